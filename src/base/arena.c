@@ -1,0 +1,149 @@
+#include "base/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ARENA_EACH_ALONE 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ARENA_EACH_ALONE 1
+#endif
+#endif
+#ifndef ARENA_EACH_ALONE
+#define ARENA_EACH_ALONE 0
+#endif
+
+/* Small, because most arenas live for one request; a large allocation gets a chunk of its own. */
+#define ARENA_CHUNK_BYTES ((size_t)8192)
+#define ARENA_ALIGN ((size_t)16)
+
+struct arena_chunk {
+    struct arena_chunk *next;
+    size_t size;
+    size_t used;
+    _Alignas(16) char bytes[];
+};
+
+void arena_init(struct arena *a, size_t limit)
+{
+    assert(limit > 0);
+    *a = (struct arena){ .limit = limit };
+}
+
+static void free_chunks(struct arena_chunk *c)
+{
+    while (c) {
+        struct arena_chunk *next = c->next;
+        free(c);
+        c = next;
+    }
+}
+
+void arena_done(struct arena *a)
+{
+    free_chunks(a->chunks);
+    *a = (struct arena){ .limit = a->limit };
+}
+
+void arena_reset(struct arena *a)
+{
+    struct arena_chunk *kept = a->chunks;
+    if (ARENA_EACH_ALONE || !kept || kept->size > ARENA_CHUNK_BYTES) {
+        arena_done(a);
+        return;
+    }
+    free_chunks(kept->next);
+    kept->next = NULL;
+    memset(kept->bytes, 0, kept->used);
+    kept->used = 0;
+    a->chunks = kept;
+    a->used = 0;
+}
+
+bool arena_overflowed(const struct arena *a)
+{
+    return a->used > a->limit;
+}
+
+static struct arena_chunk *add_chunk(struct arena *a, size_t size)
+{
+    struct arena_chunk *c = mem_new(sizeof(struct arena_chunk) + size);
+    c->size = size;
+    c->next = a->chunks;
+    a->chunks = c;
+    return c;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    assert(a->limit > 0);
+    a->used += size;
+    if (ARENA_EACH_ALONE) {
+        struct arena_chunk *alone = add_chunk(a, size);
+        alone->used = size;
+        return alone->bytes;
+    }
+    size = (size + ARENA_ALIGN - 1) & ~(ARENA_ALIGN - 1);
+    struct arena_chunk *c = a->chunks;
+    if (!c || c->size - c->used < size) {
+        if (size > ARENA_CHUNK_BYTES / 4) {
+            /* Behind the current chunk, whose rest stays in use. */
+            struct arena_chunk *own = mem_new(sizeof(struct arena_chunk) + size);
+            own->size = own->used = size;
+            if (c) {
+                own->next = c->next;
+                c->next = own;
+            } else {
+                a->chunks = own;
+            }
+            return own->bytes;
+        }
+        c = add_chunk(a, ARENA_CHUNK_BYTES);
+    }
+    void *memory = c->bytes + c->used;
+    c->used += size;
+    return memory;
+}
+
+void *arena_array(struct arena *a, size_t count, size_t size)
+{
+    size_t bytes;
+    assert(!__builtin_mul_overflow(count, size, &bytes));
+    return arena_alloc(a, bytes);
+}
+
+char *arena_strndup(struct arena *a, const char *text, size_t length)
+{
+    char *copy = arena_alloc(a, length + 1);
+    if (length)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+char *arena_strdup(struct arena *a, const char *text)
+{
+    return text ? arena_strndup(a, text, strlen(text)) : NULL;
+}
+
+char *arena_vprintf(struct arena *a, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    assert(length >= 0);
+    char *text = arena_alloc(a, (size_t)length + 1);
+    vsnprintf(text, (size_t)length + 1, format, args);
+    return text;
+}
+
+char *arena_printf(struct arena *a, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = arena_vprintf(a, format, args);
+    va_end(args);
+    return text;
+}

@@ -1,0 +1,49 @@
+#pragma once
+
+/* An arena: memory that is freed all at once.
+ *
+ * There is one per reconcile, per request, per command. A function that takes an arena returns what
+ * you never free; a function whose name ends in _new returns what you own; there is no third case.
+ *
+ * An arena has a limit, given at its beginning. Past it the arena still hands out memory, but
+ * arena_overflowed() is true from then on, and whoever sends the result out (a request, a
+ * response, a file) must ask and refuse. So builders need no error path, and one huge object
+ * fails its own request, not the process.
+ *
+ * Under AddressSanitizer each allocation is a malloc of its own, so that overruns are seen. */
+
+#include "base/base.h"
+#include <stdarg.h>
+
+struct arena_chunk;
+
+struct arena {
+    struct arena_chunk *chunks;
+    size_t used;  /* bytes handed out */
+    size_t limit; /* of used */
+};
+
+#define ARENA_LIMIT_DEFAULT ((size_t)64 << 20)
+
+void arena_init(struct arena *a, size_t limit);
+/* Frees everything; the arena may be used again. Takes one that is all zero. */
+void arena_done(struct arena *a);
+/* Like done and init with the same limit, but keeps one chunk for the next round. */
+void arena_reset(struct arena *a);
+bool arena_overflowed(const struct arena *a);
+
+/* Zeroed memory, aligned for any type. */
+void *arena_alloc(struct arena *a, size_t size);
+void *arena_array(struct arena *a, size_t count, size_t size);
+#define arena_new(a, type) ((type *)arena_alloc((a), sizeof(type)))
+
+char *arena_strdup(struct arena *a, const char *text); /* NULL stays NULL */
+char *arena_strndup(struct arena *a, const char *text, size_t length);
+char *arena_printf(struct arena *a, const char *format, ...) printf_like(2, 3);
+char *arena_vprintf(struct arena *a, const char *format, va_list args) printf_like(2, 0);
+
+/* A local arena that frees itself: `cleanup(arena_done) struct arena a = ARENA_INIT;` */
+#define ARENA_INIT                                                                                 \
+    {                                                                                              \
+        .limit = ARENA_LIMIT_DEFAULT                                                               \
+    }

@@ -1,0 +1,106 @@
+#include "base/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUF_KEEP_BYTES ((size_t)16384)
+
+void buf_init(struct buf *b, size_t limit)
+{
+    assert(limit > 0);
+    *b = (struct buf){ .limit = limit };
+}
+
+void buf_done(struct buf *b)
+{
+    free(b->ptr);
+    *b = (struct buf){ .limit = b->limit };
+}
+
+void buf_reset(struct buf *b)
+{
+    if (b->size > BUF_KEEP_BYTES) {
+        buf_done(b);
+        return;
+    }
+    b->len = 0;
+    b->overflowed = false;
+    if (b->ptr)
+        b->ptr[0] = '\0';
+}
+
+/* Room for count more bytes and a NUL, or the overflow mark. */
+static bool reserve(struct buf *b, size_t count)
+{
+    assert(b->limit > 0);
+    if (b->overflowed || count > b->limit - b->len) {
+        b->overflowed = true;
+        return false;
+    }
+    size_t need = b->len + count + 1;
+    if (need > b->size) {
+        size_t size = b->size ? b->size : 64;
+        while (size < need)
+            size *= 2;
+        b->ptr = mem_resize(b->ptr, size, 1);
+        b->size = size;
+    }
+    return true;
+}
+
+void buf_add(struct buf *b, const void *bytes, size_t count)
+{
+    if (!reserve(b, count))
+        return;
+    if (count)
+        memcpy(b->ptr + b->len, bytes, count);
+    b->len += count;
+    b->ptr[b->len] = '\0';
+}
+
+void buf_add_text(struct buf *b, const char *text)
+{
+    buf_add(b, text, strlen(text));
+}
+
+void buf_add_char(struct buf *b, char c)
+{
+    buf_add(b, &c, 1);
+}
+
+void buf_vprintf(struct buf *b, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    assert(length >= 0);
+    if (!reserve(b, (size_t)length))
+        return;
+    vsnprintf(b->ptr + b->len, (size_t)length + 1, format, args);
+    b->len += (size_t)length;
+}
+
+void buf_printf(struct buf *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    buf_vprintf(b, format, args);
+    va_end(args);
+}
+
+void buf_eat(struct buf *b, size_t count)
+{
+    assert(count <= b->len);
+    if (count == 0)
+        return;
+    b->len -= count;
+    memmove(b->ptr, b->ptr + count, b->len);
+    b->ptr[b->len] = '\0';
+}
+
+const char *buf_text(const struct buf *b)
+{
+    return b->ptr ? b->ptr : "";
+}

@@ -1,0 +1,45 @@
+#pragma once
+
+/* A growing buffer with a mandatory limit. Past the limit nothing is added and buf_overflowed() is
+ * true from then on; whoever uses the contents asks once, at the end. The contents are always
+ * followed by a NUL that is not counted. */
+
+#include "base/base.h"
+#include "base/str.h"
+#include <stdarg.h>
+
+struct buf {
+    char *ptr;
+    size_t len;
+    size_t size;
+    size_t limit;
+    bool overflowed;
+};
+
+#define BUF_INIT(limit_)                                                                           \
+    {                                                                                              \
+        .limit = (limit_)                                                                          \
+    }
+
+void buf_init(struct buf *b, size_t limit);
+void buf_done(struct buf *b);
+/* Empties it; memory beyond keep bytes is given back. */
+void buf_reset(struct buf *b);
+void buf_add(struct buf *b, const void *bytes, size_t count);
+void buf_add_text(struct buf *b, const char *text);
+void buf_add_char(struct buf *b, char c);
+void buf_printf(struct buf *b, const char *format, ...) printf_like(2, 3);
+void buf_vprintf(struct buf *b, const char *format, va_list args) printf_like(2, 0);
+/* Takes count bytes off the front. */
+void buf_eat(struct buf *b, size_t count);
+/* The contents as NUL-terminated text; "" when empty. */
+const char *buf_text(const struct buf *b);
+
+static inline struct str buf_str(const struct buf *b)
+{
+    return (struct str){ b->ptr, b->len };
+}
+static inline bool buf_overflowed(const struct buf *b)
+{
+    return b->overflowed;
+}

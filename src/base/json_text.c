@@ -1,0 +1,210 @@
+/* JSON text, read and written. The only file that knows yyjson. */
+
+#include "base/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <yyjson.h>
+
+#include "base/buf.h"
+
+struct conversion {
+    struct arena *arena;
+    struct error *err;
+};
+
+static bool convert(struct conversion *c, yyjson_val *from, int depth, struct json *ret);
+
+static bool convert_list(struct conversion *c, yyjson_val *from, int depth, struct json *ret)
+{
+    size_t count = yyjson_arr_size(from), at = 0;
+    struct json *items = arena_array(c->arena, count, sizeof(*items));
+    yyjson_arr_iter iter = yyjson_arr_iter_with(from);
+    for (yyjson_val *item; (item = yyjson_arr_iter_next(&iter));)
+        if (!convert(c, item, depth + 1, &items[at++]))
+            return false;
+    *ret = (struct json){ .type = JSON_LIST, .count = (uint32_t)count, .items = items };
+    return true;
+}
+
+static bool convert_map(struct conversion *c, yyjson_val *from, int depth, struct json *ret)
+{
+    struct json_builder b;
+    json_builder_init(&b, c->arena);
+    yyjson_obj_iter iter = yyjson_obj_iter_with(from);
+    for (yyjson_val *key; (key = yyjson_obj_iter_next(&iter));) {
+        struct json value;
+        if (!convert(c, yyjson_obj_iter_get_val(key), depth + 1, &value))
+            return false;
+        size_t length = yyjson_get_len(key);
+        const char *text = yyjson_get_str(key);
+        if (memchr(text, '\0', length))
+            return fail(c->err, ERR_INVALID, "a key holds a NUL character");
+        json_put(&b, arena_strndup(c->arena, text, length), value);
+    }
+    *ret = json_map_end(&b);
+    return true;
+}
+
+static bool convert(struct conversion *c, yyjson_val *from, int depth, struct json *ret)
+{
+    if (depth > JSON_DEPTH_MAX)
+        return fail(c->err, ERR_INVALID, "nested deeper than %d levels", JSON_DEPTH_MAX);
+    switch (yyjson_get_type(from)) {
+    case YYJSON_TYPE_STR:
+        if (memchr(yyjson_get_str(from), '\0', yyjson_get_len(from)))
+            return fail(c->err, ERR_INVALID, "a string holds a NUL character");
+        *ret = json_strn(c->arena, yyjson_get_str(from), yyjson_get_len(from));
+        return true;
+    case YYJSON_TYPE_ARR:
+        return convert_list(c, from, depth, ret);
+    case YYJSON_TYPE_OBJ:
+        return convert_map(c, from, depth, ret);
+    case YYJSON_TYPE_BOOL:
+        *ret = json_bool(yyjson_get_bool(from));
+        return true;
+    case YYJSON_TYPE_NUM:
+        if (yyjson_is_sint(from) || (yyjson_is_uint(from) && yyjson_get_uint(from) <= INT64_MAX))
+            *ret = json_int(yyjson_get_sint(from));
+        else
+            *ret = json_real(yyjson_get_num(from));
+        return true;
+    default:
+        *ret = json_null();
+        return true;
+    }
+}
+
+static bool fail_at(struct error *err, struct str text, const yyjson_read_err *why)
+{
+    size_t line = 1, column = 1;
+    for (size_t i = 0; i < why->pos && i < text.len; i++) {
+        column = text.ptr[i] == '\n' ? 1 : column + 1;
+        line += text.ptr[i] == '\n';
+    }
+    return fail(err, ERR_INVALID, "not JSON: %s at line %zu column %zu", why->msg, line, column);
+}
+
+bool json_parse(struct arena *a, struct str text, struct json *ret, struct error *err)
+{
+    yyjson_read_err why = { 0 };
+    yyjson_doc *doc = yyjson_read_opts((char *)text.ptr, text.len, 0, NULL, &why);
+    if (!doc)
+        return fail_at(err, text, &why);
+    struct conversion c = { .arena = a, .err = err };
+    bool ok = convert(&c, yyjson_doc_get_root(doc), 0, ret);
+    yyjson_doc_free(doc);
+    return ok;
+}
+
+static void print_string(struct buf *b, const char *text, size_t length)
+{
+    static const char hex[] = "0123456789abcdef";
+    buf_add_char(b, '"');
+    size_t clean = 0;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        buf_add(b, text + clean, i - clean);
+        clean = i + 1;
+        const char *found = strchr("\"\"\\\\\nn\rr\tt", c);
+        if (found && c) {
+            buf_add(b, (char[]){ '\\', found[1] }, 2);
+        } else {
+            buf_add(b, (char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 6);
+        }
+    }
+    buf_add(b, text + clean, length - clean);
+    buf_add_char(b, '"');
+}
+
+static void print_real(struct buf *b, double value)
+{
+    char text[40];
+    if (!isfinite(value)) {
+        buf_add_text(b, "null");
+        return;
+    }
+    /* The shortest form that reads back as the same number. */
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    buf_add_text(b, text);
+}
+
+static void print_break(struct buf *b, int indent, int depth)
+{
+    if (indent < 0)
+        return;
+    buf_add_char(b, '\n');
+    for (int i = 0; i < indent * depth; i++)
+        buf_add_char(b, ' ');
+}
+
+static void print(struct buf *b, struct json v, int indent, int depth);
+
+static void print_container(struct buf *b, struct json v, int indent, int depth)
+{
+    bool map = v.type == JSON_MAP;
+    buf_add_char(b, map ? '{' : '[');
+    for (uint32_t i = 0; i < v.count; i++) {
+        if (i)
+            buf_add_char(b, ',');
+        print_break(b, indent, depth + 1);
+        if (map) {
+            print_string(b, v.members[i].key, strlen(v.members[i].key));
+            buf_add_text(b, indent < 0 ? ":" : ": ");
+        }
+        print(b, map ? v.members[i].value : v.items[i], indent, depth + 1);
+    }
+    if (v.count)
+        print_break(b, indent, depth);
+    buf_add_char(b, map ? '}' : ']');
+}
+
+static void print(struct buf *b, struct json v, int indent, int depth)
+{
+    switch ((enum json_type)v.type) {
+    case JSON_ABSENT:
+    case JSON_NULL:
+        buf_add_text(b, "null");
+        break;
+    case JSON_BOOL:
+        buf_add_text(b, v.boolean ? "true" : "false");
+        break;
+    case JSON_INT:
+        buf_printf(b, "%lld", (long long)v.integer);
+        break;
+    case JSON_REAL:
+        print_real(b, v.real);
+        break;
+    case JSON_STR:
+        print_string(b, v.string, v.count);
+        break;
+    case JSON_LIST:
+    case JSON_MAP:
+        print_container(b, v, indent, depth);
+        break;
+    }
+}
+
+void json_print(struct buf *b, struct json v)
+{
+    print(b, v, -1, 0);
+}
+
+void json_print_pretty(struct buf *b, struct json v, int indent)
+{
+    assert(indent >= 0);
+    print(b, v, indent, 0);
+}
+
+char *json_to_text(struct arena *a, struct json v)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT(SIZE_MAX / 2);
+    json_print(&b, v);
+    return arena_strndup(a, b.ptr, b.len);
+}

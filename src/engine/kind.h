@@ -1,0 +1,24 @@
+#pragma once
+
+/* A kind: a pure function and what it needs to know of the world. One static constant a kind. */
+
+#include "base/resource.h"
+
+struct view;
+struct plan;
+
+/* A resource whose objects the engine keeps in its cache for this kind. */
+struct kind_watch {
+    const struct resource *resource;
+    bool optional;              /* its API may not be installed (a CRD of somebody else) */
+    bool child;                 /* planned as a child: our fields and the controller are kept too */
+    const char *label_selector; /* only these; NULL: all */
+    const char *const *keep;    /* dotted paths that the kind reads, NULL-terminated; metadata.name,
+                                 * namespace, uid, deletionTimestamp always */
+};
+
+struct kind {
+    const struct resource *resource;
+    const struct kind_watch *watches; /* ended by one without a resource */
+    void (*reconcile)(const struct view *in, struct plan *out);
+};

@@ -1,0 +1,131 @@
+#include "engine/plan.h"
+
+#include "base/resource.h"
+
+void plan_init(struct plan *p, struct arena *a)
+{
+    *p = (struct plan){ .arena = a };
+}
+
+static void add_child(
+    struct plan *p, enum plan_child_mode mode, const struct resource *r, struct json object)
+{
+    assert(p->child_count < PLAN_MAX_CHILDREN);
+    assert(json_get_text(object, "metadata.name"));
+    p->children[p->child_count++] = (struct plan_child){
+        .resource = r,
+        .mode = mode,
+        .object = object,
+    };
+}
+
+void plan_child(struct plan *p, const struct resource *r, struct json object)
+{
+    add_child(p, PLAN_OWNED, r, object);
+}
+
+void plan_shared(struct plan *p, const struct resource *r, struct json object)
+{
+    add_child(p, PLAN_SHARED, r, object);
+}
+
+void plan_once(struct plan *p, const struct resource *r, struct json object)
+{
+    add_child(p, PLAN_ONCE, r, object);
+}
+
+void plan_keep_children(struct plan *p)
+{
+    p->keep_children = true;
+}
+
+void plan_status(struct plan *p, struct json status, const char *stamp)
+{
+    assert(!p->has_status);
+    p->has_status = true;
+    p->status = status;
+    p->stamp = stamp;
+}
+
+void plan_condition(
+    struct plan *p, const char *type, bool status, const char *reason, const char *format, ...)
+{
+    assert(p->condition_count < PLAN_MAX_CONDITIONS);
+    for (size_t i = 0; i < p->condition_count; i++)
+        assert(!text_eq(p->conditions[i].type, type));
+    va_list args;
+    va_start(args, format);
+    p->conditions[p->condition_count++] = (struct plan_condition){
+        .type = type,
+        .status = status,
+        .reason = reason,
+        .message = arena_vprintf(p->arena, format, args),
+    };
+    va_end(args);
+}
+
+void plan_event(struct plan *p, bool warning, const char *reason, const char *format, ...)
+{
+    assert(p->event_count < PLAN_MAX_EVENTS);
+    va_list args;
+    va_start(args, format);
+    p->events[p->event_count++] = (struct plan_event){
+        .warning = warning,
+        .reason = reason,
+        .message = arena_vprintf(p->arena, format, args),
+    };
+    va_end(args);
+}
+
+void plan_effect(struct plan *p, const char *effect, struct json args, int64_t every_ms)
+{
+    assert(p->effect_count < PLAN_MAX_EFFECTS);
+    p->effects[p->effect_count++] = (struct plan_effect){
+        .effect = effect,
+        .args = args,
+        .every_ms = every_ms,
+    };
+}
+
+void plan_evict(struct plan *p, const char *pod, const char *uid)
+{
+    assert(!p->eviction.pod && pod && uid);
+    p->eviction = (struct plan_eviction){ .pod = pod, .uid = uid };
+}
+
+static void decide(struct plan *p, enum outcome outcome)
+{
+    assert(p->outcome == OUTCOME_NONE);
+    p->outcome = outcome;
+}
+
+void plan_done(struct plan *p)
+{
+    decide(p, OUTCOME_DONE);
+}
+
+void plan_recheck(struct plan *p, int64_t after_ms)
+{
+    assert(after_ms > 0);
+    decide(p, OUTCOME_RECHECK);
+    p->after_ms = after_ms;
+}
+
+void plan_wait(struct plan *p, const char *format, ...)
+{
+    decide(p, OUTCOME_WAIT);
+    p->after_ms = PLAN_WAIT_RECHECK_MS;
+    va_list args;
+    va_start(args, format);
+    p->cause = arena_vprintf(p->arena, format, args);
+    va_end(args);
+}
+
+void plan_retry(struct plan *p, const char *format, ...)
+{
+    decide(p, OUTCOME_RETRY);
+    va_list args;
+    va_start(args, format);
+    p->cause = arena_vprintf(p->arena, format, args);
+    va_end(args);
+}

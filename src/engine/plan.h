@@ -1,0 +1,111 @@
+#pragma once
+
+/* What a kind wants: the complete set of children, status, conditions, events, effects, and exactly
+ * one outcome. Building it does nothing; the engine compares it with the world and writes what
+ * differs. Values may point into the view and the plan's arena. */
+
+#include "base/json.h"
+
+struct resource;
+
+enum outcome {
+    OUTCOME_NONE = 0, /* not decided yet: an assertion failure at the end */
+    OUTCOME_DONE,     /* the wanted state is written; runs again when an input changes */
+    OUTCOME_RECHECK,  /* fine; look again after a time */
+    OUTCOME_WAIT,     /* cannot proceed until somebody changes something; slow recheck */
+    OUTCOME_RETRY,    /* the world failed for now; exponential back-off */
+};
+
+/* How long a WAIT rests before it looks again by itself. */
+#define PLAN_WAIT_RECHECK_MS ((int64_t)5 * 60 * 1000)
+
+enum plan_child_mode {
+    PLAN_OWNED,  /* applied, owner reference added by the engine, deleted when no longer planned */
+    PLAN_SHARED, /* created if missing, then never touched; owned by nobody */
+    PLAN_ONCE,   /* owned; created if missing, never changed (immutable: a Job, a claim) */
+};
+
+struct plan_child {
+    const struct resource *resource;
+    enum plan_child_mode mode;
+    struct json object; /* exactly the fields that we own; metadata.name is required */
+};
+
+struct plan_condition {
+    const char *type;
+    bool status;
+    bool unknown; /* status Unknown instead */
+    const char *reason;
+    const char *message;
+};
+
+struct plan_event {
+    bool warning;
+    const char *reason;
+    const char *message;
+};
+
+struct plan_effect {
+    const char *effect; /* "model.copy" */
+    struct json args;   /* with the name, its identity */
+    int64_t every_ms;   /* run again when the fact is older; 0: never */
+};
+
+struct plan_eviction {
+    const char *pod;
+    const char *uid;
+};
+
+#define PLAN_MAX_CHILDREN 64
+#define PLAN_MAX_CONDITIONS 32
+#define PLAN_MAX_EVENTS 16
+#define PLAN_MAX_EFFECTS 16
+
+struct plan {
+    struct arena *arena;
+    struct plan_child children[PLAN_MAX_CHILDREN];
+    size_t child_count;
+    bool keep_children; /* children that are not planned stay as they are */
+    struct json status; /* without conditions */
+    const char *stamp;  /* field of the status that holds the time of its last change */
+    bool has_status;
+    struct plan_condition conditions[PLAN_MAX_CONDITIONS];
+    size_t condition_count;
+    struct plan_event events[PLAN_MAX_EVENTS];
+    size_t event_count;
+    struct plan_effect effects[PLAN_MAX_EFFECTS];
+    size_t effect_count;
+    struct plan_eviction eviction; /* at most one pod per pass; pod NULL: none */
+    enum outcome outcome;
+    int64_t after_ms;
+    const char *cause;
+};
+
+void plan_init(struct plan *p, struct arena *a);
+
+/* apiVersion and kind are added from the resource, the namespace from the object. */
+void plan_child(struct plan *p, const struct resource *r, struct json object);
+void plan_shared(struct plan *p, const struct resource *r, struct json object);
+void plan_once(struct plan *p, const struct resource *r, struct json object);
+/* For a pass that cannot tell what it wants (a reference is missing): existing children are left
+ * alone instead of being deleted as no longer wanted. */
+void plan_keep_children(struct plan *p);
+
+/* The status we own, whole: what is not in it is released. stamp names the field (or is NULL) that
+ * gets the time when something else in the status changed, and only then. */
+void plan_status(struct plan *p, struct json status, const char *stamp);
+/* lastTransitionTime is kept while the status stays the same; observedGeneration is set. */
+void plan_condition(struct plan *p, const char *type, bool status, const char *reason,
+    const char *format, ...) printf_like(5, 6);
+/* Goes out only together with a change of this object's status: an event tells of a change. */
+void plan_event(struct plan *p, bool warning, const char *reason, const char *format, ...)
+    printf_like(4, 5);
+void plan_effect(struct plan *p, const char *effect, struct json args, int64_t every_ms);
+/* Asks the eviction API to end this pod. */
+void plan_evict(struct plan *p, const char *pod, const char *uid);
+
+/* The outcome, exactly once. */
+void plan_done(struct plan *p);
+void plan_recheck(struct plan *p, int64_t after_ms);
+void plan_wait(struct plan *p, const char *format, ...) printf_like(2, 3);
+void plan_retry(struct plan *p, const char *format, ...) printf_like(2, 3);

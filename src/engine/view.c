@@ -1,0 +1,58 @@
+#include "engine/view.h"
+
+struct json view_get_in(
+    const struct view *in, const struct resource *r, const char *namespace, const char *name)
+{
+    if (text_empty(name))
+        return (struct json){ 0 };
+    return in->source->get(in->source_ctx, r, namespace, name);
+}
+
+struct json view_get(const struct view *in, const struct resource *r, const char *name)
+{
+    return view_get_in(in, r, view_namespace(in), name);
+}
+
+struct json view_list(const struct view *in, const struct resource *r, const char *namespace,
+    const char *label_selector)
+{
+    return in->source->list(in->source_ctx, r, namespace, label_selector);
+}
+
+bool view_served(const struct view *in, const struct resource *r)
+{
+    return in->source->served(in->source_ctx, r);
+}
+
+static bool controls(struct json owner, struct json object)
+{
+    const char *uid = json_get_text(owner, "metadata.uid");
+    for
+        json_each(reference,
+            json_get(object,
+                "metadata.ownerReferences")) if (json_get_bool(*reference, "controller", false) &&
+                                                 text_eq(json_get_text(*reference, "uid"),
+                                                     uid)) return true;
+    return false;
+}
+
+struct json view_child(const struct view *in, const struct resource *r, const char *name)
+{
+    struct json object = view_get(in, r, name);
+    return controls(in->object, object) ? object : (struct json){ 0 };
+}
+
+struct json view_owned(const struct view *in, const struct resource *r, const char *name)
+{
+    return in->source->owned(in->source_ctx, r, name);
+}
+
+struct view_trouble view_trouble(const struct view *in, const struct resource *r, const char *name)
+{
+    return in->source->trouble(in->source_ctx, r, name);
+}
+
+struct json view_fact(const struct view *in, const char *effect, struct json args)
+{
+    return in->source->fact(in->source_ctx, effect, args);
+}
