@@ -1,0 +1,34 @@
+#pragma once
+
+/* The operator's settings that shape what LLMKube kinds make: the manager's flags of the same
+ * names. */
+
+#include "base/base.h"
+#include "base/json.h"
+
+enum cache_mode { CACHE_SHARED, CACHE_PER_SERVICE };
+
+struct llmkube_settings {
+    const char *model_cache_path;          /* "/models"; "" switches caching in pods off */
+    const char *model_cache_size;          /* "100Gi" */
+    const char *model_cache_storage_class; /* NULL: the cluster's default */
+    const char *model_cache_access_mode;   /* "ReadWriteOnce" or "ReadWriteMany" */
+    enum cache_mode model_cache_mode;
+    struct json runtime_images;          /* { "llamacpp": "image", … }; absent: none */
+    struct json allowed_host_path_roots; /* list of cleaned absolute paths; empty: local refused */
+    struct json allowed_remote_hosts;    /* list of host names */
+    bool emit_scrape_annotations;
+    struct json gpu_sharing_shared_pool_selector; /* node labels; absent: not configured */
+    int64_t gpu_sharing_vram_per_device_gib;
+    int64_t model_revalidate_interval_ms; /* one hour */
+    const char *ca_cert_configmap;        /* NULL: none */
+    const char *init_container_image;
+    int64_t default_fsgroup; /* 102; ≤ 0: none */
+    int64_t dri_render_gid;  /* 0: none */
+    bool enable_pyrra_slo;
+    const char *grafana_dashboard_source; /* "namespace/name" or NULL */
+    const char *intel_gpu_resource;       /* from the environment, or NULL */
+};
+
+/* Upstream's defaults. */
+extern const struct llmkube_settings llmkube_settings_default;
