@@ -1,0 +1,145 @@
+#include "engine/metrics.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+
+const double METRIC_SECONDS[] = {
+    0.0005, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 0
+};
+
+static size_t bound_count(const struct metric *family)
+{
+    size_t count = 0;
+    while (family->bounds && family->bounds[count] > 0)
+        count++;
+    return count;
+}
+
+void metrics_link(struct metrics *m, struct metric *family)
+{
+    assert(!family->linked && (family->type == METRIC_HISTOGRAM) == (family->bounds != NULL));
+    family->linked = true;
+    *(m->last ? &m->last->next : &m->first) = family;
+    m->last = family;
+}
+
+void metrics_done(struct metrics *m)
+{
+    for (struct metric *f = m->first; f;) {
+        for (size_t i = 0; i < f->count; i++) {
+            free(f->series[i].labels);
+            free(f->series[i].buckets);
+        }
+        free(f->series);
+        struct metric *next = f->next;
+        f->series = NULL;
+        f->count = 0;
+        f->linked = false;
+        f->next = NULL;
+        f = next;
+    }
+    *m = (struct metrics){ 0 };
+}
+
+static struct metric_series *find(const struct metric *family, const char *labels)
+{
+    for (size_t i = 0; i < family->count; i++)
+        if (text_eq(family->series[i].labels, labels ? labels : ""))
+            return &family->series[i];
+    return NULL;
+}
+
+static struct metric_series *find_or_add(struct metric *family, const char *labels)
+{
+    struct metric_series *found = find(family, labels);
+    if (found)
+        return found;
+    family->series = mem_resize(family->series, family->count + 1, sizeof(*family->series));
+    found = &family->series[family->count++];
+    *found = (struct metric_series){ .labels = mem_strdup(labels ? labels : "") };
+    if (family->type == METRIC_HISTOGRAM)
+        found->buckets = mem_new((bound_count(family) + 1) * sizeof(*found->buckets));
+    return found;
+}
+
+void metric_add(struct metric *family, const char *labels, double by)
+{
+    assert(family->type == METRIC_COUNTER ? by >= 0 : family->type == METRIC_GAUGE);
+    find_or_add(family, labels)->value += by;
+}
+
+void metric_set(struct metric *family, const char *labels, double value)
+{
+    assert(family->type != METRIC_HISTOGRAM);
+    find_or_add(family, labels)->value = value;
+}
+
+void metric_observe(struct metric *family, const char *labels, double value)
+{
+    assert(family->type == METRIC_HISTOGRAM);
+    struct metric_series *series = find_or_add(family, labels);
+    series->value += value;
+    size_t at = 0;
+    while (family->bounds[at] > 0 && value > family->bounds[at])
+        at++;
+    series->buckets[at]++;
+}
+
+double metric_value(const struct metric *family, const char *labels)
+{
+    const struct metric_series *series = find(family, labels);
+    return series ? series->value : 0;
+}
+
+static void print_histogram(
+    const struct metric *family, const struct metric_series *series, struct buf *to)
+{
+    uint64_t total = 0;
+    size_t bounds = bound_count(family);
+    const char *comma = *series->labels ? "," : "";
+    for (size_t i = 0; i <= bounds; i++) {
+        char bound[32] = "+Inf";
+        if (i < bounds)
+            snprintf(bound, sizeof(bound), "%g", family->bounds[i]);
+        total += series->buckets[i];
+        buf_printf(to,
+            "%s_bucket{%s%sle=\"%s\"} %llu\n",
+            family->name,
+            series->labels,
+            comma,
+            bound,
+            (unsigned long long)total);
+    }
+    const char *open = *series->labels ? "{" : "", *close = *series->labels ? "}" : "";
+    buf_printf(to, "%s_sum%s%s%s %.9g\n", family->name, open, series->labels, close, series->value);
+    buf_printf(to,
+        "%s_count%s%s%s %llu\n",
+        family->name,
+        open,
+        series->labels,
+        close,
+        (unsigned long long)total);
+}
+
+static void print_series(
+    const struct metric *family, const struct metric_series *series, struct buf *to)
+{
+    if (family->type == METRIC_HISTOGRAM) {
+        print_histogram(family, series, to);
+        return;
+    }
+    const char *open = *series->labels ? "{" : "", *close = *series->labels ? "}" : "";
+    buf_printf(to, "%s%s%s%s %.15g\n", family->name, open, series->labels, close, series->value);
+}
+
+void metrics_print(const struct metrics *m, struct buf *to)
+{
+    static const char *const types[] = { "counter", "gauge", "histogram" };
+    for (const struct metric *f = m->first; f; f = f->next) {
+        buf_printf(to, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name, types[f->type]);
+        for (size_t i = 0; i < f->count; i++)
+            print_series(f, &f->series[i], to);
+    }
+}

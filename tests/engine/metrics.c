@@ -1,0 +1,34 @@
+#include "engine/metrics.h"
+#include "base/buf.h"
+#include "tests/test.h"
+
+TEST(metrics_print_in_the_text_format)
+{
+    static const double bounds[] = { 0.1, 1, 0 };
+    struct metric runs = { .name = "runs_total", .help = "Runs.", .type = METRIC_COUNTER };
+    struct metric seconds = {
+        .name = "run_seconds",
+        .help = "Time.",
+        .type = METRIC_HISTOGRAM,
+        .bounds = bounds,
+    };
+    struct metrics m = { 0 };
+    metrics_link(&m, &runs);
+    metrics_link(&m, &seconds);
+    metric_add(&runs, "kind=\"a\"", 1);
+    metric_add(&runs, "kind=\"a\"", 2);
+    metric_add(&runs, NULL, 1);
+    metric_observe(&seconds, NULL, 0.1);
+    metric_observe(&seconds, NULL, 5);
+    struct buf b = BUF_INIT(4096);
+    metrics_print(&m, &b);
+    check_text(buf_text(&b),
+        "# HELP runs_total Runs.\n# TYPE runs_total counter\n"
+        "runs_total{kind=\"a\"} 3\nruns_total 1\n"
+        "# HELP run_seconds Time.\n# TYPE run_seconds histogram\n"
+        "run_seconds_bucket{le=\"0.1\"} 1\nrun_seconds_bucket{le=\"1\"} 1\n"
+        "run_seconds_bucket{le=\"+Inf\"} 2\nrun_seconds_sum 5.1\nrun_seconds_count 2\n");
+    check(metric_value(&runs, "kind=\"a\"") == 3);
+    buf_done(&b);
+    metrics_done(&m);
+}
