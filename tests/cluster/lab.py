@@ -109,8 +109,8 @@ class ApiError(Exception):
 
 
 class Lab:
-    """A control plane. controllers: what kube-controller-manager runs ("*", NO_WORKLOADS, ...), None
-    for no such process. apiserver: further flags for kube-apiserver."""
+    """A control plane. controllers: what kube-controller-manager runs ("*", NO_WORKLOADS, ...),
+    None for no such process. apiserver: further flags for kube-apiserver."""
 
     def __init__(self, controllers=NO_WORKLOADS, apiserver=()):
         self.dir = tempfile.mkdtemp(prefix="leeboard-lab-")
