@@ -29,7 +29,8 @@ import urllib.request
 
 import yaml
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
 
 # With these off, a status that a test plays stays as the test wrote it.
 NO_WORKLOADS = "*," + ",".join(f"-{name}-controller" for name in (
@@ -375,10 +376,9 @@ class Operator:
                         f"--metrics-bind-address=127.0.0.1:{self.metrics_port}",
                         "--metrics-secure=false"]
         if bind:
-            # Only a mount namespace can show it other files under the path that a case names.
-            script = "".join(f"mount --bind '{new}' '{old}' && " for old, new in bind.items())
-            self.command = ["unshare", "-m" if os.getuid() == 0 else "-rm", "sh", "-c",
-                            script + 'exec "$@"', "operator", *self.command]
+            root = tempfile.mkdtemp(prefix="root-", dir=lab.dir)
+            pairs = [f"{path}={folder}" for path, folder in bind.items()]
+            self.command = [f"{HERE}/with-folders", root, *pairs, "--", *self.command]
         self.environment = {"KUBECONFIG": kubeconfig or lab.kubeconfig, "HOME": lab.dir,
                             "PATH": os.environ["PATH"]}
         lab.operators.append(self)
