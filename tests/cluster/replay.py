@@ -1,0 +1,261 @@
+#!/usr/bin/python3
+"""Replays recorded cases through our operator on a real kube-apiserver, compares what came of them.
+
+    tests/cluster/replay.py [--show N] [--save DIR] [--no-operator] [CASE...]
+
+CASE may have wildcards. Prints every difference that differences.yaml does not explain, then the
+differing paths by count. ../golden/README.md tells what is compared.
+"""
+import argparse
+import collections
+import concurrent.futures
+import fnmatch
+import os
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, f"{os.path.dirname(HERE)}/golden"]
+import golden  # noqa: E402
+import source  # noqa: E402
+import yaml  # noqa: E402
+from lab import MUTATING, Lab, Operator, exit_on_signals, wait_for  # noqa: E402
+
+FAMILY = "llmkube"
+AT_ONCE = 8  # namespaces; nearly all of their time is waiting for quiet
+QUIET_S, LIMIT_S, STATUS_S = 1.5, 20, 6
+
+# The command lines of upstream's recordings. The operator sees a folder of ours as /srv, and one as
+# /models, where upstream's manager keeps models if it is told of no cache.
+REGISTRY = "registry.test"
+GROUPS = {
+    "flags-*": (
+        "--model-cache-path=/srv/cache", "--model-cache-size=7Gi", "--model-cache-mode=perService",
+        "--model-cache-storage-class=fast", "--allowed-remote-hosts=127.0.0.1",
+        "--ca-cert-configmap=corp-ca", f"--init-container-image={REGISTRY}/init:3",
+        "--default-fsgroup=0", "--dri-render-gid=992", "--emit-scrape-annotations",
+        "--runtime-images=" + ",".join(f"{runtime}={REGISTRY}/{image}" for runtime, image in (
+            ("llamacpp", "llama:5"), ("vllm", "vllm:6"), ("sglang", "sglang:7"), ("tgi", "tgi:8"))),
+        "--gpu-sharing-shared-pool-selector=pool=shared,tier=b",
+        "--gpu-sharing-vram-per-device-gib=24", f"--router-proxy-image={REGISTRY}/proxy:9",
+        "--default-litellm-url=http://litellm.test:4000"),
+    "nocache-*": (
+        "--model-cache-path=", "--allowed-host-path-roots=/srv/models",
+        "--model-cache-access-mode=ReadWriteMany"),
+    "*": (
+        "--model-cache-path=/srv/cache", "--allowed-host-path-roots=/srv/models",
+        "--allowed-remote-hosts=127.0.0.1", "--enable-pyrra-slo"),
+}
+LOCAL_MODELS = ("tiny", "served", "plain", "checked")
+
+# Made by Kubernetes itself, or not part of a state.
+SKIPPED = {"events", "endpoints", "endpointslices", "replicasets", "pods", "controllerrevisions",
+           "leases", "bindings", "localsubjectaccessreviews", "podtemplates"}
+BY_KUBERNETES = {"ConfigMap/kube-root-ca.crt", "ServiceAccount/default"}
+
+
+class Stillness:
+    """Knows from the audit log when something in a namespace last changed."""
+
+    def __init__(self, lab):
+        self.lab, self.last, self.stopped = lab, {}, threading.Event()
+        self.thread = threading.Thread(target=self._follow, daemon=True)
+        self.thread.start()
+
+    def _follow(self):
+        offset = 0
+        while not self.stopped.wait(0.1):
+            end = self.lab.mark()
+            for event in self.lab.requests(offset, agent="", verbs=MUTATING):
+                what = event.get("objectRef", {})
+                if event.get("responseStatus", {}).get("code", 500) < 300 and \
+                        what.get("resource") not in ("events", "leases"):
+                    self.last[what.get("namespace")] = time.monotonic()
+            offset = end
+
+    def reached(self, namespace, start):
+        """Waits until nothing has changed for a while since start; False if that never came."""
+        while True:
+            now = time.monotonic()
+            still_for = now - max(start, self.last.get(namespace, 0))
+            if still_for >= QUIET_S:
+                return True
+            if now - start > LIMIT_S:
+                return False
+            time.sleep(min(QUIET_S - still_for, 0.2) + 0.01)
+
+    def stop(self):
+        self.stopped.set()
+        self.thread.join()
+
+
+class Replay:
+    """One control plane with an operator of one command line."""
+
+    def __init__(self, flags, operator=True):
+        self.lab = Lab()
+        self.lab.install_crds("api", "tests/golden/crds")
+        self.resources = self._namespaced_resources()
+        self.stillness = Stillness(self.lab)
+        folders = {path: f"{self.lab.dir}{path}" for path in ("/srv", "/models")}
+        for folder in (*folders.values(), f"{folders['/srv']}/models", f"{folders['/srv']}/cache"):
+            os.mkdir(folder)
+        for name in LOCAL_MODELS:
+            with open(f"{folders['/srv']}/models/{name}.gguf", "wb") as f:
+                f.write(source.TINY)
+        self.operator = Operator(self.lab, *flags, bind=folders) if operator else None
+
+    def stop(self):
+        self.stillness.stop()
+        self.lab.stop()
+
+    def _namespaced_resources(self):
+        found, groups = [], self.lab.api("GET", "/apis")["groups"]
+        for group in ("v1", *(g["preferredVersion"]["groupVersion"] for g in groups)):
+            base = "/api/v1" if group == "v1" else f"/apis/{group}"
+            for r in self.lab.api("GET", base)["resources"]:
+                if r["namespaced"] and "list" in r["verbs"] and r["name"] not in SKIPPED \
+                        and "/" not in r["name"]:
+                    found.append((base, r["name"], group, r["kind"]))
+        return found
+
+    def _objects(self, namespace):
+        for base, plural, group, kind in self.resources:
+            for o in self.lab.api("GET", f"{base}/namespaces/{namespace}/{plural}")["items"]:
+                o["apiVersion"], o["kind"] = group, kind
+                if golden.object_key(o) not in BY_KUBERNETES:
+                    yield o
+
+    def _picture(self, namespace, brought, start):
+        quiet = self.stillness.reached(namespace, start)
+        objects = list(self._objects(namespace))
+        names = {o["metadata"]["uid"]: golden.object_key(o) for o in objects}
+        picture = {"quiet": quiet, "inputs": [], "children": []}
+        for o in sorted(objects, key=lambda o: (o["kind"], o["metadata"]["name"])):
+            part = "inputs" if golden.object_key(o) in brought else "children"
+            picture[part].append(golden.normal(o, names))
+        return picture
+
+    def _ours(self, namespace):
+        return [o for plural in ("models", "inferenceservices")
+                for o in self.lab.list(plural, namespace)]
+
+    def _await_status(self, namespace):
+        """A first status may need a look at a far source; without one, the picture shows it."""
+        def all_have_one():
+            return all(o.get("status") for o in self._ours(namespace))
+        try:
+            wait_for(all_have_one, STATUS_S, "a status")
+        except AssertionError:
+            pass
+
+    def _stage(self, namespace, documents, kinds):
+        """Applies a part first: races between kinds in upstream are no part of the comparison."""
+        part = [d for d in documents if d["kind"] in kinds]
+        if part and len(part) < len(documents):
+            self.lab.apply(namespace, part, check=False)
+        return part
+
+    def record(self, case, path):
+        lab, start = self.lab, time.monotonic()
+        with open(path) as f:
+            documents = [d for d in yaml.safe_load_all(f) if d]
+        brought = {golden.object_key(d) for d in documents}
+        lab.namespace(case)
+        claims = self._stage(case, documents, (
+            "PersistentVolume", "PersistentVolumeClaim", "Secret", "EndpointSlice", "Deployment",
+            "Service"))
+        if any(d["kind"] == "PersistentVolumeClaim" for d in claims):
+            wait_for(lambda: all(c["status"].get("phase") == "Bound"
+                                 for c in lab.list("persistentvolumeclaims", case)
+                                 if c["spec"].get("volumeName")), 20, "the claims to be bound")
+        if self._stage(case, documents, ("Model",)):
+            self._await_status(case)
+        done = lab.kubectl("-n", case, "apply", "-f", path, check=False)
+        recording = {"case": case}
+        if done.returncode:
+            recording["rejected"] = done.stderr.strip().splitlines()
+        self._await_status(case)
+        recording["applied"] = self._picture(case, brought, start)
+        start = time.monotonic() if lab.list("deployments", case) else start
+        lab.play_ready(case)
+        recording["ready"] = self._picture(case, brought, start)
+        update = path.replace("/cases/", "/updates/")
+        if os.path.exists(update):
+            start = time.monotonic()
+            done = lab.kubectl("-n", case, "apply", "-f", update, check=False)
+            if done.returncode:
+                recording["updateRejected"] = done.stderr.strip().splitlines()
+            recording["updated"] = self._picture(case, brought, start)
+        if case.startswith("zz-"):  # these were recorded one at a time, each gone before the next
+            lab.delete("namespaces", None, case)
+        return recording
+
+
+def replay(cases, operator=True):
+    """Yields (case, future of its recording) as they come. cases: {name: path}."""
+    server = source.serve()
+    try:
+        left = dict(cases)
+        for pattern, flags in GROUPS.items():
+            group = {name: left.pop(name) for name in list(left) if fnmatch.fnmatch(name, pattern)}
+            if not group:
+                continue
+            run = Replay(flags, operator)
+            try:
+                harmful = {name: group.pop(name) for name in list(group) if name.startswith("zz-")}
+                for part, width in ((group, AT_ONCE), (harmful, 1)):
+                    with concurrent.futures.ThreadPoolExecutor(width) as pool:
+                        futures = {pool.submit(run.record, *item): item[0] for item in part.items()}
+                        for future in concurrent.futures.as_completed(futures):
+                            yield futures[future], future
+            finally:
+                run.stop()
+    finally:
+        server.shutdown()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--show", type=int, default=25, help="so many paths in the summary")
+    parser.add_argument("--save", metavar="DIR", help="keep our recordings, to look at")
+    parser.add_argument("--no-operator", action="store_true", help="what if nothing answered?")
+    parser.add_argument("cases", nargs="*", metavar="CASE")
+    options = parser.parse_args()
+    exit_on_signals()
+    accepted, cases = golden.Accepted(FAMILY, "cluster"), golden.cases(FAMILY, options.cases)
+    if not cases:
+        parser.error(f"no case is called {' or '.join(options.cases)}")
+    if options.save:
+        os.makedirs(options.save, exist_ok=True)
+    paths, example = collections.Counter(), {}
+    equal = explained = 0
+    for case, future in replay(cases, not options.no_operator):
+        ours = future.result()
+        if options.save:
+            golden.dump(ours, f"{options.save}/{case}.json")
+        differences = list(golden.compare(golden.recorded(FAMILY, case), ours))
+        open_ones = [d for d in differences if not accepted.explains(d)]
+        explained += len(differences) - len(open_ones)
+        equal += not open_ones
+        for d in open_ones:
+            print(f"{case} {d}", flush=True)
+            where = f"{d.object.split('/')[0]} {d.path}"
+            paths[where] += 1
+            example.setdefault(where, f"{case}: {golden.shortened(d.theirs)} -> "
+                                      f"{golden.shortened(d.ours)}")
+    print()
+    for where, count in paths.most_common(options.show):
+        print(f"{count:5} {where}   {example[where]}")
+    unused = [] if options.cases else accepted.unused()
+    for entry in unused:
+        print(f"differences.yaml: nothing differs like this any more: {entry}")
+    print(f"{equal} of {len(cases)} cases as recorded, {sum(paths.values())} differences "
+          f"unexplained, {explained} explained")
+    return 1 if paths or unused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
