@@ -1,0 +1,139 @@
+#pragma once
+
+/* How the fields of a kind behave when several people write them: which lists are sets, which are
+ * maps by key, what is one atomic value, and which texts are numbers in disguise (quantities, …).
+ *
+ * The built-in kinds are a generated table of constants (schema_builtin.c, made by
+ * tools/schema-gen from a kube-apiserver's OpenAPI): indexes instead of pointers, so it stays in
+ * the page cache and needs no relocation. Custom kinds are compiled from their CRD into the same
+ * form. A kind that nobody knows is deduced from its values, as the API server does: maps are
+ * granular, lists are atomic.
+ *
+ * A type may have several shapes at once (an int-or-string, a free-form value); the value decides
+ * which of them counts. */
+
+#include "base/json.h"
+
+/* What a scalar admits. */
+enum schema_scalar {
+    SCALAR_NONE = 0, /* not a scalar */
+    SCALAR_ANY,
+    SCALAR_STRING,
+    SCALAR_NUMBER,
+    SCALAR_BOOL,
+};
+
+/* What a scalar means: texts that differ and say the same. */
+enum schema_format {
+    FORMAT_PLAIN = 0,
+    FORMAT_QUANTITY,      /* 1000m is 1 */
+    FORMAT_INT_OR_STRING, /* as it stands: 80 is not "80" */
+    FORMAT_TIME,          /* RFC 3339, seconds */
+    FORMAT_MICRO_TIME,    /* RFC 3339 with microseconds */
+    FORMAT_BYTES,         /* base64 */
+    FORMAT_DURATION,      /* 60s is 1m0s */
+};
+
+enum schema_list {
+    LIST_NONE = 0, /* not a list */
+    LIST_ATOMIC,
+    LIST_SET, /* items are scalars */
+    LIST_MAP, /* items are maps, told apart by key fields */
+};
+
+enum schema_map {
+    MAP_NONE = 0, /* not a map */
+    MAP_GRANULAR,
+    MAP_ATOMIC,
+};
+
+#define SCHEMA_NO_TYPE ((uint16_t)0xffff)
+
+struct schema_type {
+    uint8_t scalar; /* enum schema_scalar */
+    uint8_t format; /* enum schema_format */
+    uint8_t list;   /* enum schema_list */
+    uint8_t map;    /* enum schema_map */
+    uint16_t item;  /* type of the list's items */
+    /* Type of members that are no declared field; SCHEMA_NO_TYPE: there are none. */
+    uint16_t member;
+    uint32_t fields; /* the first declared field, sorted by name */
+    uint16_t field_count;
+    uint8_t key_count;
+    uint8_t embedded; /* an object of its own inside: apiVersion, kind, metadata */
+    uint32_t keys;    /* the first key field of a LIST_MAP, sorted by name */
+};
+
+struct schema_field {
+    uint32_t name;   /* offset into names */
+    uint16_t type;   /* index into types */
+    uint16_t filled; /* 1: the server's empty object has it (SCHEMA_FILLED_*) */
+};
+
+struct schema_key {
+    uint32_t name;     /* offset into names */
+    uint32_t fallback; /* offset into names of the default as JSON text; 0: none */
+};
+
+/* The types of one or many kinds; offset 0 of names is the empty text. */
+struct schema_table {
+    const struct schema_type *types;
+    const struct schema_field *fields;
+    const struct schema_key *keys;
+    const char *names;
+    uint32_t type_count;
+    uint32_t field_count;
+    uint32_t key_count;
+    uint32_t name_bytes;
+};
+
+struct schema {
+    struct schema_table table;
+    uint16_t root;
+    bool deduced; /* nobody knows this kind; what the server does is a guess */
+};
+
+/* ---- the kinds of a process ---- */
+
+struct schemas;
+
+struct schemas *schemas_new(void);
+void schemas_free(struct schemas *s);
+/* Never NULL: a kind that is neither built in nor added is deduced. The pointer is valid until
+ * schemas_free() or until the same kind is added again. group is "" for the core kinds. */
+const struct schema *schema_of(
+    struct schemas *s, const char *group, const char *version, const char *kind);
+/* The same from an object's apiVersion and kind. */
+const struct schema *schema_of_object(struct schemas *s, struct json object);
+/* All served versions of a CustomResourceDefinition object; they replace what was known of the
+ * kind. Pointers from schema_of() for it end. */
+bool schemas_add_crd(struct schemas *s, struct json crd, struct error *err) must_check;
+void schemas_remove(struct schemas *s, const char *group, const char *kind);
+
+/* ---- one schema ---- */
+
+/* From spec.versions[].schema.openAPIV3Schema of a CRD. Lives in the arena. Fails on what the API
+ * server would refuse too: list type map without keys, keys that are no fields, …; absent gives a
+ * deduced schema. */
+bool schema_from_crd(struct arena *a, struct json open_api_v3_schema, const struct schema **ret,
+    struct error *err) must_check;
+const struct schema *schema_deduced(void);
+
+/* ---- walking ---- */
+
+static inline const struct schema_type *schema_type(const struct schema *s, uint16_t type)
+{
+    assert(type < s->table.type_count);
+    return &s->table.types[type];
+}
+static inline const char *schema_name(const struct schema *s, uint32_t offset)
+{
+    return s->table.names + offset;
+}
+/* The declared field of this name, or NULL. */
+const struct schema_field *schema_field(
+    const struct schema *s, const struct schema_type *t, const char *name);
+/* The type of a member, declared or not; SCHEMA_NO_TYPE if the schema has no place for it. */
+uint16_t schema_member_type(const struct schema *s, const struct schema_type *t, const char *name);
+/* The type at a path of field names ("spec", "template"); SCHEMA_NO_TYPE if there is none. */
+uint16_t schema_type_at(const struct schema *s, const char *const *names);
