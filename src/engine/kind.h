@@ -13,6 +13,7 @@ struct kind_watch {
     bool optional;              /* its API may not be installed (a CRD of somebody else) */
     bool child;                 /* planned as a child: our fields and the controller are kept too */
     const char *label_selector; /* only these; NULL: all */
+    const char *index_label;    /* view_list(…, "LABEL=value") is then a look-up; NULL: none */
     const char *const *keep;    /* dotted paths that the kind reads, NULL-terminated; metadata.name,
                                  * namespace, uid, deletionTimestamp always */
 };

@@ -1,0 +1,383 @@
+#include "engine/cache.h"
+
+#include <stdlib.h>
+
+#include "base/resource.h"
+#include "engine/kind.h"
+#include "merge/merge.h"
+
+void cache_init(struct cache *c, const char *manager, const char *const *predecessors,
+    uint64_t seed0, uint64_t seed1)
+{
+    *c = (struct cache){
+        .manager = manager,
+        .predecessors = predecessors,
+        .seed = { seed0, seed1 },
+    };
+    strings_init(&c->strings, seed0, seed1);
+    table_init(&c->owners, seed0, seed1);
+}
+
+static uint64_t hash_of(const struct cache *c, const char *one, const char *two)
+{
+    /* The two halves are hashed apart, so that no separator can be forged. */
+    uint64_t h = table_hash(&c->owners, one, strlen(one));
+    return h * 31 + table_hash(&c->owners, two, strlen(two));
+}
+
+struct wanted_name {
+    const char *namespace;
+    const char *name;
+};
+
+static bool is_named(const struct table_node *n, const void *key)
+{
+    const struct cache_entry *e = container_of(n, struct cache_entry, node);
+    const struct wanted_name *w = key;
+    return strcmp(e->name, w->name) == 0 && strcmp(e->namespace, w->namespace) == 0;
+}
+
+struct cache_entry *cache_find(
+    const struct cache_resource *r, const char *namespace, const char *name)
+{
+    namespace = namespace && !r->resource->cluster_scoped ? namespace : "";
+    struct wanted_name wanted = { namespace, name };
+    struct table_node *n =
+        table_find(&r->table, hash_of(r->cache, namespace, name), is_named, &wanted);
+    return n ? container_of(n, struct cache_entry, node) : NULL;
+}
+
+static void unlink_entry(struct cache_entry *e)
+{
+    struct cache *c = e->resource->cache;
+    table_remove(&e->resource->table, &e->node);
+    if (*e->controller_uid)
+        table_remove(&c->owners, &e->owner_node);
+    if (e->label)
+        table_remove(&e->resource->index, &e->index_node);
+    c->count--;
+}
+
+static void free_entry(struct cache_entry *e)
+{
+    struct cache *c = e->resource->cache;
+    pack_free(&c->strings, e->kept);
+    pack_free(&c->strings, e->owned);
+    free(e);
+}
+
+void cache_done(struct cache *c)
+{
+    while (c->first) {
+        struct cache_resource *r = c->first;
+        for
+            table_each(n, &r->table)
+            {
+                struct cache_entry *e = container_of(n_at.node, struct cache_entry, node);
+                unlink_entry(e);
+                free_entry(e);
+            }
+        table_done(&r->table);
+        table_done(&r->index);
+        free(r->keep);
+        c->first = r->next;
+        free(r);
+    }
+    table_done(&c->owners);
+    strings_done(&c->strings);
+}
+
+struct cache_resource *cache_resource_of(const struct cache *c, const struct resource *r)
+{
+    for (struct cache_resource *at = c->first; at; at = at->next)
+        if (at->resource == r)
+            return at;
+    return NULL;
+}
+
+static struct cache_resource *add_resource(struct cache *c, const struct kind_watch *watch)
+{
+    struct cache_resource *r = mem_new_of(struct cache_resource);
+    r->cache = c;
+    r->resource = watch->resource;
+    r->label_selector = watch->label_selector;
+    r->optional = true;
+    table_init(&r->table, c->seed[0], c->seed[1]);
+    table_init(&r->index, c->seed[0], c->seed[1]);
+    r->keep = mem_new(sizeof(*r->keep));
+    struct cache_resource **end = &c->first;
+    while (*end)
+        end = &(*end)->next;
+    *end = r;
+    return r;
+}
+
+static void add_keep(struct cache_resource *r, const char *path)
+{
+    for (size_t i = 0; i < r->keep_count; i++)
+        if (text_eq(r->keep[i], path))
+            return;
+    r->keep = mem_resize(r->keep, r->keep_count + 2, sizeof(*r->keep));
+    r->keep[r->keep_count++] = path;
+    r->keep[r->keep_count] = NULL;
+}
+
+struct cache_resource *cache_watch(struct cache *c, const struct kind_watch *watch)
+{
+    struct cache_resource *r = cache_resource_of(c, watch->resource);
+    if (!r)
+        r = add_resource(c, watch);
+    else if (!text_eq(r->label_selector, watch->label_selector))
+        r->label_selector = NULL;
+    for (size_t i = 0; watch->keep && watch->keep[i]; i++)
+        add_keep(r, watch->keep[i]);
+    if (watch->index_label) {
+        assert(!r->index_label || text_eq(r->index_label, watch->index_label));
+        r->index_label = watch->index_label;
+    }
+    r->child |= watch->child;
+    r->optional &= watch->optional;
+    return r;
+}
+
+uint64_t cache_version(struct json object)
+{
+    const char *text = json_get_text(object, "metadata.resourceVersion");
+    int64_t version;
+    return text && str_to_int(str_of(text), &version) && version > 0 ? (uint64_t)version : 0;
+}
+
+static const char *controller_uid(struct json object)
+{
+    for
+        json_each(reference,
+            json_get(object,
+                "metadata.ownerReferences")) if (json_get_bool(*reference,
+                                                     "controller",
+                                                     false)) return json_get_text(*reference,
+            "uid");
+    return NULL;
+}
+
+/* The object reduced to what is kept. */
+static struct json reduce(struct arena *a, const struct cache_resource *r, struct json object)
+{
+    static const char *const always[] = {
+        "metadata.name",
+        "metadata.namespace",
+        "metadata.uid",
+        "metadata.deletionTimestamp",
+        "metadata.ownerReferences",
+    };
+    size_t count = 0;
+    struct json_field *fields =
+        arena_array(a, lengthof(always) + r->keep_count + 1, sizeof(*fields));
+    for (size_t i = 0; i < lengthof(always); i++)
+        fields[count++] = (struct json_field){ always[i], json_get(object, always[i]) };
+    for (size_t i = 0; i < r->keep_count; i++)
+        fields[count++] = (struct json_field){ r->keep[i], json_get(object, r->keep[i]) };
+    return json_fields_from(a, fields);
+}
+
+/* Which of the object's fields are ours, or were our predecessor's. */
+static struct json owned_fields(
+    struct arena *a, const struct cache_resource *r, struct json object, bool *ret_upstream)
+{
+    const struct cache *c = r->cache;
+    struct json owned = { 0 };
+    *ret_upstream = false;
+    if (!r->schema || !(r->child || r->own_kind))
+        return owned;
+    for (size_t i = 0; c->predecessors && c->predecessors[i]; i++)
+        if (merge_has_manager(object, c->predecessors[i], r->subresource))
+            *ret_upstream = true;
+    if (merge_owned(a, r->schema, object, c->manager, r->subresource, &owned))
+        return owned;
+    for (size_t i = 0; *ret_upstream && c->predecessors[i]; i++)
+        if (merge_owned(a, r->schema, object, c->predecessors[i], r->subresource, &owned))
+            return owned;
+    return (struct json){ 0 };
+}
+
+static const char *copy_text(char **to, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = memcpy(*to, text, size);
+    *to += size;
+    return copy;
+}
+
+static struct cache_entry *new_entry(struct arena *a, struct cache_resource *r, struct json object)
+{
+    struct cache *c = r->cache;
+    const char *namespace = json_get_text(object, "metadata.namespace");
+    const char *uid = json_get_text(object, "metadata.uid");
+    const char *name = json_get_text(object, "metadata.name");
+    const char *controller = controller_uid(object);
+    const char *label = NULL;
+    if (r->index_label)
+        label = json_text(json_member(json_get(object, "metadata.labels"), r->index_label));
+    namespace = namespace ? namespace : "";
+    uid = uid ? uid : "";
+    controller = controller ? controller : "";
+    size_t bytes = strlen(namespace) + strlen(name) + strlen(uid) + strlen(controller) + 4 +
+                   (label ? strlen(label) + 1 : 0);
+    struct cache_entry *e = mem_new(sizeof(*e) + bytes);
+    char *at = e->texts;
+    e->resource = r;
+    e->namespace = copy_text(&at, namespace);
+    e->name = copy_text(&at, name);
+    e->uid = copy_text(&at, uid);
+    e->controller_uid = copy_text(&at, controller);
+    e->label = label ? copy_text(&at, label) : NULL;
+    e->deleting = json_present(json_get(object, "metadata.deletionTimestamp"));
+    e->kept = pack_new(&c->strings, reduce(a, r, object));
+    struct json owned = owned_fields(a, r, object, &e->upstream);
+    e->owned = json_present(owned) ? pack_new(&c->strings, owned) : NULL;
+    return e;
+}
+
+static void link_entry(struct cache_entry *e)
+{
+    struct cache_resource *r = e->resource;
+    struct cache *c = r->cache;
+    table_add(&r->table, &e->node, hash_of(c, e->namespace, e->name));
+    if (*e->controller_uid)
+        table_add(&c->owners, &e->owner_node, hash_of(c, e->controller_uid, ""));
+    if (e->label)
+        table_add(&r->index, &e->index_node, hash_of(c, e->namespace, e->label));
+    c->count++;
+}
+
+static bool packs_equal(const struct pack *a, const struct pack *b)
+{
+    return a == b || (a && b && pack_equal(a, b));
+}
+
+enum cache_change cache_put(struct cache_resource *r, struct json object, enum cache_origin origin,
+    struct cache_entry **ret_entry)
+{
+    const char *namespace = json_get_text(object, "metadata.namespace");
+    const char *name = json_get_text(object, "metadata.name");
+    uint64_t version = cache_version(object);
+    *ret_entry = NULL;
+    if (!name || !version)
+        return CACHE_SAME;
+    struct cache_entry *old = cache_find(r, namespace, name);
+    *ret_entry = old;
+    if (old && old->version >= version) {
+        old->round = r->round;
+        return CACHE_SAME;
+    }
+    /* The watch is past it: what it said since then, a deletion perhaps, is newer. */
+    if (origin == CACHE_FROM_ANSWER && version <= r->version)
+        return CACHE_SAME;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct cache_entry *e = new_entry(&a, r, object);
+    e->version = version;
+    e->round = r->round;
+    *ret_entry = e;
+    if (!old) {
+        link_entry(e);
+        return CACHE_NEW;
+    }
+    bool same = strcmp(old->uid, e->uid) == 0 && packs_equal(old->kept, e->kept) &&
+                packs_equal(old->owned, e->owned) && old->upstream == e->upstream;
+    unlink_entry(old);
+    free_entry(old);
+    link_entry(e);
+    return same ? CACHE_SAME : CACHE_CHANGED;
+}
+
+enum cache_change cache_delete(struct cache_resource *r, struct cache_entry *entry)
+{
+    assert(entry && entry->resource == r);
+    unlink_entry(entry);
+    free_entry(entry);
+    return CACHE_GONE;
+}
+
+struct json cache_read(struct arena *a, const struct cache_entry *entry)
+{
+    return pack_read(a, &entry->resource->cache->strings, entry->kept);
+}
+
+struct json cache_read_owned(struct arena *a, const struct cache_entry *entry)
+{
+    if (!entry->owned)
+        return (struct json){ 0 };
+    return pack_read(a, &entry->resource->cache->strings, entry->owned);
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct cache_entry *a = *(struct cache_entry *const *)left;
+    const struct cache_entry *b = *(struct cache_entry *const *)right;
+    int order = strcmp(a->namespace, b->namespace);
+    return order ? order : strcmp(a->name, b->name);
+}
+
+/* A growing list of entries in an arena. */
+struct found {
+    struct arena *arena;
+    struct cache_entry **items;
+    size_t count, size;
+};
+
+static void add_found(struct found *f, struct cache_entry *e)
+{
+    if (f->count == f->size) {
+        size_t size = f->size ? f->size * 2 : 16;
+        struct cache_entry **items = arena_array(f->arena, size, sizeof(*items));
+        if (f->count)
+            memcpy(items, f->items, f->count * sizeof(*items));
+        f->items = items;
+        f->size = size;
+    }
+    f->items[f->count++] = e;
+}
+
+static struct cache_entry **sorted(struct found *f, size_t *ret_count)
+{
+    if (f->count > 1)
+        qsort(f->items, f->count, sizeof(*f->items), compare_entries);
+    *ret_count = f->count;
+    return f->items;
+}
+
+struct cache_entry **cache_list(struct arena *a, const struct cache_resource *r,
+    const char *namespace, const char *label, size_t *ret_count)
+{
+    struct found f = { .arena = a };
+    if (label && namespace) {
+        uint64_t hash = hash_of(r->cache, namespace, label);
+        for (struct table_node *n = table_chain(&r->index, hash); n; n = n->next) {
+            struct cache_entry *e = container_of(n, struct cache_entry, index_node);
+            if (n->hash == hash && text_eq(e->label, label) && text_eq(e->namespace, namespace))
+                add_found(&f, e);
+        }
+        return sorted(&f, ret_count);
+    }
+    for
+        table_each(n, (struct table *)&r->table)
+        {
+            struct cache_entry *e = container_of(n_at.node, struct cache_entry, node);
+            bool wanted = !namespace || strcmp(e->namespace, namespace) == 0;
+            if (wanted && (!label || text_eq(e->label, label)))
+                add_found(&f, e);
+        }
+    return sorted(&f, ret_count);
+}
+
+struct cache_entry **cache_children(
+    struct arena *a, const struct cache *c, const char *uid, size_t *ret_count)
+{
+    struct found f = { .arena = a };
+    uint64_t hash = hash_of(c, uid, "");
+    for (struct table_node *n = table_chain(&c->owners, hash); n; n = n->next) {
+        struct cache_entry *e = container_of(n, struct cache_entry, owner_node);
+        if (n->hash == hash && text_eq(e->controller_uid, uid))
+            add_found(&f, e);
+    }
+    return sorted(&f, ret_count);
+}

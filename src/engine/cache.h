@@ -1,0 +1,113 @@
+#pragma once
+
+/* The engine's memory of the cluster: of each watched object only what some kind reads, and which
+ * of its fields are ours. Objects are immutable packs; a change replaces the pack.
+ *
+ *   cache
+ *     └─ cache_resource     one a watched resource: what to keep, the schema, how far the watch is
+ *          └─ cache_entry   one an object
+ *
+ * Two sources feed it: the watch, and the answers to our own writes, so that a decision never rests
+ * on a state older than our own last write. An answer counts only while the watch has not passed
+ * its version; a watch event counts only if it is newer than what is there. Versions are compared
+ * as numbers, which Kubernetes permits within one resource. */
+
+#include "base/json.h"
+#include "base/pack.h"
+#include "base/table.h"
+
+struct resource;
+struct schema;
+struct kind_watch;
+
+struct cache_entry {
+    struct table_node node;       /* in its resource, by namespace and name */
+    struct table_node owner_node; /* in the cache, by controller uid; only if it has one */
+    struct table_node index_node; /* in its resource, by namespace and indexed label */
+    struct cache_resource *resource;
+    const char *namespace; /* "" for cluster scope */
+    const char *name;
+    const char *uid;
+    const char *controller_uid; /* "" if nobody controls it */
+    const char *label;          /* value of the resource's indexed label; NULL: not there */
+    struct pack *kept;          /* what kinds read */
+    struct pack *owned;         /* fields of ours; of a kind of ours: its status; NULL: none */
+    uint64_t version;
+    uint32_t round; /* of the last relist that has seen it */
+    bool deleting;  /* has a deletionTimestamp */
+    bool upstream;  /* carries fields of a manager that we take over from */
+    char texts[];
+};
+
+struct cache_resource {
+    struct cache *cache;
+    const struct resource *resource;
+    const struct schema *schema; /* NULL: not known yet */
+    const char **keep;           /* dotted paths, NULL-terminated */
+    size_t keep_count;
+    const char *label_selector; /* NULL: all objects */
+    const char *index_label;    /* NULL: none */
+    const char *subresource;    /* whose fields `owned` holds: NULL, or "status" for our kinds */
+    bool child;
+    bool own_kind;
+    bool optional;
+    bool synced;      /* the first list is complete */
+    bool missing;     /* the API server does not offer it */
+    uint64_t version; /* the watch has delivered everything up to here */
+    uint32_t round;
+    struct table table;
+    struct table index;
+    struct cache_resource *next;
+};
+
+struct cache {
+    struct strings strings;
+    struct table owners;
+    struct cache_resource *first;
+    const char *manager;             /* our field manager */
+    const char *const *predecessors; /* managers we take over from, NULL-terminated */
+    uint64_t seed[2];
+    size_t count;
+};
+
+void cache_init(struct cache *c, const char *manager, const char *const *predecessors,
+    uint64_t seed0, uint64_t seed1);
+void cache_done(struct cache *c);
+
+/* Finds or adds. Watches of several kinds on one resource are united. */
+struct cache_resource *cache_watch(struct cache *c, const struct kind_watch *watch);
+struct cache_resource *cache_resource_of(const struct cache *c, const struct resource *r);
+
+enum cache_change {
+    CACHE_SAME, /* nothing that anybody reads changed, or the event is older than what is there */
+    CACHE_NEW,
+    CACHE_CHANGED,
+    CACHE_GONE,
+};
+
+/* Where an object comes from. */
+enum cache_origin { CACHE_FROM_WATCH, CACHE_FROM_ANSWER };
+
+/* Takes an object in. An object without name or version is refused with CACHE_SAME. ret_entry is
+ * set unless the result is CACHE_SAME and there is none. */
+enum cache_change cache_put(struct cache_resource *r, struct json object, enum cache_origin origin,
+    struct cache_entry **ret_entry);
+/* The watch says that it is gone; uid NULL: whichever it was. The entry is freed: callers that need
+ * it look before. */
+enum cache_change cache_delete(struct cache_resource *r, struct cache_entry *entry);
+
+struct cache_entry *cache_find(
+    const struct cache_resource *r, const char *namespace, const char *name);
+struct json cache_read(struct arena *a, const struct cache_entry *entry);
+struct json cache_read_owned(struct arena *a, const struct cache_entry *entry); /* absent: none */
+
+/* All that match, sorted by namespace and name. namespace NULL: all. label: a value of the indexed
+ * label, or NULL: all. */
+struct cache_entry **cache_list(struct arena *a, const struct cache_resource *r,
+    const char *namespace, const char *label, size_t *ret_count);
+/* All whose controller has this uid. */
+struct cache_entry **cache_children(
+    struct arena *a, const struct cache *c, const char *uid, size_t *ret_count);
+
+/* resourceVersion as a number; 0 if it is none. */
+uint64_t cache_version(struct json object);

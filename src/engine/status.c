@@ -1,0 +1,52 @@
+#include "engine/status.h"
+
+#include "base/time.h"
+#include "engine/plan.h"
+
+static struct json complete_condition(
+    struct arena *a, const struct plan_condition *c, const struct status_input *in)
+{
+    const char *value = c->unknown ? "Unknown" : c->status ? "True" : "False";
+    struct json before = json_find(json_get(in->live, "conditions"), "type", c->type);
+    const char *since = json_get_text(before, "lastTransitionTime");
+    if (!since || !text_eq(json_get_text(before, "status"), value))
+        since = time_format(a, in->now_ms);
+    return json_fields(a,
+        { "type", json_str(c->type) },
+        { "status", json_str(value) },
+        { "reason", json_str(c->reason) },
+        { "message", json_str(c->message) },
+        { "lastTransitionTime", json_str(since) },
+        { "observedGeneration", json_int_or_absent(in->generation) });
+}
+
+/* Conditions in the order of their types: where they stand in the plan must not matter. */
+static struct json complete_conditions(
+    struct arena *a, const struct plan *p, const struct status_input *in)
+{
+    struct json_builder by_type;
+    json_builder_init(&by_type, a);
+    for (size_t i = 0; i < p->condition_count; i++)
+        json_put(&by_type, p->conditions[i].type, complete_condition(a, &p->conditions[i], in));
+    struct json_builder list;
+    json_builder_init(&list, a);
+    struct json map = json_map_end(&by_type);
+    for
+        json_each_member(m, map) json_push(&list, m->value);
+    return json_or_absent(json_list_end(&list));
+}
+
+struct json status_complete(struct arena *a, const struct plan *p, const struct status_input *in)
+{
+    struct json status = json_with_member(a,
+        json_is(p->status, JSON_MAP) ? p->status : json_empty_map(),
+        "conditions",
+        complete_conditions(a, p, in));
+    if (!p->stamp)
+        return status;
+    const char *stamp = json_get_text(in->owned, p->stamp);
+    struct json rest = json_with_member(a, in->owned, p->stamp, (struct json){ 0 });
+    if (!stamp || !json_equal(rest, status))
+        stamp = time_format(a, in->now_ms);
+    return json_with_member(a, status, p->stamp, json_str(stamp));
+}

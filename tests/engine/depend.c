@@ -1,0 +1,50 @@
+#include "engine/depend.h"
+#include "base/resource.h"
+#include "tests/test.h"
+
+static void mark(void *ctx, void *owner)
+{
+    (void)ctx;
+    ++*(int *)owner;
+}
+
+TEST(a_change_reaches_those_who_asked_and_nobody_else)
+{
+    struct depends d;
+    depends_init(&d, 1, 2);
+    struct depend_set one = { 0 }, two = { 0 };
+    int runs_one = 0, runs_two = 0;
+    uint64_t of_one[] = {
+        depend_on_name(&d, &RESOURCE_SERVICE, "ns", "web"),
+        depend_on_list(&d, &RESOURCE_POD, "ns", "app=web"),
+        depend_on_name(&d, &RESOURCE_SERVICE, "ns", "web"),
+    };
+    uint64_t of_two[] = {
+        depend_on_name(&d, &RESOURCE_SERVICE, "other", "web"),
+        depend_on_list(&d, &RESOURCE_POD, NULL, NULL),
+    };
+    depend_replace(&d, &one, &runs_one, of_one, lengthof(of_one));
+    depend_replace(&d, &two, &runs_two, of_two, lengthof(of_two));
+    check_int(one.count, 2);
+
+    depend_each_of_object(&d, &RESOURCE_SERVICE, "ns", "web", (struct json){ 0 }, mark, NULL);
+    check_int(runs_one, 1);
+    check_int(runs_two, 0);
+    struct json labels = test_json("{'app': 'web', 'x': 'y'}");
+    depend_each_of_object(&d, &RESOURCE_POD, "ns", "p", labels, mark, NULL);
+    check_int(runs_one, 2);
+    check_int(runs_two, 1);
+    depend_each_of_object(&d, &RESOURCE_POD, "ns", "p", test_json("{'app': 'db'}"), mark, NULL);
+    check_int(runs_one, 2);
+    check_int(runs_two, 2);
+
+    depend_replace(&d, &one, &runs_one, of_two, 1);
+    depend_each_of_object(&d, &RESOURCE_SERVICE, "ns", "web", (struct json){ 0 }, mark, NULL);
+    check_int(runs_one, 2);
+    depend_each_of_object(&d, &RESOURCE_SERVICE, "other", "web", (struct json){ 0 }, mark, NULL);
+    check_int(runs_one, 3);
+    check_int(runs_two, 3);
+    depend_clear(&d, &one);
+    depend_clear(&d, &two);
+    depends_done(&d);
+}

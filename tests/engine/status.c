@@ -1,0 +1,39 @@
+#include "engine/status.h"
+#include "engine/plan.h"
+#include "tests/test.h"
+
+#define AT(ms) (1767225600000 + (ms))
+
+static struct json complete(struct json live, struct json owned, const char *phase, int64_t now_ms)
+{
+    struct arena *a = test_arena();
+    struct plan *p = arena_new(a, struct plan);
+    plan_init(p, a);
+    plan_status(p, json_fields(a, { "phase", json_str(phase) }), "lastUpdated");
+    plan_condition(p, "Ready", true, "Fine", "all is well");
+    plan_condition(p, "Available", false, "No", "not yet");
+    struct status_input in = { .live = live, .owned = owned, .generation = 2, .now_ms = now_ms };
+    return status_complete(a, p, &in);
+}
+
+TEST(a_status_that_says_the_same_keeps_all_its_times)
+{
+    struct json first = complete((struct json){ 0 }, (struct json){ 0 }, "Creating", AT(0));
+    check_text(json_get_text(first, "lastUpdated"), "2026-01-01T00:00:00Z");
+    check_text(json_get_text(first, "conditions.0.type"), "Available");
+    check_int(json_get_int(first, "conditions.0.observedGeneration", 0), 2);
+    struct json again = complete(first, first, "Creating", AT(90000));
+    check(json_equal(first, again));
+}
+
+TEST(a_status_that_says_something_new_moves_only_the_times_that_it_concerns)
+{
+    struct json first = complete((struct json){ 0 }, (struct json){ 0 }, "Creating", AT(0));
+    struct json later = complete(first, first, "Ready", AT(90000));
+    check_text(json_get_text(later, "lastUpdated"), "2026-01-01T00:01:30Z");
+    check_text(json_get_text(later, "conditions.1.lastTransitionTime"), "2026-01-01T00:00:00Z");
+    struct json live = test_json("{'conditions': [{'type': 'Ready', 'status': 'False',"
+                                 " 'lastTransitionTime': '2020-01-01T00:00:00Z'}]}");
+    later = complete(live, (struct json){ 0 }, "Ready", AT(90000));
+    check_text(json_get_text(later, "conditions.1.lastTransitionTime"), "2026-01-01T00:01:30Z");
+}
