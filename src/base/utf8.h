@@ -1,0 +1,14 @@
+#pragma once
+
+/* UTF-8, one character at a time. */
+
+#include "base/base.h"
+#include "base/str.h"
+
+/* The first character of s and how many bytes it takes; 0 if s is empty or does not begin with a
+ * character (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF). */
+size_t utf8_first(struct str s, uint32_t *ret);
+bool utf8_valid(struct str s);
+/* Whether a character has a shape and keeps its place: not a control character, line or paragraph
+ * separator, byte order mark, nor one that reverses the direction of writing. */
+bool utf8_printable(uint32_t character);
