@@ -35,7 +35,8 @@ struct field_path {
     size_t count;
 };
 
-#define FIELD_PATH_DEPTH_MAX 100
+/* Deeper than any JSON value of ours. */
+#define FIELD_PATH_DEPTH_MAX (JSON_DEPTH_MAX + 2)
 
 int path_element_compare(const struct path_element *a, const struct path_element *b);
 static inline struct path_element path_field(const char *name)
@@ -91,8 +92,8 @@ const struct fieldset *fieldset_of_path(struct arena *a, const struct field_path
 const struct fieldset *fieldset_of_texts(struct arena *a, const char *const *texts, size_t count);
 
 /* Calls for each member, parents first. The path is valid during the call only. */
-typedef void fieldset_visit(void *ctx, const struct field_path *path);
-void fieldset_each(const struct fieldset *s, fieldset_visit *visit, void *ctx);
+void fieldset_each(
+    const struct fieldset *s, void (*visit)(void *ctx, const struct field_path *path), void *ctx);
 /* Copies of all members' paths. */
 const struct field_path *fieldset_paths(
     struct arena *a, const struct fieldset *s, size_t *ret_count);

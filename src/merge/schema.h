@@ -59,20 +59,31 @@ struct schema_type {
     uint16_t member;
     uint32_t fields; /* the first declared field, sorted by name */
     uint16_t field_count;
-    uint8_t key_count;
-    uint8_t embedded; /* an object of its own inside: apiVersion, kind, metadata */
-    uint32_t keys;    /* the first key field of a LIST_MAP, sorted by name */
+    uint16_t key_count;
+    uint32_t keys; /* the first key field of a LIST_MAP, sorted by name */
+};
+
+/* What an empty object of the server has in this place: it is written in Go, where a struct is
+ * never absent. It decides who owns a struct that somebody fills for the first time. */
+enum schema_filled {
+    FILLED_NOT = 0,
+    FILLED_STRUCT, /* {} and what that has in it */
+    FILLED_NULL,
+    FILLED_TEXT,   /* "" */
+    FILLED_NUMBER, /* 0 */
+    FILLED_BOOL,   /* false */
 };
 
 struct schema_field {
     uint32_t name;   /* offset into names */
     uint16_t type;   /* index into types */
-    uint16_t filled; /* 1: the server's empty object has it (SCHEMA_FILLED_*) */
+    uint16_t filled; /* enum schema_filled */
 };
 
 struct schema_key {
-    uint32_t name;     /* offset into names */
-    uint32_t fallback; /* offset into names of the default as JSON text; 0: none */
+    uint32_t name; /* offset into names */
+    /* Offset into names of the default with its type in front (sTCP, n0, btrue); 0: none. */
+    uint32_t fallback;
 };
 
 /* The types of one or many kinds; offset 0 of names is the empty text. */
@@ -135,5 +146,18 @@ const struct schema_field *schema_field(
     const struct schema *s, const struct schema_type *t, const char *name);
 /* The type of a member, declared or not; SCHEMA_NO_TYPE if the schema has no place for it. */
 uint16_t schema_member_type(const struct schema *s, const struct schema_type *t, const char *name);
-/* The type at a path of field names ("spec", "template"); SCHEMA_NO_TYPE if there is none. */
-uint16_t schema_type_at(const struct schema *s, const char *const *names);
+/* The object that a create starts from: empty for custom kinds, see enum schema_filled. */
+struct json schema_empty_object(struct arena *a, const struct schema *s);
+
+/* ---- the table of built-in kinds ---- */
+
+struct schema_kind {
+    uint32_t name; /* offset into names: "apps/v1/Deployment", "/v1/Pod" */
+    uint32_t root; /* index into types */
+};
+extern const struct schema_table schema_builtin;
+extern const struct schema_kind schema_builtin_kinds[]; /* sorted by name */
+extern const uint32_t schema_builtin_kind_count;
+/* Where the types stand that need no declaration. */
+#define SCHEMA_TYPE_DEDUCED ((uint16_t)0) /* maps granular, lists atomic */
+#define SCHEMA_TYPE_ATOMIC ((uint16_t)1)  /* anything, as one value */
