@@ -56,8 +56,7 @@ static struct fact *find(const struct facts *f, const char *identity)
     return n ? container_of(n, struct fact, node) : NULL;
 }
 
-static struct fact *add(
-    struct facts *f, const char *identity, const char *effect, struct json args)
+static struct fact *add(struct facts *f, const char *identity, const char *effect, struct json args)
 {
     struct fact *fact = mem_new_of(struct fact);
     fact->facts = f;
@@ -150,8 +149,7 @@ static void start_if_due(struct fact *fact, int64_t every_ms)
     assert(fact->run);
 }
 
-struct json facts_read(
-    const struct facts *f, struct arena *a, const char *effect, struct json args)
+struct json facts_read(const struct facts *f, struct arena *a, const char *effect, struct json args)
 {
     struct fact *fact = find(f, identity_of(a, effect, args));
     if (!fact)

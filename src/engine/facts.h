@@ -3,9 +3,9 @@
 /* Effects and what they brought. A kind may not touch the world; it asks for an effect by name and
  * arguments (plan_effect) and finds the result as a fact in a later view (view_fact).
  *
- * Equal questions of several keys are one effect. A fact lives as long as some key's last plan asked
- * for it. It wakes its keys when it says something new: an effect that fails in the same way again,
- * or finds the same again, wakes nobody. */
+ * Equal questions of several keys are one effect. A fact lives as long as some key's last plan
+ * asked for it. It wakes its keys when it says something new: an effect that fails in the same way
+ * again, or finds the same again, wakes nobody. */
 
 #include "base/json.h"
 #include "base/table.h"
@@ -30,7 +30,8 @@ struct effect_runner {
     void *self;
 };
 
-/* A fact whose error is transient may be tried again after this; the key's back-off sets the pace. */
+/* A fact whose error is transient may be tried again after this; the key's back-off sets the pace.
+ */
 #define FACTS_TRANSIENT_MS 1000
 
 struct fact;

@@ -1,0 +1,83 @@
+#pragma once
+
+/* The engine: keeps the cluster as the kinds plan it.
+ *
+ *     watch events                      answers to our writes
+ *          │                                     │
+ *          ▼        changed                      ▼
+ *        cache ───────────────> depend ───> queue (one item a key)
+ *          │                                     │ take
+ *          └────────> view ──> kind ──> plan <───┘
+ *                                        │
+ *                                 gate: differs? ──no──> nothing is sent
+ *                                        │ yes
+ *                          children in parallel, then status, then events
+ *
+ * Single-threaded. Clock, chance, transport, effects and leadership come in as options, so the same
+ * code runs in production and in the simulator. It logs, and counts for /metrics. */
+
+#include "base/error.h"
+#include "engine/metrics.h"
+
+struct buf;
+struct effect_runner;
+struct engine;
+struct env;
+struct event_recorder;
+struct kind;
+struct kube_client;
+struct kube_transport;
+struct schemas;
+
+/* Kinds that share their settings. */
+struct engine_family {
+    const char *name;
+    const struct kind *const *kinds; /* NULL-terminated */
+    const void *settings;
+    const char *const *predecessors; /* field managers we take over from, NULL-terminated */
+};
+
+struct engine_options {
+    const struct env *env;
+    const struct kube_transport *transport; /* for watches */
+    struct kube_client *client;             /* for everything else */
+    const struct effect_runner *effects;
+    struct event_recorder *events;
+    struct schemas *schemas; /* with the CRDs of the kinds added */
+    const struct engine_family *families;
+    size_t family_count;
+    const char *namespace; /* only this one; NULL: all */
+    const char *manager;   /* field manager, "leeboard" */
+    size_t runs_max;       /* keys in work at the same time; 0: 16 */
+    /* Asked immediately before each write; NULL: always. */
+    bool (*may_write)(void *ctx);
+    void *ctx;
+};
+
+struct engine *engine_new(const struct engine_options *options);
+/* Frees it; nothing may be in flight any more (engine_idle), or what is gets cancelled. */
+void engine_free(struct engine *e);
+/* Starts the watches. */
+void engine_start(struct engine *e);
+/* From now on keys run (we lead); before, only the caches fill. */
+void engine_lead(struct engine *e);
+/* Takes no more keys; what is in flight ends. */
+void engine_drain(struct engine *e);
+bool engine_idle(const struct engine *e); /* nothing in flight */
+
+/* Readiness: every kind's caches are filled. Otherwise err says what is missing and why. */
+bool engine_ready(const struct engine *e, struct error *err);
+/* Health: keys that are ready do get their turn. */
+bool engine_healthy(const struct engine *e, struct error *err);
+void engine_metrics_print(struct engine *e, struct buf *to);
+
+/* For tests and the simulator. */
+struct engine_counts {
+    uint64_t reconciles, writes, skipped, echoes, refused, conflicts, ambiguous;
+    uint64_t without_effect; /* writes that left the object as it was: must stay 0 */
+    uint64_t self_check;     /* stored field sets that were not the computed ones: must stay 0 */
+    uint64_t stale;          /* writes that leadership or a precondition held back */
+    uint64_t contested, throttled, unreadable;
+    uint64_t created_twice; /* creates that met an object: must stay 0 */
+};
+struct engine_counts engine_counts(const struct engine *e);

@@ -1,0 +1,168 @@
+/* The gate: what has to be written so that the cluster is as planned. Decided from the cache alone;
+ * what is equal is not sent. */
+
+#include "engine/internal.h"
+
+#include "base/log.h"
+#include "merge/merge.h"
+
+/* The same plan written again this often, this close together, is a fight. */
+#define GATE_FIGHTS_MAX 5
+#define GATE_FIGHT_WINDOW_MS ((int64_t)10 * 60 * 1000)
+
+struct json gate_complete(struct run *run, const struct plan_child *c)
+{
+    struct arena *a = &run->arena;
+    const struct resource *owner = run->key->kind->kind->resource;
+    struct json object = c->object;
+    object = json_with(a, object, "apiVersion", json_str(resource_api_version(a, c->resource)));
+    object = json_with(a, object, "kind", json_str(c->resource->kind));
+    if (!c->resource->cluster_scoped)
+        object = json_with(a, object, "metadata.namespace", json_str(view_namespace(&run->view)));
+    if (c->mode == PLAN_SHARED || c->resource->cluster_scoped)
+        return object;
+    /* blockOwnerDeletion true would need rights on the owner's finalizers (first seed). */
+    struct json reference = json_fields(a,
+        { "apiVersion", json_str(resource_api_version(a, owner)) },
+        { "kind", json_str(owner->kind) },
+        { "name", json_str(view_name(&run->view)) },
+        { "uid", json_str(run->uid) },
+        { "controller", json_bool(true) },
+        { "blockOwnerDeletion", json_bool(false) });
+    return json_with(a, object, "metadata.ownerReferences", json_list(a, reference));
+}
+
+static int64_t now_ms(const struct run *run)
+{
+    return env_mono_ms(run->key->kind->engine->env);
+}
+
+static void note_foreign(struct run *run, const struct plan_child *c, const struct cache_entry *e)
+{
+    struct memo *m = memo_get(run->key, c->resource, e->name);
+    if (m->what == TROUBLE_FOREIGN)
+        return;
+    memo_trouble(m,
+        TROUBLE_FOREIGN,
+        arena_printf(&run->arena,
+            "%s %s exists and is not controlled by this %s; rename or delete it, or rename this "
+            "object",
+            c->resource->kind,
+            e->name,
+            run->key->kind->kind->resource->kind),
+        0,
+        0);
+    run->again = true;
+}
+
+/* Refused or contested with the same plan, and not long ago. */
+static bool is_held(const struct run *run, const struct memo *m, uint64_t hash)
+{
+    bool held = m && (m->what == TROUBLE_REFUSED || m->what == TROUBLE_CONTESTED);
+    return held && m->plan_hash == hash && now_ms(run) < m->until_ms;
+}
+
+static bool must_be_replaced(const struct plan_child *c, struct json owned, struct json wanted)
+{
+    for (size_t i = 0; c->fixed && c->fixed[i]; i++) {
+        struct json there = json_get(owned, c->fixed[i]);
+        if (json_present(there) && !json_equal(there, json_get(wanted, c->fixed[i])))
+            return true;
+    }
+    return false;
+}
+
+/* Counts how often the same plan had to be written; true when it is a fight. */
+static bool is_fight(struct run *run, struct memo *m, uint64_t hash)
+{
+    int64_t now = now_ms(run);
+    if (m->plan_hash != hash || now - m->fights_since_ms > GATE_FIGHT_WINDOW_MS) {
+        m->plan_hash = hash;
+        m->fights = 0;
+        m->fights_since_ms = now;
+    }
+    return m->fights++ >= GATE_FIGHTS_MAX;
+}
+
+static struct gate_decision gate_existing(struct run *run, const struct plan_child *c,
+    const struct cache_entry *entry, struct json wanted)
+{
+    struct arena *a = &run->arena;
+    struct json owned = cache_read_owned(a, entry);
+    if (must_be_replaced(c, owned, wanted))
+        return (struct gate_decision){ .action = GATE_DELETE };
+    if (entry->upstream)
+        return (struct gate_decision){ .action = GATE_ADOPT };
+    struct merge_owned ours = {
+        .found = entry->owned != NULL,
+        .exact = entry->exact,
+        .fields = owned,
+    };
+    if (merge_equal(entry->resource->schema, &ours, wanted))
+        return (struct gate_decision){ .action = GATE_SKIP };
+    uint64_t hash = memo_hash(a, wanted);
+    struct memo *m = memo_get(run->key, c->resource, entry->name);
+    bool learnt = m->learnt && m->learnt_hash == hash && m->owned_hash == memo_hash(a, owned);
+    if (learnt || is_held(run, m, hash))
+        return (struct gate_decision){ .action = GATE_SKIP };
+    if (log_enabled(LOG_LEVEL_DEBUG)) {
+        struct merge_differences d = merge_difference(a, entry->resource->schema, &ours, wanted);
+        for (size_t i = 0; i < d.count; i++)
+            log_debug("%s %s: %s %s",
+                c->resource->kind,
+                entry->name,
+                d.items[i].text,
+                merge_change_name(d.items[i].what));
+    }
+    if (is_fight(run, m, hash))
+        return (struct gate_decision){ .action = GATE_CONTEST, .hash = hash };
+    return (struct gate_decision){ .action = GATE_APPLY, .hash = hash };
+}
+
+struct gate_decision gate_child(struct run *run, const struct plan_child *c, struct json wanted)
+{
+    struct engine *e = run->key->kind->engine;
+    const struct gate_decision skip = { .action = GATE_SKIP };
+    struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
+    assert(r); /* children are watched */
+    if (r->missing)
+        return skip;
+    const char *name = json_get_text(wanted, "metadata.name");
+    struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
+    struct memo *m = memo_find(run->key, c->resource, name);
+    bool foreign = entry && c->mode != PLAN_SHARED && !text_eq(entry->controller_uid, run->uid);
+    if (m && m->what == TROUBLE_FOREIGN && !foreign)
+        memo_calm(m);
+    if (foreign) {
+        note_foreign(run, c, entry);
+        return skip;
+    }
+    if (!entry) {
+        uint64_t hash = memo_hash(&run->arena, wanted);
+        if (is_held(run, m, hash))
+            return skip;
+        return (struct gate_decision){ .action = GATE_CREATE, .hash = hash };
+    }
+    if (entry->deleting || c->mode != PLAN_OWNED)
+        return skip;
+    return gate_existing(run, c, entry, wanted);
+}
+
+bool gate_is_leftover(const struct run *run, const struct cache_entry *entry)
+{
+    if (entry->deleting || !(entry->owned || entry->upstream))
+        return false;
+    bool watched_child = false;
+    const struct kind_watch *w = run->key->kind->kind->watches;
+    for (; w->resource; w++)
+        watched_child |= w->child && w->resource == entry->resource->resource;
+    if (!watched_child)
+        return false;
+    for (size_t i = 0; i < run->plan.child_count; i++) {
+        const struct plan_child *c = &run->plan.children[i];
+        if (c->resource == entry->resource->resource &&
+            text_eq(json_get_text(c->object, "metadata.name"), entry->name))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,188 @@
+#pragma once
+
+/* What the files of the engine share; nobody else includes it. */
+
+#include "base/arena.h"
+#include "base/resource.h"
+#include "engine/cache.h"
+#include "engine/depend.h"
+#include "engine/engine.h"
+#include "engine/facts.h"
+#include "engine/kind.h"
+#include "engine/plan.h"
+#include "engine/queue.h"
+#include "engine/view.h"
+#include "kube/client.h"
+#include "kube/reflector.h"
+
+struct engine_kind {
+    struct engine *engine;
+    const struct kind *kind;
+    const struct engine_family *family;
+    struct cache_resource *resource;
+};
+
+struct engine_watch {
+    struct engine *engine;
+    struct cache_resource *resource;
+    struct reflector *reflector; /* NULL: not watched here (cluster scope under --namespace) */
+    enum reflector_state state;
+    struct error why; /* of a state that is not fine */
+    bool told;        /* … and logged */
+    struct kube_op *schema_op;
+};
+
+/* What stands between a key and one of its children, or what was learnt about it. */
+struct memo {
+    struct memo *next;
+    const struct resource *resource;
+    char *name;
+    enum trouble what;
+    char *message;
+    uint64_t plan_hash;   /* of the wanted object that this is about */
+    int64_t until_ms;     /* REFUSED, CONTESTED: no new try before */
+    uint64_t learnt_hash; /* of a wanted object … */
+    uint64_t owned_hash;  /* … that the server stores like this: counts as equal */
+    bool learnt;          /* the two are valid */
+    unsigned fights;      /* the same plan had to be written again */
+    int64_t fights_since_ms;
+};
+
+struct key {
+    struct table_node node;
+    struct engine_kind *kind;
+    struct queue_item item;
+    struct depend_set depends;
+    struct fact_set facts;
+    struct memo *memos;
+    struct run *run; /* while it is in work */
+    bool parked;     /* its kind cannot run yet */
+    char *namespace;
+    char *name;
+};
+
+struct write {
+    struct run *run;
+    struct cache_resource *resource;
+    const char *namespace;
+    const char *name;
+    const char *subresource;        /* NULL, "status" */
+    const struct plan_child *child; /* NULL: status, deletion */
+    struct json body;
+    uint64_t hash;   /* of the body */
+    uint64_t before; /* version that we build on; 0: creating */
+    bool deleting;
+    bool adopting;
+    uint64_t event_version; /* a watch event that came while we waited; 0: none */
+    struct kube_op *op;
+    struct write *next; /* of the run */
+};
+
+enum run_stage { RUN_CHILDREN, RUN_STATUS, RUN_EVICTION };
+
+/* One pass over a key, from view to the last answer. */
+struct run {
+    struct key *key;
+    struct arena arena;
+    struct view view;
+    struct plan plan;
+    enum run_stage stage;
+    const char *uid;
+    uint64_t version;  /* of the object that was planned for */
+    uint64_t *targets; /* what the view was asked for */
+    size_t target_count, target_size;
+    struct write *writes;
+    size_t pending;   /* requests in flight */
+    bool status_told; /* the status was written: events may go out */
+    bool again;       /* a refusal came: plan again with it in the view */
+    bool stopped;     /* no leadership: forget the rest */
+    bool failed;      /* the world failed: back off */
+    bool conflict;    /* somebody was faster: look again */
+    int64_t floor_ms;
+    struct error error;
+    int64_t started_ms;
+    struct run *next, **back; /* of the engine */
+};
+
+struct engine {
+    struct engine_options options;
+    const struct env *env;
+    struct cache cache;
+    struct depends depends;
+    struct facts facts;
+    struct queue queue;
+    struct table keys;
+    struct engine_kind *kinds;
+    size_t kind_count;
+    struct engine_watch *watches;
+    size_t watch_count;
+    struct run *runs;
+    size_t run_count;
+    struct timer pump;
+    const char **predecessors;
+    bool leading, draining;
+    int64_t taken_ms; /* when a key was last taken */
+    struct engine_counts counts;
+    struct metrics metrics;
+    struct engine_metrics *m;
+};
+
+/* engine.c */
+/* Wakes everybody whose plan may depend on it, except one. */
+void engine_object_changed(struct engine *e, const struct cache_resource *r, const char *namespace,
+    const char *name, struct json labels_before, struct json labels_after,
+    const struct key *except);
+
+void engine_pump(struct engine *e);
+
+/* reconcile.c */
+void run_start(struct key *key);
+/* Goes on to the next stage when nothing is pending; may free the run. */
+void run_advance(struct run *run);
+/* The key is going: ends what is in flight for it. */
+void run_cancel(struct run *run);
+
+/* gate.c */
+enum gate_action {
+    GATE_SKIP, /* as planned already, or in somebody's way */
+    GATE_CREATE,
+    GATE_APPLY,
+    GATE_ADOPT,   /* first take the fields over from our predecessor */
+    GATE_DELETE,  /* to be made anew, since it cannot be changed */
+    GATE_CONTEST, /* others keep changing it */
+};
+struct gate_decision {
+    enum gate_action action;
+    uint64_t hash; /* of what is wanted */
+};
+/* The planned object with apiVersion, kind, namespace and owner. */
+struct json gate_complete(struct run *run, const struct plan_child *c);
+struct gate_decision gate_child(struct run *run, const struct plan_child *c, struct json wanted);
+/* A child of ours that the plan does not name. */
+bool gate_is_leftover(const struct run *run, const struct cache_entry *entry);
+
+/* write.c: each adds what it sent to run->pending. */
+void write_children(struct run *run);
+void write_status(struct run *run);
+void write_eviction(struct run *run);
+void write_cancel(struct run *run);
+/* A watch event came for an object that we are writing just now: whose key must wait for our own
+ * answer before it is woken; NULL if nobody's. */
+struct key *write_hold_event(struct engine *e, const struct cache_resource *r,
+    const char *namespace, const char *name, uint64_t version);
+
+/* memo.c */
+struct memo *memo_find(const struct key *k, const struct resource *r, const char *name);
+struct memo *memo_get(struct key *k, const struct resource *r, const char *name);
+void memo_trouble(
+    struct memo *m, enum trouble what, const char *message, uint64_t plan_hash, int64_t until_ms);
+void memo_calm(struct memo *m);
+void memos_free(struct key *k);
+/* Forgets those of children that are not planned. */
+void memos_keep(struct key *k, const struct plan *p);
+uint64_t memo_hash(struct arena *a, struct json v);
+
+/* counters.c */
+struct engine_metrics *engine_metrics_new(struct metrics *m);
+void count_reconcile(
+    struct engine *e, const struct engine_kind *k, enum outcome outcome, int64_t took_ms);

@@ -1,0 +1,97 @@
+/* What a key remembers about a child besides the cache: troubles, and what was learnt from answers.
+ * Only children with something to remember have a memo. Losing all memos costs a write each,
+ * nothing else. */
+
+#include "engine/internal.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+
+struct memo *memo_find(const struct key *k, const struct resource *r, const char *name)
+{
+    for (struct memo *m = k->memos; m; m = m->next)
+        if (m->resource == r && strcmp(m->name, name) == 0)
+            return m;
+    return NULL;
+}
+
+struct memo *memo_get(struct key *k, const struct resource *r, const char *name)
+{
+    struct memo *m = memo_find(k, r, name);
+    if (m)
+        return m;
+    m = mem_new_of(struct memo);
+    m->resource = r;
+    m->name = mem_strdup(name);
+    m->next = k->memos;
+    k->memos = m;
+    return m;
+}
+
+void memo_trouble(
+    struct memo *m, enum trouble what, const char *message, uint64_t plan_hash, int64_t until_ms)
+{
+    free(m->message);
+    m->message = mem_strdup(message);
+    m->what = what;
+    m->plan_hash = plan_hash;
+    m->until_ms = until_ms;
+}
+
+void memo_calm(struct memo *m)
+{
+    free(m->message);
+    m->message = NULL;
+    m->what = TROUBLE_NONE;
+    m->until_ms = 0;
+}
+
+static void free_memo(struct memo *m)
+{
+    free(m->message);
+    free(m->name);
+    free(m);
+}
+
+void memos_free(struct key *k)
+{
+    while (k->memos) {
+        struct memo *m = k->memos;
+        k->memos = m->next;
+        free_memo(m);
+    }
+}
+
+static bool is_planned(const struct plan *p, const struct memo *m)
+{
+    if (m->resource == &RESOURCE_POD)
+        return text_eq(p->eviction.pod, m->name);
+    for (size_t i = 0; i < p->child_count; i++)
+        if (p->children[i].resource == m->resource &&
+            text_eq(json_get_text(p->children[i].object, "metadata.name"), m->name))
+            return true;
+    return false;
+}
+
+void memos_keep(struct key *k, const struct plan *p)
+{
+    for (struct memo **at = &k->memos; *at;) {
+        struct memo *m = *at;
+        if (p->keep_children || is_planned(p, m)) {
+            at = &m->next;
+            continue;
+        }
+        *at = m->next;
+        free_memo(m);
+    }
+}
+
+uint64_t memo_hash(struct arena *a, struct json v)
+{
+    uint8_t digest[SHA256_BYTES];
+    uint64_t hash;
+    sha256_of(str_of(json_to_text(a, v)), digest);
+    memcpy(&hash, digest, sizeof(hash));
+    return hash;
+}

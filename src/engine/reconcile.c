@@ -1,0 +1,255 @@
+/* One pass over a key: build the view, ask the kind, hand the plan to the writers, end with the
+ * outcome.
+ *
+ *   run_start ── view ── kind ── plan ──> children ──> status ──> eviction ──> finish
+ *                                            │ refused: plan again, now with the refusal in the
+ * view │ somebody was faster, the world failed: back off
+ */
+
+#include "engine/internal.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/selector.h"
+
+/* ---- the view's answers ---- */
+
+static void depend(struct run *run, uint64_t target)
+{
+    if (run->target_count == run->target_size) {
+        size_t size = run->target_size ? run->target_size * 2 : 32;
+        uint64_t *targets = arena_array(&run->arena, size, sizeof(*targets));
+        if (run->target_count)
+            memcpy(targets, run->targets, run->target_count * sizeof(*targets));
+        run->targets = targets;
+        run->target_size = size;
+    }
+    run->targets[run->target_count++] = target;
+}
+
+static struct engine *engine_of(const struct run *run)
+{
+    return run->key->kind->engine;
+}
+
+static struct cache_resource *watched(const struct run *run, const struct resource *r)
+{
+    struct cache_resource *found = cache_resource_of(&engine_of(run)->cache, r);
+    assert(found); /* a kind asks only for what its watch list names */
+    return found;
+}
+
+static struct json answer_get(
+    void *ctx, const struct resource *r, const char *namespace, const char *name)
+{
+    struct run *run = ctx;
+    namespace = r->cluster_scoped ? "" : namespace;
+    depend(run, depend_on_name(&engine_of(run)->depends, r, namespace, name));
+    struct cache_entry *e = cache_find(watched(run, r), namespace, name);
+    return e ? cache_read(&run->arena, e) : (struct json){ 0 };
+}
+
+/* The value in `key=value` if key is what the resource is indexed by. */
+static const char *indexed_value(const struct cache_resource *r, const char *selector)
+{
+    if (!selector || !r->index_label)
+        return NULL;
+    size_t length = strlen(r->index_label);
+    bool of_index = strncmp(selector, r->index_label, length) == 0 && selector[length] == '=';
+    return of_index && !strpbrk(selector + length + 1, ",=!() ") ? selector + length + 1 : NULL;
+}
+
+static struct json answer_list(
+    void *ctx, const struct resource *resource, const char *namespace, const char *selector)
+{
+    struct run *run = ctx;
+    struct cache_resource *r = watched(run, resource);
+    depend(run, depend_on_list(&engine_of(run)->depends, resource, namespace, selector));
+    const char *value = indexed_value(r, selector);
+    struct selector parsed = { 0 };
+    struct error err;
+    if (selector && !value && !selector_parse(&run->arena, selector, &parsed, &err))
+        assert(!"a kind lists by a selector that cannot be read");
+    size_t count;
+    struct cache_entry **found = cache_list(&run->arena, r, namespace, value, &count);
+    struct json_builder list;
+    json_builder_init(&list, &run->arena);
+    for (size_t i = 0; i < count; i++) {
+        struct json object = cache_read(&run->arena, found[i]);
+        if (value || selector_matches(&parsed, json_get(object, "metadata.labels")))
+            json_push(&list, object);
+    }
+    return json_list_end(&list);
+}
+
+static bool answer_served(void *ctx, const struct resource *r)
+{
+    struct run *run = ctx;
+    depend(run, depend_on_name(&engine_of(run)->depends, r, " ", "served"));
+    return !watched(run, r)->missing;
+}
+
+static struct json answer_owned(void *ctx, const struct resource *r, const char *name)
+{
+    struct run *run = ctx;
+    const char *namespace = view_namespace(&run->view);
+    depend(run, depend_on_name(&engine_of(run)->depends, r, namespace, name));
+    struct cache_entry *e = cache_find(watched(run, r), namespace, name);
+    if (!e || !text_eq(e->controller_uid, run->uid))
+        return (struct json){ 0 };
+    return cache_read_owned(&run->arena, e);
+}
+
+static struct view_trouble answer_trouble(void *ctx, const struct resource *r, const char *name)
+{
+    struct run *run = ctx;
+    const struct memo *m = memo_find(run->key, r, name);
+    return m ? (struct view_trouble){ m->what, m->message } : (struct view_trouble){ 0 };
+}
+
+static struct json answer_fact(void *ctx, const char *effect, struct json args)
+{
+    struct run *run = ctx;
+    return facts_read(&engine_of(run)->facts, &run->arena, effect, args);
+}
+
+static const struct view_source source = {
+    .get = answer_get,
+    .list = answer_list,
+    .served = answer_served,
+    .owned = answer_owned,
+    .trouble = answer_trouble,
+    .fact = answer_fact,
+};
+
+/* ---- the run ---- */
+
+static struct run *run_new(struct key *key, struct cache_entry *entry)
+{
+    struct engine *e = key->kind->engine;
+    struct run *run = mem_new_of(struct run);
+    run->key = key;
+    arena_init(&run->arena, ARENA_LIMIT_DEFAULT);
+    run->uid = arena_strdup(&run->arena, entry->uid);
+    run->version = entry->version;
+    run->started_ms = env_mono_ms(e->env);
+    run->view = (struct view){
+        .arena = &run->arena,
+        .object = cache_read(&run->arena, entry),
+        .now_ms = env_wall_ms(e->env),
+        .settings = key->kind->family->settings,
+        .source = &source,
+        .source_ctx = run,
+    };
+    plan_init(&run->plan, &run->arena);
+    run->next = e->runs;
+    run->back = &e->runs;
+    if (e->runs)
+        e->runs->back = &run->next;
+    e->runs = run;
+    e->run_count++;
+    key->run = run;
+    return run;
+}
+
+static void run_free(struct run *run)
+{
+    struct engine *e = engine_of(run);
+    *run->back = run->next;
+    if (run->next)
+        run->next->back = run->back;
+    e->run_count--;
+    run->key->run = NULL;
+    arena_done(&run->arena);
+    free(run);
+}
+
+/* Children are watched by name whether or not they exist: a foreign one may go away. */
+static void depend_on_children(struct run *run)
+{
+    struct engine *e = engine_of(run);
+    const char *namespace = view_namespace(&run->view);
+    for (size_t i = 0; i < run->plan.child_count; i++) {
+        const struct plan_child *c = &run->plan.children[i];
+        const char *name = json_get_text(c->object, "metadata.name");
+        const char *of = c->resource->cluster_scoped ? "" : namespace;
+        depend(run, depend_on_name(&e->depends, c->resource, of, name));
+    }
+    depend_replace(&e->depends, &run->key->depends, run->key, run->targets, run->target_count);
+}
+
+void run_start(struct key *key)
+{
+    struct engine_kind *kind = key->kind;
+    struct engine *e = kind->engine;
+    struct cache_entry *entry = cache_find(kind->resource, key->namespace, key->name);
+    if (!entry || entry->deleting) {
+        queue_done(&key->item);
+        return;
+    }
+    e->counts.reconciles++;
+    struct run *run = run_new(key, entry);
+    kind->kind->reconcile(&run->view, &run->plan);
+    assert(run->plan.outcome != OUTCOME_NONE);
+    depend_on_children(run);
+    memos_keep(key, &run->plan);
+    facts_replace(&e->facts, &key->facts, key, run->plan.effects, run->plan.effect_count);
+    run->stage = RUN_CHILDREN;
+    write_children(run);
+    run_advance(run);
+}
+
+static void finish(struct run *run)
+{
+    struct engine *e = engine_of(run);
+    struct queue_item *item = &run->key->item;
+    struct plan *p = &run->plan;
+    int64_t took_ms = env_mono_ms(e->env) - run->started_ms;
+    count_reconcile(e, run->key->kind, run->failed ? OUTCOME_RETRY : p->outcome, took_ms);
+    if (run->again)
+        queue_wake(item);
+    if (run->failed || run->conflict)
+        queue_retry(item, run->floor_ms);
+    else if (run->again || run->stopped || p->outcome == OUTCOME_DONE)
+        queue_done(item);
+    else if (p->outcome == OUTCOME_RETRY)
+        queue_retry(item, 0);
+    else
+        queue_recheck(item, p->after_ms + env_random_below(e->env, p->after_ms / 10 + 1));
+    run_free(run);
+    engine_pump(e);
+}
+
+/* Goes on when nothing is pending; every stage may find nothing to do. */
+void run_advance(struct run *run)
+{
+    while (run->pending == 0) {
+        bool broken = run->again || run->stopped || run->failed || run->conflict;
+        if (broken || run->stage == RUN_EVICTION) {
+            if (run->failed && run->error.code)
+                log_with(LOG_LEVEL_WARN,
+                    LOG_FIELDS({ "kind", run->key->kind->kind->resource->kind },
+                        { "object",
+                            arena_printf(
+                                &run->arena, "%s/%s", run->key->namespace, run->key->name) }),
+                    "will try again: %s",
+                    run->error.text);
+            finish(run);
+            return;
+        }
+        if (run->stage == RUN_CHILDREN) {
+            run->stage = RUN_STATUS;
+            write_status(run);
+        } else {
+            run->stage = RUN_EVICTION;
+            write_eviction(run);
+        }
+    }
+}
+
+void run_cancel(struct run *run)
+{
+    write_cancel(run);
+    run_free(run);
+}

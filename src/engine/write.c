@@ -1,0 +1,563 @@
+/* The one write path. Everything that changes the cluster leaves through send(), which asks for
+ * leadership immediately before; every answer comes back through answered(), which feeds the cache.
+ */
+
+#include "engine/internal.h"
+
+#include "base/log.h"
+#include "engine/adopt.h"
+#include "engine/status.h"
+#include "kube/events.h"
+#include "merge/merge.h"
+
+/* A refused child, or one that is fought over, is tried again after this. */
+#define WRITE_HELD_MS ((int64_t)5 * 60 * 1000)
+#define WRITE_CONTESTED_MS ((int64_t)10 * 60 * 1000)
+
+static struct engine *engine_of(const struct write *w)
+{
+    return w->run->key->kind->engine;
+}
+
+static struct write *write_new(struct run *run, struct cache_resource *r, const char *name)
+{
+    struct write *w = arena_new(&run->arena, struct write);
+    w->run = run;
+    w->resource = r;
+    w->namespace = r->resource->cluster_scoped ? "" : view_namespace(&run->view);
+    w->name = arena_strdup(&run->arena, name);
+    w->next = run->writes;
+    run->writes = w;
+    return w;
+}
+
+static struct kube_target target(const struct write *w)
+{
+    return (struct kube_target){
+        .resource = w->resource->resource,
+        .namespace = *w->namespace ? w->namespace : NULL,
+        .name = w->name,
+        .subresource = w->subresource,
+    };
+}
+
+/* Leadership, asked at the last moment. */
+static bool may_write(struct run *run)
+{
+    struct engine *e = run->key->kind->engine;
+    if (!e->options.may_write || e->options.may_write(e->options.ctx))
+        return true;
+    e->counts.stale++;
+    run->stopped = true;
+    return false;
+}
+
+static void sent(struct write *w, struct kube_op *op)
+{
+    w->op = op;
+    w->run->pending++;
+    engine_of(w)->counts.writes++;
+}
+
+/* ---- answers ---- */
+
+static void end(struct write *w)
+{
+    struct run *run = w->run;
+    w->op = NULL;
+    assert(run->pending > 0);
+    run->pending--;
+    run_advance(run);
+}
+
+static void say(const struct write *w, const char *what)
+{
+    log_with(LOG_LEVEL_INFO,
+        LOG_FIELDS({ "kind", w->resource->resource->kind },
+            { "namespace", w->namespace },
+            { "name", w->name },
+            { "for",
+                arena_printf(&w->run->arena,
+                    "%s/%s",
+                    w->run->key->kind->kind->resource->kind,
+                    w->run->key->name) }),
+        "%s",
+        what);
+}
+
+/* Takes what the server says about an object into the cache, and tells those who depend on it. */
+static struct cache_entry *take_in(struct write *w, struct json object)
+{
+    struct cache_entry *entry;
+    struct cache_entry *old = cache_find(w->resource, w->namespace, w->name);
+    struct json before = old ? cache_read(&w->run->arena, old) : (struct json){ 0 };
+    before = json_copy(&w->run->arena, json_get(before, "metadata.labels"));
+    enum cache_change change = cache_put(w->resource, object, CACHE_FROM_ANSWER, &entry);
+    if (change != CACHE_SAME)
+        engine_object_changed(engine_of(w),
+            w->resource,
+            w->namespace,
+            w->name,
+            before,
+            json_get(object, "metadata.labels"),
+            w->run->key);
+    return cache_find(w->resource, w->namespace, w->name);
+}
+
+/* Held against what we meant: the field set that is stored, and values that the server rewrote. */
+static void check_answer(struct write *w, const struct kube_reply *reply, struct cache_entry *entry)
+{
+    struct engine *e = engine_of(w);
+    struct arena *a = &w->run->arena;
+    const struct schema *schema = w->resource->schema;
+    const char *subresource = w->subresource ? w->subresource : "";
+    const struct fieldset *set;
+    const char *path = NULL;
+    struct error err;
+    if (!merge_set_of(a, schema, w->body, &set, &err)) {
+        e->counts.self_check++;
+        log_warn("self-check of %s %s: %s", w->resource->resource->kind, w->name, err.text);
+    } else if (!merge_set_equal_entry(
+                   a, set, reply->body, e->options.manager, subresource, &path)) {
+        e->counts.self_check++;
+        log_warn("self-check of %s %s: stored fields differ at %s",
+            w->resource->resource->kind,
+            w->name,
+            path);
+    }
+    struct merge_owned owned;
+    merge_owned(a, schema, reply->body, e->options.manager, subresource, &owned);
+    if (!w->child || !entry || merge_equal(schema, &owned, w->body))
+        return;
+    struct memo *m = memo_get(w->run->key, w->resource->resource, w->name);
+    m->learnt = true;
+    m->learnt_hash = w->hash;
+    m->owned_hash = memo_hash(a, owned.fields);
+}
+
+static void succeeded(struct write *w, const struct kube_reply *reply)
+{
+    struct engine *e = engine_of(w);
+    uint64_t version = cache_version(reply->body);
+    if (w->deleting) {
+        say(w, "deleted");
+        return;
+    }
+    if (w->before && version == w->before) {
+        e->counts.without_effect++;
+        log_warn("a write of %s %s changed nothing", w->resource->resource->kind, w->name);
+    }
+    if (!w->before && !w->adopting && reply->status != 201) {
+        e->counts.created_twice++;
+        log_warn("creating %s %s met an object", w->resource->resource->kind, w->name);
+    }
+    struct cache_entry *entry = take_in(w, reply->body);
+    struct memo *m = memo_find(w->run->key, w->resource->resource, w->name);
+    if (m && m->what == TROUBLE_REFUSED)
+        memo_calm(m);
+    if (w->adopting)
+        w->run->again = true;
+    else
+        check_answer(w, reply, entry);
+    if (w->event_version && w->event_version != version)
+        queue_wake(&w->run->key->item); /* not our echo: somebody wrote as well */
+    else if (w->event_version)
+        e->counts.echoes++;
+    if (w->subresource)
+        w->run->status_told = true;
+    say(w,
+        w->adopting      ? "took over"
+        : w->subresource ? "status"
+        : w->before      ? "applied"
+                         : "created");
+}
+
+static void looked(void *ctx, const struct kube_reply *reply)
+{
+    struct write *w = ctx;
+    if (reply->error.code == ERR_NONE)
+        take_in(w, reply->body);
+    /* Whatever it was: decide anew from what is known now. */
+    end(w);
+}
+
+/* After a conflict or an unknown outcome: see what is there before the next decision. */
+static void look(struct write *w)
+{
+    struct run *run = w->run;
+    run->conflict = true;
+    struct kube_target what = target(w);
+    what.subresource = NULL;
+    w->op = kube_get(engine_of(w)->options.client, what, (struct kube_then){ looked, w });
+}
+
+static void refused(struct write *w, const struct kube_reply *reply)
+{
+    struct run *run = w->run;
+    engine_of(w)->counts.refused++;
+    log_with(LOG_LEVEL_WARN,
+        LOG_FIELDS({ "kind", w->resource->resource->kind },
+            { "namespace", w->namespace },
+            { "name", w->name }),
+        "refused: %s",
+        reply->error.text);
+    if (!w->child) {
+        /* A status or a deletion that the server will not have: nothing that a retry could heal. */
+        run->floor_ms = WRITE_HELD_MS;
+        run->failed = true;
+        return;
+    }
+    struct memo *m = memo_get(run->key, w->resource->resource, w->name);
+    memo_trouble(m,
+        TROUBLE_REFUSED,
+        reply->error.text,
+        w->hash,
+        env_mono_ms(engine_of(w)->env) + WRITE_HELD_MS);
+    run->again = true;
+}
+
+static void answered(void *ctx, const struct kube_reply *reply)
+{
+    struct write *w = ctx;
+    struct run *run = w->run;
+    struct engine *e = engine_of(w);
+    enum error_code code = reply->error.code;
+    if (code == ERR_NONE) {
+        succeeded(w, reply);
+    } else if (code == ERR_NOT_FOUND && (w->deleting || w->subresource)) {
+        run->stopped = w->subresource != NULL; /* gone: the watch will say so */
+    } else if (reply->outcome_unknown) {
+        e->counts.ambiguous++;
+        look(w);
+        return;
+    } else if (code == ERR_CONFLICT || code == ERR_EXISTS || code == ERR_GONE) {
+        e->counts.conflicts++;
+        e->counts.stale += w->before != 0;
+        look(w);
+        return;
+    } else if (error_is_transient(code) || code == ERR_UNAUTHORIZED || code == ERR_CANCELLED) {
+        run->failed = true;
+        run->error = reply->error;
+        run->floor_ms = reply->error.retry_after_ms;
+    } else {
+        refused(w, reply);
+    }
+    end(w);
+}
+
+/* ---- children ---- */
+
+/* Preconditions of a change: this very object, in this very version. */
+static struct json with_preconditions(struct write *w, const char *uid, uint64_t version)
+{
+    struct arena *a = &w->run->arena;
+    struct json body = json_with(a, w->body, "metadata.uid", json_str(uid));
+    return json_with(
+        a, body, "metadata.resourceVersion", json_strf(a, "%llu", (unsigned long long)version));
+}
+
+static void apply(struct write *w, const struct cache_entry *entry)
+{
+    struct engine *e = engine_of(w);
+    struct json body = w->body;
+    /* Creating does not force: whoever holds fields of an object that we have not seen is a
+     * stranger, and the conflict says so. */
+    struct kube_write how = { .field_manager = e->options.manager, .force = entry != NULL };
+    if (entry) {
+        w->before = entry->version;
+        body = with_preconditions(w, arena_strdup(&w->run->arena, entry->uid), entry->version);
+    }
+    if (may_write(w->run))
+        sent(w,
+            kube_apply(e->options.client, target(w), body, how, (struct kube_then){ answered, w }));
+}
+
+static void delete (struct write *w, const struct cache_entry *entry)
+{
+    struct arena *a = &w->run->arena;
+    w->deleting = true;
+    w->before = entry->version;
+    struct kube_delete how = {
+        .uid = entry->uid,
+        .resource_version = arena_printf(a, "%llu", (unsigned long long)entry->version),
+        .propagation = "Background",
+        .grace_seconds = -1,
+    };
+    if (may_write(w->run))
+        sent(w,
+            kube_delete(
+                engine_of(w)->options.client, target(w), &how, (struct kube_then){ answered, w }));
+}
+
+static void adopt_seen(void *ctx, const struct kube_reply *reply)
+{
+    struct write *w = ctx;
+    struct engine *e = engine_of(w);
+    const char *subresource = w->resource->subresource;
+    if (reply->error.code != ERR_NONE ||
+        !adopt_wanted(reply->body, e->cache.predecessors, subresource)) {
+        w->run->conflict = true;
+        end(w);
+        return;
+    }
+    w->run->pending--;
+    struct json patch = adopt_patch(
+        reply->arena, reply->body, e->cache.predecessors, subresource, e->options.manager);
+    if (may_write(w->run))
+        sent(w,
+            kube_patch(e->options.client,
+                target(w),
+                KUBE_PATCH_JSON,
+                patch,
+                (struct kube_write){ .field_manager = e->options.manager },
+                (struct kube_then){ answered, w }));
+    else
+        run_advance(w->run);
+}
+
+/* The managedFields of all managers are needed, which the cache does not keep. */
+static void adopt(struct write *w)
+{
+    w->adopting = true;
+    w->op = kube_get(engine_of(w)->options.client, target(w), (struct kube_then){ adopt_seen, w });
+    w->run->pending++;
+}
+
+static void contest_seen(void *ctx, const struct kube_reply *reply)
+{
+    struct write *w = ctx;
+    struct engine *e = engine_of(w);
+    struct arena *a = &w->run->arena;
+    if (reply->error.code == ERR_NONE) {
+        struct merge_owned owned;
+        merge_owned(a, w->resource->schema, reply->body, e->options.manager, "", &owned);
+        struct merge_differences d = merge_difference(a, w->resource->schema, &owned, w->body);
+        const char *path = d.count ? d.items[0].text : "a field";
+        struct merge_managers who = { 0 };
+        if (d.count)
+            who = merge_field_managers(a, reply->body, &d.items[0].path);
+        const char *other = "somebody";
+        for (size_t i = 0; i < who.count; i++)
+            if (!text_eq(who.items[i].name, e->options.manager))
+                other = who.items[i].name;
+        memo_trouble(memo_get(w->run->key, w->resource->resource, w->name),
+            TROUBLE_CONTESTED,
+            arena_printf(a,
+                "%s keeps changing %s of %s %s; Leeboard stopped writing it for now: let one of "
+                "the two manage this field",
+                other,
+                path,
+                w->resource->resource->kind,
+                w->name),
+            w->hash,
+            env_mono_ms(e->env) + WRITE_CONTESTED_MS);
+        e->counts.contested++;
+        w->run->again = true;
+    }
+    end(w);
+}
+
+static void contest(struct write *w)
+{
+    w->op =
+        kube_get(engine_of(w)->options.client, target(w), (struct kube_then){ contest_seen, w });
+    w->run->pending++;
+}
+
+static void write_child(struct run *run, const struct plan_child *c)
+{
+    struct engine *e = run->key->kind->engine;
+    struct json wanted = gate_complete(run, c);
+    struct gate_decision d = gate_child(run, c, wanted);
+    if (d.action == GATE_SKIP) {
+        e->counts.skipped++;
+        return;
+    }
+    struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
+    const char *name = json_get_text(wanted, "metadata.name");
+    struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
+    struct write *w = write_new(run, r, name);
+    w->child = c;
+    w->body = wanted;
+    w->hash = d.hash;
+    if (d.action == GATE_DELETE)
+        delete (w, entry);
+    else if (d.action == GATE_ADOPT)
+        adopt(w);
+    else if (d.action == GATE_CONTEST)
+        contest(w);
+    else
+        apply(w, entry);
+}
+
+static void delete_leftovers(struct run *run)
+{
+    struct engine *e = run->key->kind->engine;
+    size_t count;
+    struct cache_entry **children = cache_children(&run->arena, &e->cache, run->uid, &count);
+    for (size_t i = 0; i < count && !run->stopped; i++)
+        if (gate_is_leftover(run, children[i]))
+            delete (write_new(run, children[i]->resource, children[i]->name), children[i]);
+}
+
+void write_children(struct run *run)
+{
+    for (size_t i = 0; i < run->plan.child_count && !run->stopped; i++)
+        write_child(run, &run->plan.children[i]);
+    if (!run->plan.keep_children)
+        delete_leftovers(run);
+}
+
+/* ---- status ---- */
+
+static void add_contested(struct run *run)
+{
+    for (const struct memo *m = run->key->memos; m; m = m->next)
+        if (m->what == TROUBLE_CONTESTED) {
+            plan_condition(&run->plan, "Contested", true, "FieldTaken", "%s", m->message);
+            return;
+        }
+}
+
+static void send_events(struct run *run)
+{
+    struct engine *e = run->key->kind->engine;
+    const struct resource *r = run->key->kind->kind->resource;
+    struct arena *a = &run->arena;
+    struct json regarding = run->view.object;
+    regarding = json_with(a, regarding, "apiVersion", json_str(resource_api_version(a, r)));
+    regarding = json_with(a, regarding, "kind", json_str(r->kind));
+    for (size_t i = 0; e->options.events && i < run->plan.event_count; i++)
+        event_record(e->options.events,
+            &(struct event){
+                .regarding = regarding,
+                .warning = run->plan.events[i].warning,
+                .reason = run->plan.events[i].reason,
+                .action = "Reconcile",
+                .note = run->plan.events[i].message,
+            });
+}
+
+static void status_answered(void *ctx, const struct kube_reply *reply)
+{
+    struct write *w = ctx;
+    if (reply->error.code == ERR_NONE)
+        send_events(w->run);
+    answered(ctx, reply);
+}
+
+void write_status(struct run *run)
+{
+    struct engine *e = run->key->kind->engine;
+    struct arena *a = &run->arena;
+    struct cache_resource *r = run->key->kind->resource;
+    struct cache_entry *entry = cache_find(r, run->key->namespace, run->key->name);
+    if (!run->plan.has_status || !entry || !text_eq(entry->uid, run->uid))
+        return;
+    struct write *w = write_new(run, r, run->key->name);
+    if (entry->upstream) {
+        adopt(w);
+        return;
+    }
+    add_contested(run);
+    struct json owned = cache_read_owned(a, entry);
+    struct json status = status_complete(a,
+        &run->plan,
+        &(struct status_input){
+            .live = json_get(run->view.object, "status"),
+            .owned = json_get(owned, "status"),
+            .generation = json_get_int(run->view.object, "metadata.generation", 0),
+            .now_ms = run->view.now_ms,
+        });
+    w->body = json_fields(a,
+        { "apiVersion", json_str(resource_api_version(a, r->resource)) },
+        { "kind", json_str(r->resource->kind) },
+        { "metadata.name", json_str(w->name) },
+        { "metadata.namespace", json_str_or_absent(w->namespace) },
+        { "status", status });
+    struct merge_owned ours = {
+        .found = entry->owned != NULL,
+        .exact = entry->exact,
+        .fields = owned,
+    };
+    if (merge_equal(r->schema, &ours, w->body)) {
+        e->counts.skipped++;
+        return;
+    }
+    w->subresource = "status";
+    w->before = run->version;
+    if (may_write(run))
+        sent(w,
+            kube_apply(e->options.client,
+                target(w),
+                with_preconditions(w, run->uid, run->version),
+                (struct kube_write){ .field_manager = e->options.manager, .force = true },
+                (struct kube_then){ status_answered, w }));
+}
+
+/* ---- eviction ---- */
+
+static void evicted(void *ctx, const struct kube_reply *reply)
+{
+    struct write *w = ctx;
+    struct run *run = w->run;
+    if (reply->error.code == ERR_NONE) {
+        say(w, "evicted");
+        send_events(run);
+    } else if (!error_is_transient(reply->error.code) && reply->error.code != ERR_NOT_FOUND) {
+        memo_trouble(memo_get(run->key, &RESOURCE_POD, w->name),
+            TROUBLE_REFUSED,
+            reply->error.text,
+            0,
+            env_mono_ms(engine_of(w)->env) + WRITE_HELD_MS);
+        run->again = true;
+    }
+    end(w);
+}
+
+void write_eviction(struct run *run)
+{
+    struct engine *e = run->key->kind->engine;
+    const struct plan_eviction *wanted = &run->plan.eviction;
+    if (!wanted->pod)
+        return;
+    const struct memo *m = memo_find(run->key, &RESOURCE_POD, wanted->pod);
+    if (m && m->what == TROUBLE_REFUSED && env_mono_ms(e->env) < m->until_ms)
+        return;
+    struct write *w = write_new(run, cache_resource_of(&e->cache, &RESOURCE_POD), wanted->pod);
+    w->deleting = true;
+    struct kube_delete how = { .uid = wanted->uid, .grace_seconds = -1 };
+    if (may_write(run))
+        sent(w,
+            kube_evict(e->options.client,
+                w->namespace,
+                wanted->pod,
+                &how,
+                (struct kube_then){ evicted, w }));
+}
+
+/* ---- in flight ---- */
+
+void write_cancel(struct run *run)
+{
+    struct engine *e = run->key->kind->engine;
+    for (struct write *w = run->writes; w; w = w->next)
+        if (w->op) {
+            kube_op_cancel(e->options.client, w->op);
+            w->op = NULL;
+        }
+    run->pending = 0;
+}
+
+struct key *write_hold_event(struct engine *e, const struct cache_resource *r,
+    const char *namespace, const char *name, uint64_t version)
+{
+    for (struct run *run = e->runs; run; run = run->next)
+        for (struct write *w = run->writes; w; w = w->next)
+            if (w->op && w->resource == r && strcmp(w->name, name) == 0 &&
+                strcmp(w->namespace, namespace) == 0) {
+                w->event_version = version;
+                return run->key;
+            }
+    return NULL;
+}
