@@ -182,15 +182,17 @@ bool json_get_bool(struct json v, const char *path, bool otherwise)
 
 struct json json_find(struct json list, const char *key, const char *text)
 {
-    for
-        json_each(item, list) if (text_eq(json_text(json_member(*item, key)), text)) return *item;
+    json_each (item, list)
+        if (text_eq(json_text(json_member(*item, key)), text))
+            return *item;
     return (struct json){ 0 };
 }
 
 bool json_list_has(struct json list, const char *text)
 {
-    for
-        json_each(item, list) if (text_eq(json_text(*item), text)) return true;
+    json_each (item, list)
+        if (text_eq(json_text(*item), text))
+            return true;
     return false;
 }
 

@@ -148,16 +148,17 @@ struct json json_find(struct json list, const char *key, const char *text);
 /* Whether a list holds this text. */
 bool json_list_has(struct json list, const char *text);
 
+/* json_each (item, list) { … *item … } */
 #define json_each(item, list)                                                                      \
-    (const struct json *item = (list).type == JSON_LIST ? (list).items : NULL,                     \
-        *item##_end = item ? item + (list).count : NULL;                                           \
-        item != item##_end;                                                                        \
-        item++)
+    for (const struct json *item = (list).type == JSON_LIST ? (list).items : NULL,                 \
+                           *item##_end = item ? item + (list).count : NULL;                        \
+         item != item##_end;                                                                       \
+         item++)
 #define json_each_member(m, map)                                                                   \
-    (const struct json_member *m = (map).type == JSON_MAP ? (map).members : NULL,                  \
-        *m##_end = m ? m + (map).count : NULL;                                                     \
-        m != m##_end;                                                                              \
-        m++)
+    for (const struct json_member *m = (map).type == JSON_MAP ? (map).members : NULL,              \
+                                  *m##_end = m ? m + (map).count : NULL;                           \
+         m != m##_end;                                                                             \
+         m++)
 
 bool json_equal(struct json a, struct json b); /* 1 equals 1.0 */
 /* A total order, for sorting: type, then value. */

@@ -31,8 +31,8 @@ void json_push(struct json_builder *b, struct json value)
 
 void json_push_all(struct json_builder *b, struct json list)
 {
-    for
-        json_each(item, list) json_push(b, *item);
+    json_each (item, list)
+        json_push(b, *item);
 }
 
 void json_put(struct json_builder *b, const char *key, struct json value)
@@ -44,8 +44,8 @@ void json_put(struct json_builder *b, const char *key, struct json value)
 
 void json_put_all(struct json_builder *b, struct json map)
 {
-    for
-        json_each_member(m, map) json_put(b, m->key, m->value);
+    json_each_member (m, map)
+        json_put(b, m->key, m->value);
 }
 
 struct json json_list_end(struct json_builder *b)
@@ -171,8 +171,9 @@ struct json json_with_member(struct arena *a, struct json map, const char *key, 
 {
     struct json_builder b;
     json_builder_init(&b, a);
-    for
-        json_each_member(m, map) if (strcmp(m->key, key) != 0) json_put(&b, m->key, m->value);
+    json_each_member (m, map)
+        if (strcmp(m->key, key) != 0)
+            json_put(&b, m->key, m->value);
     json_put(&b, key, value);
     return json_map_end(&b);
 }

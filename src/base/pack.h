@@ -36,3 +36,5 @@ void pack_free(struct strings *pool, struct pack *p); /* takes NULL */
 struct json pack_read(struct arena *a, const struct pack *p);
 /* Of the blob, without its share of the pool. */
 size_t pack_bytes(const struct pack *p);
+/* Of one pool: the same value. */
+bool pack_equal(const struct pack *a, const struct pack *b);

@@ -18,10 +18,9 @@ static bool is_of(struct json entry, const char *const *managers, const char *su
 
 bool adopt_wanted(struct json object, const char *const *managers, const char *subresource)
 {
-    for
-        json_each(entry,
-            json_get(object,
-                "metadata.managedFields")) if (is_of(*entry, managers, subresource)) return true;
+    json_each (entry, json_get(object, "metadata.managedFields"))
+        if (is_of(*entry, managers, subresource))
+            return true;
     return false;
 }
 
@@ -30,18 +29,16 @@ static const struct fieldset *united(struct arena *a, struct json object,
     const char *const *managers, const char *subresource, const char *also)
 {
     const struct fieldset *all = fieldset_empty();
-    for
-        json_each(entry, json_get(object, "metadata.managedFields"))
-        {
-            const char *sub = json_get_text(*entry, "subresource");
-            bool ours = also && text_eq(json_get_text(*entry, "manager"), also) &&
-                        text_eq(json_get_text(*entry, "operation"), "Apply") &&
-                        text_eq(sub ? sub : "", subresource);
-            const struct fieldset *set;
-            if ((ours || is_of(*entry, managers, subresource)) &&
-                fieldset_from_json(a, json_get(*entry, "fieldsV1"), &set, NULL))
-                all = fieldset_union(a, all, set);
-        }
+    json_each (entry, json_get(object, "metadata.managedFields")) {
+        const char *sub = json_get_text(*entry, "subresource");
+        bool ours = also && text_eq(json_get_text(*entry, "manager"), also) &&
+                    text_eq(json_get_text(*entry, "operation"), "Apply") &&
+                    text_eq(sub ? sub : "", subresource);
+        const struct fieldset *set;
+        if ((ours || is_of(*entry, managers, subresource)) &&
+            fieldset_from_json(a, json_get(*entry, "fieldsV1"), &set, NULL))
+            all = fieldset_union(a, all, set);
+    }
     return all;
 }
 
@@ -59,19 +56,17 @@ struct json adopt_patch(struct arena *a, struct json object, const char *const *
     struct json_builder entries;
     json_builder_init(&entries, a);
     struct json model = { 0 };
-    for
-        json_each(entry, json_get(object, "metadata.managedFields"))
-        {
-            const char *sub = json_get_text(*entry, "subresource");
-            bool replaced = is_of(*entry, managers, subresource) ||
-                            (text_eq(json_get_text(*entry, "manager"), manager) &&
-                                text_eq(json_get_text(*entry, "operation"), "Apply") &&
-                                text_eq(sub ? sub : "", subresource));
-            if (!replaced)
-                json_push(&entries, *entry);
-            else
-                model = *entry;
-        }
+    json_each (entry, json_get(object, "metadata.managedFields")) {
+        const char *sub = json_get_text(*entry, "subresource");
+        bool replaced = is_of(*entry, managers, subresource) ||
+                        (text_eq(json_get_text(*entry, "manager"), manager) &&
+                            text_eq(json_get_text(*entry, "operation"), "Apply") &&
+                            text_eq(sub ? sub : "", subresource));
+        if (!replaced)
+            json_push(&entries, *entry);
+        else
+            model = *entry;
+    }
     model = json_with_member(a, model, "manager", json_str(manager));
     model = json_with_member(a, model, "operation", json_str("Apply"));
     model = json_with_member(a, model, "fieldsV1", fieldset_to_json(a, set));

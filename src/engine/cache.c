@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/resource.h"
+#include "engine/adopt.h"
 #include "engine/kind.h"
 #include "merge/merge.h"
 
@@ -70,13 +71,11 @@ void cache_done(struct cache *c)
 {
     while (c->first) {
         struct cache_resource *r = c->first;
-        for
-            table_each(n, &r->table)
-            {
-                struct cache_entry *e = container_of(n_at.node, struct cache_entry, node);
-                unlink_entry(e);
-                free_entry(e);
-            }
+        for (struct table_cursor at = table_first(&r->table); at.node; table_next(&at)) {
+            struct cache_entry *e = container_of(at.node, struct cache_entry, node);
+            unlink_entry(e);
+            free_entry(e);
+        }
         table_done(&r->table);
         table_done(&r->index);
         free(r->keep);
@@ -149,13 +148,9 @@ uint64_t cache_version(struct json object)
 
 static const char *controller_uid(struct json object)
 {
-    for
-        json_each(reference,
-            json_get(object,
-                "metadata.ownerReferences")) if (json_get_bool(*reference,
-                                                     "controller",
-                                                     false)) return json_get_text(*reference,
-            "uid");
+    json_each (reference, json_get(object, "metadata.ownerReferences"))
+        if (json_get_bool(*reference, "controller", false))
+            return json_get_text(*reference, "uid");
     return NULL;
 }
 
@@ -181,22 +176,19 @@ static struct json reduce(struct arena *a, const struct cache_resource *r, struc
 
 /* Which of the object's fields are ours, or were our predecessor's. */
 static struct json owned_fields(
-    struct arena *a, const struct cache_resource *r, struct json object, bool *ret_upstream)
+    struct arena *a, const struct cache_resource *r, struct json object, struct cache_entry *e)
 {
     const struct cache *c = r->cache;
-    struct json owned = { 0 };
-    *ret_upstream = false;
     if (!r->schema || !(r->child || r->own_kind))
-        return owned;
-    for (size_t i = 0; c->predecessors && c->predecessors[i]; i++)
-        if (merge_has_manager(object, c->predecessors[i], r->subresource))
-            *ret_upstream = true;
-    if (merge_owned(a, r->schema, object, c->manager, r->subresource, &owned))
-        return owned;
-    for (size_t i = 0; *ret_upstream && c->predecessors[i]; i++)
-        if (merge_owned(a, r->schema, object, c->predecessors[i], r->subresource, &owned))
-            return owned;
-    return (struct json){ 0 };
+        return (struct json){ 0 };
+    e->upstream = adopt_wanted(object, c->predecessors, r->subresource);
+    struct merge_owned owned;
+    merge_owned(a, r->schema, object, c->manager, r->subresource, &owned);
+    e->exact = owned.found && owned.exact;
+    if (owned.found)
+        return owned.fields;
+    return e->upstream ? adopt_fields(a, r->schema, object, c->predecessors, r->subresource)
+                       : (struct json){ 0 };
 }
 
 static const char *copy_text(char **to, const char *text)
@@ -232,7 +224,7 @@ static struct cache_entry *new_entry(struct arena *a, struct cache_resource *r, 
     e->label = label ? copy_text(&at, label) : NULL;
     e->deleting = json_present(json_get(object, "metadata.deletionTimestamp"));
     e->kept = pack_new(&c->strings, reduce(a, r, object));
-    struct json owned = owned_fields(a, r, object, &e->upstream);
+    struct json owned = owned_fields(a, r, object, e);
     e->owned = json_present(owned) ? pack_new(&c->strings, owned) : NULL;
     return e;
 }
@@ -282,7 +274,8 @@ enum cache_change cache_put(struct cache_resource *r, struct json object, enum c
         return CACHE_NEW;
     }
     bool same = strcmp(old->uid, e->uid) == 0 && packs_equal(old->kept, e->kept) &&
-                packs_equal(old->owned, e->owned) && old->upstream == e->upstream;
+                packs_equal(old->owned, e->owned) && old->upstream == e->upstream &&
+                old->exact == e->exact;
     unlink_entry(old);
     free_entry(old);
     link_entry(e);
@@ -299,14 +292,14 @@ enum cache_change cache_delete(struct cache_resource *r, struct cache_entry *ent
 
 struct json cache_read(struct arena *a, const struct cache_entry *entry)
 {
-    return pack_read(a, &entry->resource->cache->strings, entry->kept);
+    return pack_read(a, entry->kept);
 }
 
 struct json cache_read_owned(struct arena *a, const struct cache_entry *entry)
 {
     if (!entry->owned)
         return (struct json){ 0 };
-    return pack_read(a, &entry->resource->cache->strings, entry->owned);
+    return pack_read(a, entry->owned);
 }
 
 static int compare_entries(const void *left, const void *right)
@@ -358,14 +351,13 @@ struct cache_entry **cache_list(struct arena *a, const struct cache_resource *r,
         }
         return sorted(&f, ret_count);
     }
-    for
-        table_each(n, (struct table *)&r->table)
-        {
-            struct cache_entry *e = container_of(n_at.node, struct cache_entry, node);
-            bool wanted = !namespace || strcmp(e->namespace, namespace) == 0;
-            if (wanted && (!label || text_eq(e->label, label)))
-                add_found(&f, e);
-        }
+    struct table_cursor at = table_first((struct table *)&r->table);
+    for (; at.node; table_next(&at)) {
+        struct cache_entry *e = container_of(at.node, struct cache_entry, node);
+        bool wanted = !namespace || strcmp(e->namespace, namespace) == 0;
+        if (wanted && (!label || text_eq(e->label, label)))
+            add_found(&f, e);
+    }
     return sorted(&f, ret_count);
 }
 

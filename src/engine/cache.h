@@ -35,6 +35,7 @@ struct cache_entry {
     uint64_t version;
     uint32_t round; /* of the last relist that has seen it */
     bool deleting;  /* has a deletionTimestamp */
+    bool exact;     /* `owned` is just what an apply of ours stored */
     bool upstream;  /* carries fields of a manager that we take over from */
     char texts[];
 };
@@ -47,7 +48,7 @@ struct cache_resource {
     size_t keep_count;
     const char *label_selector; /* NULL: all objects */
     const char *index_label;    /* NULL: none */
-    const char *subresource;    /* whose fields `owned` holds: NULL, or "status" for our kinds */
+    const char *subresource;    /* whose fields `owned` holds: "", or "status" for our kinds */
     bool child;
     bool own_kind;
     bool optional;

@@ -165,8 +165,9 @@ void depend_each_of_object(struct depends *d, const struct resource *r, const ch
     const char *const scopes[] = { namespace, NULL };
     for (size_t i = 0; i < lengthof(scopes); i++) {
         depend_each(d, hash_list(d, r, scopes[i], NULL, NULL), call, ctx);
-        for
-            json_each_member(label, labels) if (label->value.type == JSON_STR) depend_each(
-                d, hash_list(d, r, scopes[i], label->key, label->value.string), call, ctx);
+        json_each_member (label, labels)
+            if (label->value.type == JSON_STR)
+                depend_each(
+                    d, hash_list(d, r, scopes[i], label->key, label->value.string), call, ctx);
     }
 }

@@ -166,13 +166,11 @@ static void on_ready(void *ctx)
 
 static void wake_parked(struct engine *e)
 {
-    for
-        table_each(n, &e->keys)
-        {
-            struct key *k = container_of(n_at.node, struct key, node);
-            if (k->parked)
-                queue_wake(&k->item);
-        }
+    for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at)) {
+        struct key *k = container_of(at.node, struct key, node);
+        if (k->parked)
+            queue_wake(&k->item);
+    }
 }
 
 /* ---- what the watches say ---- */
@@ -342,8 +340,8 @@ static void schema_came(void *ctx, const struct kube_reply *reply)
     w->schema_op = NULL;
     struct json crd = { 0 };
     struct error err = reply->error;
-    for json_each_member (m, json_get(reply->body, "components.schemas"))
-        for json_each (gvk, json_member(m->value, "x-kubernetes-group-version-kind"))
+    json_each_member (m, json_get(reply->body, "components.schemas"))
+        json_each (gvk, json_member(m->value, "x-kubernetes-group-version-kind"))
             if (text_eq(json_get_text(*gvk, "group"), r->group) &&
                 text_eq(json_get_text(*gvk, "version"), r->version) &&
                 text_eq(json_get_text(*gvk, "kind"), r->kind))
@@ -539,8 +537,8 @@ void engine_free(struct engine *e)
             kube_op_cancel(e->options.client, e->watches[i].schema_op);
         reflector_free(e->watches[i].reflector);
     }
-    for
-        table_each(n, &e->keys) key_free(container_of(n_at.node, struct key, node));
+    for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at))
+        key_free(container_of(at.node, struct key, node));
     timer_stop(e->env, &e->pump);
     table_done(&e->keys);
     facts_done(&e->facts);

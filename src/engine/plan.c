@@ -34,6 +34,12 @@ void plan_once(struct plan *p, const struct resource *r, struct json object)
     add_child(p, PLAN_ONCE, r, object);
 }
 
+void plan_replaceable(struct plan *p, const char *const *paths)
+{
+    assert(p->child_count > 0);
+    p->children[p->child_count - 1].fixed = paths;
+}
+
 void plan_keep_children(struct plan *p)
 {
     p->keep_children = true;

@@ -28,7 +28,8 @@ enum plan_child_mode {
 struct plan_child {
     const struct resource *resource;
     enum plan_child_mode mode;
-    struct json object; /* exactly the fields that we own; metadata.name is required */
+    struct json object;       /* exactly the fields that we own; metadata.name is required */
+    const char *const *fixed; /* plan_replaceable() */
 };
 
 struct plan_condition {
@@ -87,6 +88,9 @@ void plan_init(struct plan *p, struct arena *a);
 void plan_child(struct plan *p, const struct resource *r, struct json object);
 void plan_shared(struct plan *p, const struct resource *r, struct json object);
 void plan_once(struct plan *p, const struct resource *r, struct json object);
+/* Of the child planned last: these dotted paths (NULL-terminated) cannot be changed in place. When
+ * one differs from what we own, the child is deleted and made anew. */
+void plan_replaceable(struct plan *p, const char *const *paths);
 /* For a pass that cannot tell what it wants (a reference is missing): existing children are left
  * alone instead of being deleted as no longer wanted. */
 void plan_keep_children(struct plan *p);

@@ -31,8 +31,8 @@ static struct json complete_conditions(
     struct json_builder list;
     json_builder_init(&list, a);
     struct json map = json_map_end(&by_type);
-    for
-        json_each_member(m, map) json_push(&list, m->value);
+    json_each_member (m, map)
+        json_push(&list, m->value);
     return json_or_absent(json_list_end(&list));
 }
 

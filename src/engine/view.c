@@ -27,12 +27,10 @@ bool view_served(const struct view *in, const struct resource *r)
 static bool controls(struct json owner, struct json object)
 {
     const char *uid = json_get_text(owner, "metadata.uid");
-    for
-        json_each(reference,
-            json_get(object,
-                "metadata.ownerReferences")) if (json_get_bool(*reference, "controller", false) &&
-                                                 text_eq(json_get_text(*reference, "uid"),
-                                                     uid)) return true;
+    json_each (reference, json_get(object, "metadata.ownerReferences"))
+        if (json_get_bool(*reference, "controller", false) &&
+            text_eq(json_get_text(*reference, "uid"), uid))
+            return true;
     return false;
 }
 
