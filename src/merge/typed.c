@@ -20,8 +20,9 @@ enum typed_shape typed_shape(const struct schema_type *t, struct json v)
 
 /* ---- items ---- */
 
-static struct json fallback_value(const char *text)
+struct json typed_key_default(const struct schema *s, const struct schema_key *key)
 {
+    const char *text = schema_name(s, key->fallback);
     double real;
     int64_t integer;
     switch (text[0]) {
@@ -66,8 +67,8 @@ static bool key_element(struct arena *a, const struct schema *s, const struct sc
         const struct schema_key *key = &s->table.keys[t->keys + i];
         const char *name = schema_name(s, key->name);
         struct json value = json_member(item, name);
-        if (!json_present(value) && key->fallback)
-            value = fallback_value(schema_name(s, key->fallback));
+        if (!json_present(value))
+            value = typed_key_default(s, key);
         if (json_present(value))
             members[count++] = (struct json_member){ .key = name, .value = value };
     }
@@ -110,8 +111,8 @@ static void sort_items(
         return;
     memcpy(spare, sorted, half * sizeof(*spare));
     for (uint32_t l = 0, r = half, out = 0; l < half;) {
-        bool left = r == count ||
-                    path_element_compare(&elements[spare[l]], &elements[sorted[r]]) <= 0;
+        bool left =
+            r == count || path_element_compare(&elements[spare[l]], &elements[sorted[r]]) <= 0;
         sorted[out++] = left ? spare[l++] : sorted[r++];
     }
 }
@@ -149,8 +150,7 @@ uint32_t typed_items_find(
             high = middle;
     }
     uint32_t end = low;
-    while (end < items->count &&
-           path_element_compare(&items->elements[items->sorted[end]], e) == 0)
+    while (end < items->count && path_element_compare(&items->elements[items->sorted[end]], e) == 0)
         end++;
     if (end > low)
         *ret_first = items->sorted[low];
@@ -192,11 +192,10 @@ static void complain(struct validation *v, const struct step *at, const char *me
     buf_printf(&v->text, "%s%s", at ? ": " : "", message);
 }
 
-static void validate(
-    struct validation *v, uint16_t type, struct json value, const struct step *at);
+static void validate(struct validation *v, uint16_t type, struct json value, const struct step *at);
 
-static void validate_scalar(struct validation *v, const struct schema_type *t, struct json value,
-    const struct step *at)
+static void validate_scalar(
+    struct validation *v, const struct schema_type *t, struct json value, const struct step *at)
 {
     static const char *const wanted[] = {
         [SCALAR_ANY] = "any scalar",
@@ -228,8 +227,8 @@ static void validate_scalar(struct validation *v, const struct schema_type *t, s
                 &v->arena, "expected %s, got %s", wanted[t->scalar], json_type_name(value)));
 }
 
-static void validate_list(struct validation *v, const struct schema_type *t, struct json value,
-    const struct step *at)
+static void validate_list(
+    struct validation *v, const struct schema_type *t, struct json value, const struct step *at)
 {
     struct typed_items items;
     struct error err;
@@ -261,8 +260,8 @@ static void validate_list(struct validation *v, const struct schema_type *t, str
     }
 }
 
-static void validate_map(struct validation *v, const struct schema_type *t, struct json value,
-    const struct step *at)
+static void validate_map(
+    struct validation *v, const struct schema_type *t, struct json value, const struct step *at)
 {
     if (value.type != JSON_MAP) {
         complain(v, at, arena_printf(&v->arena, "expected map, got %s", json_type_name(value)));
@@ -280,8 +279,7 @@ static void validate_map(struct validation *v, const struct schema_type *t, stru
         }
 }
 
-static void validate(
-    struct validation *v, uint16_t type, struct json value, const struct step *at)
+static void validate(struct validation *v, uint16_t type, struct json value, const struct step *at)
 {
     const struct schema_type *t = schema_type(v->schema, type);
     enum typed_shape shape = typed_shape(t, value);
@@ -304,11 +302,7 @@ bool typed_validate(
     validate(&v, s->root, value, NULL);
     bool ok = v.errors == 0;
     if (!ok)
-        fail(err,
-            ERR_INVALID,
-            "%s%s",
-            v.errors > 1 ? "errors:\n  " : "",
-            buf_text(&v.text));
+        fail(err, ERR_INVALID, "%s%s", v.errors > 1 ? "errors:\n  " : "", buf_text(&v.text));
     buf_done(&v.text);
     arena_done(&v.arena);
     return ok;

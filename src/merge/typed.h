@@ -44,12 +44,15 @@ uint32_t typed_items_find(
 bool typed_item_element(struct arena *a, const struct schema *s, const struct schema_type *t,
     struct json item, struct path_element *ret, struct error *err) must_check;
 
+/* What an absent key field stands for; absent if it has no default. */
+struct json typed_key_default(const struct schema *s, const struct schema_key *key);
+
 /* ---- operations on whole objects ---- */
 
 /* Unknown fields, wrong types, items without keys; duplicate items unless they are allowed (they
  * are in stored objects, not in applied ones). The message has all of it, with paths. */
-bool typed_validate(const struct schema *s, struct json v, bool allow_duplicates,
-    struct error *err) must_check;
+bool typed_validate(
+    const struct schema *s, struct json v, bool allow_duplicates, struct error *err) must_check;
 /* The fields of a value that was validated. */
 const struct fieldset *typed_set(struct arena *a, const struct schema *s, struct json v);
 /* over wins; items of lists that both have follow over's order, others keep their place. Both were

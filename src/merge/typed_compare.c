@@ -184,8 +184,8 @@ static struct change compare(
 {
     struct change c = { 0 };
     const struct schema_type *t = schema_type(w->schema, type);
-    if (before.type == after.type && before.count == after.count &&
-        before.type >= JSON_LIST && before.items == after.items)
+    if (before.type == after.type && before.count == after.count && before.type >= JSON_LIST &&
+        before.items == after.items)
         return c;
     enum typed_shape shape = typed_shape(t, json_present(after) ? after : before);
     compare_as(w, t, shape, before, after, &c);

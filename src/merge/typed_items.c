@@ -69,8 +69,8 @@ static struct json remove_from(
         return v;
     if (typed_is_atomic(t, shape) || v.type != (shape == SHAPE_LIST ? JSON_LIST : JSON_MAP))
         return json_null();
-    struct json rest = shape == SHAPE_LIST ? remove_from_list(w, t, v, set)
-                                           : remove_from_map(w, t, v, set);
+    struct json rest =
+        shape == SHAPE_LIST ? remove_from_list(w, t, v, set) : remove_from_map(w, t, v, set);
     return rest.count ? rest : json_null();
 }
 
@@ -86,8 +86,8 @@ struct json typed_remove(
 static struct json extract_from(
     const struct items_walk *w, uint16_t type, struct json v, const struct fieldset *set);
 
-static struct json extract_entry(const struct items_walk *w, uint16_t type, struct json v,
-    const struct fieldset_entry *e)
+static struct json extract_entry(
+    const struct items_walk *w, uint16_t type, struct json v, const struct fieldset_entry *e)
 {
     return extract_from(w, type, v, e->below ? e->below : fieldset_empty());
 }
@@ -99,15 +99,7 @@ static struct json extract_keys(const struct items_walk *w, const struct schema_
         const struct schema_key *key = &w->schema->table.keys[t->keys + i];
         const char *name = schema_name(w->schema, key->name);
         struct json there = json_member(item, name);
-        struct path_element filled;
-        bool implied = key->fallback &&
-                       typed_item_element(w->arena,
-                           w->schema,
-                           t,
-                           json_with_member(w->arena, item, name, (struct json){ 0 }),
-                           &filled,
-                           NULL) &&
-                       json_equal(json_member(filled.value, name), there);
+        bool implied = json_equal(typed_key_default(w->schema, key), there);
         if (json_present(there) && !implied && !json_present(json_member(extracted, name)))
             extracted = json_with_member(w->arena, extracted, name, there);
     }
@@ -169,8 +161,7 @@ static struct json extract_from(
     enum typed_shape shape = typed_shape(t, v);
     if (typed_is_atomic(t, shape) || v.type == JSON_NULL)
         return v;
-    return shape == SHAPE_LIST ? extract_from_list(w, t, v, set)
-                               : extract_from_map(w, t, v, set);
+    return shape == SHAPE_LIST ? extract_from_list(w, t, v, set) : extract_from_map(w, t, v, set);
 }
 
 struct json typed_extract(struct arena *a, const struct schema *s, struct json v,

@@ -148,8 +148,8 @@ static struct json merge(
     const struct schema_type *t = schema_type(w->schema, type);
     enum typed_shape shape = typed_shape(t, over);
     enum json_type container = shape == SHAPE_LIST ? JSON_LIST : JSON_MAP;
-    bool leaf = typed_is_atomic(t, shape) ||
-                (is_nothing(under, container) && is_nothing(over, container));
+    bool leaf =
+        typed_is_atomic(t, shape) || (is_nothing(under, container) && is_nothing(over, container));
     if (leaf)
         return over;
     return shape == SHAPE_LIST ? merge_lists(w, t, under, over) : merge_maps(w, t, under, over);
