@@ -34,8 +34,8 @@ $(O)/leeboard: $(O)/o/src/main.o $(LIB)
 	$(if $(filter release,$(V)),ln -f $@ build/leeboard)
 $(O)/tests: $(TEST_SRC:%.c=$(O)/o/%.o) $(LIB)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
-# Programs that only tests start.
-$(O)/merge-tool: $(O)/o/tests/tools/merge_tool.o $(LIB)
+# What only tests start.
+$(O)/merge-tool: $(O)/o/tests/tools/merge_tool.o $(filter $(O)/o/src/base/% $(O)/o/src/merge/%,$(LIB))
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
 $(O)/fuzz_%: $(O)/o/fuzz/fuzz_%.o $(O)/o/fuzz/replay.o $(LIB)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm

@@ -131,18 +131,16 @@ bool managers_decode(
     struct arena *a, struct json managed_fields, struct managers *ret, struct error *err)
 {
     *ret = (struct managers){ .arena = a };
-    for
-        json_each(item, managed_fields)
-        {
-            struct managers_entry e;
-            if (!decode_entry(a, *item, &e, err))
-                return fail_in(err, "managed fields entry %zu", ret->count);
-            struct managers_entry *same = managers_find(ret, &e);
-            if (same)
-                *same = e;
-            else
-                managers_add(ret, e);
-        }
+    json_each (item, managed_fields) {
+        struct managers_entry e;
+        if (!decode_entry(a, *item, &e, err))
+            return fail_in(err, "managed fields entry %zu", ret->count);
+        struct managers_entry *same = managers_find(ret, &e);
+        if (same)
+            *same = e;
+        else
+            managers_add(ret, e);
+    }
     return true;
 }
 
@@ -194,18 +192,14 @@ bool managers_is_reset(struct json managed_fields)
 {
     if (managed_fields.type != JSON_LIST || managed_fields.count > 1)
         return false;
-    for
-        json_each(item, managed_fields)
-        {
-            for
-                json_each_member(m, *item)
-                {
-                    bool empty = m->value.type == JSON_NULL ||
-                                 (m->value.type == JSON_STR && !m->value.count);
-                    if (!empty)
-                        return false;
-                }
+    json_each (item, managed_fields) {
+        json_each_member (m, *item) {
+            bool empty =
+                m->value.type == JSON_NULL || (m->value.type == JSON_STR && !m->value.count);
+            if (!empty)
+                return false;
         }
+    }
     return true;
 }
 

@@ -129,18 +129,16 @@ bool managers_take_over(struct arena *a, struct json managed_fields, const char 
     const struct fieldset *set, *more;
     if (!fieldset_from_json(a, json_member(target, "fieldsV1"), &set, err))
         return false;
-    for
-        json_each(entry, managed_fields)
-        {
-            if (!is_update_of(*entry, from, subresource))
-                continue;
-            any = true;
-            if (!json_equal(json_member(*entry, "apiVersion"), version))
-                continue; /* paths of another version would not mean the same */
-            if (!fieldset_from_json(a, json_member(*entry, "fieldsV1"), &more, err))
-                return false;
-            set = fieldset_union(a, set, more);
-        }
+    json_each (entry, managed_fields) {
+        if (!is_update_of(*entry, from, subresource))
+            continue;
+        any = true;
+        if (!json_equal(json_member(*entry, "apiVersion"), version))
+            continue; /* paths of another version would not mean the same */
+        if (!fieldset_from_json(a, json_member(*entry, "fieldsV1"), &more, err))
+            return false;
+        set = fieldset_union(a, set, more);
+    }
     if (!any)
         return true;
     target = json_overlay(a,

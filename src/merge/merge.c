@@ -14,15 +14,13 @@
 static struct json find_entry(struct json live, const char *manager, const char *subresource)
 {
     struct json entries = json_get(live, "metadata.managedFields");
-    for
-        json_each(entry, entries)
-        {
-            const char *sub = json_text(json_member(*entry, "subresource"));
-            if (text_eq(json_text(json_member(*entry, "manager")), manager) &&
-                text_eq(json_text(json_member(*entry, "operation")), "Apply") &&
-                text_eq(sub ? sub : "", subresource ? subresource : ""))
-                return *entry;
-        }
+    json_each (entry, entries) {
+        const char *sub = json_text(json_member(*entry, "subresource"));
+        if (text_eq(json_text(json_member(*entry, "manager")), manager) &&
+            text_eq(json_text(json_member(*entry, "operation")), "Apply") &&
+            text_eq(sub ? sub : "", subresource ? subresource : ""))
+            return *entry;
+    }
     return (struct json){ 0 };
 }
 
@@ -75,22 +73,20 @@ static bool maps_equal(const struct schema *s, const struct schema_type *t, stru
 {
     const char *const *stripped = stripped_at(level);
     uint32_t i = 0;
-    for
-        json_each_member(m, wanted)
-        {
-            uint16_t type = schema_member_type(s, t, m->key);
-            bool metadata = level == 0 && strcmp(m->key, "metadata") == 0;
-            if (is_stripped(stripped, m->key) || says_nothing(s, type, m->value))
-                continue;
-            bool there = i < owned.count && strcmp(owned.members[i].key, m->key) == 0;
-            struct json left = there ? owned.members[i++].value : (struct json){ 0 };
-            if (metadata && !there)
-                left = json_empty_map(); /* nothing but a name */
-            else if (!there || type == SCHEMA_NO_TYPE)
-                return false;
-            if (!owned_equal(s, type, left, m->value, metadata ? 1 : 2))
-                return false;
-        }
+    json_each_member (m, wanted) {
+        uint16_t type = schema_member_type(s, t, m->key);
+        bool metadata = level == 0 && strcmp(m->key, "metadata") == 0;
+        if (is_stripped(stripped, m->key) || says_nothing(s, type, m->value))
+            continue;
+        bool there = i < owned.count && strcmp(owned.members[i].key, m->key) == 0;
+        struct json left = there ? owned.members[i++].value : (struct json){ 0 };
+        if (metadata && !there)
+            left = json_empty_map(); /* nothing but a name */
+        else if (!there || type == SCHEMA_NO_TYPE)
+            return false;
+        if (!owned_equal(s, type, left, m->value, metadata ? 1 : 2))
+            return false;
+    }
     return i == owned.count;
 }
 
@@ -218,17 +214,15 @@ static void find_changes(
         list_changes(w, t, owned, wanted);
         return;
     }
-    for
-        json_each_member(m, wanted)
-        {
-            struct json there = json_member(owned, m->key);
-            uint16_t below = schema_member_type(w->schema, t, m->key);
-            if (!json_present(there) || below == SCHEMA_NO_TYPE)
-                continue;
-            w->path[w->depth++] = path_field(m->key);
-            find_changes(w, below, there, m->value);
-            w->depth--;
-        }
+    json_each_member (m, wanted) {
+        struct json there = json_member(owned, m->key);
+        uint16_t below = schema_member_type(w->schema, t, m->key);
+        if (!json_present(there) || below == SCHEMA_NO_TYPE)
+            continue;
+        w->path[w->depth++] = path_field(m->key);
+        find_changes(w, below, there, m->value);
+        w->depth--;
+    }
 }
 
 /* What stands at a path, found by key where it leads through lists. */
@@ -285,8 +279,9 @@ struct merge_differences merge_difference(
     if (merge_equal(s, owned, wanted))
         return (struct merge_differences){ 0 };
     const struct fieldset *set = managers_strip(a, typed_set(a, s, wanted));
-    add_paths(&w, fieldset_difference(a, set, owned->set), MERGE_ADDED, owned->fields, wanted);
-    add_paths(&w, fieldset_difference(a, owned->set, set), MERGE_REMOVED, owned->fields, wanted);
+    const struct fieldset *had = owned->set ? owned->set : typed_set(a, s, owned->fields);
+    add_paths(&w, fieldset_difference(a, set, had), MERGE_ADDED, owned->fields, wanted);
+    add_paths(&w, fieldset_difference(a, had, set), MERGE_REMOVED, owned->fields, wanted);
     if (owned->found)
         find_changes(&w, s->root, owned->fields, wanted);
     if (!w.count) /* only the apiVersion of the entry, or an entry that cannot be read */
@@ -320,22 +315,19 @@ struct merge_managers merge_field_managers(
     struct merge_manager *found =
         arena_array(a, entries.type == JSON_LIST ? entries.count : 0, sizeof(*found));
     size_t count = 0;
-    for
-        json_each(entry, entries)
-        {
-            const struct fieldset *set;
-            struct error err;
-            const char *name = json_text(json_member(*entry, "manager"));
-            const char *subresource = json_text(json_member(*entry, "subresource"));
-            if (!fieldset_from_json(a, json_member(*entry, "fieldsV1"), &set, &err) ||
-                !owns(set, path))
-                continue;
-            found[count++] = (struct merge_manager){
-                .name = name ? name : "",
-                .subresource = subresource ? subresource : "",
-                .applies = text_eq(json_text(json_member(*entry, "operation")), "Apply"),
-            };
-        }
+    json_each (entry, entries) {
+        const struct fieldset *set;
+        struct error err;
+        const char *name = json_text(json_member(*entry, "manager"));
+        const char *subresource = json_text(json_member(*entry, "subresource"));
+        if (!fieldset_from_json(a, json_member(*entry, "fieldsV1"), &set, &err) || !owns(set, path))
+            continue;
+        found[count++] = (struct merge_manager){
+            .name = name ? name : "",
+            .subresource = subresource ? subresource : "",
+            .applies = text_eq(json_text(json_member(*entry, "operation")), "Apply"),
+        };
+    }
     return (struct merge_managers){ .items = found, .count = count };
 }
 

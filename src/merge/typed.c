@@ -267,16 +267,14 @@ static void validate_map(
         complain(v, at, arena_printf(&v->arena, "expected map, got %s", json_type_name(value)));
         return;
     }
-    for
-        json_each_member(m, value)
-        {
-            const struct step below = { .above = at, .element = path_field(m->key) };
-            uint16_t type = schema_member_type(v->schema, t, m->key);
-            if (type == SCHEMA_NO_TYPE)
-                complain(v, &below, "field not declared in schema");
-            else
-                validate(v, type, m->value, &below);
-        }
+    json_each_member (m, value) {
+        const struct step below = { .above = at, .element = path_field(m->key) };
+        uint16_t type = schema_member_type(v->schema, t, m->key);
+        if (type == SCHEMA_NO_TYPE)
+            complain(v, &below, "field not declared in schema");
+        else
+            validate(v, type, m->value, &below);
+    }
 }
 
 static void validate(struct validation *v, uint16_t type, struct json value, const struct step *at)

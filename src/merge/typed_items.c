@@ -24,18 +24,16 @@ static struct json remove_from_list(const struct items_walk *w, const struct sch
 {
     struct json_builder out;
     json_builder_init(&out, w->arena);
-    for
-        json_each(item, v)
-        {
-            struct path_element e;
-            const struct fieldset_entry *found = NULL;
-            if (typed_item_element(w->arena, w->schema, t, *item, &e, NULL))
-                found = fieldset_entry(set, &e);
-            if (found && found->member)
-                continue;
-            bool inside = found && found->below;
-            json_push(&out, inside ? remove_from(w, t->item, *item, found->below) : *item);
-        }
+    json_each (item, v) {
+        struct path_element e;
+        const struct fieldset_entry *found = NULL;
+        if (typed_item_element(w->arena, w->schema, t, *item, &e, NULL))
+            found = fieldset_entry(set, &e);
+        if (found && found->member)
+            continue;
+        bool inside = found && found->below;
+        json_push(&out, inside ? remove_from(w, t->item, *item, found->below) : *item);
+    }
     return json_list_end(&out);
 }
 
@@ -44,18 +42,16 @@ static struct json remove_from_map(const struct items_walk *w, const struct sche
 {
     struct json_builder out;
     json_builder_init(&out, w->arena);
-    for
-        json_each_member(m, v)
-        {
-            const struct fieldset_entry *found = entry_of_field(set, m->key);
-            if (found && found->member)
-                continue;
-            struct json rest = m->value;
-            uint16_t type = schema_member_type(w->schema, t, m->key);
-            if (found && type != SCHEMA_NO_TYPE)
-                rest = remove_from(w, type, rest, found->below);
-            json_put(&out, m->key, rest);
-        }
+    json_each_member (m, v) {
+        const struct fieldset_entry *found = entry_of_field(set, m->key);
+        if (found && found->member)
+            continue;
+        struct json rest = m->value;
+        uint16_t type = schema_member_type(w->schema, t, m->key);
+        if (found && type != SCHEMA_NO_TYPE)
+            rest = remove_from(w, type, rest, found->below);
+        json_put(&out, m->key, rest);
+    }
     return json_map_end(&out);
 }
 
@@ -111,20 +107,18 @@ static struct json extract_from_list(const struct items_walk *w, const struct sc
 {
     struct json_builder out;
     json_builder_init(&out, w->arena);
-    for
-        json_each(item, v)
-        {
-            struct path_element e;
-            const struct fieldset_entry *found = NULL;
-            if (typed_item_element(w->arena, w->schema, t, *item, &e, NULL))
-                found = fieldset_entry(set, &e);
-            if (!found)
-                continue;
-            struct json extracted = extract_entry(w, t->item, *item, found);
-            if (w->flags & EXTRACT_KEYS)
-                extracted = extract_keys(w, t, *item, extracted);
-            json_push(&out, extracted);
-        }
+    json_each (item, v) {
+        struct path_element e;
+        const struct fieldset_entry *found = NULL;
+        if (typed_item_element(w->arena, w->schema, t, *item, &e, NULL))
+            found = fieldset_entry(set, &e);
+        if (!found)
+            continue;
+        struct json extracted = extract_entry(w, t->item, *item, found);
+        if (w->flags & EXTRACT_KEYS)
+            extracted = extract_keys(w, t, *item, extracted);
+        json_push(&out, extracted);
+    }
     return json_list_end(&out);
 }
 

@@ -45,23 +45,20 @@ static const struct fieldset *fields_of_map(
     fieldset_builder_init(&b, w->arena);
     const struct schema_field *fields = w->schema->table.fields + t->fields;
     uint32_t at = 0;
-    for
-        json_each_member(m, v)
-        {
-            /* Members and declared fields are both sorted. */
-            int order = 1;
-            while (at < t->field_count &&
-                   (order = strcmp(schema_name(w->schema, fields[at].name), m->key)) < 0)
-                at++;
-            bool declared = at < t->field_count && order == 0;
-            uint16_t type = declared ? fields[at].type : t->member;
-            struct fields_of f = { 0 };
-            if (type != SCHEMA_NO_TYPE)
-                f = fields_of(w, type, m->value);
-            bool nothing =
-                m->value.type == JSON_NULL || (m->value.type == JSON_MAP && !m->value.count);
-            fieldset_add(&b, path_field(m->key), f.self || nothing || !declared, f.below);
-        }
+    json_each_member (m, v) {
+        /* Members and declared fields are both sorted. */
+        int order = 1;
+        while (at < t->field_count &&
+               (order = strcmp(schema_name(w->schema, fields[at].name), m->key)) < 0)
+            at++;
+        bool declared = at < t->field_count && order == 0;
+        uint16_t type = declared ? fields[at].type : t->member;
+        struct fields_of f = { 0 };
+        if (type != SCHEMA_NO_TYPE)
+            f = fields_of(w, type, m->value);
+        bool nothing = m->value.type == JSON_NULL || (m->value.type == JSON_MAP && !m->value.count);
+        fieldset_add(&b, path_field(m->key), f.self || nothing || !declared, f.below);
+    }
     return fieldset_end(&b);
 }
 
