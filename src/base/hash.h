@@ -1,0 +1,26 @@
+#pragma once
+
+/* SHA-256. The only file that knows OpenSSL's digests. */
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "base/str.h"
+
+#define SHA256_BYTES 32
+
+/* A digest in the making: init, add…, then end or done. */
+struct sha256 {
+    void *ctx;
+};
+
+void sha256_init(struct sha256 *h);
+void sha256_add(struct sha256 *h, const void *bytes, size_t count);
+/* Also frees. */
+void sha256_end(struct sha256 *h, uint8_t ret[SHA256_BYTES]);
+const char *sha256_end_hex(struct sha256 *h, struct arena *a); /* 64 lower-case digits */
+/* For one that is not finished; takes one that is all zero or has ended. */
+void sha256_done(struct sha256 *h);
+
+void sha256_of(struct str s, uint8_t ret[SHA256_BYTES]);
+const char *sha256_hex(struct arena *a, struct str s);
+const char *hex_encode(struct arena *a, struct str s); /* lower case */

@@ -1,0 +1,49 @@
+#pragma once
+
+/* What Kubernetes accepts as a name or a label, and names made from other names. */
+
+#include "base/arena.h"
+#include "base/base.h"
+#include "base/error.h"
+
+enum name_kind {
+    NAME_DNS1123_LABEL,     /* a-z 0-9 -, ends alphanumeric, ≤ 63: namespaces, containers */
+    NAME_DNS1123_SUBDOMAIN, /* labels joined by dots, ≤ 253: most objects */
+    NAME_DNS1035_LABEL,     /* begins with a letter, ≤ 63: Services before 1.34 */
+    NAME_LABEL_KEY,         /* [subdomain/]name */
+    NAME_LABEL_VALUE,       /* ≤ 63, may be empty */
+};
+#define NAME_LABEL_MAX 63
+#define NAME_SUBDOMAIN_MAX 253
+
+/* Fails with the API server's own words. text NULL counts as "". */
+bool name_check(enum name_kind kind, const char *text, struct error *err) must_check;
+
+static inline bool name_is_dns1123_label(const char *text)
+{
+    return name_check(NAME_DNS1123_LABEL, text, NULL);
+}
+static inline bool name_is_dns1123_subdomain(const char *text)
+{
+    return name_check(NAME_DNS1123_SUBDOMAIN, text, NULL);
+}
+static inline bool name_is_dns1035(const char *text)
+{
+    return name_check(NAME_DNS1035_LABEL, text, NULL);
+}
+static inline bool name_is_label_key(const char *text)
+{
+    return name_check(NAME_LABEL_KEY, text, NULL);
+}
+static inline bool name_is_label_value(const char *text)
+{
+    return name_check(NAME_LABEL_VALUE, text, NULL);
+}
+
+/* text itself if it is a DNS-1123 label of at most max bytes (10 to 63); else its letters and
+ * digits in lower case, everything between them as one `-`, cut, then `-` and eight hex digits of
+ * the SHA-256 of all of text: two texts give two names. */
+const char *name_shorten(struct arena *a, const char *text, size_t max);
+/* base and suffix ("-cache", a valid end of a name), where only base is shortened as above, if the
+ * two together are too long or not a label. */
+const char *name_join(struct arena *a, const char *base, const char *suffix, size_t max);

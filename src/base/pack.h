@@ -1,0 +1,38 @@
+#pragma once
+
+/* JSON values that stay: the engine's cache holds every object it watches, and most of an object is
+ * text that other objects have too. A pack is one blob of bytes in which texts (keys and values)
+ * are numbers of a pool of texts; the pool counts how many packs use each.
+ *
+ *   struct pack *p = pack_new(&pool, object);       copies what it needs
+ *   struct json v = pack_read(&arena, p);           containers in the arena, texts in the pool
+ *   pack_free(&pool, p);
+ *
+ * What pack_read() returns is valid while both the arena and the pack live. Pool and packs belong
+ * to one thread. */
+
+#include "base/json.h"
+#include "base/table.h"
+
+struct pack;
+
+/* The pool: every text once. */
+struct strings {
+    struct table table;
+    struct strings_entry **entries; /* by number */
+    uint32_t count, size;           /* of entries, free ones included */
+    uint32_t free_head;             /* first free number plus one; 0: none */
+    size_t bytes;                   /* all that the pool has allocated */
+};
+
+void strings_init(struct strings *pool, uint64_t seed0, uint64_t seed1);
+/* Every pack must have been freed. */
+void strings_done(struct strings *pool);
+/* Texts in use. */
+size_t strings_count(const struct strings *pool);
+
+struct pack *pack_new(struct strings *pool, struct json v) must_check;
+void pack_free(struct strings *pool, struct pack *p); /* takes NULL */
+struct json pack_read(struct arena *a, const struct pack *p);
+/* Of the blob, without its share of the pool. */
+size_t pack_bytes(const struct pack *p);

@@ -1,0 +1,32 @@
+#pragma once
+
+/* YAML text to JSON values and back. JSON is YAML, so manifests of either kind go through here.
+ *
+ * Read as YAML 1.2 with its core schema: only true and false (also True, TRUE, …) are booleans,
+ * null, ~ and nothing are null, 0o17 is octal and 017 is seventeen. `yes`, `no`, `on`, `off`, `y`
+ * and `n` stay text. (kubectl reads with YAML 1.1 rules, where `yes` and `on` are booleans and 017
+ * is fifteen; a quoted value reads the same in both, and yaml_print() quotes all of these.)
+ * Anchors, aliases and merge keys (<<) work. A key that stands twice is an error; so are tags other
+ * than the core schema's, keys that are not scalars, NaN and infinity, and NUL characters. Keys
+ * become text as they are written: `8080: x` has the key "8080".
+ *
+ * Limits: YAML_BYTES_MAX of text, JSON_DEPTH_MAX levels, and YAML_NODES_MAX values after aliases
+ * are expanded, so that nine lines cannot become a billion values. */
+
+#include "base/json.h"
+
+struct buf;
+
+#define YAML_BYTES_MAX ((size_t)16 << 20)
+#define YAML_NODES_MAX 2000000
+
+/* Every document of a stream as one list; empty documents (only comments, or nothing) are left out.
+ * A `kind: List` is not expanded. file is for messages only: `FILE:LINE:COLUMN: …`. Nothing of the
+ * result points into text. */
+bool yaml_parse_all(struct arena *a, struct str text, const char *file, struct json *ret_list,
+    struct error *err) must_check;
+
+/* Block style as kubectl prints it: two blanks a level, lists not indented under their key, keys
+ * sorted, several lines as | blocks. Text is quoted only where it would read back as something
+ * else, by YAML 1.1 or 1.2. Ends with a line end. Reading it back gives an equal value. */
+void yaml_print(struct buf *b, struct json v);
