@@ -42,7 +42,8 @@ static inline bool name_is_label_value(const char *text)
 
 /* text itself if it is a DNS-1123 label of at most max bytes (10 to 63); else its letters and
  * digits in lower case, everything between them as one `-`, cut, then `-` and eight hex digits of
- * the SHA-256 of all of text: two texts give two names. */
+ * the SHA-256 of all of text: two texts give two names. What is made so begins with a letter (an n
+ * is put in front of a digit), so it is a DNS-1035 label too. */
 const char *name_shorten(struct arena *a, const char *text, size_t max);
 /* base and suffix ("-cache", a valid end of a name), where only base is shortened as above, if the
  * two together are too long or not a label. */
