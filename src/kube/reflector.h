@@ -13,6 +13,7 @@
  *   replace_begin … put* … replace_end     the whole collection: what was not put is gone. Between
  *                                          the two nothing may be shown. replace_begin may come
  *                                          again before replace_end: forget what was put since.
+ *                                          remove may come in between, too.
  *   put, remove, bookmark                  afterwards, in the server's order
  *
  * An object that cannot be read (not JSON, too large, too deep) goes to bad() and harms no other.

@@ -1,0 +1,414 @@
+#include "kube/events.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/names.h"
+#include "base/resource.h"
+#include "base/time.h"
+#include "base/timer.h"
+#include "kube/client.h"
+
+/* The numbers are client-go's. */
+#define ENTRIES_MAX 1000
+#define OBJECTS_MAX 500
+#define BURST 25
+#define REFILL_MS (5 * 60000)
+#define SERIES_REFRESH_MS (30 * 60000)
+#define SERIES_END_MS (6 * 60000)
+#define TRIES_MAX 12
+#define RETRY_MS 10000
+#define NOTE_BYTES_MAX 1024
+#define WORD_BYTES_MAX 128
+#define OBJECT_NAME_BYTES_MAX 230
+
+/* One event and its repetitions. */
+struct entry {
+    struct arena arena;
+    uint64_t hash;
+    const char *key;
+    const char *namespace, *object_name; /* of the Event, of what it regards */
+    const char *name;                    /* of the Event */
+    struct json body;                    /* without metadata and series */
+    bool posted;
+    unsigned tries;
+    int64_t retry_at_ms;
+    int64_t count, count_written;
+    int64_t last_ms, last_wall_ms;
+    int64_t written_at_ms;
+    uint64_t sequence;
+};
+
+/* How much an object may still say. */
+struct allowance {
+    uint64_t hash;
+    int64_t used_at_ms;
+    int64_t tokens;
+    int64_t refilled_at_ms;
+};
+
+struct event_recorder {
+    struct kube_client *client;
+    const struct env *env;
+    struct arena own;
+    const char *controller, *instance;
+    struct entry *entries[ENTRIES_MAX];
+    size_t entry_count;
+    struct allowance objects[OBJECTS_MAX];
+    size_t object_count;
+    struct timer timer;
+    struct kube_op *op;
+    struct entry *writing;
+    int64_t count_sent;
+    uint64_t sequence;
+    struct event_recorder_stats stats;
+};
+
+static void step(struct event_recorder *r);
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+/* At most so many bytes, cut between characters. */
+static const char *cut(struct arena *a, const char *text, size_t bytes_max)
+{
+    size_t length = strlen(text);
+    if (length > bytes_max) {
+        length = bytes_max;
+        while (length && ((unsigned char)text[length] & 0xc0) == 0x80)
+            length--;
+    }
+    return arena_strndup(a, text, length);
+}
+
+static struct json reference(struct arena *a, struct json object)
+{
+    struct json metadata = json_get(object, "metadata");
+    if (!json_present(object))
+        return object;
+    return json_copy(a,
+        json_map(a,
+            { "apiVersion", json_get(object, "apiVersion") },
+            { "kind", json_get(object, "kind") },
+            { "namespace", json_get(metadata, "namespace") },
+            { "name", json_get(metadata, "name") },
+            { "uid", json_get(metadata, "uid") },
+            { "resourceVersion", json_get(metadata, "resourceVersion") }));
+}
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+/* ---- the table ---- */
+
+static void entry_free(struct event_recorder *r, size_t at)
+{
+    struct entry *e = r->entries[at];
+    r->entries[at] = r->entries[--r->entry_count];
+    arena_done(&e->arena);
+    free(e);
+}
+
+static void entry_drop(struct event_recorder *r, struct entry *e)
+{
+    for (size_t i = 0; i < r->entry_count; i++)
+        if (r->entries[i] == e) {
+            entry_free(r, i);
+            return;
+        }
+}
+
+static bool has_news(const struct entry *e)
+{
+    return e->count != e->count_written;
+}
+
+/* When there is something to do about it: write it, or forget it. */
+static int64_t due_ms(const struct entry *e)
+{
+    int64_t end_ms = e->last_ms + SERIES_END_MS, refresh_ms = e->written_at_ms + SERIES_REFRESH_MS;
+    int64_t due;
+    if (!has_news(e))
+        return end_ms;
+    if (!e->posted || e->count_written < 2)
+        due = 0;
+    else
+        due = end_ms < refresh_ms ? end_ms : refresh_ms;
+    return due > e->retry_at_ms ? due : e->retry_at_ms;
+}
+
+/* The longest silent entry that has been written makes room. */
+static bool make_room(struct event_recorder *r)
+{
+    if (r->entry_count < ENTRIES_MAX)
+        return true;
+    size_t oldest = ENTRIES_MAX;
+    for (size_t i = 0; i < r->entry_count; i++) {
+        struct entry *e = r->entries[i];
+        if (has_news(e) || e == r->writing)
+            continue;
+        if (oldest == ENTRIES_MAX || e->last_ms < r->entries[oldest]->last_ms)
+            oldest = i;
+    }
+    if (oldest == ENTRIES_MAX)
+        return false;
+    entry_free(r, oldest);
+    return true;
+}
+
+static struct entry *find(struct event_recorder *r, const char *key)
+{
+    uint64_t hash = hash_of(key);
+    for (size_t i = 0; i < r->entry_count; i++)
+        if (r->entries[i]->hash == hash && text_eq(r->entries[i]->key, key))
+            return r->entries[i];
+    return NULL;
+}
+
+static bool may_speak(struct event_recorder *r, const char *object)
+{
+    int64_t now_ms = env_mono_ms(r->env);
+    uint64_t hash = hash_of(object);
+    struct allowance *found = NULL, *oldest = r->objects;
+    for (struct allowance *o = r->objects; o < r->objects + r->object_count; o++) {
+        if (o->hash == hash)
+            found = o;
+        if (o->used_at_ms < oldest->used_at_ms)
+            oldest = o;
+    }
+    if (!found) {
+        found = r->object_count < OBJECTS_MAX ? &r->objects[r->object_count++] : oldest;
+        *found = (struct allowance){ hash, now_ms, BURST, now_ms };
+    }
+    int64_t refills = (now_ms - found->refilled_at_ms) / REFILL_MS;
+    found->refilled_at_ms += refills * REFILL_MS;
+    found->tokens = found->tokens + refills < BURST ? found->tokens + refills : BURST;
+    found->used_at_ms = now_ms;
+    if (!found->tokens)
+        return false;
+    found->tokens--;
+    return true;
+}
+
+/* ---- writing ---- */
+
+static const char *new_name(struct event_recorder *r, struct entry *e)
+{
+    const char *base = cut(&e->arena, e->object_name, OBJECT_NAME_BYTES_MAX);
+    if (!name_is_dns1123_subdomain(base))
+        base = "object";
+    return arena_printf(
+        &e->arena, "%s.%016llx", base, (unsigned long long)r->env->random(r->env->ctx));
+}
+
+static struct json series(struct arena *a, const struct entry *e)
+{
+    if (e->count < 2)
+        return (struct json){ 0 };
+    return json_map(a,
+        { "count", json_int(e->count) },
+        { "lastObservedTime", json_str(time_format_micro(a, e->last_wall_ms * 1000)) });
+}
+
+static void on_written(void *ctx, const struct kube_reply *reply)
+{
+    struct event_recorder *r = ctx;
+    struct entry *e = take(r->writing);
+    enum error_code code = reply->error.code;
+    r->op = NULL;
+    if (code == ERR_EXISTS)
+        code = ERR_NONE; /* the name is random: it was we, in a try whose answer was lost */
+    if (!code) {
+        r->stats.written++;
+        e->posted = true;
+        e->tries = 0;
+        e->count_written = r->count_sent;
+        e->written_at_ms = env_mono_ms(r->env);
+    } else if (code == ERR_NOT_FOUND && e->posted) {
+        /* Events live for an hour: the series goes on in a new one. */
+        e->posted = false;
+        e->name = new_name(r, e);
+    } else if ((error_is_transient(code) || code == ERR_UNAUTHORIZED) && ++e->tries < TRIES_MAX) {
+        e->retry_at_ms = env_mono_ms(r->env) + RETRY_MS;
+    } else {
+        r->stats.failed++;
+        entry_drop(r, e);
+    }
+    step(r);
+}
+
+static void write_entry(struct event_recorder *r, struct entry *e)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct kube_then then = { on_written, r };
+    struct kube_write how = { .field_manager = r->controller };
+    struct kube_target what = { &RESOURCE_EVENT, e->namespace };
+    r->writing = e;
+    r->count_sent = e->count;
+    if (e->posted) {
+        what.name = e->name;
+        struct json patch = json_map(&a, { "series", series(&a, e) });
+        r->op = kube_patch(r->client, what, KUBE_PATCH_MERGE, patch, how, then);
+        return;
+    }
+    struct json body = json_overlay(&a,
+        e->body,
+        json_fields(&a,
+            { "metadata.name", json_str(e->name) },
+            { "metadata.namespace", json_str(e->namespace) },
+            { "series", series(&a, e) }));
+    r->op = kube_create(r->client, what, body, how, then);
+}
+
+/* Writes what is due, oldest first, one at a time; forgets what is over; sets the alarm. */
+static void step(struct event_recorder *r)
+{
+    int64_t now_ms = env_mono_ms(r->env), next_ms = INT64_MAX;
+    struct entry *first = NULL;
+    if (r->op)
+        return;
+    for (size_t i = 0; i < r->entry_count;) {
+        struct entry *e = r->entries[i];
+        int64_t due = due_ms(e);
+        if (due <= now_ms && !has_news(e)) {
+            entry_free(r, i);
+            continue;
+        }
+        if (due <= now_ms && (!first || e->sequence < first->sequence))
+            first = e;
+        next_ms = due < next_ms ? due : next_ms;
+        i++;
+    }
+    if (first)
+        write_entry(r, first);
+    else if (next_ms != INT64_MAX)
+        timer_set(r->env, &r->timer, next_ms - now_ms);
+    else
+        timer_stop(r->env, &r->timer);
+}
+
+static void on_timer(void *ctx)
+{
+    step(ctx);
+}
+
+/* ---- recording ---- */
+
+static struct entry *entry_new(struct event_recorder *r, const struct event *event, const char *key)
+{
+    struct entry *e = mem_new_of(struct entry);
+    struct arena *a = &e->arena;
+    const char *ns = json_get_text(event->regarding, "metadata.namespace");
+    arena_init(a, ARENA_LIMIT_DEFAULT);
+    e->key = arena_strdup(a, key);
+    e->hash = hash_of(key);
+    /* Validation wants events about cluster-scoped objects there. */
+    e->namespace = text_empty(ns) ? "default" : arena_strdup(a, ns);
+    e->object_name = arena_strdup(a, or_empty(json_get_text(event->regarding, "metadata.name")));
+    e->name = new_name(r, e);
+    e->body = json_map(a,
+        { "apiVersion", json_str("events.k8s.io/v1") },
+        { "kind", json_str("Event") },
+        { "eventTime", json_str(time_format_micro(a, env_wall_ms(r->env) * 1000)) },
+        { "reportingController", json_str(r->controller) },
+        { "reportingInstance", json_str(r->instance) },
+        { "type", json_str(event->warning ? "Warning" : "Normal") },
+        { "reason", json_str(cut(a, event->reason, WORD_BYTES_MAX)) },
+        { "action", json_str(cut(a, event->action, WORD_BYTES_MAX)) },
+        { "note", json_str(cut(a, or_empty(event->note), NOTE_BYTES_MAX)) },
+        { "regarding", reference(a, event->regarding) },
+        { "related", reference(a, event->related) });
+    e->sequence = ++r->sequence;
+    r->entries[r->entry_count++] = e;
+    return e;
+}
+
+static const char *object_key(struct arena *a, struct json object)
+{
+    return arena_printf(a,
+        "%s|%s|%s|%s",
+        or_empty(json_get_text(object, "kind")),
+        or_empty(json_get_text(object, "metadata.namespace")),
+        or_empty(json_get_text(object, "metadata.name")),
+        or_empty(json_get_text(object, "metadata.uid")));
+}
+
+void event_record(struct event_recorder *r, const struct event *event)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    assert(!text_empty(event->reason) && !text_empty(event->action));
+    const char *object = object_key(&a, event->regarding);
+    const char *key = arena_printf(&a,
+        "%d|%s|%s|%s|%s|%s",
+        event->warning,
+        event->reason,
+        event->action,
+        object,
+        object_key(&a, event->related),
+        or_empty(event->note));
+    r->stats.recorded++;
+    struct entry *e = find(r, key);
+    if (!e && !may_speak(r, object)) {
+        r->stats.spam++;
+        return;
+    }
+    if (!e && !make_room(r)) {
+        r->stats.overflow++;
+        return;
+    }
+    if (!e)
+        e = entry_new(r, event, key);
+    e->count++;
+    e->last_ms = env_mono_ms(r->env);
+    e->last_wall_ms = env_wall_ms(r->env);
+    /* Never inside the caller's own work. */
+    if (!r->op)
+        timer_set(r->env, &r->timer, 0);
+}
+
+struct event_recorder *event_recorder_new(
+    struct kube_client *client, const struct env *env, const struct event_recorder_options *options)
+{
+    struct event_recorder *r = mem_new_of(struct event_recorder);
+    r->client = client;
+    r->env = env;
+    arena_init(&r->own, ARENA_LIMIT_DEFAULT);
+    r->controller = arena_strdup(&r->own, options->controller);
+    r->instance = cut(&r->own, options->instance, WORD_BYTES_MAX);
+    assert(!text_empty(r->controller) && !text_empty(r->instance));
+    timer_init(&r->timer, on_timer, r);
+    return r;
+}
+
+void event_recorder_free(struct event_recorder *r)
+{
+    if (!r)
+        return;
+    if (r->op)
+        kube_op_cancel(r->client, r->op);
+    timer_stop(r->env, &r->timer);
+    while (r->entry_count)
+        entry_free(r, r->entry_count - 1);
+    arena_done(&r->own);
+    free(r);
+}
+
+struct event_recorder_stats event_recorder_stats(const struct event_recorder *r)
+{
+    return r->stats;
+}
+
+size_t event_recorder_pending(const struct event_recorder *r)
+{
+    size_t pending = 0;
+    for (size_t i = 0; i < r->entry_count; i++)
+        pending += !r->entries[i]->posted || r->entries[i] == r->writing;
+    return pending;
+}
