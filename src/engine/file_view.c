@@ -2,9 +2,9 @@
 
 #include "base/resource.h"
 #include "base/selector.h"
-#include "base/time.h"
 #include "engine/crd_default.h"
 #include "engine/plan.h"
+#include "engine/status.h"
 
 void file_view_init(struct file_view *w, struct arena *a, int64_t now_ms)
 {
@@ -219,41 +219,20 @@ struct view file_view_of(struct file_view *w, const struct resource *r, const ch
 
 /* ---- putting a plan back ---- */
 
-static struct json condition_of(
-    struct arena *a, struct json object, const struct plan_condition *c, const char *now)
-{
-    struct json before = json_find(json_get(object, "status.conditions"), "type", c->type);
-    const char *status = c->unknown ? "Unknown" : c->status ? "True" : "False";
-    bool stays = text_eq(json_get_text(before, "status"), status);
-    struct json since = json_get(before, "lastTransitionTime");
-    return json_fields(a,
-        { "type", json_str(c->type) },
-        { "status", json_str(status) },
-        { "reason", json_str(c->reason) },
-        { "message", json_str(c->message) },
-        { "observedGeneration", json_get(object, "metadata.generation") },
-        { "lastTransitionTime", stays && json_present(since) ? since : json_str(now) });
-}
-
 struct json file_view_status(
     struct arena *a, struct json object, const struct plan *plan, int64_t now_ms)
 {
-    const char *now = time_format(a, now_ms);
-    struct json before = json_get(object, "status");
+    struct json live = json_get(object, "status");
     if (!plan->has_status)
-        return before;
-    struct json_builder b;
-    json_builder_init(&b, a);
-    for (size_t i = 0; i < plan->condition_count; i++)
-        json_push(&b, condition_of(a, object, &plan->conditions[i], now));
-    struct json status =
-        json_with_member(a, plan->status, "conditions", json_or_absent(json_list_end(&b)));
-    if (!plan->stamp)
-        return status;
-    struct json old = json_member(before, plan->stamp);
-    struct json rest = json_with_member(a, before, plan->stamp, (struct json){ 0 });
-    bool moved = !json_present(old) || !json_equal(rest, status);
-    return json_with_member(a, status, plan->stamp, moved ? json_str(now) : old);
+        return live;
+    return status_complete(a,
+        plan,
+        &(struct status_input){
+            .live = live,
+            .owned = live,
+            .generation = json_get_int(object, "metadata.generation", 0),
+            .now_ms = now_ms,
+        });
 }
 
 static struct json child_of(struct arena *a, struct json owner, const struct plan_child *child)
