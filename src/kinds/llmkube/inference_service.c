@@ -17,13 +17,13 @@ const struct resource LLMKUBE_INFERENCE_SERVICE = {
 
 /* ---- ending the walk ---- */
 
-static bool end(struct isvc *svc, enum isvc_phase phase, const char *format, va_list args)
+static void printf_like(3, 0)
+    end(struct isvc *svc, enum isvc_phase phase, const char *format, va_list args)
 {
     svc->ended = true;
     svc->end_phase = phase;
     svc->end_message = arena_vprintf(svc->arena, format, args);
     plan_keep_children(svc->out);
-    return false;
 }
 
 bool isvc_fail(struct isvc *svc, const char *format, ...)
