@@ -61,8 +61,8 @@ static struct json claim_names(struct arena *a, struct json claims)
 {
     struct json_builder b;
     json_builder_init(&b, a);
-    for (uint32_t i = 0; json_is(claims, JSON_LIST) && i < claims.count; i++)
-        json_push(&b, json_fields(a, { "name", json_get(claims.items[i], "name") }));
+    json_each (claim, claims)
+        json_push(&b, json_fields(a, { "name", json_get(*claim, "name") }));
     return json_or_absent(json_list_end(&b));
 }
 
@@ -100,8 +100,9 @@ static bool resources_of(struct isvc *svc, struct json *ret)
  * again. */
 static bool protected(const struct isvc *svc)
 {
-    struct json live = json_get(svc->live, "spec.template.metadata.annotations");
-    bool there = text_eq(json_text(json_member(live, DO_NOT_DISRUPT)), "true");
+    struct json now = json_get(view_owned(svc->in, &RESOURCE_DEPLOYMENT, svc->child),
+        "spec.template.metadata.annotations");
+    bool there = text_eq(json_text(json_member(now, DO_NOT_DISRUPT)), "true");
     bool serving = json_get_int(svc->live, "status.readyReplicas", 0) > 0;
     return there || svc->spec.protect_always || (svc->spec.protect_startup && !serving);
 }
@@ -127,9 +128,9 @@ static struct json without_item(struct arena *a, struct json list, const char *n
 {
     struct json_builder b;
     json_builder_init(&b, a);
-    for (uint32_t i = 0; json_is(list, JSON_LIST) && i < list.count; i++)
-        if (!text_eq(json_get_text(list.items[i], "name"), name))
-            json_push(&b, list.items[i]);
+    json_each (item, list)
+        if (!text_eq(json_get_text(*item, "name"), name))
+            json_push(&b, *item);
     return json_list_end(&b);
 }
 
@@ -279,24 +280,17 @@ static struct json template_of(struct isvc *svc, struct json container, struct s
         { "spec.enableServiceLinks", links });
 }
 
-/* Two pods of one GPU cannot overlap, so the old one goes first. What the API server filled in for
- * the other strategy is in the way then, and only an explicit null takes it out. */
+/* Two pods cannot share a GPU, so the old one goes first. The API server's defaults for the other
+ * strategy are written out: only what is ours goes away when a GPU is added later, and with them
+ * there the API server refuses Recreate. */
 static struct json strategy_of(const struct isvc *svc)
 {
-    if (!svc->gpu.present)
-        return (struct json){ 0 };
-    bool rolling = json_present(json_get(svc->live, "spec.strategy.rollingUpdate"));
+    if (svc->gpu.present)
+        return json_fields(svc->arena, { "type", json_str("Recreate") });
     return json_fields(svc->arena,
-        { "type", json_str("Recreate") },
-        { "rollingUpdate", rolling ? json_null() : (struct json){ 0 } });
-}
-
-/* A selector cannot be changed: the Deployment has to go before it can come back. Left out of one
- * plan it is deleted as no longer wanted; its going wakes us again. */
-static bool has_other_selector(const struct isvc *svc)
-{
-    struct json live = json_get(svc->live, "spec.selector.matchLabels");
-    return json_present(live) && !json_equal(live, isvc_selector(svc));
+        { "type", json_str("RollingUpdate") },
+        { "rollingUpdate.maxSurge", json_str("25%") },
+        { "rollingUpdate.maxUnavailable", json_str("25%") });
 }
 
 bool deployment_plan(struct isvc *svc)
@@ -319,9 +313,8 @@ bool deployment_plan(struct isvc *svc)
     in.staged_dir = storage.staged_dir;
     in.mmproj_path = storage.mmproj_path;
     struct json container = container_of_server(svc, &in, storage.mounts, resources);
-    struct json template = rollout_template(svc, template_of(svc, container, storage));
-    if (has_other_selector(svc))
-        return true;
+    struct json template = template_of(svc, container, storage);
+    template = rollout_template(svc, choices_complete(a, template));
     const int64_t *history = svc->spec.revision_history_limit;
     isvc_child(svc,
         &RESOURCE_DEPLOYMENT,
@@ -334,5 +327,7 @@ bool deployment_plan(struct isvc *svc)
             { "spec.selector.matchLabels", isvc_selector(svc) },
             { "spec.strategy", strategy_of(svc) },
             { "spec.template", template }));
+    static const char *const fixed[] = { "spec.selector", NULL };
+    plan_replaceable(svc->out, fixed);
     return true;
 }

@@ -46,11 +46,11 @@ static bool lacks_volume(const struct isvc *svc, const char *message)
                              strstr(message, "PersistentVolume's node affinity"));
 }
 
-struct isvc_scheduling diagnosis_scheduling(struct isvc *svc)
+struct isvc_scheduling diagnosis_scheduling(const struct isvc *svc)
 {
     struct json condition = { 0 };
-    for (uint32_t i = 0; json_is(svc->pods, JSON_LIST) && i < svc->pods.count; i++) {
-        condition = unscheduled(svc->pods.items[i]);
+    json_each (pod, svc->pods) {
+        condition = unscheduled(*pod);
         if (json_present(condition))
             break;
     }
@@ -208,19 +208,23 @@ struct inspection {
     bool well;              /* one did what it should */
 };
 
+static struct json server_status(const struct isvc *svc, struct json pod)
+{
+    return json_find(
+        json_get(pod, "status.containerStatuses"), "name", svc->runtime->container_name);
+}
+
 static struct inspection inspect_servers(const struct isvc *svc)
 {
     struct inspection found = { 0 };
-    for (uint32_t i = 0; json_is(svc->pods, JSON_LIST) && i < svc->pods.count; i++) {
-        struct json pod = svc->pods.items[i];
-        struct json status = json_find(
-            json_get(pod, "status.containerStatuses"), "name", svc->runtime->container_name);
+    json_each (pod, svc->pods) {
+        struct json status = server_status(svc, *pod);
         /* A container that runs now has left its crash behind; another pod may still be in it. */
         if (json_get_bool(status, "ready", false))
             found.well = true;
         else if (!found.finding.what &&
                  examine(svc->arena, driver_signatures, status, &found.finding))
-            found.finding.node = json_get_text(pod, "spec.nodeName");
+            found.finding.node = json_get_text(*pod, "spec.nodeName");
     }
     return found;
 }
@@ -229,15 +233,14 @@ static void inspect_downloads(const struct isvc *svc, struct json pod, struct in
 {
     struct json statuses = json_get(pod, "status.initContainerStatuses");
     bool any = false, all = true;
-    for (uint32_t i = 0; json_is(statuses, JSON_LIST) && i < statuses.count; i++) {
-        struct json status = statuses.items[i];
-        if (!is_downloader(json_get_text(status, "name")))
+    json_each (status, statuses) {
+        if (!is_downloader(json_get_text(*status, "name")))
             continue;
-        bool done = json_get_int(status, "state.terminated.exitCode", -1) == 0;
+        bool done = json_get_int(*status, "state.terminated.exitCode", -1) == 0;
         any = true;
         all = all && done;
         if (!done && !found->finding.what &&
-            examine(svc->arena, transfer_signatures, status, &found->finding))
+            examine(svc->arena, transfer_signatures, *status, &found->finding))
             found->finding.node = json_get_text(pod, "spec.nodeName");
     }
     found->well = found->well || (any && all);
@@ -272,8 +275,8 @@ static void plan_finding(struct isvc *svc, const char *condition, const struct i
 void diagnosis_crashes(struct isvc *svc)
 {
     struct inspection servers = inspect_servers(svc), downloads = { 0 };
-    for (uint32_t i = 0; json_is(svc->pods, JSON_LIST) && i < svc->pods.count; i++)
-        inspect_downloads(svc, svc->pods.items[i], &downloads);
+    json_each (pod, svc->pods)
+        inspect_downloads(svc, *pod, &downloads);
     plan_finding(svc,
         "DriverCompatible",
         &servers,
@@ -297,15 +300,13 @@ struct json diagnosis_acceleration(struct isvc *svc)
     bool says = text_eq(svc->runtime->name, "llamacpp") && svc->gpu.present && svc->ready > 0;
     if (!says)
         return (struct json){ 0 };
-    for (uint32_t i = 0; json_is(svc->pods, JSON_LIST) && i < svc->pods.count; i++) {
-        struct json pod = svc->pods.items[i];
-        struct json status = json_find(
-            json_get(pod, "status.containerStatuses"), "name", svc->runtime->container_name);
+    json_each (pod, svc->pods) {
+        struct json status = server_status(svc, *pod);
         if (!json_get_bool(status, "ready", false))
             continue;
         struct json args = json_map(svc->arena,
             { "namespace", json_str(svc->namespace) },
-            { "pod", json_get(pod, "metadata.name") },
+            { "pod", json_get(*pod, "metadata.name") },
             { "container", json_str(svc->runtime->container_name) });
         plan_effect(svc->out, "pod.acceleration", args, 0);
         struct json result = json_get(view_fact(svc->in, "pod.acceleration", args), "result");

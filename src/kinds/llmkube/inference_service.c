@@ -265,12 +265,18 @@ static void advise(struct isvc *svc)
             "the weights fill the node's disk without a limit");
 }
 
-/* VLLMSpecValid and SGLangSpecValid tell of settings that have no effect. They turn True only after
- * they were False: whoever never erred need not read about it. */
+/* VLLMSpecValid and the like tell of settings that do not do what they are meant to. They turn True
+ * only after they were False: whoever never erred need not read about it. */
 static void plan_findings(struct isvc *svc)
 {
-    static const char *const conditions[] = { "VLLMSpecValid", "SGLangSpecValid" };
-    struct runtime_finding found = runtime_check(svc->arena, svc->runtime, svc->raw);
+    static const char *const conditions[] = { "VLLMSpecValid", "SGLangSpecValid", "TGISpecValid" };
+    struct runtime_input in = {
+        .settings = svc->settings,
+        .model = &svc->model,
+        .spec = svc->raw,
+        .gpu = &svc->gpu,
+    };
+    struct runtime_finding found = runtime_check(svc->arena, svc->runtime, &in);
     for (size_t i = 0; i < lengthof(conditions); i++) {
         bool here = found.reason && text_eq(found.condition, conditions[i]);
         if (here)
@@ -287,8 +293,7 @@ static void plan_findings(struct isvc *svc)
 
 static void observe(struct isvc *svc)
 {
-    const char *selector =
-        arena_printf(svc->arena, "app=%s,inference.llmkube.dev/service=%s", svc->child, svc->child);
+    const char *selector = arena_printf(svc->arena, "inference.llmkube.dev/service=%s", svc->child);
     svc->pods = view_list(svc->in, &RESOURCE_POD, svc->namespace, selector);
     svc->ready = json_get_int(svc->live, "status.readyReplicas", 0);
     if (svc->metal)
@@ -341,9 +346,6 @@ static const struct kind_watch watches[] = {
         .child = true,
         .keep = (const char *const[]){ "metadata.generation",
             "spec.replicas",
-            "spec.selector",
-            "spec.strategy",
-            "spec.template",
             "status.observedGeneration",
             "status.readyReplicas",
             "status.replicas",
@@ -356,6 +358,7 @@ static const struct kind_watch watches[] = {
     {
         .resource = &RESOURCE_POD,
         .label_selector = "inference.llmkube.dev/service",
+        .index_label = "inference.llmkube.dev/service",
         .keep = (const char *const[]){ "metadata.creationTimestamp",
             "metadata.labels",
             "spec.nodeName",
@@ -369,6 +372,7 @@ static const struct kind_watch watches[] = {
     },
     {
         .resource = &RESOURCE_ENDPOINT_SLICE,
+        .index_label = "kubernetes.io/service-name",
         .keep =
             (const char *const[]){ "metadata.annotations", "metadata.labels", "endpoints", NULL },
     },

@@ -84,10 +84,10 @@ static int64_t queue_position(const struct isvc *svc)
 {
     struct json every = view_list(svc->in, &LLMKUBE_INFERENCE_SERVICE, NULL, NULL);
     int64_t before = 0;
-    for (uint32_t i = 0; json_is(every, JSON_LIST) && i < every.count; i++)
-        before += text_eq(json_get_text(every.items[i], "status.phase"),
+    json_each (other, every)
+        before += text_eq(json_get_text(*other, "status.phase"),
                       isvc_phase_name(PHASE_WAITING_FOR_GPU)) &&
-                  waits_before(every.items[i], svc->in->object);
+                  waits_before(*other, svc->in->object);
     return before + 1;
 }
 

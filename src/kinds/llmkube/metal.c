@@ -34,10 +34,9 @@ static int64_t ready_addresses(struct json slice)
 {
     int64_t count = 0;
     struct json endpoints = json_get(slice, "endpoints");
-    for (uint32_t i = 0; json_is(endpoints, JSON_LIST) && i < endpoints.count; i++) {
-        struct json addresses = json_get(endpoints.items[i], "addresses");
-        if (json_get_bool(endpoints.items[i], "conditions.ready", true) &&
-            json_is(addresses, JSON_LIST))
+    json_each (endpoint, endpoints) {
+        struct json addresses = json_get(*endpoint, "addresses");
+        if (json_get_bool(*endpoint, "conditions.ready", true) && json_is(addresses, JSON_LIST))
             count += addresses.count;
     }
     return count;
@@ -74,9 +73,9 @@ void metal_observe(struct isvc *svc)
         arena_printf(svc->arena, "kubernetes.io/service-name=%s", svc->service));
     struct heartbeat beat = { 0 };
     int64_t ready = 0;
-    for (uint32_t i = 0; json_is(slices, JSON_LIST) && i < slices.count; i++) {
-        note_heartbeat(&beat, slices.items[i]);
-        ready += ready_addresses(slices.items[i]);
+    json_each (slice, slices) {
+        note_heartbeat(&beat, *slice);
+        ready += ready_addresses(*slice);
     }
     int64_t age = svc->in->now_ms - beat.at_ms;
     bool alive = !beat.text || (beat.is_time && age <= STALE_AFTER_MS);

@@ -75,8 +75,8 @@ static struct json with_programs_of(struct arena *a, struct json planned, struct
     struct json containers = json_get(planned, "spec.initContainers");
     struct json_builder b;
     json_builder_init(&b, a);
-    for (uint32_t i = 0; json_is(containers, JSON_LIST) && i < containers.count; i++) {
-        struct json mine = containers.items[i];
+    json_each (container, containers) {
+        struct json mine = *container;
         struct json other = json_find(
             json_get(present, "spec.initContainers"), "name", json_get_text(mine, "name"));
         struct json command = json_get(other, "command");
@@ -117,15 +117,12 @@ static void add_addresses(
     const struct isvc *svc, struct json slice, struct json_builder *b, uint32_t *others)
 {
     struct json endpoints = json_get(slice, "endpoints");
-    for (uint32_t i = 0; json_is(endpoints, JSON_LIST) && i < endpoints.count; i++) {
-        const char *ip = json_get_text(endpoints.items[i], "addresses.0");
-        if (!ip)
-            continue;
-        if (!serves(endpoints.items[i])) {
+    json_each (endpoint, endpoints) {
+        const char *ip = json_get_text(*endpoint, "addresses.0");
+        if (ip && serves(*endpoint))
+            json_push(b, address_of(svc, ip));
+        else if (ip)
             ++*others;
-            continue;
-        }
-        json_push(b, address_of(svc, ip));
     }
 }
 
@@ -138,8 +135,8 @@ static struct serving serving_of(const struct isvc *svc)
     struct serving found = { 0 };
     struct json_builder b;
     json_builder_init(&b, svc->arena);
-    for (uint32_t i = 0; json_is(slices, JSON_LIST) && i < slices.count; i++)
-        add_addresses(svc, slices.items[i], &b, &found.others);
+    json_each (slice, slices)
+        add_addresses(svc, *slice, &b, &found.others);
     found.addresses = json_list_end(&b);
     found.count = found.addresses.count;
     return found;
@@ -148,15 +145,11 @@ static struct serving serving_of(const struct isvc *svc)
 /* How to ask; false: this runtime cannot be asked. */
 static bool idle_question(const struct isvc *svc, const char **ret_kind, const char **ret_target)
 {
-    const char *endpoint = json_text(json_member(
-        json_get(svc->in->object, "metadata.annotations"), "inference.llmkube.dev/idle-endpoint"));
-    bool generic = text_eq(svc->runtime->name, "generic");
+    struct json annotations = json_get(svc->in->object, "metadata.annotations");
     *ret_kind = svc->runtime->idle_kind;
-    *ret_target = svc->runtime->idle_target;
-    if (generic && !text_empty(endpoint)) {
-        *ret_kind = "endpoint";
-        *ret_target = endpoint;
-    }
+    *ret_target = text_eq(*ret_kind, "endpoint")
+                      ? json_text(json_member(annotations, RUNTIME_IDLE_ANNOTATION))
+                      : svc->runtime->idle_target;
     return *ret_kind && !text_empty(*ret_target);
 }
 
@@ -252,22 +245,24 @@ static bool may_roll(struct isvc *svc)
     return false;
 }
 
+/* Upstream's operator wrote by update, so its fields have the API server's defaults among them. */
+static bool is_upstreams(struct json template)
+{
+    return json_present(json_get(template, "spec.dnsPolicy"));
+}
+
 struct json rollout_template(struct isvc *svc, struct json planned)
 {
-    struct json owned =
+    struct json now =
         json_get(view_owned(svc->in, &RESOURCE_DEPLOYMENT, svc->child), "spec.template");
-    struct json live = json_get(svc->live, "spec.template");
-    /* Fields of an object that upstream's operator made are not ours yet. */
-    bool ours = json_present(owned);
-    struct json present = ours ? owned : live;
-    struct json settled = with_programs_of(svc->arena, planned, present);
+    struct json settled = with_programs_of(svc->arena, planned, now);
     bool waits = svc->spec.wait_for_idle && !svc->spec.force_rollout && svc->desired > 0;
-    if (same(settled, present, ours ? SAME_ALL : SAME_PLANNED, false)) {
+    if (same(settled, now, is_upstreams(now) ? SAME_PLANNED : SAME_ALL, false)) {
         if (waits && text_eq(json_get_text(isvc_condition(svc, DEFERRED), "status"), "False"))
             isvc_condition_keep(svc, DEFERRED);
         return settled;
     }
-    return !json_present(live) || !waits || may_roll(svc) ? planned : owned;
+    return !json_present(now) || !waits || may_roll(svc) ? planned : now;
 }
 
 /* ---- pods that are too old ---- */
@@ -287,17 +282,16 @@ static bool is_stable(const struct isvc *svc)
 static struct json oldest_pod(const struct isvc *svc, int64_t *ret_started_ms)
 {
     struct json oldest = { 0 };
-    for (uint32_t i = 0; json_is(svc->pods, JSON_LIST) && i < svc->pods.count; i++) {
-        struct json pod = svc->pods.items[i];
-        const char *started = json_get_text(pod, "status.startTime");
+    json_each (pod, svc->pods) {
+        const char *started = json_get_text(*pod, "status.startTime");
         int64_t at;
-        if (json_present(json_get(pod, "metadata.deletionTimestamp")))
+        if (json_present(json_get(*pod, "metadata.deletionTimestamp")))
             return (struct json){ 0 };
         if (!started)
-            started = json_get_text(pod, "metadata.creationTimestamp");
+            started = json_get_text(*pod, "metadata.creationTimestamp");
         if (!time_parse(started, &at) || (json_present(oldest) && at >= *ret_started_ms))
             continue;
-        oldest = pod;
+        oldest = *pod;
         *ret_started_ms = at;
     }
     return oldest;
@@ -335,10 +329,20 @@ void rollout_recycle(struct isvc *svc)
     }
     const char *name = json_get_text(pod, "metadata.name");
     plan_evict(svc->out, name, json_get_text(pod, "metadata.uid"));
+    isvc_recheck(svc, RECYCLE_RETRY_MS);
+    struct view_trouble trouble = view_trouble(svc->in, &RESOURCE_POD, name);
+    if (trouble.what == TROUBLE_REFUSED) {
+        const char *message = arena_printf(svc->arena,
+            "Cannot end pod %s, which is older than maxPodLifetimeSeconds: %s",
+            name,
+            trouble.message);
+        plan_condition(svc->out, "PodsRecycled", false, "PodRecycleForbidden", "%s", message);
+        plan_event(svc->out, true, "PodRecycleForbidden", "%s", message);
+        return;
+    }
     plan_event(svc->out,
         false,
         "PodRecycled",
         "Evicted pod %s, which is older than maxPodLifetimeSeconds; the Deployment replaces it",
         name);
-    isvc_recheck(svc, RECYCLE_RETRY_MS);
 }

@@ -22,7 +22,8 @@ static bool is_object(struct json object, const char *kind, const char *namespac
 void stage_add_json(struct stage *s, struct json object)
 {
     struct arena *a = test_arena();
-    const char *kind = json_get_text(object, "kind"), *name = json_get_text(object, "metadata.name");
+    const char *kind = json_get_text(object, "kind"),
+               *name = json_get_text(object, "metadata.name");
     const char *namespace = json_get_text(object, "metadata.namespace");
     check(kind && name);
     if (!namespace)
@@ -52,8 +53,7 @@ void stage_add_child(struct stage *s, const char *owner, struct json object)
         { "name", json_str(owner) },
         { "controller", json_bool(true) },
         { "uid", json_strf(a, "InferenceService/%s", owner) });
-    stage_add_json(
-        s, json_with(a, object, "metadata.ownerReferences", json_list(a, reference)));
+    stage_add_json(s, json_with(a, object, "metadata.ownerReferences", json_list(a, reference)));
 }
 
 static struct stage_note *note(struct stage_note *notes, const char *kind, const char *name)
