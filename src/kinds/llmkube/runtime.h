@@ -1,15 +1,19 @@
 #pragma once
 
-/* The serving runtimes: which image, port, command, arguments, environment and probes (facts 3.5),
- * and what GPU a service gets (3.5, 3.7). Pure tables and builders over the two specs. */
+/* The serving runtimes: which image, port, command, arguments, environment and probes a server
+ * container gets, and which GPU. Pure tables and builders over the two specs; one file a runtime
+ * (llamacpp.c, vllm.c, …), each with its arguments in the order in which the server gets them. */
 
 #include "base/json.h"
 
+struct args_rule;
 struct llmkube_settings;
 struct model;
 
+/* What GPU a service gets. */
 struct gpu {
-    int64_t count;             /* devices asked for as an extended resource */
+    int64_t count;             /* devices asked for as an extended resource; 0 with claims */
+    int64_t devices;           /* devices the server may split a model over; 0: nobody said */
     bool present;              /* count > 0, or claims */
     struct json claims;        /* Model's resourceClaims (DRA), or absent */
     const char *resource_name; /* "nvidia.com/gpu" */
@@ -19,7 +23,9 @@ struct gpu {
     struct json node_selector; /* of the sharing pool, or absent */
 };
 
-/* False with a message such as upstream's "Invalid gpuSharing: …" / "Invalid parallelism: …". */
+/* False if the service cannot run as it is specified; err is then the message for its status: a
+ * value of the wrong type with its path, "Invalid gpuSharing: …", "Invalid parallelism: …". The
+ * arguments that the service's runtime takes from its spec are checked for their types as well. */
 bool gpu_read(struct arena *a, const struct llmkube_settings *s, const struct model *m,
     struct json service_spec, struct gpu *ret, struct error *err) must_check;
 
@@ -34,32 +40,53 @@ struct runtime_input {
     const char *draft_path;  /* NULL: none */
 };
 
+/* Something that does not keep a service from being deployed, but from doing what it is meant to:
+ * reason NULL if there is nothing. */
+struct runtime_finding {
+    const char *condition; /* "VLLMSpecValid", "SGLangSpecValid", "TGISpecValid" */
+    const char *reason;
+    const char *message;
+};
+
 struct runtime {
     const char *name;           /* "llamacpp" */
     const char *container_name; /* "llama-server" */
+    const char *image;          /* NULL: the service must name one */
+    bool image_settable;        /* --runtime-images may name another default */
+    bool image_needs_nvidia;    /* what `image` runs on; another vendor's GPU is a finding */
     int64_t port;
-    bool stages_model;      /* wants init containers and a model volume */
-    const char *hpa_metric; /* default Pods metric */
-    /* How to see that nothing is being served; NULL: cannot tell. */
-    const char *idle_kind;   /* "slots", "gauge", "endpoint" */
-    const char *idle_target; /* path, or gauge name */
+    const char *health_path;  /* of startup and readiness probe; NULL: probed by TCP */
+    const char *live_path;    /* of the liveness probe */
+    bool stages_model;        /* wants init containers and a model volume */
+    const char *hpa_metric;   /* default Pods metric */
+    const char *condition;    /* type of its findings; NULL: it has none */
+    /* How to see that nothing is being served; NULL: cannot tell. For "endpoint" the target is in
+     * the service's annotation RUNTIME_IDLE_ANNOTATION; without that it cannot be told either. */
+    const char *idle_kind;         /* "slots", "gauge", "endpoint" */
+    const char *idle_target;       /* path, or gauge name */
+    const struct args_rule *rules; /* what `args` is made of */
     struct json (*args)(struct arena *a, const struct runtime_input *in);
     struct json (*env)(struct arena *a, const struct runtime_input *in);     /* may be NULL */
     struct json (*command)(struct arena *a, const struct runtime_input *in); /* may be NULL */
+    /* Whether the GPUs suffice for what the spec asks of them; NULL: always. */
+    bool (*fits)(struct json spec, const struct gpu *gpu, struct error *err);
+    struct runtime_finding (*check)(const struct runtime *r, const struct runtime_input *in);
 };
+
+#define RUNTIME_IDLE_ANNOTATION "inference.llmkube.dev/idle-endpoint"
+
+extern const struct runtime runtime_llamacpp, runtime_llamacpp_router, runtime_vllm, runtime_sglang,
+    runtime_tgi, runtime_personaplex, runtime_generic;
 
 const struct runtime *runtime_find(const char *name); /* NULL or unknown: llamacpp */
 /* spec.image, --runtime-images, vendor rule, default; NULL if there is none (generic). */
 const char *runtime_image(struct arena *a, const struct runtime *r, const struct runtime_input *in);
 int64_t runtime_container_port(const struct runtime *r, struct json spec);
-/* { "startupProbe": …, "livenessProbe": …, "readinessProbe": … } after overrides. */
+/* { "startupProbe": …, "livenessProbe": …, "readinessProbe": … } after overrides. Only what we
+ * decide: scheme, successThreshold and the like are the API server's. */
 struct json runtime_probes(struct arena *a, const struct runtime *r, struct json spec);
 /* What status.mode says: explicit, else inferred. */
 const char *runtime_mode(struct json spec);
-/* The VLLMSpecValid / SGLangSpecValid findings: reason NULL if there is none. */
-struct runtime_finding {
-    const char *condition; /* "VLLMSpecValid" */
-    const char *reason;
-    const char *message;
-};
-struct runtime_finding runtime_check(struct arena *a, const struct runtime *r, struct json spec);
+/* Reads settings, model, spec and gpu of the input; model may be all zero. */
+struct runtime_finding runtime_check(
+    struct arena *a, const struct runtime *r, const struct runtime_input *in);

@@ -1,0 +1,50 @@
+#pragma once
+
+/* Command lines as tables: one row an argument, rows in the order of the arguments.
+ *
+ *   { "--ctx-size", "contextSize", JSON_INT },                  --ctx-size 4096
+ *   { "--jinja", "jinja", JSON_BOOL },                          --jinja
+ *   { "--override-kv", "metadataOverrides", JSON_LIST },        --override-kv A --override-kv B
+ *   { "--lora-paths", .make = lora_paths, .once = true },       --lora-paths A B
+ *   { NULL, "extraArgs", JSON_LIST },                           A B
+ *   { "--host", "bindAddress", JSON_STR, .otherwise = "::", .unless = "--host" }
+ *
+ * A value that is absent, null, false or empty text gives no argument. */
+
+#include "kinds/llmkube/runtime.h"
+
+struct args_rule {
+    const char *flag; /* NULL: the value stands alone */
+    const char *path; /* below spec */
+    enum json_type type;
+    /* Instead of a path: what the row's value is. */
+    struct json (*make)(struct arena *a, const struct runtime_input *in);
+
+    const char *custom;    /* path of a text that wins over the value */
+    const char *otherwise; /* text that stands in for no value */
+    const char *none;      /* text that means no value */
+    int64_t min;           /* smaller integers mean no value; 0: every integer counts */
+    bool once;             /* of a list: the flag stands once, before all items */
+    const char *unless;    /* left out if extraArgs has this flag */
+    bool (*when)(const struct runtime_input *in); /* left out if false; NULL: never */
+};
+
+/* A list of text. Tables end with a row of zeros. */
+struct json args_build(
+    struct arena *a, const struct runtime_input *in, const struct args_rule *rules);
+/* False if a value of spec has a type that its row cannot take; err names its path. */
+bool args_check(const struct args_rule *rules, struct json spec, struct error *err) must_check;
+/* Whether a list of arguments has `--flag` or `--flag=…`. Short forms are not known. */
+bool args_have(struct json list, const char *flag);
+
+/* ---- values and conditions that several runtimes share ---- */
+
+struct json args_port(struct arena *a, const struct runtime_input *in);
+/* What vLLM, SGLang and TGI serve: the staged file, or directory, or else what to fetch. */
+struct json args_model(struct arena *a, const struct runtime_input *in);
+struct json args_always(struct arena *a, const struct runtime_input *in); /* true */
+/* An environment variable from the secret key that the selector at a path of spec names; absent if
+ * there is none. */
+struct json args_token_env(
+    struct arena *a, const struct runtime_input *in, const char *name, const char *path);
+bool args_has_devices(const struct runtime_input *in);
