@@ -1,0 +1,449 @@
+/* YAML text, read. The only file that knows libfyaml, and of it only the stream of events: trees,
+ * numbers, merge keys and limits are ours. */
+
+#include "base/yaml.h"
+
+#include <libfyaml.h>
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "base/yaml_scalar.h"
+
+/* No manifest has as many; they are searched one by one. */
+#define ANCHORS_MAX 1000
+
+/* A value with what it costs where an alias repeats it. */
+struct node {
+    struct json value;
+    size_t nodes;
+    int height;
+};
+
+struct anchor {
+    const char *name;
+    struct node node;
+};
+
+struct reader {
+    struct arena *arena;
+    const char *file;
+    struct error *err;
+    struct fy_diag *diag;
+    struct fy_parser *parser;
+    struct fy_event *event; /* the current one */
+    size_t nodes;
+    size_t anchor_count;
+    struct anchor anchors[ANCHORS_MAX];
+};
+
+struct place {
+    int line, column; /* from 1 */
+};
+
+static bool fail_at(struct reader *r, struct place at, const char *format, ...) printf_like(3, 4);
+static bool fail_at(struct reader *r, struct place at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const char *text = arena_vprintf(r->arena, format, args);
+    va_end(args);
+    return fail(r->err, ERR_INVALID, "%s:%d:%d: %s", r->file, at.line, at.column, text);
+}
+
+static struct place place_of(struct fy_token *token)
+{
+    const struct fy_mark *mark = token ? fy_token_start_mark(token) : NULL;
+    return mark ? (struct place){ mark->line + 1, mark->column + 1 } : (struct place){ 1, 1 };
+}
+
+static struct place here(struct reader *r)
+{
+    return place_of(fy_event_get_token(r->event));
+}
+
+static struct str text_of(struct fy_token *token)
+{
+    size_t length = 0;
+    const char *text = token ? fy_token_get_text(token, &length) : NULL;
+    return (struct str){ text ? text : "", text ? length : 0 };
+}
+
+static void discard_output(struct fy_diag *diag, void *user, const char *text, size_t length)
+{
+    (void)diag, (void)user, (void)text, (void)length;
+}
+
+static bool fail_syntax(struct reader *r)
+{
+    void *cursor = NULL;
+    struct fy_diag_error *e = fy_diag_errors_iterate(r->diag, &cursor);
+    return e ? fail_at(r, (struct place){ e->line, e->column }, "%s", e->msg)
+             : fail_at(r, (struct place){ 1, 1 }, "not YAML");
+}
+
+static bool next(struct reader *r)
+{
+    if (r->event)
+        fy_parser_event_free(r->parser, take(r->event));
+    r->event = fy_parser_parse(r->parser);
+    return r->event || fail_syntax(r);
+}
+
+/* ---- scalars ---- */
+
+static bool check_text(struct reader *r, struct str s)
+{
+    if (memchr(s.ptr, '\0', s.len))
+        return fail_at(r, here(r), "text holds a NUL character");
+    if (!utf8_valid(s))
+        return fail_at(r, here(r), "an escape makes text that is not UTF-8");
+    return true;
+}
+
+static bool read_scalar(struct reader *r, struct json *ret)
+{
+    struct fy_token *token = r->event->scalar.value, *tag = r->event->scalar.tag;
+    struct str s = text_of(token);
+    if (!check_text(r, s))
+        return false;
+    const char *wrong = NULL;
+    if (tag)
+        wrong = yaml_scalar_tagged(r->arena, text_of(tag), s, ret);
+    else if (!token || fy_token_scalar_style(token) == FYSS_PLAIN)
+        wrong = yaml_scalar_plain(r->arena, s, ret);
+    else
+        *ret = json_strn(r->arena, s.ptr, s.len);
+    return !wrong || fail_at(r, here(r), "%s", wrong);
+}
+
+/* ---- containers ---- */
+
+static bool read_node(struct reader *r, int depth, struct node *ret);
+
+static bool check_container_tag(struct reader *r, struct fy_token *token, struct str expected)
+{
+    struct str tag = text_of(token);
+    return tag.len == 0 || str_eq(tag, STR("!")) || str_eq(tag, expected) ||
+           fail_at(r, here(r), "unknown tag %.*s", (int)(tag.len < 80 ? tag.len : 80), tag.ptr);
+}
+
+static void add_cost(struct node *parent, const struct node *child)
+{
+    parent->nodes += child->nodes;
+    if (parent->height <= child->height)
+        parent->height = child->height + 1;
+}
+
+static bool read_list(struct reader *r, int depth, struct node *ret)
+{
+    struct json_builder b;
+    json_builder_init(&b, r->arena);
+    if (!check_container_tag(r, r->event->sequence_start.tag, STR(YAML_TAG_PREFIX "seq")) ||
+        !next(r))
+        return false;
+    while (r->event->type != FYET_SEQUENCE_END) {
+        struct node item;
+        if (!read_node(r, depth + 1, &item) || !next(r))
+            return false;
+        json_push(&b, item.value);
+        add_cost(ret, &item);
+    }
+    ret->value = json_list_end(&b);
+    return true;
+}
+
+struct entry {
+    const char *key;
+    struct json value;
+    struct place at;
+    uint32_t rank; /* 0: written here; else merged in, the smaller wins */
+};
+
+struct entries {
+    struct entry *items;
+    size_t count, size;
+    uint32_t merges;
+};
+
+static void add_entry(struct reader *r, struct entries *e, struct entry entry)
+{
+    if (e->count == e->size) {
+        struct entry *old = e->items;
+        e->size = e->size ? e->size * 2 : 8;
+        e->items = arena_array(r->arena, e->size, sizeof(*e->items));
+        if (e->count)
+            memcpy(e->items, old, e->count * sizeof(*old));
+    }
+    e->items[e->count++] = entry;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order = strcmp(x->key, y->key);
+    if (order == 0)
+        order = (x->rank > y->rank) - (x->rank < y->rank);
+    if (order == 0)
+        order = (x->at.line > y->at.line) - (x->at.line < y->at.line);
+    return order ? order : (x->at.column > y->at.column) - (x->at.column < y->at.column);
+}
+
+static bool end_map(struct reader *r, struct entries *e, struct json *ret)
+{
+    struct json_builder b;
+    json_builder_init(&b, r->arena);
+    if (e->count)
+        qsort(e->items, e->count, sizeof(*e->items), compare_entries);
+    const struct entry *last = NULL;
+    for (size_t i = 0; i < e->count; i++) {
+        const struct entry *entry = &e->items[i];
+        bool again = last && strcmp(last->key, entry->key) == 0;
+        if (again && entry->rank == 0)
+            return fail_at(r,
+                entry->at,
+                "the key \"%.100s\" stands twice; the first time in line %d",
+                entry->key,
+                last->at.line);
+        if (!again)
+            json_put(&b, entry->key, entry->value);
+        if (!again)
+            last = entry;
+    }
+    *ret = json_map_end(&b);
+    return true;
+}
+
+/* The value of <<: a map, or a list of maps of which the earlier ones win. */
+static bool merge(struct reader *r, struct entries *e, struct json value, struct place at)
+{
+    if (json_is(value, JSON_LIST)) {
+        for
+            json_each(item,
+                value) if (!json_is(*item, JSON_MAP) || !merge(r, e, *item, at)) return fail_at(r,
+                at,
+                "<< takes a map or a list of maps");
+        return true;
+    }
+    if (!json_is(value, JSON_MAP))
+        return fail_at(r, at, "<< takes a map or a list of maps");
+    uint32_t rank = ++e->merges;
+    /* Merged members are values of this map too. */
+    if ((r->nodes += value.count) > YAML_NODES_MAX)
+        return fail_at(r, at, "more than %d values with all aliases", YAML_NODES_MAX);
+    for
+        json_each_member(m, value) add_entry(r, e, (struct entry){ m->key, m->value, at, rank });
+    return true;
+}
+
+static bool find_anchor(struct reader *r, struct str name, struct anchor **ret)
+{
+    for (size_t i = r->anchor_count; i-- > 0;) {
+        if (str_eq(str_of(r->anchors[i].name), name)) {
+            *ret = &r->anchors[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool fail_alias(struct reader *r, struct str name)
+{
+    return fail_at(r,
+        here(r),
+        "there is no anchor &%.*s before this",
+        (int)(name.len < 80 ? name.len : 80),
+        name.ptr);
+}
+
+static bool read_key(struct reader *r, const char **ret, bool *ret_merge)
+{
+    *ret_merge = false;
+    if (r->event->type == FYET_ALIAS) {
+        struct anchor *anchor;
+        struct str name = text_of(r->event->alias.anchor);
+        if (!find_anchor(r, name, &anchor))
+            return fail_alias(r, name);
+        *ret = json_text(anchor->node.value);
+        return *ret || fail_at(r, here(r), "a key must be text");
+    }
+    if (r->event->type != FYET_SCALAR)
+        return fail_at(r, here(r), "a key must be text, not a list or a map");
+    struct fy_token *token = r->event->scalar.value;
+    struct str s = text_of(token);
+    if (!check_text(r, s))
+        return false;
+    *ret_merge =
+        str_eq(s, STR("<<")) && !r->event->scalar.tag && fy_token_scalar_style(token) == FYSS_PLAIN;
+    *ret = str_dup(r->arena, s);
+    return true;
+}
+
+static bool remember_anchor(struct reader *r, struct str name, const struct node *node);
+
+static bool read_map(struct reader *r, int depth, struct node *ret)
+{
+    struct entries e = { 0 };
+    if (!check_container_tag(r, r->event->mapping_start.tag, STR(YAML_TAG_PREFIX "map")) ||
+        !next(r))
+        return false;
+    while (r->event->type != FYET_MAPPING_END) {
+        struct entry entry = { .at = here(r) };
+        bool is_merge;
+        if (!read_key(r, &entry.key, &is_merge))
+            return false;
+        struct node key = { .value = json_str(entry.key), .nodes = 1 };
+        if (r->event->type == FYET_SCALAR && r->event->scalar.anchor &&
+            !remember_anchor(r, text_of(r->event->scalar.anchor), &key))
+            return false;
+        struct node value;
+        if (!next(r) || !read_node(r, depth + 1, &value))
+            return false;
+        entry.value = value.value;
+        add_cost(ret, &value);
+        if (is_merge && !merge(r, &e, entry.value, entry.at))
+            return false;
+        if (!is_merge)
+            add_entry(r, &e, entry);
+        if (!next(r))
+            return false;
+    }
+    return end_map(r, &e, &ret->value);
+}
+
+/* ---- nodes ---- */
+
+static bool remember_anchor(struct reader *r, struct str name, const struct node *node)
+{
+    struct anchor *anchor;
+    if (!find_anchor(r, name, &anchor)) {
+        if (r->anchor_count == ANCHORS_MAX)
+            return fail_at(r, here(r), "more than %d anchors", ANCHORS_MAX);
+        anchor = &r->anchors[r->anchor_count++];
+        anchor->name = str_dup(r->arena, name);
+    }
+    anchor->node = *node;
+    return true;
+}
+
+static bool read_alias(struct reader *r, int depth, struct node *ret)
+{
+    struct str name = text_of(r->event->alias.anchor);
+    struct anchor *anchor;
+    if (!find_anchor(r, name, &anchor))
+        return fail_alias(r, name);
+    *ret = anchor->node;
+    if ((r->nodes += ret->nodes) > YAML_NODES_MAX)
+        return fail_at(r, here(r), "more than %d values with all aliases", YAML_NODES_MAX);
+    if (depth + ret->height > JSON_DEPTH_MAX)
+        return fail_at(r, here(r), "nested deeper than %d levels", JSON_DEPTH_MAX);
+    return true;
+}
+
+static struct fy_token *event_anchor(const struct fy_event *e)
+{
+    return e->type == FYET_SCALAR          ? e->scalar.anchor
+           : e->type == FYET_MAPPING_START ? e->mapping_start.anchor
+                                           : e->sequence_start.anchor;
+}
+
+/* The node that the current event begins; its last event is current afterwards. */
+static bool read_node(struct reader *r, int depth, struct node *ret)
+{
+    *ret = (struct node){ .nodes = 1 };
+    if (r->event->type == FYET_ALIAS)
+        return read_alias(r, depth, ret);
+    if (depth > JSON_DEPTH_MAX)
+        return fail_at(r, here(r), "nested deeper than %d levels", JSON_DEPTH_MAX);
+    if (++r->nodes > YAML_NODES_MAX)
+        return fail_at(r, here(r), "more than %d values with all aliases", YAML_NODES_MAX);
+    struct fy_token *token = event_anchor(r->event);
+    struct str anchor = { 0 };
+    if (token)
+        anchor = str_of(str_dup(r->arena, text_of(token)));
+    bool ok = r->event->type == FYET_SCALAR           ? read_scalar(r, &ret->value)
+              : r->event->type == FYET_SEQUENCE_START ? read_list(r, depth, ret)
+                                                      : read_map(r, depth, ret);
+    return ok && (!anchor.ptr || remember_anchor(r, anchor, ret));
+}
+
+static bool read_stream(struct reader *r, struct json_builder *documents)
+{
+    if (!next(r)) /* the stream's start */
+        return false;
+    while (true) {
+        if (!next(r))
+            return false;
+        if (r->event->type == FYET_STREAM_END)
+            return true;
+        r->anchor_count = 0;
+        if (r->event->type != FYET_DOCUMENT_START || !next(r))
+            return fail_syntax(r);
+        bool empty = r->event->type == FYET_SCALAR && text_of(r->event->scalar.value).len == 0 &&
+                     !r->event->scalar.tag;
+        struct node root;
+        if (!read_node(r, 0, &root))
+            return false;
+        if (!empty || json_is(root.value, JSON_STR))
+            json_push(documents, root.value);
+        if (!next(r)) /* the document's end */
+            return false;
+    }
+}
+
+/* libfyaml stops silently at bytes that YAML does not allow. */
+static bool check_bytes(struct reader *r, struct str text)
+{
+    struct place at = { 1, 1 };
+    for (uint32_t c; text.len;) {
+        size_t length = utf8_first(text, &c);
+        if (length == 0)
+            return fail_at(r, at, "not UTF-8");
+        if ((c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7f)
+            return fail_at(r, at, "a control character (0x%02x)", (unsigned)c);
+        at =
+            c == '\n' ? (struct place){ at.line + 1, 1 } : (struct place){ at.line, at.column + 1 };
+        text = (struct str){ text.ptr + length, text.len - length };
+    }
+    return true;
+}
+
+static bool read_all(struct reader *r, struct str text, struct json_builder *documents)
+{
+    struct fy_diag_cfg quiet;
+    fy_diag_cfg_default(&quiet);
+    quiet.fp = NULL;
+    quiet.output_fn = discard_output;
+    r->diag = fy_diag_create(&quiet);
+    assert(r->diag);
+    fy_diag_set_collect_errors(r->diag, true);
+    struct fy_parse_cfg options = {
+        .flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_DISABLE_DEPTH_LIMIT |
+                 FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE,
+        .diag = r->diag,
+    };
+    r->parser = fy_parser_create(&options);
+    assert(r->parser);
+    bool ok = fy_parser_set_string(r->parser, text.ptr, text.len) == 0 ? read_stream(r, documents)
+                                                                       : fail_syntax(r);
+    if (r->event)
+        fy_parser_event_free(r->parser, take(r->event));
+    fy_parser_destroy(r->parser);
+    fy_diag_destroy(r->diag);
+    return ok;
+}
+
+bool yaml_parse_all(
+    struct arena *a, struct str text, const char *file, struct json *ret_list, struct error *err)
+{
+    if (text.len > YAML_BYTES_MAX)
+        return fail(err, ERR_TOO_LARGE, "%s: more than %zu bytes", file, YAML_BYTES_MAX);
+    struct json_builder documents;
+    json_builder_init(&documents, a);
+    struct reader *r = mem_new_of(struct reader);
+    *r = (struct reader){ .arena = a, .file = file, .err = err };
+    bool ok = check_bytes(r, text) && (text.len == 0 || read_all(r, text, &documents));
+    free(r);
+    if (ok)
+        *ret_list = json_list_end(&documents);
+    return ok;
+}
