@@ -116,31 +116,6 @@ def normal(o, owner_names):
 
 # Comparing
 
-def item_name(item, index):
-    return item.get("name", item.get("type", index)) if isinstance(item, dict) else index
-
-
-def leaves(value, path=""):
-    """{path: value}; list items by name or type where they have one, lists of scalars whole."""
-    found = {}
-    if isinstance(value, dict) and value:
-        for k, v in value.items():
-            dotted = "." in k or "/" in k
-            found.update(leaves(v, f"{path}[{k}]" if dotted else f"{path}.{k}" if path else k))
-    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
-        names = [item_name(item, i) for i, item in enumerate(value)]
-        times = {}
-        for name, item in zip(names, value):
-            times[name] = times.get(name, 0) + 1
-            again = f"#{times[name]}" if times[name] > 1 else ""
-            found.update(leaves(item, f"{path}[{name}{again}]"))
-        if path != "status.conditions" and len(names) > 1:
-            found[f"{path}<order>"] = names
-    else:
-        found[path] = value
-    return found
-
-
 SUFFIXES = {"": 1, "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000),
             **{s: 1000**i for i, s in enumerate("kMGTPE", 1)},
             **{s + "i": 1024**i for i, s in enumerate("KMGTPE", 1)}}
@@ -192,12 +167,35 @@ def shortened(value):
     return text if len(text) <= 160 else text[:157] + "..."
 
 
-def compare_objects(theirs, ours):
-    """Pairs of differing leaves: path, theirs, ours."""
-    a, b = leaves(theirs), leaves(ours)
-    for path in sorted(a.keys() | b.keys()):
-        if not same(path, a.get(path), b.get(path)):
-            yield path, a.get(path), b.get(path)
+def item_names(items):
+    """What tells the items of a list of objects apart: name or type, else the position."""
+    names = []
+    for i, item in enumerate(items):
+        name = str(item.get("name", item.get("type", i)) if isinstance(item, dict) else i)
+        names.append(name if name not in names else f"{name}#{i}")
+    return names
+
+
+def below(path, key):
+    return f"{path}[{key}]" if "." in key or "/" in key else f"{path}.{key}" if path else key
+
+
+def compare_values(theirs, ours, path=""):
+    """(path, theirs, ours) wherever two values differ; None for what one of them lacks."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for key in sorted(theirs.keys() | ours.keys()):
+            yield from compare_values(theirs.get(key), ours.get(key), below(path, key))
+    elif isinstance(theirs, list) and isinstance(ours, list) and \
+            any(isinstance(item, dict) for item in theirs + ours):
+        names = item_names(theirs), item_names(ours)
+        items = [dict(zip(*pair)) for pair in zip(names, (theirs, ours))]
+        for name in sorted(items[0].keys() | items[1].keys()):
+            yield from compare_values(items[0].get(name), items[1].get(name), f"{path}[{name}]")
+        both = [[name for name in side if name in items[0] and name in items[1]] for side in names]
+        if both[0] != both[1] and path != "status.conditions":
+            yield f"{path}<order>", *both
+    elif not same(path, theirs, ours):
+        yield path, theirs, ours
 
 
 REFUSAL = re.compile(r'"([^"]+)" is invalid|unknown field "([^"]+)"')
@@ -220,7 +218,7 @@ def compare(theirs, ours):
     case = theirs["case"]
     for name in ("rejected", "updateRejected"):
         if name in theirs or name in ours:
-            pairs = compare_objects(refusals(theirs.get(name)), refusals(ours.get(name)))
+            pairs = compare_values(refusals(theirs.get(name)), refusals(ours.get(name)))
             yield from (Difference(case, name, "refusal", *pair) for pair in pairs)
     for picture in PICTURES:
         a, b = theirs.get(picture), ours.get(picture)
@@ -236,7 +234,7 @@ def compare(theirs, ours):
                 if key not in left or key not in right:
                     yield Difference(case, picture, key, "<exists>", key in left, key in right)
                 else:
-                    pairs = compare_objects(left[key], right[key])
+                    pairs = compare_values(left[key], right[key])
                     yield from (Difference(case, picture, key, *pair) for pair in pairs)
 
 
