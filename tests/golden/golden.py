@@ -4,6 +4,7 @@ A picture is {"quiet": bool, "children": [object...], "inputs": [object...]}: wh
 case's namespace at one moment, split by whether the case brought it. README.md tells how they were
 taken.
 """
+import copy
 import fnmatch
 import functools
 import glob
@@ -15,9 +16,36 @@ from fractions import Fraction
 import yaml
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+FAMILY = "llmkube"
 PICTURES = ("applied", "ready", "updated")
 PARTS = ("children", "inputs")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+
+
+# With which flags upstream ran, by case.
+REGISTRY = "registry.test"
+COMMAND_LINES = {
+    "flags-*": (
+        "--model-cache-path=/srv/cache", "--model-cache-size=7Gi", "--model-cache-mode=perService",
+        "--model-cache-storage-class=fast", "--allowed-remote-hosts=127.0.0.1",
+        "--ca-cert-configmap=corp-ca", f"--init-container-image={REGISTRY}/init:3",
+        "--default-fsgroup=0", "--dri-render-gid=992", "--emit-scrape-annotations",
+        "--runtime-images=" + ",".join(f"{runtime}={REGISTRY}/{image}" for runtime, image in (
+            ("llamacpp", "llama:5"), ("vllm", "vllm:6"), ("sglang", "sglang:7"), ("tgi", "tgi:8"))),
+        "--gpu-sharing-shared-pool-selector=pool=shared,tier=b",
+        "--gpu-sharing-vram-per-device-gib=24", f"--router-proxy-image={REGISTRY}/proxy:9",
+        "--default-litellm-url=http://litellm.test:4000"),
+    "nocache-*": (
+        "--model-cache-path=", "--allowed-host-path-roots=/srv/models",
+        "--model-cache-access-mode=ReadWriteMany"),
+    "*": (
+        "--model-cache-path=/srv/cache", "--allowed-host-path-roots=/srv/models",
+        "--allowed-remote-hosts=127.0.0.1", "--enable-pyrra-slo"),
+}
+
+
+def flags_for(case):
+    return next(f for glob_text, f in COMMAND_LINES.items() if fnmatch.fnmatch(case, glob_text))
 
 
 def object_key(o):
@@ -32,7 +60,8 @@ def load(path):
     seen = {}
     for picture in (recording[name] for name in PICTURES if name in recording):
         for part in PARTS:
-            picture[part] = [seen[o] if isinstance(o, str) else o for o in picture[part]]
+            picture[part] = [copy.deepcopy(seen[o]) if isinstance(o, str) else o
+                             for o in picture[part]]
             seen.update((object_key(o), o) for o in picture[part])
     return recording
 
@@ -209,7 +238,7 @@ def refusals(lines):
     for line in lines or ():
         for name, field in REFUSAL.findall(line):
             paths = REFUSED_PATH.findall(line) or [field]
-            found[name or field] = sorted({p.lstrip(".") for p in paths} - {"<nil>"})
+            found[name or field] = sorted({p.lstrip(".[") for p in paths})
     return found
 
 
