@@ -316,8 +316,9 @@ class Lab:
                 names.append(crd["metadata"]["name"])
 
         def established(name):
-            conditions = self.get("customresourcedefinitions", None, name)["status"]["conditions"]
-            return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
+            status = self.get("customresourcedefinitions", None, name).get("status") or {}
+            return any(c["type"] == "Established" and c["status"] == "True"
+                       for c in status.get("conditions") or ())
         wait_for(lambda: all(map(established, names)), 30, "the CRDs to be established")
 
     def play_ready(self, namespace):
