@@ -39,6 +39,8 @@ $(O)/fuzz_%: $(O)/o/fuzz/fuzz_%.o $(O)/o/fuzz/replay.o $(LIB)
 $(O)/o/%.o: %.c | setup-build
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+# What EMBED() takes in, the compiler does not tell.
+$(O)/o/src/kinds/llmkube/storage.o: $(wildcard src/kinds/llmkube/scripts/*.sh)
 -include $(SRC:%.c=$(O)/o/%.d) $(TEST_SRC:%.c=$(O)/o/%.d) $(FUZZ_SRC:%.c=$(O)/o/%.d)
 
 setup-%:

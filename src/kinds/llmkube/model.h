@@ -14,15 +14,18 @@ struct model {
     const char *name;
     const char *namespace;
     struct source source;
+    const char *key;            /* of the source as it is now */
     const char *format;         /* "gguf" … */
     const char *refresh_policy; /* "IfNotPresent" or "OnChange" */
-    const char *sha256;         /* NULL: not checked */
+    const char *sha256;         /* 64 lower-case hex digits; NULL: not checked */
     const char *secret_name;    /* NULL: none */
     const char *mmproj;         /* NULL: none */
     struct json files;          /* list of text, or absent */
-    const char *accelerator;    /* "cpu", "metal", … */
-    struct json gpu;            /* spec.hardware.gpu, or absent */
-    /* from status */
+    bool prefetch;
+    const char *accelerator; /* "cpu", "metal", … */
+    struct json gpu;         /* spec.hardware.gpu, or absent */
+    /* From the status, as far as it is about the source as it is now: after an edit of spec.source
+     * all of it is empty until the Model was looked at again. */
     const char *phase;     /* "" if none yet */
     const char *path;      /* controller-local or /model-source path; "" */
     const char *cache_key; /* the effective key (facts 3.1); "" means no cache */
@@ -32,9 +35,19 @@ struct model {
 /* False if the object does not fit; err names the path. */
 bool model_read(
     struct arena *a, struct json object, struct model *ret, struct error *err) must_check;
-/* File name of a single-file model, with .gguf. */
+/* File name of a single-file model, with .gguf: that of status.path, else the name in the file's
+ * header, else the Model's. */
 const char *model_file_name(struct arena *a, const struct model *m);
 static inline bool model_is_metal(const struct model *m)
 {
     return text_eq(m->accelerator, "metal");
 }
+/* Whether single files of a repository or bucket are listed: files, mmproj or both. */
+static inline bool model_has_files(const struct model *m)
+{
+    return m->files.count > 0 || m->mmproj;
+}
+/* Those files, each once, the one to serve first and the projector last. */
+struct json model_files(struct arena *a, const struct model *m);
+/* Why they cannot be fetched; NULL if they can, or none are listed. */
+const char *model_files_problem(struct arena *a, const struct model *m);

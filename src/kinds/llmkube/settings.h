@@ -1,7 +1,7 @@
 #pragma once
 
-/* The operator's settings that shape what LLMKube kinds make: the manager's flags of the same
- * names. */
+/* The operator's settings that shape what LLMKube kinds make: the flags of LLMKube's manager, under
+ * the same names. */
 
 #include "base/base.h"
 #include "base/json.h"
@@ -27,8 +27,29 @@ struct llmkube_settings {
     int64_t dri_render_gid;  /* 0: none */
     bool enable_pyrra_slo;
     const char *grafana_dashboard_source; /* "namespace/name" or NULL */
+    const char *router_proxy_image;       /* for ModelRouter; NULL: none */
+    const char *default_litellm_url;      /* for ModelRouter; NULL: none */
     const char *intel_gpu_resource;       /* from the environment, or NULL */
 };
 
 /* Upstream's defaults. */
 extern const struct llmkube_settings llmkube_settings_default;
+
+/* One flag, as `--help` tells of it. */
+struct llmkube_flag {
+    const char *name;     /* without dashes */
+    const char *value;    /* what to write behind it, in one word; NULL: a switch */
+    const char *standard; /* what holds without the flag, as text; "" if nothing */
+    const char *help;     /* one line */
+    /* How the value is read, and where it goes. */
+    bool (*read)(struct arena *a, const struct llmkube_flag *flag, const char *value, void *to,
+        struct error *err);
+    size_t offset;
+};
+extern const struct llmkube_flag llmkube_flags[]; /* ended by one without a name */
+
+/* Sets what `--name=value` means; a switch takes a NULL value as true. Fails with ERR_NOT_FOUND for
+ * a name that is not in llmkube_flags, and with ERR_INVALID for a value that cannot be: the message
+ * names the flag and says what to write. Everything is copied into the arena. */
+bool llmkube_settings_flag(struct arena *a, struct llmkube_settings *s, const char *name,
+    const char *value, struct error *err) must_check;

@@ -2,7 +2,18 @@
 
 /* Where a Model's weights come from: the classes of spec.source, its cache key and its file names.
  * Every rule here decides which directory tens of gigabytes lie in; a different answer downloads
- * them again. */
+ * them again.
+ *
+ *   /abs/x.gguf, file:///abs/x.gguf                    LOCAL
+ *   pvc://claim/path/x.gguf                            PVC
+ *   s3://bucket/key                                    S3
+ *   hf://org/repo[/file][@rev], org/repo[@rev]         HF_REPO
+ *   https://huggingface.co/org/repo[/tree/rev]         HF_REPO; also /resolve/rev and /blob/rev
+ *   https://huggingface.co/org/repo/resolve/rev/file   HTTP; also blob
+ *   https://anything/else                              HTTP
+ *
+ * Schemes are compared without case, except pvc://. A query and a fragment do not count when the
+ * parts of a Hugging Face URL are counted. */
 
 #include "base/json.h"
 
@@ -10,29 +21,41 @@ struct llmkube_settings;
 
 enum source_class {
     SOURCE_INVALID, /* none of the others: a bare word, a dataset page, a malformed pvc:// */
-    SOURCE_LOCAL,   /* /abs or file:// : the operator copies it, pods mount the host path */
-    SOURCE_PVC,     /* pvc://claim/path */
-    SOURCE_S3,      /* s3://bucket/key */
-    SOURCE_HTTP,    /* one file behind http(s) */
+    SOURCE_LOCAL,   /* the operator copies it, pods mount the host path */
+    SOURCE_PVC,     /* mounted as it is */
+    SOURCE_S3,      /* fetched by the pod */
+    SOURCE_HTTP,    /* one file, fetched by the pod */
     SOURCE_HF_REPO, /* a Hugging Face repository, resolved by the runtime */
 };
 
 struct source {
     enum source_class class;
     const char *text;     /* spec.source, as it stands */
-    const char *path;     /* LOCAL: cleaned absolute path; PVC: path below the claim; S3: key */
+    const char *path;     /* LOCAL: cleaned, "" if not absolute; PVC: below the claim; S3: key */
     const char *host;     /* PVC: claim; S3: bucket */
     const char *repo;     /* HF_REPO: "org/repo" */
+    const char *file;     /* HF_REPO: what follows the repository; NULL if nothing */
     const char *revision; /* HF_REPO: NULL if none is named */
-    const char *problem;  /* INVALID: what is wrong with it */
+    const char *problem;  /* INVALID: what is wrong with it, and what to write instead */
 };
 
 struct source source_read(struct arena *a, const char *text);
 /* First 16 hex digits of the SHA-256 of the raw text. */
 const char *source_cache_key(struct arena *a, const char *text);
-/* Whether a local path lies below one of the allowed roots, after cleaning. */
+/* Whether a local path lies below one of the allowed roots; true for other classes. Lexical: `..`
+ * is resolved, symbolic links are not. */
 bool source_allowed(const struct llmkube_settings *s, const struct source *src);
-/* "org/repo" or "org/repo@rev", as vLLM, SGLang and TGI take it. */
+/* Why source_allowed() is false. */
+const char *source_refusal(
+    struct arena *a, const struct llmkube_settings *s, const struct source *src);
+/* "org/repo" or "org/repo@rev", as vLLM, SGLang and TGI take it; other sources as they stand. */
 const char *source_serve_argument(struct arena *a, const struct source *src);
-/* Keeps A-Za-z0-9._- and turns every other run into one dash; trimmed. */
+/* What files of a repository are fetched from: "https://huggingface.co/org/repo/resolve/rev/". */
+const char *source_repo_base(struct arena *a, const struct source *src);
+/* Keeps A-Za-z0-9._- and turns every other run into one dash; no dash, dot or underscore at either
+ * end, no two dashes in a row. "" if nothing is left. */
 const char *source_sanitise(struct arena *a, const char *name);
+/* An absolute path without empty parts, `.` and `..`, as filepath.Clean has it. */
+const char *source_clean_path(struct arena *a, const char *path);
+/* Text in double quotes, with escapes, for messages. */
+const char *source_quote(struct arena *a, const char *text);

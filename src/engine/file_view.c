@@ -1,0 +1,292 @@
+#include "engine/file_view.h"
+
+#include "base/resource.h"
+#include "base/selector.h"
+#include "base/time.h"
+#include "engine/crd_default.h"
+#include "engine/plan.h"
+
+void file_view_init(struct file_view *w, struct arena *a, int64_t now_ms)
+{
+    *w = (struct file_view){ .arena = a, .now_ms = now_ms };
+}
+
+/* ---- objects ---- */
+
+static struct str group_of(const char *api_version)
+{
+    struct str version = str_of(api_version);
+    struct str group = str_cut(&version, '/');
+    return version.ptr ? group : STR("");
+}
+
+static bool is_of(struct json object, const struct resource *r)
+{
+    return text_eq(json_get_text(object, "kind"), r->kind) &&
+           str_eq(group_of(json_get_text(object, "apiVersion")), str_of(r->group));
+}
+
+static const char *namespace_of(struct json object)
+{
+    const char *namespace = json_get_text(object, "metadata.namespace");
+    return text_empty(namespace) ? FILE_VIEW_NAMESPACE : namespace;
+}
+
+static bool is_named(struct json object, const char *namespace, const char *name)
+{
+    return text_eq(json_get_text(object, "metadata.name"), name) &&
+           (!namespace || text_eq(namespace_of(object), namespace));
+}
+
+static bool same_object(struct json a, struct json b)
+{
+    return text_eq(json_get_text(a, "kind"), json_get_text(b, "kind")) &&
+           str_eq(group_of(json_get_text(a, "apiVersion")),
+               group_of(json_get_text(b, "apiVersion"))) &&
+           is_named(b, namespace_of(a), json_get_text(a, "metadata.name"));
+}
+
+static void put(struct file_view *w, struct json object)
+{
+    for (size_t i = 0; i < w->count; i++)
+        if (same_object(w->objects[i], object)) {
+            w->objects[i] = object;
+            return;
+        }
+    if (w->count == w->size) {
+        size_t size = w->size ? w->size * 2 : 32;
+        struct json *objects = arena_array(w->arena, size, sizeof(*objects));
+        if (w->count)
+            memcpy(objects, w->objects, w->count * sizeof(*objects));
+        w->objects = objects;
+        w->size = size;
+    }
+    w->objects[w->count++] = object;
+}
+
+bool file_view_add(struct file_view *w, struct json object, struct error *err)
+{
+    static const char *const needed[] = { "apiVersion", "kind", "metadata.name" };
+    for (size_t i = 0; i < lengthof(needed); i++)
+        if (text_empty(json_get_text(object, needed[i])))
+            return fail(err, ERR_INVALID, "%s: required", needed[i]);
+    if (text_empty(json_get_text(object, "metadata.uid")))
+        object = json_with(w->arena,
+            object,
+            "metadata.uid",
+            json_strf(w->arena,
+                "%s/%s/%s",
+                json_get_text(object, "kind"),
+                namespace_of(object),
+                json_get_text(object, "metadata.name")));
+    put(w, object);
+    return true;
+}
+
+static bool is_crd_of(struct json object, const struct resource *r)
+{
+    return is_of(object, &RESOURCE_CRD) && text_eq(json_get_text(object, "spec.group"), r->group) &&
+           text_eq(json_get_text(object, "spec.names.kind"), r->kind);
+}
+
+/* As the API server would hand it out. */
+static struct json stored(struct file_view *w, const struct resource *r, struct json object)
+{
+    if (!r->cluster_scoped)
+        object = json_with(w->arena, object, "metadata.namespace", json_str(namespace_of(object)));
+    for (size_t i = 0; i < w->count; i++)
+        if (is_crd_of(w->objects[i], r))
+            return crd_default(w->arena, crd_schema(w->objects[i], r->version), object);
+    return object;
+}
+
+struct json file_view_get(
+    struct file_view *w, const struct resource *r, const char *namespace, const char *name)
+{
+    for (size_t i = 0; i < w->count; i++)
+        if (is_of(w->objects[i], r) &&
+            is_named(w->objects[i], r->cluster_scoped ? NULL : namespace, name))
+            return stored(w, r, w->objects[i]);
+    return (struct json){ 0 };
+}
+
+/* ---- the view's answers ---- */
+
+static struct json answer_get(
+    void *ctx, const struct resource *r, const char *namespace, const char *name)
+{
+    return file_view_get(ctx, r, namespace, name);
+}
+
+static int by_name(const void *left, const void *right)
+{
+    struct json l = *(const struct json *)left, r = *(const struct json *)right;
+    int order = strcmp(namespace_of(l), namespace_of(r));
+    if (order)
+        return order;
+    return strcmp(json_get_text(l, "metadata.name"), json_get_text(r, "metadata.name"));
+}
+
+static struct json answer_list(
+    void *ctx, const struct resource *r, const char *namespace, const char *label_selector)
+{
+    struct file_view *w = ctx;
+    struct selector selector;
+    bool readable = selector_parse(w->arena, label_selector, &selector, NULL);
+    assert(readable); /* a constant of the kind's */
+    struct json *found = arena_array(w->arena, w->count, sizeof(*found));
+    uint32_t count = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        struct json object = w->objects[i];
+        bool here = r->cluster_scoped || !namespace || text_eq(namespace_of(object), namespace);
+        if (here && is_of(object, r) &&
+            selector_matches(&selector, json_get(object, "metadata.labels")))
+            found[count++] = stored(w, r, object);
+    }
+    qsort(found, count, sizeof(*found), by_name);
+    return (struct json){ .type = JSON_LIST, .count = count, .items = found };
+}
+
+static bool answer_served(void *ctx, const struct resource *r)
+{
+    static const char *const built_in[] = { "",
+        "apps",
+        "autoscaling",
+        "batch",
+        "policy",
+        "apiextensions.k8s.io",
+        "coordination.k8s.io",
+        "discovery.k8s.io",
+        "events.k8s.io",
+        "networking.k8s.io",
+        "rbac.authorization.k8s.io",
+        "resource.k8s.io",
+        "scheduling.k8s.io",
+        "storage.k8s.io" };
+    struct file_view *w = ctx;
+    for (size_t i = 0; i < lengthof(built_in); i++)
+        if (text_eq(r->group, built_in[i]))
+            return true;
+    for (const struct resource *const *s = w->served; s && *s; s++)
+        if (text_eq((*s)->group, r->group) && text_eq((*s)->kind, r->kind))
+            return true;
+    for (size_t i = 0; i < w->count; i++)
+        if (is_of(w->objects[i], r) || is_crd_of(w->objects[i], r))
+            return true;
+    return false;
+}
+
+static struct json answer_owned(void *ctx, const struct resource *r, const char *name)
+{
+    (void)ctx, (void)r, (void)name; /* manifests have no managedFields */
+    return (struct json){ 0 };
+}
+
+static struct view_trouble answer_trouble(void *ctx, const struct resource *r, const char *name)
+{
+    (void)ctx, (void)r, (void)name;
+    return (struct view_trouble){ 0 };
+}
+
+static struct json answer_fact(void *ctx, const char *effect, struct json args)
+{
+    struct file_view *w = ctx;
+    return w->fact ? w->fact(w->fact_ctx, w->arena, effect, args) : (struct json){ 0 };
+}
+
+struct view file_view_of(struct file_view *w, const struct resource *r, const char *namespace,
+    const char *name, const void *settings)
+{
+    static const struct view_source source = {
+        .get = answer_get,
+        .list = answer_list,
+        .served = answer_served,
+        .owned = answer_owned,
+        .trouble = answer_trouble,
+        .fact = answer_fact,
+    };
+    struct json object = file_view_get(w, r, namespace, name);
+    assert(json_present(object));
+    return (struct view){
+        .arena = w->arena,
+        .object = object,
+        .now_ms = w->now_ms,
+        .settings = settings,
+        .source = &source,
+        .source_ctx = w,
+    };
+}
+
+/* ---- putting a plan back ---- */
+
+static struct json condition_of(
+    struct arena *a, struct json object, const struct plan_condition *c, const char *now)
+{
+    struct json before = json_find(json_get(object, "status.conditions"), "type", c->type);
+    const char *status = c->unknown ? "Unknown" : c->status ? "True" : "False";
+    bool stays = text_eq(json_get_text(before, "status"), status);
+    struct json since = json_get(before, "lastTransitionTime");
+    return json_fields(a,
+        { "type", json_str(c->type) },
+        { "status", json_str(status) },
+        { "reason", json_str(c->reason) },
+        { "message", json_str(c->message) },
+        { "observedGeneration", json_get(object, "metadata.generation") },
+        { "lastTransitionTime", stays && json_present(since) ? since : json_str(now) });
+}
+
+struct json file_view_status(
+    struct arena *a, struct json object, const struct plan *plan, int64_t now_ms)
+{
+    const char *now = time_format(a, now_ms);
+    struct json before = json_get(object, "status");
+    if (!plan->has_status)
+        return before;
+    struct json_builder b;
+    json_builder_init(&b, a);
+    for (size_t i = 0; i < plan->condition_count; i++)
+        json_push(&b, condition_of(a, object, &plan->conditions[i], now));
+    struct json status =
+        json_with_member(a, plan->status, "conditions", json_or_absent(json_list_end(&b)));
+    if (!plan->stamp)
+        return status;
+    struct json old = json_member(before, plan->stamp);
+    struct json rest = json_with_member(a, before, plan->stamp, (struct json){ 0 });
+    bool moved = !json_present(old) || !json_equal(rest, status);
+    return json_with_member(a, status, plan->stamp, moved ? json_str(now) : old);
+}
+
+static struct json child_of(struct arena *a, struct json owner, const struct plan_child *child)
+{
+    struct json object = child->object;
+    object = json_with(a, object, "apiVersion", json_str(resource_api_version(a, child->resource)));
+    object = json_with(a, object, "kind", json_str(child->resource->kind));
+    if (!child->resource->cluster_scoped && !json_present(json_get(object, "metadata.namespace")))
+        object = json_with(a, object, "metadata.namespace", json_str(namespace_of(owner)));
+    if (child->mode == PLAN_SHARED)
+        return object;
+    struct json reference = json_fields(a,
+        { "apiVersion", json_get(owner, "apiVersion") },
+        { "kind", json_get(owner, "kind") },
+        { "name", json_get(owner, "metadata.name") },
+        { "uid", json_get(owner, "metadata.uid") },
+        { "controller", json_bool(true) },
+        { "blockOwnerDeletion", json_bool(false) });
+    return json_with(a, object, "metadata.ownerReferences", json_list(a, reference));
+}
+
+void file_view_apply(struct file_view *w, const struct view *in, const struct plan *plan)
+{
+    struct arena *a = w->arena;
+    struct json status = file_view_status(a, in->object, plan, w->now_ms);
+    put(w, json_with_member(a, in->object, "status", status));
+    for (size_t i = 0; i < plan->child_count; i++) {
+        struct error err;
+        const struct plan_child *child = &plan->children[i];
+        struct json object = child_of(a, in->object, child);
+        bool there = json_present(file_view_get(
+            w, child->resource, namespace_of(object), json_get_text(object, "metadata.name")));
+        bool added = (there && child->mode != PLAN_OWNED) || file_view_add(w, object, &err);
+        assert(added); /* plan_child() saw to its names */
+    }
+}

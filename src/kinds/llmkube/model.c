@@ -1,0 +1,226 @@
+/* A Model names one set of weights. Looking at it means: may the source be used at all, who fetches
+ * it, and what is known of it. Weights themselves are fetched by pods, except local files.
+ *
+ *   gates      local source outside the allowed roots, file list that cannot be, source that cannot
+ * be prefetch   a Job fills the shared cache first, if asked for by class   PVC: bound?   HF
+ * repository: the runtime fetches it   http, s3: the pod fetches it, the operator reads the header
+ * local: the operator copies it (model_local.c) */
+
+#include "kinds/llmkube/model_pass.h"
+
+#include "base/resource.h"
+
+const struct resource LLMKUBE_MODEL = {
+    "inference.llmkube.dev", "v1alpha1", "Model", "models", false
+};
+
+/* ---- who fetches it ---- */
+
+static void reconcile_pvc(struct model_pass *p)
+{
+    const struct source *source = &p->m.source;
+    struct json claim = view_get(p->in, &RESOURCE_PVC, source->host);
+    if (!json_present(claim)) {
+        model_end_failed(p,
+            "PVCNotFound",
+            NULL,
+            arena_printf(p->arena,
+                "PVC \"%s\" not found in namespace \"%s\"",
+                source->host,
+                p->m.namespace));
+        return;
+    }
+    const char *phase = json_get_text(claim, "status.phase");
+    if (!text_eq(phase, "Bound")) {
+        model_end_progressing(p,
+            "Pending",
+            "PVCNotBound",
+            NULL,
+            arena_printf(p->arena,
+                "PVC \"%s\" is %s, waiting for it to be Bound",
+                source->host,
+                phase ? phase : "Pending"));
+        return;
+    }
+    model_end_ready(p,
+        &(struct model_ready){
+            .reason = "PVCModelReady",
+            .message = arena_printf(p->arena, "Model available on PVC \"%s\"", source->host),
+            .cache_key = p->m.key,
+            .path = arena_printf(p->arena, "/model-source/%s", source->path),
+        });
+}
+
+/* What the status says about a Model that has been Ready with this source. */
+static struct model_ready as_before(const struct model_pass *p)
+{
+    return (struct model_ready){
+        .size = json_get_text(p->status, "size"),
+        .gguf = json_get(p->status, "gguf"),
+    };
+}
+
+static void reconcile_repository(struct model_pass *p)
+{
+    struct model_ready r = {
+        .reason = "RuntimeResolved",
+        .message = "Source is runtime-resolved (e.g., HuggingFace repo ID); runtime will fetch at"
+                   " startup",
+        .size = "0",
+        .staged_files = json_or_absent(model_files(p->arena, &p->m)),
+    };
+    if (model_prefetched(p)) {
+        r.reason = "ModelPrefetched";
+        r.message = "Model prefetched into the shared cache";
+        r.cache_key = p->m.key;
+        r.size = json_get_text(p->status, "size");
+    }
+    model_end_ready(p, &r);
+}
+
+static struct json probe_args(const struct model_pass *p)
+{
+    return json_fields(p->arena,
+        { "source", json_str(p->m.source.text) },
+        { "secret", json_str(p->m.secret_name) },
+        { "namespace", json_str(p->m.namespace) });
+}
+
+/* The header of the file is read once, before the Model first becomes Ready, and never after: the
+ * name in it becomes the name of the file in the cache, so knowing it later would download tens of
+ * gigabytes again. That it cannot be read is no failure: pods may reach what the operator cannot.
+ */
+static bool look_at_header(struct model_pass *p, struct model_ready *r)
+{
+    bool object = p->m.source.class == SOURCE_S3;
+    r->size = "0";
+    if (model_has_files(&p->m) || (object && !p->m.secret_name))
+        return true;
+    struct json args = probe_args(p);
+    struct json fact = view_fact(p->in, "model.probe", args);
+    plan_effect(p->out, "model.probe", args, 0);
+    if (!model_fact_ended(fact))
+        return false;
+    struct json result = json_get(fact, "result");
+    int64_t size = json_get_int(result, "size", 0);
+    r->gguf = json_get(result, "gguf");
+    if (json_present(r->gguf) && size > 0)
+        r->size = model_size_text(p->arena, size);
+    const char *etag = json_get_text(result, "etag");
+    int64_t length = json_get_int(result, "contentLength", 0);
+    if (!object && (!text_empty(etag) || length > 0))
+        model_baseline(p, r, etag, length, json_get_int(fact, "at", p->in->now_ms));
+    return true;
+}
+
+/* http, https, s3: an init container of the serving pod, or the agent on a Metal node. */
+static void reconcile_remote(struct model_pass *p)
+{
+    bool settled = text_eq(p->m.phase, "Ready");
+    struct model_ready r = settled ? as_before(p) : (struct model_ready){ 0 };
+    r.reason = "WorkloadResolved";
+    r.message = model_is_metal(&p->m)
+                    ? "Source is a remote URL; the host metal-agent will fetch the model into its"
+                      " model store when the InferenceService is reconciled"
+                    : "Source is a remote URL; the InferenceService Pod's init container will fetch"
+                      " the model into the per-namespace model cache PVC at startup";
+    r.cache_key = p->m.key;
+    r.staged_files = json_or_absent(model_files(p->arena, &p->m));
+    if (model_prefetched(p)) {
+        r.reason = "ModelPrefetched";
+        r.message = "Model prefetched into the shared cache";
+    }
+    if (!settled && !look_at_header(p, &r)) {
+        model_end_asking(p);
+        return;
+    }
+    if (settled && p->m.source.class == SOURCE_HTTP)
+        (void)model_revalidate(p, p->m.source.text, &r);
+    model_end_ready(p, &r);
+}
+
+static void reconcile_s3(struct model_pass *p)
+{
+    if (!*p->m.source.path && !model_has_files(&p->m)) {
+        model_end_failed(p,
+            "InvalidSource",
+            NULL,
+            arena_printf(p->arena,
+                "S3 source names no object: %s (expected s3://bucket/key, or spec.files)",
+                p->m.source.text));
+        return;
+    }
+    reconcile_remote(p);
+}
+
+static void reconcile_invalid(struct model_pass *p)
+{
+    model_end_failed(p, "InvalidSource", NULL, p->m.source.problem);
+}
+
+/* ---- the kind ---- */
+
+/* What stands in the way before anybody fetches anything. */
+static bool stopped_at_a_gate(struct model_pass *p)
+{
+    if (!source_allowed(p->settings, &p->m.source)) {
+        model_end_failed(
+            p, "SourceNotAllowed", NULL, source_refusal(p->arena, p->settings, &p->m.source));
+        return true;
+    }
+    const char *problem = model_files_problem(p->arena, &p->m);
+    if (problem)
+        model_end_failed(p, "InvalidFileSet", NULL, problem);
+    return problem;
+}
+
+static void model_reconcile(const struct view *in, struct plan *out)
+{
+    static void (*const by_class[])(struct model_pass * p) = {
+        [SOURCE_INVALID] = reconcile_invalid,
+        [SOURCE_LOCAL] = model_reconcile_local,
+        [SOURCE_PVC] = reconcile_pvc,
+        [SOURCE_S3] = reconcile_s3,
+        [SOURCE_HTTP] = reconcile_remote,
+        [SOURCE_HF_REPO] = reconcile_repository,
+    };
+    struct model_pass p = {
+        .in = in,
+        .out = out,
+        .arena = in->arena,
+        .settings = in->settings,
+        .status = json_get(in->object, "status"),
+    };
+    struct error err;
+    if (!model_read(in->arena, in->object, &p.m, &err)) {
+        plan_keep_children(out);
+        model_end_failed(&p, "InvalidSpec", NULL, arena_strdup(in->arena, err.text));
+        return;
+    }
+    if (!stopped_at_a_gate(&p) && !model_prefetch(&p))
+        by_class[p.m.source.class](&p);
+}
+
+static const char *const nothing[] = { NULL };
+
+static const struct kind_watch model_watches[] = {
+    { .resource = &RESOURCE_PVC, .keep = (const char *const[]){ "status.phase", NULL } },
+    { .resource = &RESOURCE_JOB,
+        .child = true,
+        .label_selector = "app.kubernetes.io/component=model-prefetch",
+        .keep =
+            (const char *const[]){
+                "status.conditions", "spec.template.spec.initContainers", NULL } },
+    { .resource = &RESOURCE_NODE,
+        .optional = true,
+        .keep = (const char *const[]){ "status.capacity", NULL } },
+    { .resource = &MODEL_DEVICE_CLAIM, .optional = true, .keep = nothing },
+    { .resource = &MODEL_DEVICE_CLAIM_TEMPLATE, .optional = true, .keep = nothing },
+    { 0 },
+};
+
+const struct kind llmkube_model_kind = {
+    .resource = &LLMKUBE_MODEL,
+    .watches = model_watches,
+    .reconcile = model_reconcile,
+};

@@ -1,0 +1,98 @@
+/* Whether a source still is what it was. Its ETag and length, seen when the Model became Ready, are
+ * the baseline; the source is asked again once an interval. A source that cannot be asked changes
+ * nothing. The time of the last look is in the status, but moves only when the look found something
+ * new: a clock alone is no reason to write. */
+
+#include "kinds/llmkube/model_pass.h"
+
+#include "base/time.h"
+
+static struct json drift_condition(const struct model_pass *p, bool drifted)
+{
+    struct arena *a = p->arena;
+    bool acts = drifted && text_eq(p->m.refresh_policy, "OnChange");
+    const char *then = !acts                               ? ""
+                       : p->m.source.class == SOURCE_LOCAL ? "; it is being copied again"
+                                                           : "; pods fetch it when they start next";
+    return json_fields(a,
+        { "type", json_str("SourceDrifted") },
+        { "status", json_str(drifted ? "True" : "False") },
+        { "reason", json_str(drifted ? "UpstreamChanged" : "InSync") },
+        { "message",
+            drifted ? json_strf(a,
+                          "Upstream source %s differs from the cached copy%s",
+                          source_quote(a, p->m.source.text),
+                          then)
+                    : json_str("Cached model matches the upstream source") });
+}
+
+void model_baseline(struct model_pass *p, struct model_ready *r, const char *etag,
+    int64_t content_length, int64_t at_ms)
+{
+    r->etag = etag;
+    r->content_length = content_length;
+    r->revalidated = time_format(p->arena, at_ms);
+    r->drifted = drift_condition(p, false);
+}
+
+static struct json head_args(const struct model_pass *p, const char *source)
+{
+    return json_fields(p->arena,
+        { "source", json_str(source) },
+        { "secret", json_str(p->m.secret_name) },
+        { "namespace", json_str(p->m.namespace) });
+}
+
+/* The ETag decides where both sides have one. */
+static bool same(const struct model_ready *r, const char *etag, int64_t length)
+{
+    if (!text_empty(r->etag) && !text_empty(etag))
+        return text_eq(r->etag, etag);
+    return r->content_length == length;
+}
+
+/* How long until the source is to be asked; 0: now. */
+static int64_t rest_ms(const struct model_pass *p, const struct model_ready *r)
+{
+    int64_t last_ms;
+    if (!r->revalidated || !time_parse(r->revalidated, &last_ms))
+        return 0;
+    int64_t left_ms = last_ms + p->settings->model_revalidate_interval_ms - p->in->now_ms;
+    return left_ms > 0 ? left_ms : 0;
+}
+
+int64_t model_revalidate(struct model_pass *p, const char *source, struct model_ready *r)
+{
+    r->etag = json_get_text(p->status, "sourceETag");
+    r->content_length = json_get_int(p->status, "sourceContentLength", 0);
+    r->revalidated = json_get_text(p->status, "lastRevalidated");
+    r->drifted = model_condition(p, "SourceDrifted");
+    p->recheck_ms = rest_ms(p, r);
+    if (p->recheck_ms > 0)
+        return -1;
+    struct json args = head_args(p, source);
+    struct json fact = view_fact(p->in, "model.head", args);
+    bool failing = model_error_is_transient(json_get(fact, "error"));
+    if (failing)
+        p->retry_cause = json_get_text(fact, "error.message");
+    plan_effect(p->out,
+        "model.head",
+        args,
+        failing ? MODEL_RETRY_EVERY_MS : p->settings->model_revalidate_interval_ms);
+    struct json result = json_get(fact, "result");
+    const char *etag = json_get_text(result, "etag");
+    int64_t length = json_get_int(result, "contentLength", 0);
+    if (text_empty(etag) && length <= 0)
+        return -1;
+    int64_t at_ms = json_get_int(fact, "at", p->in->now_ms);
+    bool known = !text_empty(r->etag) || r->content_length > 0;
+    bool drifted = known && !same(r, etag, length);
+    bool was_drifted = text_eq(json_get_text(r->drifted, "status"), "True");
+    if (!known)
+        model_baseline(p, r, etag, length, at_ms);
+    else if (!json_present(r->drifted) || drifted != was_drifted) {
+        r->revalidated = time_format(p->arena, at_ms);
+        r->drifted = drift_condition(p, drifted);
+    }
+    return drifted ? length : -1;
+}

@@ -1,0 +1,90 @@
+#pragma once
+
+/* One look at one Model: what its parts (model.c, model_local.c, model_drift.c, prefetch.c) share.
+ * Only they include this. */
+
+#include "engine/plan.h"
+#include "engine/view.h"
+#include "kinds/llmkube/model.h"
+#include "kinds/llmkube/settings.h"
+
+struct model_pass {
+    const struct view *in;
+    struct plan *out;
+    struct arena *arena;
+    const struct llmkube_settings *settings;
+    struct model m;
+    struct json status; /* as it is now */
+    /* Collected on the way, decided at the end. */
+    int64_t recheck_ms;      /* 0: not needed */
+    const char *retry_cause; /* NULL: nothing failed for now */
+    bool says_progress;      /* Progressing has been said */
+};
+
+/* ---- how a pass ends; each says status, conditions and outcome ---- */
+
+/* What a Ready Model's status holds beside phase and acceleratorReady. Empty values drop out. */
+struct model_ready {
+    const char *reason; /* of Available */
+    const char *message;
+    const char *cache_key;
+    const char *path;
+    const char *size;
+    const char *sha256;
+    struct json gguf;
+    struct json staged_files;
+    const char *etag; /* the baseline of drift */
+    int64_t content_length;
+    const char *revalidated; /* RFC 3339 */
+    struct json drifted;     /* the SourceDrifted condition to keep, or absent */
+};
+void model_end_ready(struct model_pass *p, const struct model_ready *r);
+/* Degraded; waits for somebody to change something. cache_key may be NULL. */
+void model_end_failed(
+    struct model_pass *p, const char *reason, const char *cache_key, const char *message);
+/* Progressing: Pending waits for others; Copying and Downloading are work of ours. */
+void model_end_progressing(struct model_pass *p, const char *phase, const char *reason,
+    const char *cache_key, const char *message);
+/* Nothing is known yet that the status does not say: an effect is on its way. */
+void model_end_asking(struct model_pass *p);
+
+/* ---- conditions ---- */
+
+/* As the object has it now; absent if it has not. */
+struct json model_condition(const struct model_pass *p, const char *type);
+bool model_condition_is(const struct model_pass *p, const char *type, const char *reason);
+void model_keep_condition(struct model_pass *p, struct json condition);
+
+/* ---- parts ---- */
+
+/* Devices claimed by name instead of counted (dynamic resource allocation). */
+extern const struct resource MODEL_DEVICE_CLAIM;
+extern const struct resource MODEL_DEVICE_CLAIM_TEMPLATE;
+
+bool model_accelerator_ready(const struct model_pass *p);
+void model_reconcile_local(struct model_pass *p);
+/* Asks the source, when it is time, whether it still is what the baseline in r says. Fills the
+ * drift members of r from the status, and changes them where the answer is new. Returns the new
+ * length of a source that has changed, else -1. */
+int64_t model_revalidate(struct model_pass *p, const char *source, struct model_ready *r);
+/* The baseline and its condition, as just seen at a wall time. */
+void model_baseline(struct model_pass *p, struct model_ready *r, const char *etag,
+    int64_t content_length, int64_t at_ms);
+/* True if the pass has ended: the cache is being filled, or could not be. */
+bool model_prefetch(struct model_pass *p);
+/* Whether the weights lie in the shared cache by a prefetch. */
+bool model_prefetched(const struct model_pass *p);
+
+/* ---- facts ---- */
+
+/* The shortest time between two looks at a source that failed for now. */
+#define MODEL_RETRY_EVERY_MS ((int64_t)60 * 1000)
+
+/* Whether an effect's error may go away by itself: a timeout, a server's failure. */
+bool model_error_is_transient(struct json error);
+static inline bool model_fact_ended(struct json fact)
+{
+    return json_present(json_get(fact, "result")) || json_present(json_get(fact, "error"));
+}
+/* "672 B", "1.2 GiB". */
+const char *model_size_text(struct arena *a, int64_t bytes);

@@ -1,0 +1,328 @@
+#include "kinds/llmkube/settings.h"
+
+#include "base/names.h"
+#include "base/quantity.h"
+#include "base/time.h"
+#include "kinds/llmkube/source.h"
+
+const struct llmkube_settings llmkube_settings_default = {
+    .model_cache_path = "/models",
+    .model_cache_size = "100Gi",
+    .model_cache_access_mode = "ReadWriteOnce",
+    .model_revalidate_interval_ms = (int64_t)60 * 60 * 1000,
+    .init_container_image = "docker.io/curlimages/curl:8.18.0",
+    .default_fsgroup = 102,
+};
+
+/* ---- readers: one for each kind of value ---- */
+
+#define READER(name)                                                                               \
+    static bool name(struct arena *a,                                                              \
+        const struct llmkube_flag *flag,                                                           \
+        const char *value,                                                                         \
+        void *to,                                                                                  \
+        struct error *err)
+
+static bool refuse(
+    struct error *err, const struct llmkube_flag *flag, const char *value, const char *remedy)
+{
+    return fail(err, ERR_INVALID, "--%s=%s: write %s", flag->name, value, remedy);
+}
+
+/* Taken as it stands; nothing means none. */
+READER(read_text)
+{
+    (void)flag, (void)err;
+    *(const char **)to = *value ? arena_strdup(a, value) : NULL;
+    return true;
+}
+
+READER(read_image)
+{
+    if (!*value)
+        return refuse(err, flag, value, "an image that has sh and curl");
+    return read_text(a, flag, value, to, err);
+}
+
+READER(read_path)
+{
+    if (*value && *value != '/')
+        return refuse(err, flag, value, "an absolute path, or nothing");
+    *(const char **)to = *value ? source_clean_path(a, value) : "";
+    return true;
+}
+
+READER(read_size)
+{
+    struct quantity size;
+    if (!quantity_parse(str_of(value), &size, NULL) || quantity_value(size) <= 0)
+        return refuse(err, flag, value, "a size above zero, such as 100Gi");
+    return read_text(a, flag, value, to, err);
+}
+
+READER(read_dashboard)
+{
+    struct str rest = str_of(value);
+    const char *namespace = str_dup(a, str_cut(&rest, '/'));
+    bool fits =
+        name_is_dns1123_label(namespace) && rest.ptr && name_is_dns1123_subdomain(str_dup(a, rest));
+    if (*value && !fits)
+        return refuse(err, flag, value, "NAMESPACE/NAME");
+    return read_text(a, flag, value, to, err);
+}
+
+READER(read_access_mode)
+{
+    if (!text_eq(value, "ReadWriteOnce") && !text_eq(value, "ReadWriteMany"))
+        return refuse(err, flag, value, "ReadWriteOnce or ReadWriteMany");
+    return read_text(a, flag, value, to, err);
+}
+
+READER(read_cache_mode)
+{
+    (void)a;
+    if (!text_eq(value, "shared") && !text_eq(value, "perService"))
+        return refuse(err, flag, value, "shared or perService");
+    *(enum cache_mode *)to = text_eq(value, "shared") ? CACHE_SHARED : CACHE_PER_SERVICE;
+    return true;
+}
+
+/* Booleans as Go's flag package takes them, which the manager's users know. */
+READER(read_switch)
+{
+    (void)a;
+    static const char *const words[][2] = { { "false", "true" },
+        { "0", "1" },
+        { "f", "t" },
+        { "F", "T" },
+        { "FALSE", "TRUE" },
+        { "False", "True" } };
+    for (size_t i = 0; i < lengthof(words); i++)
+        for (int meaning = 0; meaning < 2; meaning++)
+            if (text_eq(value, words[i][meaning])) {
+                *(bool *)to = meaning;
+                return true;
+            }
+    return refuse(err, flag, value, "true or false");
+}
+
+READER(read_int)
+{
+    (void)a;
+    return str_to_int(str_of(value), to) || refuse(err, flag, value, "a whole number");
+}
+
+READER(read_interval)
+{
+    (void)a;
+    int64_t ns;
+    if (!time_duration_parse(value, &ns) || ns < TIME_NS_PER_S)
+        return refuse(err, flag, value, "a duration of at least a second, such as 30m or 1h");
+    *(int64_t *)to = ns / TIME_NS_PER_MS;
+    return true;
+}
+
+/* Items between commas, trimmed; empty ones drop out. */
+READER(read_list)
+{
+    (void)flag, (void)err;
+    struct json_builder b;
+    json_builder_init(&b, a);
+    for (struct str rest = str_of(value); rest.ptr;) {
+        struct str item = str_trim(str_cut(&rest, ','));
+        if (item.len)
+            json_push(&b, json_strn(a, item.ptr, item.len));
+    }
+    *(struct json *)to = json_list_end(&b);
+    return true;
+}
+
+READER(read_roots)
+{
+    struct json items;
+    if (!read_list(a, flag, value, &items, err))
+        return false;
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each (root, items) {
+        if (root->string[0] != '/')
+            return refuse(err, flag, value, "absolute paths, with commas between them");
+        json_push(&b, json_str(source_clean_path(a, root->string)));
+    }
+    *(struct json *)to = json_list_end(&b);
+    return true;
+}
+
+/* KEY=VALUE items. */
+READER(read_pairs)
+{
+    struct json items, map = json_empty_map();
+    if (!read_list(a, flag, value, &items, err))
+        return false;
+    json_each (item, items) {
+        struct str rest = str_of(item->string);
+        const char *key = str_dup(a, str_trim(str_cut(&rest, '=')));
+        struct str pair = rest.ptr ? str_trim(rest) : rest;
+        if (!*key || !pair.len)
+            return refuse(err, flag, value, flag->value);
+        map = json_with_member(a, map, key, json_strn(a, pair.ptr, pair.len));
+    }
+    *(struct json *)to = json_or_absent(map);
+    return true;
+}
+
+READER(read_runtime_images)
+{
+    static const char *const runtimes[] = { "llamacpp", "vllm", "sglang", "tgi" };
+    if (!read_pairs(a, flag, value, to, err))
+        return false;
+    json_each_member (m, *(struct json *)to) {
+        size_t i = 0;
+        while (i < lengthof(runtimes) && !text_eq(runtimes[i], m->key))
+            i++;
+        if (i == lengthof(runtimes))
+            return refuse(err, flag, value, "only the keys llamacpp, vllm, sglang and tgi");
+    }
+    return true;
+}
+
+/* ---- the flags ---- */
+
+#define TO(member) offsetof(struct llmkube_settings, member)
+
+const struct llmkube_flag llmkube_flags[] = {
+    { "model-cache-path",
+        "PATH",
+        "/models",
+        "directory of the operator's own model copies; empty: no cache in pods either",
+        read_path,
+        TO(model_cache_path) },
+    { "model-cache-size",
+        "QUANTITY",
+        "100Gi",
+        "size of a new model cache claim",
+        read_size,
+        TO(model_cache_size) },
+    { "model-cache-storage-class",
+        "NAME",
+        "",
+        "storage class of a new model cache claim; empty: the cluster's default",
+        read_text,
+        TO(model_cache_storage_class) },
+    { "model-cache-access-mode",
+        "MODE",
+        "ReadWriteOnce",
+        "access mode of the shared cache claim: ReadWriteOnce or ReadWriteMany",
+        read_access_mode,
+        TO(model_cache_access_mode) },
+    { "model-cache-mode",
+        "MODE",
+        "shared",
+        "shared: one cache claim a namespace; perService: one a service",
+        read_cache_mode,
+        TO(model_cache_mode) },
+    { "runtime-images",
+        "RUNTIME=IMAGE,...",
+        "",
+        "default images of the runtimes llamacpp, vllm, sglang and tgi",
+        read_runtime_images,
+        TO(runtime_images) },
+    { "allowed-host-path-roots",
+        "PATH,...",
+        "",
+        "directories that local model sources may lie in; empty: local sources are refused",
+        read_roots,
+        TO(allowed_host_path_roots) },
+    { "allowed-remote-hosts",
+        "HOST,...",
+        "",
+        "hosts the operator may read model headers from although their address is not public",
+        read_list,
+        TO(allowed_remote_hosts) },
+    { "emit-scrape-annotations",
+        NULL,
+        "false",
+        "put prometheus.io annotations on serving pods",
+        read_switch,
+        TO(emit_scrape_annotations) },
+    { "gpu-sharing-shared-pool-selector",
+        "KEY=VALUE,...",
+        "",
+        "labels of the nodes whose GPUs are time-sliced, for gpuSharing mode shared",
+        read_pairs,
+        TO(gpu_sharing_shared_pool_selector) },
+    { "gpu-sharing-vram-per-device-gib",
+        "GIB",
+        "0",
+        "memory of one GPU, for quotas; 0: not known",
+        read_int,
+        TO(gpu_sharing_vram_per_device_gib) },
+    { "model-revalidate-interval",
+        "DURATION",
+        "1h",
+        "how often a source is asked whether it has changed",
+        read_interval,
+        TO(model_revalidate_interval_ms) },
+    { "ca-cert-configmap",
+        "NAME",
+        "",
+        "ConfigMap in the workload's namespace with certificates that downloads trust too",
+        read_text,
+        TO(ca_cert_configmap) },
+    { "init-container-image",
+        "IMAGE",
+        "docker.io/curlimages/curl:8.18.0",
+        "image of the containers that fetch models; needs sh and curl",
+        read_image,
+        TO(init_container_image) },
+    { "default-fsgroup",
+        "GID",
+        "102",
+        "fsGroup of serving pods that name none; 0: none (OpenShift assigns its own)",
+        read_int,
+        TO(default_fsgroup) },
+    { "dri-render-gid",
+        "GID",
+        "0",
+        "group of /dev/dri/renderD*, added to pods that use it; 0: none",
+        read_int,
+        TO(dri_render_gid) },
+    { "enable-pyrra-slo",
+        NULL,
+        "false",
+        "make Pyrra objectives for services with spec.slo",
+        read_switch,
+        TO(enable_pyrra_slo) },
+    { "grafana-dashboard-source",
+        "NAMESPACE/NAME",
+        "",
+        "ConfigMap with the dashboard that Grafana objects are made from",
+        read_dashboard,
+        TO(grafana_dashboard_source) },
+    { "router-proxy-image",
+        "IMAGE",
+        "",
+        "image of ModelRouter proxies",
+        read_text,
+        TO(router_proxy_image) },
+    { "default-litellm-url",
+        "URL",
+        "",
+        "LiteLLM of ModelRouter back ends that name no URL",
+        read_text,
+        TO(default_litellm_url) },
+    { 0 },
+};
+
+bool llmkube_settings_flag(struct arena *a, struct llmkube_settings *s, const char *name,
+    const char *value, struct error *err)
+{
+    for (const struct llmkube_flag *f = llmkube_flags; f->name; f++) {
+        if (!text_eq(f->name, name))
+            continue;
+        if (!value && f->value)
+            return fail(err, ERR_INVALID, "--%s: write --%s=%s", name, name, f->value);
+        return f->read(a, f, value ? value : "true", (char *)s + f->offset, err);
+    }
+    return fail(err, ERR_NOT_FOUND, "--%s: there is no such flag", name);
+}

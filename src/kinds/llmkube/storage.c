@@ -1,0 +1,276 @@
+#include "kinds/llmkube/storage.h"
+
+#include "base/embed.h"
+#include "base/names.h"
+#include "kinds/llmkube/model.h"
+#include "kinds/llmkube/settings.h"
+
+EMBED(fetch_script, "src/kinds/llmkube/scripts/fetch.sh");
+EMBED(prepare_script, "src/kinds/llmkube/scripts/prepare.sh");
+
+/* One model on its way into one pod. */
+struct staging {
+    struct arena *arena;
+    const struct llmkube_settings *settings;
+    const struct model *model;
+    const struct storage_options *options;
+    bool cached;        /* into the claim, under the cache key; else into an emptyDir */
+    bool several;       /* files are listed */
+    const char *volume; /* name of what is mounted at /models */
+    const char *dir;    /* CACHE_DIR; "" for a single file in an emptyDir */
+    const char *path;   /* of the file to serve */
+};
+
+/* ---- programs ---- */
+
+/* A script without its comments and indentation: it stands in every pod template. */
+static const char *packed(struct arena *a, const char *settings, const char *script)
+{
+    size_t length = strlen(settings);
+    char *out = arena_alloc(a, length + strlen(script) + 1);
+    memcpy(out, settings, length);
+    for (struct str rest = str_of(script); rest.ptr && rest.len;) {
+        struct str line = str_cut(&rest, '\n');
+        while (line.len && *line.ptr == ' ')
+            line = (struct str){ line.ptr + 1, line.len - 1 };
+        if (!line.len || *line.ptr == '#')
+            continue;
+        memcpy(out + length, line.ptr, line.len);
+        length += line.len;
+        out[length++] = '\n';
+    }
+    out[length] = '\0';
+    return out;
+}
+
+static const char *failing_program(struct arena *a, const char *message)
+{
+    return arena_printf(a, "echo 'ERROR: %s' >&2\nexit 1\n", message);
+}
+
+static const char *fetch_program(const struct staging *s)
+{
+    const struct model *m = s->model;
+    if (!source_allowed(s->settings, &m->source))
+        return failing_program(s->arena,
+            "SourceNotAllowed: the local model source is not below an allowed root of the "
+            "operator");
+    if (model_files_problem(s->arena, m))
+        return failing_program(
+            s->arena, "InvalidFileSet: spec.files or spec.mmproj of the Model cannot be staged");
+    if (m->source.class == SOURCE_LOCAL && !s->cached)
+        return failing_program(
+            s->arena, "a local model source needs the model cache, which is switched off here");
+    /* Both values come from closed sets: two words, and what model_read() let through. */
+    const char *refresh = text_eq(m->refresh_policy, "OnChange") ? "OnChange" : "IfNotPresent";
+    const char *settings =
+        arena_printf(s->arena, "refresh=%s\nsha256=%s\n", refresh, m->sha256 ? m->sha256 : "");
+    return packed(s->arena, settings, fetch_script);
+}
+
+static const char *prepare_program(const struct staging *s)
+{
+    int64_t group = json_get_int(s->options->pod_security, "fsGroup", s->settings->default_fsgroup);
+    /* Without a group the downloader's own: 100 is curl_user and users in the default image. */
+    const char *settings =
+        group > 0 ? arena_printf(s->arena, "owner=0:%lld\nmode=g+rwX\n", (long long)group)
+                  : "owner=100:100\nmode=770\n";
+    return packed(s->arena, settings, prepare_script);
+}
+
+/* ---- parts of a pod ---- */
+
+static struct json claim_volume(
+    struct arena *a, const char *name, const char *claim, bool read_only)
+{
+    return json_fields(a,
+        { "name", json_str(name) },
+        { "persistentVolumeClaim.claimName", json_str(claim) },
+        { "persistentVolumeClaim.readOnly", json_true_or_absent(read_only) });
+}
+
+static struct json mount(struct arena *a, const char *volume, const char *path, bool read_only)
+{
+    return json_fields(a,
+        { "name", json_str(volume) },
+        { "mountPath", json_str(path) },
+        { "readOnly", json_true_or_absent(read_only) });
+}
+
+static struct json env(struct arena *a, const char *name, const char *value)
+{
+    return json_fields(a, { "name", json_str(name) }, { "value", json_str_or_absent(value) });
+}
+
+/* The volume that ends up at /models. */
+static struct json models_volume(const struct staging *s)
+{
+    if (s->cached)
+        return claim_volume(s->arena, s->volume, s->options->claim, false);
+    bool limited = s->options->ephemeral && !text_empty(s->options->ephemeral_size);
+    struct json limit = limited ? json_str(s->options->ephemeral_size) : (struct json){ 0 };
+    return json_map(s->arena,
+        { "name", json_str(s->volume) },
+        { "emptyDir", json_map(s->arena, { "sizeLimit", limit }) });
+}
+
+static bool mounts_host_file(const struct staging *s)
+{
+    return s->cached && s->model->source.class == SOURCE_LOCAL &&
+           source_allowed(s->settings, &s->model->source);
+}
+
+static bool trusts_more(const struct staging *s)
+{
+    return s->settings->ca_cert_configmap && s->model->source.class != SOURCE_LOCAL;
+}
+
+static struct json volumes(const struct staging *s)
+{
+    struct arena *a = s->arena;
+    struct json host = json_fields(a,
+        { "name", json_str("host-model") },
+        { "hostPath.path", json_str(s->model->source.path) },
+        { "hostPath.type", json_str("File") });
+    struct json certificates = json_fields(a,
+        { "name", json_str("custom-ca-cert") },
+        { "configMap.name", json_str(s->settings->ca_cert_configmap) });
+    return json_list(a,
+        models_volume(s),
+        mounts_host_file(s) ? host : (struct json){ 0 },
+        trusts_more(s) ? certificates : (struct json){ 0 });
+}
+
+/* What users wrote goes to the program by environment, never into its text. */
+static struct json downloader_env(const struct staging *s)
+{
+    struct arena *a = s->arena;
+    const struct source *source = &s->model->source;
+    bool s3 = source->class == SOURCE_S3;
+    const char *from =
+        s->several && source->class == SOURCE_HF_REPO ? source_repo_base(a, source) : source->text;
+    const char *names = "";
+    struct json files = model_files(a, s->model);
+    for (uint32_t i = 0; i < files.count; i++)
+        names = arena_printf(a, "%s%s%s", names, i ? "\n" : "", files.items[i].string);
+    return json_list(a,
+        env(a, "MODEL_SOURCE", from),
+        env(a, "CACHE_DIR", s->dir),
+        s->several ? env(a, "MODEL_FILES", names) : env(a, "MODEL_PATH", s->path),
+        s3 ? env(a, "S3_BUCKET", source->host) : (struct json){ 0 },
+        s3 ? env(a, s->several ? "S3_PREFIX" : "S3_KEY", source->path) : (struct json){ 0 });
+}
+
+static struct json downloader(const struct staging *s)
+{
+    struct arena *a = s->arena;
+    const struct model *m = s->model;
+    struct json secret = json_fields(a, { "secretRef.name", json_str(m->secret_name) });
+    return json_fields(a,
+        { "name", json_str("model-downloader") },
+        { "image", json_str(s->settings->init_container_image) },
+        { "command", json_list(a, json_str("sh"), json_str("-c"), json_str(fetch_program(s))) },
+        { "env", downloader_env(s) },
+        { "envFrom", m->secret_name ? json_list(a, secret) : (struct json){ 0 } },
+        { "volumeMounts",
+            json_list(a,
+                mount(a, s->volume, "/models", false),
+                mounts_host_file(s) ? mount(a, "host-model", "/host-model/model.gguf", true)
+                                    : (struct json){ 0 },
+                trusts_more(s) ? mount(a, "custom-ca-cert", "/custom-certs", true)
+                               : (struct json){ 0 }) },
+        { "securityContext.allowPrivilegeEscalation", json_bool(false) },
+        { "securityContext.readOnlyRootFilesystem", json_bool(false) },
+        { "securityContext.capabilities.drop", json_list(a, json_str("ALL")) },
+        { "securityContext.runAsUser", json_get(s->options->pod_security, "runAsUser") },
+        { "securityContext.runAsGroup", json_get(s->options->pod_security, "runAsGroup") },
+        { "terminationMessagePolicy", json_str("FallbackToLogsOnError") });
+}
+
+/* Root, because a process that is not root loses its capabilities when the shell starts chown. */
+static struct json preparer(const struct staging *s)
+{
+    struct arena *a = s->arena;
+    return json_fields(a,
+        { "name", json_str("model-cache-prep") },
+        { "image", json_str(s->settings->init_container_image) },
+        { "command", json_list(a, json_str("sh"), json_str("-c"), json_str(prepare_program(s))) },
+        { "volumeMounts", json_list(a, mount(a, s->volume, "/models", false)) },
+        { "securityContext.runAsUser", json_int(0) },
+        { "securityContext.allowPrivilegeEscalation", json_bool(false) },
+        { "securityContext.readOnlyRootFilesystem", json_bool(true) },
+        { "securityContext.capabilities.drop", json_list(a, json_str("ALL")) },
+        { "securityContext.capabilities.add", json_list(a, json_str("CHOWN"), json_str("FOWNER")) },
+        { "securityContext.seccompProfile.type", json_str("RuntimeDefault") },
+        { "terminationMessagePolicy", json_str("FallbackToLogsOnError") });
+}
+
+/* ---- the whole ---- */
+
+static struct storage mounted_claim(struct arena *a, const struct source *source)
+{
+    return (struct storage){
+        .volumes = json_list(a, claim_volume(a, "model-source", source->host, true)),
+        .mounts = json_list(a, mount(a, "model-source", "/model-source", true)),
+        .init_containers = json_empty_list(),
+        .model_path = arena_printf(a, "/model-source/%s", source->path),
+    };
+}
+
+struct storage storage_of(struct arena *a, const struct llmkube_settings *settings,
+    const struct model *m, const struct storage_options *o)
+{
+    if (m->source.class == SOURCE_PVC)
+        return mounted_claim(a, &m->source);
+    struct staging s = {
+        .arena = a,
+        .settings = settings,
+        .model = m,
+        .options = o,
+        .cached = o->claim && !o->ephemeral && *m->cache_key,
+        .several = model_has_files(m) && m->files.count,
+    };
+    s.volume = s.cached ? "model-cache" : "model-storage";
+    const char *own_name = arena_printf(a, "/models/%s-%s", o->namespace, m->name);
+    s.dir = s.cached ? arena_printf(a, "/models/%s", m->cache_key) : s.several ? own_name : "";
+    s.path = s.several  ? arena_printf(a, "%s/%s", s.dir, m->files.items[0].string)
+             : s.cached ? arena_printf(a, "%s/%s", s.dir, model_file_name(a, m))
+                        : arena_printf(a, "%s.gguf", own_name);
+    return (struct storage){
+        .volumes = volumes(&s),
+        .mounts = json_list(a, mount(a, s.volume, "/models", true)),
+        .init_containers =
+            json_list(a, s.cached ? preparer(&s) : (struct json){ 0 }, downloader(&s)),
+        .model_path = s.path,
+        .staged_dir = s.several ? s.dir : NULL,
+        .mmproj_path = s.several && m->mmproj ? arena_printf(a, "%s/%s", s.dir, m->mmproj) : NULL,
+    };
+}
+
+/* ---- claims ---- */
+
+static struct json cache_claim(
+    struct arena *a, const struct llmkube_settings *s, const char *name, const char *access_mode)
+{
+    return json_fields(a,
+        { "metadata.name", json_str(name) },
+        { "metadata.labels",
+            json_map(a,
+                { "app.kubernetes.io/name", json_str("llmkube") },
+                { "app.kubernetes.io/component", json_str("model-cache") },
+                { "app.kubernetes.io/managed-by", json_str("llmkube-controller") }) },
+        { "spec.accessModes", json_list(a, json_str(access_mode)) },
+        { "spec.storageClassName", json_str_or_absent(s->model_cache_storage_class) },
+        { "spec.resources.requests.storage", json_str(s->model_cache_size) });
+}
+
+struct json storage_shared_claim(struct arena *a, const struct llmkube_settings *s)
+{
+    return cache_claim(a, s, STORAGE_SHARED_CLAIM, s->model_cache_access_mode);
+}
+
+struct json storage_service_claim(
+    struct arena *a, const struct llmkube_settings *s, const char *service)
+{
+    return cache_claim(a, s, arena_printf(a, "%s-model-cache", service), "ReadWriteOnce");
+}
