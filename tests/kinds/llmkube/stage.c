@@ -1,6 +1,5 @@
 #include "tests/kinds/llmkube/stage.h"
 
-#include "base/selector.h"
 #include "base/time.h"
 #include "tests/test.h"
 
@@ -53,7 +52,12 @@ void stage_add_child(struct stage *s, const char *owner, struct json object)
         { "name", json_str(owner) },
         { "controller", json_bool(true) },
         { "uid", json_strf(a, "InferenceService/%s", owner) });
-    stage_add_json(s, json_with(a, object, "metadata.ownerReferences", json_list(a, reference)));
+    object = json_with(a, object, "metadata.ownerReferences", json_list(a, reference));
+    for (size_t i = 0; i < STAGE_MAX; i++)
+        if (is_object(s->objects[i], "InferenceService", NULL, owner))
+            object = json_with(
+                a, object, "metadata.namespace", json_get(s->objects[i], "metadata.namespace"));
+    stage_add_json(s, object);
 }
 
 static struct stage_note *note(struct stage_note *notes, const char *kind, const char *name)
@@ -94,20 +98,28 @@ static struct json get(void *ctx, const struct resource *r, const char *namespac
     return (struct json){ 0 };
 }
 
+/* "KEY=value" is all that kinds ask for. */
+static bool is_selected(struct json object, const char *selector)
+{
+    if (!selector)
+        return true;
+    struct str value = str_of(selector);
+    struct str key = str_cut(&value, '=');
+    const char *label = json_text(json_member_n(json_get(object, "metadata.labels"), key));
+    return label && str_eq(str_of(label), value);
+}
+
 static struct json list(
     void *ctx, const struct resource *r, const char *namespace, const char *label_selector)
 {
     struct stage *s = ctx;
-    struct selector selector;
-    struct error err;
-    check(selector_parse(test_arena(), label_selector, &selector, &err));
     struct json_builder b;
     json_builder_init(&b, test_arena());
     for (size_t i = 0; i < STAGE_MAX; i++) {
         struct json o = s->objects[i];
         if (text_eq(json_get_text(o, "kind"), r->kind) &&
             (!namespace || text_eq(json_get_text(o, "metadata.namespace"), namespace)) &&
-            selector_matches(&selector, json_get(o, "metadata.labels")))
+            is_selected(o, label_selector))
             json_push(&b, o);
     }
     return json_list_end(&b);
@@ -239,6 +251,10 @@ void stage_apply(struct stage *s, const char *owner)
         const char *name = json_get_text(c->object, "metadata.name");
         struct json object =
             json_with(test_arena(), c->object, "kind", json_str(c->resource->kind));
+        for (size_t o = 0; o < STAGE_MAX; o++)
+            if (is_object(s->objects[o], c->resource->kind, NULL, name))
+                object =
+                    json_with(test_arena(), object, "status", json_get(s->objects[o], "status"));
         if (c->mode == PLAN_SHARED)
             stage_add_json(s, object);
         else
