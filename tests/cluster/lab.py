@@ -237,7 +237,7 @@ class Lab:
         """One request; returns the answer as an object (as text if it is none)."""
         headers = {"Authorization": f"Bearer {token}", "User-Agent": "leeboard-lab",
                    "Content-Type": content_type, "Accept": "application/json"}
-        for attempt in range(3):
+        for attempt in range(20):
             if getattr(self.local, "connection", None) is None:
                 self.local.connection = http.client.HTTPSConnection(
                     "127.0.0.1", self.port, context=self.tls, timeout=60)
@@ -246,11 +246,14 @@ class Lab:
                 self.local.connection.request(method, path, data, headers)
                 answer = self.local.connection.getresponse()
                 text = answer.read().decode()
-                break
             except (http.client.HTTPException, OSError):  # most often an idle connection's end
                 self.local.connection = None
                 if attempt == 2 or method == "POST":
                     raise
+                continue
+            if answer.status != 429:  # a server that is busy says when to ask again
+                break
+            time.sleep(float(answer.headers.get("Retry-After", 1)))
         if answer.status >= 300:
             raise ApiError(answer.status, text)
         return json.loads(text) if text.startswith(("{", "[")) else text
@@ -313,8 +316,9 @@ class Lab:
                 names.append(crd["metadata"]["name"])
 
         def established(name):
-            conditions = self.get("customresourcedefinitions", None, name)["status"]["conditions"]
-            return any(c["type"] == "Established" and c["status"] == "True" for c in conditions)
+            status = self.get("customresourcedefinitions", None, name).get("status") or {}
+            return any(c["type"] == "Established" and c["status"] == "True"
+                       for c in status.get("conditions") or ())
         wait_for(lambda: all(map(established, names)), 30, "the CRDs to be established")
 
     def play_ready(self, namespace):

@@ -23,31 +23,12 @@ import source  # noqa: E402
 import yaml  # noqa: E402
 from lab import MUTATING, Lab, Operator, exit_on_signals, wait_for  # noqa: E402
 
-FAMILY = "llmkube"
+FAMILY = golden.FAMILY
 AT_ONCE = 8  # namespaces; nearly all of their time is waiting for quiet
 QUIET_S, LIMIT_S, STATUS_S = 1.5, 20, 6
 
-# The command lines of upstream's recordings. The operator sees a folder of ours as /srv, and one as
-# /models, where upstream's manager keeps models if it is told of no cache.
-REGISTRY = "registry.test"
-GROUPS = {
-    "flags-*": (
-        "--model-cache-path=/srv/cache", "--model-cache-size=7Gi", "--model-cache-mode=perService",
-        "--model-cache-storage-class=fast", "--allowed-remote-hosts=127.0.0.1",
-        "--ca-cert-configmap=corp-ca", f"--init-container-image={REGISTRY}/init:3",
-        "--default-fsgroup=0", "--dri-render-gid=992", "--emit-scrape-annotations",
-        "--runtime-images=" + ",".join(f"{runtime}={REGISTRY}/{image}" for runtime, image in (
-            ("llamacpp", "llama:5"), ("vllm", "vllm:6"), ("sglang", "sglang:7"), ("tgi", "tgi:8"))),
-        "--gpu-sharing-shared-pool-selector=pool=shared,tier=b",
-        "--gpu-sharing-vram-per-device-gib=24", f"--router-proxy-image={REGISTRY}/proxy:9",
-        "--default-litellm-url=http://litellm.test:4000"),
-    "nocache-*": (
-        "--model-cache-path=", "--allowed-host-path-roots=/srv/models",
-        "--model-cache-access-mode=ReadWriteMany"),
-    "*": (
-        "--model-cache-path=/srv/cache", "--allowed-host-path-roots=/srv/models",
-        "--allowed-remote-hosts=127.0.0.1", "--enable-pyrra-slo"),
-}
+# The operator sees a folder of ours as /srv, where the cases have local models, and one as /models,
+# where a manager that is told of no cache keeps its copies.
 LOCAL_MODELS = ("tiny", "served", "plain", "checked")
 
 # Made by Kubernetes itself, or not part of a state.
@@ -199,7 +180,7 @@ def replay(cases, operator=True):
     server = source.serve()
     try:
         left = dict(cases)
-        for pattern, flags in GROUPS.items():
+        for pattern, flags in golden.COMMAND_LINES.items():
             group = {name: left.pop(name) for name in list(left) if fnmatch.fnmatch(name, pattern)}
             if not group:
                 continue

@@ -4,6 +4,7 @@ A picture is {"quiet": bool, "children": [object...], "inputs": [object...]}: wh
 case's namespace at one moment, split by whether the case brought it. README.md tells how they were
 taken.
 """
+import copy
 import fnmatch
 import functools
 import glob
@@ -15,9 +16,36 @@ from fractions import Fraction
 import yaml
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+FAMILY = "llmkube"
 PICTURES = ("applied", "ready", "updated")
 PARTS = ("children", "inputs")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+
+
+# With which flags upstream ran, by case.
+REGISTRY = "registry.test"
+COMMAND_LINES = {
+    "flags-*": (
+        "--model-cache-path=/srv/cache", "--model-cache-size=7Gi", "--model-cache-mode=perService",
+        "--model-cache-storage-class=fast", "--allowed-remote-hosts=127.0.0.1",
+        "--ca-cert-configmap=corp-ca", f"--init-container-image={REGISTRY}/init:3",
+        "--default-fsgroup=0", "--dri-render-gid=992", "--emit-scrape-annotations",
+        "--runtime-images=" + ",".join(f"{runtime}={REGISTRY}/{image}" for runtime, image in (
+            ("llamacpp", "llama:5"), ("vllm", "vllm:6"), ("sglang", "sglang:7"), ("tgi", "tgi:8"))),
+        "--gpu-sharing-shared-pool-selector=pool=shared,tier=b",
+        "--gpu-sharing-vram-per-device-gib=24", f"--router-proxy-image={REGISTRY}/proxy:9",
+        "--default-litellm-url=http://litellm.test:4000"),
+    "nocache-*": (
+        "--model-cache-path=", "--allowed-host-path-roots=/srv/models",
+        "--model-cache-access-mode=ReadWriteMany"),
+    "*": (
+        "--model-cache-path=/srv/cache", "--allowed-host-path-roots=/srv/models",
+        "--allowed-remote-hosts=127.0.0.1", "--enable-pyrra-slo"),
+}
+
+
+def flags_for(case):
+    return next(f for glob_text, f in COMMAND_LINES.items() if fnmatch.fnmatch(case, glob_text))
 
 
 def object_key(o):
@@ -32,7 +60,8 @@ def load(path):
     seen = {}
     for picture in (recording[name] for name in PICTURES if name in recording):
         for part in PARTS:
-            picture[part] = [seen[o] if isinstance(o, str) else o for o in picture[part]]
+            picture[part] = [copy.deepcopy(seen[o]) if isinstance(o, str) else o
+                             for o in picture[part]]
             seen.update((object_key(o), o) for o in picture[part])
     return recording
 
@@ -116,31 +145,6 @@ def normal(o, owner_names):
 
 # Comparing
 
-def item_name(item, index):
-    return item.get("name", item.get("type", index)) if isinstance(item, dict) else index
-
-
-def leaves(value, path=""):
-    """{path: value}; list items by name or type where they have one, lists of scalars whole."""
-    found = {}
-    if isinstance(value, dict) and value:
-        for k, v in value.items():
-            dotted = "." in k or "/" in k
-            found.update(leaves(v, f"{path}[{k}]" if dotted else f"{path}.{k}" if path else k))
-    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
-        names = [item_name(item, i) for i, item in enumerate(value)]
-        times = {}
-        for name, item in zip(names, value):
-            times[name] = times.get(name, 0) + 1
-            again = f"#{times[name]}" if times[name] > 1 else ""
-            found.update(leaves(item, f"{path}[{name}{again}]"))
-        if path != "status.conditions" and len(names) > 1:
-            found[f"{path}<order>"] = names
-    else:
-        found[path] = value
-    return found
-
-
 SUFFIXES = {"": 1, "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000),
             **{s: 1000**i for i, s in enumerate("kMGTPE", 1)},
             **{s + "i": 1024**i for i, s in enumerate("KMGTPE", 1)}}
@@ -192,12 +196,35 @@ def shortened(value):
     return text if len(text) <= 160 else text[:157] + "..."
 
 
-def compare_objects(theirs, ours):
-    """Pairs of differing leaves: path, theirs, ours."""
-    a, b = leaves(theirs), leaves(ours)
-    for path in sorted(a.keys() | b.keys()):
-        if not same(path, a.get(path), b.get(path)):
-            yield path, a.get(path), b.get(path)
+def item_names(items):
+    """What tells the items of a list of objects apart: name or type, else the position."""
+    names = []
+    for i, item in enumerate(items):
+        name = str(item.get("name", item.get("type", i)) if isinstance(item, dict) else i)
+        names.append(name if name not in names else f"{name}#{i}")
+    return names
+
+
+def below(path, key):
+    return f"{path}[{key}]" if "." in key or "/" in key else f"{path}.{key}" if path else key
+
+
+def compare_values(theirs, ours, path=""):
+    """(path, theirs, ours) wherever two values differ; None for what one of them lacks."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for key in sorted(theirs.keys() | ours.keys()):
+            yield from compare_values(theirs.get(key), ours.get(key), below(path, key))
+    elif isinstance(theirs, list) and isinstance(ours, list) and \
+            any(isinstance(item, dict) for item in theirs + ours):
+        names = item_names(theirs), item_names(ours)
+        items = [dict(zip(*pair)) for pair in zip(names, (theirs, ours))]
+        for name in sorted(items[0].keys() | items[1].keys()):
+            yield from compare_values(items[0].get(name), items[1].get(name), f"{path}[{name}]")
+        both = [[name for name in side if name in items[0] and name in items[1]] for side in names]
+        if both[0] != both[1] and path != "status.conditions":
+            yield f"{path}<order>", *both
+    elif not same(path, theirs, ours):
+        yield path, theirs, ours
 
 
 REFUSAL = re.compile(r'"([^"]+)" is invalid|unknown field "([^"]+)"')
@@ -211,7 +238,7 @@ def refusals(lines):
     for line in lines or ():
         for name, field in REFUSAL.findall(line):
             paths = REFUSED_PATH.findall(line) or [field]
-            found[name or field] = sorted({p.lstrip(".") for p in paths} - {"<nil>"})
+            found[name or field] = sorted({p.lstrip(".[") for p in paths})
     return found
 
 
@@ -220,7 +247,7 @@ def compare(theirs, ours):
     case = theirs["case"]
     for name in ("rejected", "updateRejected"):
         if name in theirs or name in ours:
-            pairs = compare_objects(refusals(theirs.get(name)), refusals(ours.get(name)))
+            pairs = compare_values(refusals(theirs.get(name)), refusals(ours.get(name)))
             yield from (Difference(case, name, "refusal", *pair) for pair in pairs)
     for picture in PICTURES:
         a, b = theirs.get(picture), ours.get(picture)
@@ -236,7 +263,7 @@ def compare(theirs, ours):
                 if key not in left or key not in right:
                     yield Difference(case, picture, key, "<exists>", key in left, key in right)
                 else:
-                    pairs = compare_objects(left[key], right[key])
+                    pairs = compare_values(left[key], right[key])
                     yield from (Difference(case, picture, key, *pair) for pair in pairs)
 
 

@@ -1,0 +1,333 @@
+/* The Deployment: one pod template out of runtime, GPU, storage and what the user adds. Every field
+ * here is one that upstream sets, too; a template that differs restarts every pod. */
+
+#include "kinds/llmkube/isvc.h"
+
+#include "base/quantity.h"
+
+#define DO_NOT_DISRUPT "karpenter.sh/do-not-disrupt"
+
+/* A part of the spec that is copied; absent if there is nothing in it. */
+static struct json of_spec(const struct isvc *svc, const char *path)
+{
+    struct json v = json_or_absent(json_get(svc->raw, path));
+    return json_is(v, JSON_NULL) ? (struct json){ 0 } : v;
+}
+
+/* ---- lists of two authors ---- */
+
+/* The items of both. Where two have the same key the later one stays, as a kubelet would have it:
+ * server-side apply refuses such lists. */
+static struct json joined(struct arena *a, struct json first, struct json second, const char *key)
+{
+    struct json_builder all;
+    json_builder_init(&all, a);
+    json_push_all(&all, first);
+    json_push_all(&all, second);
+    struct json both = json_list_end(&all);
+    struct json_builder last, seen;
+    json_builder_init(&last, a);
+    json_builder_init(&seen, a);
+    for (uint32_t i = 0; i < both.count; i++) {
+        const char *text = json_text(json_member(both.items[i], key));
+        if (text)
+            json_put(&seen, text, json_int(i));
+    }
+    struct json where = json_map_end(&seen);
+    for (uint32_t i = 0; i < both.count; i++) {
+        const char *text = json_text(json_member(both.items[i], key));
+        if (!text || json_member(where, text).integer == i)
+            json_push(&last, both.items[i]);
+    }
+    return json_or_absent(json_list_end(&last));
+}
+
+/* ---- resources ---- */
+
+static bool quantity_of(struct isvc *svc, const char *path, const char *text, struct json *ret)
+{
+    *ret = (struct json){ 0 };
+    if (text_empty(text))
+        return true;
+    const char *canonical = quantity_canonical(svc->arena, text);
+    if (!canonical)
+        return isvc_fail(
+            svc, "spec.resources.%s: \"%s\" is not a quantity, such as 500m or 16Gi", path, text);
+    *ret = json_str(canonical);
+    return true;
+}
+
+static struct json claim_names(struct arena *a, struct json claims)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each (claim, claims)
+        json_push(&b, json_fields(a, { "name", json_get(*claim, "name") }));
+    return json_or_absent(json_list_end(&b));
+}
+
+static bool resources_of(struct isvc *svc, struct json *ret)
+{
+    struct arena *a = svc->arena;
+    const struct isvc_spec *spec = &svc->spec;
+    struct json cpu, memory, host_memory, ephemeral;
+    if (!quantity_of(svc, "cpu", spec->cpu, &cpu) ||
+        !quantity_of(svc, "memory", spec->memory, &memory) ||
+        !quantity_of(svc, "hostMemory", spec->host_memory, &host_memory) ||
+        !quantity_of(svc, "ephemeralStorage", spec->ephemeral_storage, &ephemeral))
+        return false;
+    struct json gpus = { 0 };
+    if (svc->gpu.count > 0)
+        gpus = json_strf(a, "%lld", (long long)svc->gpu.count);
+    struct json requests = json_map(a,
+        { "cpu", cpu },
+        { "memory", json_present(host_memory) ? host_memory : memory },
+        { "ephemeral-storage", ephemeral });
+    struct json limits = json_map(a,
+        { "ephemeral-storage", ephemeral },
+        { svc->gpu.resource_name ? svc->gpu.resource_name : "nvidia.com/gpu", gpus });
+    *ret = json_or_absent(json_fields(a,
+        { "requests", json_or_absent(requests) },
+        { "limits", json_or_absent(limits) },
+        { "claims", claim_names(a, svc->gpu.claims) }));
+    return true;
+}
+
+/* ---- metadata of the pods ---- */
+
+/* An annotation that comes or goes replaces every pod, so protection is given when the pods start
+ * and then stays: taking it away once they are ready would restart them, which would give it
+ * again. */
+static bool protected(const struct isvc *svc)
+{
+    struct json now = json_get(view_owned(svc->in, &RESOURCE_DEPLOYMENT, svc->child),
+        "spec.template.metadata.annotations");
+    bool there = text_eq(json_text(json_member(now, DO_NOT_DISRUPT)), "true");
+    bool serving = json_get_int(svc->live, "status.readyReplicas", 0) > 0;
+    return there || svc->spec.protect_always || (svc->spec.protect_startup && !serving);
+}
+
+static struct json annotations_of(const struct isvc *svc)
+{
+    struct arena *a = svc->arena;
+    struct json scrape = { 0 };
+    if (svc->settings->emit_scrape_annotations)
+        scrape = json_map(a,
+            { "prometheus.io/scrape", json_str("true") },
+            { "prometheus.io/path", json_str("/metrics") },
+            { "prometheus.io/port", json_strf(a, "%lld", (long long)svc->container_port) });
+    struct json ours = json_overlay(a,
+        scrape,
+        json_map(a, { DO_NOT_DISRUPT, protected(svc) ? json_str("true") : (struct json){ 0 } }));
+    return json_or_absent(json_overlay(a, ours, of_spec(svc, "podAnnotations")));
+}
+
+/* ---- the pod ---- */
+
+static struct json without_item(struct arena *a, struct json list, const char *name)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each (item, list)
+        if (!text_eq(json_get_text(*item, "name"), name))
+            json_push(&b, *item);
+    return json_list_end(&b);
+}
+
+/* The container that prepares the cache runs as root, which a kubelet refuses in a pod that says
+ * runAsNonRoot. There the volume's group comes from fsGroup alone. */
+static struct json init_containers_of(const struct isvc *svc, struct json staged)
+{
+    bool non_root = json_get_bool(svc->raw, "podSecurityContext.runAsNonRoot", false);
+    return json_or_absent(non_root ? without_item(svc->arena,
+                                         without_item(svc->arena, staged, "model-cache-prep"),
+                                         "draft-model-cache-prep")
+                                   : staged);
+}
+
+static struct json container_of_server(
+    struct isvc *svc, const struct runtime_input *in, struct json mounts, struct json resources)
+{
+    struct arena *a = svc->arena;
+    const struct runtime *r = svc->runtime;
+    struct json command = of_spec(svc, "command");
+    if (!json_present(command) && r->command)
+        command = json_or_absent(r->command(a, in));
+    struct json security = of_spec(svc, "securityContext");
+    if (!json_present(security))
+        security = json_fields(a,
+            { "allowPrivilegeEscalation", json_bool(false) },
+            { "capabilities.drop", json_list(a, json_str("ALL")) });
+    struct json probes = runtime_probes(a, r, svc->raw);
+    return json_fields(a,
+        { "name", json_str(r->container_name) },
+        { "image", json_str(runtime_image(a, r, in)) },
+        { "command", command },
+        { "args", json_or_absent(r->args(a, in)) },
+        { "env",
+            joined(a, r->env ? r->env(a, in) : json_empty_list(), of_spec(svc, "env"), "name") },
+        { "ports",
+            json_list(a,
+                json_fields(a,
+                    { "name", json_str("http") },
+                    { "containerPort", json_int(svc->container_port) },
+                    { "protocol", json_str("TCP") })) },
+        { "volumeMounts", joined(a, mounts, of_spec(svc, "extraVolumeMounts"), "mountPath") },
+        { "startupProbe", json_get(probes, "startupProbe") },
+        { "livenessProbe", json_get(probes, "livenessProbe") },
+        { "readinessProbe", json_get(probes, "readinessProbe") },
+        { "resources", resources },
+        { "securityContext", security },
+        /* The log's end tells why it ended; diagnosis.c reads it. */
+        { "terminationMessagePolicy", json_str("FallbackToLogsOnError") });
+}
+
+static struct json pod_security_of(const struct isvc *svc)
+{
+    struct arena *a = svc->arena;
+    const struct llmkube_settings *s = svc->settings;
+    struct json own = of_spec(svc, "podSecurityContext");
+    if (json_present(own))
+        return own;
+    bool render = text_eq(svc->gpu.resource_name, "devic.es/dri-render") && svc->gpu.count > 0 &&
+                  s->dri_render_gid > 0;
+    return json_fields(a,
+        { "seccompProfile.type", json_str("RuntimeDefault") },
+        { "fsGroup", s->default_fsgroup > 0 ? json_int(s->default_fsgroup) : (struct json){ 0 } },
+        { "supplementalGroups",
+            render ? json_list(a, json_int(s->dri_render_gid)) : (struct json){ 0 } });
+}
+
+static struct json tolerations_of(const struct isvc *svc)
+{
+    struct arena *a = svc->arena;
+    struct json_builder b;
+    json_builder_init(&b, a);
+    if (svc->gpu.count > 0)
+        json_push(&b,
+            json_fields(a,
+                { "key", json_str(svc->gpu.toleration_key) },
+                { "operator", json_str("Equal") },
+                { "value", json_str("present") },
+                { "effect", json_str("NoSchedule") }));
+    json_push_all(&b, of_spec(svc, "tolerations"));
+    return json_or_absent(json_list_end(&b));
+}
+
+static const char *priority_class(const struct isvc *svc)
+{
+    static const char *const known[] = { "critical", "high", "normal", "low", "batch" };
+    if (!text_empty(svc->spec.priority_class_name))
+        return svc->spec.priority_class_name;
+    for (size_t i = 0; i < lengthof(known); i++)
+        if (text_eq(svc->spec.priority, known[i]))
+            return arena_printf(svc->arena, "llmkube-%s", known[i]);
+    return "llmkube-normal";
+}
+
+/* ---- weights ---- */
+
+static struct storage storage_of_service(struct isvc *svc, const char **ret_draft_path)
+{
+    struct arena *a = svc->arena;
+    struct storage none = { .model_path = "" };
+    *ret_draft_path = NULL;
+    if (!svc->stages)
+        return none;
+    struct storage_options options = {
+        .namespace = svc->namespace,
+        .claim = svc->claim,
+        .ephemeral_size = svc->spec.ephemeral_storage,
+        .ephemeral = text_eq(svc->spec.persistence, "Ephemeral"),
+        .pod_security = of_spec(svc, "podSecurityContext"),
+    };
+    struct storage main = storage_of(a, svc->settings, &svc->model, &options);
+    if (!text_empty(svc->spec.draft_model) && main.staged_dir)
+        *ret_draft_path = arena_printf(a, "%s/%s", main.staged_dir, svc->spec.draft_model);
+    if (!svc->has_draft)
+        return main;
+    struct storage draft = storage_of(a, svc->settings, &svc->draft, &options);
+    return storage_join_draft(a, &main, &draft, ret_draft_path);
+}
+
+/* ---- the whole ---- */
+
+static struct json template_of(struct isvc *svc, struct json container, struct storage storage)
+{
+    struct arena *a = svc->arena;
+    struct json links = { 0 };
+    if (text_eq(svc->runtime->name, "vllm"))
+        links =
+            json_bool(false); /* VLLM_* variables of a Service named vllm would be read as flags */
+    return json_fields(a,
+        { "metadata.labels", json_overlay(a, of_spec(svc, "podLabels"), isvc_labels(svc)) },
+        { "metadata.annotations", annotations_of(svc) },
+        { "spec.initContainers", init_containers_of(svc, storage.init_containers) },
+        { "spec.containers", json_list(a, container) },
+        { "spec.volumes", joined(a, storage.volumes, of_spec(svc, "extraVolumes"), "name") },
+        { "spec.securityContext", pod_security_of(svc) },
+        { "spec.tolerations", tolerations_of(svc) },
+        { "spec.nodeSelector",
+            json_or_absent(json_overlay(a, svc->gpu.node_selector, of_spec(svc, "nodeSelector"))) },
+        { "spec.affinity", of_spec(svc, "affinity") },
+        { "spec.topologySpreadConstraints", of_spec(svc, "topologySpreadConstraints") },
+        { "spec.runtimeClassName",
+            json_str_or_absent(json_get_text(svc->raw, "runtimeClassName")) },
+        { "spec.imagePullSecrets",
+            joined(a, json_empty_list(), of_spec(svc, "imagePullSecrets"), "name") },
+        { "spec.priorityClassName", json_str(priority_class(svc)) },
+        { "spec.resourceClaims", json_or_absent(svc->gpu.claims) },
+        { "spec.enableServiceLinks", links });
+}
+
+/* Two pods cannot share a GPU, so the old one goes first. The API server's defaults for the other
+ * strategy are written out: only what is ours goes away when a GPU is added later, and with them
+ * there the API server refuses Recreate. */
+static struct json strategy_of(const struct isvc *svc)
+{
+    if (svc->gpu.present)
+        return json_fields(svc->arena, { "type", json_str("Recreate") });
+    return json_fields(svc->arena,
+        { "type", json_str("RollingUpdate") },
+        { "rollingUpdate.maxSurge", json_str("25%") },
+        { "rollingUpdate.maxUnavailable", json_str("25%") });
+}
+
+bool deployment_plan(struct isvc *svc)
+{
+    struct arena *a = svc->arena;
+    struct runtime_input in = {
+        .settings = svc->settings,
+        .model = &svc->model,
+        .spec = svc->raw,
+        .gpu = &svc->gpu,
+    };
+    struct json resources;
+    if (!resources_of(svc, &resources))
+        return false;
+    if (!runtime_image(a, svc->runtime, &in))
+        return isvc_fail(
+            svc, "spec.image: required, runtime %s has no image of its own", svc->runtime->name);
+    struct storage storage = storage_of_service(svc, &in.draft_path);
+    in.model_path = storage.model_path;
+    in.staged_dir = storage.staged_dir;
+    in.mmproj_path = storage.mmproj_path;
+    struct json container = container_of_server(svc, &in, storage.mounts, resources);
+    struct json template = template_of(svc, container, storage);
+    template = rollout_template(svc, choices_complete(a, template));
+    const int64_t *history = svc->spec.revision_history_limit;
+    isvc_child(svc,
+        &RESOURCE_DEPLOYMENT,
+        json_fields(a,
+            { "metadata.name", json_str(svc->child) },
+            { "metadata.labels", isvc_labels(svc) },
+            { "spec.replicas", autoscaler_replicas(svc) },
+            { "spec.revisionHistoryLimit", history ? json_int(*history) : (struct json){ 0 } },
+            /* Only the labels that never change: a Deployment's selector is immutable. */
+            { "spec.selector.matchLabels", isvc_selector(svc) },
+            { "spec.strategy", strategy_of(svc) },
+            { "spec.template", template }));
+    static const char *const fixed[] = { "spec.selector", NULL };
+    plan_replaceable(svc->out, fixed);
+    return true;
+}

@@ -1,0 +1,191 @@
+#pragma once
+
+/* One pass over an InferenceService, shared by the files that make its parts. Public is only
+ * inference_service.h.
+ *
+ *   spec ─ read ─► models ─► cache claim ─► GPU ─► Deployment, Service, autoscaler
+ *                    │            │          │            │
+ *                    └────────────┴──────────┴─ failure ──┴─► phase ─► status, conditions
+ *
+ * Every step may end the walk with a phase (isvc_fail(), isvc_pend()); what is not planned by then
+ * stays as it is. Exposure, objective and diagnosis never end it: they have conditions of their
+ * own. */
+
+#include "engine/plan.h"
+#include "engine/view.h"
+#include "kinds/llmkube/model.h"
+#include "kinds/llmkube/runtime.h"
+#include "kinds/llmkube/settings.h"
+#include "kinds/llmkube/storage.h"
+
+/* What the code decides on. The rest of the spec is read where it is copied (isvc.raw). */
+struct isvc_spec {
+    const char *model_ref;
+    const char *runtime;
+    int64_t replicas;
+    bool suspend;
+    const int64_t *revision_history_limit;
+
+    struct json autoscaling; /* absent: none */
+    int64_t min_replicas, max_replicas;
+
+    int64_t port;
+    const char *path;
+    const char *type;
+    int64_t node_port;
+    bool gateway_enabled;
+    const char *gateway_name, *gateway_namespace, *gateway_model;
+
+    const char *cpu, *memory, *host_memory, *ephemeral_storage;
+    bool moe_cpu_offload, no_kv_offload;
+    int64_t moe_cpu_layers;
+
+    const char *speculative_type, *draft_model_ref, *draft_model;
+    bool skip_model_init;
+    const char *persistence, *claim_name;
+
+    const char *priority, *priority_class_name;
+    bool protect_startup, protect_always;
+    bool wait_for_idle, force_rollout;
+    int64_t idle_timeout_s;
+    const int64_t *pod_lifetime_s, *pod_lifetime_idle_s;
+
+    struct json slo; /* absent: none */
+    const char *slo_name, *slo_objective, *slo_window, *slo_indicator, *slo_threshold;
+};
+
+enum isvc_phase {
+    PHASE_PENDING,
+    PHASE_CREATING,
+    PHASE_PROGRESSING,
+    PHASE_READY,
+    PHASE_WAITING_FOR_GPU,
+    PHASE_STOPPED,
+    PHASE_SUSPENDED,
+    PHASE_FAILED,
+};
+
+/* Why nothing serves, where a pod or an agent says so; status NULL: nobody does. */
+struct isvc_scheduling {
+    const char *status;
+    const char *message;
+    const char *waiting_for;
+};
+
+struct isvc {
+    const struct view *in;
+    struct plan *out;
+    struct arena *arena;
+    const struct llmkube_settings *settings;
+    const char *name;
+    const char *namespace;
+    const char *child;   /* name of Deployment and autoscaler, and label value: at most 63 bytes */
+    const char *service; /* name of the Service */
+    struct json raw;     /* spec, unread */
+    struct isvc_spec spec;
+
+    struct model model;
+    bool model_ready; /* model, and draft if there is one, can be served */
+    bool has_draft;
+    struct model draft;
+    bool metal;  /* served by an agent outside the cluster */
+    bool stages; /* weights come into the pod by init containers or volumes */
+
+    const struct runtime *runtime;
+    int64_t container_port;
+    struct gpu gpu;
+    const char *claim; /* cache claim; NULL: none */
+
+    struct json live; /* our Deployment as it is; absent: none */
+    struct json pods; /* list */
+    int64_t desired;  /* replicas wanted: by the spec, or by the autoscaler */
+    int64_t ready;
+
+    bool ended; /* a step ended the walk with this phase: */
+    enum isvc_phase end_phase;
+    const char *end_message;
+    const char *trouble; /* the first child that could not be written */
+
+    struct isvc_scheduling scheduling;
+    struct json gateway_status;
+    struct json acceleration;
+    int64_t recheck_ms; /* 0: none */
+};
+
+/* ---- the walk ---- */
+
+/* Fills spec and the names. False: the spec does not fit, err names the path. */
+bool isvc_read(
+    struct isvc *svc, const struct view *in, struct plan *out, struct error *err) must_check;
+/* End the walk; both return false. Children that are there stay. */
+bool isvc_fail(struct isvc *svc, const char *format, ...) printf_like(2, 3);
+bool isvc_pend(struct isvc *svc, const char *format, ...) printf_like(2, 3);
+/* Looks again after this time at the latest. */
+void isvc_recheck(struct isvc *svc, int64_t after_ms);
+/* Plans a child and takes note of what stood in its way the last time. */
+void isvc_child(struct isvc *svc, const struct resource *r, struct json object);
+
+/* ---- what other parts ask ---- */
+
+static inline struct json isvc_status(const struct isvc *svc)
+{
+    return json_get(svc->in->object, "status");
+}
+/* A condition as it stands; absent if there is none. */
+struct json isvc_condition(const struct isvc *svc, const char *type);
+/* Plans a condition again as it stands, if it does. */
+void isvc_condition_keep(struct isvc *svc, const char *type);
+/* { app, inference.llmkube.dev/service }: Service, autoscaler, and the selector, which never
+ * changes. */
+struct json isvc_selector(const struct isvc *svc);
+/* The same with model and runtime: Deployment and pods. */
+struct json isvc_labels(const struct isvc *svc);
+const char *isvc_phase_name(enum isvc_phase phase);
+
+/* ---- parts ---- */
+
+/* inference_service_status.c: phase, status, conditions and the outcome. */
+void isvc_plan_status(struct isvc *svc);
+
+/* deployment.c. False: the pod cannot be built, the walk has ended. */
+bool deployment_plan(struct isvc *svc);
+
+/* service.c */
+void service_plan(struct isvc *svc);
+const char *service_endpoint(const struct isvc *svc); /* URL, for status.endpoint */
+int64_t service_port(const struct isvc *svc);
+
+/* autoscaler.c: who decides how many replicas there are. */
+bool autoscaler_wanted(const struct isvc *svc);
+void autoscaler_plan(struct isvc *svc);
+/* What the Deployment's spec.replicas is to be; absent: not ours to say. */
+struct json autoscaler_replicas(const struct isvc *svc);
+/* How many replicas are wanted now, by the autoscaler where there is one. */
+int64_t autoscaler_desired(const struct isvc *svc);
+
+/* choices.c: writes out the API server's defaults inside parts of a pod template of which only one
+ * of several may be there. */
+struct json choices_complete(struct arena *a, struct json template);
+
+/* rollout.c: when pods may be replaced. */
+/* The pod template to apply now: the planned one, or the present one while requests are served. */
+struct json rollout_template(struct isvc *svc, struct json planned);
+/* Ends the oldest pod that outlived its time, one at a time. */
+void rollout_recycle(struct isvc *svc);
+
+/* diagnosis.c: what the pods say. */
+struct isvc_scheduling diagnosis_scheduling(const struct isvc *svc);
+void diagnosis_crashes(struct isvc *svc);
+struct json diagnosis_acceleration(struct isvc *svc);
+
+/* metal.c: services outside the cluster. */
+void metal_observe(struct isvc *svc);
+
+/* gateway.c, slo.c: optional exposure and objective. */
+void gateway_plan(struct isvc *svc);
+void slo_plan(struct isvc *svc);
+
+extern const struct resource GATEWAY_BACKEND;
+extern const struct resource GATEWAY_AI_BACKEND;
+extern const struct resource GATEWAY_AI_ROUTE;
+extern const struct resource SLO_OBJECTIVE;

@@ -1,0 +1,43 @@
+/* The Service in front of the pods, and the address that status.endpoint tells. */
+
+#include "kinds/llmkube/isvc.h"
+
+#define DEFAULT_PORT 8080
+#define DEFAULT_PATH "/v1/chat/completions"
+
+int64_t service_port(const struct isvc *svc)
+{
+    return svc->spec.port ? svc->spec.port : DEFAULT_PORT;
+}
+
+const char *service_endpoint(const struct isvc *svc)
+{
+    return arena_printf(svc->arena,
+        "http://%s.%s.svc.cluster.local:%lld%s",
+        svc->service,
+        svc->namespace,
+        (long long)service_port(svc),
+        text_empty(svc->spec.path) ? DEFAULT_PATH : svc->spec.path);
+}
+
+void service_plan(struct isvc *svc)
+{
+    struct arena *a = svc->arena;
+    const char *type = text_empty(svc->spec.type) ? "ClusterIP" : svc->spec.type;
+    bool fixed_node_port = text_eq(type, "NodePort") && svc->spec.node_port > 0;
+    struct json port = json_fields(a,
+        { "name", json_str("http") },
+        { "protocol", json_str("TCP") },
+        { "port", json_int(service_port(svc)) },
+        /* Where the container listens, which need not be the port that clients use. */
+        { "targetPort", json_int(svc->container_port) },
+        { "nodePort", fixed_node_port ? json_int(svc->spec.node_port) : (struct json){ 0 } });
+    isvc_child(svc,
+        &RESOURCE_SERVICE,
+        json_fields(a,
+            { "metadata.name", json_str(svc->service) },
+            { "metadata.labels", isvc_selector(svc) },
+            { "spec.type", json_str(type) },
+            { "spec.selector", isvc_selector(svc) },
+            { "spec.ports", json_list(a, port) }));
+}
