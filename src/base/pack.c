@@ -188,17 +188,15 @@ static void put_value(struct buf *b, struct strings *pool, struct json v)
         break;
     case JSON_LIST:
         put(b, LIST, v.count);
-        for
-            json_each(item, v) put_value(b, pool, *item);
+        json_each (item, v)
+            put_value(b, pool, *item);
         break;
     case JSON_MAP:
         put(b, MAP, v.count);
-        for
-            json_each_member(m, v)
-            {
-                put_number(b, key_number(pool, m->key));
-                put_value(b, pool, m->value);
-            }
+        json_each_member (m, v) {
+            put_number(b, key_number(pool, m->key));
+            put_value(b, pool, m->value);
+        }
         break;
     }
 }
@@ -328,4 +326,13 @@ struct json pack_read(struct arena *a, const struct pack *p)
 size_t pack_bytes(const struct pack *p)
 {
     return sizeof(*p) + p->bytes;
+}
+
+bool pack_equal(const struct pack *a, const struct pack *b)
+{
+    if (a->bytes == b->bytes && memcmp(a->blob, b->blob, a->bytes) == 0)
+        return true;
+    /* The same text may be a number of the pool in one and stand in the blob of the other. */
+    cleanup(arena_done) struct arena arena = ARENA_INIT;
+    return json_equal(pack_read(&arena, a), pack_read(&arena, b));
 }

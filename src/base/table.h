@@ -58,3 +58,9 @@ struct table_cursor {
 };
 struct table_cursor table_first(struct table *t);
 void table_next(struct table_cursor *c);
+
+/* The chain that entries of this hash are in, among others: where several may be equal. */
+static inline struct table_node *table_chain(const struct table *t, uint64_t hash)
+{
+    return t->chain_count ? t->chains[hash & (t->chain_count - 1)] : NULL;
+}

@@ -8,7 +8,8 @@
  * is fifteen; a quoted value reads the same in both, and yaml_print() quotes all of these.)
  * Anchors, aliases and merge keys (<<) work. A key that stands twice is an error; so are tags other
  * than the core schema's, keys that are not scalars, NaN and infinity, and NUL characters. Keys
- * become text as they are written: `8080: x` has the key "8080".
+ * become text as they are written: `8080: x` has the key "8080". (libfyaml 0.7 refuses one thing
+ * that YAML allows: an empty item, `-` alone, in a list that is not indented under its key.)
  *
  * Limits: YAML_BYTES_MAX of text, JSON_DEPTH_MAX levels, and YAML_NODES_MAX values after aliases
  * are expanded, so that nine lines cannot become a billion values. */

@@ -1,5 +1,5 @@
-/* pods.idle: asks every address whether it serves somebody just now. All must say no; one that cannot be
- * asked counts as busy. */
+/* pods.idle: asks every address whether it serves somebody just now. All must say no; one that
+ * cannot be asked counts as busy. */
 
 #include "base/buf.h"
 #include "base/str.h"
@@ -41,7 +41,8 @@ static void answer(struct idle *i, bool idle, const char *reason, const char *me
         NULL);
 }
 
-/* The sum of a gauge's series in Prometheus text; false if it does not stand there, which says nothing. */
+/* The sum of a gauge's series in Prometheus text; false if it does not stand there, which says
+ * nothing. */
 static bool sum_of_gauge(struct str text, const char *name, double *ret)
 {
     bool found = false;
@@ -153,8 +154,8 @@ static void ask_next(struct idle *i)
     i->remote = (struct remote){
         .run = &i->run,
         .method = "GET",
-        .url = arena_printf(
-            &i->run.arena, "http://%s%s", addresses.items[i->at].string, path_of(i)),
+        .url =
+            arena_printf(&i->run.arena, "http://%s%s", addresses.items[i->at].string, path_of(i)),
         .headers = json_empty_map(),
         .total_ms = IDLE_TOTAL_MS,
         .any_address = true,

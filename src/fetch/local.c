@@ -1,9 +1,10 @@
-/* model.copy: a local file into the cache; and the size of a local file for model.head. File systems
- * may be slow or hang (NFS), so both are jobs on a thread.
+/* model.copy: a local file into the cache; and the size of a local file for model.head. File
+ * systems may be slow or hang (NFS), so both are jobs on a thread.
  *
  *   source ──> DIR/.model-XXXXXX.tmp ──(SHA-256 fits)──> DIR/NAME.gguf
  *
- * A job outlives the effect that started it: a cancelled one stops at its next block and is forgotten. */
+ * A job outlives the effect that started it: a cancelled one stops at its next block and is
+ * forgotten. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -148,11 +149,7 @@ static bool check_digest(struct local_job *j, struct error *err)
 {
     if (!j->sha256 || str_eq_nocase(str_of(j->sha256), str_of(j->digest)))
         return true;
-    return fail(err,
-        ERR_INVALID,
-        "SHA-256 mismatch: expected %s, got %s",
-        j->sha256,
-        j->digest);
+    return fail(err, ERR_INVALID, "SHA-256 mismatch: expected %s, got %s", j->sha256, j->digest);
 }
 
 /* mkdir -p of the last two levels: cache directory and key. */
@@ -236,14 +233,13 @@ static void done(void *ctx)
         struct arena *a = &j->arena;
         timer_stop(fetch_env(j->run->fetch), &l->progress);
         int64_t size = atomic_load(&j->total);
-        struct json result =
-            j->copy ? json_fields(a,
-                          { "path", json_str(j->path) },
-                          { "size", json_int(size) },
-                          { "sha256", json_str(j->digest) },
-                          { "gguf", j->gguf },
-                          { "cached", json_true_or_absent(j->cached) })
-                    : json_fields(a, { "contentLength", json_int(size) });
+        struct json result = j->copy ? json_fields(a,
+                                           { "path", json_str(j->path) },
+                                           { "size", json_int(size) },
+                                           { "sha256", json_str(j->digest) },
+                                           { "gguf", j->gguf },
+                                           { "cached", json_true_or_absent(j->cached) })
+                                     : json_fields(a, { "contentLength", json_int(size) });
         run_end(j->run, result, j->error.code ? &j->error : NULL);
     }
     arena_done(&j->arena);

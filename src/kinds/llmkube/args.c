@@ -37,8 +37,7 @@ static struct json value_text(struct arena *a, struct json v)
 bool args_have(struct json list, const char *flag)
 {
     size_t length = strlen(flag);
-    for
-        json_each(item, list)
+    json_each (item, list)
         {
             const char *text = json_text(*item);
             if (text_starts(text, flag) && (!text[length] || text[length] == '='))

@@ -71,11 +71,9 @@ static struct json lora_paths(struct arena *a, const struct runtime_input *in)
     struct json typed = json_get(in->spec, CONFIG "loraAdapters");
     struct json_builder adapters;
     json_builder_init(&adapters, a);
-    for
-        json_each(item, typed)
+    json_each (item, typed)
             push_adapter(&adapters, json_get_text(*item, "name"), json_get_text(*item, "path"));
-    for
-        json_each(item, json_get(in->spec, CONFIG "loraModules"))
+    json_each (item, json_get(in->spec, CONFIG "loraModules"))
         {
             const char *path = NULL, *text = json_text(*item);
             const char *name = text ? older_adapter(a, text, &path) : NULL;
