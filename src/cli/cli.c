@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "kinds/llmkube/settings.h"
 
 #define CLI_NAME_MAX 80
 
@@ -27,25 +28,43 @@ const struct cli_flag cli_flags_kube[] = {
     { 0 },
 };
 
-static const struct cli_flag help_flag = { "help", 'h', NULL, NULL, "Show this help." };
-
-static const struct cli_flag *find_flag(
-    const struct cli_command *c, const char *name, size_t length)
+bool cli_flag_at(const struct cli_command *c, size_t i, struct cli_flag *ret)
 {
     for (size_t g = 0; c->flags && c->flags[g]; g++)
         for (const struct cli_flag *f = c->flags[g]; f->name; f++)
-            if (strlen(f->name) == length && strncmp(f->name, name, length) == 0)
-                return f;
-    return strlen("help") == length && strncmp(name, "help", length) == 0 ? &help_flag : NULL;
+            if (i-- == 0) {
+                *ret = *f;
+                return true;
+            }
+    for (const struct llmkube_flag *f = llmkube_flags; c->shaping && f->name; f++)
+        if (i-- == 0) {
+            *ret = (struct cli_flag){
+                .name = f->name,
+                .value = f->value,
+                .fallback = f->standard,
+                .help = f->help,
+            };
+            return true;
+        }
+    *ret = (struct cli_flag){ .name = "help", .letter = 'h', .help = "Show this help." };
+    return i == 0;
 }
 
-static const struct cli_flag *find_letter(const struct cli_command *c, char letter)
+static bool find_flag(
+    const struct cli_command *c, const char *name, size_t length, struct cli_flag *ret)
 {
-    for (size_t g = 0; c->flags && c->flags[g]; g++)
-        for (const struct cli_flag *f = c->flags[g]; f->name; f++)
-            if (f->letter == letter)
-                return f;
-    return letter == 'h' ? &help_flag : NULL;
+    for (size_t i = 0; cli_flag_at(c, i, ret); i++)
+        if (strlen(ret->name) == length && strncmp(ret->name, name, length) == 0)
+            return true;
+    return false;
+}
+
+static bool find_letter(const struct cli_command *c, char letter, struct cli_flag *ret)
+{
+    for (size_t i = 0; cli_flag_at(c, i, ret); i++)
+        if (ret->letter == letter)
+            return true;
+    return false;
 }
 
 static bool is_bool(const char *text)
@@ -59,28 +78,28 @@ static bool parse_flag(struct cli *cli, int argc, char **argv, int *at, struct e
     const char *word = argv[*at] + 1 + (argv[*at][1] == '-');
     size_t length = strcspn(word, "=");
     const char *value = word[length] == '=' ? word + length + 1 : NULL;
-    const struct cli_flag *f = find_flag(cli->command, word, length);
-    if (!f && argv[*at][1] != '-' && length > 0) {
-        f = find_letter(cli->command, word[0]);
-        if (f && length > 1 && !value)
+    struct cli_flag f;
+    bool found = find_flag(cli->command, word, length, &f);
+    if (!found && argv[*at][1] != '-' && length > 0) {
+        found = find_letter(cli->command, word[0], &f);
+        if (found && length > 1 && !value)
             value = word + 1; /* -fFILE */
     }
-    if (!f)
+    if (!found)
         return fail(err,
             ERR_INVALID,
             "unknown flag %.*s; `leeboard %s --help` lists the flags",
             (int)(length < CLI_NAME_MAX ? length : CLI_NAME_MAX) + (int)(word - argv[*at]),
             argv[*at],
             cli->command->name);
-    if (f->value && !value) {
+    if (f.value && !value) {
         if (*at + 1 >= argc)
-            return fail(
-                err, ERR_INVALID, "--%s needs a value: --%s=%s", f->name, f->name, f->value);
+            return fail(err, ERR_INVALID, "--%s needs a value: --%s=%s", f.name, f.name, f.value);
         value = argv[++*at];
     }
-    if (!f->value && value && !is_bool(value))
-        return fail(err, ERR_INVALID, "--%s is true or false, not %s", f->name, value);
-    cli->names[cli->count] = f->name;
+    if (!f.value && value && !is_bool(value))
+        return fail(err, ERR_INVALID, "--%s is true or false, not %s", f.name, value);
+    cli->names[cli->count] = f.name;
     cli->values[cli->count++] = value ? value : "true";
     return true;
 }
@@ -114,9 +133,10 @@ const char *cli_text(const struct cli *cli, const char *name)
     for (size_t i = cli->count; i-- > 0;)
         if (strcmp(cli->names[i], name) == 0)
             return cli->values[i];
-    const struct cli_flag *f = find_flag(cli->command, name, strlen(name));
-    assert(f);
-    return f->fallback;
+    struct cli_flag f;
+    bool found = find_flag(cli->command, name, strlen(name), &f);
+    assert(found);
+    return f.fallback;
 }
 
 bool cli_given(const struct cli *cli, const char *name)
@@ -199,10 +219,9 @@ void cli_print_help(struct buf *b, const struct cli_command *c)
     if (c->text)
         buf_printf(b, "\n%s", c->text);
     buf_add_text(b, "\nFlags:\n");
-    for (size_t g = 0; c->flags && c->flags[g]; g++)
-        for (const struct cli_flag *f = c->flags[g]; f->name; f++)
-            print_flag(b, f);
-    print_flag(b, &help_flag);
+    struct cli_flag f;
+    for (size_t i = 0; cli_flag_at(c, i, &f); i++)
+        print_flag(b, &f);
     buf_add_text(
         b, "\nExit codes: 0 done, 1 failed (standard error says why), 2 wrong command line.\n");
 }

@@ -30,6 +30,7 @@ struct cli_command {
     const char *arguments;               /* "[FILE…]"; NULL: takes none */
     const char *text;                    /* paragraphs for --help and the man page; NULL: none */
     const struct cli_flag *const *flags; /* groups, each ended by one without a name; NULL ends */
+    bool shaping;                        /* takes the families' flags, which shape what is made */
     bool hidden;
     int (*run)(struct cli *cli);
 };
@@ -45,6 +46,9 @@ struct cli {
     const char **arguments;
     size_t argument_count;
 };
+
+/* The i-th flag of a command, --help last; false past the end. */
+bool cli_flag_at(const struct cli_command *c, size_t i, struct cli_flag *ret);
 
 extern const struct cli_command *const cli_commands[]; /* NULL-terminated; main.c */
 

@@ -54,10 +54,9 @@ const struct cli_command cli_version = {
 
 static void add_flag_words(struct buf *b, const struct cli_command *c)
 {
-    for (size_t g = 0; c->flags && c->flags[g]; g++)
-        for (const struct cli_flag *f = c->flags[g]; f->name; f++)
-            buf_printf(b, "--%s%s ", f->name, f->value ? "=" : "");
-    buf_add_text(b, "--help");
+    struct cli_flag f;
+    for (size_t i = 0; cli_flag_at(c, i, &f); i++)
+        buf_printf(b, "%s--%s%s", i ? " " : "", f.name, f.value ? "=" : "");
 }
 
 static void print_bash(struct buf *b)
@@ -122,19 +121,15 @@ static void print_zsh(struct buf *b)
     for (size_t i = 0; cli_commands[i]; i++) {
         const struct cli_command *c = cli_commands[i];
         buf_printf(b, "    %s) _arguments", c->name);
-        for (size_t g = 0; c->flags && c->flags[g]; g++)
-            for (const struct cli_flag *f = c->flags[g]; f->name; f++) {
-                buf_printf(b, " '--%s%s[", f->name, f->value ? "=" : "");
-                add_zsh_text(b, f->help);
-                buf_printf(b,
-                    "]%s%s%s'",
-                    f->value ? ":" : "",
-                    f->value ? f->value : "",
-                    f->value && text_starts(f->value, "FILE") ? ":_files"
-                    : f->value                                ? ":"
-                                                              : "");
-            }
-        buf_printf(b, " '--help[Show help.]'%s ;;\n", c->arguments ? " '*:file:_files'" : "");
+        struct cli_flag f;
+        for (size_t k = 0; cli_flag_at(c, k, &f); k++) {
+            buf_printf(b, " '--%s%s[", f.name, f.value ? "=" : "");
+            add_zsh_text(b, f.help);
+            const char *files = f.value && text_starts(f.value, "FILE") ? ":_files" : ":";
+            buf_printf(
+                b, "]%s%s%s'", f.value ? ":" : "", f.value ? f.value : "", f.value ? files : "");
+        }
+        buf_printf(b, "%s ;;\n", c->arguments ? " '*:file:_files'" : "");
     }
     buf_add_text(b, "    esac\n}\n_leeboard \"$@\"\n");
 }
@@ -194,24 +189,24 @@ static void add_man_command(struct buf *b, const struct cli_command *c)
         add_roff(b, c->text);
         buf_add_text(b, ".fi\n");
     }
-    for (size_t g = 0; c->flags && c->flags[g]; g++)
-        for (const struct cli_flag *f = c->flags[g]; f->name; f++) {
-            buf_add_text(b, ".TP\n.B ");
-            if (f->letter)
-                buf_printf(b, "\\-%c, ", f->letter);
-            buf_add_text(b, "\\-\\-");
-            add_roff(b, f->name);
-            if (f->value)
-                buf_printf(b, "=\\fI%s\\fR", f->value);
-            buf_add_char(b, '\n');
-            add_roff(b, f->help);
-            if (f->fallback && *f->fallback) {
-                buf_add_text(b, " Default: ");
-                add_roff(b, f->fallback);
-                buf_add_char(b, '.');
-            }
-            buf_add_char(b, '\n');
+    struct cli_flag f;
+    for (size_t i = 0; cli_flag_at(c, i, &f); i++) {
+        buf_add_text(b, ".TP\n.B ");
+        if (f.letter)
+            buf_printf(b, "\\-%c, ", f.letter);
+        buf_add_text(b, "\\-\\-");
+        add_roff(b, f.name);
+        if (f.value)
+            buf_printf(b, "=\\fI%s\\fR", f.value);
+        buf_add_char(b, '\n');
+        add_roff(b, f.help);
+        if (f.fallback && *f.fallback) {
+            buf_add_text(b, " Default: ");
+            add_roff(b, f.fallback);
+            buf_add_char(b, '.');
         }
+        buf_add_char(b, '\n');
+    }
 }
 
 static int run_man(struct cli *cli)

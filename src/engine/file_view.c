@@ -235,25 +235,6 @@ struct json file_view_status(
         });
 }
 
-static struct json child_of(struct arena *a, struct json owner, const struct plan_child *child)
-{
-    struct json object = child->object;
-    object = json_with(a, object, "apiVersion", json_str(resource_api_version(a, child->resource)));
-    object = json_with(a, object, "kind", json_str(child->resource->kind));
-    if (!child->resource->cluster_scoped && !json_present(json_get(object, "metadata.namespace")))
-        object = json_with(a, object, "metadata.namespace", json_str(namespace_of(owner)));
-    if (child->mode == PLAN_SHARED)
-        return object;
-    struct json reference = json_fields(a,
-        { "apiVersion", json_get(owner, "apiVersion") },
-        { "kind", json_get(owner, "kind") },
-        { "name", json_get(owner, "metadata.name") },
-        { "uid", json_get(owner, "metadata.uid") },
-        { "controller", json_bool(true) },
-        { "blockOwnerDeletion", json_bool(false) });
-    return json_with(a, object, "metadata.ownerReferences", json_list(a, reference));
-}
-
 void file_view_apply(struct file_view *w, const struct view *in, const struct plan *plan)
 {
     struct arena *a = w->arena;
@@ -262,7 +243,11 @@ void file_view_apply(struct file_view *w, const struct view *in, const struct pl
     for (size_t i = 0; i < plan->child_count; i++) {
         struct error err;
         const struct plan_child *child = &plan->children[i];
-        struct json object = child_of(a, in->object, child);
+        struct json object = plan_child_object(a,
+            child,
+            json_get_text(in->object, "apiVersion"),
+            json_get_text(in->object, "kind"),
+            in->object);
         bool there = json_present(file_view_get(
             w, child->resource, namespace_of(object), json_get_text(object, "metadata.name")));
         bool added = (there && child->mode != PLAN_OWNED) || file_view_add(w, object, &err);
