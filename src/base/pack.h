@@ -24,7 +24,7 @@ struct strings {
     uint32_t count, size;           /* of entries, unused ones included */
     uint32_t *unused;               /* numbers that may be given again */
     uint32_t unused_count, unused_size;
-    size_t bytes;   /* allocated for texts and numbers */
+    size_t bytes;   /* allocated for texts */
     uint32_t *seen; /* hashes of texts that came once, lately */
 };
 
