@@ -117,13 +117,11 @@ static const char *names_of(struct loading *l, const char *section)
 {
     cleanup(buf_done) struct buf b = BUF_INIT(300);
     for (size_t i = 0; i < l->count; i++)
-        for
-            json_each(item, json_member(l->sources[i].document, section))
-            {
-                const char *name = json_get_text(*item, "name");
-                if (name && b.len + strlen(name) + 2 < b.limit)
-                    buf_printf(&b, "%s%s", b.len ? ", " : "", name);
-            }
+        json_each (item, json_member(l->sources[i].document, section)) {
+            const char *name = json_get_text(*item, "name");
+            if (name && b.len + strlen(name) + 2 < b.limit)
+                buf_printf(&b, "%s%s", b.len ? ", " : "", name);
+        }
     return b.len ? arena_strndup(l->arena, b.ptr, b.len) : "none";
 }
 
@@ -349,18 +347,16 @@ static bool read_impersonation(struct loading *l, const struct entry *e, const s
         return false;
     if (u->as_uid && !add_header(l, e, &h, "Impersonate-Uid", json_str(u->as_uid), err))
         return false;
-    for
-        json_each(group,
-            u->as_groups) if (!add_header(l, e, &h, "Impersonate-Group", *group, err)) return false;
-    for
-        json_each_member(extra, u->as_extra)
-        {
-            const char *name = arena_printf(
-                l->arena, "Impersonate-Extra-%s", url_encode(l->arena, str_of(extra->key)));
-        for
-            json_each(
-                value, extra->value) if (!add_header(l, e, &h, name, *value, err)) return false;
-        }
+    json_each (group, u->as_groups)
+        if (!add_header(l, e, &h, "Impersonate-Group", *group, err))
+            return false;
+    json_each_member (extra, u->as_extra) {
+        const char *name = arena_printf(
+            l->arena, "Impersonate-Extra-%s", url_encode(l->arena, str_of(extra->key)));
+        json_each (value, extra->value)
+            if (!add_header(l, e, &h, name, *value, err))
+                return false;
+    }
     c->impersonate = h.list;
     return true;
 }

@@ -55,14 +55,11 @@ static bool read_args(
 {
     size_t count = 0;
     const char **list = arena_array(a, ITEMS_MAX + 1, sizeof(*list));
-    for
-        json_each(arg, args)
-        {
-            if (!json_is(*arg, JSON_STR) || count == ITEMS_MAX)
-                return fail(
-                    err, ERR_INVALID, "%s.args: expected at most %d strings", at, ITEMS_MAX);
-            list[count++] = arg->string;
-        }
+    json_each (arg, args) {
+        if (!json_is(*arg, JSON_STR) || count == ITEMS_MAX)
+            return fail(err, ERR_INVALID, "%s.args: expected at most %d strings", at, ITEMS_MAX);
+        list[count++] = arg->string;
+    }
     e->args = list;
     return true;
 }
@@ -72,19 +69,17 @@ static bool read_env(
 {
     size_t count = 0;
     struct kube_exec_env *list = arena_array(a, ITEMS_MAX + 1, sizeof(*list));
-    for
-        json_each(item, env)
-        {
-            const char *name = json_get_text(*item, "name");
-            const char *value = json_get_text(*item, "value");
-            if (text_empty(name) || strchr(name, '=') || !value || count == ITEMS_MAX)
-                return fail(err,
-                    ERR_INVALID,
-                    "%s.env: expected at most %d items, each with a name and a value",
-                    at,
-                    ITEMS_MAX);
-            list[count++] = (struct kube_exec_env){ name, value };
-        }
+    json_each (item, env) {
+        const char *name = json_get_text(*item, "name");
+        const char *value = json_get_text(*item, "value");
+        if (text_empty(name) || strchr(name, '=') || !value || count == ITEMS_MAX)
+            return fail(err,
+                ERR_INVALID,
+                "%s.env: expected at most %d items, each with a name and a value",
+                at,
+                ITEMS_MAX);
+        list[count++] = (struct kube_exec_env){ name, value };
+    }
     e->env = list;
     return true;
 }
