@@ -7,6 +7,7 @@
 #include "base/resource.h"
 #include "base/time.h"
 #include "base/timer.h"
+#include "base/utf8.h"
 #include "kube/client.h"
 
 /* The numbers are client-go's. */
@@ -81,29 +82,17 @@ static struct key key_of(const char *text)
     return (struct key){ hash_of(text, 0xcbf29ce484222325u), hash_of(text, 0x9e3779b97f4a7c15u) };
 }
 
-/* Bytes of the UTF-8 character that begins here; 0 if none does. */
-static size_t character(const unsigned char *c)
-{
-    size_t length = *c < 0x80 ? 1 : *c >= 0xf0 && *c < 0xf5 ? 4 : *c >= 0xe0 ? 3 : 2;
-    if (*c >= 0x80 && (*c < 0xc2 || *c >= 0xf5))
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90);
-    bool beyond = (c[0] == 0xed && c[1] >= 0xa0) || (c[0] == 0xf4 && c[1] >= 0x90);
-    return overlong || beyond ? 0 : length;
-}
-
 /* At most so many bytes, cut between characters; what is no character (a file's name in a message
  * may hold anything) becomes a question mark. */
 static const char *cut(struct arena *a, const char *text, size_t bytes_max)
 {
     cleanup(buf_done) struct buf b = BUF_INIT(bytes_max);
-    while (*text && !buf_overflowed(&b)) {
-        size_t length = character((const unsigned char *)text);
-        buf_add(&b, length ? text : "?", length ? length : 1);
-        text += length ? length : 1;
+    uint32_t character;
+    for (struct str rest = str_of(text); rest.len && !buf_overflowed(&b);) {
+        size_t length = utf8_first(rest, &character);
+        buf_add(&b, length ? rest.ptr : "?", length ? length : 1);
+        rest.ptr += length ? length : 1;
+        rest.len -= length ? length : 1;
     }
     return arena_strndup(a, b.ptr, b.len);
 }

@@ -96,7 +96,8 @@ struct kube_status kube_status_of_answer(
 
 bool kube_status_version_too_large(const struct kube_status *s)
 {
-    json_each (cause, s->causes) if (text_eq(json_get_text(*cause, "reason"),
-                                            "ResourceVersionTooLarge")) return true;
+    json_each (cause, s->causes)
+        if (text_eq(json_get_text(*cause, "reason"), "ResourceVersionTooLarge"))
+            return true;
     return strstr(s->error.text, "Too large resource version") != NULL;
 }

@@ -247,7 +247,9 @@ TEST(notes_are_cut_between_characters_and_mended)
     say(&b, "m", buf_text(&note));
     struct json e = test_json(world_only(&b.w)->body);
     const char *got = json_get_text(e, "note");
-    check(text_starts(got, "?" "?(\u00e4\u20ac"));
+    check(text_starts(got,
+        "?"
+        "?(\u00e4\u20ac"));
     check(strlen(got) <= 1024 && strlen(got) > 1020);
     accept(&b);
     bench_done(&b);
