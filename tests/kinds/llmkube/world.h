@@ -3,6 +3,7 @@
 /* A world for tests of LLMKube kinds: manifests, settings, and effects with scripted answers. */
 
 #include "engine/file_view.h"
+#include "base/resource.h"
 #include "engine/plan.h"
 #include "kinds/llmkube/model.h"
 #include "kinds/llmkube/settings.h"
