@@ -138,7 +138,7 @@ static bool check_value(const char *path, enum json_type type, struct json spec,
         return refuse(err, path, v, type);
     for (uint32_t i = 0; json_is(v, JSON_LIST) && i < v.count; i++) {
         char item[96];
-        snprintf(item, sizeof(item), "%s.%u", path, i);
+        snprintf(item, sizeof(item), "%s[%u]", path, i);
         if (!json_is(v.items[i], JSON_STR))
             return refuse(err, item, v.items[i], JSON_STR);
     }

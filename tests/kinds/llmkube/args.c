@@ -1,5 +1,7 @@
 #include "kinds/llmkube/args.h"
 
+#include "base/buf.h"
+#include "base/yaml.h"
 #include "tests/kinds/llmkube/runtime_case.h"
 
 static const char *with(const char *spec, const char *gpu)
@@ -47,7 +49,7 @@ TEST(values_that_arguments_cannot_take_are_named)
         { "{'contextSize': '4k'}", "spec.contextSize: expected integer, got string" },
         { "{'jinja': 'yes'}", "spec.jinja: expected boolean, got string" },
         { "{'extraArgs': '--x'}", "spec.extraArgs: expected list, got string" },
-        { "{'extraArgs': ['--x', 1]}", "spec.extraArgs.1: expected string, got integer" },
+        { "{'extraArgs': ['--x', 1]}", "spec.extraArgs[1]: expected string, got integer" },
         { "{'ropeScaling': 'yarn'}", "spec.ropeScaling: expected object, got string" },
         { "{'flashAttention': 1}", "spec.flashAttention: expected boolean, got integer" },
         { "{'runtime': 'vllm', 'vllmConfig': {'speculative': 'on'}}",
@@ -55,7 +57,7 @@ TEST(values_that_arguments_cannot_take_are_named)
         { "{'cacheTypeCustomK': 3}", "spec.cacheTypeCustomK: expected string, got integer" },
         { "{'runtime': 'vllm', 'vllmConfig': {'gpuMemoryUtilization': true}}",
             "spec.vllmConfig.gpuMemoryUtilization: expected number, got boolean" },
-        { "{'runtime': 'generic', 'args': [null]}", "spec.args.0: expected string, got null" },
+        { "{'runtime': 'generic', 'args': [null]}", "spec.args[0]: expected string, got null" },
     };
     for (size_t i = 0; i < lengthof(cases); i++) {
         struct llmkube_settings settings = { 0 };
@@ -73,6 +75,70 @@ TEST(null_and_empty_values_are_no_arguments)
     check_text(
         with("{'contextSize': null, 'cacheTypeK': '', 'jinja': false, 'extraArgs': []}", NULL),
         "--model /m.gguf --port 8080 --host :: --metrics");
+}
+
+/* ---- the tables against the CRD ---- */
+
+#define CRD "api/inference.llmkube.dev_inferenceservices.yaml"
+
+static struct json schema_of_spec(void)
+{
+    struct json documents;
+    struct error err;
+    struct buf text = BUF_INIT(YAML_BYTES_MAX);
+    static char chunk[1 << 16];
+    FILE *file = fopen(CRD, "r");
+    check(file);
+    for (size_t got; (got = fread(chunk, 1, sizeof(chunk), file)) > 0;)
+        buf_add(&text, chunk, got);
+    fclose(file);
+    bool read = yaml_parse_all(test_arena(), buf_str(&text), CRD, &documents, &err);
+    buf_done(&text);
+    check(read);
+    return json_get(
+        documents, "0.spec.versions.0.schema.openAPIV3Schema.properties.spec.properties");
+}
+
+static void check_path(struct json properties, const char *path, enum json_type type)
+{
+    static const char *const names[] = {
+        [JSON_BOOL] = "boolean",
+        [JSON_INT] = "integer",
+        [JSON_REAL] = "number",
+        [JSON_STR] = "string",
+        [JSON_LIST] = "array",
+    };
+    struct str rest = str_of(path);
+    struct json field = { 0 };
+    while (rest.ptr) {
+        field = json_member_n(properties, str_cut(&rest, '.'));
+        properties = json_get(field, "properties");
+    }
+    if (!text_eq(json_get_text(field, "type"), names[type]))
+        test_fail(CRD, 1, "spec.%s is %s there", path, json_to_text(test_arena(), field));
+}
+
+TEST(every_argument_is_a_field_of_the_crd)
+{
+    static const struct runtime *const all[] = {
+        &runtime_llamacpp,
+        &runtime_llamacpp_router,
+        &runtime_vllm,
+        &runtime_sglang,
+        &runtime_tgi,
+        &runtime_personaplex,
+        &runtime_generic,
+    };
+    struct json properties = schema_of_spec();
+    for (size_t i = 0; i < lengthof(all); i++) {
+        const struct args_rule *rule = all[i]->rules;
+        for (; rule->flag || rule->path || rule->make; rule++) {
+            if (rule->path)
+                check_path(properties, rule->path, rule->type);
+            if (rule->custom)
+                check_path(properties, rule->custom, JSON_STR);
+        }
+    }
 }
 
 /* ---- llama.cpp ---- */

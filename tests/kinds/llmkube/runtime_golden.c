@@ -291,20 +291,6 @@ static const struct llmkube_settings *settings_of(const char *name)
     return &flagged;
 }
 
-static struct model model_of(struct arena *a, struct json object)
-{
-    return (struct model){
-        .object = object,
-        .name = json_get_text(object, "metadata.name"),
-        .source = source_read(a, json_get_text(object, "spec.source")),
-        .format = json_get_text(object, "spec.format"),
-        .mmproj = json_get_text(object, "spec.mmproj"),
-        .files = json_get(object, "spec.files"),
-        .accelerator = json_get_text(object, "spec.hardware.accelerator"),
-        .gpu = json_get(object, "spec.hardware.gpu"),
-    };
-}
-
 static void compare_service(struct sample *s, const char *name, struct json model)
 {
     struct arena *a = test_arena();
@@ -314,13 +300,15 @@ static void compare_service(struct sample *s, const char *name, struct json mode
         compare(s, "mode", json_str(runtime_mode(spec)), json_str(mode));
     if (!json_present(model))
         return;
-    struct model m = model_of(a, model);
+    struct model m;
     struct gpu gpu = { 0 };
+    struct error err = { 0 };
+    if (!model_read(a, model, &m, &err))
+        test_fail(__FILE__, __LINE__, "%s: %s", s->where, err.text);
     struct runtime_input in = { settings_of(name), &m, spec, &gpu };
     const struct runtime *r = runtime_find(json_get_text(spec, "runtime"));
     if (model_is_metal(&m))
         return;
-    struct error err = { 0 };
     bool fine = gpu_read(a, in.settings, &m, in.spec, &gpu, &err);
     compare(s, "failure", json_str(fine ? NULL : err.text), json_str(failure_of(s->service)));
     if (!json_present(s->container) || rollout_waits(s->service))
