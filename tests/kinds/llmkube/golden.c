@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/yaml.h"
 #include "kinds/llmkube/inference_service.h"
+#include "kinds/llmkube/storage.h"
 #include "tests/test.h"
 
 #include <dirent.h>
@@ -168,6 +169,7 @@ static bool is_one_of(const char *const *patterns, size_t count, const char *pat
 struct comparison {
     struct json accepted; /* list: case, picture, object, path */
     const char *case_name, *picture, *object;
+    bool shares_claim; /* a service of this case planned the cache that all share */
     int differences;
 };
 
@@ -401,9 +403,22 @@ static void compare_service(struct comparison *c, struct json recording, const c
             play_ready(&s);
         run_to_rest(&s, name);
         compare_children(c, &s, name, expanded(recording, c->picture, "children"));
+        c->shares_claim |=
+            json_present(stage_child_named(&s, "PersistentVolumeClaim", STORAGE_SHARED_CLAIM));
         c->object = arena_printf(test_arena(), "InferenceService/%s", name);
         compare(c, "status.", json_get(object, "status"), status_with_conditions(&s, name));
     }
+}
+
+/* Nobody's child, so it is compared once a case. */
+static void compare_shared_claim(struct comparison *c, struct json recording)
+{
+    struct json children = expanded(recording, "applied", "children");
+    struct json claim = find_object(children, "PersistentVolumeClaim", STORAGE_SHARED_CLAIM);
+    c->picture = "applied";
+    c->object = "PersistentVolumeClaim/" STORAGE_SHARED_CLAIM;
+    if (json_present(claim) != c->shares_claim)
+        differ(c, "<exists>", json_bool(json_present(claim)), json_bool(c->shares_claim));
 }
 
 static int compare_case(const char *file, struct json accepted)
@@ -416,9 +431,15 @@ static int compare_case(const char *file, struct json accepted)
     if (!json_parse(test_arena(), read_whole(path), &recording, &err))
         test_fail(__FILE__, __LINE__, "%s: %s", path, err.text);
     struct json first = json_get(recording, "applied.inputs");
-    json_each (input, first)
-        if (text_eq(json_get_text(*input, "kind"), "InferenceService"))
-            compare_service(&c, recording, json_get_text(*input, "metadata.name"));
+    bool any = false;
+    json_each (input, first) {
+        if (!text_eq(json_get_text(*input, "kind"), "InferenceService"))
+            continue;
+        compare_service(&c, recording, json_get_text(*input, "metadata.name"));
+        any = true;
+    }
+    if (any)
+        compare_shared_claim(&c, recording);
     return c.differences;
 }
 
