@@ -56,8 +56,7 @@ static bool check_values(struct list *l, enum selector_operator op, struct json 
     bool ordered = op == SELECTOR_GREATER || op == SELECTOR_LESS;
     if (ordered && !is_number(json_text(json_item(values, 0)), &number))
         return fail(l->err, ERR_INVALID, "> and < take a whole number");
-    for
-        json_each(v, values)
+    json_each (v, values)
         {
             if (!json_is(*v, JSON_STR))
                 return fail(
@@ -288,8 +287,7 @@ bool selector_from_json(
     }
     if (!json_is(v, JSON_MAP))
         return fail(err, ERR_INVALID, "%s: expected object, got %s", at, json_type_name(v));
-    for
-        json_each_member(
+    json_each_member (
             m, json_member(v, "matchLabels")) if (!add(&l,
                                                       m->key,
                                                       SELECTOR_IN,
@@ -297,8 +295,7 @@ bool selector_from_json(
             "%s.matchLabels",
             at);
     int index = 0;
-    for
-        json_each(e, json_member(v, "matchExpressions"))
+    json_each (e, json_member(v, "matchExpressions"))
         {
             if (!add_expression(&l, *e))
                 return fail_in(err, "%s.matchExpressions[%d]", at, index);
@@ -429,8 +426,7 @@ static void add_values(struct buf *b, const struct selector_requirement *r)
     bool one = r->values.count == 1;
     bool in = r->op == SELECTOR_IN;
     buf_add_text(b, one ? (in ? "=" : "!=") : (in ? " in (" : " notin ("));
-    for
-        json_each(v, r->values) buf_printf(b, "%s%s", v == r->values.items ? "" : ",", v->string);
+    json_each (v, r->values) buf_printf(b, "%s%s", v == r->values.items ? "" : ",", v->string);
     buf_add_text(b, one ? "" : ")");
 }
 
