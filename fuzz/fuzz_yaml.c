@@ -22,18 +22,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(err.code != ERR_NONE && text_starts(err.text, "x.yaml:"));
         return 0;
     }
-    for
-        json_each(document, list)
-        {
-            /* Aliases can make the text far longer than the input. */
-            cleanup(buf_done) struct buf yaml = BUF_INIT((size_t)4 << 20);
-            cleanup(buf_done) struct buf json = BUF_INIT((size_t)4 << 20);
-            yaml_print(&yaml, *document);
-            json_print(&json, *document);
-            if (!buf_overflowed(&yaml))
-                check_same(&a, buf_str(&yaml), *document);
-            if (!buf_overflowed(&json))
-                check_same(&a, buf_str(&json), *document);
-        }
+    json_each (document, list) {
+        /* Aliases can make the text far longer than the input. */
+        cleanup(buf_done) struct buf yaml = BUF_INIT((size_t)4 << 20);
+        cleanup(buf_done) struct buf json = BUF_INIT((size_t)4 << 20);
+        yaml_print(&yaml, *document);
+        json_print(&json, *document);
+        if (!buf_overflowed(&yaml))
+            check_same(&a, buf_str(&yaml), *document);
+        if (!buf_overflowed(&json))
+            check_same(&a, buf_str(&json), *document);
+    }
     return 0;
 }
