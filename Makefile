@@ -58,7 +58,7 @@ test-cluster: setup-cluster build $(TOOLS) ## tests against a real kube-apiserve
 fuzz-replay: setup-test $(FUZZ:%=$(O)/%) ## every fuzz corpus once
 	@tests/run $(O) fuzz
 fuzz: setup-fuzz ## each fuzz target for FUZZ_SECONDS
-	@$(MAKE) -s V=fuzz CC=$$(tools/setup clang) $(FUZZ:%=build/fuzz/%)
+	@$(MAKE) -s V=fuzz CC=$$(command -v clang-14 || command -v clang) $(FUZZ:%=build/fuzz/%)
 	@for f in $(FUZZ); do echo "$$f for $(FUZZ_SECONDS) s"; mkdir -p build/fuzz/new/$$f; \
 	  build/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -artifact_prefix=build/fuzz/ \
 	  build/fuzz/new/$$f fuzz/corpus/$${f#fuzz_} || exit 1; done
