@@ -248,7 +248,7 @@ class FromSchema:
 
     def map(self, rng, schema, full, depth):
         if schema.get("x-kubernetes-embedded-resource"):
-            return {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x", "labels": texts(rng)}}
+            return {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x", "labels": texts(rng, least=1)}}
         if schema.get("x-kubernetes-preserve-unknown-fields") and "properties" not in schema:
             return {f"u{i}": rng.choice([1, "x", {"y": rng.randint(0, 2)}, [1]]) for i in some(rng, range(3))}
         out, more = {}, schema.get("additionalProperties")
