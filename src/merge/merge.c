@@ -85,6 +85,13 @@ static bool says_nothing(const struct schema *s, const struct schema_field *f, s
     return v.type == JSON_LIST && !v.count && f && schema_type(s, f->type)->list > LIST_ATOMIC;
 }
 
+/* What we own and is gone: the server left it out because it is Go's zero value. An empty struct is
+ * none, it is behind a pointer. */
+static bool is_left_out(const struct schema_type *t, struct json wanted)
+{
+    return canonical_is_zero(wanted) && !(wanted.type == JSON_MAP && t->field_count);
+}
+
 static bool owned_equal(
     const struct schema *s, uint16_t type, struct json owned, struct json wanted, enum where where);
 
@@ -119,9 +126,8 @@ static bool owned_equal(
 {
     const struct schema_type *t = schema_type(s, type);
     enum typed_shape shape = typed_shape(t, wanted);
-    /* What we own and is gone was left out by the server because it is Go's zero value. */
     if (owned.type == JSON_NULL)
-        return wanted.type == JSON_NULL || (where != IN_CUSTOM && canonical_is_zero(wanted));
+        return wanted.type == JSON_NULL || (where != IN_CUSTOM && is_left_out(t, wanted));
     if (typed_is_atomic(t, shape))
         return canonical_equal(s, type, owned, wanted);
     if (owned.type != wanted.type || wanted.type == JSON_NULL)
