@@ -1,4 +1,4 @@
-#include "tests/kinds/llmkube/world.h"
+#include "tests/kinds/llmkube/manifests.h"
 
 #include <stdio.h>
 
@@ -43,10 +43,10 @@ void manifests_init(struct manifests *w)
     file_view_init(&w->view, test_arena(), MANIFESTS_NOW_MS);
     w->view.fact = scripted;
     w->view.fact_ctx = w;
-    manifests_add_all(w, manifests_yaml("api/inference.llmkube.dev_models.yaml"));
+    world_add_all(w, manifests_yaml("api/inference.llmkube.dev_models.yaml"));
 }
 
-void manifests_add_all(struct manifests *w, struct json list)
+void world_add_all(struct manifests *w, struct json list)
 {
     struct error err;
     json_each (object, list)
@@ -57,7 +57,23 @@ void manifests_add_all(struct manifests *w, struct json list)
 void manifests_add(struct manifests *w, const char *json)
 {
     struct json v = test_json(json);
-    manifests_add_all(w, json_is(v, JSON_LIST) ? v : json_list(test_arena(), v));
+    world_add_all(w, json_is(v, JSON_LIST) ? v : json_list(test_arena(), v));
+}
+
+void manifests_edit(
+    struct manifests *w, const char *ns, const char *name, const char *path, const char *json)
+{
+    struct arena *a = test_arena();
+    struct json object = file_view_get(&w->view, &LLMKUBE_MODEL, ns, name);
+    int64_t generation = json_get_int(object, "metadata.generation", 1);
+    object = json_with(a, object, path, json ? test_json(json) : (struct json){ 0 });
+    object = json_with(a, object, "metadata.generation", json_int(generation + 1));
+    world_add_all(w, json_list(a, object));
+}
+
+void manifests_restart(struct manifests *w)
+{
+    w->facts = json_empty_map();
 }
 
 void manifests_fact(struct manifests *w, const char *effect_and_source, const char *json)
@@ -109,7 +125,8 @@ const struct plan *manifests_settle(struct manifests *w, const char *ns, const c
     test_fail(__FILE__, __LINE__, "%s/%s never comes to rest", ns, name);
 }
 
-const char *manifests_condition(struct manifests *w, const char *ns, const char *name, const char *type)
+const char *manifests_condition(
+    struct manifests *w, const char *ns, const char *name, const char *type)
 {
     struct json c = json_find(json_get(manifests_status(w, ns, name), "conditions"), "type", type);
     if (!json_present(c))
