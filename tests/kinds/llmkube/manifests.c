@@ -43,10 +43,10 @@ void manifests_init(struct manifests *w)
     file_view_init(&w->view, test_arena(), MANIFESTS_NOW_MS);
     w->view.fact = scripted;
     w->view.fact_ctx = w;
-    world_add_all(w, manifests_yaml("api/inference.llmkube.dev_models.yaml"));
+    manifests_add_all(w, manifests_yaml("api/inference.llmkube.dev_models.yaml"));
 }
 
-void world_add_all(struct manifests *w, struct json list)
+void manifests_add_all(struct manifests *w, struct json list)
 {
     struct error err;
     json_each (object, list)
@@ -57,7 +57,7 @@ void world_add_all(struct manifests *w, struct json list)
 void manifests_add(struct manifests *w, const char *json)
 {
     struct json v = test_json(json);
-    world_add_all(w, json_is(v, JSON_LIST) ? v : json_list(test_arena(), v));
+    manifests_add_all(w, json_is(v, JSON_LIST) ? v : json_list(test_arena(), v));
 }
 
 void manifests_edit(
@@ -68,7 +68,7 @@ void manifests_edit(
     int64_t generation = json_get_int(object, "metadata.generation", 1);
     object = json_with(a, object, path, json ? test_json(json) : (struct json){ 0 });
     object = json_with(a, object, "metadata.generation", json_int(generation + 1));
-    world_add_all(w, json_list(a, object));
+    manifests_add_all(w, json_list(a, object));
 }
 
 void manifests_restart(struct manifests *w)

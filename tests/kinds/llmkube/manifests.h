@@ -20,7 +20,7 @@ struct manifests {
 void manifests_init(struct manifests *w);
 /* One object, or a list of them; single quotes are fine. */
 void manifests_add(struct manifests *w, const char *json);
-void world_add_all(struct manifests *w, struct json list);
+void manifests_add_all(struct manifests *w, struct json list);
 /* Changes one field of a Model, as a user would: the generation goes up. NULL removes it. */
 void manifests_edit(
     struct manifests *w, const char *ns, const char *name, const char *path, const char *json);

@@ -369,7 +369,7 @@ TEST(a_prefetch_fills_the_cache_once)
     check(makes(p, &RESOURCE_JOB) && makes(p, &RESOURCE_PVC) && !asks(p, "model.probe"));
     check_text(phase(w), "Downloading");
     settle(w);
-    world_add_all(w, json_list(test_arena(), job_with(w, "Complete")));
+    manifests_add_all(w, json_list(test_arena(), job_with(w, "Complete")));
     p = settle(w);
     check_text(
         condition(w, "Available"), "True ModelPrefetched: Model prefetched into the shared cache");
@@ -385,7 +385,7 @@ TEST(a_prefetched_file_of_the_hub_keeps_its_key)
 {
     struct manifests *w = with_model("{'source': 'hf://acme/chat/a.gguf', 'prefetch': true}");
     settle(w);
-    world_add_all(w, json_list(test_arena(), job_with(w, "Complete")));
+    manifests_add_all(w, json_list(test_arena(), job_with(w, "Complete")));
     settle(w);
     struct json status = manifests_status(w, "ns", "m");
     check_text(phase(w), "Ready");
@@ -401,7 +401,7 @@ TEST(a_failed_prefetch_says_so_until_its_job_is_gone)
 {
     struct manifests *w = with_model("{'source': '" URL "', 'prefetch': true}");
     settle(w);
-    world_add_all(w, json_list(test_arena(), job_with(w, "Failed")));
+    manifests_add_all(w, json_list(test_arena(), job_with(w, "Failed")));
     const struct plan *p = settle(w);
     check_text(phase(w), "Failed");
     check(text_starts(condition(w, "Progressing"), "False PrefetchFailed: prefetch job \"m-pre"));
