@@ -45,7 +45,7 @@ $(O)/o/%.o: %.c | setup-build
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 # What EMBED() takes in, the compiler does not tell.
-$(O)/o/src/kinds/llmkube/storage.o: $(wildcard src/kinds/llmkube/scripts/*.sh)
+$(O)/o/src/kinds/llmkube/storage_program.o: $(wildcard src/kinds/llmkube/scripts/*.sh)
 $(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 

@@ -1,4 +1,4 @@
-#include "tests/kinds/llmkube/world.h"
+#include "tests/kinds/llmkube/manifests.h"
 
 #include <stdio.h>
 
@@ -60,6 +60,22 @@ void manifests_add(struct manifests *w, const char *json)
     manifests_add_all(w, json_is(v, JSON_LIST) ? v : json_list(test_arena(), v));
 }
 
+void manifests_edit(
+    struct manifests *w, const char *ns, const char *name, const char *path, const char *json)
+{
+    struct arena *a = test_arena();
+    struct json object = file_view_get(&w->view, &LLMKUBE_MODEL, ns, name);
+    int64_t generation = json_get_int(object, "metadata.generation", 1);
+    object = json_with(a, object, path, json ? test_json(json) : (struct json){ 0 });
+    object = json_with(a, object, "metadata.generation", json_int(generation + 1));
+    manifests_add_all(w, json_list(a, object));
+}
+
+void manifests_restart(struct manifests *w)
+{
+    w->facts = json_empty_map();
+}
+
 void manifests_fact(struct manifests *w, const char *effect_and_source, const char *json)
 {
     struct json fact = json ? test_json(json) : (struct json){ 0 };
@@ -109,7 +125,8 @@ const struct plan *manifests_settle(struct manifests *w, const char *ns, const c
     test_fail(__FILE__, __LINE__, "%s/%s never comes to rest", ns, name);
 }
 
-const char *manifests_condition(struct manifests *w, const char *ns, const char *name, const char *type)
+const char *manifests_condition(
+    struct manifests *w, const char *ns, const char *name, const char *type)
 {
     struct json c = json_find(json_get(manifests_status(w, ns, name), "conditions"), "type", type);
     if (!json_present(c))
