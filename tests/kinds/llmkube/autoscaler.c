@@ -1,5 +1,6 @@
 #include "tests/kinds/llmkube/service_stage.h"
 
+#define UNREADABLE_METRIC "{'type': 'Pods', 'name': 'q', 'targetAverageValue': 'many'}"
 #define SCALED "'autoscaling': {'minReplicas': 1, 'maxReplicas': 5}"
 
 static struct json replicas(const struct stage *s)
@@ -112,8 +113,7 @@ TEST(an_autoscaler_that_makes_no_sense_is_told_and_the_one_before_stays)
     static const char *const bad[] = {
         "'autoscaling': {'minReplicas': 4, 'maxReplicas': 2}",
         "'autoscaling': {'maxReplicas': 2, 'metrics': [{'type': 'Pods', 'name': 'q'}]}",
-        "'autoscaling': {'maxReplicas': 2, 'metrics': [{'type': 'Pods', 'name': 'q', "
-        "'targetAverageValue': 'many'}]}",
+        "'autoscaling': {'maxReplicas': 2, 'metrics': [" UNREADABLE_METRIC "]}",
     };
     for (size_t i = 0; i < lengthof(bad); i++) {
         struct stage s;
