@@ -23,7 +23,7 @@ ALL_CFLAGS = -std=gnu17 -g -fPIE -D_GNU_SOURCE -Isrc -I. -DLEEBOARD_VERSION='"$(
 ALL_LDFLAGS = -pie -g $(CFLAGS.$(V)) $(LDFLAGS.$(V)) $(LDFLAGS)
 
 SRC := $(sort $(shell find src -name '*.c'))
-TEST_SRC := $(sort $(shell find tests -name '*.c'))
+TEST_SRC := $(sort $(shell find tests -name '*.c' -not -path 'tests/tools/*'))
 FUZZ_SRC := $(sort $(wildcard fuzz/fuzz_*.c))
 LIB := $(filter-out $(O)/o/src/main.o,$(SRC:%.c=$(O)/o/%.o))
 
@@ -33,6 +33,9 @@ $(O)/leeboard: $(O)/o/src/main.o $(LIB)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
 	$(if $(filter release,$(V)),ln -f $@ build/leeboard)
 $(O)/tests: $(TEST_SRC:%.c=$(O)/o/%.o) $(LIB)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
+# What only tests start.
+$(O)/merge-tool: $(O)/o/tests/tools/merge_tool.o $(filter $(O)/o/src/base/% $(O)/o/src/merge/%,$(LIB))
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
 $(O)/fuzz_%: $(O)/o/fuzz/fuzz_%.o $(O)/o/fuzz/replay.o $(LIB)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm

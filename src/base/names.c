@@ -195,3 +195,25 @@ const char *name_join(struct arena *a, const char *base, const char *suffix, siz
     assert(strlen(suffix) < max);
     return arena_printf(a, "%s%s", name_shorten(a, base, max - strlen(suffix)), suffix);
 }
+
+static bool stays_in_file(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+}
+
+const char *name_of_file(struct arena *a, const char *text)
+{
+    char *out = arena_alloc(a, strlen(text) + 1);
+    size_t length = 0;
+    for (const char *c = text; *c; c++) {
+        char kept = stays_in_file(*c) ? *c : '-';
+        bool skip = length == 0 && strchr("-._", kept);
+        if (!skip && !(kept == '-' && out[length - 1] == '-'))
+            out[length++] = kept;
+    }
+    while (length && strchr("-._", out[length - 1]))
+        length--;
+    out[length] = '\0';
+    return out;
+}

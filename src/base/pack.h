@@ -1,11 +1,12 @@
 #pragma once
 
 /* JSON values that stay: the engine's cache holds every object it watches, and most of an object is
- * text that other objects have too. A pack is one blob of bytes in which texts (keys and values)
- * are numbers of a pool of texts; the pool counts how many packs use each.
+ * text that other objects have too. A pack is one blob of bytes in which texts are numbers of a
+ * pool of texts; the pool counts how many packs use each. A text that has not been seen before
+ * stays in the blob itself, because most such texts (uids, versions, times) never come again.
  *
  *   struct pack *p = pack_new(&pool, object);       copies what it needs
- *   struct json v = pack_read(&arena, p);           containers in the arena, texts in the pool
+ *   struct json v = pack_read(&arena, p);           containers in the arena, texts not copied
  *   pack_free(&pool, p);
  *
  * What pack_read() returns is valid while both the arena and the pack live. Pool and packs belong
@@ -16,13 +17,15 @@
 
 struct pack;
 
-/* The pool: every text once. */
+/* The pool: texts that are used more than once, and keys. */
 struct strings {
     struct table table;
     struct strings_entry **entries; /* by number */
-    uint32_t count, size;           /* of entries, free ones included */
-    uint32_t free_head;             /* first free number plus one; 0: none */
-    size_t bytes;                   /* all that the pool has allocated */
+    uint32_t count, size;           /* of entries, unused ones included */
+    uint32_t *unused;               /* numbers that may be given again */
+    uint32_t unused_count, unused_size;
+    size_t bytes;   /* allocated for texts */
+    uint32_t *seen; /* hashes of texts that came once, lately */
 };
 
 void strings_init(struct strings *pool, uint64_t seed0, uint64_t seed1);

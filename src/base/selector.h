@@ -17,13 +17,13 @@ enum selector_operator {
     SELECTOR_NOT_IN,
     SELECTOR_EXISTS,
     SELECTOR_NOT_EXISTS,
-    SELECTOR_GREATER, /* key>5; both sides whole numbers */
+    SELECTOR_GREATER, /* key>5; both sides whole numbers, the written one not negative */
     SELECTOR_LESS,
 };
 
 struct selector_requirement {
     const char *key; /* label key, or field path */
-    enum selector_operator operator;
+    enum selector_operator op;
     struct json values; /* list of texts, sorted */
 };
 

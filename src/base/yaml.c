@@ -217,8 +217,7 @@ static bool end_map(struct reader *r, struct entries *e, struct json *ret)
 static bool merge(struct reader *r, struct entries *e, struct json value, struct place at)
 {
     if (json_is(value, JSON_LIST)) {
-        for
-            json_each(item,
+        json_each (item,
                 value) if (!json_is(*item, JSON_MAP) || !merge(r, e, *item, at)) return fail_at(r,
                 at,
                 "<< takes a map or a list of maps");
@@ -230,8 +229,7 @@ static bool merge(struct reader *r, struct entries *e, struct json value, struct
     /* Merged members are values of this map too. */
     if ((r->nodes += value.count) > YAML_NODES_MAX)
         return fail_at(r, at, "more than %d values with all aliases", YAML_NODES_MAX);
-    for
-        json_each_member(m, value) add_entry(r, e, (struct entry){ m->key, m->value, at, rank });
+    json_each_member (m, value) add_entry(r, e, (struct entry){ m->key, m->value, at, rank });
     return true;
 }
 

@@ -46,7 +46,7 @@ struct json adopt_fields(struct arena *a, const struct schema *s, struct json ob
     const char *const *managers, const char *subresource)
 {
     const struct fieldset *set = united(a, object, managers, subresource, NULL);
-    return typed_extract(a, s, object, set);
+    return typed_extract(a, s, object, set, EXTRACT_KEYS);
 }
 
 struct json adopt_patch(struct arena *a, struct json object, const char *const *managers,

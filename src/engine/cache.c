@@ -111,14 +111,26 @@ static struct cache_resource *add_resource(struct cache *c, const struct kind_wa
     return r;
 }
 
+static bool covers(const char *path, const char *below)
+{
+    size_t length = strlen(path);
+    return strncmp(path, below, length) == 0 && (below[length] == '.' || below[length] == '\0');
+}
+
+/* Keeps a path; one that lies in another is kept with it. */
 static void add_keep(struct cache_resource *r, const char *path)
 {
-    for (size_t i = 0; i < r->keep_count; i++)
-        if (text_eq(r->keep[i], path))
+    size_t kept = 0;
+    for (size_t i = 0; i < r->keep_count; i++) {
+        if (covers(r->keep[i], path))
             return;
-    r->keep = mem_resize(r->keep, r->keep_count + 2, sizeof(*r->keep));
-    r->keep[r->keep_count++] = path;
-    r->keep[r->keep_count] = NULL;
+        if (!covers(path, r->keep[i]))
+            r->keep[kept++] = r->keep[i];
+    }
+    r->keep = mem_resize(r->keep, kept + 2, sizeof(*r->keep));
+    r->keep[kept++] = path;
+    r->keep[kept] = NULL;
+    r->keep_count = kept;
 }
 
 struct cache_resource *cache_watch(struct cache *c, const struct kind_watch *watch)

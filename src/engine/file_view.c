@@ -2,9 +2,9 @@
 
 #include "base/resource.h"
 #include "base/selector.h"
-#include "base/time.h"
 #include "engine/crd_default.h"
 #include "engine/plan.h"
+#include "engine/status.h"
 
 void file_view_init(struct file_view *w, struct arena *a, int64_t now_ms)
 {
@@ -219,60 +219,20 @@ struct view file_view_of(struct file_view *w, const struct resource *r, const ch
 
 /* ---- putting a plan back ---- */
 
-static struct json condition_of(
-    struct arena *a, struct json object, const struct plan_condition *c, const char *now)
-{
-    struct json before = json_find(json_get(object, "status.conditions"), "type", c->type);
-    const char *status = c->unknown ? "Unknown" : c->status ? "True" : "False";
-    bool stays = text_eq(json_get_text(before, "status"), status);
-    struct json since = json_get(before, "lastTransitionTime");
-    return json_fields(a,
-        { "type", json_str(c->type) },
-        { "status", json_str(status) },
-        { "reason", json_str(c->reason) },
-        { "message", json_str(c->message) },
-        { "observedGeneration", json_get(object, "metadata.generation") },
-        { "lastTransitionTime", stays && json_present(since) ? since : json_str(now) });
-}
-
 struct json file_view_status(
     struct arena *a, struct json object, const struct plan *plan, int64_t now_ms)
 {
-    const char *now = time_format(a, now_ms);
-    struct json before = json_get(object, "status");
+    struct json live = json_get(object, "status");
     if (!plan->has_status)
-        return before;
-    struct json_builder b;
-    json_builder_init(&b, a);
-    for (size_t i = 0; i < plan->condition_count; i++)
-        json_push(&b, condition_of(a, object, &plan->conditions[i], now));
-    struct json status =
-        json_with_member(a, plan->status, "conditions", json_or_absent(json_list_end(&b)));
-    if (!plan->stamp)
-        return status;
-    struct json old = json_member(before, plan->stamp);
-    struct json rest = json_with_member(a, before, plan->stamp, (struct json){ 0 });
-    bool moved = !json_present(old) || !json_equal(rest, status);
-    return json_with_member(a, status, plan->stamp, moved ? json_str(now) : old);
-}
-
-static struct json child_of(struct arena *a, struct json owner, const struct plan_child *child)
-{
-    struct json object = child->object;
-    object = json_with(a, object, "apiVersion", json_str(resource_api_version(a, child->resource)));
-    object = json_with(a, object, "kind", json_str(child->resource->kind));
-    if (!child->resource->cluster_scoped && !json_present(json_get(object, "metadata.namespace")))
-        object = json_with(a, object, "metadata.namespace", json_str(namespace_of(owner)));
-    if (child->mode == PLAN_SHARED)
-        return object;
-    struct json reference = json_fields(a,
-        { "apiVersion", json_get(owner, "apiVersion") },
-        { "kind", json_get(owner, "kind") },
-        { "name", json_get(owner, "metadata.name") },
-        { "uid", json_get(owner, "metadata.uid") },
-        { "controller", json_bool(true) },
-        { "blockOwnerDeletion", json_bool(false) });
-    return json_with(a, object, "metadata.ownerReferences", json_list(a, reference));
+        return live;
+    return status_complete(a,
+        plan,
+        &(struct status_input){
+            .live = live,
+            .owned = live,
+            .generation = json_get_int(object, "metadata.generation", 0),
+            .now_ms = now_ms,
+        });
 }
 
 void file_view_apply(struct file_view *w, const struct view *in, const struct plan *plan)
@@ -283,7 +243,11 @@ void file_view_apply(struct file_view *w, const struct view *in, const struct pl
     for (size_t i = 0; i < plan->child_count; i++) {
         struct error err;
         const struct plan_child *child = &plan->children[i];
-        struct json object = child_of(a, in->object, child);
+        struct json object = plan_child_object(a,
+            child,
+            json_get_text(in->object, "apiVersion"),
+            json_get_text(in->object, "kind"),
+            in->object);
         bool there = json_present(file_view_get(
             w, child->resource, namespace_of(object), json_get_text(object, "metadata.name")));
         bool added = (there && child->mode != PLAN_OWNED) || file_view_add(w, object, &err);

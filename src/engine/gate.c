@@ -12,24 +12,9 @@
 
 struct json gate_complete(struct run *run, const struct plan_child *c)
 {
-    struct arena *a = &run->arena;
     const struct resource *owner = run->key->kind->kind->resource;
-    struct json object = c->object;
-    object = json_with(a, object, "apiVersion", json_str(resource_api_version(a, c->resource)));
-    object = json_with(a, object, "kind", json_str(c->resource->kind));
-    if (!c->resource->cluster_scoped)
-        object = json_with(a, object, "metadata.namespace", json_str(view_namespace(&run->view)));
-    if (c->mode == PLAN_SHARED || c->resource->cluster_scoped)
-        return object;
-    /* blockOwnerDeletion true would need rights on the owner's finalizers (first seed). */
-    struct json reference = json_fields(a,
-        { "apiVersion", json_str(resource_api_version(a, owner)) },
-        { "kind", json_str(owner->kind) },
-        { "name", json_str(view_name(&run->view)) },
-        { "uid", json_str(run->uid) },
-        { "controller", json_bool(true) },
-        { "blockOwnerDeletion", json_bool(false) });
-    return json_with(a, object, "metadata.ownerReferences", json_list(a, reference));
+    return plan_child_object(
+        &run->arena, c, resource_api_version(&run->arena, owner), owner->kind, run->view.object);
 }
 
 static int64_t now_ms(const struct run *run)

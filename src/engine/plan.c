@@ -34,6 +34,27 @@ void plan_once(struct plan *p, const struct resource *r, struct json object)
     add_child(p, PLAN_ONCE, r, object);
 }
 
+struct json plan_child_object(struct arena *a, const struct plan_child *c, const char *api_version,
+    const char *kind, struct json owner)
+{
+    struct json object = c->object;
+    object = json_with(a, object, "apiVersion", json_str(resource_api_version(a, c->resource)));
+    object = json_with(a, object, "kind", json_str(c->resource->kind));
+    if (!c->resource->cluster_scoped)
+        object = json_with(a, object, "metadata.namespace", json_get(owner, "metadata.namespace"));
+    if (c->mode == PLAN_SHARED || c->resource->cluster_scoped)
+        return object;
+    /* blockOwnerDeletion true would need rights on the owner's finalizers (first seed). */
+    struct json reference = json_fields(a,
+        { "apiVersion", json_str(api_version) },
+        { "kind", json_str(kind) },
+        { "name", json_get(owner, "metadata.name") },
+        { "uid", json_get(owner, "metadata.uid") },
+        { "controller", json_bool(true) },
+        { "blockOwnerDeletion", json_bool(false) });
+    return json_with(a, object, "metadata.ownerReferences", json_list(a, reference));
+}
+
 void plan_replaceable(struct plan *p, const char *const *paths)
 {
     assert(p->child_count > 0);

@@ -88,6 +88,10 @@ void plan_init(struct plan *p, struct arena *a);
 void plan_child(struct plan *p, const struct resource *r, struct json object);
 void plan_shared(struct plan *p, const struct resource *r, struct json object);
 void plan_once(struct plan *p, const struct resource *r, struct json object);
+/* The whole child as it is applied: with apiVersion, kind, namespace and, unless shared, the owner
+ * reference to `owner`, an object of the given apiVersion and kind. */
+struct json plan_child_object(struct arena *a, const struct plan_child *c, const char *api_version,
+    const char *kind, struct json owner);
 /* Of the child planned last: these dotted paths (NULL-terminated) cannot be changed in place. When
  * one differs from what we own, the child is deleted and made anew. */
 void plan_replaceable(struct plan *p, const char *const *paths);

@@ -69,8 +69,6 @@ void loop_signal_free(struct loop_signal *s);
 
 /* ---- blocking work ---- */
 
-struct loop_work;
-
 /* Runs work(ctx) on a thread of the pool, then done(ctx) on this one. work() may touch only what
  * ctx owns. There is no timeout: work that can take long looks at a flag of its own. */
 void loop_work(struct loop *loop, void (*work)(void *ctx), void (*done)(void *ctx), void *ctx);

@@ -39,7 +39,7 @@ struct kube_exec_env {
 
 enum kube_exec_interactive { KUBE_EXEC_IF_AVAILABLE, KUBE_EXEC_NEVER, KUBE_EXEC_ALWAYS };
 
-/* A program that prints an ExecCredential; see kube/exec_plugin.h. */
+/* A program that prints an ExecCredential; see kube/credentials.h. */
 struct kube_exec {
     const char *api_version;         /* client.authentication.k8s.io/v1 or …/v1beta1 */
     const char *command;             /* absolute when the file gave a relative path with a slash */

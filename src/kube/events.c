@@ -7,6 +7,7 @@
 #include "base/resource.h"
 #include "base/time.h"
 #include "base/timer.h"
+#include "base/utf8.h"
 #include "kube/client.h"
 
 /* The numbers are client-go's. */
@@ -22,14 +23,17 @@
 #define WORD_BYTES_MAX 128
 #define OBJECT_NAME_BYTES_MAX 230
 
-/* One event and its repetitions. */
+/* Equal keys are equal events. Two hashes instead of the text, because the table is large; who
+ * finds two texts that collide in both has made two events one. */
+struct key {
+    uint64_t a, b;
+};
+
+/* One event and its repetitions; small, because after a busy minute there are many. */
 struct entry {
-    struct arena arena;
-    uint64_t hash;
-    const char *key;
-    const char *namespace, *object_name; /* of the Event, of what it regards */
-    const char *name;                    /* of the Event */
-    struct json body;                    /* without metadata and series */
+    struct key key;
+    char *namespace, *name; /* of the Event: "object.0123456789abcdef" */
+    char *body;             /* JSON text of it, without metadata and series */
     bool posted;
     unsigned tries;
     int64_t retry_at_ms;
@@ -66,24 +70,31 @@ struct event_recorder {
 
 static void step(struct event_recorder *r);
 
-static uint64_t hash_of(const char *text)
+static uint64_t hash_of(const char *text, uint64_t hash)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (; *text; text++)
+    for (; *text; text++) /* FNV-1a */
         hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
     return hash;
 }
 
-/* At most so many bytes, cut between characters. */
+static struct key key_of(const char *text)
+{
+    return (struct key){ hash_of(text, 0xcbf29ce484222325u), hash_of(text, 0x9e3779b97f4a7c15u) };
+}
+
+/* At most so many bytes, cut between characters; what is no character (a file's name in a message
+ * may hold anything) becomes a question mark. */
 static const char *cut(struct arena *a, const char *text, size_t bytes_max)
 {
-    size_t length = strlen(text);
-    if (length > bytes_max) {
-        length = bytes_max;
-        while (length && ((unsigned char)text[length] & 0xc0) == 0x80)
-            length--;
+    cleanup(buf_done) struct buf b = BUF_INIT(bytes_max);
+    uint32_t character;
+    for (struct str rest = str_of(text); rest.len && !buf_overflowed(&b);) {
+        size_t length = utf8_first(rest, &character);
+        buf_add(&b, length ? rest.ptr : "?", length ? length : 1);
+        rest.ptr += length ? length : 1;
+        rest.len -= length ? length : 1;
     }
-    return arena_strndup(a, text, length);
+    return arena_strndup(a, b.ptr, b.len);
 }
 
 static struct json reference(struct arena *a, struct json object)
@@ -91,14 +102,13 @@ static struct json reference(struct arena *a, struct json object)
     struct json metadata = json_get(object, "metadata");
     if (!json_present(object))
         return object;
-    return json_copy(a,
-        json_map(a,
-            { "apiVersion", json_get(object, "apiVersion") },
-            { "kind", json_get(object, "kind") },
-            { "namespace", json_get(metadata, "namespace") },
-            { "name", json_get(metadata, "name") },
-            { "uid", json_get(metadata, "uid") },
-            { "resourceVersion", json_get(metadata, "resourceVersion") }));
+    return json_map(a,
+        { "apiVersion", json_get(object, "apiVersion") },
+        { "kind", json_get(object, "kind") },
+        { "namespace", json_get(metadata, "namespace") },
+        { "name", json_get(metadata, "name") },
+        { "uid", json_get(metadata, "uid") },
+        { "resourceVersion", json_get(metadata, "resourceVersion") });
 }
 
 static const char *or_empty(const char *text)
@@ -112,7 +122,9 @@ static void entry_free(struct event_recorder *r, size_t at)
 {
     struct entry *e = r->entries[at];
     r->entries[at] = r->entries[--r->entry_count];
-    arena_done(&e->arena);
+    free(e->namespace);
+    free(e->name);
+    free(e->body);
     free(e);
 }
 
@@ -163,11 +175,10 @@ static bool make_room(struct event_recorder *r)
     return true;
 }
 
-static struct entry *find(struct event_recorder *r, const char *key)
+static struct entry *find(struct event_recorder *r, struct key key)
 {
-    uint64_t hash = hash_of(key);
     for (size_t i = 0; i < r->entry_count; i++)
-        if (r->entries[i]->hash == hash && text_eq(r->entries[i]->key, key))
+        if (r->entries[i]->key.a == key.a && r->entries[i]->key.b == key.b)
             return r->entries[i];
     return NULL;
 }
@@ -175,7 +186,7 @@ static struct entry *find(struct event_recorder *r, const char *key)
 static bool may_speak(struct event_recorder *r, const char *object)
 {
     int64_t now_ms = env_mono_ms(r->env);
-    uint64_t hash = hash_of(object);
+    uint64_t hash = key_of(object).a;
     struct allowance *found = NULL, *oldest = r->objects;
     for (struct allowance *o = r->objects; o < r->objects + r->object_count; o++) {
         if (o->hash == hash)
@@ -199,13 +210,21 @@ static bool may_speak(struct event_recorder *r, const char *object)
 
 /* ---- writing ---- */
 
-static const char *new_name(struct event_recorder *r, struct entry *e)
+static char *new_name(struct event_recorder *r, struct str object)
 {
-    const char *base = cut(&e->arena, e->object_name, OBJECT_NAME_BYTES_MAX);
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *base = cut(&a, str_dup(&a, object), OBJECT_NAME_BYTES_MAX);
     if (!name_is_dns1123_subdomain(base))
         base = "object";
-    return arena_printf(
-        &e->arena, "%s.%016llx", base, (unsigned long long)r->env->random(r->env->ctx));
+    unsigned long long random = r->env->random(r->env->ctx);
+    return mem_strdup(arena_printf(&a, "%s.%016llx", base, random));
+}
+
+static void rename_entry(struct event_recorder *r, struct entry *e)
+{
+    char *old = e->name;
+    e->name = new_name(r, (struct str){ old, (size_t)(strrchr(old, '.') - old) });
+    free(old);
 }
 
 static struct json series(struct arena *a, const struct entry *e)
@@ -234,7 +253,7 @@ static void on_written(void *ctx, const struct kube_reply *reply)
     } else if (code == ERR_NOT_FOUND && e->posted) {
         /* Events live for an hour: the series goes on in a new one. */
         e->posted = false;
-        e->name = new_name(r, e);
+        rename_entry(r, e);
     } else if ((error_is_transient(code) || code == ERR_UNAUTHORIZED) && ++e->tries < TRIES_MAX) {
         e->retry_at_ms = env_mono_ms(r->env) + RETRY_MS;
     } else {
@@ -258,8 +277,11 @@ static void write_entry(struct event_recorder *r, struct entry *e)
         r->op = kube_patch(r->client, what, KUBE_PATCH_MERGE, patch, how, then);
         return;
     }
-    struct json body = json_overlay(&a,
-        e->body,
+    struct json body;
+    bool ours = json_parse(&a, str_of(e->body), &body, NULL);
+    assert(ours);
+    body = json_overlay(&a,
+        body,
         json_fields(&a,
             { "metadata.name", json_str(e->name) },
             { "metadata.namespace", json_str(e->namespace) },
@@ -301,19 +323,13 @@ static void on_timer(void *ctx)
 
 /* ---- recording ---- */
 
-static struct entry *entry_new(struct event_recorder *r, const struct event *event, const char *key)
+static struct entry *entry_new(
+    struct event_recorder *r, const struct event *event, struct key key, struct arena *a)
 {
     struct entry *e = mem_new_of(struct entry);
-    struct arena *a = &e->arena;
     const char *ns = json_get_text(event->regarding, "metadata.namespace");
-    arena_init(a, ARENA_LIMIT_DEFAULT);
-    e->key = arena_strdup(a, key);
-    e->hash = hash_of(key);
-    /* Validation wants events about cluster-scoped objects there. */
-    e->namespace = text_empty(ns) ? "default" : arena_strdup(a, ns);
-    e->object_name = arena_strdup(a, or_empty(json_get_text(event->regarding, "metadata.name")));
-    e->name = new_name(r, e);
-    e->body = json_map(a,
+    const char *name = json_get_text(event->regarding, "metadata.name");
+    struct json body = json_map(a,
         { "apiVersion", json_str("events.k8s.io/v1") },
         { "kind", json_str("Event") },
         { "eventTime", json_str(time_format_micro(a, env_wall_ms(r->env) * 1000)) },
@@ -325,6 +341,11 @@ static struct entry *entry_new(struct event_recorder *r, const struct event *eve
         { "note", json_str(cut(a, or_empty(event->note), NOTE_BYTES_MAX)) },
         { "regarding", reference(a, event->regarding) },
         { "related", reference(a, event->related) });
+    e->key = key;
+    e->body = mem_strdup(json_to_text(a, body));
+    /* Validation wants events about cluster-scoped objects there. */
+    e->namespace = mem_strdup(text_empty(ns) ? "default" : ns);
+    e->name = new_name(r, str_of(or_empty(name)));
     e->sequence = ++r->sequence;
     r->entries[r->entry_count++] = e;
     return e;
@@ -345,7 +366,7 @@ void event_record(struct event_recorder *r, const struct event *event)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     assert(!text_empty(event->reason) && !text_empty(event->action));
     const char *object = object_key(&a, event->regarding);
-    const char *key = arena_printf(&a,
+    const char *text = arena_printf(&a,
         "%d|%s|%s|%s|%s|%s",
         event->warning,
         event->reason,
@@ -353,6 +374,7 @@ void event_record(struct event_recorder *r, const struct event *event)
         object,
         object_key(&a, event->related),
         or_empty(event->note));
+    struct key key = key_of(text);
     r->stats.recorded++;
     struct entry *e = find(r, key);
     if (!e && !may_speak(r, object)) {
@@ -364,7 +386,7 @@ void event_record(struct event_recorder *r, const struct event *event)
         return;
     }
     if (!e)
-        e = entry_new(r, event, key);
+        e = entry_new(r, event, key, &a);
     e->count++;
     e->last_ms = env_mono_ms(r->env);
     e->last_wall_ms = env_wall_ms(r->env);

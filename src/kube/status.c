@@ -47,7 +47,7 @@ const char *kube_status_excerpt(struct arena *a, struct str text)
     return arena_strndup(a, b.ptr, b.len);
 }
 
-struct kube_status kube_status_of_object(struct json status)
+static struct kube_status read_status(struct json status, int http_status)
 {
     struct kube_status s = {
         .reason = json_get_text(status, "reason"),
@@ -56,10 +56,9 @@ struct kube_status kube_status_of_object(struct json status)
     };
     if (!s.reason)
         s.reason = "";
-    int64_t code = json_get_int(status, "code", 500);
     const char *message = json_get_text(status, "message");
     fail(&s.error,
-        code_of(s.reason, code > 0 && code < 600 ? (int)code : 500),
+        code_of(s.reason, http_status),
         "%s",
         text_empty(message) ? "the server gave no message" : message);
     int64_t after_s = json_get_int(status, "details.retryAfterSeconds", 0);
@@ -68,14 +67,18 @@ struct kube_status kube_status_of_object(struct json status)
     return s;
 }
 
+struct kube_status kube_status_of_object(struct json status)
+{
+    int64_t code = json_get_int(status, "code", 500);
+    return read_status(status, code >= 400 && code < 600 ? (int)code : 500);
+}
+
 struct kube_status kube_status_of_answer(
     int http_status, int64_t retry_after_ms, struct json body, struct str text)
 {
     struct kube_status s = { .reason = "" };
     if (text_eq(json_get_text(body, "kind"), "Status") && json_present(json_get(body, "status"))) {
-        s = kube_status_of_object(body);
-        if (!*s.reason)
-            s.error.code = code_of("", http_status);
+        s = read_status(body, http_status);
     } else {
         cleanup(arena_done) struct arena a = ARENA_INIT;
         const char *said = kube_status_excerpt(&a, text);
@@ -93,8 +96,8 @@ struct kube_status kube_status_of_answer(
 
 bool kube_status_version_too_large(const struct kube_status *s)
 {
-    for
-        json_each(cause, s->causes) if (text_eq(json_get_text(*cause, "reason"),
-                                            "ResourceVersionTooLarge")) return true;
+    json_each (cause, s->causes)
+        if (text_eq(json_get_text(*cause, "reason"), "ResourceVersionTooLarge"))
+            return true;
     return strstr(s->error.text, "Too large resource version") != NULL;
 }

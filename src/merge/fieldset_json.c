@@ -83,24 +83,22 @@ static bool read_set(struct arena *a, struct json v, int depth, bool *ret_member
     struct fieldset_builder b;
     fieldset_builder_init(&b, a);
     *ret_member = false;
-    for
-        json_each_member(m, v)
-        {
-            if (strcmp(m->key, ".") == 0) {
-                *ret_member = true;
-                continue;
-            }
-            struct path_element e;
-            bool known, member;
-            const struct fieldset *below;
-            if (!read_element(a, m->key, &e, &known, err))
-                return false;
-            if (!known)
-                continue;
-            if (!read_set(a, m->value, depth + 1, &member, &below, err))
-                return false;
-            fieldset_add(&b, e, member, below);
+    json_each_member (m, v) {
+        if (strcmp(m->key, ".") == 0) {
+            *ret_member = true;
+            continue;
         }
+        struct path_element e;
+        bool known, member;
+        const struct fieldset *below;
+        if (!read_element(a, m->key, &e, &known, err))
+            return false;
+        if (!known)
+            continue;
+        if (!read_set(a, m->value, depth + 1, &member, &below, err))
+            return false;
+        fieldset_add(&b, e, member, below);
+    }
     *ret = fieldset_end(&b);
     *ret_member |= !(*ret)->count;
     return true;

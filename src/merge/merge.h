@@ -28,7 +28,9 @@ struct merge_owned {
     /* The owned fields of live, as a configuration: map items of lists carry their keys and stand
      * in the order of live; a field that we own but that is gone is null. */
     struct json fields;
-    const struct fieldset *set; /* of the entry */
+    /* Of the entry. May be NULL in what is passed to the functions below: a cache need not keep it.
+     */
+    const struct fieldset *set;
 };
 
 /* Of the live object the fields that the manager owns by apply; subresource "" is the object

@@ -214,14 +214,12 @@ bool schemas_add_crd(struct schemas *s, struct json crd, struct error *err)
         return fail(err, ERR_INVALID, "a CustomResourceDefinition needs spec.group and a kind");
     schemas_remove(s, group, kind);
     struct json versions = json_get(crd, "spec.versions");
-    for
-        json_each(version, versions)
-        {
-            if (json_get_bool(*version, "served", true) &&
-                !add_version(s, group, kind, *version, err)) {
-                schemas_remove(s, group, kind);
-                return fail_in(err, "CustomResourceDefinition of %s in %s", kind, group);
-            }
+    json_each (version, versions) {
+        if (json_get_bool(*version, "served", true) &&
+            !add_version(s, group, kind, *version, err)) {
+            schemas_remove(s, group, kind);
+            return fail_in(err, "CustomResourceDefinition of %s in %s", kind, group);
         }
+    }
     return true;
 }

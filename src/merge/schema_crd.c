@@ -237,26 +237,21 @@ static bool compile_keys(
     c->keys = room(c->arena, c->keys, c->key_count, names.count, &c->key_size, sizeof(*c->keys));
     struct json_builder sorted;
     json_builder_init(&sorted, c->arena);
-    for
-        json_each(name, names)
-        {
-            struct json property =
-                json_member(properties, name->type == JSON_STR ? name->string : "");
-            if (!json_present(property))
-                return fail_at(c, p, "a key of x-kubernetes-list-map-keys is no property of items");
-            json_put(&sorted, name->string, property);
-        }
+    json_each (name, names) {
+        struct json property = json_member(properties, name->type == JSON_STR ? name->string : "");
+        if (!json_present(property))
+            return fail_at(c, p, "a key of x-kubernetes-list-map-keys is no property of items");
+        json_put(&sorted, name->string, property);
+    }
     struct json by_name = json_map_end(&sorted);
     t->keys = c->key_count;
     t->key_count = (uint16_t)by_name.count;
-    for
-        json_each_member(m, by_name)
-        {
-            c->keys[c->key_count++] = (struct schema_key){
-                .name = add_name(c, m->key),
-                .fallback = add_fallback(c, json_member(m->value, "default")),
-            };
-        }
+    json_each_member (m, by_name) {
+        c->keys[c->key_count++] = (struct schema_key){
+            .name = add_name(c, m->key),
+            .fallback = add_fallback(c, json_member(m->value, "default")),
+        };
+    }
     return true;
 }
 
@@ -313,16 +308,14 @@ static bool compile_map(
         return fail_at(c, p, "too many properties");
     struct schema_field *fields = arena_array(c->arena, properties.count + 1u, sizeof(*fields));
     uint32_t count = 0;
-    for
-        json_each_member(m, properties)
-        {
-            const struct place field = { .above = p, .name = m->key, .preserve = p->preserve };
-            struct schema_field *f = &fields[count++];
-            f->name = add_name(c, m->key);
-            bool meta = object && m->value.type == JSON_NULL;
-            if (!(meta ? add_object_meta(c, &f->type) : compile(c, m->value, &field, &f->type)))
-                return false;
-        }
+    json_each_member (m, properties) {
+        const struct place field = { .above = p, .name = m->key, .preserve = p->preserve };
+        struct schema_field *f = &fields[count++];
+        f->name = add_name(c, m->key);
+        bool meta = object && m->value.type == JSON_NULL;
+        if (!(meta ? add_object_meta(c, &f->type) : compile(c, m->value, &field, &f->type)))
+            return false;
+    }
     set_fields(c, t, fields, count);
     return true;
 }

@@ -106,7 +106,7 @@ class Failure(AssertionError):
 class ApiError(Exception):
     def __init__(self, code, body):
         super().__init__(f"{code} {body[:500]}")
-        self.code = code
+        self.code, self.body = code, body
 
 
 class Lab:

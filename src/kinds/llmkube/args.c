@@ -11,16 +11,13 @@
  * strconv.FormatFloat(v, 'f', -1, 64) has it. */
 static const char *real_text(struct arena *a, double value)
 {
-    for (int digits = 1; digits <= 17; digits++) {
-        char text[32];
-        snprintf(text, sizeof(text), "%.*e", digits - 1, value);
-        if (strtod(text, NULL) != value)
-            continue;
-        int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10);
-        int decimals = digits - 1 - exponent;
-        return arena_printf(a, "%.*f", decimals > 0 ? decimals : 0, value);
-    }
-    assert(!"17 digits are enough for every number");
+    char text[32];
+    int after_point = 0; /* 16 are enough for every number */
+    do
+        snprintf(text, sizeof(text), "%.*e", after_point, value);
+    while (strtod(text, NULL) != value && after_point++ < 16);
+    int decimals = after_point - (int)strtol(strchr(text, 'e') + 1, NULL, 10);
+    return arena_printf(a, "%.*f", decimals > 0 ? decimals : 0, value);
 }
 
 static struct json value_text(struct arena *a, struct json v)
@@ -37,13 +34,11 @@ static struct json value_text(struct arena *a, struct json v)
 bool args_have(struct json list, const char *flag)
 {
     size_t length = strlen(flag);
-    for
-        json_each(item, list)
-        {
-            const char *text = json_text(*item);
-            if (text_starts(text, flag) && (!text[length] || text[length] == '='))
-                return true;
-        }
+    json_each (item, list) {
+        const char *text = json_text(*item);
+        if (text_starts(text, flag) && (!text[length] || text[length] == '='))
+            return true;
+    }
     return false;
 }
 
@@ -57,14 +52,16 @@ static bool row_applies(const struct args_rule *rule, const struct runtime_input
 static struct json row_value(
     struct arena *a, const struct args_rule *rule, const struct runtime_input *in)
 {
-    struct json v = rule->make ? rule->make(a, in) : json_get(in->spec, rule->path);
+    struct json v = rule->make   ? rule->make(a, in)
+                    : rule->path ? json_get(in->spec, rule->path)
+                                 : json_bool(!rule->otherwise);
     if (rule->custom && !text_empty(json_get_text(in->spec, rule->custom)))
         v = json_get(in->spec, rule->custom);
     if (json_is(v, JSON_INT) && rule->min && v.integer < rule->min)
         return (struct json){ 0 };
     if (rule->none && text_eq(json_text(v), rule->none))
         return (struct json){ 0 };
-    if (text_empty(json_text(v)) && rule->otherwise)
+    if (rule->otherwise && text_empty(json_text(v)))
         return json_str(rule->otherwise);
     return v;
 }
@@ -74,8 +71,8 @@ static void row_push(struct json_builder *args, const struct args_rule *rule, st
     struct arena *a = args->arena;
     struct json flag = json_str(rule->flag);
     if (json_is(v, JSON_BOOL)) {
-        if (v.boolean)
-            json_push(args, flag);
+        json_push(args, v.boolean ? flag : (struct json){ 0 });
+        json_push(args, v.boolean ? json_str(rule->on) : (struct json){ 0 });
     } else if (json_is(v, JSON_LIST)) {
         for (uint32_t i = 0; i < v.count; i++) {
             if (i == 0 || !rule->once)
@@ -118,30 +115,30 @@ static bool refuse(struct error *err, const char *path, struct json v, enum json
 }
 
 /* A map that is none hides everything below it. */
-static bool check_parent(const char *path, struct json spec, struct error *err)
+static bool check_parents(const char *path, struct json spec, struct error *err)
 {
-    char parent[64];
-    const char *dot = strchr(path, '.');
-    if (!dot)
-        return true;
-    snprintf(parent, sizeof(parent), "%.*s", (int)(dot - path), path);
-    struct json v = json_get(spec, parent);
-    return fits(v, JSON_MAP) || refuse(err, parent, v, JSON_MAP);
+    for (const char *dot = strchr(path, '.'); dot; dot = strchr(dot + 1, '.')) {
+        char parent[96];
+        snprintf(parent, sizeof(parent), "%.*s", (int)(dot - path), path);
+        struct json v = json_get(spec, parent);
+        if (!fits(v, JSON_MAP))
+            return refuse(err, parent, v, JSON_MAP);
+    }
+    return true;
 }
 
-static bool check_value(
-    const char *path, enum json_type type, struct json spec, struct error *err)
+static bool check_value(const char *path, enum json_type type, struct json spec, struct error *err)
 {
     if (!path)
         return true;
     struct json v = json_get(spec, path);
-    if (!check_parent(path, spec, err))
+    if (!check_parents(path, spec, err))
         return false;
     if (!fits(v, type))
         return refuse(err, path, v, type);
     for (uint32_t i = 0; json_is(v, JSON_LIST) && i < v.count; i++) {
         char item[96];
-        snprintf(item, sizeof(item), "%s.%u", path, i);
+        snprintf(item, sizeof(item), "%s[%u]", path, i);
         if (!json_is(v.items[i], JSON_STR))
             return refuse(err, item, v.items[i], JSON_STR);
     }
@@ -176,10 +173,10 @@ struct json args_model(struct arena *a, const struct runtime_input *in)
     return json_str(whole ? in->staged_dir : in->model_path);
 }
 
-struct json args_always(struct arena *a, const struct runtime_input *in)
+struct json args_devices(struct arena *a, const struct runtime_input *in)
 {
-    (void)a, (void)in;
-    return json_bool(true);
+    (void)a;
+    return json_int(in->gpu->devices);
 }
 
 struct json args_token_env(

@@ -2,14 +2,16 @@
 
 /* Command lines as tables: one row an argument, rows in the order of the arguments.
  *
- *   { "--ctx-size", "contextSize", JSON_INT },                  --ctx-size 4096
- *   { "--jinja", "jinja", JSON_BOOL },                          --jinja
- *   { "--override-kv", "metadataOverrides", JSON_LIST },        --override-kv A --override-kv B
- *   { "--lora-paths", .make = lora_paths, .once = true },       --lora-paths A B
- *   { NULL, "extraArgs", JSON_LIST },                           A B
- *   { "--host", "bindAddress", JSON_STR, .otherwise = "::", .unless = "--host" }
+ *   { "--ctx-size", "contextSize", JSON_INT },                     --ctx-size 4096
+ *   { "--jinja", "jinja", JSON_BOOL },                             --jinja
+ *   { "--override-kv", "metadataOverrides", JSON_LIST },           --override-kv A --override-kv B
+ *   { "--lora-paths", .make = lora_paths, .once = true },          --lora-paths A B
+ *   { NULL, "extraArgs", JSON_LIST },                              A B
+ *   { "--host", "bindAddress", JSON_STR, .otherwise = "::" },      --host ::
+ *   { "--metrics", .unless = "--metrics" },                        --metrics
  *
- * A value that is absent, null, false or empty text gives no argument. */
+ * A value that is absent, null, false or empty text gives no argument; a row that names no value at
+ * all is its flag alone. */
 
 #include "kinds/llmkube/runtime.h"
 
@@ -17,12 +19,13 @@ struct args_rule {
     const char *flag; /* NULL: the value stands alone */
     const char *path; /* below spec */
     enum json_type type;
-    /* Instead of a path: what the row's value is. */
+    /* The value, where it is not simply what stands at the path. */
     struct json (*make)(struct arena *a, const struct runtime_input *in);
 
     const char *custom;    /* path of a text that wins over the value */
     const char *otherwise; /* text that stands in for no value */
     const char *none;      /* text that means no value */
+    const char *on;        /* what follows the flag of a true boolean; NULL: nothing */
     int64_t min;           /* smaller integers mean no value; 0: every integer counts */
     bool once;             /* of a list: the flag stands once, before all items */
     const char *unless;    /* left out if extraArgs has this flag */
@@ -42,7 +45,7 @@ bool args_have(struct json list, const char *flag);
 struct json args_port(struct arena *a, const struct runtime_input *in);
 /* What vLLM, SGLang and TGI serve: the staged file, or directory, or else what to fetch. */
 struct json args_model(struct arena *a, const struct runtime_input *in);
-struct json args_always(struct arena *a, const struct runtime_input *in); /* true */
+struct json args_devices(struct arena *a, const struct runtime_input *in); /* GPUs to spread over */
 /* An environment variable from the secret key that the selector at a path of spec names; absent if
  * there is none. */
 struct json args_token_env(

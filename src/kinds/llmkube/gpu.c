@@ -8,6 +8,7 @@
 
 #define RENDER_NODE "devic.es/dri-render" /* /dev/dri by a generic device plugin */
 #define MIG_PREFIX "nvidia.com/mig-"
+#define COUNT_MAX 128 /* the CRDs admit 8 */
 
 /* What two specs say about GPUs. */
 struct asked {
@@ -22,7 +23,7 @@ struct sharing {
 };
 
 static const struct json_bind asked_bind[] = {
-    BIND(struct asked, count, "count"),
+    BIND(struct asked, count, "count", .max = COUNT_MAX),
     BIND(struct asked, vendor, "vendor"),
     BIND(struct asked, runtime, "runtime"),
     BIND(struct asked, resource_name, "resourceName"),
@@ -32,7 +33,7 @@ static const struct json_bind asked_bind[] = {
 };
 
 static const struct json_bind sharing_bind[] = {
-    BIND(struct sharing, count, "resources.gpu"),
+    BIND(struct sharing, count, "resources.gpu", .max = COUNT_MAX),
     BIND(struct sharing, mode, "resources.gpuSharing.mode"),
     BIND(struct sharing, profile, "resources.gpuSharing.profile"),
     { 0 },
@@ -57,8 +58,7 @@ static const char *resource_of(const struct asked *asked)
         return asked->resource_name;
     for (size_t i = 0; i < lengthof(vendor_resources); i++) {
         const struct vendor_resource *v = &vendor_resources[i];
-        if (text_eq(v->vendor, asked->vendor) &&
-            (!v->stack || text_eq(v->stack, asked->runtime)))
+        if (text_eq(v->vendor, asked->vendor) && (!v->stack || text_eq(v->stack, asked->runtime)))
             return v->resource;
     }
     return "nvidia.com/gpu";

@@ -15,12 +15,6 @@ static struct json model_path(struct arena *a, const struct runtime_input *in)
     return json_str(in->model_path);
 }
 
-static struct json models_dir(struct arena *a, const struct runtime_input *in)
-{
-    (void)a, (void)in;
-    return json_str("/models");
-}
-
 static struct json mmproj_path(struct arena *a, const struct runtime_input *in)
 {
     (void)a;
@@ -53,6 +47,11 @@ static const char *split_mode_name(const struct runtime_input *in)
     if (text_eq(strategy, "tensor") || text_eq(strategy, "row"))
         return "row";
     return text_eq(strategy, "none") ? "none" : "layer";
+}
+
+static bool splits_tensors(const struct runtime_input *in)
+{
+    return has_several_gpus(in) && !text_eq(split_mode_name(in), "none");
 }
 
 static struct json split_mode(struct arena *a, const struct runtime_input *in)
@@ -91,19 +90,11 @@ static struct json tensor_split(struct arena *a, const struct runtime_input *in)
         split = size > 0;
     }
     const char *text = "";
-    if (text_eq(split_mode_name(in), "none"))
-        return json_str(text);
     for (int64_t i = 0; i < gpus; i++) {
         int64_t share = split ? range_size(json_text(ranges.items[i])) / divisor : 1;
         text = arena_printf(a, "%s%s%lld", text, i ? "," : "", (long long)share);
     }
     return json_str(text);
-}
-
-static struct json flash_attention(struct arena *a, const struct runtime_input *in)
-{
-    (void)a;
-    return json_str(json_get_bool(in->spec, "flashAttention", false) ? "on" : NULL);
 }
 
 /* ---- speculative decoding ---- */
@@ -163,13 +154,6 @@ static struct json pooling(struct arena *a, const struct runtime_input *in)
     return json_str(ranks(in) ? "rank" : "last");
 }
 
-/* A cache of prompts has no use there and takes gigabytes. */
-static struct json no_cache_ram(struct arena *a, const struct runtime_input *in)
-{
-    (void)a, (void)in;
-    return json_int(0);
-}
-
 /* ---- command lines ---- */
 
 static const struct args_rule one_model_rules[] = {
@@ -179,14 +163,14 @@ static const struct args_rule one_model_rules[] = {
 
     { "--n-gpu-layers", .make = gpu_layers, .when = has_gpu },
     { "--split-mode", .make = split_mode, .when = has_several_gpus },
-    { "--tensor-split", .make = tensor_split, .when = has_several_gpus },
+    { "--tensor-split", .make = tensor_split, .when = splits_tensors },
 
     { "--ctx-size", "contextSize", JSON_INT, .min = 1 },
     { "--rope-scaling", "ropeScaling.type", JSON_STR, .unless = "--rope-scaling" },
     { "--rope-scale", "ropeScaling.factor", JSON_STR, .unless = "--rope-scaling" },
     { "--yarn-orig-ctx", "ropeScaling.originalContext", JSON_INT, .unless = "--rope-scaling" },
     { "--parallel", "parallelSlots", JSON_INT, .min = 1, .unless = "--parallel" },
-    { "--flash-attn", .make = flash_attention, .when = has_gpu },
+    { "--flash-attn", "flashAttention", JSON_BOOL, .on = "on", .when = has_gpu },
     { "--jinja", "jinja", JSON_BOOL },
     { "--cache-type-k", "cacheTypeK", JSON_STR, .custom = "cacheTypeCustomK" },
     { "--cache-type-v", "cacheTypeV", JSON_STR, .custom = "cacheTypeCustomV" },
@@ -198,7 +182,7 @@ static const struct args_rule one_model_rules[] = {
     { "--ubatch-size", "uBatchSize", JSON_INT, .min = 1 },
     { "--no-warmup", "noWarmup", JSON_BOOL },
 
-    { "--spec-type", .make = spec_type },
+    { "--spec-type", "speculativeDecoding.type", JSON_STR, .make = spec_type },
     { "-md", .make = draft_path, .when = speculates },
     { "--spec-draft-n-max", "speculativeDecoding.nDraftMax", JSON_INT, .when = speculates },
     { "--spec-draft-p-min", "speculativeDecoding.pMin", JSON_REAL, .when = speculates },
@@ -211,22 +195,23 @@ static const struct args_rule one_model_rules[] = {
     { "--mmproj", .make = mmproj_path, .unless = "--mmproj" },
     { "--override-kv", "metadataOverrides", JSON_LIST },
 
-    { "--reranking", .make = args_always, .when = ranks, .unless = "--reranking" },
-    { "--embedding", .make = args_always, .when = embeds, .unless = "--embedding" },
+    { "--reranking", .when = ranks, .unless = "--reranking" },
+    { "--embedding", .when = embeds, .unless = "--embedding" },
     { "--pooling", .make = pooling, .when = embeds, .unless = "--pooling" },
-    { "--cache-ram", .make = no_cache_ram, .when = embeds, .unless = "--cache-ram" },
+    /* A cache of prompts has no use there and takes gigabytes. */
+    { "--cache-ram", .otherwise = "0", .when = embeds, .unless = "--cache-ram" },
 
     { NULL, "extraArgs", JSON_LIST },
-    { "--metrics", .make = args_always, .unless = "--metrics" },
+    { "--metrics", .unless = "--metrics" },
     { 0 },
 };
 
 /* How many layers go to a GPU is a matter of each model here, so the presets say it. */
 static const struct args_rule router_rules[] = {
-    { "--models-dir", .make = models_dir },
+    { "--models-dir", .otherwise = "/models" },
     { "--port", .make = args_port },
     { "--host", "bindAddress", JSON_STR, .otherwise = "::", .unless = "--host" },
-    { "--metrics", .make = args_always, .unless = "--metrics" },
+    { "--metrics", .unless = "--metrics" },
     { NULL, "extraArgs", JSON_LIST },
     { 0 },
 };

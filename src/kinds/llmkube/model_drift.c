@@ -67,18 +67,16 @@ int64_t model_revalidate(struct model_pass *p, const char *source, struct model_
     r->content_length = json_get_int(p->status, "sourceContentLength", 0);
     r->revalidated = json_get_text(p->status, "lastRevalidated");
     r->drifted = model_condition(p, "SourceDrifted");
-    p->recheck_ms = rest_ms(p, r);
-    if (p->recheck_ms > 0)
+    int64_t left_ms = rest_ms(p, r), interval_ms = p->settings->model_revalidate_interval_ms;
+    p->recheck_ms = left_ms > 0 ? left_ms : interval_ms;
+    if (left_ms > 0)
         return -1;
     struct json args = head_args(p, source);
     struct json fact = view_fact(p->in, "model.head", args);
-    bool failing = model_error_is_transient(json_get(fact, "error"));
-    if (failing)
+    if (model_error_is_transient(json_get(fact, "error")))
         p->retry_cause = json_get_text(fact, "error.message");
-    plan_effect(p->out,
-        "model.head",
-        args,
-        failing ? MODEL_RETRY_EVERY_MS : p->settings->model_revalidate_interval_ms);
+    /* A little less than the pace of the rechecks, or the fact would be just too young at each. */
+    plan_effect(p->out, "model.head", args, interval_ms - interval_ms / 8);
     struct json result = json_get(fact, "result");
     const char *etag = json_get_text(result, "etag");
     int64_t length = json_get_int(result, "contentLength", 0);

@@ -75,8 +75,7 @@ static struct json ask_for_copy(struct model_pass *p, int64_t length)
 {
     struct json args = copy_args(p, length);
     struct json fact = view_fact(p->in, "model.copy", args);
-    bool failing = model_error_is_transient(json_get(fact, "error"));
-    plan_effect(p->out, "model.copy", args, failing ? MODEL_RETRY_EVERY_MS : PLAN_WAIT_RECHECK_MS);
+    plan_effect(p->out, "model.copy", args, PLAN_WAIT_RECHECK_MS);
     return fact;
 }
 

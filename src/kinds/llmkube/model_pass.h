@@ -77,9 +77,6 @@ bool model_prefetched(const struct model_pass *p);
 
 /* ---- facts ---- */
 
-/* The shortest time between two looks at a source that failed for now. */
-#define MODEL_RETRY_EVERY_MS ((int64_t)60 * 1000)
-
 /* Whether an effect's error may go away by itself: a timeout, a server's failure. */
 bool model_error_is_transient(struct json error);
 static inline bool model_fact_ended(struct json fact)

@@ -4,14 +4,8 @@
 
 #define CONFIG "personaPlexConfig."
 
-static struct json ssl_dir(struct arena *a, const struct runtime_input *in)
-{
-    (void)a, (void)in;
-    return json_str("/app/ssl");
-}
-
 static const struct args_rule rules[] = {
-    { "--ssl", .make = ssl_dir },
+    { "--ssl", .otherwise = "/app/ssl" },
     { "--quantize-4bit", CONFIG "quantize4Bit", JSON_BOOL },
     { "--cpu-offload", CONFIG "cpuOffload", JSON_BOOL },
     { 0 },
@@ -32,10 +26,8 @@ static struct json env(struct arena *a, const struct runtime_input *in)
 static struct json command(struct arena *a, const struct runtime_input *in)
 {
     (void)in;
-    return json_list(a,
-        json_str("/app/moshi/.venv/bin/python"),
-        json_str("-m"),
-        json_str("moshi.server"));
+    return json_list(
+        a, json_str("/app/moshi/.venv/bin/python"), json_str("-m"), json_str("moshi.server"));
 }
 
 const struct runtime runtime_personaplex = {

@@ -69,7 +69,8 @@ const char *runtime_image(struct arena *a, const struct runtime *r, const struct
     const char *image = json_get_text(in->spec, "image");
     if (!text_empty(image))
         return image;
-    image = r->image_settable ? json_text(json_member(in->settings->runtime_images, r->name)) : NULL;
+    image =
+        r->image_settable ? json_text(json_member(in->settings->runtime_images, r->name)) : NULL;
     return text_empty(image) ? vendor_image(r, in) : image;
 }
 

@@ -55,11 +55,11 @@ struct runtime {
     bool image_settable;        /* --runtime-images may name another default */
     bool image_needs_nvidia;    /* what `image` runs on; another vendor's GPU is a finding */
     int64_t port;
-    const char *health_path;  /* of startup and readiness probe; NULL: probed by TCP */
-    const char *live_path;    /* of the liveness probe */
-    bool stages_model;        /* wants init containers and a model volume */
-    const char *hpa_metric;   /* default Pods metric */
-    const char *condition;    /* type of its findings; NULL: it has none */
+    const char *health_path; /* of startup and readiness probe; NULL: probed by TCP */
+    const char *live_path;   /* of the liveness probe */
+    bool stages_model;       /* wants init containers and a model volume */
+    const char *hpa_metric;  /* default Pods metric */
+    const char *condition;   /* type of its findings; NULL: it has none */
     /* How to see that nothing is being served; NULL: cannot tell. For "endpoint" the target is in
      * the service's annotation RUNTIME_IDLE_ANNOTATION; without that it cannot be told either. */
     const char *idle_kind;         /* "slots", "gauge", "endpoint" */

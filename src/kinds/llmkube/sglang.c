@@ -6,18 +6,9 @@
 
 /* ---- what to serve ---- */
 
-static struct json model_name(struct arena *a, const struct runtime_input *in)
+static bool has_no_size(const struct runtime_input *in)
 {
-    (void)a;
-    return json_get(in->spec, "modelRef");
-}
-
-/* Over all GPUs, unless the spec has a number. */
-static struct json all_devices(struct arena *a, const struct runtime_input *in)
-{
-    (void)a;
-    bool said = json_is(json_get(in->spec, CONFIG "tensorParallelSize"), JSON_INT);
-    return said ? (struct json){ 0 } : json_int(in->gpu->devices);
+    return !json_is(json_get(in->spec, CONFIG "tensorParallelSize"), JSON_INT);
 }
 
 /* Unlike llama.cpp's, this flag also follows from an inferred mode. */
@@ -69,19 +60,17 @@ static const char *older_adapter(struct arena *a, const char *text, const char *
 static struct json lora_paths(struct arena *a, const struct runtime_input *in)
 {
     struct json typed = json_get(in->spec, CONFIG "loraAdapters");
+    struct json older = json_get(in->spec, CONFIG "loraModules");
     struct json_builder adapters;
     json_builder_init(&adapters, a);
-    for
-        json_each(item, typed)
-            push_adapter(&adapters, json_get_text(*item, "name"), json_get_text(*item, "path"));
-    for
-        json_each(item, json_get(in->spec, CONFIG "loraModules"))
-        {
-            const char *path = NULL, *text = json_text(*item);
-            const char *name = text ? older_adapter(a, text, &path) : NULL;
-            if (!json_present(json_find(typed, "name", name)))
-                push_adapter(&adapters, name, path);
-        }
+    json_each (item, typed)
+        push_adapter(&adapters, json_get_text(*item, "name"), json_get_text(*item, "path"));
+    json_each (item, older) {
+        const char *path = NULL, *text = json_text(*item);
+        const char *name = text ? older_adapter(a, text, &path) : NULL;
+        if (name && !json_present(json_find(typed, "name", name)))
+            push_adapter(&adapters, name, path);
+    }
     return json_list_end(&adapters);
 }
 
@@ -90,9 +79,9 @@ static struct json lora_paths(struct arena *a, const struct runtime_input *in)
 static const struct args_rule rules[] = {
     { "--model-path", .make = args_model },
     { "--port", .make = args_port },
-    { "--enable-metrics", .make = args_always },
+    { "--enable-metrics" },
     { "--host", "bindAddress", JSON_STR, .otherwise = "::", .unless = "--host" },
-    { "--served-model-name", .make = model_name, .unless = "--served-model-name" },
+    { "--served-model-name", "modelRef", JSON_STR, .unless = "--served-model-name" },
 
     { "--tp", CONFIG "tensorParallelSize", JSON_INT, .min = 1 },
     { "--ep", CONFIG "expertParallelSize", JSON_INT, .min = 1 },
@@ -132,8 +121,8 @@ static const struct args_rule rules[] = {
     { "--trust-remote-code", CONFIG "trustRemoteCode", JSON_BOOL },
     { "--skip-tokenizer-init", CONFIG "skipTokenizerInit", JSON_BOOL },
 
-    { "--tp", .make = all_devices, .min = 2 },
-    { "--is-embedding", .make = args_always, .when = embeds, .unless = "--is-embedding" },
+    { "--tp", .make = args_devices, .min = 2, .when = has_no_size },
+    { "--is-embedding", .when = embeds, .unless = "--is-embedding" },
     { NULL, "extraArgs", JSON_LIST },
     { 0 },
 };

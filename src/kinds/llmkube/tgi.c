@@ -5,12 +5,6 @@
 
 #define CONFIG "tgiConfig."
 
-static struct json shards(struct arena *a, const struct runtime_input *in)
-{
-    (void)a;
-    return json_int(in->gpu->devices);
-}
-
 static const struct args_rule rules[] = {
     { "--model-id", .make = args_model },
     { "--port", .make = args_port },
@@ -19,7 +13,7 @@ static const struct args_rule rules[] = {
     { "--max-input-length", CONFIG "maxInputLength", JSON_INT },
     { "--max-total-tokens", CONFIG "maxTotalTokens", JSON_INT },
     { "--dtype", CONFIG "dtype", JSON_STR },
-    { "--num-shard", .make = shards, .min = 2 },
+    { "--num-shard", .make = args_devices, .min = 2 },
     { NULL, "extraArgs", JSON_LIST },
     { 0 },
 };

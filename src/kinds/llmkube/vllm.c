@@ -10,12 +10,9 @@ static bool speculates(const struct runtime_input *in)
            !text_empty(json_get_text(in->spec, CONFIG "speculative.model"));
 }
 
-/* Over all GPUs, unless the spec has a number. */
-static struct json all_devices(struct arena *a, const struct runtime_input *in)
+static bool has_no_size(const struct runtime_input *in)
 {
-    (void)a;
-    bool said = json_is(json_get(in->spec, CONFIG "tensorParallelSize"), JSON_INT);
-    return said ? (struct json){ 0 } : json_int(in->gpu->devices);
+    return !json_is(json_get(in->spec, CONFIG "tensorParallelSize"), JSON_INT);
 }
 
 static const struct args_rule rules[] = {
@@ -48,7 +45,7 @@ static const struct args_rule rules[] = {
         JSON_REAL,
         .when = args_has_devices },
 
-    { "--tensor-parallel-size", .make = all_devices, .min = 2 },
+    { "--tensor-parallel-size", .make = args_devices, .min = 2, .when = has_no_size },
     { "--max-num-seqs", "parallelSlots", JSON_INT, .min = 1, .unless = "--max-num-seqs" },
     { NULL, "extraArgs", JSON_LIST },
     { 0 },

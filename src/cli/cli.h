@@ -1,0 +1,83 @@
+#pragma once
+
+/* The command line: a table a command, from which parsing, --help, completion and the man page all
+ * come.
+ *
+ * Flags are `--name=value`, `--name value`, `--switch`, `--switch=false`; one dash before a long
+ * name is taken too, because Go programs take it and people's manifests have it. `--` ends the
+ * flags.
+ *
+ * Exit codes: 0 done; 1 it failed, standard error says why; 2 the command line is wrong. */
+
+#include "base/arena.h"
+#include "base/error.h"
+
+enum cli_exit { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+struct cli_flag {
+    const char *name;     /* "kubeconfig" */
+    char letter;          /* 'f'; 0: none */
+    const char *value;    /* what stands for the value in help: "FILE"; NULL: a switch */
+    const char *fallback; /* the value without the flag, for help too; NULL: none */
+    const char *help;     /* one sentence */
+};
+
+struct cli;
+
+struct cli_command {
+    const char *name;
+    const char *summary;                 /* one line of `leeboard help` */
+    const char *arguments;               /* "[FILE…]"; NULL: takes none */
+    const char *text;                    /* paragraphs for --help and the man page; NULL: none */
+    const struct cli_flag *const *flags; /* groups, each ended by one without a name; NULL ends */
+    bool shaping;                        /* takes the families' flags, which shape what is made */
+    bool hidden;
+    int (*run)(struct cli *cli);
+};
+
+/* A command line, taken apart. */
+struct cli {
+    struct arena arena; /* of the whole command */
+    const struct cli_command *command;
+    const struct cli_command *const *commands;
+    const char **names; /* of flags that were given, in order, with … */
+    const char **values;
+    size_t count;
+    const char **arguments;
+    size_t argument_count;
+};
+
+/* The i-th flag of a command, --help last; false past the end. */
+bool cli_flag_at(const struct cli_command *c, size_t i, struct cli_flag *ret);
+
+extern const struct cli_command *const cli_commands[]; /* NULL-terminated; main.c */
+
+int cli_main(int argc, char **argv);
+
+/* The last value given, or the fallback, or NULL. Asking for a flag that the command does not have
+ * is an assertion failure. */
+const char *cli_text(const struct cli *cli, const char *name);
+bool cli_on(const struct cli *cli, const char *name);    /* a switch */
+bool cli_given(const struct cli *cli, const char *name); /* on the command line */
+bool cli_int(const struct cli *cli, const char *name, int64_t *ret, struct error *err) must_check;
+
+/* Complains on standard error and gives the exit code. */
+int cli_fail(const struct cli *cli, const struct error *err);
+int cli_usage(const struct cli *cli, const char *format, ...) printf_like(2, 3);
+
+struct buf;
+void cli_print_help(struct buf *b, const struct cli_command *c);
+void cli_print_overview(struct buf *b);
+
+/* Flags of several commands. */
+extern const struct cli_flag cli_flags_log[];  /* --log-level, --log-format */
+extern const struct cli_flag cli_flags_kube[]; /* --kubeconfig, --context, --namespace */
+bool cli_setup_log(const struct cli *cli, struct error *err) must_check;
+
+extern const struct cli_command cli_operator;
+extern const struct cli_command cli_render;
+extern const struct cli_command cli_manifests;
+extern const struct cli_command cli_completion;
+extern const struct cli_command cli_man;
+extern const struct cli_command cli_version;
+extern const struct cli_command cli_help;

@@ -1,0 +1,12 @@
+#include "cli/cli.h"
+
+const struct cli_command *const cli_commands[] = {
+    &cli_operator,
+    &cli_render,
+    &cli_manifests,
+    &cli_completion,
+    &cli_man,
+    &cli_version,
+    &cli_help,
+    NULL,
+};

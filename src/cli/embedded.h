@@ -1,0 +1,10 @@
+#pragma once
+
+/* What the program carries with it. */
+
+#include "base/json.h"
+
+/* The CRDs under api/, parsed; a list. */
+struct json embedded_crds(struct arena *a);
+/* The same as the text of the files, comments and all, each a document of its own. */
+extern const char *const embedded_crd_texts[]; /* NULL-terminated */

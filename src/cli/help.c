@@ -1,0 +1,242 @@
+/* help, version, completion and the man page: everything that is read off the command table. */
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "cli/cli.h"
+
+static int print(struct buf *b)
+{
+    bool ok = fwrite(b->ptr, 1, b->len, stdout) == b->len && fflush(stdout) == 0;
+    buf_done(b);
+    return ok ? CLI_OK : CLI_FAILED;
+}
+
+static int run_help(struct cli *cli)
+{
+    struct buf out = BUF_INIT((size_t)1 << 20);
+    if (cli->argument_count == 0) {
+        cli_print_overview(&out);
+        return print(&out);
+    }
+    for (size_t i = 0; cli_commands[i]; i++)
+        if (strcmp(cli_commands[i]->name, cli->arguments[0]) == 0) {
+            cli_print_help(&out, cli_commands[i]);
+            return print(&out);
+        }
+    return cli_usage(cli, "no command %s; `leeboard help` lists them", cli->arguments[0]);
+}
+
+const struct cli_command cli_help = {
+    .name = "help",
+    .summary = "Say what the commands are, or explain one.",
+    .arguments = "[COMMAND]",
+    .run = run_help,
+};
+
+static int run_version(struct cli *cli)
+{
+    (void)cli;
+    printf("leeboard %s\n"
+           "compatible with LLMKube 0.9.19 (Model, InferenceService); Kubernetes 1.33 and newer\n",
+        LEEBOARD_VERSION);
+    return CLI_OK;
+}
+
+const struct cli_command cli_version = {
+    .name = "version",
+    .summary = "Print the version.",
+    .run = run_version,
+};
+
+/* ---- completion ---- */
+
+static void add_flag_words(struct buf *b, const struct cli_command *c)
+{
+    struct cli_flag f;
+    for (size_t i = 0; cli_flag_at(c, i, &f); i++)
+        buf_printf(b, "%s--%s%s", i ? " " : "", f.name, f.value ? "=" : "");
+}
+
+static void print_bash(struct buf *b)
+{
+    buf_add_text(b,
+        "_leeboard() {\n"
+        "    local word=${COMP_WORDS[COMP_CWORD]} words\n"
+        "    COMPREPLY=()\n"
+        "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+        "        words='");
+    for (size_t i = 0; cli_commands[i]; i++)
+        if (!cli_commands[i]->hidden)
+            buf_printf(b, "%s%s", i ? " " : "", cli_commands[i]->name);
+    buf_add_text(b, "'\n    else\n        case ${COMP_WORDS[1]} in\n");
+    for (size_t i = 0; cli_commands[i]; i++) {
+        buf_printf(b, "        %s) words='", cli_commands[i]->name);
+        add_flag_words(b, cli_commands[i]);
+        buf_add_text(b, "' ;;\n");
+    }
+    buf_add_text(b,
+        "        esac\n"
+        "        case $word in -*) ;; *) words='' ;; esac\n"
+        "    fi\n"
+        "    [ -n \"$words\" ] && COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+        "    case ${COMPREPLY[0]-} in *=) compopt -o nospace ;; esac\n"
+        "}\n"
+        "complete -o default -F _leeboard leeboard\n");
+}
+
+/* Quoted for a zsh word inside single quotes, with brackets and colons out of _arguments' way. */
+static void add_zsh_text(struct buf *b, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if (*c == '\'')
+            buf_add_text(b, "'\\''");
+        else if (strchr("[]:", *c))
+            buf_printf(b, "\\%c", *c);
+        else
+            buf_add_char(b, *c);
+    }
+}
+
+static void print_zsh(struct buf *b)
+{
+    buf_add_text(b,
+        "#compdef leeboard\n"
+        "_leeboard() {\n"
+        "    local -a commands\n"
+        "    commands=(\n");
+    for (size_t i = 0; cli_commands[i]; i++) {
+        if (cli_commands[i]->hidden)
+            continue;
+        buf_printf(b, "        '%s:", cli_commands[i]->name);
+        add_zsh_text(b, cli_commands[i]->summary);
+        buf_add_text(b, "'\n");
+    }
+    buf_add_text(b,
+        "    )\n"
+        "    if (( CURRENT == 2 )); then _describe command commands; return; fi\n"
+        "    shift words; (( CURRENT-- ))\n"
+        "    case $words[1] in\n");
+    for (size_t i = 0; cli_commands[i]; i++) {
+        const struct cli_command *c = cli_commands[i];
+        buf_printf(b, "    %s) _arguments", c->name);
+        struct cli_flag f;
+        for (size_t k = 0; cli_flag_at(c, k, &f); k++) {
+            buf_printf(b, " '--%s%s[", f.name, f.value ? "=" : "");
+            add_zsh_text(b, f.help);
+            const char *files = f.value && text_starts(f.value, "FILE") ? ":_files" : ":";
+            buf_printf(
+                b, "]%s%s%s'", f.value ? ":" : "", f.value ? f.value : "", f.value ? files : "");
+        }
+        buf_printf(b, "%s ;;\n", c->arguments ? " '*:file:_files'" : "");
+    }
+    buf_add_text(b, "    esac\n}\n_leeboard \"$@\"\n");
+}
+
+static int run_completion(struct cli *cli)
+{
+    struct buf out = BUF_INIT((size_t)1 << 20);
+    const char *shell = cli->argument_count == 1 ? cli->arguments[0] : "";
+    if (text_eq(shell, "bash"))
+        print_bash(&out);
+    else if (text_eq(shell, "zsh"))
+        print_zsh(&out);
+    else
+        return cli_usage(cli, "say which shell: `leeboard completion bash` or `… zsh`");
+    return print(&out);
+}
+
+const struct cli_command cli_completion = {
+    .name = "completion",
+    .summary = "Print a completion script for bash or zsh.",
+    .arguments = "bash|zsh",
+    .text = "  source <(leeboard completion bash)\n"
+            "  leeboard completion zsh >\"${fpath[1]}/_leeboard\"\n",
+    .run = run_completion,
+};
+
+/* ---- the man page ---- */
+
+/* roff text: a leading dot or quote and every backslash would be commands. */
+static void add_roff(struct buf *b, const char *text)
+{
+    bool start = true;
+    for (const char *c = text; *c; c++) {
+        if (start && (*c == '.' || *c == '\''))
+            buf_add_text(b, "\\&");
+        if (*c == '\\')
+            buf_add_text(b, "\\e");
+        else if (*c == '-')
+            buf_add_text(b, "\\-");
+        else
+            buf_add_char(b, *c);
+        start = *c == '\n';
+    }
+}
+
+static void add_man_command(struct buf *b, const struct cli_command *c)
+{
+    buf_printf(b,
+        ".SS leeboard %s%s%s\n",
+        c->name,
+        c->arguments ? " " : "",
+        c->arguments ? c->arguments : "");
+    add_roff(b, c->summary);
+    buf_add_char(b, '\n');
+    if (c->text) {
+        buf_add_text(b, ".PP\n.nf\n");
+        add_roff(b, c->text);
+        buf_add_text(b, ".fi\n");
+    }
+    struct cli_flag f;
+    for (size_t i = 0; cli_flag_at(c, i, &f); i++) {
+        buf_add_text(b, ".TP\n.B ");
+        if (f.letter)
+            buf_printf(b, "\\-%c, ", f.letter);
+        buf_add_text(b, "\\-\\-");
+        add_roff(b, f.name);
+        if (f.value)
+            buf_printf(b, "=\\fI%s\\fR", f.value);
+        buf_add_char(b, '\n');
+        add_roff(b, f.help);
+        if (f.fallback && *f.fallback) {
+            buf_add_text(b, " Default: ");
+            add_roff(b, f.fallback);
+            buf_add_char(b, '.');
+        }
+        buf_add_char(b, '\n');
+    }
+}
+
+static int run_man(struct cli *cli)
+{
+    (void)cli;
+    struct buf out = BUF_INIT((size_t)1 << 20);
+    buf_printf(&out, ".TH LEEBOARD 1 \"\" \"leeboard %s\" \"Leeboard\"\n", LEEBOARD_VERSION);
+    buf_add_text(&out,
+        ".SH NAME\nleeboard \\- runs AI workloads on Kubernetes without drifting or fighting\n"
+        ".SH SYNOPSIS\n.B leeboard\n.I COMMAND\n[\\fIFLAGS\\fR] [\\fIARGUMENTS\\fR]\n"
+        ".SH DESCRIPTION\n"
+        "Leeboard takes the manifests that people have for LLMKube (Model, InferenceService) and "
+        "keeps a cluster as they say. It never strips what others wrote, never writes when "
+        "nothing changed, never spins or fights, never lets a stale writer win, converges from "
+        "anywhere, and lets no bad object harm another.\n.SH COMMANDS\n");
+    for (size_t i = 0; cli_commands[i]; i++)
+        if (!cli_commands[i]->hidden)
+            add_man_command(&out, cli_commands[i]);
+    buf_add_text(&out,
+        ".SH EXIT STATUS\n0: done. 1: failed; standard error says why. 2: wrong command line.\n"
+        ".SH ENVIRONMENT\n.TP\n.B KUBECONFIG\nKubeconfig files, separated by colons.\n"
+        ".TP\n.B POD_NAME, POD_NAMESPACE\nWho we are in the cluster: the identity in the Lease "
+        "and where the Lease lies.\n"
+        ".SH SEE ALSO\n.BR kubectl (1)\n");
+    return print(&out);
+}
+
+const struct cli_command cli_man = {
+    .name = "man",
+    .summary = "Print the man page.",
+    .hidden = true,
+    .run = run_man,
+};

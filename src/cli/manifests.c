@@ -1,0 +1,340 @@
+/* leeboard manifests: everything that an installation needs, as YAML for kubectl. What the role
+ * permits is read off the kinds' own watch lists, so that it is neither more nor less than they
+ * use. */
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/resource.h"
+#include "base/str.h"
+#include "base/yaml.h"
+#include "cli/cli.h"
+#include "cli/embedded.h"
+#include "cli/families.h"
+#include "engine/kind.h"
+
+#define NAME "leeboard"
+
+/* Upstream's chart makes the same five; pods that name a class which does not exist are refused. */
+static const struct {
+    const char *name;
+    int64_t value;
+    bool never_preempts;
+} priorities[] = {
+    { "llmkube-critical", 1000000, false },
+    { "llmkube-high", 100000, false },
+    { "llmkube-normal", 10000, false },
+    { "llmkube-low", 1000, false },
+    { "llmkube-batch", 100, true },
+};
+
+struct out {
+    struct arena *a;
+    struct buf text;
+    const char *namespace; /* of the installation */
+    const char *watched;   /* the only namespace that is worked in; NULL: all */
+};
+
+static void print(struct out *o, struct json object)
+{
+    buf_add_text(&o->text, "---\n");
+    yaml_print(&o->text, object);
+}
+
+static struct json labels(struct arena *a)
+{
+    return json_map(a,
+        { "app.kubernetes.io/name", json_str(NAME) },
+        { "app.kubernetes.io/managed-by", json_str(NAME) });
+}
+
+static struct json head(struct out *o, const char *api_version, const char *kind, const char *name,
+    const char *namespace)
+{
+    return json_fields(o->a,
+        { "apiVersion", json_str(api_version) },
+        { "kind", json_str(kind) },
+        { "metadata.name", json_str(name) },
+        { "metadata.namespace", json_str(namespace) },
+        { "metadata.labels", labels(o->a) });
+}
+
+static struct json words(struct arena *a, const char *text)
+{
+    struct json_builder list;
+    json_builder_init(&list, a);
+    for (struct str rest = str_of(text); rest.ptr;) {
+        struct str word = str_cut(&rest, ' ');
+        json_push(&list, json_strn(a, word.ptr, word.len));
+    }
+    return json_list_end(&list);
+}
+
+static struct json rule(
+    struct arena *a, const char *group, const char *resources, const char *verbs)
+{
+    return json_fields(a,
+        { "apiGroups", json_list(a, json_str(group)) },
+        { "resources", words(a, resources) },
+        { "verbs", words(a, verbs) });
+}
+
+/* ---- rules from the kinds ---- */
+
+struct need {
+    const struct resource *resource;
+    bool child, own;
+};
+
+static size_t add_need(struct need *needs, size_t count, struct need n)
+{
+    for (size_t i = 0; i < count; i++)
+        if (needs[i].resource == n.resource) {
+            needs[i].child |= n.child;
+            needs[i].own |= n.own;
+            return count;
+        }
+    needs[count] = n;
+    return count + 1;
+}
+
+static size_t collect_needs(const struct families *f, struct need *needs)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t k = 0; f->list[i].kinds[k]; k++) {
+            const struct kind *kind = f->list[i].kinds[k];
+            count =
+                add_need(needs, count, (struct need){ .resource = kind->resource, .own = true });
+            for (const struct kind_watch *w = kind->watches; w && w->resource; w++)
+                count = add_need(
+                    needs, count, (struct need){ .resource = w->resource, .child = w->child });
+        }
+    return count;
+}
+
+static struct json kind_rules(struct out *o, const struct families *f, bool cluster_scoped)
+{
+    struct need needs[64];
+    size_t count = collect_needs(f, needs);
+    assert(count <= lengthof(needs));
+    struct json_builder rules;
+    json_builder_init(&rules, o->a);
+    for (size_t i = 0; i < count; i++) {
+        const struct resource *r = needs[i].resource;
+        if (r->cluster_scoped != cluster_scoped)
+            continue;
+        /* Applying is a patch, and a create where there is nothing yet. */
+        const char *verbs =
+            needs[i].child ? "get list watch create patch delete" : "get list watch";
+        json_push(&rules, rule(o->a, r->group, r->plural, verbs));
+        if (needs[i].own)
+            json_push(&rules,
+                rule(o->a, r->group, arena_printf(o->a, "%s/status", r->plural), "get patch"));
+    }
+    if (!cluster_scoped) {
+        json_push(&rules, rule(o->a, "", "pods/eviction", "create"));
+        json_push(&rules, rule(o->a, "", "pods/log", "get"));
+        json_push(&rules, rule(o->a, "", "secrets", "get"));
+        json_push(&rules, rule(o->a, "events.k8s.io", "events", "create patch"));
+    }
+    return json_list_end(&rules);
+}
+
+static void print_role(
+    struct out *o, const char *kind, const char *name, const char *namespace, struct json rules)
+{
+    struct json role = head(o, "rbac.authorization.k8s.io/v1", kind, name, namespace);
+    print(o, json_with_member(o->a, role, "rules", rules));
+    const char *binding = text_eq(kind, "Role") ? "RoleBinding" : "ClusterRoleBinding";
+    struct json bound = head(o, "rbac.authorization.k8s.io/v1", binding, name, namespace);
+    bound = json_with_member(o->a,
+        bound,
+        "roleRef",
+        json_fields(o->a,
+            { "apiGroup", json_str("rbac.authorization.k8s.io") },
+            { "kind", json_str(kind) },
+            { "name", json_str(name) }));
+    bound = json_with_member(o->a,
+        bound,
+        "subjects",
+        json_list(o->a,
+            json_fields(o->a,
+                { "kind", json_str("ServiceAccount") },
+                { "name", json_str(NAME) },
+                { "namespace", json_str(o->namespace) })));
+    print(o, bound);
+}
+
+static void print_roles(struct out *o, const struct families *f)
+{
+    struct arena *a = o->a;
+    if (o->watched) {
+        print_role(o, "Role", NAME, o->watched, kind_rules(o, f, false));
+    } else {
+        struct json_builder all;
+        json_builder_init(&all, a);
+        json_push_all(&all, kind_rules(o, f, false));
+        json_push_all(&all, kind_rules(o, f, true));
+        print_role(o, "ClusterRole", NAME, NULL, json_list_end(&all));
+    }
+    struct json lease = json_fields(a,
+        { "apiGroups", json_list(a, json_str("coordination.k8s.io")) },
+        { "resources", words(a, "leases") },
+        { "verbs", words(a, "get create update patch") });
+    print_role(o, "Role", NAME "-leader", o->namespace, json_list(a, lease));
+}
+
+/* ---- the Deployment ---- */
+
+static struct json probe(struct arena *a, const char *path, int64_t period)
+{
+    return json_fields(a,
+        { "httpGet.path", json_str(path) },
+        { "httpGet.port", json_str("health") },
+        { "periodSeconds", json_int(period) },
+        { "timeoutSeconds", json_int(2) });
+}
+
+static struct json from_field(struct arena *a, const char *name, const char *path)
+{
+    return json_fields(a,
+        { "name", json_str(name) },
+        { "valueFrom.fieldRef.apiVersion", json_str("v1") },
+        { "valueFrom.fieldRef.fieldPath", json_str(path) });
+}
+
+static struct json port(struct arena *a, const char *name, int64_t number)
+{
+    return json_fields(a, { "name", json_str(name) }, { "containerPort", json_int(number) });
+}
+
+static struct json arguments(struct out *o)
+{
+    struct json_builder list;
+    json_builder_init(&list, o->a);
+    json_push(&list, json_str("operator"));
+    json_push(&list, json_str("--leader-elect"));
+    json_push(&list, json_str("--log-format=json"));
+    json_push(&list, json_str("--metrics-bind-address=:8080"));
+    json_push(&list, json_str("--metrics-secure=false"));
+    if (o->watched)
+        json_push(&list, json_strf(o->a, "--namespace=%s", o->watched));
+    return json_list_end(&list);
+}
+
+static struct json container(struct out *o, const char *image)
+{
+    struct arena *a = o->a;
+    return json_fields(a,
+        { "name", json_str("operator") },
+        { "image", json_str(image) },
+        { "args", arguments(o) },
+        { "env",
+            json_list(a,
+                from_field(a, "POD_NAME", "metadata.name"),
+                from_field(a, "POD_NAMESPACE", "metadata.namespace")) },
+        { "ports", json_list(a, port(a, "metrics", 8080), port(a, "health", 8081)) },
+        { "livenessProbe", probe(a, "/healthz", 20) },
+        { "readinessProbe", probe(a, "/readyz", 5) },
+        { "resources",
+            json_fields(a,
+                { "requests.cpu", json_str("10m") },
+                { "requests.memory", json_str("24Mi") },
+                { "limits.memory", json_str("128Mi") }) },
+        { "securityContext",
+            json_fields(a,
+                { "allowPrivilegeEscalation", json_bool(false) },
+                { "readOnlyRootFilesystem", json_bool(true) },
+                { "capabilities.drop", json_list(a, json_str("ALL")) }) });
+}
+
+static void print_deployment(struct out *o, const char *image)
+{
+    struct arena *a = o->a;
+    struct json selector = json_map(a, { "app.kubernetes.io/name", json_str(NAME) });
+    struct json spec = json_fields(a,
+        { "replicas", json_int(1) },
+        { "selector.matchLabels", selector },
+        { "template.metadata.labels", labels(a) },
+        { "template.spec.serviceAccountName", json_str(NAME) },
+        { "template.spec.terminationGracePeriodSeconds", json_int(10) },
+        { "template.spec.securityContext",
+            json_fields(a,
+                { "runAsNonRoot", json_bool(true) },
+                { "runAsUser", json_int(65532) },
+                { "seccompProfile.type", json_str("RuntimeDefault") }) },
+        { "template.spec.containers", json_list(a, container(o, image)) });
+    struct json object = head(o, "apps/v1", "Deployment", NAME, o->namespace);
+    print(o, json_with_member(a, object, "spec", spec));
+}
+
+static void print_rest(struct out *o, const struct families *f, const char *image)
+{
+    struct arena *a = o->a;
+    struct json namespace = head(o, "v1", "Namespace", o->namespace, NULL);
+    namespace = json_with(a,
+        namespace,
+        "metadata.labels",
+        json_overlay(a,
+            labels(a),
+            json_map(a, { "pod-security.kubernetes.io/enforce", json_str("restricted") })));
+    print(o, namespace);
+    for (size_t i = 0; i < lengthof(priorities); i++) {
+        struct json class =
+            head(o, "scheduling.k8s.io/v1", "PriorityClass", priorities[i].name, NULL);
+        class = json_with_member(a, class, "value", json_int(priorities[i].value));
+        if (priorities[i].never_preempts)
+            class = json_with_member(a, class, "preemptionPolicy", json_str("Never"));
+        print(o, class);
+    }
+    print(o, head(o, "v1", "ServiceAccount", NAME, o->namespace));
+    print_roles(o, f);
+    print_deployment(o, image);
+}
+
+static int run(struct cli *cli)
+{
+    struct error err;
+    struct families families;
+    if (!families_read(cli, &families, &err))
+        return cli_usage(cli, "%s", err.text);
+    struct out o = {
+        .a = &cli->arena,
+        .text = BUF_INIT((size_t)16 << 20),
+        .namespace = cli_text(cli, "install-namespace"),
+        .watched = cli_text(cli, "namespace"),
+    };
+    if (!cli_on(cli, "no-crds"))
+        for (size_t i = 0; embedded_crd_texts[i]; i++)
+            buf_printf(&o.text,
+                "%s%s",
+                text_starts(embedded_crd_texts[i], "---") ? "" : "---\n",
+                embedded_crd_texts[i]);
+    if (!cli_on(cli, "crds-only"))
+        print_rest(&o, &families, cli_text(cli, "image"));
+    bool ok = fwrite(o.text.ptr, 1, o.text.len, stdout) == o.text.len && fflush(stdout) == 0;
+    buf_done(&o.text);
+    return ok ? CLI_OK : CLI_FAILED;
+}
+
+static const struct cli_flag flags[] = {
+    { "install-namespace", 0, "NAME", "leeboard-system", "Namespace of the operator itself." },
+    { "namespace",
+        'n',
+        "NAME",
+        NULL,
+        "Work in this namespace only: a Role instead of a ClusterRole." },
+    { "image", 0, "IMAGE", "leeboard:" LEEBOARD_VERSION, "Image of the operator." },
+    { "crds-only", 0, NULL, NULL, "Only the CRDs." },
+    { "no-crds", 0, NULL, NULL, "Everything but the CRDs." },
+    { 0 },
+};
+
+const struct cli_command cli_manifests = {
+    .name = "manifests",
+    .summary = "Print the manifests of an installation: CRDs, RBAC, Deployment.",
+    .text = "  leeboard manifests | kubectl apply --server-side -f -\n",
+    .flags = (const struct cli_flag *const[]){ flags, NULL },
+    .run = run,
+};

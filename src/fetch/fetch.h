@@ -1,0 +1,34 @@
+#pragma once
+
+/* Effects: what kinds ask of the world and may not do themselves.
+ *
+ *   model.probe        how large a remote source is, and its GGUF head
+ *   model.head         has the source changed? (ETag and size)
+ *   model.copy         a local file into the cache, checked and renamed into place
+ *   pods.idle          do these servers serve nobody just now?
+ *   pod.acceleration   what a server's log says about its GPU
+ *
+ * Remote addresses must be public unless their host is allowed by name: whoever may create a Model
+ * must not make the operator talk to the inside of the cluster (GHSA-jw3m-8q7m-f35r upstream). */
+
+#include "base/json.h"
+
+struct effect_runner;
+struct fetch;
+struct http_client;
+struct kube_client;
+struct loop;
+
+struct fetch_options {
+    struct loop *loop;
+    struct http_client *http;
+    struct kube_client *kube;
+    struct json allowed_remote_hosts; /* list of names */
+    struct json allowed_roots;        /* list of directories that local sources lie in */
+};
+
+/* What the options point to outlives it. */
+struct fetch *fetch_new(const struct fetch_options *options);
+/* Cancels what is under way. Copies stop at their next block. */
+void fetch_free(struct fetch *f);
+const struct effect_runner *fetch_runner(const struct fetch *f);

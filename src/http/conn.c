@@ -1,0 +1,398 @@
+#include "http/conn.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "http/loop.h"
+#include "http/tls_session.h"
+
+#define CONN_READ_BYTES ((size_t)32768)
+#define CONN_READS_PER_TURN 4
+#define CONN_LAYERS_MAX 2
+#define CONN_QUEUE_MAX ((size_t)4 << 20) /* a bug if it is reached: producers look at pending */
+
+struct conn {
+    const struct env *env;
+    int fd;
+    struct loop_watch *watch;
+    const struct conn_handlers *on;
+    void *ctx;
+    struct tls_session *layers[CONN_LAYERS_MAX];
+    size_t layer_count;
+    struct buf between; /* from the inner layer to the outer one */
+    struct buf out;
+    size_t out_at; /* of out, taken by the kernel */
+    uint64_t written;
+    bool reading, full, shut, shut_sent, write_failed, at_end, closed_told;
+    struct timer again; /* hand out what waited while reading was off; report what came up */
+    struct error err;
+    bool failed;
+    int busy; /* callbacks on the stack: memory is kept until they are gone */
+    bool freed;
+    struct sockaddr_storage address;
+};
+
+static void ready(void *ctx, int events);
+static void look_again(void *ctx);
+static bool deliver(struct conn *c, size_t level, struct str bytes);
+
+static void watch_update(struct conn *c)
+{
+    int events = c->full ? LOOP_WRITE : 0;
+    if (!c->at_end && !c->closed_told)
+        events |= c->reading ? LOOP_READ : LOOP_HANGUP;
+    loop_watch_set(c->watch, events);
+}
+
+struct conn *conn_new(struct loop *loop, int fd, const struct conn_handlers *handlers, void *ctx)
+{
+    struct conn *c = mem_new_of(struct conn);
+    c->env = loop_env(loop);
+    c->fd = fd;
+    c->on = handlers;
+    c->ctx = ctx;
+    c->reading = true;
+    buf_init(&c->out, CONN_QUEUE_MAX);
+    buf_init(&c->between, CONN_QUEUE_MAX);
+    timer_init(&c->again, look_again, c);
+    socklen_t size = sizeof(c->address);
+    getpeername(fd, (struct sockaddr *)&c->address, &size);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){ 1 }, sizeof(int));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &(int){ 30 }, sizeof(int));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &(int){ 10 }, sizeof(int));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &(int){ 3 }, sizeof(int));
+    c->watch = loop_watch_new(loop, fd, ready, c);
+    watch_update(c);
+    return c;
+}
+
+void conn_set_handlers(struct conn *c, const struct conn_handlers *handlers, void *ctx)
+{
+    c->on = handlers;
+    c->ctx = ctx;
+}
+
+static void release(struct conn *c)
+{
+    for (size_t i = 0; i < c->layer_count; i++)
+        tls_session_free(c->layers[i]);
+    buf_done(&c->out);
+    buf_done(&c->between);
+    free(c);
+}
+
+static void leave(struct conn *c)
+{
+    if (--c->busy == 0 && c->freed)
+        release(c);
+}
+
+void conn_free(struct conn *c)
+{
+    if (!c)
+        return;
+    if (!c->failed && !c->shut && c->layer_count)
+        conn_shutdown(c);
+    c->freed = true;
+    timer_stop(c->env, &c->again);
+    loop_watch_free(c->watch);
+    close(c->fd);
+    if (c->busy == 0)
+        release(c);
+}
+
+/* Problems are told from the loop, never from inside a call of the owner. */
+static void conn_fail(struct conn *c)
+{
+    c->failed = true;
+    if (!c->freed)
+        timer_set(c->env, &c->again, 0);
+}
+
+static void tell_closed(struct conn *c, const struct error *err)
+{
+    if (c->closed_told || c->freed)
+        return;
+    c->closed_told = true;
+    watch_update(c);
+    c->on->closed(c->ctx, err);
+}
+
+/* ---- out ---- */
+
+/* What the inner layer wants to say goes through the outer one. */
+static void pass_between(struct conn *c)
+{
+    if (c->between.len == 0)
+        return;
+    if (!c->failed && !tls_session_write(c->layers[0], buf_str(&c->between), &c->err))
+        conn_fail(c);
+    buf_done(&c->between);
+}
+
+void conn_send(struct conn *c, struct str bytes)
+{
+    if (c->failed || c->write_failed || c->freed)
+        return;
+    assert(!c->shut);
+    if (c->layer_count == 0)
+        buf_add(&c->out, bytes.ptr, bytes.len);
+    else if (!tls_session_write(c->layers[c->layer_count - 1], bytes, &c->err))
+        conn_fail(c);
+    pass_between(c);
+    assert(!buf_overflowed(&c->out));
+}
+
+size_t conn_pending(const struct conn *c)
+{
+    return c->out.len - c->out_at;
+}
+
+uint64_t conn_queued(const struct conn *c)
+{
+    return c->written + conn_pending(c);
+}
+
+uint64_t conn_written(const struct conn *c)
+{
+    return c->written;
+}
+
+/* A failed write is not the end: an answer that explains it may still be there to be read. */
+static void write_failure(struct conn *c, int number)
+{
+    c->write_failed = true;
+    buf_done(&c->out);
+    c->out_at = 0;
+    if (!c->reading || c->at_end) {
+        fail_errno(&c->err, number, "write");
+        conn_fail(c);
+    }
+}
+
+void conn_flush(struct conn *c)
+{
+    while (conn_pending(c) && !c->freed) {
+        ssize_t count = send(c->fd, c->out.ptr + c->out_at, conn_pending(c), MSG_NOSIGNAL);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0 && errno != EAGAIN)
+            write_failure(c, errno);
+        if (count < 0)
+            break;
+        c->out_at += (size_t)count;
+        c->written += (uint64_t)count;
+    }
+    c->full = conn_pending(c) > 0;
+    if (!c->full) {
+        buf_done(&c->out);
+        c->out_at = 0;
+    }
+    if (c->shut && !c->full && !c->shut_sent) {
+        c->shut_sent = true;
+        shutdown(c->fd, SHUT_WR);
+    }
+    if (!c->freed)
+        watch_update(c);
+}
+
+void conn_shutdown(struct conn *c)
+{
+    if (c->shut || c->freed)
+        return;
+    for (size_t i = c->layer_count; i > 0; i--) {
+        tls_session_shutdown(c->layers[i - 1]);
+        pass_between(c);
+    }
+    c->shut = true;
+    conn_flush(c);
+}
+
+/* ---- in ---- */
+
+static bool handshake(struct conn *c, size_t level)
+{
+    struct tls_session *tls = c->layers[level];
+    if (tls_session_state(tls) != TLS_HANDSHAKE)
+        return true;
+    bool ok = tls_session_handshake(tls, &c->err);
+    pass_between(c);
+    conn_flush(c);
+    if (!ok) {
+        c->failed = true;
+        return false;
+    }
+    if (tls_session_state(tls) == TLS_OPEN && level + 1 == c->layer_count && c->on->secured)
+        c->on->secured(c->ctx);
+    return !c->freed;
+}
+
+/* Hands bytes to a layer, and what comes out of it to the next; false to stop. */
+static bool deliver(struct conn *c, size_t level, struct str bytes)
+{
+    if (level == c->layer_count) {
+        if (bytes.len)
+            c->on->data(c->ctx, bytes);
+        return !c->freed;
+    }
+    struct tls_session *tls = c->layers[level];
+    char plain[16384];
+    size_t count = 1;
+    tls_session_input(tls, bytes);
+    if (!handshake(c, level))
+        return false;
+    /* A layer above may have been added by secured(). */
+    while (count > 0 && c->reading) {
+        if (!tls_session_read(tls, plain, sizeof(plain), &count, &c->err)) {
+            pass_between(c);
+            conn_flush(c);
+            c->failed = true;
+            return false;
+        }
+        if ((count || level + 1 < c->layer_count) &&
+            !deliver(c, level + 1, (struct str){ plain, count }))
+            return false;
+    }
+    tls_session_hold(tls);
+    pass_between(c);
+    c->at_end = c->at_end || tls_session_state(tls) == TLS_CLOSED;
+    return true;
+}
+
+static bool said_goodbye(const struct conn *c)
+{
+    for (size_t i = 0; i < c->layer_count; i++)
+        if (tls_session_state(c->layers[i]) == TLS_CLOSED)
+            return true;
+    return c->layer_count == 0;
+}
+
+/* After the end of input: tells it once everything before it was handed out. */
+static void finish_input(struct conn *c)
+{
+    if (c->failed) {
+        tell_closed(c, &c->err);
+    } else if (c->at_end && c->reading) {
+        if (!said_goodbye(c) && !c->err.code)
+            fail(&c->err, ERR_UNAVAILABLE, "the connection was cut without a TLS goodbye");
+        tell_closed(c, c->err.code ? &c->err : NULL);
+    }
+}
+
+static void read_some(struct conn *c)
+{
+    char bytes[CONN_READ_BYTES];
+    for (int i = 0; i < CONN_READS_PER_TURN && c->reading; i++) {
+        ssize_t count = recv(c->fd, bytes, sizeof(bytes), 0);
+        if (count < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (count < 0)
+            fail_errno(&c->err, errno, "read");
+        if (count <= 0) {
+            c->at_end = true;
+            return;
+        }
+        if (!deliver(c, 0, (struct str){ bytes, (size_t)count }) || (size_t)count < sizeof(bytes))
+            return;
+    }
+}
+
+/* While nothing is read, an end of the other side waits; a broken connection does not. */
+static void look_for_reset(struct conn *c)
+{
+    int number = 0;
+    socklen_t size = sizeof(number);
+    getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &number, &size);
+    if (number) {
+        fail_errno(&c->err, number, "connection");
+        c->failed = true;
+    } else {
+        loop_watch_set(c->watch, c->full ? LOOP_WRITE : 0);
+    }
+}
+
+static void ready(void *ctx, int events)
+{
+    struct conn *c = ctx;
+    c->busy++;
+    if (events & LOOP_WRITE) {
+        conn_flush(c);
+        if (!c->full && c->on->room)
+            c->on->room(c->ctx);
+    }
+    if (!c->freed && events & LOOP_READ && c->reading)
+        read_some(c);
+    else if (!c->freed && events & LOOP_HANGUP && !c->reading)
+        look_for_reset(c);
+    if (!c->freed && (c->at_end || c->failed))
+        finish_input(c);
+    if (!c->freed && conn_pending(c) && !c->full)
+        conn_flush(c); /* alerts and key updates of TLS itself */
+    leave(c);
+}
+
+static void look_again(void *ctx)
+{
+    struct conn *c = ctx;
+    c->busy++;
+    if (!c->failed && c->reading && c->layer_count)
+        deliver(c, 0, (struct str){ "", 0 });
+    if (!c->freed)
+        finish_input(c);
+    leave(c);
+}
+
+void conn_set_reading(struct conn *c, bool on)
+{
+    if (c->reading == on || c->freed)
+        return;
+    c->reading = on;
+    watch_update(c);
+    if (on && (c->layer_count || c->at_end))
+        timer_set(c->env, &c->again, 0);
+}
+
+bool conn_is_quiet(const struct conn *c)
+{
+    char byte;
+    if (c->at_end || c->failed || c->write_failed)
+        return false;
+    return recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
+/* ---- TLS ---- */
+
+void conn_secure(struct conn *c, struct tls_context *tls, const char *host, const char *alpn)
+{
+    assert(c->layer_count < CONN_LAYERS_MAX);
+    struct buf *out = c->layer_count == 0 ? &c->out : &c->between;
+    c->layers[c->layer_count++] = tls_session_new(tls, host, alpn, out);
+    timer_set(c->env, &c->again, 0); /* a client speaks first */
+}
+
+bool conn_is_secure(const struct conn *c)
+{
+    return c->layer_count > 0;
+}
+
+bool conn_is_h2(const struct conn *c)
+{
+    return c->layer_count > 0 && tls_session_is_h2(c->layers[c->layer_count - 1]);
+}
+
+const struct tls_peer *conn_peer(const struct conn *c, struct arena *a)
+{
+    return c->layer_count ? tls_session_peer(c->layers[c->layer_count - 1], a) : NULL;
+}
+
+const struct sockaddr *conn_address(const struct conn *c)
+{
+    return (const struct sockaddr *)&c->address;
+}

@@ -1,0 +1,559 @@
+#include "http/wire.h"
+
+#include <llhttp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "http/h1_text.h"
+
+/* HTTP/1.1 on one connection: one stream at a time.
+ *
+ *   bytes ─> held ─> llhttp ─> head, data, end          stops: while the stream is paused, and on a
+ *                                                       server from the end of a request until its
+ *                                                       answer is out (pipelining waits in held)
+ *   head, body ─> out ─> output
+ */
+
+#define H1_HELD_MAX ((size_t)16 << 10)  /* pipelined bytes; more wait in the kernel */
+#define H1_PIECE_MAX ((size_t)16 << 10) /* of a body, per output */
+#define H1_DISCARD_MAX ((int64_t)256 << 10)
+
+struct h1 {
+    struct wire wire;
+    llhttp_t parser;
+    struct stream *current;
+    enum h1_framing framing; /* of what we send */
+    struct buf out;
+    size_t out_given; /* of out, handed to the owner */
+    struct buf held;
+    struct buf target;
+    bool parsing;
+    bool message_open; /* a message is being read */
+    bool in_trailers;
+    bool discarding; /* server: answered, the rest of the request is thrown away */
+    int64_t discarded;
+    bool keep_alive;
+    int refuse_status;
+    const char *refuse_reason;
+};
+
+static struct h1 *h1_of(struct wire *w)
+{
+    return container_of(w, struct h1, wire);
+}
+
+static struct str get_slice(const char *at, size_t length)
+{
+    return (struct str){ at, length };
+}
+
+/* ---- what llhttp found ---- */
+
+/* Ends the parsing with an answer (server) or an error (client). */
+static int refuse(struct h1 *h, int status, const char *reason)
+{
+    h->refuse_status = status;
+    h->refuse_reason = reason;
+    return HPE_USER;
+}
+
+static int on_message_begin(llhttp_t *p)
+{
+    struct h1 *h = p->data;
+    head_reset(&h->wire.head);
+    buf_done(&h->target);
+    h->message_open = true;
+    h->in_trailers = false;
+    return 0;
+}
+
+static int check_size(struct h1 *h)
+{
+    const struct head_builder *head = &h->wire.head;
+    if (head->too_large || head->bytes + h->target.len > head->limits.header_bytes_max)
+        return refuse(h, 431, "the head of the message is too large");
+    return 0;
+}
+
+static int on_url(llhttp_t *p, const char *at, size_t length)
+{
+    struct h1 *h = p->data;
+    buf_add(&h->target, at, length);
+    return buf_overflowed(&h->target) ? refuse(h, 431, "the target is too long") : check_size(h);
+}
+
+static int on_field(llhttp_t *p, const char *at, size_t length)
+{
+    struct h1 *h = p->data;
+    if (h->in_trailers) /* nobody asked for trailers: counted, not kept */
+        h->wire.head.bytes += length;
+    else
+        head_add_name(&h->wire.head, get_slice(at, length));
+    return check_size(h);
+}
+
+static int on_value(llhttp_t *p, const char *at, size_t length)
+{
+    struct h1 *h = p->data;
+    if (h->in_trailers)
+        h->wire.head.bytes += length;
+    else
+        head_add_value(&h->wire.head, get_slice(at, length));
+    return check_size(h);
+}
+
+static int64_t body_bytes_of(const llhttp_t *p)
+{
+    if (p->flags & F_CHUNKED)
+        return -1;
+    if (p->flags & F_CONTENT_LENGTH)
+        return p->content_length > INT64_MAX ? INT64_MAX : (int64_t)p->content_length;
+    return p->type == HTTP_REQUEST ? 0 : -1;
+}
+
+/* "timeout=5" of a Keep-Alive field: what many servers that close idle connections say. */
+static void learn_idle_limit(struct wire *w, struct http_headers headers)
+{
+    struct str rest = http_header_find(headers, "keep-alive");
+    int64_t seconds;
+    while (rest.ptr) {
+        struct str value = str_trim(str_cut(&rest, ','));
+        struct str key = str_cut(&value, '=');
+        if (str_eq_nocase(key, STR("timeout")) && str_to_int(value, &seconds) && seconds > 0 &&
+            seconds < 86400)
+            w->idle_limit_ms = seconds * 1000;
+    }
+}
+
+static int on_response_head(struct h1 *h, struct wire_head *head)
+{
+    struct stream *s = h->current;
+    head->status = h->parser.status_code;
+    if (head->status == 101)
+        return refuse(h, 0, "the server switched protocols unasked");
+    if (head->status < 200)
+        return 0;
+    bool no_body = s->is_head_request || head->status == 204 || head->status == 304;
+    if (no_body && !s->is_head_request)
+        head->body_bytes = 0;
+    learn_idle_limit(&h->wire, head->headers);
+    s->in_head = true;
+    if (s->on && s->on->head)
+        s->on->head(s->ctx, head);
+    if (!h->current || h->wire.finished)
+        return HPE_USER; /* cancelled in there */
+    if (no_body)
+        return 1;
+    return h->current->paused ? HPE_PAUSED : 0;
+}
+
+/* "/path?query" as it is; "http://host/path" as a proxy would get it; "*" for OPTIONS. */
+static bool split_target(struct wire_head *head)
+{
+    struct str t = head->target;
+    if (str_starts(t, STR("/")) || (str_eq(t, STR("*")) && str_eq(head->method, STR("OPTIONS"))))
+        return true;
+    bool https = str_starts(t, STR("https://"));
+    if (!https && !str_starts(t, STR("http://")))
+        return false;
+    size_t skip = https ? 8 : 7;
+    t = (struct str){ t.ptr + skip, t.len - skip };
+    const char *slash = memchr(t.ptr, '/', t.len);
+    head->authority = (struct str){ t.ptr, slash ? (size_t)(slash - t.ptr) : t.len };
+    head->target = slash ? (struct str){ slash, t.len - head->authority.len } : STR("/");
+    return head->authority.len > 0;
+}
+
+static int check_request(struct h1 *h, struct wire_head *head)
+{
+    size_t hosts = 0;
+    for (size_t i = 0; i < head->headers.count; i++)
+        hosts += str_eq_nocase(head->headers.list[i].name, STR("host"));
+    if (h->parser.http_major != 1)
+        return refuse(h, 505, "the version of HTTP is not supported");
+    if (hosts > 1 || (hosts == 0 && h->parser.http_minor > 0))
+        return refuse(h, 400, "a request needs one Host field");
+    if (h->parser.method == HTTP_CONNECT)
+        return refuse(h, 501, "CONNECT is not supported");
+    if (!split_target(head))
+        return refuse(h, 400, "the target of the request is no path");
+    if (head->body_bytes > h->wire.config.body_bytes_max)
+        return refuse(h, 413, "the body is too large");
+    return 0;
+}
+
+static int on_request_head(struct h1 *h, struct wire_head *head)
+{
+    head->method = str_of(llhttp_method_name(h->parser.method));
+    head->target = buf_str(&h->target);
+    head->authority = http_header_find(head->headers, "host");
+    head->scheme = STR("http");
+    int refused = check_request(h, head);
+    if (refused)
+        return refused;
+    struct stream *s = stream_new(&h->wire);
+    h->current = s;
+    h->discarding = false;
+    h->keep_alive = llhttp_should_keep_alive(&h->parser) && h->parser.http_minor > 0;
+    s->in_head = true;
+    s->is_head_request = h->parser.method == HTTP_HEAD;
+    h->wire.owner->request(h->wire.owner_ctx, s, head);
+    if (h->wire.failed || !h->current)
+        return HPE_USER;
+    if (!s->head_queued && h->parser.http_minor > 0 && head->body_bytes != 0 &&
+        http_header_has_token(head->headers, "expect", "100-continue")) {
+        buf_add_text(&h->out, "HTTP/1.1 100 Continue\r\n\r\n");
+        wire_kick(&h->wire);
+    }
+    return s->paused ? HPE_PAUSED : 0;
+}
+
+static int on_headers_complete(llhttp_t *p)
+{
+    struct h1 *h = p->data;
+    struct wire_head head = {
+        .headers = head_headers(&h->wire.head),
+        .body_bytes = body_bytes_of(p),
+    };
+    h->in_trailers = true;
+    return h->wire.config.is_server ? on_request_head(h, &head) : on_response_head(h, &head);
+}
+
+static int on_body(llhttp_t *p, const char *at, size_t length)
+{
+    struct h1 *h = p->data;
+    struct stream *s = h->current;
+    if (h->discarding) {
+        h->discarded += (int64_t)length;
+        return h->discarded > H1_DISCARD_MAX ? refuse(h, 0, "") : 0;
+    }
+    s->active_ms = env_mono_ms(h->wire.env);
+    s->in_bytes += (int64_t)length;
+    if (h->wire.config.is_server && s->in_bytes > h->wire.config.body_bytes_max)
+        return refuse(h, 413, "the body is too large");
+    if (s->on && s->on->data)
+        s->on->data(s->ctx, get_slice(at, length));
+    if (h->wire.failed || h->wire.finished || h->current != s)
+        return HPE_USER; /* cut or cancelled in there */
+    return s->paused ? HPE_PAUSED : 0;
+}
+
+static int on_message_complete(llhttp_t *p)
+{
+    struct h1 *h = p->data;
+    if (!h->wire.config.is_server && p->status_code < 200)
+        return 0;
+    h->message_open = false;
+    if (h->current)
+        h->current->in_done = true;
+    if (!h->wire.config.is_server)
+        h->keep_alive = llhttp_should_keep_alive(p);
+    return HPE_PAUSED;
+}
+
+static const llhttp_settings_t settings = {
+    .on_message_begin = on_message_begin,
+    .on_url = on_url,
+    .on_header_field = on_field,
+    .on_header_value = on_value,
+    .on_headers_complete = on_headers_complete,
+    .on_body = on_body,
+    .on_message_complete = on_message_complete,
+};
+
+/* ---- the ends of messages ---- */
+
+static void finish_connection(struct h1 *h)
+{
+    h->wire.closing = h->wire.finished = true;
+    buf_done(&h->held);
+    wire_kick(&h->wire);
+}
+
+/* A request that cannot be served, or an answer that cannot be read. */
+static void give_up(struct h1 *h)
+{
+    struct error err;
+    const char *reason = h->refuse_reason ?: llhttp_get_error_reason(&h->parser) ?: "";
+    struct stream *s = h->current;
+    if (!h->wire.config.is_server) {
+        wire_fail(&h->wire,
+            h->refuse_status == 431 ? ERR_TOO_LARGE : ERR_UNAVAILABLE,
+            "answer is not proper HTTP: %s",
+            reason);
+        return;
+    }
+    bool answered = h->discarding || (s && s->head_queued);
+    int status = h->refuse_status ?: 400;
+    if (s) {
+        h->current = NULL;
+        fail(&err, status == 413 ? ERR_TOO_LARGE : ERR_INVALID, "request: %s", reason);
+        stream_close(s, &err, true);
+    }
+    if (!answered) {
+        struct wire_head head = { .status = status };
+        h1_add_response(&h->out, &head, H1_LENGTH, false);
+    }
+    finish_connection(h);
+}
+
+/* Goes on to the next message when this one is through in the directions that matter. */
+static void settle(struct h1 *h)
+{
+    struct stream *s = h->current;
+    if (!s || h->wire.failed)
+        return;
+    if (!h->wire.config.is_server) {
+        if (!s->in_done || s->paused)
+            return;
+        h->current = NULL;
+        if (!h->keep_alive || !s->out_done || h->wire.closing)
+            finish_connection(h);
+        stream_close(s, NULL, true);
+        return;
+    }
+    if (s->in_done && !s->end_told && !s->paused) {
+        s->end_told = true;
+        if (s->on && s->on->end)
+            s->on->end(s->ctx);
+        if (h->current != s)
+            return;
+    }
+    if (!s->out_done)
+        return;
+    h->current = NULL;
+    h->discarding = !s->in_done;
+    h->discarded = 0;
+    if (!h->keep_alive || h->wire.closing)
+        finish_connection(h);
+    stream_close(s, NULL, true);
+}
+
+/* ---- in ---- */
+
+static bool may_parse(const struct h1 *h)
+{
+    const struct stream *s = h->current;
+    if (h->wire.failed || h->wire.finished || h->parsing)
+        return false;
+    return s ? !s->in_done && !s->paused : h->wire.config.is_server;
+}
+
+/* Feeds llhttp as far as it may go; how much it took. */
+static size_t parse(struct h1 *h, struct str bytes)
+{
+    size_t done = 0;
+    while (done < bytes.len && may_parse(h)) {
+        h->parsing = true;
+        llhttp_errno_t rc = llhttp_execute(&h->parser, bytes.ptr + done, bytes.len - done);
+        h->parsing = false;
+        if (rc == HPE_OK)
+            done = bytes.len;
+        else
+            done = (size_t)(llhttp_get_error_pos(&h->parser) - bytes.ptr);
+        if (rc == HPE_PAUSED)
+            llhttp_resume(&h->parser);
+        else if (rc == HPE_PAUSED_UPGRADE)
+            llhttp_resume_after_upgrade(&h->parser);
+        else if (rc != HPE_OK && !h->wire.failed && !h->wire.finished)
+            give_up(h);
+        settle(h);
+    }
+    return done;
+}
+
+static void update_reading(struct h1 *h)
+{
+    const struct stream *s = h->current;
+    bool waits = s && s->paused && !s->in_done;
+    h->wire.owner->set_reading(h->wire.owner_ctx, !waits && h->held.len <= H1_HELD_MAX);
+}
+
+static void h1_feed(struct wire *w, struct str bytes)
+{
+    struct h1 *h = h1_of(w);
+    if (!w->config.is_server && !h->current) {
+        wire_fail(w, ERR_UNAVAILABLE, "the server spoke without being asked");
+        return;
+    }
+    size_t done = h->held.len ? 0 : parse(h, bytes);
+    if (w->failed || w->finished)
+        return;
+    if (done < bytes.len && !w->config.is_server && !h->current)
+        finish_connection(h); /* more than the answer: never to be used again */
+    else
+        buf_add(&h->held, bytes.ptr + done, bytes.len - done);
+    update_reading(h);
+}
+
+static void h1_step(struct wire *w)
+{
+    struct h1 *h = h1_of(w);
+    settle(h);
+    if (h->held.len && may_parse(h)) {
+        /* Parsing can end the connection, which empties held: work on what was taken out. */
+        struct buf held = h->held;
+        buf_init(&h->held, held.limit);
+        size_t done = parse(h, buf_str(&held));
+        if (!w->failed && !w->finished)
+            buf_add(&h->held, held.ptr + done, held.len - done);
+        buf_done(&held);
+    }
+    if (!w->failed && !w->finished)
+        update_reading(h);
+}
+
+static void h1_eof(struct wire *w)
+{
+    struct h1 *h = h1_of(w);
+    struct stream *s = h->current;
+    struct error err;
+    if (!w->config.is_server && s && s->in_head && !s->in_done) {
+        h->parsing = true;
+        llhttp_errno_t rc = llhttp_finish(&h->parser); /* an answer that the end completes */
+        h->parsing = false;
+        if (rc == HPE_OK || rc == HPE_PAUSED)
+            settle(h);
+    }
+    if (h->current && !w->config.is_server) {
+        wire_fail(w, ERR_UNAVAILABLE, "the server closed the connection before it had answered");
+    } else if (h->current && s->in_done && s->out_finished) {
+        h->keep_alive = false; /* it asked, ended its side, and gets its answer */
+    } else if (h->current) {
+        h->current = NULL;
+        fail(&err, ERR_UNAVAILABLE, "the client went away");
+        finish_connection(h);
+        stream_close(s, &err, true);
+    } else {
+        finish_connection(h);
+    }
+}
+
+/* ---- out ---- */
+
+static struct str h1_output(struct wire *w)
+{
+    struct h1 *h = h1_of(w);
+    struct stream *s = h->current;
+    buf_eat(&h->out, h->out_given);
+    h->out_given = 0;
+    if (s && s->head_queued && !s->out_done) {
+        if (!s->marked)
+            stream_mark(s);
+        struct str body = stream_out(s);
+        if (body.len > H1_PIECE_MAX)
+            body.len = H1_PIECE_MAX;
+        if (body.len) {
+            h1_add_body(&h->out, body, h->framing);
+            stream_out_eat(s, body.len);
+        }
+        if (s->out_finished && stream_out(s).len == 0) {
+            if (h->framing == H1_CHUNKED && !s->mute)
+                buf_add_text(&h->out, "0\r\n\r\n");
+            s->out_done = true;
+            wire_kick(w);
+        }
+    }
+    if (h->out.len == 0)
+        buf_done(&h->out);
+    h->out_given = h->out.len;
+    return buf_str(&h->out);
+}
+
+static struct stream *h1_open(struct wire *w, const struct wire_head *head)
+{
+    struct h1 *h = h1_of(w);
+    struct stream *s = stream_new(w);
+    h->current = s;
+    h->keep_alive = false;
+    bool usual_body = str_eq(head->method, STR("POST")) || str_eq(head->method, STR("PUT")) ||
+                      str_eq(head->method, STR("PATCH"));
+    h->framing = head->body_bytes > 0 || (head->body_bytes == 0 && usual_body) ? H1_LENGTH
+                 : head->body_bytes < 0                                        ? H1_CHUNKED
+                                                                               : H1_NO_BODY;
+    s->is_head_request = str_eq(head->method, STR("HEAD"));
+    s->head_queued = true;
+    s->out_left = head->body_bytes;
+    h1_add_request(&h->out, head, h->framing);
+    return s;
+}
+
+static void h1_respond(struct stream *s, const struct wire_head *head)
+{
+    struct h1 *h = h1_of(s->wire);
+    bool is_old = h->parser.http_minor == 0;
+    h->framing = head->body_bytes >= 0 ? H1_LENGTH : is_old ? H1_UNTIL_END : H1_CHUNKED;
+    if (head->status == 204 || (s->mute && head->body_bytes < 0))
+        h->framing = H1_NO_BODY;
+    h->keep_alive = h->keep_alive && !s->wire->closing;
+    h1_add_response(&h->out, head, h->framing, h->keep_alive);
+}
+
+static void h1_wake(struct stream *s)
+{
+    (void)s; /* output looks by itself */
+}
+
+static void h1_dropped(struct stream *s)
+{
+    struct h1 *h = h1_of(s->wire);
+    assert(h->current == s);
+    bool untouched = !s->marked && !s->wire->config.is_server;
+    h->current = NULL;
+    stream_free(s);
+    buf_done(&h->out);
+    h->out_given = 0;
+    if (!untouched)
+        finish_connection(h);
+}
+
+static size_t h1_capacity(const struct wire *w)
+{
+    const struct h1 *h = container_of(w, const struct h1, wire);
+    return h->current ? 0 : 1;
+}
+
+static void h1_drain(struct wire *w)
+{
+    struct h1 *h = h1_of(w);
+    w->closing = true;
+    if (!h->current && !h->message_open)
+        finish_connection(h);
+}
+
+static void h1_free(struct wire *w)
+{
+    struct h1 *h = h1_of(w);
+    wire_done(w);
+    buf_done(&h->out);
+    buf_done(&h->held);
+    buf_done(&h->target);
+    free(h);
+}
+
+static const struct wire_ops h1_ops = {
+    .feed = h1_feed,
+    .eof = h1_eof,
+    .step = h1_step,
+    .output = h1_output,
+    .open = h1_open,
+    .respond = h1_respond,
+    .wake = h1_wake,
+    .dropped = h1_dropped,
+    .capacity = h1_capacity,
+    .drain = h1_drain,
+    .free = h1_free,
+};
+
+struct wire *wire_h1_new(const struct env *env, const struct wire_config *config,
+    const struct wire_owner *owner, void *ctx)
+{
+    struct h1 *h = mem_new_of(struct h1);
+    wire_init(&h->wire, &h1_ops, env, config, owner, ctx);
+    llhttp_init(&h->parser, config->is_server ? HTTP_REQUEST : HTTP_RESPONSE, &settings);
+    h->parser.data = h;
+    buf_init(&h->out, SIZE_MAX / 2); /* a head and one piece of a body */
+    buf_init(&h->held, SIZE_MAX / 2);
+    buf_init(&h->target, h->wire.head.limits.header_bytes_max);
+    return &h->wire;
+}

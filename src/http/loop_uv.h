@@ -1,0 +1,19 @@
+#pragma once
+
+/* What loop.c and process.c share; nobody else includes libuv. */
+
+#include <uv.h>
+
+#include "http/loop.h"
+
+struct loop {
+    uv_loop_t uv;
+    uv_prepare_t prepare;
+    uv_timer_t wake;
+    struct timers timers;
+    struct env env;
+    bool stopped;
+};
+
+/* "name: message" of a libuv error number, as fail() does. */
+bool loop_fail(struct error *err, int uv_error, const char *what);

@@ -1,0 +1,21 @@
+#pragma once
+
+/* Files that somebody else keeps fresh: tokens, certificates. */
+
+#include "base/error.h"
+#include "base/str.h"
+
+struct arena;
+
+/* All of it, followed by a NUL that is not counted. Fails, with the path, on what is no plain file
+ * or is larger than bytes_max. */
+bool file_read(struct arena *a, const char *path, size_t bytes_max, struct str *ret,
+    struct error *err) must_check;
+
+/* Which state of a file this is: differs after it was written, replaced or taken away. */
+struct file_stamp {
+    uint64_t device, inode, size;
+    int64_t modified_ns, changed_ns; /* all 0: no such file */
+};
+struct file_stamp file_stamp(const char *path);
+bool file_stamp_eq(struct file_stamp a, struct file_stamp b);

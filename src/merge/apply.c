@@ -1,0 +1,411 @@
+/* The algorithm behind apply and update: compare, find conflicts, prune, hand ownership over. */
+
+#include "merge/apply.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "merge/typed.h"
+
+struct run {
+    struct arena *arena;
+    const struct apply_request *request;
+    struct managers managers;
+};
+
+/* ---- versions ---- */
+
+/* NULL: this version is no more. */
+static const struct schema *schema_at(const struct run *run, const char *api_version)
+{
+    const struct apply_request *r = run->request;
+    if (text_eq(api_version, r->api_version))
+        return r->schema;
+    return r->versions ? r->versions->schema_of(r->versions->ctx, api_version) : NULL;
+}
+
+static struct json object_at(const struct run *run, struct json object, const char *api_version)
+{
+    const struct apply_versions *v = run->request->versions;
+    if (text_eq(json_text(json_member(object, "apiVersion")), api_version))
+        return object;
+    if (v && v->convert)
+        return v->convert(v->ctx, run->arena, object, api_version);
+    return json_is(object, JSON_MAP)
+               ? json_with_member(run->arena, object, "apiVersion", json_str(api_version))
+               : object;
+}
+
+static const struct fieldset *without_reset(const struct run *run, const struct fieldset *set)
+{
+    const struct fieldset *reset = run->request->reset;
+    return reset ? fieldset_difference_below(run->arena, set, reset) : set;
+}
+
+static struct typed_comparison compare_at(const struct run *run, const struct schema *s,
+    struct json before, struct json after, const char *api_version)
+{
+    struct typed_comparison c = typed_compare(
+        run->arena, s, object_at(run, before, api_version), object_at(run, after, api_version));
+    return (struct typed_comparison){
+        .removed = without_reset(run, c.removed),
+        .modified = without_reset(run, c.modified),
+        .added = without_reset(run, c.added),
+    };
+}
+
+/* Sets that were stored before a schema changed; entries of versions that are no more stay until
+ * they would matter. */
+static void reconcile_sets(struct run *run)
+{
+    for (size_t i = run->managers.count; i-- > 0;) {
+        struct managers_entry *e = &run->managers.entries[i];
+        const struct schema *s = schema_at(run, e->api_version);
+        if (s)
+            e->set = typed_set_reconciled(run->arena, s, e->set);
+        else
+            managers_delete(&run->managers, e);
+    }
+}
+
+/* ---- handing over ---- */
+
+struct conflict_list {
+    struct apply_conflict *items;
+    size_t count;
+};
+
+static void add_conflicts(struct run *run, struct conflict_list *list,
+    const struct managers_entry *e, const struct fieldset *set)
+{
+    size_t count;
+    const struct field_path *paths = fieldset_paths(run->arena, set, &count);
+    struct apply_conflict *items = arena_array(run->arena, list->count + count, sizeof(*items));
+    if (list->count)
+        memcpy(items, list->items, list->count * sizeof(*items));
+    for (size_t i = 0; i < count; i++)
+        items[list->count + i] = (struct apply_conflict){
+            .owner = managers_entry_text(run->arena, e),
+            .path = paths[i],
+            .text = field_path_text(run->arena, &paths[i]),
+        };
+    list->items = items;
+    list->count += count;
+}
+
+/* What changed between two objects leaves the sets of all managers but self (NULL: of all). With a
+ * list, fields that others own and that changed are put into it instead, and nothing moves. */
+static void hand_over(struct run *run, struct json before, struct json after,
+    const struct managers_entry *self, struct conflict_list *conflicts)
+{
+    struct managers *m = &run->managers;
+    for (size_t i = 0; i < m->count; i++) {
+        struct managers_entry *e = &m->entries[i];
+        const struct schema *s = schema_at(run, e->api_version);
+        if (!s || (self && managers_compare_identity(e, self) == 0))
+            continue;
+        struct typed_comparison c = compare_at(run, s, before, after, e->api_version);
+        const struct fieldset *changed = fieldset_union(run->arena, c.modified, c.added);
+        const struct fieldset *taken = fieldset_intersection(run->arena, e->set, changed);
+        if (conflicts) {
+            add_conflicts(run, conflicts, e, taken);
+            continue;
+        }
+        e->set = fieldset_difference(run->arena, e->set, taken);
+        e->set = fieldset_difference(run->arena, e->set, c.removed);
+    }
+    if (!conflicts)
+        managers_delete_empty(m);
+}
+
+/* ---- pruning ---- */
+
+/* Members and the declared fields above them. */
+static const struct fieldset *fields_of(
+    const struct run *run, const struct schema *s, struct json object)
+{
+    return typed_set_with_fields(run->arena, s, typed_set(run->arena, s, object));
+}
+
+static const struct fieldset *owned_at(const struct run *run, const char *api_version)
+{
+    const struct fieldset *all = fieldset_empty();
+    for (size_t i = 0; i < run->managers.count; i++)
+        if (text_eq(run->managers.entries[i].api_version, api_version))
+            all = fieldset_union(run->arena, all, run->managers.entries[i].set);
+    return all;
+}
+
+/* Pruned, with what somebody owns at this version put back. */
+static struct json add_back_owned(
+    const struct run *run, struct json merged, struct json pruned, const char *api_version)
+{
+    struct arena *a = run->arena;
+    const struct schema *s = schema_at(run, api_version);
+    if (!s)
+        return pruned;
+    merged = object_at(run, merged, api_version);
+    pruned = object_at(run, pruned, api_version);
+    const struct fieldset *owned = typed_set_with_fields(a, s, owned_at(run, api_version));
+    const struct fieldset *kept = fieldset_union(a, fields_of(run, s, pruned), owned);
+    return typed_remove(a, s, merged, fieldset_difference(a, fields_of(run, s, merged), kept));
+}
+
+/* Removes what the manager applied last time and nobody owns now. */
+static struct json prune(
+    const struct run *run, struct json merged, const struct managers_entry *last)
+{
+    struct arena *a = run->arena;
+    const struct schema *s = schema_at(run, last->api_version);
+    if (!s || fieldset_is_empty(last->set))
+        return merged;
+    struct json all = object_at(run, merged, last->api_version);
+    const struct fieldset *was = typed_set_with_fields(a, s, last->set);
+    struct json pruned = add_back_owned(run, all, typed_remove(a, s, all, was), last->api_version);
+    for (size_t i = 0; i < run->managers.count; i++) {
+        const char *version = run->managers.entries[i].api_version;
+        bool again = text_eq(version, last->api_version);
+        for (size_t j = 0; j < i && !again; j++)
+            again = text_eq(version, run->managers.entries[j].api_version);
+        if (!again)
+            pruned = add_back_owned(run, all, pruned, version);
+    }
+    /* Only what the manager had may go: items inside a removed parent that were never its own
+     * come back. */
+    pruned = object_at(run, pruned, last->api_version);
+    const struct fieldset *gone =
+        fieldset_difference(a, fields_of(run, s, all), fields_of(run, s, pruned));
+    pruned = typed_remove(a, s, all, fieldset_intersection(a, gone, was));
+    return object_at(run, pruned, run->request->api_version);
+}
+
+/* ---- update ---- */
+
+static const char *manager_name(const struct apply_request *r)
+{
+    return text_empty(r->manager) ? "unknown" : r->manager;
+}
+
+/* The writer gets what changed; fields that are gone leave everybody. */
+static bool track_update(
+    struct run *run, const char *manager, struct json before, struct json after, struct error *err)
+{
+    const struct apply_request *r = run->request;
+    if (!typed_validate(r->schema, after, true, err) ||
+        !typed_validate(r->schema, before, true, err))
+        return false;
+    reconcile_sets(run);
+    hand_over(run, before, after, NULL, NULL);
+    struct typed_comparison c = compare_at(run, r->schema, before, after, r->api_version);
+    struct managers_entry self = {
+        .manager = manager,
+        .api_version = r->api_version,
+        .subresource = r->subresource ? r->subresource : "",
+        .time = r->now,
+        .set = managers_strip(run->arena, fieldset_union(run->arena, c.modified, c.added)),
+    };
+    if (!fieldset_is_empty(self.set)) {
+        struct managers_entry *previous = managers_find(&run->managers, &self);
+        if (previous) {
+            self.set = fieldset_union(run->arena, self.set, previous->set);
+            *previous = self;
+        } else {
+            managers_add(&run->managers, self);
+        }
+    }
+    managers_cap(&run->managers);
+    return true;
+}
+
+static struct json with_owners(struct arena *a, struct json object, const struct managers *m)
+{
+    return json_with(a, object, "metadata.managedFields", managers_encode(m));
+}
+
+/* Clients that know nothing of managedFields shall not delete them; those who send an empty list
+ * mean it. A subresource never changes them. */
+static void decode_live_or_new(
+    struct run *run, struct json live, struct json object, bool subresource)
+{
+    struct json mine = json_get(object, "metadata.managedFields");
+    struct error err;
+    run->managers = (struct managers){ .arena = run->arena };
+    if (!subresource && managers_is_reset(mine))
+        return;
+    if (!subresource && managers_decode(run->arena, mine, &run->managers, &err) &&
+        run->managers.count)
+        return;
+    if (!managers_decode(
+            run->arena, json_get(live, "metadata.managedFields"), &run->managers, &err))
+        run->managers = (struct managers){ .arena = run->arena };
+}
+
+bool apply_update(struct arena *a, const struct apply_request *r, struct json live,
+    struct json object, struct json *ret, struct error *err)
+{
+    struct run run = { .arena = a, .request = r };
+    decode_live_or_new(&run, live, object, !text_empty(r->subresource));
+    *ret = json_with(a, object, "metadata.managedFields", (struct json){ 0 });
+    /* An object without owners stays without until the first apply. */
+    if (!run.managers.count && json_present(json_get(live, "metadata.uid")))
+        return true;
+    struct json before = json_present(live) ? live : schema_empty_object(a, r->schema);
+    if (!track_update(&run, manager_name(r), before, *ret, err))
+        return false;
+    *ret = with_owners(a, *ret, &run.managers);
+    return true;
+}
+
+/* ---- apply ---- */
+
+static int compare_conflicts(const void *left, const void *right)
+{
+    const struct apply_conflict *l = left, *r = right;
+    int order = strcmp(l->owner, r->owner);
+    return order ? order : strcmp(l->text, r->text);
+}
+
+static bool fail_conflicts(struct conflict_list *list, struct apply_result *ret, struct error *err)
+{
+    qsort(list->items, list->count, sizeof(*list->items), compare_conflicts);
+    ret->conflicts = list->items;
+    ret->conflict_count = list->count;
+    if (list->count == 1)
+        return fail(err,
+            ERR_CONFLICT,
+            "Apply failed with 1 conflict: conflict with %s: %s",
+            list->items[0].owner,
+            list->items[0].text);
+    cleanup(buf_done) struct buf text = BUF_INIT(4096);
+    for (size_t i = 0; i < list->count; i++) {
+        if (!i || !text_eq(list->items[i].owner, list->items[i - 1].owner))
+            buf_printf(&text, "%sconflicts with %s:", i ? "\n" : "", list->items[i].owner);
+        buf_printf(&text, "\n- %s", list->items[i].text);
+    }
+    return fail(
+        err, ERR_CONFLICT, "Apply failed with %zu conflicts: %s", list->count, buf_text(&text));
+}
+
+static bool check_config(const struct apply_request *r, struct json config, struct error *err)
+{
+    const char *version = json_get_text(config, "apiVersion");
+    if (!text_eq(version, r->api_version))
+        return fail(err,
+            ERR_INVALID,
+            "Incorrect version specified in apply patch. Specified patch version: %s, expected: %s",
+            version ? version : "",
+            r->api_version);
+    struct json owners = json_get(config, "metadata.managedFields");
+    if (json_present(owners) && !json_is(owners, JSON_NULL))
+        return fail(err, ERR_INVALID, "metadata.managedFields must be nil");
+    return typed_validate(r->schema, config, false, err) ||
+           fail_in(err, "failed to create typed patch object");
+}
+
+/* Objects that nobody tracked until now: everything belongs to whoever was before. */
+static bool track_first(struct run *run, struct json live, struct error *err)
+{
+    const struct apply_request *r = run->request;
+    if (run->managers.count)
+        return true;
+    struct json head = json_map(run->arena,
+        { "apiVersion", json_member(live, "apiVersion") },
+        { "kind", json_member(live, "kind") });
+    struct json empty = json_overlay(run->arena, schema_empty_object(run->arena, r->schema), head);
+    struct json bare = json_with(run->arena, live, "metadata.managedFields", (struct json){ 0 });
+    return track_update(run, "before-first-apply", empty, bare, err);
+}
+
+static bool apply_merged(struct run *run, struct json live, struct json config,
+    struct apply_result *ret, struct error *err)
+{
+    struct arena *a = run->arena;
+    const struct apply_request *r = run->request;
+    struct managers_entry self = {
+        .manager = manager_name(r),
+        .api_version = r->api_version,
+        .subresource = r->subresource ? r->subresource : "",
+        .applies = true,
+        .set = without_reset(run, typed_set(a, r->schema, config)),
+    };
+    struct managers_entry *mine = managers_find(&run->managers, &self);
+    struct managers_entry last = mine ? *mine : (struct managers_entry){ .set = fieldset_empty() };
+    self.time = last.time;
+    if (mine)
+        *mine = self;
+    else
+        managers_add(&run->managers, self);
+    struct json object = typed_merge(a, r->schema, live, config);
+    if (mine)
+        object = prune(run, object, &last);
+    struct conflict_list conflicts = { 0 };
+    if (!r->force)
+        hand_over(run, live, object, &self, &conflicts);
+    if (conflicts.count)
+        return fail_conflicts(&conflicts, ret, err);
+    hand_over(run, live, object, &self, NULL);
+    mine = managers_find(&run->managers, &self);
+    if (mine) {
+        mine->set = managers_strip(a, mine->set);
+        if (!json_equal(live, object))
+            mine->time = r->now;
+        managers_delete_empty(&run->managers);
+    }
+    ret->object = with_owners(a, object, &run->managers);
+    return true;
+}
+
+bool apply_config(struct arena *a, const struct apply_request *r, struct json live,
+    struct json config, struct apply_result *ret, struct error *err)
+{
+    struct run run = { .arena = a, .request = r };
+    *ret = (struct apply_result){ 0 };
+    if (!json_present(live))
+        live = schema_empty_object(a, r->schema);
+    if (!managers_decode(a, json_get(live, "metadata.managedFields"), &run.managers, err))
+        return fail_in(err, "failed to decode managed fields");
+    if (!check_config(r, config, err))
+        return false;
+    if (!typed_validate(r->schema, live, true, err))
+        return fail_in(err, "failed to create typed live object");
+    if (!track_first(&run, live, err))
+        return fail_in(err, "failed to create manager for existing fields");
+    reconcile_sets(&run);
+    return apply_merged(&run, live, config, ret, err);
+}
+
+/* ---- what an endpoint ignores ---- */
+
+const struct fieldset *apply_reset_fields(
+    struct arena *a, const char *group, const char *kind, const char *subresource, bool custom)
+{
+    /* Whatever writes a status may write metadata too, except here. */
+    static const struct {
+        const char *group, *kind, *path;
+    } more[] = {
+        { "", "Pod", "metadata.deletionTimestamp" },
+        { "", "Pod", "metadata.ownerReferences" },
+        { "admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "metadata" },
+        { "apiextensions.k8s.io", "CustomResourceDefinition", "metadata" },
+        { "apps", "Deployment", "metadata.labels" },
+        { "flowcontrol.apiserver.k8s.io", "FlowSchema", "metadata" },
+        { "flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", "metadata" },
+        { "networking.k8s.io", "ServiceCIDR", "metadata" },
+        { "resource.k8s.io", "ResourceClaim", "metadata" },
+        { "storage.k8s.io", "VolumeAttachment", "metadata" },
+    };
+    const char *paths[4];
+    size_t count = 0;
+    if (text_eq(subresource, "status")) {
+        paths[count++] = "spec";
+        if (custom)
+            paths[count++] = "metadata";
+        for (size_t i = 0; i < lengthof(more); i++)
+            if (text_eq(more[i].group, group) && text_eq(more[i].kind, kind))
+                paths[count++] = more[i].path;
+    } else if (text_empty(subresource)) {
+        paths[count++] = "status";
+    }
+    return count ? fieldset_of_texts(a, paths, count) : NULL;
+}

@@ -1,0 +1,171 @@
+/* The fields that a value has, and sets of fields seen through a schema. */
+
+#include "merge/typed.h"
+
+struct set_walk {
+    struct arena *arena;
+    const struct schema *schema;
+};
+
+/* What one value contributes: whether its own path is a member, and the members below it. */
+struct fields_of {
+    bool self;
+    const struct fieldset *below;
+};
+
+static struct fields_of fields_of(const struct set_walk *w, uint16_t type, struct json v);
+
+static const struct fieldset *fields_of_list(
+    const struct set_walk *w, const struct schema_type *t, struct json v)
+{
+    struct typed_items items;
+    struct fieldset_builder b;
+    fieldset_builder_init(&b, w->arena);
+    if (!typed_items(w->arena, w->schema, t, v, &items, NULL))
+        return fieldset_empty();
+    /* In the order of the elements, so that nothing needs sorting. */
+    for (uint32_t i = 0; i < items.count; i++) {
+        uint32_t at = items.sorted[i];
+        const struct path_element *e = &items.elements[at];
+        bool again = i > 0 && path_element_compare(&items.elements[items.sorted[i - 1]], e) == 0;
+        bool more = i + 1 < items.count &&
+                    path_element_compare(&items.elements[items.sorted[i + 1]], e) == 0;
+        if (again)
+            continue;
+        /* Of duplicates only that they are there: their fields cannot be told apart. */
+        fieldset_add(&b, *e, true, more ? NULL : fields_of(w, t->item, items.items[at]).below);
+    }
+    return fieldset_end(&b);
+}
+
+static const struct fieldset *fields_of_map(
+    const struct set_walk *w, const struct schema_type *t, struct json v)
+{
+    struct fieldset_builder b;
+    fieldset_builder_init(&b, w->arena);
+    const struct schema_field *fields = w->schema->table.fields + t->fields;
+    uint32_t at = 0;
+    json_each_member (m, v) {
+        /* Members and declared fields are both sorted. */
+        int order = 1;
+        while (at < t->field_count &&
+               (order = strcmp(schema_name(w->schema, fields[at].name), m->key)) < 0)
+            at++;
+        bool declared = at < t->field_count && order == 0;
+        uint16_t type = declared ? fields[at].type : t->member;
+        struct fields_of f = { 0 };
+        if (type != SCHEMA_NO_TYPE)
+            f = fields_of(w, type, m->value);
+        bool nothing = m->value.type == JSON_NULL || (m->value.type == JSON_MAP && !m->value.count);
+        fieldset_add(&b, path_field(m->key), f.self || nothing || !declared, f.below);
+    }
+    return fieldset_end(&b);
+}
+
+static struct fields_of fields_of(const struct set_walk *w, uint16_t type, struct json v)
+{
+    const struct schema_type *t = schema_type(w->schema, type);
+    enum typed_shape shape = typed_shape(t, v);
+    if (typed_is_atomic(t, shape))
+        return (struct fields_of){ .self = true };
+    /* An empty list that is a set or a map has no fields, not even itself: a habit. */
+    return (struct fields_of){
+        .below = shape == SHAPE_LIST ? fields_of_list(w, t, v) : fields_of_map(w, t, v),
+    };
+}
+
+const struct fieldset *typed_set(struct arena *a, const struct schema *s, struct json v)
+{
+    const struct set_walk w = { .arena = a, .schema = s };
+    const struct fieldset *set = fields_of(&w, s->root, v).below;
+    return set ? set : fieldset_empty();
+}
+
+/* ---- sets and schemas ---- */
+
+/* The type below an element; SCHEMA_NO_TYPE if the schema does not know. */
+static uint16_t type_below(
+    const struct schema *s, const struct schema_type *t, const struct path_element *e)
+{
+    if (!t)
+        return SCHEMA_NO_TYPE;
+    if (e->kind == PATH_FIELD)
+        return t->map ? schema_member_type(s, t, e->value.string) : SCHEMA_NO_TYPE;
+    return t->list ? t->item : SCHEMA_NO_TYPE;
+}
+
+static const struct schema_type *type_or_null(const struct schema *s, uint16_t type)
+{
+    return type == SCHEMA_NO_TYPE ? NULL : schema_type(s, type);
+}
+
+static const struct fieldset *with_fields(
+    const struct set_walk *w, const struct schema_type *t, const struct fieldset *set)
+{
+    struct fieldset_builder b;
+    fieldset_builder_init(&b, w->arena);
+    for (uint32_t i = 0; i < set->count; i++) {
+        const struct fieldset_entry *e = &set->entries[i];
+        const struct fieldset *below = e->below;
+        bool member = e->member;
+        if (below) {
+            uint16_t type = e->element.kind <= PATH_KEY ? type_below(w->schema, t, &e->element)
+                                                        : SCHEMA_NO_TYPE;
+            below = with_fields(w, type_or_null(w->schema, type), below);
+            member |= t && t->map && e->element.kind == PATH_FIELD &&
+                      schema_field(w->schema, t, e->element.value.string);
+        }
+        fieldset_add(&b, e->element, member, below);
+    }
+    return fieldset_end(&b);
+}
+
+const struct fieldset *typed_set_with_fields(
+    struct arena *a, const struct schema *s, const struct fieldset *set)
+{
+    const struct set_walk w = { .arena = a, .schema = s };
+    return with_fields(&w, schema_type(s, s->root), set);
+}
+
+/* Maps whose members nobody declared were never anything else: they are left alone. */
+static bool is_free_form(const struct schema *s, const struct schema_type *t)
+{
+    if (t->field_count || t->member == SCHEMA_NO_TYPE)
+        return false;
+    const struct schema_type *member = schema_type(s, t->member);
+    return t->member == SCHEMA_TYPE_DEDUCED ||
+           (member->scalar == SCALAR_ANY && member->format == FORMAT_INT_OR_STRING);
+}
+
+static const struct fieldset *reconciled(
+    const struct set_walk *w, const struct schema_type *t, const struct fieldset *set)
+{
+    struct fieldset_builder b;
+    fieldset_builder_init(&b, w->arena);
+    for (uint32_t i = 0; i < set->count; i++) {
+        const struct fieldset_entry *e = &set->entries[i];
+        const struct schema_type *below_type =
+            type_or_null(w->schema, type_below(w->schema, t, &e->element));
+        const struct fieldset *below = e->below;
+        bool member = e->member;
+        if (below && below_type) {
+            enum typed_shape shape = typed_shape(below_type, (struct json){ 0 });
+            bool free_form = shape == SHAPE_MAP && is_free_form(w->schema, below_type);
+            if (shape != SHAPE_SCALAR && typed_is_atomic(below_type, shape) && !free_form) {
+                member = true;
+                below = NULL;
+            } else if (shape != SHAPE_SCALAR && !free_form) {
+                below = reconciled(w, below_type, below);
+            }
+        }
+        fieldset_add(&b, e->element, member, below);
+    }
+    return fieldset_end(&b);
+}
+
+const struct fieldset *typed_set_reconciled(
+    struct arena *a, const struct schema *s, const struct fieldset *set)
+{
+    const struct set_walk w = { .arena = a, .schema = s };
+    return reconciled(&w, schema_type(s, s->root), set);
+}

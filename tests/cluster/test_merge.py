@@ -1,0 +1,549 @@
+"""The merge module against the real kube-apiserver: random sequences of applies by several managers, updates,
+patches, status and scale. Before each step the module says what will come out, from the state the server is in;
+afterwards object, owners and conflicts must be just that.
+
+What the server fills in by itself is not ours to foresee. Of an applied object, everything that we computed must be
+there, and what is there beyond it may only be defaults: fields that no owner has. After updates we compute the owners
+from the object that the server made of them.
+
+MERGE_SEEDS=A-B runs those sequences, MERGE_TRACE=1 prints each step.
+"""
+import copy
+import json
+import os
+import random
+import re
+import subprocess
+
+import yaml
+
+import merge_kinds as kinds
+from lab import ROOT, ApiError, Failure, wait_for
+
+LAB = {"controllers": None}
+APPLY = "application/apply-patch+yaml"
+MERGE, JSON_PATCH, STRATEGIC = (f"application/{name}-patch+json" for name in ("merge", "json", "strategic-merge"))
+MANAGERS = ["a", "b", "c"]
+TRACE = os.environ.get("MERGE_TRACE")
+
+
+class Tool:
+    """build/*/merge-tool: one JSON line in, one out."""
+
+    def __init__(self):
+        path = f"{os.environ.get('LEEBOARD_BUILD', ROOT + '/build/release')}/merge-tool"
+        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ask(self, op, **request):
+        request = {k: v for k, v in request.items() if v is not None}
+        self.process.stdin.write(json.dumps({"op": op, **request}) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failure(f"merge-tool ended on {json.dumps({'op': op, **request})}")
+        return json.loads(line)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(10)
+
+
+class Kind:
+    def __init__(self, api_version, kind, plural, config, status=None, scale=None, custom=None):
+        self.api_version, self.kind, self.config, self.status = api_version, kind, config, status
+        self.scale, self.custom = scale, custom
+        group = "api/v1" if api_version == "v1" else f"apis/{api_version}"
+        self.path = f"/{group}/namespaces/default/{plural}"
+
+
+def custom_kind(crd, status=True, scale=None, fixed=None):
+    version = crd["spec"]["versions"][0]
+    make = kinds.FromSchema(version["schema"]["openAPIV3Schema"])
+
+    def config(rng, full):
+        spec = make.part(rng, "spec", full) or {}
+        if fixed and full:
+            spec.update(fixed)
+        return {"spec": spec} if spec else {}
+    return Kind(f"{crd['spec']['group']}/{version['name']}", crd["spec"]["names"]["kind"],
+                crd["spec"]["names"]["plural"], config, scale=scale, custom=crd,
+                status=(lambda rng: make.part(rng, "status", False)) if status else None)
+
+
+def api_crd(plural):
+    with open(f"{ROOT}/api/inference.llmkube.dev_{plural}.yaml") as f:
+        return yaml.safe_load(f)
+
+
+def all_kinds():
+    return {
+        "shape": custom_kind(kinds.SHAPE, scale=".spec.replicas"),
+        "deployment": Kind("apps/v1", "Deployment", "deployments", kinds.deployment, kinds.workload_status,
+                           ".spec.replicas"),
+        "statefulset": Kind("apps/v1", "StatefulSet", "statefulsets", kinds.stateful_set, kinds.workload_status,
+                            ".spec.replicas"),
+        "service": Kind("v1", "Service", "services", kinds.service, kinds.service_status),
+        "configmap": Kind("v1", "ConfigMap", "configmaps", kinds.config_map),
+        "hpa": Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", kinds.autoscaler,
+                    kinds.autoscaler_status),
+        "model": custom_kind(api_crd("models"), fixed={"source": "https://example.com/m.gguf"}),
+        "inferenceservice": custom_kind(api_crd("inferenceservices"), scale=".spec.replicas",
+                                        fixed={"modelRef": "m"}),
+    }
+
+
+# How values compare
+
+
+def without(value, *path):
+    value = copy.deepcopy(value)
+    at = value
+    for step in path[:-1]:
+        at = at.get(step, {})
+    at.pop(path[-1], None)
+    return value
+
+
+def bare(value):
+    """Without what every write changes."""
+    for field in ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink"):
+        value = without(value, "metadata", field)
+    return value
+
+
+def timeless(entries):
+    return [{k: v for k, v in e.items() if k != "time"} for e in entries or []]
+
+
+def owners(entries):
+    return {(e["manager"], e["operation"], e["apiVersion"], e.get("subresource", "")):
+            (e.get("time"), e.get("fieldsV1")) for e in entries or []}
+
+
+def diff(left, right, path=""):
+    """Paths in which two values differ."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return [d for k in sorted(set(left) | set(right))
+                for d in diff(left.get(k, "(none)"), right.get(k, "(none)"), f"{path}.{k}")]
+    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        return [d for i, (x, y) in enumerate(zip(left, right)) for d in diff(x, y, f"{path}[{i}]")]
+    return [] if left == right else [f"{path}: {json.dumps(left)} / {json.dumps(right)}"]
+
+
+class Sequence:
+    """One object through its steps."""
+
+    def __init__(self, lab, tool, name, kind, seed):
+        self.lab, self.tool, self.kind, self.seed = lab, tool, kind, seed
+        self.rng = random.Random(f"{name}-{seed}")
+        self.name, self.label = f"{name}-{seed}", f"{name} {seed}"
+        self.live, self.log, self.done, self.refused = None, [], 0, 0
+
+    # Asking the server
+
+    def call(self, method, path, body, content_type="application/json"):
+        """(code, answer)"""
+        try:
+            return 200, self.lab.api(method, path, body, content_type)
+        except ApiError as error:
+            return error.code, json.loads(error.body)
+
+    def url(self, sub="", **query):
+        tail = "&".join(f"{k}={v}" for k, v in query.items() if v is not None)
+        return f"{self.kind.path}/{self.name}{'/' + sub if sub else ''}?{tail}"
+
+    def get(self):
+        try:
+            return self.lab.api("GET", self.url())
+        except ApiError:
+            return None
+
+    def fail(self, what, *details):
+        lines = "\n".join(str(d)[:3000] for d in details)
+        steps = "\n".join(f"  {s}" for s in self.log[-12:])
+        raise Failure(f"{self.label}: {what}\n{lines}\nsteps:\n{steps}\nbefore: {json.dumps(self.live)}")
+
+    # Steps
+
+    def head(self, body):
+        meta = {"name": self.name, **body.pop("metadata", {})}
+        return {"apiVersion": self.kind.api_version, "kind": self.kind.kind, "metadata": meta, **body}
+
+    def config(self, full):
+        body = self.kind.config(self.rng, full)
+        body["metadata"] = kinds.metadata(self.rng)
+        return self.head(body)
+
+    def run(self, steps):
+        for _ in range(steps):
+            if self.live is None:
+                self.rng.choice([self.create, self.apply, self.apply])()
+            else:
+                self.step()
+        if self.live:
+            self.lab.api("PATCH", self.url(), {"metadata": {"finalizers": None}}, MERGE)
+            self.lab.api("DELETE", self.url())
+
+    def step(self):
+        options = [(8, self.apply), (2, self.put), (3, self.merge_patch), (1, self.json_patch), (1, self.reset)]
+        if not self.kind.custom:
+            options.append((2, self.strategic))
+        if self.kind.status:
+            options += [(2, self.apply_status), (2, self.patch_status)]
+        if self.kind.scale:
+            options += [(1, self.apply_scale), (2, self.patch_scale)]
+        weights, functions = zip(*options)
+        self.rng.choices(functions, weights)[0]()
+
+    def note(self, what, *details):
+        self.log.append(" ".join([what, *(d if isinstance(d, str) else json.dumps(d) for d in details)]))
+        if TRACE:
+            print(f"{self.label}: {self.log[-1]}", flush=True)
+
+    def settle(self, code, answer, expected, whole=None):
+        """The server's answer against what was computed."""
+        if code >= 300:
+            self.refused += 1
+            return False
+        after = self.get()
+        now = max((e.get("time", "") for e in after["metadata"].get("managedFields", [])), default="")
+        got = expected(now, after)
+        if "error" in got:
+            self.fail("we fail where the server does not", got)
+        want, have = after["metadata"].get("managedFields"), got["object"]["metadata"].get("managedFields")
+        if (want or []) != (have or []):
+            self.fail("owners differ (server / ours)", *diff(owners(want), owners(have)), json.dumps(want),
+                      json.dumps(have))
+        if whole:
+            whole(after, got["object"])
+        self.live, self.done = after, self.done + 1
+        return True
+
+    def create(self):
+        body, manager = self.config(True), self.rng.choice(MANAGERS)
+        self.note("create", manager, body)
+        code, answer = self.call("POST", f"{self.kind.path}?fieldManager={manager}", body)
+        self.settle(code, answer, lambda now, after: self.tool.ask(
+            "update", object=self.before_storage(after), manager=manager, now=now, custom=bool(self.kind.custom)))
+
+    def before_storage(self, after):
+        """A created object as it was when its owners were computed: what is filled in later is missing."""
+        out = without(after, "metadata", "managedFields")
+        if self.kind.kind == "Service":
+            for field in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+                out = without(out, "spec", field)
+        return out
+
+    def apply(self, sub=""):
+        manager, force = self.rng.choice(MANAGERS), kinds.maybe(self.rng, 0.4)
+        config = self.config(self.live is None or kinds.maybe(self.rng, 0.4))
+        self.send_apply(manager, force, config)
+
+    def apply_status(self):
+        config = self.head({"status": self.kind.status(self.rng)})
+        self.send_apply(self.rng.choice(MANAGERS), kinds.maybe(self.rng, 0.5), config, "status")
+
+    def send_apply(self, manager, force, config, sub=""):
+        self.note("apply", sub, manager, "force" if force else "", config)
+        code, answer = self.call("PATCH", self.url(sub, fieldManager=manager, force=str(force).lower()), config, APPLY)
+        before, wanted = self.live, dict(
+            live=self.live, config=config, manager=manager, force=force, subresource=sub,
+            custom=bool(self.kind.custom))
+        if code == 409:
+            self.check_conflicts(answer, self.tool.ask("apply", now="2030-01-01T00:00:00Z", **wanted))
+            return
+        ok = self.settle(code, answer, lambda now, after: self.tool.ask("apply", now=now, **wanted),
+                         lambda after, ours: self.check_merged(after, ours, sub))
+        if ok:
+            self.check_gate(manager, config, sub)
+        elif code == 500 and "typed patch object" in str(answer):
+            got = self.tool.ask("apply", now="2030-01-01T00:00:00Z", **wanted)
+            if "error" not in got or before is not self.live:
+                self.fail("the server refuses what we accept", answer, got)
+
+    def check_conflicts(self, answer, got):
+        if "conflicts" not in got:
+            self.fail("the server sees conflicts, we do not", answer, got)
+        theirs = sorted((c["message"].removeprefix("conflict with "), c["field"]) for c in answer["details"]["causes"])
+        ours = sorted((c["owner"], c["field"]) for c in got["conflicts"])
+        if theirs != ours:
+            self.fail("conflicts differ (server / ours)", theirs, ours)
+        self.done += 1
+
+    def check_merged(self, after, ours, sub):
+        """Everything that we computed is there; what else is there is a default, which nobody owns."""
+        part = {"status"} if sub == "status" else set(after) - {"status"}
+        want = {k: v for k, v in bare(after).items() if k in part}
+        have = {k: v for k, v in bare(ours).items() if k in part}
+        have = self.with_defaults(have)
+        problems = [p for p in diff(want, have) if not self.is_default(p)]
+        if problems:
+            self.fail("objects differ (server / ours)", *problems)
+
+    def with_defaults(self, value):
+        for port in value.get("spec", {}).get("ports") or [] if self.kind.kind == "Shape" else []:
+            port.setdefault("protocol", "TCP")
+        return value
+
+    def is_default(self, problem):
+        return not (self.kind.kind == "Shape") and problem.endswith('/ "(none)"')
+
+    def check_gate(self, manager, config, sub):
+        """Skipping a write is right if and only if the server would change nothing."""
+        got = self.tool.ask("gate", live=self.live, wanted=config, manager=manager, subresource=sub)
+        if not got.get("equal") or got["differences"] or not got["setEqual"]:
+            self.fail("just applied, and yet to be written", got, json.dumps(self.live))
+        other = self.perturbed(config)
+        code, answer = self.call("PATCH", self.url(sub, fieldManager=manager, force="true", dryRun="All"), other, APPLY)
+        if code >= 300:
+            return
+        got = self.tool.ask("gate", live=self.live, wanted=other, manager=manager, subresource=sub)
+        if "error" in got:
+            self.fail("we fail where the server does not", other, got)
+        same = bare(answer) == bare(self.live) and timeless(answer["metadata"].get("managedFields")) == timeless(
+            self.live["metadata"].get("managedFields"))
+        if got["equal"] != same or bool(got["differences"]) == same:
+            self.fail(f"for {json.dumps(other)} the server would change {'nothing' if same else 'something'}, we say",
+                      got, *diff(bare(answer), bare(self.live)), json.dumps(self.live))
+
+    def perturbed(self, config):
+        """The same in other words, or something a little different."""
+        spots, config = [], copy.deepcopy(config)
+
+        def walk(value):
+            if isinstance(value, dict):
+                for key, below in value.items():
+                    if not (value is config and key in ("apiVersion", "kind")) and key not in ("name", "app"):
+                        spots.append((value, key))
+                    walk(below)
+            elif isinstance(value, list):
+                spots.extend((value, i) for i in range(len(value)))
+                for item in value:
+                    walk(item)
+        walk({k: v for k, v in config.items() if k != "metadata"})
+        walk(config["metadata"])
+        spots = [s for s in spots if s[1] not in ("metadata", "spec", "status") or s[0] is not config]
+        if not spots or kinds.maybe(self.rng, 0.1):
+            return config
+        where, key = self.rng.choice(spots)
+        value, words = where[key], {"1000m": "1", "1": "1000m", "1024Mi": "1Gi", "1Gi": "1024Mi", "500m": "0.5",
+                                    "0.5": "500m", "2048Mi": "2Gi"}
+        if isinstance(value, str) and value in words and kinds.maybe(self.rng, 0.7):
+            where[key] = words[value]
+        elif isinstance(value, list) and len(value) > 1 and kinds.maybe(self.rng):
+            value.reverse()
+        elif kinds.maybe(self.rng, 0.6):
+            del where[key]
+        elif isinstance(value, bool):
+            where[key] = not value
+        elif isinstance(value, int):
+            where[key] = value + 1
+        elif isinstance(value, str):
+            where[key] = value + "z"
+        else:
+            del where[key]
+        return config
+
+    def updated(self, what, method, url, body, content_type, manager, sub="", sent=None):
+        """A write that is no apply; sent: the managedFields in it, if it has any."""
+        self.note(what, sub, manager, body)
+        before = self.live["metadata"].get("managedFields")
+
+        def expected(now, after):
+            made = copy.deepcopy(after)
+            made["metadata"]["managedFields"] = before if sent is None else sent
+            return self.tool.ask("update", live=self.live, object=made, manager=manager, subresource=sub, now=now,
+                                 custom=bool(self.kind.custom))
+        code, answer = self.call(method, url, body, content_type)
+        return self.settle(code, answer, expected)
+
+    def put(self):
+        body, manager = copy.deepcopy(self.live), self.rng.choice(MANAGERS)
+        self.alter(body)
+        if kinds.maybe(self.rng):
+            body = without(body, "metadata", "managedFields")
+        self.updated("put", "PUT", self.url(fieldManager=manager), body, "application/json", manager)
+
+    def alter(self, body):
+        """Overwrites parts of an object with those of a new configuration."""
+        other = self.config(True)
+        for field in ("labels", "annotations"):
+            if field in other["metadata"]:
+                body["metadata"][field] = other["metadata"][field]
+        for part, value in other.items():
+            if part in ("apiVersion", "kind", "metadata"):
+                continue
+            if not isinstance(value, dict):
+                body[part] = value
+                continue
+            here = body.setdefault(part, {})
+            for key in kinds.some(self.rng, value):
+                here[key] = value[key]
+            for key in kinds.some(self.rng, here)[:1] if kinds.maybe(self.rng, 0.3) else []:
+                del here[key]
+
+    def merge_patch(self):
+        manager, body = self.rng.choice(MANAGERS), self.kind.config(self.rng, False)
+        body["metadata"] = kinds.metadata(self.rng)
+
+        def drop(value):
+            for key, below in list(value.items()):
+                if isinstance(below, dict) and key != "valueFrom":
+                    drop(below)
+                elif kinds.maybe(self.rng, 0.15):
+                    value[key] = None
+        drop(body)
+        self.updated("merge", "PATCH", self.url(fieldManager=manager), body, MERGE, manager)
+
+    def json_patch(self):
+        manager, value = self.rng.choice(MANAGERS), {f"j{self.rng.randint(0, 3)}": "1"}
+        body = [{"op": "add", "path": "/metadata/annotations", "value": value}]
+        if self.live["metadata"].get("labels") and kinds.maybe(self.rng):
+            body.append({"op": "remove", "path": "/metadata/labels"})
+        self.updated("json", "PATCH", self.url(fieldManager=manager), body, JSON_PATCH, manager)
+
+    def strategic(self):
+        manager, body = self.rng.choice(MANAGERS), self.kind.config(self.rng, False)
+        body["metadata"] = kinds.metadata(self.rng)
+        self.updated("strategic", "PATCH", self.url(fieldManager=manager), body, STRATEGIC, manager)
+
+    def reset(self):
+        """Somebody forgets all owners; the next apply starts from before-first-apply."""
+        if kinds.maybe(self.rng, 0.5):
+            return
+        manager, value = self.rng.choice(MANAGERS), self.rng.choice([[], [{}]])
+        body = {"metadata": {"managedFields": value}}
+        if kinds.maybe(self.rng):
+            body["metadata"]["labels"] = {"reset": "1"}
+        self.updated("reset", "PATCH", self.url(fieldManager=manager), body, MERGE, manager, sent=value)
+
+    def patch_status(self):
+        manager, body = self.rng.choice(MANAGERS), {"status": self.kind.status(self.rng)}
+        if kinds.maybe(self.rng, 0.2):
+            body["metadata"] = {"labels": {"s": "1"}}
+        self.updated("status", "PATCH", self.url("status", fieldManager=manager), body, MERGE, manager, "status")
+
+    # Scale: the list of owners goes into the Scale, is changed there, and comes back
+
+    def scaled(self, manager, expected):
+        parent = dict(parent=self.live["metadata"].get("managedFields") or [], apiVersion=self.kind.api_version,
+                      path=self.kind.scale)
+
+        def owners_after(now, after):
+            inside = self.tool.ask("scale-in", **parent)
+            scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {
+                "name": self.name, "uid": "u", "managedFields": inside.get("managedFields")}, "spec": {}}
+            replicas = self.live["spec"].get("replicas")
+            if replicas:
+                scale["spec"]["replicas"] = replicas
+            got = expected(scale, now)
+            if "error" in got:
+                return got
+            entries = got["object"]["metadata"].get("managedFields") or []
+            back = self.tool.ask("scale-out", scale=entries, **parent)
+            return {"object": {"metadata": {"managedFields": back.get("managedFields")}}}
+        return owners_after
+
+    def patch_scale(self):
+        manager, replicas = self.rng.choice(MANAGERS), self.rng.randint(0, 3)
+        self.note("scale", manager, str(replicas))
+
+        def expected(scale, now):
+            made = copy.deepcopy(scale)
+            made["spec"] = {"replicas": replicas} if replicas else {}
+            return self.tool.ask("update", live=scale, object=made, manager=manager, subresource="scale", now=now)
+        code, answer = self.call("PATCH", self.url("scale", fieldManager=manager), {"spec": {"replicas": replicas}},
+                                 MERGE)
+        self.settle(code, answer, self.scaled(manager, expected))
+
+    def apply_scale(self):
+        manager, replicas, force = self.rng.choice(MANAGERS), self.rng.randint(1, 3), kinds.maybe(self.rng)
+        self.note("apply scale", manager, str(replicas), "force" if force else "")
+        config = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": self.name},
+                  "spec": {"replicas": replicas}}
+
+        def expected(scale, now):
+            return self.tool.ask("apply", live=scale, config=config, manager=manager, subresource="scale", now=now,
+                                 force=force)
+        code, answer = self.call("PATCH", self.url("scale", fieldManager=manager, force=str(force).lower()), config,
+                                 APPLY)
+        if code == 409:
+            got = {}
+
+            def conflicts(scale, now):
+                got.update(expected(scale, now))
+                return got
+            self.scaled(manager, conflicts)("2030-01-01T00:00:00Z", None)
+            self.check_conflicts(answer, got)
+            return
+        self.settle(code, answer, self.scaled(manager, expected))
+
+
+def seeds(count):
+    chosen = os.environ.get("MERGE_SEEDS")
+    if chosen:
+        first, last = re.fullmatch(r"(\d+)(?:-(\d+))?", chosen).groups()
+        return range(int(first), int(last or first) + 1)
+    return range(count)
+
+
+def install_shape(lab):
+    if lab.get("customresourcedefinitions", None, kinds.SHAPE["metadata"]["name"]):
+        return
+    lab.create("customresourcedefinitions", None, kinds.SHAPE)
+
+    def served():
+        try:
+            return lab.api("GET", "/apis/test.leeboard.dev/v1/namespaces/default/shapes")
+        except ApiError:
+            return None
+    wait_for(served, 30, "the Shape kind to be served")
+
+
+def run_kind(lab, name, count, steps=12):
+    install_shape(lab)
+    tool, kind, done, refused = Tool(), all_kinds()[name], 0, 0
+    if kind.custom:
+        got = tool.ask("crd", crd=kind.custom)
+        if "error" in got:
+            raise Failure(got["error"])
+    for seed in seeds(count):
+        sequence = Sequence(lab, tool, name, kind, seed)
+        sequence.run(steps)
+        done, refused = done + sequence.done, refused + sequence.refused
+    tool.close()
+    print(f"     {name}: {done} steps compared, {refused} refused by the server")
+    if done < refused:
+        raise Failure(f"the server refused {refused} steps of {done + refused}: this shows nothing")
+
+
+def test_shapes_of_every_list_and_map_type(lab):
+    run_kind(lab, "shape", 110)
+
+
+def test_deployments(lab):
+    run_kind(lab, "deployment", 70)
+
+
+def test_stateful_sets(lab):
+    run_kind(lab, "statefulset", 30)
+
+
+def test_services(lab):
+    run_kind(lab, "service", 30)
+
+
+def test_config_maps(lab):
+    run_kind(lab, "configmap", 30)
+
+
+def test_autoscalers(lab):
+    run_kind(lab, "hpa", 30)
+
+
+def test_models(lab):
+    run_kind(lab, "model", 30)
+
+
+def test_inference_services(lab):
+    run_kind(lab, "inferenceservice", 30)

@@ -1,0 +1,122 @@
+#include "tests/kinds/llmkube/world.h"
+
+#include <stdio.h>
+
+#include "base/yaml.h"
+#include "tests/test.h"
+
+struct str world_read(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        test_fail(__FILE__, __LINE__, "cannot open %s", path);
+    size_t size = 4 << 20;
+    char *text = arena_alloc(test_arena(), size);
+    size_t length = fread(text, 1, size, file);
+    fclose(file);
+    check(length < size);
+    return (struct str){ text, length };
+}
+
+struct json world_yaml(const char *path)
+{
+    struct json list;
+    struct error err;
+    if (!yaml_parse_all(test_arena(), world_read(path), path, &list, &err))
+        test_fail(__FILE__, __LINE__, "%s", err.text);
+    return list;
+}
+
+/* The fact of an effect whose `source` or `path` was scripted; none otherwise. */
+static struct json scripted(void *ctx, struct arena *a, const char *effect, struct json args)
+{
+    struct world *w = ctx;
+    const char *what = json_get_text(args, "source");
+    if (!what)
+        what = json_get_text(args, "path");
+    return json_member(w->facts, arena_printf(a, "%s %s", effect, what));
+}
+
+void world_init(struct world *w)
+{
+    *w = (struct world){ .settings = llmkube_settings_default, .facts = json_empty_map() };
+    file_view_init(&w->view, test_arena(), WORLD_NOW_MS);
+    w->view.fact = scripted;
+    w->view.fact_ctx = w;
+    world_add_all(w, world_yaml("api/inference.llmkube.dev_models.yaml"));
+}
+
+void world_add_all(struct world *w, struct json list)
+{
+    struct error err;
+    json_each (object, list)
+        if (!file_view_add(&w->view, *object, &err))
+            test_fail(__FILE__, __LINE__, "%s", err.text);
+}
+
+void world_add(struct world *w, const char *json)
+{
+    struct json v = test_json(json);
+    world_add_all(w, json_is(v, JSON_LIST) ? v : json_list(test_arena(), v));
+}
+
+void world_fact(struct world *w, const char *effect_and_source, const char *json)
+{
+    struct json fact = json ? test_json(json) : (struct json){ 0 };
+    if (json_is(fact, JSON_MAP) && !json_present(json_get(fact, "at")))
+        fact = json_with_member(test_arena(), fact, "at", json_int(WORLD_NOW_MS));
+    w->facts = json_with_member(test_arena(), w->facts, effect_and_source, fact);
+}
+
+void world_flags(struct world *w, const char *flags)
+{
+    for (struct str rest = str_of(flags); rest.ptr;) {
+        struct str value = str_cut(&rest, ' ');
+        struct str name = str_cut(&value, '=');
+        check(str_starts(name, STR("--")));
+        struct error err;
+        const char *plain = str_dup(test_arena(), name) + 2;
+        const char *text = value.ptr ? str_dup(test_arena(), value) : NULL;
+        if (!llmkube_settings_flag(test_arena(), &w->settings, plain, text, &err))
+            test_fail(__FILE__, __LINE__, "%s", err.text);
+    }
+}
+
+const struct plan *world_run(struct world *w, const char *ns, const char *name)
+{
+    struct view in = file_view_of(&w->view, &LLMKUBE_MODEL, ns, name, &w->settings);
+    struct plan *plan = arena_new(test_arena(), struct plan);
+    plan_init(plan, test_arena());
+    llmkube_model_kind.reconcile(&in, plan);
+    check(plan->outcome != OUTCOME_NONE);
+    file_view_apply(&w->view, &in, plan);
+    return plan;
+}
+
+struct json world_status(struct world *w, const char *ns, const char *name)
+{
+    return json_get(file_view_get(&w->view, &LLMKUBE_MODEL, ns, name), "status");
+}
+
+const struct plan *world_settle(struct world *w, const char *ns, const char *name)
+{
+    for (int pass = 0; pass < 5; pass++) {
+        struct json before = world_status(w, ns, name);
+        const struct plan *plan = world_run(w, ns, name);
+        if (json_equal(before, world_status(w, ns, name)))
+            return plan;
+    }
+    test_fail(__FILE__, __LINE__, "%s/%s never comes to rest", ns, name);
+}
+
+const char *world_condition(struct world *w, const char *ns, const char *name, const char *type)
+{
+    struct json c = json_find(json_get(world_status(w, ns, name), "conditions"), "type", type);
+    if (!json_present(c))
+        return "";
+    return arena_printf(test_arena(),
+        "%s %s: %s",
+        json_get_text(c, "status"),
+        json_get_text(c, "reason"),
+        json_get_text(c, "message"));
+}
