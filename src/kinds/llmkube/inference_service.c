@@ -346,6 +346,7 @@ static const struct kind_watch watches[] = {
         .child = true,
         .keep = (const char *const[]){ "metadata.generation",
             "spec.replicas",
+            "spec.template.metadata.annotations",
             "status.observedGeneration",
             "status.readyReplicas",
             "status.replicas",
