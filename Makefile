@@ -1,10 +1,12 @@
-# make help says what there is. V=asan or V=tsan builds the same things with a sanitizer, in a folder of their own.
+# `make help` says what there is. V=asan builds the same things with address and undefined-behaviour sanitizers,
+# V=tsan with the thread sanitizer, each in a folder of its own.
 V ?= release
 CC = gcc
 O := build/$(V)
-PYTHON := /usr/bin/python3
 VERSION := 0.1.0
 PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+EXAMPLE ?= examples/quickstart
 
 PACKAGES := libuv libnghttp2 openssl libfyaml yyjson libllhttp zlib
 CFLAGS.release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection
@@ -15,48 +17,68 @@ LDFLAGS.release := -Wl,-z,relro,-z,now,-z,noexecstack,--as-needed
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 -Wvla \
 	-Wimplicit-fallthrough -Wwrite-strings -Wpointer-arith -Wundef -Werror \
 	-Wno-missing-field-initializers
-# A set-up that failed, or has not run yet, must not stop `make help` and `make clean`.
-PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-PKG_LIBS = $(shell pkg-config --libs $(PACKAGES))
+# Asked when something is compiled: by then set-up has installed them.
+PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(PACKAGES)))$(PKG_CFLAGS)
+PKG_LIBS = $(eval PKG_LIBS := $$(shell pkg-config --libs $(PACKAGES)))$(PKG_LIBS)
 ALL_CFLAGS = -std=gnu17 -g -fPIE -D_GNU_SOURCE -Isrc -I. -DLEEBOARD_VERSION='"$(VERSION)"' \
 	$(WARN) $(CFLAGS.$(V)) $(PKG_CFLAGS) $(CFLAGS)
-ALL_LDFLAGS = -pie -g $(CFLAGS.$(V)) $(LDFLAGS.$(V)) $(LDFLAGS)
+LINK = $(CC) -pie -g $(CFLAGS.$(V)) $(LDFLAGS.$(V)) $(LDFLAGS) -o $@ $(filter %.o,$^) $(PKG_LIBS) -lm
 
 SRC := $(sort $(shell find src -name '*.c'))
 TEST_SRC := $(sort $(shell find tests -name '*.c' -not -path 'tests/tools/*'))
-FUZZ_SRC := $(sort $(wildcard fuzz/fuzz_*.c))
+TOOLS := $(patsubst tests/tools/%.c,$(O)/%,$(wildcard tests/tools/*.c))
+FUZZ := $(patsubst fuzz/%.c,%,$(sort $(wildcard fuzz/fuzz_*.c)))
 LIB := $(filter-out $(O)/o/src/main.o,$(SRC:%.c=$(O)/o/%.o))
 
-all: build
+all: build ## build/leeboard, optimised and hardened
 build: $(O)/leeboard
 $(O)/leeboard: $(O)/o/src/main.o $(LIB)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
+	$(LINK)
 	$(if $(filter release,$(V)),ln -f $@ build/leeboard)
 $(O)/tests: $(TEST_SRC:%.c=$(O)/o/%.o) $(LIB)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
-# What only tests start.
-$(O)/merge-tool: $(O)/o/tests/tools/merge_tool.o $(filter $(O)/o/src/base/% $(O)/o/src/merge/%,$(LIB))
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
-$(O)/fuzz_%: $(O)/o/fuzz/fuzz_%.o $(O)/o/fuzz/replay.o $(LIB)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS) -lm
+	$(LINK)
+$(TOOLS): $(O)/%: $(O)/o/tests/tools/%.o $(LIB) # programs that only tests start
+	$(LINK)
+$(O)/fuzz_%: $(O)/o/fuzz/fuzz_%.o $(if $(filter fuzz,$(V)),,$(O)/o/fuzz/replay.o) $(LIB)
+	$(LINK) $(if $(filter fuzz,$(V)),-fsanitize=fuzzer)
 $(O)/o/%.o: %.c | setup-build
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 # What EMBED() takes in, the compiler does not tell.
 $(O)/o/src/kinds/llmkube/storage.o: $(wildcard src/kinds/llmkube/scripts/*.sh)
--include $(SRC:%.c=$(O)/o/%.d) $(TEST_SRC:%.c=$(O)/o/%.d) $(FUZZ_SRC:%.c=$(O)/o/%.d)
+$(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)
+-include $(shell find $(O) -name '*.d' 2>/dev/null)
 
+run: build ## render the quickstart: what would be created, without any cluster
+	@tools/quickstart $(EXAMPLE)
+test: setup-test $(O)/leeboard $(O)/tests $(TOOLS) $(FUZZ:%=$(O)/%) ## unit tests, recorded cases, fuzz corpora
+	@tests/run $(O)
+test-cluster: setup-cluster build $(TOOLS) ## tests against a real kube-apiserver (built once)
+	@tests/cluster/run
+fuzz-replay: setup-test $(FUZZ:%=$(O)/%) ## every fuzz corpus once
+	@tests/run $(O) fuzz
+fuzz: setup-fuzz ## each fuzz target for FUZZ_SECONDS
+	@$(MAKE) -s V=fuzz CC=$$(tools/setup clang) $(FUZZ:%=build/fuzz/%)
+	@for f in $(FUZZ); do echo "$$f for $(FUZZ_SECONDS) s"; mkdir -p build/fuzz/new/$$f; \
+	  build/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -artifact_prefix=build/fuzz/ \
+	  build/fuzz/new/$$f fuzz/corpus/$${f#fuzz_} || exit 1; done
+bench: setup-cluster build $(TOOLS) ## speed and memory on a real kube-apiserver
+	@bench/run
+format: setup-format ## lay out the sources
+	clang-format -i $(shell git ls-files '*.c' '*.h')
+install: build ## into PREFIX: program, man page, completion
+	install -Dm755 build/leeboard $(DESTDIR)$(PREFIX)/bin/leeboard
+	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	build/leeboard man >$(DESTDIR)$(PREFIX)/share/man/man1/leeboard.1
+	build/leeboard completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/leeboard
+	build/leeboard completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_leeboard
+clean: ## remove build/
+	rm -rf build
+help: ## this list
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @
 setup-%:
 	@tools/setup $*
 
-test: setup-test $(O)/leeboard $(O)/tests fuzz-build
-	@tests/run $(O)
-fuzz-build: $(FUZZ_SRC:fuzz/%.c=$(O)/%)
-
-format: setup-format
-	clang-format -i $(shell git ls-files '*.c' '*.h')
-clean:
-	rm -rf build
-
-.PHONY: all build test fuzz-build format clean
+.PHONY: all build run test test-cluster fuzz-replay fuzz bench format install clean help
 .SECONDARY:

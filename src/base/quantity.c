@@ -62,6 +62,11 @@ static bool take_char(struct str *rest, char c)
     return true;
 }
 
+static bool fail_exponent(struct error *err)
+{
+    return fail(err, ERR_INVALID, "the exponent is beyond ±%d", QUANTITY_EXPONENT_MAX);
+}
+
 static bool read_suffix(struct str text, struct suffix *ret, struct error *err)
 {
     for (size_t i = 0; i < lengthof(suffixes); i++) {
@@ -81,7 +86,7 @@ static bool read_suffix(struct str text, struct suffix *ret, struct error *err)
     if ((take_char(&digits, '+') && str_starts(digits, STR("-"))) || !str_to_int(digits, &exponent))
         return fail(err, ERR_INVALID, "the exponent is not a number");
     if (exponent > QUANTITY_EXPONENT_MAX || exponent < -QUANTITY_EXPONENT_MAX)
-        return fail(err, ERR_INVALID, "the exponent is beyond ±%d", QUANTITY_EXPONENT_MAX);
+        return fail_exponent(err);
     *ret = (struct suffix){ .format = QUANTITY_EXPONENT, .exponent = (int)exponent };
     return true;
 }
@@ -192,7 +197,8 @@ static bool decimal_of_parts(const struct parts *p, struct quantity *ret, struct
         return fail_digits(err);
     round_up(&m.value, &exponent, NANO, m.lost);
     *ret = normal(m.value, exponent, p);
-    return true;
+    /* Again, because zeros at the end of the number have moved into it. */
+    return ret->exponent <= QUANTITY_EXPONENT_MAX || fail_exponent(err);
 }
 
 static bool binary_of_parts(const struct parts *p, struct quantity *ret, struct error *err)

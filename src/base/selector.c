@@ -56,15 +56,13 @@ static bool check_values(struct list *l, enum selector_operator op, struct json 
     bool ordered = op == SELECTOR_GREATER || op == SELECTOR_LESS;
     if (ordered && !is_number(json_text(json_item(values, 0)), &number))
         return fail(l->err, ERR_INVALID, "> and < take a whole number");
-    for
-        json_each(v, values)
-        {
-            if (!json_is(*v, JSON_STR))
-                return fail(
-                    l->err, ERR_INVALID, "expected string as value, got %s", json_type_name(*v));
-            if (!name_check(NAME_LABEL_VALUE, v->string, &why))
-                return fail(l->err, ERR_INVALID, "value \"%.70s\": %s", v->string, why.text);
-        }
+    json_each (v, values) {
+        if (!json_is(*v, JSON_STR))
+            return fail(
+                l->err, ERR_INVALID, "expected string as value, got %s", json_type_name(*v));
+        if (!name_check(NAME_LABEL_VALUE, v->string, &why))
+            return fail(l->err, ERR_INVALID, "value \"%.70s\": %s", v->string, why.text);
+    }
     return true;
 }
 
@@ -288,22 +286,15 @@ bool selector_from_json(
     }
     if (!json_is(v, JSON_MAP))
         return fail(err, ERR_INVALID, "%s: expected object, got %s", at, json_type_name(v));
-    for
-        json_each_member(
-            m, json_member(v, "matchLabels")) if (!add(&l,
-                                                      m->key,
-                                                      SELECTOR_IN,
-                                                      json_list(a, m->value))) return fail_in(err,
-            "%s.matchLabels",
-            at);
+    json_each_member (m, json_member(v, "matchLabels"))
+        if (!add(&l, m->key, SELECTOR_IN, json_list(a, m->value)))
+            return fail_in(err, "%s.matchLabels", at);
     int index = 0;
-    for
-        json_each(e, json_member(v, "matchExpressions"))
-        {
-            if (!add_expression(&l, *e))
-                return fail_in(err, "%s.matchExpressions[%d]", at, index);
-            index++;
-        }
+    json_each (e, json_member(v, "matchExpressions")) {
+        if (!add_expression(&l, *e))
+            return fail_in(err, "%s.matchExpressions[%d]", at, index);
+        index++;
+    }
     *ret = list_end(&l);
     return true;
 }
@@ -429,8 +420,8 @@ static void add_values(struct buf *b, const struct selector_requirement *r)
     bool one = r->values.count == 1;
     bool in = r->op == SELECTOR_IN;
     buf_add_text(b, one ? (in ? "=" : "!=") : (in ? " in (" : " notin ("));
-    for
-        json_each(v, r->values) buf_printf(b, "%s%s", v == r->values.items ? "" : ",", v->string);
+    json_each (v, r->values)
+        buf_printf(b, "%s%s", v == r->values.items ? "" : ",", v->string);
     buf_add_text(b, one ? "" : ")");
 }
 

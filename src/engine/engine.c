@@ -151,6 +151,11 @@ static void pump(void *ctx)
         else
             run_start(k);
     }
+    if (e->draining && e->drained && e->run_count == 0) {
+        void (*done)(void *) = e->drained;
+        e->drained = NULL;
+        done(e->drained_ctx);
+    }
 }
 
 void engine_pump(struct engine *e)
@@ -288,19 +293,10 @@ static void on_bookmark(void *ctx, const char *version)
     advance_version(w->resource, version);
 }
 
-static void tell(struct engine *e, const struct engine_watch *w, const char *name,
-    const char *namespace, const char *uid, const char *reason, const char *note)
+static void tell(struct engine *e, struct json regarding, const char *reason, const char *note)
 {
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    const struct resource *r = w->resource->resource;
-    if (!e->options.events)
+    if (!e->options.events || !json_present(regarding))
         return;
-    struct json regarding = json_fields(&a,
-        { "apiVersion", json_str(resource_api_version(&a, r)) },
-        { "kind", json_str(r->kind) },
-        { "metadata.name", json_str(name) },
-        { "metadata.namespace", json_str(namespace) },
-        { "metadata.uid", json_str(uid) });
     event_record(e->options.events,
         &(struct event){
             .regarding = regarding,
@@ -327,7 +323,15 @@ static void on_bad(void *ctx, const struct reflector_bad *bad)
     struct cache_entry *entry = cache_find(w->resource, bad->namespace, bad->name);
     if (entry)
         entry->round = w->resource->round;
-    tell(e, w, bad->name, bad->namespace, bad->uid, "Unreadable", bad->err->text);
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const struct resource *r = w->resource->resource;
+    struct json regarding = json_fields(&a,
+        { "apiVersion", json_str(resource_api_version(&a, r)) },
+        { "kind", json_str(r->kind) },
+        { "metadata.name", json_str(bad->name) },
+        { "metadata.namespace", json_str(bad->namespace) },
+        { "metadata.uid", json_str(bad->uid) });
+    tell(e, regarding, "Unreadable", bad->err->text);
 }
 
 /* ---- states of the watches ---- */
@@ -402,6 +406,8 @@ static void say_state(struct engine_watch *w, enum reflector_state state)
         log_warn("the CRD %s.%s is not installed; waiting for it", r->plural, r->group);
     else if (state == REFLECTOR_FORBIDDEN || (state == REFLECTOR_TROUBLED && !w->told))
         log_warn("%s", w->why.text);
+    if (state == REFLECTOR_FORBIDDEN)
+        tell(w->engine, w->engine->options.self, "Forbidden", w->why.text);
     w->told = state == REFLECTOR_TROUBLED || state == REFLECTOR_FORBIDDEN;
 }
 
@@ -573,14 +579,12 @@ void engine_lead(struct engine *e)
     engine_pump(e);
 }
 
-void engine_drain(struct engine *e)
+void engine_drain(struct engine *e, void (*done)(void *ctx), void *ctx)
 {
     e->draining = true;
-}
-
-bool engine_idle(const struct engine *e)
-{
-    return e->run_count == 0;
+    e->drained = done;
+    e->drained_ctx = ctx;
+    engine_pump(e);
 }
 
 bool engine_ready(const struct engine *e, struct error *err)

@@ -17,6 +17,7 @@
  * code runs in production and in the simulator. It logs, and counts for /metrics. */
 
 #include "base/error.h"
+#include "base/json.h"
 #include "engine/metrics.h"
 
 struct buf;
@@ -48,6 +49,7 @@ struct engine_options {
     size_t family_count;
     const char *namespace; /* only this one; NULL: all */
     const char *manager;   /* field manager, "leeboard" */
+    struct json self;      /* our pod, for events about ourselves; absent: none */
     size_t runs_max;       /* keys in work at the same time; 0: 16 */
     /* Asked immediately before each write; NULL: always. */
     bool (*may_write)(void *ctx);
@@ -55,15 +57,14 @@ struct engine_options {
 };
 
 struct engine *engine_new(const struct engine_options *options);
-/* Frees it; nothing may be in flight any more (engine_idle), or what is gets cancelled. */
+/* What is in flight is cancelled. */
 void engine_free(struct engine *e);
 /* Starts the watches. */
 void engine_start(struct engine *e);
 /* From now on keys run (we lead); before, only the caches fill. */
 void engine_lead(struct engine *e);
-/* Takes no more keys; what is in flight ends. */
-void engine_drain(struct engine *e);
-bool engine_idle(const struct engine *e); /* nothing in flight */
+/* Takes no more keys; drained() comes, later, when nothing is in flight any more. */
+void engine_drain(struct engine *e, void (*drained)(void *ctx), void *ctx);
 
 /* Readiness: every kind's caches are filled. Otherwise err says what is missing and why. */
 bool engine_ready(const struct engine *e, struct error *err);

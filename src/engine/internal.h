@@ -121,6 +121,8 @@ struct engine {
     struct timer pump;
     const char **predecessors;
     bool leading, draining;
+    void (*drained)(void *ctx);
+    void *drained_ctx;
     int64_t taken_ms; /* when a key was last taken */
     struct engine_counts counts;
     struct metrics metrics;

@@ -63,6 +63,7 @@ static int on_message_begin(llhttp_t *p)
     head_reset(&h->wire.head);
     buf_done(&h->target);
     h->message_open = true;
+    h->wire.head_since_ms = env_mono_ms(h->wire.env);
     h->in_trailers = false;
     return 0;
 }
@@ -216,6 +217,7 @@ static int on_headers_complete(llhttp_t *p)
         .body_bytes = body_bytes_of(p),
     };
     h->in_trailers = true;
+    h->wire.head_since_ms = 0;
     return h->wire.config.is_server ? on_request_head(h, &head) : on_response_head(h, &head);
 }
 

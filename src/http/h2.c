@@ -19,7 +19,6 @@
 struct h2 {
     struct wire wire;
     nghttp2_session *session;
-    bool settings_seen;
     bool draining, drain_final;
     int resets;
     int64_t resets_since_ms;
@@ -171,6 +170,7 @@ static int on_begin_headers(nghttp2_session *session, const nghttp2_frame *frame
     (void)session, (void)frame;
     struct h2 *h = ctx;
     head_reset(&h->wire.head);
+    h->wire.head_since_ms = env_mono_ms(h->wire.env);
     return 0;
 }
 
@@ -192,6 +192,7 @@ static void got_headers(struct h2 *h, const nghttp2_frame *frame, bool ended)
         got_response(h, s, ended);
     else if (h->wire.config.is_server && frame->headers.cat == NGHTTP2_HCAT_REQUEST)
         got_request(h, frame->hd.stream_id, ended);
+    h->wire.head_since_ms = 0;
     head_reset(&h->wire.head);
 }
 
@@ -225,7 +226,7 @@ static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, v
     bool ended = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
     switch (frame->hd.type) {
     case NGHTTP2_SETTINGS:
-        h->settings_seen = true;
+        h->wire.settling = false;
         wire_kick(&h->wire);
         return 0;
     case NGHTTP2_GOAWAY:
@@ -366,10 +367,6 @@ static void h2_feed(struct wire *w, struct str bytes)
 static void h2_eof(struct wire *w)
 {
     struct h2 *h = h2_of(w);
-    /* What is complete is handed out, paused or not: there is nothing left to hold back. */
-    for (struct stream *s = w->streams; s; s = s->next)
-        s->paused = s->paused && !s->in_done;
-    h2_step(w);
     if (w->stream_count)
         wire_fail(w,
             ERR_UNAVAILABLE,
@@ -531,7 +528,7 @@ static size_t h2_capacity(const struct wire *w)
 {
     const struct h2 *h = container_of(w, const struct h2, wire);
     size_t most = 1; /* until the server has said */
-    if (h->settings_seen)
+    if (!w->settling)
         most = nghttp2_session_get_remote_settings(
             h->session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS);
     if (!nghttp2_session_check_request_allowed(h->session) || w->stream_count >= most)
@@ -602,7 +599,7 @@ struct wire *wire_h2_new(const struct env *env, const struct wire_config *config
 {
     struct h2 *h = mem_new_of(struct h2);
     wire_init(&h->wire, &h2_ops, env, config, owner, ctx);
-    h->wire.is_h2 = true;
+    h->wire.is_h2 = h->wire.settling = true;
     nghttp2_session_callbacks *on;
     nghttp2_option *option;
     int rc = nghttp2_session_callbacks_new(&on) ?: nghttp2_option_new(&option);

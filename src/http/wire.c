@@ -110,13 +110,30 @@ void wire_drain(struct wire *w)
     wire_kick(w);
 }
 
+/* An answer that came whole is handed out, paused or not: there is nothing left to hold back. */
+static void close_complete(struct wire *w, struct stream *s)
+{
+    struct buf held = s->held;
+    buf_init(&s->held, held.limit);
+    if (held.len && s->on && s->on->data)
+        s->on->data(s->ctx, buf_str(&held));
+    buf_done(&held);
+    if (w->streams == s) /* else it was detached in there */
+        stream_close(s, NULL, true);
+}
+
 void wire_abort(struct wire *w, const struct error *err)
 {
     w->closing = w->failed = true;
     if (!w->err.code)
         w->err = *err;
-    while (w->streams)
-        stream_close(w->streams, err, stream_was_sent(w->streams));
+    while (w->streams) {
+        struct stream *s = w->streams;
+        if (s->in_done && !w->config.is_server)
+            close_complete(w, s);
+        else
+            stream_close(s, err, stream_was_sent(s));
+    }
 }
 
 void wire_free(struct wire *w)
@@ -250,6 +267,12 @@ void stream_send_whole(struct stream *s, struct str body)
     assert(s->head_queued && !s->out_finished && s->out_left == (int64_t)body.len);
     s->whole = body;
     s->out_finished = true;
+    wire_kick(s->wire);
+}
+
+void stream_ask_more(struct stream *s)
+{
+    s->drain_due = s->wire->drain_due = true;
     wire_kick(s->wire);
 }
 

@@ -100,12 +100,13 @@ struct wire {
     uint64_t queued, written; /* the owner's connection, kept up to date by it */
     bool is_h2;
     bool drain_due; /* of some stream */
+    bool settling;  /* HTTP/2: the other side has not said yet how many streams it takes */
     bool closing;   /* takes no new streams */
     bool finished;  /* when its output is gone, so is the connection */
     bool failed;    /* broken, see err: the connection cannot be used */
     struct error err;
-    int64_t
-        idle_limit_ms; /* HTTP/1: what the server said it keeps an idle connection; 0: nothing */
+    int64_t head_since_ms; /* when a head began that is not complete; 0: none */
+    int64_t idle_limit_ms; /* HTTP/1: how long the server said it keeps an idle one; 0: not said */
 };
 
 struct wire *wire_h1_new(const struct env *env, const struct wire_config *config,
@@ -140,6 +141,8 @@ bool stream_write(struct stream *s, struct str bytes); /* false: enough, wait fo
 void stream_finish(struct stream *s);
 /* Client: the whole body in one; it stays where it is until the stream is closed or detached. */
 void stream_send_whole(struct stream *s, struct str body);
+/* Client: calls drained() soon, to begin with. */
+void stream_ask_more(struct stream *s);
 void stream_pause(struct stream *s);
 void stream_resume(struct stream *s);
 void stream_detach(struct stream *s);

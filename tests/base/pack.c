@@ -137,10 +137,10 @@ static size_t leaves(struct json v)
     size_t count = 0;
     if (!json_is(v, JSON_LIST) && !json_is(v, JSON_MAP))
         return 1;
-    for
-        json_each(item, v) count += leaves(*item);
-    for
-        json_each_member(m, v) count += leaves(m->value);
+    json_each (item, v)
+        count += leaves(*item);
+    json_each_member (m, v)
+        count += leaves(m->value);
     return count;
 }
 

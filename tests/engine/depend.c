@@ -38,7 +38,8 @@ TEST(a_change_reaches_those_who_asked_and_nobody_else)
     check_int(runs_one, 2);
     check_int(runs_two, 2);
 
-    depend_replace(&d, &one, &runs_one, of_two, 1);
+    uint64_t other = depend_on_name(&d, &RESOURCE_SERVICE, "other", "web");
+    depend_replace(&d, &one, &runs_one, &other, 1);
     depend_each_of_object(&d, &RESOURCE_SERVICE, "ns", "web", (struct json){ 0 }, mark, NULL);
     check_int(runs_one, 2);
     depend_each_of_object(&d, &RESOURCE_SERVICE, "other", "web", (struct json){ 0 }, mark, NULL);

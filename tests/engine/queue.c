@@ -1,6 +1,6 @@
 #include "engine/queue.h"
 #include "tests/test.h"
-#include "tests/world.h"
+#include "tests/kube/world.h"
 
 static void count(void *ctx)
 {

@@ -5,7 +5,7 @@
 #include "base/yaml.h"
 #include "tests/test.h"
 
-struct str world_read(const char *path)
+struct str manifests_read(const char *path)
 {
     FILE *file = fopen(path, "rb");
     if (!file)
@@ -18,11 +18,11 @@ struct str world_read(const char *path)
     return (struct str){ text, length };
 }
 
-struct json world_yaml(const char *path)
+struct json manifests_yaml(const char *path)
 {
     struct json list;
     struct error err;
-    if (!yaml_parse_all(test_arena(), world_read(path), path, &list, &err))
+    if (!yaml_parse_all(test_arena(), manifests_read(path), path, &list, &err))
         test_fail(__FILE__, __LINE__, "%s", err.text);
     return list;
 }
@@ -30,23 +30,23 @@ struct json world_yaml(const char *path)
 /* The fact of an effect whose `source` or `path` was scripted; none otherwise. */
 static struct json scripted(void *ctx, struct arena *a, const char *effect, struct json args)
 {
-    struct world *w = ctx;
+    struct manifests *w = ctx;
     const char *what = json_get_text(args, "source");
     if (!what)
         what = json_get_text(args, "path");
     return json_member(w->facts, arena_printf(a, "%s %s", effect, what));
 }
 
-void world_init(struct world *w)
+void manifests_init(struct manifests *w)
 {
-    *w = (struct world){ .settings = llmkube_settings_default, .facts = json_empty_map() };
-    file_view_init(&w->view, test_arena(), WORLD_NOW_MS);
+    *w = (struct manifests){ .settings = llmkube_settings_default, .facts = json_empty_map() };
+    file_view_init(&w->view, test_arena(), MANIFESTS_NOW_MS);
     w->view.fact = scripted;
     w->view.fact_ctx = w;
-    world_add_all(w, world_yaml("api/inference.llmkube.dev_models.yaml"));
+    manifests_add_all(w, manifests_yaml("api/inference.llmkube.dev_models.yaml"));
 }
 
-void world_add_all(struct world *w, struct json list)
+void manifests_add_all(struct manifests *w, struct json list)
 {
     struct error err;
     json_each (object, list)
@@ -54,21 +54,21 @@ void world_add_all(struct world *w, struct json list)
             test_fail(__FILE__, __LINE__, "%s", err.text);
 }
 
-void world_add(struct world *w, const char *json)
+void manifests_add(struct manifests *w, const char *json)
 {
     struct json v = test_json(json);
-    world_add_all(w, json_is(v, JSON_LIST) ? v : json_list(test_arena(), v));
+    manifests_add_all(w, json_is(v, JSON_LIST) ? v : json_list(test_arena(), v));
 }
 
-void world_fact(struct world *w, const char *effect_and_source, const char *json)
+void manifests_fact(struct manifests *w, const char *effect_and_source, const char *json)
 {
     struct json fact = json ? test_json(json) : (struct json){ 0 };
     if (json_is(fact, JSON_MAP) && !json_present(json_get(fact, "at")))
-        fact = json_with_member(test_arena(), fact, "at", json_int(WORLD_NOW_MS));
+        fact = json_with_member(test_arena(), fact, "at", json_int(MANIFESTS_NOW_MS));
     w->facts = json_with_member(test_arena(), w->facts, effect_and_source, fact);
 }
 
-void world_flags(struct world *w, const char *flags)
+void manifests_flags(struct manifests *w, const char *flags)
 {
     for (struct str rest = str_of(flags); rest.ptr;) {
         struct str value = str_cut(&rest, ' ');
@@ -82,7 +82,7 @@ void world_flags(struct world *w, const char *flags)
     }
 }
 
-const struct plan *world_run(struct world *w, const char *ns, const char *name)
+const struct plan *manifests_run(struct manifests *w, const char *ns, const char *name)
 {
     struct view in = file_view_of(&w->view, &LLMKUBE_MODEL, ns, name, &w->settings);
     struct plan *plan = arena_new(test_arena(), struct plan);
@@ -93,25 +93,25 @@ const struct plan *world_run(struct world *w, const char *ns, const char *name)
     return plan;
 }
 
-struct json world_status(struct world *w, const char *ns, const char *name)
+struct json manifests_status(struct manifests *w, const char *ns, const char *name)
 {
     return json_get(file_view_get(&w->view, &LLMKUBE_MODEL, ns, name), "status");
 }
 
-const struct plan *world_settle(struct world *w, const char *ns, const char *name)
+const struct plan *manifests_settle(struct manifests *w, const char *ns, const char *name)
 {
     for (int pass = 0; pass < 5; pass++) {
-        struct json before = world_status(w, ns, name);
-        const struct plan *plan = world_run(w, ns, name);
-        if (json_equal(before, world_status(w, ns, name)))
+        struct json before = manifests_status(w, ns, name);
+        const struct plan *plan = manifests_run(w, ns, name);
+        if (json_equal(before, manifests_status(w, ns, name)))
             return plan;
     }
     test_fail(__FILE__, __LINE__, "%s/%s never comes to rest", ns, name);
 }
 
-const char *world_condition(struct world *w, const char *ns, const char *name, const char *type)
+const char *manifests_condition(struct manifests *w, const char *ns, const char *name, const char *type)
 {
-    struct json c = json_find(json_get(world_status(w, ns, name), "conditions"), "type", type);
+    struct json c = json_find(json_get(manifests_status(w, ns, name), "conditions"), "type", type);
     if (!json_present(c))
         return "";
     return arena_printf(test_arena(),

@@ -8,31 +8,31 @@
 #include "kinds/llmkube/model.h"
 #include "kinds/llmkube/settings.h"
 
-struct world {
+struct manifests {
     struct file_view view;
     struct llmkube_settings settings;
     struct json facts; /* { "EFFECT SOURCE-OR-PATH": fact } */
 };
 
-#define WORLD_NOW_MS ((int64_t)1794000000 * 1000)
+#define MANIFESTS_NOW_MS ((int64_t)1794000000 * 1000)
 
 /* With the Model's CRD in it. */
-void world_init(struct world *w);
+void manifests_init(struct manifests *w);
 /* One object, or a list of them; single quotes are fine. */
-void world_add(struct world *w, const char *json);
-void world_add_all(struct world *w, struct json list);
-/* What an effect found: world_fact(w, "model.probe https://x", "{'result': {…}}"). */
-void world_fact(struct world *w, const char *effect_and_source, const char *json);
+void manifests_add(struct manifests *w, const char *json);
+void manifests_add_all(struct manifests *w, struct json list);
+/* What an effect found: manifests_fact(w, "model.probe https://x", "{'result': {…}}"). */
+void manifests_fact(struct manifests *w, const char *effect_and_source, const char *json);
 /* Flags in one text: "--a=b --c". */
-void world_flags(struct world *w, const char *flags);
+void manifests_flags(struct manifests *w, const char *flags);
 
 /* One pass over a Model of namespace ns; its plan goes into the world. */
-const struct plan *world_run(struct world *w, const char *ns, const char *name);
+const struct plan *manifests_run(struct manifests *w, const char *ns, const char *name);
 /* Passes until nothing changes any more, and checks that this comes soon. The last plan. */
-const struct plan *world_settle(struct world *w, const char *ns, const char *name);
-struct json world_status(struct world *w, const char *ns, const char *name);
+const struct plan *manifests_settle(struct manifests *w, const char *ns, const char *name);
+struct json manifests_status(struct manifests *w, const char *ns, const char *name);
 /* "True Reason: message" of a condition, or "". */
-const char *world_condition(struct world *w, const char *ns, const char *name, const char *type);
+const char *manifests_condition(struct manifests *w, const char *ns, const char *name, const char *type);
 /* Whole file, from the test's arena; every document of a YAML file as a list. */
-struct str world_read(const char *path);
-struct json world_yaml(const char *path);
+struct str manifests_read(const char *path);
+struct json manifests_yaml(const char *path);

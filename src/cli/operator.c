@@ -1,0 +1,403 @@
+/* leeboard operator: the engine against a cluster. Wires the parts together, and ends them in
+ * order:
+ *
+ *   signal ──> take no more keys ──> the last answer ──> release the lease ──> exit
+ */
+
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/embedded.h"
+#include "cli/families.h"
+#include "cli/serve.h"
+#include "engine/engine.h"
+#include "engine/facts.h"
+#include "fetch/fetch.h"
+#include "http/client.h"
+#include "http/loop.h"
+#include "kube/client.h"
+#include "kube/config.h"
+#include "kube/events.h"
+#include "kube/http_transport.h"
+#include "kube/lease.h"
+#include "merge/schema.h"
+
+/* From the signal to the end, whatever hangs. */
+#define OPERATOR_EXIT_MS 4500
+/* Memory that lists and bursts have used goes back to the system. */
+#define OPERATOR_TRIM_MS 15000
+
+struct app {
+    struct cli *cli;
+    struct families families;
+    struct kube_config config;
+    struct loop *loop;
+    struct http_transport *transport;
+    struct kube_client *client;
+    struct event_recorder *events;
+    struct http_client *http;
+    struct fetch *fetch;
+    struct schemas *schemas;
+    struct engine *engine;
+    struct lease *lease;
+    struct serve *serve;
+    struct loop_signal *signals[2];
+    struct timer deadline, trim;
+    bool ending;
+    int code;
+};
+
+/* ---- ending ---- */
+
+static void stop(void *ctx)
+{
+    struct app *app = ctx;
+    loop_stop(app->loop);
+}
+
+static void on_released(void *ctx)
+{
+    stop(ctx);
+}
+
+static void drained(void *ctx)
+{
+    struct app *app = ctx;
+    if (app->lease)
+        lease_release(app->lease);
+    else
+        loop_stop(app->loop);
+}
+
+static void on_signal(void *ctx, int number)
+{
+    struct app *app = ctx;
+    if (app->ending) {
+        loop_stop(app->loop);
+        return;
+    }
+    app->ending = true;
+    log_info("got %s; finishing what is in flight", strsignal(number));
+    timer_set(loop_env(app->loop), &app->deadline, OPERATOR_EXIT_MS);
+    engine_drain(app->engine, drained, app);
+}
+
+/* ---- leadership ---- */
+
+static void on_gained(void *ctx)
+{
+    struct app *app = ctx;
+    log_info("leading");
+    engine_lead(app->engine);
+}
+
+static void on_lost(void *ctx, const struct error *why)
+{
+    struct app *app = ctx;
+    log_error("lost the lease, ending at once: %s", why->text);
+    app->code = CLI_FAILED;
+    loop_stop(app->loop);
+}
+
+static void on_holder(void *ctx, const char *holder)
+{
+    (void)ctx;
+    if (*holder)
+        log_info("standing by for %s", holder);
+}
+
+static void on_trouble(void *ctx, const struct error *err)
+{
+    (void)ctx;
+    log_warn("lease: %s", err->text);
+}
+
+static bool may_write(void *ctx)
+{
+    struct app *app = ctx;
+    return !app->lease || lease_may_write(app->lease);
+}
+
+/* ---- construction ---- */
+
+static const char *instance_name(struct arena *a)
+{
+    const char *pod = getenv("POD_NAME");
+    char host[256] = "";
+    if (text_empty(pod) && gethostname(host, sizeof(host) - 1) != 0)
+        return "leeboard";
+    return text_empty(pod) ? arena_strdup(a, host) : pod;
+}
+
+static bool load_config(struct app *app, struct error *err)
+{
+    struct kube_config_options options = {
+        .kubeconfig = cli_text(app->cli, "kubeconfig"),
+        .context = cli_text(app->cli, "context"),
+    };
+    kube_config_from_environment(&options);
+    return kube_config_load(&app->cli->arena, &options, &app->config, err);
+}
+
+static bool make_client(struct app *app, struct error *err)
+{
+    struct arena *a = &app->cli->arena;
+    app->loop = loop_new();
+    app->transport = http_transport_new(
+        app->loop, &(struct http_transport_options){ .config = &app->config }, err);
+    if (!app->transport)
+        return false;
+    const struct env *env = loop_env(app->loop);
+    app->client = kube_client_new(http_transport_kube(app->transport), env);
+    app->events = event_recorder_new(app->client,
+        env,
+        &(struct event_recorder_options){
+            .controller = "leeboard",
+            .instance = instance_name(a),
+        });
+    app->http = http_client_new(app->loop, &(struct http_client_options){ .connections_max = 8 });
+    app->fetch = fetch_new(&(struct fetch_options){
+        .loop = app->loop,
+        .http = app->http,
+        .kube = app->client,
+        .allowed_remote_hosts = app->families.llmkube.allowed_remote_hosts,
+        .allowed_roots = app->families.llmkube.allowed_host_path_roots,
+    });
+    return true;
+}
+
+/* Whom events about ourselves are about: the pod we are in. */
+static struct json self(struct app *app)
+{
+    const char *pod = getenv("POD_NAME");
+    if (text_empty(pod))
+        return (struct json){ 0 };
+    const char *namespace = getenv("POD_NAMESPACE");
+    return json_fields(&app->cli->arena,
+        { "apiVersion", json_str("v1") },
+        { "kind", json_str("Pod") },
+        { "metadata.name", json_str(pod) },
+        { "metadata.namespace",
+            json_str(text_empty(namespace) ? app->config.namespace : namespace) });
+}
+
+static bool make_engine(struct app *app, struct error *err)
+{
+    app->schemas = schemas_new();
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    json_each (crd, embedded_crds(&a))
+        if (!schemas_add_crd(app->schemas, *crd, err))
+            return false;
+    app->engine = engine_new(&(struct engine_options){
+        .env = loop_env(app->loop),
+        .transport = http_transport_kube(app->transport),
+        .client = app->client,
+        .effects = fetch_runner(app->fetch),
+        .events = app->events,
+        .schemas = app->schemas,
+        .families = app->families.list,
+        .family_count = app->families.count,
+        .namespace = cli_text(app->cli, "namespace"),
+        .manager = "leeboard",
+        .self = self(app),
+        .may_write = may_write,
+        .ctx = app,
+    });
+    return true;
+}
+
+static void make_lease(struct app *app)
+{
+    static const struct lease_handlers handlers = {
+        .gained = on_gained,
+        .lost = on_lost,
+        .holder = on_holder,
+        .trouble = on_trouble,
+        .released = on_released,
+    };
+    const struct env *env = loop_env(app->loop);
+    struct arena *a = &app->cli->arena;
+    const char *namespace = cli_text(app->cli, "leader-election-namespace");
+    if (text_empty(namespace))
+    namespace = getenv("POD_NAMESPACE");
+    app->lease = lease_new(app->client,
+        env,
+        &(struct lease_options){
+            .namespace = text_empty(namespace) ? app->config.namespace : namespace,
+            .name = cli_text(app->cli, "leader-election-id"),
+            .identity = arena_printf(
+                a, "%s_%016llx", instance_name(a), (unsigned long long)env->random(env->ctx)),
+        },
+        &handlers,
+        app);
+}
+
+static void more_metrics(void *ctx, struct buf *to)
+{
+    struct app *app = ctx;
+    struct http_transport_stats t = http_transport_stats(app->transport);
+    buf_printf(to,
+        "# HELP leader_election_master_status Whether this process leads.\n"
+        "# TYPE leader_election_master_status gauge\n"
+        "leader_election_master_status{name=\"%s\"} %d\n"
+        "# HELP leeboard_api_requests_total Requests to the API server, watches included.\n"
+        "# TYPE leeboard_api_requests_total counter\n"
+        "leeboard_api_requests_total %llu\n"
+        "# HELP leeboard_api_connections Connections to the API server.\n"
+        "# TYPE leeboard_api_connections gauge\n"
+        "leeboard_api_connections %zu\n",
+        cli_text(app->cli, "leader-election-id"),
+        may_write(app),
+        (unsigned long long)t.requests,
+        t.connections);
+}
+
+static void trim(void *ctx)
+{
+    struct app *app = ctx;
+    malloc_trim(0);
+    timer_set(loop_env(app->loop), &app->trim, OPERATOR_TRIM_MS);
+}
+
+static bool start(struct app *app, struct error *err)
+{
+    const struct env *env = loop_env(app->loop);
+    app->serve = serve_new(
+        &(struct serve_options){
+            .loop = app->loop,
+            .engine = app->engine,
+            .health_address = cli_text(app->cli, "health-probe-bind-address"),
+            .metrics_address = cli_text(app->cli, "metrics-bind-address"),
+            .more_metrics = more_metrics,
+            .ctx = app,
+        },
+        err);
+    if (!app->serve)
+        return false;
+    app->signals[0] = loop_signal_new(app->loop, SIGTERM, on_signal, app);
+    app->signals[1] = loop_signal_new(app->loop, SIGINT, on_signal, app);
+    timer_init(&app->deadline, stop, app);
+    timer_init(&app->trim, trim, app);
+    timer_set(env, &app->trim, OPERATOR_TRIM_MS);
+    engine_start(app->engine);
+    if (cli_on(app->cli, "leader-elect")) {
+        make_lease(app);
+        lease_start(app->lease);
+    } else {
+        engine_lead(app->engine);
+    }
+    return true;
+}
+
+static void free_all(struct app *app)
+{
+    serve_free(app->serve);
+    for (size_t i = 0; i < lengthof(app->signals); i++)
+        if (app->signals[i])
+            loop_signal_free(app->signals[i]);
+    lease_free(app->lease);
+    engine_free(app->engine);
+    fetch_free(app->fetch);
+    event_recorder_free(app->events);
+    kube_client_free(app->client);
+    http_client_free(app->http);
+    http_transport_free(app->transport);
+    schemas_free(app->schemas);
+    if (app->loop) {
+        timer_stop(loop_env(app->loop), &app->deadline);
+        timer_stop(loop_env(app->loop), &app->trim);
+        loop_free(app->loop);
+    }
+}
+
+static const char *const not_yet[] = {
+    "router-proxy-image",
+    "default-litellm-url",
+    "webhook-cert-path",
+    "webhook-cert-name",
+    "webhook-cert-key",
+    "webhook-port",
+    "enable-http2",
+    "metrics-secure",
+    "metrics-cert-path",
+    "metrics-cert-name",
+    "metrics-cert-key",
+    NULL,
+};
+
+static int run(struct cli *cli)
+{
+    struct app app = { .cli = cli };
+    struct error err;
+    /* One thread works; a second heap for the few that look up names would only cost memory. */
+    mallopt(M_ARENA_MAX, 1);
+    setenv("UV_THREADPOOL_SIZE", "2", 0);
+    if (!cli_setup_log(cli, &err) || !families_read(cli, &app.families, &err))
+        return cli_usage(cli, "%s", err.text);
+    for (size_t i = 0; not_yet[i]; i++)
+        if (cli_given(cli, not_yet[i]) && !text_eq(cli_text(cli, not_yet[i]), "false"))
+            log_warn("--%s has no effect in this version", not_yet[i]);
+    bool ok = load_config(&app, &err) && make_client(&app, &err) && make_engine(&app, &err) &&
+              start(&app, &err);
+    if (ok) {
+        log_info("leeboard " LEEBOARD_VERSION " works on %s", app.config.server);
+        loop_run(app.loop);
+        log_info("ended");
+    } else {
+        app.code = cli_fail(cli, &err);
+    }
+    free_all(&app);
+    return app.code;
+}
+
+static const struct cli_flag flags[] = {
+    { "leader-elect",
+        0,
+        NULL,
+        "false",
+        "Work only while holding the Lease; for several replicas." },
+    { "leader-election-id", 0, "NAME", LEASE_NAME_DEFAULT, "Name of the Lease." },
+    { "leader-election-namespace",
+        0,
+        "NAME",
+        NULL,
+        "Namespace of the Lease; else POD_NAMESPACE, else the context's." },
+    { "health-probe-bind-address",
+        0,
+        "ADDRESS",
+        ":8081",
+        "Where /healthz and /readyz answer; 0: nowhere." },
+    { "metrics-bind-address", 0, "ADDRESS", "0", "Where /metrics answers; 0: nowhere." },
+    { "metrics-secure", 0, NULL, "true", "Serve metrics by HTTPS to whom RBAC permits it." },
+    { "metrics-cert-path", 0, "DIR", NULL, "Directory of the metrics certificate." },
+    { "metrics-cert-name", 0, "FILE", "tls.crt", "Certificate in --metrics-cert-path." },
+    { "metrics-cert-key", 0, "FILE", "tls.key", "Key in --metrics-cert-path." },
+    { "webhook-cert-path",
+        0,
+        "DIR",
+        NULL,
+        "Accepted for LLMKube's command lines; no webhooks in this version." },
+    { "webhook-cert-name", 0, "FILE", "tls.crt", "Likewise." },
+    { "webhook-cert-key", 0, "FILE", "tls.key", "Likewise." },
+    { "webhook-port", 0, "PORT", "9443", "Likewise." },
+    { "enable-http2", 0, NULL, "false", "Likewise: HTTP/2 is always on." },
+    { 0 },
+};
+
+const struct cli_command cli_operator = {
+    .name = "operator",
+    .summary = "Reconcile a cluster: takes the place of LLMKube's manager.",
+    .text = "Watches Models and InferenceServices and keeps their children as they say. Flags that "
+            "shape\n"
+            "what is made have the names that LLMKube's manager gives them.\n",
+    .flags = (const struct cli_flag *const[]){ cli_flags_kube, flags, cli_flags_log, NULL },
+    .shaping = true,
+    .run = run,
+};

@@ -1,0 +1,38 @@
+#pragma once
+
+/* From a name to an open connection:
+ *
+ *   resolve ─> check addresses ─> connect, one by one and overlapping ─> [TLS to the proxy ─>]
+ *   [CONNECT ─>] [TLS] ─> done(conn)
+ *
+ * done() is called once, never from inside dial_start(), with a connection that is the caller's, or
+ * with err. */
+
+#include "base/error.h"
+#include "base/str.h"
+
+struct conn;
+struct dial;
+struct loop;
+struct sockaddr;
+struct tls_context;
+
+struct dial_options {
+    const char *host;
+    uint16_t port;
+    struct tls_context *tls; /* NULL: plain */
+    const char *alpn;
+    /* With a proxy it is the proxy that is dialled, and allowed() is not asked. */
+    const char *proxy_host;
+    uint16_t proxy_port;
+    struct tls_context *proxy_tls;
+    const char *proxy_authorization; /* value of the field; NULL: none */
+    bool (*allowed)(void *ctx, const struct sockaddr *address);
+    void *allowed_ctx;
+    int64_t connect_ms, tls_ms, fallback_ms;
+};
+
+/* What options point to must live until done() or cancel. */
+struct dial *dial_start(struct loop *loop, const struct dial_options *options,
+    void (*done)(void *ctx, struct conn *conn, const struct error *err), void *ctx) must_check;
+void dial_cancel(struct dial *d);

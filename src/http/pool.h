@@ -1,0 +1,85 @@
+#pragma once
+
+/* The connections of a client, by origin, and the calls that wait for one.
+ *
+ *   call ─> origin.waiting ─> a connection with capacity      or a new one is dialled: one at a
+ * time while the protocol may be HTTP/2, as many as wait when it is HTTP/1
+ */
+
+#include "base/arena.h"
+#include "http/client.h"
+#include "http/dial.h"
+#include "http/link.h"
+#include "http/loop.h"
+
+struct gunzip;
+struct pooled;
+
+struct origin {
+    struct http_client *client;
+    struct origin *next;
+    struct arena arena; /* of the texts in key and dial */
+    struct http_origin key;
+    struct dial_options dial;
+    struct error err; /* set: it cannot be dialled at all */
+    const char *authority;
+    bool is_h1; /* what the last connection turned out to be */
+    struct pooled *connections;
+    struct dialling *dials;
+    size_t connection_count, dial_count, waiting_count;
+    struct http_call *waiting, *waiting_last;
+    size_t calls;
+    struct timer turn;
+};
+
+/* One established connection. */
+struct pooled {
+    struct origin *origin;
+    struct pooled *next;
+    struct link *link;
+    struct timer idle;
+    uint64_t served; /* calls that it was given */
+};
+
+struct http_client {
+    struct loop *loop;
+    const struct env *env;
+    struct http_client_options o;
+    struct origin *origins;
+    struct http_call *calls;
+    uint64_t dialled, retried;
+};
+
+struct http_call {
+    struct http_client *client;
+    struct http_call *next, *prev; /* of the client */
+    struct origin *origin;
+    struct http_call *next_waiting;
+    bool waits;
+    struct pooled *pooled;
+    struct stream *stream;
+    const struct http_call_handlers *on;
+    void *ctx;
+    struct arena arena; /* of the request */
+    struct http_request request;
+    struct timer phase, total, again;
+    bool head_seen, paused, retried, body_begun, safe;
+    bool complete; /* the stream is through; what is packed is not */
+    int64_t received;
+    struct gunzip *gunzip;
+    struct buf packed; /* came while paused in the middle of unpacking */
+    bool more_inside;  /* … and so did some of what it unpacks to */
+    bool *freed;       /* set if the call goes while one of its callbacks runs */
+};
+
+/* Finds or makes it. */
+struct origin *pool_origin(struct http_client *c, const struct http_origin *key);
+void pool_wait(struct http_call *call, bool in_front);
+void pool_unwait(struct http_call *call);
+/* The call has left the origin, which may go too. */
+void pool_leave(struct http_call *call);
+void pool_free(struct http_client *c);
+
+/* ---- by call.c, for the pool ---- */
+void call_assign(struct http_call *call, struct pooled *p);
+void call_end(struct http_call *call, const struct error *err, bool sent);
