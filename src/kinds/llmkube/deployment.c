@@ -100,8 +100,9 @@ static bool resources_of(struct isvc *svc, struct json *ret)
  * again. */
 static bool protected(const struct isvc *svc)
 {
-    struct json now = json_get(view_owned(svc->in, &RESOURCE_DEPLOYMENT, svc->child),
-        "spec.template.metadata.annotations");
+    static const char path[] = "spec.template.metadata.annotations";
+    struct json owned = view_owned(svc->in, &RESOURCE_DEPLOYMENT, svc->child);
+    struct json now = json_overlay(svc->arena, json_get(svc->live, path), json_get(owned, path));
     bool there = text_eq(json_text(json_member(now, DO_NOT_DISRUPT)), "true");
     bool serving = json_get_int(svc->live, "status.readyReplicas", 0) > 0;
     return there || svc->spec.protect_always || (svc->spec.protect_startup && !serving);

@@ -80,6 +80,8 @@ static void note_trouble(struct isvc *svc, const struct resource *r, const char 
     if (stops && !svc->trouble)
         svc->trouble =
             arena_printf(svc->arena, "Failed to create %s: %s", r->kind, trouble.message);
+    if (trouble.what == TROUBLE_CONTESTED && !svc->contest)
+        svc->contest = arena_printf(svc->arena, "%s %s: %s", r->kind, name, trouble.message);
 }
 
 void isvc_child(struct isvc *svc, const struct resource *r, struct json object)
@@ -346,6 +348,7 @@ static const struct kind_watch watches[] = {
         .child = true,
         .keep = (const char *const[]){ "metadata.generation",
             "spec.replicas",
+            "spec.template.metadata.annotations",
             "status.observedGeneration",
             "status.readyReplicas",
             "status.replicas",
