@@ -127,3 +127,37 @@ const char *yaml_scalar_tagged(struct arena *a, struct str tag, struct str s, st
     }
     return "only the tags !!str, !!int, !!float, !!bool, !!null, !!seq and !!map are known";
 }
+
+/* Blanks and line breaks from *at on; returns how many breaks. */
+static size_t skip_breaks(struct str s, size_t *at)
+{
+    size_t breaks = 0;
+    for (; *at < s.len && strchr(" \t\r\n", s.ptr[*at]); ++*at)
+        breaks += s.ptr[*at] == '\n' ||
+                  (s.ptr[*at] == '\r' && !(*at + 1 < s.len && s.ptr[*at + 1] == '\n'));
+    return breaks;
+}
+
+struct str yaml_scalar_single_quoted(struct arena *a, struct str s)
+{
+    char *text = arena_alloc(a, s.len + 1), *out = text;
+    for (size_t at = 0; at < s.len;) {
+        size_t end = at, breaks = skip_breaks(s, &end);
+        if (breaks) {
+            /* One break is a blank, more are one less. The blanks around them are gone. */
+            for (size_t i = 1; i < breaks; i++)
+                *out++ = '\n';
+            if (breaks == 1)
+                *out++ = ' ';
+            at = end;
+        } else if (end > at) {
+            memcpy(out, s.ptr + at, end - at);
+            out += end - at;
+            at = end;
+        } else {
+            *out++ = s.ptr[at];
+            at += s.ptr[at] == '\'' ? 2 : 1;
+        }
+    }
+    return (struct str){ text, (size_t)(out - text) };
+}

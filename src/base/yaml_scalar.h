@@ -10,3 +10,5 @@
 const char *yaml_scalar_plain(struct arena *a, struct str text, struct json *ret);
 /* A scalar with a tag, which must say what the scalar is anyway, or that it is text. */
 const char *yaml_scalar_tagged(struct arena *a, struct str tag, struct str text, struct json *ret);
+/* What stands between single quotes, without its folds and doubled quotes: section 7.3.2. */
+struct str yaml_scalar_single_quoted(struct arena *a, struct str between);

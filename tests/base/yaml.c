@@ -76,6 +76,14 @@ TEST(plain_scalars_follow_the_core_schema_of_yaml_1_2)
         "{'8080': 'a', 'true': 'b', '~': 'c', '1.50': 'd'}");
 }
 
+TEST(single_quotes_fold_lines_and_double_themselves)
+{
+    check_json(
+        yaml("['', '''', 'a''b', ' a ', 'a\n b', 'a  \n\n\t  b ', '\n a', 'a\n ', 'a\r\n b']"),
+        "['', '\\u0027', 'a\\u0027b', ' a ', 'a b', 'a\\nb ', ' a', 'a ', 'a b']");
+    check_json(yaml("\xef\xbb\xbf# \u00e4\n'k''1': 'v'\n"), "{'k\\u00271': 'v'}");
+}
+
 TEST(a_stream_has_many_documents_and_empty_ones_do_not_count)
 {
     check_json(
@@ -176,6 +184,10 @@ TEST(yaml_has_limits_of_depth_and_size)
     check(!yaml_parse_all(a, str_of(large), "x", &list, &err));
     check_text(err.text, "x: more than 16777216 bytes");
     check(err.code == ERR_TOO_LARGE);
+    check_fails(yaml_parse_all(a, str_of(repeated("a: |\n  x", "\n", 10000)), "x", &list, &err),
+        err,
+        "too many blank lines in a row");
+    check(yaml_parse_all(a, str_of(repeated("a: |\n  x", "\n", 2000)), "x", &list, &err));
     const char *anchors = "";
     for (int i = 0; i <= 1000; i++)
         anchors = arena_printf(a, "- &a%d x\n%s", i, i % 50 ? anchors : repeated(anchors, "", 1));
