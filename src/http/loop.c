@@ -1,6 +1,7 @@
 #include "http/loop_uv.h"
 
 #include <netdb.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -60,6 +61,7 @@ static void before_waiting(uv_prepare_t *p)
 struct loop *loop_new(void)
 {
     struct loop *loop = mem_new_of(struct loop);
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of a write, not the end of us */
     int rc = uv_loop_init(&loop->uv);
     assert(rc == 0);
     loop->env = (struct env){
