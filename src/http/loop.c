@@ -6,18 +6,24 @@
 #include <string.h>
 #include <sys/random.h>
 
+static int64_t clock_ms(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* With the time that the machine slept: a lease that ran out meanwhile has run out. */
 static int64_t real_mono_ms(void *ctx)
 {
     (void)ctx;
-    return (int64_t)(uv_hrtime() / 1000000);
+    return clock_ms(CLOCK_BOOTTIME);
 }
 
 static int64_t real_wall_ms(void *ctx)
 {
     (void)ctx;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return clock_ms(CLOCK_REALTIME);
 }
 
 static uint64_t real_random(void *ctx)
@@ -105,9 +111,11 @@ static void wake_up(struct loop *loop)
 
 void loop_run(struct loop *loop)
 {
-    wake_up(loop);
-    while (!loop->stopped && uv_run(&loop->uv, UV_RUN_DEFAULT))
-        ;
+    bool alive = true;
+    while (!loop->stopped && alive) {
+        wake_up(loop);
+        alive = uv_run(&loop->uv, UV_RUN_DEFAULT) || timers_next_ms(&loop->timers) != INT64_MAX;
+    }
     loop->stopped = false;
 }
 

@@ -7,7 +7,7 @@
 
 struct ticks {
     struct loop *loop;
-    struct timer first, second, again;
+    struct timer first, second;
     char order[16];
     int count;
     int got_signal;
@@ -43,6 +43,29 @@ TEST(loop_fires_timers_in_order_of_time)
     loop_run(t.loop);
     check_text(t.order, "12");
     check(env_mono_ms(env) - before >= 30);
+    loop_free(t.loop);
+}
+
+static void set_again(void *ctx)
+{
+    struct ticks *t = ctx;
+    note(t, 'd');
+    timer_set(loop_env(t->loop), &t->first, 5);
+}
+
+static void nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+/* libuv sees nothing alive then, and does not know our timers. */
+TEST(loop_goes_on_for_a_timer_that_the_last_callback_set)
+{
+    struct ticks t = { .loop = loop_new() };
+    timer_init(&t.first, first, &t);
+    loop_work(t.loop, nothing, set_again, &t);
+    loop_run(t.loop);
+    check_text(t.order, "d1");
     loop_free(t.loop);
 }
 
