@@ -20,11 +20,8 @@ static const char *text_of(const struct fieldset *s)
     const struct field_path *paths = fieldset_paths(test_arena(), s, &count);
     const char *text = "";
     for (size_t i = 0; i < count; i++)
-        text = arena_printf(test_arena(),
-            "%s%s%s",
-            text,
-            i ? " " : "",
-            field_path_text(test_arena(), &paths[i]));
+        text = arena_printf(
+            test_arena(), "%s%s%s", text, i ? " " : "", field_path_text(test_arena(), &paths[i]));
     return text;
 }
 

@@ -30,8 +30,8 @@ TEST(field_paths_may_be_typed_in_other_ways)
     check_text(again("spec.replicas"), ".spec.replicas");
     check_text(again(".metadata.labels[\"app.kubernetes.io/name\"]"),
         ".metadata.labels.app.kubernetes.io/name");
-    check_text(again(".spec.ports[protocol=\"TCP\",port=80]"),
-        ".spec.ports[port=80,protocol=\"TCP\"]");
+    check_text(
+        again(".spec.ports[protocol=\"TCP\",port=80]"), ".spec.ports[port=80,protocol=\"TCP\"]");
 }
 
 TEST(field_paths_that_are_none_say_where)

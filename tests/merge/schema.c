@@ -25,8 +25,8 @@ TEST(builtin_kinds_know_their_lists_and_quantities)
     check_int(type_at(s, "spec.template.spec.containers")->list, LIST_MAP);
     check_int(type_at(s, "spec.template.spec.containers.args")->list, LIST_ATOMIC);
     check_int(type_at(s, "spec.template.spec.containers.ports")->key_count, 2);
-    check_int(type_at(s, "spec.template.spec.containers.resources.limits.cpu")->format,
-        FORMAT_QUANTITY);
+    check_int(
+        type_at(s, "spec.template.spec.containers.resources.limits.cpu")->format, FORMAT_QUANTITY);
     check_int(type_at(s, "spec.template.spec.nodeSelector")->map, MAP_ATOMIC);
     check_int(type_at(s, "spec.strategy.rollingUpdate.maxSurge")->format, FORMAT_INT_OR_STRING);
     check_int(type_at(s, "metadata.finalizers")->list, LIST_SET);
@@ -111,12 +111,8 @@ TEST(custom_kinds_are_compiled_from_their_crd)
     check_int(type_at(s, "metadata.finalizers")->list, LIST_SET);
     check_int(schema_member_type(s, type_at(s, "spec"), "unknown"), SCHEMA_NO_TYPE);
     struct path_element e;
-    check(typed_item_element(test_arena(),
-        s,
-        type_at(s, "spec.ports"),
-        test_json("{'port': 80}"),
-        &e,
-        &err));
+    check(typed_item_element(
+        test_arena(), s, type_at(s, "spec.ports"), test_json("{'port': 80}"), &e, &err));
     check_json(e.value, "{'port': 80, 'protocol': 'TCP'}");
     check(schemas_add_crd(kinds, test_json(crd_text), &err)); /* again, in its place */
     schemas_remove(kinds, "g.dev", "Thing");
@@ -153,8 +149,7 @@ TEST(crds_that_the_server_would_refuse_are_refused_with_the_place)
 TEST(a_create_starts_from_what_go_would_write_for_nothing)
 {
     struct schemas *kinds = schemas_new();
-    struct json v =
-        schema_empty_object(test_arena(), schema_of(kinds, "apps", "v1", "Deployment"));
+    struct json v = schema_empty_object(test_arena(), schema_of(kinds, "apps", "v1", "Deployment"));
     check_json(json_member(v, "spec"),
         "{'selector': null, 'strategy': {}, 'template': {'metadata': {}, 'spec':"
         " {'containers': null}}}");
