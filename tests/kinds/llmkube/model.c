@@ -154,8 +154,9 @@ TEST(a_missing_file_is_looked_for_every_five_minutes)
     check(p->outcome == OUTCOME_DONE && asks(p, "model.copy"));
     check_json(p->effects[0].args,
         "{'path': '/srv/models/none.gguf', 'name': 'm', 'directory': '/models/b5874e6464204a2a'}");
-    manifests_fact(
-        w, "model.copy /srv/models/none.gguf", "{'error': {'code': 'NotFound', 'message': 'x'}}");
+    manifests_fact(w,
+        "model.copy /srv/models/none.gguf",
+        "{'error': {'code': 'NotFound', 'message': '/srv/models/none.gguf: No such file'}}");
     p = settle(w);
     check_text(phase(w), "Failed");
     check_text(condition(w, "Degraded"),
@@ -202,11 +203,20 @@ TEST(failures_of_a_copy_wait_or_are_tried_again)
         const char *degraded;
         enum outcome outcome;
     } rows[] = {
-        { "{'code': 'Forbidden', 'message': 'x'}",
+        { "{'code': 'Forbidden', 'message': '/srv/models/a.gguf leads out of the directories'}",
+            "True CopyFailed: /srv/models/a.gguf leads out of the directories",
+            OUTCOME_WAIT },
+        { "{'code': 'NotFound', 'message': 'making /cache: No such file'}",
+            "True CopyFailed: making /cache: No such file",
+            OUTCOME_WAIT },
+        { "{'code': 'Invalid', 'message': '/srv/models/a.gguf is not a regular file'}",
+            "True CopyFailed: /srv/models/a.gguf is not a regular file",
+            OUTCOME_WAIT },
+        { "{'code': 'Forbidden', 'message': '/srv/models/a.gguf: Permission denied'}",
             "True CopyFailed: failed to open local model file: open /srv/models/a.gguf: permission"
             " denied",
             OUTCOME_WAIT },
-        { "{'code': 'Invalid', 'message': 'SHA256 mismatch: expected a, got b'}",
+        { "{'code': 'Invalid', 'message': 'SHA-256 mismatch: expected a, got b'}",
             "True IntegrityCheckFailed: SHA256 mismatch: expected a, got b",
             OUTCOME_WAIT },
         { "{'code': 'RequestEntityTooLarge', 'message': 'too big'}",
