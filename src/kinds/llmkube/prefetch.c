@@ -122,6 +122,8 @@ static void end_prefetched(struct model_pass *p)
 static void run(struct model_pass *p, const char *name, struct json live)
 {
     struct view_trouble trouble = view_trouble(p->in, &RESOURCE_JOB, name);
+    if (trouble.what == TROUBLE_NONE)
+        trouble = view_trouble(p->in, &RESOURCE_PVC, STORAGE_SHARED_CLAIM);
     if (job_is(live, "Complete")) {
         end_prefetched(p);
     } else if (job_is(live, "Failed")) {
