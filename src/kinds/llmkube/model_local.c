@@ -140,14 +140,13 @@ static void copy_again(struct model_pass *p, int64_t length, struct model_ready 
         *r = copied(p, fact);
         return;
     }
-    p->says_progress = true;
     if (json_present(json_get(fact, "error"))) {
         struct failure f = failure_of(p, json_get(fact, "error"));
-        plan_condition(p->out, "Progressing", false, f.reason, "%s", f.message);
+        p->progress = (struct model_progress){ f.reason, f.message, false };
         p->recheck_ms = PLAN_WAIT_RECHECK_MS;
     } else {
         const char *text = progress_text(p, json_get(fact, "progress"));
-        plan_condition(p->out, "Progressing", true, "CopyStarted", "%s", text);
+        p->progress = (struct model_progress){ "CopyStarted", text, true };
     }
 }
 

@@ -462,6 +462,41 @@ TEST(a_prefetch_that_would_be_in_vain_is_told)
     }
 }
 
+/* One Progressing condition, whoever has something to say about it. */
+TEST(a_prefetch_in_vain_gives_way_to_real_progress)
+{
+    struct manifests *w = with_model("{'source': 'pvc://weights/x.gguf', 'prefetch': true}");
+    manifests_add(w,
+        "{'apiVersion': 'v1', 'kind': 'PersistentVolumeClaim', 'metadata':"
+        " {'name': 'weights', 'namespace': 'ns'}, 'status': {'phase': 'Pending'}}");
+    settle(w);
+    check(text_starts(condition(w, "Progressing"), "True PVCNotBound: "));
+    w = with_model(
+        "{'source': '/srv/models/a.gguf', 'prefetch': true, 'refreshPolicy': 'OnChange'}");
+    run(w);
+    check(text_starts(condition(w, "Progressing"), "True CopyStarted: "));
+    manifests_fact(w,
+        "model.copy /srv/models/a.gguf",
+        "{'result': {'path': '/p/a.gguf', 'size': 5, 'sha256': 'one'}}");
+    settle(w);
+    check(text_starts(condition(w, "Progressing"), "False PrefetchInvalid: "));
+    manifests_restart(w);
+    w->view.now_ms += 3600000;
+    manifests_fact(w, "model.head /srv/models/a.gguf", "{'result': {'contentLength': 6}}");
+    settle(w);
+    check(text_starts(condition(w, "Progressing"), "True CopyStarted: "));
+}
+
+TEST(files_of_a_ready_repository_can_be_prefetched_later)
+{
+    struct manifests *w = with_model("{'source': 'hf://acme/chat', 'files': ['a.gguf']}");
+    settle(w);
+    check_text(phase(w), "Ready");
+    manifests_edit(w, "ns", "m", "spec.prefetch", "true");
+    check(makes(settle(w), &RESOURCE_JOB));
+    check_text(phase(w), "Downloading");
+}
+
 /* ---- the rest ---- */
 
 TEST(an_accelerator_is_ready_when_a_node_or_a_claim_has_it)
