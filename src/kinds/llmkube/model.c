@@ -1,10 +1,14 @@
 /* A Model names one set of weights. Looking at it means: may the source be used at all, who fetches
- * it, and what is known of it. Weights themselves are fetched by pods, except local files.
+ * it, and what is known of it. Weights are fetched by pods; only local files by the operator.
  *
- *   gates      local source outside the allowed roots, file list that cannot be, source that cannot
- * be prefetch   a Job fills the shared cache first, if asked for by class   PVC: bound?   HF
- * repository: the runtime fetches it   http, s3: the pod fetches it, the operator reads the header
- * local: the operator copies it (model_local.c) */
+ *   gates      a local source outside the allowed roots, a file list or a source that cannot be
+ *   prefetch   if asked for, a Job fills the shared cache first               (prefetch.c)
+ *   by class   PVC            is the claim bound?
+ *              repository     the runtime fetches it
+ *              http, s3       the pod fetches it; the operator reads its header
+ *              local          the operator copies it                          (model_local.c)
+ *   drift      now and then: is the source still what it was?                 (model_drift.c)
+ */
 
 #include "kinds/llmkube/model_pass.h"
 

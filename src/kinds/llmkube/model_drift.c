@@ -57,8 +57,10 @@ static int64_t rest_ms(const struct model_pass *p, const struct model_ready *r)
     int64_t last_ms;
     if (!r->revalidated || !time_parse(r->revalidated, &last_ms))
         return 0;
-    int64_t left_ms = last_ms + p->settings->model_revalidate_interval_ms - p->in->now_ms;
-    return left_ms > 0 ? left_ms : 0;
+    int64_t interval_ms = p->settings->model_revalidate_interval_ms;
+    int64_t left_ms = last_ms + interval_ms - p->in->now_ms;
+    /* More than an interval: somebody's clock was ahead. */
+    return left_ms > 0 && left_ms <= interval_ms ? left_ms : 0;
 }
 
 int64_t model_revalidate(struct model_pass *p, const char *source, struct model_ready *r)

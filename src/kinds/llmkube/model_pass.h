@@ -18,7 +18,11 @@ struct model_pass {
     /* Collected on the way, decided at the end. */
     int64_t recheck_ms;      /* 0: not needed */
     const char *retry_cause; /* NULL: nothing failed for now */
-    bool says_progress;      /* Progressing has been said */
+    struct model_progress {
+        const char *reason; /* NULL: nothing to say */
+        const char *message;
+        bool under_way;
+    } progress;
 };
 
 /* ---- how a pass ends; each says status, conditions and outcome ---- */
