@@ -109,7 +109,8 @@ const struct plan *manifests_settle(struct manifests *w, const char *ns, const c
     test_fail(__FILE__, __LINE__, "%s/%s never comes to rest", ns, name);
 }
 
-const char *manifests_condition(struct manifests *w, const char *ns, const char *name, const char *type)
+const char *manifests_condition(
+    struct manifests *w, const char *ns, const char *name, const char *type)
 {
     struct json c = json_find(json_get(manifests_status(w, ns, name), "conditions"), "type", type);
     if (!json_present(c))
