@@ -74,7 +74,7 @@ TEST(a_local_source_outside_the_allowed_roots_is_refused_again)
     service_model(&s, "{'source': 'file:///etc/shadow.gguf'}");
     service_run(&s);
     check_text(service_phase(&s), "Failed");
-    check(strstr(stage_message(&s, "Degraded"), "--allowed-host-path-roots"));
+    check(strstr(stage_message(&s, "Degraded"), "no allowed roots"));
 }
 
 TEST(a_draft_is_another_model)
@@ -172,6 +172,10 @@ TEST(weights_of_one_service_stay_when_it_no_longer_uses_them)
     check_text(json_get_text(stage_child(&s, "PersistentVolumeClaim"), "metadata.name"),
         "svc-model-cache");
     service_spec(&s, "'modelCache': {'persistence': 'Ephemeral'}");
+    service_run(&s);
+    check(json_present(stage_child(&s, "PersistentVolumeClaim")));
+    stage_add(&s, "{'kind': 'PersistentVolumeClaim', 'metadata': {'name': 'mine'}}");
+    service_spec(&s, "'modelCache': {'claimName': 'mine'}");
     service_run(&s);
     check(json_present(stage_child(&s, "PersistentVolumeClaim")));
 }
