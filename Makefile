@@ -45,7 +45,7 @@ $(O)/o/%.o: %.c | setup-build
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 # What EMBED() takes in, the compiler does not tell.
-$(O)/o/src/kinds/llmkube/storage.o: $(wildcard src/kinds/llmkube/scripts/*.sh)
+$(O)/o/src/kinds/llmkube/storage_program.o: $(wildcard src/kinds/llmkube/scripts/*.sh)
 $(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
@@ -58,7 +58,7 @@ test-cluster: setup-cluster build $(TOOLS) ## tests against a real kube-apiserve
 fuzz-replay: setup-test $(FUZZ:%=$(O)/%) ## every fuzz corpus once
 	@tests/run $(O) fuzz
 fuzz: setup-fuzz ## each fuzz target for FUZZ_SECONDS
-	@$(MAKE) -s V=fuzz CC=$$(tools/setup clang) $(FUZZ:%=build/fuzz/%)
+	@$(MAKE) -s V=fuzz CC=$$(command -v clang-14 || command -v clang) $(FUZZ:%=build/fuzz/%)
 	@for f in $(FUZZ); do echo "$$f for $(FUZZ_SECONDS) s"; mkdir -p build/fuzz/new/$$f; \
 	  build/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -artifact_prefix=build/fuzz/ \
 	  build/fuzz/new/$$f fuzz/corpus/$${f#fuzz_} || exit 1; done

@@ -178,6 +178,11 @@ static void print_roles(struct out *o, const struct families *f)
         json_push_all(&all, kind_rules(o, f, true));
         print_role(o, "ClusterRole", NAME, NULL, json_list_end(&all));
     }
+    /* Readers of /metrics are looked up at the API server. */
+    struct json reviews = json_list(a,
+        rule(a, "authentication.k8s.io", "tokenreviews", "create"),
+        rule(a, "authorization.k8s.io", "subjectaccessreviews", "create"));
+    print_role(o, "ClusterRole", NAME "-metrics-auth", NULL, reviews);
     struct json lease = json_fields(a,
         { "apiGroups", json_list(a, json_str("coordination.k8s.io")) },
         { "resources", words(a, "leases") },
@@ -216,8 +221,7 @@ static struct json arguments(struct out *o)
     json_push(&list, json_str("operator"));
     json_push(&list, json_str("--leader-elect"));
     json_push(&list, json_str("--log-format=json"));
-    json_push(&list, json_str("--metrics-bind-address=:8080"));
-    json_push(&list, json_str("--metrics-secure=false"));
+    json_push(&list, json_str("--metrics-bind-address=:8443"));
     if (o->watched)
         json_push(&list, json_strf(o->a, "--namespace=%s", o->watched));
     return json_list_end(&list);
@@ -234,7 +238,7 @@ static struct json container(struct out *o, const char *image)
             json_list(a,
                 from_field(a, "POD_NAME", "metadata.name"),
                 from_field(a, "POD_NAMESPACE", "metadata.namespace")) },
-        { "ports", json_list(a, port(a, "metrics", 8080), port(a, "health", 8081)) },
+        { "ports", json_list(a, port(a, "metrics", 8443), port(a, "health", 8081)) },
         { "livenessProbe", probe(a, "/healthz", 20) },
         { "readinessProbe", probe(a, "/readyz", 5) },
         { "resources",

@@ -259,6 +259,14 @@ static void more_metrics(void *ctx, struct buf *to)
         t.connections);
 }
 
+static const char *certificate_path(struct app *app, const char *flag)
+{
+    const char *directory = cli_text(app->cli, "metrics-cert-path");
+    if (text_empty(directory))
+        return NULL;
+    return arena_printf(&app->cli->arena, "%s/%s", directory, cli_text(app->cli, flag));
+}
+
 static void trim(void *ctx)
 {
     struct app *app = ctx;
@@ -275,6 +283,10 @@ static bool start(struct app *app, struct error *err)
             .engine = app->engine,
             .health_address = cli_text(app->cli, "health-probe-bind-address"),
             .metrics_address = cli_text(app->cli, "metrics-bind-address"),
+            .secure = cli_on(app->cli, "metrics-secure"),
+            .client = app->client,
+            .certificate_file = certificate_path(app, "metrics-cert-name"),
+            .key_file = certificate_path(app, "metrics-cert-key"),
             .more_metrics = more_metrics,
             .ctx = app,
         },
@@ -325,10 +337,6 @@ static const char *const not_yet[] = {
     "webhook-cert-key",
     "webhook-port",
     "enable-http2",
-    "metrics-secure",
-    "metrics-cert-path",
-    "metrics-cert-name",
-    "metrics-cert-key",
     NULL,
 };
 

@@ -4,14 +4,28 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "cli/access.h"
 #include "engine/engine.h"
+#include "http/loop.h"
 #include "http/server.h"
+#include "http/tls.h"
+#include "http/tls_cert.h"
 
 #define SERVE_METRICS_BYTES_MAX ((size_t)16 << 20)
+#define SERVE_CERTIFICATE_DAYS 3650
 
 struct serve {
     struct serve_options options;
     struct http_server *health, *metrics;
+    struct access *access; /* NULL: everybody may */
+    struct tls_context *tls;
+};
+
+/* A request for metrics whose reader is being looked up. */
+struct scrape {
+    struct serve *serve;
+    struct http_exchange *exchange; /* NULL: the client left */
+    struct access_question *question;
 };
 
 static void reply_text(struct http_exchange *x, int status, const char *text)
@@ -36,18 +50,61 @@ static void on_health(void *ctx, struct http_exchange *x, const struct http_requ
         reply_text(x, 404, "there is /healthz and /readyz");
 }
 
-static void on_metrics(void *ctx, struct http_exchange *x, const struct http_request_head *head)
+static void reply_metrics(struct serve *s, struct http_exchange *x)
 {
-    struct serve *s = ctx;
-    if (!str_eq(head->path, STR("/metrics"))) {
-        reply_text(x, 404, "there is /metrics");
-        return;
-    }
     cleanup(buf_done) struct buf text = BUF_INIT(SERVE_METRICS_BYTES_MAX);
     engine_metrics_print(s->options.engine, &text);
     if (s->options.more_metrics)
         s->options.more_metrics(s->options.ctx, &text);
     http_exchange_reply(x, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&text));
+}
+
+static void on_closed(void *ctx, const struct error *err)
+{
+    (void)err;
+    struct scrape *scrape = ctx;
+    if (scrape->question)
+        access_cancel(scrape->question);
+    free(scrape);
+}
+
+static void on_access(void *ctx, int status)
+{
+    struct scrape *scrape = ctx;
+    scrape->question = NULL;
+    if (status == 200)
+        reply_metrics(scrape->serve, scrape->exchange);
+    else
+        reply_text(scrape->exchange,
+            status,
+            status == 401   ? "a bearer token is needed"
+            : status == 403 ? "not allowed to get /metrics"
+                            : "the API server cannot be asked just now");
+}
+
+static struct str bearer_token(const struct http_request_head *head)
+{
+    struct str value = http_header_find(head->headers, "authorization");
+    struct str scheme = { value.ptr, value.len < 7 ? value.len : 7 };
+    if (!str_eq_nocase(scheme, STR("bearer ")))
+        return (struct str){ "", 0 };
+    return str_trim((struct str){ value.ptr + 7, value.len - 7 });
+}
+
+static void on_metrics(void *ctx, struct http_exchange *x, const struct http_request_head *head)
+{
+    struct serve *s = ctx;
+    if (!str_eq(head->path, STR("/metrics"))) {
+        reply_text(x, 404, "there is /metrics");
+    } else if (!s->access) {
+        reply_metrics(s, x);
+    } else {
+        static const struct http_exchange_handlers handlers = { .closed = on_closed };
+        struct scrape *scrape = mem_new_of(struct scrape);
+        *scrape = (struct scrape){ .serve = s, .exchange = x };
+        http_exchange_take(x, &handlers, scrape);
+        scrape->question = access_ask(s->access, bearer_token(head), "/metrics", on_access, scrape);
+    }
 }
 
 /* ":8081", "127.0.0.1:8081", "[::1]:8081". */
@@ -70,7 +127,7 @@ static bool split_address(const char *text, char *host, size_t host_size, uint16
 
 static bool listen_on(struct serve *s, const char *address,
     void (*handler)(void *, struct http_exchange *, const struct http_request_head *),
-    struct http_server **ret, struct error *err)
+    struct tls_context *tls, struct http_server **ret, struct error *err)
 {
     char host[128];
     uint16_t port;
@@ -82,6 +139,7 @@ static bool listen_on(struct serve *s, const char *address,
         &(struct http_server_options){
             .address = *host ? host : NULL,
             .port = port,
+            .tls = tls,
             .request = handler,
             .ctx = s,
             .connections_max = 64,
@@ -90,12 +148,31 @@ static bool listen_on(struct serve *s, const char *address,
     return *ret || fail_in(err, "listening on %s", address);
 }
 
+static bool make_secure(struct serve *s, struct error *err)
+{
+    const struct serve_options *o = &s->options;
+    if (!o->secure || text_empty(o->metrics_address) || text_eq(o->metrics_address, "0"))
+        return true;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct tls_server_options tls = {
+        .certificate_file = o->certificate_file,
+        .key_file = o->key_file,
+    };
+    if (!o->certificate_file &&
+        !tls_self_signed(&a, "leeboard", SERVE_CERTIFICATE_DAYS, &tls.certificate, &tls.key, err))
+        return false;
+    s->tls = tls_server_new(&tls, err);
+    s->access = access_new(o->client, loop_env(o->loop));
+    return s->tls != NULL;
+}
+
 struct serve *serve_new(const struct serve_options *options, struct error *err)
 {
     struct serve *s = mem_new_of(struct serve);
     s->options = *options;
-    if (listen_on(s, options->health_address, on_health, &s->health, err) &&
-        listen_on(s, options->metrics_address, on_metrics, &s->metrics, err))
+    if (make_secure(s, err) &&
+        listen_on(s, options->health_address, on_health, NULL, &s->health, err) &&
+        listen_on(s, options->metrics_address, on_metrics, s->tls, &s->metrics, err))
         return s;
     serve_free(s);
     return NULL;
@@ -107,5 +184,7 @@ void serve_free(struct serve *s)
         return;
     http_server_free(s->health);
     http_server_free(s->metrics);
+    access_free(s->access);
+    tls_context_unref(s->tls);
     free(s);
 }

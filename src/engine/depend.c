@@ -135,7 +135,8 @@ static bool unchanged(const struct depend_set *set, const uint64_t *targets, siz
 void depend_replace(
     struct depends *d, struct depend_set *set, void *owner, uint64_t *targets, size_t count)
 {
-    qsort(targets, count, sizeof(*targets), compare_hashes);
+    if (count)
+        qsort(targets, count, sizeof(*targets), compare_hashes);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         if (kept == 0 || targets[kept - 1] != targets[i])

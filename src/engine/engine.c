@@ -10,6 +10,7 @@
 #define ENGINE_RUNS_DEFAULT 16
 /* Ready keys that get no turn for this long mean that the engine is stuck. */
 #define ENGINE_STUCK_MS ((int64_t)60 * 1000)
+#define ENGINE_SCHEMA_RETRY_MS 2000
 /* Of an OpenAPI document of one group version. */
 #define ENGINE_OPENAPI_BYTES_MAX ((size_t)16 << 20)
 
@@ -274,12 +275,66 @@ static void advance_version(struct cache_resource *r, const char *text)
         r->version = (uint64_t)version;
 }
 
+/* How the lists of a custom kind of others merge stands in the server's OpenAPI document, which
+ * every authenticated client may read. What was loaded before it is known is loaded again. */
+static void schema_came(void *ctx, const struct kube_reply *reply)
+{
+    struct engine_watch *w = ctx;
+    struct engine *e = w->engine;
+    const struct resource *r = w->resource->resource;
+    w->schema_op = NULL;
+    struct json found = { 0 };
+    struct error err = reply->error;
+    json_each_member (m, json_get(reply->body, "components.schemas"))
+        json_each (gvk, json_member(m->value, "x-kubernetes-group-version-kind"))
+            if (text_eq(json_get_text(*gvk, "group"), r->group) &&
+                text_eq(json_get_text(*gvk, "version"), r->version) &&
+                text_eq(json_get_text(*gvk, "kind"), r->kind))
+                found = m->value;
+    if (err.code == ERR_NONE && !json_present(found))
+        fail(&err, ERR_NOT_FOUND, "it is not in the OpenAPI document yet");
+    struct json version = json_fields(reply->arena,
+        { "name", json_str(r->version) },
+        { "served", json_bool(true) },
+        { "schema.openAPIV3Schema", found });
+    struct json crd = json_fields(reply->arena,
+        { "spec.group", json_str(r->group) },
+        { "spec.names.kind", json_str(r->kind) },
+        { "spec.versions", json_list(reply->arena, version) });
+    if (err.code != ERR_NONE || !schemas_add_crd(e->options.schemas, crd, &err)) {
+        log_debug("no schema of %s.%s: %s", r->plural, r->group, err.text);
+        timer_set(e->env, &w->schema_retry, ENGINE_SCHEMA_RETRY_MS);
+        return;
+    }
+    w->needs_schema = false;
+    w->resource->schema = schema_of(e->options.schemas, r->group, r->version, r->kind);
+    w->resource->round++;
+    remove_unseen(e, w->resource);
+    reflector_reload(w->reflector);
+}
+
+static void fetch_schema(void *ctx)
+{
+    struct engine_watch *w = ctx;
+    const struct resource *r = w->resource->resource;
+    if (w->schema_op || timer_is_set(&w->schema_retry))
+        return;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *path = arena_printf(&a, "/openapi/v3/apis/%s/%s", r->group, r->version);
+    w->schema_op = kube_raw(w->engine->options.client,
+        path,
+        ENGINE_OPENAPI_BYTES_MAX,
+        (struct kube_then){ schema_came, w });
+}
+
 static void on_replace_end(void *ctx, const char *version)
 {
     struct engine_watch *w = ctx;
     remove_unseen(w->engine, w->resource);
     advance_version(w->resource, version);
-    if (w->resource->synced)
+    if (w->needs_schema)
+        fetch_schema(w);
+    if (w->resource->synced || w->needs_schema)
         return;
     w->resource->synced = true;
     log_debug("loaded %zu %s", w->resource->table.count, w->resource->resource->plural);
@@ -335,51 +390,6 @@ static void on_bad(void *ctx, const struct reflector_bad *bad)
 }
 
 /* ---- states of the watches ---- */
-
-static void schema_came(void *ctx, const struct kube_reply *reply)
-{
-    struct engine_watch *w = ctx;
-    struct engine *e = w->engine;
-    const struct resource *r = w->resource->resource;
-    w->schema_op = NULL;
-    struct json crd = { 0 };
-    struct error err = reply->error;
-    json_each_member (m, json_get(reply->body, "components.schemas"))
-        json_each (gvk, json_member(m->value, "x-kubernetes-group-version-kind"))
-            if (text_eq(json_get_text(*gvk, "group"), r->group) &&
-                text_eq(json_get_text(*gvk, "version"), r->version) &&
-                text_eq(json_get_text(*gvk, "kind"), r->kind))
-                crd = m->value;
-    struct arena *a = reply->arena;
-    struct json as_crd = json_fields(a,
-        { "spec.group", json_str(r->group) },
-        { "spec.names.kind", json_str(r->kind) },
-        { "spec.versions",
-            json_list(a,
-                json_fields(a,
-                    { "name", json_str(r->version) },
-                    { "served", json_bool(true) },
-                    { "schema.openAPIV3Schema", crd })) });
-    if (err.code == ERR_NONE && json_present(crd) &&
-        schemas_add_crd(e->options.schemas, as_crd, &err))
-        w->resource->schema = schema_of(e->options.schemas, r->group, r->version, r->kind);
-    else if (err.code)
-        log_warn("no schema of %s.%s: %s", r->plural, r->group, err.text);
-    reflector_start(w->reflector);
-}
-
-/* A custom kind of others: how its lists merge stands in the server's OpenAPI document, which every
- * authenticated client may read. The watch starts when it is known. */
-static void fetch_schema(struct engine_watch *w)
-{
-    const struct resource *r = w->resource->resource;
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *path = arena_printf(&a, "/openapi/v3/apis/%s/%s", r->group, r->version);
-    w->schema_op = kube_raw(w->engine->options.client,
-        path,
-        ENGINE_OPENAPI_BYTES_MAX,
-        (struct kube_then){ schema_came, w });
-}
 
 static void served_changed(struct engine_watch *w, bool missing)
 {
@@ -541,6 +551,8 @@ void engine_free(struct engine *e)
     for (size_t i = 0; i < e->watch_count; i++) {
         if (e->watches[i].schema_op)
             kube_op_cancel(e->options.client, e->watches[i].schema_op);
+        if (timer_is_set(&e->watches[i].schema_retry))
+            timer_stop(e->env, &e->watches[i].schema_retry);
         reflector_free(e->watches[i].reflector);
     }
     for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at))
@@ -564,11 +576,9 @@ void engine_start(struct engine *e)
         struct engine_watch *w = &e->watches[i];
         if (!w->reflector)
             continue;
-        bool foreign_kind = !is_builtin(w->resource->resource) && !kind_of(e, w->resource);
-        if (foreign_kind)
-            fetch_schema(w);
-        else
-            reflector_start(w->reflector);
+        w->needs_schema = !is_builtin(w->resource->resource) && !kind_of(e, w->resource);
+        timer_init(&w->schema_retry, fetch_schema, w);
+        reflector_start(w->reflector);
     }
 }
 

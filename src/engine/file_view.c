@@ -83,6 +83,17 @@ bool file_view_add(struct file_view *w, struct json object, struct error *err)
     return true;
 }
 
+void file_view_remove(
+    struct file_view *w, const struct resource *r, const char *namespace, const char *name)
+{
+    for (size_t i = 0; i < w->count; i++)
+        if (is_of(w->objects[i], r) &&
+            is_named(w->objects[i], r->cluster_scoped ? NULL : namespace, name)) {
+            w->objects[i] = w->objects[--w->count];
+            return;
+        }
+}
+
 static bool is_crd_of(struct json object, const struct resource *r)
 {
     return is_of(object, &RESOURCE_CRD) && text_eq(json_get_text(object, "spec.group"), r->group) &&

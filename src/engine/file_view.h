@@ -40,6 +40,9 @@ void file_view_init(struct file_view *w, struct arena *a, int64_t now_ms);
 /* Adds, or replaces one of the same kind, namespace and name. Fails for what is no object. Gives an
  * object without uid one made of its names. */
 bool file_view_add(struct file_view *w, struct json object, struct error *err) must_check;
+/* Takes an object out of the world, if it is there. */
+void file_view_remove(
+    struct file_view *w, const struct resource *r, const char *namespace, const char *name);
 /* The object by name, with the defaults of its CRD; absent if it is not there. */
 struct json file_view_get(
     struct file_view *w, const struct resource *r, const char *namespace, const char *name);

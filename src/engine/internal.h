@@ -29,7 +29,9 @@ struct engine_watch {
     enum reflector_state state;
     struct error why; /* of a state that is not fine */
     bool told;        /* … and logged */
+    bool needs_schema; /* a custom kind of others, whose schema is not known yet */
     struct kube_op *schema_op;
+    struct timer schema_retry;
 };
 
 /* What stands between a key and one of its children, or what was learnt about it. */

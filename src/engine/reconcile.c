@@ -40,6 +40,13 @@ static struct cache_resource *watched(const struct run *run, const struct resour
     return found;
 }
 
+/* A run outlives what it has read: the cache may change while its writes are under way, so
+ * everything is copied. */
+static struct json read_entry(struct run *run, const struct cache_entry *e)
+{
+    return e ? json_copy(&run->arena, cache_read(&run->arena, e)) : (struct json){ 0 };
+}
+
 static struct json answer_get(
     void *ctx, const struct resource *r, const char *namespace, const char *name)
 {
@@ -47,7 +54,7 @@ static struct json answer_get(
     namespace = r->cluster_scoped ? "" : namespace;
     depend(run, depend_on_name(&engine_of(run)->depends, r, namespace, name));
     struct cache_entry *e = cache_find(watched(run, r), namespace, name);
-    return e ? cache_read(&run->arena, e) : (struct json){ 0 };
+    return read_entry(run, e);
 }
 
 /* The value in `key=value` if key is what the resource is indexed by. */
@@ -76,7 +83,7 @@ static struct json answer_list(
     struct json_builder list;
     json_builder_init(&list, &run->arena);
     for (size_t i = 0; i < count; i++) {
-        struct json object = cache_read(&run->arena, found[i]);
+        struct json object = read_entry(run, found[i]);
         if (value || selector_matches(&parsed, json_get(object, "metadata.labels")))
             json_push(&list, object);
     }
@@ -98,7 +105,7 @@ static struct json answer_owned(void *ctx, const struct resource *r, const char 
     struct cache_entry *e = cache_find(watched(run, r), namespace, name);
     if (!e || !text_eq(e->controller_uid, run->uid))
         return (struct json){ 0 };
-    return cache_read_owned(&run->arena, e);
+    return json_copy(&run->arena, cache_read_owned(&run->arena, e));
 }
 
 static struct view_trouble answer_trouble(void *ctx, const struct resource *r, const char *name)
@@ -136,7 +143,7 @@ static struct run *run_new(struct key *key, struct cache_entry *entry)
     run->started_ms = env_mono_ms(e->env);
     run->view = (struct view){
         .arena = &run->arena,
-        .object = cache_read(&run->arena, entry),
+        .object = read_entry(run, entry),
         .now_ms = env_wall_ms(e->env),
         .settings = key->kind->family->settings,
         .source = &source,

@@ -27,12 +27,13 @@ struct h1 {
     size_t out_given; /* of out, handed to the owner */
     struct buf held;
     struct buf target;
-    bool parsing;
+    bool parsing, stopped;
     bool message_open; /* a message is being read */
     bool in_trailers;
     bool discarding; /* server: answered, the rest of the request is thrown away */
     int64_t discarded;
     bool keep_alive;
+    bool eof; /* of the other side's bytes */
     int refuse_status;
     const char *refuse_reason;
 };
@@ -333,19 +334,26 @@ static void settle(struct h1 *h)
 
 /* ---- in ---- */
 
+/* A pause holds the body back, not the head. */
+static bool is_held_back(const struct stream *s)
+{
+    return s->paused && s->in_head && !s->in_done;
+}
+
 static bool may_parse(const struct h1 *h)
 {
     const struct stream *s = h->current;
     if (h->wire.failed || h->wire.finished || h->parsing)
         return false;
-    return s ? !s->in_done && !s->paused : h->wire.config.is_server;
+    return s ? !s->in_done && !is_held_back(s) : h->wire.config.is_server;
 }
 
 /* Feeds llhttp as far as it may go; how much it took. */
 static size_t parse(struct h1 *h, struct str bytes)
 {
     size_t done = 0;
-    while (done < bytes.len && may_parse(h)) {
+    while ((done < bytes.len || h->stopped) && may_parse(h)) {
+        h->stopped = false;
         h->parsing = true;
         llhttp_errno_t rc = llhttp_execute(&h->parser, bytes.ptr + done, bytes.len - done);
         h->parsing = false;
@@ -353,9 +361,10 @@ static size_t parse(struct h1 *h, struct str bytes)
             done = bytes.len;
         else
             done = (size_t)(llhttp_get_error_pos(&h->parser) - bytes.ptr);
-        if (rc == HPE_PAUSED)
+        if (rc == HPE_PAUSED) {
             llhttp_resume(&h->parser);
-        else if (rc == HPE_PAUSED_UPGRADE)
+            h->stopped = true; /* the end of a message may be due without another byte */
+        } else if (rc == HPE_PAUSED_UPGRADE)
             llhttp_resume_after_upgrade(&h->parser);
         else if (rc != HPE_OK && !h->wire.failed && !h->wire.finished)
             give_up(h);
@@ -366,8 +375,7 @@ static size_t parse(struct h1 *h, struct str bytes)
 
 static void update_reading(struct h1 *h)
 {
-    const struct stream *s = h->current;
-    bool waits = s && s->paused && !s->in_done;
+    bool waits = h->current && is_held_back(h->current);
     h->wire.owner->set_reading(h->wire.owner_ctx, !waits && h->held.len <= H1_HELD_MAX);
 }
 
@@ -388,11 +396,57 @@ static void h1_feed(struct wire *w, struct str bytes)
     update_reading(h);
 }
 
+/* The other side has ended, and everything before that was read. */
+static void end_input(struct h1 *h)
+{
+    struct stream *s = h->current;
+    struct error err;
+    bool is_server = h->wire.config.is_server;
+    h->keep_alive = false;
+    if (!is_server && s && s->in_head && !s->in_done) {
+        h->parsing = true;
+        llhttp_errno_t rc = llhttp_finish(&h->parser); /* an answer that the end completes */
+        h->parsing = false;
+        h->keep_alive = false;
+        if (rc == HPE_OK || rc == HPE_PAUSED)
+            settle(h);
+    }
+    s = h->current;
+    if (!s)
+        finish_connection(h);
+    else if (s->in_done && (!is_server || s->out_finished))
+        return; /* it waits for a resume; or it asked, ended its side, and gets its answer */
+    else if (!is_server)
+        wire_fail(&h->wire, ERR_UNAVAILABLE, "the server closed before it had answered");
+    else {
+        h->current = NULL;
+        fail(&err, ERR_UNAVAILABLE, "the client went away");
+        finish_connection(h);
+        stream_close(s, &err, true);
+    }
+}
+
+static void look_for_end(struct h1 *h)
+{
+    bool waits = h->held.len || (h->current && is_held_back(h->current));
+    if (h->eof && !waits && !h->wire.failed && !h->wire.finished)
+        end_input(h);
+}
+
+static void h1_eof(struct wire *w)
+{
+    struct h1 *h = h1_of(w);
+    h->eof = true;
+    if (w->config.is_server)
+        buf_done(&h->held); /* pipelined by one who has gone */
+    wire_kick(w);
+}
+
 static void h1_step(struct wire *w)
 {
     struct h1 *h = h1_of(w);
     settle(h);
-    if (h->held.len && may_parse(h)) {
+    if ((h->held.len || h->stopped) && may_parse(h)) {
         /* Parsing can end the connection, which empties held: work on what was taken out. */
         struct buf held = h->held;
         buf_init(&h->held, held.limit);
@@ -401,34 +455,9 @@ static void h1_step(struct wire *w)
             buf_add(&h->held, held.ptr + done, held.len - done);
         buf_done(&held);
     }
+    look_for_end(h);
     if (!w->failed && !w->finished)
         update_reading(h);
-}
-
-static void h1_eof(struct wire *w)
-{
-    struct h1 *h = h1_of(w);
-    struct stream *s = h->current;
-    struct error err;
-    if (!w->config.is_server && s && s->in_head && !s->in_done) {
-        h->parsing = true;
-        llhttp_errno_t rc = llhttp_finish(&h->parser); /* an answer that the end completes */
-        h->parsing = false;
-        if (rc == HPE_OK || rc == HPE_PAUSED)
-            settle(h);
-    }
-    if (h->current && !w->config.is_server) {
-        wire_fail(w, ERR_UNAVAILABLE, "the server closed the connection before it had answered");
-    } else if (h->current && s->in_done && s->out_finished) {
-        h->keep_alive = false; /* it asked, ended its side, and gets its answer */
-    } else if (h->current) {
-        h->current = NULL;
-        fail(&err, ERR_UNAVAILABLE, "the client went away");
-        finish_connection(h);
-        stream_close(s, &err, true);
-    } else {
-        finish_connection(h);
-    }
 }
 
 /* ---- out ---- */

@@ -43,7 +43,10 @@ static void nothing_to_do(uv_timer_t *t)
 static void before_waiting(uv_prepare_t *p)
 {
     struct loop *loop = p->data;
+    bool due = timers_next_ms(&loop->timers) <= env_mono_ms(&loop->env);
     timers_run(&loop->timers, env_mono_ms(&loop->env));
+    if (loop->stopped || (due && loop->until))
+        uv_stop(&loop->uv); /* looks at descriptors, but does not wait for them */
     int64_t next_ms = timers_next_ms(&loop->timers);
     if (next_ms == INT64_MAX) {
         uv_timer_stop(&loop->wake);
@@ -92,19 +95,16 @@ const struct env *loop_env(struct loop *loop)
     return &loop->env;
 }
 
-/* One turn; false when nothing is left to wait for. A loop with timers alone is not seen as alive
- * by libuv until the first prepare has set `wake`. */
-static bool turn(struct loop *loop)
+/* libuv does not know our timers: it must get as far as the prepare handle once. */
+static void wake_up(struct loop *loop)
 {
-    uv_run(&loop->uv, UV_RUN_ONCE);
-    return uv_loop_alive(&loop->uv) || timers_next_ms(&loop->timers) != INT64_MAX;
+    uv_timer_start(&loop->wake, nothing_to_do, 0, 0);
 }
 
 void loop_run(struct loop *loop)
 {
-    if (timers_next_ms(&loop->timers) != INT64_MAX)
-        uv_timer_start(&loop->wake, nothing_to_do, 0, 0);
-    while (!loop->stopped && turn(loop))
+    wake_up(loop);
+    while (!loop->stopped && uv_run(&loop->uv, UV_RUN_DEFAULT))
         ;
     loop->stopped = false;
 }
@@ -112,6 +112,7 @@ void loop_run(struct loop *loop)
 void loop_stop(struct loop *loop)
 {
     loop->stopped = true;
+    uv_stop(&loop->uv);
 }
 
 bool loop_run_until(struct loop *loop, bool (*done)(void *ctx), void *ctx, int64_t max_ms)
@@ -119,12 +120,14 @@ bool loop_run_until(struct loop *loop, bool (*done)(void *ctx), void *ctx, int64
     struct timer limit;
     timer_init(&limit, (void (*)(void *))loop_stop, loop);
     timer_set(&loop->env, &limit, max_ms);
-    uv_timer_start(&loop->wake, nothing_to_do, 0, 0);
     bool is_done;
-    while (!(is_done = done(ctx)) && !loop->stopped)
-        turn(loop);
+    loop->until = true;
+    while (!(is_done = done(ctx)) && !loop->stopped) {
+        wake_up(loop);
+        uv_run(&loop->uv, UV_RUN_ONCE);
+    }
     timer_stop(&loop->env, &limit);
-    loop->stopped = false;
+    loop->stopped = loop->until = false;
     return is_done;
 }
 

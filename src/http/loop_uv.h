@@ -13,6 +13,7 @@ struct loop {
     struct timers timers;
     struct env env;
     bool stopped;
+    bool until; /* in loop_run_until(): somebody looks after every turn */
 };
 
 /* "name: message" of a libuv error number, as fail() does. */

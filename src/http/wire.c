@@ -279,6 +279,7 @@ void stream_ask_more(struct stream *s)
 void stream_pause(struct stream *s)
 {
     s->paused = true;
+    wire_kick(s->wire);
 }
 
 void stream_resume(struct stream *s)

@@ -691,6 +691,14 @@ void reflector_stop(struct reflector *r)
     r->phase = PHASE_STOPPED;
 }
 
+void reflector_reload(struct reflector *r)
+{
+    assert(r->phase != PHASE_STOPPED);
+    end_call(r);
+    r->version[0] = '\0';
+    begin(r);
+}
+
 void reflector_poke(struct reflector *r)
 {
     bool slow = r->state == REFLECTOR_NOT_INSTALLED || r->state == REFLECTOR_FORBIDDEN;

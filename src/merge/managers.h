@@ -35,7 +35,8 @@ bool managers_decode(struct arena *a, struct json managed_fields, struct manager
     struct error *err) must_check;
 /* The list for metadata.managedFields; absent if there is no entry. */
 struct json managers_encode(const struct managers *m);
-/* Whether a request asks to forget all owners: an empty list, or one empty entry. */
+/* Whether a request asks to forget all owners: an empty list, or one empty entry. (In the metadata
+ * of a custom object the server drops empty lists before it comes to this.) */
 bool managers_is_reset(struct json managed_fields);
 
 /* The entry of the same identity as like, or NULL. */

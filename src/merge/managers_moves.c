@@ -36,7 +36,6 @@ bool managers_to_scale(struct arena *a, struct json parent,
         if (!path || !fieldset_has(e.set, path))
             continue;
         e.set = replicas_in_scale(a);
-        /* An update's version is part of its identity, which stays as the parent has it. */
         e.api_version = SCALE_API_VERSION;
         managers_add(&to, e);
     }
@@ -44,6 +43,9 @@ bool managers_to_scale(struct arena *a, struct json parent,
     return true;
 }
 
+/* Habits: an update's version is part of its identity and differs between the two lists, so the
+ * replicas always leave the parent's entry of an update and come back as one of their own, even if
+ * nobody took them; and such an entry has no time. */
 bool managers_from_scale(struct arena *a, struct json parent, struct json scale,
     const struct managers_scale_paths *paths, const char *api_version, struct json *ret,
     struct error *err)
@@ -57,9 +59,7 @@ bool managers_from_scale(struct arena *a, struct json parent, struct json scale,
         if (!path)
             continue;
         if (path->count && fieldset_has(e.set, path)) {
-            struct managers_entry like = e;
-            like.api_version = SCALE_API_VERSION;
-            struct managers_entry *kept = managers_find(&changed, &like);
+            struct managers_entry *kept = managers_find(&changed, &e);
             if (kept)
                 managers_delete(&changed, kept);
             else /* somebody else has the replicas now */
@@ -72,9 +72,10 @@ bool managers_from_scale(struct arena *a, struct json parent, struct json scale,
         const struct field_path *path = path_of(paths, api_version);
         if (!path || fieldset_is_empty(fieldset_intersection(a, e.set, replicas_in_scale(a))))
             continue;
+        struct managers_entry *same = managers_find(&after, &e);
         e.set = fieldset_of_path(a, path);
         e.api_version = api_version;
-        struct managers_entry *same = managers_find(&after, &e);
+        e.time = same ? same->time : NULL;
         if (same)
             *same = e;
         else

@@ -52,69 +52,101 @@ static bool is_stripped(const char *const *names, const char *key)
 
 static const char *const no_names[] = { NULL };
 
-/* How deep we are: 0 is the root, 1 its metadata, 2 everything else. */
-static const char *const *stripped_at(int level)
+/* Where we are in an object. What the server keeps in Go structs loses its zero values there: all
+ * of a built-in kind, the metadata of a custom one. */
+enum where {
+    AT_ROOT,
+    AT_METADATA,
+    IN_STRUCT,
+    IN_CUSTOM,
+};
+
+static const char *const *stripped_at(enum where where)
 {
-    return level == 0 ? managers_stripped_root : level == 1 ? managers_stripped_metadata : no_names;
+    return where == AT_ROOT       ? managers_stripped_root
+           : where == AT_METADATA ? managers_stripped_metadata
+                                  : no_names;
 }
 
-/* A list that is a set or a map and empty has no fields at all, so it says nothing. */
-static bool says_nothing(const struct schema *s, uint16_t type, struct json v)
+static enum where where_below(const struct schema *s, enum where where, bool metadata)
 {
-    return v.type == JSON_LIST && !v.count && type != SCHEMA_NO_TYPE &&
-           schema_type(s, type)->list > LIST_ATOMIC;
+    if (where == AT_METADATA)
+        return IN_STRUCT;
+    if (where != AT_ROOT)
+        return where;
+    if (metadata)
+        return AT_METADATA;
+    return s->table.types == schema_builtin.types ? IN_STRUCT : IN_CUSTOM;
+}
+
+/* A declared list that is a set or a map and empty has no fields at all, so it says nothing. */
+static bool says_nothing(const struct schema *s, const struct schema_field *f, struct json v)
+{
+    return v.type == JSON_LIST && !v.count && f && schema_type(s, f->type)->list > LIST_ATOMIC;
+}
+
+/* What we own and is gone: the server left it out because it is Go's zero value. An empty struct is
+ * none, it is behind a pointer. */
+static bool is_left_out(const struct schema_type *t, struct json wanted)
+{
+    return canonical_is_zero(wanted) && !(wanted.type == JSON_MAP && t->field_count);
 }
 
 static bool owned_equal(
-    const struct schema *s, uint16_t type, struct json owned, struct json wanted, int level);
+    const struct schema *s, uint16_t type, struct json owned, struct json wanted, enum where where);
 
 static bool maps_equal(const struct schema *s, const struct schema_type *t, struct json owned,
-    struct json wanted, int level)
+    struct json wanted, enum where where)
 {
-    const char *const *stripped = stripped_at(level);
+    const char *const *stripped = stripped_at(where);
     uint32_t i = 0;
     json_each_member (m, wanted) {
-        uint16_t type = schema_member_type(s, t, m->key);
-        bool metadata = level == 0 && strcmp(m->key, "metadata") == 0;
-        if (is_stripped(stripped, m->key) || says_nothing(s, type, m->value))
+        const struct schema_field *field = schema_field(s, t, m->key);
+        uint16_t type = field ? field->type : t->member;
+        bool metadata = where == AT_ROOT && strcmp(m->key, "metadata") == 0;
+        if (is_stripped(stripped, m->key) || says_nothing(s, field, m->value))
             continue;
         bool there = i < owned.count && strcmp(owned.members[i].key, m->key) == 0;
         struct json left = there ? owned.members[i++].value : (struct json){ 0 };
-        if (metadata && !there)
-            left = json_empty_map(); /* nothing but a name */
+        /* A struct with nothing in it that could be owned is not owned itself. */
+        bool hollow = metadata || (field && m->value.type == JSON_MAP && m->value.count &&
+                                      schema_type(s, type)->map == MAP_GRANULAR);
+        if (!there && hollow)
+            left = json_empty_map();
         else if (!there || type == SCHEMA_NO_TYPE)
             return false;
-        if (!owned_equal(s, type, left, m->value, metadata ? 1 : 2))
+        if (!owned_equal(s, type, left, m->value, where_below(s, where, metadata)))
             return false;
     }
     return i == owned.count;
 }
 
 static bool owned_equal(
-    const struct schema *s, uint16_t type, struct json owned, struct json wanted, int level)
+    const struct schema *s, uint16_t type, struct json owned, struct json wanted, enum where where)
 {
     const struct schema_type *t = schema_type(s, type);
     enum typed_shape shape = typed_shape(t, wanted);
-    /* What we own and is gone was left out by the server because it is Go's zero value. */
     if (owned.type == JSON_NULL)
-        return canonical_is_zero(wanted);
+        return wanted.type == JSON_NULL || (where != IN_CUSTOM && is_left_out(t, wanted));
     if (typed_is_atomic(t, shape))
         return canonical_equal(s, type, owned, wanted);
     if (owned.type != wanted.type || wanted.type == JSON_NULL)
         return false;
     if (shape == SHAPE_MAP)
-        return maps_equal(s, t, owned, wanted, level);
+        return maps_equal(s, t, owned, wanted, where);
     if (owned.count != wanted.count)
         return false;
     for (uint32_t i = 0; i < wanted.count; i++)
-        if (!owned_equal(s, t->item, owned.items[i], wanted.items[i], 2))
+        if (!owned_equal(s, t->item, owned.items[i], wanted.items[i], where))
             return false;
     return true;
 }
 
 bool merge_equal(const struct schema *s, const struct merge_owned *owned, struct json wanted)
 {
-    return owned->found && owned->exact && owned_equal(s, s->root, owned->fields, wanted, 0);
+    /* Who applies nothing has no entry. */
+    return (owned->exact || !owned->found) &&
+           owned_equal(s, s->root, owned->fields, wanted, AT_ROOT);
 }
 
 /* ---- differences ---- */
@@ -135,6 +167,7 @@ struct difference_walk {
     const struct schema *schema;
     struct path_element path[FIELD_PATH_DEPTH_MAX];
     size_t depth;
+    enum where where;
     struct merge_difference *items;
     size_t count, size;
 };
@@ -203,10 +236,8 @@ static void find_changes(
     const struct schema_type *t = schema_type(w->schema, type);
     enum typed_shape shape = typed_shape(t, wanted);
     bool same_type = owned.type == wanted.type && wanted.type != JSON_NULL;
-    if (typed_is_atomic(t, shape) || !same_type || owned.type == JSON_NULL) {
-        bool same = owned.type == JSON_NULL ? canonical_is_zero(wanted)
-                                            : canonical_equal(w->schema, type, owned, wanted);
-        if (!same)
+    if (typed_is_atomic(t, shape) || !same_type) {
+        if (!owned_equal(w->schema, type, owned, wanted, w->where))
             add_here(w, MERGE_CHANGED, owned, wanted);
         return;
     }
@@ -219,9 +250,12 @@ static void find_changes(
         uint16_t below = schema_member_type(w->schema, t, m->key);
         if (!json_present(there) || below == SCHEMA_NO_TYPE)
             continue;
+        enum where above = w->where;
+        w->where = where_below(w->schema, above, strcmp(m->key, "metadata") == 0);
         w->path[w->depth++] = path_field(m->key);
         find_changes(w, below, there, m->value);
         w->depth--;
+        w->where = above;
     }
 }
 

@@ -339,8 +339,17 @@ class Lab:
     # What was asked of it
 
     def mark(self):
-        """A place in the audit log, to count from."""
-        return os.path.getsize(self.audit_log)
+        """A place in the audit log, to count from: the end of its last whole line."""
+        with open(self.audit_log, "rb") as f:
+            end = f.seek(0, os.SEEK_END)
+            while end > 0:
+                start = max(0, end - 4096)
+                f.seek(start)
+                found = f.read(end - start).rfind(b"\n")
+                if found >= 0:
+                    return start + found + 1
+                end = start
+        return 0
 
     def requests(self, since=0, agent="leeboard/", verbs=None):
         """The finished requests since a mark, of the user agents with this prefix."""

@@ -150,7 +150,7 @@ def service(rng, full):
     if full or maybe(rng, 0.3):
         spec["selector"] = {**APP, **texts(rng)}
     if maybe(rng, 0.3):
-        spec["sessionAffinity"] = rng.choice(["None", "ClientIP"])
+        spec["sessionAffinity"] = "None"
     if maybe(rng, 0.2):
         spec["publishNotReadyAddresses"] = maybe(rng)
     return {"spec": spec} if spec else {}
@@ -200,10 +200,11 @@ def autoscaler_status(rng):
 
 
 class FromSchema:
-    """Random values of a structural schema; fields with patterns are left out unless they must be there."""
+    """Random values of a structural schema. Fields with patterns are left out unless they must be there; fields with
+    defaults too, except inside atomic values, where a default would change what was applied."""
 
     def __init__(self, schema):
-        self.schema = schema
+        self.schema, self.atomic = schema, 0
 
     def part(self, rng, name, full):
         schema = self.schema["properties"].get(name)
@@ -224,10 +225,13 @@ class FromSchema:
             return rng.randint(int(low), int(min(schema.get("maximum", low + 3), low + 3)))
         if kind == "boolean":
             return maybe(rng)
-        if kind == "array":
-            return self.list(rng, schema, full, depth)
-        if kind == "object":
-            return self.map(rng, schema, full, depth)
+        if kind in ("array", "object"):
+            atomic = "atomic" == (schema.get("x-kubernetes-list-type", "atomic") if kind == "array" else
+                                  schema.get("x-kubernetes-map-type"))
+            self.atomic += atomic
+            out = (self.list if kind == "array" else self.map)(rng, schema, full, depth)
+            self.atomic -= atomic
+            return out
         return rng.choice([1, "free", [1, 2], {"deep": {"er": rng.randint(0, 2)}}])
 
     def list(self, rng, schema, full, depth):
@@ -248,7 +252,7 @@ class FromSchema:
 
     def map(self, rng, schema, full, depth):
         if schema.get("x-kubernetes-embedded-resource"):
-            return {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x", "labels": texts(rng)}}
+            return {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x", "labels": texts(rng, least=1)}}
         if schema.get("x-kubernetes-preserve-unknown-fields") and "properties" not in schema:
             return {f"u{i}": rng.choice([1, "x", {"y": rng.randint(0, 2)}, [1]]) for i in some(rng, range(3))}
         out, more = {}, schema.get("additionalProperties")
@@ -256,7 +260,7 @@ class FromSchema:
             return {f"m{i}": self.value(rng, more, full, depth + 1) for i in some(rng, range(3))}
         required = schema.get("required", [])
         for name, field in schema.get("properties", {}).items():
-            must = name in required and (full or depth > 0)
+            must = (name in required and (full or depth > 0)) or (self.atomic and "default" in field)
             if must or (maybe(rng, 0.5 if depth < 2 else 0.3) and depth < 6 and not self.awkward(field)):
                 out[name] = self.value(rng, field, full, depth + 1)
         return out

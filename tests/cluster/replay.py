@@ -21,7 +21,7 @@ sys.path[:0] = [HERE, f"{os.path.dirname(HERE)}/golden"]
 import golden  # noqa: E402
 import source  # noqa: E402
 import yaml  # noqa: E402
-from lab import MUTATING, Lab, Operator, exit_on_signals, wait_for  # noqa: E402
+from lab import MUTATING, ApiError, Lab, Operator, exit_on_signals, wait_for  # noqa: E402
 
 FAMILY = golden.FAMILY
 AT_ONCE = 8  # namespaces; nearly all of their time is waiting for quiet
@@ -90,17 +90,30 @@ class Replay:
 
     def stop(self):
         self.stillness.stop()
+        if self.operator and not self.operator.running():
+            print(f"the operator ended with code {self.operator.process.returncode}:\n"
+                  + self.operator.log(200))
         self.lab.stop()
 
     def _namespaced_resources(self):
         found, groups = [], self.lab.api("GET", "/apis")["groups"]
         for group in ("v1", *(g["preferredVersion"]["groupVersion"] for g in groups)):
             base = "/api/v1" if group == "v1" else f"/apis/{group}"
-            for r in self.lab.api("GET", base)["resources"]:
+            # A group is announced a moment before it answers.
+            listed = wait_for(lambda: self._resources_of(base), 20, f"{base} to be served")
+            for r in listed:
                 if r["namespaced"] and "list" in r["verbs"] and r["name"] not in SKIPPED \
                         and "/" not in r["name"]:
                     found.append((base, r["name"], group, r["kind"]))
         return found
+
+    def _resources_of(self, base):
+        try:
+            return self.lab.api("GET", base)["resources"]
+        except ApiError as e:
+            if e.code != 404:
+                raise
+            return None
 
     def _objects(self, namespace):
         for base, plural, group, kind in self.resources:

@@ -286,7 +286,7 @@ static bool after_one(void *ctx)
 
 void rig_turn(struct loop *loop)
 {
-    loop_run_until(loop, after_one, &(int){ 0 }, 50);
+    loop_run_until(loop, after_one, &(int){ 0 }, 5);
 }
 
 static bool never(void *ctx)
@@ -397,13 +397,14 @@ int raw_listen(uint16_t *ret_port)
     return fd;
 }
 
-int raw_accept(int listener)
+int raw_accept(struct loop *loop, int listener)
 {
-    for (int i = 0; i < AWAIT_MAX_MS; i++) {
-        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+    int64_t until = env_mono_ms(loop_env(loop)) + AWAIT_MAX_MS;
+    while (env_mono_ms(loop_env(loop)) < until) {
+        int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0)
             return fd;
-        usleep(1000);
+        rig_turn(loop);
     }
     test_fail(__FILE__, __LINE__, "nobody connected");
 }

@@ -81,7 +81,7 @@ void seen_done(struct seen *s);
 
 /* ---- raw sockets, for peers that misbehave; blocking, with a limit of some seconds ---- */
 int raw_listen(uint16_t *ret_port);
-int raw_accept(int listener);
+int raw_accept(struct loop *loop, int listener);
 int raw_connect(uint16_t port);
 void raw_send(int fd, struct str bytes);
 /* Reads while the loop turns, until the text so far contains part, or the end of the stream. */

@@ -4,6 +4,7 @@
  *   { "op": "crd", "crd": … }                       learn a custom kind
  *   { "op": "apply", "live": …, "config": …, … }    { "object": … } or { "conflicts": [ … ] }
  *   { "op": "update", "live": …, "object": …, … }   { "object": … }
+ *   { "op": "keep-times", "live": …, "object": … }  { "object": … }
  *   { "op": "scale-in" / "scale-out", … }           { "managedFields": [ … ] }
  *   { "op": "gate", "live": …, "wanted": …, … }     { "equal": …, "differences": [ … ], … }
  *   { "op": "compare", "before": …, "after": … }    { "added": [ … ], "removed": …, "modified": … }
@@ -97,7 +98,7 @@ static struct json do_apply(struct tool *t)
     struct json live = json_member(t->in, "live"), config = json_member(t->in, "config");
     struct apply_request r = request_of(t, config, &versions);
     if (apply_config(t->arena, &r, live, config, &result, &err))
-        return json_map(t->arena, { "object", managers_keep_times(t->arena, live, result.object) });
+        return json_map(t->arena, { "object", result.object });
     struct json_builder list;
     json_builder_init(&list, t->arena);
     for (size_t i = 0; i < result.conflict_count; i++)
@@ -117,6 +118,12 @@ static struct json do_update(struct tool *t)
     struct apply_request r = request_of(t, object, &versions);
     if (!apply_update(t->arena, &r, live, object, &object, &err))
         return error_answer(t, &err);
+    return json_map(t->arena, { "object", object });
+}
+
+static struct json do_keep_times(struct tool *t)
+{
+    struct json live = json_member(t->in, "live"), object = json_member(t->in, "object");
     return json_map(t->arena, { "object", managers_keep_times(t->arena, live, object) });
 }
 
@@ -219,6 +226,7 @@ static const struct {
     { "crd", do_crd },
     { "apply", do_apply },
     { "update", do_update },
+    { "keep-times", do_keep_times },
     { "scale-in", do_scale },
     { "scale-out", do_scale },
     { "gate", do_gate },

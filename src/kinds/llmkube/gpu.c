@@ -164,7 +164,7 @@ bool gpu_read(struct arena *a, const struct llmkube_settings *s, const struct mo
     if (!json_bind(a, service_spec, "spec", sharing_bind, &sharing, err) ||
         !args_check(runtime->rules, service_spec, err))
         return false;
-    int64_t devices = asked.count > 0 ? asked.count : sharing.count > 0 ? sharing.count : 0;
+    int64_t devices = asked.count ? asked.count : sharing.count;
     struct json claims = json_or_absent(asked.claims);
     bool claimed = json_is(claims, JSON_LIST);
     *ret = (struct gpu){

@@ -83,9 +83,9 @@ static const struct args_rule rules[] = {
     { "--host", "bindAddress", JSON_STR, .otherwise = "::", .unless = "--host" },
     { "--served-model-name", "modelRef", JSON_STR, .unless = "--served-model-name" },
 
-    { "--tp", CONFIG "tensorParallelSize", JSON_INT, .min = 1 },
-    { "--ep", CONFIG "expertParallelSize", JSON_INT, .min = 1 },
-    { "--dp", CONFIG "dataParallelSize", JSON_INT, .min = 1 },
+    { "--tp", CONFIG "tensorParallelSize", JSON_INT },
+    { "--ep", CONFIG "expertParallelSize", JSON_INT },
+    { "--dp", CONFIG "dataParallelSize", JSON_INT },
     { "--context-length", CONFIG "contextLength", JSON_INT },
     { "--mem-fraction-static", CONFIG "memFractionStatic", JSON_REAL, .when = args_has_devices },
     { "--chunked-prefill-size", CONFIG "chunkedPrefillSize", JSON_INT },

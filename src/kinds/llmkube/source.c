@@ -102,6 +102,7 @@ static struct source read_repo(struct arena *a, struct source s, const char *tex
             " or an https://, s3://, pvc:// or file:// URL, or an absolute path",
             source_quote(a, s.text));
     s.class = SOURCE_HF_REPO;
+    s.hub = true;
     s.repo = arena_printf(a, "%.*s/%.*s", (int)org.len, org.ptr, (int)repo.len, repo.ptr);
     s.file = file.len ? str_dup(a, file) : NULL;
     s.revision = revision.ptr ? str_dup(a, revision) : NULL;
@@ -124,8 +125,10 @@ static struct source read_hub_page(struct arena *a, struct source s, struct str 
         count >= 2 && !str_eq(parts[0], STR("datasets")) && !str_eq(parts[0], STR("spaces"));
     bool file = str_eq(parts[2], STR("resolve")) || str_eq(parts[2], STR("blob"));
     bool tree = str_eq(parts[2], STR("tree"));
+    s.hub = true;
     if (model && file && count >= 5) {
         s.class = SOURCE_HTTP;
+        s.page = str_eq(parts[2], STR("blob"));
         return s;
     }
     if (!model || (count > 2 && !file && !tree) || (count == 3 && (file || tree)))

@@ -36,6 +36,8 @@ struct source {
     const char *repo;     /* HF_REPO: "org/repo" */
     const char *file;     /* HF_REPO: what follows the repository; NULL if nothing */
     const char *revision; /* HF_REPO: NULL if none is named */
+    bool hub;             /* on huggingface.co: HF_REPO, and HTTP with such a URL */
+    bool page;            /* HTTP: a page of the hub that shows the file; resolve has it itself */
     const char *problem;  /* INVALID: what is wrong with it, and what to write instead */
 };
 

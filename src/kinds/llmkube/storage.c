@@ -1,12 +1,8 @@
 #include "kinds/llmkube/storage.h"
 
-#include "base/embed.h"
-#include "base/names.h"
 #include "kinds/llmkube/model.h"
 #include "kinds/llmkube/settings.h"
-
-EMBED(fetch_script, "src/kinds/llmkube/scripts/fetch.sh");
-EMBED(prepare_script, "src/kinds/llmkube/scripts/prepare.sh");
+#include "kinds/llmkube/storage_program.h"
 
 /* One model on its way into one pod. */
 struct staging {
@@ -20,63 +16,6 @@ struct staging {
     const char *dir;    /* CACHE_DIR; "" for a single file in an emptyDir */
     const char *path;   /* of the file to serve */
 };
-
-/* ---- programs ---- */
-
-/* A script without its comments and indentation: it stands in every pod template. */
-static const char *packed(struct arena *a, const char *settings, const char *script)
-{
-    size_t length = strlen(settings);
-    char *out = arena_alloc(a, length + strlen(script) + 1);
-    memcpy(out, settings, length);
-    for (struct str rest = str_of(script); rest.ptr && rest.len;) {
-        struct str line = str_cut(&rest, '\n');
-        while (line.len && *line.ptr == ' ')
-            line = (struct str){ line.ptr + 1, line.len - 1 };
-        if (!line.len || *line.ptr == '#')
-            continue;
-        memcpy(out + length, line.ptr, line.len);
-        length += line.len;
-        out[length++] = '\n';
-    }
-    out[length] = '\0';
-    return out;
-}
-
-static const char *failing_program(struct arena *a, const char *message)
-{
-    return arena_printf(a, "echo 'ERROR: %s' >&2\nexit 1\n", message);
-}
-
-static const char *fetch_program(const struct staging *s)
-{
-    const struct model *m = s->model;
-    if (!source_allowed(s->settings, &m->source))
-        return failing_program(s->arena,
-            "SourceNotAllowed: the local model source is not below an allowed root of the "
-            "operator");
-    if (model_files_problem(s->arena, m))
-        return failing_program(
-            s->arena, "InvalidFileSet: spec.files or spec.mmproj of the Model cannot be staged");
-    if (m->source.class == SOURCE_LOCAL && !s->cached)
-        return failing_program(
-            s->arena, "a local model source needs the model cache, which is switched off here");
-    /* Both values come from closed sets: two words, and what model_read() let through. */
-    const char *refresh = text_eq(m->refresh_policy, "OnChange") ? "OnChange" : "IfNotPresent";
-    const char *settings =
-        arena_printf(s->arena, "refresh=%s\nsha256=%s\n", refresh, m->sha256 ? m->sha256 : "");
-    return packed(s->arena, settings, fetch_script);
-}
-
-static const char *prepare_program(const struct staging *s)
-{
-    int64_t group = json_get_int(s->options->pod_security, "fsGroup", s->settings->default_fsgroup);
-    /* Without a group the downloader's own: 100 is curl_user and users in the default image. */
-    const char *settings =
-        group > 0 ? arena_printf(s->arena, "owner=0:%lld\nmode=g+rwX\n", (long long)group)
-                  : "owner=100:100\nmode=770\n";
-    return packed(s->arena, settings, prepare_script);
-}
 
 /* ---- parts of a pod ---- */
 
@@ -169,7 +108,11 @@ static struct json downloader(const struct staging *s)
     return json_fields(a,
         { "name", json_str("model-downloader") },
         { "image", json_str(s->settings->init_container_image) },
-        { "command", json_list(a, json_str("sh"), json_str("-c"), json_str(fetch_program(s))) },
+        { "command",
+            json_list(a,
+                json_str("sh"),
+                json_str("-c"),
+                json_str(storage_fetch_program(a, s->settings, m, s->cached))) },
         { "env", downloader_env(s) },
         { "envFrom", m->secret_name ? json_list(a, secret) : (struct json){ 0 } },
         { "volumeMounts",
@@ -191,10 +134,13 @@ static struct json downloader(const struct staging *s)
 static struct json preparer(const struct staging *s)
 {
     struct arena *a = s->arena;
+    int64_t group = json_get_int(s->options->pod_security, "fsGroup", s->settings->default_fsgroup);
     return json_fields(a,
         { "name", json_str("model-cache-prep") },
         { "image", json_str(s->settings->init_container_image) },
-        { "command", json_list(a, json_str("sh"), json_str("-c"), json_str(prepare_program(s))) },
+        { "command",
+            json_list(
+                a, json_str("sh"), json_str("-c"), json_str(storage_prepare_program(a, group))) },
         { "volumeMounts", json_list(a, mount(a, s->volume, "/models", false)) },
         { "securityContext.runAsUser", json_int(0) },
         { "securityContext.allowPrivilegeEscalation", json_bool(false) },

@@ -46,7 +46,7 @@ static const struct args_rule rules[] = {
         .when = args_has_devices },
 
     { "--tensor-parallel-size", .make = args_devices, .min = 2, .when = has_no_size },
-    { "--max-num-seqs", "parallelSlots", JSON_INT, .min = 1, .unless = "--max-num-seqs" },
+    { "--max-num-seqs", "parallelSlots", JSON_INT, .unless = "--max-num-seqs" },
     { NULL, "extraArgs", JSON_LIST },
     { 0 },
 };

@@ -170,12 +170,56 @@ TEST(llamacpp_takes_its_arguments_in_this_order)
 
 TEST(llamacpp_gives_way_to_extra_args)
 {
-    check_text(with("{'parallelSlots': 2, 'ropeScaling': {'type': 'linear', 'factor': '2'},"
-                    " 'mode': 'embedding', 'extraArgs': ['--host', '::1', '--parallel=3',"
+    check_text(with("{'parallelSlots': 2, 'ropeScaling': {'type': 'linear', 'factor': '2',"
+                    " 'originalContext': 512}, 'mode': 'embedding', 'extraArgs': ['--host', '::1', "
+                    "'--parallel=3',"
                     " '--rope-scaling', 'none', '--pooling', 'mean', '--metrics']}",
                    NULL),
         "--model /m.gguf --port 8080 --embedding --cache-ram 0 --host ::1 --parallel=3 "
         "--rope-scaling none --pooling mean --metrics");
+}
+
+TEST(llamacpp_leaves_each_mode_flag_to_extra_args)
+{
+    static const char *const flags[] = {
+        "--reranking",
+        "--embedding",
+        "--pooling rank",
+        "--cache-ram 0",
+    };
+    for (size_t own = 0; own < lengthof(flags); own++) {
+        struct arena *a = test_arena();
+        const char *name = arena_strndup(a, flags[own], strcspn(flags[own], " "));
+        const char *want = "--model /m.gguf --port 8080 --host ::";
+        for (size_t i = 0; i < lengthof(flags); i++)
+            if (i != own)
+                want = arena_printf(a, "%s %s", want, flags[i]);
+        want = arena_printf(a, "%s %s=x --metrics", want, name);
+        check_text(
+            with(arena_printf(a, "{'mode': 'rerank', 'extraArgs': ['%s=x']}", name), NULL), want);
+    }
+}
+
+TEST(every_server_leaves_its_address_to_extra_args)
+{
+    static const struct {
+        const char *runtime, *flag;
+    } cases[] = {
+        { "llamacpp", "--host" },
+        { "llamacpp-router", "--host" },
+        { "vllm", "--host" },
+        { "sglang", "--host" },
+        { "tgi", "--hostname" },
+    };
+    for (size_t i = 0; i < lengthof(cases); i++) {
+        const char *spec = arena_printf(test_arena(),
+            "{'runtime': '%s', 'bindAddress': '::1', 'extraArgs': ['%s', '0.0.0.0']}",
+            cases[i].runtime,
+            cases[i].flag);
+        const char *args = with(spec, NULL);
+        check(!strstr(args, "::1"));
+        check(strstr(args, arena_printf(test_arena(), "%s 0.0.0.0", cases[i].flag)));
+    }
 }
 
 TEST(llamacpp_has_no_model_flag_when_nothing_is_staged)
@@ -192,6 +236,7 @@ TEST(llamacpp_splits_by_layers_only_when_each_gpu_has_a_range)
     } cases[] = {
         { "{'strategy': 'layer', 'layerSplit': ['0-24', '25-39']}", "layer --tensor-split 5,3" },
         { "{'strategy': 'pipeline', 'layerSplit': ['0-24']}", "layer --tensor-split 1,1" },
+        { "{'layerSplit': ['0-0', '1-4']}", "layer --tensor-split 1,4" },
         { "{'layerSplit': ['0-24', '39-25']}", "layer --tensor-split 1,1" },
         { "{'layerSplit': ['0-24', 'rest']}", "layer --tensor-split 1,1" },
         { "{'layerSplit': ['0-24', '25-99999999999999999999']}", "layer --tensor-split 1,1" },
@@ -271,6 +316,22 @@ TEST(vllm_offloads_only_from_a_counted_gpu)
                        " 'gpuMemoryUtilization': 0.5}}";
     check_text(with(spec, NULL), "/m.gguf --port 8000 --host ::");
     check_text(with(spec, "{'resourceClaims': [{'name': 'g'}]}"), "/m.gguf --port 8000 --host ::");
+    check_text(with("{'runtime': 'vllm', 'vllmConfig': {'cpuOffloadGB': 0}}", "{'count': 1}"),
+        "/m.gguf --port 8000 --host ::");
+}
+
+TEST(vllm_speculates_only_when_it_is_switched_on_and_has_a_model)
+{
+    static const char *const off[] = {
+        "{'enabled': false, 'model': 'd', 'numSpeculativeTokens': 4}",
+        "{'model': 'd', 'numSpeculativeTokens': 4}",
+        "{'enabled': true, 'model': '', 'numSpeculativeTokens': 4}",
+    };
+    for (size_t i = 0; i < lengthof(off); i++) {
+        const char *spec = arena_printf(
+            test_arena(), "{'runtime': 'vllm', 'vllmConfig': {'speculative': %s}}", off[i]);
+        check_text(with(spec, NULL), "/m.gguf --port 8000 --host ::");
+    }
 }
 
 TEST(vllm_and_sglang_serve_a_directory_of_several_files)
@@ -322,6 +383,14 @@ TEST(sglang_spreads_over_all_gpus_and_gives_way_to_extra_args)
             "{'count': 2}"),
         "--model-path /m.gguf --port 30000 --enable-metrics --host :: --tp 2 "
         "--served-model-name=n --is-embedding");
+}
+
+TEST(sglang_sets_aside_memory_only_of_a_counted_gpu)
+{
+    check_text(with("{'runtime': 'sglang', 'modelRef': 'base',"
+                    " 'sglangConfig': {'memFractionStatic': 0.5}}",
+                   NULL),
+        "--model-path /m.gguf --port 30000 --enable-metrics --host :: --served-model-name base");
 }
 
 TEST(sglang_leaves_out_adapters_that_it_cannot_read)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/kinds/llmkube/world.h"
+#include "tests/kinds/llmkube/manifests.h"
 #include "tests/test.h"
 
 #define GOLDEN "tests/golden/llmkube"

@@ -4,7 +4,7 @@
 #include <dirent.h>
 
 #include "kinds/llmkube/storage.h"
-#include "tests/kinds/llmkube/world.h"
+#include "tests/kinds/llmkube/manifests.h"
 #include "tests/test.h"
 
 #define GOLDEN "tests/golden/llmkube"

@@ -1,4 +1,4 @@
-#include "tests/kinds/llmkube/world.h"
+#include "tests/kinds/llmkube/manifests.h"
 
 #include <stdio.h>
 
@@ -58,6 +58,22 @@ void manifests_add(struct manifests *w, const char *json)
 {
     struct json v = test_json(json);
     manifests_add_all(w, json_is(v, JSON_LIST) ? v : json_list(test_arena(), v));
+}
+
+void manifests_edit(
+    struct manifests *w, const char *ns, const char *name, const char *path, const char *json)
+{
+    struct arena *a = test_arena();
+    struct json object = file_view_get(&w->view, &LLMKUBE_MODEL, ns, name);
+    int64_t generation = json_get_int(object, "metadata.generation", 1);
+    object = json_with(a, object, path, json ? test_json(json) : (struct json){ 0 });
+    object = json_with(a, object, "metadata.generation", json_int(generation + 1));
+    manifests_add_all(w, json_list(a, object));
+}
+
+void manifests_restart(struct manifests *w)
+{
+    w->facts = json_empty_map();
 }
 
 void manifests_fact(struct manifests *w, const char *effect_and_source, const char *json)

@@ -21,6 +21,11 @@ void manifests_init(struct manifests *w);
 /* One object, or a list of them; single quotes are fine. */
 void manifests_add(struct manifests *w, const char *json);
 void manifests_add_all(struct manifests *w, struct json list);
+/* Changes one field of a Model, as a user would: the generation goes up. NULL removes it. */
+void manifests_edit(
+    struct manifests *w, const char *ns, const char *name, const char *path, const char *json);
+/* Forgets all facts, as a restart does. */
+void manifests_restart(struct manifests *w);
 /* What an effect found: manifests_fact(w, "model.probe https://x", "{'result': {…}}"). */
 void manifests_fact(struct manifests *w, const char *effect_and_source, const char *json);
 /* Flags in one text: "--a=b --c". */
@@ -32,7 +37,8 @@ const struct plan *manifests_run(struct manifests *w, const char *ns, const char
 const struct plan *manifests_settle(struct manifests *w, const char *ns, const char *name);
 struct json manifests_status(struct manifests *w, const char *ns, const char *name);
 /* "True Reason: message" of a condition, or "". */
-const char *manifests_condition(struct manifests *w, const char *ns, const char *name, const char *type);
+const char *manifests_condition(
+    struct manifests *w, const char *ns, const char *name, const char *type);
 /* Whole file, from the test's arena; every document of a YAML file as a list. */
 struct str manifests_read(const char *path);
 struct json manifests_yaml(const char *path);

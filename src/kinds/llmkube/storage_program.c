@@ -1,0 +1,113 @@
+#include "kinds/llmkube/storage_program.h"
+
+#include "base/embed.h"
+#include "kinds/llmkube/model.h"
+#include "kinds/llmkube/settings.h"
+
+EMBED(fetch_script, "src/kinds/llmkube/scripts/fetch.sh");
+EMBED(prepare_script, "src/kinds/llmkube/scripts/prepare.sh");
+
+/* A part of a script between `#+ NAME` and `#-`. */
+struct section {
+    const char *name;
+    bool on;
+};
+
+static bool is_on(const struct section *sections, struct str name)
+{
+    while (sections->name && !str_eq(str_of(sections->name), name))
+        sections++;
+    assert(sections->name); /* a section that nobody decides on */
+    return sections->on;
+}
+
+static struct str without_indent(struct str line)
+{
+    while (line.len && *line.ptr == ' ')
+        line = (struct str){ line.ptr + 1, line.len - 1 };
+    return line;
+}
+
+/* The lines in front, then the script with the sections that are on, without comments and
+ * indentation: it stands in every pod template, and in every ReplicaSet that is kept. */
+static const char *packed(
+    struct arena *a, const char *front, const char *script, const struct section *sections)
+{
+    size_t length = strlen(front);
+    int depth = 0, off = 0; /* sections open, and since which depth nothing is taken; 0: all is */
+    char *out = arena_alloc(a, length + strlen(script) + 1);
+    memcpy(out, front, length);
+    for (struct str rest = str_of(script); rest.ptr && rest.len;) {
+        struct str line = without_indent(str_cut(&rest, '\n'));
+        if (str_starts(line, STR("#+ "))) {
+            struct str name = { line.ptr + 3, line.len - 3 };
+            depth++;
+            off = off || is_on(sections, name) ? off : depth;
+        } else if (str_eq(line, STR("#-"))) {
+            off = off == depth ? 0 : off;
+            depth--;
+        } else if (!off && line.len && *line.ptr != '#') {
+            memcpy(out + length, line.ptr, line.len);
+            length += line.len;
+            out[length++] = '\n';
+        }
+    }
+    assert(depth == 0);
+    out[length] = '\0';
+    return out;
+}
+
+static const char *failing(struct arena *a, const char *message)
+{
+    return arena_printf(a, "echo 'ERROR: %s' >&2\nexit 1\n", message);
+}
+
+const char *storage_fetch_program(
+    struct arena *a, const struct llmkube_settings *s, const struct model *m, bool cached)
+{
+    const struct source *source = &m->source;
+    bool host = source->class == SOURCE_LOCAL, s3 = source->class == SOURCE_S3;
+    if (!source_allowed(s, source))
+        return failing(a, "SourceNotAllowed: the local model source lies below no allowed root");
+    if (model_files_problem(a, m))
+        return failing(
+            a, "InvalidFileSet: spec.files or spec.mmproj of the Model cannot be staged");
+    if (host && !cached)
+        return failing(a, "a local model source needs the model cache, which is off for this pod");
+    bool several = model_has_files(m), repo = source->class == SOURCE_HF_REPO;
+    bool onchange = text_eq(m->refresh_policy, "OnChange");
+    bool token = source->hub && m->secret_name;
+    const struct section sections[] = {
+        { "host", host },
+        { "http", !host && !s3 && !repo && !source->page },
+        { "blob", source->page },
+        { "repo", repo && !several },
+        { "base", repo && several },
+        { "s3", s3 },
+        { "token", token },
+        { "encode", repo || s3 },
+        { "quoted", token || s3 },
+        { "remote", !host },
+        { "size", onchange || m->sha256 },
+        { "onchange", onchange },
+        { "onchange-remote", onchange && !host },
+        { "onchange-host", onchange && host },
+        { "sha256", m->sha256 },
+        { "ca", s->ca_cert_configmap && !host },
+        { "one", !several },
+        { "files", several },
+        { 0 },
+    };
+    const char *front = m->sha256 ? arena_printf(a, "sha256=%s\n", m->sha256) : "";
+    return packed(a, front, fetch_script, sections);
+}
+
+const char *storage_prepare_program(struct arena *a, int64_t group)
+{
+    static const struct section none[] = { { 0 } };
+    /* 100 is the user of the default image. */
+    const char *front = "owner=100:100\nmode=770\n";
+    if (group > 0)
+        front = arena_printf(a, "owner=0:%lld\nmode=g+rwX\n", (long long)group);
+    return packed(a, front, prepare_script, none);
+}
