@@ -49,7 +49,7 @@ static bool quantity_of(struct isvc *svc, const char *path, const char *text, st
     *ret = (struct json){ 0 };
     if (text_empty(text))
         return true;
-    const char *canonical = quantity_canonical(svc->arena, text);
+    const char *canonical = quantity_canonical_resource(svc->arena, text);
     if (!canonical)
         return isvc_fail(
             svc, "spec.resources.%s: \"%s\" is not a quantity, such as 500m or 16Gi", path, text);
@@ -238,7 +238,7 @@ static struct storage storage_of_service(struct isvc *svc, const char **ret_draf
     struct storage_options options = {
         .namespace = svc->namespace,
         .claim = svc->claim,
-        .ephemeral_size = svc->spec.ephemeral_storage,
+        .ephemeral_size = quantity_canonical(a, svc->spec.ephemeral_storage),
         .ephemeral = text_eq(svc->spec.persistence, "Ephemeral"),
         .pod_security = of_spec(svc, "podSecurityContext"),
     };

@@ -92,7 +92,7 @@ void isvc_child(struct isvc *svc, const struct resource *r, struct json object)
 
 /* ---- steps ---- */
 
-/* What a Model must be before a pod can use it. `which` begins the sentences. */
+/* What a Model must be before a pod can use it. */
 static bool read_model(
     struct isvc *svc, const char *name, const char *missing, const char *waiting, struct model *ret)
 {
@@ -105,10 +105,7 @@ static bool read_model(
     if (!text_eq(ret->phase, "Ready"))
         return isvc_pend(svc, "%s", waiting);
     if (ret->source.class == SOURCE_LOCAL && !source_allowed(svc->settings, &ret->source))
-        return isvc_fail(svc,
-            "Model source %s is outside the allowed host path roots; move it below one of them or "
-            "add its directory to --allowed-host-path-roots",
-            ret->source.text);
+        return isvc_fail(svc, "%s", source_refusal(svc->arena, svc->settings, &ret->source));
     return true;
 }
 
@@ -146,7 +143,8 @@ static bool read_models(struct isvc *svc)
 static bool check_draft_file(struct isvc *svc)
 {
     const char *file = svc->spec.draft_model;
-    if (!speculates(svc) || text_empty(file) || json_list_has(svc->model.files, file))
+    bool staged = svc->stages && speculates(svc) && !text_empty(file);
+    if (!staged || json_list_has(svc->model.files, file))
         return true;
     return isvc_fail(svc,
         "spec.speculativeDecoding.draftModel: \"%s\" is not among spec.files of Model %s; add it "
@@ -162,7 +160,7 @@ static bool uses_cache(const struct isvc *svc, const struct model *m)
            !text_eq(svc->spec.persistence, "Ephemeral");
 }
 
-static bool use_own_claim(struct isvc *svc)
+static bool use_named_claim(struct isvc *svc)
 {
     const char *claim = svc->spec.claim_name;
     svc->claim = claim;
@@ -187,17 +185,19 @@ static bool plan_claim(struct isvc *svc)
     struct json own = storage_service_claim(svc->arena, svc->settings, svc->child);
     const char *own_name = json_get_text(own, "metadata.name");
     bool wanted = uses_cache(svc, &svc->model) || (svc->has_draft && uses_cache(svc, &svc->draft));
-    if (!text_empty(svc->spec.claim_name) && wanted)
-        return use_own_claim(svc);
-    if (!text_empty(svc->spec.claim_name))
+    bool named = !text_empty(svc->spec.claim_name);
+    /* Weights that were fetched once are not thrown away because of an edit; they go with the
+     * service. */
+    if (json_present(view_child(svc->in, &RESOURCE_PVC, own_name)) ||
+        (wanted && per_service && !named))
+        plan_once(svc->out, &RESOURCE_PVC, own);
+    if (named && !wanted)
         plan_event(svc->out,
             true,
             "ModelCacheClaimIgnored",
             "spec.modelCache.claimName has no effect: this service keeps no model cache");
-    /* Weights that were fetched once are not thrown away because of an edit; they go with the
-     * service. */
-    if (json_present(view_child(svc->in, &RESOURCE_PVC, own_name)) || (wanted && per_service))
-        plan_once(svc->out, &RESOURCE_PVC, own);
+    if (named && wanted)
+        return use_named_claim(svc);
     if (!wanted)
         return true;
     if (!per_service)

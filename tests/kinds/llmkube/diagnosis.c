@@ -69,6 +69,8 @@ TEST(the_queue_goes_by_age_over_the_whole_cluster)
         &s, arena_printf(test_arena(), other, "older", "2026-11-15T15:00:00Z", "WaitingForGPU"));
     stage_add(
         &s, arena_printf(test_arena(), other, "younger", "2026-11-15T16:30:00Z", "WaitingForGPU"));
+    stage_add(
+        &s, arena_printf(test_arena(), other, "youngest", "2026-11-15T16:40:00Z", "WaitingForGPU"));
     stage_add(&s, arena_printf(test_arena(), other, "served", "2026-11-15T14:00:00Z", "Ready"));
     service_run(&s);
     check_int(json_get_int(s.plan.status, "queuePosition", 0), 2);
@@ -173,6 +175,19 @@ TEST(a_download_that_failed_is_told_with_the_remedy)
         check_text(stage_condition(&s, "ModelTransferHealthy"),
             cases[i][1] ? "True ModelTransferSucceeded" : NULL);
     }
+}
+
+TEST(a_download_that_worked_at_last_is_no_failure)
+{
+    struct stage s;
+    service_init(&s, "");
+    add_pod(&s,
+        "p",
+        "{'phase': 'Running', 'initContainerStatuses': [{'name': 'model-downloader', 'state': "
+        "{'terminated': {'exitCode': 0}}, 'lastState': {'terminated': {'exitCode': 1, 'message': "
+        "'curl: (6) Could not resolve host: weights.test'}}}]}");
+    service_run(&s);
+    check(!stage_condition(&s, "ModelTransferHealthy"));
 }
 
 TEST(what_a_container_printed_cannot_grow_a_condition)

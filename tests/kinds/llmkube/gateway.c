@@ -37,6 +37,10 @@ TEST(exposure_that_is_refused_does_not_fail_the_service)
 {
     struct stage s;
     service_init(&s, EXPOSED);
+    stage_trouble(&s, "Backend", TROUBLE_FOREIGN, "it is not ours");
+    service_run(&s);
+    check_text(stage_message(&s, "GatewayReady"), "Backend: it is not ours");
+    stage_trouble(&s, "Backend", TROUBLE_NONE, NULL);
     stage_trouble(&s, "AIGatewayRoute", TROUBLE_REFUSED, "spec.rules: Invalid");
     service_run(&s);
     check_text(stage_condition(&s, "GatewayReady"), "False ReconcileFailed");

@@ -74,7 +74,7 @@ TEST(a_local_source_outside_the_allowed_roots_is_refused_again)
     service_model(&s, "{'source': 'file:///etc/shadow.gguf'}");
     service_run(&s);
     check_text(service_phase(&s), "Failed");
-    check(strstr(stage_message(&s, "Degraded"), "--allowed-host-path-roots"));
+    check(strstr(stage_message(&s, "Degraded"), "no allowed roots"));
 }
 
 TEST(a_draft_is_another_model)
@@ -138,6 +138,31 @@ TEST(a_claim_is_made_only_where_a_pod_mounts_it)
     }
 }
 
+TEST(weights_on_a_claim_need_no_cache)
+{
+    struct stage s;
+    service_init(&s, "'modelCache': {'claimName': 'mine'}");
+    service_model(&s, "{'source': 'pvc://weights/base.gguf'}");
+    service_run(&s);
+    check_text(service_phase(&s), "Creating");
+    check(!json_present(stage_child(&s, "PersistentVolumeClaim")));
+    check(stage_has_event(&s, "ModelCacheClaimIgnored"));
+}
+
+TEST(a_shared_claim_may_be_anybodys_and_ones_own_may_not)
+{
+    struct stage s;
+    service_init(&s, "");
+    stage_trouble(&s, "PersistentVolumeClaim", TROUBLE_FOREIGN, "somebody else made it");
+    service_run(&s);
+    check_text(service_phase(&s), "Creating");
+    s.settings.model_cache_mode = CACHE_PER_SERVICE;
+    service_run(&s);
+    check_text(service_phase(&s), "Failed");
+    check_text(
+        stage_message(&s, "Degraded"), "Failed to ensure model cache PVC: somebody else made it");
+}
+
 TEST(weights_of_one_service_stay_when_it_no_longer_uses_them)
 {
     struct stage s;
@@ -147,6 +172,10 @@ TEST(weights_of_one_service_stay_when_it_no_longer_uses_them)
     check_text(json_get_text(stage_child(&s, "PersistentVolumeClaim"), "metadata.name"),
         "svc-model-cache");
     service_spec(&s, "'modelCache': {'persistence': 'Ephemeral'}");
+    service_run(&s);
+    check(json_present(stage_child(&s, "PersistentVolumeClaim")));
+    stage_add(&s, "{'kind': 'PersistentVolumeClaim', 'metadata': {'name': 'mine'}}");
+    service_spec(&s, "'modelCache': {'claimName': 'mine'}");
     service_run(&s);
     check(json_present(stage_child(&s, "PersistentVolumeClaim")));
 }

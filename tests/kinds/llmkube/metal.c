@@ -48,6 +48,18 @@ TEST(a_service_on_a_mac_is_ready_while_its_agent_lives)
     check_int(s.plan.outcome, OUTCOME_DONE);
 }
 
+TEST(the_freshest_heartbeat_counts)
+{
+    struct stage s;
+    init(&s, "");
+    beat(&s, AT("2026-11-15T16:59:30Z"), ONE);
+    stage_add(&s,
+        "{'kind': 'EndpointSlice', 'metadata': {'name': 'left-behind', 'labels': "
+        "{'kubernetes.io/service-name': 'svc'}, 'annotations': " AT("2026-11-14T00:00:00Z") "}}");
+    service_run(&s);
+    check_text(service_phase(&s), "Ready");
+}
+
 TEST(a_heartbeat_that_is_no_time_is_none)
 {
     struct stage s;

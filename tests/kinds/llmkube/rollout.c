@@ -115,6 +115,16 @@ TEST(force_rolls_at_once)
     check(!stage_has_effect(&s, "pods.idle"));
 }
 
+TEST(a_service_that_is_stopped_waits_for_nobody)
+{
+    struct stage s;
+    change(&s, "'replicas': 0, " CHANGED);
+    service_run(&s);
+    check(rolls(&s));
+    check(!stage_has_effect(&s, "pods.idle"));
+    check_json(json_get(stage_child(&s, "Deployment"), "spec.replicas"), "0");
+}
+
 TEST(pods_that_serve_nothing_are_not_waited_for)
 {
     struct stage s;
