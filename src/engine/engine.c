@@ -12,6 +12,7 @@
 #define ENGINE_STUCK_MS ((int64_t)60 * 1000)
 /* Of an OpenAPI document of one group version. */
 #define ENGINE_OPENAPI_BYTES_MAX ((size_t)16 << 20)
+#define ENGINE_SCHEMA_RETRY_MS 2000
 
 /* ---- keys ---- */
 
@@ -110,7 +111,7 @@ static bool kind_ready(const struct engine *e, const struct engine_kind *kind, s
 {
     for (size_t i = 0; i < e->watch_count; i++) {
         const struct engine_watch *w = &e->watches[i];
-        bool own = w->resource == kind->resource, needed = own, optional = false;
+        bool needed = w->resource == kind->resource, optional = false;
         const struct kind_watch *of = kind->kind->watches;
         for (; of && of->resource; of++)
             if (of->resource == w->resource->resource) {
@@ -119,7 +120,7 @@ static bool kind_ready(const struct engine *e, const struct engine_kind *kind, s
             }
         bool settled = w->resource->synced || w->resource->missing ||
                        (optional && w->state == REFLECTOR_FORBIDDEN);
-        if (own && w->resource->missing)
+        if (needed && !optional && w->reflector && w->resource->missing)
             return fail(err,
                 ERR_NOT_FOUND,
                 "the CRD %s.%s is not installed",
@@ -251,9 +252,17 @@ static void on_remove(void *ctx, struct json last)
         object_gone(w->engine, entry);
 }
 
+static void fetch_schema(struct engine_watch *w);
+
 static void on_replace_begin(void *ctx)
 {
     struct engine_watch *w = ctx;
+    /* Its CRD came after we had asked for the schema, without which nobody knows what is ours. */
+    if (w->resource->child && w->resource->schema->deduced) {
+        reflector_stop(w->reflector);
+        fetch_schema(w);
+        return;
+    }
     w->resource->round++;
 }
 
@@ -363,9 +372,19 @@ static void schema_came(void *ctx, const struct kube_reply *reply)
     if (err.code == ERR_NONE && json_present(crd) &&
         schemas_add_crd(e->options.schemas, as_crd, &err))
         w->resource->schema = schema_of(e->options.schemas, r->group, r->version, r->kind);
-    else if (err.code)
+    else if (err.code && err.code != ERR_NOT_FOUND)
         log_warn("no schema of %s.%s: %s", r->plural, r->group, err.text);
-    reflector_start(w->reflector);
+    /* The document of a CRD comes a moment after the CRD itself. */
+    if (!w->resource->schema->deduced || !w->asked)
+        reflector_start(w->reflector);
+    else
+        timer_set(e->env, &w->ask_again, ENGINE_SCHEMA_RETRY_MS);
+    w->asked = true;
+}
+
+static void on_ask_again(void *ctx)
+{
+    fetch_schema(ctx);
 }
 
 /* A custom kind of others: how its lists merge stands in the server's OpenAPI document, which every
@@ -480,6 +499,7 @@ static void add_watches(struct engine *e)
         struct engine_watch *w = &e->watches[at++];
         w->engine = e;
         w->resource = r;
+        timer_init(&w->ask_again, on_ask_again, w);
         if (!r->subresource)
             r->subresource = "";
         const struct resource *of = r->resource;
@@ -541,6 +561,7 @@ void engine_free(struct engine *e)
     for (size_t i = 0; i < e->watch_count; i++) {
         if (e->watches[i].schema_op)
             kube_op_cancel(e->options.client, e->watches[i].schema_op);
+        timer_stop(e->env, &e->watches[i].ask_again);
         reflector_free(e->watches[i].reflector);
     }
     for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at))

@@ -30,6 +30,8 @@ struct engine_watch {
     struct error why; /* of a state that is not fine */
     bool told;        /* … and logged */
     struct kube_op *schema_op;
+    bool asked; /* for the schema, at least once */
+    struct timer ask_again;
 };
 
 /* What stands between a key and one of its children, or what was learnt about it. */
