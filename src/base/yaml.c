@@ -103,26 +103,48 @@ static bool check_text(struct reader *r, struct str s)
     return true;
 }
 
-/* libfyaml 0.7 leaks memory when it is asked for a text with many doubled single quotes, so those
- * are read from where they stand. */
-static struct str scalar_text(struct reader *r, struct fy_token *token)
+/* The line in front of a place. */
+static struct str line_before(struct reader *r, size_t at)
 {
-    if (!token || fy_token_scalar_style(token) != FYSS_SINGLE_QUOTED)
-        return text_of(token);
+    size_t from = at;
+    while (from > 0 && !(from < at && r->text.ptr[from - 1] == '\n'))
+        from--;
+    return (struct str){ r->text.ptr + from, at - from };
+}
+
+/* The text of a scalar, checked. All but plain ones are read from where they stand, because
+ * libfyaml 0.7 leaks memory with many doubled single quotes, loses characters behind some continued
+ * lines in double quotes, and miscounts some folded and empty blocks. */
+static bool scalar_text(struct reader *r, struct fy_token *token, struct str *ret)
+{
+    enum fy_scalar_style style = token ? fy_token_scalar_style(token) : FYSS_PLAIN;
+    if (style == FYSS_PLAIN) {
+        *ret = text_of(token);
+        return check_text(r, *ret);
+    }
     size_t start = fy_token_start_mark(token)->input_pos;
     size_t end = fy_token_end_mark(token)->input_pos;
-    if (start == 0 || start > end || end >= r->text.len || r->text.ptr[start - 1] != '\'' ||
-        r->text.ptr[end] != '\'')
-        return text_of(token);
+    assert(start <= end && end <= r->text.len);
     struct str between = { r->text.ptr + start, end - start };
-    return yaml_scalar_single_quoted(r->arena, between);
+    const char *wrong = NULL;
+    char chomp;
+    bool folded = style == FYSS_FOLDED;
+    if (style == FYSS_SINGLE_QUOTED)
+        *ret = yaml_scalar_single_quoted(r->arena, between);
+    else if (style == FYSS_DOUBLE_QUOTED)
+        wrong = yaml_scalar_double_quoted(r->arena, between, ret);
+    else if (yaml_scalar_block_header(line_before(r, start), folded, &chomp))
+        *ret = yaml_scalar_block(r->arena, between, folded, chomp);
+    else
+        *ret = between.len ? text_of(token) : STR("");
+    return wrong ? fail_at(r, here(r), "%s", wrong) : check_text(r, *ret);
 }
 
 static bool read_scalar(struct reader *r, struct json *ret)
 {
     struct fy_token *token = r->event->scalar.value, *tag = r->event->scalar.tag;
-    struct str s = scalar_text(r, token);
-    if (!check_text(r, s))
+    struct str s;
+    if (!scalar_text(r, token, &s))
         return false;
     const char *wrong = NULL;
     if (tag)
@@ -288,8 +310,8 @@ static bool read_key(struct reader *r, const char **ret, bool *ret_merge)
     if (r->event->type != FYET_SCALAR)
         return fail_at(r, here(r), "a key must be text, not a list or a map");
     struct fy_token *token = r->event->scalar.value;
-    struct str s = scalar_text(r, token);
-    if (!check_text(r, s))
+    struct str s;
+    if (!scalar_text(r, token, &s))
         return false;
     *ret_merge =
         str_eq(s, STR("<<")) && !r->event->scalar.tag && fy_token_scalar_style(token) == FYSS_PLAIN;
