@@ -58,10 +58,13 @@ static void reconcile_pvc(struct model_pass *p)
 /* What the status says about a Model that has been Ready with this source. */
 static struct model_ready as_before(const struct model_pass *p)
 {
-    return (struct model_ready){
+    struct model_ready r = {
         .size = json_get_text(p->status, "size"),
         .gguf = json_get(p->status, "gguf"),
     };
+    if (p->m.source.class == SOURCE_HTTP)
+        model_baseline_before(p, &r);
+    return r;
 }
 
 static void reconcile_repository(struct model_pass *p)
@@ -138,7 +141,7 @@ static void reconcile_remote(struct model_pass *p)
         model_end_asking(p);
         return;
     }
-    if (settled && p->m.source.class == SOURCE_HTTP)
+    if (p->m.source.class == SOURCE_HTTP)
         (void)model_revalidate(p, p->m.source.text, &r);
     model_end_ready(p, &r);
 }

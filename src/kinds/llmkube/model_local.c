@@ -153,7 +153,7 @@ static void copy_again(struct model_pass *p, int64_t length, struct model_ready 
 static struct model_ready as_before(struct model_pass *p)
 {
     bool cached = model_condition_is(p, "Available", "ModelCached");
-    return (struct model_ready){
+    struct model_ready r = {
         .reason = cached ? "ModelCached" : "ModelReady",
         .message = cached ? "Model found in cache" : "Model downloaded and cached",
         .cache_key = p->m.key,
@@ -162,6 +162,8 @@ static struct model_ready as_before(struct model_pass *p)
         .sha256 = json_get_text(p->status, "sha256"),
         .gguf = json_get(p->status, "gguf"),
     };
+    model_baseline_before(p, &r);
+    return r;
 }
 
 void model_reconcile_local(struct model_pass *p)

@@ -67,11 +67,12 @@ extern const struct resource MODEL_DEVICE_CLAIM_TEMPLATE;
 
 bool model_accelerator_ready(const struct model_pass *p);
 void model_reconcile_local(struct model_pass *p);
-/* Asks the source, when it is time, whether it still is what the baseline in r says. Fills the
- * drift members of r from the status, and changes them where the answer is new. Returns the new
- * length of a source that has changed, else -1. */
+/* The baseline of drift that the status has. */
+void model_baseline_before(const struct model_pass *p, struct model_ready *r);
+/* Asks the source, when it is time, whether it still is what the baseline in r says, and changes r
+ * where the answer is new. Returns the new length of a source that has changed, else -1. */
 int64_t model_revalidate(struct model_pass *p, const char *source, struct model_ready *r);
-/* The baseline and its condition, as just seen at a wall time. */
+/* The baseline and its condition, as just seen at a wall time; looks again in an interval. */
 void model_baseline(struct model_pass *p, struct model_ready *r, const char *etag,
     int64_t content_length, int64_t at_ms);
 /* True if the pass has ended: the cache is being filled, or could not be. */

@@ -218,7 +218,7 @@ const struct llmkube_flag llmkube_flags[] = {
     { "model-cache-mode",
         "MODE",
         "shared",
-        "Shared: one cache claim a namespace; perService: one a service.",
+        "One cache claim for a namespace (shared) or for each service (perService).",
         read_cache_mode,
         TO(model_cache_mode) },
     { "runtime-images",

@@ -292,6 +292,30 @@ TEST(a_source_is_asked_once_an_interval_whether_it_changed)
     check_text(json_get_text(manifests_status(w, "ns", "m"), "sourceETag"), "one");
 }
 
+/* Our own write of the status wakes nobody, so the pass that makes it Ready sees to what follows.
+ */
+TEST(a_model_that_becomes_ready_will_be_looked_at_again)
+{
+    struct manifests *w = with_model("{'source': '" URL "'}");
+    manifests_fact(w, PROBE, "{'result': {'size': 10, 'etag': 'one', 'contentLength': 10}}");
+    const struct plan *p = run(w);
+    check(p->outcome == OUTCOME_RECHECK && p->after_ms == 3600000 && !asks(p, "model.head"));
+    w = with_model("{'source': '" URL "'}");
+    manifests_fact(w, PROBE, "{'error': {'code': 'ServiceUnavailable', 'message': 'HTTP 503'}}");
+    check(asks(run(w), "model.head"));
+    manifests_fact(w, HEAD, "{'error': {'code': 'ServiceUnavailable', 'message': 'HTTP 503'}}");
+    check(run(w)->outcome == OUTCOME_RETRY);
+    manifests_fact(w, HEAD, "{'result': {'etag': 'one', 'contentLength': 10}}");
+    settle(w);
+    check(text_starts(condition(w, "SourceDrifted"), "False InSync: "));
+    w = with_model("{'source': '/srv/models/a.gguf'}");
+    manifests_fact(w,
+        "model.copy /srv/models/a.gguf",
+        "{'result': {'path': '/p/a.gguf', 'size': 5, 'sha256': 'one'}}");
+    p = run(w);
+    check(p->outcome == OUTCOME_RECHECK && p->after_ms == 3600000);
+}
+
 TEST(a_source_that_cannot_be_asked_changes_nothing)
 {
     struct manifests *w = with_baseline("OnChange");
