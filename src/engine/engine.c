@@ -498,12 +498,15 @@ static void add_watches(struct engine *e)
             r->missing = true; /* not within our bounds */
             continue;
         }
+        const struct engine_kind *kind = kind_of(e, r);
+        const char *namespace = kind ? kind->kind->namespace : NULL;
         w->reflector = reflector_new(e->options.transport,
             e->env,
             &(struct reflector_options){
                 .resource = of,
-                .namespace = e->options.namespace,
+                .namespace = namespace ? namespace : e->options.namespace,
                 .label_selector = r->label_selector,
+                .field_selector = kind ? kind->kind->field_selector : NULL,
             },
             &sink,
             w);
