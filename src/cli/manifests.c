@@ -129,7 +129,8 @@ static struct json kind_rules(struct out *o, const struct families *f, bool clus
         const char *verbs =
             needs[i].child ? "get list watch create patch delete" : "get list watch";
         json_push(&rules, rule(o->a, r->group, r->plural, verbs));
-        if (needs[i].own)
+        /* Kinds of Kubernetes itself keep their status to themselves. */
+        if (needs[i].own && strchr(r->group, '.'))
             json_push(&rules,
                 rule(o->a, r->group, arena_printf(o->a, "%s/status", r->plural), "get patch"));
     }
