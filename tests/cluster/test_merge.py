@@ -50,11 +50,15 @@ class Tool:
 
 
 class Kind:
-    def __init__(self, api_version, kind, plural, config, status=None, scale=None, custom=None):
-        self.api_version, self.kind, self.config, self.status = api_version, kind, config, status
+    """versions: of the group, all of which have the same fields; a sequence goes through all of them."""
+
+    def __init__(self, group, versions, kind, plural, config, status=None, scale=None, custom=None):
+        self.versions = [f"{group}/{v}" if group else v for v in versions]
+        self.kind, self.plural, self.config, self.status = kind, plural, config, status
         self.scale, self.custom = scale, custom
-        group = "api/v1" if api_version == "v1" else f"apis/{api_version}"
-        self.path = f"/{group}/namespaces/default/{plural}"
+
+    def path(self, version):
+        return f"/{'apis' if '/' in version else 'api'}/{version}/namespaces/default/{self.plural}"
 
 
 def custom_kind(crd, status=True, scale=None, fixed=None):
@@ -66,7 +70,7 @@ def custom_kind(crd, status=True, scale=None, fixed=None):
         if fixed and full:
             spec.update(fixed)
         return {"spec": spec} if spec else {}
-    return Kind(f"{crd['spec']['group']}/{version['name']}", crd["spec"]["names"]["kind"],
+    return Kind(crd["spec"]["group"], [v["name"] for v in crd["spec"]["versions"]], crd["spec"]["names"]["kind"],
                 crd["spec"]["names"]["plural"], config, scale=scale, custom=crd,
                 status=(lambda rng: make.part(rng, "status", False)) if status else None)
 
@@ -79,13 +83,13 @@ def api_crd(plural):
 def all_kinds():
     return {
         "shape": custom_kind(kinds.SHAPE, scale=".spec.replicas"),
-        "deployment": Kind("apps/v1", "Deployment", "deployments", kinds.deployment, kinds.workload_status,
+        "deployment": Kind("apps", ["v1"], "Deployment", "deployments", kinds.deployment, kinds.workload_status,
                            ".spec.replicas"),
-        "statefulset": Kind("apps/v1", "StatefulSet", "statefulsets", kinds.stateful_set, kinds.workload_status,
+        "statefulset": Kind("apps", ["v1"], "StatefulSet", "statefulsets", kinds.stateful_set, kinds.workload_status,
                             ".spec.replicas"),
-        "service": Kind("v1", "Service", "services", kinds.service, kinds.service_status),
-        "configmap": Kind("v1", "ConfigMap", "configmaps", kinds.config_map),
-        "hpa": Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", kinds.autoscaler,
+        "service": Kind("", ["v1"], "Service", "services", kinds.service, kinds.service_status),
+        "configmap": Kind("", ["v1"], "ConfigMap", "configmaps", kinds.config_map),
+        "hpa": Kind("autoscaling", ["v2"], "HorizontalPodAutoscaler", "horizontalpodautoscalers", kinds.autoscaler,
                     kinds.autoscaler_status),
         "model": custom_kind(api_crd("models"), fixed={"source": "https://example.com/m.gguf"}),
         "inferenceservice": custom_kind(api_crd("inferenceservices"), scale=".spec.replicas",
@@ -158,6 +162,7 @@ class Sequence:
         self.rng = random.Random(f"{name}-{seed}")
         self.name, self.label = f"{name}-{seed}", f"{name} {seed}"
         self.live, self.log, self.done, self.refused = None, [], 0, 0
+        self.version = kind.versions[0]
 
     # Asking the server
 
@@ -170,7 +175,7 @@ class Sequence:
 
     def url(self, sub="", **query):
         tail = "&".join(f"{k}={v}" for k, v in query.items() if v is not None)
-        return f"{self.kind.path}/{self.name}{'/' + sub if sub else ''}?{tail}"
+        return f"{self.kind.path(self.version)}/{self.name}{'/' + sub if sub else ''}?{tail}"
 
     def get(self):
         try:
@@ -190,7 +195,7 @@ class Sequence:
 
     def head(self, body):
         meta = {"name": self.name, **body.pop("metadata", {})}
-        return {"apiVersion": self.kind.api_version, "kind": self.kind.kind, "metadata": meta, **body}
+        return {"apiVersion": self.version, "kind": self.kind.kind, "metadata": meta, **body}
 
     def config(self, full):
         body = self.kind.config(self.rng, full)
@@ -199,6 +204,9 @@ class Sequence:
 
     def run(self, steps):
         for _ in range(steps):
+            self.version = self.rng.choice(self.kind.versions)
+            if self.live and len(self.kind.versions) > 1:
+                self.live = self.get()
             if self.live is None:
                 self.rng.choice([self.create, self.apply, self.apply])()
             else:
@@ -208,7 +216,8 @@ class Sequence:
             self.lab.api("DELETE", self.url())
 
     def step(self):
-        options = [(8, self.apply), (2, self.put), (3, self.merge_patch), (1, self.json_patch), (1, self.reset)]
+        options = [(8, self.apply), (2, self.put), (3, self.merge_patch), (1, self.json_patch), (1, self.reset),
+                   (1, self.client_side)]
         if not self.kind.custom:
             options.append((2, self.strategic))
         if self.kind.status:
@@ -219,7 +228,7 @@ class Sequence:
         self.rng.choices(functions, weights)[0]()
 
     def note(self, what, *details):
-        self.log.append(" ".join([what, *(d if isinstance(d, str) else json.dumps(d) for d in details)]))
+        self.log.append(" ".join([self.version, what, *(d if isinstance(d, str) else json.dumps(d) for d in details)]))
         if TRACE:
             print(f"{self.label}: {self.log[-1]}", flush=True)
 
@@ -255,7 +264,7 @@ class Sequence:
     def create(self):
         body, manager = self.config(True), self.rng.choice(MANAGERS)
         self.note("create", manager, body)
-        code, answer = self.call("POST", f"{self.kind.path}?fieldManager={manager}", body)
+        code, answer = self.call("POST", f"{self.kind.path(self.version)}?fieldManager={manager}", body)
         self.settle(code, answer, lambda now, after: self.tool.ask(
             "update", object=self.before_storage(after), manager=manager, now=now, custom=bool(self.kind.custom)))
 
@@ -268,7 +277,7 @@ class Sequence:
         return out
 
     def apply(self, sub=""):
-        manager, force = self.rng.choice(MANAGERS), kinds.maybe(self.rng, 0.4)
+        manager, force = self.rng.choice(MANAGERS + ["kubectl"]), kinds.maybe(self.rng, 0.4)
         config = self.config(self.live is None or kinds.maybe(self.rng, 0.4))
         self.send_apply(manager, force, config)
 
@@ -454,6 +463,13 @@ class Sequence:
         drop(body)
         self.updated("merge", "PATCH", self.url(fieldManager=manager), body, MERGE, manager)
 
+    def client_side(self):
+        """What `kubectl apply` does, and leaves an annotation from which a later apply on the server side learns."""
+        body, manager = self.config(True), "kubectl-client-side-apply"
+        text = json.dumps(body, sort_keys=True, separators=(",", ":")) + "\n"
+        body["metadata"].setdefault("annotations", {})["kubectl.kubernetes.io/last-applied-configuration"] = text
+        self.updated("client-side", "PATCH", self.url(fieldManager=manager), body, MERGE, manager)
+
     def json_patch(self):
         manager, value = self.rng.choice(MANAGERS), {f"j{self.rng.randint(0, 3)}": "1"}
         body = [{"op": "add", "path": "/metadata/annotations", "value": value}]
@@ -487,8 +503,8 @@ class Sequence:
     # Scale: the list of owners goes into the Scale, is changed there, and comes back
 
     def scaled(self, manager, expected):
-        parent = dict(parent=self.live["metadata"].get("managedFields") or [], apiVersion=self.kind.api_version,
-                      path=self.kind.scale)
+        parent = dict(parent=self.live["metadata"].get("managedFields") or [], apiVersion=self.version,
+                      apiVersions=self.kind.versions, path=self.kind.scale)
 
         def owners_after(now, after):
             inside = self.tool.ask("scale-in", **parent)

@@ -53,9 +53,8 @@ static const char *group_of(struct arena *a, const char *api_version)
 static const struct schema *other_version(void *ctx, const char *api_version)
 {
     struct tool *t = ctx;
-    struct json head = json_map(t->arena,
-        { "apiVersion", json_str(api_version) },
-        { "kind", json_str(t->kind) });
+    struct json head =
+        json_map(t->arena, { "apiVersion", json_str(api_version) }, { "kind", json_str(t->kind) });
     const struct schema *s = schema_of_object(t->schemas, head);
     return s->deduced ? NULL : s;
 }
@@ -127,13 +126,21 @@ static struct json do_keep_times(struct tool *t)
     return json_map(t->arena, { "object", managers_keep_times(t->arena, live, object) });
 }
 
+#define VERSIONS_MAX 8
+
+/* "apiVersion" is the request's, "apiVersions" are all that the kind has. */
 static struct json do_scale(struct tool *t)
 {
     struct error err;
-    struct managers_scale_path path = { .api_version = text_of(t, "apiVersion") };
-    if (!field_path_parse(t->arena, text_of(t, "path"), &path.path, &err))
-        return error_answer(t, &err);
-    const struct managers_scale_paths paths = { &path, 1 };
+    struct managers_scale_path items[VERSIONS_MAX];
+    struct managers_scale_paths paths = { .items = items };
+    json_each (version, json_member(t->in, "apiVersions")) {
+        struct managers_scale_path *path = &items[paths.count++];
+        path->api_version = json_text(*version);
+        assert(paths.count < VERSIONS_MAX);
+        if (!field_path_parse(t->arena, text_of(t, "path"), &path->path, &err))
+            return error_answer(t, &err);
+    }
     struct json out, parent = json_member(t->in, "parent");
     bool ok = strcmp(text_of(t, "op"), "scale-in") == 0
                   ? managers_to_scale(t->arena, parent, &paths, &out, &err)
@@ -141,7 +148,7 @@ static struct json do_scale(struct tool *t)
                         parent,
                         json_member(t->in, "scale"),
                         &paths,
-                        path.api_version,
+                        text_of(t, "apiVersion"),
                         &out,
                         &err);
     return ok ? json_map(t->arena, { "managedFields", out }) : error_answer(t, &err);
@@ -214,9 +221,8 @@ static struct json do_bench(struct tool *t)
     }
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
     int64_t ns = (to.tv_sec - from.tv_sec) * 1000000000 + (to.tv_nsec - from.tv_nsec);
-    return json_map(t->arena,
-        { "ns", json_int(ns / (count > 0 ? count : 1)) },
-        { "equal", json_bool(equal) });
+    return json_map(
+        t->arena, { "ns", json_int(ns / (count > 0 ? count : 1)) }, { "equal", json_bool(equal) });
 }
 
 static const struct {
