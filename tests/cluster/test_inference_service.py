@@ -57,7 +57,7 @@ def start(lab, ns, hardware=None, **spec):
     return wait_children(lab, ns)
 
 
-# Choices: what the API server filled in beside our fields must not be in the way of a change.
+# What the API server filled in beside our fields must not be in the way of a change.
 
 def test_a_user_may_change_his_mind(lab):
     ns = "mind"
