@@ -45,19 +45,22 @@ struct json_bind {
     int64_t min, max; /* of an integer; both 0: no bounds */
 };
 
-#define BIND(struct_type, member, path_, ...)                                                        \
-    {                                                                                                \
+/* clang-format off */
+#define BIND(struct_type, member, path_, ...)                                                      \
+    {                                                                                              \
         .path = (path_), .offset = offsetof(struct_type, member),                                  \
-        .type = _Generic(((struct_type *)0)->member, const char * : JSON_BIND_STR,                 \
-            int64_t : JSON_BIND_INT,                                                               \
-            double : JSON_BIND_REAL,                                                               \
-            bool : JSON_BIND_BOOL,                                                                 \
-            struct json : JSON_BIND_ANY,                                                           \
-            const int64_t * : JSON_BIND_OPT_INT,                                                   \
-            const double * : JSON_BIND_OPT_REAL,                                                   \
-            const bool * : JSON_BIND_OPT_BOOL),                                                    \
-        __VA_ARGS__ \
+        .type = _Generic(((struct_type *)0)->member,                                               \
+            const char *: JSON_BIND_STR,                                                           \
+            int64_t: JSON_BIND_INT,                                                                \
+            double: JSON_BIND_REAL,                                                                \
+            bool: JSON_BIND_BOOL,                                                                  \
+            struct json: JSON_BIND_ANY,                                                            \
+            const int64_t *: JSON_BIND_OPT_INT,                                                    \
+            const double *: JSON_BIND_OPT_REAL,                                                    \
+            const bool *: JSON_BIND_OPT_BOOL),                                                     \
+        __VA_ARGS__                                                                                \
     }
+/* clang-format on */
 
 /* `at` is the path of `object` itself, for messages; "" at the top. Strings are borrowed. */
 bool json_bind(struct arena *a, struct json object, const char *at, const struct json_bind *table,

@@ -30,6 +30,18 @@ bool utf8_valid(struct str s)
     return true;
 }
 
+size_t utf8_put(uint32_t c, char out[4])
+{
+    if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+        return 0;
+    size_t length = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const uint8_t leads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+    for (size_t i = length; i-- > 1; c >>= 6)
+        out[i] = (char)(0x80 | (c & 0x3f));
+    out[0] = (char)(leads[length] | c);
+    return length;
+}
+
 bool utf8_printable(uint32_t c)
 {
     static const uint32_t hidden[][2] = {

@@ -11,6 +11,8 @@
 
 /* No manifest has as many; they are searched one by one. */
 #define ANCHORS_MAX 1000
+/* 3000 blank lines in a row, or 50000 times ten. */
+#define BLANK_LINES_COST_MAX ((size_t)4500000)
 
 /* A value with what it costs where an alias repeats it. */
 struct node {
@@ -26,6 +28,7 @@ struct anchor {
 
 struct reader {
     struct arena *arena;
+    struct str text;
     const char *file;
     struct error *err;
     struct fy_diag *diag;
@@ -100,11 +103,48 @@ static bool check_text(struct reader *r, struct str s)
     return true;
 }
 
+/* The line in front of a place. */
+static struct str line_before(struct reader *r, size_t at)
+{
+    size_t from = at;
+    while (from > 0 && !(from < at && r->text.ptr[from - 1] == '\n'))
+        from--;
+    return (struct str){ r->text.ptr + from, at - from };
+}
+
+/* The text of a scalar, checked. All but plain ones are read from where they stand, because
+ * libfyaml 0.7 leaks memory with many doubled single quotes, loses characters behind some continued
+ * lines in double quotes, and miscounts some folded and empty blocks. */
+static bool scalar_text(struct reader *r, struct fy_token *token, struct str *ret)
+{
+    enum fy_scalar_style style = token ? fy_token_scalar_style(token) : FYSS_PLAIN;
+    if (style == FYSS_PLAIN) {
+        *ret = text_of(token);
+        return check_text(r, *ret);
+    }
+    size_t start = fy_token_start_mark(token)->input_pos;
+    size_t end = fy_token_end_mark(token)->input_pos;
+    assert(start <= end && end <= r->text.len);
+    struct str between = { r->text.ptr + start, end - start };
+    const char *wrong = NULL;
+    char chomp;
+    bool folded = style == FYSS_FOLDED;
+    if (style == FYSS_SINGLE_QUOTED)
+        *ret = yaml_scalar_single_quoted(r->arena, between);
+    else if (style == FYSS_DOUBLE_QUOTED)
+        wrong = yaml_scalar_double_quoted(r->arena, between, ret);
+    else if (yaml_scalar_block_header(line_before(r, start), folded, &chomp))
+        *ret = yaml_scalar_block(r->arena, between, folded, chomp);
+    else
+        *ret = between.len ? text_of(token) : STR("");
+    return wrong ? fail_at(r, here(r), "%s", wrong) : check_text(r, *ret);
+}
+
 static bool read_scalar(struct reader *r, struct json *ret)
 {
     struct fy_token *token = r->event->scalar.value, *tag = r->event->scalar.tag;
-    struct str s = text_of(token);
-    if (!check_text(r, s))
+    struct str s;
+    if (!scalar_text(r, token, &s))
         return false;
     const char *wrong = NULL;
     if (tag)
@@ -217,10 +257,12 @@ static bool end_map(struct reader *r, struct entries *e, struct json *ret)
 static bool merge(struct reader *r, struct entries *e, struct json value, struct place at)
 {
     if (json_is(value, JSON_LIST)) {
-        json_each (item,
-                value) if (!json_is(*item, JSON_MAP) || !merge(r, e, *item, at)) return fail_at(r,
-                at,
-                "<< takes a map or a list of maps");
+        json_each (item, value) {
+            if (json_is(*item, JSON_LIST))
+                return fail_at(r, at, "<< takes a map or a list of maps");
+            if (!merge(r, e, *item, at))
+                return false;
+        }
         return true;
     }
     if (!json_is(value, JSON_MAP))
@@ -229,7 +271,8 @@ static bool merge(struct reader *r, struct entries *e, struct json value, struct
     /* Merged members are values of this map too. */
     if ((r->nodes += value.count) > YAML_NODES_MAX)
         return fail_at(r, at, "more than %d values with all aliases", YAML_NODES_MAX);
-    json_each_member (m, value) add_entry(r, e, (struct entry){ m->key, m->value, at, rank });
+    json_each_member (m, value)
+        add_entry(r, e, (struct entry){ m->key, m->value, at, rank });
     return true;
 }
 
@@ -267,8 +310,8 @@ static bool read_key(struct reader *r, const char **ret, bool *ret_merge)
     if (r->event->type != FYET_SCALAR)
         return fail_at(r, here(r), "a key must be text, not a list or a map");
     struct fy_token *token = r->event->scalar.value;
-    struct str s = text_of(token);
-    if (!check_text(r, s))
+    struct str s;
+    if (!scalar_text(r, token, &s))
         return false;
     *ret_merge =
         str_eq(s, STR("<<")) && !r->event->scalar.tag && fy_token_scalar_style(token) == FYSS_PLAIN;
@@ -388,24 +431,36 @@ static bool read_stream(struct reader *r, struct json_builder *documents)
     }
 }
 
-/* libfyaml stops silently at bytes that YAML does not allow. */
-static bool check_bytes(struct reader *r, struct str text)
+/* libfyaml stops silently at bytes that YAML does not allow, and takes time with the square of the
+ * number of blank lines in a row. */
+static bool check_bytes(struct reader *r)
 {
     struct place at = { 1, 1 };
-    for (uint32_t c; text.len;) {
-        size_t length = utf8_first(text, &c);
+    size_t blank_lines = 0, cost = 0;
+    bool blank = true;
+    for (struct str rest = r->text; rest.len;) {
+        uint32_t c;
+        size_t length = utf8_first(rest, &c);
         if (length == 0)
             return fail_at(r, at, "not UTF-8");
         if ((c < 0x20 && c != '\n' && c != '\r' && c != '\t') || c == 0x7f)
             return fail_at(r, at, "a control character (0x%02x)", (unsigned)c);
-        at =
-            c == '\n' ? (struct place){ at.line + 1, 1 } : (struct place){ at.line, at.column + 1 };
-        text = (struct str){ text.ptr + length, text.len - length };
+        blank = blank && (c == ' ' || c == '\t' || c == '\r' || c == '\n');
+        at.column++;
+        if (c == '\n' || c == '\r') {
+            blank_lines = blank ? blank_lines + 1 : 0;
+            if ((cost += blank_lines) > BLANK_LINES_COST_MAX)
+                return fail_at(r, at, "too many blank lines in a row");
+            blank = true;
+        }
+        if (c == '\n')
+            at = (struct place){ at.line + 1, 1 };
+        rest = (struct str){ rest.ptr + length, rest.len - length };
     }
     return true;
 }
 
-static bool read_all(struct reader *r, struct str text, struct json_builder *documents)
+static bool read_all(struct reader *r, struct json_builder *documents)
 {
     struct fy_diag_cfg quiet;
     fy_diag_cfg_default(&quiet);
@@ -421,8 +476,9 @@ static bool read_all(struct reader *r, struct str text, struct json_builder *doc
     };
     r->parser = fy_parser_create(&options);
     assert(r->parser);
-    bool ok = fy_parser_set_string(r->parser, text.ptr, text.len) == 0 ? read_stream(r, documents)
-                                                                       : fail_syntax(r);
+    bool ok = fy_parser_set_string(r->parser, r->text.ptr, r->text.len) == 0
+                  ? read_stream(r, documents)
+                  : fail_syntax(r);
     if (r->event)
         fy_parser_event_free(r->parser, take(r->event));
     fy_parser_destroy(r->parser);
@@ -438,8 +494,8 @@ bool yaml_parse_all(
     struct json_builder documents;
     json_builder_init(&documents, a);
     struct reader *r = mem_new_of(struct reader);
-    *r = (struct reader){ .arena = a, .file = file, .err = err };
-    bool ok = check_bytes(r, text) && (text.len == 0 || read_all(r, text, &documents));
+    *r = (struct reader){ .arena = a, .text = text, .file = file, .err = err };
+    bool ok = check_bytes(r) && (text.len == 0 || read_all(r, &documents));
     free(r);
     if (ok)
         *ret_list = json_list_end(&documents);

@@ -12,7 +12,8 @@
  * that YAML allows: an empty item, `-` alone, in a list that is not indented under its key.)
  *
  * Limits: YAML_BYTES_MAX of text, JSON_DEPTH_MAX levels, and YAML_NODES_MAX values after aliases
- * are expanded, so that nine lines cannot become a billion values. */
+ * are expanded, so that nine lines cannot become a billion values. Thousands of blank lines in a
+ * row are refused. */
 
 #include "base/json.h"
 

@@ -3,6 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
+#include "base/utf8.h"
+
 static const struct {
     const char *text;
     struct json value;
@@ -126,4 +129,224 @@ const char *yaml_scalar_tagged(struct arena *a, struct str tag, struct str s, st
         return wrong ? wrong : fits ? NULL : "the value is not what its tag says";
     }
     return "only the tags !!str, !!int, !!float, !!bool, !!null, !!seq and !!map are known";
+}
+
+/* ---- quotes: sections 7.3.1 and 7.3.2 ---- */
+
+/* Blanks and line breaks at the beginning of *s are cut off; returns how many breaks. */
+static size_t cut_breaks(struct str *s)
+{
+    size_t breaks = 0, at = 0;
+    for (; at < s->len && strchr(" \t\r\n", s->ptr[at]); at++)
+        breaks += s->ptr[at] == '\n' ||
+                  (s->ptr[at] == '\r' && !(at + 1 < s->len && s->ptr[at + 1] == '\n'));
+    *s = (struct str){ s->ptr + at, s->len - at };
+    return breaks;
+}
+
+static char *put_times(char *out, char c, size_t times)
+{
+    memset(out, c, times);
+    return out + times;
+}
+
+/* Blanks are themselves, but around a line break they are gone, and the break is a blank; several
+ * breaks are one less. */
+static char *put_blanks(char *out, struct str *s)
+{
+    const char *from = s->ptr;
+    size_t breaks = cut_breaks(s), length = (size_t)(s->ptr - from);
+    if (breaks == 1)
+        return put_times(out, ' ', 1);
+    if (breaks)
+        return put_times(out, '\n', breaks - 1);
+    memcpy(out, from, length);
+    return out + length;
+}
+
+struct str yaml_scalar_single_quoted(struct arena *a, struct str s)
+{
+    char *text = arena_alloc(a, s.len + 1), *out = text;
+    while (s.len) {
+        if (strchr(" \t\r\n", s.ptr[0])) {
+            out = put_blanks(out, &s);
+            continue;
+        }
+        size_t taken = s.ptr[0] == '\'' && s.len > 1 ? 2 : 1;
+        *out++ = s.ptr[0];
+        s = (struct str){ s.ptr + taken, s.len - taken };
+    }
+    return (struct str){ text, (size_t)(out - text) };
+}
+
+static const struct {
+    char letter;
+    uint8_t digits; /* how many hexadecimal ones follow */
+    uint32_t character;
+} escapes[] = { { '0', 0, 0 },
+    { 'a', 0, '\a' },
+    { 'b', 0, '\b' },
+    { 't', 0, '\t' },
+    { '\t', 0, '\t' },
+    { 'n', 0, '\n' },
+    { 'v', 0, '\v' },
+    { 'f', 0, '\f' },
+    { 'r', 0, '\r' },
+    { 'e', 0, 0x1b },
+    { ' ', 0, ' ' },
+    { '"', 0, '"' },
+    { '/', 0, '/' },
+    { '\\', 0, '\\' },
+    { 'N', 0, 0x85 },
+    { '_', 0, 0xa0 },
+    { 'L', 0, 0x2028 },
+    { 'P', 0, 0x2029 },
+    { 'x', 2, 0 },
+    { 'u', 4, 0 },
+    { 'U', 8, 0 } };
+
+/* What stands behind a backslash. */
+static bool cut_escape(struct str *s, uint32_t *ret)
+{
+    for (size_t i = 0; s->len && i < lengthof(escapes); i++) {
+        if (escapes[i].letter != s->ptr[0])
+            continue;
+        size_t digits = escapes[i].digits;
+        if (span(*s, 1, "0123456789abcdefABCDEF") < digits)
+            return false;
+        char text[9] = { 0 };
+        memcpy(text, s->ptr + 1, digits);
+        *ret = digits ? (uint32_t)strtoul(text, NULL, 16) : escapes[i].character;
+        *s = (struct str){ s->ptr + 1 + digits, s->len - 1 - digits };
+        return true;
+    }
+    return false;
+}
+
+/* The same where JSON writes one character as two. */
+static bool cut_character(struct str *s, uint32_t *ret)
+{
+    uint32_t low;
+    if (!cut_escape(s, ret))
+        return false;
+    if (*ret < 0xd800 || *ret > 0xdbff || !str_starts(*s, STR("\\u")))
+        return true;
+    *s = (struct str){ s->ptr + 1, s->len - 1 };
+    if (!cut_escape(s, &low) || low < 0xdc00 || low > 0xdfff)
+        return false;
+    *ret = 0x10000 + ((*ret - 0xd800) << 10) + (low - 0xdc00);
+    return true;
+}
+
+const char *yaml_scalar_double_quoted(struct arena *a, struct str s, struct str *ret)
+{
+    /* \L is two bytes that become three. */
+    char *text = arena_alloc(a, s.len * 2 + 1), *out = text;
+    while (s.len) {
+        if (strchr(" \t\r\n", s.ptr[0])) {
+            out = put_blanks(out, &s);
+            continue;
+        }
+        bool escaped = s.ptr[0] == '\\';
+        char first = s.ptr[0];
+        s = (struct str){ s.ptr + 1, s.len - 1 };
+        if (!escaped) {
+            *out++ = first;
+        } else if (s.len && (s.ptr[0] == '\n' || s.ptr[0] == '\r')) {
+            /* This break is not there at all; further ones are themselves. */
+            out = put_times(out, '\n', cut_breaks(&s) - 1);
+        } else {
+            uint32_t character;
+            size_t length = cut_character(&s, &character) ? utf8_put(character, out) : 0;
+            if (length == 0)
+                return "a bad escape in double quotes";
+            out += length;
+        }
+    }
+    *ret = (struct str){ text, (size_t)(out - text) };
+    return NULL;
+}
+
+/* ---- blocks: section 8.1 ---- */
+
+static struct str cut_line(struct str *rest)
+{
+    size_t length = 0;
+    while (length < rest->len && rest->ptr[length] != '\n' && rest->ptr[length] != '\r')
+        length++;
+    struct str line = { rest->ptr, length };
+    size_t breaks =
+        length == rest->len                                                               ? 0
+        : str_starts((struct str){ rest->ptr + length, rest->len - length }, STR("\r\n")) ? 2
+                                                                                          : 1;
+    *rest = (struct str){ rest->ptr + length + breaks, rest->len - length - breaks };
+    return line;
+}
+
+static size_t indent_of(struct str line)
+{
+    return span(line, 0, " ");
+}
+
+/* The first line that is not blank sets the indentation. */
+static size_t block_indent(struct str lines)
+{
+    while (lines.len) {
+        struct str line = cut_line(&lines);
+        if (indent_of(line) < line.len)
+            return indent_of(line);
+    }
+    return SIZE_MAX;
+}
+
+static bool is_text_line(struct str line, size_t indent)
+{
+    return line.len > indent && line.ptr[indent] != ' ' && line.ptr[indent] != '\t';
+}
+
+struct str yaml_scalar_block(struct arena *a, struct str lines, bool folded, char chomp)
+{
+    char *text = arena_alloc(a, lines.len + 1), *out = text;
+    size_t indent = block_indent(lines), breaks = 0;
+    bool any = false, text_before = false;
+    while (lines.len) {
+        struct str line = cut_line(&lines);
+        bool ended = lines.ptr > line.ptr + line.len;
+        if (line.len > indent && indent_of(line) >= indent) {
+            /* Between two lines of text one break is a blank and more are one less. */
+            bool folds = folded && text_before && is_text_line(line, indent);
+            out = folds && breaks == 1 ? put_times(out, ' ', 1)
+                                       : put_times(out, '\n', breaks - (folds && breaks));
+            memcpy(out, line.ptr + indent, line.len - indent);
+            out += line.len - indent;
+            text_before = is_text_line(line, indent);
+            any = true;
+            breaks = ended;
+        } else if (indent_of(line) < line.len) {
+            break;
+        } else {
+            breaks += ended;
+        }
+    }
+    size_t kept = chomp == '+' ? breaks : chomp == '-' || !any ? 0 : breaks > 0;
+    out = put_times(out, '\n', kept);
+    return (struct str){ text, (size_t)(out - text) };
+}
+
+bool yaml_scalar_block_header(struct str line, bool folded, char *ret_chomp)
+{
+    for (size_t at = 0; at < line.len; at++) {
+        if (line.ptr[at] != (folded ? '>' : '|'))
+            continue;
+        struct str rest = { line.ptr + at + 1, line.len - at - 1 };
+        char chomp = rest.len && (rest.ptr[0] == '+' || rest.ptr[0] == '-') ? rest.ptr[0] : ' ';
+        if (chomp != ' ')
+            rest = (struct str){ rest.ptr + 1, rest.len - 1 };
+        size_t blanks = span(rest, 0, " \t\r\n");
+        if (blanks == rest.len || (blanks && rest.ptr[blanks] == '#')) {
+            *ret_chomp = chomp;
+            return true;
+        }
+    }
+    return false;
 }

@@ -3,17 +3,23 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "kinds/llmkube/grafana.h"
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/model.h"
 
-static const struct kind *const llmkube_kinds[] = {
-    &llmkube_model_kind,
-    &llmkube_inference_service_kind,
-    NULL,
-};
-
 /* LLMKube's manager writes under the name of its binary. */
 static const char *const llmkube_predecessors[] = { "manager", NULL };
+
+/* Nobody wants all ConfigMaps of a cluster in memory for the sake of one. */
+static const struct kind *dashboards(struct arena *a, struct families *f)
+{
+    struct str name = str_of(f->llmkube.grafana_dashboard_source);
+    struct str namespace = str_cut(&name, '/');
+    f->dashboards = llmkube_dashboards_kind;
+    f->dashboards.namespace = str_dup(a, namespace);
+    f->dashboards.field_selector = arena_printf(a, "metadata.name=%s", name.ptr);
+    return &f->dashboards;
+}
 
 bool families_read(struct cli *cli, struct families *ret, struct error *err)
 {
@@ -27,9 +33,13 @@ bool families_read(struct cli *cli, struct families *ret, struct error *err)
             return false;
         }
     }
+    ret->llmkube_kinds[0] = &llmkube_model_kind;
+    ret->llmkube_kinds[1] = &llmkube_inference_service_kind;
+    if (ret->llmkube.grafana_dashboard_source)
+        ret->llmkube_kinds[2] = dashboards(&cli->arena, ret);
     ret->list[ret->count++] = (struct engine_family){
         .name = "llmkube",
-        .kinds = llmkube_kinds,
+        .kinds = ret->llmkube_kinds,
         .settings = &ret->llmkube,
         .predecessors = llmkube_predecessors,
     };

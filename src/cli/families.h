@@ -4,12 +4,17 @@
 
 #include "cli/cli.h"
 #include "engine/engine.h"
+#include "engine/kind.h"
 #include "kinds/llmkube/settings.h"
 
 #define FAMILIES_MAX 4
 
+#define FAMILY_KINDS_MAX 8
+
 struct families {
     struct llmkube_settings llmkube;
+    const struct kind *llmkube_kinds[FAMILY_KINDS_MAX]; /* NULL-terminated */
+    struct kind dashboards; /* of the one ConfigMap that --grafana-dashboard-source names */
     struct engine_family list[FAMILIES_MAX];
     size_t count;
 };

@@ -29,6 +29,7 @@ static const struct {
 };
 
 struct out {
+    struct cli *cli;
     struct arena *a;
     struct buf text;
     const char *namespace; /* of the installation */
@@ -128,7 +129,8 @@ static struct json kind_rules(struct out *o, const struct families *f, bool clus
         const char *verbs =
             needs[i].child ? "get list watch create patch delete" : "get list watch";
         json_push(&rules, rule(o->a, r->group, r->plural, verbs));
-        if (needs[i].own)
+        /* Kinds of Kubernetes itself keep their status to themselves. */
+        if (needs[i].own && strchr(r->group, '.'))
             json_push(&rules,
                 rule(o->a, r->group, arena_printf(o->a, "%s/status", r->plural), "get patch"));
     }
@@ -224,6 +226,10 @@ static struct json arguments(struct out *o)
     json_push(&list, json_str("--metrics-bind-address=:8443"));
     if (o->watched)
         json_push(&list, json_strf(o->a, "--namespace=%s", o->watched));
+    for (size_t i = 0; i < o->cli->count; i++)
+        for (const struct llmkube_flag *f = llmkube_flags; f->name; f++)
+            if (text_eq(f->name, o->cli->names[i]))
+                json_push(&list, json_strf(o->a, "--%s=%s", f->name, o->cli->values[i]));
     return json_list_end(&list);
 }
 
@@ -304,6 +310,7 @@ static int run(struct cli *cli)
     if (!families_read(cli, &families, &err))
         return cli_usage(cli, "%s", err.text);
     struct out o = {
+        .cli = cli,
         .a = &cli->arena,
         .text = BUF_INIT((size_t)16 << 20),
         .namespace = cli_text(cli, "install-namespace"),
@@ -338,7 +345,11 @@ static const struct cli_flag flags[] = {
 const struct cli_command cli_manifests = {
     .name = "manifests",
     .summary = "Print the manifests of an installation: CRDs, RBAC, Deployment.",
-    .text = "  leeboard manifests | kubectl apply --server-side -f -\n",
+    .text =
+        "  leeboard manifests | kubectl apply --server-side -f -\n\n"
+        "Flags that shape what is made go into the Deployment's arguments, and its role has the\n"
+        "rights that they need.\n",
     .flags = (const struct cli_flag *const[]){ flags, NULL },
+    .shaping = true,
     .run = run,
 };

@@ -111,7 +111,7 @@ static bool kind_ready(const struct engine *e, const struct engine_kind *kind, s
 {
     for (size_t i = 0; i < e->watch_count; i++) {
         const struct engine_watch *w = &e->watches[i];
-        bool own = w->resource == kind->resource, needed = own, optional = false;
+        bool needed = w->resource == kind->resource, optional = false;
         const struct kind_watch *of = kind->kind->watches;
         for (; of && of->resource; of++)
             if (of->resource == w->resource->resource) {
@@ -120,7 +120,7 @@ static bool kind_ready(const struct engine *e, const struct engine_kind *kind, s
             }
         bool settled = w->resource->synced || w->resource->missing ||
                        (optional && w->state == REFLECTOR_FORBIDDEN);
-        if (own && w->resource->missing)
+        if (needed && !optional && w->reflector && w->resource->missing)
             return fail(err,
                 ERR_NOT_FOUND,
                 "the CRD %s.%s is not installed",
@@ -498,12 +498,15 @@ static void add_watches(struct engine *e)
             r->missing = true; /* not within our bounds */
             continue;
         }
+        const struct engine_kind *kind = kind_of(e, r);
+        const char *namespace = kind ? kind->kind->namespace : NULL;
         w->reflector = reflector_new(e->options.transport,
             e->env,
             &(struct reflector_options){
                 .resource = of,
-                .namespace = e->options.namespace,
+                .namespace = namespace ? namespace : e->options.namespace,
                 .label_selector = r->label_selector,
+                .field_selector = kind ? kind->kind->field_selector : NULL,
             },
             &sink,
             w);

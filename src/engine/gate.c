@@ -137,6 +137,9 @@ bool gate_is_leftover(const struct run *run, const struct cache_entry *entry)
 {
     if (entry->deleting || !(entry->owned || entry->upstream))
         return false;
+    /* A claim holds data that somebody may want back; it goes with its owner, not before. */
+    if (entry->resource->resource == &RESOURCE_PVC)
+        return false;
     bool watched_child = false;
     const struct kind_watch *w = run->key->kind->kind->watches;
     for (; w->resource; w++)

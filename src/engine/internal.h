@@ -27,8 +27,8 @@ struct engine_watch {
     struct cache_resource *resource;
     struct reflector *reflector; /* NULL: not watched here (cluster scope under --namespace) */
     enum reflector_state state;
-    struct error why; /* of a state that is not fine */
-    bool told;        /* … and logged */
+    struct error why;  /* of a state that is not fine */
+    bool told;         /* … and logged */
     bool needs_schema; /* a custom kind of others, whose schema is not known yet */
     struct kube_op *schema_op;
     struct timer schema_retry;

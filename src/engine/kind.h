@@ -20,6 +20,8 @@ struct kind_watch {
 
 struct kind {
     const struct resource *resource;
+    const char *namespace;            /* only objects of this namespace; NULL: all */
+    const char *field_selector;       /* only these; NULL: all */
     const struct kind_watch *watches; /* ended by one without a resource */
     void (*reconcile)(const struct view *in, struct plan *out);
 };

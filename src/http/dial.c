@@ -308,16 +308,8 @@ static void add_address(struct dial *d, const struct addrinfo *one)
 
 /* Families in turns, beginning with the one that the resolver prefers: a broken IPv6 then costs one
  * fallback, not one per address (RFC 8305, 4). */
-static void found(void *ctx, const struct addrinfo *list, const struct error *err)
+static void use_addresses(struct dial *d, const struct addrinfo *list)
 {
-    struct dial *d = ctx;
-    d->resolve = NULL;
-    timer_stop(d->env, &d->timeout);
-    if (err) {
-        d->err = *err;
-        finish(d, NULL);
-        return;
-    }
     const struct addrinfo *next[2] = { list, list };
     int first = list ? list->ai_family : AF_INET;
     for (size_t turn = 0; (next[0] || next[1]) && d->count < DIAL_ADDRESSES_MAX; turn ^= 1) {
@@ -331,6 +323,25 @@ static void found(void *ctx, const struct addrinfo *list, const struct error *er
     if (d->count == 0 && !d->err.code)
         fail(&d->err, ERR_NOT_FOUND, "the name has no address");
     start_next(d);
+}
+
+static void found(void *ctx, const struct addrinfo *list, const struct error *err)
+{
+    struct dial *d = ctx;
+    d->resolve = NULL;
+    timer_stop(d->env, &d->timeout);
+    if (!err) {
+        use_addresses(d, list);
+        return;
+    }
+    d->err = *err;
+    finish(d, NULL);
+}
+
+void dial_found(struct dial *d, const struct addrinfo *list)
+{
+    loop_resolve_cancel(take(d->resolve));
+    found(d, list, NULL);
 }
 
 struct dial *dial_start(struct loop *loop, const struct dial_options *options,

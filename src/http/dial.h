@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/str.h"
 
+struct addrinfo;
 struct conn;
 struct dial;
 struct loop;
@@ -36,3 +37,5 @@ struct dial_options {
 struct dial *dial_start(struct loop *loop, const struct dial_options *options,
     void (*done)(void *ctx, struct conn *conn, const struct error *err), void *ctx) must_check;
 void dial_cancel(struct dial *d);
+/* Goes on with these addresses instead of resolving the host, for callers that know them. */
+void dial_found(struct dial *d, const struct addrinfo *list);

@@ -1,22 +1,29 @@
 #include "http/loop_uv.h"
 
 #include <netdb.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
+static int64_t clock_ms(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* With the time that the machine slept: a lease that ran out meanwhile has run out. */
 static int64_t real_mono_ms(void *ctx)
 {
     (void)ctx;
-    return (int64_t)(uv_hrtime() / 1000000);
+    return clock_ms(CLOCK_BOOTTIME);
 }
 
 static int64_t real_wall_ms(void *ctx)
 {
     (void)ctx;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return clock_ms(CLOCK_REALTIME);
 }
 
 static uint64_t real_random(void *ctx)
@@ -60,6 +67,7 @@ static void before_waiting(uv_prepare_t *p)
 struct loop *loop_new(void)
 {
     struct loop *loop = mem_new_of(struct loop);
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of a write, not the end of us */
     int rc = uv_loop_init(&loop->uv);
     assert(rc == 0);
     loop->env = (struct env){
@@ -103,9 +111,11 @@ static void wake_up(struct loop *loop)
 
 void loop_run(struct loop *loop)
 {
-    wake_up(loop);
-    while (!loop->stopped && uv_run(&loop->uv, UV_RUN_DEFAULT))
-        ;
+    bool alive = true;
+    while (!loop->stopped && alive) {
+        wake_up(loop);
+        alive = uv_run(&loop->uv, UV_RUN_DEFAULT) || timers_next_ms(&loop->timers) != INT64_MAX;
+    }
     loop->stopped = false;
 }
 

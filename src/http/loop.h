@@ -20,6 +20,7 @@ struct loop;
 struct sockaddr;
 struct addrinfo;
 
+/* Also makes the process ignore SIGPIPE. */
 struct loop *loop_new(void) must_check;
 /* Everything that was started on it must have ended or been cancelled: it asserts that only handles
  * that are closing are left. */

@@ -105,7 +105,8 @@ static void read_answer(struct kube_op *op, struct kube_reply *reply)
         reply->causes = s.causes;
         /* A 503 of the API server itself means that it did nothing; anybody else's 5xx, and a
          * 500 or 504 of its own (etcd may have committed), say nothing about what was done. */
-        reply->outcome_unknown = op->status >= 500 && !(op->status == 503 && s.from_server);
+        reply->outcome_unknown = op->status >= 500 && !(op->status == 503 && s.from_server) &&
+                                 s.error.code != ERR_INVALID;
         return;
     }
     if (op->status < 200 || op->status >= 300) {

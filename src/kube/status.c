@@ -47,6 +47,13 @@ const char *kube_status_excerpt(struct arena *a, struct str text)
     return arena_strndup(a, b.ptr, b.len);
 }
 
+/* An apply with a field that the schema does not know is refused with a bare 500, although asking
+ * again changes nothing (kube-apiserver 1.36, seen). */
+static bool is_unknown_field(const char *reason, const char *message)
+{
+    return !*reason && message && strstr(message, "failed to create typed patch object");
+}
+
 static struct kube_status read_status(struct json status, int http_status)
 {
     struct kube_status s = {
@@ -57,6 +64,8 @@ static struct kube_status read_status(struct json status, int http_status)
     if (!s.reason)
         s.reason = "";
     const char *message = json_get_text(status, "message");
+    if (is_unknown_field(s.reason, message))
+        http_status = 422;
     fail(&s.error,
         code_of(s.reason, http_status),
         "%s",

@@ -87,7 +87,7 @@ static bool maps_equal(
 {
     for (uint32_t i = 0; i < x.count; i++) {
         const struct json_member *m = &x.members[i], *n = &y.members[i];
-        if (strcmp(m->key, n->key) != 0)
+        if (schema_compare_names(m->key, n->key) != 0)
             return false;
         uint16_t type = schema_member_type(s, t, m->key);
         if (!(type == SCHEMA_NO_TYPE ? json_equal(m->value, n->value)

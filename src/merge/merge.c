@@ -103,10 +103,10 @@ static bool maps_equal(const struct schema *s, const struct schema_type *t, stru
     json_each_member (m, wanted) {
         const struct schema_field *field = schema_field(s, t, m->key);
         uint16_t type = field ? field->type : t->member;
-        bool metadata = where == AT_ROOT && strcmp(m->key, "metadata") == 0;
+        bool metadata = where == AT_ROOT && schema_compare_names(m->key, "metadata") == 0;
         if (is_stripped(stripped, m->key) || says_nothing(s, field, m->value))
             continue;
-        bool there = i < owned.count && strcmp(owned.members[i].key, m->key) == 0;
+        bool there = i < owned.count && schema_compare_names(owned.members[i].key, m->key) == 0;
         struct json left = there ? owned.members[i++].value : (struct json){ 0 };
         /* A struct with nothing in it that could be owned is not owned itself. */
         bool hollow = metadata || (field && m->value.type == JSON_MAP && m->value.count &&
@@ -251,7 +251,7 @@ static void find_changes(
         if (!json_present(there) || below == SCHEMA_NO_TYPE)
             continue;
         enum where above = w->where;
-        w->where = where_below(w->schema, above, strcmp(m->key, "metadata") == 0);
+        w->where = where_below(w->schema, above, schema_compare_names(m->key, "metadata") == 0);
         w->path[w->depth++] = path_field(m->key);
         find_changes(w, below, there, m->value);
         w->depth--;

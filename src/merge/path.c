@@ -45,8 +45,11 @@ int path_element_compare(const struct path_element *a, const struct path_element
 {
     if (a->kind != b->kind)
         return (int)a->kind - (int)b->kind;
-    if (a->kind == PATH_FIELD)
-        return strcmp(a->value.string, b->value.string);
+    if (a->kind == PATH_FIELD) {
+        const char *x = a->value.string, *y = b->value.string;
+        int order = (unsigned char)*x - (unsigned char)*y;
+        return x == y ? 0 : order ? order : strcmp(x, y);
+    }
     return a->kind == PATH_KEY ? keys_compare(a->value, b->value)
                                : value_compare(a->value, b->value);
 }

@@ -14,7 +14,7 @@ const struct schema_field *schema_field(
     uint32_t low = 0, high = t->field_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        int order = strcmp(s->table.names + fields[middle].name, name);
+        int order = schema_compare_names(s->table.names + fields[middle].name, name);
         if (order == 0)
             return &fields[middle];
         if (order < 0)

@@ -141,6 +141,12 @@ static inline const char *schema_name(const struct schema *s, uint32_t offset)
 {
     return s->table.names + offset;
 }
+/* strcmp(), of which most calls end at the first character. */
+static inline int schema_compare_names(const char *x, const char *y)
+{
+    int order = (unsigned char)*x - (unsigned char)*y;
+    return order ? order : strcmp(x, y);
+}
 /* The declared field of this name, or NULL. */
 const struct schema_field *schema_field(
     const struct schema *s, const struct schema_type *t, const char *name);

@@ -126,9 +126,10 @@ static void compare_maps(const struct compare_walk *w, const struct schema_type 
     uint32_t i_count = before.type == JSON_MAP ? before.count : 0;
     uint32_t j_count = after.type == JSON_MAP ? after.count : 0;
     while (i < i_count || j < j_count) {
-        int order = i == i_count   ? 1
-                    : j == j_count ? -1
-                                   : strcmp(before.members[i].key, after.members[j].key);
+        int order = i == i_count ? 1
+                    : j == j_count
+                        ? -1
+                        : schema_compare_names(before.members[i].key, after.members[j].key);
         const char *key = order <= 0 ? before.members[i].key : after.members[j].key;
         struct json left = order <= 0 ? before.members[i++].value : (struct json){ 0 };
         struct json right = order >= 0 ? after.members[j++].value : (struct json){ 0 };

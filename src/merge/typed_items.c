@@ -134,7 +134,7 @@ static struct json extract_from_map(const struct items_walk *w, const struct sch
         const struct fieldset_entry *e = &set->entries[i];
         const char *name = e->element.value.string;
         int order = 1;
-        while (m != end && (order = strcmp(m->key, name)) < 0)
+        while (m != end && (order = schema_compare_names(m->key, name)) < 0)
             m++;
         if (m == end || order != 0) {
             if ((w->flags & EXTRACT_GONE) && e->member)

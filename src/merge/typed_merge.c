@@ -118,9 +118,10 @@ static struct json merge_maps(
     struct json_builder out;
     json_builder_init(&out, w->arena);
     while (l < l_count || r < r_count) {
-        int order = l == l_count   ? 1
-                    : r == r_count ? -1
-                                   : strcmp(under.members[l].key, over.members[r].key);
+        int order = l == l_count ? 1
+                    : r == r_count
+                        ? -1
+                        : schema_compare_names(under.members[l].key, over.members[r].key);
         const char *key = order <= 0 ? under.members[l].key : over.members[r].key;
         struct json left = order <= 0 ? under.members[l++].value : (struct json){ 0 };
         struct json right = order >= 0 ? over.members[r++].value : (struct json){ 0 };

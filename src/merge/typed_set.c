@@ -43,16 +43,9 @@ static const struct fieldset *fields_of_map(
 {
     struct fieldset_builder b;
     fieldset_builder_init(&b, w->arena);
-    const struct schema_field *fields = w->schema->table.fields + t->fields;
-    uint32_t at = 0;
     json_each_member (m, v) {
-        /* Members and declared fields are both sorted. */
-        int order = 1;
-        while (at < t->field_count &&
-               (order = strcmp(schema_name(w->schema, fields[at].name), m->key)) < 0)
-            at++;
-        bool declared = at < t->field_count && order == 0;
-        uint16_t type = declared ? fields[at].type : t->member;
+        const struct schema_field *declared = schema_field(w->schema, t, m->key);
+        uint16_t type = declared ? declared->type : t->member;
         struct fields_of f = { 0 };
         if (type != SCHEMA_NO_TYPE)
             f = fields_of(w, type, m->value);

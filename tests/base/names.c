@@ -132,3 +132,14 @@ TEST(joining_keeps_the_suffix)
     check(text_ends(name_join(a, "a.b", "-svc", 63), "-svc"));
     check(!text_eq(name_join(a, "a.b", "-svc", 63), name_join(a, "a-b", "-svc", 63)));
 }
+
+TEST(any_text_becomes_a_file_name)
+{
+    struct arena *a = test_arena();
+    check_text(name_of_file(a, "Llama-3.1_8B.gguf"), "Llama-3.1_8B.gguf");
+    check_text(name_of_file(a, "../../etc/passwd"), "etc-passwd");
+    check_text(name_of_file(a, "a b//c"), "a-b-c");
+    check_text(name_of_file(a, "-._x_.-"), "x");
+    check_text(name_of_file(a, "\u00e4"), "");
+    check_text(name_of_file(a, ""), "");
+}

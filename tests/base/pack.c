@@ -70,6 +70,23 @@ TEST(texts_are_shared_from_their_second_use_on)
     strings_done(&pool);
 }
 
+TEST(packs_are_equal_when_their_values_are)
+{
+    struct strings pool;
+    strings_init(&pool, 1, 2);
+    struct json v = test_json("{'a': 'text', 'b': [1, 2]}");
+    struct pack *one = pack_new(&pool, v), *two = pack_new(&pool, v);
+    struct pack *other = pack_new(&pool, test_json("{'a': 'text', 'b': [1, 3]}"));
+    /* The first has the text in itself, the second in the pool. */
+    check(pack_bytes(one) != pack_bytes(two));
+    check(pack_equal(one, two) && pack_equal(one, one));
+    check(!pack_equal(two, other));
+    pack_free(&pool, one);
+    pack_free(&pool, two);
+    pack_free(&pool, other);
+    strings_done(&pool);
+}
+
 TEST(numbers_of_texts_are_used_again)
 {
     struct strings pool;

@@ -36,3 +36,15 @@ TEST(characters_that_hide_or_move_text_are_not_printable)
     check(!utf8_printable('\n') && !utf8_printable(0x7f) && !utf8_printable(0x9b));
     check(!utf8_printable(0x2028) && !utf8_printable(0x202e) && !utf8_printable(0xfeff));
 }
+
+TEST(characters_are_written_as_they_are_read)
+{
+    char out[4];
+    for (uint32_t c = 0; c < 0x110000; c += c < 0x900 ? 1 : 97) {
+        uint32_t back;
+        size_t length = utf8_put(c, out);
+        check(length == 0 ? c >= 0xd800 && c <= 0xdfff
+                          : utf8_first((struct str){ out, length }, &back) == length && back == c);
+    }
+    check_int((int64_t)utf8_put(0x110000, out), 0);
+}

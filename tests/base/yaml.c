@@ -76,6 +76,46 @@ TEST(plain_scalars_follow_the_core_schema_of_yaml_1_2)
         "{'8080': 'a', 'true': 'b', '~': 'c', '1.50': 'd'}");
 }
 
+TEST(single_quotes_fold_lines_and_double_themselves)
+{
+    check_json(
+        yaml("['', '''', 'a''b', ' a ', 'a\n b', 'a  \n\n\t  b ', '\n a', 'a\n ', 'a\r\n b']"),
+        "['', '\\u0027', 'a\\u0027b', ' a ', 'a b', 'a\\nb ', ' a', 'a ', 'a b']");
+    check_json(yaml("\xef\xbb\xbf# \u00e4\n'k''1': 'v'\n"), "{'k\\u00271': 'v'}");
+}
+
+TEST(double_quotes_have_escapes_and_continued_lines)
+{
+    check_json(
+        yaml("[\"\\x41\\u00e4\\U0001F600\\e\\_\\N\\L\\P\\t\\\t\\ \\/\", \"a\\\n  \\n\\\\\\\n b\","
+             " \"A\\\n\n\n c\", \"a \\\n  b\", \"a  \n b \", \"\\\\\"]"),
+        "['A\\u00e4\\ud83d\\ude00\\u001b\\u00a0\\u0085\\u2028\\u2029\\t\\t /', 'a\\n\\\\b',"
+        " 'A\\n\\nc', 'a b', 'a b ', '\\\\']");
+}
+
+TEST(blocks_are_folded_and_chomped)
+{
+    static const char *const rows[][2] = {
+        { "k: |\n", "" },
+        { "k: |+\n\n\n", "\n\n" },
+        { "k: >\n\n", "" },
+        { "k: |\n  a\n   b\n\n  c\n\n", "a\n b\n\nc\n" },
+        { "k: |-\n  a\n\n", "a" },
+        { "k: |+ # with a comment | here\n  a\n\n", "a\n\n" },
+        { "k: |\n  a", "a" },
+        { "k: |\r\n  a\r\n  b\r\n", "a\nb\n" },
+        { "k: >\n  a\n  b\n\n  c\n   d\n  e\n", "a b\nc\n d\ne\n" },
+        { "k: >+\n  a\n  b c\n    \n   d\n  e: f\n  \n   d\n", "a b c\n  \n d\ne: f\n\n d\n" },
+        { "k: >-\n\n\n  a\n\n\n  b\n", "\n\na\n\nb" },
+        { "k: |2\n    a\n   b\n", "  a\n b\n" },
+        { "k: !!str |-\n    a\n", "a" },
+    };
+    for (size_t i = 0; i < lengthof(rows); i++)
+        check_text(json_get_text(yaml(rows[i][0]), "k"), rows[i][1]);
+    check_json(yaml("- |\n  a\n- >\n b\n c\n- k: |\n    d\n  l: e\n"),
+        "['a\\n', 'b c\\n', {'k': 'd\\n', 'l': 'e'}]");
+}
+
 TEST(a_stream_has_many_documents_and_empty_ones_do_not_count)
 {
     check_json(
@@ -176,6 +216,10 @@ TEST(yaml_has_limits_of_depth_and_size)
     check(!yaml_parse_all(a, str_of(large), "x", &list, &err));
     check_text(err.text, "x: more than 16777216 bytes");
     check(err.code == ERR_TOO_LARGE);
+    check_fails(yaml_parse_all(a, str_of(repeated("a: |\n  x", "\n", 10000)), "x", &list, &err),
+        err,
+        "too many blank lines in a row");
+    check(yaml_parse_all(a, str_of(repeated("a: |\n  x", "\n", 2000)), "x", &list, &err));
     const char *anchors = "";
     for (int i = 0; i <= 1000; i++)
         anchors = arena_printf(a, "- &a%d x\n%s", i, i % 50 ? anchors : repeated(anchors, "", 1));

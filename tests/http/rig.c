@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -432,6 +433,11 @@ void raw_send(int fd, struct str bytes)
 
 const char *raw_read_until(struct loop *loop, int fd, const char *part)
 {
+    return raw_read_until_bytes(loop, fd, str_of(part));
+}
+
+const char *raw_read_until_bytes(struct loop *loop, int fd, struct str part)
+{
     struct buf text = BUF_INIT((size_t)1 << 20);
     const struct env *env = loop_env(loop);
     int64_t until = env_mono_ms(env) + AWAIT_MAX_MS;
@@ -441,16 +447,23 @@ const char *raw_read_until(struct loop *loop, int fd, const char *part)
         if (count > 0)
             buf_add(&text, bytes, (size_t)count);
         if (count == 0 || (count < 0 && errno != EAGAIN) ||
-            (part && text.len && memmem(text.ptr, text.len, part, strlen(part))))
+            (part.ptr && text.len && memmem(text.ptr, text.len, part.ptr, part.len)))
             break;
         if (env_mono_ms(env) > until)
-            test_fail(__FILE__, __LINE__, "no \"%s\" in: %s", part, buf_text(&text));
+            test_fail(__FILE__, __LINE__, "no \"%s\" in: %s", part.ptr ?: "end", buf_text(&text));
         if (count < 0)
             rig_turn(loop);
     }
     char *copy = arena_strndup(test_arena(), buf_text(&text), text.len);
     buf_done(&text);
     return copy;
+}
+
+int raw_waiting(int fd)
+{
+    int count = 0;
+    ioctl(fd, FIONREAD, &count);
+    return count;
 }
 
 bool raw_closed(struct loop *loop, int fd)

@@ -177,6 +177,10 @@ TEST(reasons_decide_what_a_status_means)
         { 418, "{'kind': 'Status', 'status': 'Failure', 'reason': 'NewOne'}", ERR_INVALID },
         { 403, "Access denied", ERR_FORBIDDEN },
         { 502, "", ERR_UNAVAILABLE },
+        { 500,
+            "{'kind': 'Status', 'status': 'Failure', 'message': 'failed to create typed patch"
+            " object (/a; /v1, Kind=ConfigMap): .dota: field not declared in schema'}",
+            ERR_INVALID },
     };
     for (size_t i = 0; i < lengthof(cases); i++) {
         struct bench b;

@@ -5,7 +5,7 @@
  *
  *   watch GROUP/VERSION/KIND/PLURAL [NAMESPACE [paged]]   until SIGTERM; SIGUSR1 pokes
  *   poll PATH MS                                          GET it again and again, until SIGTERM
- *   get|delete|create|apply GROUP/VERSION/KIND/PLURAL NAMESPACE NAME [JSON]
+ *   get|delete|create|create-laxly|apply GROUP/VERSION/KIND/PLURAL NAMESPACE NAME [JSON [MANAGER]]
  *   lease NAMESPACE IDENTITY                              until SIGTERM, which releases it
  *   event NAMESPACE NAME TIMES                            until all are written
  *
@@ -231,7 +231,7 @@ static bool run_request(struct tool *t, const char *verb, char **args)
         kube_apply(t->client, what, object, how, then);
     } else {
         what.name = NULL;
-        how.strict = true;
+        how.strict = text_eq(verb, "create");
         kube_create(t->client, what, object, how, then);
     }
     return true;

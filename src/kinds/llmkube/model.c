@@ -1,10 +1,14 @@
 /* A Model names one set of weights. Looking at it means: may the source be used at all, who fetches
- * it, and what is known of it. Weights themselves are fetched by pods, except local files.
+ * it, and what is known of it. Weights are fetched by pods; only local files by the operator.
  *
- *   gates      local source outside the allowed roots, file list that cannot be, source that cannot
- * be prefetch   a Job fills the shared cache first, if asked for by class   PVC: bound?   HF
- * repository: the runtime fetches it   http, s3: the pod fetches it, the operator reads the header
- * local: the operator copies it (model_local.c) */
+ *   gates      a local source outside the allowed roots, a file list or a source that cannot be
+ *   prefetch   if asked for, a Job fills the shared cache first               (prefetch.c)
+ *   by class   PVC            is the claim bound?
+ *              repository     the runtime fetches it
+ *              http, s3       the pod fetches it; the operator reads its header
+ *              local          the operator copies it                          (model_local.c)
+ *   drift      now and then: is the source still what it was?                 (model_drift.c)
+ */
 
 #include "kinds/llmkube/model_pass.h"
 
@@ -54,10 +58,13 @@ static void reconcile_pvc(struct model_pass *p)
 /* What the status says about a Model that has been Ready with this source. */
 static struct model_ready as_before(const struct model_pass *p)
 {
-    return (struct model_ready){
+    struct model_ready r = {
         .size = json_get_text(p->status, "size"),
         .gguf = json_get(p->status, "gguf"),
     };
+    if (p->m.source.class == SOURCE_HTTP)
+        model_baseline_before(p, &r);
+    return r;
 }
 
 static void reconcile_repository(struct model_pass *p)
@@ -134,7 +141,7 @@ static void reconcile_remote(struct model_pass *p)
         model_end_asking(p);
         return;
     }
-    if (settled && p->m.source.class == SOURCE_HTTP)
+    if (p->m.source.class == SOURCE_HTTP)
         (void)model_revalidate(p, p->m.source.text, &r);
     model_end_ready(p, &r);
 }

@@ -33,6 +33,15 @@ void model_baseline(struct model_pass *p, struct model_ready *r, const char *eta
     r->content_length = content_length;
     r->revalidated = time_format(p->arena, at_ms);
     r->drifted = drift_condition(p, false);
+    p->recheck_ms = p->settings->model_revalidate_interval_ms;
+}
+
+void model_baseline_before(const struct model_pass *p, struct model_ready *r)
+{
+    r->etag = json_get_text(p->status, "sourceETag");
+    r->content_length = json_get_int(p->status, "sourceContentLength", 0);
+    r->revalidated = json_get_text(p->status, "lastRevalidated");
+    r->drifted = model_condition(p, "SourceDrifted");
 }
 
 static struct json head_args(const struct model_pass *p, const char *source)
@@ -57,16 +66,14 @@ static int64_t rest_ms(const struct model_pass *p, const struct model_ready *r)
     int64_t last_ms;
     if (!r->revalidated || !time_parse(r->revalidated, &last_ms))
         return 0;
-    int64_t left_ms = last_ms + p->settings->model_revalidate_interval_ms - p->in->now_ms;
-    return left_ms > 0 ? left_ms : 0;
+    int64_t interval_ms = p->settings->model_revalidate_interval_ms;
+    int64_t left_ms = last_ms + interval_ms - p->in->now_ms;
+    /* More than an interval: somebody's clock was ahead. */
+    return left_ms > 0 && left_ms <= interval_ms ? left_ms : 0;
 }
 
 int64_t model_revalidate(struct model_pass *p, const char *source, struct model_ready *r)
 {
-    r->etag = json_get_text(p->status, "sourceETag");
-    r->content_length = json_get_int(p->status, "sourceContentLength", 0);
-    r->revalidated = json_get_text(p->status, "lastRevalidated");
-    r->drifted = model_condition(p, "SourceDrifted");
     int64_t left_ms = rest_ms(p, r), interval_ms = p->settings->model_revalidate_interval_ms;
     p->recheck_ms = left_ms > 0 ? left_ms : interval_ms;
     if (left_ms > 0)

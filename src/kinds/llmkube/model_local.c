@@ -51,22 +51,27 @@ struct failure {
     const char *message;
 };
 
+/* In upstream's words where they are known: people search for them. */
 static struct failure failure_of(struct model_pass *p, struct json error)
 {
-    const char *code = json_get_text(error, "code");
-    struct failure f = { "CopyFailed", json_get_text(error, "message") };
-    if (!f.message)
-        f.message = "failed to copy local model file";
+    const char *code = json_get_text(error, "code"), *path = p->m.source.path;
+    const char *message = json_get_text(error, "message");
+    struct failure f = { "CopyFailed", message ? message : "failed to copy local model file" };
+    const char *mismatch = strstr(f.message, " mismatch: ");
+    bool source = text_starts(f.message, path); /* not the cache's directory */
+    bool missing = text_eq(code, error_code_name(ERR_NOT_FOUND));
+    bool forbidden = text_eq(code, error_code_name(ERR_FORBIDDEN));
     if (model_error_is_transient(error))
         p->retry_cause = f.message;
-    if (text_eq(code, error_code_name(ERR_INVALID)))
-        f.reason = "IntegrityCheckFailed";
-    bool missing = text_eq(code, error_code_name(ERR_NOT_FOUND));
-    if (missing || text_eq(code, error_code_name(ERR_FORBIDDEN)))
-        f.message = arena_printf(p->arena,
-            "failed to open local model file: open %s: %s",
-            p->m.source.path,
-            missing ? "no such file or directory" : "permission denied");
+    if (mismatch && text_eq(code, error_code_name(ERR_INVALID)))
+        f = (struct failure){ "IntegrityCheckFailed",
+            arena_printf(p->arena, "SHA256%s", mismatch) };
+    else if (source && missing)
+        f.message = arena_printf(
+            p->arena, "failed to open local model file: open %s: no such file or directory", path);
+    else if (source && forbidden && text_ends(f.message, "denied"))
+        f.message = arena_printf(
+            p->arena, "failed to open local model file: open %s: permission denied", path);
     return f;
 }
 
@@ -135,21 +140,20 @@ static void copy_again(struct model_pass *p, int64_t length, struct model_ready 
         *r = copied(p, fact);
         return;
     }
-    p->says_progress = true;
     if (json_present(json_get(fact, "error"))) {
         struct failure f = failure_of(p, json_get(fact, "error"));
-        plan_condition(p->out, "Progressing", false, f.reason, "%s", f.message);
+        p->progress = (struct model_progress){ f.reason, f.message, false };
         p->recheck_ms = PLAN_WAIT_RECHECK_MS;
     } else {
         const char *text = progress_text(p, json_get(fact, "progress"));
-        plan_condition(p->out, "Progressing", true, "CopyStarted", "%s", text);
+        p->progress = (struct model_progress){ "CopyStarted", text, true };
     }
 }
 
 static struct model_ready as_before(struct model_pass *p)
 {
     bool cached = model_condition_is(p, "Available", "ModelCached");
-    return (struct model_ready){
+    struct model_ready r = {
         .reason = cached ? "ModelCached" : "ModelReady",
         .message = cached ? "Model found in cache" : "Model downloaded and cached",
         .cache_key = p->m.key,
@@ -158,6 +162,8 @@ static struct model_ready as_before(struct model_pass *p)
         .sha256 = json_get_text(p->status, "sha256"),
         .gguf = json_get(p->status, "gguf"),
     };
+    model_baseline_before(p, &r);
+    return r;
 }
 
 void model_reconcile_local(struct model_pass *p)

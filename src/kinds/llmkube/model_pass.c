@@ -42,9 +42,12 @@ static void close_condition(
         plan_condition(p->out, type, false, reason, "%s", message);
 }
 
-static void close_progress(struct model_pass *p)
+static void say_progress(struct model_pass *p)
 {
-    if (!p->says_progress)
+    const struct model_progress *said = &p->progress;
+    if (said->reason)
+        plan_condition(p->out, "Progressing", said->under_way, said->reason, "%s", said->message);
+    else
         close_condition(p, "Progressing", "Superseded", "Nothing is under way");
 }
 
@@ -69,7 +72,7 @@ void model_end_ready(struct model_pass *p, const struct model_ready *r)
     plan_condition(p->out, "Available", true, r->reason, "%s", r->message);
     if (json_present(r->drifted))
         model_keep_condition(p, r->drifted);
-    close_progress(p);
+    say_progress(p);
     close_condition(p, "Degraded", "Superseded", "The Model is Ready");
     if (p->retry_cause)
         plan_retry(p->out, "%s", p->retry_cause);
@@ -89,7 +92,7 @@ void model_end_failed(
         NULL);
     plan_condition(p->out, "Degraded", true, reason, "%s", message);
     close_condition(p, "Available", reason, message);
-    close_progress(p);
+    say_progress(p);
     if (p->retry_cause)
         plan_retry(p->out, "%s", p->retry_cause);
     else

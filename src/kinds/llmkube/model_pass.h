@@ -18,7 +18,11 @@ struct model_pass {
     /* Collected on the way, decided at the end. */
     int64_t recheck_ms;      /* 0: not needed */
     const char *retry_cause; /* NULL: nothing failed for now */
-    bool says_progress;      /* Progressing has been said */
+    struct model_progress {
+        const char *reason; /* NULL: nothing to say */
+        const char *message;
+        bool under_way;
+    } progress;
 };
 
 /* ---- how a pass ends; each says status, conditions and outcome ---- */
@@ -63,11 +67,12 @@ extern const struct resource MODEL_DEVICE_CLAIM_TEMPLATE;
 
 bool model_accelerator_ready(const struct model_pass *p);
 void model_reconcile_local(struct model_pass *p);
-/* Asks the source, when it is time, whether it still is what the baseline in r says. Fills the
- * drift members of r from the status, and changes them where the answer is new. Returns the new
- * length of a source that has changed, else -1. */
+/* The baseline of drift that the status has. */
+void model_baseline_before(const struct model_pass *p, struct model_ready *r);
+/* Asks the source, when it is time, whether it still is what the baseline in r says, and changes r
+ * where the answer is new. Returns the new length of a source that has changed, else -1. */
 int64_t model_revalidate(struct model_pass *p, const char *source, struct model_ready *r);
-/* The baseline and its condition, as just seen at a wall time. */
+/* The baseline and its condition, as just seen at a wall time; looks again in an interval. */
 void model_baseline(struct model_pass *p, struct model_ready *r, const char *etag,
     int64_t content_length, int64_t at_ms);
 /* True if the pass has ended: the cache is being filled, or could not be. */

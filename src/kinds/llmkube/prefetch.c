@@ -103,8 +103,7 @@ bool model_prefetched(const struct model_pass *p)
 
 static void end_not_prefetched(struct model_pass *p, const char *reason, const char *message)
 {
-    p->says_progress = true;
-    plan_condition(p->out, "Progressing", false, reason, "%s", message);
+    p->progress = (struct model_progress){ reason, message, false };
     model_end_failed(p, reason, p->m.key, message);
 }
 
@@ -122,6 +121,8 @@ static void end_prefetched(struct model_pass *p)
 static void run(struct model_pass *p, const char *name, struct json live)
 {
     struct view_trouble trouble = view_trouble(p->in, &RESOURCE_JOB, name);
+    if (trouble.what == TROUBLE_NONE)
+        trouble = view_trouble(p->in, &RESOURCE_PVC, STORAGE_SHARED_CLAIM);
     if (job_is(live, "Complete")) {
         end_prefetched(p);
     } else if (job_is(live, "Failed")) {
@@ -147,18 +148,15 @@ bool model_prefetch(struct model_pass *p)
         return false;
     const char *in_vain = obstacle(p);
     if (in_vain) {
-        p->says_progress = true;
-        plan_condition(p->out,
-            "Progressing",
-            false,
-            "PrefetchInvalid",
-            "spec.prefetch has no effect: %s",
-            in_vain);
+        p->progress = (struct model_progress){ "PrefetchInvalid",
+            arena_printf(p->arena, "spec.prefetch has no effect: %s", in_vain),
+            false };
         return false;
     }
     const char *name = job_name(p);
     struct json live = view_child(p->in, &RESOURCE_JOB, name);
-    bool ready = text_eq(p->m.phase, "Ready") && *p->m.cache_key;
+    bool ready =
+        text_eq(p->m.phase, "Ready") && text_eq(json_get_text(p->status, "cacheKey"), p->m.key);
     bool current = json_present(live) && fills(p, live);
     /* A finished Job stays until its time is up, for its log. One of an earlier source is not
      * planned, so it goes, and the next pass makes the right one. */

@@ -81,7 +81,7 @@ static void script_effects(struct manifests *w)
                 header));
     manifests_fact(w,
         "model.copy /srv/models/none.gguf",
-        "{'error': {'code': 'NotFound', 'message': 'not there'}}");
+        "{'error': {'code': 'NotFound', 'message': '/srv/models/none.gguf: No such file'}}");
 }
 
 /* The manager's command lines of the recording. */

@@ -39,11 +39,16 @@ static struct json scripted(void *ctx, struct arena *a, const char *effect, stru
 
 void manifests_init(struct manifests *w)
 {
+    manifests_init_bare(w);
+    manifests_add_all(w, manifests_yaml("api/inference.llmkube.dev_models.yaml"));
+}
+
+void manifests_init_bare(struct manifests *w)
+{
     *w = (struct manifests){ .settings = llmkube_settings_default, .facts = json_empty_map() };
     file_view_init(&w->view, test_arena(), MANIFESTS_NOW_MS);
     w->view.fact = scripted;
     w->view.fact_ctx = w;
-    manifests_add_all(w, manifests_yaml("api/inference.llmkube.dev_models.yaml"));
 }
 
 void manifests_add_all(struct manifests *w, struct json list)

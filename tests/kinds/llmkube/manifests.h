@@ -16,8 +16,9 @@ struct manifests {
 
 #define MANIFESTS_NOW_MS ((int64_t)1794000000 * 1000)
 
-/* With the Model's CRD in it. */
+/* With the Model's CRD in it; bare: with nothing. */
 void manifests_init(struct manifests *w);
+void manifests_init_bare(struct manifests *w);
 /* One object, or a list of them; single quotes are fine. */
 void manifests_add(struct manifests *w, const char *json);
 void manifests_add_all(struct manifests *w, struct json list);

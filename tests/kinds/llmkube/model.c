@@ -154,8 +154,9 @@ TEST(a_missing_file_is_looked_for_every_five_minutes)
     check(p->outcome == OUTCOME_DONE && asks(p, "model.copy"));
     check_json(p->effects[0].args,
         "{'path': '/srv/models/none.gguf', 'name': 'm', 'directory': '/models/b5874e6464204a2a'}");
-    manifests_fact(
-        w, "model.copy /srv/models/none.gguf", "{'error': {'code': 'NotFound', 'message': 'x'}}");
+    manifests_fact(w,
+        "model.copy /srv/models/none.gguf",
+        "{'error': {'code': 'NotFound', 'message': '/srv/models/none.gguf: No such file'}}");
     p = settle(w);
     check_text(phase(w), "Failed");
     check_text(condition(w, "Degraded"),
@@ -202,11 +203,20 @@ TEST(failures_of_a_copy_wait_or_are_tried_again)
         const char *degraded;
         enum outcome outcome;
     } rows[] = {
-        { "{'code': 'Forbidden', 'message': 'x'}",
+        { "{'code': 'Forbidden', 'message': '/srv/models/a.gguf leads out of the directories'}",
+            "True CopyFailed: /srv/models/a.gguf leads out of the directories",
+            OUTCOME_WAIT },
+        { "{'code': 'NotFound', 'message': 'making /cache: No such file'}",
+            "True CopyFailed: making /cache: No such file",
+            OUTCOME_WAIT },
+        { "{'code': 'Invalid', 'message': '/srv/models/a.gguf is not a regular file'}",
+            "True CopyFailed: /srv/models/a.gguf is not a regular file",
+            OUTCOME_WAIT },
+        { "{'code': 'Forbidden', 'message': '/srv/models/a.gguf: Permission denied'}",
             "True CopyFailed: failed to open local model file: open /srv/models/a.gguf: permission"
             " denied",
             OUTCOME_WAIT },
-        { "{'code': 'Invalid', 'message': 'SHA256 mismatch: expected a, got b'}",
+        { "{'code': 'Invalid', 'message': 'SHA-256 mismatch: expected a, got b'}",
             "True IntegrityCheckFailed: SHA256 mismatch: expected a, got b",
             OUTCOME_WAIT },
         { "{'code': 'RequestEntityTooLarge', 'message': 'too big'}",
@@ -280,6 +290,30 @@ TEST(a_source_is_asked_once_an_interval_whether_it_changed)
         "True UpstreamChanged: Upstream source \"" URL "\" differs from the cached copy");
     check_text(phase(w), "Ready");
     check_text(json_get_text(manifests_status(w, "ns", "m"), "sourceETag"), "one");
+}
+
+/* Our own write of the status wakes nobody, so the pass that makes it Ready sees to what follows.
+ */
+TEST(a_model_that_becomes_ready_will_be_looked_at_again)
+{
+    struct manifests *w = with_model("{'source': '" URL "'}");
+    manifests_fact(w, PROBE, "{'result': {'size': 10, 'etag': 'one', 'contentLength': 10}}");
+    const struct plan *p = run(w);
+    check(p->outcome == OUTCOME_RECHECK && p->after_ms == 3600000 && !asks(p, "model.head"));
+    w = with_model("{'source': '" URL "'}");
+    manifests_fact(w, PROBE, "{'error': {'code': 'ServiceUnavailable', 'message': 'HTTP 503'}}");
+    check(asks(run(w), "model.head"));
+    manifests_fact(w, HEAD, "{'error': {'code': 'ServiceUnavailable', 'message': 'HTTP 503'}}");
+    check(run(w)->outcome == OUTCOME_RETRY);
+    manifests_fact(w, HEAD, "{'result': {'etag': 'one', 'contentLength': 10}}");
+    settle(w);
+    check(text_starts(condition(w, "SourceDrifted"), "False InSync: "));
+    w = with_model("{'source': '/srv/models/a.gguf'}");
+    manifests_fact(w,
+        "model.copy /srv/models/a.gguf",
+        "{'result': {'path': '/p/a.gguf', 'size': 5, 'sha256': 'one'}}");
+    p = run(w);
+    check(p->outcome == OUTCOME_RECHECK && p->after_ms == 3600000);
 }
 
 TEST(a_source_that_cannot_be_asked_changes_nothing)
@@ -450,6 +484,41 @@ TEST(a_prefetch_that_would_be_in_vain_is_told)
         check(text_starts(told, "False PrefetchInvalid: spec.prefetch has no effect: "));
         check(strstr(told, rows[i].says));
     }
+}
+
+/* One Progressing condition, whoever has something to say about it. */
+TEST(a_prefetch_in_vain_gives_way_to_real_progress)
+{
+    struct manifests *w = with_model("{'source': 'pvc://weights/x.gguf', 'prefetch': true}");
+    manifests_add(w,
+        "{'apiVersion': 'v1', 'kind': 'PersistentVolumeClaim', 'metadata':"
+        " {'name': 'weights', 'namespace': 'ns'}, 'status': {'phase': 'Pending'}}");
+    settle(w);
+    check(text_starts(condition(w, "Progressing"), "True PVCNotBound: "));
+    w = with_model(
+        "{'source': '/srv/models/a.gguf', 'prefetch': true, 'refreshPolicy': 'OnChange'}");
+    run(w);
+    check(text_starts(condition(w, "Progressing"), "True CopyStarted: "));
+    manifests_fact(w,
+        "model.copy /srv/models/a.gguf",
+        "{'result': {'path': '/p/a.gguf', 'size': 5, 'sha256': 'one'}}");
+    settle(w);
+    check(text_starts(condition(w, "Progressing"), "False PrefetchInvalid: "));
+    manifests_restart(w);
+    w->view.now_ms += 3600000;
+    manifests_fact(w, "model.head /srv/models/a.gguf", "{'result': {'contentLength': 6}}");
+    settle(w);
+    check(text_starts(condition(w, "Progressing"), "True CopyStarted: "));
+}
+
+TEST(files_of_a_ready_repository_can_be_prefetched_later)
+{
+    struct manifests *w = with_model("{'source': 'hf://acme/chat', 'files': ['a.gguf']}");
+    settle(w);
+    check_text(phase(w), "Ready");
+    manifests_edit(w, "ns", "m", "spec.prefetch", "true");
+    check(makes(settle(w), &RESOURCE_JOB));
+    check_text(phase(w), "Downloading");
 }
 
 /* ---- the rest ---- */

@@ -136,7 +136,9 @@ fetch() {
       [567]/* | 18/* | 28/* | 35/* | 5[256]/* | 92/*) ;;  # the way to it does
       *) break ;;
     esac
-    [ $pause = 0 ] || { say "Trying again (curl exit code $code, HTTP status $http)"; sleep $pause; }
+    [ $pause != 0 ] || break
+    say "Trying again (curl exit code $code, HTTP status $http)"
+    sleep $pause
   done
   case $code in
     22) printf 'ERROR: HTTP %s from %s\n' "$http" "$(public "$1")" >&2 ;;
@@ -166,8 +168,8 @@ size_at() { size_of "$1"; }
 #-
 
 #+ sha256
-# Whether a file has the digest. A finished check leaves a mark, so that the next start does not read
-# tens of gigabytes again.
+# Whether a file has the digest. A finished check leaves a mark, so that the next start does not
+# read tens of gigabytes again.
 right() {
   [ -n "$sha256" ] || return 0
   mark=${1%/*}/.${1##*/}.sha256

@@ -1,0 +1,350 @@
+"""What bench/run measures with: a control plane to load, and operators as processes to look at."""
+import concurrent.futures
+import glob
+import http.client
+import json
+import os
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+sys.path.insert(0, f"{ROOT}/tests/cluster")
+import source  # noqa: E402
+import yaml  # noqa: E402
+from lab import (LLMKUBE, MUTATING, ApiError, Lab, Operator, free_port, spawn,  # noqa: E402
+                 tail, wait_for)
+
+NAMESPACE = "load"
+AT_ONCE = 16    # requests of the load; as many keys as the engine runs
+QUIET_S = 3     # without a write: it has come to rest
+BUSY_S = 80     # an operator that has not come to rest by then is measured as it is
+CHILDREN = ("deployments", "services")
+GROUP = LLMKUBE.removeprefix("/apis/")
+
+
+class World:
+    """A control plane without controllers: nobody but the operator acts."""
+
+    def __init__(self, folders=()):
+        self.lab = Lab(controllers=None, apiserver=["--delete-collection-workers=8"])
+        self.lab.install_crds("api")
+        for folder in folders:
+            self._install_missing(folder)
+        self.lab.namespace(NAMESPACE)
+        self.lab.namespace("llmkube-system")
+        self.source = source.serve(free_port())
+        self.weights = f"http://127.0.0.1:{self.source.server_port}/tiny.gguf"
+
+    def _install_missing(self, folder):
+        for path in glob.glob(f"{folder}/*.yaml"):
+            with open(path) as f:
+                for crd in yaml.safe_load_all(f):
+                    if not self.lab.get("customresourcedefinitions", None, crd["metadata"]["name"]):
+                        self.lab.create("customresourcedefinitions", None, crd)
+
+    def stop(self):
+        self.source.shutdown()
+        self.lab.stop()
+
+    def model(self):
+        return {"apiVersion": GROUP, "kind": "Model", "metadata": {"name": "weights"},
+                "spec": {"source": self.weights}}
+
+    @staticmethod
+    def service(i):
+        return {"apiVersion": GROUP, "kind": "InferenceService",
+                "metadata": {"name": f"service-{i}"},
+                "spec": {"modelRef": "weights", "replicas": 1}}
+
+    def _each(self, call, items):
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            return list(pool.map(call, items))
+
+    def create(self, n):
+        """One Model, n InferenceServices that share it; returns the latter's uids."""
+        self.lab.create("models", NAMESPACE, self.model())
+        made = self._each(lambda i: self.lab.create("inferenceservices", NAMESPACE,
+                                                    self.service(i)), range(n))
+        return [o["metadata"]["uid"] for o in made]
+
+    def play_ready(self, n):
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        status = {"observedGeneration": 1, "replicas": 1, "readyReplicas": 1, "updatedReplicas": 1,
+                  "availableReplicas": 1, "conditions": [{
+                      "type": "Available", "status": "True", "reason": "MinimumReplicasAvailable",
+                      "message": "played", "lastTransitionTime": now, "lastUpdateTime": now}]}
+        self._each(lambda i: self.lab.patch("deployments", NAMESPACE, f"service-{i}/status",
+                                            {"status": status}), range(n))
+
+    def wipe(self):
+        """Everything that the load and its operator made."""
+        for plural in ("inferenceservices", "models", *CHILDREN):
+            self.lab.api("DELETE", self.lab.path(plural, NAMESPACE))
+        for claim in self.lab.list("persistentvolumeclaims", NAMESPACE):
+            name = claim["metadata"]["name"]
+            self.lab.delete("persistentvolumeclaims", NAMESPACE, name)
+            self.lab.patch("persistentvolumeclaims", NAMESPACE, name,
+                           {"metadata": {"finalizers": None}})
+        try:
+            self.lab.api("DELETE", self.lab.path("events", None).replace("/events", "/namespaces/"
+                         f"{NAMESPACE}/events"))
+        except ApiError:
+            pass
+
+
+class Audit:
+    """The audit log from here on, of one user agent."""
+
+    def __init__(self, lab, agent):
+        self.file = open(lab.audit_log)
+        self.file.seek(0, os.SEEK_END)
+        self.needle, self.rest, self.events = f'"userAgent":"{agent}', "", []
+
+    def look(self):
+        text = self.rest + self.file.read()
+        *lines, self.rest = text.split("\n")
+        new = [json.loads(line) for line in lines if self.needle in line]
+        self.events += new
+        return new
+
+    def writes(self):
+        """Of objects: neither leases nor events."""
+        self.look()
+        return [e for e in self.events if e["verb"] in MUTATING and
+                e.get("objectRef", {}).get("resource") not in ("leases", "events")]
+
+    def counted(self):
+        count = {}
+        for e in self.writes():
+            what = e["objectRef"]
+            sub = f"/{what['subresource']}" if what.get("subresource") else ""
+            key = f"{e['verb']} {what['resource']}{sub}"
+            if e["responseStatus"]["code"] >= 300:
+                key += f" ({e['responseStatus']['code']})"
+            count[key] = count.get(key, 0) + 1
+        return count
+
+    def noted(self):
+        self.look()
+        return sum(e["verb"] in MUTATING and e.get("objectRef", {}).get("resource") == "events"
+                   for e in self.events)
+
+    def made(self):
+        """When children were created: seconds since 1970, sorted."""
+        return sorted(seconds(e["stageTimestamp"]) for e in self.writes()
+                      if e["objectRef"]["resource"] in CHILDREN
+                      and e["responseStatus"]["code"] == 201)
+
+    def wait_quiet(self):
+        """True when no write came for QUIET_S, False when that took longer than BUSY_S."""
+        start = last = time.monotonic()
+        while time.monotonic() - last < QUIET_S:
+            if time.monotonic() - start > BUSY_S:
+                return False
+            if any(e["verb"] in MUTATING for e in self.look()):
+                last = time.monotonic()
+            time.sleep(0.2)
+        return True
+
+
+def seconds(stamp):
+    whole, _, part = stamp.rstrip("Z").partition(".")
+    import calendar
+    return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float(f"0.{part or 0}")
+
+
+class Process:
+    """An operator under measurement."""
+
+    def __init__(self, world, name, agent, command):
+        self.world, self.name, self.agent = world, name, agent
+        self.health = free_port()
+        cache = f"{world.lab.dir}/cache-{name}"
+        os.makedirs(cache, exist_ok=True)
+        self.command = [*command, f"--health-probe-bind-address=127.0.0.1:{self.health}",
+                        "--metrics-bind-address=0", f"--model-cache-path={cache}",
+                        "--allowed-remote-hosts=127.0.0.1"]
+        self.log, self.process = f"{world.lab.dir}/{name}.log", None
+
+    def start(self):
+        """Returns the milliseconds until /readyz says yes."""
+        environment = {"KUBECONFIG": self.world.lab.kubeconfig, "HOME": self.world.lab.dir,
+                       "PATH": os.environ["PATH"]}
+        start = time.monotonic()
+        self.process = spawn(self.command, self.log, env=environment)
+        while not self._ready():
+            if self.process.poll() is not None or time.monotonic() - start > 120:
+                raise SystemExit(f"{self.name} does not get ready:\n{tail(self.log, 20)}")
+            time.sleep(0.002)
+        return (time.monotonic() - start) * 1000
+
+    def _ready(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.health, timeout=5)
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def memory(self):
+        """Resident now and at most, in MB."""
+        with open(f"/proc/{self.process.pid}/status") as f:
+            fields = dict(line.split(":", 1) for line in f)
+        return tuple(int(fields[key].split()[0]) / 1024 for key in ("VmRSS", "VmHWM"))
+
+    def cpu(self):
+        """Seconds, of all threads."""
+        with open(f"/proc/{self.process.pid}/stat") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def ours(world):
+    return Process(world, "leeboard", "leeboard/", [Operator.BINARY, "operator"])
+
+
+def peer(world, binary):
+    return Process(world, "llmkube", "manager/", [binary, "--metrics-secure=false"])
+
+
+# The measurements, each on a world without load, which it leaves so
+
+
+def load(world, process, n, options):
+    """Creates n objects under a running operator. Also the idle figures, and those after a restart
+    if options.rest."""
+    out = {"n": n}
+    out["ready_ms"] = starts(process, options.starts)
+    time.sleep(options.idle)
+    out["idle_mb"], out["idle_peak_mb"] = process.memory()
+    audit, cpu, begun = Audit(world.lab, process.agent), process.cpu(), time.time()
+    world.create(n)
+    out["created_s"] = time.time() - begun
+    out["rests"] = audit.wait_quiet()
+    out["cpu_s"], made = process.cpu() - cpu, audit.made()
+    out["children"] = len(made)
+    out["children_s"] = made[-1] - begun if made else None
+    out["loaded_mb"], out["loaded_peak_mb"] = process.memory()
+    out["writes"], out["events"] = audit.counted(), audit.noted()
+    if options.rest:
+        out.update(after_load(world, process, n, options))
+    process.stop()
+    if options.rest:
+        out["restart_ms"] = starts(process, options.starts)
+        time.sleep(options.idle)
+        out["restart_mb"], out["restart_peak_mb"] = process.memory()
+        process.stop()
+        out["lists_ms"] = lists(world, process)
+    world.wipe()
+    return out
+
+
+def starts(process, times):
+    """The quickest of several starts; the last one goes on."""
+    best = process.start()
+    for _ in range(times - 1):
+        process.stop()
+        best = min(best, process.start())
+    return best
+
+
+def after_load(world, process, n, options):
+    out, audit, cpu = {}, Audit(world.lab, process.agent), process.cpu()
+    world.play_ready(n)
+    audit.wait_quiet()
+    out["ready_cpu_s"] = process.cpu() - cpu
+    out["ready_writes"], out["ready_events"] = audit.counted(), audit.noted()
+    audit, cpu = Audit(world.lab, process.agent), process.cpu()
+    time.sleep(options.rest)
+    out["rest_cpu_s"], out["rest_writes"] = process.cpu() - cpu, audit.counted()
+    out["rest_s"] = options.rest
+    out["rest_mb"], out["rest_peak_mb"] = process.memory()
+    return out
+
+
+def rate_of(audit):
+    """Writes a second, from the first request's arrival to the last one's end."""
+    writes = audit.writes()
+    first = min(seconds(e["requestReceivedTimestamp"]) for e in writes)
+    last = max(seconds(e["stageTimestamp"]) for e in writes)
+    return {"writes": len(writes), "s": last - first, "rate": len(writes) / (last - first)}
+
+
+def burst(world, process, n):
+    """n objects that are there when the operator starts: nothing holds it back but the server."""
+    world.create(n)
+    audit = Audit(world.lab, process.agent)
+    process.start()
+    audit.wait_quiet()
+    out = {**rate_of(audit), "cpu_s": process.cpu()}
+    process.stop()
+    world.wipe()
+    return out
+
+
+def send(world, lines):
+    """Gives requests to tests/tools/request_rate.c."""
+    tool = f"{ROOT}/build/release/request_rate"
+    done = subprocess.run([tool, world.lab.kubeconfig, str(AT_ONCE)], text=True, check=True,
+                          input="".join(json.dumps(line) + "\n" for line in lines),
+                          stdout=subprocess.PIPE)
+    return json.loads(done.stdout)
+
+
+def apply(body, subresource=""):
+    group, kind, meta = body["apiVersion"], body["kind"].lower() + "s", body["metadata"]
+    base = f"/api/{group}" if "/" not in group else f"/apis/{group}"
+    return {"method": "PATCH", "type": "application/apply-patch+yaml", "body": json.dumps(body),
+            "path": f"{base}/namespaces/{NAMESPACE}/{kind}/{meta['name']}{subresource}"
+                    "?fieldManager=leeboard&fieldValidation=Warn" +
+                    ("&force=true" if subresource else "")}
+
+
+def raw(world, n):
+    """The requests that our operator would make for n objects, without an operator."""
+    rendered = json.loads(subprocess.run(
+        [Operator.BINARY, "render", "-o", "json", "--with-status", "-n", NAMESPACE, "-f", "-"],
+        input=json.dumps({"apiVersion": "v1", "kind": "List",
+                          "items": [world.model(), world.service(0)]}),
+        text=True, check=True, stdout=subprocess.PIPE).stdout)
+    children = [c for c in rendered["children"] if c["kind"] in ("Deployment", "Service")]
+    whole = next(o for o in rendered["inputs"] if o["kind"] == "InferenceService")
+    status = {k: whole[k] for k in ("apiVersion", "kind", "status")}
+    status["metadata"] = {"name": "service-0", "namespace": NAMESPACE}
+    uids, lines = world.create(n), []
+    for i, uid in enumerate(uids):
+        text = json.dumps([*children, status]).replace("service-0", f"service-{i}")
+        *mine, last = json.loads(text)
+        for child in mine:
+            child["metadata"]["ownerReferences"][0]["uid"] = uid
+        lines.append([[apply(child) for child in mine], [apply(last, "/status")]])
+    audit = Audit(world.lab, "request-rate/")
+    told = send(world, lines)
+    if told["refused"]:
+        raise SystemExit(f"{told['refused']} of {told['requests']} raw requests were refused")
+    wait_for(lambda: len(audit.writes()) == told["requests"], 10, "the audit log")
+    world.wipe()
+    return rate_of(audit)
+
+
+def lists(world, process):
+    """Milliseconds for the lists that the operator loads, by the same client, with nothing behind
+    them. Call it with the objects there and the operator gone."""
+    with open(world.lab.audit_log) as f:
+        asked = {json.loads(line)["requestURI"] for line in f
+                 if process.agent in line and '"verb":"watch"' in line}
+    paths = sorted({uri.split("?")[0] for uri in asked})
+    lines = [[[{"method": "GET", "path": path}]] for path in paths]
+    return min(send(world, lines)["milliseconds"] for _ in range(3))

@@ -1,0 +1,185 @@
+#include "fetch/fetch.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/facts.h"
+#include "fetch/internal.h"
+#include "tests/http/rig.h"
+
+/* An effect that runs on the rig's loop, and what came of it. */
+struct outcome {
+    struct fetch *fetch;
+    struct effect_run *run;
+    struct json result;
+    struct error err;
+    bool ended;
+};
+
+static void on_progress(void *ctx, struct json progress)
+{
+    (void)ctx;
+    (void)progress;
+}
+
+static void on_done(void *ctx, struct json result, const struct error *err)
+{
+    struct outcome *o = ctx;
+    o->ended = true;
+    o->result = json_copy(test_arena(), result);
+    if (err)
+        o->err = *err;
+}
+
+static void run_effect(struct rig *r, const char *allowed, const char *roots, const char *effect,
+    const char *args, struct outcome *o)
+{
+    static const struct effect_sink sink = { on_progress, on_done };
+    *o = (struct outcome){ 0 };
+    o->fetch = fetch_new(&(struct fetch_options){
+        .loop = r->loop,
+        .http = r->client,
+        .allowed_remote_hosts = test_json(allowed),
+        .allowed_roots = test_json(roots),
+    });
+    const struct effect_runner *runner = fetch_runner(o->fetch);
+    o->run = runner->start(runner->self, effect, test_json(args), &sink, o);
+    await(r, o->ended);
+    fetch_free(o->fetch);
+}
+
+static const char *url(struct rig *r, const char *path)
+{
+    return arena_printf(
+        test_arena(), "{'source': 'http://127.0.0.1:%u%s'}", http_server_port(r->server), path);
+}
+
+TEST(an_address_that_is_not_public_is_refused_unless_its_host_is_allowed)
+{
+    struct rig r;
+    rig_open(&r, RIG_H1);
+    struct outcome o;
+    run_effect(&r, "[]", "[]", "model.head", url(&r, "/hello"), &o);
+    check_int(o.err.code, ERR_FORBIDDEN);
+    check(strstr(o.err.text, "--allowed-remote-hosts"));
+    check_int(r.requests, 0);
+    run_effect(&r, "['127.0.0.1']", "[]", "model.head", url(&r, "/hello"), &o);
+    check_int(o.err.code, ERR_NONE);
+    check_int(r.requests, 1);
+    run_effect(&r, "['127.0.0.1']", "[]", "model.head", url(&r, "/no-such-path"), &o);
+    check_int(o.err.code, ERR_NOT_FOUND);
+    run_effect(&r, "[]", "[]", "model.head", "{'source': 'ftp://x/y'}", &o);
+    check_int(o.err.code, ERR_INVALID);
+    rig_close(&r);
+}
+
+TEST(what_is_not_gguf_is_probed_for_its_size_alone)
+{
+    struct rig r;
+    rig_open(&r, RIG_H1);
+    struct outcome o;
+    run_effect(&r, "['127.0.0.1']", "[]", "model.probe", url(&r, "/hello"), &o);
+    check_int(o.err.code, ERR_NONE);
+    check(json_get_int(o.result, "size", -1) > 0);
+    check(!json_present(json_get(o.result, "gguf")));
+    rig_close(&r);
+}
+
+static const char *write_file(const char *directory, const char *name, const char *text)
+{
+    const char *path = arena_printf(test_arena(), "%s/%s", directory, name);
+    FILE *f = fopen(path, "we");
+    check(f && fputs(text, f) >= 0 && fclose(f) == 0);
+    return path;
+}
+
+static struct json args_of(const char *path, const char *into, const char *sha256)
+{
+    return json_fields(test_arena(),
+        { "path", json_str(path) },
+        { "directory", json_str(into) },
+        { "sha256", json_str(sha256) },
+        { "name", json_str("my model") });
+}
+
+TEST(a_local_file_is_copied_checked_and_kept_within_its_roots)
+{
+    struct rig r;
+    rig_open(&r, RIG_H1);
+    char directory[] = "/tmp/leeboard-test-XXXXXX";
+    check(mkdtemp(directory));
+    const char *source = write_file(directory, "weights.gguf", "not really weights\n");
+    const char *into = arena_printf(test_arena(), "%s/cache/key", directory);
+    const char *roots = arena_printf(test_arena(), "['%s']", directory);
+    struct outcome o;
+    struct arena *a = test_arena();
+    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(source, into, NULL)), &o);
+    check_text(o.err.text, "");
+    check_text(json_get_text(o.result, "path"), arena_printf(a, "%s/my-model.gguf", into));
+    check_int(json_get_int(o.result, "size", 0), 19);
+    check(!json_get_bool(o.result, "cached", false));
+    const char *digest = json_get_text(o.result, "sha256");
+    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(source, into, digest)), &o);
+    check(json_get_bool(o.result, "cached", false));
+    char wrong[65];
+    memset(wrong, '0', 64);
+    wrong[64] = '\0';
+    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(source, into, wrong)), &o);
+    check_int(o.err.code, ERR_INVALID);
+
+    const char *missing = arena_printf(a, "%s/nothing", directory);
+    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(missing, into, NULL)), &o);
+    check_int(o.err.code, ERR_NOT_FOUND);
+    const char *link = arena_printf(a, "%s/link.gguf", directory);
+    check(symlink("/etc/hostname", link) == 0);
+    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(link, into, NULL)), &o);
+    check_int(o.err.code, ERR_FORBIDDEN);
+    check(system(arena_printf(a, "ls -A %s | grep -c tmp >/dev/null", into)) != 0);
+    check(system(arena_printf(a, "rm -r %s", directory)) == 0);
+    rig_close(&r);
+}
+
+TEST(nobody_to_ask_is_idle_and_somebody_who_does_not_answer_is_not)
+{
+    struct rig r;
+    rig_open(&r, RIG_H1);
+    struct outcome o;
+    run_effect(
+        &r, "[]", "[]", "pods.idle", "{'addresses': [], 'kind': 'slots', 'target': '/slots'}", &o);
+    check_json(o.result, "{'idle': true}");
+    const char *args = arena_printf(test_arena(),
+        "{'addresses': ['127.0.0.1:%u'], 'kind': 'slots', 'target': '/hello'}",
+        http_server_port(r.server));
+    run_effect(&r, "[]", "[]", "pods.idle", args, &o);
+    check_text(json_get_text(o.result, "reason"), "IdleCheckFailed");
+    args = arena_printf(test_arena(),
+        "{'addresses': ['127.0.0.1:%u'], 'kind': 'endpoint', 'target': '/hello'}",
+        http_server_port(r.server));
+    run_effect(&r, "[]", "[]", "pods.idle", args, &o);
+    check_json(o.result, "{'idle': true}");
+    rig_close(&r);
+}
+
+/* Computed by another implementation (Python's hmac) from the documents of AWS. */
+TEST(an_s3_request_is_signed_as_aws_wants_it)
+{
+    struct arena *a = test_arena();
+    struct s3_credentials c = {
+        .key_id = "AKIDEXAMPLE",
+        .secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
+        .region = "eu-west-1",
+        .endpoint = "http://127.0.0.1:21010",
+    };
+    const char *where = s3_url(a, &c, "s3://shelf/a dir/tiny.gguf");
+    check_text(where, "http://127.0.0.1:21010/shelf/a%20dir/tiny.gguf");
+    struct json headers = s3_sign(a, &c, "GET", where, 1767225600000);
+    check_text(json_text(json_member(headers, "authorization")),
+        "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260101/eu-west-1/s3/aws4_request, "
+        "SignedHeaders=host;x-amz-content-sha256;x-amz-date, "
+        "Signature=80c82cda11812435e4ce535df5eb5952a5b393725648666df74759fb5015d1e5");
+    c.session = "TOKEN";
+    headers = s3_sign(a, &c, "GET", where, 1767225600000);
+    check(strstr(json_text(json_member(headers, "authorization")),
+        "f72a2193709978ed61102a0a87256e71b95ae8e22e93e41b98ce6ffb23dd6f31"));
+}
