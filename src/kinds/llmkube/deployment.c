@@ -314,8 +314,7 @@ bool deployment_plan(struct isvc *svc)
     in.staged_dir = storage.staged_dir;
     in.mmproj_path = storage.mmproj_path;
     struct json container = container_of_server(svc, &in, storage.mounts, resources);
-    struct json template = template_of(svc, container, storage);
-    template = rollout_template(svc, choices_complete(a, template));
+    struct json template = rollout_template(svc, template_of(svc, container, storage));
     const int64_t *history = svc->spec.revision_history_limit;
     isvc_child(svc,
         &RESOURCE_DEPLOYMENT,

@@ -164,10 +164,6 @@ struct json autoscaler_replicas(const struct isvc *svc);
 /* How many replicas are wanted now, by the autoscaler where there is one. */
 int64_t autoscaler_desired(const struct isvc *svc);
 
-/* choices.c: writes out the API server's defaults inside parts of a pod template of which only one
- * of several may be there. */
-struct json choices_complete(struct arena *a, struct json template);
-
 /* rollout.c: when pods may be replaced. */
 /* The pod template to apply now: the planned one, or the present one while requests are served. */
 struct json rollout_template(struct isvc *svc, struct json planned);
