@@ -234,7 +234,7 @@ void run_advance(struct run *run)
     while (run->pending == 0) {
         bool broken = run->again || run->stopped || run->failed || run->conflict;
         if (broken || run->stage == RUN_EVICTION) {
-            if (run->failed && run->error.code)
+            if ((run->failed || run->conflict) && run->error.code)
                 log_with(LOG_LEVEL_WARN,
                     LOG_FIELDS({ "kind", run->key->kind->kind->resource->kind },
                         { "object",
