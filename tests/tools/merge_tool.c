@@ -6,6 +6,7 @@
  *   { "op": "update", "live": …, "object": …, … }   { "object": … }
  *   { "op": "keep-times", "live": …, "object": … }  { "object": … }
  *   { "op": "scale-in" / "scale-out", … }           { "managedFields": [ … ] }
+ *   { "op": "take-over", "live": …, "from": … }     { "managedFields": [ … ] }
  *   { "op": "gate", "live": …, "wanted": …, … }     { "equal": …, "differences": [ … ], … }
  *   { "op": "compare", "before": …, "after": … }    { "added": [ … ], "removed": …, "modified": … }
  *   { "op": "bench", "live": …, "wanted": … }       { "ownedNs": …, "equalNs": … }
@@ -154,6 +155,21 @@ static struct json do_scale(struct tool *t)
     return ok ? json_map(t->arena, { "managedFields", out }) : error_answer(t, &err);
 }
 
+static struct json do_take_over(struct tool *t)
+{
+    struct error err;
+    struct json out;
+    if (!managers_take_over(t->arena,
+            json_get(t->in, "live.metadata.managedFields"),
+            text_of(t, "from"),
+            text_of(t, "manager"),
+            text_of(t, "subresource"),
+            &out,
+            &err))
+        return error_answer(t, &err);
+    return json_map(t->arena, { "managedFields", json_present(out) ? out : json_null() });
+}
+
 static struct json do_gate(struct tool *t)
 {
     struct json live = json_member(t->in, "live"), wanted = json_member(t->in, "wanted");
@@ -245,6 +261,7 @@ static const struct {
     { "keep-times", do_keep_times },
     { "scale-in", do_scale },
     { "scale-out", do_scale },
+    { "take-over", do_take_over },
     { "gate", do_gate },
     { "compare", do_compare },
     { "bench", do_bench },
