@@ -431,7 +431,7 @@ static void renew_last_applied(struct arena *a, struct json config, struct apply
         config = json_with(a,
             config,
             "metadata.annotations",
-            json_or_absent(json_with_member(a, annotations, LAST_APPLIED, (struct json){ 0 })));
+            json_with_member(a, annotations, LAST_APPLIED, (struct json){ 0 }));
     const char *text = arena_printf(a, "%s\n", gojson_text(a, config));
     annotations = json_get(ret->object, "metadata.annotations");
     ret->object = json_with(a,

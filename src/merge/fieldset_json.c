@@ -85,7 +85,7 @@ static bool read_set(struct arena *a, struct json v, int depth, bool *ret_member
     fieldset_builder_init(&b, a);
     *ret_member = false;
     json_each_member (m, v) {
-        if (strcmp(m->key, ".") == 0) {
+        if (m->key[0] == '.' && !m->key[1]) {
             *ret_member = true;
             continue;
         }

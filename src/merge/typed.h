@@ -55,6 +55,9 @@ bool typed_validate(
     const struct schema *s, struct json v, bool allow_duplicates, struct error *err) must_check;
 /* The fields of a value that was validated. */
 const struct fieldset *typed_set(struct arena *a, const struct schema *s, struct json v);
+/* Whether this is that set, of a value without duplicates; much cheaper than making it. */
+bool typed_set_is_of(
+    struct arena *a, const struct schema *s, struct json v, const struct fieldset *set);
 /* over wins; items of lists that both have follow over's order, others keep their place. Both were
  * validated; over without duplicates. */
 struct json typed_merge(
