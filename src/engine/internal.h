@@ -81,6 +81,8 @@ struct write {
     bool adopting;
     uint64_t event_version; /* a watch event that came while we waited; 0: none */
     struct kube_op *op;
+    /* Another key is creating the same shared object: nothing is sent, its end is awaited. */
+    const struct write *follows;
     struct write *next; /* of the run */
 };
 

@@ -31,6 +31,18 @@ static struct write *write_new(struct run *run, struct cache_resource *r, const 
     return w;
 }
 
+/* Whoever is writing this object just now; NULL if nobody is. */
+static struct write *write_under_way(
+    const struct engine *e, const struct cache_resource *r, const char *namespace, const char *name)
+{
+    for (struct run *run = e->runs; run; run = run->next)
+        for (struct write *w = run->writes; w; w = w->next)
+            if (w->op && w->resource == r && strcmp(w->name, name) == 0 &&
+                strcmp(w->namespace, namespace) == 0)
+                return w;
+    return NULL;
+}
+
 static struct kube_target target(const struct write *w)
 {
     return (struct kube_target){
@@ -61,10 +73,33 @@ static void sent(struct write *w, struct kube_op *op)
 
 /* ---- answers ---- */
 
+static struct write *follower_of(const struct write *w)
+{
+    for (struct run *run = engine_of(w)->runs; run; run = run->next)
+        for (struct write *f = run->writes; f; f = f->next)
+            if (f->follows == w)
+                return f;
+    return NULL;
+}
+
+static void end(struct write *w);
+
+/* Those who need the same object go on; without it, they try for themselves. */
+static void release_followers(const struct write *w)
+{
+    bool there = cache_find(w->resource, w->namespace, w->name) != NULL;
+    for (struct write *f; (f = follower_of(w));) {
+        f->follows = NULL;
+        f->run->again |= !there;
+        end(f);
+    }
+}
+
 static void end(struct write *w)
 {
     struct run *run = w->run;
     w->op = NULL;
+    release_followers(w);
     assert(run->pending > 0);
     run->pending--;
     run_advance(run);
@@ -425,7 +460,11 @@ static void write_child(struct run *run, const struct plan_child *c)
     w->child = c;
     w->body = wanted;
     w->hash = d.hash;
-    if (d.action == GATE_DELETE)
+    if (c->mode == PLAN_SHARED)
+        w->follows = write_under_way(e, r, w->namespace, name);
+    if (w->follows)
+        run->pending++;
+    else if (d.action == GATE_DELETE)
         delete (w, entry);
     else if (d.action == GATE_ADOPT)
         adopt(w);
@@ -587,23 +626,23 @@ void write_eviction(struct run *run)
 void write_cancel(struct run *run)
 {
     struct engine *e = run->key->kind->engine;
-    for (struct write *w = run->writes; w; w = w->next)
-        if (w->op) {
-            kube_op_cancel(e->options.client, w->op);
-            w->op = NULL;
-        }
+    for (struct write *w = run->writes; w; w = w->next) {
+        w->follows = NULL;
+        if (!w->op)
+            continue;
+        kube_op_cancel(e->options.client, w->op);
+        w->op = NULL;
+        release_followers(w);
+    }
     run->pending = 0;
 }
 
 struct key *write_hold_event(struct engine *e, const struct cache_resource *r,
     const char *namespace, const char *name, uint64_t version)
 {
-    for (struct run *run = e->runs; run; run = run->next)
-        for (struct write *w = run->writes; w; w = w->next)
-            if (w->op && w->resource == r && strcmp(w->name, name) == 0 &&
-                strcmp(w->namespace, namespace) == 0) {
-                w->event_version = version;
-                return run->key;
-            }
-    return NULL;
+    struct write *w = write_under_way(e, r, namespace, name);
+    if (!w)
+        return NULL;
+    w->event_version = version;
+    return w->run->key;
 }

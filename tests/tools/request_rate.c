@@ -8,7 +8,7 @@
  *
  *   [ [ { "method": …, "path": …, "type": …, "body": text }, … ], … ]
  *
- * Prints { "requests": …, "refused": …, "milliseconds": … }. Fails when a request gets no answer. */
+ * Prints { "requests": …, "refused": …, "milliseconds": … }. Fails when one gets no answer. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,8 +166,10 @@ static bool run(const char *kubeconfig, size_t keys, struct error *err)
     bool ok = kube_config_load(&a, &where, &config, err) && read_lines(&a, &r, err);
     if (ok)
         transport = http_transport_new(loop,
-            &(struct http_transport_options){ .config = &config,
-                .user_agent = "request-rate/" LEEBOARD_VERSION },
+            &(struct http_transport_options){
+                .config = &config,
+                .user_agent = "request-rate/" LEEBOARD_VERSION,
+            },
             err);
     if (transport) {
         r.transport = http_transport_kube(transport);
