@@ -676,3 +676,11 @@ def test_taking_over_from_an_operator_that_updates(lab):
     if "paused" in s.live["spec"] or [e["manager"] for e in s.live["metadata"]["managedFields"]] != ["leeboard"]:
         s.fail("what we left out is still there", s.live)
     s.tool.close()
+
+
+def test_the_table_of_builtin_kinds_is_the_servers(lab):
+    made = subprocess.run([f"{ROOT}/tools/schema-gen", f"https://127.0.0.1:{lab.port}", "admin-token"], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout
+    with open(f"{ROOT}/src/merge/schema_builtin.c") as f:
+        if f.read() != made:
+            raise Failure("src/merge/schema_builtin.c is not what tools/schema-gen makes of this server's OpenAPI")
