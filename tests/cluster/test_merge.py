@@ -310,6 +310,8 @@ class Sequence:
         ours = sorted((c["owner"], c["field"]) for c in got["conflicts"])
         if theirs != ours:
             self.fail("conflicts differ (server / ours)", theirs, ours)
+        if answer["message"] != got["error"]:
+            self.fail("messages differ (server / ours)", answer["message"], got["error"])
         self.done += 1
 
     def check_merged(self, after, ours, sub):
