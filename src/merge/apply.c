@@ -106,7 +106,8 @@ static void hand_over(struct run *run, struct json before, struct json after,
     const struct managers_entry *self, struct conflict_list *conflicts)
 {
     struct managers *m = &run->managers;
-    qsort(m->entries, m->count, sizeof(*m->entries), compare_identities);
+    if (m->count > 1)
+        qsort(m->entries, m->count, sizeof(*m->entries), compare_identities);
     for (size_t i = 0; i < m->count; i++) {
         struct managers_entry *e = &m->entries[i];
         const struct schema *s = schema_at(run, e->api_version);
