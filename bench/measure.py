@@ -1,4 +1,5 @@
 """What bench/run measures with: a control plane to load, and operators as processes to look at."""
+import calendar
 import concurrent.futures
 import glob
 import http.client
@@ -13,13 +14,14 @@ ROOT = os.path.dirname(HERE)
 sys.path.insert(0, f"{ROOT}/tests/cluster")
 import source  # noqa: E402
 import yaml  # noqa: E402
-from lab import (LLMKUBE, MUTATING, ApiError, Lab, Operator, free_port, spawn,  # noqa: E402
+from lab import (LLMKUBE, MUTATING, Lab, Operator, free_port, spawn,  # noqa: E402
                  tail, wait_for)
 
 NAMESPACE = "load"
 AT_ONCE = 16    # requests of the load; as many keys as the engine runs
 QUIET_S = 3     # without a write: it has come to rest
 BUSY_S = 80     # an operator that has not come to rest by then is measured as it is
+CONVERGE_S = 1200
 CHILDREN = ("deployments", "services")
 GROUP = LLMKUBE.removeprefix("/apis/")
 
@@ -87,11 +89,6 @@ class World:
             self.lab.delete("persistentvolumeclaims", NAMESPACE, name)
             self.lab.patch("persistentvolumeclaims", NAMESPACE, name,
                            {"metadata": {"finalizers": None}})
-        try:
-            self.lab.api("DELETE", self.lab.path("events", None).replace("/events", "/namespaces/"
-                         f"{NAMESPACE}/events"))
-        except ApiError:
-            pass
 
 
 class Audit:
@@ -151,7 +148,6 @@ class Audit:
 
 def seconds(stamp):
     whole, _, part = stamp.rstrip("Z").partition(".")
-    import calendar
     return calendar.timegm(time.strptime(whole, "%Y-%m-%dT%H:%M:%S")) + float(f"0.{part or 0}")
 
 
@@ -216,7 +212,9 @@ def ours(world):
 
 
 def peer(world, binary):
-    return Process(world, "llmkube", "manager/", [binary, "--metrics-secure=false"])
+    # client-go names a program by its file.
+    return Process(world, "llmkube", f"{os.path.basename(binary)}/",
+                   [binary, "--metrics-secure=false"])
 
 
 # The measurements, each on a world without load, which it leaves so
@@ -275,11 +273,10 @@ def after_load(world, process, n, options):
 
 
 def rate_of(audit):
-    """Writes a second, from the first request's arrival to the last one's end."""
-    writes = audit.writes()
-    first = min(seconds(e["requestReceivedTimestamp"]) for e in writes)
-    last = max(seconds(e["stageTimestamp"]) for e in writes)
-    return {"writes": len(writes), "s": last - first, "rate": len(writes) / (last - first)}
+    """Children a second, from the first request's arrival to the last child's creation."""
+    first = min(seconds(e["requestReceivedTimestamp"]) for e in audit.writes())
+    made = audit.made()
+    return {"children": len(made), "s": made[-1] - first, "rate": len(made) / (made[-1] - first)}
 
 
 def burst(world, process, n):
@@ -287,7 +284,7 @@ def burst(world, process, n):
     world.create(n)
     audit = Audit(world.lab, process.agent)
     process.start()
-    audit.wait_quiet()
+    wait_for(lambda: len(audit.made()) >= len(CHILDREN) * n, CONVERGE_S, "all children")
     out = {**rate_of(audit), "cpu_s": process.cpu()}
     process.stop()
     world.wipe()

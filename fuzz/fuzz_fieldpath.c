@@ -5,13 +5,17 @@
 #include "fuzz/fuzz.h"
 #include "merge/fieldset.h"
 
-/* Whether the text of a path leads back to it: names with dots and brackets do not. */
+/* Whether the text of a path leads back to it: names with its punctuation do not. */
 static bool is_plain(const struct field_path *path)
 {
     for (size_t i = 0; i < path->count; i++) {
         const struct path_element *e = &path->elements[i];
         if (e->kind == PATH_FIELD && (!*e->value.string || strpbrk(e->value.string, ".[]")))
             return false;
+        if (e->kind == PATH_KEY)
+            json_each_member (m, e->value)
+                if (*m->key == '"')
+                    return false;
     }
     return true;
 }

@@ -210,6 +210,10 @@ static void check_applied(struct world *w, const struct apply_request *r, struct
     assert(merge_set_of(a, w->compiled, config, &set, &err));
     assert(fieldset_equal(set, entry_of(w, w->live, r->manager)));
     assert(merge_set_equal_entry(a, set, w->live, r->manager, "", NULL));
+    const struct fieldset *bare = typed_set(a, w->compiled, config);
+    assert(typed_set_is_of(a, w->compiled, config, bare));
+    assert(typed_set_is_of(a, w->compiled, w->live, bare) ==
+           fieldset_equal(typed_set(a, w->compiled, w->live), bare));
     assert(apply_config(a, r, w->live, config, &again, &err));
     assert(json_equal(again.object, w->live));
     merge_owned(a, w->compiled, w->live, r->manager, "", &owned);

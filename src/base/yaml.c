@@ -407,6 +407,14 @@ static bool read_node(struct reader *r, int depth, struct node *ret)
     return ok && (!anchor.ptr || remember_anchor(r, anchor, ret));
 }
 
+/* A document without a value. */
+static bool is_nothing(const struct fy_event *e)
+{
+    struct fy_token *token = e->type == FYET_SCALAR ? e->scalar.value : NULL;
+    return e->type == FYET_SCALAR && !e->scalar.tag &&
+           (!token || (fy_token_scalar_style(token) == FYSS_PLAIN && text_of(token).len == 0));
+}
+
 static bool read_stream(struct reader *r, struct json_builder *documents)
 {
     if (!next(r)) /* the stream's start */
@@ -419,12 +427,11 @@ static bool read_stream(struct reader *r, struct json_builder *documents)
         r->anchor_count = 0;
         if (r->event->type != FYET_DOCUMENT_START || !next(r))
             return fail_syntax(r);
-        bool empty = r->event->type == FYET_SCALAR && text_of(r->event->scalar.value).len == 0 &&
-                     !r->event->scalar.tag;
+        bool empty = is_nothing(r->event);
         struct node root;
         if (!read_node(r, 0, &root))
             return false;
-        if (!empty || json_is(root.value, JSON_STR))
+        if (!empty)
             json_push(documents, root.value);
         if (!next(r)) /* the document's end */
             return false;

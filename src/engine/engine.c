@@ -568,6 +568,9 @@ void engine_free(struct engine *e)
     metrics_done(&e->metrics);
     free(e->m);
     free(e->watches);
+    for (size_t i = 0; i < e->kind_count; i++)
+        for (size_t j = 0; j < e->kinds[i].undeclared_count; j++)
+            free(e->kinds[i].undeclared[j]);
     free(e->kinds);
     free(e->predecessors);
     free(e);

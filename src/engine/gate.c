@@ -116,8 +116,10 @@ struct gate_decision gate_child(struct run *run, const struct plan_child *c, str
     struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
     struct memo *m = memo_find(run->key, c->resource, name);
     bool foreign = entry && c->mode != PLAN_SHARED && !text_eq(entry->controller_uid, run->uid);
-    if (m && m->what == TROUBLE_FOREIGN && !foreign)
+    if (m && m->what == TROUBLE_FOREIGN && !foreign) {
         memo_calm(m);
+        run->again = true; /* the status that was planned still tells of it */
+    }
     if (foreign) {
         note_foreign(run, c, entry);
         return skip;

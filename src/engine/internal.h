@@ -15,11 +15,15 @@
 #include "kube/client.h"
 #include "kube/reflector.h"
 
+#define ENGINE_UNDECLARED_MAX 32
+
 struct engine_kind {
     struct engine *engine;
     const struct kind *kind;
     const struct engine_family *family;
     struct cache_resource *resource;
+    char *undeclared[ENGINE_UNDECLARED_MAX]; /* fields of our status that the CRD does not know */
+    size_t undeclared_count;
 };
 
 struct engine_watch {
@@ -77,6 +81,8 @@ struct write {
     bool adopting;
     uint64_t event_version; /* a watch event that came while we waited; 0: none */
     struct kube_op *op;
+    /* Another key is creating the same shared object: nothing is sent, its end is awaited. */
+    const struct write *follows;
     struct write *next; /* of the run */
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/resource.h"
 
+struct error;
 struct view;
 struct plan;
 
@@ -24,4 +25,7 @@ struct kind {
     const char *field_selector;       /* only these; NULL: all */
     const struct kind_watch *watches; /* ended by one without a resource */
     void (*reconcile)(const struct view *in, struct plan *out);
+    /* Instead of it for an object that got past an edited CRD with a value of the wrong type: err
+     * names the path. NULL: reconcile() copes with everything. */
+    void (*unreadable)(const struct view *in, struct plan *out, const struct error *err);
 };

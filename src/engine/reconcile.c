@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/selector.h"
+#include "merge/typed.h"
 
 /* ---- the view's answers ---- */
 
@@ -186,6 +187,19 @@ static void depend_on_children(struct run *run)
     depend_replace(&e->depends, &run->key->depends, run->key, run->targets, run->target_count);
 }
 
+/* Held against our own CRD: the one in the cluster may have been edited. */
+static bool is_readable(struct run *run, struct error *err)
+{
+    struct json spec =
+        json_fields(&run->arena, { "spec", json_get(run->view.object, "spec") });
+    if (typed_fits(run->key->kind->resource->schema, spec, err))
+        return true;
+    /* ".spec.image: expected string, got boolean" */
+    if (err->text[0] == '.')
+        memmove(err->text, err->text + 1, strlen(err->text));
+    return false;
+}
+
 void run_start(struct key *key)
 {
     struct engine_kind *kind = key->kind;
@@ -197,7 +211,13 @@ void run_start(struct key *key)
     }
     e->counts.reconciles++;
     struct run *run = run_new(key, entry);
-    kind->kind->reconcile(&run->view, &run->plan);
+    struct error err;
+    if (!kind->kind->unreadable || is_readable(run, &err)) {
+        kind->kind->reconcile(&run->view, &run->plan);
+    } else {
+        e->counts.unreadable++;
+        kind->kind->unreadable(&run->view, &run->plan, &err);
+    }
     assert(run->plan.outcome != OUTCOME_NONE);
     depend_on_children(run);
     memos_keep(key, &run->plan);
@@ -234,7 +254,7 @@ void run_advance(struct run *run)
     while (run->pending == 0) {
         bool broken = run->again || run->stopped || run->failed || run->conflict;
         if (broken || run->stage == RUN_EVICTION) {
-            if (run->failed && run->error.code)
+            if ((run->failed || run->conflict) && run->error.code)
                 log_with(LOG_LEVEL_WARN,
                     LOG_FIELDS({ "kind", run->key->kind->kind->resource->kind },
                         { "object",

@@ -31,6 +31,18 @@ static struct write *write_new(struct run *run, struct cache_resource *r, const 
     return w;
 }
 
+/* Whoever is writing this object just now; NULL if nobody is. */
+static struct write *write_under_way(
+    const struct engine *e, const struct cache_resource *r, const char *namespace, const char *name)
+{
+    for (struct run *run = e->runs; run; run = run->next)
+        for (struct write *w = run->writes; w; w = w->next)
+            if (w->op && w->resource == r && strcmp(w->name, name) == 0 &&
+                strcmp(w->namespace, namespace) == 0)
+                return w;
+    return NULL;
+}
+
 static struct kube_target target(const struct write *w)
 {
     return (struct kube_target){
@@ -61,10 +73,33 @@ static void sent(struct write *w, struct kube_op *op)
 
 /* ---- answers ---- */
 
+static struct write *follower_of(const struct write *w)
+{
+    for (struct run *run = engine_of(w)->runs; run; run = run->next)
+        for (struct write *f = run->writes; f; f = f->next)
+            if (f->follows == w)
+                return f;
+    return NULL;
+}
+
+static void end(struct write *w);
+
+/* Those who need the same object go on; without it, they try for themselves. */
+static void release_followers(const struct write *w)
+{
+    bool there = cache_find(w->resource, w->namespace, w->name) != NULL;
+    for (struct write *f; (f = follower_of(w));) {
+        f->follows = NULL;
+        f->run->again |= !there;
+        end(f);
+    }
+}
+
 static void end(struct write *w)
 {
     struct run *run = w->run;
     w->op = NULL;
+    release_followers(w);
     assert(run->pending > 0);
     run->pending--;
     run_advance(run);
@@ -153,8 +188,11 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
     }
     struct cache_entry *entry = take_in(w, reply->body);
     struct memo *m = memo_find(w->run->key, w->resource->resource, w->name);
-    if (m && m->what == TROUBLE_REFUSED)
+    if (m && m->what != TROUBLE_NONE) {
+        /* The status that was planned still tells of it. */
         memo_calm(m);
+        w->run->again = true;
+    }
     if (w->adopting)
         w->run->again = true;
     else
@@ -181,20 +219,62 @@ static void looked(void *ctx, const struct kube_reply *reply)
     end(w);
 }
 
-/* After a conflict or an unknown outcome: see what is there before the next decision. */
-static void look(struct write *w)
+/* After a conflict or an unknown outcome: see what is there before the next decision. why: what the
+ * log should tell, or NULL. */
+static void look(struct write *w, const struct error *why)
 {
     struct run *run = w->run;
     run->conflict = true;
+    if (why)
+        run->error = *why;
     struct kube_target what = target(w);
     what.subresource = NULL;
     w->op = kube_get(engine_of(w)->options.client, what, (struct kube_then){ looked, w });
+}
+
+/* A CRD older than this program refuses a whole status for one field that it does not know. Such
+ * fields are left out from then on. True if this was a new one. */
+static bool learn_undeclared(struct write *w, const char *message)
+{
+    static const char head[] = ".status.", tail[] = ": field not declared in schema";
+    static const char allowed[] = ".abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+    struct engine_kind *kind = w->run->key->kind;
+    const char *at = strstr(message, head);
+    if (!at || kind->undeclared_count == ENGINE_UNDECLARED_MAX)
+        return false;
+    at += strlen(head);
+    size_t length = strspn(at, allowed);
+    if (!length || !text_starts(at + length, tail))
+        return false;
+    char *path = mem_strdup(arena_strndup(&w->run->arena, at, length));
+    kind->undeclared[kind->undeclared_count++] = path;
+    log_warn("the CRD %s.%s is older than this program and lacks status.%s, which is left out; "
+             "`leeboard manifests --crds-only` prints the new one",
+        w->resource->resource->plural,
+        w->resource->resource->group,
+        path);
+    return true;
+}
+
+static void leave_out_undeclared(struct run *run)
+{
+    const struct engine_kind *kind = run->key->kind;
+    struct plan *p = &run->plan;
+    for (size_t i = 0; i < kind->undeclared_count; i++) {
+        if (text_eq(kind->undeclared[i], p->stamp))
+            p->stamp = NULL;
+        p->status = json_with(&run->arena, p->status, kind->undeclared[i], (struct json){ 0 });
+    }
 }
 
 static void refused(struct write *w, const struct kube_reply *reply)
 {
     struct run *run = w->run;
     engine_of(w)->counts.refused++;
+    if (w->subresource && learn_undeclared(w, reply->error.text)) {
+        run->again = true;
+        return;
+    }
     log_with(LOG_LEVEL_WARN,
         LOG_FIELDS({ "kind", w->resource->resource->kind },
             { "namespace", w->namespace },
@@ -228,12 +308,12 @@ static void answered(void *ctx, const struct kube_reply *reply)
         run->stopped = w->subresource != NULL; /* gone: the watch will say so */
     } else if (reply->outcome_unknown) {
         e->counts.ambiguous++;
-        look(w);
+        look(w, &reply->error);
         return;
     } else if (code == ERR_CONFLICT || code == ERR_EXISTS || code == ERR_GONE) {
         e->counts.conflicts++;
         e->counts.stale += w->before != 0;
-        look(w);
+        look(w, NULL);
         return;
     } else if (error_is_transient(code) || code == ERR_UNAUTHORIZED || code == ERR_CANCELLED) {
         run->failed = true;
@@ -380,7 +460,11 @@ static void write_child(struct run *run, const struct plan_child *c)
     w->child = c;
     w->body = wanted;
     w->hash = d.hash;
-    if (d.action == GATE_DELETE)
+    if (c->mode == PLAN_SHARED)
+        w->follows = write_under_way(e, r, w->namespace, name);
+    if (w->follows)
+        run->pending++;
+    else if (d.action == GATE_DELETE)
         delete (w, entry);
     else if (d.action == GATE_ADOPT)
         adopt(w);
@@ -460,6 +544,7 @@ void write_status(struct run *run)
         return;
     }
     add_contested(run);
+    leave_out_undeclared(run);
     struct json owned = cache_read_owned(a, entry);
     struct json status = status_complete(a,
         &run->plan,
@@ -541,23 +626,23 @@ void write_eviction(struct run *run)
 void write_cancel(struct run *run)
 {
     struct engine *e = run->key->kind->engine;
-    for (struct write *w = run->writes; w; w = w->next)
-        if (w->op) {
-            kube_op_cancel(e->options.client, w->op);
-            w->op = NULL;
-        }
+    for (struct write *w = run->writes; w; w = w->next) {
+        w->follows = NULL;
+        if (!w->op)
+            continue;
+        kube_op_cancel(e->options.client, w->op);
+        w->op = NULL;
+        release_followers(w);
+    }
     run->pending = 0;
 }
 
 struct key *write_hold_event(struct engine *e, const struct cache_resource *r,
     const char *namespace, const char *name, uint64_t version)
 {
-    for (struct run *run = e->runs; run; run = run->next)
-        for (struct write *w = run->writes; w; w = w->next)
-            if (w->op && w->resource == r && strcmp(w->name, name) == 0 &&
-                strcmp(w->namespace, namespace) == 0) {
-                w->event_version = version;
-                return run->key;
-            }
-    return NULL;
+    struct write *w = write_under_way(e, r, namespace, name);
+    if (!w)
+        return NULL;
+    w->event_version = version;
+    return w->run->key;
 }

@@ -226,6 +226,8 @@ static int on_body(llhttp_t *p, const char *at, size_t length)
 {
     struct h1 *h = p->data;
     struct stream *s = h->current;
+    if (length == 0) /* llhttp goes on after a stop */
+        return 0;
     if (h->discarding) {
         h->discarded += (int64_t)length;
         return h->discarded > H1_DISCARD_MAX ? refuse(h, 0, "") : 0;
@@ -449,10 +451,11 @@ static void h1_step(struct wire *w)
     if ((h->held.len || h->stopped) && may_parse(h)) {
         /* Parsing can end the connection, which empties held: work on what was taken out. */
         struct buf held = h->held;
+        struct str in = { held.ptr ?: "", held.len };
         buf_init(&h->held, held.limit);
-        size_t done = parse(h, buf_str(&held));
+        size_t done = parse(h, in);
         if (!w->failed && !w->finished)
-            buf_add(&h->held, held.ptr + done, held.len - done);
+            buf_add(&h->held, in.ptr + done, in.len - done);
         buf_done(&held);
     }
     look_for_end(h);

@@ -210,7 +210,7 @@ void stream_respond(struct stream *s, int status, struct http_headers headers, i
 
 struct str stream_out(const struct stream *s)
 {
-    if (s->whole.len)
+    if (s->whole.len || !s->out.len)
         return s->whole;
     return (struct str){ s->out.ptr + s->out_at, s->out.len - s->out_at };
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "merge/gojson.h"
 #include "merge/typed.h"
 
 struct run {
@@ -356,13 +357,11 @@ static bool apply_merged(struct run *run, struct json live, struct json config,
     return true;
 }
 
-bool apply_config(struct arena *a, const struct apply_request *r, struct json live,
+static bool apply_once(struct arena *a, const struct apply_request *r, struct json live,
     struct json config, struct apply_result *ret, struct error *err)
 {
     struct run run = { .arena = a, .request = r };
     *ret = (struct apply_result){ 0 };
-    if (!json_present(live))
-        live = schema_empty_object(a, r->schema);
     if (!managers_decode(a, json_get(live, "metadata.managedFields"), &run.managers, err))
         return fail_in(err, "failed to decode managed fields");
     if (!check_config(r, config, err))
@@ -375,37 +374,88 @@ bool apply_config(struct arena *a, const struct apply_request *r, struct json li
     return apply_merged(&run, live, config, ret, err);
 }
 
-/* ---- what an endpoint ignores ---- */
+/* ---- kubectl, which may have applied the object from its own side before ---- */
 
-const struct fieldset *apply_reset_fields(
-    struct arena *a, const char *group, const char *kind, const char *subresource, bool custom)
+#define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
+
+static const char *last_applied(struct json object)
 {
-    /* Whatever writes a status may write metadata too, except here. */
-    static const struct {
-        const char *group, *kind, *path;
-    } more[] = {
-        { "", "Pod", "metadata.deletionTimestamp" },
-        { "", "Pod", "metadata.ownerReferences" },
-        { "admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "metadata" },
-        { "apiextensions.k8s.io", "CustomResourceDefinition", "metadata" },
-        { "apps", "Deployment", "metadata.labels" },
-        { "flowcontrol.apiserver.k8s.io", "FlowSchema", "metadata" },
-        { "flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", "metadata" },
-        { "networking.k8s.io", "ServiceCIDR", "metadata" },
-        { "resource.k8s.io", "ResourceClaim", "metadata" },
-        { "storage.k8s.io", "VolumeAttachment", "metadata" },
-    };
-    const char *paths[4];
-    size_t count = 0;
-    if (text_eq(subresource, "status")) {
-        paths[count++] = "spec";
-        if (custom)
-            paths[count++] = "metadata";
-        for (size_t i = 0; i < lengthof(more); i++)
-            if (text_eq(more[i].group, group) && text_eq(more[i].kind, kind))
-                paths[count++] = more[i].path;
-    } else if (text_empty(subresource)) {
-        paths[count++] = "status";
+    return json_text(json_member(json_get(object, "metadata.annotations"), LAST_APPLIED));
+}
+
+/* Fields that kubectl applied from its own side and that are still as it left them: whoever owns
+ * them, they are its own. Empty if there is no telling. */
+static const struct fieldset *applied_before(
+    struct arena *a, const struct apply_request *r, struct json live)
+{
+    const char *text = last_applied(live);
+    struct json config;
+    struct error err;
+    bool usable = text && json_parse(a, str_of(text), &config, &err) &&
+                  text_eq(json_get_text(config, "apiVersion"), r->api_version) &&
+                  typed_validate(r->schema, config, false, &err) &&
+                  typed_validate(r->schema, live, false, &err);
+    if (!usable)
+        return fieldset_empty();
+    struct typed_comparison c = typed_compare(a, r->schema, config, live);
+    const struct fieldset *set = typed_set(a, r->schema, config);
+    set = fieldset_difference(a, set, c.modified);
+    set = fieldset_difference(a, set, c.added);
+    return fieldset_difference(a, set, c.removed);
+}
+
+/* Conflicts over those fields are none. */
+static bool settle_conflicts(struct arena *a, const struct apply_request *r, struct json live,
+    struct json config, struct apply_result *ret, struct error *err)
+{
+    const struct fieldset *ours = applied_before(a, r, live);
+    struct conflict_list left = { 0 };
+    left.items = arena_array(a, ret->conflict_count, sizeof(*left.items));
+    for (size_t i = 0; i < ret->conflict_count; i++)
+        if (!fieldset_has(ours, &ret->conflicts[i].path))
+            left.items[left.count++] = ret->conflicts[i];
+    if (left.count)
+        return fail_conflicts(&left, ret, err);
+    struct apply_request forced = *r;
+    forced.force = true;
+    return apply_once(a, &forced, live, config, ret, err);
+}
+
+/* An annotation that is there is kept true; nobody gets to own it. */
+static void renew_last_applied(struct arena *a, struct json config, struct apply_result *ret)
+{
+    if (text_empty(last_applied(ret->object)))
+        return;
+    struct json annotations = json_get(config, "metadata.annotations");
+    if (json_present(annotations))
+        config = json_with(a,
+            config,
+            "metadata.annotations",
+            json_with_member(a, annotations, LAST_APPLIED, (struct json){ 0 }));
+    const char *text = arena_printf(a, "%s\n", gojson_text(a, config));
+    annotations = json_get(ret->object, "metadata.annotations");
+    ret->object = json_with(a,
+        ret->object,
+        "metadata.annotations",
+        json_with_member(a, annotations, LAST_APPLIED, json_str(text)));
+}
+
+bool apply_config(struct arena *a, const struct apply_request *r, struct json live,
+    struct json config, struct apply_result *ret, struct error *err)
+{
+    if (!json_present(live))
+        live = schema_empty_object(a, r->schema);
+    bool kubectl = text_eq(r->manager, "kubectl");
+    struct error why;
+    bool ok = apply_once(a, r, live, config, ret, &why);
+    if (!ok && kubectl && ret->conflict_count)
+        ok = settle_conflicts(a, r, live, config, ret, &why);
+    if (!ok) {
+        if (err)
+            *err = why;
+        return false;
     }
-    return count ? fieldset_of_texts(a, paths, count) : NULL;
+    if (kubectl)
+        renew_last_applied(a, config, ret);
+    return true;
 }

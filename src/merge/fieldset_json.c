@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "merge/gojson.h"
 
 /* ---- reading ---- */
 
@@ -84,7 +85,7 @@ static bool read_set(struct arena *a, struct json v, int depth, bool *ret_member
     fieldset_builder_init(&b, a);
     *ret_member = false;
     json_each_member (m, v) {
-        if (strcmp(m->key, ".") == 0) {
+        if (m->key[0] == '.' && !m->key[1]) {
             *ret_member = true;
             continue;
         }
@@ -117,32 +118,14 @@ bool fieldset_from_json(
 
 /* ---- writing ---- */
 
-/* Go's JSON also escapes what HTML could take for markup; only strings hold such characters. */
-static void add_escaped(struct buf *b, const char *json)
-{
-    for (; *json; json++) {
-        const unsigned char *c = (const unsigned char *)json;
-        if (*c == '<' || *c == '>' || *c == '&') {
-            buf_printf(b, "\\u%04x", (unsigned)*c);
-        } else if (c[0] == 0xe2 && c[1] == 0x80 && (c[2] | 1) == 0xa9) {
-            buf_printf(b, "\\u20%02x", (unsigned)(c[2] & 0x2f));
-            json += 2;
-        } else {
-            buf_add_char(b, *json);
-        }
-    }
-}
-
 static const char *element_text(struct arena *a, const struct path_element *e)
 {
     if (e->kind == PATH_FIELD)
         return arena_printf(a, "f:%s", e->value.string);
     if (e->kind == PATH_INDEX)
         return arena_printf(a, "i:%lld", (long long)e->value.integer);
-    cleanup(buf_done) struct buf b = BUF_INIT((size_t)16 << 20);
-    buf_add_text(&b, e->kind == PATH_KEY ? "k:" : "v:");
-    add_escaped(&b, json_to_text(a, e->value));
-    return arena_strndup(a, b.ptr, b.len);
+    const char *prefix = e->kind == PATH_KEY ? "k:" : "v:";
+    return arena_printf(a, "%s%s", prefix, gojson_text(a, e->value));
 }
 
 struct json fieldset_to_json(struct arena *a, const struct fieldset *s)

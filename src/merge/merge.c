@@ -36,7 +36,7 @@ void merge_owned(struct arena *a, const struct schema *s, struct json live, cons
     ret->fields = typed_extract(a, s, live, ret->set, EXTRACT_KEYS | EXTRACT_GONE);
     bool same_version =
         json_equal(json_member(entry, "apiVersion"), json_member(live, "apiVersion"));
-    ret->exact = same_version && fieldset_equal(typed_set(a, s, ret->fields), ret->set);
+    ret->exact = same_version && typed_set_is_of(a, s, ret->fields, ret->set);
 }
 
 /* ---- equality ---- */

@@ -175,7 +175,7 @@ static bool read_brackets(struct path_reader *r, struct path_element *ret)
         r->at++;
         ret->kind = PATH_VALUE;
         ok = read_value(r, &ret->value);
-    } else if (*r->at == '"' || (*r->at >= '0' && *r->at <= '9')) {
+    } else if (*r->at == '"' || r->at[strspn(r->at, "0123456789")] == ']') {
         ok = read_value(r, &ret->value);
         ret->kind = ret->value.type == JSON_STR ? PATH_FIELD : PATH_INDEX;
         if (ok && ret->kind == PATH_INDEX && ret->value.type != JSON_INT)

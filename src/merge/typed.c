@@ -168,6 +168,7 @@ struct validation {
     const struct schema *schema;
     struct arena arena;
     bool allow_duplicates;
+    bool allow_unknown;
     struct buf text; /* one line an error */
     unsigned errors;
 };
@@ -270,10 +271,10 @@ static void validate_map(
     json_each_member (m, value) {
         const struct step below = { .above = at, .element = path_field(m->key) };
         uint16_t type = schema_member_type(v->schema, t, m->key);
-        if (type == SCHEMA_NO_TYPE)
-            complain(v, &below, "field not declared in schema");
-        else
+        if (type != SCHEMA_NO_TYPE)
             validate(v, type, m->value, &below);
+        else if (!v->allow_unknown)
+            complain(v, &below, "field not declared in schema");
     }
 }
 
@@ -291,17 +292,28 @@ static void validate(struct validation *v, uint16_t type, struct json value, con
         validate_map(v, t, value, at);
 }
 
+static bool validate_all(struct validation *v, struct json value, struct error *err)
+{
+    arena_init(&v->arena, ARENA_LIMIT_DEFAULT);
+    buf_init(&v->text, 4096);
+    validate(v, v->schema->root, value, NULL);
+    bool ok = v->errors == 0;
+    if (!ok)
+        fail(err, ERR_INVALID, "%s%s", v->errors > 1 ? "errors:\n  " : "", buf_text(&v->text));
+    buf_done(&v->text);
+    arena_done(&v->arena);
+    return ok;
+}
+
 bool typed_validate(
     const struct schema *s, struct json value, bool allow_duplicates, struct error *err)
 {
     struct validation v = { .schema = s, .allow_duplicates = allow_duplicates };
-    arena_init(&v.arena, ARENA_LIMIT_DEFAULT);
-    buf_init(&v.text, 4096);
-    validate(&v, s->root, value, NULL);
-    bool ok = v.errors == 0;
-    if (!ok)
-        fail(err, ERR_INVALID, "%s%s", v.errors > 1 ? "errors:\n  " : "", buf_text(&v.text));
-    buf_done(&v.text);
-    arena_done(&v.arena);
-    return ok;
+    return validate_all(&v, value, err);
+}
+
+bool typed_fits(const struct schema *s, struct json value, struct error *err)
+{
+    struct validation v = { .schema = s, .allow_duplicates = true, .allow_unknown = true };
+    return validate_all(&v, value, err);
 }

@@ -53,8 +53,14 @@ struct json typed_key_default(const struct schema *s, const struct schema_key *k
  * are in stored objects, not in applied ones). The message has all of it, with paths. */
 bool typed_validate(
     const struct schema *s, struct json v, bool allow_duplicates, struct error *err) must_check;
+/* Only wrong types: for an object that was stored under another version of its schema. Fields that
+ * are not known, and duplicates, pass. */
+bool typed_fits(const struct schema *s, struct json v, struct error *err) must_check;
 /* The fields of a value that was validated. */
 const struct fieldset *typed_set(struct arena *a, const struct schema *s, struct json v);
+/* Whether this is that set, of a value without duplicates; much cheaper than making it. */
+bool typed_set_is_of(
+    struct arena *a, const struct schema *s, struct json v, const struct fieldset *set);
 /* over wins; items of lists that both have follow over's order, others keep their place. Both were
  * validated; over without duplicates. */
 struct json typed_merge(

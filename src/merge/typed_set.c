@@ -74,6 +74,71 @@ const struct fieldset *typed_set(struct arena *a, const struct schema *s, struct
     return set ? set : fieldset_empty();
 }
 
+/* ---- whether a set is that of a value, without making it ---- */
+
+static bool is_of(const struct set_walk *w, uint16_t type, struct json v,
+    const struct fieldset *set, bool *ret_self);
+
+static bool is_of_list(const struct set_walk *w, const struct schema_type *t, struct json v,
+    const struct fieldset *set)
+{
+    uint32_t count = v.type == JSON_LIST ? v.count : 0;
+    if (count != set->count)
+        return false; /* duplicates are no set that anybody could have applied */
+    for (uint32_t i = 0; i < count; i++) {
+        struct path_element e;
+        bool self;
+        if (!typed_item_element(w->arena, w->schema, t, v.items[i], &e, NULL))
+            return false;
+        const struct fieldset_entry *found = fieldset_entry(set, &e);
+        if (!found || !found->member ||
+            !is_of(w, t->item, v.items[i], found->below ? found->below : fieldset_empty(), &self))
+            return false;
+    }
+    return true;
+}
+
+static bool is_of_map(const struct set_walk *w, const struct schema_type *t, struct json v,
+    const struct fieldset *set)
+{
+    uint32_t at = 0;
+    json_each_member (m, v) {
+        const struct schema_field *declared = schema_field(w->schema, t, m->key);
+        uint16_t type = declared ? declared->type : t->member;
+        const struct fieldset_entry *e = at < set->count ? &set->entries[at] : NULL;
+        if (e && (e->element.kind != PATH_FIELD || strcmp(e->element.value.string, m->key) != 0))
+            e = NULL;
+        bool self = false;
+        bool nothing = m->value.type == JSON_NULL || (m->value.type == JSON_MAP && !m->value.count);
+        const struct fieldset *below = e && e->below ? e->below : fieldset_empty();
+        if (type == SCHEMA_NO_TYPE || !is_of(w, type, m->value, below, &self))
+            return false;
+        if ((self || nothing || !declared) != (e && e->member))
+            return false;
+        at += e != NULL;
+    }
+    return at == set->count;
+}
+
+static bool is_of(const struct set_walk *w, uint16_t type, struct json v,
+    const struct fieldset *set, bool *ret_self)
+{
+    const struct schema_type *t = schema_type(w->schema, type);
+    enum typed_shape shape = typed_shape(t, v);
+    *ret_self = typed_is_atomic(t, shape);
+    if (*ret_self)
+        return !set->count;
+    return shape == SHAPE_LIST ? is_of_list(w, t, v, set) : is_of_map(w, t, v, set);
+}
+
+bool typed_set_is_of(
+    struct arena *a, const struct schema *s, struct json v, const struct fieldset *set)
+{
+    const struct set_walk w = { .arena = a, .schema = s };
+    bool self;
+    return is_of(&w, s->root, v, set, &self);
+}
+
 /* ---- sets and schemas ---- */
 
 /* The type below an element; SCHEMA_NO_TYPE if the schema does not know. */

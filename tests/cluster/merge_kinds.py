@@ -276,8 +276,7 @@ SHAPE = {
         "group": "test.leeboard.dev", "scope": "Namespaced",
         "names": {"plural": "shapes", "singular": "shape", "kind": "Shape"},
         "versions": [{
-            "name": "v1", "served": True, "storage": True,
-            "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas",
+            "name": "v1", "served": True, "storage": True, "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas",
                                                      "statusReplicasPath": ".status.replicas"}},
             "schema": {"openAPIV3Schema": {"type": "object", "properties": {
                 "spec": {"type": "object", "properties": {
@@ -336,3 +335,4 @@ SHAPE = {
                         "items": {"type": "object", "required": ["type"], "properties": {
                             "type": {"type": "string"}, "status": {"type": "string"}}}},
                     "seen": {"type": "object", "additionalProperties": {"type": "integer"}}}}}}}}]}}
+SHAPE["spec"]["versions"].append({**SHAPE["spec"]["versions"][0], "name": "v2", "storage": False})

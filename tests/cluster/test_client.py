@@ -15,7 +15,7 @@ import yaml
 from lab import BASE, ROOT, Lab, own_lab, spawn, wait_for
 
 LAB = {"controllers": None}
-KUBE_TOOL = os.environ.get("KUBE_TOOL", f"{ROOT}/build/release/kube-tool")
+KUBE_TOOL = os.environ.get("KUBE_TOOL", f"{ROOT}/build/release/kube_tool")
 CONFIG_MAPS = "-/v1/ConfigMap/configmaps"
 
 

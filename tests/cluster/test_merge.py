@@ -50,11 +50,15 @@ class Tool:
 
 
 class Kind:
-    def __init__(self, api_version, kind, plural, config, status=None, scale=None, custom=None):
-        self.api_version, self.kind, self.config, self.status = api_version, kind, config, status
+    """versions: of the group, all of which have the same fields; a sequence goes through all of them."""
+
+    def __init__(self, group, versions, kind, plural, config, status=None, scale=None, custom=None):
+        self.versions = [f"{group}/{v}" if group else v for v in versions]
+        self.kind, self.plural, self.config, self.status = kind, plural, config, status
         self.scale, self.custom = scale, custom
-        group = "api/v1" if api_version == "v1" else f"apis/{api_version}"
-        self.path = f"/{group}/namespaces/default/{plural}"
+
+    def path(self, version):
+        return f"/{'apis' if '/' in version else 'api'}/{version}/namespaces/default/{self.plural}"
 
 
 def custom_kind(crd, status=True, scale=None, fixed=None):
@@ -66,7 +70,7 @@ def custom_kind(crd, status=True, scale=None, fixed=None):
         if fixed and full:
             spec.update(fixed)
         return {"spec": spec} if spec else {}
-    return Kind(f"{crd['spec']['group']}/{version['name']}", crd["spec"]["names"]["kind"],
+    return Kind(crd["spec"]["group"], [v["name"] for v in crd["spec"]["versions"]], crd["spec"]["names"]["kind"],
                 crd["spec"]["names"]["plural"], config, scale=scale, custom=crd,
                 status=(lambda rng: make.part(rng, "status", False)) if status else None)
 
@@ -79,13 +83,13 @@ def api_crd(plural):
 def all_kinds():
     return {
         "shape": custom_kind(kinds.SHAPE, scale=".spec.replicas"),
-        "deployment": Kind("apps/v1", "Deployment", "deployments", kinds.deployment, kinds.workload_status,
+        "deployment": Kind("apps", ["v1"], "Deployment", "deployments", kinds.deployment, kinds.workload_status,
                            ".spec.replicas"),
-        "statefulset": Kind("apps/v1", "StatefulSet", "statefulsets", kinds.stateful_set, kinds.workload_status,
+        "statefulset": Kind("apps", ["v1"], "StatefulSet", "statefulsets", kinds.stateful_set, kinds.workload_status,
                             ".spec.replicas"),
-        "service": Kind("v1", "Service", "services", kinds.service, kinds.service_status),
-        "configmap": Kind("v1", "ConfigMap", "configmaps", kinds.config_map),
-        "hpa": Kind("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", kinds.autoscaler,
+        "service": Kind("", ["v1"], "Service", "services", kinds.service, kinds.service_status),
+        "configmap": Kind("", ["v1"], "ConfigMap", "configmaps", kinds.config_map),
+        "hpa": Kind("autoscaling", ["v2"], "HorizontalPodAutoscaler", "horizontalpodautoscalers", kinds.autoscaler,
                     kinds.autoscaler_status),
         "model": custom_kind(api_crd("models"), fixed={"source": "https://example.com/m.gguf"}),
         "inferenceservice": custom_kind(api_crd("inferenceservices"), scale=".spec.replicas",
@@ -158,6 +162,7 @@ class Sequence:
         self.rng = random.Random(f"{name}-{seed}")
         self.name, self.label = f"{name}-{seed}", f"{name} {seed}"
         self.live, self.log, self.done, self.refused = None, [], 0, 0
+        self.version = kind.versions[0]
 
     # Asking the server
 
@@ -170,7 +175,7 @@ class Sequence:
 
     def url(self, sub="", **query):
         tail = "&".join(f"{k}={v}" for k, v in query.items() if v is not None)
-        return f"{self.kind.path}/{self.name}{'/' + sub if sub else ''}?{tail}"
+        return f"{self.kind.path(self.version)}/{self.name}{'/' + sub if sub else ''}?{tail}"
 
     def get(self):
         try:
@@ -190,7 +195,7 @@ class Sequence:
 
     def head(self, body):
         meta = {"name": self.name, **body.pop("metadata", {})}
-        return {"apiVersion": self.kind.api_version, "kind": self.kind.kind, "metadata": meta, **body}
+        return {"apiVersion": self.version, "kind": self.kind.kind, "metadata": meta, **body}
 
     def config(self, full):
         body = self.kind.config(self.rng, full)
@@ -199,6 +204,9 @@ class Sequence:
 
     def run(self, steps):
         for _ in range(steps):
+            self.version = self.rng.choice(self.kind.versions)
+            if self.live and len(self.kind.versions) > 1:
+                self.live = self.get()
             if self.live is None:
                 self.rng.choice([self.create, self.apply, self.apply])()
             else:
@@ -208,7 +216,8 @@ class Sequence:
             self.lab.api("DELETE", self.url())
 
     def step(self):
-        options = [(8, self.apply), (2, self.put), (3, self.merge_patch), (1, self.json_patch), (1, self.reset)]
+        options = [(8, self.apply), (2, self.put), (3, self.merge_patch), (1, self.json_patch), (1, self.reset),
+                   (1, self.client_side)]
         if not self.kind.custom:
             options.append((2, self.strategic))
         if self.kind.status:
@@ -219,7 +228,7 @@ class Sequence:
         self.rng.choices(functions, weights)[0]()
 
     def note(self, what, *details):
-        self.log.append(" ".join([what, *(d if isinstance(d, str) else json.dumps(d) for d in details)]))
+        self.log.append(" ".join([self.version, what, *(d if isinstance(d, str) else json.dumps(d) for d in details)]))
         if TRACE:
             print(f"{self.label}: {self.log[-1]}", flush=True)
 
@@ -255,7 +264,7 @@ class Sequence:
     def create(self):
         body, manager = self.config(True), self.rng.choice(MANAGERS)
         self.note("create", manager, body)
-        code, answer = self.call("POST", f"{self.kind.path}?fieldManager={manager}", body)
+        code, answer = self.call("POST", f"{self.kind.path(self.version)}?fieldManager={manager}", body)
         self.settle(code, answer, lambda now, after: self.tool.ask(
             "update", object=self.before_storage(after), manager=manager, now=now, custom=bool(self.kind.custom)))
 
@@ -268,7 +277,7 @@ class Sequence:
         return out
 
     def apply(self, sub=""):
-        manager, force = self.rng.choice(MANAGERS), kinds.maybe(self.rng, 0.4)
+        manager, force = self.rng.choice(MANAGERS + ["kubectl"]), kinds.maybe(self.rng, 0.4)
         config = self.config(self.live is None or kinds.maybe(self.rng, 0.4))
         self.send_apply(manager, force, config)
 
@@ -440,6 +449,10 @@ class Sequence:
                 here[key] = value[key]
             for key in kinds.some(self.rng, value)[:1] if kinds.maybe(self.rng, 0.3) else []:
                 here.pop(key, None)
+        containers = body.get("spec", {}).get("template", {}).get("spec", {}).get("containers", [])
+        for container in containers if kinds.maybe(self.rng, 0.2) else []:
+            # The server takes duplicates in an update, and has to live with them in applies.
+            container["env"] = container.get("env", []) + [{"name": "E1", "value": "again"}] * 2
 
     def merge_patch(self):
         manager, body = self.rng.choice(MANAGERS), self.kind.config(self.rng, False)
@@ -453,6 +466,13 @@ class Sequence:
                     value[key] = None
         drop(body)
         self.updated("merge", "PATCH", self.url(fieldManager=manager), body, MERGE, manager)
+
+    def client_side(self):
+        """What `kubectl apply` does, and leaves an annotation from which a later apply on the server side learns."""
+        body, manager = self.config(True), "kubectl-client-side-apply"
+        text = json.dumps(body, sort_keys=True, separators=(",", ":")) + "\n"
+        body["metadata"].setdefault("annotations", {})["kubectl.kubernetes.io/last-applied-configuration"] = text
+        self.updated("client-side", "PATCH", self.url(fieldManager=manager), body, MERGE, manager)
 
     def json_patch(self):
         manager, value = self.rng.choice(MANAGERS), {f"j{self.rng.randint(0, 3)}": "1"}
@@ -487,8 +507,8 @@ class Sequence:
     # Scale: the list of owners goes into the Scale, is changed there, and comes back
 
     def scaled(self, manager, expected):
-        parent = dict(parent=self.live["metadata"].get("managedFields") or [], apiVersion=self.kind.api_version,
-                      path=self.kind.scale)
+        parent = dict(parent=self.live["metadata"].get("managedFields") or [], apiVersion=self.version,
+                      apiVersions=self.kind.versions, path=self.kind.scale)
 
         def owners_after(now, after):
             inside = self.tool.ask("scale-in", **parent)
@@ -608,3 +628,51 @@ def test_models(lab):
 
 def test_inference_services(lab):
     run_kind(lab, "inferenceservice", 30)
+
+
+def new_sequence(lab, name):
+    tool = Tool()
+    return Sequence(lab, tool, name, all_kinds()[name], f"{name}-by-hand")
+
+
+def test_more_updaters_than_are_kept(lab):
+    s = new_sequence(lab, "configmap")
+    s.send_apply("a", False, s.head({"data": {"x": "1"}}))
+    for i in range(14):
+        ok = s.updated("merge", "PATCH", s.url(fieldManager=f"u{i:02}"), {"data": {f"k{i % 12}": str(i)}}, MERGE,
+                       f"u{i:02}")
+        if not ok:
+            s.fail("refused")
+    names = [e["manager"] for e in s.live["metadata"]["managedFields"]]
+    if "ancient-changes" not in names or len(names) != 11:
+        s.fail("nothing was folded", names)
+    s.tool.close()
+
+
+def test_taking_over_from_an_operator_that_updates(lab):
+    """What it wrote becomes ours in one guarded write, and goes when we no longer want it."""
+    s = new_sequence(lab, "deployment")
+    body = s.head(kinds.deployment(s.rng, True))
+    body["spec"].update(replicas=2, paused=True)
+    s.lab.api("POST", f"{s.kind.path(s.version)}?fieldManager=manager", body)
+    s.live = s.get()
+    for _ in range(2):  # the second time there is nothing to do
+        owners_now = s.tool.ask("take-over", live=s.live, **{"from": "manager"}, manager="leeboard")["managedFields"]
+        if owners_now is None:
+            break
+        patch = [{"op": "replace", "path": "/metadata/managedFields", "value": owners_now},
+                 {"op": "replace", "path": "/metadata/resourceVersion",
+                  "value": s.live["metadata"]["resourceVersion"]}]
+        code, answer = s.call("PATCH", s.url(fieldManager="leeboard"), patch, JSON_PATCH)
+        if code != 200 or answer["metadata"]["managedFields"] != owners_now:
+            s.fail("not as we wanted it", code, answer)
+        stale, s.live = s.live, s.get()
+    patch[1]["value"] = stale["metadata"]["resourceVersion"]
+    code, _ = s.call("PATCH", s.url(fieldManager="leeboard"), patch, JSON_PATCH)
+    if code != 409:
+        s.fail("a stale writer won", code)
+    del body["spec"]["paused"]
+    s.send_apply("leeboard", False, body)
+    if "paused" in s.live["spec"] or [e["manager"] for e in s.live["metadata"]["managedFields"]] != ["leeboard"]:
+        s.fail("what we left out is still there", s.live)
+    s.tool.close()

@@ -339,7 +339,7 @@ UNREADABLE = {
     "boolean": ("inferenceservices", {"image": True}, "spec.image"),
     "list": ("inferenceservices", {"env": {"A": "b"}}, "spec.env"),
     "env-value": ("inferenceservices", {"env": [{"name": "A", "value": True}]}, "env[0].value"),
-    "text": ("inferenceservices", {"replicas": "two"}, "spec.replicas"),
+    "text": ("inferenceservices", {"contextSize": "much"}, "spec.contextSize"),
     "shape": ("inferenceservices", {"resources": "plenty"}, "spec.resources"),
     "source": ("models", {"source": True}, "spec.source"),
     "files": ("models", {"source": "acme/tiny", "files": ["a.gguf", 7]}, "spec.files[1]"),

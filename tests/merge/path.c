@@ -45,7 +45,7 @@ TEST(field_paths_that_are_none_say_where)
     check_fails(field_path_parse(a, ".a[b=1", &path, &err), err, "expected ]");
     check_fails(field_path_parse(a, ".a[=\"x\"", &path, &err), err, "expected ]");
     check_fails(field_path_parse(a, ".a[b={}]", &path, &err), err, "expected a text in quotes");
-    check_fails(field_path_parse(a, ".a[1.5]", &path, &err), err, "expected an index");
+    check_fails(field_path_parse(a, ".a[99999999999999999999]", &path, &err), err, "an index");
     check_fails(field_path_parse(a, ".a]b", &path, &err), err, "expected . or [");
     char deep[2 * FIELD_PATH_DEPTH_MAX + 5] = "";
     for (size_t i = 0; i + 2 < sizeof(deep); i += 2)

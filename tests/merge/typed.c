@@ -250,6 +250,9 @@ TEST(extracting_gives_back_what_made_the_set)
         struct json got = typed_extract(a, s, merged, set, EXTRACT_KEYS | EXTRACT_GONE);
         check(i == 4 || json_equal(got, v));
         check(fieldset_equal(typed_set(a, s, got), set));
+        check(typed_set_is_of(a, s, got, set));
+        for (size_t j = 0; j < lengthof(values); j++)
+            check(typed_set_is_of(a, s, spec(values[j]), set) == (i == j));
     }
     const struct fieldset *set =
         fieldset_of_texts(a, (const char *const[]){ ".spec.items[name=\"a\"].v" }, 1);

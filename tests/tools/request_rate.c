@@ -8,7 +8,7 @@
  *
  *   [ [ { "method": …, "path": …, "type": …, "body": text }, … ], … ]
  *
- * Prints { "requests": …, "refused": …, "milliseconds": … }. Fails when a request gets no answer. */
+ * Prints { "requests": …, "refused": …, "milliseconds": … }. Fails when one gets no answer. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +21,8 @@
 #include "kube/http_transport.h"
 
 #define REQUEST_TIMEOUT_MS 60000
+/* For everything. */
+#define RUN_TIMEOUT_MS 3600000
 
 struct rate {
     const struct kube_transport *transport;
@@ -38,7 +40,6 @@ struct row {
 };
 
 static void start_row(struct rate *r);
-
 static void next_step(struct row *row);
 
 static void on_head(void *ctx, const struct kube_head *head)
@@ -86,7 +87,8 @@ static void next_step(struct row *row)
 {
     struct rate *r = row->rate;
     if (row->step < row->steps.count) {
-        json_each (request, row->steps.items[row->step++])
+        struct json step = row->steps.items[row->step++];
+        json_each (request, step)
             send_request(row, *request);
         return;
     }
@@ -138,13 +140,13 @@ static bool send_all(struct rate *r, struct loop *loop, size_t keys, struct erro
     int64_t start_ms = env_mono_ms(env);
     for (size_t i = 0; i < keys; i++)
         start_row(r);
-    bool ended = loop_run_until(loop, all_done, r, INT64_MAX / 2);
+    bool ended = loop_run_until(loop, all_done, r, RUN_TIMEOUT_MS);
     if (r->failure.code) {
         *err = r->failure;
         return false;
     }
     if (!ended)
-        return fail(err, ERR_INTERNAL, "requests are open and nothing is left to wait for");
+        return fail(err, ERR_INTERNAL, "%zu lines are not done", r->lines_open);
     printf("{\"requests\": %zu, \"refused\": %zu, \"milliseconds\": %lld}\n",
         r->requests,
         r->refused,
@@ -164,8 +166,10 @@ static bool run(const char *kubeconfig, size_t keys, struct error *err)
     bool ok = kube_config_load(&a, &where, &config, err) && read_lines(&a, &r, err);
     if (ok)
         transport = http_transport_new(loop,
-            &(struct http_transport_options){ .config = &config,
-                .user_agent = "request-rate/" LEEBOARD_VERSION },
+            &(struct http_transport_options){
+                .config = &config,
+                .user_agent = "request-rate/" LEEBOARD_VERSION,
+            },
             err);
     if (transport) {
         r.transport = http_transport_kube(transport);

@@ -390,4 +390,5 @@ const struct kind llmkube_inference_service_kind = {
     .resource = &LLMKUBE_INFERENCE_SERVICE,
     .watches = watches,
     .reconcile = reconcile,
+    .unreadable = unreadable,
 };

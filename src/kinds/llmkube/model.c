@@ -181,6 +181,24 @@ static bool stopped_at_a_gate(struct model_pass *p)
     return problem;
 }
 
+static struct model_pass pass_of(const struct view *in, struct plan *out)
+{
+    return (struct model_pass){
+        .in = in,
+        .out = out,
+        .arena = in->arena,
+        .settings = in->settings,
+        .status = json_get(in->object, "status"),
+    };
+}
+
+static void model_unreadable(const struct view *in, struct plan *out, const struct error *err)
+{
+    struct model_pass p = pass_of(in, out);
+    plan_keep_children(out);
+    model_end_failed(&p, "InvalidSpec", NULL, arena_strdup(in->arena, err->text));
+}
+
 static void model_reconcile(const struct view *in, struct plan *out)
 {
     static void (*const by_class[])(struct model_pass * p) = {
@@ -191,17 +209,10 @@ static void model_reconcile(const struct view *in, struct plan *out)
         [SOURCE_HTTP] = reconcile_remote,
         [SOURCE_HF_REPO] = reconcile_repository,
     };
-    struct model_pass p = {
-        .in = in,
-        .out = out,
-        .arena = in->arena,
-        .settings = in->settings,
-        .status = json_get(in->object, "status"),
-    };
+    struct model_pass p = pass_of(in, out);
     struct error err;
     if (!model_read(in->arena, in->object, &p.m, &err)) {
-        plan_keep_children(out);
-        model_end_failed(&p, "InvalidSpec", NULL, arena_strdup(in->arena, err.text));
+        model_unreadable(in, out, &err);
         return;
     }
     if (!stopped_at_a_gate(&p) && !model_prefetch(&p))
@@ -230,4 +241,5 @@ const struct kind llmkube_model_kind = {
     .resource = &LLMKUBE_MODEL,
     .watches = model_watches,
     .reconcile = model_reconcile,
+    .unreadable = model_unreadable,
 };

@@ -45,10 +45,22 @@ static struct json objective_of(const struct isvc *svc, const char *name)
         { "spec.indicator", indicator_of(svc) });
 }
 
+/* As the CRD has it, which may have been edited: digits and one of m, h, d, w. */
+static bool is_window(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    return digits && text[digits] && strchr("mhdw", text[digits]) && !text[digits + 1];
+}
+
 /* Why there can be no objective; NULL: there can. */
 static const char *obstacle(const struct isvc *svc, const char **ret_message)
 {
     const struct isvc_spec *spec = &svc->spec;
+    *ret_message = arena_printf(svc->arena,
+        "spec.slo.window: \"%s\" is not a number with m, h, d or w, such as 28d",
+        spec->slo_window);
+    if (!is_window(spec->slo_window))
+        return "ReconcileFailed";
     *ret_message = "spec.slo is set but the Pyrra integration is disabled; enable it with "
                    "pyrra.enabled=true (operator flag --enable-pyrra-slo)";
     if (!svc->settings->enable_pyrra_slo)

@@ -1,0 +1,8 @@
+#pragma once
+
+/* JSON as Go's encoder writes it, where the very text matters: keys in FieldsV1, annotations that
+ * hold an object. It also escapes what HTML could take for markup. */
+
+#include "base/json.h"
+
+char *gojson_text(struct arena *a, struct json v);
