@@ -83,6 +83,7 @@ static void reconcile(const struct view *in, struct plan *out)
 }
 
 static const struct kind_watch watches[] = {
+    { .resource = &RESOURCE_CONFIG_MAP, .keep = (const char *const[]){ "data", NULL } },
     {
         .resource = &LLMKUBE_INFERENCE_SERVICE,
         .keep = (const char *const[]){ "spec.runtime", "status.phase", NULL },
