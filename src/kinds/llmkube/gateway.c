@@ -3,6 +3,8 @@
 
 #include "kinds/llmkube/isvc.h"
 
+#include "kinds/llmkube/settle.h"
+
 const struct resource GATEWAY_BACKEND = {
     .group = "gateway.envoyproxy.io",
     .version = "v1alpha1",
@@ -105,9 +107,11 @@ void gateway_plan(struct isvc *svc)
     }
     const char *model =
         text_empty(svc->spec.gateway_model) ? svc->spec.model_ref : svc->spec.gateway_model;
-    plan_child(svc->out, &GATEWAY_BACKEND, backend(svc));
-    plan_child(svc->out, &GATEWAY_AI_BACKEND, ai_backend(svc));
-    plan_child(svc->out, &GATEWAY_AI_ROUTE, ai_route(svc, model));
+    struct json objects[] = { backend(svc), ai_backend(svc), ai_route(svc, model) };
+    for (size_t i = 0; i < lengthof(parts); i++) {
+        struct json stored = view_owned(svc->in, parts[i], svc->service);
+        plan_child(svc->out, parts[i], settle_lists(svc->arena, objects[i], stored));
+    }
     const char *trouble = trouble_of(svc);
     if (trouble) {
         not_ready(svc, "ReconcileFailed", trouble);

@@ -6,6 +6,7 @@
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/runtime.h"
 #include "kinds/llmkube/settings.h"
+#include "kinds/llmkube/settle.h"
 
 #define REQUIRES_RUNTIME "dashboards.llmkube.dev/requires-runtime"
 
@@ -53,13 +54,14 @@ static void publish(
     const char *runtime = json_text(json_member(annotations, REQUIRES_RUNTIME));
     if (!is_publishable(in, dashboard) || (!text_empty(runtime) && !is_in_use(services, runtime)))
         return;
-    plan_child(out,
-        &GRAFANA_DASHBOARD,
-        json_fields(in->arena,
-            { "metadata.name", json_get(dashboard, "metadata.name") },
-            { "metadata.labels", json_get(dashboard, "metadata.labels") },
-            { "metadata.annotations", annotations },
-            { "spec", json_get(dashboard, "spec") }));
+    struct json stored =
+        view_owned(in, &GRAFANA_DASHBOARD, json_get_text(dashboard, "metadata.name"));
+    struct json wanted = json_fields(in->arena,
+        { "metadata.name", json_get(dashboard, "metadata.name") },
+        { "metadata.labels", json_get(dashboard, "metadata.labels") },
+        { "metadata.annotations", annotations },
+        { "spec", json_get(dashboard, "spec") });
+    plan_child(out, &GRAFANA_DASHBOARD, settle_lists(in->arena, wanted, stored));
 }
 
 static void reconcile(const struct view *in, struct plan *out)
@@ -81,6 +83,7 @@ static void reconcile(const struct view *in, struct plan *out)
 }
 
 static const struct kind_watch watches[] = {
+    { .resource = &RESOURCE_CONFIG_MAP, .keep = (const char *const[]){ "data", NULL } },
     {
         .resource = &LLMKUBE_INFERENCE_SERVICE,
         .keep = (const char *const[]){ "spec.runtime", "status.phase", NULL },

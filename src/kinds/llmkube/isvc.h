@@ -164,6 +164,10 @@ struct json autoscaler_replicas(const struct isvc *svc);
 /* How many replicas are wanted now, by the autoscaler where there is one. */
 int64_t autoscaler_desired(const struct isvc *svc);
 
+/* atomic.c: what the user gave for a pod, with the API server's defaults where they count as ours.
+ */
+struct json atomic_fill(struct arena *a, struct json v);
+
 /* rollout.c: when pods may be replaced. */
 /* The pod template to apply now: the planned one, or the present one while requests are served. */
 struct json rollout_template(struct isvc *svc, struct json planned);

@@ -13,8 +13,8 @@
 
 #include "kinds/llmkube/isvc.h"
 
-#include "base/quantity.h"
 #include "base/time.h"
+#include "kinds/llmkube/settle.h"
 
 #define DEFERRED "RolloutDeferred"
 #define IDLE_EVERY_MS 5000
@@ -22,44 +22,7 @@
 #define IDLE_FRESH_MS (3 * IDLE_EVERY_MS)
 #define RECYCLE_RETRY_MS 30000
 
-/* ---- comparing templates ---- */
-
-enum same {
-    SAME_ALL,     /* every planned field is there, and no other */
-    SAME_PLANNED, /* every planned field is there, maybe among others */
-};
-
-static bool holds_quantities(const char *key)
-{
-    static const char *const keys[] = { "requests", "limits", "sizeLimit", "divisor" };
-    for (size_t i = 0; i < lengthof(keys); i++)
-        if (text_eq(key, keys[i]))
-            return true;
-    return false;
-}
-
-/* quantities: the API server may have written the same number in another way. */
-static bool same(struct json planned, struct json present, enum same how, bool quantities)
-{
-    bool list = json_is(planned, JSON_LIST), map = json_is(planned, JSON_MAP);
-    if (quantities && json_is(planned, JSON_STR))
-        return quantity_text_equal(planned.string, json_text(present));
-    if (planned.type != present.type || !(list || map))
-        return json_equal(planned, present);
-    if (planned.count != present.count && (how == SAME_ALL || list))
-        return false;
-    for (uint32_t i = 0; i < planned.count; i++) {
-        if (list && !same(planned.items[i], present.items[i], how, false))
-            return false;
-        if (list)
-            continue;
-        const struct json_member *m = &planned.members[i];
-        bool deeper = quantities || holds_quantities(m->key);
-        if (!same(m->value, json_member(present, m->key), how, deeper))
-            return false;
-    }
-    return true;
-}
+/* ---- program texts ---- */
 
 /* The program that an init container runs: `sh -c TEXT`. */
 static bool is_program(struct json command)
@@ -257,7 +220,7 @@ struct json rollout_template(struct isvc *svc, struct json planned)
         json_get(view_owned(svc->in, &RESOURCE_DEPLOYMENT, svc->child), "spec.template");
     struct json settled = with_programs_of(svc->arena, planned, now);
     bool waits = svc->spec.wait_for_idle && !svc->spec.force_rollout && svc->desired > 0;
-    if (same(settled, now, is_upstreams(now) ? SAME_PLANNED : SAME_ALL, false)) {
+    if (settle_same(settled, now, is_upstreams(now) ? SETTLE_PLANNED : SETTLE_ALL)) {
         if (waits && text_eq(json_get_text(isvc_condition(svc, DEFERRED), "status"), "False"))
             isvc_condition_keep(svc, DEFERRED);
         return settled;

@@ -177,11 +177,12 @@ TEST(a_change_that_is_taken_back_is_no_longer_deferred)
     check(!stage_has_effect(&s, "pods.idle"));
 }
 
-TEST(a_quantity_in_other_words_is_no_change)
+TEST(the_same_in_the_api_servers_words_is_no_change)
 {
     struct stage s;
     static const char volumes[] =
-        WAITS ", 'extraVolumes': [{'name': 'v', 'emptyDir': {'sizeLimit': '1024Mi'}}]";
+        WAITS ", 'extraVolumes': [{'name': 'v', 'emptyDir': {'sizeLimit': '1024Mi'}}], 'env': "
+              "[{'name': 'A', 'valueFrom': {'fieldRef': {'fieldPath': 'spec.nodeName'}}}]";
     service_init(&s, volumes);
     service_run(&s);
     struct json stored = json_with(test_arena(),
@@ -189,6 +190,14 @@ TEST(a_quantity_in_other_words_is_no_change)
         "spec.template.spec.volumes",
         test_json("[{'name': 'model-cache', 'persistentVolumeClaim': {'claimName': "
                   "'llmkube-model-cache'}}, {'name': 'v', 'emptyDir': {'sizeLimit': '1Gi'}}]"));
+    struct json container = json_get(stored, "spec.template.spec.containers.0");
+    container = json_with(test_arena(),
+        container,
+        "env",
+        test_json("[{'name': 'A', 'valueFrom': {'fieldRef': {'apiVersion': 'v1', 'fieldPath': "
+                  "'spec.nodeName'}}}]"));
+    stored = json_with(
+        test_arena(), stored, "spec.template.spec.containers", json_list(test_arena(), container));
     stage_owned(&s, "Deployment", "svc", stored);
     stage_add(&s,
         "{'kind': 'EndpointSlice', 'metadata': {'name': 'e', 'labels': "
