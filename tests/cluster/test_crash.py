@@ -12,7 +12,7 @@ from proxy import ANSWERED, BEFORE, CUT, SENT, Proxy
 import golden
 
 LAB = {"controllers": NO_WORKLOADS}
-SERVICES, BOUNDARIES, STAGES = 10, 40, (BEFORE, SENT, ANSWERED)
+SERVICES, BOUNDARIES, STAGES = 10, 200, (BEFORE, SENT, ANSWERED)
 
 
 def bring(lab, ns):
