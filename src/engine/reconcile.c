@@ -190,8 +190,7 @@ static void depend_on_children(struct run *run)
 /* Held against our own CRD: the one in the cluster may have been edited. */
 static bool is_readable(struct run *run, struct error *err)
 {
-    struct json spec =
-        json_fields(&run->arena, { "spec", json_get(run->view.object, "spec") });
+    struct json spec = json_fields(&run->arena, { "spec", json_get(run->view.object, "spec") });
     if (typed_fits(run->key->kind->resource->schema, spec, err))
         return true;
     /* ".spec.image: expected string, got boolean" */

@@ -170,6 +170,12 @@ static void check_answer(struct write *w, const struct kube_reply *reply, struct
     m->owned_hash = memo_hash(a, owned.fields);
 }
 
+/* Made by whoever of its users comes first, then left alone. */
+static bool is_shared(const struct write *w)
+{
+    return w->child && w->child->mode == PLAN_SHARED;
+}
+
 static void succeeded(struct write *w, const struct kube_reply *reply)
 {
     struct engine *e = engine_of(w);
@@ -195,7 +201,7 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
     }
     if (w->adopting)
         w->run->again = true;
-    else
+    else if (!is_shared(w))
         check_answer(w, reply, entry);
     if (w->event_version && w->event_version != version)
         queue_wake(&w->run->key->item); /* not our echo: somebody wrote as well */
@@ -224,7 +230,10 @@ static void looked(void *ctx, const struct kube_reply *reply)
 static void look(struct write *w, const struct error *why)
 {
     struct run *run = w->run;
-    run->conflict = true;
+    if (is_shared(w))
+        run->again = true; /* somebody else of its users made it: nothing to wait for */
+    else
+        run->conflict = true;
     if (why)
         run->error = *why;
     struct kube_target what = target(w);
@@ -334,6 +343,20 @@ static struct json with_preconditions(struct write *w, const char *uid, uint64_t
     struct json body = json_with(a, w->body, "metadata.uid", json_str(uid));
     return json_with(
         a, body, "metadata.resourceVersion", json_strf(a, "%llu", (unsigned long long)version));
+}
+
+static void create_shared(struct write *w)
+{
+    struct engine *e = engine_of(w);
+    struct kube_target collection = target(w);
+    collection.name = NULL;
+    if (may_write(w->run))
+        sent(w,
+            kube_create(e->options.client,
+                collection,
+                w->body,
+                (struct kube_write){ .field_manager = e->options.manager },
+                (struct kube_then){ answered, w }));
 }
 
 static void apply(struct write *w, const struct cache_entry *entry)
@@ -470,6 +493,8 @@ static void write_child(struct run *run, const struct plan_child *c)
         adopt(w);
     else if (d.action == GATE_CONTEST)
         contest(w);
+    else if (c->mode == PLAN_SHARED)
+        create_shared(w);
     else
         apply(w, entry);
 }

@@ -74,17 +74,21 @@ static bool on_data(struct remote *r, struct str bytes)
     return gguf_feed(&p->gguf, bytes) == GGUF_READING && p->read < PROBE_HEAD_BYTES_MAX;
 }
 
+/* A server that says "later" is not one that cannot be reached: asking it again will help. */
+static enum error_code code_of(int status)
+{
+    if (status < 400)
+        return ERR_INVALID;
+    return status == 503 ? ERR_BUSY : error_code_of_http(status);
+}
+
 static void on_end(struct remote *r, const struct error *err)
 {
     struct probe *p = r->ctx;
     struct arena *a = &p->run.arena;
     struct error why;
     if (!err && p->status >= 300) {
-        fail(&why,
-            p->status < 400 ? ERR_INVALID : error_code_of_http(p->status),
-            "%s answered %d",
-            r->url,
-            p->status);
+        fail(&why, code_of(p->status), "%s answered %d", r->url, p->status);
         err = &why;
     }
     struct json gguf = { 0 };

@@ -1,13 +1,15 @@
 """Absurd sizes, hostile values, CRDs of another version: they work or end in a sentence that names the
 path, nothing crashes, nobody else is harmed, and no program runs what a user wrote."""
+import http.server
 import json
 import os
 import subprocess
 import tempfile
+import threading
 
 import lab as labs
 from lab import ApiError, own_lab, wait_for
-from promises import (LLMKUBE, Operator, condition, model, nothing_happens, service, wait_children,
+from promises import (Operator, condition, model, nothing_happens, service, wait_children,
                       wait_condition)
 
 LAB = {"controllers": None}
@@ -31,6 +33,42 @@ def server(lab, ns, name):
     """The container that serves, of a Deployment."""
     d = lab.get("deployments", ns, name)
     return d and d["spec"]["template"]["spec"]["containers"][0]
+
+
+# Configuration
+
+KUBECONFIGS = {
+    # Name: (text, what the complaint must name besides the file)
+    "no-yaml": ("clusters: [", ""),
+    "empty": ("", ""),
+    "list": ("- a\n- b\n", ""),
+    "no-context": ("current-context: nowhere\n", "nowhere"),
+    "no-cluster": ("current-context: a\ncontexts: [{name: a, context: {cluster: gone}}]\n", "gone"),
+    "no-server": ("current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
+                  "clusters: [{name: c, cluster: {}}]\n", "server"),
+    "no-url": ("current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
+               "clusters: [{name: c, cluster: {server: 'not a url'}}]\n", "server"),
+    "wrong-type": ("current-context: a\ncontexts: 7\n", "contexts"),
+    "no-base64": ("current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
+                  "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1', "
+                  "certificate-authority-data: '!!'}}]\n", "certificate-authority-data"),
+    "no-user": ("current-context: a\ncontexts: [{name: a, context: {cluster: c, user: nobody}}]\n"
+                "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n", "nobody"),
+}
+
+
+def test_a_kubeconfig_that_cannot_be_used_is_named_with_its_fault():
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (text, part) in {**KUBECONFIGS, "not-there": (None, "")}.items():
+            path = f"{folder}/{name}"
+            if text is not None:
+                with open(path, "w") as f:
+                    f.write(text)
+            done = subprocess.run([labs.Operator.BINARY, "operator", f"--kubeconfig={path}"],
+                                  env={"HOME": folder, "PATH": os.environ["PATH"]}, text=True,
+                                  capture_output=True, timeout=10)
+            assert done.returncode in (1, 2), (name, done)
+            assert path in done.stderr and part in done.stderr, (name, done.stderr)
 
 
 # Sizes
@@ -192,8 +230,6 @@ def test_paths_that_leave_their_place_are_refused(lab):
 def test_addresses_within_are_not_asked(lab):
     """From the operator's own network a URL may reach what its author may not."""
     asked, ns = [], lab.namespace("inside")
-    import http.server
-    import threading
 
     class Listener(http.server.BaseHTTPRequestHandler):
         def do_GET(self):

@@ -89,17 +89,31 @@ def test_owners_are_set_without_rights_on_finalizers_and_take_their_children_alo
         op.settle()
 
 
-def test_a_missing_right_is_named_in_log_and_readiness_and_taken_up_when_given(lab):
+class InAPod(Operator):
+    """As its Deployment starts it: it knows the name of its pod, which events can be about."""
+
+    def start(self, wait=True):
+        self.environment |= {"POD_NAME": "leeboard-0", "POD_NAMESPACE": HOME}
+        super().start(wait)
+
+
+def notes(lab, ns):
+    return [e["note"] for e in
+            lab.api("GET", f"/apis/events.k8s.io/v1/namespaces/{ns}/events")["items"]]
+
+
+def test_a_missing_right_is_named_in_log_event_and_readiness_and_taken_up_when_given(lab):
     def without_services(d):
         if d["kind"] == "ClusterRole":
             d["rules"] = [r for r in d["rules"] if "services" not in r["resources"]]
         return d
     config, ns = install(lab, but=without_services), lab.namespace("rights")
     text = "cannot list services at cluster scope"
-    with Operator(lab, kubeconfig=config, wait=False) as op:
-        code, said = wait_for(lambda: (r := readiness(op))[0] == 503 and text in r[1] and r, 10,
-                              f"/readyz to say {text!r}: {readiness(op)}")
+    with InAPod(lab, kubeconfig=config, wait=False) as op:
+        wait_for(lambda: (r := readiness(op))[0] == 503 and text in r[1], 10,
+                 f"/readyz to say {text!r}")
         wait_for(lambda: text in op.log(), 5, "the log to say so, too")
+        wait_for(lambda: any(text in note for note in notes(lab, HOME)), 5, "an event, too")
         lab.apply(ns, [model(), service()])
         wait_condition(lab, "models", ns, "base", "Available")  # needs no Services
         install(lab)

@@ -1,13 +1,11 @@
 """Where nothing changes, nothing is written: 50 mixed objects at rest."""
 import os
-import sys
-import time
 
 import replay  # also finds golden
 import source
 import yaml
-from lab import NO_WORKLOADS, wait_for
-from promises import LLMKUBE, Operator, model, nothing_happens, service
+from lab import NO_WORKLOADS, free_port, wait_for
+from promises import KINDS, Operator, model, nothing_happens, service
 
 import golden
 
@@ -23,7 +21,7 @@ CASES = (
     "isvc-llama-moe", "isvc-metadata", "isvc-mode-embedding", "isvc-name-63", "isvc-name-dotted",
     "isvc-probes-one", "isvc-replicas-many", "isvc-replicas-zero", "isvc-resources",
     "isvc-s3-files", "isvc-scheduling", "isvc-spec-draftref", "model-file-copied",
-    "model-http-gguf", "model-http-404", "model-prefetch-http", "personaplex-all",
+    "model-prefetch-http", "personaplex-all",
     "sglang-speculative", "slo-availability", "tgi-all", "vllm-cpu-offload", "err-isvc-model-missing",
     "err-model-file-outside", "zz-isvc-bad-memory", "zz-model-bare-word", "zz-model-file-missing",
 )
@@ -63,7 +61,7 @@ NEVER_EQUAL = {  # Spellings that the API server stores otherwise than we send t
 
 
 class World:
-    """The folders and the source that the recorded cases expect."""
+    """The folders that the recorded cases expect, and a source of weights."""
 
     def __init__(self, lab):
         self.folders = {path: f"{lab.dir}{path}" for path in ("/srv", "/models")}
@@ -72,7 +70,8 @@ class World:
         for name in replay.LOCAL_MODELS:
             with open(f"{lab.dir}/srv/models/{name}.gguf", "wb") as f:
                 f.write(source.TINY)
-        self.server = source.serve()
+        self.server = source.serve(free_port())
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
 
     def __enter__(self):
         return self
@@ -82,22 +81,23 @@ class World:
         self.server.server_close()
 
 
-def bring(lab):
+def bring(lab, world):
     for case in CASES:
         lab.namespace(case)
         lab.kubectl("-n", case, "apply", "-f", golden.cases(golden.FAMILY)[case], check=False)
     ns = lab.namespace("odd")
-    lab.apply(ns, [model(), *(service(name, **spec) for name, spec in NEVER_EQUAL.items())])
+    lab.apply(ns, [model(), *(service(name, **spec) for name, spec in NEVER_EQUAL.items()),
+                   model("read", source=f"{world.url}/tiny.gguf"),
+                   model("junk", source=f"{world.url}/junk.gguf"),
+                   model("nothing", source=f"{world.url}/nothing.gguf"),
+                   service("reads", modelRef="read", skipModelInit=False)])
     return [o for plural in ("models", "inferenceservices") for o in lab.list(plural)]
 
 
 def states(lab):
     """{uid: version} of everything that we keep."""
-    paths = [lab.path(p, None) for p in ("models", "inferenceservices", "deployments", "services",
-                                         "persistentvolumeclaims", "horizontalpodautoscalers",
-                                         "jobs")]
     return {o["metadata"]["uid"]: o["metadata"]["resourceVersion"]
-            for path in paths for o in lab.api("GET", path)["items"]}
+            for plural in KINDS for o in lab.list(plural)}
 
 
 def test_nothing_is_written_while_nothing_changes(lab):
@@ -106,7 +106,7 @@ def test_nothing_is_written_while_nothing_changes(lab):
     lab.install_crds("tests/golden/crds")
     with World(lab) as world:
         with Operator(lab, *golden.COMMAND_LINES["*"], bind=world.folders) as op:
-            objects = bring(lab)
+            objects = bring(lab, world)
             assert len(objects) >= 50, len(objects)
             wait_for(lambda: all(o.get("status") for p in ("models", "inferenceservices")
                                  for o in lab.list(p)), 60, "a status of every object")

@@ -81,6 +81,14 @@ static const char *refusal(const char *text, bool duplicates)
     return arena_strdup(test_arena(), err.text);
 }
 
+TEST(an_object_of_another_version_is_held_against_its_types_alone)
+{
+    struct error err;
+    check(typed_fits(shape(), spec("{'n': 1, 'x': {'unknown': true}}"), &err));
+    check(!typed_fits(shape(), spec("{'n': '1', 'x': 1}"), &err));
+    check_text(err.text, ".spec.n: expected numeric (int or float), got string");
+}
+
 TEST(what_does_not_fit_the_schema_is_named_with_its_path)
 {
     check_text(refusal("{'n': 1, 'list': null, 'map': null, 'text': null}", false), "");

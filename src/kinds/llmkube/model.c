@@ -13,6 +13,9 @@
 #include "kinds/llmkube/model_pass.h"
 
 #include "base/resource.h"
+#include "base/time.h"
+
+#define MODEL_PATIENCE_MS ((int64_t)10 * 60 * 1000)
 
 const struct resource LLMKUBE_MODEL = {
     "inference.llmkube.dev", "v1alpha1", "Model", "models", false
@@ -93,10 +96,22 @@ static struct json probe_args(const struct model_pass *p)
         { "namespace", json_str(p->m.namespace) });
 }
 
+/* A source that answers 503 or 429 is asked again, less and less often, but not for ever: pods may
+ * have more luck. */
+static bool is_busy(const struct model_pass *p, struct json fact)
+{
+    struct json told = model_condition(p, "Progressing");
+    int64_t since_ms;
+    bool patient = !text_eq(json_get_text(told, "reason"), "SourceBusy") ||
+                   !time_parse(json_get_text(told, "lastTransitionTime"), &since_ms) ||
+                   p->in->now_ms - since_ms < MODEL_PATIENCE_MS;
+    return patient && text_eq(json_get_text(fact, "error.code"), error_code_name(ERR_BUSY));
+}
+
 /* The header of the file is read once, before the Model first becomes Ready, and never after: the
  * name in it becomes the name of the file in the cache, so knowing it later would download tens of
  * gigabytes again. That it cannot be read is no failure: pods may reach what the operator cannot.
- */
+ * False: the pass has ended. */
 static bool look_at_header(struct model_pass *p, struct model_ready *r)
 {
     bool object = p->m.source.class == SOURCE_S3;
@@ -106,8 +121,15 @@ static bool look_at_header(struct model_pass *p, struct model_ready *r)
     struct json args = probe_args(p);
     struct json fact = view_fact(p->in, "model.probe", args);
     plan_effect(p->out, "model.probe", args, 0);
-    if (!model_fact_ended(fact))
+    if (!model_fact_ended(fact)) {
+        model_end_asking(p);
         return false;
+    }
+    if (is_busy(p, fact)) {
+        p->retry_cause = json_get_text(fact, "error.message");
+        model_end_progressing(p, "Pending", "SourceBusy", p->m.key, p->retry_cause);
+        return false;
+    }
     struct json result = json_get(fact, "result");
     int64_t size = json_get_int(result, "size", 0);
     r->gguf = json_get(result, "gguf");
@@ -137,10 +159,8 @@ static void reconcile_remote(struct model_pass *p)
         r.reason = "ModelPrefetched";
         r.message = "Model prefetched into the shared cache";
     }
-    if (!settled && !look_at_header(p, &r)) {
-        model_end_asking(p);
+    if (!settled && !look_at_header(p, &r))
         return;
-    }
     if (p->m.source.class == SOURCE_HTTP)
         (void)model_revalidate(p, p->m.source.text, &r);
     model_end_ready(p, &r);

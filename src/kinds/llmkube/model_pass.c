@@ -109,7 +109,9 @@ void model_end_progressing(struct model_pass *p, const char *phase, const char *
     plan_condition(p->out, "Progressing", true, reason, "%s", message);
     close_condition(p, "Available", reason, message);
     close_condition(p, "Degraded", "Superseded", "Work is under way");
-    if (text_eq(phase, "Pending"))
+    if (p->retry_cause)
+        plan_retry(p->out, "%s", p->retry_cause);
+    else if (text_eq(phase, "Pending"))
         plan_wait(p->out, "%s", message);
     else
         plan_done(p->out);

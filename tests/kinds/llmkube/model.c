@@ -73,6 +73,21 @@ TEST(a_model_says_nothing_until_its_header_was_looked_at)
     check_text(phase(w), "Ready");
 }
 
+TEST(a_source_that_says_later_is_asked_again_for_a_while)
+{
+    struct manifests *w = with_model("{'source': '" URL "'}");
+    manifests_fact(w, PROBE, "{'error': {'code': 'TooManyRequests', 'message': 'answered 503'}}");
+    const struct plan *p = run(w);
+    check(p->outcome == OUTCOME_RETRY && text_eq(p->cause, "answered 503"));
+    check_text(phase(w), "Pending");
+    check_text(condition(w, "Progressing"), "True SourceBusy: answered 503");
+    w->view.now_ms += 9 * 60000;
+    check(run(w)->outcome == OUTCOME_RETRY);
+    w->view.now_ms += 2 * 60000;
+    run(w);
+    check_text(phase(w), "Ready");
+}
+
 /* Metadata that comes late would rename the file in the cache. */
 TEST(a_ready_model_is_not_looked_at_again_after_a_restart)
 {
