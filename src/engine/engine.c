@@ -10,8 +10,8 @@
 #define ENGINE_RUNS_DEFAULT 16
 /* Ready keys that get no turn for this long mean that the engine is stuck. */
 #define ENGINE_STUCK_MS ((int64_t)60 * 1000)
-/* Keys that get their turn before the loop looks at its sockets again: after a restart thousands are
- * ready at once, and health, lease and watches must not wait for all of them. */
+/* Keys that get their turn before the loop looks at its sockets again: after a restart thousands
+ * are ready at once, and health, lease and watches must not wait for all of them. */
 #define ENGINE_TURN_KEYS 32
 #define ENGINE_SCHEMA_RETRY_MS 2000
 /* Of an OpenAPI document of one group version. */
