@@ -148,17 +148,19 @@ struct json json_find(struct json list, const char *key, const char *text);
 /* Whether a list holds this text. */
 bool json_list_has(struct json list, const char *text);
 
-/* json_each (item, list) { … *item … } */
+/* json_each (item, list) { … *item … }     the list is evaluated once */
 #define json_each(item, list)                                                                      \
-    for (const struct json *item = (list).type == JSON_LIST ? (list).items : NULL,                 \
-                           *item##_end = item ? item + (list).count : NULL;                        \
+    for (const struct json item##_of = (list),                                                     \
+                           *item = item##_of.type == JSON_LIST ? item##_of.items : NULL,           \
+                           *item##_end = item ? item + item##_of.count : NULL;                     \
          item != item##_end;                                                                       \
          item++)
 #define json_each_member(m, map)                                                                   \
-    for (const struct json_member *m = (map).type == JSON_MAP ? (map).members : NULL,              \
-                                  *m##_end = m ? m + (map).count : NULL;                           \
-         m != m##_end;                                                                             \
-         m++)
+    for (const struct json m##_of = (map), *m##_once = &m##_of; m##_once; m##_once = NULL)         \
+        for (const struct json_member *m = m##_of.type == JSON_MAP ? m##_of.members : NULL,        \
+                                      *m##_end = m ? m + m##_of.count : NULL;                      \
+             m != m##_end;                                                                         \
+             m++)
 
 bool json_equal(struct json a, struct json b); /* 1 equals 1.0 */
 /* A total order, for sorting: type, then value. */

@@ -10,6 +10,9 @@
 #define ENGINE_RUNS_DEFAULT 16
 /* Ready keys that get no turn for this long mean that the engine is stuck. */
 #define ENGINE_STUCK_MS ((int64_t)60 * 1000)
+/* Keys that get their turn before the loop looks at its sockets again: after a restart thousands
+ * are ready at once, and health, lease and watches must not wait for all of them. */
+#define ENGINE_TURN_KEYS 32
 #define ENGINE_SCHEMA_RETRY_MS 2000
 /* Of an OpenAPI document of one group version. */
 #define ENGINE_OPENAPI_BYTES_MAX ((size_t)16 << 20)
@@ -140,7 +143,12 @@ static void pump(void *ctx)
 {
     struct engine *e = ctx;
     struct error err;
+    size_t taken = 0;
     while (e->leading && !e->draining && e->run_count < e->options.runs_max) {
+        if (taken++ == ENGINE_TURN_KEYS) {
+            engine_pump(e);
+            break;
+        }
         struct queue_item *item = queue_take(&e->queue);
         if (!item)
             break;
@@ -148,7 +156,7 @@ static void pump(void *ctx)
         struct key *k = container_of(item, struct key, item);
         k->parked = !kind_ready(e, k->kind, &err);
         if (k->parked)
-            queue_done(item); /* watch_changed() wakes it */
+            queue_done(item); /* wake_parked() wakes it */
         else
             run_start(k);
     }
@@ -170,11 +178,15 @@ static void on_ready(void *ctx)
     engine_pump(ctx);
 }
 
+/* Those whose kind can run now: waking the others would only use up their allowance. */
 static void wake_parked(struct engine *e)
 {
+    struct error err;
+    for (size_t i = 0; i < e->kind_count; i++)
+        e->kinds[i].ready = kind_ready(e, &e->kinds[i], &err);
     for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at)) {
         struct key *k = container_of(at.node, struct key, node);
-        if (k->parked)
+        if (k->parked && k->kind->ready)
             queue_wake(&k->item);
     }
 }

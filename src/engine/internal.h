@@ -24,6 +24,7 @@ struct engine_kind {
     struct cache_resource *resource;
     char *undeclared[ENGINE_UNDECLARED_MAX]; /* fields of our status that the CRD does not know */
     size_t undeclared_count;
+    bool ready; /* by the last look of wake_parked() */
 };
 
 struct engine_watch {
