@@ -10,8 +10,9 @@
  * is copied, the body too; what a callback is given is valid during that callback.
  *
  * A stream is never buffered whole. http_call_pause() holds back the window (HTTP/2) or the socket
- * (HTTP/1.1); what had been on the way is kept, at most the window. A streamed request body goes
- * the other way: more() says that there is room, http_call_write() says when there is none.
+ * (HTTP/1.1); what had been on the way is kept, at most the window, and handed out despite the
+ * pause only if the connection ends after a complete answer. A streamed request body goes the other
+ * way: more() says that there is room, http_call_write() says when there is none.
  *
  * What is retried here, on another connection: what the server certainly has not processed (a
  * refused stream, a stream above the last one of a GOAWAY, a connection that ended before a
@@ -113,7 +114,7 @@ struct http_call_handlers {
 
 struct http_client *http_client_new(
     struct loop *loop, const struct http_client_options *options) must_check;
-/* Calls that still run get no end(). */
+/* Calls that still run get no end(). Not from a callback of a call. */
 void http_client_free(struct http_client *c);
 /* Closes connections that carry no call; those that do are closed after their last one. For a
  * change of credentials or CA that must not meet an old connection. */

@@ -5,9 +5,10 @@
  * For each request the handler is called with its head; it takes the exchange by setting handlers
  * and answers then or hours later:
  *
- *   request ──> data* ──> end              the request's body, if it has one; end always
- *      respond, write*, finish             the answer, which may begin and end before the body does
- *   closed                                 once, last, always: the exchange is gone after it
+ *   request ──> data* ──> end              the request's body, if any; end even without one, but
+ * not after an answer that was finished before respond, write*, finish             the answer,
+ * which may begin and end before the body does closed                                 once, last,
+ * always: the exchange is gone after it
  *
  * closed() says whether the answer went out whole (err NULL) or the client went away, was too slow,
  * or the server was freed. So "the client left" is closed() before http_exchange_finish().
@@ -72,7 +73,7 @@ struct http_server_options {
 
 struct http_server *http_server_new(
     struct loop *loop, const struct http_server_options *options, struct error *err) must_check;
-/* Cuts everything at once; each exchange gets its closed(). */
+/* Cuts everything at once; each exchange gets its closed(). Not from a callback of an exchange. */
 void http_server_free(struct http_server *s);
 uint16_t http_server_port(const struct http_server *s);
 /* For rotated certificates: connections from now on get this one. */

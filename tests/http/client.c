@@ -116,7 +116,7 @@ TEST(slow_reader_holds_the_server_back_and_memory_stays_small)
         size_t before;
         do { /* until nothing moves any more */
             before = r.written_bytes;
-            rig_turn_for(r.loop, 100);
+            rig_turn_for(r.loop, 25);
         } while (r.written_bytes != before);
         check_int(got.datas, 1);
         check(http_client_stats(r.client).buffered_bytes <= 300000);
@@ -148,7 +148,7 @@ TEST(slow_server_holds_the_upload_back)
         await(&r, r.body_bytes > 0);
         do {
             before = got.sent_bytes;
-            rig_turn_for(r.loop, 100);
+            rig_turn_for(r.loop, 25);
         } while (got.sent_bytes != before);
         check(got.sent_bytes < 16000000);
         check(http_client_stats(r.client).buffered_bytes <= 100000);
