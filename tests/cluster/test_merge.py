@@ -244,7 +244,10 @@ class Sequence:
         if "error" in got:
             self.fail("we fail where the server does not", got)
         want, have = after["metadata"].get("managedFields"), self.kept(after, got["object"])
-        if (want or []) != (have or []):
+        # The server looks at its clock twice in a first apply.
+        strict = [{**e, "time": ""} if e["manager"] == "before-first-apply" else e for e in want or []]
+        ours = [{**e, "time": ""} if e["manager"] == "before-first-apply" else e for e in have or []]
+        if strict != ours:
             self.fail("owners differ (server / ours)", *diff(owners(want), owners(have)), json.dumps(want),
                       json.dumps(have))
         if whole:
