@@ -12,6 +12,10 @@
  *     └──────────┘
  */
 
+/* Of what the server did not touch: with a server that takes few requests per connection a call
+ * can meet more than one that is just ending. */
+#define CALL_RETRIES_MAX 3
+
 static const struct {
     size_t offset;
     int64_t otherwise_ms;
@@ -296,11 +300,13 @@ static void stream_closed(void *ctx, const struct error *err, bool sent)
         finish(call);
         return;
     }
-    if (call->retried || call->body_begun || call->head_seen || (sent && !is_stale(call, err))) {
+    unsigned retries_max = sent ? 1 : CALL_RETRIES_MAX;
+    if (call->retries >= retries_max || call->body_begun || call->head_seen ||
+        (sent && !is_stale(call, err))) {
         call_end(call, err, sent);
         return;
     }
-    call->retried = true;
+    call->retries++;
     call->client->retried++;
     call->pooled = NULL;
     phase_begin(call, call->request.timeouts.wait_ms);

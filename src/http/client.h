@@ -13,10 +13,11 @@
  * (HTTP/1.1); what had been on the way is kept, at most the window. A streamed request body goes
  * the other way: more() says that there is room, http_call_write() says when there is none.
  *
- * What is retried here, once, on another connection: what the server certainly has not processed (a
+ * What is retried here, on another connection: what the server certainly has not processed (a
  * refused stream, a stream above the last one of a GOAWAY, a connection that ended before a
- * byte of the request had left), and GET and HEAD on a connection that had served others before and
- * ended before a byte of an answer (a keep-alive that timed out over there: RFC 9110, 9.2.2).
+ * byte of the request had left), up to three times; and once GET and HEAD on a connection that had
+ * served others before and ended before a byte of an answer (a keep-alive that timed out over
+ * there: RFC 9110, 9.2.2).
  * Everything else is reported, with whether the request may have reached the server. A body that is
  * streamed is retried only while none of it was asked for.
  *
@@ -134,7 +135,7 @@ struct http_client_stats {
     size_t connections;    /* established */
     size_t dialling;       /* under way */
     uint64_t dialled;      /* attempts ever */
-    uint64_t retried;      /* calls that were given a second connection */
+    uint64_t retried;      /* times that a call was given another connection */
     size_t buffered_bytes; /* held in both directions by all calls, kernel and TLS not counted */
 };
 struct http_client_stats http_client_stats(const struct http_client *c);

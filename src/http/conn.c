@@ -29,7 +29,7 @@ struct conn {
     struct buf out;
     size_t out_at; /* of out, taken by the kernel */
     uint64_t written;
-    bool reading, full, shut, shut_sent, write_failed, at_end, closed_told;
+    bool reading, full, shut, shut_sent, write_failed, at_end, closed_told, failure_told;
     struct timer again; /* hand out what waited while reading was off; report what came up */
     struct error err;
     bool failed;
@@ -118,9 +118,10 @@ static void conn_fail(struct conn *c)
 
 static void tell_closed(struct conn *c, const struct error *err)
 {
-    if (c->closed_told || c->freed)
+    if (c->freed || c->failure_told || (c->closed_told && !err))
         return;
     c->closed_told = true;
+    c->failure_told = err;
     watch_update(c);
     c->on->closed(c->ctx, err);
 }

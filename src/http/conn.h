@@ -20,7 +20,7 @@ struct conn_handlers {
     void (*data)(void *ctx, struct str bytes);
     void (*room)(void *ctx);
     /* Nothing more comes in. err NULL: the other side ended properly, and what is pending may still
-     * be flushed; otherwise the connection is broken. Called once. */
+     * be flushed, which can fail and is told then; otherwise the connection is broken. */
     void (*closed)(void *ctx, const struct error *err);
 };
 

@@ -131,6 +131,8 @@ static int on_response_head(struct h1 *h, struct wire_head *head)
 {
     struct stream *s = h->current;
     head->status = h->parser.status_code;
+    if (head->status < 100)
+        return refuse(h, 0, "the status is none");
     if (head->status == 101)
         return refuse(h, 0, "the server switched protocols unasked");
     if (head->status < 200)

@@ -109,17 +109,21 @@ static void read_head(struct h2 *h, bool ended, struct wire_head *head)
 
 static void got_response(struct h2 *h, struct stream *s, bool ended)
 {
-    struct wire_head head;
+    struct wire_head head = { 0 };
     struct error err;
-    if (h->wire.head.too_large) {
+    bool too_large = h->wire.head.too_large;
+    if (!too_large)
+        read_head(h, ended, &head);
+    if (!too_large && (s->in_head || (head.status >= 100 && head.status < 200)))
+        return; /* trailers, or interim */
+    if (too_large || head.status < 100) {
         reset(h, s, NGHTTP2_CANCEL);
-        fail(&err, ERR_TOO_LARGE, "the head of the answer is too large");
+        fail(&err,
+            too_large ? ERR_TOO_LARGE : ERR_UNAVAILABLE,
+            too_large ? "the head of the answer is too large" : "the answer has no status");
         fail_stream(h, s, &err, true);
         return;
     }
-    read_head(h, ended, &head);
-    if (head.status < 200 || s->in_head)
-        return; /* interim, or trailers */
     s->in_head = true;
     if (s->is_head_request && !ended)
         head.body_bytes = 0;

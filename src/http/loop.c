@@ -166,6 +166,13 @@ static void watch_ready(uv_poll_t *poll, int status, int uv_events)
         if (uv_events & event_bits[i].uv)
             events |= event_bits[i].ours;
     w->ready(w->ctx, events);
+    /* libuv stops a handle on an error, though there may be bytes before it that are not read. */
+    int wanted = w->events;
+    if (status < 0 && wanted && !uv_is_closing((uv_handle_t *)poll) &&
+        !uv_is_active((uv_handle_t *)poll)) {
+        w->events = 0;
+        loop_watch_set(w, wanted);
+    }
 }
 
 struct loop_watch *loop_watch_new(

@@ -63,7 +63,8 @@ struct http_call {
     struct arena arena; /* of the request */
     struct http_request request;
     struct timer phase, total, again;
-    bool head_seen, paused, retried, body_begun, safe;
+    bool head_seen, paused, body_begun, safe;
+    unsigned retries;
     bool complete; /* the stream is through; what is packed is not */
     int64_t received;
     struct gunzip *gunzip;

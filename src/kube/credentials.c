@@ -160,14 +160,18 @@ static void make_header(struct credentials *c)
     free(old);
 }
 
+static bool lacks_tls(const struct credentials *c)
+{
+    return c->tls_wanted && !c->tls;
+}
+
 /* A new TLS context that cannot be made leaves the old one in use; the files may be half written.
  */
 static void rebuild(struct credentials *c, bool tls_changed)
 {
     struct error err = { 0 };
     make_header(c);
-    bool tls_ok = !c->tls_wanted || (!tls_changed && c->tls) || make_tls(c, &err);
-    if (!tls_ok && !c->tls)
+    if (c->tls_wanted && tls_changed && !make_tls(c, &err) && !c->tls)
         c->error = err;
     c->epoch++;
 }
@@ -213,7 +217,7 @@ static void look_at_files(struct credentials *c, bool all)
             first = err;
     }
     c->error = first;
-    bool tls_changed = changed[CA] || changed[CERTIFICATE] || changed[KEY] || !c->tls;
+    bool tls_changed = changed[CA] || changed[CERTIFICATE] || changed[KEY] || lacks_tls(c);
     if (!first.code && (tls_changed || changed[TOKEN] || !c->epoch))
         rebuild(c, tls_changed);
 }
@@ -242,7 +246,7 @@ static bool plugin_take(
     if (!credentials_exec_parse(&a, c->config->exec, result->output, &got, err))
         return false;
     bool tls_changed = !text_eq(c->plugin_certificate, got.certificate) ||
-                       !text_eq(c->plugin_key, got.key) || !c->tls;
+                       !text_eq(c->plugin_key, got.key) || lacks_tls(c);
     set_text(&c->plugin_token, text_empty(got.token) ? NULL : got.token);
     set_text(&c->plugin_certificate, got.certificate);
     set_text(&c->plugin_key, got.key);

@@ -210,21 +210,11 @@ static bool may_speak(struct event_recorder *r, const char *object)
 
 /* ---- writing ---- */
 
-static char *new_name(struct event_recorder *r, struct str object)
+static const char *new_name(struct event_recorder *r, struct arena *a, const char *object)
 {
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *base = cut(&a, str_dup(&a, object), OBJECT_NAME_BYTES_MAX);
-    if (!name_is_dns1123_subdomain(base))
-        base = "object";
+    const char *base = cut(a, object, OBJECT_NAME_BYTES_MAX);
     unsigned long long random = r->env->random(r->env->ctx);
-    return mem_strdup(arena_printf(&a, "%s.%016llx", base, random));
-}
-
-static void rename_entry(struct event_recorder *r, struct entry *e)
-{
-    char *old = e->name;
-    e->name = new_name(r, (struct str){ old, (size_t)(strrchr(old, '.') - old) });
-    free(old);
+    return arena_printf(a, "%s.%016llx", name_is_dns1123_subdomain(base) ? base : "object", random);
 }
 
 static struct json series(struct arena *a, const struct entry *e)
@@ -253,7 +243,6 @@ static void on_written(void *ctx, const struct kube_reply *reply)
     } else if (code == ERR_NOT_FOUND && e->posted) {
         /* Events live for an hour: the series goes on in a new one. */
         e->posted = false;
-        rename_entry(r, e);
     } else if ((error_is_transient(code) || code == ERR_UNAUTHORIZED) && ++e->tries < TRIES_MAX) {
         e->retry_at_ms = env_mono_ms(r->env) + RETRY_MS;
     } else {
@@ -345,7 +334,7 @@ static struct entry *entry_new(
     e->body = mem_strdup(json_to_text(a, body));
     /* Validation wants events about cluster-scoped objects there. */
     e->namespace = mem_strdup(text_empty(ns) ? "default" : ns);
-    e->name = new_name(r, str_of(or_empty(name)));
+    e->name = mem_strdup(new_name(r, a, or_empty(name)));
     e->sequence = ++r->sequence;
     r->entries[r->entry_count++] = e;
     return e;

@@ -56,9 +56,10 @@ void stream_lines_feed(struct stream_lines *l, struct str chunk, struct stream_t
         }
         struct str line = { chunk.ptr, (size_t)(end - chunk.ptr) };
         chunk = (struct str){ end + 1, chunk.len - line.len - 1 };
-        if (!l->part.len && !l->cut && !str_trim(line).len)
-            continue;
-        if (!hand_over(&l->part, &l->cut, line, to))
+        bool blank = !l->cut && !str_trim(buf_str(&l->part)).len && !str_trim(line).len;
+        if (blank)
+            stream_lines_reset(l);
+        else if (!hand_over(&l->part, &l->cut, line, to))
             return;
     }
 }

@@ -95,12 +95,19 @@ static void add_conflicts(struct run *run, struct conflict_list *list,
     list->count += count;
 }
 
+static int compare_identities(const void *left, const void *right)
+{
+    return managers_compare_identity(left, right);
+}
+
 /* What changed between two objects leaves the sets of all managers but self (NULL: of all). With a
  * list, fields that others own and that changed are put into it instead, and nothing moves. */
 static void hand_over(struct run *run, struct json before, struct json after,
     const struct managers_entry *self, struct conflict_list *conflicts)
 {
     struct managers *m = &run->managers;
+    if (m->count > 1)
+        qsort(m->entries, m->count, sizeof(*m->entries), compare_identities);
     for (size_t i = 0; i < m->count; i++) {
         struct managers_entry *e = &m->entries[i];
         const struct schema *s = schema_at(run, e->api_version);
@@ -260,32 +267,28 @@ bool apply_update(struct arena *a, const struct apply_request *r, struct json li
 
 /* ---- apply ---- */
 
-static int compare_conflicts(const void *left, const void *right)
+const char *apply_conflict_message(struct arena *a, const struct apply_result *result)
 {
-    const struct apply_conflict *l = left, *r = right;
-    int order = strcmp(l->owner, r->owner);
-    return order ? order : strcmp(l->text, r->text);
+    const struct apply_conflict *c = result->conflicts;
+    if (result->conflict_count == 1)
+        return arena_printf(
+            a, "Apply failed with 1 conflict: conflict with %s: %s", c->owner, c->text);
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)16 << 20);
+    buf_printf(&b, "Apply failed with %zu conflicts: ", result->conflict_count);
+    for (size_t i = 0; i < result->conflict_count; i++) {
+        if (!i || !text_eq(c[i].owner, c[i - 1].owner))
+            buf_printf(&b, "%sconflicts with %s:", i ? "\n" : "", c[i].owner);
+        buf_printf(&b, "\n- %s", c[i].text);
+    }
+    return arena_strdup(a, buf_text(&b));
 }
 
-static bool fail_conflicts(struct conflict_list *list, struct apply_result *ret, struct error *err)
+static bool fail_conflicts(
+    struct arena *a, const struct conflict_list *list, struct apply_result *ret, struct error *err)
 {
-    qsort(list->items, list->count, sizeof(*list->items), compare_conflicts);
     ret->conflicts = list->items;
     ret->conflict_count = list->count;
-    if (list->count == 1)
-        return fail(err,
-            ERR_CONFLICT,
-            "Apply failed with 1 conflict: conflict with %s: %s",
-            list->items[0].owner,
-            list->items[0].text);
-    cleanup(buf_done) struct buf text = BUF_INIT(4096);
-    for (size_t i = 0; i < list->count; i++) {
-        if (!i || !text_eq(list->items[i].owner, list->items[i - 1].owner))
-            buf_printf(&text, "%sconflicts with %s:", i ? "\n" : "", list->items[i].owner);
-        buf_printf(&text, "\n- %s", list->items[i].text);
-    }
-    return fail(
-        err, ERR_CONFLICT, "Apply failed with %zu conflicts: %s", list->count, buf_text(&text));
+    return fail(err, ERR_CONFLICT, "%s", apply_conflict_message(a, ret));
 }
 
 static bool check_config(const struct apply_request *r, struct json config, struct error *err)
@@ -344,7 +347,7 @@ static bool apply_merged(struct run *run, struct json live, struct json config,
     if (!r->force)
         hand_over(run, live, object, &self, &conflicts);
     if (conflicts.count)
-        return fail_conflicts(&conflicts, ret, err);
+        return fail_conflicts(a, &conflicts, ret, err);
     hand_over(run, live, object, &self, NULL);
     mine = managers_find(&run->managers, &self);
     if (mine) {
@@ -415,7 +418,7 @@ static bool settle_conflicts(struct arena *a, const struct apply_request *r, str
         if (!fieldset_has(ours, &ret->conflicts[i].path))
             left.items[left.count++] = ret->conflicts[i];
     if (left.count)
-        return fail_conflicts(&left, ret, err);
+        return fail_conflicts(a, &left, ret, err);
     struct apply_request forced = *r;
     forced.force = true;
     return apply_once(a, &forced, live, config, ret, err);

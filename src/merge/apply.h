@@ -38,13 +38,16 @@ struct apply_conflict {
 };
 
 struct apply_result {
-    struct json object; /* with its managedFields */
-    const struct apply_conflict *conflicts;
+    struct json object;                     /* with its managedFields */
+    const struct apply_conflict *conflicts; /* by owner */
     size_t conflict_count;
 };
 
+/* The server's message about the conflicts, whole. */
+const char *apply_conflict_message(struct arena *a, const struct apply_result *result);
+
 /* Applies a configuration. live is absent when the object does not exist. A conflict fails with
- * ERR_CONFLICT, the server's message, and the conflicts in *ret. */
+ * ERR_CONFLICT, the beginning of the server's message, and the conflicts in *ret. */
 bool apply_config(struct arena *a, const struct apply_request *r, struct json live,
     struct json config, struct apply_result *ret, struct error *err) must_check;
 

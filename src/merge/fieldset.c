@@ -267,6 +267,7 @@ struct walk {
     struct path_element *elements; /* room for FIELD_PATH_DEPTH_MAX */
 };
 
+/* Members first, then what lies below: the order in which the server names conflicts. */
 static void walk_members(const struct walk *w, const struct fieldset *s, size_t depth)
 {
     assert(depth < FIELD_PATH_DEPTH_MAX);
@@ -274,6 +275,9 @@ static void walk_members(const struct walk *w, const struct fieldset *s, size_t 
         w->elements[depth] = s->entries[i].element;
         if (s->entries[i].member)
             w->visit(w->ctx, &(struct field_path){ w->elements, depth + 1 });
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        w->elements[depth] = s->entries[i].element;
         if (s->entries[i].below)
             walk_members(w, s->entries[i].below, depth + 1);
     }

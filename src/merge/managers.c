@@ -46,7 +46,8 @@ static int compare_texts(const char *x, const char *y)
     return strcmp(x ? x : "", y ? y : "");
 }
 
-/* The server sorts the JSON texts of the identities; their order is that of the members. */
+/* The server sorts the JSON texts of the identities: member by member, and an entry that has one
+ * more member (the subresource) stands in front of one that ends before it. */
 int managers_compare_identity(const struct managers_entry *x, const struct managers_entry *y)
 {
     int order = compare_texts(x->manager, y->manager);
@@ -54,6 +55,9 @@ int managers_compare_identity(const struct managers_entry *x, const struct manag
         order = (int)y->applies - (int)x->applies;
     if (!order && !x->applies)
         order = compare_texts(x->api_version, y->api_version);
+    bool left = !text_empty(x->subresource), right = !text_empty(y->subresource);
+    if (!order)
+        order = (int)right - (int)left;
     return order ? order : compare_texts(x->subresource, y->subresource);
 }
 

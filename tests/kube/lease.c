@@ -372,6 +372,22 @@ TEST(a_release_with_a_renewal_under_way_looks_first)
     process_done(&a);
 }
 
+TEST(a_release_before_the_first_answer_gives_back_what_was_taken_meanwhile)
+{
+    struct server s = { 0 };
+    struct process a;
+    process_init(&a, &s, "a");
+    while (!a.w.calls || text_eq(a.w.calls->method, "GET"))
+        tick(&a);
+    serve(&s, a.w.calls, false);
+    check_text(json_get_text(s.lease, "spec.holderIdentity"), "a");
+    lease_release(a.lease);
+    run(&a, NULL, 100);
+    check_text(json_get_text(s.lease, "spec.holderIdentity"), "");
+    check_told(&a, "holder:a holder: released ");
+    process_done(&a);
+}
+
 TEST(a_release_ends_even_if_the_server_is_gone)
 {
     struct server s = { 0 };

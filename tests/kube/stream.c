@@ -18,7 +18,7 @@ static struct str chunk(const char *text, size_t at, size_t size)
 
 TEST(lines_are_found_however_they_are_cut)
 {
-    const char *text = "one\n\ntwo {\"\\n\"}\r\n\nthree\n";
+    const char *text = "one\n \t\ntwo {\"\\n\"}\r\n\nthree\n";
     for (size_t size = 1; size <= strlen(text); size++) {
         cleanup(buf_done) struct buf got = BUF_INIT(1000);
         cleanup(stream_lines_done) struct stream_lines l;

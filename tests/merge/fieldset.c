@@ -28,7 +28,7 @@ static const char *text_of(const struct fieldset *s)
 TEST(fieldsets_unite_and_keep_parents_apart_from_children)
 {
     const struct fieldset *s = set_of(".b.c .a .b .a[k=1].x");
-    check_text(text_of(s), ".a .a[k=1].x .b .b.c");
+    check_text(text_of(s), ".a .b .a[k=1].x .b.c");
     check_int((int64_t)fieldset_size(s), 4);
     struct field_path path;
     struct error err;
@@ -43,7 +43,7 @@ TEST(fieldsets_subtract_members_but_not_what_lies_below_them)
     struct arena *a = test_arena();
     const struct fieldset *s = set_of(".a .a.b .a.b.c .d");
     check_text(text_of(fieldset_difference(a, s, set_of(".a .d"))), ".a.b .a.b.c");
-    check_text(text_of(fieldset_difference(a, s, set_of(".a.b"))), ".a .a.b.c .d");
+    check_text(text_of(fieldset_difference(a, s, set_of(".a.b"))), ".a .d .a.b.c");
     check_text(text_of(fieldset_difference_below(a, s, set_of(".a.b"))), ".a .d");
     check_text(text_of(fieldset_difference_below(a, s, set_of(".a"))), ".d");
     check(fieldset_is_empty(fieldset_difference(a, s, s)));

@@ -268,9 +268,9 @@ TEST(sets_from_before_a_field_became_atomic_are_lifted_to_it)
     const struct fieldset *set = fieldset_of_texts(a,
         (const char *const[]){ ".spec.whole.a", ".spec.list[0]", ".spec.map.x", ".spec.gone.y" },
         4);
-    check_text(paths(typed_set_reconciled(a, shape(), set)), ".gone.y .list .map.x .whole");
+    check_text(paths(typed_set_reconciled(a, shape(), set)), ".list .whole .gone.y .map.x");
     set = fieldset_of_texts(a, (const char *const[]){ ".spec.nested.deep.x", ".spec.map.x" }, 2);
     /* The text of .spec itself is empty here. */
     check_text(paths(typed_set_with_fields(a, shape(), set)),
-        " .map .map.x .nested .nested.deep .nested.deep.x");
+        " .map .nested .map.x .nested.deep .nested.deep.x");
 }

@@ -106,8 +106,11 @@ static struct json do_apply(struct tool *t)
             json_map(t->arena,
                 { "owner", json_str(result.conflicts[i].owner) },
                 { "field", json_str(result.conflicts[i].text) }));
-    return json_with_member(
-        t->arena, error_answer(t, &err), "conflicts", json_or_absent(json_list_end(&list)));
+    if (!result.conflict_count)
+        return error_answer(t, &err);
+    return json_map(t->arena,
+        { "error", json_str(apply_conflict_message(t->arena, &result)) },
+        { "conflicts", json_list_end(&list) });
 }
 
 static struct json do_update(struct tool *t)
