@@ -298,6 +298,20 @@ static struct json strategy_of(const struct isvc *svc)
         { "rollingUpdate.maxUnavailable", json_str("25%") });
 }
 
+void deployment_stop(struct isvc *svc)
+{
+    struct json now = view_owned(svc->in, &RESOURCE_DEPLOYMENT, svc->child);
+    bool stopped = svc->spec.suspend || svc->spec.replicas == 0;
+    if (!stopped || !json_present(json_get(now, "spec.template")))
+        return;
+    isvc_child(svc,
+        &RESOURCE_DEPLOYMENT,
+        json_fields(svc->arena,
+            { "metadata.name", json_str(svc->child) },
+            { "metadata.labels", json_get(now, "metadata.labels") },
+            { "spec", json_with(svc->arena, json_get(now, "spec"), "replicas", json_int(0)) }));
+}
+
 bool deployment_plan(struct isvc *svc)
 {
     struct arena *a = svc->arena;

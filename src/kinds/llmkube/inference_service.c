@@ -327,6 +327,8 @@ static void reconcile(const struct view *in, struct plan *out)
     }
     for (size_t i = 0; i < lengthof(steps) && !svc.ended; i++)
         steps[i](&svc);
+    if (svc.ended)
+        deployment_stop(&svc);
     gateway_plan(&svc);
     slo_plan(&svc);
     if (svc.model_ready) {

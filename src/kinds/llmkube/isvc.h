@@ -150,6 +150,9 @@ void isvc_plan_status(struct isvc *svc);
 
 /* deployment.c. False: the pod cannot be built, the walk has ended. */
 bool deployment_plan(struct isvc *svc);
+/* Where the walk has ended: the Deployment as it is, but without pods if the spec wants none. That
+ * needs neither a Model nor a spec that makes sense otherwise. */
+void deployment_stop(struct isvc *svc);
 
 /* service.c */
 void service_plan(struct isvc *svc);

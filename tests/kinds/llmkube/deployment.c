@@ -119,6 +119,26 @@ TEST(hostile_text_stays_one_argument)
     check(!json_present(json_get(pod(&s), "containers.0.command")));
 }
 
+TEST(ten_thousand_variables_are_only_many)
+{
+    struct stage s;
+    struct json_builder b;
+    json_builder_init(&b, test_arena());
+    for (int i = 0; i < 10000; i++)
+        json_push(&b,
+            json_fields(test_arena(),
+                { "name", json_strf(test_arena(), "V%d", i % 9000) },
+                { "value", json_strf(test_arena(), "%d", i) }));
+    service_init(&s, "");
+    for (size_t i = 0; i < STAGE_MAX; i++)
+        if (text_eq(json_get_text(s.objects[i], "kind"), "InferenceService"))
+            s.objects[i] = json_with(test_arena(), s.objects[i], "spec.env", json_list_end(&b));
+    service_run(&s);
+    struct json env = json_get(pod(&s), "containers.0.env");
+    check_int(env.count, 9000);
+    check_text(json_get_text(json_find(env, "name", "V0"), "value"), "9000");
+}
+
 TEST(a_pod_that_may_not_be_root_prepares_no_cache)
 {
     struct stage s;

@@ -44,6 +44,25 @@ TEST(pods_that_serve_are_counted_while_the_model_is_away)
     check(json_present(json_get(s.plan.status, "endpoint")));
 }
 
+TEST(a_service_can_be_stopped_without_its_model)
+{
+    struct stage s;
+    service_init(&s, "");
+    service_run(&s);
+    struct json before = stage_child(&s, "Deployment");
+    service_set(&s, "Model", "status.phase", "'Failed'");
+    service_spec(&s, "'suspend': true");
+    service_run(&s);
+    struct json now = stage_child(&s, "Deployment");
+    check_int(json_get_int(now, "spec.replicas", -1), 0);
+    check(json_equal(json_get(now, "spec.template"), json_get(before, "spec.template")));
+    check_text(stage_condition(&s, "Suspended"), "True Suspended");
+    service_spec(&s, "");
+    stage_run(&s, &llmkube_inference_service_kind, "svc");
+    check(!json_present(stage_child(&s, "Deployment")));
+    check(s.plan.keep_children);
+}
+
 TEST(a_spec_that_does_not_fit_is_named_with_its_path)
 {
     struct stage s;
