@@ -337,11 +337,14 @@ def raw(world, n):
 
 
 def lists(world, process):
-    """Milliseconds for the lists that the operator loads, by the same client, with nothing behind
-    them. Call it with the objects there and the operator gone."""
+    """Milliseconds for the lists that the operator loads, as it asks for them and by the same
+    client, with nothing behind them. Call it with the objects there and the operator gone."""
     with open(world.lab.audit_log) as f:
         asked = {json.loads(line)["requestURI"] for line in f
                  if process.agent in line and '"verb":"watch"' in line}
     paths = sorted({uri.split("?")[0] for uri in asked})
-    lines = [[[{"method": "GET", "path": path}]] for path in paths]
+    query = ("?watch=1&allowWatchBookmarks=true&sendInitialEvents=true"
+             "&resourceVersionMatch=NotOlderThan")
+    lines = [[[{"method": "GET", "path": path + query, "until": '"k8s.io/initial-events-end"'}]]
+             for path in paths]
     return min(send(world, lines)["milliseconds"] for _ in range(3))

@@ -6,8 +6,9 @@
  * A line of the file is a list of steps, a step a list of requests that go out together; the next
  * step waits for their answers. KEYS lines are under way at once, as the engine has keys.
  *
- *   [ [ { "method": …, "path": …, "type": …, "body": text }, … ], … ]
+ *   [ [ { "method": …, "path": …, "type": …, "body": text, "until": text }, … ], … ]
  *
+ * With "until", the request ends where this text comes in its answer: a stream.
  * Prints { "requests": …, "refused": …, "milliseconds": … }. Fails when one gets no answer. */
 
 #include <stdio.h>
@@ -39,29 +40,55 @@ struct row {
     size_t step, pending;
 };
 
+struct request {
+    struct row *row;
+    struct kube_call *call;
+    const char *until; /* NULL: its own end */
+    size_t matched;    /* bytes of it that the last data ended with */
+};
+
 static void start_row(struct rate *r);
 static void next_step(struct row *row);
 
-static void on_head(void *ctx, const struct kube_head *head)
+static void request_end(struct request *q)
 {
-    struct row *row = ctx;
-    row->rate->refused += head->status >= 300;
+    struct row *row = q->row;
+    free(q);
+    if (--row->pending == 0)
+        next_step(row);
 }
 
+static void on_head(void *ctx, const struct kube_head *head)
+{
+    struct request *q = ctx;
+    q->row->rate->refused += head->status >= 300;
+}
+
+/* Good for a text whose first character does not come again in it. */
 static void on_data(void *ctx, struct str bytes)
 {
-    (void)ctx;
-    (void)bytes;
+    struct request *q = ctx;
+    for (size_t i = 0; q->until && i < bytes.len; i++) {
+        if (bytes.ptr[i] == q->until[q->matched])
+            q->matched++;
+        else
+            q->matched = bytes.ptr[i] == q->until[0];
+        if (q->until[q->matched])
+            continue;
+        kube_cancel(q->row->rate->transport, q->call);
+        request_end(q);
+        return;
+    }
 }
 
 static void on_end(void *ctx, const struct error *err, bool sent)
 {
-    struct row *row = ctx;
+    struct request *q = ctx;
+    struct rate *r = q->row->rate;
     (void)sent;
-    if (err && !row->rate->failure.code)
-        row->rate->failure = *err;
-    if (--row->pending == 0)
-        next_step(row);
+    if (err && !r->failure.code)
+        r->failure = *err;
+    request_end(q);
 }
 
 static const struct kube_handlers handlers = { on_head, on_data, on_end };
@@ -69,9 +96,12 @@ static const struct kube_handlers handlers = { on_head, on_data, on_end };
 static void send_request(struct row *row, struct json request)
 {
     const char *body = json_get_text(request, "body");
+    struct request *q = mem_new_of(struct request);
+    q->row = row;
+    q->until = json_get_text(request, "until");
     row->pending++;
     row->rate->requests++;
-    kube_open(row->rate->transport,
+    q->call = kube_open(row->rate->transport,
         &(struct kube_request){
             .method = json_get_text(request, "method"),
             .path = json_get_text(request, "path"),
@@ -80,7 +110,7 @@ static void send_request(struct row *row, struct json request)
             .timeout_ms = REQUEST_TIMEOUT_MS,
         },
         &handlers,
-        row);
+        q);
 }
 
 static void next_step(struct row *row)
