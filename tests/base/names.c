@@ -139,6 +139,9 @@ TEST(any_text_becomes_a_file_name)
     check_text(name_of_file(a, "Llama-3.1_8B.gguf"), "Llama-3.1_8B.gguf");
     check_text(name_of_file(a, "../../etc/passwd"), "etc-passwd");
     check_text(name_of_file(a, "a b//c"), "a-b-c");
+    check_text(name_of_file(a, "Tiny Chat 0.1B (test)"), "Tiny-Chat-0.1B-test");
+    check_text(name_of_file(a, "a -- b"), "a-b");
+    check_text(name_of_file(a, "$(rm -rf /)"), "rm-rf");
     check_text(name_of_file(a, "-._x_.-"), "x");
     check_text(name_of_file(a, "\u00e4"), "");
     check_text(name_of_file(a, ""), "");

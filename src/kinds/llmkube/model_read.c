@@ -3,6 +3,7 @@
 #include "kinds/llmkube/model.h"
 
 #include "base/json_bind.h"
+#include "base/names.h"
 
 static const struct json_bind model_spec_bind[] = {
     BIND(struct model, source.text, "source", .required = true),
@@ -117,9 +118,9 @@ const char *model_file_name(struct arena *a, const struct model *m)
     const char *slash = strrchr(m->path, '/');
     if (slash && slash[1])
         return slash + 1;
-    const char *name = source_sanitise(a, m->gguf_name);
+    const char *name = name_of_file(a, m->gguf_name);
     if (!*name)
-        name = source_sanitise(a, m->name);
+        name = name_of_file(a, m->name);
     return arena_printf(a, "%s.gguf", *name ? name : "model");
 }
 

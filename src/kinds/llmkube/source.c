@@ -253,28 +253,6 @@ const char *source_repo_base(struct arena *a, const struct source *src)
     return arena_printf(a, "https://" HUB "/%s/resolve/%s/", src->repo, revision);
 }
 
-static bool is_plain(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
-           c == '_' || c == '-';
-}
-
-const char *source_sanitise(struct arena *a, const char *name)
-{
-    char *out = arena_alloc(a, strlen(name) + 1);
-    size_t length = 0;
-    for (const char *c = name; *c; c++) {
-        char kept = is_plain(*c) ? *c : '-';
-        bool skip = length == 0 && strchr("-._", kept);
-        if (!skip && !(kept == '-' && out[length - 1] == '-'))
-            out[length++] = kept;
-    }
-    while (length && strchr("-._", out[length - 1]))
-        length--;
-    out[length] = '\0';
-    return out;
-}
-
 const char *source_clean_path(struct arena *a, const char *path)
 {
     assert(*path == '/');

@@ -54,9 +54,6 @@ const char *source_refusal(
 const char *source_serve_argument(struct arena *a, const struct source *src);
 /* What files of a repository are fetched from: "https://huggingface.co/org/repo/resolve/rev/". */
 const char *source_repo_base(struct arena *a, const struct source *src);
-/* Keeps A-Za-z0-9._- and turns every other run into one dash; no dash, dot or underscore at either
- * end, no two dashes in a row. "" if nothing is left. */
-const char *source_sanitise(struct arena *a, const char *name);
 /* An absolute path without empty parts, `.` and `..`, as filepath.Clean has it. */
 const char *source_clean_path(struct arena *a, const char *path);
 /* Text in double quotes, with escapes, for messages. */

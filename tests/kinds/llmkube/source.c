@@ -198,14 +198,8 @@ TEST(a_refused_local_source_says_why)
         " (GHSA-jw3m-8q7m-f35r)");
 }
 
-TEST(file_names_are_made_plain)
+TEST(paths_are_cleaned_without_asking_the_disk)
 {
-    check_text(source_sanitise(test_arena(), "Tiny Chat 0.1B (test)"), "Tiny-Chat-0.1B-test");
-    check_text(source_sanitise(test_arena(), "../../etc/passwd"), "etc-passwd");
-    check_text(source_sanitise(test_arena(), "a -- b"), "a-b");
-    check_text(source_sanitise(test_arena(), "._-x_y.z-_."), "x_y.z");
-    check_text(source_sanitise(test_arena(), "$(rm -rf /)"), "rm-rf");
-    check_text(source_sanitise(test_arena(), "\u00fc\n"), "");
     check_text(source_clean_path(test_arena(), "/.."), "/");
     check_text(source_clean_path(test_arena(), "//a/./b/../c//"), "/a/c");
 }
