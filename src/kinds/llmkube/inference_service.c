@@ -80,8 +80,6 @@ static void note_trouble(struct isvc *svc, const struct resource *r, const char 
     if (stops && !svc->trouble)
         svc->trouble =
             arena_printf(svc->arena, "Failed to create %s: %s", r->kind, trouble.message);
-    if (trouble.what == TROUBLE_CONTESTED && !svc->contest)
-        svc->contest = arena_printf(svc->arena, "%s %s: %s", r->kind, name, trouble.message);
 }
 
 void isvc_child(struct isvc *svc, const struct resource *r, struct json object)

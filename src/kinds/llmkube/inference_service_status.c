@@ -219,8 +219,6 @@ static void plan_conditions(struct isvc *svc, enum isvc_phase phase, int64_t pos
             "Failed",
             "%s",
             svc->ended ? svc->end_message : svc->trouble);
-    if (svc->contest)
-        plan_condition(svc->out, "Contested", true, "FieldsTaken", "%s", svc->contest);
     if (svc->spec.suspend)
         plan_condition(svc->out,
             "Suspended",

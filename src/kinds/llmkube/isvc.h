@@ -105,7 +105,6 @@ struct isvc {
     enum isvc_phase end_phase;
     const char *end_message;
     const char *trouble; /* the first child that could not be written */
-    const char *contest; /* the first child that somebody else keeps changing */
 
     struct isvc_scheduling scheduling;
     struct json gateway_status;
