@@ -15,8 +15,10 @@
  *
  * Zero values: the server keeps built-in objects in Go structs, which leave out false, 0, "", []
  * and empty maps where they may; what we own and is gone equals those. An empty list that is a set
- * or a map has no field that one could own: whether it is there does not matter. tests/cluster/
- * test_merge.py holds all this against what the server would do.
+ * or a map has no field that one could own: whether it is there does not matter. An empty map where
+ * others put something that nobody owns is equal here; the server would delete that, then bring
+ * the empty map back: better not to want empty maps that others fill. tests/cluster/test_merge.py
+ * holds all this against what the server would do.
  *
  * apiVersion, kind and of metadata name, namespace, uid, resourceVersion, generation,
  * creationTimestamp, selfLink and managedFields are nobody's fields and are left out on both sides.

@@ -219,7 +219,7 @@ class FromSchema:
         if kind == "string":
             if schema.get("format") == "date-time":
                 return rng.choice(["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"])
-            return rng.choice(["a", "b", "c"]) * max(1, schema.get("minLength", 1))
+            return rng.choice("abcde") * max(1, schema.get("minLength", 1))
         if kind in ("integer", "number"):
             low = schema.get("minimum", 0)
             return rng.randint(int(low), int(min(schema.get("maximum", low + 3), low + 3)))
@@ -237,7 +237,7 @@ class FromSchema:
     def list(self, rng, schema, full, depth):
         how, keys = schema.get("x-kubernetes-list-type", "atomic"), schema.get("x-kubernetes-list-map-keys", [])
         out, seen = [], set()
-        for _ in range(rng.randint(schema.get("minItems", 0), 3)):
+        for _ in range(rng.randint(schema.get("minItems", 0), 3 if how == "atomic" else 5)):
             item = self.value(rng, schema["items"], full, depth + 1)
             for key in keys:
                 field = schema["items"]["properties"][key]

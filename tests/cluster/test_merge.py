@@ -124,8 +124,14 @@ def without_empty_lists(value):
     return [without_empty_lists(v) for v in value] if isinstance(value, list) else value
 
 
-def timeless(entries):
-    return [{k: v for k, v in e.items() if k != "time"} for e in entries or []]
+def is_hollow(config, live):
+    """Whether an empty map was applied where there is more, which nobody owns. The server then deletes that with the
+    next apply of the same, and brings the empty map back with the one after it; we leave it alone."""
+    if isinstance(config, dict) and isinstance(live, dict):
+        return (not config and bool(live)) or any(is_hollow(v, live.get(k)) for k, v in config.items())
+    if isinstance(config, list) and isinstance(live, list):
+        return any(is_hollow(x, y) for x in config for y in live)
+    return False
 
 
 def owners(entries):
@@ -369,6 +375,8 @@ class Sequence:
         same = self.entry(answer, manager, sub) == self.entry(self.live, manager, sub)
         almost = same and without_empty_lists(after) == without_empty_lists(before)
         same = same and after == before
+        if got["equal"] and not almost and is_hollow(config, self.live):
+            return
         if bool(got["differences"]) == got["equal"] or (not almost if got["equal"] else same):
             self.fail(f"for {json.dumps(config)} the server would change {'nothing' if same else 'something'}, we say",
                       got, *diff(after, before), json.dumps(self.live))
