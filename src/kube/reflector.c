@@ -53,6 +53,7 @@ struct reflector {
     bool unpaged;        /* pages expired under us: the next list comes in one piece */
     unsigned half_streams;
     unsigned empty_watches;
+    unsigned not_found; /* 404s in a row */
     unsigned failures, slow_tries;
     int64_t failed_at_ms;
 
@@ -180,6 +181,11 @@ static void refused(struct reflector *r, const struct kube_status *s)
     bool final = !error_is_transient(err.code) && err.code != ERR_UNAUTHORIZED;
     if (expired) {
         r->unpaged = phase == PHASE_PAGING && r->continue_token;
+        forget_version(r);
+        fail_for_now(r, &err);
+    } else if (err.code == ERR_NOT_FOUND && r->synced && ++r->not_found < 2) {
+        /* It was there a moment ago. Before all of it is taken for gone, it must be said twice: a
+         * proxy that reloads says 404, too. */
         forget_version(r);
         fail_for_now(r, &err);
     } else if (err.code == ERR_NOT_FOUND) {
@@ -524,7 +530,7 @@ static void on_head(void *ctx, const struct kube_head *head)
         fail_for_now(r, &err);
         return;
     }
-    r->slow_tries = 0;
+    r->slow_tries = r->not_found = 0;
     if (r->phase == PHASE_WATCHING)
         set_state(r, REFLECTOR_WATCHING, NULL);
     else if (r->phase == PHASE_STREAMING || !r->continue_token)

@@ -497,6 +497,28 @@ TEST(an_api_that_is_not_installed_is_looked_for_slowly_and_at_once_when_poked)
     bench_done(&b);
 }
 
+TEST(what_was_there_must_be_missing_twice)
+{
+    struct bench b;
+    bench_init(&b);
+    struct world_call *c = load(&b);
+    world_advance(&b.w, 5000);
+    world_end(c);
+    world_answer(world_only(&b.w), 404, "{}");
+    check_told(&b, "TROUBLED ");
+    world_advance(&b.w, 1000);
+    world_head(world_only(&b.w), 200); /* a proxy's whim */
+    world_data(world_only(&b.w), bookmark(9, true));
+    check_told(&b, "begin end@9 WATCHING ");
+    world_break(world_only(&b.w), ERR_UNAVAILABLE, true);
+    world_advance(&b.w, 2000);
+    world_answer(world_only(&b.w), 404, "{}");
+    world_advance(&b.w, 5000);
+    world_answer(world_only(&b.w), 404, "{}");
+    check_told(&b, "TROUBLED TROUBLED MISSING ");
+    bench_done(&b);
+}
+
 TEST(missing_rights_are_named_exactly)
 {
     static const struct {
