@@ -13,6 +13,8 @@
 
 #define REQUESTS_MAX 32
 #define HEADERS_MAX 80
+/* For a connection: the server's name may have several addresses that do not answer. */
+#define WAIT_MS 30000
 
 struct kube_call {
     struct kube_call *next,
@@ -26,6 +28,7 @@ struct kube_call {
     struct http_call *http; /* NULL: queued */
     uint64_t epoch;         /* of the credentials in use */
     bool repeated;
+    bool answered;
     bool counted;       /* takes one of requests_max places */
     struct timer timer; /* the end of waiting in the queue */
 };
@@ -44,7 +47,10 @@ struct http_transport {
     struct kube_call *calls, **tail;
     struct timer pump;
     struct kube_transport face;
+    int64_t (*send_within_ms)(void *ctx, const struct kube_request *request);
+    void *ctx;
     struct http_transport_stats stats;
+    struct http_transport_count counts[HTTP_TRANSPORT_COUNTS_MAX + 1];
 };
 
 static void pump(void *ctx);
@@ -112,10 +118,30 @@ static const char *warning_text(struct arena *a, struct str value)
     return arena_strndup(a, open + 1, (size_t)(close - open - 1));
 }
 
+/* Methods are few and statuses not many; what comes when the table is full stays uncounted. */
+static void count(struct http_transport *t, const char *method, int status)
+{
+    static const char *const methods[] = { "GET", "POST", "PUT", "PATCH", "DELETE" };
+    size_t m = 0, i = 0;
+    while (m < lengthof(methods) && !text_eq(methods[m], method))
+        m++;
+    assert(m < lengthof(methods));
+    while (
+        t->counts[i].method && (t->counts[i].method != methods[m] || t->counts[i].status != status))
+        i++;
+    if (i == HTTP_TRANSPORT_COUNTS_MAX)
+        return;
+    t->counts[i].method = methods[m];
+    t->counts[i].status = status;
+    t->counts[i].count++;
+}
+
 static void on_head(void *ctx, const struct http_response *response)
 {
     struct kube_call *c = ctx;
     struct http_transport *t = c->transport;
+    c->answered = true;
+    count(t, c->request.method, response->status);
     bool again =
         response->status == 401 && !c->repeated && credentials_rejected(t->credentials, c->epoch);
     if (again) {
@@ -148,6 +174,8 @@ static void on_data(void *ctx, struct str bytes)
 static void on_end(void *ctx, const struct error *err, bool sent)
 {
     struct kube_call *c = ctx;
+    if (!c->answered)
+        count(c->transport, c->request.method, 0);
     leave_wire(c);
     call_end(c, err, sent);
 }
@@ -174,7 +202,8 @@ static void add_impersonation(struct arena *a, struct header_list *h, const char
     }
 }
 
-static void send_call(struct kube_call *c)
+/* within_ms: until it must be on the wire. */
+static void send_call(struct kube_call *c, int64_t within_ms)
 {
     static const struct http_call_handlers handlers = {
         .head = on_head, .data = on_data, .end = on_end
@@ -202,9 +231,11 @@ static void send_call(struct kube_call *c)
         .timeouts = {
             .total_ms = c->request.timeout_ms ? left_ms(c) : 0,
             .idle_ms = c->request.idle_ms,
+            .wait_ms = within_ms < WAIT_MS ? within_ms : WAIT_MS,
         },
     };
     timer_stop(t->env, &c->timer);
+    c->answered = false;
     c->epoch = credentials_epoch(t->credentials);
     c->counted = c->request.timeout_ms != 0;
     t->on_wire += c->counted;
@@ -235,6 +266,15 @@ static void fail_queued(struct http_transport *t, const struct error *why)
     }
 }
 
+/* The oldest that waits and has a place; NULL. */
+static struct kube_call *next_to_send(const struct http_transport *t)
+{
+    for (struct kube_call *c = t->calls; c; c = c->next)
+        if (!c->http && (!c->request.timeout_ms || t->on_wire < t->requests_max))
+            return c;
+    return NULL;
+}
+
 /* Sends what may be sent. */
 static void pump(void *ctx)
 {
@@ -247,9 +287,19 @@ static void pump(void *ctx)
         return;
     }
     renew_connections(t);
-    for (struct kube_call *c = t->calls; c; c = c->next)
-        if (!c->http && (!c->request.timeout_ms || t->on_wire < t->requests_max))
-            send_call(c);
+    for (struct kube_call *c; (c = next_to_send(t));) {
+        int64_t within_ms = t->send_within_ms ? t->send_within_ms(t->ctx, &c->request) : INT64_MAX;
+        if (within_ms > 0) {
+            send_call(c, within_ms);
+            continue;
+        }
+        struct error late;
+        fail(&late, ERR_CANCELLED, "it may not be sent any more");
+        call_end(c, &late, false);
+        /* Whoever heard that may have asked for something new, or cancelled something. */
+        timer_set(t->env, &t->pump, 0);
+        return;
+    }
 }
 
 /* ---- the face ---- */
@@ -316,6 +366,8 @@ struct http_transport *http_transport_new(
     t->user_agent = options->user_agent ? arena_strdup(&t->own, options->user_agent)
                                         : default_user_agent(&t->own);
     t->requests_max = options->requests_max ? options->requests_max : REQUESTS_MAX;
+    t->send_within_ms = options->send_within_ms;
+    t->ctx = options->ctx;
     t->tail = &t->calls;
     t->face = (struct kube_transport){ open_call, cancel_call, t };
     timer_init(&t->pump, pump, t);
@@ -353,4 +405,9 @@ struct http_transport_stats http_transport_stats(const struct http_transport *t)
     s.dialled = http.dialled;
     s.connections = http.connections;
     return s;
+}
+
+const struct http_transport_count *http_transport_counts(const struct http_transport *t)
+{
+    return t->counts;
 }

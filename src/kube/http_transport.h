@@ -21,7 +21,20 @@ struct http_transport_options {
     const struct kube_config *config; /* outlives it */
     const char *user_agent;           /* NULL: "leeboard/VERSION (linux/amd64)" */
     size_t requests_max;              /* on the wire at once; 0: 32 */
+    /* Asked for each request in the moment it would leave, which may be long after open(): within
+     * how many ms it must be on the wire; 0: it may not be sent any more, and ends with
+     * ERR_CANCELLED. The place to ask a lease once more. NULL: all may. */
+    int64_t (*send_within_ms)(void *ctx, const struct kube_request *request);
+    void *ctx;
 };
+
+/* How often a method was answered with a status; 0: not at all. */
+struct http_transport_count {
+    const char *method;
+    int status;
+    uint64_t count;
+};
+#define HTTP_TRANSPORT_COUNTS_MAX 64
 
 struct http_transport_stats {
     uint64_t requests;   /* sent, repetitions included */
@@ -38,3 +51,6 @@ struct http_transport *http_transport_new(
 void http_transport_free(struct http_transport *t);
 const struct kube_transport *http_transport_kube(struct http_transport *t);
 struct http_transport_stats http_transport_stats(const struct http_transport *t);
+/* What client-go counts as rest_client_requests_total, in the order of first appearance; ends with
+ * one without a method. */
+const struct http_transport_count *http_transport_counts(const struct http_transport *t);

@@ -56,10 +56,15 @@ static struct kube_target target(const struct lease *l)
     return (struct kube_target){ &RESOURCE_LEASE, l->options.namespace, l->options.name };
 }
 
+int64_t lease_left_ms(const struct lease *l)
+{
+    int64_t left_ms = l->acked_at_ms + l->options.renew_deadline_ms - env_mono_ms(l->env);
+    return l->state == LEASE_LEADING && !l->releasing && left_ms > 0 ? left_ms : 0;
+}
+
 bool lease_may_write(const struct lease *l)
 {
-    return l->state == LEASE_LEADING && !l->releasing &&
-           env_mono_ms(l->env) - l->acked_at_ms < l->options.renew_deadline_ms;
+    return lease_left_ms(l) > 0;
 }
 
 /* ---- ends ---- */

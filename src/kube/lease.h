@@ -55,6 +55,8 @@ void lease_start(struct lease *l);
 void lease_release(struct lease *l);
 
 bool lease_may_write(const struct lease *l);
+/* For how long it may still write, if no renewal is acknowledged any more; 0: not at all. */
+int64_t lease_left_ms(const struct lease *l);
 enum lease_state lease_state(const struct lease *l);
 /* How often the lease changed hands until now: an epoch of our leadership. */
 int64_t lease_transitions(const struct lease *l);

@@ -49,10 +49,11 @@ struct reflector {
     enum phase phase;
     bool synced;
     bool no_streaming;   /* this server cannot: found out once */
-    bool page_this_time; /* streaming was refused, paging may say better why */
+    bool page_this_time; /* streaming was refused; paging may work, or say better why not */
     bool unpaged;        /* pages expired under us: the next list comes in one piece */
-    unsigned half_streams;
+    unsigned half_streams, stream_refusals;
     unsigned empty_watches;
+    unsigned not_found; /* 404s in a row */
     unsigned failures, slow_tries;
     int64_t failed_at_ms;
 
@@ -142,6 +143,7 @@ static void fail_for_now(struct reflector *r, const struct error *err)
 static void fail_for_long(struct reflector *r, enum reflector_state state, const struct error *err)
 {
     forget_version(r);
+    r->page_this_time = false;
     r->stats.failures++;
     wait_for(r, env_backoff_ms(r->env, SLOW_MIN_MS, SLOW_MAX_MS, r->slow_tries++));
     set_state(r, state, err);
@@ -182,6 +184,11 @@ static void refused(struct reflector *r, const struct kube_status *s)
         r->unpaged = phase == PHASE_PAGING && r->continue_token;
         forget_version(r);
         fail_for_now(r, &err);
+    } else if (err.code == ERR_NOT_FOUND && r->synced && ++r->not_found < 2) {
+        /* It was there a moment ago. Before all of it is taken for gone, it must be said twice: a
+         * proxy that reloads says 404, too. */
+        forget_version(r);
+        fail_for_now(r, &err);
     } else if (err.code == ERR_NOT_FOUND) {
         fail_for_long(r, REFLECTOR_NOT_INSTALLED, &err);
     } else if (phase == PHASE_STREAMING && final) {
@@ -194,6 +201,10 @@ static void refused(struct reflector *r, const struct kube_status *s)
     } else {
         if (final)
             forget_version(r);
+        /* A server that cannot stream should say 4xx; one that keeps failing gets a plain question.
+         */
+        if (phase == PHASE_STREAMING && err.code != ERR_BUSY)
+            r->page_this_time = ++r->stream_refusals >= 3;
         fail_for_now(r, &err);
     }
 }
@@ -203,7 +214,7 @@ static void loaded(struct reflector *r, const char *version)
     assert(strlen(version) < sizeof(r->version));
     snprintf(r->version, sizeof(r->version), "%s", version);
     r->synced = true;
-    r->half_streams = 0;
+    r->half_streams = r->stream_refusals = 0;
     r->page_this_time = r->unpaged = false;
     free(take(r->continue_token));
     r->sink->replace_end(r->ctx, r->version);
@@ -524,7 +535,7 @@ static void on_head(void *ctx, const struct kube_head *head)
         fail_for_now(r, &err);
         return;
     }
-    r->slow_tries = 0;
+    r->slow_tries = r->not_found = 0;
     if (r->phase == PHASE_WATCHING)
         set_state(r, REFLECTOR_WATCHING, NULL);
     else if (r->phase == PHASE_STREAMING || !r->continue_token)
@@ -629,7 +640,6 @@ static void on_timer(void *ctx)
 {
     struct reflector *r = ctx;
     if (r->phase == PHASE_WAITING) {
-        r->page_this_time = false;
         begin(r);
         return;
     }

@@ -5,8 +5,10 @@ import datetime
 import json
 import os
 import signal
+import socket
 import subprocess
 import tempfile
+import threading
 import time
 import urllib.request
 
@@ -353,6 +355,56 @@ def test_the_server_must_prove_who_it_is(lab):
     assert get(0, **{"tls-server-name": "kubernetes.default"})["status"] == 200
     insecure = {"certificate-authority": None, "insecure-skip-tls-verify": True}
     assert get(0, **insecure)["status"] == 200
+
+
+class Proxy(threading.Thread):
+    """Takes CONNECT, remembers for whom, and carries bytes both ways."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.asked = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://sailor:secret@127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.start()
+
+    def run(self):
+        while True:
+            client, _ = self.listener.accept()
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += client.recv(4096)
+        self.asked.append(head.decode())
+        host, port = head.split()[1].decode().rsplit(":", 1)
+        server = socket.create_connection((host, int(port)))
+        client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        back = threading.Thread(target=self.carry, args=(server, client), daemon=True)
+        back.start()
+        self.carry(client, server)
+
+    @staticmethod
+    def carry(source, target):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+        for end in (source, target):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+def test_everything_goes_through_the_proxy_that_is_named(lab):
+    ns, proxy = lab.namespace("client-proxy"), Proxy()
+    config = kubeconfig(lab, "proxied", {"token": "admin-token"}, **{"proxy-url": proxy.url})
+    with Tool(lab, "watch", CONFIG_MAPS, ns, kubeconfig=config) as tool:
+        tool.wait(what="state", state="watching")
+        config_maps(lab, ns, "a")
+        assert tool.wait(what="put", name="a")["dialled"] == 1
+    asked, = proxy.asked
+    assert asked.startswith(f"CONNECT 127.0.0.1:{lab.port} HTTP/1.1"), asked
+    login = base64.b64encode(b"sailor:secret").decode()
+    assert f"basic {login}".lower() in asked.lower(), asked
 
 
 def plugin(lab, body):

@@ -22,6 +22,8 @@ struct bench {
     struct kube_config config;
     struct http_transport *http;
     struct kube_transport transport;
+    int64_t (*send_within_ms)(void *ctx, const struct kube_request *request);
+    bool leading;
 };
 
 struct got {
@@ -99,7 +101,12 @@ static void bench_init(struct bench *b, const char *prefix)
 static void bench_connect(struct bench *b, size_t requests_max)
 {
     struct error err;
-    struct http_transport_options options = { .config = &b->config, .requests_max = requests_max };
+    struct http_transport_options options = {
+        .config = &b->config,
+        .requests_max = requests_max,
+        .send_within_ms = b->send_within_ms,
+        .ctx = b,
+    };
     b->http = http_transport_new(b->loop, &options, &err);
     check(b->http != NULL);
     b->transport = *http_transport_kube(b->http);
@@ -271,6 +278,49 @@ TEST(requests_wait_for_a_place_and_streams_do_not)
     for (size_t i = 0; i < lengthof(g); i++)
         buf_done(&g[i].body);
     buf_done(&stream.body);
+    bench_done(&b);
+}
+
+static int64_t while_leading(void *ctx, const struct kube_request *request)
+{
+    struct bench *b = ctx;
+    return b->leading || text_eq(request->method, "GET") ? 5000 : 0;
+}
+
+TEST(what_waited_until_it_may_not_be_sent_is_not_sent)
+{
+    struct bench b;
+    struct got g[4];
+    bench_init(&b, "");
+    b.hold = true;
+    b.send_within_ms = while_leading;
+    b.leading = true;
+    bench_connect(&b, 1);
+    ask(&b, &g[0], "POST", 10000);
+    ask(&b, &g[1], "POST", 10000);
+    ask(&b, &g[2], "POST", 10000);
+    ask(&b, &g[3], "GET", 10000);
+    await(&b, &b.held_count, 1);
+    b.leading = false;
+    http_exchange_reply(b.held[0], 200, "application/json", STR("{}"));
+    await(&b, &g[2].ends, 1);
+    await(&b, &b.held_count, 2);
+    check_int(g[0].status, 200);
+    check_int(g[1].err.code, ERR_CANCELLED);
+    check_int(g[2].err.code, ERR_CANCELLED);
+    check(!g[1].sent);
+    check_int(b.requests, 2); /* the first, and the one that only reads */
+    http_exchange_reply(b.held[1], 404, "application/json", STR("{}"));
+    await(&b, &g[3].ends, 1);
+    const struct http_transport_count *counts = http_transport_counts(b.http);
+    check_text(counts[0].method, "POST");
+    check_int(counts[0].status, 200);
+    check_int(counts[0].count, 1);
+    check_text(counts[1].method, "GET");
+    check_int(counts[1].status, 404);
+    check(!counts[2].method);
+    for (size_t i = 0; i < lengthof(g); i++)
+        buf_done(&g[i].body);
     bench_done(&b);
 }
 

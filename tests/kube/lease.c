@@ -242,6 +242,7 @@ TEST(answers_that_take_long_shorten_the_time_to_write)
     /* Acknowledged now, but sent four seconds ago: six are left. */
     a.cut = true;
     int64_t writes_ms = 0;
+    check(lease_left_ms(a.lease) > 0 && lease_left_ms(a.lease) <= 6000);
     while (lease_may_write(a.lease)) {
         run(&a, NULL, 5);
         writes_ms += 5;

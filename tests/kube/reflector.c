@@ -253,6 +253,25 @@ TEST(a_streamed_list_that_breaks_twice_falls_back_to_pages)
     bench_done(&b);
 }
 
+TEST(a_server_that_fails_whenever_it_should_stream_is_asked_for_pages)
+{
+    struct bench b;
+    bench_init(&b);
+    for (int i = 0; i < 3; i++) {
+        check(strstr(world_only(&b.w)->path, "sendInitialEvents"));
+        world_answer(world_only(&b.w), 500, "{}");
+        while (!world_open_calls(&b.w))
+            world_advance(&b.w, 100);
+    }
+    check(strstr(world_only(&b.w)->path, "limit=500"));
+    world_answer(world_only(&b.w), 503, "{}"); /* still the plain question */
+    while (!world_open_calls(&b.w))
+        world_advance(&b.w, 100);
+    world_answer(world_only(&b.w), 200, page("a", 7, ""));
+    check_told(&b, "TROUBLED TROUBLED TROUBLED TROUBLED begin +a end@7 ");
+    bench_done(&b);
+}
+
 TEST(pages_that_expire_start_the_list_again_in_one_piece)
 {
     struct bench b;
@@ -494,6 +513,28 @@ TEST(an_api_that_is_not_installed_is_looked_for_slowly_and_at_once_when_poked)
     reflector_poke(b.r); /* no harm */
     world_advance(&b.w, 0);
     world_only(&b.w);
+    bench_done(&b);
+}
+
+TEST(what_was_there_must_be_missing_twice)
+{
+    struct bench b;
+    bench_init(&b);
+    struct world_call *c = load(&b);
+    world_advance(&b.w, 5000);
+    world_end(c);
+    world_answer(world_only(&b.w), 404, "{}");
+    check_told(&b, "TROUBLED ");
+    world_advance(&b.w, 1000);
+    world_head(world_only(&b.w), 200); /* a proxy's whim */
+    world_data(world_only(&b.w), bookmark(9, true));
+    check_told(&b, "begin end@9 WATCHING ");
+    world_break(world_only(&b.w), ERR_UNAVAILABLE, true);
+    world_advance(&b.w, 2000);
+    world_answer(world_only(&b.w), 404, "{}");
+    world_advance(&b.w, 5000);
+    world_answer(world_only(&b.w), 404, "{}");
+    check_told(&b, "TROUBLED TROUBLED MISSING ");
     bench_done(&b);
 }
 
