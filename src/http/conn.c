@@ -29,7 +29,8 @@ struct conn {
     struct buf out;
     size_t out_at; /* of out, taken by the kernel */
     uint64_t written;
-    bool reading, full, shut, shut_sent, write_failed, at_end, closed_told, failure_told;
+    bool reading, full, shut, shut_sent, at_end, closed_told, failure_told;
+    int write_failed;   /* errno of it */
     struct timer again; /* hand out what waited while reading was off; report what came up */
     struct error err;
     bool failed;
@@ -169,7 +170,7 @@ uint64_t conn_written(const struct conn *c)
 /* A failed write is not the end: an answer that explains it may still be there to be read. */
 static void write_failure(struct conn *c, int number)
 {
-    c->write_failed = true;
+    c->write_failed = number;
     buf_done(&c->out);
     c->out_at = 0;
     if (!c->reading || c->at_end) {
@@ -311,6 +312,7 @@ static void look_for_reset(struct conn *c)
     int number = 0;
     socklen_t size = sizeof(number);
     getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &number, &size);
+    number = number ?: c->write_failed; /* which took it off the socket */
     if (number) {
         fail_errno(&c->err, number, "connection");
         c->failed = true;

@@ -59,6 +59,7 @@ struct http_exchange {
     struct http_server *server;
     struct http_exchange *next, *prev;
     struct stream *stream; /* NULL: aborted, closed() is due */
+    bool stalled;          /* … by us, for the client's silence */
     const struct http_exchange_handlers *on;
     void *ctx;
     struct timer later;
@@ -94,8 +95,12 @@ static void exchange_closed(void *ctx, const struct error *err, bool sent)
 
 static void exchange_aborted(void *ctx)
 {
-    static const struct error err = { .code = ERR_CANCELLED, .text = "the answer was cut" };
-    exchange_closed(ctx, &err, true);
+    struct http_exchange *x = ctx;
+    struct error err;
+    fail(&err,
+        x->stalled ? ERR_TIMEOUT : ERR_CANCELLED,
+        x->stalled ? "the client neither sent nor took a byte for too long" : "the answer was cut");
+    exchange_closed(x, &err, true);
 }
 
 static void exchange_data(void *ctx, struct str bytes)
@@ -333,8 +338,11 @@ static void check_stream(struct client *c, struct stream *s, int64_t now_ms)
 {
     bool waits_in = !s->in_done && !s->paused && !s->head_queued;
     bool waits_out = stream_out(s).len > 0;
-    if ((waits_in || waits_out) && now_ms - s->active_ms >= c->server->o.stall_ms)
-        http_exchange_abort(s->ctx);
+    struct http_exchange *x = s->ctx;
+    if ((waits_in || waits_out) && now_ms - s->active_ms >= c->server->o.stall_ms) {
+        x->stalled = true;
+        http_exchange_abort(x);
+    }
 }
 
 static const char *out_of_patience(struct client *c, int64_t now_ms)

@@ -94,6 +94,7 @@ void http_exchange_respond(
     struct http_exchange *x, int status, struct http_headers headers, int64_t body_bytes);
 /* Takes all bytes; false says: enough for now, wait for drained(). */
 bool http_exchange_write(struct http_exchange *x, struct str bytes);
+/* All was written, exactly as much as was announced: if that cannot be, abort. */
 void http_exchange_finish(struct http_exchange *x);
 /* respond, write and finish in one; content_type NULL: none. Without http_exchange_take() before it
  * no handler is needed at all. */

@@ -97,6 +97,8 @@ TEST(process_that_takes_too_long_is_killed_with_its_children)
     check_int(ran.err.code, ERR_TIMEOUT);
     int64_t child;
     check(str_to_int(str_trim(str_of(ran.output)), &child));
+    for (int i = 0; i < 5000 && is_running(child); i++)
+        usleep(1000); /* the signal is on its way */
     check(!is_running(child));
 }
 

@@ -314,6 +314,7 @@ TEST(client_that_does_not_read_is_cut)
         rig_open_with(&r, each[i], &so, &(struct http_client_options){ 0 });
         rig_get(&r, "/chunks?900000000", &got);
         await(&r, r.failed == 1);
+        check_int(r.last_err.code, ERR_TIMEOUT);
         check(got.datas >= 1 && r.written_bytes < 16000000);
         seen_done(&got);
         rig_close(&r);
