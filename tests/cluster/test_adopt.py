@@ -77,8 +77,8 @@ def check_taken_over(lab, o):
 
 
 def test_objects_of_llmkube_are_taken_over_without_a_restart(lab):
-    """Broken by never taking over (adopt_wanted() always false): "... {('manager', 'Update'),
-    ('leeboard', 'Apply')}"; by our own program texts in the pods: a template that differs."""
+    """Broken by never taking over (adopt_wanted() always false): "generic-all Deployment/svc:
+    {('leeboard', 'Apply'), ('manager', 'Update')}"."""
     children = {case: as_llmkube_left_it(lab, case) for case in CASES}
     for case in CASES:
         wait_for(lambda: sets(lab, case), 20, f"the ReplicaSet of {case}")

@@ -60,8 +60,8 @@ def check_owner(o, owner):
 @own_lab(controllers="*", apiserver=[
     "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"])
 def test_owners_are_set_without_rights_on_finalizers_and_take_their_children_along(lab):
-    """Broken by blockOwnerDeletion true: "waited 15 s in vain for the children of owned/svc", the
-    log says "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set
+    """Broken by blockOwnerDeletion true: "waited 15 s in vain for the children of owned/svc"; the log
+    says "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set
     finalizers on"."""
     config = install(lab)
     assert not any("finalizers" in r for d in manifests("--no-crds") for rule in d.get("rules", ())

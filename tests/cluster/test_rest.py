@@ -101,8 +101,8 @@ def states(lab):
 
 
 def test_nothing_is_written_while_nothing_changes(lab):
-    """Broken by a gate that finds nothing equal: "at rest it wrote Counter({'patch deployments':
-    ...})"; and by leaving quantities as the user spelt them: the same with the objects' names."""
+    """Broken by a gate that finds nothing equal: "broken promises:
+    {'leeboard_writes_without_effect_total': 111.0}"."""
     lab.install_crds("tests/golden/crds")
     with World(lab) as world:
         with Operator(lab, *golden.COMMAND_LINES["*"], bind=world.folders) as op:
