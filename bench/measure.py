@@ -64,9 +64,15 @@ class World:
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             return list(pool.map(call, items))
 
-    def create(self, n):
-        """One Model, n InferenceServices that share it; returns the latter's uids."""
+    def create_model(self):
         self.lab.create("models", NAMESPACE, self.model())
+
+    def await_model(self):
+        wait_for(lambda: (self.lab.get("models", NAMESPACE, "weights").get("status") or {})
+                 .get("phase") == "Ready", 60, "the Model to be ready")
+
+    def create(self, n):
+        """InferenceServices that share the Model; returns their uids."""
         made = self._each(lambda i: self.lab.create("inferenceservices", NAMESPACE,
                                                     self.service(i)), range(n))
         return [o["metadata"]["uid"] for o in made]
@@ -92,47 +98,44 @@ class World:
 
 
 class Audit:
-    """The audit log from here on, of one user agent."""
+    """The audit log from here on, of one user agent; look() reads on."""
 
     def __init__(self, lab, agent):
         self.file = open(lab.audit_log)
         self.file.seek(0, os.SEEK_END)
-        self.needle, self.rest, self.events = f'"userAgent":"{agent}', "", []
+        self.needle, self.rest = f'"userAgent":"{agent}', ""
+        self.count, self.events = {}, 0  # writes by kind, leases not counted; events written
+        self.first = None                # when the first write came, in seconds since 1970
+        self.made = []                   # when children were created
 
     def look(self):
+        """True if something was written."""
         text = self.rest + self.file.read()
         *lines, self.rest = text.split("\n")
-        new = [json.loads(line) for line in lines if self.needle in line]
-        self.events += new
-        return new
+        found = [self._take(json.loads(line)) for line in lines if self.needle in line]
+        return any(found)
 
-    def writes(self):
-        """Of objects: neither leases nor events."""
-        self.look()
-        return [e for e in self.events if e["verb"] in MUTATING and
-                e.get("objectRef", {}).get("resource") not in ("leases", "events")]
+    def _take(self, event):
+        what, code = event.get("objectRef", {}), event.get("responseStatus", {}).get("code", 0)
+        resource = what.get("resource")
+        if event["verb"] not in MUTATING or resource == "leases":
+            return False
+        if resource == "events":
+            self.events += 1
+            return False
+        sub = f"/{what['subresource']}" if what.get("subresource") else ""
+        key = f"{event['verb']} {resource}{sub}" + (f" ({code})" if code >= 300 else "")
+        self.count[key] = self.count.get(key, 0) + 1
+        self.first = self.first or seconds(event["requestReceivedTimestamp"])
+        if resource in CHILDREN and code == 201:
+            self.made.append(seconds(event["stageTimestamp"]))
+        return True
 
-    def counted(self):
-        count = {}
-        for e in self.writes():
-            what = e["objectRef"]
-            sub = f"/{what['subresource']}" if what.get("subresource") else ""
-            key = f"{e['verb']} {what['resource']}{sub}"
-            if e["responseStatus"]["code"] >= 300:
-                key += f" ({e['responseStatus']['code']})"
-            count[key] = count.get(key, 0) + 1
-        return count
-
-    def noted(self):
-        self.look()
-        return sum(e["verb"] in MUTATING and e.get("objectRef", {}).get("resource") == "events"
-                   for e in self.events)
-
-    def made(self):
-        """When children were created: seconds since 1970, sorted."""
-        return sorted(seconds(e["stageTimestamp"]) for e in self.writes()
-                      if e["objectRef"]["resource"] in CHILDREN
-                      and e["responseStatus"]["code"] == 201)
+    def wait_made(self, children):
+        def all_there():
+            self.look()
+            return len(self.made) >= children
+        wait_for(all_there, CONVERGE_S, "all children")
 
     def wait_quiet(self):
         """True when no write came for QUIET_S, False when that took longer than BUSY_S."""
@@ -140,10 +143,15 @@ class Audit:
         while time.monotonic() - last < QUIET_S:
             if time.monotonic() - start > BUSY_S:
                 return False
-            if any(e["verb"] in MUTATING for e in self.look()):
+            if self.look():
                 last = time.monotonic()
             time.sleep(0.2)
         return True
+
+    def rate(self):
+        """Children a second, from the first request's arrival to the last child's creation."""
+        took = max(self.made) - self.first
+        return {"children": len(self.made), "s": took, "rate": len(self.made) / took}
 
 
 def seconds(stamp):
@@ -227,15 +235,17 @@ def load(world, process, n, options):
     out["ready_ms"] = starts(process, options.starts)
     time.sleep(options.idle)
     out["idle_mb"], out["idle_peak_mb"] = process.memory()
-    audit, cpu, begun = Audit(world.lab, process.agent), process.cpu(), time.time()
+    audit, cpu = Audit(world.lab, process.agent), process.cpu()
+    world.create_model()
+    world.await_model()
+    begun = time.time()
     world.create(n)
     out["created_s"] = time.time() - begun
-    out["rests"] = audit.wait_quiet()
-    out["cpu_s"], made = process.cpu() - cpu, audit.made()
-    out["children"] = len(made)
-    out["children_s"] = made[-1] - begun if made else None
+    audit.wait_made(len(CHILDREN) * n)
+    out["children_s"] = max(audit.made) - begun
+    out["rests"], out["cpu_s"] = audit.wait_quiet(), process.cpu() - cpu
     out["loaded_mb"], out["loaded_peak_mb"] = process.memory()
-    out["writes"], out["events"] = audit.counted(), audit.noted()
+    out["writes"], out["events"] = audit.count, audit.events
     if options.rest:
         out.update(after_load(world, process, n, options))
     process.stop()
@@ -263,29 +273,27 @@ def after_load(world, process, n, options):
     world.play_ready(n)
     audit.wait_quiet()
     out["ready_cpu_s"] = process.cpu() - cpu
-    out["ready_writes"], out["ready_events"] = audit.counted(), audit.noted()
+    out["ready_writes"], out["ready_events"] = audit.count, audit.events
     audit, cpu = Audit(world.lab, process.agent), process.cpu()
     time.sleep(options.rest)
-    out["rest_cpu_s"], out["rest_writes"] = process.cpu() - cpu, audit.counted()
+    audit.look()
+    out["rest_cpu_s"], out["rest_writes"] = process.cpu() - cpu, audit.count
     out["rest_s"] = options.rest
     out["rest_mb"], out["rest_peak_mb"] = process.memory()
     return out
 
 
-def rate_of(audit):
-    """Children a second, from the first request's arrival to the last child's creation."""
-    first = min(seconds(e["requestReceivedTimestamp"]) for e in audit.writes())
-    made = audit.made()
-    return {"children": len(made), "s": made[-1] - first, "rate": len(made) / (made[-1] - first)}
-
-
 def burst(world, process, n):
     """n objects that are there when the operator starts: nothing holds it back but the server."""
+    process.start()
+    world.create_model()
+    world.await_model()
+    process.stop()
     world.create(n)
     audit = Audit(world.lab, process.agent)
     process.start()
-    wait_for(lambda: len(audit.made()) >= len(CHILDREN) * n, CONVERGE_S, "all children")
-    out = {**rate_of(audit), "cpu_s": process.cpu()}
+    audit.wait_made(len(CHILDREN) * n)
+    out = {**audit.rate(), "cpu_s": process.cpu()}
     process.stop()
     world.wipe()
     return out
@@ -320,6 +328,7 @@ def raw(world, n):
     whole = next(o for o in rendered["inputs"] if o["kind"] == "InferenceService")
     status = {k: whole[k] for k in ("apiVersion", "kind", "status")}
     status["metadata"] = {"name": "service-0", "namespace": NAMESPACE}
+    world.create_model()
     uids, lines = world.create(n), []
     for i, uid in enumerate(uids):
         text = json.dumps([*children, status]).replace("service-0", f"service-{i}")
@@ -331,9 +340,9 @@ def raw(world, n):
     told = send(world, lines)
     if told["refused"]:
         raise SystemExit(f"{told['refused']} of {told['requests']} raw requests were refused")
-    wait_for(lambda: len(audit.writes()) == told["requests"], 10, "the audit log")
+    audit.wait_made(len(CHILDREN) * n)
     world.wipe()
-    return rate_of(audit)
+    return audit.rate()
 
 
 def lists(world, process):
