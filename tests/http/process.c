@@ -93,7 +93,7 @@ static bool is_running(int64_t pid)
 TEST(process_that_takes_too_long_is_killed_with_its_children)
 {
     struct ran ran =
-        run(&(struct process_options){ .timeout_ms = 50 }, "sleep 1000 & echo $!; sleep 1000");
+        run(&(struct process_options){ .timeout_ms = 2000 }, "sleep 1000 & echo $!; sleep 1000");
     check_int(ran.err.code, ERR_TIMEOUT);
     int64_t child;
     check(str_to_int(str_trim(str_of(ran.output)), &child));
