@@ -295,13 +295,21 @@ def test_a_token_that_is_rotated_in_its_file_is_used(lab):
         poll.wait(status=200, skip=skip, timeout=5)
         assert time.monotonic() - time_replaced < 2, "it waited for the next look"
         assert poll.lines()[-1]["repeated"] == 1, poll.lines()[-1]
-        # One that is replaced while both are good never fails.
-        put_file(f"{lab.dir}/token", token("three"))
-        skip = len(poll.lines())
-        time.sleep(11)  # the file is looked at every ten seconds
-        lab.delete("secrets", ns, "two")
-        time.sleep(11)
+        # One that is replaced while both are good is taken up without a failure.
+        third, skip, mark = token("three"), len(poll.lines()), lab.mark()
+        put_file(f"{lab.dir}/token", third)
+
+        def used():
+            return any(r["user"].get("extra", {}).get(
+                "authentication.kubernetes.io/credential-id") == [f"JTI={token_id(third)}"]
+                for r in lab.requests(mark))
+        wait_for(used, 20, "the third token in use")  # files are looked at every ten seconds
         assert {line["status"] for line in poll.lines()[skip:]} == {200}
+
+
+def token_id(token):
+    payload = token.split(".")[1]
+    return json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["jti"]
 
 
 def test_a_pods_service_account_is_used_as_it_lies_there(lab):
