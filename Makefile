@@ -22,7 +22,9 @@ PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(PACKAGES)))$(PK
 PKG_LIBS = $(eval PKG_LIBS := $$(shell pkg-config --libs $(PACKAGES)))$(PKG_LIBS)
 ALL_CFLAGS = -std=gnu17 -g -fPIE -D_GNU_SOURCE -Isrc -I. -DLEEBOARD_VERSION='"$(VERSION)"' \
 	$(WARN) $(CFLAGS.$(V)) $(PKG_CFLAGS) $(CFLAGS)
-LINK = $(CC) -pie -g $(CFLAGS.$(V)) $(LDFLAGS.$(V)) $(LDFLAGS) -o $@ $(filter %.o,$^) $(PKG_LIBS) -lm
+# One short line a step; `make Q=` shows the commands.
+Q = @
+LINK = $(Q)echo "  LINK $@"; $(CC) -pie -g $(CFLAGS.$(V)) $(LDFLAGS.$(V)) $(LDFLAGS) -o $@ $(filter %.o,$^) $(PKG_LIBS) -lm
 
 SRC := $(sort $(shell find src -name '*.c'))
 TEST_SRC := $(sort $(shell find tests -name '*.c' -not -path 'tests/tools/*'))
@@ -34,7 +36,7 @@ all: build ## build/leeboard, optimised and hardened
 build: $(O)/leeboard
 $(O)/leeboard: $(O)/o/src/main.o $(LIB)
 	$(LINK)
-	$(if $(filter release,$(V)),ln -f $@ build/leeboard)
+	$(if $(filter release,$(V)),@ln -f $@ build/leeboard)
 $(O)/tests: $(TEST_SRC:%.c=$(O)/o/%.o) $(LIB)
 	$(LINK)
 $(TOOLS): $(O)/%: $(O)/o/tests/tools/%.o $(LIB) # programs that only tests start
@@ -43,7 +45,7 @@ $(O)/fuzz_%: $(O)/o/fuzz/fuzz_%.o $(if $(filter fuzz,$(V)),,$(O)/o/fuzz/replay.o
 	$(LINK) $(if $(filter fuzz,$(V)),-fsanitize=fuzzer)
 $(O)/o/%.o: %.c | setup-build
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)echo "  CC   $<"; $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 # What EMBED() takes in, the compiler does not tell.
 $(O)/o/src/kinds/llmkube/storage_program.o: $(wildcard src/kinds/llmkube/scripts/*.sh)
 $(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)

@@ -125,6 +125,23 @@ static bool may_write(void *ctx)
     return !app->lease || lease_may_write(app->lease);
 }
 
+/* Asked again when a write leaves: it may have waited for a place, a token or a stopped process. */
+static int64_t send_within_ms(void *ctx, const struct kube_request *request)
+{
+    struct app *app = ctx;
+    /* The Lease itself is how one becomes a leader; events and reviews only tell and ask. */
+    static const char *const free_groups[] = {
+        "/apis/coordination.k8s.io/",
+        "/apis/events.k8s.io/",
+        "/apis/authentication.k8s.io/",
+        "/apis/authorization.k8s.io/",
+    };
+    bool free = !app->lease || text_eq(request->method, "GET");
+    for (size_t i = 0; i < lengthof(free_groups); i++)
+        free = free || text_starts(request->path, free_groups[i]);
+    return free ? INT64_MAX : lease_left_ms(app->lease);
+}
+
 /* ---- construction ---- */
 
 static const char *instance_name(struct arena *a)
@@ -150,8 +167,13 @@ static bool make_client(struct app *app, struct error *err)
 {
     struct arena *a = &app->cli->arena;
     app->loop = loop_new();
-    app->transport = http_transport_new(
-        app->loop, &(struct http_transport_options){ .config = &app->config }, err);
+    app->transport = http_transport_new(app->loop,
+        &(struct http_transport_options){
+            .config = &app->config,
+            .send_within_ms = send_within_ms,
+            .ctx = app,
+        },
+        err);
     if (!app->transport)
         return false;
     const struct env *env = loop_env(app->loop);
@@ -247,16 +269,22 @@ static void more_metrics(void *ctx, struct buf *to)
         "# HELP leader_election_master_status Whether this process leads.\n"
         "# TYPE leader_election_master_status gauge\n"
         "leader_election_master_status{name=\"%s\"} %d\n"
-        "# HELP leeboard_api_requests_total Requests to the API server, watches included.\n"
-        "# TYPE leeboard_api_requests_total counter\n"
-        "leeboard_api_requests_total %llu\n"
         "# HELP leeboard_api_connections Connections to the API server.\n"
         "# TYPE leeboard_api_connections gauge\n"
         "leeboard_api_connections %zu\n",
         cli_text(app->cli, "leader-election-id"),
         may_write(app),
-        (unsigned long long)t.requests,
         t.connections);
+    buf_add_text(to,
+        "# HELP rest_client_requests_total Requests to the API server by status and method.\n"
+        "# TYPE rest_client_requests_total counter\n");
+    const struct http_transport_count *c = http_transport_counts(app->transport);
+    for (; c->method; c++)
+        buf_printf(to,
+            "rest_client_requests_total{code=\"%d\",method=\"%s\"} %llu\n",
+            c->status,
+            c->method,
+            (unsigned long long)c->count);
 }
 
 static const char *certificate_path(struct app *app, const char *flag)
