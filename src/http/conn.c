@@ -380,11 +380,6 @@ void conn_secure(struct conn *c, struct tls_context *tls, const char *host, cons
     timer_set(c->env, &c->again, 0); /* a client speaks first */
 }
 
-bool conn_is_secure(const struct conn *c)
-{
-    return c->layer_count > 0;
-}
-
 bool conn_is_h2(const struct conn *c)
 {
     return c->layer_count > 0 && tls_session_is_h2(c->layers[c->layer_count - 1]);

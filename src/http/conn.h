@@ -33,7 +33,6 @@ void conn_free(struct conn *c);
 
 /* From here on everything goes through TLS; see tls_session_new(). */
 void conn_secure(struct conn *c, struct tls_context *tls, const char *host, const char *alpn);
-bool conn_is_secure(const struct conn *c);
 bool conn_is_h2(const struct conn *c);
 const struct tls_peer *conn_peer(const struct conn *c, struct arena *a);
 const struct sockaddr *conn_address(const struct conn *c); /* of the other side */

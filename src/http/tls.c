@@ -324,6 +324,9 @@ static const struct {
 } known_failures[] = {
     { SSL_R_WRONG_VERSION_NUMBER, ERR_INVALID, "the other side does not speak TLS here" },
     { SSL_R_HTTP_REQUEST, ERR_INVALID, "the client does not speak TLS" },
+    { SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL,
+        ERR_UNSUPPORTED,
+        "the other side does not speak HTTP/2" },
     { SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, ERR_UNAUTHORIZED, "a client certificate is needed" },
     { SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, ERR_UNAUTHORIZED, "our certificate was refused" },
     { SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, ERR_UNAUTHORIZED, "our certificate has expired" },

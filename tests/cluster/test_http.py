@@ -163,6 +163,20 @@ def test_nginx_small_and_large_answers():
             program.wait()
 
 
+def test_nginx_protocol_is_agreed_on():
+    """Without a wish: what ALPN says. With the wish for HTTP/2 alone: an error that names it."""
+    with stage() as s:
+        s.file("small", 100)
+        old, program = s.nginx("listen 127.0.0.1:PORT ssl;")
+        check(s.get(f"https://localhost:{old}/small")["http2"] == 0, "HTTP/1.1 was agreed on")
+        said = s.get(f"https://localhost:{old}/small", "--h2", fails=True)
+        check("does not speak HTTP/2" in said["error"] and not said["sentFailures"], said)
+        program.terminate()
+        program.wait()
+        new, _ = s.nginx("listen 127.0.0.1:PORT ssl http2;")
+        check(s.get(f"https://localhost:{new}/small")["http2"] == 1, "HTTP/2 was agreed on")
+
+
 def test_nginx_keep_alive_limits_that_close():
     """nginx ends each connection after 7 requests, over HTTP/2 by GOAWAY: no call may fail."""
     with stage() as s:

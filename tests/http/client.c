@@ -180,6 +180,23 @@ TEST(pause_before_the_head_holds_the_end_back_too)
     }
 }
 
+TEST(protocol_is_what_alpn_says_and_http1_without_tls)
+{
+    static const int flags[] = { RIG_H1, RIG_H1 | RIG_TLS };
+    for (size_t i = 0; i < lengthof(flags); i++) {
+        struct rig r;
+        struct seen got = { 0 };
+        rig_open(&r, flags[i]);
+        r.origin.version = HTTP_ANY;
+        rig_get(&r, "/hello", &got);
+        await(&r, got.ended);
+        check_text(got.err.text, "");
+        check_int(got.http2, flags[i] & RIG_TLS ? 1 : 0);
+        seen_done(&got);
+        rig_close(&r);
+    }
+}
+
 TEST(many_calls_share_one_http2_connection)
 {
     struct rig r;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -457,13 +456,6 @@ const char *raw_read_until_bytes(struct loop *loop, int fd, struct str part)
     char *copy = arena_strndup(test_arena(), buf_text(&text), text.len);
     buf_done(&text);
     return copy;
-}
-
-int raw_waiting(int fd)
-{
-    int count = 0;
-    ioctl(fd, FIONREAD, &count);
-    return count;
 }
 
 bool raw_closed(struct loop *loop, int fd)

@@ -87,7 +87,5 @@ void raw_send(int fd, struct str bytes);
 /* Reads while the loop turns, until the text so far contains part, or the end of the stream. */
 const char *raw_read_until(struct loop *loop, int fd, const char *part);
 const char *raw_read_until_bytes(struct loop *loop, int fd, struct str part);
-/* Bytes that wait to be read. */
-int raw_waiting(int fd);
 /* True if the other side closes, while the loop turns; what comes before is thrown away. */
 bool raw_closed(struct loop *loop, int fd);
