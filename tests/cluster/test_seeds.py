@@ -269,7 +269,7 @@ def test_a_child_deleted_between_our_read_and_our_write_comes_back_once(lab):
 
 
 def test_children_deleted_by_hand_again_and_again_come_back_once_each(lab):
-    ns, times = lab.namespace("deleted-often"), 15
+    ns, times = lab.namespace("deleted-often"), 8
     with Operator(lab) as op:
         lab.apply(ns, [model(), service()])
         wait_children(lab, ns)
