@@ -45,7 +45,8 @@ static struct cache_resource *watched(const struct run *run, const struct resour
  * everything is copied. */
 static struct json read_entry(struct run *run, const struct cache_entry *e)
 {
-    return e ? json_copy(&run->arena, cache_read(&run->arena, e)) : (struct json){ 0 };
+    cleanup(arena_done) struct arena scratch = ARENA_INIT;
+    return e ? json_copy(&run->arena, cache_read(&scratch, e)) : (struct json){ 0 };
 }
 
 static struct json answer_get(
@@ -68,8 +69,19 @@ static const char *indexed_value(const struct cache_resource *r, const char *sel
     return of_index && !strpbrk(selector + length + 1, ",=!() ") ? selector + length + 1 : NULL;
 }
 
-static struct json answer_list(
-    void *ctx, const struct resource *resource, const char *namespace, const char *selector)
+/* Of an object these paths alone; fields NULL: all. */
+static struct json copy_fields(struct arena *a, struct json object, const char *const *fields)
+{
+    struct json_field chosen[VIEW_FIELDS_MAX + 1] = { 0 };
+    for (size_t i = 0; fields && fields[i]; i++) {
+        assert(i < VIEW_FIELDS_MAX);
+        chosen[i] = (struct json_field){ fields[i], json_copy(a, json_get(object, fields[i])) };
+    }
+    return fields ? json_fields_from(a, chosen) : json_copy(a, object);
+}
+
+static struct json answer_list_fields(void *ctx, const struct resource *resource,
+    const char *namespace, const char *selector, const char *const *fields)
 {
     struct run *run = ctx;
     struct cache_resource *r = watched(run, resource);
@@ -83,12 +95,20 @@ static struct json answer_list(
     struct cache_entry **found = cache_list(&run->arena, r, namespace, value, &count);
     struct json_builder list;
     json_builder_init(&list, &run->arena);
+    cleanup(arena_done) struct arena scratch = ARENA_INIT;
     for (size_t i = 0; i < count; i++) {
-        struct json object = read_entry(run, found[i]);
+        struct json object = cache_read(&scratch, found[i]);
         if (value || selector_matches(&parsed, json_get(object, "metadata.labels")))
-            json_push(&list, object);
+            json_push(&list, copy_fields(&run->arena, object, fields));
+        arena_reset(&scratch);
     }
     return json_list_end(&list);
+}
+
+static struct json answer_list(
+    void *ctx, const struct resource *resource, const char *namespace, const char *selector)
+{
+    return answer_list_fields(ctx, resource, namespace, selector, NULL);
 }
 
 static bool answer_served(void *ctx, const struct resource *r)
@@ -125,6 +145,7 @@ static struct json answer_fact(void *ctx, const char *effect, struct json args)
 static const struct view_source source = {
     .get = answer_get,
     .list = answer_list,
+    .list_fields = answer_list_fields,
     .served = answer_served,
     .owned = answer_owned,
     .trouble = answer_trouble,

@@ -40,6 +40,9 @@ struct view_source {
         void *ctx, const struct resource *r, const char *namespace, const char *name);
     struct json (*list)(
         void *ctx, const struct resource *r, const char *namespace, const char *label_selector);
+    /* NULL: list() serves as well */
+    struct json (*list_fields)(void *ctx, const struct resource *r, const char *namespace,
+        const char *label_selector, const char *const *fields);
     bool (*served)(void *ctx, const struct resource *r);
     struct json (*owned)(void *ctx, const struct resource *r, const char *name);
     struct view_trouble (*trouble)(void *ctx, const struct resource *r, const char *name);
@@ -63,6 +66,10 @@ struct json view_get_in(
 /* All objects that match, sorted by namespace and name. namespace NULL: all; selector NULL: all. */
 struct json view_list(const struct view *in, const struct resource *r, const char *namespace,
     const char *label_selector);
+#define VIEW_FIELDS_MAX 8
+/* For a question about very many: objects carry these dotted paths (ended by NULL) for certain. */
+struct json view_list_fields(const struct view *in, const struct resource *r, const char *namespace,
+    const char *label_selector, const char *const *fields);
 /* Whether the API server offers this resource (its CRD is installed). */
 bool view_served(const struct view *in, const struct resource *r);
 

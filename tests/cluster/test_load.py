@@ -41,5 +41,5 @@ def test_services_that_share_a_model_take_two_children_and_a_status_each(lab):
         files.shutdown()
         # The claim is shared by all: whoever comes first creates it, the others wait for that.
         assert lab.writes(mark) == {
-            "patch deployments": N, "patch services": N, "patch persistentvolumeclaims": 1,
+            "patch deployments": N, "patch services": N, "create persistentvolumeclaims": 1,
             "patch inferenceservices/status": 2 * N}, lab.writes(mark)

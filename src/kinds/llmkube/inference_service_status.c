@@ -82,7 +82,14 @@ static bool waits_before(struct json other, struct json mine)
 /* From 1, over the whole cluster, in the order in which they were created. */
 static int64_t queue_position(const struct isvc *svc)
 {
-    struct json every = view_list(svc->in, &LLMKUBE_INFERENCE_SERVICE, NULL, NULL);
+    static const char *const fields[] = {
+        "status.phase",
+        "metadata.creationTimestamp",
+        "metadata.namespace",
+        "metadata.name",
+        NULL,
+    };
+    struct json every = view_list_fields(svc->in, &LLMKUBE_INFERENCE_SERVICE, NULL, NULL, fields);
     int64_t before = 0;
     json_each (other, every)
         before += text_eq(json_get_text(*other, "status.phase"),
