@@ -1,4 +1,6 @@
 """Every recorded case of LLMKube, replayed: what comes of it is what came of it there."""
+import functools
+
 import replay  # also finds golden
 from lab import Failure
 
@@ -25,6 +27,6 @@ def tests(wanted):
     if not chosen:
         return
     for case, future in replay.replay(chosen):
-        yield case, lambda case=case, future=future: check(case, future, accepted)
+        yield case, functools.partial(check, case, future, accepted)
     if len(chosen) == len(every):
         yield "every_accepted_difference_is_met", lambda: check_all_met(accepted)
