@@ -164,7 +164,7 @@ class Replay:
         if any(d["kind"] == "PersistentVolumeClaim" for d in claims):
             wait_for(lambda: all(c["status"].get("phase") == "Bound"
                                  for c in lab.list("persistentvolumeclaims", case)
-                                 if c["spec"].get("volumeName")), 20, "the claims to be bound")
+                                 if c["spec"].get("volumeName")), 60, "the claims to be bound")
         if self._stage(case, documents, ("Model",)):
             self._await_status(case)
         done = lab.kubectl("-n", case, "apply", "-f", path, check=False)
