@@ -89,7 +89,9 @@ class World:
     def wipe(self):
         """Everything that the load and its operator made."""
         for plural in ("inferenceservices", "models", *CHILDREN):
-            self.lab.api("DELETE", self.lab.path(plural, NAMESPACE))
+            path = self.lab.path(plural, NAMESPACE)
+            while self.lab.api("GET", f"{path}?limit=1")["items"]:
+                self.lab.api("DELETE", f"{path}?limit=500")  # all at once may take too long
         for claim in self.lab.list("persistentvolumeclaims", NAMESPACE):
             name = claim["metadata"]["name"]
             self.lab.delete("persistentvolumeclaims", NAMESPACE, name)
