@@ -151,8 +151,8 @@ TEST(keep_alive_timeout_of_the_server_is_believed)
         fd, STR("HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1, max=9\r\nContent-Length: 0\r\n\r\n"));
     await(&b.r, got.ended);
     int64_t before = env_mono_ms(loop_env(b.r.loop));
-    check(raw_closed(b.r.loop, fd)); /* by us, in about half a second */
-    check(env_mono_ms(loop_env(b.r.loop)) - before < 950);
+    check(raw_closed(b.r.loop, fd));                         /* by us, in about half a second */
+    check(env_mono_ms(loop_env(b.r.loop)) - before < 20000); /* ours alone would be 90 s */
     close(fd);
     seen_done(&got);
     bad_close(&b);
@@ -354,11 +354,11 @@ TEST(stopped_server_process_is_noticed_by_a_ping)
     rig_open_with(&r,
         RIG_H2 | RIG_TLS,
         &(struct http_server_options){ 0 },
-        &(struct http_client_options){ .ping_idle_ms = 300, .ping_timeout_ms = 300 });
+        &(struct http_client_options){ .ping_idle_ms = 200, .ping_timeout_ms = 3000 });
     check(read(port_pipe[0], &r.origin.port, sizeof(r.origin.port)) == sizeof(r.origin.port));
     rig_get(&r, "/half", &got);
     await(&r, got.datas == 1);
-    rig_turn_for(r.loop, 900);
+    rig_turn_for(r.loop, 700);
     check(!got.ended); /* idle, but pings are answered */
     kill(child, SIGSTOP);
     await(&r, got.ended);
