@@ -206,16 +206,12 @@ static bool load(struct render *r, struct error *err)
     struct arena *a = r->world.arena;
     struct json_builder read;
     json_builder_init(&read, a);
-    size_t files = 0;
     for (size_t i = 0; i < cli->count; i++)
-        if (text_eq(cli->names[i], "filename") && ++files)
-            if (!input_read(a, cli->values[i], &read, err))
-                return false;
-    for (size_t i = 0; i < cli->argument_count; i++, files++)
+        if (text_eq(cli->names[i], "filename") && !input_read(a, cli->values[i], &read, err))
+            return false;
+    for (size_t i = 0; i < cli->argument_count; i++)
         if (!input_read(a, cli->arguments[i], &read, err))
             return false;
-    if (!files)
-        return fail(err, ERR_INVALID, "nothing to render: name files with -f FILE");
     json_each (crd, embedded_crds(a))
         if (!file_view_add(&r->world, *crd, err))
             return false;
@@ -241,6 +237,8 @@ static int run(struct cli *cli)
         return cli_usage(cli, "--output is yaml or json, not %s", output);
     if (!families_read(cli, &r.families, &err))
         return cli_usage(cli, "%s", err.text);
+    if (!cli_given(cli, "filename") && !cli->argument_count)
+        return cli_usage(cli, "nothing to render: name files with -f FILE");
     file_view_init(&r.world, &cli->arena, 0);
     r.world.fact = guess_fact;
     json_builder_init(&r.outcomes, &cli->arena);
