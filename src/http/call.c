@@ -300,8 +300,7 @@ static void stream_closed(void *ctx, const struct error *err, bool sent)
         finish(call);
         return;
     }
-    unsigned retries_max = sent ? 1 : CALL_RETRIES_MAX;
-    if (call->retries >= retries_max || call->body_begun || call->head_seen ||
+    if (call->retries >= CALL_RETRIES_MAX || call->body_begun || call->head_seen ||
         (sent && !is_stale(call, err))) {
         call_end(call, err, sent);
         return;

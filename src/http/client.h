@@ -16,9 +16,9 @@
  *
  * What is retried here, on another connection: what the server certainly has not processed (a
  * refused stream, a stream above the last one of a GOAWAY, a connection that ended before a
- * byte of the request had left), up to three times; and once GET and HEAD on a connection that had
- * served others before and ended before a byte of an answer (a keep-alive that timed out over
- * there: RFC 9110, 9.2.2).
+ * byte of the request had left); and GET and HEAD on a connection that had served others before
+ * and ended before a byte of an answer (a keep-alive that timed out over there: RFC 9110, 9.2.2).
+ * Up to three times in all: the idle connections of a server that restarts end all at once.
  * Everything else is reported, with whether the request may have reached the server. A body that is
  * streamed is retried only while none of it was asked for.
  *
