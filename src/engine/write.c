@@ -486,8 +486,12 @@ static void write_child(struct run *run, const struct plan_child *c)
     w->child = c;
     w->body = wanted;
     w->hash = d.hash;
-    if (c->mode == PLAN_SHARED)
-        w->follows = write_under_way(e, r, w->namespace, name);
+    struct write *other = entry ? NULL : write_under_way(e, r, w->namespace, name);
+    if (other && c->mode != PLAN_SHARED) {
+        run->conflict = true; /* another key makes it: by its answer we shall see whose it is */
+        return;
+    }
+    w->follows = other;
     if (w->follows)
         run->pending++;
     else if (d.action == GATE_DELETE)
