@@ -69,16 +69,14 @@ void service_child(struct service *s, const struct resource *r, struct json obje
     struct view_trouble trouble = view_trouble(s->in, r, name);
     if (trouble.what == TROUBLE_FOREIGN)
         service_fail(s, trouble.message);
-    if (trouble.what == TROUBLE_REFUSED) {
-        bool there = json_present(view_child(s->in, r, name));
+    if (trouble.what == TROUBLE_REFUSED)
         service_fail(s,
             service_say(s,
                 "%s %s %s: %s",
-                there ? "updating" : "creating",
+                json_present(view_child(s->in, r, name)) ? "updating" : "creating",
                 r->kind,
                 name,
-                trouble.message));
-    }
+                otterscale_refusal(trouble.message)));
     if (r->cluster_scoped && !view_served(s->in, r))
         service_lack(s,
             "ClusterScope",
@@ -482,13 +480,13 @@ struct count {
     int64_t ready, wanted;
 };
 
-/* A Deployment that is not there yet will be as it is planned: its refusal would be known. */
+/* What is wanted is what is planned: if it cannot be had, the status tells that instead. */
 static struct count count_of(const struct service *s, const struct role *role)
 {
     struct json live = view_child(s->in, &RESOURCE_DEPLOYMENT, role_child(s, role));
     return (struct count){
         .ready = json_get_int(live, "status.readyReplicas", 0),
-        .wanted = json_get_int(live, "spec.replicas", json_get_int(role->spec, "replicas", 1)),
+        .wanted = json_get_int(role->spec, "replicas", 1),
     };
 }
 
@@ -673,7 +671,7 @@ static const struct kind_watch watches[] = {
     {
         .resource = &RESOURCE_DEPLOYMENT,
         .child = true,
-        .keep = (const char *const[]){ "spec.replicas", "status.readyReplicas", NULL },
+        .keep = (const char *const[]){ "status.readyReplicas", NULL },
     },
     { .resource = &RESOURCE_SERVICE_ACCOUNT, .child = true, .keep = nothing },
     { .resource = &OTTERSCALE_CONFIG_MAP, .child = true, .keep = nothing },
