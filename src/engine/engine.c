@@ -459,6 +459,9 @@ static void served_changed(struct engine_watch *w, bool missing)
         remove_unseen(e, w->resource);
         w->resource->synced = false;
     }
+    /* What was refused while it came or went says nothing about now. */
+    for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at))
+        memos_calm(container_of(at.node, struct key, node), w->resource->resource);
     uint64_t target = depend_on_name(&e->depends, w->resource->resource, " ", "served");
     depend_each(&e->depends, target, wake, NULL);
     wake_parked(e);

@@ -567,9 +567,7 @@ static void check_input(struct service *s, const struct role *decode)
 {
     json_each (secret, json_get(s->spec, "model.imagePullSecrets")) {
         const char *name = json_get_text(*secret, "name");
-        if (text_empty(name))
-            service_fail(s, "spec.model.imagePullSecrets: an entry has no name; name a Secret");
-        else
+        if (!text_empty(name))
             check_secret(s, "spec.model.imagePullSecrets", name);
     }
     if (decode->proxied && decode->port == s->port)
@@ -586,12 +584,18 @@ static void check_input(struct service *s, const struct role *decode)
             "themselves; add it");
 }
 
-static bool has_unnamed_secret(const struct service *s)
+/* Pods of which the API server would tell nothing that a user could find in the manifest; NULL: it
+ * has no fault of that kind. */
+static const char *pod_fault(struct service *s)
 {
     json_each (secret, json_get(s->spec, "model.imagePullSecrets"))
         if (text_empty(json_get_text(*secret, "name")))
-            return true;
-    return false;
+            return "spec.model.imagePullSecrets: an entry has no name; name a Secret";
+    const char *path = mount_path(s);
+    if (text_eq(path, UNPACK_CACHE) || (pull_secret(s) && text_eq(path, OTTERSCALE_DOCKER_PATH)))
+        return service_say(
+            s, "spec.model.mountPath: %s is needed for unpacking the model; choose another", path);
+    return NULL;
 }
 
 /* The version label that is there: of the first Deployment that has one. */
@@ -649,7 +653,9 @@ static void reconcile(const struct view *in, struct plan *out)
     struct service s = service_of(in, out);
     struct role decode = role_of(&s, "decode"), prefill = role_of(&s, "prefill");
     check_input(&s, &decode);
-    if (has_unnamed_secret(&s)) {
+    const char *fault = pod_fault(&s);
+    if (fault) {
+        service_fail(&s, fault);
         plan_keep_children(out);
     } else {
         plan_serving(&s, &decode);
