@@ -139,21 +139,6 @@ static bool kind_ready(const struct engine *e, const struct engine_kind *kind, s
     return true;
 }
 
-/* Some kind whose objects are here reads this resource. */
-static bool is_of_use(const struct engine *e, const struct cache_resource *r)
-{
-    for (size_t i = 0; i < e->kind_count; i++) {
-        const struct engine_kind *kind = &e->kinds[i];
-        if (kind->resource == r)
-            return true;
-        const struct kind_watch *w = kind->kind->watches;
-        for (; kind->resource->synced && w && w->resource; w++)
-            if (w->resource == r->resource)
-                return true;
-    }
-    return false;
-}
-
 /* An object that is going must not wait for what it can do without. */
 static bool may_run(const struct engine *e, const struct key *k)
 {
@@ -164,9 +149,12 @@ static bool may_run(const struct engine *e, const struct key *k)
     for (size_t i = 0; i < e->watch_count; i++) {
         const struct engine_watch *w = &e->watches[i];
         const struct cache_resource *r = w->resource;
-        if (r->child && r->resource->cluster_scoped && is_of_use(e, r) && w->reflector &&
-            !(r->synced || r->missing || w->state == REFLECTOR_FORBIDDEN))
-            return false;
+        bool settled = r->synced || r->missing || w->state == REFLECTOR_FORBIDDEN || !w->reflector;
+        const struct kind_watch *of = k->kind->kind->watches;
+        for (; of && of->resource; of++)
+            if (of->child && of->resource->cluster_scoped && of->resource == r->resource &&
+                !settled)
+                return false;
     }
     return true;
 }
@@ -368,6 +356,21 @@ static void fetch_schema(void *ctx)
         path,
         ENGINE_OPENAPI_BYTES_MAX,
         (struct kube_then){ schema_came, w });
+}
+
+/* Some kind whose objects are here reads this resource. */
+static bool is_of_use(const struct engine *e, const struct cache_resource *r)
+{
+    for (size_t i = 0; i < e->kind_count; i++) {
+        const struct engine_kind *kind = &e->kinds[i];
+        if (kind->resource == r)
+            return true;
+        const struct kind_watch *w = kind->kind->watches;
+        for (; kind->resource->synced && w && w->resource; w++)
+            if (w->resource == r->resource)
+                return true;
+    }
+    return false;
 }
 
 /* What a kind reads is watched once its own CRD is there: a family that nobody installed costs
