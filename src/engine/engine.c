@@ -663,13 +663,17 @@ void engine_drain(struct engine *e, void (*done)(void *ctx), void *ctx)
 bool engine_ready(const struct engine *e, struct error *err)
 {
     size_t missing = 0;
-    for (size_t i = 0; i < e->kind_count; i++)
-        if (!kind_ready(e, &e->kinds[i], err)) {
-            /* A CRD that is not installed is waited for; the other kinds work. */
-            if (err->code != ERR_NOT_FOUND)
-                return false;
-            missing++;
-        }
+    struct error why;
+    for (size_t i = 0; i < e->kind_count; i++) {
+        if (kind_ready(e, &e->kinds[i], &why))
+            continue;
+        /* A CRD that is not installed is waited for; the other kinds work. */
+        if (missing == 0 || why.code != ERR_NOT_FOUND)
+            *err = why;
+        if (why.code != ERR_NOT_FOUND)
+            return false;
+        missing++;
+    }
     return missing < e->kind_count;
 }
 
