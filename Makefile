@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 EXAMPLE ?= examples/quickstart
 
-PACKAGES := libuv libnghttp2 openssl libfyaml yyjson libllhttp zlib
+PACKAGES := libuv libnghttp2 openssl libfyaml yyjson libllhttp zlib sqlite3
 CFLAGS.release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection
 CFLAGS.asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS.tsan := -O1 -fsanitize=thread
