@@ -3,7 +3,6 @@
 #include "apiserver/jsonpath.h"
 #include "base/time.h"
 
-
 bool table_include_parse(const char *text, enum table_include *ret, struct error *err)
 {
     static const char *const names[] = {
