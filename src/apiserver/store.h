@@ -52,8 +52,8 @@ struct store_row {
 };
 
 struct store_disk {
-    /* All changes that the disk still has, by version; then the version from which on its history
-     * is whole and the last version given. */
+    /* Sets *since, the version from which on its history is whole, then hands out all changes that
+     * the disk still has, by version, then sets *last, the last version given. */
     bool (*load)(void *self, void (*row)(void *ctx, const struct store_row *row), void *ctx,
         uint64_t *since, uint64_t *last, struct error *err);
     /* Into the transaction that is open; opens one. */
@@ -105,6 +105,9 @@ struct store_cursor {
     const char *namespace;  /* NULL: all */
     const char *after_ns;   /* the place that was reached; both NULL: the beginning */
     const char *after_name; /* borrowed: of the last object met, held by the caller if need be */
+    /* the store's own: where that was, while nothing came or went since */
+    size_t index;
+    uint64_t shape;
 };
 const struct store_object *store_next(const struct store_table *t, struct store_cursor *c);
 /* The same as it was at an older version, for lists that are read in pieces. Fails with ERR_GONE if
