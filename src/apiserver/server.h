@@ -15,15 +15,17 @@
 #include "base/timer.h"
 
 struct api_call;
+struct auth;
 struct store;
 
 struct api_request {
-    const char *method;       /* GET POST PUT PATCH DELETE */
-    struct str path;          /* as in the request line, still encoded, without the query */
-    struct str query;         /* after '?'; .ptr NULL: none */
-    const char *content_type; /* NULL: none */
-    const char *accept;       /* NULL: application/json */
-    const char *user_agent;   /* names the field manager where the client does not; NULL: none */
+    const char *method;        /* GET POST PUT PATCH DELETE */
+    struct str path;           /* as in the request line, still encoded, without the query */
+    struct str query;          /* after '?'; .ptr NULL: none */
+    const char *content_type;  /* NULL: none */
+    const char *accept;        /* NULL: application/json */
+    const char *user_agent;    /* names the field manager where the client does not; NULL: none */
+    const char *if_none_match; /* for documents; NULL: none */
     struct str body;
     const struct api_user *user; /* authenticated already; see auth.h */
 };
@@ -78,6 +80,7 @@ void apiserver_flush(struct apiserver *s);
 struct store *apiserver_store(struct apiserver *s);
 struct registry *apiserver_registry(struct apiserver *s);
 const struct env *apiserver_env(const struct apiserver *s);
+struct auth *apiserver_auth(struct apiserver *s);
 /* An object as stored, in the storage version; absent: not there. */
 struct json apiserver_read(struct apiserver *s, struct arena *a, const struct api_kind *k,
     const char *namespace, const char *name);
