@@ -127,7 +127,7 @@ static bool read_models(struct isvc *svc)
         !read_model(svc,
             draft,
             arena_printf(svc->arena, "Draft model \"%s\" not found", draft),
-            arena_printf(svc->arena, "Waiting for draft model \"%s\" to be Ready", draft),
+            arena_printf(svc->arena, "Draft model \"%s\" is not Ready yet", draft),
             &svc->draft))
         return false;
     svc->model_ready = true;

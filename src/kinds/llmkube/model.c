@@ -32,7 +32,8 @@ static void reconcile_pvc(struct model_pass *p)
             "PVCNotFound",
             NULL,
             arena_printf(p->arena,
-                "PVC \"%s\" not found in namespace \"%s\"",
+                "There is no claim \"%s\" in namespace \"%s\": create it, or name another in "
+                "spec.source",
                 source->host,
                 p->m.namespace));
         return;
@@ -81,7 +82,7 @@ static void reconcile_repository(struct model_pass *p)
     };
     if (model_prefetched(p)) {
         r.reason = "ModelPrefetched";
-        r.message = "Model prefetched into the shared cache";
+        r.message = MODEL_PREFETCHED;
         r.cache_key = p->m.key;
         r.size = json_get_text(p->status, "size");
     }
@@ -157,7 +158,7 @@ static void reconcile_remote(struct model_pass *p)
     r.staged_files = json_or_absent(model_files(p->arena, &p->m));
     if (model_prefetched(p)) {
         r.reason = "ModelPrefetched";
-        r.message = "Model prefetched into the shared cache";
+        r.message = MODEL_PREFETCHED;
     }
     if (!settled && !look_at_header(p, &r))
         return;

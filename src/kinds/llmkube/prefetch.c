@@ -112,7 +112,7 @@ static void end_prefetched(struct model_pass *p)
     model_end_ready(p,
         &(struct model_ready){
             .reason = "ModelPrefetched",
-            .message = "Model prefetched into the shared cache",
+            .message = MODEL_PREFETCHED,
             .cache_key = p->m.key,
             .staged_files = json_or_absent(model_files(p->arena, &p->m)),
         });
@@ -129,7 +129,7 @@ static void run(struct model_pass *p, const char *name, struct json live)
         end_not_prefetched(p,
             "PrefetchFailed",
             arena_printf(p->arena,
-                "prefetch job \"%s\" failed; see its pod logs, and delete it to try again",
+                "Job \"%s\" could not fetch the weights; its logs tell why. Delete it to try again",
                 name));
     } else if (trouble.what != TROUBLE_NONE) {
         end_not_prefetched(p, "PrefetchInvalid", trouble.message);
