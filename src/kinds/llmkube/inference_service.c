@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "kinds/llmkube/isvc.h"
+#include "kinds/llmkube/measures.h"
 
 #include <stdarg.h>
 
@@ -391,4 +392,5 @@ const struct kind llmkube_inference_service_kind = {
     .watches = watches,
     .reconcile = reconcile,
     .unreadable = unreadable,
+    .measure = measures_inference_service,
 };

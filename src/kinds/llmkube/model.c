@@ -10,6 +10,7 @@
  *   drift      now and then: is the source still what it was?                 (model_drift.c)
  */
 
+#include "kinds/llmkube/measures.h"
 #include "kinds/llmkube/model_pass.h"
 
 #include "base/resource.h"
@@ -247,9 +248,11 @@ static const struct kind_watch model_watches[] = {
     { .resource = &RESOURCE_JOB,
         .child = true,
         .label_selector = "app.kubernetes.io/component=model-prefetch",
-        .keep =
-            (const char *const[]){
-                "status.conditions", "spec.template.spec.initContainers", NULL } },
+        .keep = (const char *const[]){ "status.conditions",
+            "status.startTime",
+            "status.completionTime",
+            "spec.template.spec.initContainers",
+            NULL } },
     { .resource = &RESOURCE_NODE,
         .optional = true,
         .keep = (const char *const[]){ "status.capacity", NULL } },
@@ -263,4 +266,5 @@ const struct kind llmkube_model_kind = {
     .watches = model_watches,
     .reconcile = model_reconcile,
     .unreadable = model_unreadable,
+    .measure = measures_model,
 };
