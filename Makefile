@@ -49,6 +49,7 @@ $(O)/o/%.o: %.c | setup-build
 # What EMBED() takes in, the compiler does not tell.
 $(O)/o/src/kinds/llmkube/storage_program.o: $(wildcard src/kinds/llmkube/scripts/*.sh)
 $(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)
+$(O)/o/src/apiserver/bootstrap.o: src/apiserver/bootstrap.json
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 run: build ## render the quickstart: what would be created, without any cluster
