@@ -115,6 +115,8 @@ struct json_builder {
     uint32_t size;
 };
 void json_builder_init(struct json_builder *b, struct arena *a);
+/* … with room for that many. */
+void json_builder_init_for(struct json_builder *b, struct arena *a, uint32_t count);
 void json_push(struct json_builder *b, struct json value);
 void json_push_all(struct json_builder *b, struct json list);
 void json_put(struct json_builder *b, const char *key, struct json value);

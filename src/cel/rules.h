@@ -37,7 +37,7 @@ enum cel_problem_type {
 struct cel_problem {
     struct cel_problem *next;
     enum cel_problem_type type;
-    const char *path;    /* "spec.rules[0].host", "spec.labels[a/b]"; "<nil>": the object */
+    const char *path;    /* "spec.rules[0].host", "spec.labels[a/b]"; "<nil>" is the root */
     const char *reason;  /* "FieldValueInvalid", …: the cause's reason */
     const char *message; /* `Invalid value: "object": no such key: x evaluating rule: …` */
 };

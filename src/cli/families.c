@@ -21,14 +21,24 @@ static const struct kind *dashboards(struct arena *a, struct families *f)
     return &f->dashboards;
 }
 
+const struct setting *families_setting(size_t i)
+{
+    static const struct setting *const tables[] = { llmkube_flags };
+    for (size_t t = 0; t < lengthof(tables); t++)
+        for (const struct setting *s = tables[t]; s->name; s++)
+            if (i-- == 0)
+                return s;
+    return NULL;
+}
+
 bool families_read(struct cli *cli, struct families *ret, struct error *err)
 {
     *ret = (struct families){ .llmkube = llmkube_settings_default };
     for (size_t i = 0; i < cli->count; i++) {
         struct error why;
-        if (llmkube_settings_flag(&cli->arena, &ret->llmkube, cli->names[i], cli->values[i], &why))
-            continue;
-        if (why.code != ERR_NOT_FOUND) {
+        if (!setting_set(
+                &cli->arena, llmkube_flags, &ret->llmkube, cli->names[i], cli->values[i], &why) &&
+            why.code != ERR_NOT_FOUND) {
             *err = why;
             return false;
         }

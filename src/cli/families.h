@@ -19,5 +19,7 @@ struct families {
     size_t count;
 };
 
+/* The i-th flag of all families, in the order of `--help`; NULL past the end. */
+const struct setting *families_setting(size_t i);
 /* From the flags that were given. */
 bool families_read(struct cli *cli, struct families *ret, struct error *err) must_check;

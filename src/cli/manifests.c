@@ -226,8 +226,9 @@ static struct json arguments(struct out *o)
     json_push(&list, json_str("--metrics-bind-address=:8443"));
     if (o->watched)
         json_push(&list, json_strf(o->a, "--namespace=%s", o->watched));
+    const struct setting *f;
     for (size_t i = 0; i < o->cli->count; i++)
-        for (const struct llmkube_flag *f = llmkube_flags; f->name; f++)
+        for (size_t s = 0; (f = families_setting(s)); s++)
             if (text_eq(f->name, o->cli->names[i]))
                 json_push(&list, json_strf(o->a, "--%s=%s", f->name, o->cli->values[i]));
     return json_list_end(&list);
