@@ -59,6 +59,7 @@ struct apiserver_options {
     const struct env *env;
     struct store *store;       /* borrowed */
     struct str token_key;      /* signs ServiceAccount tokens; at least 32 bytes */
+    struct str root_ca;        /* PEM, for kube-root-ca.crt in every namespace; .ptr NULL: none */
     const char *service_cidr;  /* "10.96.0.0/16" */
     int64_t bookmark_ms;       /* 60 s */
     size_t watchers_max;       /* 10,000; then 429 */
