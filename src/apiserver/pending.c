@@ -18,7 +18,6 @@ PENDING(apiserver_resume);
 PENDING(field_errors_init);
 PENDING(field_errors_text);
 PENDING(field_invalid);
-PENDING(openapi_document);
 PENDING(registry_at);
 PENDING(registry_find);
 PENDING(registry_generation);
