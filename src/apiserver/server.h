@@ -52,6 +52,7 @@ struct api_handlers {
 struct apiserver_options {
     const struct env *env;
     struct store *store;       /* borrowed */
+    bool (*kinds)(struct registry *r); /* which kinds there are; builtin_register() */
     struct str token_key;      /* signs ServiceAccount tokens; at least 32 bytes */
     const char *service_cidr;  /* "10.96.0.0/16" */
     int64_t bookmark_ms;       /* 60 s */
