@@ -1,5 +1,6 @@
 #include "apiserver/write.h"
 
+#include "apiserver/auth.h"
 #include "apiserver/gc.h"
 #include "apiserver/namespace.h"
 #include "apiserver/internal.h"
@@ -84,6 +85,12 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
     if (b && b->validate)
         b->validate(&for_kind, object, errors);
     const char *name = json_get_text(object, "metadata.name");
+    struct api_answer answer;
+    if (!errors->count && !w->server->options.allow_all && w->server->auth &&
+        !auth_check_escalation(w->server->auth, &for_kind, object, &answer)) {
+        call_answer(w->call, &answer);
+        return false;
+    }
     return !errors->count || call_fail(w->call,
                                  status_invalid(w->arena,
                                      w->kind->resource.group,
@@ -157,8 +164,7 @@ bool write_check_update(struct write *w, struct json *object)
         int64_t generation = json_get_int(w->old, "metadata.generation", 0);
         *object = json_with(a, *object, "metadata.generation", json_int(generation + 1));
     }
-    meta_validate(&errors, w->kind, meta_of(*object));
-    meta_validate_update(&errors, meta_of(w->old), meta_of(*object));
+    meta_validate_update(&errors, w->kind, meta_of(w->old), meta_of(*object));
     return validate(w, *object, &errors);
 }
 
