@@ -126,6 +126,7 @@ struct api_kind {
     bool refill;
     bool returns_deleted;    /* a DELETE answers with the object instead of a Status */
     enum api_name name_form; /* of metadata.name */
+    const char *warning;     /* a header for whoever asks for it: it is deprecated; NULL: none */
     struct api_scale_paths scale;
     const char *table;           /* in the store; one for all versions of the resource */
     const char *storage_version; /* of the stored text: "apps/v1" */
