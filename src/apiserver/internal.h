@@ -8,6 +8,7 @@
 #define LIST_PIECE_BYTES ((size_t)64 << 10)
 
 struct auth;
+struct crds;
 struct documents;
 struct gc;
 
@@ -32,6 +33,7 @@ struct apiserver {
     bool bookmarks_due;
     struct timer bookmarks;
     struct gc *gc;
+    struct crds *crds;
     struct auth *auth;
     struct documents *documents;
 };
@@ -78,3 +80,5 @@ void watch_stream_free(struct api_call *c);
 void watch_stream_stop(struct api_call *c);
 /* Those who asked for bookmarks get one. */
 void watch_send_bookmarks(struct apiserver *s);
+/* The kind is no longer served: watches of it end. */
+void watch_end_kind(struct apiserver *s, const struct api_kind *k);
