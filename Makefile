@@ -48,7 +48,10 @@ $(O)/o/%.o: %.c | setup-build
 	$(Q)echo "  CC   $<"; $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 # What EMBED() takes in, the compiler does not tell.
 $(O)/o/src/kinds/llmkube/storage_program.o: $(wildcard src/kinds/llmkube/scripts/*.sh)
+$(addprefix $(O)/o/src/kinds/otterscale/,model_service.o model_artifact.o endpoint_picker.o): \
+	$(wildcard src/kinds/otterscale/scripts/*)
 $(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)
+$(O)/o/src/apiserver/bootstrap.o: src/apiserver/bootstrap.json
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 run: build ## render the quickstart: what would be created, without any cluster

@@ -37,14 +37,12 @@ struct auth_credentials {
 bool auth_authenticate(struct auth *auth, struct arena *a, const struct auth_credentials *c,
     struct api_user *ret, struct error *err) must_check;
 
-struct auth_header {
-    const char *name; /* any case */
-    const char *value;
-};
-/* Impersonate-User, -Group, -Uid and -Extra-… of the request, if the user may. False: *ret_answer
- * says why. headers ends with one without a name. */
+struct auth_request;
+
+/* Impersonate-User, -Group, -Uid and -Extra-… of a request (see api_request), if the user may do
+ * that for this request. False: *ret_answer says why not. Without such headers *ret is the user. */
 bool auth_impersonate(struct auth *auth, struct arena *a, const struct api_user *user,
-    const struct auth_header *headers, struct api_user *ret,
+    const struct api_header *headers, const struct auth_request *r, struct api_user *ret,
     struct api_answer *ret_answer) must_check;
 
 /* ---- whether ---- */
@@ -56,12 +54,13 @@ struct auth_request {
     const char *group, *version, *resource, *subresource, *namespace, *name; /* "" where none */
 };
 
-/* *ret_reason (may be NULL) says which binding allowed it, or "". */
+/* *ret_reason (may be NULL): which binding allows it; or what is wrong with one that might; or "".
+ */
 bool auth_allows(struct auth *auth, struct arena *a, const struct api_user *user,
     const struct auth_request *r, const char **ret_reason);
 /* The 403 for it, worded as the API server words it; the 401. */
 void auth_answer_forbidden(struct arena *a, const struct api_user *user,
-    const struct auth_request *r, struct api_answer *ret);
+    const struct auth_request *r, const char *reason, struct api_answer *ret);
 void auth_answer_unauthorized(struct arena *a, struct api_answer *ret);
 
 /* Whether the writer of a role or binding (create, update, patch; old and new state) has all the
@@ -70,8 +69,7 @@ void auth_answer_unauthorized(struct arena *a, struct api_answer *ret);
 bool auth_check_escalation(struct auth *auth, const struct api_write *w, struct json object,
     struct api_answer *ret_answer) must_check;
 
-/* rules of a ClusterRole with an aggregationRule, made from those that it selects; absent if it has
- * none. The server writes them back when they differ (see auth_controller()). */
+/* The rules that a ClusterRole with an aggregationRule should have now. */
 struct json auth_aggregate(struct auth *auth, struct arena *a, struct json cluster_role);
 
 /* ---- reviews and tokens: POSTs that store nothing ---- */

@@ -18,6 +18,10 @@ struct api_call;
 struct auth;
 struct store;
 
+struct api_header {
+    const char *name, *value;
+};
+
 struct api_request {
     const char *method;        /* GET POST PUT PATCH DELETE */
     struct str path;           /* as in the request line, still encoded, without the query */
@@ -28,6 +32,8 @@ struct api_request {
     const char *if_none_match; /* for documents; NULL: none */
     struct str body;
     const struct api_user *user; /* authenticated already; see auth.h */
+    /* Impersonate-… headers, then one without a name; NULL: none. */
+    const struct api_header *impersonate;
 };
 
 struct api_head {
@@ -51,8 +57,10 @@ struct api_handlers {
 /* Zero means the default that stands beside. */
 struct apiserver_options {
     const struct env *env;
-    struct store *store;       /* borrowed */
-    struct str token_key;      /* signs ServiceAccount tokens; at least 32 bytes */
+    struct store *store;               /* borrowed */
+    bool (*kinds)(struct registry *r); /* which kinds there are; builtin_register() */
+    struct str token_key;              /* signs ServiceAccount tokens; at least 32 bytes */
+    struct str root_ca;        /* PEM, for kube-root-ca.crt in every namespace; .ptr NULL: none */
     const char *service_cidr;  /* "10.96.0.0/16" */
     int64_t bookmark_ms;       /* 60 s */
     size_t watchers_max;       /* 10,000; then 429 */

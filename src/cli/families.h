@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/kind.h"
 #include "kinds/llmkube/settings.h"
+#include "kinds/otterscale/otterscale.h"
 
 #define FAMILIES_MAX 4
 
@@ -14,6 +15,7 @@
 struct families {
     struct llmkube_settings llmkube;
     const struct kind *llmkube_kinds[FAMILY_KINDS_MAX]; /* NULL-terminated */
+    struct otterscale_settings otterscale;
     struct kind dashboards; /* of the one ConfigMap that --grafana-dashboard-source names */
     struct engine_family list[FAMILIES_MAX];
     size_t count;

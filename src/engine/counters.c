@@ -3,7 +3,10 @@
 
 #include "engine/internal.h"
 
+#include <ctype.h>
+
 #include "base/buf.h"
+#include "engine/scrape.h"
 
 struct engine_metrics {
     struct metric reconciles, errors, seconds, depth, adds, retries, unfinished, active;
@@ -105,6 +108,97 @@ static void set_versions(struct engine *e)
         }
 }
 
+static void print_controller(
+    struct engine *e, const struct engine_kind *k, const char *name, bool total, struct buf *to)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *plural = arena_printf(&a, "controller=\"%s\"", k->kind->resource->plural);
+    char *controller = arena_printf(&a, "controller=\"%s\"", k->kind->resource->kind);
+    for (char *c = controller; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    if (!total) {
+        metric_print_as(&e->m->seconds, plural, name, controller, to);
+        return;
+    }
+    double all = 0, errors = metric_value(&e->m->errors, plural);
+    for (size_t i = 0; i < lengthof(results); i++)
+        if (i != OUTCOME_WAIT) /* it is counted where OUTCOME_RECHECK is */
+            all += metric_value(
+                &e->m->reconciles, arena_printf(&a, "%s,result=\"%s\"", plural, results[i]));
+    buf_printf(to, "%s{%s,result=\"success\"} %.15g\n", name, controller, all - errors);
+    buf_printf(to, "%s{%s,result=\"error\"} %.15g\n", name, controller, errors);
+}
+
+/* Runs once more under the name of the family, for the dashboards of whom we took over from. */
+static void print_by_family(struct engine *e, struct buf *to)
+{
+    static const char *const parts[][3] = {
+        { "total", "counter", "Runs by controller and result." },
+        { "duration_seconds", "histogram", "Time from taking a key to its last answer." },
+    };
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    for (size_t part = 0; part < lengthof(parts); part++)
+        for (size_t i = 0; i < e->kind_count; i++) {
+            const struct engine_kind *k = &e->kinds[i];
+            if (!k->kind->measure)
+                continue;
+            const char *name = arena_printf(&a, "%s_reconcile_%s", k->family->name, parts[part][0]);
+            if (i == 0 || e->kinds[i - 1].family != k->family)
+                buf_printf(
+                    to, "# HELP %s %s\n# TYPE %s %s\n", name, parts[part][2], name, parts[part][1]);
+            print_controller(e, k, name, part == 0, to);
+        }
+}
+
+/* ---- what a kind may ask while it measures: other objects, by name ---- */
+
+struct asking {
+    struct engine *engine;
+    struct arena *arena;
+};
+
+static struct json find(
+    void *ctx, const struct resource *r, const char *namespace, const char *name)
+{
+    const struct asking *asking = ctx;
+    const struct cache_resource *in = cache_resource_of(&asking->engine->cache, r);
+    assert(in); /* a kind asks only for what its watch list names */
+    const struct cache_entry *found = cache_find(in, r->cluster_scoped ? "" : namespace, name);
+    return found ? cache_read(asking->arena, found) : (struct json){ 0 };
+}
+
+static const struct view_source source = { .get = find };
+
+static void measure_kind(struct engine *e, const struct engine_kind *k, struct scrape *s)
+{
+    cleanup(arena_done) struct arena list = ARENA_INIT;
+    size_t count;
+    struct cache_entry **all = cache_list(&list, k->resource, NULL, NULL, &count);
+    for (size_t i = 0; i < count; i++) {
+        cleanup(arena_done) struct arena a = ARENA_INIT;
+        struct asking asking = { e, &a };
+        struct view view = {
+            .arena = &a,
+            .object = cache_read(&a, all[i]),
+            .now_ms = env_wall_ms(e->env),
+            .settings = k->family->settings,
+            .source = &source,
+            .source_ctx = &asking,
+        };
+        k->kind->measure(&view, s);
+    }
+}
+
+static void print_objects(struct engine *e, struct buf *to)
+{
+    struct scrape *s = scrape_new(to->limit);
+    for (size_t i = 0; i < e->kind_count; i++)
+        if (e->kinds[i].kind->measure)
+            measure_kind(e, &e->kinds[i], s);
+    scrape_print(s, to);
+    scrape_free(s);
+}
+
 void engine_metrics_print(struct engine *e, struct buf *to)
 {
     struct engine_metrics *m = e->m;
@@ -135,4 +229,6 @@ void engine_metrics_print(struct engine *e, struct buf *to)
         metric_set(now[i].metric, NULL, now[i].value);
     set_versions(e);
     metrics_print(&e->metrics, to);
+    print_by_family(e, to);
+    print_objects(e, to);
 }
