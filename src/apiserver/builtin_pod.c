@@ -4,6 +4,7 @@
 
 #include "apiserver/builtin_rules.h"
 #include "apiserver/fill.h"
+#include "apiserver/server.h"
 #include "base/quantity.h"
 
 /* ---- containers ---- */
@@ -215,17 +216,86 @@ static struct json add_tolerations(struct arena *a, struct json spec)
     return json_with_member(a, spec, "tolerations", json_list_end(&b));
 }
 
+static struct json read_class(
+    const struct api_write *w, const char *group, const char *kind, const char *name)
+{
+    if (!w->server)
+        return (struct json){ 0 };
+    const struct api_kind *k = registry_find_any(apiserver_registry(w->server), group, kind);
+    return apiserver_read(w->server, w->arena, k, "", name);
+}
+
+/* The priority is that of the Pod's class. */
+static bool find_priority(
+    const struct api_write *w, struct json object, int64_t *ret, struct error *err)
+{
+    static const struct {
+        const char *name;
+        int64_t value;
+    } own[] = { { "system-cluster-critical", 2000000000 }, { "system-node-critical", 2000001000 } };
+    const char *class = json_get_text(object, "spec.priorityClassName");
+    const char *name = json_get_text(object, "metadata.name");
+    struct json given = json_get(object, "spec.priority"), found = json_int(0);
+    if (!text_empty(class)) {
+        found = json_member(read_class(w, "scheduling.k8s.io", "PriorityClass", class), "value");
+        for (size_t i = 0; i < lengthof(own) && !json_present(found); i++)
+            if (text_eq(class, own[i].name))
+                found = json_int(own[i].value);
+        if (!json_present(found))
+            return fail(err,
+                ERR_FORBIDDEN,
+                "pods \"%s\" is forbidden: no PriorityClass with name %s was found",
+                name,
+                class);
+    }
+    if (given.type == JSON_INT && given.integer != found.integer)
+        return fail(err,
+            ERR_FORBIDDEN,
+            "pods \"%s\" is forbidden: the integer value of priority (%lld) must not be provided "
+            "in pod spec; priority admission controller computed %lld from the given PriorityClass "
+            "name",
+            name,
+            (long long)given.integer,
+            (long long)found.integer);
+    *ret = found.integer;
+    return true;
+}
+
+static bool find_runtime(const struct api_write *w, struct json object, struct error *err)
+{
+    const char *class = json_get_text(object, "spec.runtimeClassName");
+    const char *name = json_get_text(object, "metadata.name");
+    bool overhead = json_present(json_get(object, "spec.overhead"));
+    if (!class && overhead)
+        return fail(err,
+            ERR_FORBIDDEN,
+            "pods \"%s\" is forbidden: pod rejected: Pod Overhead set without corresponding "
+            "RuntimeClass defined Overhead",
+            name);
+    if (class && !json_present(read_class(w, "node.k8s.io", "RuntimeClass", class)))
+        return fail(err,
+            ERR_FORBIDDEN,
+            "pods \"%s\" is forbidden: pod rejected: RuntimeClass \"%s\" not found",
+            name,
+            class);
+    return true;
+}
+
 static bool prepare_pod(const struct api_write *w, struct json *object, struct error *err)
 {
-    (void)err;
     struct arena *a = w->arena;
+    int64_t priority = 0;
     if (json_present(w->old))
         return true;
+    if (!find_priority(w, *object, &priority, err) || !find_runtime(w, *object, err))
+        return false;
     *object = json_with(a, *object, "status.phase", json_str("Pending"));
     struct json spec = json_member(*object, "spec");
     *object = json_with(a, *object, "status.qosClass", json_str(quality_of(spec)));
+    if (json_get_int(spec, "terminationGracePeriodSeconds", 0) < 0)
+        spec = json_with_member(a, spec, "terminationGracePeriodSeconds", json_int(1));
     spec = add_tolerations(a, spec);
-    spec = fill_path(a, spec, "priority", json_int(0));
+    spec = fill_path(a, spec, "priority", json_int(priority));
     spec = fill_path(a, spec, "preemptionPolicy", json_str("PreemptLowerPriority"));
     *object = json_with_member(a, *object, "spec", spec);
     return true;

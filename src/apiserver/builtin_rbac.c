@@ -88,8 +88,7 @@ static void check_subject(
     } else if (text_eq(json_text(kind), "User") || text_eq(json_text(kind), "Group")) {
         check_enum(e, group_text, field_child(a, path, "apiGroup"), groups);
     } else {
-        field_not_supported(
-            e, field_child(a, path, "kind"), json_present(kind) ? kind : json_str(""), kinds);
+        check_enum(e, kind, field_child(a, path, "kind"), kinds);
     }
 }
 

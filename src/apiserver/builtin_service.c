@@ -18,6 +18,11 @@ static bool is_external(struct json spec)
     return is_type(spec, "NodePort") || is_type(spec, "LoadBalancer");
 }
 
+static bool is_reachable(struct json spec)
+{
+    return is_external(spec) || json_member(spec, "externalIPs").count;
+}
+
 static bool is_headless(struct json spec)
 {
     return text_eq(json_get_text(spec, "clusterIP"), "None");
@@ -54,7 +59,7 @@ static struct json fill_service(struct arena *a, struct json o)
         o = json_with(a, o, "spec.sessionAffinityConfig", (struct json){ 0 });
     if (!is_type(spec, "ExternalName"))
         o = fill_path(a, o, "spec.internalTrafficPolicy", json_str("Cluster"));
-    if (is_external(spec))
+    if (is_reachable(spec))
         o = fill_path(a, o, "spec.externalTrafficPolicy", json_str("Cluster"));
     if (is_type(spec, "LoadBalancer"))
         o = fill_path(a, o, "spec.allocateLoadBalancerNodePorts", json_bool(true));
@@ -113,7 +118,7 @@ static struct json drop_unused(struct arena *a, struct json spec, struct json ol
     };
     for (size_t i = 0; i < lengthof(rows); i++) {
         struct json v = json_member(spec, rows[i].field);
-        bool fits = rows[i].balanced ? is_type(spec, "LoadBalancer") : is_external(spec);
+        bool fits = rows[i].balanced ? is_type(spec, "LoadBalancer") : is_reachable(spec);
         if (!fits && json_equal(v, json_member(old, rows[i].field)))
             spec = json_with_member(a, spec, rows[i].field, (struct json){ 0 });
     }
@@ -251,7 +256,7 @@ static const char *const family_policies[] = {
     "SingleStack", "PreferDualStack", "RequireDualStack", NULL
 };
 static const char *const distributions[] = {
-    "PreferClose", "PreferSameNode", "PreferSameZone", NULL
+    "PreferClose", "PreferSameZone", "PreferSameNode", NULL
 };
 
 static const struct check service_rules[] = {
@@ -268,6 +273,19 @@ static const struct check service_rules[] = {
     { "selector", CHECK_LABELS },
     { 0 },
 };
+
+static void check_invalid_duplicate(struct field_errors *e, const char *path, struct json port)
+{
+    field_error_add(e,
+        FIELD_DUPLICATE,
+        path,
+        (struct json){ 0 },
+        arena_printf(e->arena,
+            "{\"Name\":\"\",\"Protocol\":\"%s\",\"AppProtocol\":null,\"Port\":%lld,"
+            "\"TargetPort\":0,\"NodePort\":0}",
+            json_get_text(port, "protocol"),
+            (long long)json_get_int(port, "port", 0)));
+}
 
 static void check_ports(struct field_errors *e, struct json spec)
 {
@@ -293,15 +311,7 @@ static void check_ports(struct field_errors *e, struct json spec)
                 field_duplicate(e, name_path, name);
             if (json_equal(json_member(port, "port"), json_member(other, "port")) &&
                 json_equal(json_member(port, "protocol"), json_member(other, "protocol")))
-                field_duplicate(e,
-                    here,
-                    json_map(a,
-                        { "Name", json_str("") },
-                        { "Protocol", json_member(port, "protocol") },
-                        { "AppProtocol", json_null() },
-                        { "Port", json_member(port, "port") },
-                        { "TargetPort", json_int(0) },
-                        { "NodePort", json_int(0) }));
+                check_invalid_duplicate(e, here, port);
         }
     }
 }
@@ -392,7 +402,7 @@ static void check_balancer(struct field_errors *e, struct json spec)
                 check_item_path(e->arena, "spec", "LoadBalancerSourceRanges", i),
                 ranges.items[i],
                 "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
-    if (json_present(policy) && !is_external(spec))
+    if (json_present(policy) && !is_reachable(spec))
         field_invalid(e,
             "spec.externalTrafficPolicy",
             policy,

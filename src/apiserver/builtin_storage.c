@@ -67,6 +67,8 @@ static bool prepare_claim(const struct api_write *w, struct json *object, struct
 static bool prepare_volume(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
+    if (!json_present(w->old))
+        *object = json_with(w->arena, *object, "status.lastPhaseTransitionTime", json_str(w->now));
     return protect(w, object, "kubernetes.io/pv-protection");
 }
 
@@ -114,11 +116,16 @@ static void check_storage(struct field_errors *e, struct json v, const char *pat
         field_invalid(e, path, v, "must be greater than zero");
 }
 
+static void check_modes(struct field_errors *e, struct json o)
+{
+    json_each (mode, json_get(o, "spec.accessModes"))
+        check_enum(e, *mode, "spec.accessModes", access_modes);
+}
+
 static void check_claim(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const struct check rules[] = {
         { "spec.accessModes", CHECK_REQUIRED, .detail = "at least 1 access mode is required" },
-        { "spec.accessModes.*", CHECK_ENUM, access_modes },
         { "spec.volumeMode", CHECK_ENUM, volume_modes },
         { "spec.selector", CHECK_SELECTOR },
         { 0 },
@@ -127,6 +134,7 @@ static void check_claim(const struct api_write *w, struct json o, struct field_e
     if (*w->subresource)
         return;
     check_table(e, o, "", rules);
+    check_modes(e, o);
     check_storage(e, json_get(o, "spec.resources.requests.storage"), "spec.resources[storage]");
     struct json class = json_get(o, "spec.storageClassName");
     if (!check_is_empty(class))
@@ -171,7 +179,6 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
         "volumeMode" };
     static const struct check rules[] = {
         { "spec.accessModes", CHECK_REQUIRED },
-        { "spec.accessModes.*", CHECK_ENUM, access_modes },
         { "spec.capacity", CHECK_REQUIRED },
         { "spec.hostPath.path", CHECK_REQUIRED },
         { "spec.nfs.server", CHECK_REQUIRED },
@@ -186,7 +193,11 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
     if (*w->subresource)
         return;
     check_table(e, o, "", rules);
+    check_modes(e, o);
     struct json storage = json_get(o, "spec.capacity.storage");
+    static const char *const only_storage[] = { "storage", NULL };
+    if (!json_present(storage))
+        check_enum(e, json_null(), "spec.capacity", only_storage);
     if (json_present(storage))
         check_storage(e, storage, "spec.capacity[storage]");
     size_t sources = 0;
