@@ -9,6 +9,7 @@
 
 struct auth;
 struct documents;
+struct upkeep;
 struct gc;
 
 struct apiserver {
@@ -34,6 +35,7 @@ struct apiserver {
     struct gc *gc;
     struct auth *auth;
     struct documents *documents;
+    struct upkeep *upkeep;
 };
 
 /* ---- server.c ---- */

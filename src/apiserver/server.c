@@ -8,6 +8,7 @@
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
 #include "apiserver/object.h"
+#include "apiserver/upkeep.h"
 
 /* ---- calls ---- */
 
@@ -55,6 +56,8 @@ void server_ready(struct apiserver *s, struct api_call *c)
     c->next_ready = NULL;
     *s->ready_end = c;
     s->ready_end = &c->next_ready;
+    if (s->options.wake)
+        s->options.wake(s->options.wake_ctx);
 }
 
 bool api_call_send(struct api_call *c, struct str bytes)
@@ -152,7 +155,8 @@ void apiserver_resume(struct apiserver *s, struct api_call *call)
 
 bool apiserver_is_pending(const struct apiserver *s)
 {
-    return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) || gc_is_pending(s->gc);
+    return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) ||
+           gc_is_pending(s->gc) || upkeep_is_pending(s->upkeep);
 }
 
 /* What was written or read since the last flush did not happen: nobody may be told otherwise. */
@@ -188,6 +192,7 @@ static void send_ready(struct apiserver *s)
 void apiserver_flush(struct apiserver *s)
 {
     struct error err = { 0 };
+    upkeep_run(s->upkeep);
     if (!store_flush(s->store, &err))
         refuse_all(s, &err);
     if (s->bookmarks_due)
@@ -203,6 +208,8 @@ static void on_bookmarks(void *ctx)
 {
     struct apiserver *s = ctx;
     s->bookmarks_due = s->watches != NULL;
+    if (s->bookmarks_due && s->options.wake)
+        s->options.wake(s->options.wake_ctx);
     timer_set(s->env, &s->bookmarks, s->options.bookmark_ms);
 }
 
@@ -241,6 +248,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->gc = gc_new(s);
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
+    s->upkeep = upkeep_new(s, s->options.root_ca);
     return s;
 }
 
@@ -252,6 +260,7 @@ void apiserver_free(struct apiserver *s)
         assert(!s->calls->busy);
         call_free(s->calls);
     }
+    upkeep_free(s->upkeep);
     documents_free(s->documents);
     auth_free(s->auth);
     gc_free(s->gc);

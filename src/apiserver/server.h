@@ -67,6 +67,10 @@ struct apiserver_options {
     size_t body_bytes_max;     /* 3 MiB */
     size_t watch_behind_bytes; /* a watcher may lag by; 16 MiB */
     bool allow_all;            /* no RBAC: everybody may do everything */
+    /* A flush is needed although nobody asked for anything: a timer of the server's. May be called
+     * at any time, often. NULL: the host looks at apiserver_is_pending() by itself. */
+    void (*wake)(void *ctx);
+    void *wake_ctx;
 };
 
 /* Creates what every cluster has (namespaces, the roles and bindings of the system, the kinds of
