@@ -78,6 +78,8 @@ struct json auth_aggregate(struct auth *auth, struct arena *a, struct json clust
  * SelfSubjectReview, TokenReview; the kinds of the registry whose only verb is create in the groups
  * authorization.k8s.io and authentication.k8s.io. */
 bool auth_is_review(const struct api_kind *k);
+/* Adds them; false: one is there already. */
+bool auth_register_reviews(struct registry *r) must_check;
 /* body is decoded and its apiVersion and kind are right. namespace "" unless in the path. Always
  * answers. */
 void auth_review(struct auth *auth, struct arena *a, const struct api_user *user,

@@ -240,7 +240,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     buf_init(&s->frame.text, (size_t)64 << 20);
     timer_init(&s->bookmarks, on_bookmarks, s);
     timer_set(s->env, &s->bookmarks, s->options.bookmark_ms);
-    if (options->kinds && !options->kinds(s->registry)) {
+    if ((options->kinds && !options->kinds(s->registry)) || !auth_register_reviews(s->registry)) {
         fail(err, ERR_INTERNAL, "two kinds of the same name");
         apiserver_free(s);
         return NULL;
