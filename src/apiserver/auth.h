@@ -84,6 +84,7 @@ bool auth_register_reviews(struct registry *r) must_check;
  * answers. */
 void auth_review(struct auth *auth, struct arena *a, const struct api_user *user,
     const struct api_kind *k, const char *namespace, struct json body, struct api_answer *ret);
-/* POST …/serviceaccounts/NAME/token with a TokenRequest. */
+/* POST …/serviceaccounts/NAME/token with a TokenRequest, whose kind is for decoding. */
+const struct api_kind *auth_token_kind(void);
 void auth_token_request(struct auth *auth, struct arena *a, const struct api_user *user,
     const char *namespace, const char *name, struct json body, struct api_answer *ret);

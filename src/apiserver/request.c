@@ -309,12 +309,13 @@ static void answer_review(struct api_call *c)
 static void answer_token(struct api_call *c)
 {
     struct api_answer answer;
-    struct json body = { 0 };
-    struct error err;
-    if (!json_parse(&c->arena, c->request->body, &body, &err)) {
-        call_fail_bad(c, "%s", err.text);
+    struct json body;
+    const struct api_kind *account = c->kind;
+    c->kind = auth_token_kind();
+    bool ok = body_decode(c, &body);
+    c->kind = account;
+    if (!ok)
         return;
-    }
     auth_token_request(
         c->server->auth, &c->arena, c->request->user, c->namespace, c->name, body, &answer);
     call_answer(c, &answer);
