@@ -192,7 +192,7 @@ void gc_written(struct gc *gc, const struct api_kind *k, struct json old, struct
     bool deleting = meta_is_deleting(now);
     if ((changed && is.count) || (deleting && json_get(now, "metadata.finalizers").count))
         look_at(gc, k->table, now);
-    if (text_eq(k->table, "/namespaces"))
+    if (text_eq(k->resource.plural, "namespaces") && !*k->resource.group)
         gc->namespaces |= deleting;
 }
 

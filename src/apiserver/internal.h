@@ -8,6 +8,7 @@
 #define LIST_PIECE_BYTES ((size_t)64 << 10)
 
 struct auth;
+struct builtin;
 struct documents;
 struct upkeep;
 struct gc;
@@ -36,6 +37,7 @@ struct apiserver {
     struct auth *auth;
     struct documents *documents;
     struct upkeep *upkeep;
+    struct builtin *builtin; /* NULL: the kinds are the host's */
 };
 
 /* ---- server.c ---- */

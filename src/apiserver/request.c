@@ -238,7 +238,7 @@ static bool may_touch(struct api_call *c, const struct route *route)
         .namespace = c->namespace,
         .name = c->name ? c->name : "",
     };
-    bool namespace = text_eq(c->kind->table, "/namespaces") && c->name;
+    bool namespace = text_eq(c->kind->resource.plural, "namespaces") && !*r.group && c->name;
     if (namespace)
         r.namespace = c->name;
     return take_place(c, &r) && is_allowed(c, &r);
@@ -283,14 +283,15 @@ static bool is_document(struct api_call *c)
 static bool has_subresource(const struct api_kind *k, const char *name)
 {
     static const struct {
-        const char *table, *name;
-    } others[] = { { "/namespaces", "finalize" }, { "/serviceaccounts", "token" } };
+        const char *plural, *name;
+    } others[] = { { "namespaces", "finalize" }, { "serviceaccounts", "token" } };
     if (strcmp(name, "status") == 0)
         return k->has_status;
     if (strcmp(name, "scale") == 0)
         return k->scale.spec_replicas != NULL;
     for (size_t i = 0; i < lengthof(others); i++)
-        if (text_eq(k->table, others[i].table) && strcmp(name, others[i].name) == 0)
+        if (!*k->resource.group && text_eq(k->resource.plural, others[i].plural) &&
+            strcmp(name, others[i].name) == 0)
             return true;
     return false;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "apiserver/auth.h"
+#include "apiserver/builtin.h"
 #include "apiserver/documents.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
@@ -227,6 +228,15 @@ static void set_defaults(struct apiserver_options *o)
         o->watch_behind_bytes = (size_t)16 << 20;
 }
 
+static bool add_kinds(struct apiserver *s, struct error *err)
+{
+    bool ok = s->options.kinds ? s->options.kinds(s->registry)
+                               : (s->builtin = builtin_register(s->registry)) != NULL;
+    if (!ok || !auth_register_reviews(s->registry))
+        return fail(err, ERR_INTERNAL, "two kinds of the same name");
+    return !s->builtin || builtin_set_service_range(s->builtin, s->options.service_cidr, err);
+}
+
 struct apiserver *apiserver_new(const struct apiserver_options *options, struct error *err)
 {
     struct apiserver *s = mem_new_of(struct apiserver);
@@ -240,8 +250,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     buf_init(&s->frame.text, (size_t)64 << 20);
     timer_init(&s->bookmarks, on_bookmarks, s);
     timer_set(s->env, &s->bookmarks, s->options.bookmark_ms);
-    if ((options->kinds && !options->kinds(s->registry)) || !auth_register_reviews(s->registry)) {
-        fail(err, ERR_INTERNAL, "two kinds of the same name");
+    if (!add_kinds(s, err)) {
         apiserver_free(s);
         return NULL;
     }
@@ -267,6 +276,8 @@ void apiserver_free(struct apiserver *s)
     for (size_t i = 0; i < s->spare_count; i++)
         arena_done(&s->spare[i]);
     registry_free(s->registry);
+    if (s->builtin)
+        builtin_free(s->builtin);
     buf_done(&s->scratch);
     timer_stop(s->env, &s->bookmarks);
     store_object_release(s->frame.object);
