@@ -5,6 +5,7 @@
 #include "apiserver/json_error.h"
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
+#include "apiserver/protobuf.h"
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/yaml.h"
@@ -59,6 +60,17 @@ static bool fail_unrecognized(struct api_call *c, const char *why)
         summary(&c->arena, c->request->body));
 }
 
+static bool parse_protobuf(struct api_call *c, struct json *ret)
+{
+    struct error err;
+    return protobuf_decode(&c->arena, c->request->body, ret, &err) ||
+           call_fail_bad(c,
+               "the object provided is unrecognized (must be of type %s): %s (%s)",
+               c->kind->resource.kind,
+               err.text,
+               summary(&c->arena, c->request->body));
+}
+
 static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
 {
     struct error err;
@@ -74,6 +86,8 @@ static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
         if (!yaml_parse_all(a, body, "body", &documents, &err))
             return fail_unrecognized(c, err.text);
         *ret = documents.count ? documents.items[0] : json_null();
+    } else if (media == MEDIA_TYPE_PROTOBUF && !c->kind->custom) {
+        return parse_protobuf(c, ret);
     } else {
         return fail_media(c);
     }
@@ -244,9 +258,8 @@ static bool on_yaml_key(void *ctx, const char *path, bool again)
     const char *key = strrchr(path, '.');
     if (!again)
         return true;
-    const char *text = arena_printf(&y->call->arena,
-        "line 1: key \"%s\" already set in map",
-        key ? key + 1 : path);
+    const char *text = arena_printf(
+        &y->call->arena, "line 1: key \"%s\" already set in map", key ? key + 1 : path);
     if (y->strict)
         buf_printf(&y->lines, "\n  %s", text);
     else

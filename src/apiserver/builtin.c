@@ -162,7 +162,7 @@ static const struct row events[] = {
         "",
         PUT_CREATES,
         "Last Seen|Type|Reason|Object|Subobject+|Source+|Message|First Seen+|Count+|Name!+",
-        .table = "events" },
+        .table = "/events" },
     { 0 },
 };
 
@@ -470,7 +470,7 @@ static const char *table_of(struct arena *a, const struct group *g, const struct
 {
     if (row->table)
         return row->table;
-    return *g->name ? arena_printf(a, "%s.%s", row->plural, g->name) : row->plural;
+    return arena_printf(a, "%s/%s", g->name, row->plural);
 }
 
 static void add_kind(struct builtin *b, const struct group *g, const struct row *row)

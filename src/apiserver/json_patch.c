@@ -23,8 +23,7 @@ static char *unescape(struct arena *a, struct str token)
     return text;
 }
 
-static bool pointer_parse(
-    struct arena *a, const char *text, struct pointer *ret, struct error *err)
+static bool pointer_parse(struct arena *a, const char *text, struct pointer *ret, struct error *err)
 {
     struct str rest = str_of(text ? text : "");
     if (!rest.len || *rest.ptr != '/')
@@ -131,8 +130,7 @@ static bool copy_or_move(struct arena *a, struct json op, const struct pointer *
     if (!pointer_parse(a, json_get_text(op, "from"), &from, err) ||
         !read_at(*document, &from, &value, err))
         return false;
-    if (move &&
-        !edit_at(a, *document, &from, 0, EDIT_REMOVE, (struct json){ 0 }, document, err))
+    if (move && !edit_at(a, *document, &from, 0, EDIT_REMOVE, (struct json){ 0 }, document, err))
         return false;
     return edit_at(a, *document, to, 0, EDIT_ADD, value, document, err);
 }

@@ -59,8 +59,7 @@ struct decoder {
     bool custom; /* metadata is decoded on its own, which its messages show */
 };
 
-static bool fail_type(
-    const struct decoder *d, struct json v, const char *field, const char *type)
+static bool fail_type(const struct decoder *d, struct json v, const char *field, const char *type)
 {
     return fail(d->err,
         ERR_INVALID,
@@ -451,8 +450,10 @@ static void check_new_finalizers(struct field_errors *e, struct json old, struct
                 buf_text(&b)));
 }
 
-void meta_validate_update(struct field_errors *errors, const struct api_kind *k, struct json old,
-    struct json metadata)
+#define META_CHECKS_DEFAULT 3
+
+void meta_validate_update(
+    struct field_errors *errors, const struct api_kind *k, struct json old, struct json metadata)
 {
     static const char *const same[] = { "name",
         "namespace",
@@ -460,13 +461,17 @@ void meta_validate_update(struct field_errors *errors, const struct api_kind *k,
         "creationTimestamp",
         "deletionTimestamp",
         "deletionGracePeriodSeconds" };
-    for (int round = 0; round < 2; round++) {
-        check_new_finalizers(errors, old, metadata);
-        for (size_t i = 0; i < lengthof(same); i++)
-            check_same(errors, old, metadata, same[i]);
+    int checks = k->meta_checks ? k->meta_checks : META_CHECKS_DEFAULT;
+    for (int i = 0; i < checks; i++) {
+        bool update = i < 2; /* then as a new object would be checked */
+        if (update)
+            check_new_finalizers(errors, old, metadata);
+        for (size_t j = 0; update && j < lengthof(same); j++)
+            check_same(errors, old, metadata, same[j]);
         check_texts(errors, "metadata.labels", json_member(metadata, "labels"), true);
         check_annotations(errors, json_member(metadata, "annotations"));
         check_owners(errors, json_member(metadata, "ownerReferences"));
+        if (!update)
+            check_finalizers(errors, json_member(metadata, "finalizers"), k->custom);
     }
-    check_finalizers(errors, json_member(metadata, "finalizers"), k->custom);
 }

@@ -17,9 +17,10 @@ struct json meta_for_update(struct arena *a, struct json old, struct json object
 bool meta_spec_differs(const struct api_kind *k, struct json old, struct json object);
 
 void meta_validate(struct field_errors *errors, const struct api_kind *k, struct json metadata);
-/* Twice, as the API server does it: what all kinds share, and again among the kind's own checks. */
-void meta_validate_update(struct field_errors *errors, const struct api_kind *k, struct json old,
-    struct json metadata);
+/* Several times, as the API server does it, which its causes show: what all kinds share, and again
+ * among the kind's own checks. */
+void meta_validate_update(
+    struct field_errors *errors, const struct api_kind *k, struct json old, struct json metadata);
 
 /* A random uid of version 4. */
 const char *meta_uid(const struct env *env, struct arena *a);

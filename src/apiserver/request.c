@@ -118,7 +118,10 @@ static bool read_resource(
     bool fits = c->kind && p->at == p->count && c->kind->resource.cluster_scoped == !in_namespace;
     if (c->kind && !in_namespace && !c->kind->resource.cluster_scoped && !c->name)
         fits = p->at == p->count;
-    if (fits)
+    if (fits && c->name && (strcmp(c->name, ".") == 0 || strcmp(c->name, "..") == 0))
+        return call_fail_bad(
+            c, "Name parameter invalid: \"%s\": may not be '%s'", c->name, c->name);
+    if (fits && (!c->name || !strchr(c->name, '/')))
         return true;
     return is_built_in_version(r, group, version) ? call_fail(c, status_not_served())
                                                   : page_not_found(c);
@@ -342,6 +345,8 @@ static void route_resource(struct api_call *c)
         fits = false;
     if (*c->subresource && route && !(route->verb & (API_GET | API_UPDATE | API_PATCH)))
         fits = false;
+    if (strcmp(c->subresource, "finalize") == 0)
+        fits = route && route->verb == API_UPDATE;
     if (!fits)
         method_not_allowed(c);
     else if (auth_is_review(c->kind))

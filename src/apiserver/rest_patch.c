@@ -54,8 +54,9 @@ static bool fail_form(struct api_call *c)
 /* As encoding/json names the types of values. */
 static const char *go_type(struct json v)
 {
-    static const char *const names[] = { "", "null", "bool", "number", "number", "string", "array",
-        "object" };
+    static const char *const names[] = {
+        "", "null", "bool", "number", "number", "string", "array", "object"
+    };
     return names[v.type];
 }
 
@@ -168,8 +169,7 @@ static const struct api_kind *kind_at(const struct versions *v, const char *api_
 {
     const char *slash = strchr(api_version, '/');
     const struct resource *r = &v->kind->resource;
-    return registry_find_kind(
-        v->registry, r->group, slash ? slash + 1 : api_version, r->kind);
+    return registry_find_kind(v->registry, r->group, slash ? slash + 1 : api_version, r->kind);
 }
 
 static const struct schema *schema_at(void *ctx, const char *api_version)
@@ -239,8 +239,8 @@ static bool check_config(struct write *w, struct json config)
     return true;
 }
 
-static bool fail_apply(struct write *w, struct json config, const struct apply_result *result,
-    const struct error *err)
+static bool fail_apply(
+    struct write *w, struct json config, const struct apply_result *result, const struct error *err)
 {
     static const char typed[] = "failed to create typed patch object: ";
     struct arena *a = w->arena;

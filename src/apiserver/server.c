@@ -3,13 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apiserver/aggregate.h"
 #include "apiserver/auth.h"
+#include "apiserver/body.h"
+#include "apiserver/bootstrap.h"
 #include "apiserver/builtin.h"
 #include "apiserver/documents.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
 #include "apiserver/object.h"
-#include "apiserver/upkeep.h"
+#include "apiserver/write.h"
 
 /* ---- calls ---- */
 
@@ -107,7 +110,7 @@ static void send_answer(struct api_call *c)
         room = api_call_send(c, c->parts[c->next_part++]);
     if (room && c->list)
         room = list_stream_send(c);
-    if (room && c->watch)
+    if (c->watch)
         watch_stream_send(c);
     else if (room)
         api_call_end(c);
@@ -157,7 +160,7 @@ void apiserver_resume(struct apiserver *s, struct api_call *call)
 bool apiserver_is_pending(const struct apiserver *s)
 {
     return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) ||
-           gc_is_pending(s->gc) || upkeep_is_pending(s->upkeep);
+           gc_is_pending(s->gc) || aggregate_is_pending(s->aggregate);
 }
 
 /* What was written or read since the last flush did not happen: nobody may be told otherwise. */
@@ -193,7 +196,7 @@ static void send_ready(struct apiserver *s)
 void apiserver_flush(struct apiserver *s)
 {
     struct error err = { 0 };
-    upkeep_run(s->upkeep);
+    aggregate_run(s->aggregate);
     if (!store_flush(s->store, &err))
         refuse_all(s, &err);
     if (s->bookmarks_due)
@@ -212,6 +215,65 @@ static void on_bookmarks(void *ctx)
     if (s->bookmarks_due && s->options.wake)
         s->options.wake(s->options.wake_ctx);
     timer_set(s->env, &s->bookmarks, s->options.bookmark_ms);
+}
+
+/* What the server makes itself goes the way of everything else, without anybody who waits. */
+void server_create(struct apiserver *s, struct json object)
+{
+    static const char *const groups[] = { "system:masters", NULL };
+    static const struct api_user self = { .name = "system:apiserver", .uid = "", .groups = groups };
+    static const struct api_request request = { .method = "POST", .user = &self };
+    static const struct api_handlers nobody = { 0 };
+    struct api_call *c = call_new(s, &nobody, NULL);
+    const char *version = json_get_text(object, "apiVersion"), *slash = strchr(version, '/');
+    const char *namespace = json_get_text(object, "metadata.namespace"), *why;
+    const char *group = slash ? arena_strndup(&c->arena, version, (size_t)(slash - version)) : "";
+    c->request = &request;
+    c->namespace = namespace ? namespace : "";
+    c->subresource = "";
+    c->manager = "kube-apiserver";
+    c->kind = registry_find_kind(
+        s->registry, group, slash ? slash + 1 : version, json_get_text(object, "kind"));
+    struct write w = {
+        .call = c,
+        .server = s,
+        .arena = &c->arena,
+        .kind = c->kind,
+        .namespace = c->namespace,
+        .name = json_get_text(object, "metadata.name"),
+    };
+    bool missing =
+        c->kind && !store_get(store_table(s->store, c->kind->table), w.namespace, w.name);
+    if (missing && body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why))
+        create_object(&w, object, false);
+    call_free(c);
+}
+
+static void create_bootstrap(struct apiserver *s)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    json_each (object, bootstrap_objects(&a))
+        server_create(s, *object);
+}
+
+/* Nobody may hold on to a kind that goes. */
+static void on_kind_removed(void *ctx, const struct api_kind *k)
+{
+    struct apiserver *s = ctx;
+    for (struct api_call *c = s->calls; c; c = c->next) {
+        if (c->kind != k)
+            continue;
+        if (c->watch)
+            watch_stream_stop(c);
+        else if (c->list && !c->busy) {
+            list_stream_free(take(c->list));
+            server_ready(s, c);
+        }
+    }
+    if (s->frame.kind == k) {
+        store_object_release(take(s->frame.object));
+        s->frame.kind = NULL;
+    }
 }
 
 static void set_defaults(struct apiserver_options *o)
@@ -257,7 +319,9 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->gc = gc_new(s);
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
-    s->upkeep = upkeep_new(s, s->options.root_ca);
+    s->aggregate = aggregate_new(s);
+    registry_observe(s->registry, on_kind_removed, s);
+    create_bootstrap(s);
     return s;
 }
 
@@ -269,7 +333,7 @@ void apiserver_free(struct apiserver *s)
         assert(!s->calls->busy);
         call_free(s->calls);
     }
-    upkeep_free(s->upkeep);
+    aggregate_free(s->aggregate);
     documents_free(s->documents);
     auth_free(s->auth);
     gc_free(s->gc);

@@ -1,6 +1,7 @@
 #include "apiserver/auth.h"
 #include "apiserver/write.h"
 
+#include "apiserver/auth.h"
 #include "apiserver/gc.h"
 #include "apiserver/namespace.h"
 #include "apiserver/internal.h"
@@ -85,6 +86,12 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
     if (b && b->validate)
         b->validate(&for_kind, object, errors);
     const char *name = json_get_text(object, "metadata.name");
+    struct api_answer answer;
+    if (!errors->count && !w->server->options.allow_all && w->server->auth &&
+        !auth_check_escalation(w->server->auth, &for_kind, object, &answer)) {
+        call_answer(w->call, &answer);
+        return false;
+    }
     return !errors->count || call_fail(w->call,
                                  status_invalid(w->arena,
                                      w->kind->resource.group,
