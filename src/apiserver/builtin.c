@@ -99,7 +99,7 @@ static const struct row apps[] = {
 static const struct row events[] = {
     { "Event", "events", "ev", "", PUT_CREATES,
         "Last Seen|Type|Reason|Object|Subobject+|Source+|Message|First Seen+|Count+|Name!+",
-        &builtin_event, "events" },
+        &builtin_event, "/events" },
     { 0 },
 };
 
@@ -311,7 +311,7 @@ static const char *table_of(struct arena *a, const struct group *g, const struct
 {
     if (row->table)
         return row->table;
-    return *g->name ? arena_printf(a, "%s.%s", row->plural, g->name) : row->plural;
+    return arena_printf(a, "%s/%s", g->name, row->plural);
 }
 
 static void add_kind(struct builtin *b, const struct group *g, const struct row *row)

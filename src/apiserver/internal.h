@@ -7,7 +7,9 @@
 
 #define LIST_PIECE_BYTES ((size_t)64 << 10)
 
+struct aggregate;
 struct auth;
+struct builtin;
 struct crds;
 struct documents;
 struct gc;
@@ -36,6 +38,8 @@ struct apiserver {
     struct crds *crds;
     struct auth *auth;
     struct documents *documents;
+    struct aggregate *aggregate;
+    struct builtin *builtin; /* NULL: the kinds are the host's */
 };
 
 /* ---- server.c ---- */
