@@ -7,6 +7,7 @@
 struct error;
 struct view;
 struct plan;
+struct scrape;
 
 /* A resource whose objects the engine keeps in its cache for this kind. */
 struct kind_watch {
@@ -41,4 +42,7 @@ struct kind {
     /* Instead of it for an object that got past an edited CRD with a value of the wrong type: err
      * names the path. NULL: reconcile() copes with everything. */
     void (*unreadable)(const struct view *in, struct plan *out, const struct error *err);
+    /* What dashboards know an object by (engine/scrape.h); the view answers view_get() alone. NULL:
+     * nothing. */
+    void (*measure)(const struct view *in, struct scrape *to);
 };
