@@ -8,6 +8,7 @@
 #define LIST_PIECE_BYTES ((size_t)64 << 10)
 
 struct auth;
+struct builtin;
 struct crds;
 struct documents;
 struct gc;
@@ -35,6 +36,7 @@ struct apiserver {
     struct gc *gc;
     struct crds *crds;
     struct auth *auth;
+    struct builtin *builtin;
     struct documents *documents;
 };
 
@@ -76,8 +78,6 @@ int64_t list_stream_bytes(const struct list_stream *l); /* of the answer; -1: no
 void list_stream_free(struct list_stream *l);
 void watch_stream_send(struct api_call *c);
 void watch_stream_free(struct api_call *c);
-/* Ends it without what it has not sent. */
-void watch_stream_stop(struct api_call *c);
 /* Those who asked for bookmarks get one. */
 void watch_send_bookmarks(struct apiserver *s);
 /* The kind is no longer served: watches of it end. */

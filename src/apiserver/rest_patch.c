@@ -15,8 +15,6 @@
 #include "merge/apply.h"
 #include "merge/strategic.h"
 
-#pragma weak strategic_merge /* until src/merge/strategic.c is in the tree */
-
 enum patch_form { PATCH_JSON, PATCH_MERGE, PATCH_STRATEGIC, PATCH_APPLY, PATCH_UNKNOWN };
 
 static enum patch_form form_of(const struct api_call *c)
@@ -29,8 +27,6 @@ static enum patch_form form_of(const struct api_call *c)
     };
     struct str rest = str_of(c->request->content_type ? c->request->content_type : "");
     struct str type = str_trim(str_cut(&rest, ';'));
-    if (!strategic_merge && str_eq_nocase(type, str_of(types[PATCH_STRATEGIC])))
-        return PATCH_UNKNOWN;
     for (size_t i = 0; i < lengthof(types); i++)
         if (str_eq_nocase(type, str_of(types[i])))
             return c->kind->custom && i == PATCH_STRATEGIC ? PATCH_UNKNOWN : (enum patch_form)i;

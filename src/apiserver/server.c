@@ -7,6 +7,7 @@
 #include "apiserver/body.h"
 #include "apiserver/bootstrap.h"
 #include "apiserver/crd.h"
+#include "apiserver/builtin.h"
 #include "apiserver/documents.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
@@ -251,26 +252,6 @@ static void create_bootstrap(struct apiserver *s)
         server_create(s, *object);
 }
 
-/* Nobody may hold on to a kind that goes. */
-static void on_kind_removed(void *ctx, const struct api_kind *k)
-{
-    struct apiserver *s = ctx;
-    for (struct api_call *c = s->calls; c; c = c->next) {
-        if (c->kind != k)
-            continue;
-        if (c->watch)
-            watch_stream_stop(c);
-        else if (c->list && !c->busy) {
-            list_stream_free(take(c->list));
-            server_ready(s, c);
-        }
-    }
-    if (s->frame.kind == k) {
-        store_object_release(take(s->frame.object));
-        s->frame.kind = NULL;
-    }
-}
-
 static void set_defaults(struct apiserver_options *o)
 {
     if (!o->service_cidr)
@@ -283,6 +264,15 @@ static void set_defaults(struct apiserver_options *o)
         o->body_bytes_max = (size_t)3 << 20;
     if (!o->watch_behind_bytes)
         o->watch_behind_bytes = (size_t)16 << 20;
+}
+
+static bool add_kinds(struct apiserver *s, struct error *err)
+{
+    if (s->options.kinds)
+        return s->options.kinds(s->registry) ||
+               fail(err, ERR_INTERNAL, "two kinds of the same name");
+    s->builtin = builtin_register(s->registry);
+    return builtin_set_service_range(s->builtin, s->options.service_cidr, err);
 }
 
 struct apiserver *apiserver_new(const struct apiserver_options *options, struct error *err)
@@ -298,8 +288,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     buf_init(&s->frame.text, (size_t)64 << 20);
     timer_init(&s->bookmarks, on_bookmarks, s);
     timer_set(s->env, &s->bookmarks, s->options.bookmark_ms);
-    if (options->kinds && !options->kinds(s->registry)) {
-        fail(err, ERR_INTERNAL, "two kinds of the same name");
+    if (!add_kinds(s, err)) {
         apiserver_free(s);
         return NULL;
     }
@@ -307,7 +296,6 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->gc = gc_new(s);
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
-    registry_observe(s->registry, on_kind_removed, s);
     create_bootstrap(s);
     return s;
 }
@@ -326,6 +314,7 @@ void apiserver_free(struct apiserver *s)
     for (size_t i = 0; i < s->spare_count; i++)
         arena_done(&s->spare[i]);
     registry_free(s->registry);
+    builtin_free(s->builtin);
     crds_free(s->crds);
     buf_done(&s->scratch);
     timer_stop(s->env, &s->bookmarks);
