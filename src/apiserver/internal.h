@@ -32,6 +32,8 @@ struct apiserver {
     size_t watcher_count;
     struct watch_stream *watches; /* all that are open */
     bool bookmarks_due;
+    void (*wake)(void *ctx);
+    void *wake_ctx;
     struct timer bookmarks;
     struct gc *gc;
     struct crds *crds;
@@ -44,6 +46,8 @@ struct apiserver {
 
 /* The call has something to send; it does so at the end of the flush. */
 void server_ready(struct apiserver *s, struct api_call *c);
+/* From a timer: somebody must flush. */
+void server_wake(struct apiserver *s);
 /* An object with apiVersion and kind, created if it is not there. */
 void server_create(struct apiserver *s, struct json object);
 /* Sends bytes; false: stop for now, or for good. */

@@ -148,6 +148,7 @@ static void on_timeout(void *ctx)
     struct watch_stream *w = ctx;
     w->ends = true;
     server_ready(w->call->server, w->call);
+    server_wake(w->call->server);
 }
 
 /* ---- sending ---- */

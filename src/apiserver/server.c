@@ -62,6 +62,18 @@ void server_ready(struct apiserver *s, struct api_call *c)
     s->ready_end = &c->next_ready;
 }
 
+void server_wake(struct apiserver *s)
+{
+    if (s->wake)
+        s->wake(s->wake_ctx);
+}
+
+void apiserver_set_wake(struct apiserver *s, void (*wake)(void *ctx), void *ctx)
+{
+    s->wake = wake;
+    s->wake_ctx = ctx;
+}
+
 bool api_call_send(struct api_call *c, struct str bytes)
 {
     if (c->cancelled)
@@ -210,6 +222,8 @@ static void on_bookmarks(void *ctx)
 {
     struct apiserver *s = ctx;
     s->bookmarks_due = s->watches != NULL;
+    if (s->bookmarks_due)
+        server_wake(s);
     timer_set(s->env, &s->bookmarks, s->options.bookmark_ms);
 }
 

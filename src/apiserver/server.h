@@ -83,6 +83,9 @@ void apiserver_resume(struct apiserver *s, struct api_call *call);
 bool apiserver_is_pending(const struct apiserver *s);
 void apiserver_flush(struct apiserver *s);
 
+/* Called when a timer of the server makes a flush necessary; it must not flush itself. */
+void apiserver_set_wake(struct apiserver *s, void (*wake)(void *ctx), void *ctx);
+
 /* ---- for the parts of the server ---- */
 
 struct store *apiserver_store(struct apiserver *s);

@@ -51,6 +51,11 @@ static void plan_flush(struct apiserver_http *h)
         timer_set(loop_env(h->options.loop), &h->flush, 0);
 }
 
+static void wake(void *ctx)
+{
+    plan_flush(ctx);
+}
+
 static void on_flush(void *ctx)
 {
     struct apiserver_http *h = ctx;
@@ -287,6 +292,7 @@ struct apiserver_http *apiserver_http_new(
     struct apiserver_http *h = mem_new_of(struct apiserver_http);
     h->options = *options;
     timer_init(&h->flush, on_flush, h);
+    apiserver_set_wake(h->options.server, wake, h);
     h->http = http_server_new(options->loop,
         &(struct http_server_options){
             .address = options->address,
@@ -310,6 +316,7 @@ void apiserver_http_free(struct apiserver_http *h)
         return;
     http_server_free(h->http);
     timer_stop(loop_env(h->options.loop), &h->flush);
+    apiserver_set_wake(h->options.server, NULL, NULL);
     free(h);
 }
 
