@@ -174,13 +174,10 @@ struct json crds_schema(
     struct error err;
     const struct store_object *o =
         store_get(store_table(c->server->store, CRD_TABLE), "", definition);
-    cleanup(arena_done) struct arena scratch = ARENA_INIT;
-    if (!o || !json_parse(&scratch, o->text, &crd, &err))
+    if (!o || !json_parse(a, o->text, &crd, &err))
         return (struct json){ 0 };
     struct json found = json_find(json_get(crd, "spec.versions"), "name", version);
-    struct json schema = json_get(found, "schema.openAPIV3Schema");
-    /* Rules share parts of the schema that they were compiled from. */
-    return json_copy(a, schema);
+    return json_get(found, "schema.openAPIV3Schema");
 }
 
 /* ---- what happens to a definition after it was written ---- */
