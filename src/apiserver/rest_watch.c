@@ -139,7 +139,18 @@ static void on_event(void *ctx, const struct store_event *e)
         w->ends = true;
         while (w->count)
             drop_first(w);
+        server_ready(w->call->server, w->call);
     }
+}
+
+void watch_stream_stop(struct api_call *c)
+{
+    struct watch_stream *w = c->watch;
+    w->ends = true;
+    while (w->count)
+        drop_first(w);
+    store_watch_stop(&w->watch);
+    server_ready(c->server, c);
 }
 
 static void on_timeout(void *ctx)
