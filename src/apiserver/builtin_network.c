@@ -142,8 +142,11 @@ static void check_ingress_class(const struct api_write *w, struct json o, struct
 static void check_ingress_class_change(
     const struct api_write *w, struct json o, struct field_errors *e)
 {
-    check_immutable(
-        e, json_get(w->old, "spec.controller"), json_get(o, "spec.controller"), "spec.controller");
+    struct json new = json_get(o, "spec.controller");
+    check_immutable(e,
+        json_get(w->old, "spec.controller"),
+        json_present(new) ? new : json_str(""),
+        "spec.controller");
 }
 
 /* ---- NetworkPolicy ---- */

@@ -4,6 +4,7 @@ import copy
 import glob
 import json
 import os
+import re
 import subprocess
 
 import yaml
@@ -115,7 +116,8 @@ def refusal(answer):
     """What is wrong, as (field, message) pairs, or the message."""
     causes = (answer.get("details") or {}).get("causes")
     if answer.get("reason") == "Invalid" and causes:
-        return sorted({(c.get("field", ""), c["message"]) for c in causes})
+        # A difference of Go structs may follow, which is for the server's own authors.
+        return sorted({(c.get("field", ""), c["message"].split("\n@@")[0]) for c in causes})
     return answer["message"].split("cannot be handled as a ", 1)[-1].split(": ", 1)[-1]
 
 
@@ -244,6 +246,14 @@ def test_changed_objects_are_created_or_refused_as_by_the_server(lab):
     compare_changes(lab)
 
 
+def without_structs(found):
+    """Whole pod templates are printed by the server as its own Go structs, by us as they are in JSON."""
+    if isinstance(found, str):
+        return found
+    return [(field, re.sub(r"^Invalid value: \{.*\}: field is immutable$", "Invalid value: {}: field is immutable", text))
+            for field, text in found]
+
+
 def update_difference(server, tool, live, o, name):
     """What differs between the two when a stored object is replaced."""
     o, path = copy.deepcopy(o), f"{server.path(live)}/{live['metadata']['name']}"
@@ -257,8 +267,8 @@ def update_difference(server, tool, live, o, name):
         for side in (real, mine):
             side["metadata"] = {}
         return [f"{name}: {path}: {json.dumps(x)[:300]} / {json.dumps(y)[:300]}" for path, x, y in differences(real, mine)]
-    theirs = refusal(real) if code != 200 else "accepted"
-    mine = our_refusal(ours) if "object" not in ours else "accepted"
+    theirs = without_structs(refusal(real)) if code != 200 else "accepted"
+    mine = without_structs(our_refusal(ours)) if "object" not in ours else "accepted"
     return [] if theirs == mine else [f"{name}:\n  real {theirs}\n  ours {mine}"]
 
 
@@ -267,12 +277,14 @@ def compare_updates(lab, pattern=""):
     found, count = [], 0
     for name, minimal, o in changed(pattern):
         key = minimal["kind"]
-        if key not in live:
-            code, live[key] = server.call("POST", server.path(minimal), minimal)
-            if code == 409:
-                live[key] = server.call("GET", f"{server.path(minimal)}/{minimal['metadata']['name']}", None)[1]
         if o["metadata"].get("name") != minimal["metadata"]["name"]:
             continue
+        minimal, o = copy.deepcopy(minimal), copy.deepcopy(o)
+        minimal["metadata"]["name"] = o["metadata"]["name"] = "stored"
+        if key not in live:
+            code, live[key] = server.call("POST", server.path(minimal), minimal)
+            if code != 200:
+                live[key] = server.call("GET", f"{server.path(minimal)}/stored", None)[1]
         count += 1
         found += update_difference(server, tool, live[key], o, name)
     tool.close()
