@@ -72,7 +72,7 @@ static void check_webhook(struct field_errors *e, struct json hook, const char *
     if (!json_member(hook, "admissionReviewVersions").count)
         field_required(
             e, field_child(a, path, "admissionReviewVersions"), "must specify one of v1, v1beta1");
-    if (!json_present(side))
+    if (!check_is_set(side))
         field_required(
             e, field_child(a, path, "sideEffects"), "must specify one of None, NoneOnDryRun");
     else
@@ -84,7 +84,7 @@ static void check_webhook(struct field_errors *e, struct json hook, const char *
     else if (json_present(url) && !text_starts(json_text(url), "https://"))
         field_invalid(e,
             field_child(a, config_path, "url"),
-            url,
+            json_strn(a, json_text(url), strcspn(json_text(url), ":")),
             "'https' is the only allowed URL scheme; desired format: https://host[/path]");
 }
 
@@ -100,10 +100,11 @@ static void check_webhooks(const struct api_write *w, struct json o, struct fiel
 
 static void check_priority_class(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const char *const policies[] = { "Never", "PreemptLowerPriority", NULL };
+    static const char *const policies[] = { "PreemptLowerPriority", "Never", NULL };
     struct json policy = json_member(o, "preemptionPolicy");
     bool system = text_starts(json_get_text(o, "metadata.name"), "system-");
-    (void)w;
+    if (json_present(w->old))
+        return;
     if (!system && json_get_int(o, "value", 0) > PRIORITY_MAX)
         field_forbidden(e,
             "value",
@@ -127,7 +128,10 @@ static void check_runtime_class(const struct api_write *w, struct json o, struct
 {
     (void)w;
     struct json handler = json_member(o, "handler");
-    check_name(e, handler, "handler", NAME_DNS1123_LABEL);
+    if (check_is_empty(handler))
+        field_required(e, "handler", NULL);
+    else
+        check_name(e, handler, "handler", NAME_DNS1123_LABEL);
 }
 
 static void check_runtime_class_change(

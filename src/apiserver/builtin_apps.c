@@ -133,31 +133,38 @@ static struct json fill_stateful_set(struct arena *a, struct json o)
 
 /* ---- what is wrong ---- */
 
-/* A selector that is there, and a template that it matches. */
-static void check_selected(struct field_errors *e, struct json spec, bool keeps_running)
+/* A selector that is there, and a template that it matches; what: the kind, in messages. */
+static void check_selected(struct field_errors *e, struct json spec, const char *what)
 {
     static const char *const always[] = { "Always", NULL };
     struct json selector = json_member(spec, "selector"), template = json_member(spec, "template");
     struct json labels = json_get(template, "metadata.labels");
-    struct selector parsed;
+    struct selector parsed = { .nothing = true };
     size_t before = e->count;
-    if (!json_present(selector))
+    bool daemon = text_eq(what, "daemonset");
+    if (!check_is_set(selector) && !daemon)
         field_required(e, "spec.selector", NULL);
     check_selector(e, selector, "spec.selector");
-    if (json_present(selector) && !json_member(selector, "matchLabels").count &&
+    bool sound = e->count == before || !check_is_set(selector);
+    if (check_is_set(selector) && !json_member(selector, "matchLabels").count &&
         !json_member(selector, "matchExpressions").count)
-        field_invalid(e, "spec.selector", selector, "empty selector is invalid for deployment");
-    bool checked = json_present(selector) && e->count == before;
-    if (!checked || !selector_from_json(e->arena, selector, "", &parsed, NULL))
-        parsed = (struct selector){ .nothing = true };
-    if ((checked || !json_present(selector)) && !selector_matches(&parsed, labels))
+        field_invalid(e,
+            "spec.selector",
+            selector,
+            arena_printf(e->arena, "empty selector is invalid for %s", what));
+    if (check_is_set(selector) && sound &&
+        !selector_from_json(e->arena, selector, "", &parsed, NULL))
+        sound = false;
+    if (!sound)
+        field_invalid(e, "spec.selector", selector, "invalid label selector");
+    else if (!selector_matches(&parsed, labels))
         field_invalid(e,
             "spec.template.metadata.labels",
             json_present(labels) ? labels : json_null(),
             "`selector` does not match template `labels`");
     pod_template_check(e, template, "spec.template");
     struct json policy = json_get(template, "spec.restartPolicy");
-    if (keeps_running && json_present(policy) && !text_eq(json_text(policy), "Always"))
+    if (json_present(policy) && !text_eq(json_text(policy), "Always"))
         field_not_supported(e, "spec.template.spec.restartPolicy", policy, always);
     if (json_present(json_get(template, "spec.activeDeadlineSeconds")))
         field_forbidden(e,
@@ -198,6 +205,21 @@ static const struct check replica_rules[] = {
     { 0 },
 };
 
+/* The value is printed as the server's own struct, so only for one without more in it. */
+static void check_strategy(
+    struct field_errors *e, struct json strategy, const char *path, const char *const *types)
+{
+    const char *type = json_get_text(strategy, "type");
+    for (const char *const *t = types; *t; t++)
+        if (text_eq(type, *t))
+            return;
+    check_invalid_text(e,
+        FIELD_NOT_SUPPORTED,
+        path,
+        arena_printf(e->arena, "{\"Type\":\"%s\",\"RollingUpdate\":null}", type ? type : ""),
+        arena_printf(e->arena, "supported values: \"%s\", \"%s\"", types[0], types[1]));
+}
+
 static void check_deployment(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char *const types[] = { "Recreate", "RollingUpdate", NULL };
@@ -208,8 +230,8 @@ static void check_deployment(const struct api_write *w, struct json o, struct fi
     struct json surge = json_member(rolling, "maxSurge"),
                 gone = json_member(rolling, "maxUnavailable");
     check_table(e, o, "", replica_rules);
-    check_selected(e, spec, true);
-    check_enum(e, type, "spec.strategy.type", types);
+    check_selected(e, spec, "deployment");
+    check_strategy(e, strategy, "spec.strategy", types);
     if (text_eq(json_text(type), "Recreate") && json_present(rolling))
         field_forbidden(e,
             "spec.strategy.rollingUpdate",
@@ -242,7 +264,7 @@ static void check_replica_set(const struct api_write *w, struct json o, struct f
 {
     (void)w;
     check_table(e, o, "", replica_rules);
-    check_selected(e, json_member(o, "spec"), true);
+    check_selected(e, json_member(o, "spec"), "deployment");
 }
 
 static void check_replication_controller(
@@ -276,7 +298,7 @@ static void check_replication_controller(
 
 static void check_daemon_set(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const char *const types[] = { "OnDelete", "RollingUpdate", NULL };
+    static const char *const types[] = { "RollingUpdate", "OnDelete", NULL };
     (void)w;
     struct json spec = json_member(o, "spec"),
                 rolling = json_get(spec, "updateStrategy.rollingUpdate"),
@@ -284,8 +306,8 @@ static void check_daemon_set(const struct api_write *w, struct json o, struct fi
     struct json surge = json_member(rolling, "maxSurge"),
                 gone = json_member(rolling, "maxUnavailable");
     check_table(e, o, "", replica_rules);
-    check_selected(e, spec, true);
-    check_enum(e, type, "spec.updateStrategy.type", types);
+    check_selected(e, spec, "daemonset");
+    check_strategy(e, json_member(spec, "updateStrategy"), "spec.updateStrategy", types);
     if (!text_eq(json_text(type), "RollingUpdate"))
         return;
     check_amount(e, gone, "spec.updateStrategy.rollingUpdate.maxUnavailable", true);
@@ -303,12 +325,8 @@ static void check_daemon_set(const struct api_write *w, struct json o, struct fi
 
 static void check_stateful_set(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const char *const types[] = { "OnDelete", "RollingUpdate", NULL };
-    static const char *const policies[] = { "OrderedReady", "Parallel", NULL };
-    static const char *const claims[] = { "Delete", "Retain", NULL };
+    static const char *const claims[] = { "Retain", "Delete", NULL };
     static const struct check rules[] = {
-        { "spec.podManagementPolicy", CHECK_ENUM, policies },
-        { "spec.updateStrategy.type", CHECK_ENUM, types },
         { "spec.updateStrategy.rollingUpdate.partition", CHECK_MIN },
         { "spec.persistentVolumeClaimRetentionPolicy.whenDeleted", CHECK_ENUM, claims },
         { "spec.persistentVolumeClaimRetentionPolicy.whenScaled", CHECK_ENUM, claims },
@@ -316,14 +334,29 @@ static void check_stateful_set(const struct api_write *w, struct json o, struct 
         { 0 },
     };
     (void)w;
+    struct json policy = json_get(o, "spec.podManagementPolicy");
+    if (!text_eq(json_text(policy), "OrderedReady") && !text_eq(json_text(policy), "Parallel"))
+        field_invalid(
+            e, "spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'");
+    const char *type = json_get_text(o, "spec.updateStrategy.type");
+    if (!text_eq(type, "RollingUpdate") && !text_eq(type, "OnDelete"))
+        check_invalid_text(e,
+            FIELD_INVALID,
+            "spec.updateStrategy",
+            arena_printf(e->arena, "{\"Type\":\"%s\",\"RollingUpdate\":null}", type ? type : ""),
+            "must be 'RollingUpdate' or 'OnDelete'");
     check_table(e, o, "", rules);
     check_table(e, o, "", replica_rules);
-    check_selected(e, json_member(o, "spec"), true);
-    if (text_eq(json_get_text(o, "spec.updateStrategy.type"), "OnDelete") &&
-        json_present(json_get(o, "spec.updateStrategy.rollingUpdate")))
-        field_invalid(e,
+    check_selected(e, json_member(o, "spec"), "statefulset");
+    struct json rolling = json_get(o, "spec.updateStrategy.rollingUpdate");
+    if (text_eq(type, "OnDelete") && json_present(rolling))
+        check_invalid_text(e,
+            FIELD_INVALID,
             "spec.updateStrategy.rollingUpdate",
-            json_get(o, "spec.updateStrategy.rollingUpdate"),
+            arena_printf(e->arena,
+                "{\"Partition\":%lld,\"MaxUnavailable\":%s}",
+                (long long)json_get_int(rolling, "partition", 0),
+                json_to_text(e->arena, json_member(rolling, "maxUnavailable"))),
             "only allowed for updateStrategy 'RollingUpdate'");
 }
 
@@ -356,8 +389,7 @@ static void check_controller_revision(
     const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const struct check rules[] = { { "revision", CHECK_MIN }, { 0 } };
-    (void)w;
-    if (check_is_empty(json_member(o, "data")))
+    if (!json_present(w->old) && check_is_empty(json_member(o, "data")))
         field_required(e, "data", "data is mandatory");
     check_table(e, o, "", rules);
 }

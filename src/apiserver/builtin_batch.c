@@ -19,7 +19,9 @@ static const struct fill job_defaults[] = {
 
 static struct json fill_job(struct arena *a, struct json o)
 {
-    struct json spec = json_member(o, "spec");
+    struct json spec = json_member(o, "spec"), labels = json_get(spec, "template.metadata.labels");
+    if (json_present(labels))
+        o = fill_path(a, o, "metadata.labels", labels);
     if (!json_present(json_member(spec, "completions")) &&
         !json_present(json_member(spec, "parallelism"))) {
         spec = fill_path(a, spec, "completions", json_int(1));
@@ -52,6 +54,10 @@ static bool prepare_job(const struct api_write *w, struct json *object, struct e
     };
     for (size_t i = 0; i < lengthof(own); i++)
         labels = json_with_member(a, labels, own[i].path, own[i].value);
+    struct json before = json_get(*object, "spec.template.metadata.labels"),
+                own_labels = json_get(*object, "metadata.labels");
+    if (!json_present(own_labels) || json_equal(own_labels, before))
+        *object = json_with(a, *object, "metadata.labels", labels);
     *object = json_with(a, *object, "spec.template.metadata.labels", labels);
     struct json match = json_map(a, { "batch.kubernetes.io/controller-uid", uid });
     if (!json_present(json_get(*object, "spec.selector")))
@@ -75,7 +81,7 @@ static struct json fill_cron_job(struct arena *a, struct json o)
 
 /* ---- what is wrong ---- */
 
-static const char *const completion_modes[] = { "Indexed", "NonIndexed", NULL };
+static const char *const completion_modes[] = { "NonIndexed", "Indexed", NULL };
 static const char *const replacements[] = { "Failed", "TerminatingOrFailed", NULL };
 static const char *const actions[] = { "Count", "FailIndex", "FailJob", "Ignore", NULL };
 
@@ -115,7 +121,7 @@ static void check_job_spec(struct field_errors *e, struct json spec, const char 
         if (!json_present(codes) && !conditions.count)
             field_invalid(e,
                 here,
-                json_null(),
+                (struct json){ 0 },
                 "specifying one of OnExitCodes and OnPodConditions is required");
     }
 }
@@ -127,13 +133,12 @@ static void check_job(const struct api_write *w, struct json o, struct field_err
     struct json labels = json_get(spec, "template.metadata.labels");
     struct selector parsed;
     check_job_spec(e, spec, "spec");
-    if (!json_present(selector)) {
+    if (!check_is_set(selector))
         field_required(e, "spec.selector", NULL);
-        return;
-    }
     check_selector(e, selector, "spec.selector");
-    if (selector_from_json(e->arena, selector, "", &parsed, NULL) &&
-        !selector_matches(&parsed, labels))
+    if (!check_is_set(selector) || !selector_from_json(e->arena, selector, "", &parsed, NULL))
+        parsed = (struct selector){ .nothing = true };
+    if (!selector_matches(&parsed, labels))
         field_invalid(e,
             "spec.template.metadata.labels",
             json_present(labels) ? labels : json_null(),
@@ -158,6 +163,14 @@ static void check_job_change(const struct api_write *w, struct json o, struct fi
                 json_member(old, fixed[i]),
                 json_member(new, fixed[i]),
                 field_child(e->arena, "spec", fixed[i]));
+    struct json done = json_member(new, "completions");
+    if (text_eq(json_get_text(new, "completionMode"), "Indexed") &&
+        !json_equal(done, json_member(old, "completions")) &&
+        !json_equal(done, json_member(new, "parallelism")))
+        field_invalid(e,
+            "spec.completions",
+            json_present(done) ? done : json_null(),
+            "can only be modified in tandem with spec.parallelism");
     check_immutable(e, json_member(old, "template"), json_member(new, "template"), "spec.template");
 }
 

@@ -197,10 +197,11 @@ static void check_secret_change(const struct api_write *w, struct json o, struct
 
 static void check_namespace(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    (void)w;
-    size_t i = 0;
+    struct json name = json_get(o, "metadata.name");
+    if (!json_present(w->old) && strchr(json_text(name) ? json_text(name) : "", '.'))
+        field_invalid(e, "metadata.name", name, "must not contain dots");
     json_each (f, json_get(o, "spec.finalizers")) {
-        const char *here = check_item_path(e->arena, "spec", "finalizers", i++);
+        const char *here = "spec.finalizers";
         check_name(e, *f, here, NAME_LABEL_KEY);
         if (!strchr(json_text(*f), '/') && !text_eq(json_text(*f), "kubernetes"))
             field_invalid(
@@ -210,10 +211,10 @@ static void check_namespace(const struct api_write *w, struct json o, struct fie
 
 static void check_node(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const char *const effects[] = { "NoExecute", "NoSchedule", "PreferNoSchedule", NULL };
-    static const struct check rules[] = { { "spec.taints.*.effect", CHECK_ENUM, effects }, { 0 } };
+    static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", "NoExecute", NULL };
+    static const struct check rules[] = { { "taints.*.effect", CHECK_ENUM, effects }, { 0 } };
     (void)w;
-    check_table(e, o, "metadata", rules);
+    check_table(e, json_member(o, "spec"), "metadata", rules);
 }
 
 static const char *const secret_fields[] = { "type", NULL };
@@ -240,6 +241,7 @@ const struct builtin_rules builtin_namespace = {
 const struct builtin_rules builtin_node = {
     .fill = fill_node,
     .prepare = prepare_node,
+    .keeps_status = true,
     .validate = check_node,
     .fields = node_fields,
 };

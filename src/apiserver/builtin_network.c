@@ -51,7 +51,7 @@ static void check_backend(struct field_errors *e, struct json backend, const cha
     if (json_present(resource))
         return;
     if (!json_present(service)) {
-        field_required(e, path, "resource or service backend is required");
+        field_invalid(e, path, json_str(""), "resource or service backend is required");
         return;
     }
     struct json name = json_member(service, "name"), port = json_member(service, "port"),
@@ -62,12 +62,9 @@ static void check_backend(struct field_errors *e, struct json backend, const cha
         check_name(e, name, field_child(a, here, "name"), NAME_DNS1035_LABEL);
     bool numbered = number.type == JSON_INT && number.integer != 0;
     if (!check_is_empty(port_name) && numbered)
-        field_invalid(e,
-            field_child(a, here, "port"),
-            json_str(""),
-            "cannot set both port name & port number");
+        field_invalid(e, path, json_str(""), "cannot set both port name & port number");
     else if (check_is_empty(port_name) && !numbered)
-        field_required(e, field_child(a, here, "port"), "port name or number is required");
+        field_required(e, path, "port name or number is required");
     else if (numbered)
         check_value(
             e, number, field_child(a, here, "port.number"), &(struct check){ "", CHECK_PORT });
@@ -78,7 +75,7 @@ static void check_path(struct field_errors *e, struct json p, const char *path)
     static const char *const types[] = { "Exact", "ImplementationSpecific", "Prefix", NULL };
     struct arena *a = e->arena;
     struct json type = json_member(p, "pathType"), at = json_member(p, "path");
-    if (!json_present(type)) {
+    if (!check_is_set(type)) {
         field_required(e, field_child(a, path, "pathType"), "pathType must be specified");
     } else if (!text_eq(json_text(type), "ImplementationSpecific")) {
         check_enum(e, type, field_child(a, path, "pathType"), types);
@@ -101,7 +98,8 @@ static void check_ingress(const struct api_write *w, struct json o, struct field
     if (*w->subresource)
         return;
     if (!rules.count && !json_present(backend))
-        field_invalid(e, "spec", spec, "either `defaultBackend` or `rules` must be specified");
+        field_invalid(
+            e, "spec", json_null(), "either `defaultBackend` or `rules` must be specified");
     if (json_present(backend))
         check_backend(e, backend, "spec.defaultBackend");
     for (size_t i = 0; i < rules.count; i++) {
@@ -144,8 +142,11 @@ static void check_ingress_class(const struct api_write *w, struct json o, struct
 static void check_ingress_class_change(
     const struct api_write *w, struct json o, struct field_errors *e)
 {
-    check_immutable(
-        e, json_get(w->old, "spec.controller"), json_get(o, "spec.controller"), "spec.controller");
+    struct json new = json_get(o, "spec.controller");
+    check_immutable(e,
+        json_get(w->old, "spec.controller"),
+        json_present(new) ? new : json_str(""),
+        "spec.controller");
 }
 
 /* ---- NetworkPolicy ---- */
@@ -199,7 +200,7 @@ static void check_network_policy(const struct api_write *w, struct json o, struc
                     last.integer < number.integer)
                     field_invalid(e,
                         field_child(a, at, "endPort"),
-                        last,
+                        number,
                         "must be greater than or equal to `port`");
             }
             check_peers(e, json_member(*rule, sides[s].peers), here, sides[s].peers);
@@ -215,7 +216,6 @@ static void check_network_policy(const struct api_write *w, struct json o, struc
 static void check_endpoints(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const struct check rules[] = {
-        { "subsets.*.addresses.*.ip", CHECK_IP },
         { "subsets.*.ports.*.port", CHECK_PORT },
         { 0 },
     };
@@ -226,6 +226,15 @@ static void check_endpoints(const struct api_write *w, struct json o, struct fie
         if (!json_member(*subset, "addresses").count &&
             !json_member(*subset, "notReadyAddresses").count)
             field_required(e, here, "must specify `addresses` or `notReadyAddresses`");
+        size_t j = 0;
+        json_each (address, json_member(*subset, "addresses")) {
+            struct json ip = json_member(*address, "ip");
+            const char *at = check_item_path(e->arena, here, "addresses", j++);
+            const char *ip_path = field_child(e->arena, at, "ip");
+            check_value(e, ip, ip_path, &(struct check){ "", CHECK_IP });
+            if (!check_is_ip(json_text(ip) ? json_text(ip) : ""))
+                field_invalid(e, ip_path, ip, "must be a valid IP address");
+        }
     }
     check_table(e, o, "", rules);
 }
@@ -274,21 +283,29 @@ static void check_lease(const struct api_write *w, struct json o, struct field_e
 {
     (void)w;
     struct json duration = json_get(o, "spec.leaseDurationSeconds"),
-                moves = json_get(o, "spec.leaseTransitions"),
-                holder = json_get(o, "spec.holderIdentity");
+                moves = json_get(o, "spec.leaseTransitions");
     if (duration.type == JSON_INT && duration.integer <= 0)
         field_invalid(e, "spec.leaseDurationSeconds", duration, "must be greater than 0");
     if (moves.type == JSON_INT && moves.integer < 0)
         field_invalid(e, "spec.leaseTransitions", moves, "must be greater than or equal to 0");
-    if (holder.type == JSON_STR && !holder.count)
-        field_invalid(e, "spec.holderIdentity", holder, "must not be empty");
 }
 
 static void check_event(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    (void)w;
-    const char *about = json_get_text(o, "involvedObject.namespace"),
+    bool core = !*w->kind->resource.group;
+    const char *about = json_get_text(o, core ? "involvedObject.namespace" : "regarding.namespace"),
                *namespace = json_get_text(o, "metadata.namespace");
+    const struct check reporter[] = {
+        { core ? "reportingComponent" : "reportingController", CHECK_REQUIRED },
+        { "reportingInstance", CHECK_REQUIRED },
+        { "action", CHECK_REQUIRED },
+        { "reason", CHECK_REQUIRED },
+        { 0 },
+    };
+    if (check_is_set(json_member(o, "eventTime"))) {
+        check_table(e, o, "", reporter);
+        check_name(e, json_member(o, reporter[0].path), reporter[0].path, NAME_LABEL_KEY);
+    }
     if (!about && !text_eq(namespace, "default"))
         field_invalid(
             e, "involvedObject.namespace", json_str(""), "does not match event.namespace");

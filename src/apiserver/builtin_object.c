@@ -30,6 +30,8 @@ static struct json keep_other_part(const struct api_write *w, struct json object
         struct json kept = json_with_member(w->arena, old, "status", json_member(object, "status"));
         return json_with_member(w->arena, kept, "metadata", json_member(object, "metadata"));
     }
+    if (!json_present(old) && builtin_of(w->kind)->rules->keeps_status)
+        return object;
     struct json status = json_present(old) ? json_member(old, "status") : empty_status(w);
     return json_with_member(w->arena, object, "status", status);
 }

@@ -4,6 +4,7 @@
 
 #include "apiserver/builtin_rules.h"
 #include "apiserver/fill.h"
+#include "apiserver/server.h"
 #include "base/quantity.h"
 
 /* ---- containers ---- */
@@ -35,7 +36,7 @@ static const struct fill container_defaults[] = {
 /* Images without a tag or with the tag latest are always pulled. */
 static const char *pull_policy(const char *image)
 {
-    if (strchr(image, '@'))
+    if (!*image || strchr(image, ' ') || strchr(image, '@'))
         return "IfNotPresent";
     const char *slash = strrchr(image, '/'), *tag = strrchr(slash ? slash : image, ':');
     return !tag || text_eq(tag, ":latest") ? "Always" : "IfNotPresent";
@@ -215,17 +216,93 @@ static struct json add_tolerations(struct arena *a, struct json spec)
     return json_with_member(a, spec, "tolerations", json_list_end(&b));
 }
 
+static struct json read_class(
+    const struct api_write *w, const char *group, const char *kind, const char *name)
+{
+    if (!w->server)
+        return (struct json){ 0 };
+    const struct api_kind *k = registry_find_any(apiserver_registry(w->server), group, kind);
+    return apiserver_read(w->server, w->arena, k, "", name);
+}
+
+/* The priority is that of the Pod's class. */
+static bool find_priority(
+    const struct api_write *w, struct json object, int64_t *ret, struct error *err)
+{
+    static const struct {
+        const char *name;
+        int64_t value;
+    } own[] = { { "system-cluster-critical", 2000000000 }, { "system-node-critical", 2000001000 } };
+    const char *class = json_get_text(object, "spec.priorityClassName");
+    const char *name = json_get_text(object, "metadata.name");
+    struct json given = json_get(object, "spec.priority"), found = json_int(0);
+    if (!text_empty(class)) {
+        found = json_member(read_class(w, "scheduling.k8s.io", "PriorityClass", class), "value");
+        for (size_t i = 0; i < lengthof(own) && !json_present(found); i++)
+            if (text_eq(class, own[i].name))
+                found = json_int(own[i].value);
+        if (!json_present(found))
+            return fail(err,
+                ERR_FORBIDDEN,
+                "pods \"%s\" is forbidden: no PriorityClass with name %s was found",
+                name,
+                class);
+    }
+    if (given.type == JSON_INT && given.integer != found.integer)
+        return fail(err,
+            ERR_FORBIDDEN,
+            "pods \"%s\" is forbidden: the integer value of priority (%lld) must not be provided "
+            "in pod spec; priority admission controller computed %lld from the given PriorityClass "
+            "name",
+            name,
+            (long long)given.integer,
+            (long long)found.integer);
+    *ret = found.integer;
+    return true;
+}
+
+static bool find_runtime(const struct api_write *w, struct json object, struct error *err)
+{
+    const char *class = json_get_text(object, "spec.runtimeClassName");
+    const char *name = json_get_text(object, "metadata.name");
+    bool overhead = json_present(json_get(object, "spec.overhead"));
+    if (!class && overhead)
+        return fail(err,
+            ERR_FORBIDDEN,
+            "pods \"%s\" is forbidden: pod rejected: Pod Overhead set without corresponding "
+            "RuntimeClass defined Overhead",
+            name);
+    if (class && !json_present(read_class(w, "node.k8s.io", "RuntimeClass", class)))
+        return fail(err,
+            ERR_FORBIDDEN,
+            "pods \"%s\" is forbidden: pod rejected: RuntimeClass \"%s\" not found",
+            name,
+            class);
+    return true;
+}
+
 static bool prepare_pod(const struct api_write *w, struct json *object, struct error *err)
 {
-    (void)err;
     struct arena *a = w->arena;
-    if (json_present(w->old))
+    int64_t priority = 0;
+    if (*w->subresource)
         return true;
+    if (json_present(w->old)) {
+        static const char *const kept[] = { "spec.priority", "spec.preemptionPolicy" };
+        for (size_t i = 0; i < lengthof(kept); i++)
+            *object = fill_path(a, *object, kept[i], json_get(w->old, kept[i]));
+        *object = fill_each(a, *object, "spec", add_tolerations);
+        return true;
+    }
+    if (!find_priority(w, *object, &priority, err) || !find_runtime(w, *object, err))
+        return false;
     *object = json_with(a, *object, "status.phase", json_str("Pending"));
     struct json spec = json_member(*object, "spec");
     *object = json_with(a, *object, "status.qosClass", json_str(quality_of(spec)));
+    if (json_get_int(spec, "terminationGracePeriodSeconds", 0) < 0)
+        spec = json_with_member(a, spec, "terminationGracePeriodSeconds", json_int(1));
     spec = add_tolerations(a, spec);
-    spec = fill_path(a, spec, "priority", json_int(0));
+    spec = fill_path(a, spec, "priority", json_int(priority));
     spec = fill_path(a, spec, "preemptionPolicy", json_str("PreemptLowerPriority"));
     *object = json_with_member(a, *object, "spec", spec);
     return true;
@@ -260,13 +337,35 @@ static void check_pod_change(const struct api_write *w, struct json o, struct fi
         "initContainers",
         "activeDeadlineSeconds",
         "tolerations",
-        "terminationGracePeriodSeconds",
         "schedulingGates" };
     struct arena *a = w->arena;
     if (*w->subresource)
         return;
     struct json old = json_member(w->old, "spec"), new = json_member(o, "spec"),
                 image = json_str("");
+    json_each (t, json_member(old, "tolerations")) {
+        bool there = false;
+        struct json bare = json_with_member(a, *t, "tolerationSeconds", (struct json){ 0 });
+        json_each (n, json_member(new, "tolerations"))
+            there = there || json_equal(bare,
+                                 json_with_member(a, *n, "tolerationSeconds", (struct json){ 0 }));
+        if (!there) {
+            field_forbidden(e,
+                "spec.tolerations",
+                "existing toleration can not be modified except its tolerationSeconds");
+            break;
+        }
+    }
+    bool counts_differ = false;
+    for (size_t f = 0; f < 2; f++)
+        if (json_member(old, free_fields[f]).count != json_member(new, free_fields[f]).count) {
+            field_forbidden(e,
+                field_child(a, "spec", free_fields[f]),
+                "pod updates may not add or remove containers");
+            counts_differ = true;
+        }
+    if (counts_differ)
+        return;
     struct json lists[2] = { old, new };
     for (size_t i = 0; i < 2; i++) {
         struct json bare = lists[i];

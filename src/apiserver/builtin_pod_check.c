@@ -8,7 +8,7 @@
 
 static const char *const protocols[] = { "SCTP", "TCP", "UDP", NULL };
 static const char *const pull_policies[] = { "Always", "IfNotPresent", "Never", NULL };
-static const char *const message_policies[] = { "FallbackToLogsOnError", "File", NULL };
+static const char *const message_policies[] = { "File", "FallbackToLogsOnError", NULL };
 static const char *const schemes[] = { "HTTP", "HTTPS", NULL };
 
 /* ---- env ---- */
@@ -80,19 +80,15 @@ static void check_resource_ref(struct field_errors *e, struct json ref, const ch
 
 static void check_key_ref(struct field_errors *e, struct json ref, const char *path)
 {
-    static const struct check rules[] = {
-        { "name", CHECK_REQUIRED },
-        { "key", CHECK_REQUIRED },
-        { "key", CHECK_KEY },
-        { 0 },
-    };
+    static const struct check key = { "key", CHECK_KEY };
     if (!json_present(ref))
         return;
-    struct check key = { "key", CHECK_KEY };
     struct json k = json_member(ref, "key");
-    check_value(e, json_member(ref, "name"), field_child(e->arena, path, "name"), &rules[0]);
-    check_value(e, k, field_child(e->arena, path, "key"), &rules[1]);
-    if (!check_is_empty(k))
+    check_name(
+        e, json_member(ref, "name"), field_child(e->arena, path, "name"), NAME_DNS1123_SUBDOMAIN);
+    if (check_is_empty(k))
+        field_required(e, field_child(e->arena, path, "key"), NULL);
+    else
         check_value(e, k, field_child(e->arena, path, "key"), &key);
 }
 
@@ -150,6 +146,7 @@ static void check_env(struct field_errors *e, struct json c, const char *path)
         check_env_name(e, json_member(*env, "name"), field_child(e->arena, here, "name"));
         check_value_from(e, *env, here);
     }
+    const char *list = field_child(e->arena, path, "envFrom");
     i = 0;
     json_each (from, json_member(c, "envFrom")) {
         const char *here = check_item_path(e->arena, path, "envFrom", i++);
@@ -161,10 +158,10 @@ static void check_env(struct field_errors *e, struct json c, const char *path)
             field_required(e, field_child(e->arena, here, "secretRef.name"), NULL);
         if (!json_present(map) && !json_present(secret))
             field_invalid(
-                e, here, json_str(""), "must specify one of: `configMapRef` or `secretRef`");
+                e, list, json_str(""), "must specify one of: `configMapRef` or `secretRef`");
         else if (json_present(map) && json_present(secret))
             field_invalid(
-                e, here, json_str(""), "may not have more than one field specified at a time");
+                e, list, json_str(""), "may not have more than one field specified at a time");
     }
 }
 
@@ -175,7 +172,6 @@ static void check_ports(struct field_errors *e, struct json c, const char *path)
     static const struct check rules[] = {
         { "hostPort", CHECK_PORT },
         { "protocol", CHECK_ENUM, protocols },
-        { "hostIP", CHECK_IP },
         { 0 },
     };
     struct json ports = json_member(c, "ports");
@@ -239,8 +235,7 @@ static bool is_standard(const char *name)
            text_starts(name, "hugepages-") || text_eq(name, "storage");
 }
 
-static void check_resource(
-    struct field_errors *e, const struct json_member *m, const char *path, const char *list)
+static void check_resource(struct field_errors *e, const struct json_member *m, const char *path)
 {
     const char *here = field_key(e->arena, path, m->key);
     if (!strchr(m->key, '/') && !is_standard(m->key)) {
@@ -253,7 +248,6 @@ static void check_resource(
     if (!is_native(m->key) && quantity_parse(str_of(json_text(m->value)), &q, NULL) &&
         quantity_milli_value(q) % 1000)
         field_invalid(e, here, m->value, "must be an integer");
-    (void)list;
 }
 
 void pod_resources_check(struct field_errors *e, struct json resources, const char *path)
@@ -264,12 +258,12 @@ void pod_resources_check(struct field_errors *e, struct json resources, const ch
     const char *requests_path = field_child(e->arena, path, "requests");
     bool has_cpu_or_memory = false, has_huge_pages = false;
     json_each_member (m, limits) {
-        check_resource(e, m, limits_path, "limits");
+        check_resource(e, m, limits_path);
         has_huge_pages |= text_starts(m->key, "hugepages-");
         has_cpu_or_memory |= text_eq(m->key, "cpu") || text_eq(m->key, "memory");
     }
     json_each_member (m, requests) {
-        check_resource(e, m, requests_path, "requests");
+        check_resource(e, m, requests_path);
         has_huge_pages |= text_starts(m->key, "hugepages-");
         has_cpu_or_memory |= text_eq(m->key, "cpu") || text_eq(m->key, "memory");
         struct json limit = json_member(limits, m->key);
@@ -439,11 +433,9 @@ static void check_init_container(struct field_errors *e, struct json c, const ch
     static const char *const not_once[] = {
         "lifecycle", "livenessProbe", "readinessProbe", "startupProbe"
     };
-    static const char *const always[] = { "Always", NULL };
     struct json policy = json_member(c, "restartPolicy");
     if (text_eq(json_text(policy), "Always"))
         return;
-    (void)always;
     for (size_t i = 0; i < lengthof(not_once); i++)
         if (json_present(json_member(c, not_once[i])))
             field_forbidden(e,

@@ -3,26 +3,23 @@
 #include "apiserver/builtin_pod.h"
 #include "apiserver/check.h"
 
-static const char *const restart_policies[] = { "Always", "Never", "OnFailure", NULL };
+static const char *const restart_policies[] = { "Always", "OnFailure", "Never", NULL };
 static const char *const dns_policies[] = {
-    "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None", NULL
+    "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None", NULL
 };
 static const char *const spread_actions[] = { "DoNotSchedule", "ScheduleAnyway", NULL };
 static const char *const seccomp_types[] = { "Localhost", "RuntimeDefault", "Unconfined", NULL };
 static const char *const change_policies[] = { "Always", "OnRootMismatch", NULL };
-static const char *const effects[] = { "NoExecute", "NoSchedule", "PreferNoSchedule", NULL };
+static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", "NoExecute", NULL };
 
 static const struct check spec_rules[] = {
     { "restartPolicy", CHECK_ENUM, restart_policies },
     { "dnsPolicy", CHECK_ENUM, dns_policies },
-    { "terminationGracePeriodSeconds", CHECK_MIN },
-    { "activeDeadlineSeconds", CHECK_MIN, .min = 1 },
     { "nodeSelector", CHECK_LABELS },
     { "serviceAccountName", CHECK_SUBDOMAIN },
     { "hostname", CHECK_LABEL },
     { "subdomain", CHECK_LABEL },
     { "nodeName", CHECK_SUBDOMAIN },
-    { "imagePullSecrets.*.name", CHECK_REQUIRED },
     { "hostAliases.*.ip", CHECK_IP },
     { "securityContext.runAsUser", CHECK_USER_ID },
     { "securityContext.runAsGroup", CHECK_USER_ID },
@@ -73,7 +70,7 @@ static void check_tolerations(struct field_errors *e, struct json spec, const ch
                 json_present(effect) ? effect : json_str(""),
                 "effect must be 'NoExecute' when `tolerationSeconds` is set");
         if (exists && !check_is_empty(value))
-            field_invalid(e, op_path, *t, "value must be empty when `operator` is 'Exists'");
+            field_invalid(e, op_path, value, "value must be empty when `operator` is 'Exists'");
         if (json_present(op) && !exists && !text_eq(json_text(op), "Equal"))
             field_not_supported(e, op_path, op, ops);
         if (!check_is_empty(effect))
@@ -139,9 +136,7 @@ static void check_pod_term(struct field_errors *e, struct json term, const char 
     const char *here = field_child(e->arena, path, "topologyKey");
     if (check_is_empty(key))
         field_required(e, here, "can not be empty");
-    if (check_is_empty(key))
-        field_invalid(e, here, json_str(""), "name part must be non-empty");
-    check_name(e, json_present(key) ? key : json_str(""), here, NAME_LABEL_KEY);
+    check_name(e, key, here, NAME_LABEL_KEY);
 }
 
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
@@ -249,6 +244,12 @@ void pod_spec_check(struct field_errors *e, struct json spec, const char *path)
     pod_volumes_check(e, spec, path);
     pod_containers_check(e, spec, path);
     check_table(e, spec, path, spec_rules);
+    struct json deadline = json_member(spec, "activeDeadlineSeconds");
+    if (deadline.type == JSON_INT && (deadline.integer < 1 || deadline.integer > INT32_MAX))
+        field_invalid(e,
+            field_child(e->arena, path, "activeDeadlineSeconds"),
+            deadline,
+            "must be between 1 and 2147483647, inclusive");
     check_dns(e, spec, path);
     check_host_network(e, spec, path);
     check_seccomp(e, spec, path);
@@ -258,15 +259,13 @@ void pod_spec_check(struct field_errors *e, struct json spec, const char *path)
     if (json_get_bool(spec, "shareProcessNamespace", false) &&
         json_get_bool(spec, "hostPID", false))
         field_invalid(e,
-            field_child(e->arena, path, "shareProcessNamespace"),
+            field_child(e->arena, path, "securityContext.shareProcessNamespace"),
             json_bool(true),
             "ShareProcessNamespace and HostPID cannot both be enabled");
 }
 
 void pod_template_check(struct field_errors *e, struct json template, const char *path)
 {
-    const char *metadata = field_child(e->arena, path, "metadata");
-    check_labels(
-        e, json_get(template, "metadata.labels"), field_child(e->arena, metadata, "labels"));
+    check_labels(e, json_get(template, "metadata.labels"), field_child(e->arena, path, "labels"));
     pod_spec_check(e, json_member(template, "spec"), field_child(e->arena, path, "spec"));
 }

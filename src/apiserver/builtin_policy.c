@@ -67,7 +67,6 @@ static struct json fill_autoscaler_v1(struct arena *a, struct json o)
 static const char *const metric_types[] = {
     "ContainerResource", "External", "Object", "Pods", "Resource", NULL
 };
-static const char *const target_types[] = { "AverageValue", "Utilization", "Value", NULL };
 static const char *const select_policies[] = { "Disabled", "Max", "Min", NULL };
 static const char *const policy_types[] = { "Percent", "Pods", NULL };
 
@@ -75,7 +74,13 @@ static void check_target(struct field_errors *e, struct json target, const char 
 {
     struct json use = json_member(target, "averageUtilization");
     struct json type = json_member(target, "type");
-    check_enum(e, type, field_child(e->arena, path, "type"), target_types);
+    bool known = text_eq(json_text(type), "Utilization") || text_eq(json_text(type), "Value") ||
+                 text_eq(json_text(type), "AverageValue");
+    if (!known)
+        field_invalid(e,
+            field_child(e->arena, path, "type"),
+            type,
+            "must be either Utilization, Value, or AverageValue");
     if (use.type == JSON_INT && use.integer < 1)
         field_invalid(
             e, field_child(e->arena, path, "averageUtilization"), use, "must be greater than 0");
@@ -165,6 +170,15 @@ static void check_scaling_rules(struct field_errors *e, struct json behavior, co
     }
 }
 
+static bool scales_to_zero(struct json spec)
+{
+    json_each (metric, json_member(spec, "metrics"))
+        if (text_eq(json_get_text(*metric, "type"), "Object") ||
+            text_eq(json_get_text(*metric, "type"), "External"))
+            return true;
+    return false;
+}
+
 static void check_autoscaler(const struct api_write *w, struct json o, struct field_errors *e)
 {
     struct json spec = json_member(o, "spec"), ref = json_member(spec, "scaleTargetRef");
@@ -174,7 +188,12 @@ static void check_autoscaler(const struct api_write *w, struct json o, struct fi
     if (min < 1)
         field_invalid(e, "spec.minReplicas", json_int(min), "must be greater than or equal to 1");
     if (max < 1)
-        field_invalid(e, "spec.maxReplicas", json_int(max), "must be greater than 0");
+        field_required(e, "spec.maxReplicas", "must be set and greater than 0");
+    if (min == 0 && !scales_to_zero(spec))
+        field_forbidden(e,
+            "spec.metrics",
+            "must specify at least one Object or External metric to support scaling to zero "
+            "replicas");
     if (max < min)
         field_invalid(
             e, "spec.maxReplicas", json_int(max), "must be greater than or equal to `minReplicas`");
@@ -228,7 +247,17 @@ static void check_disruption_budget(
     if (*w->subresource)
         return;
     if (json_present(min) && json_present(max))
-        field_invalid(e, "spec", spec, "minAvailable and maxUnavailable cannot be both set");
+        check_invalid_text(e,
+            FIELD_INVALID,
+            "spec",
+            arena_printf(e->arena,
+                "{\"MinAvailable\":%s,\"Selector\":%s,\"MaxUnavailable\":%s,"
+                "\"UnhealthyPodEvictionPolicy\":%s}",
+                json_to_text(e->arena, min),
+                json_to_text(e->arena, json_member(spec, "selector")),
+                json_to_text(e->arena, max),
+                json_to_text(e->arena, json_member(spec, "unhealthyPodEvictionPolicy"))),
+            "minAvailable and maxUnavailable cannot be both set");
     check_amount(e, min, "spec.minAvailable");
     check_amount(e, max, "spec.maxUnavailable");
     check_table(e, o, "", rules);
@@ -245,7 +274,21 @@ static void check_quota(const struct api_write *w, struct json o, struct field_e
         "secrets",
         "configmaps",
         "persistentvolumeclaims" };
+    static const char *const scopes[] = { "BestEffort",
+        "NotBestEffort",
+        "Terminating",
+        "NotTerminating",
+        "PriorityClass",
+        "CrossNamespacePodAffinity",
+        "VolumeAttributesClass" };
     (void)w;
+    json_each (scope, json_get(o, "spec.scopes")) {
+        bool known = false;
+        for (size_t i = 0; i < lengthof(scopes); i++)
+            known = known || text_eq(json_text(*scope), scopes[i]);
+        if (!known)
+            field_invalid(e, "spec.scopes", json_get(o, "spec.scopes"), "unsupported scope");
+    }
     json_each_member (m, json_get(o, "spec.hard")) {
         const char *here = field_key(e->arena, "spec.hard", m->key);
         struct quantity q;
@@ -267,5 +310,36 @@ const struct builtin_rules builtin_autoscaler_v1 = {
     .validate = check_autoscaler,
 };
 const struct builtin_rules builtin_disruption_budget = { .validate = check_disruption_budget };
-const struct builtin_rules builtin_resource_quota = { .validate = check_quota };
-const struct builtin_rules builtin_limit_range = { 0 };
+static void check_quota_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    check_immutable(e, json_get(w->old, "spec.scopes"), json_get(o, "spec.scopes"), "spec.scopes");
+}
+
+const struct builtin_rules builtin_resource_quota = {
+    .validate = check_quota,
+    .validate_change = check_quota_change,
+};
+/* Maxima are limits where there are none, and limits or minima requests. */
+static struct json fill_limit(struct arena *a, struct json item)
+{
+    static const struct {
+        const char *to, *from;
+    } moves[] = {
+        { "default", "max" }, { "defaultRequest", "default" }, { "defaultRequest", "min" }
+    };
+    if (!text_eq(json_get_text(item, "type"), "Container"))
+        return item;
+    for (size_t i = 0; i < lengthof(moves); i++) {
+        struct json to = json_member(item, moves[i].to);
+        to = json_overlay(a, json_member(item, moves[i].from), to);
+        item = json_with_member(a, item, moves[i].to, json_or_absent(to));
+    }
+    return item;
+}
+
+static struct json fill_limit_range(struct arena *a, struct json o)
+{
+    return fill_each(a, o, "spec.limits.*", fill_limit);
+}
+
+const struct builtin_rules builtin_limit_range = { .fill = fill_limit_range };

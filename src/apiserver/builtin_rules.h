@@ -22,6 +22,7 @@ struct builtin_rules {
         const struct api_kind *k, struct arena *a, struct json object, const char *api_version);
     struct json (*cells)(
         const struct api_kind *k, struct arena *a, struct json object, int64_t wall_ms);
+    bool keeps_status; /* of an object that is created */
     /* Field selectors beside metadata.name and metadata.namespace; NULL-terminated. The value is
      * what stands there, as text. */
     const char *const *fields;

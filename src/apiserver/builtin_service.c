@@ -18,6 +18,11 @@ static bool is_external(struct json spec)
     return is_type(spec, "NodePort") || is_type(spec, "LoadBalancer");
 }
 
+static bool is_reachable(struct json spec)
+{
+    return is_external(spec) || json_member(spec, "externalIPs").count;
+}
+
 static bool is_headless(struct json spec)
 {
     return text_eq(json_get_text(spec, "clusterIP"), "None");
@@ -54,7 +59,7 @@ static struct json fill_service(struct arena *a, struct json o)
         o = json_with(a, o, "spec.sessionAffinityConfig", (struct json){ 0 });
     if (!is_type(spec, "ExternalName"))
         o = fill_path(a, o, "spec.internalTrafficPolicy", json_str("Cluster"));
-    if (is_external(spec))
+    if (is_reachable(spec))
         o = fill_path(a, o, "spec.externalTrafficPolicy", json_str("Cluster"));
     if (is_type(spec, "LoadBalancer"))
         o = fill_path(a, o, "spec.allocateLoadBalancerNodePorts", json_bool(true));
@@ -81,6 +86,9 @@ static struct json keep_given(struct arena *a, struct json spec, struct json old
     if (is_type(spec, "ExternalName") || is_type(old, "ExternalName"))
         return spec;
     static const char *const kept[] = { "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy" };
+    struct json ip = json_member(spec, "clusterIP");
+    if (!check_is_empty(ip) && !json_equal(ip, json_member(old, "clusterIP")))
+        spec = fill_path(a, spec, "clusterIPs", json_list(a, ip));
     for (size_t i = 0; i < lengthof(kept); i++)
         spec = fill_path(a, spec, kept[i], json_member(old, kept[i]));
     if (!is_external(spec) || !is_external(old))
@@ -113,7 +121,7 @@ static struct json drop_unused(struct arena *a, struct json spec, struct json ol
     };
     for (size_t i = 0; i < lengthof(rows); i++) {
         struct json v = json_member(spec, rows[i].field);
-        bool fits = rows[i].balanced ? is_type(spec, "LoadBalancer") : is_external(spec);
+        bool fits = rows[i].balanced ? is_type(spec, "LoadBalancer") : is_reachable(spec);
         if (!fits && json_equal(v, json_member(old, rows[i].field)))
             spec = json_with_member(a, spec, rows[i].field, (struct json){ 0 });
     }
@@ -251,7 +259,7 @@ static const char *const family_policies[] = {
     "SingleStack", "PreferDualStack", "RequireDualStack", NULL
 };
 static const char *const distributions[] = {
-    "PreferClose", "PreferSameNode", "PreferSameZone", NULL
+    "PreferClose", "PreferSameZone", "PreferSameNode", NULL
 };
 
 static const struct check service_rules[] = {
@@ -268,6 +276,19 @@ static const struct check service_rules[] = {
     { "selector", CHECK_LABELS },
     { 0 },
 };
+
+static void check_invalid_duplicate(struct field_errors *e, const char *path, struct json port)
+{
+    field_error_add(e,
+        FIELD_DUPLICATE,
+        path,
+        (struct json){ 0 },
+        arena_printf(e->arena,
+            "{\"Name\":\"\",\"Protocol\":\"%s\",\"AppProtocol\":null,\"Port\":%lld,"
+            "\"TargetPort\":0,\"NodePort\":0}",
+            json_get_text(port, "protocol"),
+            (long long)json_get_int(port, "port", 0)));
+}
 
 static void check_ports(struct field_errors *e, struct json spec)
 {
@@ -293,15 +314,7 @@ static void check_ports(struct field_errors *e, struct json spec)
                 field_duplicate(e, name_path, name);
             if (json_equal(json_member(port, "port"), json_member(other, "port")) &&
                 json_equal(json_member(port, "protocol"), json_member(other, "protocol")))
-                field_duplicate(e,
-                    here,
-                    json_map(a,
-                        { "Name", json_str("") },
-                        { "Protocol", json_member(port, "protocol") },
-                        { "AppProtocol", json_null() },
-                        { "Port", json_member(port, "port") },
-                        { "TargetPort", json_int(0) },
-                        { "NodePort", json_int(0) }));
+                check_invalid_duplicate(e, here, port);
         }
     }
 }
@@ -338,7 +351,7 @@ static void check_addresses(const struct api_write *w, struct json spec, struct 
         return;
     }
     check_value(e, ip, "spec.clusterIPs[0]", &ip_rule);
-    bool mine = text_eq(json_get_text(w->old, "spec.clusterIP"), first);
+    bool mine = json_get_text(w->old, "spec.clusterIP"); /* which cannot be changed */
     enum address_state state = addresses_state(x, first);
     if (mine || e->count || state == ADDRESS_FREE || state == ADDRESS_BAD)
         return;
@@ -355,12 +368,20 @@ static void check_addresses(const struct api_write *w, struct json spec, struct 
         arena_printf(e->arena, "failed to allocate IP %s: %s", first, why));
 }
 
-static void check_families(struct field_errors *e, struct json spec)
+static void check_families(const struct api_write *w, struct field_errors *e, struct json spec)
 {
     size_t i = 0;
+    struct json first = json_item(json_member(spec, "ipFamilies"), 0);
     bool bare = is_headless(spec) && !json_present(json_member(spec, "selector"));
     if (bare || is_type(spec, "ExternalName"))
         return;
+    if (json_present(w->old) && text_eq(json_text(first), "IPv6")) {
+        field_invalid(e,
+            "spec.clusterIPs[0]",
+            json_member(spec, "clusterIP"),
+            "expected an IPv6 value as indicated by `ipFamilies[0]`");
+        return;
+    }
     json_each (family, json_member(spec, "ipFamilies"))
         if (!text_eq(json_text(*family), "IPv4"))
             field_invalid(e,
@@ -392,7 +413,7 @@ static void check_balancer(struct field_errors *e, struct json spec)
                 check_item_path(e->arena, "spec", "LoadBalancerSourceRanges", i),
                 ranges.items[i],
                 "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
-    if (json_present(policy) && !is_external(spec))
+    if (json_present(policy) && !is_reachable(spec))
         field_invalid(e,
             "spec.externalTrafficPolicy",
             policy,
@@ -409,7 +430,7 @@ static void check_service(const struct api_write *w, struct json o, struct field
     check_ports(e, spec);
     check_table(e, spec, "spec", service_rules);
     check_addresses(w, spec, e);
-    check_families(e, spec);
+    check_families(w, e, spec);
     check_balancer(e, spec);
     if (is_type(spec, "ExternalName")) {
         if (check_is_empty(name))
@@ -431,7 +452,8 @@ static void check_service_change(const struct api_write *w, struct json o, struc
     const char *before = json_get_text(old, "clusterIP"), *now = json_get_text(new, "clusterIP");
     if (*w->subresource || is_type(old, "ExternalName") || is_type(new, "ExternalName"))
         return;
-    if (before && !text_eq(before, now)) {
+    bool readable = text_eq(now, "None") || (now && check_is_ip(now));
+    if (before && readable && !text_eq(before, now)) {
         struct json ips = json_member(new, "clusterIPs");
         field_invalid(e,
             "spec.clusterIPs[0]",

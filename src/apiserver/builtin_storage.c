@@ -4,6 +4,7 @@
 #include "apiserver/builtin_rules.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
+#include "base/quantity.h"
 
 static const struct fill claim_defaults[] = {
     { "volumeMode", FILL_STR("Filesystem") },
@@ -67,6 +68,8 @@ static bool prepare_claim(const struct api_write *w, struct json *object, struct
 static bool prepare_volume(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
+    if (!json_present(w->old))
+        *object = json_with(w->arena, *object, "status.lastPhaseTransitionTime", json_str(w->now));
     return protect(w, object, "kubernetes.io/pv-protection");
 }
 
@@ -114,11 +117,16 @@ static void check_storage(struct field_errors *e, struct json v, const char *pat
         field_invalid(e, path, v, "must be greater than zero");
 }
 
+static void check_modes(struct field_errors *e, struct json o)
+{
+    json_each (mode, json_get(o, "spec.accessModes"))
+        check_enum(e, *mode, "spec.accessModes", access_modes);
+}
+
 static void check_claim(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const struct check rules[] = {
         { "spec.accessModes", CHECK_REQUIRED, .detail = "at least 1 access mode is required" },
-        { "spec.accessModes.*", CHECK_ENUM, access_modes },
         { "spec.volumeMode", CHECK_ENUM, volume_modes },
         { "spec.selector", CHECK_SELECTOR },
         { 0 },
@@ -127,6 +135,7 @@ static void check_claim(const struct api_write *w, struct json o, struct field_e
     if (*w->subresource)
         return;
     check_table(e, o, "", rules);
+    check_modes(e, o);
     check_storage(e, json_get(o, "spec.resources.requests.storage"), "spec.resources[storage]");
     struct json class = json_get(o, "spec.storageClassName");
     if (!check_is_empty(class))
@@ -151,6 +160,17 @@ static void check_claim_change(const struct api_write *w, struct json o, struct 
     struct json before = json_get(old, "resources.requests.storage"),
                 after = json_get(o, "spec.resources.requests.storage");
     bool bound = text_eq(json_get_text(w->old, "status.phase"), "Bound");
+    struct quantity less, more;
+    if (quantity_parse(str_of(json_text(before)), &more, NULL) &&
+        (!json_present(after) || (quantity_parse(str_of(json_text(after)), &less, NULL) &&
+                                     quantity_compare(less, more) < 0)))
+        field_forbidden(
+            e, "spec.resources.requests.storage", "field can not be less than status.capacity");
+    check_immutable(
+        e, json_member(old, "volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
+    /* A class that was not given may be given later. */
+    if (!json_present(json_member(old, "storageClassName")))
+        new = json_with_member(a, new, "storageClassName", (struct json){ 0 });
     if (!json_equal(old, new) || (!bound && !json_equal(before, after)))
         field_forbidden(e,
             "spec",
@@ -171,7 +191,6 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
         "volumeMode" };
     static const struct check rules[] = {
         { "spec.accessModes", CHECK_REQUIRED },
-        { "spec.accessModes.*", CHECK_ENUM, access_modes },
         { "spec.capacity", CHECK_REQUIRED },
         { "spec.hostPath.path", CHECK_REQUIRED },
         { "spec.nfs.server", CHECK_REQUIRED },
@@ -186,7 +205,11 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
     if (*w->subresource)
         return;
     check_table(e, o, "", rules);
+    check_modes(e, o);
     struct json storage = json_get(o, "spec.capacity.storage");
+    static const char *const only_storage[] = { "storage", NULL };
+    if (!json_present(storage))
+        check_enum(e, json_null(), "spec.capacity", only_storage);
     if (json_present(storage))
         check_storage(e, storage, "spec.capacity[storage]");
     size_t sources = 0;
@@ -219,7 +242,7 @@ static void check_volume_change(const struct api_write *w, struct json o, struct
             break;
         }
     check_immutable(
-        e, json_get(w->old, "spec.volumeMode"), json_get(o, "spec.volumeMode"), "spec.volumeMode");
+        e, json_get(w->old, "spec.volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
 }
 
 static void check_storage_class(const struct api_write *w, struct json o, struct field_errors *e)
@@ -241,20 +264,10 @@ static void check_storage_class(const struct api_write *w, struct json o, struct
 static void check_storage_class_change(
     const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const struct {
-        const char *field, *detail;
-    } fixed[] = {
-        { "parameters", "updates to parameters are forbidden." },
-        { "provisioner", "updates to provisioner are forbidden." },
-        { "reclaimPolicy", "updates to reclaimPolicy are forbidden." },
-    };
+    static const char *const fixed[] = { "parameters", "provisioner", "reclaimPolicy",
+        "volumeBindingMode" };
     for (size_t i = 0; i < lengthof(fixed); i++)
-        if (!json_equal(json_member(w->old, fixed[i].field), json_member(o, fixed[i].field)))
-            field_forbidden(e, fixed[i].field, fixed[i].detail);
-    check_immutable(e,
-        json_member(w->old, "volumeBindingMode"),
-        json_member(o, "volumeBindingMode"),
-        "volumeBindingMode");
+        check_immutable(e, json_member(w->old, fixed[i]), json_member(o, fixed[i]), fixed[i]);
 }
 
 const struct builtin_rules builtin_claim = {

@@ -34,7 +34,6 @@ static const struct check volume_rules[] = {
     { "downwardAPI.defaultMode", CHECK_FILE_MODE },
     { "downwardAPI.items.*.path", CHECK_REQUIRED },
     { "projected.defaultMode", CHECK_FILE_MODE },
-    { "projected.sources.*.serviceAccountToken.path", CHECK_REQUIRED },
     { "projected.sources.*.configMap.name", CHECK_REQUIRED },
     { "projected.sources.*.secret.name", CHECK_REQUIRED },
     { 0 },
@@ -60,6 +59,17 @@ static void check_volume(struct field_errors *e, struct json v, const char *path
                 e, field_child(e->arena, path, m->key), "may not specify more than 1 volume type");
     }
     check_table(e, v, path, volume_rules);
+    struct json nfs = json_member(v, "nfs");
+    if (json_present(nfs) && !text_starts(json_get_text(nfs, "path"), "/"))
+        field_invalid(e,
+            field_child(e->arena, path, "nfs.path"),
+            json_member(nfs, "path"),
+            "must be an absolute path");
+    json_each (source, json_get(v, "projected.sources")) {
+        struct json token = json_member(*source, "serviceAccountToken");
+        if (json_present(token) && check_is_empty(json_member(token, "path")))
+            field_required(e, field_child(e->arena, path, "projected.path"), NULL);
+    }
     const char *host = json_get_text(v, "hostPath.path");
     if (host && steps_back(host))
         field_invalid(e,
@@ -93,7 +103,7 @@ static void check_mounts(
         if (!check_is_empty(sub))
             check_value(e,
                 sub,
-                field_child(e->arena, here, "subPath"),
+                field_child(e->arena, field_child(e->arena, path, "volumeMounts"), "subPath"),
                 &(struct check){ "", CHECK_LOCAL_PATH });
     }
 }

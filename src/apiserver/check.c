@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/quantity.h"
 #include "base/selector.h"
 
@@ -16,7 +17,10 @@ const char *check_item_path(struct arena *a, const char *path, const char *list,
 void check_name(struct field_errors *e, struct json v, const char *path, enum name_kind kind)
 {
     struct error err;
-    if (!name_check(kind, json_text(v), &err))
+    v = check_is_set(v) ? v : json_str("");
+    if (kind == NAME_LABEL_KEY && !v.count)
+        field_invalid(e, path, v, "name part must be non-empty");
+    if (!name_check(kind, v.count || kind != NAME_LABEL_KEY ? json_text(v) : "-", &err))
         field_invalid(e, path, v, err.text);
 }
 
@@ -119,7 +123,17 @@ void check_enum(struct field_errors *e, struct json v, const char *path, const c
     for (const char *const *a = allowed; *a; a++)
         if (text_eq(json_text(v), *a))
             return;
-    field_not_supported(e, path, v, allowed);
+    cleanup(buf_done) struct buf b = BUF_INIT(1 << 16);
+    for (const char *const *a = allowed; *a; a++)
+        buf_printf(&b, "%s\"%s\"", a == allowed ? "supported values: " : ", ", *a);
+    field_error_add(e, FIELD_NOT_SUPPORTED, path, v, buf_text(&b));
+}
+
+void check_invalid_text(struct field_errors *e, enum field_error_type type, const char *path,
+    const char *text, const char *detail)
+{
+    field_error_add(
+        e, type, path, (struct json){ 0 }, arena_printf(e->arena, "%s: %s", text, detail));
 }
 
 void check_immutable(struct field_errors *e, struct json old, struct json new, const char *path)

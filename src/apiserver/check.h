@@ -54,12 +54,20 @@ void check_labels(struct field_errors *e, struct json labels, const char *path);
 void check_selector(struct field_errors *e, struct json selector, const char *path);
 void check_enum(
     struct field_errors *e, struct json v, const char *path, const char *const *allowed);
+/* An error whose value is printed as a Go struct is: text is that. */
+void check_invalid_text(struct field_errors *e, enum field_error_type type, const char *path,
+    const char *text, const char *detail);
 /* The same value as before. */
 void check_immutable(struct field_errors *e, struct json old, struct json new, const char *path);
 /* Quantities that are at least 0. */
 bool check_quantity(struct field_errors *e, struct json v, const char *path);
 bool check_is_ip(const char *text);
 bool check_is_cidr(const char *text);
+/* Neither absent nor null. */
+static inline bool check_is_set(struct json v)
+{
+    return v.type != JSON_ABSENT && v.type != JSON_NULL;
+}
 /* "" and absent say the same. */
 static inline bool check_is_empty(struct json v)
 {

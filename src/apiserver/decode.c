@@ -115,16 +115,26 @@ static struct json read_quantity(
 /* What Go's parser of times says: the layout's first element that does not fit. */
 static const char *time_trouble(struct arena *a, const char *text, const char *layout)
 {
-    static const char *const elements[] = {
-        "2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", "Z07:00"
-    };
+    const char *const elements[] = { "2006",
+        "-",
+        "01",
+        "-",
+        "02",
+        "T",
+        "15",
+        ":",
+        "04",
+        ":",
+        "05",
+        strchr(layout, '.') ? ".000000" : "Z07:00",
+        "Z07:00" };
     const char *rest = text;
     for (size_t i = 0; i < lengthof(elements); i++) {
         const char *e = elements[i];
         size_t length = strlen(e);
-        bool digits = *e >= '0' && *e <= '9', fits = true;
+        bool digits = (*e >= '0' && *e <= '9') || *e == '.', fits = true;
         for (size_t j = 0; j < length && fits; j++)
-            fits = digits ? rest[j] >= '0' && rest[j] <= '9' : rest[j] == e[j];
+            fits = digits && e[j] != '.' ? rest[j] >= '0' && rest[j] <= '9' : rest[j] == e[j];
         if (!fits)
             return arena_printf(a,
                 "parsing time \"%s\" as \"%s\": cannot parse \"%s\" as \"%s\"",
@@ -142,7 +152,9 @@ static struct json read_time(struct decoder *d, bool micro, struct json v, const
     if (v.type != JSON_STR)
         return fail_type(d, at, v, "string", false);
     int64_t value;
-    if (micro && time_parse_micro(v.string, &value))
+    bool exact =
+        !micro || (v.count > 26 && v.string[19] == '.' && strspn(v.string + 20, "0123456789") == 6);
+    if (micro && exact && time_parse_micro(v.string, &value))
         return json_str(time_format_micro(d->arena, value));
     if (!micro && time_parse(v.string, &value))
         return json_str(time_format(d->arena, value));
@@ -331,14 +343,20 @@ static struct json read_field(struct decoder *d, const struct schema_type *t,
     };
     go = colon ? colon + 1 : go;
     if (v.type == JSON_ABSENT || v.type == JSON_NULL) {
-        if (f->filled == FILLED_NOT)
+        if (f->filled == FILLED_NOT || f->flags & SCHEMA_OMIT)
             return (struct json){ 0 };
         return f->filled == FILLED_NULL ? json_null() : zero_of(d, f->type, go, &here);
     }
     struct json read = read_value(d, f->type, go, v, &here);
     if (json_is(read, JSON_NULL) && schema_type(s, f->type)->format == FORMAT_TIME)
         return f->flags & SCHEMA_OMIT ? (struct json){ 0 } : read;
-    return f->flags & SCHEMA_OMIT && is_zero(read) ? (struct json){ 0 } : read;
+    if (!is_zero(read))
+        return read;
+    /* A list or map that is always written is null when it is empty. */
+    if (f->filled == FILLED_NULL && !is_struct(schema_type(s, f->type)) &&
+        (read.type == JSON_LIST || read.type == JSON_MAP))
+        return json_null();
+    return f->flags & SCHEMA_OMIT ? (struct json){ 0 } : read;
 }
 
 static struct json read_struct(struct decoder *d, const struct schema_type *t, const char *go,

@@ -40,7 +40,8 @@ static struct json walk(const struct change *c, struct json v, struct str rest)
     if (v.type != JSON_MAP)
         return v;
     struct json old = json_member_n(v, step), new = old;
-    bool there = old.type != JSON_ABSENT && old.type != JSON_NULL;
+    bool there = old.type != JSON_ABSENT && old.type != JSON_NULL &&
+                 !(old.type == JSON_STR && !old.count); /* Go's "not set" */
     if (rest.ptr)
         new = walk(c, old, rest);
     else if (c->function)

@@ -8,8 +8,8 @@
  *       { 0 },
  *   };
  *
- * Maps on the way to the member are not made: what is not there has no defaults. A default of a map
- * itself comes before the defaults inside it. */
+ * An empty text is no value either. Maps on the way to the member are not made: what is not there
+ * has no defaults. A default of a map itself comes before the defaults inside it. */
 
 #include "base/json.h"
 

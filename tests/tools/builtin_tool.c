@@ -71,15 +71,18 @@ static struct json do_write(struct tool *t)
     struct field_errors errors;
     field_errors_init(&errors, t->arena);
     object = k->behaviour->prune(k, t->arena, object, &errors);
-    if (errors.count)
-        return errors_answer(t, "unreadable", &errors);
+    for (size_t i = 0; i < errors.count; i++)
+        if (errors.items[i].type == FIELD_TYPE_INVALID)
+            return json_map(t->arena, { "unreadable", json_str(errors.items[i].message) });
+    struct json unknown = errors_answer(t, "unknown", &errors);
+    field_errors_init(&errors, t->arena);
     object = k->behaviour->fill(k, t->arena, object);
     if (!k->behaviour->prepare(&w, &object, &err))
         return json_map(t->arena, { "error", json_strf(t->arena, "%s", err.text) });
     k->behaviour->validate(&w, object, &errors);
     if (errors.count)
         return errors_answer(t, "invalid", &errors);
-    return json_map(t->arena, { "object", object });
+    return json_with_member(t->arena, unknown, "object", object);
 }
 
 static struct json do_patch(struct tool *t)
