@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "apiserver/crd_status.h"
 #include "base/buf.h"
 #include "base/names.h"
 #include "base/url.h"
@@ -99,22 +100,11 @@ static void check_group(struct checker *c)
             "must be spec.names.plural+\".\"+spec.group");
 }
 
-/* Groups of the Kubernetes project need its approval. */
-static bool is_protected(const char *group)
-{
-    static const char *const owned[] = { "k8s.io", "kubernetes.io" };
-    for (size_t i = 0; i < lengthof(owned); i++)
-        if (text_eq(group, owned[i]) ||
-            (text_ends(group, owned[i]) && group[strlen(group) - strlen(owned[i]) - 1] == '.'))
-            return true;
-    return false;
-}
-
 static void check_approval(struct checker *c)
 {
     static const char path[] = "metadata.annotations[api-approved.kubernetes.io]";
     static const char see[] = "see https://github.com/kubernetes/enhancements/pull/1111";
-    if (!is_protected(text_at(c->spec, "group")))
+    if (!crd_status_is_protected(text_at(c->spec, "group")))
         return;
     struct json value =
         json_member(json_get(c->crd, "metadata.annotations"), "api-approved.kubernetes.io");

@@ -10,6 +10,7 @@
 struct aggregate;
 struct auth;
 struct builtin;
+struct crds;
 struct documents;
 struct gc;
 
@@ -34,6 +35,7 @@ struct apiserver {
     bool bookmarks_due;
     struct timer bookmarks;
     struct gc *gc;
+    struct crds *crds;
     struct auth *auth;
     struct documents *documents;
     struct aggregate *aggregate;
@@ -82,3 +84,5 @@ void watch_stream_free(struct api_call *c);
 void watch_stream_stop(struct api_call *c);
 /* Those who asked for bookmarks get one. */
 void watch_send_bookmarks(struct apiserver *s);
+/* The kind is no longer served: watches of it end. */
+void watch_end_kind(struct apiserver *s, const struct api_kind *k);

@@ -128,6 +128,7 @@ struct api_kind {
     enum api_name name_form; /* of metadata.name */
     /* How many times an update's metadata is checked, each time with its causes; 0: three times. */
     uint8_t meta_checks;
+    const char *warning;     /* a header for whoever asks for it: it is deprecated; NULL: none */
     struct api_scale_paths scale;
     const char *table;           /* in the store; one for all versions of the resource */
     const char *storage_version; /* of the stored text: "apps/v1" */

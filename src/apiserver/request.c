@@ -334,6 +334,8 @@ static void route_resource(struct api_call *c)
         call_fail(c, status_not_served());
         return;
     }
+    if (c->kind->warning)
+        call_warn(c, c->kind->warning);
     bool post = strcmp(c->request->method, "POST") == 0;
     if (post && strcmp(c->subresource, "token") == 0) {
         answer_token(c);

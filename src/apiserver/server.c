@@ -8,6 +8,7 @@
 #include "apiserver/body.h"
 #include "apiserver/bootstrap.h"
 #include "apiserver/builtin.h"
+#include "apiserver/crd.h"
 #include "apiserver/documents.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
@@ -160,7 +161,8 @@ void apiserver_resume(struct apiserver *s, struct api_call *call)
 bool apiserver_is_pending(const struct apiserver *s)
 {
     return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) ||
-           gc_is_pending(s->gc) || aggregate_is_pending(s->aggregate);
+           gc_is_pending(s->gc) || crds_is_pending(s->crds) ||
+           aggregate_is_pending(s->aggregate);
 }
 
 /* What was written or read since the last flush did not happen: nobody may be told otherwise. */
@@ -203,6 +205,7 @@ void apiserver_flush(struct apiserver *s)
         watch_send_bookmarks(s);
     s->bookmarks_due = false;
     send_ready(s);
+    crds_run(s->crds);
     gc_run(s->gc);
 }
 
@@ -316,6 +319,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
         apiserver_free(s);
         return NULL;
     }
+    s->crds = crds_new(s);
     s->gc = gc_new(s);
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
@@ -342,6 +346,7 @@ void apiserver_free(struct apiserver *s)
     registry_free(s->registry);
     if (s->builtin)
         builtin_free(s->builtin);
+    crds_free(s->crds);
     buf_done(&s->scratch);
     timer_stop(s->env, &s->bookmarks);
     store_object_release(s->frame.object);
