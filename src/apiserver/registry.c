@@ -78,8 +78,8 @@ const struct api_kind *registry_find(
 {
     for (size_t i = 0; i < r->count; i++) {
         const struct resource *x = &r->kinds[i]->resource;
-        if (strcmp(x->plural, plural) == 0 && strcmp(x->group, group) == 0 &&
-            strcmp(x->version, version) == 0)
+        if (*x->plural == *plural && strcmp(x->plural, plural) == 0 &&
+            strcmp(x->group, group) == 0 && strcmp(x->version, version) == 0)
             return r->kinds[i];
     }
     return NULL;
