@@ -39,7 +39,6 @@ struct apiserver {
     struct gc *gc;
     struct crds *crds;
     struct auth *auth;
-    struct builtin *builtin;
     struct documents *documents;
     struct aggregate *aggregate;
     struct builtin *builtin; /* NULL: the kinds are the host's */

@@ -334,7 +334,8 @@ void apiserver_free(struct apiserver *s)
     for (size_t i = 0; i < s->spare_count; i++)
         arena_done(&s->spare[i]);
     registry_free(s->registry);
-    builtin_free(s->builtin);
+    if (s->builtin)
+        builtin_free(s->builtin);
     crds_free(s->crds);
     buf_done(&s->scratch);
     timer_stop(s->env, &s->bookmarks);
