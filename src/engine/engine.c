@@ -98,6 +98,15 @@ void engine_object_changed(struct engine *e, const struct cache_resource *r, con
         depend_each_of_object(&e->depends, r->resource, namespace, name, before, engine_wake, ctx);
 }
 
+static void place_changed(void *ctx, const struct cache_entry *entry)
+{
+    struct engine *e = ctx;
+    const struct engine_kind *kind = engine_kind_of(e, entry->resource);
+    struct key *k = kind ? key_find(e, kind, entry->namespace, entry->name) : NULL;
+    if (k)
+        queue_wake(&k->item);
+}
+
 static void fact_changed(void *ctx, void *owner)
 {
     (void)ctx;
@@ -296,6 +305,8 @@ struct engine *engine_new(const struct engine_options *options)
     uint64_t seed0 = e->env->random(e->env->ctx), seed1 = e->env->random(e->env->ctx);
     e->predecessors = all_predecessors(options);
     cache_init(&e->cache, options->manager, e->predecessors, seed0, seed1);
+    e->cache.moved = place_changed;
+    e->cache.moved_ctx = e;
     depends_init(&e->depends, seed0, seed1);
     facts_init(&e->facts, e->env, options->effects, fact_changed, e);
     queue_init(&e->queue, e->env, on_ready, e);

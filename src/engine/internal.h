@@ -15,6 +15,7 @@
 #include "kube/client.h"
 #include "kube/reflector.h"
 
+struct order;
 struct schemas;
 
 struct engine_kind {
@@ -104,6 +105,8 @@ struct run {
     uint64_t version;  /* of the object that was planned for */
     uint64_t *targets; /* what the view was asked for */
     size_t target_count, target_size;
+    const struct order *order; /* NULL: not asked for */
+    int64_t position;          /* … and what it was told */
     struct write *writes;
     size_t pending;   /* requests in flight */
     bool status_told; /* the status was written: events may go out */

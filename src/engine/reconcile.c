@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/selector.h"
+#include "engine/order.h"
 #include "merge/typed.h"
 
 /* ---- the view's answers ---- */
@@ -142,6 +143,17 @@ static struct json answer_fact(void *ctx, const char *effect, struct json args)
     return facts_read(&engine_of(run)->facts, &run->arena, effect, args);
 }
 
+static int64_t answer_queue_position(
+    void *ctx, const struct resource *own, const char *path, const char *value)
+{
+    struct run *run = ctx;
+    struct cache_resource *r = watched(run, own);
+    assert(r == run->key->kind->resource); /* those behind a change are woken as keys of ours */
+    run->order = order_get(r, path, value);
+    run->position = order_position(run->order, cache_find(r, run->key->namespace, run->key->name));
+    return run->position;
+}
+
 static const struct view_source source = {
     .get = answer_get,
     .list = answer_list,
@@ -150,6 +162,7 @@ static const struct view_source source = {
     .owned = answer_owned,
     .trouble = answer_trouble,
     .fact = answer_fact,
+    .queue_position = answer_queue_position,
 };
 
 /* ---- the run ---- */
@@ -247,6 +260,14 @@ void run_start(struct key *key)
     run_advance(run);
 }
 
+/* Until its status stood in the cache, nobody told this key of changes before it in the queue. */
+static bool has_moved(const struct run *run)
+{
+    const struct key *k = run->key;
+    struct cache_entry *entry = cache_find(k->kind->resource, k->namespace, k->name);
+    return run->order && entry && order_position(run->order, entry) != run->position;
+}
+
 static void finish(struct run *run)
 {
     struct engine *e = engine_of(run);
@@ -254,7 +275,7 @@ static void finish(struct run *run)
     struct plan *p = &run->plan;
     int64_t took_ms = env_mono_ms(e->env) - run->started_ms;
     count_reconcile(e, run->key->kind, run->failed ? OUTCOME_RETRY : p->outcome, took_ms);
-    if (run->again)
+    if (run->again || has_moved(run))
         queue_wake(item);
     if (run->failed || run->conflict)
         queue_retry(item, run->floor_ms);
