@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/selector.h"
 #include "engine/order.h"
-#include "merge/typed.h"
+#include "engine/pass.h"
 
 /* ---- the view's answers ---- */
 
@@ -221,18 +221,6 @@ static void depend_on_children(struct run *run)
     depend_replace(&e->depends, &run->key->depends, run->key, run->targets, run->target_count);
 }
 
-/* Held against our own CRD: the one in the cluster may have been edited. */
-static bool is_readable(struct run *run, struct error *err)
-{
-    struct json spec = json_fields(&run->arena, { "spec", json_get(run->view.object, "spec") });
-    if (typed_fits(run->key->kind->resource->schema, spec, err))
-        return true;
-    /* ".spec.image: expected string, got boolean" */
-    if (err->text[0] == '.')
-        memmove(err->text, err->text + 1, strlen(err->text));
-    return false;
-}
-
 void run_start(struct key *key)
 {
     struct engine_kind *kind = key->kind;
@@ -244,14 +232,7 @@ void run_start(struct key *key)
     }
     e->counts.reconciles++;
     struct run *run = run_new(key, entry);
-    struct error err;
-    if (!kind->kind->unreadable || is_readable(run, &err)) {
-        kind->kind->reconcile(&run->view, &run->plan);
-    } else {
-        e->counts.unreadable++;
-        kind->kind->unreadable(&run->view, &run->plan, &err);
-    }
-    assert(run->plan.outcome != OUTCOME_NONE);
+    e->counts.unreadable += !pass_plan(kind->kind, kind->resource->schema, &run->view, &run->plan);
     depend_on_children(run);
     memos_keep(key, &run->plan);
     facts_replace(&e->facts, &key->facts, key, run->plan.effects, run->plan.effect_count);
