@@ -62,6 +62,12 @@ static void stop(void *ctx)
     loop_stop(app->loop);
 }
 
+static void on_deadline(void *ctx)
+{
+    log_warn("something is still in flight after %d ms; ending all the same", OPERATOR_EXIT_MS);
+    stop(ctx);
+}
+
 static void on_released(void *ctx)
 {
     stop(ctx);
@@ -279,10 +285,14 @@ static void more_metrics(void *ctx, struct buf *to)
         "leader_election_master_status{name=\"%s\"} %d\n"
         "# HELP leeboard_api_connections Connections to the API server.\n"
         "# TYPE leeboard_api_connections gauge\n"
-        "leeboard_api_connections %zu\n",
+        "leeboard_api_connections %zu\n"
+        "# HELP leeboard_events_pending Events that wait to be written.\n"
+        "# TYPE leeboard_events_pending gauge\n"
+        "leeboard_events_pending %zu\n",
         cli_text(app->cli, "leader-election-id"),
         may_write(app),
-        t.connections);
+        t.connections,
+        event_recorder_pending(app->events));
     buf_add_text(to,
         "# HELP rest_client_requests_total Requests to the API server by status and method.\n"
         "# TYPE rest_client_requests_total counter\n");
@@ -331,7 +341,7 @@ static bool start(struct app *app, struct error *err)
         return false;
     app->signals[0] = loop_signal_new(app->loop, SIGTERM, on_signal, app);
     app->signals[1] = loop_signal_new(app->loop, SIGINT, on_signal, app);
-    timer_init(&app->deadline, stop, app);
+    timer_init(&app->deadline, on_deadline, app);
     timer_init(&app->trim, trim, app);
     timer_set(env, &app->trim, OPERATOR_TRIM_MS);
     engine_start(app->engine);

@@ -143,10 +143,60 @@ static bool kind_ready(const struct engine *e, const struct engine_kind *kind, s
     return true;
 }
 
+static const struct engine_watch *watch_of(const struct engine *e, const struct cache_resource *r)
+{
+    const struct engine_watch *w = e->watches;
+    while (w->resource != r)
+        w++;
+    return w;
+}
+
+/* Some kind that the server has reads this resource. */
+static bool is_of_use(const struct engine *e, const struct cache_resource *r)
+{
+    for (size_t i = 0; i < e->kind_count; i++) {
+        const struct engine_kind *kind = &e->kinds[i];
+        if (kind->resource == r)
+            return true;
+        const struct kind_watch *w = kind->kind->watches;
+        for (; watch_of(e, kind->resource)->there && w && w->resource; w++)
+            if (w->resource == r->resource)
+                return true;
+    }
+    return false;
+}
+
+void engine_start_watches(struct engine *e)
+{
+    for (size_t i = 0; i < e->watch_count; i++) {
+        struct engine_watch *w = &e->watches[i];
+        if (w->started || !w->reflector || !is_of_use(e, w->resource))
+            continue;
+        w->started = true;
+        reflector_start(w->reflector);
+    }
+}
+
+/* An object that is going must not wait for what it can do without. */
+static bool may_run(const struct engine *e, const struct key *k)
+{
+    struct error err;
+    struct cache_entry *entry = cache_find(k->kind->resource, k->namespace, k->name);
+    if (!entry || !entry->deleting)
+        return kind_ready(e, k->kind, &err);
+    for (size_t i = 0; i < e->watch_count; i++) {
+        const struct engine_watch *w = &e->watches[i];
+        const struct cache_resource *r = w->resource;
+        if (r->child && r->resource->cluster_scoped && is_of_use(e, r) && w->reflector &&
+            !(r->synced || r->missing || w->state == REFLECTOR_FORBIDDEN))
+            return false;
+    }
+    return true;
+}
+
 static void pump(void *ctx)
 {
     struct engine *e = ctx;
-    struct error err;
     size_t taken = 0;
     while (e->leading && !e->draining && e->run_count < e->options.runs_max) {
         if (taken++ == ENGINE_TURN_KEYS) {
@@ -158,7 +208,7 @@ static void pump(void *ctx)
             break;
         e->taken_ms = env_mono_ms(e->env);
         struct key *k = container_of(item, struct key, item);
-        k->parked = !kind_ready(e, k->kind, &err);
+        k->parked = !may_run(e, k);
         if (k->parked)
             queue_done(item); /* engine_wake_parked() wakes it */
         else
@@ -190,7 +240,7 @@ void engine_wake_parked(struct engine *e)
         e->kinds[i].ready = kind_ready(e, &e->kinds[i], &err);
     for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at)) {
         struct key *k = container_of(at.node, struct key, node);
-        if (k->parked && k->kind->ready)
+        if (k->parked && (k->kind->ready || may_run(e, k)))
             queue_wake(&k->item);
     }
 }
@@ -236,6 +286,7 @@ static void add_kinds(struct engine *e)
                 "metadata.annotations",
                 "metadata.generation",
                 "metadata.creationTimestamp",
+                "metadata.finalizers",
                 "spec",
                 "status",
                 NULL };
@@ -342,10 +393,8 @@ void engine_free(struct engine *e)
 
 void engine_start(struct engine *e)
 {
-    for (size_t i = 0; i < e->watch_count; i++)
-        if (e->watches[i].reflector)
-            reflector_start(e->watches[i].reflector);
     served_start(e);
+    engine_start_watches(e);
 }
 
 void engine_lead(struct engine *e)

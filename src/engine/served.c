@@ -241,19 +241,15 @@ static const struct reflector_sink crd_sink = {
     .state = crd_state,
 };
 
-static bool is_builtin(const struct resource *r)
-{
-    return !strchr(r->group, '.') || text_ends(r->group, ".k8s.io");
-}
-
 void served_start(struct engine *e)
 {
     bool any = false;
     e->installed = schemas_new();
     for (size_t i = 0; i < e->watch_count; i++) {
         struct engine_watch *w = &e->watches[i];
-        w->custom = w->reflector && !is_builtin(w->resource->resource);
-        w->needs_schema = w->custom && !engine_kind_of(e, w->resource);
+        const struct cache_resource *r = w->resource;
+        w->needs_schema = w->reflector && r->child && r->schema && r->schema->deduced;
+        w->custom = w->reflector && (r->own_kind || w->needs_schema) && strchr(r->resource->group, '.');
         timer_init(&w->schema_wait, fetch_schema, w);
         timer_init(&w->look, look, w);
         any |= w->custom;

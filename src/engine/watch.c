@@ -81,6 +81,10 @@ static void on_replace_begin(void *ctx)
 {
     struct engine_watch *w = ctx;
     w->resource->round++;
+    if (!w->there) {
+        w->there = true;
+        engine_start_watches(w->engine);
+    }
 }
 
 static void remove_unseen(struct engine *e, struct cache_resource *r)

@@ -212,7 +212,7 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
     }
     if (w->adopting)
         w->run->again = true;
-    else if (!is_shared(w))
+    else if (!is_shared(w) && !w->plain)
         check_answer(w, reply, entry);
     if (w->event_version && w->event_version != version)
         queue_wake(&w->run->key->item); /* not our echo: somebody wrote as well */
@@ -222,6 +222,7 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
         w->run->status_told = true;
     write_say(w,
         w->adopting      ? "took over"
+        : w->plain       ? "finalizer"
         : w->subresource ? "status"
         : w->before      ? "applied"
                          : "created");
@@ -264,6 +265,8 @@ static void refused(struct write *w, const struct kube_reply *reply)
             { "name", w->name }),
         "refused: %s",
         reply->error.text);
+    if (run->going)
+        return; /* said; nobody waits for it */
     if (!w->child) {
         /* A status or a deletion that the server will not have: nothing that a retry could heal. */
         run->floor_ms = WRITE_HELD_MS;

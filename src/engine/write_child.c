@@ -73,8 +73,12 @@ static void write_child(struct run *run, const struct plan_child *c)
     w->child = c;
     w->body = wanted;
     w->hash = d.hash;
-    if (c->mode == PLAN_SHARED)
-        w->follows = write_under_way(e, r, w->namespace, name);
+    struct write *other = entry ? NULL : write_under_way(e, r, w->namespace, name);
+    if (other && c->mode != PLAN_SHARED) {
+        run->conflict = true; /* another key makes it: by its answer we shall see whose it is */
+        return;
+    }
+    w->follows = other;
     if (w->follows)
         run->pending++;
     else if (d.action == GATE_DELETE)
@@ -89,14 +93,24 @@ static void write_child(struct run *run, const struct plan_child *c)
         apply(w, entry);
 }
 
-static void delete_leftovers(struct run *run)
+static void delete_leftovers_of(struct run *run, const char *owner)
 {
     struct engine *e = run->key->kind->engine;
     size_t count;
-    struct cache_entry **children = cache_children(&run->arena, &e->cache, run->uid, &count);
+    struct cache_entry **children = cache_children(&run->arena, &e->cache, owner, &count);
     for (size_t i = 0; i < count && !run->stopped; i++)
         if (gate_is_leftover(run, children[i]))
             delete (write_new(run, children[i]->resource, children[i]->name), children[i]);
+}
+
+static void delete_leftovers(struct run *run)
+{
+    delete_leftovers_of(run, run->uid);
+    for (const struct kind_watch *w = run->key->kind->kind->watches; w && w->resource; w++)
+        if (w->child && w->resource->cluster_scoped) {
+            delete_leftovers_of(run, gate_owner_of(run, w->resource));
+            return; /* the same owner for all of them */
+        }
 }
 
 void write_children(struct run *run)
@@ -105,4 +119,25 @@ void write_children(struct run *run)
         write_child(run, &run->plan.children[i]);
     if (!run->plan.keep_children)
         delete_leftovers(run);
+}
+
+void write_farewell(struct run *run)
+{
+    struct plan *p = &run->plan;
+    size_t kept = 0;
+    for (size_t i = 0; i < p->child_count; i++)
+        if (p->children[i].resource->cluster_scoped && p->children[i].mode != PLAN_SHARED) {
+            p->children[kept] = p->children[i];
+            p->children[kept++].mode = PLAN_ABSENT;
+        }
+    p->child_count = kept;
+    p->has_status = false;
+    p->eviction.pod = NULL;
+    for (size_t i = 0; i < kept && !run->stopped; i++)
+        write_child(run, &p->children[i]);
+    const struct kind_watch *w = run->key->kind->kind->watches;
+    while (w->resource && !(w->child && w->resource->cluster_scoped))
+        w++;
+    if (w->resource)
+        delete_leftovers_of(run, gate_owner_of(run, w->resource));
 }

@@ -1,4 +1,5 @@
-/* Status, the events that go with it, and evictions. */
+/* What is written of the object itself: its finalizer, its status and the events that go with it; and
+ * evictions. */
 
 #include "engine/write.h"
 
@@ -6,6 +7,54 @@
 #include "engine/status.h"
 #include "kube/events.h"
 #include "merge/merge.h"
+
+/* ---- the finalizer ---- */
+
+static void finalizer_answered(void *ctx, const struct kube_reply *reply)
+{
+    struct write *w = ctx;
+    bool ok = reply->error.code == ERR_NONE;
+    if (ok)
+        w->run->version = cache_version(reply->body);
+    if (ok && w->run->going) {
+        /* The answer may be older than its end: the cache does not take it. */
+        write_say(w, "let go");
+        write_end(w);
+        return;
+    }
+    write_answered(ctx, reply);
+}
+
+void write_finalizer(struct run *run)
+{
+    struct engine *e = run->key->kind->engine;
+    struct arena *a = &run->arena;
+    const char *finalizer = run->key->kind->kind->finalizer;
+    struct json present = json_get(run->view.object, "metadata.finalizers");
+    if (!finalizer || json_list_has(present, finalizer) != run->going)
+        return;
+    struct json_builder list;
+    json_builder_init(&list, a);
+    json_each (item, present)
+        if (!text_eq(json_text(*item), finalizer))
+            json_push(&list, *item);
+    if (!run->going)
+        json_push(&list, json_str(finalizer));
+    struct write *w = write_new(run, run->key->kind->resource, run->key->name);
+    w->plain = true;
+    w->before = run->version;
+    w->body = json_fields(a, { "metadata.finalizers", json_list_end(&list) });
+    if (write_allowed(run))
+        write_sent(w,
+            kube_patch(e->options.client,
+                write_target(w),
+                KUBE_PATCH_MERGE,
+                write_with_preconditions(w, run->uid, run->version),
+                (struct kube_write){ .field_manager = e->options.manager },
+                (struct kube_then){ finalizer_answered, w }));
+}
+
+/* ---- status ---- */
 
 static void add_contested(struct run *run)
 {

@@ -66,7 +66,7 @@ def test_a_kubeconfig_that_cannot_be_used_is_named_with_its_fault():
                     f.write(text)
             done = subprocess.run([labs.Operator.BINARY, "operator", f"--kubeconfig={path}"],
                                   env={"HOME": folder, "PATH": os.environ["PATH"]}, text=True,
-                                  capture_output=True, timeout=10)
+                                  capture_output=True, timeout=labs.PATIENCE_S)
             assert done.returncode in (1, 2), (name, done)
             assert path in done.stderr and part in done.stderr, (name, done.stderr)
 

@@ -1,116 +1,91 @@
 #include "engine/engine.h"
 
-#include "base/buf.h"
 #include "base/log.h"
-#include "base/resource.h"
-#include "engine/kind.h"
-#include "engine/plan.h"
-#include "engine/view.h"
+#include "engine/facts.h"
+#include "kinds/llmkube/model.h"
+#include "kinds/llmkube/settings.h"
 #include "kube/client.h"
-#include "merge/fieldset.h"
-#include "merge/merge.h"
+#include "merge/apply.h"
 #include "merge/schema.h"
+#include "tests/kinds/llmkube/manifests.h"
 #include "tests/kube/world.h"
 
-/* ---- a kind: a ConfigMap of its own, a claim that all share ---- */
-
-static const struct resource WIDGET = {
-    .group = "toys.example.com",
-    .version = "v1",
-    .kind = "Widget",
-    .plural = "widgets",
+/* An API server that holds one Model, on a clock that the test moves, and effects that all end in
+ * the same way a moment after they began. */
+struct effect_run {
+    const struct effect_sink *sink;
+    void *ctx;
 };
-
-static const char *const data[] = { "data", NULL };
-static const struct kind_watch watches[] = {
-    { .resource = &RESOURCE_CONFIG_MAP, .child = true, .keep = data },
-    { .resource = &RESOURCE_PVC, .keep = data },
-    { 0 },
-};
-
-static void reconcile(const struct view *in, struct plan *out)
-{
-    struct arena *a = in->arena;
-    struct json color = json_get(in->object, "spec.color");
-    plan_child(out,
-        &RESOURCE_CONFIG_MAP,
-        json_fields(a, { "metadata.name", json_str(view_name(in)) }, { "data.color", color }));
-    if (json_get_bool(in->object, "spec.shares", false))
-        plan_shared(out, &RESOURCE_PVC, json_fields(a, { "metadata.name", json_str("store") }));
-    struct view_trouble trouble = view_trouble(in, &RESOURCE_CONFIG_MAP, view_name(in));
-    plan_status(
-        out, json_fields(a, { "color", color }, { "trouble", json_str(trouble.message) }), NULL);
-    plan_done(out);
-}
-
-static const struct kind widget_kind = {
-    .resource = &WIDGET,
-    .watches = watches,
-    .reconcile = reconcile,
-};
-
-/* status_fields: "'color': {'type': 'string'}, …" */
-static struct json widget_schema(const char *status_fields)
-{
-    return test_json(arena_printf(test_arena(),
-        "{'type': 'object', 'properties': {"
-        " 'spec': {'type': 'object', 'x-kubernetes-preserve-unknown-fields': true},"
-        " 'status': {'type': 'object', 'properties': {%s, 'conditions': {'type': 'array',"
-        "  'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'],"
-        "  'items': {'type': 'object', 'required': ['type'], 'properties': {"
-        "   'type': {'type': 'string'}, 'status': {'type': 'string'}, 'reason': {'type': 'string'},"
-        "   'message': {'type': 'string'}, 'lastTransitionTime': {'type': 'string'},"
-        "   'observedGeneration': {'type': 'integer'}}}}}}}}",
-        status_fields));
-}
-
-#define ALL_FIELDS "'color': {'type': 'string'}, 'trouble': {'type': 'string'}"
-
-/* ---- an engine, and a server that the test plays ---- */
 
 struct bench {
     struct world w;
     struct kube_client *client;
     struct schemas *schemas;
+    struct effect_runner runner;
+    struct effect_run run; /* sink NULL: none under way */
+    struct llmkube_settings settings;
+    struct engine_family family;
     struct engine *engine;
-    int version; /* of the last object that the server stored */
+    struct json model;
+    int version, writes, looks;
+    int64_t looked_ms[64];
+    enum error_code ends_with;
 };
 
-static void bench_init(struct bench *b)
+static struct effect_run *start(
+    void *self, const char *effect, struct json args, const struct effect_sink *sink, void *ctx)
 {
-    static const struct kind *const kinds[] = { &widget_kind, NULL };
-    static const struct engine_family family = { .name = "toys", .kinds = kinds };
-    *b = (struct bench){ .version = 10 };
-    log_setup(LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
+    struct bench *b = self;
+    (void)args;
+    check_text(effect, "model.copy");
+    check(!b->run.sink && b->looks < (int)lengthof(b->looked_ms));
+    b->looked_ms[b->looks++] = b->w.now_ms;
+    b->run = (struct effect_run){ sink, ctx };
+    return &b->run;
+}
+
+static void cancel(void *self, struct effect_run *run)
+{
+    (void)self;
+    run->sink = NULL;
+}
+
+static const struct kind *const kinds[] = { &llmkube_model_kind, NULL };
+
+static void bench_open(struct bench *b, const char *source)
+{
+    struct error err;
+    *b = (struct bench){ .version = 7, .settings = llmkube_settings_default };
     world_init(&b->w);
     b->client = kube_client_new(&b->w.transport, &b->w.env);
     b->schemas = schemas_new();
-    struct arena *a = test_arena();
-    struct error err;
-    struct json crd = json_fields(a,
-        { "spec.group", json_str(WIDGET.group) },
-        { "spec.names.kind", json_str(WIDGET.kind) },
-        { "spec.versions",
-            json_list(a,
-                json_fields(a,
-                    { "name", json_str("v1") },
-                    { "schema.openAPIV3Schema", widget_schema(ALL_FIELDS) })) });
-    check(schemas_add_crd(b->schemas, crd, &err));
+    json_each (crd, manifests_yaml("api/inference.llmkube.dev_models.yaml"))
+        check(schemas_add_crd(b->schemas, *crd, &err));
+    b->runner = (struct effect_runner){ .start = start, .cancel = cancel, .self = b };
+    b->settings.allowed_host_path_roots = test_json("['/srv']");
+    b->model = test_json(arena_printf(test_arena(),
+        "{'apiVersion': 'inference.llmkube.dev/v1alpha1', 'kind': 'Model', 'metadata': {'name': "
+        "'m', 'namespace': 'ns', 'uid': 'u', 'generation': 1, 'resourceVersion': '7'}, 'spec': "
+        "{'source': '%s'}}",
+        source));
+    b->family =
+        (struct engine_family){ .name = "llmkube", .kinds = kinds, .settings = &b->settings };
     b->engine = engine_new(&(struct engine_options){
         .env = &b->w.env,
         .transport = &b->w.transport,
         .client = b->client,
+        .effects = &b->runner,
         .schemas = b->schemas,
-        .families = &family,
+        .families = &b->family,
         .family_count = 1,
         .manager = "leeboard",
     });
+    log_setup(LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
     engine_start(b->engine);
     engine_lead(b->engine);
-    world_advance(&b->w, 0);
 }
 
-static void bench_done(struct bench *b)
+static void bench_close(struct bench *b)
 {
     engine_free(b->engine);
     kube_client_free(b->client);
@@ -119,284 +94,135 @@ static void bench_done(struct bench *b)
     log_setup(LOG_FORMAT_TEXT, LOG_LEVEL_INFO);
 }
 
-static const char *print(struct json v)
+static const char *watch_event(const char *type, struct json object)
 {
-    return json_to_text(test_arena(), v);
+    struct json e = json_fields(test_arena(), { "type", json_str(type) }, { "object", object });
+    return arena_printf(test_arena(), "%s\n", json_to_text(test_arena(), e));
 }
 
-/* The open request of this method whose path has this part; fails the test without one. */
-static struct world_call *request(struct bench *b, const char *method, const char *part)
+static void answer_watch(struct bench *b, struct world_call *c)
 {
-    world_advance(&b->w, 0);
-    for (struct world_call *c = b->w.calls; c; c = c->next)
-        if (text_eq(c->method, method) && strstr(c->path, part))
-            return c;
-    test_fail(__FILE__, __LINE__, "no open %s %s", method, part);
-}
-
-static size_t requests(struct bench *b, const char *method, const char *part)
-{
-    size_t count = 0;
-    world_advance(&b->w, 0);
-    for (struct world_call *c = b->w.calls; c; c = c->next)
-        count += text_eq(c->method, method) && strstr(c->path, part);
-    return count;
-}
-
-static void event(struct world_call *watch, const char *type, struct json object)
-{
-    struct arena *a = test_arena();
-    struct json line = json_fields(a, { "type", json_str(type) }, { "object", object });
-    cleanup(buf_done) struct buf text = BUF_INIT(1 << 20);
-    json_print(&text, line);
-    buf_add_char(&text, '\n');
-    world_bytes(watch, buf_str(&text));
-}
-
-static struct json object_of(struct bench *b, const struct resource *r, const char *name)
-{
-    struct arena *a = test_arena();
-    return json_fields(a,
-        { "apiVersion", json_str(resource_api_version(a, r)) },
-        { "kind", json_str(r->kind) },
-        { "metadata.name", json_str(name) },
-        { "metadata.namespace", json_str("ns") },
-        { "metadata.uid", json_strf(a, "uid-%s-%s", r->plural, name) },
-        { "metadata.generation", json_int(1) },
-        { "metadata.resourceVersion", json_strf(a, "%d", ++b->version) });
-}
-
-static struct json widget(struct bench *b, const char *name, const char *spec)
-{
-    return json_with(test_arena(), object_of(b, &WIDGET, name), "spec", test_json(spec));
-}
-
-/* Ends the list of a resource with these objects; its watch goes on. */
-static struct world_call *load(
-    struct bench *b, const struct resource *r, const struct json *objects, size_t count)
-{
-    struct arena *a = test_arena();
-    const char *part = arena_printf(a, "/%s?watch=true", r->plural);
-    struct world_call *c = request(b, "GET", part);
-    check(strstr(c->path, "sendInitialEvents=true") != NULL);
     world_head(c, 200);
-    for (size_t i = 0; i < count; i++)
-        event(c, "ADDED", objects[i]);
-    struct json end = json_fields(a,
-        { "kind", json_str(r->kind) },
-        { "apiVersion", json_str(resource_api_version(a, r)) },
-        { "metadata.resourceVersion", json_strf(a, "%d", b->version) });
-    end = json_with(a,
-        end,
-        "metadata.annotations",
-        json_map(a, { "k8s.io/initial-events-end", json_str("true") }));
-    event(c, "BOOKMARK", end);
-    return c;
+    if (!strstr(c->path, "sendInitialEvents"))
+        return; /* it goes on from where it was */
+    if (strstr(c->path, "/models?"))
+        world_bytes(c, str_of(watch_event("ADDED", b->model)));
+    struct json mark = test_json(arena_printf(test_arena(),
+        "{'metadata': {'resourceVersion': '%d', 'annotations': {'k8s.io/initial-events-end': "
+        "'true'}}}",
+        b->version));
+    world_bytes(c, str_of(watch_event("BOOKMARK", mark)));
 }
 
-static const char *status_text(int code, const char *reason)
+static void tell_watchers(struct bench *b)
 {
-    return arena_printf(test_arena(),
-        "{'kind': 'Status', 'apiVersion': 'v1', 'status': 'Failure', 'code': %d, 'reason': '%s',"
-        " 'message': 'said so'}",
-        code,
-        reason);
+    for (struct world_call *c = b->w.calls; c; c = c->next)
+        if (strstr(c->path, "/models?") && strstr(c->path, "watch=")) {
+            world_bytes(c, str_of(watch_event("MODIFIED", b->model)));
+            return;
+        }
 }
 
-/* As if applied: what was sent, with the identity and the field set that a server adds. */
-static void accept(struct bench *b, struct world_call *c, const struct resource *r, bool status)
+static void store(struct bench *b, struct json object)
 {
-    struct arena *a = test_arena();
-    struct json sent, live;
+    b->model = json_with(test_arena(),
+        object,
+        "metadata.resourceVersion",
+        json_strf(test_arena(), "%d", ++b->version));
+}
+
+static void answer_apply(struct bench *b, struct world_call *c)
+{
     struct error err;
-    check(json_parse(a, str_of(c->body), &sent, &err));
-    const struct fieldset *set;
-    const struct schema *schema = schema_of(b->schemas, r->group, r->version, r->kind);
-    check(merge_set_of(a, schema, sent, &set, &err));
-    bool new = !json_present(json_get(sent, "metadata.resourceVersion"));
-    live = object_of(b, r, json_get_text(sent, "metadata.name"));
-    live = json_with(a, live, "status", json_get(sent, "status"));
-    live = json_with(a, live, "data", json_get(sent, "data"));
-    live =
-        json_with(a, live, "metadata.ownerReferences", json_get(sent, "metadata.ownerReferences"));
-    if (status)
-        live = json_with(a, live, "spec", test_json("{'color': 'red'}"));
-    struct json entry = json_fields(a,
-        { "manager", json_str("leeboard") },
-        { "operation", json_str("Apply") },
-        { "apiVersion", json_get(sent, "apiVersion") },
-        { "subresource", status ? json_str("status") : (struct json){ 0 } },
-        { "fieldsV1", fieldset_to_json(a, set) });
-    live = json_with(a, live, "metadata.managedFields", json_list(a, entry));
-    world_answer(c, new ? 201 : 200, print(live));
+    struct json config;
+    struct apply_result result;
+    struct apply_request request = {
+        .schema = schema_of(b->schemas, "inference.llmkube.dev", "v1alpha1", "Model"),
+        .api_version = "inference.llmkube.dev/v1alpha1",
+        .manager = "leeboard",
+        .subresource = "status",
+        .now = "2026-11-15T00:00:00Z",
+        .force = true,
+    };
+    check(json_parse(test_arena(), str_of(c->body), &config, &err));
+    check(apply_config(test_arena(), &request, b->model, config, &result, &err));
+    store(b, result.object);
+    b->writes++;
+    world_head(c, 200);
+    world_bytes(c, str_of(json_to_text(test_arena(), b->model)));
+    world_end(c);
+    tell_watchers(b);
 }
 
-static struct json body(const struct world_call *c)
+static void end_effect(struct bench *b)
 {
-    struct json v;
+    struct effect_run run = b->run;
     struct error err;
-    check(json_parse(test_arena(), str_of(c->body), &v, &err));
-    return v;
+    fail(&err, b->ends_with, "/srv/none.gguf: as the test says");
+    b->run.sink = NULL;
+    run.sink->done(run.ctx, (struct json){ 0 }, &err);
 }
 
-static void answer_openapi(struct bench *b, const char *status_fields)
+/* A second at a time: whatever is asked is answered. */
+static void live(struct bench *b, int64_t seconds)
 {
-    struct arena *a = test_arena();
-    struct json gvk =
-        test_json("[{'group': 'toys.example.com', 'version': 'v1', 'kind': 'Widget'}]");
-    struct json schema =
-        json_with_member(a, widget_schema(status_fields), "x-kubernetes-group-version-kind", gvk);
-    struct json document = json_fields(a, { "components.schemas.widget", schema });
-    world_answer(request(b, "GET", "/openapi/v3/apis/toys.example.com/v1"), 200, print(document));
+    for (int64_t i = 0; i < seconds; i++) {
+        world_advance(&b->w, 1000);
+        for (struct world_call *c = b->w.calls, *next; c; c = next) {
+            next = c->next;
+            if (c->seen)
+                continue;
+            c->seen = true;
+            if (text_eq(c->method, "PATCH"))
+                answer_apply(b, c);
+            else
+                answer_watch(b, c);
+            next = b->w.calls; /* an answer may have opened or ended any */
+        }
+        if (b->run.sink)
+            end_effect(b);
+    }
 }
 
-/* ---- tests ---- */
-
-static struct json crd(int generation)
+static const char *degraded(const struct bench *b)
 {
-    struct arena *a = test_arena();
-    return json_fields(a,
-        { "apiVersion", json_str("meta.k8s.io/v1") },
-        { "kind", json_str("PartialObjectMetadata") },
-        { "metadata.name", json_str("widgets.toys.example.com") },
-        { "metadata.resourceVersion", json_strf(a, "%d", 100 + generation) },
-        { "metadata.generation", json_int(generation) });
+    struct json c = json_find(json_get(b->model, "status.conditions"), "type", "Degraded");
+    return json_get_text(c, "status") ? json_get_text(c, "reason") : NULL;
 }
 
-TEST(a_crd_that_comes_late_is_served_as_soon_as_the_server_serves_it)
-{
-    struct bench b;
-    bench_init(&b);
-    struct error err;
-    load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
-    load(&b, &RESOURCE_PVC, NULL, 0);
-    struct world_call *crds = load(&b, &RESOURCE_CRD, NULL, 0);
-    const char *missing = status_text(404, "NotFound");
-    world_answer(request(&b, "GET", "/widgets?"), 404, missing);
-    check_fails(engine_ready(b.engine, &err), err, "widgets.toys.example.com is not installed");
-    world_advance(&b.w, 4000);
-    check_int(requests(&b, "GET", "/widgets?"), 0); /* nothing tells of it: no look so soon */
-
-    event(crds, "ADDED", crd(1));
-    world_answer(request(&b, "GET", "/widgets?"), 404, missing); /* made, not served yet */
-    check_int(requests(&b, "GET", "/widgets?"), 0);
-    world_advance(&b.w, 200);
-    struct json one = widget(&b, "a", "{'color': 'red'}");
-    load(&b, &WIDGET, &one, 1);
-    check(engine_ready(b.engine, &err));
-    check_json(json_get(body(request(&b, "PATCH", "/configmaps/a?")), "data"), "{'color': 'red'}");
-    bench_done(&b);
-}
-
-TEST(a_child_that_was_refused_is_told_of_and_no_more_when_it_was_accepted)
+TEST(a_file_that_is_missing_is_looked_for_every_five_minutes_and_at_once_after_a_change)
 {
     struct bench b;
-    bench_init(&b);
-    struct json one = widget(&b, "a", "{'color': 'red'}");
-    load(&b, &RESOURCE_CRD, NULL, 0);
-    load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
-    load(&b, &RESOURCE_PVC, NULL, 0);
-    load(&b, &WIDGET, &one, 1);
-    answer_openapi(&b, ALL_FIELDS);
-    world_answer(request(&b, "PATCH", "/configmaps/a?"), 422, status_text(422, "Invalid"));
-    struct world_call *status = request(&b, "PATCH", "/widgets/a/status?");
-    check(strstr(status->body, "said so") != NULL);
-    accept(&b, status, &WIDGET, true);
-    world_advance(&b.w, 100000);
-    check_int(requests(&b, "PATCH", "/configmaps/a?"), 0); /* the same would be refused again */
-
-    struct world_call *widgets = request(&b, "GET", "/widgets?");
-    event(widgets, "MODIFIED", widget(&b, "a", "{'color': 'blue'}"));
-    accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
-    status = request(&b, "PATCH", "/widgets/a/status?");
-    check_json(json_get(body(status), "status"), "{'color': 'blue'}");
-    accept(&b, status, &WIDGET, true);
-    check_int(engine_counts(b.engine).self_check, 0);
-    bench_done(&b);
+    bench_open(&b, "file:///srv/none.gguf");
+    b.ends_with = ERR_NOT_FOUND;
+    live(&b, 20);
+    check_text(degraded(&b), "CopyFailed");
+    check_int(b.looks, 1);
+    int written = b.writes;
+    live(&b, 3600);
+    check(b.looks >= 11 && b.looks <= 13); /* an hour has twelve times five minutes */
+    for (int i = 1; i < b.looks; i++)
+        check(b.looked_ms[i] - b.looked_ms[i - 1] >= 300000);
+    check_int(b.writes, written); /* and each finds the same: nothing is said again */
+    int before = b.looks;
+    struct json edited =
+        json_with(test_arena(), b.model, "spec.source", json_str("file:///srv/other.gguf"));
+    store(&b, json_with(test_arena(), edited, "metadata.generation", json_int(2)));
+    tell_watchers(&b);
+    live(&b, 2);
+    check_int(b.looks, before + 1);
+    bench_close(&b);
 }
 
-TEST(a_shared_object_is_created_by_one_and_awaited_by_the_others)
+TEST(a_source_that_fails_for_now_is_asked_again_with_growing_pauses)
 {
     struct bench b;
-    bench_init(&b);
-    const char *spec = "{'color': 'red', 'shares': true}";
-    struct json all[] = { widget(&b, "a", spec), widget(&b, "b", spec), widget(&b, "c", spec) };
-    load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
-    load(&b, &RESOURCE_PVC, NULL, 0);
-    load(&b, &WIDGET, all, lengthof(all));
-    check_int(requests(&b, "POST", "/persistentvolumeclaims?"), 1);
-    check_int(requests(&b, "PATCH", "/configmaps/"), 3);
-    for (size_t i = 0; i < lengthof(all); i++)
-        accept(&b, request(&b, "PATCH", "/configmaps/"), &RESOURCE_CONFIG_MAP, false);
-    check_int(requests(&b, "PATCH", "/status?"), 0); /* all wait for the claim */
-
-    /* Whoever creates it fails: the next one tries, and one alone. */
-    world_answer(
-        request(&b, "POST", "/persistentvolumeclaims?"), 403, status_text(403, "Forbidden"));
-    check_int(requests(&b, "POST", "/persistentvolumeclaims?"), 1);
-    struct json claim = object_of(&b, &RESOURCE_PVC, "store");
-    world_answer(request(&b, "POST", "/persistentvolumeclaims?"), 201, print(claim));
-    check_int(requests(&b, "POST", "/persistentvolumeclaims?"), 0);
-    for (size_t i = 0; i < lengthof(all); i++)
-        accept(&b, request(&b, "PATCH", "/status?"), &WIDGET, true);
-    check_int(requests(&b, "PATCH", ""), 0);
-    check_int(engine_counts(b.engine).created_twice, 0);
-    bench_done(&b);
-}
-
-TEST(what_an_older_crd_does_not_declare_is_left_out_until_it_does)
-{
-    struct bench b;
-    bench_init(&b);
-    struct world_call *crds = load(&b, &RESOURCE_CRD, NULL, 0);
-    event(crds, "ADDED", crd(1));
-    load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
-    load(&b, &RESOURCE_PVC, NULL, 0);
-    load(&b, &WIDGET, NULL, 0);
-    answer_openapi(&b, "'trouble': {'type': 'string'}");
-    struct world_call *widgets = request(&b, "GET", "/widgets?");
-    event(widgets, "ADDED", widget(&b, "a", "{'color': 'red'}"));
-    accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
-    struct world_call *status = request(&b, "PATCH", "/widgets/a/status?");
-    struct json told = json_get(body(status), "status");
-    check(!json_present(json_get(told, "color")));
-    check_text(json_get_text(told, "conditions.0.type"), "CRDOutdated");
-    check(strstr(json_get_text(told, "conditions.0.message"), "lacks status.color;") != NULL);
-    accept(&b, status, &WIDGET, true);
-    check_int(requests(&b, "PATCH", ""), 0);
-
-    /* A new CRD: its document is asked for, and the whole status written. */
-    event(crds, "MODIFIED", crd(1)); /* its own status only */
-    world_advance(&b.w, 10000);
-    check_int(requests(&b, "GET", "/openapi/"), 0);
-    event(crds, "MODIFIED", crd(2));
-    world_advance(&b.w, 2000);
-    answer_openapi(&b, ALL_FIELDS);
-    status = request(&b, "PATCH", "/widgets/a/status?");
-    check_json(json_get(body(status), "status"), "{'color': 'red'}");
-    accept(&b, status, &WIDGET, true);
-    check_int(engine_counts(b.engine).refused, 0);
-    bench_done(&b);
-}
-
-TEST(a_status_that_is_refused_makes_us_look_at_the_crd_again)
-{
-    struct bench b;
-    bench_init(&b);
-    struct json one = widget(&b, "a", "{'color': 'red'}");
-    load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
-    load(&b, &RESOURCE_PVC, NULL, 0);
-    load(&b, &WIDGET, &one, 1);
-    world_answer(request(&b, "GET", "/openapi/"), 503, status_text(503, "ServiceUnavailable"));
-    world_answer(
-        request(&b, "GET", "/customresourcedefinitions?"), 403, status_text(403, "Forbidden"));
-    accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
-    world_answer(request(&b, "PATCH", "/widgets/a/status?"), 400, status_text(400, "BadRequest"));
-    world_advance(&b.w, 2000);
-    answer_openapi(&b, "'trouble': {'type': 'string'}");
-    struct world_call *status = request(&b, "PATCH", "/widgets/a/status?");
-    check(!json_present(json_get(body(status), "status.color")));
-    accept(&b, status, &WIDGET, true);
-    check_int(requests(&b, "PATCH", ""), 0);
-    bench_done(&b);
+    bench_open(&b, "file:///srv/none.gguf");
+    b.ends_with = ERR_UNAVAILABLE;
+    live(&b, 600);
+    check(b.looks >= 6 && b.looks <= 14);
+    int64_t first = b.looked_ms[1] - b.looked_ms[0];
+    int64_t last = b.looked_ms[b.looks - 1] - b.looked_ms[b.looks - 2];
+    check(first <= 3000 && last >= 30000);
+    bench_close(&b);
 }

@@ -138,13 +138,13 @@ static void plan_waiting(struct isvc *svc, int64_t position)
         "Progressing",
         true,
         "WaitingForGPU",
-        "Queued at position %lld waiting for GPU",
+        "No node has a free GPU for it; number %lld of the services that wait for one",
         (long long)position);
     plan_condition(svc->out,
         "GPUAvailable",
         false,
         "InsufficientGPU",
-        "Waiting for GPU resources: %s",
+        "No node has this to give: %s. Free some, add nodes, or ask for less",
         svc->scheduling.waiting_for);
 }
 
@@ -168,7 +168,8 @@ static void plan_availability(struct isvc *svc, enum isvc_phase phase)
             "Available",
             false,
             "Suspended",
-            "spec.suspend=true; workload scaled to zero; spec.replicas preserved");
+            "spec.suspend is true, so no pods run; without it they come back as spec.replicas "
+            "says");
     else if (phase == PHASE_FAILED && svc->ready == 0)
         return;
     else if (svc->ready > 0)
@@ -178,7 +179,8 @@ static void plan_availability(struct isvc *svc, enum isvc_phase phase)
             "Available",
             false,
             "NoReadyReplicas",
-            "0/%lld replicas ready; service is not serving (phase %s)",
+            "None of %lld pods is ready (phase %s): the other conditions and the pods' events tell "
+            "why",
             (long long)svc->desired,
             isvc_phase_name(phase));
 }
@@ -200,11 +202,7 @@ static void plan_conditions(struct isvc *svc, enum isvc_phase phase, int64_t pos
             "%s",
             svc->ended ? svc->end_message : svc->trouble);
     if (svc->spec.suspend)
-        plan_condition(svc->out,
-            "Suspended",
-            true,
-            "Suspended",
-            "Service is suspended; spec.replicas is preserved");
+        plan_condition(svc->out, "Suspended", true, "Suspended", "spec.suspend is true");
     else
         plan_condition(svc->out, "Suspended", false, "NotSuspended", "Service is not suspended");
 }
