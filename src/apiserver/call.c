@@ -87,13 +87,8 @@ void call_value(struct api_call *c, int status, struct json object)
         return;
     }
     if (c->accept.form == ACCEPT_TABLE)
-        object = table_of_object(a,
-            c->kind,
-            &c->accept,
-            c->include,
-            object,
-            true,
-            env_wall_ms(c->server->env));
+        object = table_of_object(
+            a, c->kind, &c->accept, c->include, object, true, env_wall_ms(c->server->env));
     else if (c->accept.form != ACCEPT_OBJECT)
         object = partial_of_object(a, &c->accept, object);
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)256 << 20);

@@ -74,7 +74,8 @@ void call_json(struct api_call *c, int status, struct json body);
 void call_text(struct api_call *c, int status, const char *content_type, struct str text);
 /* An object as it is stored, in the version and form that was asked for. */
 void call_object(struct api_call *c, int status, const struct store_object *o);
-/* An object that is not stored (a dry run), in the version of the request and the form asked for. */
+/* An object that is not stored (a dry run), in the version of the request and the form asked for.
+ */
 void call_value(struct api_call *c, int status, struct json object);
 /* In which form the client wants the answer. False: answered, usually 406. */
 bool call_negotiate(struct api_call *c, enum accept_target target) must_check;

@@ -38,8 +38,7 @@ static bool read_token(struct api_call *c, const char *text, struct json *ret)
         return fail_token(c,
             arena_printf(a,
                 "illegal base64 data at input byte %zu",
-                strspn(text,
-                    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")));
+                strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")));
     if (!json_parse(a, bytes, ret, &err))
         return fail_token(c, json_error_text(a, bytes));
     const char *version = json_get_text(*ret, "v"), *start = json_get_text(*ret, "start");
@@ -49,8 +48,7 @@ static bool read_token(struct api_call *c, const char *text, struct json *ret)
                 "server does not recognize this encoded version \"%s\"",
                 version ? version : ""));
     if (json_get_int(*ret, "rv", 0) == 0)
-        return fail_token(
-            c, "incorrect encoded start resourceVersion (version " TOKEN_VERSION ")");
+        return fail_token(c, "incorrect encoded start resourceVersion (version " TOKEN_VERSION ")");
     if (text_empty(start))
         return fail_token(c, "encoded start key empty (version " TOKEN_VERSION ")");
     return *start == '/' || fail_token(c, start);
@@ -90,9 +88,8 @@ bool continue_read(struct api_call *c, const struct list_options *o, uint64_t cu
         if (!name.ptr)
             name = STR("");
     }
-    *ret_after = (struct list_place){
-        *c->namespace ? c->namespace : str_dup(a, namespace), str_dup(a, name)
-    };
+    *ret_after = (struct list_place){ *c->namespace ? c->namespace : str_dup(a, namespace),
+        str_dup(a, name) };
     int64_t version = json_get_int(token, "rv", 0);
     if (version < 0)
         return true;

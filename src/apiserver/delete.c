@@ -5,8 +5,8 @@
 #include "apiserver/meta.h"
 #include "base/time.h"
 
-static bool fail_precondition(struct write *w, const char *what, const char *asked,
-    const char *have, const char *why)
+static bool fail_precondition(
+    struct write *w, const char *what, const char *asked, const char *have, const char *why)
 {
     if (!w->call)
         return false;

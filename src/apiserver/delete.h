@@ -4,13 +4,18 @@
 
 #include "apiserver/write.h"
 
-enum propagation { PROPAGATION_DEFAULT, PROPAGATION_BACKGROUND, PROPAGATION_FOREGROUND, PROPAGATION_ORPHAN };
+enum propagation {
+    PROPAGATION_DEFAULT,
+    PROPAGATION_BACKGROUND,
+    PROPAGATION_FOREGROUND,
+    PROPAGATION_ORPHAN
+};
 
 struct delete_options {
     enum propagation propagation;
-    int64_t grace_s;               /* -1: not given */
-    const char *uid, *version;     /* preconditions; NULL: none */
-    bool orphan_false;             /* orphanDependents: false, which changes the answer's code */
+    int64_t grace_s;           /* -1: not given */
+    const char *uid, *version; /* preconditions; NULL: none */
+    bool orphan_false;         /* orphanDependents: false, which changes the answer's code */
     bool dry_run;
 };
 

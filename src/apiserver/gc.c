@@ -282,14 +282,13 @@ static void remove_finalizer(struct write *w, const char *name)
     json_each (f, json_get(w->old, "metadata.finalizers"))
         if (!text_eq(f->string, name))
             json_push(&b, *f);
-    struct json object = json_with(
-        w->arena, w->old, "metadata.finalizers", json_or_absent(json_list_end(&b)));
+    struct json object =
+        json_with(w->arena, w->old, "metadata.finalizers", json_or_absent(json_list_end(&b)));
     if (!write_store(w, object, write_is_last(object), &stored))
         return;
 }
 
-static bool read_write(
-    struct gc *gc, struct arena *a, const struct gc_object *o, struct write *ret)
+static bool read_write(struct gc *gc, struct arena *a, const struct gc_object *o, struct write *ret)
 {
     const struct api_kind *k = kind_of_table(gc->server->registry, o->table);
     if (!k)

@@ -7,30 +7,33 @@
 
 #define LIST_PIECE_BYTES ((size_t)64 << 10)
 
+struct auth;
+struct documents;
 struct gc;
-struct namespaces;
 
 struct apiserver {
     struct apiserver_options options;
     const struct env *env;
     struct store *store;
     struct registry *registry;
-    struct api_call *calls;          /* all that are open */
+    struct api_call *calls;              /* all that are open */
     struct api_call *ready, **ready_end; /* have something to send with this flush */
-    struct buf scratch;              /* a text on its way into the store */
-    struct watch_frame {             /* the last event as text, for all who watch it */
+    struct buf scratch;                  /* a text on its way into the store */
+    struct watch_frame {                 /* the last event as text, for all who watch it */
         struct buf text;
         const struct store_object *object;
         const struct api_kind *kind;
         int type;
     } frame;
-    struct arena spare[8];           /* arenas of ended calls, with their memory */
+    struct arena spare[8]; /* arenas of ended calls, with their memory */
     size_t spare_count;
     size_t watcher_count;
     struct watch_stream *watches; /* all that are open */
     bool bookmarks_due;
     struct timer bookmarks;
     struct gc *gc;
+    struct auth *auth;
+    struct documents *documents;
 };
 
 /* ---- server.c ---- */
@@ -38,15 +41,13 @@ struct apiserver {
 /* The call has something to send; it does so at the end of the flush. */
 void server_ready(struct apiserver *s, struct api_call *c);
 /* Sends bytes; false: stop for now, or for good. */
-bool call_send(struct api_call *c, struct str bytes);
-void call_end(struct api_call *c);
+bool api_call_send(struct api_call *c, struct str bytes);
+void api_call_end(struct api_call *c);
 
 /* ---- request.c ---- */
 
-/* What the path and the query ask for. False: answered. */
-bool request_read(struct api_call *c) must_check;
-/* To the handler of its verb. */
-void request_route(struct api_call *c);
+/* Reads path and query, asks whether it is allowed, and hands it to its verb: always answers. */
+void request_handle(struct api_call *c);
 
 /* ---- the verbs; each answers ---- */
 
@@ -62,7 +63,6 @@ void rest_delete_collection(struct api_call *c);
 /* The scale subresource: rest_scale.c. */
 void rest_get_scale(struct api_call *c, const struct store_object *parent);
 void rest_update_scale(struct api_call *c);
-
 
 /* ---- streams ---- */
 

@@ -249,8 +249,8 @@ struct json meta_for_update(struct arena *a, struct json old, struct json object
         if (!json_present(json_member(meta, filled[i])))
             meta = json_with_member(a, meta, filled[i], json_member(was, filled[i]));
     if (meta_is_deleting(old))
-        meta = json_with_member(
-            a, meta, "deletionTimestamp", json_member(was, "deletionTimestamp"));
+        meta =
+            json_with_member(a, meta, "deletionTimestamp", json_member(was, "deletionTimestamp"));
     meta = json_with_member(a, meta, "selfLink", (struct json){ 0 });
     return json_with_member(a, object, "metadata", meta);
 }
@@ -258,8 +258,8 @@ struct json meta_for_update(struct arena *a, struct json old, struct json object
 bool meta_spec_differs(const struct api_kind *k, struct json old, struct json object)
 {
     json_each_member (m, object) {
-        bool counted = strcmp(m->key, "metadata") != 0 &&
-                       !(k->has_status && strcmp(m->key, "status") == 0);
+        bool counted =
+            strcmp(m->key, "metadata") != 0 && !(k->has_status && strcmp(m->key, "status") == 0);
         if (counted && !json_equal(m->value, json_member(old, m->key)))
             return true;
     }
@@ -315,10 +315,8 @@ static void check_owner(struct field_errors *e, const char *path, struct json ow
     };
     for (size_t i = 0; i < lengthof(required); i++)
         if (text_empty(json_get_text(owner, required[i].field)))
-            field_invalid(e,
-                field_child(e->arena, path, required[i].field),
-                json_str(""),
-                required[i].why);
+            field_invalid(
+                e, field_child(e->arena, path, required[i].field), json_str(""), required[i].why);
     if (text_eq(json_get_text(owner, "apiVersion"), "v1") &&
         text_eq(json_get_text(owner, "kind"), "Event"))
         field_invalid(e, path, json_str("v1, Kind=Event"), "is disallowed from being an owner");

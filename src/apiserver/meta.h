@@ -16,8 +16,7 @@ struct json meta_for_update(struct arena *a, struct json old, struct json object
 /* Everything but metadata and, if the kind has one, status: what generation counts. */
 bool meta_spec_differs(const struct api_kind *k, struct json old, struct json object);
 
-void meta_validate(
-    struct field_errors *errors, const struct api_kind *k, struct json metadata);
+void meta_validate(struct field_errors *errors, const struct api_kind *k, struct json metadata);
 void meta_validate_update(struct field_errors *errors, struct json old, struct json metadata);
 
 /* A random uid of version 4. */

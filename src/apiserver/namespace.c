@@ -26,8 +26,8 @@ bool namespace_delete(struct write *w, struct json finalizers, struct json *obje
     bool deleting = meta_is_deleting(o);
     meta = json_with_member(a, meta, "finalizers", finalizers);
     if (!deleting)
-        meta = json_with_member(
-            a, meta, "deletionTimestamp", json_str(meta_now(w->server->env, a)));
+        meta =
+            json_with_member(a, meta, "deletionTimestamp", json_str(meta_now(w->server->env, a)));
     o = json_with_member(a, o, "metadata", meta);
     o = json_with(a, o, "status.phase", json_str("Terminating"));
     *object = o;
@@ -134,8 +134,9 @@ static struct json conditions(struct emptying *e, struct json old)
                          : i == 3 ? "SomeResourcesRemain"
                                   : "SomeFinalizersRemain") },
             { "message",
-                remains ? json_strf(a, "Some content in the namespace remains: %zu objects", e->left)
-                        : json_str(rows[i].message) });
+                remains
+                    ? json_strf(a, "Some content in the namespace remains: %zu objects", e->left)
+                    : json_str(rows[i].message) });
         struct json was = json_find(old, "type", rows[i].type);
         const char *since = json_get_text(was, "lastTransitionTime");
         if (!since || !text_eq(json_get_text(was, "status"), json_get_text(c, "status")))

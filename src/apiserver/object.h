@@ -15,8 +15,8 @@ struct buf;
 void object_print(struct buf *b, struct json object);
 /* Bytes of the head `{"apiVersion":"…","kind":"…"`; 0: the text has no such head. */
 size_t object_head_bytes(struct str text);
-/* Whether the text can be sent to clients of this kind without parsing: with its own head (*ret_same)
- * or with the kind's. */
+/* Whether the text can be sent to clients of this kind without parsing: with its own head
+ * (*ret_same) or with the kind's. */
 bool object_is_plain(const struct api_kind *k, const struct store_object *o, bool *ret_same);
 /* Parsed, in the kind's version. */
 struct json object_read(const struct api_kind *k, struct arena *a, const struct store_object *o);

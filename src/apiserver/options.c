@@ -104,8 +104,8 @@ bool options_read_write(struct api_call *c, const char *kind, bool apply)
     if (errors.count)
         return refuse(c, kind, &errors);
     c->dry_run = dry_run.count > 0;
-    c->manager = text_empty(manager) ? manager_of_agent(&c->arena, c->request->user_agent)
-                                     : manager;
+    c->manager =
+        text_empty(manager) ? manager_of_agent(&c->arena, c->request->user_agent) : manager;
     return true;
 }
 
@@ -175,8 +175,7 @@ static void check_list(struct field_errors *errors, const struct list_options *o
         return;
     }
     if (o->initial_given)
-        field_forbidden(
-            errors, "sendInitialEvents", "sendInitialEvents is forbidden for list");
+        field_forbidden(errors, "sendInitialEvents", "sendInitialEvents is forbidden for list");
     if (text_empty(match))
         return;
     if (text_empty(o->version_text))
@@ -245,6 +244,5 @@ bool options_read_get(struct api_call *c, uint64_t *ret_version)
     if (read_version(text, ret_version))
         return true;
     return call_fail(c,
-        (struct api_status){
-            500, "", options_version_error(&c->arena, text), .details = { 0 } });
+        (struct api_status){ 500, "", options_version_error(&c->arena, text), .details = { 0 } });
 }

@@ -78,17 +78,16 @@ struct api_scale_paths { /* dotted, without a leading dot; NULL: no scale subres
 
 /* NULL members do nothing. */
 struct api_behaviour {
-    /* Types, as the decoder of the kind in Go would find them wrong: `json: cannot unmarshal string
-     * into Go struct field DeploymentSpec.spec.replicas of type int32`. The answer is a 400. */
-    bool (*check)(const struct api_kind *k, struct arena *a, struct json object, struct error *err);
     /* The object without fields that the kind does not have; each such path goes into unknown (a
-     * FIELD_INVALID error with the path; ignored unless the client asked for field validation). */
+     * FIELD_INVALID error with the path; ignored unless the client asked for field validation). A
+     * value of a wrong type is a FIELD_TYPE_INVALID error with the words of Go's decoder, `json:
+     * cannot unmarshal …`, and ends the request with a 400. */
     struct json (*prune)(const struct api_kind *k, struct arena *a, struct json object,
         struct field_errors *unknown);
     /* Defaults. Also for objects that were stored before the default was there. */
     struct json (*fill)(const struct api_kind *k, struct arena *a, struct json object);
-    /* An object of this kind in another apiVersion of it: from the stored one into the kind's, or from
-     * the kind's into storage_version. NULL: nothing but apiVersion differs. */
+    /* An object of this kind in another apiVersion of it: from the stored one into the kind's, or
+     * from the kind's into storage_version. NULL: nothing but apiVersion differs. */
     struct json (*convert)(
         const struct api_kind *k, struct arena *a, struct json object, const char *api_version);
     /* What a client may not decide here: a create has no status, a write of the object keeps the
@@ -122,10 +121,11 @@ struct api_kind {
     bool generation;     /* counts changes of everything but metadata (and status, if has_status) */
     bool unconditional;  /* a PUT may come without resourceVersion */
     bool creates_on_put; /* a PUT of an object that is not there creates it */
-    /* The schema changed after objects were stored: whatever is read goes through prune and fill. */
+    /* The schema changed after objects were stored: whatever is read goes through prune and fill.
+     */
     bool refill;
-    bool returns_deleted;     /* a DELETE answers with the object instead of a Status */
-    enum api_name name_form;  /* of metadata.name */
+    bool returns_deleted;    /* a DELETE answers with the object instead of a Status */
+    enum api_name name_form; /* of metadata.name */
     struct api_scale_paths scale;
     const char *table;           /* in the store; one for all versions of the resource */
     const char *storage_version; /* of the stored text: "apps/v1" */

@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "apiserver/auth.h"
+#include "apiserver/body.h"
+#include "apiserver/documents.h"
 #include "apiserver/internal.h"
 #include "base/url.h"
 
@@ -95,8 +98,8 @@ static bool is_namespace_part(const char *segment)
 }
 
 /* namespaces/NS/plural/name/subresource, where namespaces are a resource too. */
-static bool read_resource(struct api_call *c, struct path *p, const char *group,
-    const char *version)
+static bool read_resource(
+    struct api_call *c, struct path *p, const char *group, const char *version)
 {
     const struct registry *r = c->server->registry;
     size_t left = p->count - p->at;
@@ -112,8 +115,7 @@ static bool read_resource(struct api_call *c, struct path *p, const char *group,
     c->subresource = subresource ? subresource : "";
     c->kind = registry_find(r, group, version, plural);
     /* A Namespace is a cluster-scoped kind whose name stands in a namespace's place. */
-    bool fits = c->kind && p->at == p->count &&
-                c->kind->resource.cluster_scoped == !in_namespace;
+    bool fits = c->kind && p->at == p->count && c->kind->resource.cluster_scoped == !in_namespace;
     if (c->kind && !in_namespace && !c->kind->resource.cluster_scoped && !c->name)
         fits = p->at == p->count;
     if (fits)
@@ -141,13 +143,6 @@ static bool read_path(struct api_call *c)
     return read_resource(c, &p, group, version);
 }
 
-bool request_read(struct api_call *c)
-{
-    c->namespace = c->subresource = "";
-    read_query(c);
-    return read_path(c);
-}
-
 /* ---- verbs ---- */
 
 static bool method_not_allowed(struct api_call *c)
@@ -161,42 +156,158 @@ static bool method_not_allowed(struct api_call *c)
 
 static const struct route {
     const char *method;
-    enum { ON_COLLECTION, ON_OBJECT } on;
+    bool on_object;
     enum api_verb verb;
+    const char *name;
     void (*handle)(struct api_call *c);
 } routes[] = {
-    { "GET", ON_OBJECT, API_GET, rest_get },
-    { "GET", ON_COLLECTION, API_LIST, rest_list },
-    { "POST", ON_COLLECTION, API_CREATE, rest_create },
-    { "PUT", ON_OBJECT, API_UPDATE, rest_update },
-    { "PATCH", ON_OBJECT, API_PATCH, rest_patch },
-    { "DELETE", ON_OBJECT, API_DELETE, rest_delete },
-    { "DELETE", ON_COLLECTION, API_DELETE_COLLECTION, rest_delete_collection },
+    { "GET", true, API_GET, "get", rest_get },
+    { "GET", false, API_LIST, "list", rest_list },
+    { "POST", false, API_CREATE, "create", rest_create },
+    { "PUT", true, API_UPDATE, "update", rest_update },
+    { "PATCH", true, API_PATCH, "patch", rest_patch },
+    { "DELETE", true, API_DELETE, "delete", rest_delete },
+    { "DELETE", false, API_DELETE_COLLECTION, "deletecollection", rest_delete_collection },
 };
 
 static const struct route *find_route(const struct api_call *c)
 {
     for (size_t i = 0; i < lengthof(routes); i++)
-        if (text_eq(routes[i].method, c->request->method) &&
-            (routes[i].on == ON_OBJECT) == (c->name != NULL))
+        if (strcmp(routes[i].method, c->request->method) == 0 &&
+            routes[i].on_object == (c->name != NULL))
             return &routes[i];
     return NULL;
 }
 
-static bool has_subresource(const struct api_kind *k, const char *name)
+/* ---- rights ---- */
+
+static bool is_allowed(struct api_call *c, const struct auth_request *r)
 {
-    if (text_eq(name, "status"))
-        return k->has_status;
-    if (text_eq(name, "scale"))
-        return k->scale.spec_replicas != NULL;
-    return text_eq(name, "finalize") && text_eq(k->resource.kind, "Namespace");
+    struct apiserver *s = c->server;
+    struct api_answer answer;
+    const char *reason = "";
+    if (s->options.allow_all || auth_allows(s->auth, &c->arena, c->request->user, r, &reason))
+        return true;
+    auth_answer_forbidden(&c->arena, c->request->user, r, reason, &answer);
+    call_answer(c, &answer);
+    return false;
 }
 
-void request_route(struct api_call *c)
+/* The verb of a request about a resource, as rules name it. */
+static const char *verb_of(const struct api_call *c, const struct route *route)
+{
+    if (route && route->verb == API_LIST && (c->watch_path || call_param_bool(c, "watch")))
+        return "watch";
+    if (route)
+        return route->name;
+    return strcmp(c->request->method, "POST") == 0 ? "create" : "";
+}
+
+static bool may_touch(struct api_call *c, const struct route *route)
+{
+    struct auth_request r = {
+        .verb = verb_of(c, route),
+        .group = c->kind->resource.group,
+        .version = c->kind->resource.version,
+        .resource = c->kind->resource.plural,
+        .subresource = c->subresource,
+        .namespace = c->namespace,
+        .name = c->name ? c->name : "",
+    };
+    bool namespace = text_eq(c->kind->table, "/namespaces") && c->name;
+    if (namespace)
+        r.namespace = c->name;
+    return c->server->options.allow_all || is_allowed(c, &r);
+}
+
+/* Discovery, health, the version and the like; false: it is none of these, or answered. */
+static bool is_document(struct api_call *c)
+{
+    struct api_answer answer;
+    const struct api_request *r = c->request;
+    struct str path = r->path;
+    size_t slashes = 0;
+    for (size_t i = 0; i < path.len; i++)
+        slashes += path.ptr[i] == '/' && i + 1 < path.len;
+    bool resource = (str_starts(path, STR("/api/")) && slashes > 2) ||
+                    (str_starts(path, STR("/apis/")) && slashes > 3);
+    if (resource)
+        return false;
+    if (!c->server->options.allow_all) {
+        char *verb = arena_strdup(&c->arena, r->method);
+        for (char *at = verb; *at; at++)
+            *at = (char)(*at | 0x20);
+        struct auth_request ask = { .verb = verb,
+            .path = str_dup(&c->arena, path),
+            .group = "",
+            .version = "",
+            .resource = "",
+            .subresource = "",
+            .namespace = "",
+            .name = "" };
+        if (!is_allowed(c, &ask))
+            return true;
+    }
+    if (!documents_answer(c->server->documents, &c->arena, r, &answer))
+        return false;
+    call_answer(c, &answer);
+    return true;
+}
+
+/* ---- the request ---- */
+
+static bool has_subresource(const struct api_kind *k, const char *name)
+{
+    static const struct {
+        const char *table, *name;
+    } others[] = { { "/namespaces", "finalize" }, { "/serviceaccounts", "token" } };
+    if (strcmp(name, "status") == 0)
+        return k->has_status;
+    if (strcmp(name, "scale") == 0)
+        return k->scale.spec_replicas != NULL;
+    for (size_t i = 0; i < lengthof(others); i++)
+        if (text_eq(k->table, others[i].table) && strcmp(name, others[i].name) == 0)
+            return true;
+    return false;
+}
+
+/* A POST that answers and stores nothing. */
+static void answer_review(struct api_call *c)
+{
+    struct api_answer answer;
+    struct json body;
+    if (!body_decode(c, &body))
+        return;
+    auth_review(c->server->auth, &c->arena, c->request->user, c->kind, c->namespace, body, &answer);
+    call_answer(c, &answer);
+}
+
+static void answer_token(struct api_call *c)
+{
+    struct api_answer answer;
+    struct json body = { 0 };
+    struct error err;
+    if (!json_parse(&c->arena, c->request->body, &body, &err)) {
+        call_fail_bad(c, "%s", err.text);
+        return;
+    }
+    auth_token_request(
+        c->server->auth, &c->arena, c->request->user, c->namespace, c->name, body, &answer);
+    call_answer(c, &answer);
+}
+
+static void route_resource(struct api_call *c)
 {
     const struct route *route = find_route(c);
+    if (!may_touch(c, route))
+        return;
     if (*c->subresource && !has_subresource(c->kind, c->subresource)) {
         call_fail(c, status_not_served());
+        return;
+    }
+    bool post = strcmp(c->request->method, "POST") == 0;
+    if (post && strcmp(c->subresource, "token") == 0) {
+        answer_token(c);
         return;
     }
     bool everywhere = !c->kind->resource.cluster_scoped && !*c->namespace;
@@ -205,12 +316,22 @@ void request_route(struct api_call *c)
         fits = false;
     if (*c->subresource && route && !(route->verb & (API_GET | API_UPDATE | API_PATCH)))
         fits = false;
-    if (!fits) {
+    if (!fits)
         method_not_allowed(c);
-        return;
-    }
-    if (route->verb == API_LIST && (c->watch_path || call_param_bool(c, "watch")))
+    else if (auth_is_review(c->kind))
+        answer_review(c);
+    else if (route->verb == API_LIST && (c->watch_path || call_param_bool(c, "watch")))
         rest_watch(c);
     else
         route->handle(c);
+}
+
+void request_handle(struct api_call *c)
+{
+    c->namespace = c->subresource = "";
+    if (is_document(c))
+        return;
+    read_query(c);
+    if (read_path(c))
+        route_resource(c);
 }

@@ -1,6 +1,6 @@
 /* POST on a collection. */
 
-#include "apiserver/decode.h"
+#include "apiserver/body.h"
 #include "apiserver/internal.h"
 #include "apiserver/meta.h"
 #include "apiserver/options.h"
@@ -12,8 +12,8 @@ static bool check_namespace(struct api_call *c, struct json object)
     const char *given = json_get_text(object, "metadata.namespace");
     if (text_empty(given) || c->kind->resource.cluster_scoped || text_eq(given, c->namespace))
         return true;
-    return call_fail_bad(c,
-        "the namespace of the provided object does not match the namespace sent on the request");
+    return call_fail_bad(
+        c, "the namespace of the provided object does not match the namespace sent on the request");
 }
 
 /* Also what a PUT or an apply of an object that is not there does. */
@@ -36,7 +36,7 @@ void rest_create(struct api_call *c)
 {
     struct json object;
     if (!call_negotiate(c, ACCEPT_OF_OBJECT) || !options_read_write(c, "CreateOptions", false) ||
-        !decode_body(c, &object) || !check_namespace(c, object))
+        !body_decode(c, &object) || !check_namespace(c, object))
         return;
     struct write w = {
         .call = c,

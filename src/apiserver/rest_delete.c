@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "apiserver/decode.h"
+#include "apiserver/body.h"
 #include "apiserver/delete.h"
 #include "apiserver/internal.h"
 #include "apiserver/json_error.h"
@@ -26,8 +26,9 @@ static bool check_option_types(struct api_call *c, struct json o)
         { "dryRun", JSON_LIST, "[]string" },
         { "preconditions", JSON_MAP, "v1.Preconditions" },
     };
-    static const char *const names[] = { "", "", "bool", "number", "number", "string", "array",
-        "object" };
+    static const char *const names[] = {
+        "", "", "bool", "number", "number", "string", "array", "object"
+    };
     for (size_t i = 0; i < lengthof(fields); i++) {
         struct json v = json_member(o, fields[i].field);
         if (json_present(v) && !json_is(v, JSON_NULL) && v.type != fields[i].type)
@@ -128,8 +129,7 @@ static bool read_options(struct api_call *c, struct delete_options *ret)
     options_check_dry_run(&errors, json_member(o, "dryRun"));
     c->dry_run = ret->dry_run;
     return !errors.count ||
-           call_fail(
-               c, status_invalid(&c->arena, "meta.k8s.io", "DeleteOptions", "", &errors));
+           call_fail(c, status_invalid(&c->arena, "meta.k8s.io", "DeleteOptions", "", &errors));
 }
 
 /* ---- one object ---- */
@@ -254,8 +254,7 @@ void rest_delete_collection(struct api_call *c)
             { "kind", json_str(c->kind->list_kind) },
             { "apiVersion", json_str(object_api_version(a, c->kind)) },
             { "metadata",
-                json_map(a,
-                    { "resourceVersion",
-                        json_strf(a, "%llu", (unsigned long long)version) }) },
+                json_map(
+                    a, { "resourceVersion", json_strf(a, "%llu", (unsigned long long)version) }) },
             { "items", json_list_end(&items) }));
 }

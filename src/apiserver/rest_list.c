@@ -61,8 +61,8 @@ struct range {
     int64_t remaining; /* -1: not known */
 };
 
-static bool collect(struct api_call *c, const struct selection *s, struct range *r,
-    struct list_stream *l)
+static bool collect(
+    struct api_call *c, const struct selection *s, struct range *r, struct list_stream *l)
 {
     const struct store_table *t = store_table(c->server->store, c->kind->table);
     struct store_cursor cursor = {
@@ -103,8 +103,8 @@ static bool collect(struct api_call *c, const struct selection *s, struct range 
 
 /* ---- sending ---- */
 
-static void print_item(struct list_stream *l, struct arena *a, const struct store_object *o,
-    int64_t wall_ms)
+static void print_item(
+    struct list_stream *l, struct arena *a, const struct store_object *o, int64_t wall_ms)
 {
     bool same, plain = object_is_plain(l->kind, o, &same);
     size_t head = object_head_bytes(o->text);
@@ -154,7 +154,7 @@ bool list_stream_send(struct api_call *c)
         if (l->ends)
             buf_add(&l->piece, l->tail.ptr, l->tail.len);
         arena_reset(&scratch);
-        room = call_send(c, buf_str(&l->piece));
+        room = api_call_send(c, buf_str(&l->piece));
     }
     arena_done(&scratch);
     return room;
@@ -171,8 +171,8 @@ static int64_t plain_bytes(const struct list_stream *l)
         const struct store_object *o = l->objects[i];
         if (!object_is_plain(l->kind, o, &same) || (l->kind->custom && !same))
             return -1;
-        bytes += (int64_t)(l->kind->custom ? o->text.len
-                                           : o->text.len - object_head_bytes(o->text));
+        bytes +=
+            (int64_t)(l->kind->custom ? o->text.len : o->text.len - object_head_bytes(o->text));
     }
     return bytes;
 }
@@ -196,8 +196,8 @@ static struct json list_metadata(struct api_call *c, const struct selection *s,
             r->more && r->remaining > 0 ? json_int(r->remaining) : (struct json){ 0 } });
 }
 
-static void answer_list(struct api_call *c, const struct selection *s, const struct range *r,
-    struct list_stream *l)
+static void answer_list(
+    struct api_call *c, const struct selection *s, const struct range *r, struct list_stream *l)
 {
     struct arena *a = &c->arena;
     const char *kind = l->kind->list_kind, *version = object_api_version(a, l->kind);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "apiserver/decode.h"
+#include "apiserver/body.h"
 #include "apiserver/internal.h"
 #include "apiserver/object.h"
 #include "apiserver/write.h"
@@ -77,8 +77,7 @@ static bool check_scale(struct api_call *c, struct json scale)
             "Go struct field ScaleSpec.spec.replicas of type int32",
             json_is(replicas, JSON_STR) ? "string" : json_type_name(replicas));
     if (json_is(replicas, JSON_INT) && replicas.integer < 0)
-        field_invalid(
-            &errors, "spec.replicas", replicas, "must be greater than or equal to 0");
+        field_invalid(&errors, "spec.replicas", replicas, "must be greater than or equal to 0");
     return !errors.count ||
            call_fail(c, status_invalid(&c->arena, "autoscaling", "Scale", c->name, &errors));
 }

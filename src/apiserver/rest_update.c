@@ -1,6 +1,6 @@
 /* PUT of an object or of its status. */
 
-#include "apiserver/decode.h"
+#include "apiserver/body.h"
 #include "apiserver/internal.h"
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
@@ -53,13 +53,10 @@ static bool check_preconditions(struct write *w, struct json object)
             return true;
         struct field_errors errors;
         field_errors_init(&errors, a);
-        field_invalid(&errors,
-            "metadata.resourceVersion",
-            json_int(0),
-            "must be specified for an update");
+        field_invalid(
+            &errors, "metadata.resourceVersion", json_int(0), "must be specified for an update");
         return call_fail(c,
-            status_invalid(
-                a, w->kind->resource.group, w->kind->resource.plural, w->name, &errors));
+            status_invalid(a, w->kind->resource.group, w->kind->resource.plural, w->name, &errors));
     }
     if (!text_eq(version, json_get_text(w->old, "metadata.resourceVersion")))
         return call_fail(c, status_conflict(a, w->kind, w->name, MODIFIED));
@@ -85,8 +82,7 @@ bool update_object(struct write *w, struct json object, bool applied)
 
 bool write_read_old(struct write *w)
 {
-    w->before =
-        store_get(store_table(w->server->store, w->kind->table), w->namespace, w->name);
+    w->before = store_get(store_table(w->server->store, w->kind->table), w->namespace, w->name);
     if (w->before)
         w->old = object_read(w->kind, w->arena, w->before);
     return w->before != NULL;
@@ -101,7 +97,7 @@ void rest_update(struct api_call *c)
         rest_update_scale(c);
         return;
     }
-    if (!decode_body(c, &object) || !check_name(c, object))
+    if (!body_decode(c, &object) || !check_name(c, object))
         return;
     struct write w = {
         .call = c,

@@ -16,7 +16,7 @@ static const char *const type_names[] = { "ADDED", "MODIFIED", "DELETED", "BOOKM
 struct watch_item {
     enum watch_type type;
     const struct store_object *object; /* held; NULL: text */
-    char *text;                        /* owned: of bookmarks and errors, and what left a selection */
+    char *text; /* owned: of bookmarks and errors, and what left a selection */
 };
 
 struct watch_stream {
@@ -219,12 +219,12 @@ void watch_stream_send(struct api_call *c)
         struct str frame = frame_of(w, &w->items[w->first]);
         w->first_out = true;
         drop_first(w);
-        call_send(c, frame);
+        api_call_send(c, frame);
         if (w->scratch.used)
             arena_reset(&w->scratch);
     }
     if (w->ends && !w->count && !c->cancelled)
-        call_end(c);
+        api_call_end(c);
 }
 
 /* ---- bookmarks ---- */
@@ -321,8 +321,9 @@ static struct watch_stream *watch_new(
     s->watches = w;
     s->watcher_count++;
     timer_init(&w->timeout, on_timeout, w);
-    int64_t timeout_ms = o->timeout_s > 0 && o->timeout_s < INT32_MAX ? o->timeout_s * 1000
-                                              : 1800000 + env_random_below(s->env, 1800000);
+    int64_t timeout_ms = o->timeout_s > 0 && o->timeout_s < INT32_MAX
+                             ? o->timeout_s * 1000
+                             : 1800000 + env_random_below(s->env, 1800000);
     timer_set(s->env, &w->timeout, timeout_ms);
     return w;
 }

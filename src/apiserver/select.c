@@ -34,8 +34,7 @@ bool select_init(struct api_call *c, const struct list_options *o, struct select
         .namespace = *c->namespace ? c->namespace : NULL,
         .labels = o->labels,
     };
-    struct selector_requirement *rest =
-        arena_array(&c->arena, o->fields.count + 1, sizeof(*rest));
+    struct selector_requirement *rest = arena_array(&c->arena, o->fields.count + 1, sizeof(*rest));
     for (size_t i = 0; i < o->fields.count; i++) {
         const struct selector_requirement *r = &o->fields.requirements[i];
         bool name = text_eq(r->key, "metadata.name");

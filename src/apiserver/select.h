@@ -18,5 +18,4 @@ struct selection {
 bool select_init(
     struct api_call *c, const struct list_options *o, struct selection *ret) must_check;
 /* a is for the parsing; NULL object: false. */
-bool select_matches(
-    const struct selection *s, struct arena *a, const struct store_object *object);
+bool select_matches(const struct selection *s, struct arena *a, const struct store_object *object);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apiserver/auth.h"
+#include "apiserver/documents.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
 #include "apiserver/object.h"
@@ -55,7 +57,7 @@ void server_ready(struct apiserver *s, struct api_call *c)
     s->ready_end = &c->next_ready;
 }
 
-bool call_send(struct api_call *c, struct str bytes)
+bool api_call_send(struct api_call *c, struct str bytes)
 {
     if (c->cancelled)
         return false;
@@ -64,7 +66,7 @@ bool call_send(struct api_call *c, struct str bytes)
     return !c->paused && !c->cancelled;
 }
 
-void call_end(struct api_call *c)
+void api_call_end(struct api_call *c)
 {
     if (!c->cancelled)
         c->handlers.end(c->ctx);
@@ -81,7 +83,9 @@ static void send_head(struct api_call *c)
         .content_type = c->content_type,
         .warnings = c->warnings,
         .retry_after_s = c->retry_after_s,
-        .body_bytes = c->watch ? -1 : c->list ? list_stream_bytes(c->list) : bytes,
+        .body_bytes = c->watch  ? -1
+                      : c->list ? list_stream_bytes(c->list)
+                                : bytes,
         .etag = c->etag,
     };
     c->head_sent = true;
@@ -96,13 +100,13 @@ static void send_answer(struct api_call *c)
         send_head(c);
     bool room = !c->paused && !c->cancelled;
     while (room && c->next_part < lengthof(c->parts))
-        room = call_send(c, c->parts[c->next_part++]);
+        room = api_call_send(c, c->parts[c->next_part++]);
     if (room && c->list)
         room = list_stream_send(c);
     if (room && c->watch)
         watch_stream_send(c);
     else if (room)
-        call_end(c);
+        api_call_end(c);
     c->busy = false;
     if (c->cancelled || c->ended)
         call_free(c);
@@ -120,8 +124,8 @@ struct api_call *apiserver_open(struct apiserver *s, const struct api_request *r
                 arena_printf(&c->arena,
                     "Request entity too large: limit is %zu",
                     s->options.body_bytes_max) });
-    else if (request_read(c))
-        request_route(c);
+    else
+        request_handle(c);
     if (arena_overflowed(&c->arena))
         call_fail(c,
             (struct api_status){
@@ -148,8 +152,7 @@ void apiserver_resume(struct apiserver *s, struct api_call *call)
 
 bool apiserver_is_pending(const struct apiserver *s)
 {
-    return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) ||
-           gc_is_pending(s->gc);
+    return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) || gc_is_pending(s->gc);
 }
 
 /* What was written or read since the last flush did not happen: nobody may be told otherwise. */
@@ -236,6 +239,8 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
         return NULL;
     }
     s->gc = gc_new(s);
+    s->auth = auth_new(s, &s->options);
+    s->documents = documents_new(s);
     return s;
 }
 
@@ -247,6 +252,8 @@ void apiserver_free(struct apiserver *s)
         assert(!s->calls->busy);
         call_free(s->calls);
     }
+    documents_free(s->documents);
+    auth_free(s->auth);
     gc_free(s->gc);
     for (size_t i = 0; i < s->spare_count; i++)
         arena_done(&s->spare[i]);
@@ -271,6 +278,11 @@ struct registry *apiserver_registry(struct apiserver *s)
 const struct env *apiserver_env(const struct apiserver *s)
 {
     return s->env;
+}
+
+struct auth *apiserver_auth(struct apiserver *s)
+{
+    return s->auth;
 }
 
 struct json apiserver_read(struct apiserver *s, struct arena *a, const struct api_kind *k,

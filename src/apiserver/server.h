@@ -57,9 +57,9 @@ struct api_handlers {
 /* Zero means the default that stands beside. */
 struct apiserver_options {
     const struct env *env;
-    struct store *store;       /* borrowed */
+    struct store *store;               /* borrowed */
     bool (*kinds)(struct registry *r); /* which kinds there are; builtin_register() */
-    struct str token_key;      /* signs ServiceAccount tokens; at least 32 bytes */
+    struct str token_key;              /* signs ServiceAccount tokens; at least 32 bytes */
     struct str root_ca;        /* PEM, for kube-root-ca.crt in every namespace; .ptr NULL: none */
     const char *service_cidr;  /* "10.96.0.0/16" */
     int64_t bookmark_ms;       /* 60 s */

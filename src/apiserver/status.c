@@ -165,8 +165,7 @@ struct api_status status_method_not_supported(
     return (struct api_status){
         405,
         "MethodNotAllowed",
-        arena_printf(
-            a, "%s is not supported on resources of kind \"%s\"", verb, kind_text(a, k)),
+        arena_printf(a, "%s is not supported on resources of kind \"%s\"", verb, kind_text(a, k)),
         .details = kind_details(a, k, NULL),
     };
 }
@@ -208,8 +207,8 @@ struct api_status status_too_large_version(struct arena *a, uint64_t asked, uint
             "Timeout: Too large resource version: %llu, current: %llu",
             (unsigned long long)asked,
             (unsigned long long)current),
-        .details = json_map(
-            a, { "causes", json_list(a, cause) }, { "retryAfterSeconds", json_int(1) }),
+        .details =
+            json_map(a, { "causes", json_list(a, cause) }, { "retryAfterSeconds", json_int(1) }),
         .retry_after_s = 1,
     };
 }

@@ -101,7 +101,8 @@ bool write_check_namespace(struct write *w)
     const struct api_kind *k = registry_find(w->server->registry, "", "v1", "namespaces");
     if (!k)
         return true;
-    const struct store_object *o = store_get(store_table(w->server->store, k->table), "", namespace);
+    const struct store_object *o =
+        store_get(store_table(w->server->store, k->table), "", namespace);
     if (!o)
         return call_fail(c, status_not_found(w->arena, k, namespace));
     if (!namespace_is_ending(w->server, o))

@@ -1,21 +1,21 @@
-#include "tests/apiserver/rig.h"
+#include "tests/apiserver/desk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static int64_t mono_ms(void *ctx)
 {
-    return ((struct rig *)ctx)->now_ms;
+    return ((struct desk *)ctx)->now_ms;
 }
 
 static int64_t wall_ms(void *ctx)
 {
-    return 1794700800000 + ((struct rig *)ctx)->now_ms; /* 2026-11-15T00:00:00Z */
+    return 1794700800000 + ((struct desk *)ctx)->now_ms; /* 2026-11-15T00:00:00Z */
 }
 
 static uint64_t random64(void *ctx)
 {
-    struct rig *r = ctx;
+    struct desk *r = ctx;
     r->seed += 0x9e3779b97f4a7c15u; /* splitmix64 */
     uint64_t z = r->seed;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -23,36 +23,36 @@ static uint64_t random64(void *ctx)
     return z ^ (z >> 31);
 }
 
-void rig_init_with(struct rig *r, struct apiserver_options options, struct store_options store)
+void desk_init_with(struct desk *r, struct apiserver_options options, struct store_options store)
 {
     struct error err = { 0 };
-    *r = (struct rig){ .seed = 1 };
+    *r = (struct desk){ .seed = 1 };
     r->env = (struct env){ mono_ms, wall_ms, random64, r, &r->timers };
     r->store = store_new(&r->env, &store, &err);
     check(r->store);
     options.env = &r->env;
     options.store = r->store;
     if (!options.kinds)
-        options.kinds = rig_kinds;
+        options.kinds = desk_kinds;
     options.allow_all = true;
     r->server = apiserver_new(&options, &err);
     check(r->server);
     for (const char *const *n = (const char *const[]){ "default", "other", NULL }; *n; n++)
-        if (rig_ask(r, "GET", "/api/v1/namespaces/default", NULL).status == 404 || n[1] == NULL) {
+        if (desk_ask(r, "GET", "/api/v1/namespaces/default", NULL).status == 404 || n[1] == NULL) {
             char body[200];
             snprintf(body, sizeof(body), "{'metadata':{'name':'%s'}}", *n);
-            rig_ask(r, "POST", "/api/v1/namespaces", body);
+            desk_ask(r, "POST", "/api/v1/namespaces", body);
         }
 }
 
-void rig_init(struct rig *r)
+void desk_init(struct desk *r)
 {
-    rig_init_with(r, (struct apiserver_options){ 0 }, (struct store_options){ 0 });
+    desk_init_with(r, (struct apiserver_options){ 0 }, (struct store_options){ 0 });
 }
 
-static void stream_free(struct rig_stream *s)
+static void stream_free(struct desk_stream *s)
 {
-    struct rig_stream **at = &s->rig->streams;
+    struct desk_stream **at = &s->desk->streams;
     while (*at && *at != s)
         at = &(*at)->next;
     *at = s->next;
@@ -62,7 +62,7 @@ static void stream_free(struct rig_stream *s)
     free(s);
 }
 
-void rig_done(struct rig *r)
+void desk_done(struct desk *r)
 {
     apiserver_free(r->server);
     while (r->streams)
@@ -71,14 +71,14 @@ void rig_done(struct rig *r)
     timers_done(&r->timers);
 }
 
-void rig_settle(struct rig *r)
+void desk_settle(struct desk *r)
 {
     for (int i = 0; i < 100000 && apiserver_is_pending(r->server); i++)
         apiserver_flush(r->server);
     check(!apiserver_is_pending(r->server));
 }
 
-void rig_advance(struct rig *r, int64_t ms)
+void desk_advance(struct desk *r, int64_t ms)
 {
     int64_t end = r->now_ms + ms;
     for (;;) {
@@ -87,7 +87,7 @@ void rig_advance(struct rig *r, int64_t ms)
             break;
         r->now_ms = next > r->now_ms ? next : r->now_ms;
         timers_run(&r->timers, r->now_ms);
-        rig_settle(r);
+        desk_settle(r);
     }
     r->now_ms = end;
 }
@@ -96,7 +96,7 @@ void rig_advance(struct rig *r, int64_t ms)
 
 static void on_head(void *ctx, const struct api_head *head)
 {
-    struct rig_stream *s = ctx;
+    struct desk_stream *s = ctx;
     check(!s->status);
     s->status = head->status;
     s->body_bytes = head->body_bytes;
@@ -107,7 +107,7 @@ static void on_head(void *ctx, const struct api_head *head)
 
 static bool on_data(void *ctx, struct str bytes)
 {
-    struct rig_stream *s = ctx;
+    struct desk_stream *s = ctx;
     check(s->status);
     buf_add(&s->text, bytes.ptr, bytes.len);
     s->pieces++;
@@ -116,18 +116,18 @@ static bool on_data(void *ctx, struct str bytes)
 
 static void on_end(void *ctx)
 {
-    struct rig_stream *s = ctx;
+    struct desk_stream *s = ctx;
     check(s->call);
     check(s->body_bytes < 0 || (size_t)s->body_bytes == s->text.len);
     s->call = NULL;
 }
 
-struct rig_stream *rig_open(struct rig *r, const char *method, const char *target,
+struct desk_stream *desk_open(struct desk *r, const char *method, const char *target,
     const char *content_type, const char *accept, struct str body)
 {
     static const struct api_handlers handlers = { on_head, on_data, on_end };
-    struct rig_stream *s = mem_new_of(struct rig_stream);
-    *s = (struct rig_stream){ .rig = r, .text = BUF_INIT((size_t)1 << 30), .next = r->streams };
+    struct desk_stream *s = mem_new_of(struct desk_stream);
+    *s = (struct desk_stream){ .desk = r, .text = BUF_INIT((size_t)1 << 30), .next = r->streams };
     r->streams = s;
     struct str query = str_of(target), path = str_cut(&query, '?');
     static const char *const groups[] = { "system:masters", NULL };
@@ -146,7 +146,7 @@ struct rig_stream *rig_open(struct rig *r, const char *method, const char *targe
     return s;
 }
 
-struct str rig_quotes(const char *text)
+struct str desk_quotes(const char *text)
 {
     if (!text)
         return (struct str){ NULL, 0 };
@@ -156,14 +156,13 @@ struct str rig_quotes(const char *text)
     return str_of(copy);
 }
 
-struct rig_answer rig_ask_as(struct rig *r, const char *method, const char *target,
+struct desk_answer desk_ask_as(struct desk *r, const char *method, const char *target,
     const char *content_type, const char *accept, const char *body)
 {
-    struct rig_stream *s =
-        rig_open(r, method, target, content_type, accept, rig_quotes(body));
+    struct desk_stream *s = desk_open(r, method, target, content_type, accept, desk_quotes(body));
     struct error err;
-    struct rig_answer ret = { 0 };
-    rig_settle(r);
+    struct desk_answer ret = { 0 };
+    desk_settle(r);
     check(!s->call);
     ret.status = s->status;
     ret.text = arena_strdup(test_arena(), buf_text(&s->text));
@@ -176,29 +175,30 @@ struct rig_answer rig_ask_as(struct rig *r, const char *method, const char *targ
     return ret;
 }
 
-struct rig_answer rig_ask(struct rig *r, const char *method, const char *target, const char *body)
+struct desk_answer desk_ask(
+    struct desk *r, const char *method, const char *target, const char *body)
 {
-    return rig_ask_as(r, method, target, body ? "application/json" : NULL, NULL, body);
+    return desk_ask_as(r, method, target, body ? "application/json" : NULL, NULL, body);
 }
 
-struct json rig_do(struct rig *r, const char *method, const char *target, const char *body)
+struct json desk_do(struct desk *r, const char *method, const char *target, const char *body)
 {
-    struct rig_answer got = rig_ask(r, method, target, body);
+    struct desk_answer got = desk_ask(r, method, target, body);
     if (got.status >= 300)
         test_fail(__FILE__, __LINE__, "%s %s: %d %s", method, target, got.status, got.text);
     return got.body;
 }
 
-struct rig_stream *rig_watch(struct rig *r, const char *target)
+struct desk_stream *desk_watch(struct desk *r, const char *target)
 {
-    struct rig_stream *s = rig_open(r, "GET", target, NULL, NULL, (struct str){ NULL, 0 });
-    rig_settle(r);
+    struct desk_stream *s = desk_open(r, "GET", target, NULL, NULL, (struct str){ NULL, 0 });
+    desk_settle(r);
     return s;
 }
 
-const char *rig_event(struct rig_stream *w, struct json *ret_object)
+const char *desk_event(struct desk_stream *w, struct json *ret_object)
 {
-    rig_settle(w->rig);
+    desk_settle(w->desk);
     struct str rest = { buf_text(&w->text) + w->read, w->text.len - w->read };
     if (!memchr(rest.ptr, '\n', rest.len))
         return w->call ? "" : "end";
@@ -217,13 +217,15 @@ const char *rig_event(struct rig_stream *w, struct json *ret_object)
         "%s%s%s",
         json_get_text(event, "type"),
         name || reason ? " " : "",
-        name ? name : reason ? reason : "");
+        name     ? name
+        : reason ? reason
+                 : "");
 }
 
-void rig_cancel(struct rig_stream *w)
+void desk_cancel(struct desk_stream *w)
 {
     if (w->call)
-        apiserver_cancel(w->rig->server, w->call);
+        apiserver_cancel(w->desk->server, w->call);
     w->call = NULL;
     stream_free(w);
 }

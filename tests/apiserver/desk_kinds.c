@@ -1,14 +1,16 @@
 /* A few kinds, so that tests of what all kinds share do not depend on any kind's own rules. */
 
 #include "merge/schema.h"
-#include "tests/apiserver/rig.h"
+#include "tests/apiserver/desk.h"
 
 #include <string.h>
 
-static struct json prune(const struct api_kind *k, struct arena *a, struct json object,
-    struct field_errors *unknown)
+static struct json prune(
+    const struct api_kind *k, struct arena *a, struct json object, struct field_errors *unknown)
 {
-    static const char *const known[] = { "apiVersion", "kind", "metadata", "spec", "status", "data" };
+    static const char *const known[] = {
+        "apiVersion", "kind", "metadata", "spec", "status", "data"
+    };
     (void)k;
     struct json_builder b;
     json_builder_init(&b, a);
@@ -56,7 +58,7 @@ static const struct api_behaviour namespaces = {
     .prune = prune, .fill = fill_namespace, .prepare = prepare_namespace
 };
 
-bool rig_kinds(struct registry *r)
+bool desk_kinds(struct registry *r)
 {
     static const struct api_kind kinds[] = {
         {

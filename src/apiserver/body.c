@@ -1,4 +1,4 @@
-#include "apiserver/decode.h"
+#include "apiserver/body.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ enum media media_of(const char *content_type)
     if (str_eq_nocase(type, STR("application/yaml")))
         return MEDIA_TYPE_YAML;
     return str_eq_nocase(type, STR("application/vnd.kubernetes.protobuf")) ? MEDIA_TYPE_PROTOBUF
-                                                                          : MEDIA_TYPE_OTHER;
+                                                                           : MEDIA_TYPE_OTHER;
 }
 
 static bool fail_media(struct api_call *c)
@@ -27,9 +27,11 @@ static bool fail_media(struct api_call *c)
         (struct api_status){ 415,
             "UnsupportedMediaType",
             c->kind->custom
-                ? "the body of the request was in an unknown format - accepted media types include: "
+                ? "the body of the request was in an unknown format - accepted media types "
+                  "include: "
                   "application/json, application/yaml"
-                : "the body of the request was in an unknown format - accepted media types include: "
+                : "the body of the request was in an unknown format - accepted media types "
+                  "include: "
                   "application/json, application/yaml, application/vnd.kubernetes.protobuf",
             .details = { 0 } });
 }
@@ -91,7 +93,8 @@ static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
             names[ret->type]));
 }
 
-static bool fail_handling(struct api_call *c, const char *kind, const char *version, const char *why)
+static bool fail_handling(
+    struct api_call *c, const char *kind, const char *version, const char *why)
 {
     return call_fail_bad(c,
         "%s in version \"%s\" cannot be handled as a %s: %s",
@@ -195,14 +198,24 @@ static bool report_strict(struct api_call *c, const struct field_errors *unknown
     buf_add_text(&b, "strict decoding error: ");
     for (size_t i = 0; i < s.found.count; i++)
         buf_printf(&b, "%s%s", i ? ", " : "", s.found.items[i].path);
-    return s.found.count == 0 || fail_handling(c,
-                                     c->kind->resource.kind,
-                                     c->kind->resource.version,
-                                     buf_text(&b));
+    return s.found.count == 0 ||
+           fail_handling(c, c->kind->resource.kind, c->kind->resource.version, buf_text(&b));
 }
 
-bool decode_object(struct api_call *c, const struct api_kind *k, struct json *object,
-    struct str text, bool twice)
+/* What Go's decoder says of a value that it cannot read; NULL: nothing. */
+static const char *type_error(const struct field_errors *errors)
+{
+    static const char words[] = "Invalid value: ";
+    for (size_t i = 0; i < errors->count; i++)
+        if (errors->items[i].type == FIELD_TYPE_INVALID) {
+            const char *text = errors->items[i].message;
+            return text_starts(text, words) ? text + sizeof(words) - 1 : text;
+        }
+    return NULL;
+}
+
+bool body_decode_object(
+    struct api_call *c, const struct api_kind *k, struct json *object, struct str text, bool twice)
 {
     struct arena *a = &c->arena;
     struct error err = { 0 };
@@ -210,22 +223,24 @@ bool decode_object(struct api_call *c, const struct api_kind *k, struct json *ob
     struct json meta, given = json_member(*object, "metadata");
     const struct api_behaviour *b = k->behaviour;
     field_errors_init(&unknown, a);
-    if (!meta_normalise(a, given, &meta, &unknown, &err) ||
-        (b && b->check && !b->check(k, a, *object, &err)))
+    if (!meta_normalise(a, given, &meta, &unknown, &err))
         return fail_handling(c, k->resource.kind, k->resource.version, err.text);
     *object = json_with_member(a, *object, "metadata", meta);
     if (b && b->prune)
         *object = b->prune(k, a, *object, &unknown);
+    const char *wrong_type = type_error(&unknown);
+    if (wrong_type)
+        return fail_handling(c, k->resource.kind, k->resource.version, wrong_type);
     bool told = c->validation != VALIDATION_IGNORE && (unknown.count || twice);
     return !told || report_strict(c, &unknown, text);
 }
 
-bool decode_body(struct api_call *c, struct json *ret)
+bool body_decode(struct api_call *c, struct json *ret)
 {
     bool twice;
     if (!parse(c, ret, &twice) || !check_kind(c, ret))
         return false;
     bool json = media_of(c->request->content_type) == MEDIA_TYPE_JSON;
-    return decode_object(
+    return body_decode_object(
         c, c->kind, ret, json ? c->request->body : (struct str){ NULL, 0 }, twice);
 }
