@@ -249,7 +249,8 @@ void served_start(struct engine *e)
         struct engine_watch *w = &e->watches[i];
         const struct cache_resource *r = w->resource;
         w->needs_schema = w->reflector && r->child && r->schema && r->schema->deduced;
-        w->custom = w->reflector && (r->own_kind || w->needs_schema) && strchr(r->resource->group, '.');
+        w->custom =
+            w->reflector && (r->own_kind || w->needs_schema) && strchr(r->resource->group, '.');
         timer_init(&w->schema_wait, fetch_schema, w);
         timer_init(&w->look, look, w);
         any |= w->custom;

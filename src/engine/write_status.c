@@ -1,5 +1,5 @@
-/* What is written of the object itself: its finalizer, its status and the events that go with it; and
- * evictions. */
+/* What is written of the object itself: its finalizer, its status and the events that go with it;
+ * and evictions. */
 
 #include "engine/write.h"
 

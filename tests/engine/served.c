@@ -268,8 +268,6 @@ TEST(a_crd_that_comes_late_is_served_as_soon_as_the_server_serves_it)
     struct bench b;
     bench_init(&b);
     struct error err;
-    load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
-    load(&b, &RESOURCE_PVC, NULL, 0);
     struct world_call *crds = load(&b, &RESOURCE_CRD, NULL, 0);
     const char *missing = status_text(404, "NotFound");
     world_answer(request(&b, "GET", "/widgets?"), 404, missing);
@@ -283,6 +281,8 @@ TEST(a_crd_that_comes_late_is_served_as_soon_as_the_server_serves_it)
     world_advance(&b.w, 200);
     struct json one = widget(&b, "a", "{'color': 'red'}");
     load(&b, &WIDGET, &one, 1);
+    load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
+    load(&b, &RESOURCE_PVC, NULL, 0);
     check(engine_ready(b.engine, &err));
     check_json(json_get(body(request(&b, "PATCH", "/configmaps/a?")), "data"), "{'color': 'red'}");
     bench_done(&b);
@@ -294,9 +294,9 @@ TEST(a_child_that_was_refused_is_told_of_and_no_more_when_it_was_accepted)
     bench_init(&b);
     struct json one = widget(&b, "a", "{'color': 'red'}");
     load(&b, &RESOURCE_CRD, NULL, 0);
+    load(&b, &WIDGET, &one, 1);
     load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
     load(&b, &RESOURCE_PVC, NULL, 0);
-    load(&b, &WIDGET, &one, 1);
     answer_openapi(&b, ALL_FIELDS);
     world_answer(request(&b, "PATCH", "/configmaps/a?"), 422, status_text(422, "Invalid"));
     struct world_call *status = request(&b, "PATCH", "/widgets/a/status?");
@@ -321,9 +321,9 @@ TEST(a_shared_object_is_created_by_one_and_awaited_by_the_others)
     bench_init(&b);
     const char *spec = "{'color': 'red', 'shares': true}";
     struct json all[] = { widget(&b, "a", spec), widget(&b, "b", spec), widget(&b, "c", spec) };
+    load(&b, &WIDGET, all, lengthof(all));
     load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
     load(&b, &RESOURCE_PVC, NULL, 0);
-    load(&b, &WIDGET, all, lengthof(all));
     check_int(requests(&b, "POST", "/persistentvolumeclaims?"), 1);
     check_int(requests(&b, "PATCH", "/configmaps/"), 3);
     for (size_t i = 0; i < lengthof(all); i++)
@@ -350,9 +350,9 @@ TEST(what_an_older_crd_does_not_declare_is_left_out_until_it_does)
     bench_init(&b);
     struct world_call *crds = load(&b, &RESOURCE_CRD, NULL, 0);
     event(crds, "ADDED", crd(1));
+    load(&b, &WIDGET, NULL, 0);
     load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
     load(&b, &RESOURCE_PVC, NULL, 0);
-    load(&b, &WIDGET, NULL, 0);
     answer_openapi(&b, "'trouble': {'type': 'string'}");
     struct world_call *widgets = request(&b, "GET", "/widgets?");
     event(widgets, "ADDED", widget(&b, "a", "{'color': 'red'}"));
@@ -384,9 +384,9 @@ TEST(a_status_that_is_refused_makes_us_look_at_the_crd_again)
     struct bench b;
     bench_init(&b);
     struct json one = widget(&b, "a", "{'color': 'red'}");
+    load(&b, &WIDGET, &one, 1);
     load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
     load(&b, &RESOURCE_PVC, NULL, 0);
-    load(&b, &WIDGET, &one, 1);
     world_answer(request(&b, "GET", "/openapi/"), 503, status_text(503, "ServiceUnavailable"));
     world_answer(
         request(&b, "GET", "/customresourcedefinitions?"), 403, status_text(403, "Forbidden"));
