@@ -415,13 +415,17 @@ void engine_drain(struct engine *e, void (*done)(void *ctx), void *ctx)
 bool engine_ready(const struct engine *e, struct error *err)
 {
     size_t missing = 0;
-    for (size_t i = 0; i < e->kind_count; i++)
-        if (!kind_ready(e, &e->kinds[i], err)) {
-            /* A CRD that is not installed is waited for; the other kinds work. */
-            if (err->code != ERR_NOT_FOUND)
-                return false;
-            missing++;
-        }
+    for (size_t i = 0; i < e->kind_count; i++) {
+        struct error why;
+        if (kind_ready(e, &e->kinds[i], &why))
+            continue;
+        if (!missing || why.code != ERR_NOT_FOUND)
+            *err = why;
+        /* A CRD that is not installed is waited for; the other kinds work. */
+        if (why.code != ERR_NOT_FOUND)
+            return false;
+        missing++;
+    }
     return missing < e->kind_count;
 }
 
