@@ -113,9 +113,26 @@ static void fact_changed(void *ctx, void *owner)
     queue_wake(&((struct key *)owner)->item);
 }
 
+static const struct engine_watch *watch_of(const struct engine *e, const struct cache_resource *r)
+{
+    const struct engine_watch *w = e->watches;
+    while (w->resource != r)
+        w++;
+    return w;
+}
+
+static bool is_missing(const struct engine_watch *w, struct error *err)
+{
+    const struct resource *r = w->resource->resource;
+    return w->reflector && w->resource->missing &&
+           !fail(err, ERR_NOT_FOUND, "the CRD %s.%s is not installed", r->plural, r->group);
+}
+
 /* A kind may run when everything that it reads is there to be read. */
 static bool kind_ready(const struct engine *e, const struct engine_kind *kind, struct error *err)
 {
+    if (is_missing(watch_of(e, kind->resource), err))
+        return false; /* what else it reads is not asked for before */
     for (size_t i = 0; i < e->watch_count; i++) {
         const struct engine_watch *w = &e->watches[i];
         bool needed = w->resource == kind->resource, optional = false;
@@ -127,12 +144,8 @@ static bool kind_ready(const struct engine *e, const struct engine_kind *kind, s
             }
         bool settled = w->resource->synced || w->resource->missing ||
                        (optional && w->state == REFLECTOR_FORBIDDEN);
-        if (needed && !optional && w->reflector && w->resource->missing)
-            return fail(err,
-                ERR_NOT_FOUND,
-                "the CRD %s.%s is not installed",
-                w->resource->resource->plural,
-                w->resource->resource->group);
+        if (needed && !optional && is_missing(w, err))
+            return false;
         if (needed && !(w->resource->synced || (optional && settled) || !w->reflector))
             return fail(err,
                 w->why.code ? w->why.code : ERR_UNAVAILABLE,
@@ -141,14 +154,6 @@ static bool kind_ready(const struct engine *e, const struct engine_kind *kind, s
                 w->why.code ? w->why.text : "not loaded yet");
     }
     return true;
-}
-
-static const struct engine_watch *watch_of(const struct engine *e, const struct cache_resource *r)
-{
-    const struct engine_watch *w = e->watches;
-    while (w->resource != r)
-        w++;
-    return w;
 }
 
 /* Some kind that the server has reads this resource. */
