@@ -22,7 +22,7 @@ NAMESPACE = "load"
 AT_ONCE = 16    # requests of the load; as many keys as the engine runs
 QUIET_S = 3     # without a write: it has come to rest
 BUSY_S = 80     # an operator that has not come to rest by then is measured as it is
-CONVERGE_S = 1200
+CONVERGE_S = 3600  # the server makes a Service the slower, the more there are
 CHILDREN = ("deployments", "services")
 GROUP = LLMKUBE.removeprefix("/apis/")
 
