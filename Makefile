@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 EXAMPLE ?= examples/quickstart
 
-PACKAGES := libuv libnghttp2 openssl libfyaml yyjson libllhttp zlib
+PACKAGES := libuv libnghttp2 openssl libfyaml yyjson libllhttp zlib sqlite3
 CFLAGS.release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection
 CFLAGS.asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS.tsan := -O1 -fsanitize=thread
@@ -48,7 +48,10 @@ $(O)/o/%.o: %.c | setup-build
 	$(Q)echo "  CC   $<"; $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 # What EMBED() takes in, the compiler does not tell.
 $(O)/o/src/kinds/llmkube/storage_program.o: $(wildcard src/kinds/llmkube/scripts/*.sh)
+$(addprefix $(O)/o/src/kinds/otterscale/,model_service.o model_artifact.o endpoint_picker.o): \
+	$(wildcard src/kinds/otterscale/scripts/*)
 $(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)
+$(O)/o/src/apiserver/bootstrap.o: src/apiserver/bootstrap.json
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 run: build ## render the quickstart: what would be created, without any cluster

@@ -272,10 +272,10 @@ const struct cli_command cli_render = {
     .name = "render",
     .summary = "Print what manifests would become, without any cluster.",
     .arguments = "[FILE…]",
-    .text =
-        "Reads Model and InferenceService manifests, gives them the defaults of their CRDs and\n"
-        "prints the children that the operator would apply: exactly the fields that it would\n"
-        "own. Nothing is contacted; sources count as reachable and without metadata.\n",
+    .text = "Reads manifests of all kinds that Leeboard knows, gives them the defaults of their "
+            "CRDs and\n"
+            "prints the children that the operator would apply: exactly the fields that it would\n"
+            "own. Nothing is contacted; sources count as reachable and without metadata.\n",
     .flags = (const struct cli_flag *const[]){ flags, NULL },
     .shaping = true,
     .run = run,

@@ -28,7 +28,7 @@ struct cache_entry {
     const char *namespace; /* "" for cluster scope */
     const char *name;
     const char *uid;
-    const char *controller_uid; /* "" if nobody controls it */
+    const char *controller_uid; /* of cluster scope: plan_owner_id(); "" if nobody controls it */
     const char *label;          /* value of the resource's indexed label; NULL: not there */
     struct pack *kept;          /* what kinds read */
     struct pack *owned;         /* fields of ours; of a kind of ours: its status; NULL: none */

@@ -139,10 +139,41 @@ static bool kind_ready(const struct engine *e, const struct engine_kind *kind, s
     return true;
 }
 
+/* Some kind whose objects are here reads this resource. */
+static bool is_of_use(const struct engine *e, const struct cache_resource *r)
+{
+    for (size_t i = 0; i < e->kind_count; i++) {
+        const struct engine_kind *kind = &e->kinds[i];
+        if (kind->resource == r)
+            return true;
+        const struct kind_watch *w = kind->kind->watches;
+        for (; kind->resource->synced && w && w->resource; w++)
+            if (w->resource == r->resource)
+                return true;
+    }
+    return false;
+}
+
+/* An object that is going must not wait for what it can do without. */
+static bool may_run(const struct engine *e, const struct key *k)
+{
+    struct error err;
+    struct cache_entry *entry = cache_find(k->kind->resource, k->namespace, k->name);
+    if (!entry || !entry->deleting)
+        return kind_ready(e, k->kind, &err);
+    for (size_t i = 0; i < e->watch_count; i++) {
+        const struct engine_watch *w = &e->watches[i];
+        const struct cache_resource *r = w->resource;
+        if (r->child && r->resource->cluster_scoped && is_of_use(e, r) && w->reflector &&
+            !(r->synced || r->missing || w->state == REFLECTOR_FORBIDDEN))
+            return false;
+    }
+    return true;
+}
+
 static void pump(void *ctx)
 {
     struct engine *e = ctx;
-    struct error err;
     size_t taken = 0;
     while (e->leading && !e->draining && e->run_count < e->options.runs_max) {
         if (taken++ == ENGINE_TURN_KEYS) {
@@ -154,7 +185,7 @@ static void pump(void *ctx)
             break;
         e->taken_ms = env_mono_ms(e->env);
         struct key *k = container_of(item, struct key, item);
-        k->parked = !kind_ready(e, k->kind, &err);
+        k->parked = !may_run(e, k);
         if (k->parked)
             queue_done(item); /* wake_parked() wakes it */
         else
@@ -186,7 +217,7 @@ static void wake_parked(struct engine *e)
         e->kinds[i].ready = kind_ready(e, &e->kinds[i], &err);
     for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at)) {
         struct key *k = container_of(at.node, struct key, node);
-        if (k->parked && k->kind->ready)
+        if (k->parked && (k->kind->ready || may_run(e, k)))
             queue_wake(&k->item);
     }
 }
@@ -339,6 +370,19 @@ static void fetch_schema(void *ctx)
         (struct kube_then){ schema_came, w });
 }
 
+/* What a kind reads is watched once its own CRD is there: a family that nobody installed costs
+ * nothing, and needs no rights. */
+static void start_watches(struct engine *e)
+{
+    for (size_t i = 0; i < e->watch_count; i++) {
+        struct engine_watch *w = &e->watches[i];
+        if (w->started || !w->reflector || !is_of_use(e, w->resource))
+            continue;
+        w->started = true;
+        reflector_start(w->reflector);
+    }
+}
+
 static void on_replace_end(void *ctx, const char *version)
 {
     struct engine_watch *w = ctx;
@@ -349,6 +393,7 @@ static void on_replace_end(void *ctx, const char *version)
     if (w->resource->synced || w->needs_schema)
         return;
     w->resource->synced = true;
+    start_watches(w->engine);
     log_debug("loaded %zu %s", w->resource->table.count, w->resource->resource->plural);
     wake_parked(w->engine);
     engine_pump(w->engine);
@@ -475,6 +520,7 @@ static void add_kinds(struct engine *e)
                 "metadata.annotations",
                 "metadata.generation",
                 "metadata.creationTimestamp",
+                "metadata.finalizers",
                 "spec",
                 "status",
                 NULL };
@@ -485,11 +531,6 @@ static void add_kinds(struct engine *e)
             for (const struct kind_watch *w = kind->kind->watches; w && w->resource; w++)
                 cache_watch(&e->cache, w);
         }
-}
-
-static bool is_builtin(const struct resource *r)
-{
-    return !strchr(r->group, '.') || text_ends(r->group, ".k8s.io");
 }
 
 static void add_watches(struct engine *e)
@@ -592,12 +633,10 @@ void engine_start(struct engine *e)
 {
     for (size_t i = 0; i < e->watch_count; i++) {
         struct engine_watch *w = &e->watches[i];
-        if (!w->reflector)
-            continue;
-        w->needs_schema = !is_builtin(w->resource->resource) && !kind_of(e, w->resource);
+        w->needs_schema = w->resource->child && w->resource->schema->deduced;
         timer_init(&w->schema_retry, fetch_schema, w);
-        reflector_start(w->reflector);
     }
+    start_watches(e);
 }
 
 void engine_lead(struct engine *e)

@@ -32,8 +32,9 @@ struct engine_watch {
     struct cache_resource *resource;
     struct reflector *reflector; /* NULL: not watched here (cluster scope under --namespace) */
     enum reflector_state state;
-    struct error why;  /* of a state that is not fine */
-    bool told;         /* … and logged */
+    struct error why; /* of a state that is not fine */
+    bool told;        /* … and logged */
+    bool started;
     bool needs_schema; /* a custom kind of others, whose schema is not known yet */
     struct kube_op *schema_op;
     struct timer schema_retry;
@@ -80,6 +81,7 @@ struct write {
     uint64_t before; /* version that we build on; 0: creating */
     bool deleting;
     bool adopting;
+    bool plain;             /* a patch of ours that is no apply */
     uint64_t event_version; /* a watch event that came while we waited; 0: none */
     struct kube_op *op;
     /* Another key is creating the same shared object: nothing is sent, its end is awaited. */
@@ -87,7 +89,7 @@ struct write {
     struct write *next; /* of the run */
 };
 
-enum run_stage { RUN_CHILDREN, RUN_STATUS, RUN_EVICTION };
+enum run_stage { RUN_FINALIZER, RUN_CHILDREN, RUN_STATUS, RUN_EVICTION };
 
 /* One pass over a key, from view to the last answer. */
 struct run {
@@ -96,6 +98,7 @@ struct run {
     struct view view;
     struct plan plan;
     enum run_stage stage;
+    bool going; /* the object is deleted: what it leaves behind is cleaned up */
     const char *uid;
     uint64_t version;  /* of the object that was planned for */
     uint64_t *targets; /* what the view was asked for */
@@ -169,12 +172,18 @@ struct gate_decision {
 /* The planned object with apiVersion, kind, namespace and owner. */
 struct json gate_complete(struct run *run, const struct plan_child *c);
 struct gate_decision gate_child(struct run *run, const struct plan_child *c, struct json wanted);
+/* What controller_uid of a child of ours says. */
+const char *gate_owner_of(struct run *run, const struct resource *r);
 /* A child of ours that the plan does not name. */
 bool gate_is_leftover(const struct run *run, const struct cache_entry *entry);
 
 /* write.c: each adds what it sent to run->pending. */
 void write_children(struct run *run);
 void write_status(struct run *run);
+/* Puts the kind's finalizer on the object, if it is not there; off, when the object is going. */
+void write_finalizer(struct run *run);
+/* The cluster-scoped children of an object that is going are told to go. */
+void write_farewell(struct run *run);
 void write_eviction(struct run *run);
 void write_cancel(struct run *run);
 /* A watch event came for an object that we are writing just now: whose key must wait for our own

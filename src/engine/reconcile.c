@@ -1,9 +1,10 @@
 /* One pass over a key: build the view, ask the kind, hand the plan to the writers, end with the
  * outcome.
  *
- *   run_start ── view ── kind ── plan ──> children ──> status ──> eviction ──> finish
- *                                            │ refused: plan again, now with the refusal in the
- * view │ somebody was faster, the world failed: back off
+ *   run_start ── view ── kind ── plan ──> finalizer ──> children ──> status ──> eviction ──> finish
+ *                              refused: plan again, now with the refusal in the view
+ *                              somebody was faster, the world failed: back off
+ *   deleted, with a finalizer of ours: cluster-scoped children go, then the finalizer
  */
 
 #include "engine/internal.h"
@@ -225,12 +226,13 @@ void run_start(struct key *key)
     struct engine_kind *kind = key->kind;
     struct engine *e = kind->engine;
     struct cache_entry *entry = cache_find(kind->resource, key->namespace, key->name);
-    if (!entry || entry->deleting) {
+    if (!entry || (entry->deleting && !kind->kind->finalizer)) {
         queue_done(&key->item);
         return;
     }
     e->counts.reconciles++;
     struct run *run = run_new(key, entry);
+    run->going = entry->deleting;
     struct error err;
     if (!kind->kind->unreadable || is_readable(run, &err)) {
         kind->kind->reconcile(&run->view, &run->plan);
@@ -242,8 +244,9 @@ void run_start(struct key *key)
     depend_on_children(run);
     memos_keep(key, &run->plan);
     facts_replace(&e->facts, &key->facts, key, run->plan.effects, run->plan.effect_count);
-    run->stage = RUN_CHILDREN;
-    write_children(run);
+    run->stage = RUN_FINALIZER;
+    if (!run->going)
+        write_finalizer(run);
     run_advance(run);
 }
 
@@ -285,9 +288,18 @@ void run_advance(struct run *run)
             finish(run);
             return;
         }
-        if (run->stage == RUN_CHILDREN) {
+        if (run->stage == RUN_FINALIZER) {
+            run->stage = RUN_CHILDREN;
+            if (run->going)
+                write_farewell(run);
+            else
+                write_children(run);
+        } else if (run->stage == RUN_CHILDREN) {
             run->stage = RUN_STATUS;
-            write_status(run);
+            if (run->going)
+                write_finalizer(run);
+            else
+                write_status(run);
         } else {
             run->stage = RUN_EVICTION;
             write_eviction(run);

@@ -201,7 +201,7 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
     }
     if (w->adopting)
         w->run->again = true;
-    else if (!is_shared(w))
+    else if (!is_shared(w) && !w->plain)
         check_answer(w, reply, entry);
     if (w->event_version && w->event_version != version)
         queue_wake(&w->run->key->item); /* not our echo: somebody wrote as well */
@@ -211,6 +211,7 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
         w->run->status_told = true;
     say(w,
         w->adopting      ? "took over"
+        : w->plain       ? "finalizer"
         : w->subresource ? "status"
         : w->before      ? "applied"
                          : "created");
@@ -290,6 +291,8 @@ static void refused(struct write *w, const struct kube_reply *reply)
             { "name", w->name }),
         "refused: %s",
         reply->error.text);
+    if (run->going)
+        return; /* said; nobody waits for it */
     if (!w->child) {
         /* A status or a deletion that the server will not have: nothing that a retry could heal. */
         run->floor_ms = WRITE_HELD_MS;
@@ -483,8 +486,12 @@ static void write_child(struct run *run, const struct plan_child *c)
     w->child = c;
     w->body = wanted;
     w->hash = d.hash;
-    if (c->mode == PLAN_SHARED)
-        w->follows = write_under_way(e, r, w->namespace, name);
+    struct write *other = entry ? NULL : write_under_way(e, r, w->namespace, name);
+    if (other && c->mode != PLAN_SHARED) {
+        run->conflict = true; /* another key makes it: by its answer we shall see whose it is */
+        return;
+    }
+    w->follows = other;
     if (w->follows)
         run->pending++;
     else if (d.action == GATE_DELETE)
@@ -499,14 +506,24 @@ static void write_child(struct run *run, const struct plan_child *c)
         apply(w, entry);
 }
 
-static void delete_leftovers(struct run *run)
+static void delete_leftovers_of(struct run *run, const char *owner)
 {
     struct engine *e = run->key->kind->engine;
     size_t count;
-    struct cache_entry **children = cache_children(&run->arena, &e->cache, run->uid, &count);
+    struct cache_entry **children = cache_children(&run->arena, &e->cache, owner, &count);
     for (size_t i = 0; i < count && !run->stopped; i++)
         if (gate_is_leftover(run, children[i]))
             delete (write_new(run, children[i]->resource, children[i]->name), children[i]);
+}
+
+static void delete_leftovers(struct run *run)
+{
+    delete_leftovers_of(run, run->uid);
+    for (const struct kind_watch *w = run->key->kind->kind->watches; w && w->resource; w++)
+        if (w->child && w->resource->cluster_scoped) {
+            delete_leftovers_of(run, gate_owner_of(run, w->resource));
+            return; /* the same owner for all of them */
+        }
 }
 
 void write_children(struct run *run)
@@ -515,6 +532,72 @@ void write_children(struct run *run)
         write_child(run, &run->plan.children[i]);
     if (!run->plan.keep_children)
         delete_leftovers(run);
+}
+
+/* ---- the finalizer ---- */
+
+static void finalizer_answered(void *ctx, const struct kube_reply *reply)
+{
+    struct write *w = ctx;
+    bool ok = reply->error.code == ERR_NONE;
+    if (ok)
+        w->run->version = cache_version(reply->body);
+    if (ok && w->run->going) {
+        say(w, "let go"); /* the answer may be older than its end: the cache does not take it */
+        end(w);
+        return;
+    }
+    answered(ctx, reply);
+}
+
+void write_finalizer(struct run *run)
+{
+    struct engine *e = run->key->kind->engine;
+    struct arena *a = &run->arena;
+    const char *finalizer = run->key->kind->kind->finalizer;
+    struct json present = json_get(run->view.object, "metadata.finalizers");
+    if (!finalizer || json_list_has(present, finalizer) != run->going)
+        return;
+    struct json_builder list;
+    json_builder_init(&list, a);
+    json_each (item, present)
+        if (!text_eq(json_text(*item), finalizer))
+            json_push(&list, *item);
+    if (!run->going)
+        json_push(&list, json_str(finalizer));
+    struct write *w = write_new(run, run->key->kind->resource, run->key->name);
+    w->plain = true;
+    w->before = run->version;
+    w->body = json_fields(a, { "metadata.finalizers", json_list_end(&list) });
+    if (may_write(run))
+        sent(w,
+            kube_patch(e->options.client,
+                target(w),
+                KUBE_PATCH_MERGE,
+                with_preconditions(w, run->uid, run->version),
+                (struct kube_write){ .field_manager = e->options.manager },
+                (struct kube_then){ finalizer_answered, w }));
+}
+
+void write_farewell(struct run *run)
+{
+    struct plan *p = &run->plan;
+    size_t kept = 0;
+    for (size_t i = 0; i < p->child_count; i++)
+        if (p->children[i].resource->cluster_scoped && p->children[i].mode != PLAN_SHARED) {
+            p->children[kept] = p->children[i];
+            p->children[kept++].mode = PLAN_ABSENT;
+        }
+    p->child_count = kept;
+    p->has_status = false;
+    p->eviction.pod = NULL;
+    for (size_t i = 0; i < kept && !run->stopped; i++)
+        write_child(run, &p->children[i]);
+    const struct kind_watch *w = run->key->kind->kind->watches;
+    while (w->resource && !(w->child && w->resource->cluster_scoped))
+        w++;
+    if (w->resource)
+        delete_leftovers_of(run, gate_owner_of(run, w->resource));
 }
 
 /* ---- status ---- */

@@ -3,7 +3,7 @@
 
 #include "kinds/llmkube/isvc.h"
 
-#include "kinds/llmkube/settle.h"
+#include "base/settle.h"
 
 const struct resource GATEWAY_BACKEND = {
     .group = "gateway.envoyproxy.io",

@@ -14,7 +14,7 @@
 #include "kinds/llmkube/isvc.h"
 
 #include "base/time.h"
-#include "kinds/llmkube/settle.h"
+#include "base/settle.h"
 
 #define DEFERRED "RolloutDeferred"
 #define IDLE_EVERY_MS 5000

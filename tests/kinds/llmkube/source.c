@@ -162,7 +162,7 @@ static bool allowed(const char *roots, const char *text)
 {
     struct llmkube_settings s = llmkube_settings_default;
     struct error err;
-    check(llmkube_settings_flag(test_arena(), &s, "allowed-host-path-roots", roots, &err));
+    check(setting_set(test_arena(), llmkube_flags, &s, "allowed-host-path-roots", roots, &err));
     struct source source = source_read(test_arena(), text);
     return source_allowed(&s, &source);
 }
@@ -191,7 +191,7 @@ TEST(a_refused_local_source_says_why)
     check_text(source_refusal(test_arena(), &s, &source),
         "\"file:///etc/hostname.gguf\" is a local file, and none may be read: name its directory in"
         " --allowed-host-path-roots (GHSA-jw3m-8q7m-f35r)");
-    check(llmkube_settings_flag(test_arena(), &s, "allowed-host-path-roots", "/a,/b", &err));
+    check(setting_set(test_arena(), llmkube_flags, &s, "allowed-host-path-roots", "/a,/b", &err));
     check_text(source_refusal(test_arena(), &s, &source),
         "local model source \"file:///etc/hostname.gguf\" is not within any allowed root [/a /b]"
         " (GHSA-jw3m-8q7m-f35r)");

@@ -1,4 +1,4 @@
-#include "kinds/llmkube/isvc.h"
+#include "base/atomic.h"
 
 #include "tests/test.h"
 

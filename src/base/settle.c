@@ -1,4 +1,4 @@
-#include "kinds/llmkube/settle.h"
+#include "base/settle.h"
 
 #include "base/quantity.h"
 

@@ -1,0 +1,135 @@
+/* A few kinds, so that tests of what all kinds share do not depend on any kind's own rules. */
+
+#include "merge/schema.h"
+#include "tests/apiserver/desk.h"
+
+#include <string.h>
+
+static struct json prune(
+    const struct api_kind *k, struct arena *a, struct json object, struct field_errors *unknown)
+{
+    static const char *const known[] = {
+        "apiVersion", "kind", "metadata", "spec", "status", "data"
+    };
+    (void)k;
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each_member (m, object) {
+        bool is_known = false;
+        for (size_t i = 0; i < lengthof(known); i++)
+            is_known |= strcmp(m->key, known[i]) == 0;
+        if (is_known && !json_is(m->value, JSON_NULL))
+            json_put(&b, m->key, m->value);
+        else if (!is_known)
+            field_invalid(unknown, m->key, (struct json){ 0 }, "unknown field");
+    }
+    return json_map_end(&b);
+}
+
+static struct json fill_namespace(const struct api_kind *k, struct arena *a, struct json object)
+{
+    (void)k;
+    if (!json_present(json_get(object, "spec.finalizers")) &&
+        !json_present(json_get(object, "metadata.uid")))
+        object = json_with(a, object, "spec.finalizers", json_list(a, json_str("kubernetes")));
+    return object;
+}
+
+static bool prepare_namespace(const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    if (!json_present(w->old))
+        *object = json_with(w->arena, *object, "status", test_json("{'phase': 'Active'}"));
+    return true;
+}
+
+static const char *field(
+    const struct api_kind *k, struct arena *a, struct json object, const char *path)
+{
+    (void)k;
+    (void)a;
+    const char *text = json_get_text(object, path);
+    return strcmp(path, "status.phase") == 0 ? (text ? text : "") : NULL;
+}
+
+static const struct api_behaviour plain = { .prune = prune };
+static const struct api_behaviour with_field = { .prune = prune, .field = field };
+static const struct api_behaviour namespaces = {
+    .prune = prune, .fill = fill_namespace, .prepare = prepare_namespace
+};
+
+bool desk_kinds(struct registry *r)
+{
+    static const struct api_kind kinds[] = {
+        {
+            .resource = { "", "v1", "ConfigMap", "configmaps", false },
+            .list_kind = "ConfigMapList",
+            .verbs = API_ALL_VERBS,
+            .unconditional = true,
+            .table = "/configmaps",
+            .storage_version = "v1",
+            .behaviour = &plain,
+        },
+        {
+            .resource = { "", "v1", "Pod", "pods", false },
+            .list_kind = "PodList",
+            .verbs = API_ALL_VERBS,
+            .unconditional = true,
+            .has_status = true,
+            .generation = true,
+            .returns_deleted = true,
+            .table = "/pods",
+            .storage_version = "v1",
+            .behaviour = &with_field,
+        },
+        {
+            .resource = { "", "v1", "Namespace", "namespaces", true },
+            .list_kind = "NamespaceList",
+            .verbs = API_ALL_VERBS & ~API_DELETE_COLLECTION,
+            .unconditional = true,
+            .has_status = true,
+            .name_form = API_NAME_LABEL,
+            .table = "/namespaces",
+            .storage_version = "v1",
+            .behaviour = &namespaces,
+        },
+        {
+            .resource = { "apps", "v1", "Deployment", "deployments", false },
+            .list_kind = "DeploymentList",
+            .verbs = API_ALL_VERBS,
+            .unconditional = true,
+            .has_status = true,
+            .generation = true,
+            .scale = { "spec.replicas", "status.replicas", "spec.selector" },
+            .table = "apps/deployments",
+            .storage_version = "apps/v1",
+            .behaviour = &plain,
+        },
+        {
+            .resource = { "example.com", "v1", "Widget", "widgets", false },
+            .list_kind = "WidgetList",
+            .verbs = API_ALL_VERBS,
+            .custom = true,
+            .has_status = true,
+            .generation = true,
+            .table = "example.com/widgets",
+            .storage_version = "example.com/v1",
+            .behaviour = &plain,
+        },
+        {
+            .resource = { "example.com", "v2", "Widget", "widgets", false },
+            .list_kind = "WidgetList",
+            .verbs = API_ALL_VERBS,
+            .custom = true,
+            .has_status = true,
+            .generation = true,
+            .table = "example.com/widgets",
+            .storage_version = "example.com/v1",
+            .behaviour = &plain,
+        },
+    };
+    for (size_t i = 0; i < lengthof(kinds); i++)
+        if (!registry_add(r, &kinds[i]))
+            return false;
+    return true;
+}
