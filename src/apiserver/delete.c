@@ -1,5 +1,6 @@
 #include "apiserver/delete.h"
 
+#include "apiserver/crd.h"
 #include "apiserver/internal.h"
 #include "apiserver/namespace.h"
 #include "apiserver/meta.h"
@@ -98,6 +99,11 @@ bool delete_object(struct write *w, const struct delete_options *o, struct json 
     int64_t grace_s = grace_of(w, o);
     bool namespace = text_eq(w->kind->resource.plural, "namespaces") && !*w->kind->resource.group;
     *ret_gone = !finalizers.count && grace_s == 0 && !namespace;
+    if (crds_is_kind(w->kind)) {
+        *ret_gone = false;
+        *object = crds_mark(w->arena, w->old, meta_now(w->server->env, w->arena));
+        return write_store(w, *object, false, ret);
+    }
     if (namespace)
         return namespace_delete(w, finalizers, object, ret, ret_gone);
     *object = *ret_gone ? w->old : mark(w, finalizers, grace_s);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apiserver/bootstrap.h"
 #include "apiserver/delete.h"
 #include "apiserver/internal.h"
 #include "apiserver/meta.h"
@@ -28,13 +29,15 @@ struct gc_step {
     struct gc_step *next;
     char *owner;             /* uid that is gone: look at its dependents; NULL: */
     struct gc_object object; /* look at this one */
+    char *fill;              /* a namespace that lacks what all have */
 };
 
 struct gc {
     struct apiserver *server;
     struct table edges; /* by owner */
     struct gc_step *first, **end;
-    bool namespaces; /* some are ending, or were a moment ago */
+    bool namespaces; /* those that end are to be looked at */
+    bool waits;      /* some of them wait for objects to go */
 };
 
 /* ---- what is known ---- */
@@ -122,6 +125,14 @@ static void remove_edges(struct gc *gc, const struct api_kind *k, struct json ob
 
 /* ---- what is due ---- */
 
+static void step_free(struct gc_step *step)
+{
+    free(step->owner);
+    free(step->fill);
+    object_done(&step->object);
+    free(step);
+}
+
 static void push(struct gc *gc, struct gc_step step)
 {
     struct gc_step *copy = mem_new_of(struct gc_step);
@@ -173,6 +184,22 @@ static void look_at_owners(struct gc *gc, struct json object)
     }
 }
 
+/* Every namespace has an account and the authority's certificate, for pods. */
+static void fill_namespace(struct gc *gc, const char *name)
+{
+    push(gc, (struct gc_step){ .fill = mem_strdup(name ? name : "") });
+}
+
+static void run_fill(struct gc *gc, struct arena *a, const char *name)
+{
+    struct apiserver *s = gc->server;
+    const struct store_object *o = store_get(store_table(s->store, "/namespaces"), "", name);
+    if (!o || namespace_is_ending(s, o))
+        return;
+    json_each (object, bootstrap_namespace_objects(a, name, s->options.root_ca))
+        server_create(s, *object);
+}
+
 void gc_written(struct gc *gc, const struct api_kind *k, struct json old, struct json now)
 {
     struct json was = json_get(old, "metadata.ownerReferences");
@@ -182,11 +209,19 @@ void gc_written(struct gc *gc, const struct api_kind *k, struct json old, struct
         remove_edges(gc, k, old);
     if (changed && is.count)
         add_edges(gc, k, now);
+    if (!json_present(old) && text_eq(k->table, "/namespaces"))
+        fill_namespace(gc, json_get_text(now, "metadata.name"));
     if (!json_present(now)) {
+        const char *name = json_get_text(old, "metadata.name");
+        bool given = (text_eq(k->table, "/serviceaccounts") && text_eq(name, "default")) ||
+                     (text_eq(k->table, "/configmaps") && text_eq(name, "kube-root-ca.crt"));
+        if (given)
+            fill_namespace(gc, json_get_text(old, "metadata.namespace"));
         const char *uid = json_get_text(old, "metadata.uid");
         if (uid && first_edge(gc, uid))
             push(gc, (struct gc_step){ .owner = mem_strdup(uid) });
         look_at_owners(gc, old);
+        gc->namespaces |= gc->waits;
         return;
     }
     bool deleting = meta_is_deleting(now);
@@ -382,7 +417,9 @@ static bool take_step(struct gc *gc)
     struct arena a;
     struct write w;
     arena_init(&a, ARENA_LIMIT_DEFAULT);
-    if (step->owner) {
+    if (step->fill) {
+        run_fill(gc, &a, step->fill);
+    } else if (step->owner) {
         look_at_dependents(gc, step->owner);
     } else if (read_write(gc, &a, &step->object, &w)) {
         if (meta_is_deleting(w.old))
@@ -391,9 +428,7 @@ static bool take_step(struct gc *gc)
             check_dependent(gc, &w);
     }
     arena_done(&a);
-    free(step->owner);
-    object_done(&step->object);
-    free(step);
+    step_free(step);
     return true;
 }
 
@@ -407,7 +442,7 @@ void gc_run(struct gc *gc)
     for (int i = 0; i < STEPS_MAX && take_step(gc); i++)
         ;
     if (gc->namespaces)
-        gc->namespaces = namespace_run(gc->server);
+        gc->namespaces = namespace_run(gc->server, &gc->waits);
 }
 
 /* ---- beginning and end ---- */
@@ -453,9 +488,7 @@ void gc_free(struct gc *gc)
     while (gc->first) {
         struct gc_step *step = gc->first;
         gc->first = step->next;
-        free(step->owner);
-        object_done(&step->object);
-        free(step);
+        step_free(step);
     }
     free(gc);
 }

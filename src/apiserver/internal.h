@@ -7,7 +7,10 @@
 
 #define LIST_PIECE_BYTES ((size_t)64 << 10)
 
+struct aggregate;
 struct auth;
+struct builtin;
+struct crds;
 struct documents;
 struct gc;
 
@@ -32,14 +35,19 @@ struct apiserver {
     bool bookmarks_due;
     struct timer bookmarks;
     struct gc *gc;
+    struct crds *crds;
     struct auth *auth;
     struct documents *documents;
+    struct aggregate *aggregate;
+    struct builtin *builtin; /* NULL: the kinds are the host's */
 };
 
 /* ---- server.c ---- */
 
 /* The call has something to send; it does so at the end of the flush. */
 void server_ready(struct apiserver *s, struct api_call *c);
+/* An object with apiVersion and kind, created if it is not there. */
+void server_create(struct apiserver *s, struct json object);
 /* Sends bytes; false: stop for now, or for good. */
 bool api_call_send(struct api_call *c, struct str bytes);
 void api_call_end(struct api_call *c);
@@ -72,5 +80,9 @@ int64_t list_stream_bytes(const struct list_stream *l); /* of the answer; -1: no
 void list_stream_free(struct list_stream *l);
 void watch_stream_send(struct api_call *c);
 void watch_stream_free(struct api_call *c);
+/* Ends it without what it has not sent. */
+void watch_stream_stop(struct api_call *c);
 /* Those who asked for bookmarks get one. */
 void watch_send_bookmarks(struct apiserver *s);
+/* The kind is no longer served: watches of it end. */
+void watch_end_kind(struct apiserver *s, const struct api_kind *k);

@@ -54,30 +54,36 @@ static const char *go_type(struct json v)
     return names[v.type];
 }
 
-static bool fail_type(struct error *err, struct json v, const char *field, const char *type)
+struct decoder {
+    struct error *err;
+    bool custom; /* metadata is decoded on its own, which its messages show */
+};
+
+static bool fail_type(const struct decoder *d, struct json v, const char *field, const char *type)
 {
-    return fail(err,
+    return fail(d->err,
         ERR_INVALID,
-        "json: cannot unmarshal %s into Go struct field ObjectMeta.metadata.%s of type %s",
+        "json: cannot unmarshal %s into Go struct field ObjectMeta.%s%s of type %s",
         go_type(v),
+        d->custom ? "" : "metadata.",
         field,
         type);
 }
 
-static bool check_items(const struct meta_field *f, struct json v, struct error *err)
+static bool check_items(const struct decoder *d, const struct meta_field *f, struct json v)
 {
     if (f->type == META_TEXTS)
         json_each_member (m, v)
             if (!json_is(m->value, JSON_STR) && !json_is(m->value, JSON_NULL))
-                return fail_type(err, m->value, f->name, "string");
+                return fail_type(d, m->value, f->name, "string");
     if (f->type == META_STRINGS)
         json_each (item, v)
             if (!json_is(*item, JSON_STR))
-                return fail_type(err, *item, f->name, "string");
+                return fail_type(d, *item, f->name, "string");
     if (f->type == META_LIST)
         json_each (item, v)
             if (!json_is(*item, JSON_MAP))
-                return fail_type(err,
+                return fail_type(d,
                     *item,
                     f->name,
                     text_eq(f->name, "managedFields") ? "v1.ManagedFieldsEntry"
@@ -85,7 +91,7 @@ static bool check_items(const struct meta_field *f, struct json v, struct error 
     return true;
 }
 
-static bool check_field(const struct meta_field *f, struct json v, struct error *err)
+static bool check_field(const struct decoder *d, const struct meta_field *f, struct json v)
 {
     static const struct {
         enum json_type json;
@@ -100,18 +106,18 @@ static bool check_field(const struct meta_field *f, struct json v, struct error 
     };
     int64_t ms;
     if (v.type != types[f->type].json)
-        return fail_type(err,
+        return fail_type(d,
             v,
             f->name,
             text_eq(f->name, "managedFields") ? "[]v1.ManagedFieldsEntry" : types[f->type].type);
     if (f->type == META_TIME && !time_parse(v.string, &ms))
-        return fail(err,
+        return fail(d->err,
             ERR_INVALID,
             "parsing time \"%.99s\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"%.99s\" as "
             "\"2006\"",
             v.string,
             v.string);
-    return check_items(f, v, err);
+    return check_items(d, f, v);
 }
 
 /* Texts that are null are empty. */
@@ -137,7 +143,7 @@ static bool is_zero(struct json v)
            (json_is(v, JSON_INT) && v.integer == 0);
 }
 
-bool meta_normalise(struct arena *a, struct json metadata, struct json *ret,
+bool meta_normalise(struct arena *a, struct json metadata, bool custom, struct json *ret,
     struct field_errors *unknown, struct error *err)
 {
     struct json_builder b;
@@ -145,8 +151,10 @@ bool meta_normalise(struct arena *a, struct json metadata, struct json *ret,
     if (json_present(metadata) && !json_is(metadata, JSON_MAP) && !json_is(metadata, JSON_NULL))
         return fail(err,
             ERR_INVALID,
-            "json: cannot unmarshal %s into Go struct field .metadata of type v1.ObjectMeta",
-            go_type(metadata));
+            "json: cannot unmarshal %s into Go %s of type v1.ObjectMeta",
+            go_type(metadata),
+            custom ? "value" : "struct field .metadata");
+    struct decoder d = { err, custom };
     json_each_member (m, metadata) {
         const struct meta_field *f = field_of(m->key);
         if (!f) {
@@ -158,7 +166,7 @@ bool meta_normalise(struct arena *a, struct json metadata, struct json *ret,
         bool grace = text_eq(f->name, "deletionGracePeriodSeconds") && json_is(m->value, JSON_INT);
         if (json_is(m->value, JSON_NULL))
             continue;
-        if (!check_field(f, m->value, err))
+        if (!check_field(&d, f, m->value))
             return false;
         if (is_zero(m->value) && !kept_zero && !grace)
             continue;
@@ -346,18 +354,20 @@ static void check_owners(struct field_errors *e, struct json owners)
     }
 }
 
-static void check_finalizers(struct field_errors *e, struct json finalizers)
+static void check_finalizers(struct field_errors *e, struct json finalizers, bool custom)
 {
     struct error why;
+    size_t index = 0;
     json_each (f, finalizers) {
         if (!name_check(NAME_LABEL_KEY, json_text(*f), &why))
             field_invalid(e, "metadata.finalizers", *f, why.text);
-        else if (!strchr(f->string, '/') && !text_eq(f->string, "orphan") &&
+        else if (!custom && !strchr(f->string, '/') && !text_eq(f->string, "orphan") &&
                  !text_eq(f->string, "foregroundDeletion") && !text_eq(f->string, "kubernetes"))
             field_invalid(e,
-                "metadata.finalizers",
+                field_index(e->arena, "metadata.finalizers", index),
                 *f,
                 "name is neither a standard finalizer name nor is it fully qualified");
+        index++;
     }
     if (json_list_has(finalizers, "orphan") && json_list_has(finalizers, "foregroundDeletion"))
         field_invalid(e,
@@ -408,7 +418,7 @@ void meta_validate(struct field_errors *errors, const struct api_kind *k, struct
     check_texts(errors, "metadata.labels", json_member(metadata, "labels"), true);
     check_annotations(errors, json_member(metadata, "annotations"));
     check_owners(errors, json_member(metadata, "ownerReferences"));
-    check_finalizers(errors, json_member(metadata, "finalizers"));
+    check_finalizers(errors, json_member(metadata, "finalizers"), k->custom);
 }
 
 static void check_same(
@@ -422,32 +432,46 @@ static void check_same(
             "field is immutable");
 }
 
-void meta_validate_update(struct field_errors *errors, struct json old, struct json metadata)
+/* Finalizers of an object that ends already. */
+static void check_new_finalizers(struct field_errors *e, struct json old, struct json metadata)
 {
-    struct json_builder added;
-    json_builder_init(&added, errors->arena);
-    if (json_present(json_member(old, "deletionTimestamp")))
-        json_each (f, json_member(metadata, "finalizers"))
-            if (!json_list_has(json_member(old, "finalizers"), json_text(*f)))
-                json_push(&added, json_strf(errors->arena, "%s", json_to_text(errors->arena, *f)));
-    struct json more = json_list_end(&added);
-    if (more.count) {
-        cleanup(buf_done) struct buf b = BUF_INIT((size_t)1 << 20);
-        json_each (f, more)
-            buf_printf(&b, "%s%s", f == more.items ? "" : ", ", f->string);
-        field_forbidden(errors,
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)1 << 20);
+    if (!json_present(json_member(old, "deletionTimestamp")))
+        return;
+    json_each (f, json_member(metadata, "finalizers"))
+        if (!json_list_has(json_member(old, "finalizers"), json_text(*f)))
+            buf_printf(&b, "%s%s", b.len ? ", " : "", json_to_text(e->arena, *f));
+    if (b.len)
+        field_forbidden(e,
             "metadata.finalizers",
-            arena_printf(errors->arena,
+            arena_printf(e->arena,
                 "no new finalizers can be added if the object is being deleted, found new "
                 "finalizers []string{%s}",
                 buf_text(&b)));
-    }
+}
+
+#define META_CHECKS_DEFAULT 3
+
+void meta_validate_update(
+    struct field_errors *errors, const struct api_kind *k, struct json old, struct json metadata)
+{
     static const char *const same[] = { "name",
         "namespace",
         "uid",
         "creationTimestamp",
         "deletionTimestamp",
         "deletionGracePeriodSeconds" };
-    for (size_t i = 0; i < lengthof(same); i++)
-        check_same(errors, old, metadata, same[i]);
+    int checks = k->meta_checks ? k->meta_checks : META_CHECKS_DEFAULT;
+    for (int i = 0; i < checks; i++) {
+        bool update = i < 2; /* then as a new object would be checked */
+        if (update)
+            check_new_finalizers(errors, old, metadata);
+        for (size_t j = 0; update && j < lengthof(same); j++)
+            check_same(errors, old, metadata, same[j]);
+        check_texts(errors, "metadata.labels", json_member(metadata, "labels"), true);
+        check_annotations(errors, json_member(metadata, "annotations"));
+        check_owners(errors, json_member(metadata, "ownerReferences"));
+        if (!update)
+            check_finalizers(errors, json_member(metadata, "finalizers"), k->custom);
+    }
 }

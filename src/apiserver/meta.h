@@ -6,7 +6,7 @@
 
 /* metadata as the API server's own type holds it: without null and empty values; each field that it
  * does not have goes into unknown. Fails with the words of its decoder. */
-bool meta_normalise(struct arena *a, struct json metadata, struct json *ret,
+bool meta_normalise(struct arena *a, struct json metadata, bool custom, struct json *ret,
     struct field_errors *unknown, struct error *err) must_check;
 
 /* A new object: name (made from generateName), namespace, uid, creationTimestamp, generation. */
@@ -17,7 +17,10 @@ struct json meta_for_update(struct arena *a, struct json old, struct json object
 bool meta_spec_differs(const struct api_kind *k, struct json old, struct json object);
 
 void meta_validate(struct field_errors *errors, const struct api_kind *k, struct json metadata);
-void meta_validate_update(struct field_errors *errors, struct json old, struct json metadata);
+/* Several times, as the API server does it, which its causes show: what all kinds share, and again
+ * among the kind's own checks. */
+void meta_validate_update(
+    struct field_errors *errors, const struct api_kind *k, struct json old, struct json metadata);
 
 /* A random uid of version 4. */
 const char *meta_uid(const struct env *env, struct arena *a);

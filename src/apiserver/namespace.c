@@ -195,8 +195,9 @@ static size_t run_one(struct apiserver *s, const struct api_kind *k, const struc
     return done;
 }
 
-bool namespace_run(struct apiserver *s)
+bool namespace_run(struct apiserver *s, bool *ret_waits)
 {
+    *ret_waits = false;
     const struct api_kind *k = registry_find(s->registry, "", "v1", "namespaces");
     if (!k)
         return false;
@@ -208,8 +209,10 @@ bool namespace_run(struct apiserver *s)
     while ((o = store_next(t, &cursor))) {
         cursor.after_ns = "";
         cursor.after_name = arena_strdup(&a, o->name);
-        if (namespace_is_ending(s, o))
-            done += run_one(s, k, o);
+        if (!namespace_is_ending(s, o))
+            continue;
+        *ret_waits = true;
+        done += run_one(s, k, o);
     }
     return done > 0;
 }

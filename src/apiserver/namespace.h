@@ -8,5 +8,6 @@ bool namespace_is_ending(struct apiserver *s, const struct store_object *namespa
 /* DELETE of a namespace; see delete_object(). */
 bool namespace_delete(struct write *w, struct json finalizers, struct json *object,
     const struct store_object **ret, bool *ret_gone) must_check;
-/* Goes on with every namespace that is Terminating. True: something was done. */
-bool namespace_run(struct apiserver *s);
+/* Goes on with every namespace that is Terminating. True: something was done. *ret_waits: there is
+ * one that has to wait until objects in it are gone. */
+bool namespace_run(struct apiserver *s, bool *ret_waits);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apiserver/selector_error.h"
 #include "base/utf8.h"
 
 #define MANAGER_BYTES_MAX 128
@@ -202,10 +203,11 @@ static bool read_selectors(struct api_call *c, struct list_options *o)
 {
     struct error err;
     struct arena *a = &c->arena;
-    if (!selector_parse(a, call_param(c, "labelSelector"), &o->labels, &err))
-        return call_fail_bad(c, "%s", err.text);
-    if (!selector_parse_fields(a, call_param(c, "fieldSelector"), &o->fields, &err))
-        return call_fail_bad(c, "%s", err.text);
+    const char *labels = call_param(c, "labelSelector"), *fields = call_param(c, "fieldSelector");
+    if (!selector_parse(a, labels, &o->labels, &err))
+        return call_fail_bad(c, "%s", selector_error_text(a, labels, err.text));
+    if (!selector_parse_fields(a, fields, &o->fields, &err))
+        return call_fail_bad(c, "%s", selector_error_fields(a, fields, err.text));
     return true;
 }
 

@@ -118,7 +118,10 @@ static bool read_resource(
     bool fits = c->kind && p->at == p->count && c->kind->resource.cluster_scoped == !in_namespace;
     if (c->kind && !in_namespace && !c->kind->resource.cluster_scoped && !c->name)
         fits = p->at == p->count;
-    if (fits)
+    if (fits && c->name && (strcmp(c->name, ".") == 0 || strcmp(c->name, "..") == 0))
+        return call_fail_bad(
+            c, "Name parameter invalid: \"%s\": may not be '%s'", c->name, c->name);
+    if (fits && (!c->name || !strchr(c->name, '/')))
         return true;
     return is_built_in_version(r, group, version) ? call_fail(c, status_not_served())
                                                   : page_not_found(c);
@@ -193,6 +196,30 @@ static bool is_allowed(struct api_call *c, const struct auth_request *r)
     return false;
 }
 
+/* Somebody else in whose place the client wants to ask. False: it may not, and is answered. */
+static bool take_place(struct api_call *c, const struct auth_request *r)
+{
+    struct api_answer answer;
+    if (!c->request->impersonate)
+        return true;
+    struct api_user *user = arena_new(&c->arena, struct api_user);
+    struct api_request *request = arena_new(&c->arena, struct api_request);
+    if (!auth_impersonate(c->server->auth,
+            &c->arena,
+            c->request->user,
+            c->request->impersonate,
+            r,
+            user,
+            &answer)) {
+        call_answer(c, &answer);
+        return false;
+    }
+    *request = *c->request;
+    request->user = user;
+    c->request = request;
+    return true;
+}
+
 /* The verb of a request about a resource, as rules name it. */
 static const char *verb_of(const struct api_call *c, const struct route *route)
 {
@@ -214,10 +241,10 @@ static bool may_touch(struct api_call *c, const struct route *route)
         .namespace = c->namespace,
         .name = c->name ? c->name : "",
     };
-    bool namespace = text_eq(c->kind->table, "/namespaces") && c->name;
+    bool namespace = text_eq(c->kind->resource.plural, "namespaces") && !*r.group && c->name;
     if (namespace)
         r.namespace = c->name;
-    return c->server->options.allow_all || is_allowed(c, &r);
+    return take_place(c, &r) && is_allowed(c, &r);
 }
 
 /* Discovery, health, the version and the like; false: it is none of these, or answered. */
@@ -233,7 +260,7 @@ static bool is_document(struct api_call *c)
                     (str_starts(path, STR("/apis/")) && slashes > 3);
     if (resource)
         return false;
-    if (!c->server->options.allow_all) {
+    if (!c->server->options.allow_all || r->impersonate) {
         char *verb = arena_strdup(&c->arena, r->method);
         for (char *at = verb; *at; at++)
             *at = (char)(*at | 0x20);
@@ -245,7 +272,7 @@ static bool is_document(struct api_call *c)
             .subresource = "",
             .namespace = "",
             .name = "" };
-        if (!is_allowed(c, &ask))
+        if (!take_place(c, &ask) || !is_allowed(c, &ask))
             return true;
     }
     if (!documents_answer(c->server->documents, &c->arena, r, &answer))
@@ -259,14 +286,15 @@ static bool is_document(struct api_call *c)
 static bool has_subresource(const struct api_kind *k, const char *name)
 {
     static const struct {
-        const char *table, *name;
-    } others[] = { { "/namespaces", "finalize" }, { "/serviceaccounts", "token" } };
+        const char *plural, *name;
+    } others[] = { { "namespaces", "finalize" }, { "serviceaccounts", "token" } };
     if (strcmp(name, "status") == 0)
         return k->has_status;
     if (strcmp(name, "scale") == 0)
         return k->scale.spec_replicas != NULL;
     for (size_t i = 0; i < lengthof(others); i++)
-        if (text_eq(k->table, others[i].table) && strcmp(name, others[i].name) == 0)
+        if (!*k->resource.group && text_eq(k->resource.plural, others[i].plural) &&
+            strcmp(name, others[i].name) == 0)
             return true;
     return false;
 }
@@ -285,12 +313,13 @@ static void answer_review(struct api_call *c)
 static void answer_token(struct api_call *c)
 {
     struct api_answer answer;
-    struct json body = { 0 };
-    struct error err;
-    if (!json_parse(&c->arena, c->request->body, &body, &err)) {
-        call_fail_bad(c, "%s", err.text);
+    struct json body;
+    const struct api_kind *account = c->kind;
+    c->kind = auth_token_kind();
+    bool ok = body_decode(c, &body);
+    c->kind = account;
+    if (!ok)
         return;
-    }
     auth_token_request(
         c->server->auth, &c->arena, c->request->user, c->namespace, c->name, body, &answer);
     call_answer(c, &answer);
@@ -305,6 +334,8 @@ static void route_resource(struct api_call *c)
         call_fail(c, status_not_served());
         return;
     }
+    if (c->kind->warning)
+        call_warn(c, c->kind->warning);
     bool post = strcmp(c->request->method, "POST") == 0;
     if (post && strcmp(c->subresource, "token") == 0) {
         answer_token(c);
@@ -316,6 +347,8 @@ static void route_resource(struct api_call *c)
         fits = false;
     if (*c->subresource && route && !(route->verb & (API_GET | API_UPDATE | API_PATCH)))
         fits = false;
+    if (strcmp(c->subresource, "finalize") == 0)
+        fits = route && route->verb == API_UPDATE;
     if (!fits)
         method_not_allowed(c);
     else if (auth_is_review(c->kind))

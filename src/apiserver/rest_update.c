@@ -1,5 +1,7 @@
 /* PUT of an object or of its status. */
 
+#include <string.h>
+
 #include "apiserver/body.h"
 #include "apiserver/internal.h"
 #include "apiserver/meta.h"
@@ -10,7 +12,7 @@
 #define MODIFIED                                                                                   \
     "the object has been modified; please apply your changes to the latest version and try again"
 
-static bool check_name(struct api_call *c, struct json object)
+bool update_check_name(struct api_call *c, struct json object)
 {
     const char *name = json_get_text(object, "metadata.name");
     const char *namespace = json_get_text(object, "metadata.namespace");
@@ -25,9 +27,8 @@ static bool check_name(struct api_call *c, struct json object)
             c->name);
     if (*c->namespace && !text_empty(namespace) && !text_eq(namespace, c->namespace))
         return call_fail_bad(c,
-            "the namespace of the object (%s) does not match the namespace on the request (%s)",
-            namespace,
-            c->namespace);
+            "the namespace of the provided object does not match the namespace sent on the "
+            "request");
     return true;
 }
 
@@ -39,13 +40,20 @@ static bool check_preconditions(struct write *w, struct json object)
     const char *uid = json_get_text(object, "metadata.uid");
     const char *old_uid = json_get_text(w->old, "metadata.uid");
     const char *version = json_get_text(object, "metadata.resourceVersion");
-    if (!text_empty(uid) && !text_eq(uid, old_uid))
+    if (!w->patches && !text_empty(uid) && !text_eq(uid, old_uid))
         return call_fail(c,
             status_conflict(a,
                 w->kind,
                 w->name,
                 arena_printf(a,
-                    "Precondition failed: UID in precondition: %s, UID in object meta: %s",
+                    "StorageError: invalid object, Code: 4, Key: /registry/%s%s%s%s/%s, "
+                    "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
+                    "precondition: %s, UID in object meta: %s",
+                    w->kind->custom ? w->kind->table : w->kind->resource.plural,
+                    "",
+                    *w->namespace ? "/" : "",
+                    w->namespace,
+                    w->name,
                     uid,
                     old_uid)));
     if (text_empty(version) || text_eq(version, "0")) {
@@ -58,6 +66,14 @@ static bool check_preconditions(struct write *w, struct json object)
         return call_fail(c,
             status_invalid(a, w->kind->resource.group, w->kind->resource.plural, w->name, &errors));
     }
+    if (strspn(version, "0123456789") != strlen(version))
+        return call_fail(c,
+            (struct api_status){ 500,
+                "",
+                arena_printf(a,
+                    "strconv.ParseUint: parsing %s: invalid syntax",
+                    json_to_text(a, json_str(version))),
+                .details = { 0 } });
     if (!text_eq(version, json_get_text(w->old, "metadata.resourceVersion")))
         return call_fail(c, status_conflict(a, w->kind, w->name, MODIFIED));
     return true;
@@ -97,7 +113,7 @@ void rest_update(struct api_call *c)
         rest_update_scale(c);
         return;
     }
-    if (!body_decode(c, &object) || !check_name(c, object))
+    if (!body_decode(c, &object) || !update_check_name(c, object))
         return;
     struct write w = {
         .call = c,
@@ -110,7 +126,9 @@ void rest_update(struct api_call *c)
     if (write_read_old(&w))
         update_object(&w, object, false);
     else if (c->kind->creates_on_put && !*c->subresource)
-        create_object(&w, object, false);
+        create_object(&w,
+            json_with(&c->arena, object, "metadata.resourceVersion", (struct json){ 0 }),
+            false);
     else
         call_fail(c, status_not_found(&c->arena, c->kind, c->name));
 }

@@ -3,11 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apiserver/aggregate.h"
 #include "apiserver/auth.h"
+#include "apiserver/body.h"
+#include "apiserver/bootstrap.h"
+#include "apiserver/builtin.h"
+#include "apiserver/crd.h"
 #include "apiserver/documents.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
 #include "apiserver/object.h"
+#include "apiserver/write.h"
 
 /* ---- calls ---- */
 
@@ -55,6 +61,8 @@ void server_ready(struct apiserver *s, struct api_call *c)
     c->next_ready = NULL;
     *s->ready_end = c;
     s->ready_end = &c->next_ready;
+    if (s->options.wake)
+        s->options.wake(s->options.wake_ctx);
 }
 
 bool api_call_send(struct api_call *c, struct str bytes)
@@ -103,7 +111,7 @@ static void send_answer(struct api_call *c)
         room = api_call_send(c, c->parts[c->next_part++]);
     if (room && c->list)
         room = list_stream_send(c);
-    if (room && c->watch)
+    if (c->watch)
         watch_stream_send(c);
     else if (room)
         api_call_end(c);
@@ -152,7 +160,8 @@ void apiserver_resume(struct apiserver *s, struct api_call *call)
 
 bool apiserver_is_pending(const struct apiserver *s)
 {
-    return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) || gc_is_pending(s->gc);
+    return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) ||
+           gc_is_pending(s->gc) || crds_is_pending(s->crds) || aggregate_is_pending(s->aggregate);
 }
 
 /* What was written or read since the last flush did not happen: nobody may be told otherwise. */
@@ -188,12 +197,14 @@ static void send_ready(struct apiserver *s)
 void apiserver_flush(struct apiserver *s)
 {
     struct error err = { 0 };
+    aggregate_run(s->aggregate);
     if (!store_flush(s->store, &err))
         refuse_all(s, &err);
     if (s->bookmarks_due)
         watch_send_bookmarks(s);
     s->bookmarks_due = false;
     send_ready(s);
+    crds_run(s->crds);
     gc_run(s->gc);
 }
 
@@ -203,7 +214,68 @@ static void on_bookmarks(void *ctx)
 {
     struct apiserver *s = ctx;
     s->bookmarks_due = s->watches != NULL;
+    if (s->bookmarks_due && s->options.wake)
+        s->options.wake(s->options.wake_ctx);
     timer_set(s->env, &s->bookmarks, s->options.bookmark_ms);
+}
+
+/* What the server makes itself goes the way of everything else, without anybody who waits. */
+void server_create(struct apiserver *s, struct json object)
+{
+    static const char *const groups[] = { "system:masters", NULL };
+    static const struct api_user self = { .name = "system:apiserver", .uid = "", .groups = groups };
+    static const struct api_request request = { .method = "POST", .user = &self };
+    static const struct api_handlers nobody = { 0 };
+    struct api_call *c = call_new(s, &nobody, NULL);
+    const char *version = json_get_text(object, "apiVersion"), *slash = strchr(version, '/');
+    const char *namespace = json_get_text(object, "metadata.namespace"), *why;
+    const char *group = slash ? arena_strndup(&c->arena, version, (size_t)(slash - version)) : "";
+    c->request = &request;
+    c->namespace = namespace ? namespace : "";
+    c->subresource = "";
+    c->manager = "kube-apiserver";
+    c->kind = registry_find_kind(
+        s->registry, group, slash ? slash + 1 : version, json_get_text(object, "kind"));
+    struct write w = {
+        .call = c,
+        .server = s,
+        .arena = &c->arena,
+        .kind = c->kind,
+        .namespace = c->namespace,
+        .name = json_get_text(object, "metadata.name"),
+    };
+    bool missing =
+        c->kind && !store_get(store_table(s->store, c->kind->table), w.namespace, w.name);
+    if (missing && body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why))
+        create_object(&w, object, false);
+    call_free(c);
+}
+
+static void create_bootstrap(struct apiserver *s)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    json_each (object, bootstrap_objects(&a))
+        server_create(s, *object);
+}
+
+/* Nobody may hold on to a kind that goes. */
+static void on_kind_removed(void *ctx, const struct api_kind *k)
+{
+    struct apiserver *s = ctx;
+    for (struct api_call *c = s->calls; c; c = c->next) {
+        if (c->kind != k)
+            continue;
+        if (c->watch)
+            watch_stream_stop(c);
+        else if (c->list && !c->busy) {
+            list_stream_free(take(c->list));
+            server_ready(s, c);
+        }
+    }
+    if (s->frame.kind == k) {
+        store_object_release(take(s->frame.object));
+        s->frame.kind = NULL;
+    }
 }
 
 static void set_defaults(struct apiserver_options *o)
@@ -220,6 +292,15 @@ static void set_defaults(struct apiserver_options *o)
         o->watch_behind_bytes = (size_t)16 << 20;
 }
 
+static bool add_kinds(struct apiserver *s, struct error *err)
+{
+    bool ok = s->options.kinds ? s->options.kinds(s->registry)
+                               : (s->builtin = builtin_register(s->registry)) != NULL;
+    if (!ok || !auth_register_reviews(s->registry))
+        return fail(err, ERR_INTERNAL, "two kinds of the same name");
+    return !s->builtin || builtin_set_service_range(s->builtin, s->options.service_cidr, err);
+}
+
 struct apiserver *apiserver_new(const struct apiserver_options *options, struct error *err)
 {
     struct apiserver *s = mem_new_of(struct apiserver);
@@ -233,14 +314,17 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     buf_init(&s->frame.text, (size_t)64 << 20);
     timer_init(&s->bookmarks, on_bookmarks, s);
     timer_set(s->env, &s->bookmarks, s->options.bookmark_ms);
-    if (options->kinds && !options->kinds(s->registry)) {
-        fail(err, ERR_INTERNAL, "two kinds of the same name");
+    if (!add_kinds(s, err)) {
         apiserver_free(s);
         return NULL;
     }
+    s->crds = crds_new(s);
     s->gc = gc_new(s);
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
+    s->aggregate = aggregate_new(s);
+    registry_observe(s->registry, on_kind_removed, s);
+    create_bootstrap(s);
     return s;
 }
 
@@ -252,12 +336,16 @@ void apiserver_free(struct apiserver *s)
         assert(!s->calls->busy);
         call_free(s->calls);
     }
+    aggregate_free(s->aggregate);
     documents_free(s->documents);
     auth_free(s->auth);
     gc_free(s->gc);
     for (size_t i = 0; i < s->spare_count; i++)
         arena_done(&s->spare[i]);
     registry_free(s->registry);
+    if (s->builtin)
+        builtin_free(s->builtin);
+    crds_free(s->crds);
     buf_done(&s->scratch);
     timer_stop(s->env, &s->bookmarks);
     store_object_release(s->frame.object);

@@ -58,7 +58,7 @@ struct api_handlers {
 struct apiserver_options {
     const struct env *env;
     struct store *store;               /* borrowed */
-    bool (*kinds)(struct registry *r); /* which kinds there are; builtin_register() */
+    bool (*kinds)(struct registry *r); /* which kinds there are; NULL: the built-in ones */
     struct str token_key;              /* signs ServiceAccount tokens; at least 32 bytes */
     struct str root_ca;        /* PEM, for kube-root-ca.crt in every namespace; .ptr NULL: none */
     const char *service_cidr;  /* "10.96.0.0/16" */
@@ -67,6 +67,10 @@ struct apiserver_options {
     size_t body_bytes_max;     /* 3 MiB */
     size_t watch_behind_bytes; /* a watcher may lag by; 16 MiB */
     bool allow_all;            /* no RBAC: everybody may do everything */
+    /* A flush is needed although nobody asked for anything: a timer of the server's. May be called
+     * at any time, often. NULL: the host looks at apiserver_is_pending() by itself. */
+    void (*wake)(void *ctx);
+    void *wake_ctx;
 };
 
 /* Creates what every cluster has (namespaces, the roles and bindings of the system, the kinds of

@@ -134,11 +134,12 @@ struct store_watch {
     void (*event)(void *ctx, const struct store_event *event);
     void *ctx;
     /* the store's own */
-    struct store_table *table;
     struct store_watch *next, **link;
 };
 /* What is flushed from now on. event() may stop its own watch, and must not write. */
 void store_watch_start(struct store_table *t, struct store_watch *w);
+/* The same for all tables, those to come too. */
+void store_watch_start_all(struct store *s, struct store_watch *w);
 void store_watch_stop(struct store_watch *w); /* also one that was never started */
 /* Hands out the flushed changes of a table after this version, oldest first. ERR_GONE if they are
  * no longer known. */

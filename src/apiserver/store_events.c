@@ -104,14 +104,23 @@ uint64_t store_oldest(const struct store *s)
 
 /* ---- watching ---- */
 
-void store_watch_start(struct store_table *t, struct store_watch *w)
+static void watch_link(struct store_watch **list, struct store_watch *w)
 {
-    w->table = t;
-    w->next = t->watches;
-    w->link = &t->watches;
+    w->next = *list;
+    w->link = list;
     if (w->next)
         w->next->link = &w->next;
-    t->watches = w;
+    *list = w;
+}
+
+void store_watch_start(struct store_table *t, struct store_watch *w)
+{
+    watch_link(&t->watches, w);
+}
+
+void store_watch_start_all(struct store *s, struct store_watch *w)
+{
+    watch_link(&s->watches, w);
 }
 
 void store_watch_stop(struct store_watch *w)
@@ -124,6 +133,14 @@ void store_watch_stop(struct store_watch *w)
     w->link = NULL;
 }
 
+static void tell(struct store_watch *w, const struct store_event *event)
+{
+    for (struct store_watch *next; w; w = next) {
+        next = w->next;
+        w->event(w->ctx, event);
+    }
+}
+
 void store_events_tell(struct store *s, uint64_t after)
 {
     struct store_change *c = s->last_change;
@@ -132,10 +149,8 @@ void store_events_tell(struct store *s, uint64_t after)
     for (; c; c = c->next) {
         if (c->event.version <= after)
             continue;
-        for (struct store_watch *w = c->table->watches, *next; w; w = next) {
-            next = w->next;
-            w->event(w->ctx, &c->event);
-        }
+        tell(c->table->watches, &c->event);
+        tell(s->watches, &c->event);
     }
 }
 

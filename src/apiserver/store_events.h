@@ -50,6 +50,7 @@ struct store {
     struct error broken;
     struct store_change *first_change, *last_change;
     size_t change_count, change_bytes;
+    struct store_watch *watches; /* of all tables */
     struct timer aging;
     uint64_t history_ms;
     size_t history_count, history_bytes;

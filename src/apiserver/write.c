@@ -1,5 +1,7 @@
+#include "apiserver/auth.h"
 #include "apiserver/write.h"
 
+#include "apiserver/auth.h"
 #include "apiserver/gc.h"
 #include "apiserver/namespace.h"
 #include "apiserver/internal.h"
@@ -84,6 +86,12 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
     if (b && b->validate)
         b->validate(&for_kind, object, errors);
     const char *name = json_get_text(object, "metadata.name");
+    struct api_answer answer;
+    if (!errors->count && !w->server->options.allow_all && w->server->auth &&
+        !auth_check_escalation(w->server->auth, &for_kind, object, &answer)) {
+        call_answer(w->call, &answer);
+        return false;
+    }
     return !errors->count || call_fail(w->call,
                                  status_invalid(w->arena,
                                      w->kind->resource.group,
@@ -122,13 +130,24 @@ bool write_check_namespace(struct write *w)
     return call_fail(c, status);
 }
 
+/* Nobody gives rights away that they do not have. */
+static bool check_rights(struct write *w, struct json object)
+{
+    const struct api_write write = write_for_behaviour(w);
+    struct api_answer answer;
+    if (!w->call || auth_check_escalation(w->server->auth, &write, object, &answer))
+        return true;
+    call_answer(w->call, &answer);
+    return false;
+}
+
 bool write_check_create(struct write *w, struct json *object)
 {
     struct field_errors errors;
     field_errors_init(&errors, w->arena);
     *object = meta_for_create(w->call, w->namespace, *object);
     w->name = json_get_text(*object, "metadata.name");
-    if (!prepare(w, object))
+    if (!check_rights(w, *object) || !prepare(w, object))
         return false;
     meta_validate(&errors, w->kind, meta_of(*object));
     if (!validate(w, *object, &errors))
@@ -150,15 +169,14 @@ bool write_check_update(struct write *w, struct json *object)
     struct field_errors errors;
     field_errors_init(&errors, a);
     *object = meta_for_update(a, w->old, *object);
-    if (!prepare(w, object))
+    if (!check_rights(w, *object) || !prepare(w, object))
         return false;
     bool status = text_eq(w->call->subresource, "status");
     if (w->kind->generation && !status && meta_spec_differs(w->kind, w->old, *object)) {
         int64_t generation = json_get_int(w->old, "metadata.generation", 0);
         *object = json_with(a, *object, "metadata.generation", json_int(generation + 1));
     }
-    meta_validate(&errors, w->kind, meta_of(*object));
-    meta_validate_update(&errors, meta_of(w->old), meta_of(*object));
+    meta_validate_update(&errors, w->kind, meta_of(w->old), meta_of(*object));
     return validate(w, *object, &errors);
 }
 

@@ -15,6 +15,7 @@ struct write {
     const char *namespace, *name;
     const struct store_object *before; /* NULL: it is created; held while the write is at work */
     struct json old;                   /* the same, parsed; absent */
+    bool patches;                      /* the object is made from old, its uid with it */
 };
 
 /* Fails with the answer given. */
@@ -38,3 +39,5 @@ bool write_read_old(struct write *w) must_check;
 /* Whole writes, which answer. object is decoded; applied: its managedFields are made already. */
 bool create_object(struct write *w, struct json object, bool applied);
 bool update_object(struct write *w, struct json object, bool applied);
+/* The object has the name and namespace of the path; false: answered. */
+bool update_check_name(struct api_call *c, struct json object) must_check;

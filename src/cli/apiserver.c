@@ -26,6 +26,8 @@
 #define TOKENS_MAX 1024
 #define TOKEN_FILE_BYTES_MAX ((size_t)1 << 20)
 #define HOSTS_MAX 32
+/* What one flush makes may ask for another; each asks for less. */
+#define START_ROUNDS_MAX 100
 
 struct app {
     struct cli *cli;
@@ -130,6 +132,13 @@ static const char *data_folder(const struct app *app)
     return cli_on(app->cli, "in-memory") ? NULL : cli_text(app->cli, "data");
 }
 
+static void wake(void *ctx)
+{
+    struct app *app = ctx;
+    if (app->http)
+        apiserver_http_wake(app->http);
+}
+
 static bool make_server(struct app *app, struct error *err)
 {
     const char *folder = data_folder(app);
@@ -154,9 +163,15 @@ static bool make_server(struct app *app, struct error *err)
             .token_key = app->files.token_key,
             .root_ca = app->files.ca,
             .service_cidr = cli_text(app->cli, "service-cidr"),
+            .wake = wake,
+            .wake_ctx = app,
         },
         err);
-    return app->server != NULL;
+    if (!app->server)
+        return false;
+    for (int i = 0; i < START_ROUNDS_MAX && apiserver_is_pending(app->server); i++)
+        apiserver_flush(app->server);
+    return true;
 }
 
 static bool make_http(struct app *app, struct error *err)

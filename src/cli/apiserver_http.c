@@ -51,6 +51,12 @@ static void plan_flush(struct apiserver_http *h)
         timer_set(loop_env(h->options.loop), &h->flush, 0);
 }
 
+void apiserver_http_wake(struct apiserver_http *h)
+{
+    if (!timer_is_set(&h->flush))
+        timer_set(loop_env(h->options.loop), &h->flush, 0);
+}
+
 static void on_flush(void *ctx)
 {
     struct apiserver_http *h = ctx;
@@ -298,8 +304,10 @@ struct apiserver_http *apiserver_http_new(
             .streams_max = STREAMS_MAX,
         },
         err);
-    if (h->http)
+    if (h->http) {
+        plan_flush(h);
         return h;
+    }
     free(h);
     return NULL;
 }

@@ -5,6 +5,30 @@
 
 #include <string.h>
 
+/* A map of texts, as Go would read it. */
+static struct json check_texts(struct arena *a, struct json texts, struct field_errors *unknown)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    if (!json_is(texts, JSON_MAP))
+        field_error_add(unknown,
+            FIELD_TYPE_INVALID,
+            "data",
+            (struct json){ 0 },
+            "json: cannot unmarshal array into Go struct field ConfigMap.data of type "
+            "map[string]string");
+    json_each_member (m, texts) {
+        if (json_is(m->value, JSON_INT))
+            field_error_add(unknown,
+                FIELD_TYPE_INVALID,
+                "data",
+                (struct json){ 0 },
+                "json: cannot unmarshal number into Go struct field ConfigMap.data of type string");
+        json_put(&b, m->key, json_is(m->value, JSON_NULL) ? json_str("") : m->value);
+    }
+    return json_or_absent(json_map_end(&b));
+}
+
 static struct json prune(
     const struct api_kind *k, struct arena *a, struct json object, struct field_errors *unknown)
 {
@@ -18,8 +42,9 @@ static struct json prune(
         bool is_known = false;
         for (size_t i = 0; i < lengthof(known); i++)
             is_known |= strcmp(m->key, known[i]) == 0;
+        bool texts = strcmp(m->key, "data") == 0;
         if (is_known && !json_is(m->value, JSON_NULL))
-            json_put(&b, m->key, m->value);
+            json_put(&b, m->key, texts ? check_texts(a, m->value, unknown) : m->value);
         else if (!is_known)
             field_invalid(unknown, m->key, (struct json){ 0 }, "unknown field");
     }
@@ -60,12 +85,14 @@ static const struct api_behaviour namespaces = {
 
 bool desk_kinds(struct registry *r)
 {
-    static const struct api_kind kinds[] = {
+    static struct schemas *schemas;
+    static struct api_kind kinds[] = {
         {
             .resource = { "", "v1", "ConfigMap", "configmaps", false },
             .list_kind = "ConfigMapList",
             .verbs = API_ALL_VERBS,
             .unconditional = true,
+            .meta_checks = 4,
             .table = "/configmaps",
             .storage_version = "v1",
             .behaviour = &plain,
@@ -128,8 +155,13 @@ bool desk_kinds(struct registry *r)
             .behaviour = &plain,
         },
     };
-    for (size_t i = 0; i < lengthof(kinds); i++)
+    if (!schemas)
+        schemas = schemas_new();
+    for (size_t i = 0; i < lengthof(kinds); i++) {
+        const struct resource *x = &kinds[i].resource;
+        kinds[i].schema = schema_of(schemas, x->group, x->version, x->kind);
         if (!registry_add(r, &kinds[i]))
             return false;
+    }
     return true;
 }

@@ -166,7 +166,10 @@ TEST(store_tells_watchers_what_was_flushed_and_forgets_with_age)
     struct store_watch watch = { .event = note_event, .ctx = &seen };
     put(s, t, "a", "x");
     flush(s);
+    struct buf all = BUF_INIT(1000);
+    struct store_watch watch_all = { .event = note_event, .ctx = &all };
     store_watch_start(t, &watch);
+    store_watch_start_all(s, &watch_all);
     put(s, t, "a", "x");
     put(s, store_table(s, "/nodes"), "", "n");
     drop(s, t, "a", "x");
@@ -174,6 +177,9 @@ TEST(store_tells_watchers_what_was_flushed_and_forgets_with_age)
     check_text(history(t, 1), "+x@2 ");
     flush(s);
     check_text(buf_text(&seen), "*x@3 -x@5 ");
+    check_text(buf_text(&all), "*x@3 +n@4 -x@5 ");
+    store_watch_stop(&watch_all);
+    buf_done(&all);
     check_text(history(t, 2), "*x@3 -x@5 ");
     world_advance(&w, 59000);
     put(s, t, "a", "y");

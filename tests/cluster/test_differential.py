@@ -11,7 +11,7 @@ import urllib.parse
 import differential as d
 import merge_kinds as kinds
 from differential import APPLY, JSON_PATCH, MERGE, PARTIAL, PARTIAL_LIST, STRATEGIC, TABLE, YAML
-from lab import NO_WORKLOADS, Lab
+from lab import Lab
 
 SCRIPTS = []
 SEEDS = os.environ.get("DIFFERENTIAL_SEEDS", "0-39")
@@ -742,11 +742,6 @@ def generated(seed):
     return play
 
 
-def new_lab():
-    """Garbage collection and namespaces are theirs as they are ours; certificates in ConfigMaps are not."""
-    return Lab(NO_WORKLOADS + ",-root-ca-certificate-publisher-controller")
-
-
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
     everything = SCRIPTS + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)]
@@ -754,7 +749,7 @@ def tests(wanted):
     if not chosen:
         return
     counted = []
-    with new_lab() as lab, new_lab() if os.environ.get("DIFFERENTIAL_SELF") else d.Ours() as other:
+    with Lab() as lab, Lab() if os.environ.get("DIFFERENTIAL_SELF") else d.Ours() as other:
         real, other = d.Server("real", lab.kubeconfig), d.Server("other", other.kubeconfig)
         def test(name, function):
             return lambda: counted.append(d.run(function, name, real, other))

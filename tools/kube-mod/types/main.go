@@ -1,7 +1,5 @@
 // Prints how Go lays out the API's types, for tools/schema-gen: of every struct its fields in order, with the JSON name, the type
 // as Go's decoder names it in errors, whether it is a pointer, and when the encoder leaves it out.
-//
-//	cd tools/kube-mod && go run ./types >FOLDER/types
 package main
 
 import (
