@@ -68,6 +68,7 @@ struct correlation {
 
 struct walk {
     struct arena *arena;
+    struct arena scratch; /* of one rule at a time */
     struct cel_problems *problems, *warnings;
     int64_t budget;
 };
@@ -181,6 +182,8 @@ static const char *shown_value(struct arena *a, const struct cel_rules *node, st
         node->decl->schema_type == CEL_SCHEMA_OBJECT || node->decl->schema_type == CEL_SCHEMA_ARRAY;
     if (is_container)
         return NULL;
+    if (json_is(v, JSON_STR))
+        return cel_show_quoted(a, (struct str){ v.string, v.count });
     return json_is(v, JSON_REAL) ? cel_show_double(a, v.real, 'g') : json_to_text(a, v);
 }
 
@@ -223,7 +226,7 @@ static const char *evaluated_message(struct walk *w, const struct cel_rule *rule
     *ret_trouble = NULL;
     if (!rule->message_program)
         return NULL;
-    struct cel_outcome got = cel_run(rule->message_program, w->arena, input);
+    struct cel_outcome got = cel_run(rule->message_program, &w->scratch, input);
     if (got.cost > INT64_MAX || (int64_t)got.cost > w->budget)
         *ret_trouble = "messageExpression evaluation failed due to running out of cost budget, no "
                        "further validation rules will be run";
@@ -231,7 +234,7 @@ static const char *evaluated_message(struct walk *w, const struct cel_rule *rule
         *ret_trouble = arena_printf(w->arena,
             "no further validation rules will be run due to call cost exceeds limit for "
             "messageExpression: %s",
-            json_to_text(w->arena, json_str(rule->message_expression)));
+            cel_show_quoted(w->arena, str_of(rule->message_expression)));
     if (*ret_trouble)
         return NULL;
     w->budget -= (int64_t)got.cost;
@@ -285,7 +288,7 @@ static void check_rule(struct walk *w, const struct cel_rules *node, const struc
     if (rule->program->uses_old_self && !has_old && !rule->program->optional_old_self)
         return;
     struct cel_input input = { now, has_old ? old : (struct json){ 0 } };
-    struct cel_outcome got = cel_run(rule->program, w->arena, &input);
+    struct cel_outcome got = cel_run(rule->program, &w->scratch, &input);
     if (got.cost > INT64_MAX || (int64_t)got.cost > w->budget) {
         out_of_budget(w, node, path);
         return;
@@ -356,11 +359,9 @@ static void walk_node(struct walk *w, const struct cel_rules *node, const char *
         out_of_budget(w, node, path);
         return;
     }
-    for (size_t i = 0; i < node->rule_count && w->budget >= 0; i++)
+    for (size_t i = 0; i < node->rule_count && w->budget >= 0; i++) {
         check_rule(w, node, &node->rules[i], path, now, old, c);
-    for (size_t i = 0; i < node->all_of_count && w->budget >= 0; i++) {
-        struct correlation above = { .parent = c->parent };
-        walk_node(w, node->all_of[i], path, now, old, &above);
+        arena_reset(&w->scratch);
     }
     if (json_is(now, JSON_LIST))
         walk_list(w, node, path, now, old, c);
@@ -372,10 +373,15 @@ void cel_rules_check(const struct cel_rules *rules, struct arena *a,
     const struct cel_rules_input *input, struct cel_problems *ret_problems,
     struct cel_problems *ret_warnings)
 {
-    struct walk w = { a, ret_problems, ret_warnings, CEL_BUDGET_OBJECT };
+    struct walk w = { .arena = a,
+        .scratch = ARENA_INIT,
+        .problems = ret_problems,
+        .warnings = ret_warnings,
+        .budget = CEL_BUDGET_OBJECT };
     int equal = -1;
     struct correlation root = {
         NULL, rules->decl->schema, input->object, input->old, json_present(input->old), &equal
     };
     walk_node(&w, rules, "", input->object, input->old, &root);
+    arena_done(&w.scratch);
 }

@@ -335,6 +335,28 @@ const char *cel_show_double(struct arena *a, double d, char format)
     return arena_strdup(a, text);
 }
 
+const char *cel_show_quoted(struct arena *a, struct str s)
+{
+    static const char plain[] = "\a\b\f\n\r\t\v\\\"", letters[] = "abfnrtv\\\"";
+    cleanup(buf_done) struct buf b = BUF_INIT(s.len * 6 + 8);
+    uint32_t c;
+    buf_add_char(&b, '"');
+    for (size_t i = 0, bytes; i < s.len; i += bytes ? bytes : 1) {
+        bytes = utf8_first((struct str){ s.ptr + i, s.len - i }, &c);
+        const char *special = bytes == 1 && c ? strchr(plain, (int)c) : NULL;
+        if (special)
+            buf_printf(&b, "\\%c", letters[special - plain]);
+        else if (!bytes || c < ' ' || c == 0x7f)
+            buf_printf(&b, "\\x%02x", (unsigned char)s.ptr[i]);
+        else if (!utf8_printable(c))
+            buf_printf(&b, c > 0xffff ? "\\U%08x" : "\\u%04x", c);
+        else
+            buf_add(&b, s.ptr + i, bytes);
+    }
+    buf_add_char(&b, '"');
+    return arena_strdup(a, buf_text(&b));
+}
+
 static const char *show_list(struct arena *a, struct cel_value v)
 {
     struct buf b = BUF_INIT(4096);
