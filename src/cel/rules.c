@@ -80,34 +80,64 @@ static struct json list_map_keys(struct json schema)
                : (struct json){ 0 };
 }
 
-static bool same_keys(struct json a, struct json b, struct json schema, struct json keys)
+static bool same_keys(struct json a, struct json b, struct json keys)
 {
-    json_each (key, keys) {
-        struct json fallback =
-            json_member(json_get(json_member(schema, "items"), "properties"), json_text(*key));
-        struct json x = json_member(a, json_text(*key)), y = json_member(b, json_text(*key));
-        fallback = json_member(fallback, "default");
-        x = json_present(x) ? x : fallback;
-        y = json_present(y) ? y : fallback;
-        if (!json_equal(x, y))
+    json_each (key, keys)
+        if (!json_equal(json_member(a, json_text(*key)), json_member(b, json_text(*key))))
             return false;
-    }
     return true;
 }
 
-/* The item of an old list of type map with the same keys; absent if there is none, or the list is
- * of another type. Items mostly keep their places. */
-static struct json old_item(struct json schema, struct json list, struct json item, size_t hint)
+/* An old list, to find the item with the same keys as a new one. Items mostly keep their places;
+ * when one does not, all are put into an index. */
+struct old_list {
+    struct arena *arena;
+    struct json schema, keys, list;
+    uint32_t *places; /* number + 1, by the hash of the keys */
+    size_t size;
+};
+
+static struct old_list old_list_of(struct arena *a, struct json schema, struct json list)
 {
-    struct json keys = list_map_keys(schema);
-    if (!keys.count || !json_is(list, JSON_LIST) || !json_is(item, JSON_MAP))
-        return (struct json){ 0 };
-    for (size_t n = 0; n < list.count; n++) {
-        struct json old = list.items[(hint + n) % list.count];
-        if (json_is(old, JSON_MAP) && same_keys(item, old, schema, keys))
+    return (struct old_list){ a, schema, list_map_keys(schema), list, NULL, 0 };
+}
+
+static size_t hash_keys(const struct old_list *l, struct json item)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    json_each (key, l->keys)
+        for (const char *c = json_to_text(l->arena, json_member(item, json_text(*key))); *c; c++)
+            h = (h ^ (unsigned char)*c) * 0x100000001b3u;
+    return (size_t)(h ^ h >> 32);
+}
+
+static struct json find_indexed(struct old_list *l, struct json item)
+{
+    if (!l->places) {
+        l->size = (size_t)l->list.count * 2 + 1;
+        l->places = arena_array(l->arena, l->size, sizeof(*l->places));
+        for (uint32_t i = 0; i < l->list.count; i++) {
+            size_t at = hash_keys(l, l->list.items[i]) % l->size;
+            while (l->places[at])
+                at = (at + 1) % l->size;
+            l->places[at] = i + 1;
+        }
+    }
+    for (size_t at = hash_keys(l, item) % l->size; l->places[at]; at = (at + 1) % l->size) {
+        struct json old = l->list.items[l->places[at] - 1];
+        if (json_is(old, JSON_MAP) && same_keys(item, old, l->keys))
             return old;
     }
     return (struct json){ 0 };
+}
+
+/* Absent if there is none, or the list is of another type. */
+static struct json old_item(struct old_list *l, struct json item, size_t hint)
+{
+    if (!l->keys.count || !json_is(l->list, JSON_LIST) || !json_is(item, JSON_MAP))
+        return (struct json){ 0 };
+    struct json old = json_item(l->list, hint);
+    return json_is(old, JSON_MAP) && same_keys(item, old, l->keys) ? old : find_indexed(l, item);
 }
 
 static struct json schema_of_key(struct json schema, const char *key)
@@ -117,40 +147,40 @@ static struct json schema_of_key(struct json schema, const char *key)
 }
 
 /* Equality that knows list types, but nothing of fields without a schema: those always differ. */
-static bool unchanged(struct json schema, struct json now, struct json old)
+static bool unchanged(struct arena *a, struct json schema, struct json now, struct json old)
 {
-    if (now.type != old.type)
+    if (now.type != old.type || now.count != old.count)
         return json_equal(now, old);
     if (json_is(now, JSON_LIST)) {
-        if (!list_map_keys(schema).count || now.count != old.count)
+        struct old_list list = old_list_of(a, schema, old);
+        if (!list.keys.count)
             return json_equal(now, old);
         for (uint32_t i = 0; i < now.count; i++) {
-            struct json was = old_item(schema, old, now.items[i], i);
-            if (!json_present(was) || !unchanged(json_member(schema, "items"), now.items[i], was))
+            struct json was = old_item(&list, now.items[i], i);
+            if (!json_present(was) ||
+                !unchanged(a, json_member(schema, "items"), now.items[i], was))
                 return false;
         }
         return true;
     }
     if (!json_is(now, JSON_MAP))
         return json_equal(now, old);
-    if (now.count != old.count)
-        return false;
     json_each_member (m, now) {
         struct json was = json_member(old, m->key), below = schema_of_key(schema, m->key);
-        if (!json_present(was) || !json_is(below, JSON_MAP) || !unchanged(below, m->value, was))
+        if (!json_present(was) || !json_is(below, JSON_MAP) || !unchanged(a, below, m->value, was))
             return false;
     }
     return true;
 }
 
-static bool is_unchanged(const struct correlation *c)
+static bool is_unchanged(struct arena *a, const struct correlation *c)
 {
     if (!c->exists)
         c = c->parent;
     if (!c || !c->exists)
         return false;
     if (*c->equal < 0)
-        *c->equal = unchanged(c->schema, c->now, c->old);
+        *c->equal = unchanged(a, c->schema, c->now, c->old);
     return *c->equal;
 }
 
@@ -251,7 +281,7 @@ static void refuse(struct walk *w, const struct cel_rules *node, const struct ce
 {
     const char *trouble, *message = evaluated_message(w, rule, input, &trouble);
     struct cel_problems *to =
-        !rule->program->uses_old_self && is_unchanged(c) ? w->warnings : w->problems;
+        !rule->program->uses_old_self && is_unchanged(w->arena, c) ? w->warnings : w->problems;
     if (rule->field_path)
         path = path_child(w->arena, path, rule->field_path);
     if (trouble) {
@@ -315,10 +345,11 @@ static void walk_list(struct walk *w, const struct cel_rules *node, const char *
     struct json now, struct json old, const struct correlation *c)
 {
     struct json items = json_member(node->decl->schema, "items");
+    struct old_list olds = old_list_of(w->arena, node->decl->schema, old);
     for (uint32_t i = 0; node->items && i < now.count && w->budget >= 0; i++) {
         int equal;
-        struct json was = old_item(node->decl->schema, old, now.items[i], i);
-        struct json before = c->exists ? old_item(c->schema, c->old, now.items[i], i) : was;
+        struct json was = old_item(&olds, now.items[i], i);
+        struct json before = c->exists ? was : (struct json){ 0 };
         struct correlation below = correlate(c, items, now.items[i], before, &equal);
         walk_node(
             w, node->items, arena_printf(w->arena, "%s[%u]", path, i), now.items[i], was, &below);

@@ -290,6 +290,11 @@ struct cel_value cel_equal(struct cel_eval *e, struct cel_value a, struct cel_va
         return a;
     if (b.kind == CEL_ERROR)
         return b;
+    e->work += 1 + (a.kind == CEL_STRING ? a.text.len / 64 : 0);
+    if (e->work > CEL_WORK_MAX) {
+        e->stopped = true;
+        return cel_error(e, "too many comparisons");
+    }
     if (a.kind == CEL_NULL || b.kind == CEL_NULL)
         return cel_bool(a.kind == b.kind);
     if (cel_order(a, b, &order))

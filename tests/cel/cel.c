@@ -109,6 +109,43 @@ TEST(cel_stops_at_its_budget)
     check(got.over_budget);
 }
 
+TEST(cel_stops_when_cheap_comparisons_are_too_many)
+{
+    const struct cel_decl *d = cel_decl_new(test_arena(),
+        test_json("{'type': 'object', 'properties': {'l': {'type': 'array', 'items': {'type':"
+                  " 'array', 'items': {'type': 'integer'}}}}}"),
+        false);
+    struct json_builder b;
+    json_builder_init(&b, test_arena());
+    for (int i = 0; i < 50000; i++)
+        json_push(&b, json_int(i));
+    struct json l = json_list(test_arena(), json_list_end(&b));
+    const struct cel_program *p;
+    const char *text = "lists.range(50000).all(x, self.l[0] == self.l[0] || self.l == self.l)";
+    check_text(cel_compile(test_arena(), d, text, NULL, &p), NULL);
+    struct cel_input input = { .self = json_map(test_arena(), { "l", l }) };
+    check(cel_run(p, test_arena(), &input).over_budget);
+}
+
+TEST(cel_lists_of_type_map_are_compared_by_key)
+{
+    const struct cel_decl *d = cel_decl_new(test_arena(),
+        test_json("{'type': 'object', 'properties': {'a': {'type': 'array',"
+                  "'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['k'],"
+                  "'items': {'type': 'object', 'properties': {'k': {'type': 'string'},"
+                  "'v': {'type': 'integer'}}}}}}"),
+        false);
+    const struct cel_program *p;
+    check(!cel_compile(test_arena(), d, "self.a == oldSelf.a", NULL, &p));
+    struct cel_input input = { test_json("{'a': [{'k': 'x', 'v': 1}, {'k': 'y', 'v': 2}]}"),
+        test_json("{'a': [{'k': 'y', 'v': 2}, {'k': 'x', 'v': 1}]}") };
+    check(cel_is_true(cel_run(p, test_arena(), &input).value));
+    input.old_self = test_json("{'a': [{'k': 'y', 'v': 2}, {'k': 'x', 'v': 3}]}");
+    check(!cel_is_true(cel_run(p, test_arena(), &input).value));
+    check(!cel_compile(test_arena(), d, "(self.a + oldSelf.a).map(x, x.v)", NULL, &p));
+    check_text(cel_show(test_arena(), cel_run(p, test_arena(), &input).value), "[3, 2]");
+}
+
 TEST(cel_estimates_from_the_bounds_of_the_schema)
 {
     const struct cel_program *p;
