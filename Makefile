@@ -8,7 +8,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 EXAMPLE ?= examples/quickstart
 
-PACKAGES := libuv libnghttp2 openssl libfyaml yyjson libllhttp zlib
+PACKAGES := libuv libnghttp2 openssl libfyaml yyjson libllhttp zlib sqlite3
 CFLAGS.release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection
 CFLAGS.asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS.tsan := -O1 -fsanitize=thread
@@ -30,13 +30,16 @@ SRC := $(sort $(shell find src -name '*.c'))
 TEST_SRC := $(sort $(shell find tests -name '*.c' -not -path 'tests/tools/*'))
 TOOLS := $(patsubst tests/tools/%.c,$(O)/%,$(wildcard tests/tools/*.c))
 FUZZ := $(patsubst fuzz/%.c,%,$(sort $(wildcard fuzz/fuzz_*.c)))
-LIB := $(filter-out $(O)/o/src/main.o,$(SRC:%.c=$(O)/o/%.o))
+LIB := $(filter-out $(O)/o/src/main.o $(O)/o/src/sim/%,$(SRC:%.c=$(O)/o/%.o))
+SIM := $(patsubst %.c,$(O)/o/%.o,$(wildcard src/sim/*.c))
 
 all: build ## build/leeboard, optimised and hardened
 build: $(O)/leeboard
 $(O)/leeboard: $(O)/o/src/main.o $(LIB)
 	$(LINK)
 	$(if $(filter release,$(V)),@ln -f $@ build/leeboard)
+$(O)/leeboard-sim: $(SIM) $(LIB) # a developers' program
+	$(LINK)
 $(O)/tests: $(TEST_SRC:%.c=$(O)/o/%.o) $(LIB)
 	$(LINK)
 $(TOOLS): $(O)/%: $(O)/o/tests/tools/%.o $(LIB) # programs that only tests start
@@ -48,7 +51,10 @@ $(O)/o/%.o: %.c | setup-build
 	$(Q)echo "  CC   $<"; $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 # What EMBED() takes in, the compiler does not tell.
 $(O)/o/src/kinds/llmkube/storage_program.o: $(wildcard src/kinds/llmkube/scripts/*.sh)
+$(addprefix $(O)/o/src/kinds/otterscale/,model_service.o model_artifact.o endpoint_picker.o): \
+	$(wildcard src/kinds/otterscale/scripts/*)
 $(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)
+$(O)/o/src/apiserver/bootstrap.o: src/apiserver/bootstrap.json
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 run: build ## render the quickstart: what would be created, without any cluster
@@ -64,8 +70,8 @@ fuzz: setup-fuzz ## each fuzz target for FUZZ_SECONDS
 	@for f in $(FUZZ); do echo "$$f for $(FUZZ_SECONDS) s"; mkdir -p build/fuzz/new/$$f; \
 	  build/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -artifact_prefix=build/fuzz/ \
 	  build/fuzz/new/$$f fuzz/corpus/$${f#fuzz_} || exit 1; done
-bench: setup-cluster build $(TOOLS) ## speed and memory on a real kube-apiserver
-	@bench/run
+bench: setup-cluster build $(TOOLS) ## speed and memory on a real kube-apiserver; BENCH="--large --n 400"
+	@bench/run $(BENCH)
 format: setup-format ## lay out the sources
 	clang-format -i $(shell git ls-files '*.c' '*.h')
 install: build ## into PREFIX: program, man page, completion

@@ -115,6 +115,8 @@ struct json_builder {
     uint32_t size;
 };
 void json_builder_init(struct json_builder *b, struct arena *a);
+/* … with room for that many. */
+void json_builder_init_for(struct json_builder *b, struct arena *a, uint32_t count);
 void json_push(struct json_builder *b, struct json value);
 void json_push_all(struct json_builder *b, struct json list);
 void json_put(struct json_builder *b, const char *key, struct json value);
@@ -171,6 +173,14 @@ int json_compare(struct json a, struct json b);
 /* One value, nothing behind it but blanks. Errors name line and column. A key that stands twice
  * keeps the last value, as encoding/json does. Strings that are not UTF-8 are refused. */
 bool json_parse(struct arena *a, struct str text, struct json *ret, struct error *err) must_check;
+/* The same, and whether a key stands twice somewhere. */
+bool json_parse_keys(struct arena *a, struct str text, struct json *ret, bool *ret_twice,
+    struct error *err) must_check;
+/* Every key of a text that json_parse() takes, in the order of the text, with its path
+ * (`spec.ports[0].name`) and whether it stood in the same map before; false leaves out what is
+ * below it. */
+void json_walk_keys(
+    struct str text, bool (*key)(void *ctx, const char *path, bool again), void *ctx);
 void json_print(struct buf *b, struct json v); /* compact; absent prints null */
 void json_print_pretty(struct buf *b, struct json v, int indent);
 char *json_to_text(struct arena *a, struct json v); /* compact */

@@ -10,6 +10,13 @@ void json_builder_init(struct json_builder *b, struct arena *a)
     *b = (struct json_builder){ .arena = a };
 }
 
+void json_builder_init_for(struct json_builder *b, struct arena *a, uint32_t count)
+{
+    json_builder_init(b, a);
+    b->members = arena_array(a, count, sizeof(*b->members));
+    b->size = count;
+}
+
 static struct json_member *grow(struct json_builder *b)
 {
     if (b->count == b->size) {
@@ -84,8 +91,18 @@ static void sort_members(struct arena *a, struct json_member *members, uint32_t 
     }
 }
 
+static bool is_sorted(const struct json_builder *b)
+{
+    for (uint32_t i = 1; i < b->count; i++)
+        if (strcmp(b->members[i - 1].key, b->members[i].key) >= 0)
+            return false;
+    return true;
+}
+
 struct json json_map_end(struct json_builder *b)
 {
+    if (is_sorted(b))
+        return (struct json){ .type = JSON_MAP, .count = b->count, .members = b->members };
     sort_members(b->arena, b->members, b->count);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < b->count; i++) {

@@ -11,6 +11,8 @@
 struct conversion {
     struct arena *arena;
     struct error *err;
+    bool may_hold_nul; /* \u0000 stands somewhere in the text */
+    bool twice;        /* a key stands twice in some map */
 };
 
 static bool convert(struct conversion *c, yyjson_val *from, int depth, struct json *ret);
@@ -27,22 +29,27 @@ static bool convert_list(struct conversion *c, yyjson_val *from, int depth, stru
     return true;
 }
 
+/* Our strings end with a NUL and hold none. */
+static bool holds_nul(const struct conversion *c, yyjson_val *text)
+{
+    return c->may_hold_nul && memchr(yyjson_get_str(text), '\0', yyjson_get_len(text));
+}
+
 static bool convert_map(struct conversion *c, yyjson_val *from, int depth, struct json *ret)
 {
     struct json_builder b;
-    json_builder_init(&b, c->arena);
+    json_builder_init_for(&b, c->arena, (uint32_t)yyjson_obj_size(from));
     yyjson_obj_iter iter = yyjson_obj_iter_with(from);
     for (yyjson_val *key; (key = yyjson_obj_iter_next(&iter));) {
         struct json value;
         if (!convert(c, yyjson_obj_iter_get_val(key), depth + 1, &value))
             return false;
-        size_t length = yyjson_get_len(key);
-        const char *text = yyjson_get_str(key);
-        if (memchr(text, '\0', length))
+        if (holds_nul(c, key))
             return fail(c->err, ERR_INVALID, "a key holds a NUL character");
-        json_put(&b, arena_strndup(c->arena, text, length), value);
+        json_put(&b, yyjson_get_str(key), value);
     }
     *ret = json_map_end(&b);
+    c->twice |= ret->count < yyjson_obj_size(from);
     return true;
 }
 
@@ -52,9 +59,11 @@ static bool convert(struct conversion *c, yyjson_val *from, int depth, struct js
         return fail(c->err, ERR_INVALID, "nested deeper than %d levels", JSON_DEPTH_MAX);
     switch (yyjson_get_type(from)) {
     case YYJSON_TYPE_STR:
-        if (memchr(yyjson_get_str(from), '\0', yyjson_get_len(from)))
+        if (holds_nul(c, from))
             return fail(c->err, ERR_INVALID, "a string holds a NUL character");
-        *ret = json_strn(c->arena, yyjson_get_str(from), yyjson_get_len(from));
+        *ret = (struct json){ .type = JSON_STR,
+            .count = (uint32_t)yyjson_get_len(from),
+            .string = yyjson_get_str(from) };
         return true;
     case YYJSON_TYPE_ARR:
         return convert_list(c, from, depth, ret);
@@ -85,16 +94,92 @@ static bool fail_at(struct error *err, struct str text, const yyjson_read_err *w
     return fail(err, ERR_INVALID, "not JSON: %s at line %zu column %zu", why->msg, line, column);
 }
 
+/* The text is copied once and read in place: keys and strings are parts of the copy. */
 bool json_parse(struct arena *a, struct str text, struct json *ret, struct error *err)
 {
+    bool twice;
+    return json_parse_keys(a, text, ret, &twice, err);
+}
+
+bool json_parse_keys(
+    struct arena *a, struct str text, struct json *ret, bool *ret_twice, struct error *err)
+{
     yyjson_read_err why = { 0 };
-    yyjson_doc *doc = yyjson_read_opts((char *)text.ptr, text.len, 0, NULL, &why);
+    if (text.len > UINT32_MAX)
+        return fail(err, ERR_TOO_LARGE, "%zu bytes of JSON are too many", text.len);
+    char *copy = arena_alloc(a, text.len + YYJSON_PADDING_SIZE);
+    if (text.len)
+        memcpy(copy, text.ptr, text.len);
+    yyjson_doc *doc = yyjson_read_opts(copy, text.len, YYJSON_READ_INSITU, NULL, &why);
     if (!doc)
         return fail_at(err, text, &why);
-    struct conversion c = { .arena = a, .err = err };
+    struct conversion c = {
+        .arena = a,
+        .err = err,
+        .may_hold_nul = memmem(text.ptr, text.len, "\\u0000", 6) != NULL,
+    };
     bool ok = convert(&c, yyjson_doc_get_root(doc), 0, ret);
     yyjson_doc_free(doc);
+    *ret_twice = c.twice;
     return ok;
+}
+
+/* ---- keys in the order of the text ---- */
+
+struct key_walk {
+    bool (*key)(void *ctx, const char *path, bool again);
+    void *ctx;
+    struct buf path;
+};
+
+static void walk_value(struct key_walk *w, yyjson_val *v);
+
+static bool is_again(yyjson_val *map, yyjson_val *key)
+{
+    yyjson_obj_iter iter = yyjson_obj_iter_with(map);
+    for (yyjson_val *k; (k = yyjson_obj_iter_next(&iter)) && k != key;)
+        if (yyjson_get_len(k) == yyjson_get_len(key) &&
+            memcmp(yyjson_get_str(k), yyjson_get_str(key), yyjson_get_len(k)) == 0)
+            return true;
+    return false;
+}
+
+static void walk_map(struct key_walk *w, yyjson_val *map)
+{
+    size_t length = w->path.len;
+    yyjson_obj_iter iter = yyjson_obj_iter_with(map);
+    for (yyjson_val *key; (key = yyjson_obj_iter_next(&iter));) {
+        buf_printf(&w->path, "%s%s", length ? "." : "", yyjson_get_str(key));
+        if (w->key(w->ctx, buf_text(&w->path), is_again(map, key)))
+            walk_value(w, yyjson_obj_iter_get_val(key));
+        w->path.len = length;
+    }
+}
+
+static void walk_value(struct key_walk *w, yyjson_val *v)
+{
+    size_t length = w->path.len, index = 0;
+    if (yyjson_is_obj(v))
+        walk_map(w, v);
+    if (!yyjson_is_arr(v))
+        return;
+    yyjson_arr_iter iter = yyjson_arr_iter_with(v);
+    for (yyjson_val *item; (item = yyjson_arr_iter_next(&iter));) {
+        buf_printf(&w->path, "[%zu]", index++);
+        walk_value(w, item);
+        w->path.len = length;
+    }
+}
+
+void json_walk_keys(
+    struct str text, bool (*key)(void *ctx, const char *path, bool again), void *ctx)
+{
+    yyjson_doc *doc = yyjson_read(text.ptr, text.len, 0);
+    struct key_walk w = { .key = key, .ctx = ctx, .path = BUF_INIT((size_t)1 << 20) };
+    if (doc)
+        walk_value(&w, yyjson_doc_get_root(doc));
+    buf_done(&w.path);
+    yyjson_doc_free(doc);
 }
 
 static void print_string(struct buf *b, const char *text, size_t length)

@@ -23,12 +23,12 @@ struct sip {
     uint64_t v0, v1, v2, v3;
 };
 
-static uint64_t rotate(uint64_t x, int by)
+static inline uint64_t rotate(uint64_t x, int by)
 {
     return x << by | x >> (64 - by);
 }
 
-static void sip_round(struct sip *s)
+static inline void sip_round(struct sip *s)
 {
     s->v0 += s->v1;
     s->v1 = rotate(s->v1, 13) ^ s->v0;
@@ -42,7 +42,7 @@ static void sip_round(struct sip *s)
     s->v2 = rotate(s->v2, 32);
 }
 
-static void sip_block(struct sip *s, uint64_t block)
+static inline void sip_block(struct sip *s, uint64_t block)
 {
     s->v3 ^= block;
     sip_round(s);

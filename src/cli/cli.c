@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "kinds/llmkube/settings.h"
+#include "cli/families.h"
 
 #define CLI_NAME_MAX 80
 
@@ -36,7 +36,8 @@ bool cli_flag_at(const struct cli_command *c, size_t i, struct cli_flag *ret)
                 *ret = *f;
                 return true;
             }
-    for (const struct llmkube_flag *f = llmkube_flags; c->shaping && f->name; f++)
+    const struct setting *f;
+    for (size_t s = 0; c->shaping && (f = families_setting(s)); s++)
         if (i-- == 0) {
             *ret = (struct cli_flag){
                 .name = f->name,

@@ -2,6 +2,7 @@
 
 const struct cli_command *const cli_commands[] = {
     &cli_operator,
+    &cli_apiserver,
     &cli_render,
     &cli_manifests,
     &cli_completion,

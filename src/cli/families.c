@@ -7,8 +7,14 @@
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/model.h"
 
-/* LLMKube's manager writes under the name of its binary. */
-static const char *const llmkube_predecessors[] = { "manager", NULL };
+/* Both managers write under the name of their binary. */
+static const char *const predecessors[] = { "manager", NULL };
+
+static const struct kind *const otterscale_kinds[] = {
+    &otterscale_model_service_kind,
+    &otterscale_model_artifact_kind,
+    NULL,
+};
 
 /* Nobody wants all ConfigMaps of a cluster in memory for the sake of one. */
 static const struct kind *dashboards(struct arena *a, struct families *f)
@@ -21,18 +27,40 @@ static const struct kind *dashboards(struct arena *a, struct families *f)
     return &f->dashboards;
 }
 
+const struct setting *families_setting(size_t i)
+{
+    static const struct setting *const tables[] = { llmkube_flags, otterscale_flags };
+    for (size_t t = 0; t < lengthof(tables); t++)
+        for (const struct setting *s = tables[t]; s->name; s++)
+            if (i-- == 0)
+                return s;
+    return NULL;
+}
+
+/* The i-th flag of the command line; those of no family are not ours to read. */
+static bool read_flag(struct cli *cli, size_t i, struct families *f, struct error *err)
+{
+    const struct {
+        const struct setting *table;
+        void *into;
+    } of[] = { { llmkube_flags, &f->llmkube }, { otterscale_flags, &f->otterscale } };
+    for (size_t k = 0; k < lengthof(of); k++)
+        if (!setting_set(
+                &cli->arena, of[k].table, of[k].into, cli->names[i], cli->values[i], err) &&
+            err->code != ERR_NOT_FOUND)
+            return false;
+    return true;
+}
+
 bool families_read(struct cli *cli, struct families *ret, struct error *err)
 {
-    *ret = (struct families){ .llmkube = llmkube_settings_default };
-    for (size_t i = 0; i < cli->count; i++) {
-        struct error why;
-        if (llmkube_settings_flag(&cli->arena, &ret->llmkube, cli->names[i], cli->values[i], &why))
-            continue;
-        if (why.code != ERR_NOT_FOUND) {
-            *err = why;
+    *ret = (struct families){
+        .llmkube = llmkube_settings_default,
+        .otterscale = otterscale_settings_default,
+    };
+    for (size_t i = 0; i < cli->count; i++)
+        if (!read_flag(cli, i, ret, err))
             return false;
-        }
-    }
     ret->llmkube_kinds[0] = &llmkube_model_kind;
     ret->llmkube_kinds[1] = &llmkube_inference_service_kind;
     if (ret->llmkube.grafana_dashboard_source)
@@ -41,7 +69,13 @@ bool families_read(struct cli *cli, struct families *ret, struct error *err)
         .name = "llmkube",
         .kinds = ret->llmkube_kinds,
         .settings = &ret->llmkube,
-        .predecessors = llmkube_predecessors,
+        .predecessors = predecessors,
+    };
+    ret->list[ret->count++] = (struct engine_family){
+        .name = "otterscale",
+        .kinds = otterscale_kinds,
+        .settings = &ret->otterscale,
+        .predecessors = predecessors,
     };
     return true;
 }

@@ -6,6 +6,7 @@
 #include "engine/engine.h"
 #include "engine/kind.h"
 #include "kinds/llmkube/settings.h"
+#include "kinds/otterscale/otterscale.h"
 
 #define FAMILIES_MAX 4
 
@@ -14,10 +15,13 @@
 struct families {
     struct llmkube_settings llmkube;
     const struct kind *llmkube_kinds[FAMILY_KINDS_MAX]; /* NULL-terminated */
+    struct otterscale_settings otterscale;
     struct kind dashboards; /* of the one ConfigMap that --grafana-dashboard-source names */
     struct engine_family list[FAMILIES_MAX];
     size_t count;
 };
 
+/* The i-th flag of all families, in the order of `--help`; NULL past the end. */
+const struct setting *families_setting(size_t i);
 /* From the flags that were given. */
 bool families_read(struct cli *cli, struct families *ret, struct error *err) must_check;

@@ -39,7 +39,8 @@ static int run_version(struct cli *cli)
 {
     (void)cli;
     printf("leeboard %s\n"
-           "compatible with LLMKube 0.9.19 (Model, InferenceService); Kubernetes 1.33 and newer\n",
+           "compatible with LLMKube 0.9.19 (Model, InferenceService) and OtterScale 1.0.1\n"
+           "(ModelService, ModelArtifact); Kubernetes 1.33 and newer\n",
         LEEBOARD_VERSION);
     return CLI_OK;
 }
@@ -219,7 +220,8 @@ static int run_man(struct cli *cli)
         ".SH SYNOPSIS\n.B leeboard\n.I COMMAND\n[\\fIFLAGS\\fR] [\\fIARGUMENTS\\fR]\n"
         ".SH DESCRIPTION\n"
         "Leeboard takes the manifests that people have for LLMKube (Model, InferenceService) and "
-        "keeps a cluster as they say. It never strips what others wrote, never writes when "
+        "OtterScale (ModelService, ModelArtifact) and keeps a cluster as they say. It never strips "
+        "what others wrote, never writes when "
         "nothing changed, never spins or fights, never lets a stale writer win, converges from "
         "anywhere, and lets no bad object harm another.\n.SH COMMANDS\n");
     for (size_t i = 0; cli_commands[i]; i++)

@@ -84,15 +84,17 @@ static struct json rule(
 
 struct need {
     const struct resource *resource;
-    bool child, own;
+    bool child, own, patched;
 };
 
 static size_t add_need(struct need *needs, size_t count, struct need n)
 {
     for (size_t i = 0; i < count; i++)
-        if (needs[i].resource == n.resource) {
+        if (text_eq(needs[i].resource->group, n.resource->group) &&
+            text_eq(needs[i].resource->plural, n.resource->plural)) {
             needs[i].child |= n.child;
             needs[i].own |= n.own;
+            needs[i].patched |= n.patched;
             return count;
         }
     needs[count] = n;
@@ -105,13 +107,39 @@ static size_t collect_needs(const struct families *f, struct need *needs)
     for (size_t i = 0; i < f->count; i++)
         for (size_t k = 0; f->list[i].kinds[k]; k++) {
             const struct kind *kind = f->list[i].kinds[k];
-            count =
-                add_need(needs, count, (struct need){ .resource = kind->resource, .own = true });
+            count = add_need(needs,
+                count,
+                (struct need){
+                    .resource = kind->resource,
+                    .own = true,
+                    .patched = kind->finalizer,
+                });
             for (const struct kind_watch *w = kind->watches; w && w->resource; w++)
                 count = add_need(
                     needs, count, (struct need){ .resource = w->resource, .child = w->child });
         }
     return count;
+}
+
+/* Whoever makes a Role must have the rights that it gives. */
+static void push_grants(
+    struct out *o, const struct families *f, bool cluster_scoped, struct json_builder *rules)
+{
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t k = 0; f->list[i].kinds[k]; k++) {
+            const struct kind_grant *g = f->list[i].kinds[k]->grants;
+            for (; g && g->what; g++) {
+                if (g->cluster != cluster_scoped)
+                    continue;
+                if (g->group)
+                    json_push(rules, rule(o->a, g->group, g->what, g->verbs));
+                else
+                    json_push(rules,
+                        json_fields(o->a,
+                            { "nonResourceURLs", words(o->a, g->what) },
+                            { "verbs", words(o->a, g->verbs) }));
+            }
+        }
 }
 
 static struct json kind_rules(struct out *o, const struct families *f, bool cluster_scoped)
@@ -126,19 +154,24 @@ static struct json kind_rules(struct out *o, const struct families *f, bool clus
         if (r->cluster_scoped != cluster_scoped)
             continue;
         /* Applying is a patch, and a create where there is nothing yet. */
-        const char *verbs =
-            needs[i].child ? "get list watch create patch delete" : "get list watch";
+        const char *verbs = needs[i].child     ? "get list watch create patch delete"
+                            : needs[i].patched ? "get list watch patch"
+                                               : "get list watch";
         json_push(&rules, rule(o->a, r->group, r->plural, verbs));
         /* Kinds of Kubernetes itself keep their status to themselves. */
         if (needs[i].own && strchr(r->group, '.'))
             json_push(&rules,
                 rule(o->a, r->group, arena_printf(o->a, "%s/status", r->plural), "get patch"));
     }
+    push_grants(o, f, cluster_scoped, &rules);
     if (!cluster_scoped) {
         json_push(&rules, rule(o->a, "", "pods/eviction", "create"));
         json_push(&rules, rule(o->a, "", "pods/log", "get"));
         json_push(&rules, rule(o->a, "", "secrets", "get"));
         json_push(&rules, rule(o->a, "events.k8s.io", "events", "create patch"));
+    } else {
+        /* To serve a CRD as soon as it comes. */
+        json_push(&rules, rule(o->a, RESOURCE_CRD.group, RESOURCE_CRD.plural, "list watch"));
     }
     return json_list_end(&rules);
 }
@@ -226,8 +259,9 @@ static struct json arguments(struct out *o)
     json_push(&list, json_str("--metrics-bind-address=:8443"));
     if (o->watched)
         json_push(&list, json_strf(o->a, "--namespace=%s", o->watched));
+    const struct setting *f;
     for (size_t i = 0; i < o->cli->count; i++)
-        for (const struct llmkube_flag *f = llmkube_flags; f->name; f++)
+        for (size_t s = 0; (f = families_setting(s)); s++)
             if (text_eq(f->name, o->cli->names[i]))
                 json_push(&list, json_strf(o->a, "--%s=%s", f->name, o->cli->values[i]));
     return json_list_end(&list);

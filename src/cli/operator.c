@@ -62,6 +62,12 @@ static void stop(void *ctx)
     loop_stop(app->loop);
 }
 
+static void on_deadline(void *ctx)
+{
+    log_warn("something is still in flight after %d ms; ending all the same", OPERATOR_EXIT_MS);
+    stop(ctx);
+}
+
 static void on_released(void *ctx)
 {
     stop(ctx);
@@ -210,13 +216,21 @@ static struct json self(struct app *app)
             json_str(text_empty(namespace) ? app->config.namespace : namespace) });
 }
 
-static bool make_engine(struct app *app, struct error *err)
+/* Reading the YAML takes some milliseconds, in which the server is busy with its lists. */
+static void add_crds(void *ctx, struct schemas *to)
+{
+    (void)ctx;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    json_each (crd, embedded_crds(&a)) {
+        struct error err;
+        bool ok = schemas_add_crd(to, *crd, &err);
+        assert(ok); /* tests/crds/check reads them too */
+    }
+}
+
+static void make_engine(struct app *app)
 {
     app->schemas = schemas_new();
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    json_each (crd, embedded_crds(&a))
-        if (!schemas_add_crd(app->schemas, *crd, err))
-            return false;
     app->engine = engine_new(&(struct engine_options){
         .env = loop_env(app->loop),
         .transport = http_transport_kube(app->transport),
@@ -224,6 +238,7 @@ static bool make_engine(struct app *app, struct error *err)
         .effects = fetch_runner(app->fetch),
         .events = app->events,
         .schemas = app->schemas,
+        .add_crds = add_crds,
         .families = app->families.list,
         .family_count = app->families.count,
         .namespace = cli_text(app->cli, "namespace"),
@@ -232,7 +247,6 @@ static bool make_engine(struct app *app, struct error *err)
         .may_write = may_write,
         .ctx = app,
     });
-    return true;
 }
 
 static void make_lease(struct app *app)
@@ -271,10 +285,14 @@ static void more_metrics(void *ctx, struct buf *to)
         "leader_election_master_status{name=\"%s\"} %d\n"
         "# HELP leeboard_api_connections Connections to the API server.\n"
         "# TYPE leeboard_api_connections gauge\n"
-        "leeboard_api_connections %zu\n",
+        "leeboard_api_connections %zu\n"
+        "# HELP leeboard_events_pending Events that wait to be written.\n"
+        "# TYPE leeboard_events_pending gauge\n"
+        "leeboard_events_pending %zu\n",
         cli_text(app->cli, "leader-election-id"),
         may_write(app),
-        t.connections);
+        t.connections,
+        event_recorder_pending(app->events));
     buf_add_text(to,
         "# HELP rest_client_requests_total Requests to the API server by status and method.\n"
         "# TYPE rest_client_requests_total counter\n");
@@ -323,7 +341,7 @@ static bool start(struct app *app, struct error *err)
         return false;
     app->signals[0] = loop_signal_new(app->loop, SIGTERM, on_signal, app);
     app->signals[1] = loop_signal_new(app->loop, SIGINT, on_signal, app);
-    timer_init(&app->deadline, stop, app);
+    timer_init(&app->deadline, on_deadline, app);
     timer_init(&app->trim, trim, app);
     timer_set(env, &app->trim, OPERATOR_TRIM_MS);
     engine_start(app->engine);
@@ -380,8 +398,11 @@ static int run(struct cli *cli)
     for (size_t i = 0; not_yet[i]; i++)
         if (cli_given(cli, not_yet[i]) && !text_eq(cli_text(cli, not_yet[i]), "false"))
             log_warn("--%s has no effect in this version", not_yet[i]);
-    bool ok = load_config(&app, &err) && make_client(&app, &err) && make_engine(&app, &err) &&
-              start(&app, &err);
+    bool ok = load_config(&app, &err) && make_client(&app, &err);
+    if (ok) {
+        make_engine(&app);
+        ok = start(&app, &err);
+    }
     if (ok) {
         log_info("leeboard " LEEBOARD_VERSION " works on %s", app.config.server);
         loop_run(app.loop);

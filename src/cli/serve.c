@@ -11,7 +11,7 @@
 #include "http/tls.h"
 #include "http/tls_cert.h"
 
-#define SERVE_METRICS_BYTES_MAX ((size_t)16 << 20)
+#define SERVE_METRICS_BYTES_MAX ((size_t)64 << 20)
 #define SERVE_CERTIFICATE_DAYS 3650
 
 struct serve {
@@ -56,7 +56,10 @@ static void reply_metrics(struct serve *s, struct http_exchange *x)
     engine_metrics_print(s->options.engine, &text);
     if (s->options.more_metrics)
         s->options.more_metrics(s->options.ctx, &text);
-    http_exchange_reply(x, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&text));
+    if (buf_overflowed(&text))
+        reply_text(x, 500, "there are too many objects to tell of them all");
+    else
+        http_exchange_reply(x, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&text));
 }
 
 static void on_closed(void *ctx, const struct error *err)

@@ -5,6 +5,8 @@
 #include "base/resource.h"
 #include "engine/adopt.h"
 #include "engine/kind.h"
+#include "engine/order.h"
+#include "engine/plan.h"
 #include "merge/merge.h"
 
 void cache_init(struct cache *c, const char *manager, const char *const *predecessors,
@@ -71,6 +73,7 @@ void cache_done(struct cache *c)
 {
     while (c->first) {
         struct cache_resource *r = c->first;
+        orders_free(r);
         for (struct table_cursor at = table_first(&r->table); at.node; table_next(&at)) {
             struct cache_entry *e = container_of(at.node, struct cache_entry, node);
             unlink_entry(e);
@@ -158,8 +161,12 @@ uint64_t cache_version(struct json object)
     return text && str_to_int(str_of(text), &version) && version > 0 ? (uint64_t)version : 0;
 }
 
-static const char *controller_uid(struct json object)
+/* Who controls it: by uid, or by PLAN_OWNER_ANNOTATION where an owner reference cannot. */
+static const char *controller_of(const struct cache_resource *r, struct json object)
 {
+    if (r->resource->cluster_scoped)
+        return json_text(
+            json_member(json_get(object, "metadata.annotations"), PLAN_OWNER_ANNOTATION));
     json_each (reference, json_get(object, "metadata.ownerReferences"))
         if (json_get_bool(*reference, "controller", false))
             return json_get_text(*reference, "uid");
@@ -217,7 +224,7 @@ static struct cache_entry *new_entry(struct arena *a, struct cache_resource *r, 
     const char *namespace = json_get_text(object, "metadata.namespace");
     const char *uid = json_get_text(object, "metadata.uid");
     const char *name = json_get_text(object, "metadata.name");
-    const char *controller = controller_uid(object);
+    const char *controller = controller_of(r, object);
     const char *label = NULL;
     if (r->index_label)
         label = json_text(json_member(json_get(object, "metadata.labels"), r->index_label));
@@ -281,6 +288,7 @@ enum cache_change cache_put(struct cache_resource *r, struct json object, enum c
     e->version = version;
     e->round = r->round;
     *ret_entry = e;
+    orders_change(r, old, e);
     if (!old) {
         link_entry(e);
         return CACHE_NEW;
@@ -297,6 +305,7 @@ enum cache_change cache_put(struct cache_resource *r, struct json object, enum c
 enum cache_change cache_delete(struct cache_resource *r, struct cache_entry *entry)
 {
     assert(entry && entry->resource == r);
+    orders_change(r, entry, NULL);
     unlink_entry(entry);
     free_entry(entry);
     return CACHE_GONE;

@@ -3,86 +3,77 @@
 
 #include "engine/internal.h"
 
+#include <ctype.h>
+
 #include "base/buf.h"
+#include "engine/scrape.h"
 
 struct engine_metrics {
     struct metric reconciles, errors, seconds, depth, adds, retries, unfinished, active;
     struct metric foreign, idle_writes, skipped, echoes, throttled, contested, stale, ambiguous;
-    struct metric created_twice, unreadable, refused, objects;
+    struct metric created_twice, unreadable, refused, objects, version;
 };
 
 #define FAMILY(field_, type_, name_, help_)                                                        \
-    m->field_ = (struct metric){ .name = name_, .help = help_, .type = type_ };                    \
-    metrics_link(all, &m->field_)
+    {                                                                                              \
+        offsetof(struct engine_metrics, field_), METRIC_##type_, name_, help_                      \
+    }
+
+static const struct {
+    size_t offset; /* of its struct metric */
+    enum metric_type type;
+    const char *name, *help;
+} families[] = {
+    FAMILY(reconciles, COUNTER, "controller_runtime_reconcile_total",
+        "Reconciles by controller and result."),
+    FAMILY(errors, COUNTER, "controller_runtime_reconcile_errors_total",
+        "Reconciles that the world failed."),
+    FAMILY(seconds, HISTOGRAM, "controller_runtime_reconcile_time_seconds",
+        "Time from taking a key to its last answer."),
+    FAMILY(active, GAUGE, "controller_runtime_active_workers", "Keys in work."),
+    FAMILY(depth, GAUGE, "workqueue_depth", "Keys that are ready."),
+    FAMILY(adds, COUNTER, "workqueue_adds_total", "Keys that became ready."),
+    FAMILY(retries, COUNTER, "workqueue_retries_total", "Keys that were put off."),
+    FAMILY(unfinished, GAUGE, "leeboard_effects_running", "Effects under way."),
+    FAMILY(objects, GAUGE, "leeboard_cached_objects", "Objects in the cache."),
+    FAMILY(version, GAUGE, "leeboard_watched_resource_version",
+        "How far each watch is: every change up to this version has been seen."),
+    FAMILY(foreign, COUNTER, "leeboard_self_check_mismatches_total",
+        "Promise 1: writes whose stored field set was not the computed one. Must stay 0."),
+    FAMILY(idle_writes, COUNTER, "leeboard_writes_without_effect_total",
+        "Promise 2: writes that left the object as it was. Must stay 0."),
+    FAMILY(skipped, COUNTER, "leeboard_writes_skipped_total",
+        "Writes that were not needed and not sent."),
+    FAMILY(echoes, COUNTER, "leeboard_echoes_dropped_total", "Watch events that said nothing new."),
+    FAMILY(throttled, COUNTER, "leeboard_throttled_total",
+        "Promise 3: runs that were put off because a key used up its allowance."),
+    FAMILY(contested, COUNTER, "leeboard_contested_total",
+        "Promise 3: children left to another manager that kept changing them."),
+    FAMILY(stale, COUNTER, "leeboard_stale_writes_refused_total",
+        "Promise 4: writes held back by lost leadership or by a precondition."),
+    FAMILY(ambiguous, COUNTER, "leeboard_ambiguous_writes_total",
+        "Promise 5: writes whose outcome had to be looked up."),
+    FAMILY(created_twice, COUNTER, "leeboard_created_twice_total",
+        "Promise 5: creates that met an existing object. Must stay 0."),
+    FAMILY(unreadable, COUNTER, "leeboard_unreadable_objects_total",
+        "Promise 6: objects that could not be read and were left alone."),
+    FAMILY(refused, COUNTER, "leeboard_refused_writes_total",
+        "Writes that the API server will not have."),
+};
 
 struct engine_metrics *engine_metrics_new(struct metrics *all)
 {
     struct engine_metrics *m = mem_new_of(struct engine_metrics);
-    FAMILY(reconciles,
-        METRIC_COUNTER,
-        "controller_runtime_reconcile_total",
-        "Reconciles by controller and result.");
-    FAMILY(errors,
-        METRIC_COUNTER,
-        "controller_runtime_reconcile_errors_total",
-        "Reconciles that the world failed.");
-    m->seconds = (struct metric){
-        .name = "controller_runtime_reconcile_time_seconds",
-        .help = "Time from taking a key to its last answer.",
-        .type = METRIC_HISTOGRAM,
-        .bounds = METRIC_SECONDS,
-    };
-    metrics_link(all, &m->seconds);
-    FAMILY(active, METRIC_GAUGE, "controller_runtime_active_workers", "Keys in work.");
-    FAMILY(depth, METRIC_GAUGE, "workqueue_depth", "Keys that are ready.");
-    FAMILY(adds, METRIC_COUNTER, "workqueue_adds_total", "Keys that became ready.");
-    FAMILY(retries, METRIC_COUNTER, "workqueue_retries_total", "Keys that were put off.");
-    FAMILY(unfinished, METRIC_GAUGE, "leeboard_effects_running", "Effects under way.");
-    FAMILY(objects, METRIC_GAUGE, "leeboard_cached_objects", "Objects in the cache.");
-    FAMILY(foreign,
-        METRIC_COUNTER,
-        "leeboard_self_check_mismatches_total",
-        "Promise 1: writes whose stored field set was not the computed one. Must stay 0.");
-    FAMILY(idle_writes,
-        METRIC_COUNTER,
-        "leeboard_writes_without_effect_total",
-        "Promise 2: writes that left the object as it was. Must stay 0.");
-    FAMILY(skipped,
-        METRIC_COUNTER,
-        "leeboard_writes_skipped_total",
-        "Writes that were not needed and not sent.");
-    FAMILY(echoes,
-        METRIC_COUNTER,
-        "leeboard_echoes_dropped_total",
-        "Watch events that said nothing new.");
-    FAMILY(throttled,
-        METRIC_COUNTER,
-        "leeboard_throttled_total",
-        "Promise 3: runs that were put off because a key used up its allowance.");
-    FAMILY(contested,
-        METRIC_COUNTER,
-        "leeboard_contested_total",
-        "Promise 3: children left to another manager that kept changing them.");
-    FAMILY(stale,
-        METRIC_COUNTER,
-        "leeboard_stale_writes_refused_total",
-        "Promise 4: writes held back by lost leadership or by a precondition.");
-    FAMILY(ambiguous,
-        METRIC_COUNTER,
-        "leeboard_ambiguous_writes_total",
-        "Promise 5: writes whose outcome had to be looked up.");
-    FAMILY(created_twice,
-        METRIC_COUNTER,
-        "leeboard_created_twice_total",
-        "Promise 5: creates that met an existing object. Must stay 0.");
-    FAMILY(unreadable,
-        METRIC_COUNTER,
-        "leeboard_unreadable_objects_total",
-        "Promise 6: objects that could not be read and were left alone.");
-    FAMILY(refused,
-        METRIC_COUNTER,
-        "leeboard_refused_writes_total",
-        "Writes that the API server will not have.");
+    for (size_t i = 0; i < lengthof(families); i++) {
+        struct metric *metric = (struct metric *)((char *)m + families[i].offset);
+        *metric = (struct metric){
+            .name = families[i].name,
+            .help = families[i].help,
+            .type = families[i].type,
+            .bounds = families[i].type == METRIC_HISTOGRAM ? METRIC_SECONDS : NULL,
+        };
+        metrics_link(all, metric);
+    }
     return m;
 }
 
@@ -104,6 +95,108 @@ void count_reconcile(
     if (outcome == OUTCOME_RETRY)
         metric_add(&e->m->errors, controller, 1);
     metric_observe(&e->m->seconds, controller, (double)took_ms / 1000);
+}
+
+static void set_versions(struct engine *e)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    for (const struct cache_resource *r = e->cache.first; r; r = r->next)
+        if (!r->missing) {
+            const char *group = r->resource->group, *plural = r->resource->plural;
+            const char *labels = arena_printf(&a, "group=\"%s\",resource=\"%s\"", group, plural);
+            metric_set(&e->m->version, labels, (double)r->version);
+        }
+}
+
+static void print_controller(
+    struct engine *e, const struct engine_kind *k, const char *name, bool total, struct buf *to)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *plural = arena_printf(&a, "controller=\"%s\"", k->kind->resource->plural);
+    char *controller = arena_printf(&a, "controller=\"%s\"", k->kind->resource->kind);
+    for (char *c = controller; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    if (!total) {
+        metric_print_as(&e->m->seconds, plural, name, controller, to);
+        return;
+    }
+    double all = 0, errors = metric_value(&e->m->errors, plural);
+    for (size_t i = 0; i < lengthof(results); i++)
+        if (i != OUTCOME_WAIT) /* it is counted where OUTCOME_RECHECK is */
+            all += metric_value(
+                &e->m->reconciles, arena_printf(&a, "%s,result=\"%s\"", plural, results[i]));
+    buf_printf(to, "%s{%s,result=\"success\"} %.15g\n", name, controller, all - errors);
+    buf_printf(to, "%s{%s,result=\"error\"} %.15g\n", name, controller, errors);
+}
+
+/* Runs once more under the name of the family, for the dashboards of whom we took over from. */
+static void print_by_family(struct engine *e, struct buf *to)
+{
+    static const char *const parts[][3] = {
+        { "total", "counter", "Runs by controller and result." },
+        { "duration_seconds", "histogram", "Time from taking a key to its last answer." },
+    };
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    for (size_t part = 0; part < lengthof(parts); part++)
+        for (size_t i = 0; i < e->kind_count; i++) {
+            const struct engine_kind *k = &e->kinds[i];
+            if (!k->kind->measure)
+                continue;
+            const char *name = arena_printf(&a, "%s_reconcile_%s", k->family->name, parts[part][0]);
+            if (i == 0 || e->kinds[i - 1].family != k->family)
+                buf_printf(
+                    to, "# HELP %s %s\n# TYPE %s %s\n", name, parts[part][2], name, parts[part][1]);
+            print_controller(e, k, name, part == 0, to);
+        }
+}
+
+/* ---- what a kind may ask while it measures: other objects, by name ---- */
+
+struct asking {
+    struct engine *engine;
+    struct arena *arena;
+};
+
+static struct json find(
+    void *ctx, const struct resource *r, const char *namespace, const char *name)
+{
+    const struct asking *asking = ctx;
+    const struct cache_resource *in = cache_resource_of(&asking->engine->cache, r);
+    assert(in); /* a kind asks only for what its watch list names */
+    const struct cache_entry *found = cache_find(in, r->cluster_scoped ? "" : namespace, name);
+    return found ? cache_read(asking->arena, found) : (struct json){ 0 };
+}
+
+static const struct view_source source = { .get = find };
+
+static void measure_kind(struct engine *e, const struct engine_kind *k, struct scrape *s)
+{
+    cleanup(arena_done) struct arena list = ARENA_INIT;
+    size_t count;
+    struct cache_entry **all = cache_list(&list, k->resource, NULL, NULL, &count);
+    for (size_t i = 0; i < count; i++) {
+        cleanup(arena_done) struct arena a = ARENA_INIT;
+        struct asking asking = { e, &a };
+        struct view view = {
+            .arena = &a,
+            .object = cache_read(&a, all[i]),
+            .now_ms = env_wall_ms(e->env),
+            .settings = k->family->settings,
+            .source = &source,
+            .source_ctx = &asking,
+        };
+        k->kind->measure(&view, s);
+    }
+}
+
+static void print_objects(struct engine *e, struct buf *to)
+{
+    struct scrape *s = scrape_new(to->limit);
+    for (size_t i = 0; i < e->kind_count; i++)
+        if (e->kinds[i].kind->measure)
+            measure_kind(e, &e->kinds[i], s);
+    scrape_print(s, to);
+    scrape_free(s);
 }
 
 void engine_metrics_print(struct engine *e, struct buf *to)
@@ -134,5 +227,8 @@ void engine_metrics_print(struct engine *e, struct buf *to)
     };
     for (size_t i = 0; i < lengthof(now); i++)
         metric_set(now[i].metric, NULL, now[i].value);
+    set_versions(e);
     metrics_print(&e->metrics, to);
+    print_by_family(e, to);
+    print_objects(e, to);
 }

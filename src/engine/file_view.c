@@ -254,6 +254,13 @@ void file_view_apply(struct file_view *w, const struct view *in, const struct pl
     for (size_t i = 0; i < plan->child_count; i++) {
         struct error err;
         const struct plan_child *child = &plan->children[i];
+        if (child->mode == PLAN_ABSENT) {
+            file_view_remove(w,
+                child->resource,
+                namespace_of(in->object),
+                json_get_text(child->object, "metadata.name"));
+            continue;
+        }
         struct json object = plan_child_object(a,
             child,
             json_get_text(in->object, "apiVersion"),

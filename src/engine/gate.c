@@ -47,6 +47,26 @@ static bool is_held(const struct run *run, const struct memo *m, uint64_t hash)
     return held && m->plan_hash == hash && now_ms(run) < m->until_ms;
 }
 
+const char *gate_owner_of(struct run *run, const struct resource *r)
+{
+    const struct resource *owner = run->key->kind->kind->resource;
+    return r->cluster_scoped ? plan_owner_id(&run->arena,
+                                   resource_api_version(&run->arena, owner),
+                                   owner->kind,
+                                   run->view.object)
+                             : run->uid;
+}
+
+/* One of ours, or one that our predecessor made, which could not say whose it is: its fields are
+ * still its own, or were moved to us a moment ago. */
+static bool is_ours(struct run *run, const struct cache_entry *entry)
+{
+    const struct resource *r = entry->resource->resource;
+    if (text_eq(entry->controller_uid, gate_owner_of(run, r)))
+        return true;
+    return r->cluster_scoped && !*entry->controller_uid && (entry->upstream || entry->owned);
+}
+
 static bool must_be_replaced(const struct plan_child *c, struct json owned, struct json wanted)
 {
     for (size_t i = 0; c->fixed && c->fixed[i]; i++) {
@@ -115,7 +135,11 @@ struct gate_decision gate_child(struct run *run, const struct plan_child *c, str
     const char *name = json_get_text(wanted, "metadata.name");
     struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
     struct memo *m = memo_find(run->key, c->resource, name);
-    bool foreign = entry && c->mode != PLAN_SHARED && !text_eq(entry->controller_uid, run->uid);
+    bool foreign = entry && c->mode != PLAN_SHARED && !is_ours(run, entry);
+    if (c->mode == PLAN_ABSENT)
+        return entry && !foreign && !entry->deleting
+                   ? (struct gate_decision){ .action = GATE_DELETE }
+                   : skip;
     if (m && m->what == TROUBLE_FOREIGN && !foreign) {
         memo_calm(m);
         run->again = true; /* the status that was planned still tells of it */

@@ -7,6 +7,7 @@
 struct error;
 struct view;
 struct plan;
+struct scrape;
 
 /* A resource whose objects the engine keeps in its cache for this kind. */
 struct kind_watch {
@@ -19,13 +20,29 @@ struct kind_watch {
                                  * namespace, uid, deletionTimestamp always */
 };
 
+/* A right that children of a kind hand out, in Roles: whoever gives it must have it. */
+struct kind_grant {
+    const char *group; /* NULL: urls */
+    const char *what;  /* plurals, or URLs; with blanks between them */
+    const char *verbs; /* with blanks between them */
+    bool cluster;      /* of no namespace */
+};
+
 struct kind {
     const struct resource *resource;
     const char *namespace;            /* only objects of this namespace; NULL: all */
     const char *field_selector;       /* only these; NULL: all */
     const struct kind_watch *watches; /* ended by one without a resource */
+    const struct kind_grant *grants;  /* ended by one without `what`; NULL: none */
+    /* For kinds with cluster-scoped children: put on every object before its children are made,
+     * taken off a deleted one as soon as they were told to go, whatever came of that: an object
+     * must not keep its namespace from ending. NULL: none. */
+    const char *finalizer;
     void (*reconcile)(const struct view *in, struct plan *out);
     /* Instead of it for an object that got past an edited CRD with a value of the wrong type: err
      * names the path. NULL: reconcile() copes with everything. */
     void (*unreadable)(const struct view *in, struct plan *out, const struct error *err);
+    /* What dashboards know an object by (engine/scrape.h); the view answers view_get() alone. NULL:
+     * nothing. */
+    void (*measure)(const struct view *in, struct scrape *to);
 };

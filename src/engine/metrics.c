@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
 
@@ -132,6 +133,20 @@ static void print_series(
     }
     const char *open = *series->labels ? "{" : "", *close = *series->labels ? "}" : "";
     buf_printf(to, "%s%s%s%s %.15g\n", family->name, open, series->labels, close, series->value);
+}
+
+void metric_print_as(const struct metric *family, const char *labels, const char *name,
+    const char *as, struct buf *to)
+{
+    const struct metric_series *found = find(family, labels);
+    if (!found)
+        return;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct metric renamed = *family;
+    struct metric_series series = *found;
+    renamed.name = name;
+    series.labels = arena_strdup(&a, as);
+    print_series(&renamed, &series, to);
 }
 
 void metrics_print(const struct metrics *m, struct buf *to)

@@ -42,6 +42,9 @@ void metric_set(struct metric *family, const char *labels, double value);
 void metric_observe(struct metric *family, const char *labels, double value);
 double metric_value(const struct metric *family, const char *labels);
 void metrics_print(const struct metrics *m, struct buf *to);
+/* One series under another name and with other labels; nothing if it was never touched. */
+void metric_print_as(const struct metric *family, const char *labels, const char *name,
+    const char *as, struct buf *to);
 
 /* 5 ms to 10 s, for times of requests and reconciles. */
 extern const double METRIC_SECONDS[];

@@ -34,6 +34,24 @@ void plan_once(struct plan *p, const struct resource *r, struct json object)
     add_child(p, PLAN_ONCE, r, object);
 }
 
+void plan_absent(struct plan *p, const struct resource *r, const char *name)
+{
+    add_child(p, PLAN_ABSENT, r, json_fields(p->arena, { "metadata.name", json_str(name) }));
+}
+
+const char *plan_owner_id(
+    struct arena *a, const char *api_version, const char *kind, struct json owner)
+{
+    struct str version = str_of(api_version);
+    const char *group = str_dup(a, str_cut(&version, '/'));
+    return arena_printf(a,
+        "%s.%s/%s/%s",
+        kind,
+        group,
+        json_get_text(owner, "metadata.namespace"),
+        json_get_text(owner, "metadata.name"));
+}
+
 struct json plan_child_object(struct arena *a, const struct plan_child *c, const char *api_version,
     const char *kind, struct json owner)
 {
@@ -42,8 +60,14 @@ struct json plan_child_object(struct arena *a, const struct plan_child *c, const
     object = json_with(a, object, "kind", json_str(c->resource->kind));
     if (!c->resource->cluster_scoped)
         object = json_with(a, object, "metadata.namespace", json_get(owner, "metadata.namespace"));
-    if (c->mode == PLAN_SHARED || c->resource->cluster_scoped)
+    if (c->mode == PLAN_SHARED)
         return object;
+    if (c->resource->cluster_scoped) {
+        const char *id = plan_owner_id(a, api_version, kind, owner);
+        struct json mark = json_map(a, { PLAN_OWNER_ANNOTATION, json_str(id) });
+        mark = json_overlay(a, json_get(object, "metadata.annotations"), mark);
+        return json_with(a, object, "metadata.annotations", mark);
+    }
     /* blockOwnerDeletion true would need rights on the owner's finalizers (first seed). */
     struct json reference = json_fields(a,
         { "apiVersion", json_str(api_version) },

@@ -23,7 +23,11 @@ enum plan_child_mode {
     PLAN_OWNED,  /* applied, owner reference added by the engine, deleted when no longer planned */
     PLAN_SHARED, /* created if missing, then never touched; owned by nobody */
     PLAN_ONCE,   /* owned; created if missing, never changed (immutable: a Job, a claim) */
+    PLAN_ABSENT, /* deleted if it is ours */
 };
+
+/* Names the owner of a cluster-scoped child, which an owner reference cannot. */
+#define PLAN_OWNER_ANNOTATION "leeboard.dev/owner"
 
 struct plan_child {
     const struct resource *resource;
@@ -88,10 +92,17 @@ void plan_init(struct plan *p, struct arena *a);
 void plan_child(struct plan *p, const struct resource *r, struct json object);
 void plan_shared(struct plan *p, const struct resource *r, struct json object);
 void plan_once(struct plan *p, const struct resource *r, struct json object);
+/* For a claim, which does not go just because it is no longer planned: somebody may want the data
+ * back. */
+void plan_absent(struct plan *p, const struct resource *r, const char *name);
 /* The whole child as it is applied: with apiVersion, kind, namespace and, unless shared, the owner
- * reference to `owner`, an object of the given apiVersion and kind. */
+ * reference to `owner`, an object of the given apiVersion and kind; a cluster-scoped child, which
+ * needs kind.finalizer, has PLAN_OWNER_ANNOTATION instead. */
 struct json plan_child_object(struct arena *a, const struct plan_child *c, const char *api_version,
     const char *kind, struct json owner);
+/* What PLAN_OWNER_ANNOTATION says: "ModelService.model.otterscale.io/NAMESPACE/NAME". */
+const char *plan_owner_id(
+    struct arena *a, const char *api_version, const char *kind, struct json owner);
 /* Of the child planned last: these dotted paths (NULL-terminated) cannot be changed in place. When
  * one differs from what we own, the child is deleted and made anew. */
 void plan_replaceable(struct plan *p, const char *const *paths);

@@ -149,7 +149,11 @@ static bool check_digest(struct local_job *j, struct error *err)
 {
     if (!j->sha256 || str_eq_nocase(str_of(j->sha256), str_of(j->digest)))
         return true;
-    return fail(err, ERR_INVALID, "SHA-256 mismatch: expected %s, got %s", j->sha256, j->digest);
+    return fail(err,
+        ERR_INVALID,
+        "spec.sha256 is %s, but the file has %s: correct the one or replace the other",
+        j->sha256,
+        j->digest);
 }
 
 /* mkdir -p of the last two levels: cache directory and key. */

@@ -9,3 +9,21 @@
 /* EC P-256, signed by itself, valid from an hour ago for days; PEM in the arena. */
 bool tls_self_signed(struct arena *a, const char *host, int days, struct str *ret_certificate,
     struct str *ret_key, struct error *err) must_check;
+
+/* ---- an authority of our own ---- */
+
+struct tls_issue {
+    const char *common_name;
+    const char *const *organizations; /* O of the subject; NULL, or NULL-terminated */
+    /* Names and numeric addresses that a server is reached by; NULL: a client's certificate. */
+    const char *const *hosts;
+    int days;
+};
+
+/* A certificate that may sign others, for issuing with its key. PEM in the arena. */
+bool tls_authority(struct arena *a, const char *common_name, int days, struct str *ret_certificate,
+    struct str *ret_key, struct error *err) must_check;
+/* One signed by the authority. */
+bool tls_issue(struct arena *a, struct str authority, struct str authority_key,
+    const struct tls_issue *what, struct str *ret_certificate, struct str *ret_key,
+    struct error *err) must_check;

@@ -61,6 +61,7 @@ struct schema_type {
     uint16_t field_count;
     uint16_t key_count;
     uint32_t keys; /* the first key field of a LIST_MAP, sorted by name */
+    uint32_t go;   /* offset into names: what Go calls a struct of a built-in kind; 0: none */
 };
 
 /* What an empty object of the server has in this place: it is written in Go, where a struct is
@@ -74,10 +75,21 @@ enum schema_filled {
     FILLED_BOOL,   /* false */
 };
 
+enum schema_flag {
+    SCHEMA_OMIT = 1 << 0,         /* Go leaves it out when it is zero: "", 0, false, [], {} */
+    SCHEMA_PATCH_MERGE = 1 << 1,  /* strategic patches merge this list */
+    SCHEMA_PATCH_RETAIN = 1 << 2, /* and may name the keys that stay ($retainKeys) */
+};
+
 struct schema_field {
-    uint32_t name;   /* offset into names */
-    uint16_t type;   /* index into types */
-    uint16_t filled; /* enum schema_filled */
+    uint32_t name;  /* offset into names */
+    uint16_t type;  /* index into types */
+    uint8_t filled; /* enum schema_filled */
+    uint8_t flags;  /* enum schema_flag */
+    /* Offset into names: what Go's decoder calls its type ("[]v1.Container", "int32"), behind the
+     * embedded struct that it stands in ("VolumeSource:v1.HostPathVolumeSource"); 0: not known. */
+    uint32_t go;
+    uint32_t patch_key; /* offset into names: the key of a merged list of maps; 0: scalars */
 };
 
 struct schema_key {

@@ -16,6 +16,7 @@ import glob
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -37,6 +38,10 @@ NO_WORKLOADS = "*," + ",".join(f"-{name}-controller" for name in (
     "deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob",
     "horizontal-pod-autoscaler"))
 
+# The same with Jobs: their pods are made, and wait for a node that there is not.
+NO_PODS = "*," + ",".join(f"-{name}-controller" for name in (
+    "deployment", "replicaset", "statefulset"))
+
 LLMKUBE = "/apis/inference.llmkube.dev/v1alpha1"
 GROUPS = {
     "/api/v1": ("pods", "services", "configmaps", "secrets", "serviceaccounts", "events",
@@ -49,13 +54,25 @@ GROUPS = {
                                            "clusterrolebindings"),
     "/apis/apiextensions.k8s.io/v1": ("customresourcedefinitions",),
     LLMKUBE: ("models", "inferenceservices"),
+    "/apis/model.otterscale.io/v1alpha1": ("modelservices", "modelartifacts"),
+    "/apis/gateway.networking.k8s.io/v1": ("gateways", "httproutes"),
+    "/apis/inference.networking.k8s.io/v1": ("inferencepools",),
+    "/apis/networking.istio.io/v1beta1": ("destinationrules",),
+    "/apis/monitoring.coreos.com/v1": ("podmonitors", "servicemonitors"),
 }
 BASE = {plural: base for base, plurals in GROUPS.items() for plural in plurals}
 MUTATING = ("create", "update", "patch", "delete", "deletecollection")
+# No wait ends sooner than this: how busy the machine is decides no test.
+PATIENCE_S = 90
+# Below the ports that the system gives to whoever asks for any: nobody takes one between our look
+# and its use.
+PORTS = range(10000, 21000)
 
 
 def wait_for(condition, timeout, what):
-    """Calls condition until it returns something true, and returns that."""
+    """Calls condition until it returns something true, and returns that. A timeout (in seconds) of
+    less than PATIENCE_S counts as that."""
+    timeout = max(timeout, PATIENCE_S)
     deadline, pause = time.monotonic() + timeout, 0.01
     while True:
         value = condition()
@@ -67,10 +84,19 @@ def wait_for(condition, timeout, what):
         pause = min(pause * 1.5, 0.25)
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+def free_port(given=set()):
+    """Never the same twice: it may be long until the first one is bound."""
+    while True:
+        port = random.choice(PORTS)
+        if port in given:
+            continue
+        given.add(port)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:  # it is taken
+                continue
 
 
 def die_with_parent():
@@ -168,6 +194,8 @@ class Lab:
                       "--use-service-account-credentials=false",
                       f"--service-account-private-key-file={d}/sa.key",
                       f"--root-ca-file={d}/certs/apiserver.crt",
+                      # A claim that comes before its volume is looked at again only after this time.
+                      "--pvclaimbinder-sync-period=1s",
                       f"--controllers={self.controllers}")
             # It is at work once it has given this namespace its account.
             wait_for(lambda: self.get("serviceaccounts", "default", "default"), 60,
@@ -427,11 +455,11 @@ class Operator:
     def metrics(self):
         """{"name{labels}": value}"""
         url = f"http://127.0.0.1:{self.metrics_port}/metrics"
-        text = urllib.request.urlopen(url, timeout=5).read().decode()
+        text = urllib.request.urlopen(url, timeout=PATIENCE_S).read().decode()
         pairs = (line.rsplit(" ", 1) for line in text.splitlines() if line[:1] not in ("#", ""))
         return {name: float(value) for name, value in pairs}
 
-    def stop(self, timeout=10):
+    def stop(self, timeout=PATIENCE_S):
         """SIGTERM; returns the exit code."""
         if self.running():
             self.process.send_signal(signal.SIGCONT)

@@ -4,7 +4,7 @@ import json
 import time
 
 import lab as labs
-from lab import LLMKUBE, wait_for
+from lab import BASE, LLMKUBE, ApiError, wait_for
 
 API = LLMKUBE.removeprefix("/apis/")
 OURS = {"models": "Model", "inferenceservices": "InferenceService"}
@@ -12,6 +12,10 @@ CHILDREN = {"deployments": "Deployment", "services": "Service", "jobs": "Job",
             "persistentvolumeclaims": "PersistentVolumeClaim",
             "horizontalpodautoscalers": "HorizontalPodAutoscaler"}
 KINDS = {**OURS, **CHILDREN}
+WATCHED = (*KINDS, "pods")
+# Of these it watches only those with a label.
+SELECTED = {"jobs": "app.kubernetes.io/component=model-prefetch",
+            "pods": "inference.llmkube.dev/service"}
 
 # What must be 0 whatever happened: the promises that the engine checks by itself.
 ALWAYS_ZERO = ("leeboard_writes_without_effect_total", "leeboard_self_check_mismatches_total",
@@ -26,7 +30,7 @@ class Operator(labs.Operator):
         broken = {name: metrics.get(name) for name in ALWAYS_ZERO if metrics.get(name) != 0}
         assert not broken, f"broken promises: {broken}"
 
-    def stop(self, timeout=10):
+    def stop(self, timeout=labs.PATIENCE_S):
         if self.running():
             self.resume()
             self.check_promises()
@@ -48,15 +52,35 @@ class Operator(labs.Operator):
     def reconciles(self, controller):
         return self.count("controller_runtime_reconcile_total", controller=controller)
 
-    def settle(self, timeout=20):
-        """Waits until it has nothing left to do for now: no key ready or in work for a moment."""
+    def newest(self):
+        """{metric: version} of the newest object of each resource that it watches."""
+        namespace = next((a.split("=")[1] for a in self.command if a.startswith("--namespace=")), None)
+        found = {}
+        for plural in WATCHED:
+            group = BASE[plural].split("/")[2] if BASE[plural].startswith("/apis") else ""
+            path = self.lab.path(plural, namespace) + f"?labelSelector={SELECTED.get(plural, '')}"
+            try:
+                items = self.lab.api("GET", path)["items"]
+            except ApiError as e:
+                if e.code != 404:  # a CRD that is not there has no objects
+                    raise
+                continue
+            versions = [int(o["metadata"]["resourceVersion"]) for o in items]
+            metric = f'leeboard_watched_resource_version{{group="{group}",resource="{plural}"}}'
+            found[metric] = max(versions, default=0)
+        return found
+
+    def settle(self, timeout=60):
+        """Waits until it has seen everything that is there and has nothing left to do for now."""
         seen = []
 
         def still():
-            m = self.metrics()
-            seen.append((self.count("controller_runtime_reconcile_total"), m["workqueue_depth"],
-                         m["controller_runtime_active_workers"], m["leeboard_effects_running"]))
-            return len(seen) > 3 and len(set(seen[-4:])) == 1 and not any(seen[-1][1:])
+            newest, m = self.newest(), self.metrics()
+            busy = [m["workqueue_depth"], m["controller_runtime_active_workers"],
+                    m["leeboard_effects_running"], m["leeboard_events_pending"]]
+            behind = [metric for metric, version in newest.items() if m.get(metric, 0) < version]
+            seen.append((newest, self.count("controller_runtime_reconcile_total")))
+            return not behind and not any(busy) and seen[-3:] == seen[-1:] * 3
         wait_for(still, timeout, "the operator to have nothing left to do")
 
 

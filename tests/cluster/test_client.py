@@ -9,12 +9,11 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
 import urllib.request
 
 import yaml
 
-from lab import BASE, ROOT, Lab, own_lab, spawn, wait_for
+from lab import BASE, PATIENCE_S, ROOT, Lab, own_lab, spawn, wait_for
 
 LAB = {"controllers": None}
 KUBE_TOOL = os.environ.get("KUBE_TOOL", f"{ROOT}/build/release/kube_tool")
@@ -40,7 +39,7 @@ class Tool:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
             try:
-                self.process.wait(15)
+                self.process.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 raise AssertionError("it did not end after SIGTERM")
@@ -73,7 +72,7 @@ class Tool:
 def once(lab, *args, code=0, **options):
     """Runs it to its end; returns the only line it printed."""
     with Tool(lab, *args, **options) as tool:
-        assert tool.process.wait(30) == code, tool.lines()
+        assert tool.process.wait(PATIENCE_S) == code, tool.lines()
         line, = tool.lines()
         return line
 
@@ -290,11 +289,11 @@ def test_a_token_that_is_rotated_in_its_file_is_used(lab):
         poll.wait(status=401, timeout=30)  # the server remembers a good token for ten seconds
         assert poll.lines()[-1]["repeated"] == 0  # the same token again would be of no use
         put_file(f"{lab.dir}/token", token("two"))
-        time_replaced = time.monotonic()
         skip = len(poll.lines())
-        poll.wait(status=200, skip=skip, timeout=5)
-        assert time.monotonic() - time_replaced < 2, "it waited for the next look"
-        assert poll.lines()[-1]["repeated"] == 1, poll.lines()[-1]
+        good = poll.wait(status=200, skip=skip)
+        # One was perhaps under way; had it waited for the next look at the file, there were many.
+        late = [line for line in poll.lines()[skip:] if line["status"] == 401]
+        assert len(late) <= 1 and good["repeated"] <= 1, poll.lines()[skip:]
         # One that is replaced while both are good is taken up without a failure.
         third, skip, mark = token("three"), len(poll.lines()), lab.mark()
         put_file(f"{lab.dir}/token", third)
@@ -430,7 +429,7 @@ def test_a_plugin_is_asked_and_remembered_until_what_it_gave_expires(lab):
         "env": [{"name": "WHO", "value": "me"}], "interactiveMode": "IfAvailable",
         "provideClusterInfo": True, "installHint": "fetch it from the harbour"}}
     config = kubeconfig(lab, "exec", user)
-    then = (datetime.datetime.utcnow() + datetime.timedelta(seconds=4)).strftime("%FT%TZ")
+    then = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=4)).strftime("%FT%TZ")
     credential = json.dumps({"apiVersion": api, "kind": "ExecCredential", "status": {
         "token": "admin-token", "expirationTimestamp": then}})
     plugin(lab, f"""echo "$WHO $1 $2 $KUBERNETES_EXEC_INFO" >>{log}; echo '{credential}'""")
@@ -438,12 +437,12 @@ def test_a_plugin_is_asked_and_remembered_until_what_it_gave_expires(lab):
         poll.wait(status=200)
         credential = credential.replace(f', "expirationTimestamp": "{then}"', "")
         plugin(lab, f"echo again >>{log}; echo '{credential}'")
-        wait_for(lambda: len(read(log).splitlines()) == 2, 10, "the second run")
+        wait_for(lambda: "again" in read(log).splitlines(), 10, "a run of the other plugin")
         count = len(poll.lines())
         wait_for(lambda: len(poll.lines()) > count + 10, 10, "more requests")
         assert {line["status"] for line in poll.lines()} == {200}, poll.lines()
-    first, second = read(log).splitlines()
-    assert first.startswith("me get it {") and second == "again", first
+    first, *_, last = runs = read(log).splitlines()
+    assert first.startswith("me get it {") and last == "again" and runs.count("again") == 1, runs
     info = json.loads(first[len("me get it "):])
     assert info["kind"] == "ExecCredential" and info["spec"]["interactive"] is False, info
     assert info["spec"]["cluster"]["server"] == f"https://127.0.0.1:{lab.port}", info
@@ -468,7 +467,7 @@ def test_a_lease_passes_on_and_a_stopped_leader_writes_nothing(lab):
         with Tool(lab, "lease", ns, "ben") as ben:
             ben.wait(what="holder", holder="anna")
             anna.process.terminate()
-            assert anna.process.wait(5) == 0
+            assert anna.process.wait(PATIENCE_S) == 0
             ben.wait(what="gained", timeout=4)
             assert anna.lines()[-1]["what"] == "released", anna.lines()
             assert holder() == "ben"
@@ -480,7 +479,7 @@ def test_a_lease_passes_on_and_a_stopped_leader_writes_nothing(lab):
                 ben.process.send_signal(signal.SIGCONT)
                 lost = ben.wait(what="lost")
                 assert lost["may_write"] is False, lost
-                ben.process.wait(5)
+                ben.process.wait(PATIENCE_S)
                 assert holder() == "carl"
                 # Only carl's renewals, and all of them succeed: ben tried nothing.
                 wait_for(lambda: len(list(lab.requests(mark))) >= 2, 10, "two renewals")

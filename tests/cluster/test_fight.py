@@ -46,6 +46,7 @@ def test_a_rival_is_named_and_left_alone(lab):
             assert rival.rounds <= 8, f"{rival.rounds} rounds before we gave up"
             taken_back = lab.writes(since)["patch deployments"]
             assert 3 <= taken_back <= 8, f"the Deployment was written {taken_back} times"
+            operator.settle()
             written = nothing_happens(lab, 5)
             assert not written, f"written after it was given up: {dict(written)}"
         finally:

@@ -138,7 +138,7 @@ def test_pods_tell_why_nothing_serves(lab):
             "name": "llama-server", "ready": False, "started": False, "restartCount": 1,
             "image": "x", "imageID": "", "state": {"waiting": {"reason": "CrashLoopBackOff"}},
             "lastState": {"terminated": {"exitCode": 1, "reason": "Error", "message":
-                                         "CUDA driver version is insufficient for CUDA runtime"}}}])
+                                         "CUDA driver version is insufficient for CUDA runtime version"}}}])
         wait_condition(lab, "inferenceservices", ns, "svc", "DriverCompatible", "False")
         play(lab, ns, pod, containerStatuses=[{
             "name": "llama-server", "ready": True, "started": True, "restartCount": 2,

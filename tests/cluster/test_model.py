@@ -8,7 +8,8 @@ import tempfile
 import threading
 
 import source
-from lab import Operator, wait_for
+from lab import wait_for
+from promises import Operator
 
 
 class Weights(http.server.BaseHTTPRequestHandler):
@@ -102,8 +103,10 @@ def test_a_local_file_is_copied_missed_and_found(lab):
             assert "path" not in seen and "gguf" not in seen, seen
             assert condition(lab, ns, "Degraded") == "True CopyFailed"
             assert condition(lab, ns, "Available") == "False CopyFailed"
+            op.settle()
             mark = lab.mark()
             op.restart()
+            op.settle()
             assert not lab.writes(mark), lab.writes(mark)
             edit(lab, ns, source=f"{top}/models/a.gguf")
             reaches(lab, ns, "Ready")
@@ -132,9 +135,11 @@ def test_a_header_is_read_once_and_a_restart_writes_nothing(lab):
             seen = reaches(lab, ns, "Ready")
             assert seen["gguf"]["modelName"] == "Tiny Chat 0.1B (test)", seen
             assert seen["sourceETag"] == '"one"', seen
+            op.settle()
             assert lab.writes(mark) == {"patch models/status": 1}, lab.writes(mark)
             mark, asked = lab.mark(), Weights.asked
             op.restart()
+            op.settle()
             assert not lab.writes(mark) and Weights.asked == asked, (lab.writes(mark), Weights.asked)
 
 
@@ -153,9 +158,11 @@ def test_a_server_that_is_busy_is_asked_again_before_the_model_is_ready(lab):
 
 def test_drift_is_told_when_it_comes_and_goes(lab):
     ns, url = lab.namespace("model-drift"), serve()
-    with Operator(lab, "--allowed-remote-hosts=127.0.0.1", "--model-revalidate-interval=1s"):
+    with Operator(lab, "--allowed-remote-hosts=127.0.0.1",
+                  "--model-revalidate-interval=1s") as op:
         with model(lab, ns, source=f"{url}/a.gguf"):
             reaches(lab, ns, "Ready")
+            op.settle()
             asked, mark = Weights.asked, lab.mark()
             wait_for(lambda: Weights.asked >= asked + 3, 15, "three looks")
             assert not lab.writes(mark), lab.writes(mark)
@@ -186,9 +193,11 @@ def test_a_prefetch_runs_once_for_each_source(lab):
             finish(lab, ns, ["SuccessCriteriaMet", "Complete"])
             reaches(lab, ns, "Ready")
             assert condition(lab, ns, "Available") == "True ModelPrefetched"
+            op.settle()
             lab.delete("jobs", ns, "m-prefetch")  # as its time to live would
             mark = lab.mark()
             op.restart()
+            op.settle()
             assert not lab.writes(mark) and not lab.get("jobs", ns, "m-prefetch")
             edit(lab, ns, source="https://weights.test/b.gguf")
             wait_for(lambda: lab.get("jobs", ns, "m-prefetch"), 10, "a Job for the new source")

@@ -126,7 +126,7 @@ def test_nothing_is_written_while_nothing_changes(lab):
             mark = lab.mark()
             op.restart()
             op.settle(60)
-            written = nothing_happens(lab, QUIET_S / 3, mark)
+            written = nothing_happens(lab, QUIET_S, mark)
             assert not written, f"after a restart it wrote {written}"
             assert states(lab) == before, "something else wrote"
 

@@ -466,22 +466,29 @@ TEST(silence_in_the_body_times_out_unless_it_is_our_pause)
     }
 }
 
+/* Whether any byte came within the time; if the machine was too busy for that, nothing is shown. */
+static bool bytes_flow_until(int flags, int64_t total_ms)
+{
+    struct rig r;
+    struct seen got = { 0 };
+    rig_open(&r, flags);
+    struct http_request request = rig_request(&r, "GET", "/chunks?99000000000");
+    request.timeouts.total_ms = total_ms;
+    rig_send(&r, &request, &got);
+    await(&r, got.ended);
+    check_int(got.err.code, ERR_TIMEOUT);
+    bool flowed = got.received > 0;
+    if (flowed)
+        await(&r, r.failed == 1);
+    seen_done(&got);
+    rig_close(&r);
+    return flowed;
+}
+
 TEST(total_time_is_limited_even_while_bytes_flow)
 {
-    for (size_t i = 0; i < lengthof(each); i++) {
-        struct rig r;
-        struct seen got = { 0 };
-        rig_open(&r, each[i]);
-        struct http_request request = rig_request(&r, "GET", "/chunks?99000000000");
-        request.timeouts.total_ms = 500;
-        rig_send(&r, &request, &got);
-        await(&r, got.ended);
-        check_int(got.err.code, ERR_TIMEOUT);
-        check(got.received > 0);
-        await(&r, r.failed == 1);
-        seen_done(&got);
-        rig_close(&r);
-    }
+    for (size_t i = 0; i < lengthof(each); i++)
+        check(rig_patiently(bytes_flow_until, each[i]));
 }
 
 TEST(call_does_not_wait_for_a_connection_for_ever)

@@ -1,67 +1,66 @@
 #pragma once
 
-/* Certificates for tests, valid for a hundred years. The keys protect nothing. */
+/* Certificates for tests, valid from 2000 to 2126. The keys protect nothing. */
 
 /* the authority that signed the two below */
 #define PEM_CA                                                                                     \
     "-----BEGIN CERTIFICATE-----\n"                                                                \
-    "MIIBejCCASGgAwIBAgIUJuqOE0ds72+4E8dYJN95gcQAPmQwCgYIKoZIzj0EAwIw\n"                           \
-    "EjEQMA4GA1UEAwwHdGVzdCBjYTAgFw0yNjExMTUxODE0MjZaGA8yMTI2MTAyMjE4\n"                           \
-    "MTQyNlowEjEQMA4GA1UEAwwHdGVzdCBjYTBZMBMGByqGSM49AgEGCCqGSM49AwEH\n"                           \
-    "A0IABASyNi7rd1FvbBZmCVQeVDL3lBReDlA9MamY2Ye+zGvQ+yQ3YHgyvfcxbCTF\n"                           \
-    "CdhDrvqROiDBSI66Q/DLsSRH77ijUzBRMB0GA1UdDgQWBBROqXaNuvI1KufH8gDX\n"                           \
-    "ewdZz2Q1kDAfBgNVHSMEGDAWgBROqXaNuvI1KufH8gDXewdZz2Q1kDAPBgNVHRMB\n"                           \
-    "Af8EBTADAQH/MAoGCCqGSM49BAMCA0cAMEQCIHgbO2gvZJd1LII9OSrJ8Rfy4UvG\n"                           \
-    "lC9zgELFg6ze1KAFAiBs+oN5CfvR9iuC01eE4y2f+93xiqXGAvD/o5BeRTiQKQ==\n"                           \
+    "MIIBezCCASGgAwIBAgIUZD5OQayvLKwN+RPvkQ7icC2FfJIwCgYIKoZIzj0EAwIw\n"                           \
+    "EjEQMA4GA1UEAwwHdGVzdCBjYTAgFw0wMDAxMDEwMDAwMDBaGA8yMTI2MDEwMTAw\n"                           \
+    "MDAwMFowEjEQMA4GA1UEAwwHdGVzdCBjYTBZMBMGByqGSM49AgEGCCqGSM49AwEH\n"                           \
+    "A0IABB6ZBcm31znC9ouL8P7RrRbwsN7gIrlXzw8cmlRkDyphDhCPSixYEdgxXa2Y\n"                           \
+    "p+C1dklwMSqwi7uy/IOXSUzJ+WKjUzBRMA8GA1UdEwEB/wQFMAMBAf8wHQYDVR0O\n"                           \
+    "BBYEFOuanvKRJTScfTnIP3fd/EEDdEYfMB8GA1UdIwQYMBaAFOuanvKRJTScfTnI\n"                           \
+    "P3fd/EEDdEYfMAoGCCqGSM49BAMCA0gAMEUCIQDxluDbgNKaybFitEewCX7zvUAG\n"                           \
+    "J0JPjngQ7rdTGDYmhgIga0yFTT1kaw7q0iCK7rLjHDaDmDgiq1qz9ZT9RlxVoQo=\n"                           \
     "-----END CERTIFICATE-----\n"
 /* an authority that signed nothing */
 #define PEM_OTHER_CA                                                                               \
     "-----BEGIN CERTIFICATE-----\n"                                                                \
-    "MIIBfTCCASOgAwIBAgIUP9BtL0j3nLYToYOnvl5AI5r4IEQwCgYIKoZIzj0EAwIw\n"                           \
-    "EzERMA8GA1UEAwwIb3RoZXIgY2EwIBcNMjYxMTE1MTgxNDI2WhgPMjEyNjEwMjIx\n"                           \
-    "ODE0MjZaMBMxETAPBgNVBAMMCG90aGVyIGNhMFkwEwYHKoZIzj0CAQYIKoZIzj0D\n"                           \
-    "AQcDQgAElokojad5pli/5qoJ9KpAMcZZvAI+YO2qYT/jndFVIaguwdDpARb/r8NP\n"                           \
-    "CBhjRC2m2ne1+CLb//AooCBcz+NQeqNTMFEwHQYDVR0OBBYEFEpulmNZFtLt3VTS\n"                           \
-    "9LSSvTgg+EtNMB8GA1UdIwQYMBaAFEpulmNZFtLt3VTS9LSSvTgg+EtNMA8GA1Ud\n"                           \
-    "EwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDSAAwRQIgdOmYXPAUVjOd3pSOj276m+6b\n"                           \
-    "SGbmIGLFmlmefoj5nnICIQCL+ib+a/3NKc1tKbM/93p8v/GTvdSoyjYTCJE0E3CT\n"                           \
-    "LA==\n"                                                                                       \
+    "MIIBfDCCASOgAwIBAgIUD3idZ9dmoEJ1eAX5wTra4mSgp28wCgYIKoZIzj0EAwIw\n"                           \
+    "EzERMA8GA1UEAwwIb3RoZXIgY2EwIBcNMDAwMTAxMDAwMDAwWhgPMjEyNjAxMDEw\n"                           \
+    "MDAwMDBaMBMxETAPBgNVBAMMCG90aGVyIGNhMFkwEwYHKoZIzj0CAQYIKoZIzj0D\n"                           \
+    "AQcDQgAEuXkGEeaRnyqozcnz5TL7eGyUptptL9U0+EVKjlt0yAmxQPOzd2rLO6V6\n"                           \
+    "qFZC6d1nGE15IWmXvmNIsa5FRUbtDaNTMFEwDwYDVR0TAQH/BAUwAwEB/zAdBgNV\n"                           \
+    "HQ4EFgQU+n2EKwoubfy1ZIzentcNcYcJ9K4wHwYDVR0jBBgwFoAU+n2EKwoubfy1\n"                           \
+    "ZIzentcNcYcJ9K4wCgYIKoZIzj0EAwIDRwAwRAIgF2DcsR8NLw1Ao/guvrea30I0\n"                           \
+    "JtFnrHoCTyvrVYi0YSACID/P76IEXSzDTpSE6k735RQ5cMrM8NuUqztKy+bQdS4q\n"                           \
     "-----END CERTIFICATE-----\n"
 /* localhost, leeboard.test, 127.0.0.1, ::1 */
 #define PEM_SERVER_CERT                                                                            \
     "-----BEGIN CERTIFICATE-----\n"                                                                \
-    "MIIBoDCCAUagAwIBAgIBAjAKBggqhkjOPQQDAjASMRAwDgYDVQQDDAd0ZXN0IGNh\n"                           \
-    "MCAXDTI2MTExNTE4MTQyNloYDzIxMjYxMDIyMTgxNDI2WjARMQ8wDQYDVQQDDAZz\n"                           \
-    "ZXJ2ZXIwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASVKDj+LO/gqlZhxH9i9iev\n"                           \
-    "h9kscYEclMKzoneYi8KLyZC9wpEfR4bFglWUBYG5lGxJc7VJth3Uij96DILb6XuS\n"                           \
+    "MIIBnzCCAUagAwIBAgIBAjAKBggqhkjOPQQDAjASMRAwDgYDVQQDDAd0ZXN0IGNh\n"                           \
+    "MCAXDTAwMDEwMTAwMDAwMFoYDzIxMjYwMTAxMDAwMDAwWjARMQ8wDQYDVQQDDAZz\n"                           \
+    "ZXJ2ZXIwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAS+P0yLRlMguRSl53ihXJhY\n"                           \
+    "YJBCYwXwZFBUIfrjvJGTVW3H8hT1ilB9+UqxxRDcOQ0FZVL6qlcvZ8Kumw5GItjr\n"                           \
     "o4GLMIGIMDsGA1UdEQQ0MDKCCWxvY2FsaG9zdIINbGVlYm9hcmQudGVzdIcEfwAA\n"                           \
-    "AYcQAAAAAAAAAAAAAAAAAAAAATAJBgNVHRMEAjAAMB0GA1UdDgQWBBSEjMwNQ8FN\n"                           \
-    "WrvQ01gcMe4hCGHxODAfBgNVHSMEGDAWgBROqXaNuvI1KufH8gDXewdZz2Q1kDAK\n"                           \
-    "BggqhkjOPQQDAgNIADBFAiB6n37KR8lLbHPZfY3+Cwu+oOh4UCuxst85rHBawbqY\n"                           \
-    "TwIhAJJ4ZHo95vE2EWNrTTd2IapLvVu9EOBodwo5TI45Z+wJ\n"                                           \
+    "AYcQAAAAAAAAAAAAAAAAAAAAATAJBgNVHRMEAjAAMB0GA1UdDgQWBBRBWglILn3B\n"                           \
+    "Ye7O/Q0zKZBJvKsHgzAfBgNVHSMEGDAWgBTrmp7ykSU0nH05yD933fxBA3RGHzAK\n"                           \
+    "BggqhkjOPQQDAgNHADBEAiB3GNfJTpwWdfbgX8Llke9lC7Z7rIXoMSNlGdvKxnly\n"                           \
+    "eQIgRk/+FnSlypRHIdkAsTVaXuWmEWKbfKsBTabmzwcngH0=\n"                                           \
     "-----END CERTIFICATE-----\n"
 #define PEM_SERVER_KEY                                                                             \
     "-----BEGIN PRIVATE KEY-----\n"                                                                \
-    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgqZpgTaKdGXH8puBE\n"                           \
-    "XF8cTXzMCoUhjxmPvmolbaKU5S2hRANCAASVKDj+LO/gqlZhxH9i9ievh9kscYEc\n"                           \
-    "lMKzoneYi8KLyZC9wpEfR4bFglWUBYG5lGxJc7VJth3Uij96DILb6XuS\n"                                   \
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgAMAs35dc4Cr9gX8a\n"                           \
+    "ICaQyGUtThyVijizAae8RzkgmXOhRANCAAS+P0yLRlMguRSl53ihXJhYYJBCYwXw\n"                           \
+    "ZFBUIfrjvJGTVW3H8hT1ilB9+UqxxRDcOQ0FZVL6qlcvZ8Kumw5GItjr\n"                                   \
     "-----END PRIVATE KEY-----\n"
 /* CN=ada, O=testers, O=sailors */
 #define PEM_CLIENT_CERT                                                                            \
     "-----BEGIN CERTIFICATE-----\n"                                                                \
-    "MIIBlzCCAT2gAwIBAgIBAzAKBggqhkjOPQQDAjASMRAwDgYDVQQDDAd0ZXN0IGNh\n"                           \
-    "MCAXDTI2MTExNTE4MTQyNloYDzIxMjYxMDIyMTgxNDI2WjAyMRAwDgYDVQQKDAd0\n"                           \
+    "MIIBljCCAT2gAwIBAgIBAzAKBggqhkjOPQQDAjASMRAwDgYDVQQDDAd0ZXN0IGNh\n"                           \
+    "MCAXDTAwMDEwMTAwMDAwMFoYDzIxMjYwMTAxMDAwMDAwWjAyMRAwDgYDVQQKDAd0\n"                           \
     "ZXN0ZXJzMRAwDgYDVQQKDAdzYWlsb3JzMQwwCgYDVQQDDANhZGEwWTATBgcqhkjO\n"                           \
-    "PQIBBggqhkjOPQMBBwNCAASE3ajQm8+SuaNdTtGOpcGs9/+fa91DsTr1lPK1BubW\n"                           \
-    "XtB9Qu1wsuWWpKzfwDXCos8KpTY9pCA6F18hFCx9pQ6oo2IwYDAJBgNVHRMEAjAA\n"                           \
-    "MBMGA1UdJQQMMAoGCCsGAQUFBwMCMB0GA1UdDgQWBBSOeKxZvzXQDf6SAnveID2x\n"                           \
-    "/kgihjAfBgNVHSMEGDAWgBROqXaNuvI1KufH8gDXewdZz2Q1kDAKBggqhkjOPQQD\n"                           \
-    "AgNIADBFAiAzv/qDUTCTItgfruZsUDp5+/bSp0l0f/9o+rtTurBd5QIhAMafiISP\n"                           \
-    "37Gj+M49aW2msI2jv5AWZKoM2yHoJzMIug9n\n"                                                       \
+    "PQIBBggqhkjOPQMBBwNCAAS46P1mj1EPgizfoL9jBt8edtIux2FtETMGnT4Fb0a/\n"                           \
+    "RzvjOgbzRqaM5074kWhl3ZUB3Ac9drinuo5eXqv3rqNpo2IwYDATBgNVHSUEDDAK\n"                           \
+    "BggrBgEFBQcDAjAJBgNVHRMEAjAAMB0GA1UdDgQWBBQlpefOWkURW82LjQOqoFu6\n"                           \
+    "+PcyuzAfBgNVHSMEGDAWgBTrmp7ykSU0nH05yD933fxBA3RGHzAKBggqhkjOPQQD\n"                           \
+    "AgNHADBEAiBPPVDp3KkliW+ocuea5iFI0grEXP08OU4x3rmcIzt+ugIgHdQuT5/C\n"                           \
+    "DN/BvMMDFdFKB9HmdFdW+M5CUotQQWUQm4U=\n"                                                       \
     "-----END CERTIFICATE-----\n"
 #define PEM_CLIENT_KEY                                                                             \
     "-----BEGIN PRIVATE KEY-----\n"                                                                \
-    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgaIlHemKdNHByS918\n"                           \
-    "p3uIuDZtngi6PBmqHBy58aalq2OhRANCAASE3ajQm8+SuaNdTtGOpcGs9/+fa91D\n"                           \
-    "sTr1lPK1BubWXtB9Qu1wsuWWpKzfwDXCos8KpTY9pCA6F18hFCx9pQ6o\n"                                   \
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgf4k14/W8XrxyTtbe\n"                           \
+    "ovLwXgNjbVzD030BKMB3PIlGy1ahRANCAAS46P1mj1EPgizfoL9jBt8edtIux2Ft\n"                           \
+    "ETMGnT4Fb0a/RzvjOgbzRqaM5074kWhl3ZUB3Ac9drinuo5eXqv3rqNp\n"                                   \
     "-----END PRIVATE KEY-----\n"

@@ -16,7 +16,7 @@
 #include "http/tls.h"
 #include "tests/test.h"
 
-#define AWAIT_MAX_MS 20000
+#define AWAIT_MAX_MS 60000
 
 /* Turns the loop until it is true; a test that waits too long fails. */
 #define await(rig, expression)                                                                     \
@@ -73,6 +73,9 @@ void rig_close(struct rig *r);
 void rig_turn(struct loop *loop);
 /* Turns for a while in which nothing is expected to happen. */
 void rig_turn_for(struct loop *loop, int64_t ms);
+/* For what a busy machine can upset: tries with 200 ms as the limit, then with longer and longer
+ * ones; false if it never came out. */
+bool rig_patiently(bool (*try)(int flags, int64_t limit_ms), int flags);
 
 struct http_request rig_request(const struct rig *r, const char *method, const char *path);
 void rig_send(struct rig *r, const struct http_request *request, struct seen *seen);

@@ -3,7 +3,8 @@
  *   http_tool get [OPTIONS] URL            calls, then one JSON object about them all
  *     --count N --parallel N --method M --body BYTES --streamed --h1 --h2 --ca FILE --proxy URL
  *     --read BYTES-PER-SECOND   --idle MS   --pause MS (between calls, with --parallel 1)
- *     --hold                    stays at "held" until SIGTERM when every call has its first byte
+ *     --hold                    says "held" when every call has its first byte, "still held" at
+ *                               ten times as many pieces, and stays until SIGTERM
  *   http_tool serve [--cert FILE --key FILE]       until SIGTERM; prints its port
  *     /hello   /echo   /sink (the count of what came)   /big?BYTES
  *     /drip (a line every 100 ms for ever)
@@ -33,7 +34,7 @@ struct tool {
     const char *method, *ca, *proxy;
     int64_t count, parallel, body, read_rate, idle_ms, pause_ms;
     bool streamed, hold;
-    int64_t started, running, ok, failed, sent_failures, bytes, first_bytes, http2;
+    int64_t started, running, ok, failed, sent_failures, bytes, first_bytes, pieces, http2;
     size_t most_buffered;
     int last_status;
     struct error last_err;
@@ -108,6 +109,8 @@ static void got_data(void *ctx, struct str bytes)
     if (!job->begun && ++t->first_bytes == t->count && t->hold)
         say(t, "held");
     job->begun = true;
+    if (++t->pieces == 10 * t->count && t->hold)
+        say(t, "still held");
     if (t->read_rate && !job->paused) {
         job->paused = true;
         http_call_pause(job->call);
@@ -171,7 +174,7 @@ static void start_one(struct tool *t)
         .path = url_target(&t->arena, &t->url),
         .body_streamed = t->streamed,
         .timeouts.idle_ms = t->idle_ms,
-        .timeouts.total_ms = t->hold || t->read_rate ? HTTP_NO_TIMEOUT : 60000,
+        .timeouts.total_ms = t->hold || t->read_rate ? HTTP_NO_TIMEOUT : 300000,
     };
     char *body = NULL;
     if (t->body && !t->streamed) {

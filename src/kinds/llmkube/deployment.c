@@ -14,34 +14,6 @@ static struct json of_spec(const struct isvc *svc, const char *path)
     return json_is(v, JSON_NULL) ? (struct json){ 0 } : v;
 }
 
-/* ---- lists of two authors ---- */
-
-/* The items of both. Where two have the same key the later one stays, as a kubelet would have it:
- * server-side apply refuses such lists. */
-static struct json joined(struct arena *a, struct json first, struct json second, const char *key)
-{
-    struct json_builder all;
-    json_builder_init(&all, a);
-    json_push_all(&all, first);
-    json_push_all(&all, second);
-    struct json both = json_list_end(&all);
-    struct json_builder last, seen;
-    json_builder_init(&last, a);
-    json_builder_init(&seen, a);
-    for (uint32_t i = 0; i < both.count; i++) {
-        const char *text = json_text(json_member(both.items[i], key));
-        if (text)
-            json_put(&seen, text, json_int(i));
-    }
-    struct json where = json_map_end(&seen);
-    for (uint32_t i = 0; i < both.count; i++) {
-        const char *text = json_text(json_member(both.items[i], key));
-        if (!text || json_member(where, text).integer == i)
-            json_push(&last, both.items[i]);
-    }
-    return json_or_absent(json_list_end(&last));
-}
-
 /* ---- resources ---- */
 
 static bool quantity_of(struct isvc *svc, const char *path, const char *text, struct json *ret)
@@ -166,7 +138,7 @@ static struct json container_of_server(
         { "command", command },
         { "args", json_or_absent(r->args(a, in)) },
         { "env",
-            joined(a,
+            atomic_join(a,
                 r->env ? r->env(a, in) : json_empty_list(),
                 atomic_fill(a, of_spec(svc, "env")),
                 "name") },
@@ -176,7 +148,7 @@ static struct json container_of_server(
                     { "name", json_str("http") },
                     { "containerPort", json_int(svc->container_port) },
                     { "protocol", json_str("TCP") })) },
-        { "volumeMounts", joined(a, mounts, of_spec(svc, "extraVolumeMounts"), "mountPath") },
+        { "volumeMounts", atomic_join(a, mounts, of_spec(svc, "extraVolumeMounts"), "mountPath") },
         { "startupProbe", json_get(probes, "startupProbe") },
         { "livenessProbe", json_get(probes, "livenessProbe") },
         { "readinessProbe", json_get(probes, "readinessProbe") },
@@ -269,7 +241,7 @@ static struct json template_of(struct isvc *svc, struct json container, struct s
         { "spec.initContainers", init_containers_of(svc, storage.init_containers) },
         { "spec.containers", json_list(a, container) },
         { "spec.volumes",
-            joined(a, storage.volumes, atomic_fill(a, of_spec(svc, "extraVolumes")), "name") },
+            atomic_join(a, storage.volumes, atomic_fill(a, of_spec(svc, "extraVolumes")), "name") },
         { "spec.securityContext", pod_security_of(svc) },
         { "spec.tolerations", tolerations_of(svc) },
         { "spec.nodeSelector",
@@ -279,7 +251,7 @@ static struct json template_of(struct isvc *svc, struct json container, struct s
         { "spec.runtimeClassName",
             json_str_or_absent(json_get_text(svc->raw, "runtimeClassName")) },
         { "spec.imagePullSecrets",
-            joined(a, json_empty_list(), of_spec(svc, "imagePullSecrets"), "name") },
+            atomic_join(a, json_empty_list(), of_spec(svc, "imagePullSecrets"), "name") },
         { "spec.priorityClassName", json_str(priority_class(svc)) },
         { "spec.resourceClaims", json_or_absent(svc->gpu.claims) },
         { "spec.enableServiceLinks", links });

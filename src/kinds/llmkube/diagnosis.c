@@ -93,36 +93,42 @@ struct signature {
         __VA_ARGS__, NULL                                                                          \
     }
 
+/* CUDA's own texts for its errors 35, 222, 803 and 804 (llama.cpp prints them as they are),
+ * PyTorch's for the first of them (vLLM, SGLang, TGI), and what NVIDIA's container runtime says of
+ * an image whose label asks for a newer driver. */
 static const struct signature driver_signatures[] = {
     {
         "CUDADriverInsufficient",
         "The image needs a newer GPU driver than the node has: take an image built for an older "
         "CUDA, or nodes with a newer driver",
-        WORDS("driver on your system is too old", "CUDA driver version is insufficient",
-            "cudaErrorInsufficientDriver", "CUDA_ERROR_INSUFFICIENT_DRIVER"),
+        WORDS("CUDA driver version is insufficient for CUDA runtime version",
+            "cudaErrorInsufficientDriver", "PTX was compiled with an unsupported toolchain",
+            "unsupported display driver / cuda driver combination",
+            "forward compatibility was attempted on non supported HW",
+            "NVIDIA driver on your system is too old", "unsatisfied condition: cuda>="),
     },
     { 0 },
 };
 
+/* curl tells its exit code in brackets, our download script the server's status, and libc what is
+ * the matter with a disk. */
 static const struct signature transfer_signatures[] = {
     {
         "ModelSourceUntrusted",
         "The server's certificate is not trusted: give its CA to the operator with "
         "--ca-cert-configmap; the ConfigMap must be in this namespace",
-        WORDS("SSL certificate problem", "SSL certificate OpenSSL verify result",
-            "unable to get local issuer certificate", "self signed certificate",
-            "self-signed certificate", "certificate verify failed"),
+        WORDS("curl: (51)", "curl: (60)", "curl: (77)", "curl: (83)"),
     },
     {
         "ModelSourceUnauthorized",
         "The server refuses the credentials: see spec.sourceSecretRef of the Model",
-        WORDS("returned error: 401", "returned error: 403", "401 Unauthorized", "403 Forbidden",
-            "SignatureDoesNotMatch", "InvalidAccessKeyId"),
+        WORDS("ERROR: HTTP 401", "ERROR: HTTP 403", "ERROR: HTTP 407", "returned error: 401",
+            "returned error: 403", "returned error: 407"),
     },
     {
         "ModelSourceNotFound",
         "The server does not have it: see spec.source of the Model",
-        WORDS("returned error: 404", "404 Not Found", "NoSuchKey", "NoSuchBucket"),
+        WORDS("ERROR: HTTP 404", "ERROR: HTTP 410", "returned error: 404", "returned error: 410"),
     },
     {
         "ModelTransferOutOfSpace",
@@ -132,8 +138,8 @@ static const struct signature transfer_signatures[] = {
     {
         "ModelSourceUnreachable",
         "See the address, the cluster's DNS, and network policies for egress",
-        WORDS("Could not resolve host", "Failed to connect to", "Connection refused",
-            "Connection timed out"),
+        WORDS("curl: (5)", "curl: (6)", "curl: (7)", "curl: (28)", "curl: (35)", "curl: (52)",
+            "curl: (56)", "curl: (97)"),
     },
     { 0 },
 };
@@ -286,9 +292,9 @@ void diagnosis_crashes(struct isvc *svc)
     plan_finding(svc,
         "ModelTransferHealthy",
         &downloads,
-        "Model transfer failed",
+        "The weights could not be fetched",
         "ModelTransferSucceeded",
-        "Model weights staged successfully");
+        "The weights were fetched");
 }
 
 /* ---- acceleration ---- */

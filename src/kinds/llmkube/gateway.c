@@ -3,7 +3,7 @@
 
 #include "kinds/llmkube/isvc.h"
 
-#include "kinds/llmkube/settle.h"
+#include "base/settle.h"
 
 const struct resource GATEWAY_BACKEND = {
     .group = "gateway.envoyproxy.io",
@@ -98,7 +98,8 @@ void gateway_plan(struct isvc *svc)
             continue;
         not_ready(svc,
             "GatewayCRDsNotInstalled",
-            "Envoy AI Gateway CRDs are not installed; gateway exposure is disabled");
+            "The CRDs of Envoy AI Gateway are not installed: install them, or switch "
+            "spec.endpoint.gateway off");
         return;
     }
     if (text_empty(svc->spec.gateway_name)) {

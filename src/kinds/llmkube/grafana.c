@@ -6,7 +6,7 @@
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/runtime.h"
 #include "kinds/llmkube/settings.h"
-#include "kinds/llmkube/settle.h"
+#include "base/settle.h"
 
 #define REQUIRES_RUNTIME "dashboards.llmkube.dev/requires-runtime"
 

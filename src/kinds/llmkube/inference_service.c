@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "kinds/llmkube/isvc.h"
+#include "kinds/llmkube/measures.h"
 
 #include <stdarg.h>
 
@@ -127,7 +128,7 @@ static bool read_models(struct isvc *svc)
         !read_model(svc,
             draft,
             arena_printf(svc->arena, "Draft model \"%s\" not found", draft),
-            arena_printf(svc->arena, "Waiting for draft model \"%s\" to be Ready", draft),
+            arena_printf(svc->arena, "Draft model \"%s\" is not Ready yet", draft),
             &svc->draft))
         return false;
     svc->model_ready = true;
@@ -391,4 +392,5 @@ const struct kind llmkube_inference_service_kind = {
     .watches = watches,
     .reconcile = reconcile,
     .unreadable = unreadable,
+    .measure = measures_inference_service,
 };

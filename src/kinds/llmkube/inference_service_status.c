@@ -62,40 +62,13 @@ static enum isvc_phase phase_of(const struct isvc *svc)
     return PHASE_CREATING;
 }
 
-/* ---- the queue for GPUs ---- */
-
-static bool waits_before(struct json other, struct json mine)
-{
-    static const char *const order[] = {
-        "metadata.creationTimestamp",
-        "metadata.namespace",
-        "metadata.name",
-    };
-    for (size_t i = 0; i < lengthof(order); i++) {
-        int by = json_compare(json_get(other, order[i]), json_get(mine, order[i]));
-        if (by != 0)
-            return by < 0;
-    }
-    return false;
-}
-
-/* From 1, over the whole cluster, in the order in which they were created. */
+/* Over the whole cluster, in the order in which they were created. */
 static int64_t queue_position(const struct isvc *svc)
 {
-    static const char *const fields[] = {
+    return view_queue_position(svc->in,
+        &LLMKUBE_INFERENCE_SERVICE,
         "status.phase",
-        "metadata.creationTimestamp",
-        "metadata.namespace",
-        "metadata.name",
-        NULL,
-    };
-    struct json every = view_list_fields(svc->in, &LLMKUBE_INFERENCE_SERVICE, NULL, NULL, fields);
-    int64_t before = 0;
-    json_each (other, every)
-        before += text_eq(json_get_text(*other, "status.phase"),
-                      isvc_phase_name(PHASE_WAITING_FOR_GPU)) &&
-                  waits_before(*other, svc->in->object);
-    return before + 1;
+        isvc_phase_name(PHASE_WAITING_FOR_GPU));
 }
 
 /* ---- status ---- */
@@ -165,13 +138,13 @@ static void plan_waiting(struct isvc *svc, int64_t position)
         "Progressing",
         true,
         "WaitingForGPU",
-        "Queued at position %lld waiting for GPU",
+        "No node has a free GPU for it; number %lld of the services that wait for one",
         (long long)position);
     plan_condition(svc->out,
         "GPUAvailable",
         false,
         "InsufficientGPU",
-        "Waiting for GPU resources: %s",
+        "No node has this to give: %s. Free some, add nodes, or ask for less",
         svc->scheduling.waiting_for);
 }
 
@@ -195,7 +168,8 @@ static void plan_availability(struct isvc *svc, enum isvc_phase phase)
             "Available",
             false,
             "Suspended",
-            "spec.suspend=true; workload scaled to zero; spec.replicas preserved");
+            "spec.suspend is true, so no pods run; without it they come back as spec.replicas "
+            "says");
     else if (phase == PHASE_FAILED && svc->ready == 0)
         return;
     else if (svc->ready > 0)
@@ -205,7 +179,8 @@ static void plan_availability(struct isvc *svc, enum isvc_phase phase)
             "Available",
             false,
             "NoReadyReplicas",
-            "0/%lld replicas ready; service is not serving (phase %s)",
+            "None of %lld pods is ready (phase %s): the other conditions and the pods' events tell "
+            "why",
             (long long)svc->desired,
             isvc_phase_name(phase));
 }
@@ -227,11 +202,7 @@ static void plan_conditions(struct isvc *svc, enum isvc_phase phase, int64_t pos
             "%s",
             svc->ended ? svc->end_message : svc->trouble);
     if (svc->spec.suspend)
-        plan_condition(svc->out,
-            "Suspended",
-            true,
-            "Suspended",
-            "Service is suspended; spec.replicas is preserved");
+        plan_condition(svc->out, "Suspended", true, "Suspended", "spec.suspend is true");
     else
         plan_condition(svc->out, "Suspended", false, "NotSuspended", "Service is not suspended");
 }

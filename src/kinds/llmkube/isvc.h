@@ -11,6 +11,7 @@
  * stays as it is. Exposure, objective and diagnosis never end it: they have conditions of their
  * own. */
 
+#include "base/atomic.h"
 #include "engine/plan.h"
 #include "engine/view.h"
 #include "kinds/llmkube/model.h"
@@ -165,10 +166,6 @@ void autoscaler_plan(struct isvc *svc);
 struct json autoscaler_replicas(const struct isvc *svc);
 /* How many replicas are wanted now, by the autoscaler where there is one. */
 int64_t autoscaler_desired(const struct isvc *svc);
-
-/* atomic.c: what the user gave for a pod, with the API server's defaults where they count as ours.
- */
-struct json atomic_fill(struct arena *a, struct json v);
 
 /* rollout.c: when pods may be replaced. */
 /* The pod template to apply now: the planned one, or the present one while requests are served. */

@@ -60,8 +60,9 @@ static void say_why(struct isvc *svc, const struct heartbeat *beat)
         return;
     svc->scheduling.status = "AgentHeartbeatStale";
     svc->scheduling.message = arena_printf(svc->arena,
-        beat->is_time ? "metal-agent heartbeat stale (last seen %s); host may be offline"
-                      : "metal-agent heartbeat unparseable (value \"%s\"); host may be offline",
+        beat->is_time
+            ? "The metal-agent was last heard of at %s: see whether its host is up and it runs"
+            : "The metal-agent says that it lives at \"%s\", which is no time: update it",
         beat->text);
 }
 

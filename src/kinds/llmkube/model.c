@@ -10,6 +10,7 @@
  *   drift      now and then: is the source still what it was?                 (model_drift.c)
  */
 
+#include "kinds/llmkube/measures.h"
 #include "kinds/llmkube/model_pass.h"
 
 #include "base/resource.h"
@@ -32,7 +33,8 @@ static void reconcile_pvc(struct model_pass *p)
             "PVCNotFound",
             NULL,
             arena_printf(p->arena,
-                "PVC \"%s\" not found in namespace \"%s\"",
+                "There is no claim \"%s\" in namespace \"%s\": create it, or name another in "
+                "spec.source",
                 source->host,
                 p->m.namespace));
         return;
@@ -81,7 +83,7 @@ static void reconcile_repository(struct model_pass *p)
     };
     if (model_prefetched(p)) {
         r.reason = "ModelPrefetched";
-        r.message = "Model prefetched into the shared cache";
+        r.message = MODEL_PREFETCHED;
         r.cache_key = p->m.key;
         r.size = json_get_text(p->status, "size");
     }
@@ -157,7 +159,7 @@ static void reconcile_remote(struct model_pass *p)
     r.staged_files = json_or_absent(model_files(p->arena, &p->m));
     if (model_prefetched(p)) {
         r.reason = "ModelPrefetched";
-        r.message = "Model prefetched into the shared cache";
+        r.message = MODEL_PREFETCHED;
     }
     if (!settled && !look_at_header(p, &r))
         return;
@@ -246,9 +248,11 @@ static const struct kind_watch model_watches[] = {
     { .resource = &RESOURCE_JOB,
         .child = true,
         .label_selector = "app.kubernetes.io/component=model-prefetch",
-        .keep =
-            (const char *const[]){
-                "status.conditions", "spec.template.spec.initContainers", NULL } },
+        .keep = (const char *const[]){ "status.conditions",
+            "status.startTime",
+            "status.completionTime",
+            "spec.template.spec.initContainers",
+            NULL } },
     { .resource = &RESOURCE_NODE,
         .optional = true,
         .keep = (const char *const[]){ "status.capacity", NULL } },
@@ -262,4 +266,5 @@ const struct kind llmkube_model_kind = {
     .watches = model_watches,
     .reconcile = model_reconcile,
     .unreadable = model_unreadable,
+    .measure = measures_model,
 };

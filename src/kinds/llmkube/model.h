@@ -42,6 +42,8 @@ static inline bool model_is_metal(const struct model *m)
 {
     return text_eq(m->accelerator, "metal");
 }
+/* The name of the Job that prefetches a Model of this name. */
+const char *model_prefetch_job(struct arena *a, const char *model);
 /* Whether single files of a repository or bucket are listed: files, mmproj or both. */
 static inline bool model_has_files(const struct model *m)
 {

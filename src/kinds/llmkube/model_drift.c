@@ -11,7 +11,7 @@ static struct json drift_condition(const struct model_pass *p, bool drifted)
 {
     struct arena *a = p->arena;
     bool acts = drifted && text_eq(p->m.refresh_policy, "OnChange");
-    const char *then = !acts                               ? ""
+    const char *then = !acts ? "; spec.refreshPolicy OnChange would follow it"
                        : p->m.source.class == SOURCE_LOCAL ? "; it is being copied again"
                                                            : "; pods fetch it when they start next";
     return json_fields(a,
@@ -20,7 +20,7 @@ static struct json drift_condition(const struct model_pass *p, bool drifted)
         { "reason", json_str(drifted ? "UpstreamChanged" : "InSync") },
         { "message",
             drifted ? json_strf(a,
-                          "Upstream source %s differs from the cached copy%s",
+                          "%s is no longer what it was when the Model became Ready%s",
                           source_quote(a, p->m.source.text),
                           then)
                     : json_str("Cached model matches the upstream source") });

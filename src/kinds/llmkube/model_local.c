@@ -51,21 +51,19 @@ struct failure {
     const char *message;
 };
 
-/* In upstream's words where they are known: people search for them. */
+/* In the recorded words of upstream where there are any: people search for them. */
 static struct failure failure_of(struct model_pass *p, struct json error)
 {
     const char *code = json_get_text(error, "code"), *path = p->m.source.path;
     const char *message = json_get_text(error, "message");
-    struct failure f = { "CopyFailed", message ? message : "failed to copy local model file" };
-    const char *mismatch = strstr(f.message, " mismatch: ");
+    struct failure f = { "CopyFailed", message ? message : "the file could not be copied" };
     bool source = text_starts(f.message, path); /* not the cache's directory */
     bool missing = text_eq(code, error_code_name(ERR_NOT_FOUND));
     bool forbidden = text_eq(code, error_code_name(ERR_FORBIDDEN));
     if (model_error_is_transient(error))
         p->retry_cause = f.message;
-    if (mismatch && text_eq(code, error_code_name(ERR_INVALID)))
-        f = (struct failure){ "IntegrityCheckFailed",
-            arena_printf(p->arena, "SHA256%s", mismatch) };
+    if (text_starts(f.message, "spec.sha256 "))
+        f.reason = "IntegrityCheckFailed";
     else if (source && missing)
         f.message = arena_printf(
             p->arena, "failed to open local model file: open %s: no such file or directory", path);
@@ -91,7 +89,7 @@ static struct model_ready copied(struct model_pass *p, struct json fact)
     int64_t size = json_get_int(result, "size", 0);
     struct model_ready r = {
         .reason = cached ? "ModelCached" : "ModelReady",
-        .message = cached ? "Model found in cache" : "Model downloaded and cached",
+        .message = cached ? "The cache has it already" : "Model downloaded and cached",
         .cache_key = p->m.key,
         .path = json_get_text(result, "path"),
         .size = model_size_text(p->arena, size),
@@ -123,9 +121,9 @@ static void copy(struct model_pass *p)
     struct model_ready r = copied(p, fact);
     if (p->m.sha256 && !text_eq(r.sha256, p->m.sha256)) {
         const char *message = arena_printf(p->arena,
-            "SHA256 mismatch: expected %s, got %s",
+            "spec.sha256 is %s, but the copy has %s: correct the one or replace the other",
             p->m.sha256,
-            r.sha256 ? r.sha256 : "none");
+            r.sha256 ? r.sha256 : "not known");
         model_end_failed(p, "IntegrityCheckFailed", p->m.key, message);
         return;
     }
@@ -155,7 +153,7 @@ static struct model_ready as_before(struct model_pass *p)
     bool cached = model_condition_is(p, "Available", "ModelCached");
     struct model_ready r = {
         .reason = cached ? "ModelCached" : "ModelReady",
-        .message = cached ? "Model found in cache" : "Model downloaded and cached",
+        .message = cached ? "The cache has it already" : "Model downloaded and cached",
         .cache_key = p->m.key,
         .path = p->m.path,
         .size = json_get_text(p->status, "size"),

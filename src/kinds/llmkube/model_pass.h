@@ -25,6 +25,8 @@ struct model_pass {
     } progress;
 };
 
+#define MODEL_PREFETCHED "The weights lie in the shared cache"
+
 /* ---- how a pass ends; each says status, conditions and outcome ---- */
 
 /* What a Ready Model's status holds beside phase and acceleratorReady. Empty values drop out. */

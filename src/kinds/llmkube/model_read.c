@@ -160,7 +160,7 @@ const char *model_files_problem(struct arena *a, const struct model *m)
         return NULL;
     if (m->source.class != SOURCE_HF_REPO && m->source.class != SOURCE_S3)
         return arena_printf(a,
-            "multi-file staging requires a HuggingFace repo or s3:// source, but got: %s",
+            "spec.files and spec.mmproj need a Hugging Face repository or an s3:// source, not %s",
             m->source.text);
     if (!m->files.count)
         return "spec.files must include a primary model file when spec.mmproj is set";

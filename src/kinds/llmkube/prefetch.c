@@ -42,11 +42,11 @@ static struct json job_labels(const struct model_pass *p, bool whole)
 }
 
 /* As upstream calls it, where that is a name. */
-static const char *job_name(const struct model_pass *p)
+const char *model_prefetch_job(struct arena *a, const char *model)
 {
-    const char *plain = arena_printf(p->arena, "%s-prefetch", p->m.name);
+    const char *plain = arena_printf(a, "%s-prefetch", model);
     bool fits = strlen(plain) <= NAME_LABEL_MAX && name_is_dns1123_subdomain(plain);
-    return fits ? plain : name_join(p->arena, p->m.name, "-prefetch", NAME_LABEL_MAX);
+    return fits ? plain : name_join(a, model, "-prefetch", NAME_LABEL_MAX);
 }
 
 static struct json job(const struct model_pass *p, const char *name)
@@ -112,7 +112,7 @@ static void end_prefetched(struct model_pass *p)
     model_end_ready(p,
         &(struct model_ready){
             .reason = "ModelPrefetched",
-            .message = "Model prefetched into the shared cache",
+            .message = MODEL_PREFETCHED,
             .cache_key = p->m.key,
             .staged_files = json_or_absent(model_files(p->arena, &p->m)),
         });
@@ -129,7 +129,7 @@ static void run(struct model_pass *p, const char *name, struct json live)
         end_not_prefetched(p,
             "PrefetchFailed",
             arena_printf(p->arena,
-                "prefetch job \"%s\" failed; see its pod logs, and delete it to try again",
+                "Job \"%s\" could not fetch the weights; its logs tell why. Delete it to try again",
                 name));
     } else if (trouble.what != TROUBLE_NONE) {
         end_not_prefetched(p, "PrefetchInvalid", trouble.message);
@@ -153,7 +153,7 @@ bool model_prefetch(struct model_pass *p)
             false };
         return false;
     }
-    const char *name = job_name(p);
+    const char *name = model_prefetch_job(p->arena, p->m.name);
     struct json live = view_child(p->in, &RESOURCE_JOB, name);
     bool ready =
         text_eq(p->m.phase, "Ready") && text_eq(json_get_text(p->status, "cacheKey"), p->m.key);

@@ -14,7 +14,7 @@
 #include "kinds/llmkube/isvc.h"
 
 #include "base/time.h"
-#include "kinds/llmkube/settle.h"
+#include "base/settle.h"
 
 #define DEFERRED "RolloutDeferred"
 #define IDLE_EVERY_MS 5000
@@ -157,7 +157,8 @@ static struct answer ask_idle(struct isvc *svc, struct json addresses)
     return (struct answer){ true,
         "IdleCheckFailed",
         arena_printf(svc->arena,
-            "Idle check failed (%s); deferring rollout until idle or timeout",
+            "Whether the pods are idle is not known (%s); the rollout waits until it is, or for "
+            "the timeout",
             detail ? detail : "no answer") };
 }
 

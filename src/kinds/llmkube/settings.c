@@ -14,116 +14,71 @@ const struct llmkube_settings llmkube_settings_default = {
     .default_fsgroup = 102,
 };
 
-/* ---- readers: one for each kind of value ---- */
+/* ---- readers of values that no other family has ---- */
 
-#define READER(name)                                                                               \
-    static bool name(struct arena *a,                                                              \
-        const struct llmkube_flag *flag,                                                           \
-        const char *value,                                                                         \
-        void *to,                                                                                  \
-        struct error *err)
-
-static bool refuse(
-    struct error *err, const struct llmkube_flag *flag, const char *value, const char *remedy)
-{
-    return fail(err, ERR_INVALID, "--%s=%s: write %s", flag->name, value, remedy);
-}
-
-/* Taken as it stands; nothing means none. */
-READER(read_text)
-{
-    (void)flag, (void)err;
-    *(const char **)to = *value ? arena_strdup(a, value) : NULL;
-    return true;
-}
-
-READER(read_image)
+SETTING_READER(read_image)
 {
     if (!*value)
-        return refuse(err, flag, value, "an image that has sh and curl");
-    return read_text(a, flag, value, to, err);
+        return setting_refuse(err, flag, value, "an image that has sh and curl");
+    return setting_text(a, flag, value, to, err);
 }
 
-READER(read_path)
+SETTING_READER(read_path)
 {
     if (*value && *value != '/')
-        return refuse(err, flag, value, "an absolute path, or nothing");
+        return setting_refuse(err, flag, value, "an absolute path, or nothing");
     *(const char **)to = *value ? source_clean_path(a, value) : "";
     return true;
 }
 
-READER(read_size)
+SETTING_READER(read_size)
 {
     struct quantity size;
     if (!quantity_parse(str_of(value), &size, NULL) || quantity_value(size) <= 0)
-        return refuse(err, flag, value, "a size above zero, such as 100Gi");
-    return read_text(a, flag, value, to, err);
+        return setting_refuse(err, flag, value, "a size above zero, such as 100Gi");
+    return setting_text(a, flag, value, to, err);
 }
 
-READER(read_dashboard)
+SETTING_READER(read_dashboard)
 {
     struct str rest = str_of(value);
     const char *namespace = str_dup(a, str_cut(&rest, '/'));
     bool fits =
         name_is_dns1123_label(namespace) && rest.ptr && name_is_dns1123_subdomain(str_dup(a, rest));
     if (*value && !fits)
-        return refuse(err, flag, value, "NAMESPACE/NAME");
-    return read_text(a, flag, value, to, err);
+        return setting_refuse(err, flag, value, "NAMESPACE/NAME");
+    return setting_text(a, flag, value, to, err);
 }
 
-READER(read_access_mode)
+SETTING_READER(read_access_mode)
 {
     if (!text_eq(value, "ReadWriteOnce") && !text_eq(value, "ReadWriteMany"))
-        return refuse(err, flag, value, "ReadWriteOnce or ReadWriteMany");
-    return read_text(a, flag, value, to, err);
+        return setting_refuse(err, flag, value, "ReadWriteOnce or ReadWriteMany");
+    return setting_text(a, flag, value, to, err);
 }
 
-READER(read_cache_mode)
+SETTING_READER(read_cache_mode)
 {
     (void)a;
     if (!text_eq(value, "shared") && !text_eq(value, "perService"))
-        return refuse(err, flag, value, "shared or perService");
+        return setting_refuse(err, flag, value, "shared or perService");
     *(enum cache_mode *)to = text_eq(value, "shared") ? CACHE_SHARED : CACHE_PER_SERVICE;
     return true;
 }
 
-/* Booleans as Go's flag package takes them, which the manager's users know. */
-READER(read_switch)
-{
-    (void)a;
-    static const char *const words[][2] = { { "false", "true" },
-        { "0", "1" },
-        { "f", "t" },
-        { "F", "T" },
-        { "FALSE", "TRUE" },
-        { "False", "True" } };
-    for (size_t i = 0; i < lengthof(words); i++)
-        for (int meaning = 0; meaning < 2; meaning++)
-            if (text_eq(value, words[i][meaning])) {
-                *(bool *)to = meaning;
-                return true;
-            }
-    return refuse(err, flag, value, "true or false");
-}
-
-READER(read_int)
-{
-    (void)a;
-    return str_to_int(str_of(value), to) || refuse(err, flag, value, "a whole number");
-}
-
-READER(read_interval)
+SETTING_READER(read_interval)
 {
     (void)a;
     int64_t ns;
     if (!time_duration_parse(value, &ns) || ns < TIME_NS_PER_S)
-        return refuse(err, flag, value, "a duration of at least a second, such as 30m or 1h");
+        return setting_refuse(
+            err, flag, value, "a duration of at least a second, such as 30m or 1h");
     *(int64_t *)to = ns / TIME_NS_PER_MS;
     return true;
 }
 
 /* Items between commas, trimmed; empty ones drop out. */
-READER(read_list)
+SETTING_READER(read_list)
 {
     (void)flag, (void)err;
     struct json_builder b;
@@ -137,7 +92,7 @@ READER(read_list)
     return true;
 }
 
-READER(read_roots)
+SETTING_READER(read_roots)
 {
     struct json items;
     if (!read_list(a, flag, value, &items, err))
@@ -146,7 +101,7 @@ READER(read_roots)
     json_builder_init(&b, a);
     json_each (root, items) {
         if (root->string[0] != '/')
-            return refuse(err, flag, value, "absolute paths, with commas between them");
+            return setting_refuse(err, flag, value, "absolute paths, with commas between them");
         json_push(&b, json_str(source_clean_path(a, root->string)));
     }
     *(struct json *)to = json_list_end(&b);
@@ -154,7 +109,7 @@ READER(read_roots)
 }
 
 /* KEY=VALUE items. */
-READER(read_pairs)
+SETTING_READER(read_pairs)
 {
     struct json items, map = json_empty_map();
     if (!read_list(a, flag, value, &items, err))
@@ -164,14 +119,14 @@ READER(read_pairs)
         const char *key = str_dup(a, str_trim(str_cut(&rest, '=')));
         struct str pair = rest.ptr ? str_trim(rest) : rest;
         if (!*key || !pair.len)
-            return refuse(err, flag, value, flag->value);
+            return setting_refuse(err, flag, value, flag->value);
         map = json_with_member(a, map, key, json_strn(a, pair.ptr, pair.len));
     }
     *(struct json *)to = json_or_absent(map);
     return true;
 }
 
-READER(read_runtime_images)
+SETTING_READER(read_runtime_images)
 {
     static const char *const runtimes[] = { "llamacpp", "vllm", "sglang", "tgi" };
     if (!read_pairs(a, flag, value, to, err))
@@ -181,7 +136,7 @@ READER(read_runtime_images)
         while (i < lengthof(runtimes) && !text_eq(runtimes[i], m->key))
             i++;
         if (i == lengthof(runtimes))
-            return refuse(err, flag, value, "only the keys llamacpp, vllm, sglang and tgi");
+            return setting_refuse(err, flag, value, "only the keys llamacpp, vllm, sglang and tgi");
     }
     return true;
 }
@@ -190,7 +145,7 @@ READER(read_runtime_images)
 
 #define TO(member) offsetof(struct llmkube_settings, member)
 
-const struct llmkube_flag llmkube_flags[] = {
+const struct setting llmkube_flags[] = {
     { "model-cache-path",
         "PATH",
         "/models",
@@ -207,7 +162,7 @@ const struct llmkube_flag llmkube_flags[] = {
         "NAME",
         "",
         "Storage class of a new model cache claim; empty: the cluster's default.",
-        read_text,
+        setting_text,
         TO(model_cache_storage_class) },
     { "model-cache-access-mode",
         "MODE",
@@ -243,7 +198,7 @@ const struct llmkube_flag llmkube_flags[] = {
         NULL,
         "false",
         "Put prometheus.io annotations on serving pods.",
-        read_switch,
+        setting_switch,
         TO(emit_scrape_annotations) },
     { "gpu-sharing-shared-pool-selector",
         "KEY=VALUE,...",
@@ -255,7 +210,7 @@ const struct llmkube_flag llmkube_flags[] = {
         "GIB",
         "0",
         "Memory of one GPU, for quotas; 0: not known.",
-        read_int,
+        setting_int,
         TO(gpu_sharing_vram_per_device_gib) },
     { "model-revalidate-interval",
         "DURATION",
@@ -267,7 +222,7 @@ const struct llmkube_flag llmkube_flags[] = {
         "NAME",
         "",
         "ConfigMap in the workload's namespace with certificates that downloads trust too.",
-        read_text,
+        setting_text,
         TO(ca_cert_configmap) },
     { "init-container-image",
         "IMAGE",
@@ -279,19 +234,19 @@ const struct llmkube_flag llmkube_flags[] = {
         "GID",
         "102",
         "FsGroup of serving pods that name none; 0: none (OpenShift assigns its own).",
-        read_int,
+        setting_int,
         TO(default_fsgroup) },
     { "dri-render-gid",
         "GID",
         "0",
         "Group of /dev/dri/renderD*, added to pods that use it; 0: none.",
-        read_int,
+        setting_int,
         TO(dri_render_gid) },
     { "enable-pyrra-slo",
         NULL,
         "false",
         "Make Pyrra objectives for services with spec.slo.",
-        read_switch,
+        setting_switch,
         TO(enable_pyrra_slo) },
     { "grafana-dashboard-source",
         "NAMESPACE/NAME",
@@ -303,26 +258,13 @@ const struct llmkube_flag llmkube_flags[] = {
         "IMAGE",
         "",
         "Image of ModelRouter proxies.",
-        read_text,
+        setting_text,
         TO(router_proxy_image) },
     { "default-litellm-url",
         "URL",
         "",
         "LiteLLM of ModelRouter back ends that name no URL.",
-        read_text,
+        setting_text,
         TO(default_litellm_url) },
     { 0 },
 };
-
-bool llmkube_settings_flag(struct arena *a, struct llmkube_settings *s, const char *name,
-    const char *value, struct error *err)
-{
-    for (const struct llmkube_flag *f = llmkube_flags; f->name; f++) {
-        if (!text_eq(f->name, name))
-            continue;
-        if (!value && f->value)
-            return fail(err, ERR_INVALID, "--%s: write --%s=%s", name, name, f->value);
-        return f->read(a, f, value ? value : "true", (char *)s + f->offset, err);
-    }
-    return fail(err, ERR_NOT_FOUND, "--%s: there is no such flag", name);
-}

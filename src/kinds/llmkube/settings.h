@@ -5,6 +5,7 @@
 
 #include "base/base.h"
 #include "base/json.h"
+#include "base/setting.h"
 
 enum cache_mode { CACHE_SHARED, CACHE_PER_SERVICE };
 
@@ -35,21 +36,4 @@ struct llmkube_settings {
 /* Upstream's defaults. */
 extern const struct llmkube_settings llmkube_settings_default;
 
-/* One flag, as `--help` tells of it. */
-struct llmkube_flag {
-    const char *name;     /* without dashes */
-    const char *value;    /* what to write behind it, in one word; NULL: a switch */
-    const char *standard; /* what holds without the flag, as text; "" if nothing */
-    const char *help;     /* one line */
-    /* How the value is read, and where it goes. */
-    bool (*read)(struct arena *a, const struct llmkube_flag *flag, const char *value, void *to,
-        struct error *err);
-    size_t offset;
-};
-extern const struct llmkube_flag llmkube_flags[]; /* ended by one without a name */
-
-/* Sets what `--name=value` means; a switch takes a NULL value as true. Fails with ERR_NOT_FOUND for
- * a name that is not in llmkube_flags, and with ERR_INVALID for a value that cannot be: the message
- * names the flag and says what to write. Everything is copied into the arena. */
-bool llmkube_settings_flag(struct arena *a, struct llmkube_settings *s, const char *name,
-    const char *value, struct error *err) must_check;
+extern const struct setting llmkube_flags[]; /* ended by one without a name */

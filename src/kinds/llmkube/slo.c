@@ -65,14 +65,14 @@ static const char *obstacle(const struct isvc *svc, const char **ret_message)
                    "pyrra.enabled=true (operator flag --enable-pyrra-slo)";
     if (!svc->settings->enable_pyrra_slo)
         return "IntegrationDisabled";
-    *ret_message = "Pyrra ServiceLevelObjective CRD is not installed; see "
-                   "https://github.com/pyrra-dev/pyrra";
+    *ret_message = "The CRD servicelevelobjectives.pyrra.dev is not installed: install Pyrra, or "
+                   "remove spec.slo";
     if (!view_served(svc->in, &SLO_OBJECTIVE))
         return "PyrraNotInstalled";
     *ret_message = arena_printf(svc->arena,
-        "indicator \"%s\" has no metric source on runtime \"%s\"",
-        spec->slo_indicator,
-        svc->runtime->name);
+        "spec.slo.indicator: nothing that runtime %s measures tells of \"%s\"",
+        svc->runtime->name,
+        spec->slo_indicator);
     if (is_latency(svc) && !text_eq(svc->runtime->name, "vllm"))
         return "IndicatorUnsupportedForRuntime";
     *ret_message = text_empty(spec->slo_objective) ? "spec.slo.objective: required"

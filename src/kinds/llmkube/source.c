@@ -46,7 +46,10 @@ static struct source read_pvc(struct arena *a, struct source s, const char *rest
 {
     const char *slash = strchr(rest, '/');
     if (!*rest)
-        return invalid(a, s, "empty PVC source: %s", s.text);
+        return invalid(a,
+            s,
+            "%s names neither claim nor file: write pvc://claim-name/path/to/model.gguf",
+            s.text);
     if (!slash)
         return invalid(a,
             s,
@@ -54,11 +57,16 @@ static struct source read_pvc(struct arena *a, struct source s, const char *rest
             "pvc://claim-name/path/to/model.gguf)",
             s.text);
     if (slash == rest)
-        return invalid(a, s, "PVC source has empty claim name: %s", s.text);
+        return invalid(
+            a, s, "%s names no claim: write pvc://claim-name/path/to/model.gguf", s.text);
     if (!slash[1])
-        return invalid(a, s, "PVC source has empty file path: %s", s.text);
+        return invalid(a,
+            s,
+            "%s names no file in the claim: write pvc://claim-name/path/to/model.gguf",
+            s.text);
     if (has_dot_dot(slash + 1))
-        return invalid(a, s, "PVC source path must not leave the claim with ..: %s", s.text);
+        return invalid(
+            a, s, "%s leaves its claim with ..: write the path within the claim", s.text);
     s.class = SOURCE_PVC;
     s.host = arena_strndup(a, rest, (size_t)(slash - rest));
     s.path = slash + 1;
@@ -216,7 +224,8 @@ const char *source_refusal(
 {
     const char *source = source_quote(a, src->text);
     if (!*src->path)
-        return arena_printf(a, "local model source must be an absolute path: %s", source);
+        return arena_printf(
+            a, "%s is no absolute path: write file:///directory/model.gguf", source);
     struct json roots = s->allowed_host_path_roots;
     const char *list = "";
     for (uint32_t i = 0; json_is(roots, JSON_LIST) && i < roots.count; i++)
@@ -224,8 +233,8 @@ const char *source_refusal(
     /* The advisory's number is what people search for. */
     if (!*list)
         return arena_printf(a,
-            "local/hostPath model sources are disabled: no allowed roots configured"
-            " (set modelSource.allowedHostPathRoots); refusing source %s (GHSA-jw3m-8q7m-f35r)",
+            "%s is a local file, and none may be read: name its directory in"
+            " --allowed-host-path-roots (GHSA-jw3m-8q7m-f35r)",
             source);
     return arena_printf(a,
         "local model source %s is not within any allowed root [%s] (GHSA-jw3m-8q7m-f35r)",

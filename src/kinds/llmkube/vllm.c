@@ -87,8 +87,8 @@ static struct runtime_finding check(const struct runtime *r, const struct runtim
     if (json_get_bool(in->spec, CONFIG "speculative.enabled", false) && !speculates(in))
         return (struct runtime_finding){ r->condition,
             "SpeculativeMissingModel",
-            "spec.vllmConfig.speculative.enabled is true but model is empty; speculative decoding "
-            "flags will be skipped" };
+            "spec.vllmConfig.speculative is enabled without a model: name one in "
+            "speculative.model, or nothing is decoded speculatively" };
     if (json_get_int(in->spec, CONFIG "cpuOffloadGB", 0) > 0)
         return (struct runtime_finding){ r->condition,
             "CPUOffloadUnverified",

@@ -35,8 +35,10 @@ TEST(a_pod_without_a_gpu_waits_in_the_queue)
     check_text(json_get_text(s.plan.status, "waitingFor"), "nvidia.com/gpu: 2");
     check_int(json_get_int(s.plan.status, "queuePosition", 0), 1);
     check_text(stage_condition(&s, "GPUAvailable"), "False InsufficientGPU");
-    check_text(stage_message(&s, "GPUAvailable"), "Waiting for GPU resources: nvidia.com/gpu: 2");
-    check_text(stage_message(&s, "Progressing"), "Queued at position 1 waiting for GPU");
+    check_text(stage_message(&s, "GPUAvailable"),
+        "No node has this to give: nvidia.com/gpu: 2. Free some, add nodes, or ask for less");
+    check_text(stage_message(&s, "Progressing"),
+        "No node has a free GPU for it; number 1 of the services that wait for one");
 }
 
 TEST(every_name_of_a_gpu_counts_and_no_other)
@@ -125,12 +127,15 @@ TEST(a_driver_that_is_too_old_is_told_until_the_server_runs)
 {
     struct stage s;
     service_init(&s, "");
-    server_ended(
-        &s, "p", "loading\\nCUDA driver version is INSUFFICIENT for CUDA runtime\\nbye", false);
+    server_ended(&s,
+        "p",
+        "loading\\nggml_cuda_init: CUDA driver version is INSUFFICIENT for CUDA runtime "
+        "version\\nbye",
+        false);
     service_run(&s);
     check_text(stage_condition(&s, "DriverCompatible"), "False CUDADriverInsufficient");
     check(strstr(stage_message(&s, "DriverCompatible"),
-        "CUDA driver version is INSUFFICIENT for CUDA runtime on node node-1"));
+        "CUDA driver version is INSUFFICIENT for CUDA runtime version on node node-1"));
     check(!strstr(stage_message(&s, "DriverCompatible"), "loading"));
     check(stage_has_event(&s, "CUDADriverInsufficient"));
     service_run(&s);
@@ -141,6 +146,27 @@ TEST(a_driver_that_is_too_old_is_told_until_the_server_runs)
     server_ended(&s, "p", "cudaErrorInsufficientDriver", true);
     service_run(&s);
     check_text(stage_condition(&s, "DriverCompatible"), "True RuntimeStarted");
+}
+
+/* As each program prints it. */
+TEST(a_driver_that_is_too_old_is_known_by_the_words_of_each_program)
+{
+    static const char *const lines[] = {
+        "ggml_cuda_init: failed to initialize CUDA: CUDA driver version is insufficient for CUDA "
+        "runtime version",
+        "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).",
+        "CUDA error: the provided PTX was compiled with an unsupported toolchain.",
+        "Error 803: system has unsupported display driver / cuda driver combination",
+        "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update "
+        "your driver to a newer version",
+    };
+    for (size_t i = 0; i < lengthof(lines); i++) {
+        struct stage s;
+        service_init(&s, "");
+        server_ended(&s, "p", lines[i], false);
+        service_run(&s);
+        check_text(stage_condition(&s, "DriverCompatible"), "False CUDADriverInsufficient");
+    }
 }
 
 TEST(a_pod_that_runs_does_not_hide_one_that_crashes)
@@ -157,6 +183,11 @@ TEST(a_download_that_failed_is_told_with_the_remedy)
 {
     static const char *const cases[][2] = {
         { "curl: (22) The requested URL returned error: 403", "False ModelSourceUnauthorized" },
+        { "ERROR: HTTP 401 from https://weights.test/a.gguf", "False ModelSourceUnauthorized" },
+        { "ERROR: HTTP 410 from https://weights.test/a.gguf", "False ModelSourceNotFound" },
+        { "curl: (7) Failed to connect to weights.test port 443", "False ModelSourceUnreachable" },
+        { "curl: (56) Recv failure: Connection reset by peer", "False ModelSourceUnreachable" },
+        { "cp: write error: Disk quota exceeded", "False ModelTransferOutOfSpace" },
         { "curl: (22) The requested URL returned error: 404", "False ModelSourceNotFound" },
         { "curl: (60) SSL certificate problem: unable to get local issuer certificate",
             "False ModelSourceUntrusted" },

@@ -340,8 +340,8 @@ static void set_the_stage(struct stage *s, const char *case_name)
         struct str rest = str_of(*given);
         const char *name = str_dup(test_arena(), str_cut(&rest, '='));
         struct error err;
-        if (!llmkube_settings_flag(
-                test_arena(), &s->settings, name, str_dup(test_arena(), rest), &err))
+        if (!setting_set(
+                test_arena(), llmkube_flags, &s->settings, name, str_dup(test_arena(), rest), &err))
             test_fail(__FILE__, __LINE__, "%s", err.text);
     }
 }

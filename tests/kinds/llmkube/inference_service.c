@@ -93,7 +93,7 @@ TEST(a_local_source_outside_the_allowed_roots_is_refused_again)
     service_model(&s, "{'source': 'file:///etc/shadow.gguf'}");
     service_run(&s);
     check_text(service_phase(&s), "Failed");
-    check(strstr(stage_message(&s, "Degraded"), "no allowed roots"));
+    check(strstr(stage_message(&s, "Degraded"), "--allowed-host-path-roots"));
 }
 
 TEST(a_draft_is_another_model)

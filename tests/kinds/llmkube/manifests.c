@@ -98,7 +98,7 @@ void manifests_flags(struct manifests *w, const char *flags)
         struct error err;
         const char *plain = str_dup(test_arena(), name) + 2;
         const char *text = value.ptr ? str_dup(test_arena(), value) : NULL;
-        if (!llmkube_settings_flag(test_arena(), &w->settings, plain, text, &err))
+        if (!setting_set(test_arena(), llmkube_flags, &w->settings, plain, text, &err))
             test_fail(__FILE__, __LINE__, "%s", err.text);
     }
 }

@@ -202,7 +202,7 @@ TEST(a_copy_tells_how_far_it_is)
         "model.copy /srv/models/a.gguf",
         "{'result': {'path': '/models/k/a.gguf', 'size': 5, 'sha256': 'ab', 'cached': true}}");
     settle(w);
-    check_text(condition(w, "Available"), "True ModelCached: Model found in cache");
+    check_text(condition(w, "Available"), "True ModelCached: The cache has it already");
     check(text_starts(condition(w, "Progressing"), "False Superseded: "));
     /* Ready once, it is not copied again: not even when the operator lost its cache. */
     manifests_restart(w);
@@ -231,8 +231,8 @@ TEST(failures_of_a_copy_wait_or_are_tried_again)
             "True CopyFailed: failed to open local model file: open /srv/models/a.gguf: permission"
             " denied",
             OUTCOME_WAIT },
-        { "{'code': 'Invalid', 'message': 'SHA-256 mismatch: expected a, got b'}",
-            "True IntegrityCheckFailed: SHA256 mismatch: expected a, got b",
+        { "{'code': 'Invalid', 'message': 'spec.sha256 is a, but the file has b'}",
+            "True IntegrityCheckFailed: spec.sha256 is a, but the file has b",
             OUTCOME_WAIT },
         { "{'code': 'RequestEntityTooLarge', 'message': 'too big'}",
             "True CopyFailed: too big",
@@ -272,7 +272,7 @@ TEST(a_digest_is_compared_without_case)
         "'cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd'");
     settle(w);
     check_text(phase(w), "Failed");
-    check(text_starts(condition(w, "Degraded"), "True IntegrityCheckFailed: SHA256 mismatch: "));
+    check(text_starts(condition(w, "Degraded"), "True IntegrityCheckFailed: spec.sha256 is "));
 }
 
 /* ---- drift ---- */
@@ -302,7 +302,8 @@ TEST(a_source_is_asked_once_an_interval_whether_it_changed)
     manifests_fact(w, HEAD, "{'result': {'etag': 'two', 'contentLength': 10}}");
     settle(w);
     check_text(condition(w, "SourceDrifted"),
-        "True UpstreamChanged: Upstream source \"" URL "\" differs from the cached copy");
+        "True UpstreamChanged: \"" URL "\" is no longer what it was when the Model became Ready; "
+        "spec.refreshPolicy OnChange would follow it");
     check_text(phase(w), "Ready");
     check_text(json_get_text(manifests_status(w, "ns", "m"), "sourceETag"), "one");
 }
@@ -378,7 +379,8 @@ TEST(a_claim_is_waited_for_and_missed)
     const struct plan *p = settle(w);
     check_text(phase(w), "Failed");
     check_text(condition(w, "Degraded"),
-        "True PVCNotFound: PVC \"weights\" not found in namespace \"ns\"");
+        "True PVCNotFound: There is no claim \"weights\" in namespace \"ns\": create it, or name "
+        "another in spec.source");
     check(p->outcome == OUTCOME_WAIT);
     manifests_add(w,
         "{'apiVersion': 'v1', 'kind': 'PersistentVolumeClaim', 'metadata':"
@@ -421,7 +423,7 @@ TEST(a_prefetch_fills_the_cache_once)
     manifests_add_all(w, json_list(test_arena(), job_with(w, "Complete")));
     p = settle(w);
     check_text(
-        condition(w, "Available"), "True ModelPrefetched: Model prefetched into the shared cache");
+        condition(w, "Available"), "True ModelPrefetched: The weights lie in the shared cache");
     check(makes(p, &RESOURCE_JOB)); /* stays until its time is up */
     check(!asks(p, "model.probe"));
     file_view_remove(&w->view, &RESOURCE_JOB, "ns", "m-prefetch");
@@ -453,7 +455,7 @@ TEST(a_failed_prefetch_says_so_until_its_job_is_gone)
     manifests_add_all(w, json_list(test_arena(), job_with(w, "Failed")));
     const struct plan *p = settle(w);
     check_text(phase(w), "Failed");
-    check(text_starts(condition(w, "Progressing"), "False PrefetchFailed: prefetch job \"m-pre"));
+    check(text_starts(condition(w, "Progressing"), "False PrefetchFailed: Job \"m-pre"));
     check(p->outcome == OUTCOME_WAIT && makes(p, &RESOURCE_JOB));
     file_view_remove(&w->view, &RESOURCE_JOB, "ns", "m-prefetch");
     settle(w);
@@ -601,7 +603,8 @@ TEST(file_lists_that_cannot_be_are_refused)
         const char *says;
     } rows[] = {
         { "{'source': '" URL "', 'files': ['a.gguf']}",
-            "multi-file staging requires a HuggingFace repo or s3:// source, but got: " URL },
+            "spec.files and spec.mmproj need a Hugging Face repository or an s3:// source, "
+            "not " URL },
         { "{'source': 'a/b', 'files': ['a', '../b']}",
             "resolve file \"../b\": invalid repo-relative path \"../b\"" },
         { "{'source': 'a/b', 'files': ['a\\nb']}",

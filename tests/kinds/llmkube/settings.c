@@ -4,7 +4,7 @@
 
 static bool set(struct llmkube_settings *s, const char *name, const char *value, struct error *err)
 {
-    return llmkube_settings_flag(test_arena(), s, name, value, err);
+    return setting_set(test_arena(), llmkube_flags, s, name, value, err);
 }
 
 TEST(flags_of_the_manager_are_read)
@@ -77,7 +77,7 @@ TEST(help_tells_the_true_defaults)
     struct llmkube_settings s = llmkube_settings_default;
     const struct llmkube_settings *d = &llmkube_settings_default;
     struct error err;
-    for (const struct llmkube_flag *f = llmkube_flags; f->name; f++) {
+    for (const struct setting *f = llmkube_flags; f->name; f++) {
         check(!text_empty(f->help) && f->standard);
         if (!set(&s, f->name, f->standard, &err))
             test_fail(__FILE__, __LINE__, "%s", err.text);

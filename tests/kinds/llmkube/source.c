@@ -162,7 +162,7 @@ static bool allowed(const char *roots, const char *text)
 {
     struct llmkube_settings s = llmkube_settings_default;
     struct error err;
-    check(llmkube_settings_flag(test_arena(), &s, "allowed-host-path-roots", roots, &err));
+    check(setting_set(test_arena(), llmkube_flags, &s, "allowed-host-path-roots", roots, &err));
     struct source source = source_read(test_arena(), text);
     return source_allowed(&s, &source);
 }
@@ -189,10 +189,9 @@ TEST(a_refused_local_source_says_why)
     struct error err;
     struct source source = source_read(test_arena(), "file:///etc/hostname.gguf");
     check_text(source_refusal(test_arena(), &s, &source),
-        "local/hostPath model sources are disabled: no allowed roots configured"
-        " (set modelSource.allowedHostPathRoots); refusing source \"file:///etc/hostname.gguf\""
-        " (GHSA-jw3m-8q7m-f35r)");
-    check(llmkube_settings_flag(test_arena(), &s, "allowed-host-path-roots", "/a,/b", &err));
+        "\"file:///etc/hostname.gguf\" is a local file, and none may be read: name its directory in"
+        " --allowed-host-path-roots (GHSA-jw3m-8q7m-f35r)");
+    check(setting_set(test_arena(), llmkube_flags, &s, "allowed-host-path-roots", "/a,/b", &err));
     check_text(source_refusal(test_arena(), &s, &source),
         "local model source \"file:///etc/hostname.gguf\" is not within any allowed root [/a /b]"
         " (GHSA-jw3m-8q7m-f35r)");

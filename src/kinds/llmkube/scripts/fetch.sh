@@ -209,7 +209,7 @@ stage() {
     return 0
   fi
   #+ sha256
-  right "$part" || { rm -f "$part"; die "SHA-256 mismatch: expected $sha256, got $sum"; }
+  right "$part" || { rm -f "$part"; die "spec.sha256 of the Model is $sha256, but the file has $sum"; }
   #-
   mv -f "$part" "$2"
   #+ sha256

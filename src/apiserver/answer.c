@@ -1,0 +1,84 @@
+#include "apiserver/answer.h"
+
+#include "base/arena.h"
+
+void answer_json(struct arena *a, struct api_answer *ret, int code, struct json body)
+{
+    *ret = (struct api_answer){
+        .status = code,
+        .content_type = "application/json",
+        .body = str_of(json_to_text(a, body)),
+    };
+}
+
+void answer_status(struct arena *a, struct api_answer *ret, int code, const char *reason,
+    const char *message, struct json details)
+{
+    answer_json(a,
+        ret,
+        code,
+        json_map(a,
+            { "kind", json_str("Status") },
+            { "apiVersion", json_str("v1") },
+            { "metadata", json_empty_map() },
+            { "status", json_str("Failure") },
+            { "message", json_str(message) },
+            { "reason", json_str_or_absent(reason) },
+            { "details", details },
+            { "code", json_int(code) }));
+}
+
+void answer_text(struct api_answer *ret, int code, const char *text)
+{
+    *ret = (struct api_answer){
+        .status = code,
+        .content_type = "text/plain; charset=utf-8",
+        .body = str_of(text),
+    };
+}
+
+static const char *cause_reason(enum field_error_type type)
+{
+    static const char *const reasons[] = {
+        [FIELD_INVALID] = "FieldValueInvalid",
+        [FIELD_REQUIRED] = "FieldValueRequired",
+        [FIELD_DUPLICATE] = "FieldValueDuplicate",
+        [FIELD_NOT_FOUND] = "FieldValueNotFound",
+        [FIELD_NOT_SUPPORTED] = "FieldValueNotSupported",
+        [FIELD_FORBIDDEN] = "FieldValueForbidden",
+        [FIELD_TOO_LONG] = "FieldValueTooLong",
+        [FIELD_TOO_MANY] = "FieldValueTooMany",
+        [FIELD_TYPE_INVALID] = "FieldValueTypeInvalid",
+        [FIELD_INTERNAL] = "InternalError",
+    };
+    return reasons[type];
+}
+
+void answer_invalid(struct arena *a, struct api_answer *ret, const char *group, const char *kind,
+    const char *name, const struct field_errors *errors)
+{
+    struct json_builder causes;
+    json_builder_init(&causes, a);
+    for (size_t i = 0; i < errors->count; i++)
+        json_push(&causes,
+            json_map(a,
+                { "reason", json_str(cause_reason(errors->items[i].type)) },
+                { "message", json_str(errors->items[i].message) },
+                { "field", json_str(errors->items[i].path) }));
+    answer_status(a,
+        ret,
+        422,
+        "Invalid",
+        arena_printf(a,
+            "%s%s%s \"%s\" is invalid: %s",
+            kind,
+            *group ? "." : "",
+            group,
+            name,
+            field_errors_text(errors)),
+        json_map(a,
+            { "name", json_str_or_absent(name) },
+            { "group", json_str_or_absent(group) },
+            { "kind", json_str_or_absent(kind) },
+            { "causes", json_list_end(&causes) }));
+}

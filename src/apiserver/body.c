@@ -1,0 +1,336 @@
+#include "apiserver/body.h"
+
+#include <string.h>
+
+#include "apiserver/json_error.h"
+#include "apiserver/meta.h"
+#include "apiserver/object.h"
+#include "apiserver/protobuf.h"
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/yaml.h"
+#include "merge/managers.h"
+
+enum media media_of(const char *content_type)
+{
+    struct str rest = str_of(content_type ? content_type : "");
+    struct str type = str_trim(str_cut(&rest, ';'));
+    if (!type.len || str_eq_nocase(type, STR("application/json")))
+        return MEDIA_TYPE_JSON;
+    if (str_eq_nocase(type, STR("application/yaml")))
+        return MEDIA_TYPE_YAML;
+    return str_eq_nocase(type, STR("application/vnd.kubernetes.protobuf")) ? MEDIA_TYPE_PROTOBUF
+                                                                           : MEDIA_TYPE_OTHER;
+}
+
+static bool fail_media(struct api_call *c)
+{
+    return call_fail(c,
+        (struct api_status){ 415,
+            "UnsupportedMediaType",
+            c->kind->custom
+                ? "the body of the request was in an unknown format - accepted media types "
+                  "include: "
+                  "application/json, application/yaml"
+                : "the body of the request was in an unknown format - accepted media types "
+                  "include: "
+                  "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+            .details = { 0 } });
+}
+
+#define SUMMARY_BYTES 30
+
+/* The beginning of a body that could not be read. */
+static const char *summary(struct arena *a, struct str body)
+{
+    struct str part = { body.ptr, body.len < SUMMARY_BYTES ? body.len : SUMMARY_BYTES };
+    const char *more = body.len > SUMMARY_BYTES ? " ..." : "";
+    if (!body.len)
+        return "<empty>";
+    return arena_printf(
+        a, "%s%s", body.ptr[0] == '{' ? str_dup(a, part) : hex_encode(a, part), more);
+}
+
+static bool fail_unrecognized(struct api_call *c, const char *why)
+{
+    return call_fail_bad(c,
+        "the object provided is unrecognized (must be of type %s): couldn't get version/kind; json "
+        "parse error: %s (%s)",
+        c->kind->resource.kind,
+        why,
+        summary(&c->arena, c->request->body));
+}
+
+static bool parse_protobuf(struct api_call *c, struct json *ret)
+{
+    struct error err;
+    return protobuf_decode(&c->arena, c->request->body, ret, &err) ||
+           call_fail_bad(c,
+               "the object provided is unrecognized (must be of type %s): %s (%s)",
+               c->kind->resource.kind,
+               err.text,
+               summary(&c->arena, c->request->body));
+}
+
+static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
+{
+    struct error err;
+    struct arena *a = &c->arena;
+    struct str body = c->request->body;
+    enum media media = media_of(c->request->content_type);
+    *ret_twice = false;
+    if (media == MEDIA_TYPE_JSON) {
+        if (!json_parse_keys(a, body, ret, ret_twice, &err))
+            return fail_unrecognized(c, json_error_text(a, body));
+    } else if (media == MEDIA_TYPE_YAML) {
+        struct json documents;
+        if (!yaml_parse_all(a, body, "body", &documents, &err))
+            return fail_unrecognized(c, err.text);
+        *ret = documents.count ? documents.items[0] : json_null();
+    } else if (media == MEDIA_TYPE_PROTOBUF && !c->kind->custom) {
+        return parse_protobuf(c, ret);
+    } else {
+        return fail_media(c);
+    }
+    if (json_is(*ret, JSON_NULL))
+        *ret = json_empty_map();
+    if (json_is(*ret, JSON_MAP))
+        return true;
+    static const char *const names[] = { [JSON_BOOL] = "bool",
+        [JSON_INT] = "number",
+        [JSON_REAL] = "number",
+        [JSON_STR] = "string",
+        [JSON_LIST] = "array" };
+    return fail_unrecognized(c,
+        arena_printf(a,
+            "json: cannot unmarshal %s into Go value of type struct { APIVersion string "
+            "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
+            names[ret->type]));
+}
+
+static bool fail_handling(
+    struct api_call *c, const char *kind, const char *version, const char *why)
+{
+    return call_fail_bad(c,
+        "%s in version \"%s\" cannot be handled as a %s: %s",
+        kind,
+        version,
+        c->kind->resource.kind,
+        why);
+}
+
+static bool fail_custom_kind(
+    struct api_call *c, struct json object, const char *kind, const char *group)
+{
+    const char *name = json_get_text(object, "metadata.name");
+    struct field_errors errors;
+    field_errors_init(&errors, &c->arena);
+    field_invalid(&errors,
+        "kind",
+        json_str(kind),
+        arena_printf(&c->arena, "must be %s", c->kind->resource.kind));
+    return call_fail(c, status_invalid(&c->arena, group, kind, name ? name : "", &errors));
+}
+
+/* apiVersion and kind: filled in, or those of the path. */
+static bool check_kind(struct api_call *c, struct json *object)
+{
+    struct arena *a = &c->arena;
+    const struct resource *r = &c->kind->resource;
+    const char *want = object_api_version(a, c->kind);
+    const char *version = json_get_text(*object, "apiVersion");
+    const char *kind = json_get_text(*object, "kind");
+    if (c->kind->custom && (text_empty(kind) || text_empty(version)))
+        return call_fail_bad(c,
+            "the object provided is unrecognized (must be of type %s): Object '%s' is missing in "
+            "'%s' (%s)",
+            r->kind,
+            text_empty(kind) ? "Kind" : "apiVersion",
+            str_dup(a, c->request->body),
+            summary(a, c->request->body));
+    if (text_empty(version))
+        *object = json_with_member(a, *object, "apiVersion", json_str(version = want));
+    if (text_empty(kind))
+        *object = json_with_member(a, *object, "kind", json_str(kind = r->kind));
+    if (text_eq(version, want) && text_eq(kind, r->kind))
+        return true;
+    struct str rest = str_of(version), group = str_cut(&rest, '/');
+    const char *short_version = rest.ptr ? rest.ptr : version;
+    const char *group_text = rest.ptr ? str_dup(a, group) : "";
+    if (c->kind->custom && text_eq(version, want))
+        return fail_custom_kind(c, *object, kind, group_text);
+    if (c->kind->custom)
+        return call_fail_bad(c,
+            "the API version in the data (%s) does not match the expected API version (%s)",
+            version,
+            want);
+    if (!registry_find_kind(apiserver_registry(c->server), group_text, short_version, kind))
+        return fail_handling(c,
+            kind,
+            short_version,
+            arena_printf(a,
+                "no kind \"%s\" is registered for version \"%s\" in scheme "
+                "\"pkg/runtime/scheme.go:111\"",
+                kind,
+                version));
+    return fail_handling(c,
+        kind,
+        short_version,
+        arena_printf(a,
+            "converting (%s.%s) to (%s.%s): unknown conversion",
+            short_version,
+            kind,
+            *r->group ? r->group : "core",
+            r->kind));
+}
+
+/* ---- unknown fields and keys that stand twice ---- */
+
+struct strict {
+    struct arena *arena;
+    const struct field_errors *unknown;
+    struct field_errors found; /* the message alone counts, and stands in its path */
+    bool sorts;
+};
+
+static bool is_unknown(const struct field_errors *unknown, const char *path)
+{
+    for (size_t i = 0; i < unknown->count; i++)
+        if (text_eq(unknown->items[i].path, path))
+            return true;
+    return false;
+}
+
+static const char *field_words(struct arena *a, const char *word, const char *path)
+{
+    return arena_printf(a, "%s field \"%s\"", word, path);
+}
+
+static void add_found(struct strict *s, const char *word, const char *path)
+{
+    field_error_add(
+        &s->found, FIELD_INVALID, field_words(s->arena, word, path), (struct json){ 0 }, NULL);
+}
+
+/* Built-in kinds tell both in the order of the text; custom ones tell what stands twice first. */
+static bool on_key(void *ctx, const char *path, bool again)
+{
+    struct strict *s = ctx;
+    bool unknown = is_unknown(s->unknown, path);
+    if (again)
+        add_found(s, "duplicate", path);
+    else if (unknown && !s->sorts)
+        add_found(s, "unknown", path);
+    return !unknown || s->sorts;
+}
+
+static bool report_strict(struct api_call *c, const struct api_kind *k,
+    const struct field_errors *unknown, struct str text, const char **ret_why)
+{
+    struct arena *a = &c->arena;
+    struct strict s = { .arena = a, .unknown = unknown, .sorts = k->custom };
+    field_errors_init(&s.found, a);
+    if (text.ptr)
+        json_walk_keys(text, on_key, &s);
+    for (size_t i = 0; i < unknown->count && (!text.ptr || s.sorts); i++)
+        add_found(&s, "unknown", unknown->items[i].path);
+    if (c->validation == VALIDATION_WARN) {
+        for (size_t i = 0; i < s.found.count; i++)
+            call_warn(c, s.found.items[i].path);
+        return true;
+    }
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)1 << 20);
+    buf_add_text(&b, "strict decoding error: ");
+    for (size_t i = 0; i < s.found.count; i++)
+        buf_printf(&b, "%s%s", i ? ", " : "", s.found.items[i].path);
+    *ret_why = arena_strdup(a, buf_text(&b));
+    return s.found.count == 0;
+}
+
+struct yaml_twice {
+    struct api_call *call;
+    struct buf lines;
+    bool strict;
+};
+
+static bool on_yaml_key(void *ctx, const char *path, bool again)
+{
+    struct yaml_twice *y = ctx;
+    const char *key = strrchr(path, '.');
+    if (!again)
+        return true;
+    const char *text = arena_printf(
+        &y->call->arena, "line 1: key \"%s\" already set in map", key ? key + 1 : path);
+    if (y->strict)
+        buf_printf(&y->lines, "\n  %s", text);
+    else
+        call_warn(y->call, text);
+    return true;
+}
+
+bool body_report_yaml_twice(struct api_call *c, struct str text)
+{
+    cleanup(buf_done) struct buf none = BUF_INIT(1);
+    struct yaml_twice y = { .call = c, .strict = c->validation == VALIDATION_STRICT };
+    if (c->validation == VALIDATION_IGNORE)
+        return true;
+    buf_init(&y.lines, (size_t)64 << 10);
+    json_walk_keys(text, on_yaml_key, &y);
+    bool ok = !y.lines.len || call_fail_bad(c,
+                                  "error strict decoding YAML: error converting YAML to JSON: "
+                                  "yaml: unmarshal errors:%s",
+                                  buf_text(&y.lines));
+    buf_done(&y.lines);
+    return ok;
+}
+
+/* What Go's decoder says of a value that it cannot read; NULL: nothing. */
+static const char *type_error(const struct field_errors *errors)
+{
+    static const char words[] = "Invalid value: ";
+    for (size_t i = 0; i < errors->count; i++)
+        if (errors->items[i].type == FIELD_TYPE_INVALID) {
+            const char *text = errors->items[i].message;
+            return text_starts(text, words) ? text + sizeof(words) - 1 : text;
+        }
+    return NULL;
+}
+
+bool body_read_object(struct api_call *c, const struct api_kind *k, struct json *object,
+    struct str text, bool twice, const char **ret_why)
+{
+    struct arena *a = &c->arena;
+    struct error err = { 0 };
+    struct field_errors unknown;
+    struct json meta, given = json_member(*object, "metadata");
+    const struct api_behaviour *b = k->behaviour;
+    field_errors_init(&unknown, a);
+    if (!meta_normalise(a, given, k->custom, &meta, &unknown, &err)) {
+        *ret_why = arena_strdup(a, err.text);
+        return false;
+    }
+    *object = json_with_member(a, *object, "metadata", meta);
+    if (b && b->prune)
+        *object = b->prune(k, a, *object, &unknown);
+    struct json owners = json_member(meta, "managedFields");
+    if (!k->custom && json_present(owners) && managers_is_reset(owners))
+        *object = json_with(a, *object, "metadata.managedFields", owners);
+    *ret_why = type_error(&unknown);
+    if (*ret_why)
+        return false;
+    bool told = c->validation != VALIDATION_IGNORE && (unknown.count || twice);
+    return !told || report_strict(c, k, &unknown, text, ret_why);
+}
+
+bool body_decode(struct api_call *c, struct json *ret)
+{
+    bool twice;
+    const char *why = NULL;
+    const struct resource *r = &c->kind->resource;
+    if (!parse(c, ret, &twice) || !check_kind(c, ret))
+        return false;
+    bool json = media_of(c->request->content_type) == MEDIA_TYPE_JSON;
+    struct str text = json ? c->request->body : (struct str){ NULL, 0 };
+    return body_read_object(c, c->kind, ret, text, twice, &why) ||
+           fail_handling(c, r->kind, r->version, why);
+}

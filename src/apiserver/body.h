@@ -1,0 +1,20 @@
+#pragma once
+
+/* Bodies of requests. */
+
+#include "apiserver/call.h"
+
+/* How the bytes of a body are to be read. */
+enum media { MEDIA_TYPE_JSON, MEDIA_TYPE_YAML, MEDIA_TYPE_PROTOBUF, MEDIA_TYPE_OTHER };
+enum media media_of(const char *content_type);
+
+/* The object in the body: of the call's kind (apiVersion and kind are filled in if missing), with
+ * metadata in order and without fields that the kind does not have; those are an error or warnings
+ * as the client asked (fieldValidation). Fails with the answer given. */
+bool body_decode(struct api_call *c, struct json *ret) must_check;
+/* The same for an object that was made here, by a patch. text (.ptr NULL: none) gives the order in
+ * which unknown fields are told; twice: it has keys that stand twice. Fails with the reason. */
+bool body_read_object(struct api_call *c, const struct api_kind *k, struct json *object,
+    struct str text, bool twice, const char **ret_why) must_check;
+/* Keys that stand twice in an applied configuration: a warning each, or an error. */
+bool body_report_yaml_twice(struct api_call *c, struct str text) must_check;

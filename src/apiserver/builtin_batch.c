@@ -1,0 +1,220 @@
+/* Jobs and CronJobs. */
+
+#include "apiserver/builtin_pod.h"
+#include "apiserver/builtin_rules.h"
+#include "apiserver/check.h"
+#include "apiserver/cron.h"
+#include "apiserver/fill.h"
+#include "base/selector.h"
+
+static const struct fill job_defaults[] = {
+    { "backoffLimit", FILL_INT(6) },
+    { "completionMode", FILL_STR("NonIndexed") },
+    { "manualSelector", FILL_BOOL(false) },
+    { "podReplacementPolicy", FILL_STR("TerminatingOrFailed") },
+    { "suspend", FILL_BOOL(false) },
+    { "podFailurePolicy.rules.*.onPodConditions.*.status", FILL_STR("True") },
+    { 0 },
+};
+
+static struct json fill_job(struct arena *a, struct json o)
+{
+    struct json spec = json_member(o, "spec"), labels = json_get(spec, "template.metadata.labels");
+    if (json_present(labels))
+        o = fill_path(a, o, "metadata.labels", labels);
+    if (!json_present(json_member(spec, "completions")) &&
+        !json_present(json_member(spec, "parallelism"))) {
+        spec = fill_path(a, spec, "completions", json_int(1));
+    }
+    spec = fill_path(a, spec, "parallelism", json_int(1));
+    if (json_present(json_member(spec, "backoffLimitPerIndex")))
+        spec = fill_path(a, spec, "backoffLimit", json_int(INT32_MAX));
+    if (json_present(json_member(spec, "podFailurePolicy")))
+        spec = fill_path(a, spec, "podReplacementPolicy", json_str("Failed"));
+    spec = fill_table(a, spec, job_defaults);
+    return pod_template_fill(a, json_with_member(a, o, "spec", spec), "spec.template");
+}
+
+/* The selector is the Job's own uid, and the Pods get it as labels, old and new ones. */
+static bool prepare_job(const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    struct arena *a = w->arena;
+    if (json_present(w->old) || json_get_bool(*object, "spec.manualSelector", false))
+        return true;
+    struct json uid = json_get(*object, "metadata.uid"), name = json_get(*object, "metadata.name");
+    struct json labels = json_get(*object, "spec.template.metadata.labels");
+    if (labels.type != JSON_MAP)
+        labels = json_empty_map();
+    const struct json_field own[] = {
+        { "controller-uid", uid },
+        { "batch.kubernetes.io/controller-uid", uid },
+        { "job-name", name },
+        { "batch.kubernetes.io/job-name", name },
+    };
+    for (size_t i = 0; i < lengthof(own); i++)
+        labels = json_with_member(a, labels, own[i].path, own[i].value);
+    struct json before = json_get(*object, "spec.template.metadata.labels"),
+                own_labels = json_get(*object, "metadata.labels");
+    if (!json_present(own_labels) || json_equal(own_labels, before))
+        *object = json_with(a, *object, "metadata.labels", labels);
+    *object = json_with(a, *object, "spec.template.metadata.labels", labels);
+    struct json match = json_map(a, { "batch.kubernetes.io/controller-uid", uid });
+    if (!json_present(json_get(*object, "spec.selector")))
+        *object = json_with(a, *object, "spec.selector", json_map(a, { "matchLabels", match }));
+    return true;
+}
+
+static const struct fill cron_job_defaults[] = {
+    { "spec.concurrencyPolicy", FILL_STR("Allow") },
+    { "spec.suspend", FILL_BOOL(false) },
+    { "spec.successfulJobsHistoryLimit", FILL_INT(3) },
+    { "spec.failedJobsHistoryLimit", FILL_INT(1) },
+    { 0 },
+};
+
+static struct json fill_cron_job(struct arena *a, struct json o)
+{
+    o = fill_table(a, o, cron_job_defaults);
+    return pod_template_fill(a, o, "spec.jobTemplate.spec.template");
+}
+
+/* ---- what is wrong ---- */
+
+static const char *const completion_modes[] = { "NonIndexed", "Indexed", NULL };
+static const char *const replacements[] = { "Failed", "TerminatingOrFailed", NULL };
+static const char *const actions[] = { "Count", "FailIndex", "FailJob", "Ignore", NULL };
+
+static const struct check job_rules[] = {
+    { "parallelism", CHECK_MIN },
+    { "completions", CHECK_MIN },
+    { "activeDeadlineSeconds", CHECK_MIN },
+    { "backoffLimit", CHECK_MIN },
+    { "ttlSecondsAfterFinished", CHECK_MIN },
+    { "backoffLimitPerIndex", CHECK_MIN },
+    { "maxFailedIndexes", CHECK_MIN },
+    { "completionMode", CHECK_ENUM, completion_modes },
+    { "podReplacementPolicy", CHECK_ENUM, replacements },
+    { "podFailurePolicy.rules.*.action", CHECK_ENUM, actions },
+    { 0 },
+};
+
+static void check_job_spec(struct field_errors *e, struct json spec, const char *path)
+{
+    struct arena *a = e->arena;
+    struct json template = json_member(spec, "template");
+    const char *template_path = field_child(a, path, "template");
+    check_table(e, spec, path, job_rules);
+    if (text_eq(json_get_text(spec, "completionMode"), "Indexed") &&
+        !json_present(json_member(spec, "completions")))
+        field_required(e, field_child(a, path, "completions"), "when completion mode is Indexed");
+    pod_template_check(e, template, template_path);
+    const char *policy = json_get_text(template, "spec.restartPolicy");
+    const char *policy_path = field_child(a, template_path, "spec.restartPolicy");
+    if (text_eq(policy, "Always"))
+        field_required(e, policy_path, "valid values: \"OnFailure\", \"Never\"");
+    struct json rules = json_get(spec, "podFailurePolicy.rules");
+    for (size_t i = 0; i < rules.count; i++) {
+        const char *here = check_item_path(a, field_child(a, path, "podFailurePolicy"), "rules", i);
+        struct json codes = json_member(rules.items[i], "onExitCodes"),
+                    conditions = json_member(rules.items[i], "onPodConditions");
+        if (!json_present(codes) && !conditions.count)
+            field_invalid(e,
+                here,
+                (struct json){ 0 },
+                "specifying one of OnExitCodes and OnPodConditions is required");
+    }
+}
+
+static void check_job(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    (void)w;
+    struct json spec = json_member(o, "spec"), selector = json_member(spec, "selector");
+    struct json labels = json_get(spec, "template.metadata.labels");
+    struct selector parsed;
+    check_job_spec(e, spec, "spec");
+    if (!check_is_set(selector))
+        field_required(e, "spec.selector", NULL);
+    check_selector(e, selector, "spec.selector");
+    if (!check_is_set(selector) || !selector_from_json(e->arena, selector, "", &parsed, NULL))
+        parsed = (struct selector){ .nothing = true };
+    if (!selector_matches(&parsed, labels))
+        field_invalid(e,
+            "spec.template.metadata.labels",
+            json_present(labels) ? labels : json_null(),
+            "`selector` does not match template `labels`");
+}
+
+static void check_job_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const fixed[] = { "completions",
+        "selector",
+        "completionMode",
+        "podFailurePolicy",
+        "backoffLimitPerIndex",
+        "managedBy",
+        "successPolicy" };
+    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
+    if (*w->subresource)
+        return;
+    for (size_t i = 0; i < lengthof(fixed); i++)
+        if (i > 0 || !text_eq(json_get_text(new, "completionMode"), "Indexed"))
+            check_immutable(e,
+                json_member(old, fixed[i]),
+                json_member(new, fixed[i]),
+                field_child(e->arena, "spec", fixed[i]));
+    struct json done = json_member(new, "completions");
+    if (text_eq(json_get_text(new, "completionMode"), "Indexed") &&
+        !json_equal(done, json_member(old, "completions")) &&
+        !json_equal(done, json_member(new, "parallelism")))
+        field_invalid(e,
+            "spec.completions",
+            json_present(done) ? done : json_null(),
+            "can only be modified in tandem with spec.parallelism");
+    check_immutable(e, json_member(old, "template"), json_member(new, "template"), "spec.template");
+}
+
+static void check_cron_job(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const policies[] = { "Allow", "Forbid", "Replace", NULL };
+    static const struct check rules[] = {
+        { "spec.startingDeadlineSeconds", CHECK_MIN },
+        { "spec.concurrencyPolicy", CHECK_ENUM, policies },
+        { "spec.successfulJobsHistoryLimit", CHECK_MIN },
+        { "spec.failedJobsHistoryLimit", CHECK_MIN },
+        { 0 },
+    };
+    (void)w;
+    struct error err;
+    struct json schedule = json_get(o, "spec.schedule"), zone = json_get(o, "spec.timeZone"),
+                name = json_get(o, "metadata.name");
+    if (check_is_empty(schedule))
+        field_required(e, "spec.schedule", NULL);
+    else if (strstr(schedule.string, "TZ"))
+        field_invalid(e,
+            "spec.schedule",
+            schedule,
+            "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
+    else if (!cron_check(schedule.string, &err))
+        field_invalid(e, "spec.schedule", schedule, err.text);
+    if (json_present(zone) && !cron_is_zone(json_text(zone) ? json_text(zone) : ""))
+        field_invalid(e,
+            "spec.timeZone",
+            zone,
+            arena_printf(e->arena, "unknown time zone %s", json_text(zone)));
+    check_table(e, o, "", rules);
+    check_job_spec(e, json_get(o, "spec.jobTemplate.spec"), "spec.jobTemplate.spec");
+    if (name.type == JSON_STR && name.count > 52)
+        field_invalid(e, "metadata.name", name, "must be no more than 52 characters");
+}
+
+static const char *const job_fields[] = { "status.successful", NULL };
+
+const struct builtin_rules builtin_job = {
+    .fill = fill_job,
+    .prepare = prepare_job,
+    .validate = check_job,
+    .validate_change = check_job_change,
+    .fields = job_fields,
+};
+const struct builtin_rules builtin_cron_job = { .fill = fill_cron_job, .validate = check_cron_job };

@@ -1,0 +1,247 @@
+/* The small kinds of the core group and of others that need little: defaults and what they compute.
+ */
+
+#include "apiserver/builtin_rules.h"
+#include "apiserver/check.h"
+#include "apiserver/fill.h"
+#include "base/base64.h"
+
+/* ---- Secret ---- */
+
+static struct json fill_secret(struct arena *a, struct json o)
+{
+    o = fill_path(a, o, "type", json_str("Opaque"));
+    struct json texts = json_member(o, "stringData");
+    if (!json_present(texts))
+        return o;
+    struct json data = json_member(o, "data");
+    if (data.type != JSON_MAP)
+        data = json_empty_map();
+    json_each_member (m, texts) {
+        struct str bytes = { m->value.string, m->value.count };
+        data = json_with_member(a, data, m->key, json_str(base64_encode(a, bytes)));
+    }
+    o = json_with_member(a, o, "data", json_or_absent(data));
+    return json_with_member(a, o, "stringData", (struct json){ 0 });
+}
+
+/* ---- Namespace and Node ---- */
+
+/* Namespaces have their name as a label, so that selectors can name them. */
+static struct json fill_namespace(struct arena *a, struct json o)
+{
+    struct json labels = json_get(o, "metadata.labels"), name = json_get(o, "metadata.name");
+    if (labels.type != JSON_MAP)
+        labels = json_empty_map();
+    if (!text_empty(json_text(name)))
+        labels = json_with_member(a, labels, "kubernetes.io/metadata.name", name);
+    return json_with(a, o, "metadata.labels", json_or_absent(labels));
+}
+
+static bool prepare_namespace(const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    struct arena *a = w->arena;
+    struct json old = json_get(w->old, "spec.finalizers");
+    if (json_present(w->old) && text_eq(w->subresource, "")) {
+        *object = json_with(a, *object, "spec.finalizers", old);
+    } else if (!json_present(w->old)) {
+        *object = json_with(a, *object, "status.phase", json_str("Active"));
+        struct json finalizers = json_get(*object, "spec.finalizers");
+        if (!json_list_has(finalizers, "kubernetes")) {
+            struct json_builder b;
+            json_builder_init(&b, a);
+            json_push_all(&b, finalizers);
+            json_push(&b, json_str("kubernetes"));
+            *object = json_with(a, *object, "spec.finalizers", json_list_end(&b));
+        }
+    }
+    return true;
+}
+
+/* Nodes begin as not ready. */
+static bool prepare_node(const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    struct arena *a = w->arena;
+    if (json_present(w->old))
+        return true;
+    struct json taints = json_get(*object, "spec.taints");
+    if (json_present(json_find(taints, "key", "node.kubernetes.io/not-ready")))
+        return true;
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_push_all(&b, taints);
+    json_push(&b,
+        json_map(a,
+            { "effect", json_str("NoSchedule") },
+            { "key", json_str("node.kubernetes.io/not-ready") }));
+    *object = json_with(a, *object, "spec.taints", json_list_end(&b));
+    return true;
+}
+
+static struct json fill_node(struct arena *a, struct json o)
+{
+    return json_present(json_get(o, "status.allocatable"))
+               ? o
+               : fill_path(a, o, "status.allocatable", json_get(o, "status.capacity"));
+}
+
+/* ---- what is wrong ---- */
+
+#define DATA_MAX (1024 * 1024)
+
+/* Keys, and the size of all values together. */
+static size_t check_data(struct field_errors *e, struct json data, const char *path)
+{
+    static const struct check key = { "", CHECK_KEY };
+    size_t bytes = 0;
+    json_each_member (m, data) {
+        check_value(e, json_str(m->key), field_key(e->arena, path, m->key), &key);
+        bytes += m->value.count;
+    }
+    return bytes;
+}
+
+static void check_config_map(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    (void)w;
+    struct json data = json_member(o, "data"), binary = json_member(o, "binaryData");
+    size_t bytes = check_data(e, data, "data");
+    json_each_member (m, data)
+        if (json_present(json_member(binary, m->key)))
+            field_invalid(e,
+                field_key(e->arena, "data", m->key),
+                json_str(m->key),
+                "duplicate of key present in binaryData");
+    bytes += check_data(e, binary, "binaryData") / 4 * 3;
+    if (bytes > DATA_MAX)
+        field_error_add(e,
+            FIELD_TOO_LONG,
+            "",
+            (struct json){ 0 },
+            arena_printf(e->arena, "may not be more than %d bytes", DATA_MAX));
+}
+
+/* What is immutable stays so, and its data with it. */
+static void check_data_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const parts[] = { "data", "binaryData" };
+    if (!json_get_bool(w->old, "immutable", false))
+        return;
+    if (!json_get_bool(o, "immutable", false))
+        field_forbidden(e, "immutable", "field is immutable when `immutable` is set");
+    for (size_t i = 0; i < lengthof(parts); i++)
+        if (!json_equal(json_member(w->old, parts[i]), json_member(o, parts[i])))
+            field_forbidden(e, parts[i], "field is immutable when `immutable` is set");
+}
+
+static const struct {
+    const char *type, *keys[2];
+} secret_keys[] = {
+    { "kubernetes.io/dockercfg", { ".dockercfg" } },
+    { "kubernetes.io/dockerconfigjson", { ".dockerconfigjson" } },
+    { "kubernetes.io/ssh-auth", { "ssh-privatekey" } },
+    { "kubernetes.io/tls", { "tls.crt", "tls.key" } },
+};
+
+static void check_json_key(struct field_errors *e, struct json data, const char *key)
+{
+    struct str bytes;
+    struct json parsed, text = json_member(data, key);
+    struct error err;
+    if (text.type != JSON_STR ||
+        !base64_decode(e->arena, (struct str){ text.string, text.count }, &bytes))
+        return;
+    if (!json_parse(e->arena, bytes, &parsed, &err))
+        field_invalid(e,
+            field_key(e->arena, "data", key),
+            json_str("<secret contents redacted>"),
+            "invalid character 'x' looking for beginning of value");
+}
+
+static void check_secret(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    (void)w;
+    struct json data = json_member(o, "data");
+    const char *type = json_get_text(o, "type");
+    size_t bytes = check_data(e, data, "data") / 4 * 3;
+    if (bytes > DATA_MAX)
+        field_error_add(e,
+            FIELD_TOO_LONG,
+            "data",
+            (struct json){ 0 },
+            arena_printf(e->arena, "may not be more than %d bytes", DATA_MAX));
+    for (size_t i = 0; i < lengthof(secret_keys); i++)
+        for (size_t k = 0; k < 2 && text_eq(type, secret_keys[i].type); k++)
+            if (secret_keys[i].keys[k] && !json_present(json_member(data, secret_keys[i].keys[k])))
+                field_required(e, field_key(e->arena, "data", secret_keys[i].keys[k]), NULL);
+    if (text_eq(type, "kubernetes.io/dockerconfigjson"))
+        check_json_key(e, data, ".dockerconfigjson");
+    if (text_eq(type, "kubernetes.io/basic-auth") && !json_present(json_member(data, "username")) &&
+        !json_present(json_member(data, "password"))) {
+        field_required(e, "data[username]", NULL);
+        field_required(e, "data[password]", NULL);
+    }
+    const char *account = json_text(
+        json_member(json_get(o, "metadata.annotations"), "kubernetes.io/service-account.name"));
+    if (text_eq(type, "kubernetes.io/service-account-token") && text_empty(account))
+        field_required(e, "metadata.annotations[kubernetes.io/service-account.name]", NULL);
+}
+
+static void check_secret_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    check_immutable(e, json_member(w->old, "type"), json_member(o, "type"), "type");
+    check_data_change(w, o, e);
+}
+
+static void check_namespace(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    struct json name = json_get(o, "metadata.name");
+    if (!json_present(w->old) && strchr(json_text(name) ? json_text(name) : "", '.'))
+        field_invalid(e, "metadata.name", name, "must not contain dots");
+    json_each (f, json_get(o, "spec.finalizers")) {
+        const char *here = "spec.finalizers";
+        check_name(e, *f, here, NAME_LABEL_KEY);
+        if (!strchr(json_text(*f), '/') && !text_eq(json_text(*f), "kubernetes"))
+            field_invalid(
+                e, here, *f, "name is neither a standard finalizer name nor is it fully qualified");
+    }
+}
+
+static void check_node(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", "NoExecute", NULL };
+    static const struct check rules[] = { { "taints.*.effect", CHECK_ENUM, effects }, { 0 } };
+    (void)w;
+    check_table(e, json_member(o, "spec"), "metadata", rules);
+}
+
+static const char *const secret_fields[] = { "type", NULL };
+static const char *const namespace_fields[] = { "status.phase", NULL };
+static const char *const node_fields[] = { "spec.unschedulable", NULL };
+
+const struct builtin_rules builtin_config_map = {
+    .validate = check_config_map,
+    .validate_change = check_data_change,
+};
+const struct builtin_rules builtin_secret = {
+    .fill = fill_secret,
+    .validate = check_secret,
+    .validate_change = check_secret_change,
+    .fields = secret_fields,
+};
+const struct builtin_rules builtin_service_account = { 0 };
+const struct builtin_rules builtin_namespace = {
+    .fill = fill_namespace,
+    .prepare = prepare_namespace,
+    .validate = check_namespace,
+    .fields = namespace_fields,
+};
+const struct builtin_rules builtin_node = {
+    .fill = fill_node,
+    .prepare = prepare_node,
+    .keeps_status = true,
+    .validate = check_node,
+    .fields = node_fields,
+};

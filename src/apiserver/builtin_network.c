@@ -1,0 +1,355 @@
+/* Ingresses, network policies, endpoints, leases and events. */
+
+#include "apiserver/builtin_convert.h"
+#include "apiserver/builtin_rules.h"
+#include "apiserver/check.h"
+#include "apiserver/fill.h"
+
+static struct json fill_endpoints(struct arena *a, struct json o)
+{
+    return fill_path(a, o, "subsets.*.ports.*.protocol", json_str("TCP"));
+}
+
+static const struct fill slice_defaults[] = {
+    { "ports.*.name", FILL_STR("") },
+    { "ports.*.protocol", FILL_STR("TCP") },
+    { 0 },
+};
+
+static struct json fill_endpoint_slice(struct arena *a, struct json o)
+{
+    return fill_table(a, o, slice_defaults);
+}
+
+/* ---- NetworkPolicy ---- */
+
+static struct json fill_network_policy(struct arena *a, struct json o)
+{
+    static const struct fill defaults[] = {
+        { "spec.ingress.*.ports.*.protocol", FILL_STR("TCP") },
+        { "spec.egress.*.ports.*.protocol", FILL_STR("TCP") },
+        { 0 },
+    };
+    o = fill_table(a, o, defaults);
+    struct json types = json_list(a, json_str("Ingress"));
+    if (json_get(o, "spec.egress").count)
+        types = json_list(a, json_str("Ingress"), json_str("Egress"));
+    return fill_path(a, o, "spec.policyTypes", types);
+}
+
+/* ---- Ingress ---- */
+
+static void check_backend(struct field_errors *e, struct json backend, const char *path)
+{
+    struct arena *a = e->arena;
+    struct json service = json_member(backend, "service"),
+                resource = json_member(backend, "resource");
+    const char *here = field_child(a, path, "service");
+    if (json_present(service) && json_present(resource)) {
+        field_invalid(e, path, json_str(""), "cannot set both resource and service backends");
+        return;
+    }
+    if (json_present(resource))
+        return;
+    if (!json_present(service)) {
+        field_invalid(e, path, json_str(""), "resource or service backend is required");
+        return;
+    }
+    struct json name = json_member(service, "name"), port = json_member(service, "port"),
+                number = json_member(port, "number"), port_name = json_member(port, "name");
+    if (check_is_empty(name))
+        field_required(e, field_child(a, here, "name"), NULL);
+    else
+        check_name(e, name, field_child(a, here, "name"), NAME_DNS1035_LABEL);
+    bool numbered = number.type == JSON_INT && number.integer != 0;
+    if (!check_is_empty(port_name) && numbered)
+        field_invalid(e, path, json_str(""), "cannot set both port name & port number");
+    else if (check_is_empty(port_name) && !numbered)
+        field_required(e, path, "port name or number is required");
+    else if (numbered)
+        check_value(
+            e, number, field_child(a, here, "port.number"), &(struct check){ "", CHECK_PORT });
+}
+
+static void check_path(struct field_errors *e, struct json p, const char *path)
+{
+    static const char *const types[] = { "Exact", "ImplementationSpecific", "Prefix", NULL };
+    struct arena *a = e->arena;
+    struct json type = json_member(p, "pathType"), at = json_member(p, "path");
+    if (!check_is_set(type)) {
+        field_required(e, field_child(a, path, "pathType"), "pathType must be specified");
+    } else if (!text_eq(json_text(type), "ImplementationSpecific")) {
+        check_enum(e, type, field_child(a, path, "pathType"), types);
+        bool known = text_eq(json_text(type), "Exact") || text_eq(json_text(type), "Prefix");
+        if (known && !text_starts(json_text(at) ? json_text(at) : "", "/"))
+            field_invalid(e,
+                field_child(a, path, "path"),
+                json_present(at) ? at : json_str(""),
+                "must be an absolute path");
+    }
+    check_backend(e, json_member(p, "backend"), field_child(a, path, "backend"));
+}
+
+static void check_ingress(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    struct arena *a = e->arena;
+    struct json spec = json_member(o, "spec"), rules = json_member(spec, "rules"),
+                backend = json_member(spec, "defaultBackend"),
+                class = json_member(spec, "ingressClassName");
+    if (*w->subresource)
+        return;
+    if (!rules.count && !json_present(backend))
+        field_invalid(
+            e, "spec", json_null(), "either `defaultBackend` or `rules` must be specified");
+    if (json_present(backend))
+        check_backend(e, backend, "spec.defaultBackend");
+    for (size_t i = 0; i < rules.count; i++) {
+        const char *here = check_item_path(a, "spec", "rules", i);
+        struct json host = json_member(rules.items[i], "host"),
+                    http = json_member(rules.items[i], "http"), paths = json_member(http, "paths");
+        const char *host_path = field_child(a, here, "host");
+        if (!check_is_empty(host) && check_is_ip(host.string))
+            field_invalid(e, host_path, host, "must be a DNS name, not an IP address");
+        else if (!check_is_empty(host) && !text_starts(host.string, "*."))
+            check_name(e, host, host_path, NAME_DNS1123_SUBDOMAIN);
+        if (json_present(http) && !paths.count)
+            field_required(e, field_child(a, here, "http.paths"), NULL);
+        for (size_t j = 0; j < paths.count; j++)
+            check_path(
+                e, paths.items[j], check_item_path(a, field_child(a, here, "http"), "paths", j));
+    }
+    if (json_present(class))
+        check_name(e, class, "spec.ingressClassName", NAME_DNS1123_SUBDOMAIN);
+}
+
+static struct json fill_ingress_class(struct arena *a, struct json o)
+{
+    return fill_path(a, o, "spec.parameters.scope", json_str("Cluster"));
+}
+
+static void check_ingress_class(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    (void)w;
+    struct json controller = json_get(o, "spec.controller");
+    if (check_is_empty(controller))
+        field_required(e, "spec.controller", NULL);
+    else if (!strchr(controller.string, '/'))
+        field_invalid(e,
+            "spec.controller",
+            controller,
+            "must be a domain-prefixed path (such as \"acme.io/foo\")");
+}
+
+static void check_ingress_class_change(
+    const struct api_write *w, struct json o, struct field_errors *e)
+{
+    struct json new = json_get(o, "spec.controller");
+    check_immutable(e,
+        json_get(w->old, "spec.controller"),
+        json_present(new) ? new : json_str(""),
+        "spec.controller");
+}
+
+/* ---- NetworkPolicy ---- */
+
+static void check_peers(
+    struct field_errors *e, struct json peers, const char *path, const char *name)
+{
+    struct arena *a = e->arena;
+    for (size_t i = 0; i < peers.count; i++) {
+        const char *here = check_item_path(a, path, name, i);
+        struct json block = json_member(peers.items[i], "ipBlock"),
+                    cidr = json_member(block, "cidr");
+        if (!peers.items[i].count)
+            field_required(e, here, "must specify a peer");
+        check_selector(
+            e, json_member(peers.items[i], "podSelector"), field_child(a, here, "podSelector"));
+        if (!json_present(block))
+            continue;
+        const char *at = field_child(a, field_child(a, here, "ipBlock"), "cidr");
+        if (check_is_empty(cidr))
+            field_required(e, at, NULL);
+        else if (!check_is_cidr(cidr.string))
+            field_invalid(
+                e, at, cidr, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+    }
+}
+
+static void check_network_policy(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const types[] = { "Ingress", "Egress", NULL };
+    static const struct {
+        const char *list, *peers;
+    } sides[] = { { "ingress", "from" }, { "egress", "to" } };
+    static const struct check port_rule = { "", CHECK_PORT_OR_NAME };
+    (void)w;
+    struct arena *a = e->arena;
+    struct json spec = json_member(o, "spec");
+    check_selector(e, json_member(spec, "podSelector"), "spec.podSelector");
+    for (size_t s = 0; s < lengthof(sides); s++) {
+        size_t i = 0;
+        json_each (rule, json_member(spec, sides[s].list)) {
+            const char *here = check_item_path(a, "spec", sides[s].list, i++);
+            size_t j = 0;
+            json_each (port, json_member(*rule, "ports")) {
+                const char *at = check_item_path(a, here, "ports", j++);
+                struct json number = json_member(*port, "port"),
+                            last = json_member(*port, "endPort");
+                if (json_present(number))
+                    check_value(e, number, field_child(a, at, "port"), &port_rule);
+                if (last.type == JSON_INT && number.type == JSON_INT &&
+                    last.integer < number.integer)
+                    field_invalid(e,
+                        field_child(a, at, "endPort"),
+                        number,
+                        "must be greater than or equal to `port`");
+            }
+            check_peers(e, json_member(*rule, sides[s].peers), here, sides[s].peers);
+        }
+    }
+    size_t i = 0;
+    json_each (type, json_member(spec, "policyTypes"))
+        check_enum(e, *type, check_item_path(a, "spec", "policyTypes", i++), types);
+}
+
+/* ---- endpoints ---- */
+
+static void check_endpoints(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const struct check rules[] = {
+        { "subsets.*.ports.*.port", CHECK_PORT },
+        { 0 },
+    };
+    (void)w;
+    size_t i = 0;
+    json_each (subset, json_member(o, "subsets")) {
+        const char *here = check_item_path(e->arena, "", "subsets", i++);
+        if (!json_member(*subset, "addresses").count &&
+            !json_member(*subset, "notReadyAddresses").count)
+            field_required(e, here, "must specify `addresses` or `notReadyAddresses`");
+        size_t j = 0;
+        json_each (address, json_member(*subset, "addresses")) {
+            struct json ip = json_member(*address, "ip");
+            const char *at = check_item_path(e->arena, here, "addresses", j++);
+            const char *ip_path = field_child(e->arena, at, "ip");
+            check_value(e, ip, ip_path, &(struct check){ "", CHECK_IP });
+            if (!check_is_ip(json_text(ip) ? json_text(ip) : ""))
+                field_invalid(e, ip_path, ip, "must be a valid IP address");
+        }
+    }
+    check_table(e, o, "", rules);
+}
+
+static void check_endpoint_slice(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const types[] = { "FQDN", "IPv4", "IPv6", NULL };
+    static const struct check ip = { "", CHECK_IP };
+    (void)w;
+    struct arena *a = e->arena;
+    struct json type = json_member(o, "addressType");
+    if (check_is_empty(type))
+        field_required(e, "addressType", NULL);
+    else
+        check_enum(e, type, "addressType", types);
+    size_t i = 0;
+    json_each (endpoint, json_member(o, "endpoints")) {
+        const char *here = check_item_path(a, "", "endpoints", i++);
+        struct json addresses = json_member(*endpoint, "addresses");
+        if (!addresses.count)
+            field_required(e, field_child(a, here, "addresses"), "must contain at least 1 address");
+        for (size_t j = 0; j < addresses.count; j++)
+            check_value(e, addresses.items[j], check_item_path(a, here, "addresses", j), &ip);
+    }
+    struct json ports = json_member(o, "ports");
+    for (i = 0; i < ports.count; i++) {
+        struct json name = json_member(ports.items[i], "name");
+        if (!check_is_empty(name))
+            check_name(e,
+                name,
+                field_child(a, check_item_path(a, "", "ports", i), "name"),
+                NAME_DNS1123_LABEL);
+    }
+}
+
+static void check_endpoint_slice_change(
+    const struct api_write *w, struct json o, struct field_errors *e)
+{
+    check_immutable(
+        e, json_member(w->old, "addressType"), json_member(o, "addressType"), "addressType");
+}
+
+/* ---- Lease and Event ---- */
+
+static void check_lease(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    (void)w;
+    struct json duration = json_get(o, "spec.leaseDurationSeconds"),
+                moves = json_get(o, "spec.leaseTransitions");
+    if (duration.type == JSON_INT && duration.integer <= 0)
+        field_invalid(e, "spec.leaseDurationSeconds", duration, "must be greater than 0");
+    if (moves.type == JSON_INT && moves.integer < 0)
+        field_invalid(e, "spec.leaseTransitions", moves, "must be greater than or equal to 0");
+}
+
+static void check_event(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    bool core = !*w->kind->resource.group;
+    const char *about = json_get_text(o, core ? "involvedObject.namespace" : "regarding.namespace"),
+               *namespace = json_get_text(o, "metadata.namespace");
+    const struct check reporter[] = {
+        { core ? "reportingComponent" : "reportingController", CHECK_REQUIRED },
+        { "reportingInstance", CHECK_REQUIRED },
+        { "action", CHECK_REQUIRED },
+        { "reason", CHECK_REQUIRED },
+        { 0 },
+    };
+    if (check_is_set(json_member(o, "eventTime"))) {
+        check_table(e, o, "", reporter);
+        check_name(e, json_member(o, reporter[0].path), reporter[0].path, NAME_LABEL_KEY);
+    }
+    if (!about && !text_eq(namespace, "default"))
+        field_invalid(
+            e, "involvedObject.namespace", json_str(""), "does not match event.namespace");
+    else if (about && !text_eq(about, namespace))
+        field_invalid(
+            e, "involvedObject.namespace", json_str(about), "does not match event.namespace");
+}
+
+static const char *const event_fields[] = { "involvedObject.kind",
+    "involvedObject.namespace",
+    "involvedObject.name",
+    "involvedObject.uid",
+    "involvedObject.apiVersion",
+    "involvedObject.resourceVersion",
+    "involvedObject.fieldPath",
+    "reason",
+    "reportingComponent",
+    "source",
+    "type",
+    NULL };
+
+const struct builtin_rules builtin_ingress = { .validate = check_ingress };
+const struct builtin_rules builtin_ingress_class = {
+    .fill = fill_ingress_class,
+    .validate = check_ingress_class,
+    .validate_change = check_ingress_class_change,
+};
+const struct builtin_rules builtin_network_policy = {
+    .fill = fill_network_policy,
+    .validate = check_network_policy,
+};
+const struct builtin_rules builtin_endpoints = {
+    .fill = fill_endpoints,
+    .validate = check_endpoints,
+};
+const struct builtin_rules builtin_endpoint_slice = {
+    .fill = fill_endpoint_slice,
+    .validate = check_endpoint_slice,
+    .validate_change = check_endpoint_slice_change,
+};
+const struct builtin_rules builtin_lease = { .validate = check_lease };
+const struct builtin_rules builtin_event = {
+    .validate = check_event,
+    .convert = convert_event,
+    .fields = event_fields,
+};

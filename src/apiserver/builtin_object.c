@@ -1,0 +1,95 @@
+/* How all built-in kinds behave; what differs between them is in their rules. */
+
+#include "apiserver/builtin_rules.h"
+
+#include "apiserver/builtin_cells.h"
+#include "apiserver/decode.h"
+
+static struct json prune(
+    const struct api_kind *k, struct arena *a, struct json object, struct field_errors *unknown)
+{
+    return decode_object(a, k->schema, object, unknown);
+}
+
+static struct json fill(const struct api_kind *k, struct arena *a, struct json object)
+{
+    const struct builtin_rules *rules = builtin_of(k)->rules;
+    return rules->fill ? rules->fill(a, object) : object;
+}
+
+/* The status of an object that has none yet. */
+static struct json empty_status(const struct api_write *w)
+{
+    return json_member(schema_empty_object(w->arena, w->kind->schema), "status");
+}
+
+/* A write of the object keeps the old status, a write of the status keeps all but that. */
+static struct json keep_other_part(const struct api_write *w, struct json object)
+{
+    struct json old = w->old;
+    if (text_eq(w->subresource, "status")) {
+        struct json kept = json_with_member(w->arena, old, "status", json_member(object, "status"));
+        return json_with_member(w->arena, kept, "metadata", json_member(object, "metadata"));
+    }
+    if (!json_present(old) && builtin_of(w->kind)->rules->keeps_status)
+        return object;
+    struct json status = json_present(old) ? json_member(old, "status") : empty_status(w);
+    return json_with_member(w->arena, object, "status", status);
+}
+
+static bool prepare(const struct api_write *w, struct json *object, struct error *err)
+{
+    const struct builtin_rules *rules = builtin_of(w->kind)->rules;
+    if (w->kind->has_status)
+        *object = keep_other_part(w, *object);
+    return !rules->prepare || rules->prepare(w, object, err);
+}
+
+static void validate(const struct api_write *w, struct json object, struct field_errors *errors)
+{
+    const struct builtin_rules *rules = builtin_of(w->kind)->rules;
+    if (rules->validate)
+        rules->validate(w, object, errors);
+    if (rules->validate_change && json_present(w->old))
+        rules->validate_change(w, object, errors);
+}
+
+static const char *field(
+    const struct api_kind *k, struct arena *a, struct json object, const char *path)
+{
+    for (const char *const *f = builtin_of(k)->rules->fields; f && *f; f++) {
+        if (!text_eq(*f, path))
+            continue;
+        struct json v = json_get(object, path);
+        if (v.type == JSON_STR)
+            return v.string;
+        return v.type == JSON_ABSENT || v.type == JSON_NULL ? "" : json_to_text(a, v);
+    }
+    return NULL;
+}
+
+static struct json cells(
+    const struct api_kind *k, struct arena *a, struct json object, int64_t wall_ms)
+{
+    return cells_make(a, builtin_of(k)->cells, object, wall_ms);
+}
+
+static void written(
+    struct apiserver *server, const struct api_kind *k, struct json old, struct json object)
+{
+    if (builtin_of(k)->rules->written)
+        builtin_of(k)->rules->written(server, k, old, object);
+}
+
+static struct json convert(
+    const struct api_kind *k, struct arena *a, struct json object, const char *api_version)
+{
+    return builtin_of(k)->rules->convert(k, a, object, api_version);
+}
+
+#define BEHAVIOUR                                                                                  \
+    .prune = prune, .fill = fill, .prepare = prepare, .validate = validate, .written = written,    \
+    .field = field, .cells = cells
+
+const struct api_behaviour builtin_behaviour = { BEHAVIOUR };
+const struct api_behaviour builtin_converting_behaviour = { BEHAVIOUR, .convert = convert };

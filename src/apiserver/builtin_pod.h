@@ -1,0 +1,23 @@
+#pragma once
+
+/* Pod specs, which many kinds have in them. */
+
+#include "apiserver/registry.h"
+
+/* Defaults of a pod spec. */
+struct json pod_spec_fill(struct arena *a, struct json spec);
+/* The same for the template at a path of an object ("spec.template"). */
+struct json pod_template_fill(struct arena *a, struct json object, const char *path);
+/* Defaults of the spec of a PersistentVolumeClaim. */
+struct json claim_spec_fill(struct arena *a, struct json spec);
+
+/* What is wrong with a pod spec; path is its own ("spec.template.spec"). */
+void pod_spec_check(struct field_errors *e, struct json spec, const char *path);
+/* A template that must have these labels: its metadata and its spec. */
+void pod_template_check(struct field_errors *e, struct json template, const char *path);
+/* Volumes, and what containers mount of them. */
+void pod_volumes_check(struct field_errors *e, struct json spec, const char *path);
+/* Containers of all sorts, and one; path is that of the spec, or its own. */
+void pod_containers_check(struct field_errors *e, struct json spec, const char *path);
+void pod_container_check(struct field_errors *e, struct json container, const char *path);
+void pod_resources_check(struct field_errors *e, struct json resources, const char *path);

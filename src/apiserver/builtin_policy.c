@@ -1,0 +1,348 @@
+/* Autoscalers in both versions, disruption budgets, quotas and limits. */
+
+#include "apiserver/builtin_convert.h"
+#include "apiserver/builtin_rules.h"
+#include "apiserver/check.h"
+#include "apiserver/fill.h"
+#include "base/intorstr.h"
+#include "base/quantity.h"
+
+static struct json parse(struct arena *a, const char *text)
+{
+    struct json v;
+    struct error err;
+    bool ok = json_parse(a, str_of(text), &v, &err);
+    assert(ok);
+    return v;
+}
+
+/* ---- HorizontalPodAutoscaler ---- */
+
+static struct json fill_rules(
+    struct arena *a, struct json behavior, const char *name, const char *rules)
+{
+    struct json own = json_member(behavior, name);
+    if (own.type != JSON_MAP)
+        own = json_empty_map();
+    json_each_member (m, parse(a, rules))
+        own = fill_path(a, own, m->key, m->value);
+    return json_with_member(a, behavior, name, own);
+}
+
+static struct json fill_behavior(struct arena *a, struct json behavior)
+{
+    behavior = fill_rules(a,
+        behavior,
+        "scaleUp",
+        "{\"stabilizationWindowSeconds\":0,\"selectPolicy\":\"Max\",\"policies\":["
+        "{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":15},"
+        "{\"type\":\"Percent\",\"value\":100,\"periodSeconds\":15}]}");
+    return fill_rules(a,
+        behavior,
+        "scaleDown",
+        "{\"selectPolicy\":\"Max\",\"policies\":["
+        "{\"type\":\"Percent\",\"value\":100,\"periodSeconds\":15}]}");
+}
+
+static struct json fill_autoscaler(struct arena *a, struct json o)
+{
+    o = fill_path(a, o, "spec.minReplicas", json_int(1));
+    if (!json_present(json_get(o, "spec.metrics")))
+        o = fill_path(a,
+            o,
+            "spec.metrics",
+            parse(a,
+                "[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\",\"target\":"
+                "{\"type\":\"Utilization\",\"averageUtilization\":80}}}]"));
+    return fill_each(a, o, "spec.behavior", fill_behavior);
+}
+
+static struct json fill_autoscaler_v1(struct arena *a, struct json o)
+{
+    o = fill_path(a, o, "spec.minReplicas", json_int(1));
+    return fill_path(a, o, "spec.targetCPUUtilizationPercentage", json_int(80));
+}
+
+/* ---- what is wrong ---- */
+
+static const char *const metric_types[] = {
+    "ContainerResource", "External", "Object", "Pods", "Resource", NULL
+};
+static const char *const select_policies[] = { "Disabled", "Max", "Min", NULL };
+static const char *const policy_types[] = { "Percent", "Pods", NULL };
+
+static void check_target(struct field_errors *e, struct json target, const char *path)
+{
+    struct json use = json_member(target, "averageUtilization");
+    struct json type = json_member(target, "type");
+    bool known = text_eq(json_text(type), "Utilization") || text_eq(json_text(type), "Value") ||
+                 text_eq(json_text(type), "AverageValue");
+    if (!known)
+        field_invalid(e,
+            field_child(e->arena, path, "type"),
+            type,
+            "must be either Utilization, Value, or AverageValue");
+    if (use.type == JSON_INT && use.integer < 1)
+        field_invalid(
+            e, field_child(e->arena, path, "averageUtilization"), use, "must be greater than 0");
+}
+
+static void check_metric(struct field_errors *e, struct json metric, const char *path)
+{
+    static const struct {
+        const char *type, *field;
+    } fields[] = {
+        { "ContainerResource", "containerResource" },
+        { "External", "external" },
+        { "Object", "object" },
+        { "Pods", "pods" },
+        { "Resource", "resource" },
+    };
+    struct arena *a = e->arena;
+    const char *type = json_get_text(metric, "type");
+    bool known = false;
+    for (size_t i = 0; i < lengthof(fields); i++) {
+        struct json source = json_member(metric, fields[i].field);
+        const char *here = field_child(a, path, fields[i].field);
+        if (text_eq(type, fields[i].type)) {
+            known = true;
+            if (!json_present(source))
+                field_required(e, here, "must populate information for the given metric source");
+        }
+        if (!json_present(source))
+            continue;
+        struct json target = json_member(source, "target");
+        const char *target_path = field_child(a, here, "target");
+        check_target(e, target, target_path);
+        bool resource = text_ends(fields[i].field, "esource");
+        if (resource && !json_present(json_member(target, "averageUtilization")) &&
+            !json_present(json_member(target, "averageValue")))
+            field_required(e,
+                field_child(a, target_path, "averageUtilization"),
+                "must set either a target raw value or a target utilization");
+    }
+    if (!known)
+        field_not_supported(
+            e, field_child(a, path, "type"), json_str(type ? type : ""), metric_types);
+}
+
+static void check_scaling_rules(struct field_errors *e, struct json behavior, const char *name)
+{
+    struct arena *a = e->arena;
+    struct json rules = json_member(behavior, name),
+                window = json_member(rules, "stabilizationWindowSeconds");
+    const char *path = field_child(a, "spec.behavior", name);
+    if (!json_present(rules))
+        return;
+    if (window.type == JSON_INT && window.integer < 0)
+        field_invalid(e,
+            field_child(a, path, "stabilizationWindowSeconds"),
+            window,
+            "must be greater than or equal to zero");
+    if (window.type == JSON_INT && window.integer > 3600)
+        field_invalid(e,
+            field_child(a, path, "stabilizationWindowSeconds"),
+            window,
+            "must be less than or equal to 3600");
+    check_enum(e,
+        json_member(rules, "selectPolicy"),
+        field_child(a, path, "selectPolicy"),
+        select_policies);
+    struct json policies = json_member(rules, "policies");
+    if (!policies.count)
+        field_required(e, field_child(a, path, "policies"), "must specify at least one Policy");
+    for (size_t i = 0; i < policies.count; i++) {
+        const char *here = check_item_path(a, path, "policies", i);
+        struct json p = policies.items[i], period = json_member(p, "periodSeconds");
+        check_enum(e, json_member(p, "type"), field_child(a, here, "type"), policy_types);
+        if (json_get_int(p, "value", 0) <= 0)
+            field_invalid(e,
+                field_child(a, here, "value"),
+                json_member(p, "value"),
+                "must be greater than zero");
+        if (json_get_int(p, "periodSeconds", 0) <= 0)
+            field_invalid(
+                e, field_child(a, here, "periodSeconds"), period, "must be greater than zero");
+        if (json_get_int(p, "periodSeconds", 0) > 1800)
+            field_invalid(e,
+                field_child(a, here, "periodSeconds"),
+                period,
+                "must be less than or equal to 1800");
+    }
+}
+
+static bool scales_to_zero(struct json spec)
+{
+    json_each (metric, json_member(spec, "metrics"))
+        if (text_eq(json_get_text(*metric, "type"), "Object") ||
+            text_eq(json_get_text(*metric, "type"), "External"))
+            return true;
+    return false;
+}
+
+static void check_autoscaler(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    struct json spec = json_member(o, "spec"), ref = json_member(spec, "scaleTargetRef");
+    int64_t min = json_get_int(spec, "minReplicas", 1), max = json_get_int(spec, "maxReplicas", 0);
+    if (*w->subresource)
+        return;
+    if (min < 1)
+        field_invalid(e, "spec.minReplicas", json_int(min), "must be greater than or equal to 1");
+    if (max < 1)
+        field_required(e, "spec.maxReplicas", "must be set and greater than 0");
+    if (min == 0 && !scales_to_zero(spec))
+        field_forbidden(e,
+            "spec.metrics",
+            "must specify at least one Object or External metric to support scaling to zero "
+            "replicas");
+    if (max < min)
+        field_invalid(
+            e, "spec.maxReplicas", json_int(max), "must be greater than or equal to `minReplicas`");
+    if (check_is_empty(json_member(ref, "kind")))
+        field_required(e, "spec.scaleTargetRef.kind", NULL);
+    if (check_is_empty(json_member(ref, "name")))
+        field_required(e, "spec.scaleTargetRef.name", NULL);
+    const char *version = json_get_text(ref, "apiVersion");
+    if (!version || (!strchr(version, '/') && !text_eq(version, "v1")))
+        field_invalid(e,
+            "spec.scaleTargetRef.apiVersion",
+            json_str(version ? version : ""),
+            "apiVersion must specify API group");
+    size_t i = 0;
+    json_each (metric, json_member(spec, "metrics"))
+        check_metric(e, *metric, check_item_path(e->arena, "spec", "metrics", i++));
+    check_scaling_rules(e, json_member(spec, "behavior"), "scaleUp");
+    check_scaling_rules(e, json_member(spec, "behavior"), "scaleDown");
+}
+
+/* ---- PodDisruptionBudget ---- */
+
+static void check_amount(struct field_errors *e, struct json v, const char *path)
+{
+    static const struct check at_least_0 = { "", CHECK_MIN };
+    int64_t value = 0;
+    if (!json_present(v))
+        return;
+    if (v.type == JSON_STR && !intorstr_scaled(v, 100, true, &value, NULL))
+        field_invalid(e,
+            path,
+            v,
+            "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%', "
+            " or '93%', regex used for validation is '[0-9]+%')");
+    else if (v.type == JSON_STR && value > 100)
+        field_invalid(e, path, v, "must not be greater than 100%");
+    check_value(e, v, path, &at_least_0);
+}
+
+static void check_disruption_budget(
+    const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const policies[] = { "AlwaysAllow", "IfHealthyBudget", NULL };
+    static const struct check rules[] = {
+        { "spec.selector", CHECK_SELECTOR },
+        { "spec.unhealthyPodEvictionPolicy", CHECK_ENUM, policies },
+        { 0 },
+    };
+    struct json spec = json_member(o, "spec"), min = json_member(spec, "minAvailable"),
+                max = json_member(spec, "maxUnavailable");
+    if (*w->subresource)
+        return;
+    if (json_present(min) && json_present(max))
+        check_invalid_text(e,
+            FIELD_INVALID,
+            "spec",
+            arena_printf(e->arena,
+                "{\"MinAvailable\":%s,\"Selector\":%s,\"MaxUnavailable\":%s,"
+                "\"UnhealthyPodEvictionPolicy\":%s}",
+                json_to_text(e->arena, min),
+                json_to_text(e->arena, json_member(spec, "selector")),
+                json_to_text(e->arena, max),
+                json_to_text(e->arena, json_member(spec, "unhealthyPodEvictionPolicy"))),
+            "minAvailable and maxUnavailable cannot be both set");
+    check_amount(e, min, "spec.minAvailable");
+    check_amount(e, max, "spec.maxUnavailable");
+    check_table(e, o, "", rules);
+}
+
+/* ---- ResourceQuota and LimitRange ---- */
+
+static void check_quota(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const whole[] = { "pods",
+        "services",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims" };
+    static const char *const scopes[] = { "BestEffort",
+        "NotBestEffort",
+        "Terminating",
+        "NotTerminating",
+        "PriorityClass",
+        "CrossNamespacePodAffinity",
+        "VolumeAttributesClass" };
+    (void)w;
+    json_each (scope, json_get(o, "spec.scopes")) {
+        bool known = false;
+        for (size_t i = 0; i < lengthof(scopes); i++)
+            known = known || text_eq(json_text(*scope), scopes[i]);
+        if (!known)
+            field_invalid(e, "spec.scopes", json_get(o, "spec.scopes"), "unsupported scope");
+    }
+    json_each_member (m, json_get(o, "spec.hard")) {
+        const char *here = field_key(e->arena, "spec.hard", m->key);
+        struct quantity q;
+        check_quantity(e, m->value, here);
+        for (size_t i = 0; i < lengthof(whole); i++)
+            if (text_eq(m->key, whole[i]) &&
+                quantity_parse(str_of(json_text(m->value)), &q, NULL) &&
+                quantity_milli_value(q) % 1000)
+                field_invalid(e, here, m->value, "must be an integer");
+    }
+}
+
+const struct builtin_rules builtin_autoscaler = {
+    .fill = fill_autoscaler,
+    .convert = convert_autoscaler,
+    .validate = check_autoscaler,
+};
+const struct builtin_rules builtin_autoscaler_v1 = {
+    .fill = fill_autoscaler_v1,
+    .convert = convert_autoscaler,
+    .validate = check_autoscaler,
+};
+const struct builtin_rules builtin_disruption_budget = { .validate = check_disruption_budget };
+static void check_quota_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    check_immutable(e, json_get(w->old, "spec.scopes"), json_get(o, "spec.scopes"), "spec.scopes");
+}
+
+const struct builtin_rules builtin_resource_quota = {
+    .validate = check_quota,
+    .validate_change = check_quota_change,
+};
+/* Maxima are limits where there are none, and limits or minima requests. */
+static struct json fill_limit(struct arena *a, struct json item)
+{
+    static const struct {
+        const char *to, *from;
+    } moves[] = {
+        { "default", "max" }, { "defaultRequest", "default" }, { "defaultRequest", "min" }
+    };
+    if (!text_eq(json_get_text(item, "type"), "Container"))
+        return item;
+    for (size_t i = 0; i < lengthof(moves); i++) {
+        struct json to = json_member(item, moves[i].to);
+        to = json_overlay(a, json_member(item, moves[i].from), to);
+        item = json_with_member(a, item, moves[i].to, json_or_absent(to));
+    }
+    return item;
+}
+
+static struct json fill_limit_range(struct arena *a, struct json o)
+{
+    return fill_each(a, o, "spec.limits.*", fill_limit);
+}
+
+const struct builtin_rules builtin_limit_range = { .fill = fill_limit_range };

@@ -1,0 +1,61 @@
+#pragma once
+
+/* What is particular to one built-in kind. For the parts of builtin_*.c; others need builtin.h. */
+
+#include "apiserver/registry.h"
+
+struct addresses;
+struct cell;
+
+/* NULL members do nothing. */
+struct builtin_rules {
+    /* Defaults that the server's code sets, on an object in the form that prune gives it. */
+    struct json (*fill)(struct arena *a, struct json object);
+    /* As in struct api_behaviour, after the status was taken care of. */
+    bool (*prepare)(const struct api_write *w, struct json *object, struct error *err);
+    void (*validate)(const struct api_write *w, struct json object, struct field_errors *errors);
+    /* What a change may not do, in addition. */
+    void (*validate_change)(
+        const struct api_write *w, struct json object, struct field_errors *errors);
+    void (*written)(
+        struct apiserver *server, const struct api_kind *k, struct json old, struct json object);
+    struct json (*convert)(
+        const struct api_kind *k, struct arena *a, struct json object, const char *api_version);
+    bool keeps_status; /* of an object that is created */
+    /* Field selectors beside metadata.name and metadata.namespace; NULL-terminated. The value is
+     * what stands there, as text. */
+    const char *const *fields;
+};
+
+/* The ctx of an api_kind. */
+struct builtin_kind {
+    const struct builtin_rules *rules;
+    struct addresses *addresses;
+    const struct cell *cells;
+};
+
+static inline const struct builtin_kind *builtin_of(const struct api_kind *k)
+{
+    return k->ctx;
+}
+
+extern const struct api_behaviour builtin_behaviour;
+/* With a convert function: for kinds whose versions differ. */
+extern const struct api_behaviour builtin_converting_behaviour;
+
+/* clang-format off */
+extern const struct builtin_rules
+    builtin_config_map, builtin_secret, builtin_service_account, builtin_namespace, builtin_node,
+    builtin_event, builtin_endpoints, builtin_limit_range, builtin_resource_quota,
+    builtin_pod, builtin_pod_template, builtin_replication_controller,
+    builtin_claim, builtin_volume, builtin_storage_class, builtin_csi_driver, builtin_csi_node,
+    builtin_volume_attachment, builtin_attributes_class, builtin_csi_capacity,
+    builtin_service, builtin_ingress, builtin_ingress_class, builtin_network_policy,
+    builtin_deployment, builtin_replica_set, builtin_daemon_set, builtin_stateful_set,
+    builtin_controller_revision, builtin_job, builtin_cron_job,
+    builtin_autoscaler, builtin_autoscaler_v1, builtin_disruption_budget,
+    builtin_role, builtin_binding, builtin_lease, builtin_endpoint_slice,
+    builtin_priority_class, builtin_runtime_class,
+    builtin_admission, builtin_mutating_webhook, builtin_validating_webhook,
+    builtin_admission_binding;
+/* clang-format on */

@@ -1,0 +1,474 @@
+/* Services: defaults, addresses and ports, and what may not be combined. */
+
+#include "apiserver/addresses.h"
+#include "apiserver/builtin_rules.h"
+#include "apiserver/check.h"
+#include "apiserver/fill.h"
+#include "base/hash.h"
+
+/* ---- defaults ---- */
+
+static bool is_type(struct json spec, const char *type)
+{
+    return text_eq(json_get_text(spec, "type"), type);
+}
+
+static bool is_external(struct json spec)
+{
+    return is_type(spec, "NodePort") || is_type(spec, "LoadBalancer");
+}
+
+static bool is_reachable(struct json spec)
+{
+    return is_external(spec) || json_member(spec, "externalIPs").count;
+}
+
+static bool is_headless(struct json spec)
+{
+    return text_eq(json_get_text(spec, "clusterIP"), "None");
+}
+
+static struct json fill_target_port(struct arena *a, struct json port)
+{
+    struct json target = json_member(port, "targetPort");
+    bool none = !json_present(target) || (target.type == JSON_INT && !target.integer) ||
+                (target.type == JSON_STR && !target.count);
+    return none ? json_with_member(a, port, "targetPort", json_member(port, "port")) : port;
+}
+
+static struct json fill_service(struct arena *a, struct json o)
+{
+    static const struct fill defaults[] = {
+        { "spec.sessionAffinity", FILL_STR("None") },
+        { "spec.type", FILL_STR("ClusterIP") },
+        { "spec.ports.*.protocol", FILL_STR("TCP") },
+        { 0 },
+    };
+    static const struct fill sticky[] = {
+        { "spec.sessionAffinityConfig", FILL_MAP },
+        { "spec.sessionAffinityConfig.clientIP", FILL_MAP },
+        { "spec.sessionAffinityConfig.clientIP.timeoutSeconds", FILL_INT(10800) },
+        { 0 },
+    };
+    o = fill_table(a, o, defaults);
+    o = fill_each(a, o, "spec.ports.*", fill_target_port);
+    struct json spec = json_member(o, "spec");
+    if (text_eq(json_get_text(spec, "sessionAffinity"), "ClientIP"))
+        o = fill_table(a, o, sticky);
+    else
+        o = json_with(a, o, "spec.sessionAffinityConfig", (struct json){ 0 });
+    if (!is_type(spec, "ExternalName"))
+        o = fill_path(a, o, "spec.internalTrafficPolicy", json_str("Cluster"));
+    if (is_reachable(spec))
+        o = fill_path(a, o, "spec.externalTrafficPolicy", json_str("Cluster"));
+    if (is_type(spec, "LoadBalancer"))
+        o = fill_path(a, o, "spec.allocateLoadBalancerNodePorts", json_bool(true));
+    return o;
+}
+
+/* ---- addresses ---- */
+
+static uint64_t seed_of(const struct api_write *w, struct json object, const char *what)
+{
+    const char *uid = json_get_text(object, "metadata.uid");
+    const char *text = arena_printf(w->arena, "%s %s", uid ? uid : "", what);
+    uint8_t digest[SHA256_BYTES];
+    sha256_of(str_of(text), digest);
+    uint64_t seed = 0;
+    for (size_t i = 0; i < sizeof(seed); i++)
+        seed = seed << 8 | digest[i];
+    return seed;
+}
+
+/* What a change leaves unsaid stays as it was, as far as it still makes sense. */
+static struct json keep_given(struct arena *a, struct json spec, struct json old)
+{
+    if (is_type(spec, "ExternalName") || is_type(old, "ExternalName"))
+        return spec;
+    static const char *const kept[] = { "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy" };
+    struct json ip = json_member(spec, "clusterIP");
+    if (!check_is_empty(ip) && !json_equal(ip, json_member(old, "clusterIP")))
+        spec = fill_path(a, spec, "clusterIPs", json_list(a, ip));
+    for (size_t i = 0; i < lengthof(kept); i++)
+        spec = fill_path(a, spec, kept[i], json_member(old, kept[i]));
+    if (!is_external(spec) || !is_external(old))
+        return spec;
+    struct json_builder ports;
+    json_builder_init(&ports, a);
+    json_each (port, json_member(spec, "ports")) {
+        struct json kept_port = *port;
+        json_each (before, json_member(old, "ports"))
+            if (json_equal(json_member(*port, "port"), json_member(*before, "port")) &&
+                json_equal(json_member(*port, "protocol"), json_member(*before, "protocol")))
+                kept_port = fill_path(a, kept_port, "nodePort", json_member(*before, "nodePort"));
+        json_push(&ports, kept_port);
+    }
+    spec = json_with_member(a, spec, "ports", json_or_absent(json_list_end(&ports)));
+    return fill_path(a, spec, "healthCheckNodePort", json_member(old, "healthCheckNodePort"));
+}
+
+/* A type that has no use for a field loses it, unless the client changed it. */
+static struct json drop_unused(struct arena *a, struct json spec, struct json old)
+{
+    static const struct {
+        const char *field;
+        bool external, balanced;
+    } rows[] = {
+        { "externalTrafficPolicy", true, false },
+        { "healthCheckNodePort", true, true },
+        { "allocateLoadBalancerNodePorts", false, true },
+        { "loadBalancerClass", false, true },
+    };
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        struct json v = json_member(spec, rows[i].field);
+        bool fits = rows[i].balanced ? is_type(spec, "LoadBalancer") : is_reachable(spec);
+        if (!fits && json_equal(v, json_member(old, rows[i].field)))
+            spec = json_with_member(a, spec, rows[i].field, (struct json){ 0 });
+    }
+    if (is_external(spec))
+        return spec;
+    struct json_builder ports;
+    json_builder_init(&ports, a);
+    json_each (port, json_member(spec, "ports")) {
+        bool same = false;
+        json_each (before, json_member(old, "ports"))
+            same = same ||
+                   json_equal(json_member(*port, "nodePort"), json_member(*before, "nodePort"));
+        json_push(
+            &ports, same ? json_with_member(a, *port, "nodePort", (struct json){ 0 }) : *port);
+    }
+    if (is_type(spec, "ExternalName") && is_type(old, "ExternalName") == false) {
+        static const char *const gone[] = {
+            "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"
+        };
+        for (size_t i = 0; i < lengthof(gone); i++)
+            if (json_equal(json_member(spec, gone[i]), json_member(old, gone[i])))
+                spec = json_with_member(a, spec, gone[i], (struct json){ 0 });
+    }
+    return json_with_member(a, spec, "ports", json_or_absent(json_list_end(&ports)));
+}
+
+static struct json give_families(struct arena *a, struct json spec)
+{
+    bool bare = is_headless(spec) && !json_present(json_member(spec, "selector"));
+    struct json families = json_list(a, json_str("IPv4"));
+    if (bare && !json_present(json_member(spec, "ipFamilies")) &&
+        !json_present(json_member(spec, "ipFamilyPolicy"))) {
+        families = json_list(a, json_str("IPv4"), json_str("IPv6"));
+        spec = fill_path(a, spec, "ipFamilyPolicy", json_str("RequireDualStack"));
+    }
+    spec = fill_path(a, spec, "ipFamilyPolicy", json_str("SingleStack"));
+    return fill_path(a, spec, "ipFamilies", families);
+}
+
+static bool give_address(
+    const struct api_write *w, struct json object, struct json *spec, struct error *err)
+{
+    struct arena *a = w->arena;
+    const struct addresses *x = builtin_of(w->kind)->addresses;
+    struct json ip = json_member(*spec, "clusterIP");
+    if (text_empty(json_text(ip)) && !json_present(json_member(*spec, "clusterIPs"))) {
+        const char *chosen = addresses_choose(x, a, seed_of(w, object, "ip"));
+        if (!chosen)
+            return fail(err, ERR_INTERNAL, "failed to allocate a serviceIP: range is full");
+        ip = json_str(chosen);
+        *spec = json_with_member(a, *spec, "clusterIP", ip);
+    }
+    if (json_present(ip))
+        *spec = fill_path(a, *spec, "clusterIPs", json_list(a, ip));
+    return true;
+}
+
+static bool give_ports(
+    const struct api_write *w, struct json object, struct json *spec, struct error *err)
+{
+    struct arena *a = w->arena;
+    struct addresses *x = builtin_of(w->kind)->addresses;
+    struct addresses *taken = arena_new(a, struct addresses);
+    *taken = *x; /* with those that this Service gets on the way */
+    struct json_builder ports;
+    json_builder_init(&ports, a);
+    size_t count = 0;
+    json_each (port, json_member(*spec, "ports")) {
+        struct json given = *port;
+        if (!json_get_int(given, "nodePort", 0)) {
+            const char *what = arena_printf(a, "port %zu", count);
+            int64_t chosen = addresses_choose_port(taken, seed_of(w, object, what));
+            if (!chosen)
+                return fail(err, ERR_INTERNAL, "failed to allocate a nodePort: range is full");
+            given = json_with_member(a, given, "nodePort", json_int(chosen));
+            struct json note = json_list(a, given);
+            addresses_note(
+                taken, (struct json){ 0 }, json_map(a, { "spec", json_map(a, { "ports", note }) }));
+        }
+        json_push(&ports, given);
+        count++;
+    }
+    *spec = json_with_member(a, *spec, "ports", json_or_absent(json_list_end(&ports)));
+    bool checked = is_type(*spec, "LoadBalancer") &&
+                   text_eq(json_get_text(*spec, "externalTrafficPolicy"), "Local");
+    if (checked && !json_get_int(*spec, "healthCheckNodePort", 0))
+        *spec = json_with_member(a,
+            *spec,
+            "healthCheckNodePort",
+            json_int(addresses_choose_port(taken, seed_of(w, object, "health"))));
+    return true;
+}
+
+static bool prepare_service(const struct api_write *w, struct json *object, struct error *err)
+{
+    struct arena *a = w->arena;
+    struct json spec = json_member(*object, "spec"), old = json_member(w->old, "spec");
+    if (*w->subresource)
+        return true;
+    addresses_load(builtin_of(w->kind)->addresses, w->server, w->kind);
+    if (json_present(old)) {
+        spec = keep_given(a, spec, old);
+        spec = drop_unused(a, spec, old);
+    }
+    if (!is_type(spec, "ExternalName")) {
+        if (!give_address(w, *object, &spec, err))
+            return false;
+        spec = give_families(a, spec);
+    }
+    if (is_type(spec, "NodePort") ||
+        (is_type(spec, "LoadBalancer") &&
+            json_get_bool(spec, "allocateLoadBalancerNodePorts", true)))
+        if (!give_ports(w, *object, &spec, err))
+            return false;
+    *object = json_with_member(a, *object, "spec", spec);
+    return true;
+}
+
+static void written(
+    struct apiserver *server, const struct api_kind *k, struct json old, struct json object)
+{
+    addresses_load(builtin_of(k)->addresses, server, k);
+    addresses_note(builtin_of(k)->addresses, old, object);
+}
+
+/* ---- what is wrong ---- */
+
+static const char *const types[] = {
+    "ClusterIP", "ExternalName", "LoadBalancer", "NodePort", NULL
+};
+static const char *const affinities[] = { "ClientIP", "None", NULL };
+static const char *const policies[] = { "Cluster", "Local", NULL };
+static const char *const protocols[] = { "SCTP", "TCP", "UDP", NULL };
+static const char *const family_policies[] = {
+    "SingleStack", "PreferDualStack", "RequireDualStack", NULL
+};
+static const char *const distributions[] = {
+    "PreferClose", "PreferSameZone", "PreferSameNode", NULL
+};
+
+static const struct check service_rules[] = {
+    { "sessionAffinity", CHECK_ENUM, affinities },
+    { "type", CHECK_ENUM, types },
+    { "externalIPs.*", CHECK_IP },
+    { "internalTrafficPolicy", CHECK_ENUM, policies },
+    { "trafficDistribution", CHECK_ENUM, distributions },
+    { "ipFamilyPolicy", CHECK_ENUM, family_policies },
+    { "ports.*.port", CHECK_PORT },
+    { "ports.*.protocol", CHECK_ENUM, protocols },
+    { "ports.*.targetPort", CHECK_PORT_OR_NAME },
+    { "ports.*.name", CHECK_LABEL },
+    { "selector", CHECK_LABELS },
+    { 0 },
+};
+
+static void check_invalid_duplicate(struct field_errors *e, const char *path, struct json port)
+{
+    field_error_add(e,
+        FIELD_DUPLICATE,
+        path,
+        (struct json){ 0 },
+        arena_printf(e->arena,
+            "{\"Name\":\"\",\"Protocol\":\"%s\",\"AppProtocol\":null,\"Port\":%lld,"
+            "\"TargetPort\":0,\"NodePort\":0}",
+            json_get_text(port, "protocol"),
+            (long long)json_get_int(port, "port", 0)));
+}
+
+static void check_ports(struct field_errors *e, struct json spec)
+{
+    struct arena *a = e->arena;
+    struct json ports = json_member(spec, "ports");
+    if (!ports.count && !is_type(spec, "ExternalName") && !is_headless(spec))
+        field_required(e, "spec.ports", NULL);
+    for (size_t i = 0; i < ports.count; i++) {
+        const char *here = check_item_path(a, "spec", "ports", i);
+        struct json port = ports.items[i], name = json_member(port, "name");
+        const char *name_path = field_child(a, here, "name");
+        if (ports.count > 1 && check_is_empty(name))
+            field_required(e, name_path, NULL);
+        if (json_present(json_member(port, "nodePort")) &&
+            (is_type(spec, "ClusterIP") || is_type(spec, "ExternalName")))
+            field_forbidden(e,
+                field_child(a, here, "nodePort"),
+                arena_printf(
+                    a, "may not be used when `type` is '%s'", json_get_text(spec, "type")));
+        for (size_t j = 0; j < i; j++) {
+            struct json other = ports.items[j];
+            if (!check_is_empty(name) && json_equal(name, json_member(other, "name")))
+                field_duplicate(e, name_path, name);
+            if (json_equal(json_member(port, "port"), json_member(other, "port")) &&
+                json_equal(json_member(port, "protocol"), json_member(other, "protocol")))
+                check_invalid_duplicate(e, here, port);
+        }
+    }
+}
+
+static void check_addresses(const struct api_write *w, struct json spec, struct field_errors *e)
+{
+    static const struct check ip_rule = { "", CHECK_IP };
+    const struct addresses *x = builtin_of(w->kind)->addresses;
+    struct json ip = json_member(spec, "clusterIP"), ips = json_member(spec, "clusterIPs");
+    const char *first = json_text(json_item(ips, 0));
+    if (is_type(spec, "ExternalName")) {
+        if (json_present(ips))
+            field_forbidden(e, "spec.clusterIPs", "may not be set for ExternalName services");
+        return;
+    }
+    if (!json_present(ip)) {
+        if (ips.count)
+            field_invalid(
+                e, "spec.clusterIPs", ips, "must be empty when `clusterIP` is not specified");
+        return;
+    }
+    if (!text_eq(first, ip.string)) {
+        field_invalid(e, "spec.clusterIPs", ips, "first value must match `clusterIP`");
+        return;
+    }
+    if (text_eq(first, "None")) {
+        if (is_external(spec))
+            field_invalid(e,
+                "spec.clusterIPs[0]",
+                ip,
+                arena_printf(e->arena,
+                    "may not be set to 'None' for %s services",
+                    json_get_text(spec, "type")));
+        return;
+    }
+    check_value(e, ip, "spec.clusterIPs[0]", &ip_rule);
+    bool mine = json_get_text(w->old, "spec.clusterIP"); /* which cannot be changed */
+    enum address_state state = addresses_state(x, first);
+    if (mine || e->count || state == ADDRESS_FREE || state == ADDRESS_BAD)
+        return;
+    const char *why = state == ADDRESS_TAKEN
+                          ? "provided IP is already allocated"
+                          : arena_printf(e->arena,
+                                "the provided IP (%s) is not in the valid range. The range of "
+                                "valid IPs is %s",
+                                first,
+                                addresses_range(x, e->arena));
+    field_invalid(e,
+        "spec.clusterIPs",
+        ips,
+        arena_printf(e->arena, "failed to allocate IP %s: %s", first, why));
+}
+
+static void check_families(const struct api_write *w, struct field_errors *e, struct json spec)
+{
+    size_t i = 0;
+    struct json first = json_item(json_member(spec, "ipFamilies"), 0);
+    bool bare = is_headless(spec) && !json_present(json_member(spec, "selector"));
+    if (bare || is_type(spec, "ExternalName"))
+        return;
+    if (json_present(w->old) && text_eq(json_text(first), "IPv6")) {
+        field_invalid(e,
+            "spec.clusterIPs[0]",
+            json_member(spec, "clusterIP"),
+            "expected an IPv6 value as indicated by `ipFamilies[0]`");
+        return;
+    }
+    json_each (family, json_member(spec, "ipFamilies"))
+        if (!text_eq(json_text(*family), "IPv4"))
+            field_invalid(e,
+                check_item_path(e->arena, "spec", "ipFamilies", i++),
+                *family,
+                "not configured on this cluster");
+        else
+            i++;
+    if (text_eq(json_get_text(spec, "ipFamilyPolicy"), "RequireDualStack"))
+        field_invalid(e,
+            "spec.ipFamilyPolicy",
+            json_member(spec, "ipFamilyPolicy"),
+            "this cluster is not configured for dual-stack services");
+}
+
+static void check_balancer(struct field_errors *e, struct json spec)
+{
+    static const char *const only[] = { "allocateLoadBalancerNodePorts", "loadBalancerClass" };
+    struct json ranges = json_member(spec, "loadBalancerSourceRanges"),
+                policy = json_member(spec, "externalTrafficPolicy");
+    for (size_t i = 0; i < lengthof(only) && !is_type(spec, "LoadBalancer"); i++)
+        if (json_present(json_member(spec, only[i])))
+            field_forbidden(e,
+                field_child(e->arena, "spec", only[i]),
+                "may only be used when `type` is 'LoadBalancer'");
+    for (size_t i = 0; i < ranges.count; i++)
+        if (!check_is_cidr(json_text(ranges.items[i])))
+            field_invalid(e,
+                check_item_path(e->arena, "spec", "LoadBalancerSourceRanges", i),
+                ranges.items[i],
+                "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+    if (json_present(policy) && !is_reachable(spec))
+        field_invalid(e,
+            "spec.externalTrafficPolicy",
+            policy,
+            "may only be set for externally-accessible services");
+    else if (json_present(policy))
+        check_enum(e, policy, "spec.externalTrafficPolicy", policies);
+}
+
+static void check_service(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    struct json spec = json_member(o, "spec"), name = json_member(spec, "externalName");
+    if (*w->subresource)
+        return;
+    check_ports(e, spec);
+    check_table(e, spec, "spec", service_rules);
+    check_addresses(w, spec, e);
+    check_families(w, e, spec);
+    check_balancer(e, spec);
+    if (is_type(spec, "ExternalName")) {
+        if (check_is_empty(name))
+            field_required(e, "spec.externalName", NULL);
+        else
+            check_name(e, name, "spec.externalName", NAME_DNS1123_SUBDOMAIN);
+    }
+    struct json timeout = json_get(spec, "sessionAffinityConfig.clientIP.timeoutSeconds");
+    if (timeout.type == JSON_INT && (timeout.integer <= 0 || timeout.integer > 86400))
+        field_invalid(e,
+            "spec.sessionAffinityConfig.clientIP.timeoutSeconds",
+            timeout,
+            "must be greater than 0 and less than 86400");
+}
+
+static void check_service_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
+    const char *before = json_get_text(old, "clusterIP"), *now = json_get_text(new, "clusterIP");
+    if (*w->subresource || is_type(old, "ExternalName") || is_type(new, "ExternalName"))
+        return;
+    bool readable = text_eq(now, "None") || (now && check_is_ip(now));
+    if (before && readable && !text_eq(before, now)) {
+        struct json ips = json_member(new, "clusterIPs");
+        field_invalid(e,
+            "spec.clusterIPs[0]",
+            json_present(ips) ? ips : json_null(),
+            "may not change once set");
+    }
+}
+
+static const char *const service_fields[] = { "spec.clusterIP", "spec.type", NULL };
+
+const struct builtin_rules builtin_service = {
+    .fill = fill_service,
+    .prepare = prepare_service,
+    .validate = check_service,
+    .validate_change = check_service_change,
+    .written = written,
+    .fields = service_fields,
+};

@@ -1,0 +1,295 @@
+/* Volumes and claims, and the classes and drivers behind them. */
+
+#include "apiserver/builtin_pod.h"
+#include "apiserver/builtin_rules.h"
+#include "apiserver/check.h"
+#include "apiserver/fill.h"
+#include "base/quantity.h"
+
+static const struct fill claim_defaults[] = {
+    { "volumeMode", FILL_STR("Filesystem") },
+    { 0 },
+};
+
+/* A source of data may be given in an old and in a new form; each fills the other. */
+struct json claim_spec_fill(struct arena *a, struct json spec)
+{
+    struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
+    if (json_present(source) && !json_present(ref))
+        spec = json_with_member(a, spec, "dataSourceRef", source);
+    if (json_present(ref) && !json_present(source) && !json_present(json_member(ref, "namespace")))
+        spec = json_with_member(a, spec, "dataSource", ref);
+    return fill_table(a, spec, claim_defaults);
+}
+
+static struct json fill_claim(struct arena *a, struct json o)
+{
+    o = fill_each(a, o, "spec", claim_spec_fill);
+    return fill_path(a, o, "status.phase", json_str("Pending"));
+}
+
+static const struct fill volume_defaults[] = {
+    { "spec.persistentVolumeReclaimPolicy", FILL_STR("Retain") },
+    { "spec.volumeMode", FILL_STR("Filesystem") },
+    { "spec.hostPath.type", FILL_STR("") },
+    { "status.phase", FILL_STR("Pending") },
+    { 0 },
+};
+
+static struct json fill_volume(struct arena *a, struct json o)
+{
+    return fill_table(a, o, volume_defaults);
+}
+
+/* Nobody deletes a volume that is in use. */
+static bool protect(const struct api_write *w, struct json *object, const char *finalizer)
+{
+    struct arena *a = w->arena;
+    if (json_present(w->old))
+        return true;
+    *object = json_with(a, *object, "status.phase", json_str("Pending"));
+    struct json finalizers = json_get(*object, "metadata.finalizers");
+    if (json_list_has(finalizers, finalizer))
+        return true;
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_push_all(&b, finalizers);
+    json_push(&b, json_str(finalizer));
+    *object = json_with(a, *object, "metadata.finalizers", json_list_end(&b));
+    return true;
+}
+
+static bool prepare_claim(const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    return protect(w, object, "kubernetes.io/pvc-protection");
+}
+
+static bool prepare_volume(const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    if (!json_present(w->old))
+        *object = json_with(w->arena, *object, "status.lastPhaseTransitionTime", json_str(w->now));
+    return protect(w, object, "kubernetes.io/pv-protection");
+}
+
+static const struct fill class_defaults[] = {
+    { "reclaimPolicy", FILL_STR("Delete") },
+    { "volumeBindingMode", FILL_STR("Immediate") },
+    { 0 },
+};
+
+static struct json fill_storage_class(struct arena *a, struct json o)
+{
+    return fill_table(a, o, class_defaults);
+}
+
+static const struct fill driver_defaults[] = {
+    { "spec.attachRequired", FILL_BOOL(true) },
+    { "spec.fsGroupPolicy", FILL_STR("ReadWriteOnceWithFSType") },
+    { "spec.podInfoOnMount", FILL_BOOL(false) },
+    { "spec.requiresRepublish", FILL_BOOL(false) },
+    { "spec.seLinuxMount", FILL_BOOL(false) },
+    { "spec.storageCapacity", FILL_BOOL(false) },
+    { 0 },
+};
+
+static struct json fill_driver(struct arena *a, struct json o)
+{
+    o = fill_table(a, o, driver_defaults);
+    return fill_path(a, o, "spec.volumeLifecycleModes", json_list(a, json_str("Persistent")));
+}
+
+/* ---- what is wrong ---- */
+
+static const char *const access_modes[] = {
+    "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod", NULL
+};
+static const char *const volume_modes[] = { "Block", "Filesystem", NULL };
+static const char *const reclaim_policies[] = { "Delete", "Recycle", "Retain", NULL };
+static const char *const binding_modes[] = { "Immediate", "WaitForFirstConsumer", NULL };
+
+static void check_storage(struct field_errors *e, struct json v, const char *path)
+{
+    if (!json_present(v))
+        field_required(e, path, NULL);
+    else if (v.type == JSON_STR && (v.string[0] == '-' || text_eq(v.string, "0")))
+        field_invalid(e, path, v, "must be greater than zero");
+}
+
+static void check_modes(struct field_errors *e, struct json o)
+{
+    json_each (mode, json_get(o, "spec.accessModes"))
+        check_enum(e, *mode, "spec.accessModes", access_modes);
+}
+
+static void check_claim(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const struct check rules[] = {
+        { "spec.accessModes", CHECK_REQUIRED, .detail = "at least 1 access mode is required" },
+        { "spec.volumeMode", CHECK_ENUM, volume_modes },
+        { "spec.selector", CHECK_SELECTOR },
+        { 0 },
+    };
+    (void)w;
+    if (*w->subresource)
+        return;
+    check_table(e, o, "", rules);
+    check_modes(e, o);
+    check_storage(e, json_get(o, "spec.resources.requests.storage"), "spec.resources[storage]");
+    struct json class = json_get(o, "spec.storageClassName");
+    if (!check_is_empty(class))
+        check_name(e, class, "spec.storageClassName", NAME_DNS1123_SUBDOMAIN);
+}
+
+/* A claim grows, and that is all. */
+static void check_claim_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    struct arena *a = w->arena;
+    if (*w->subresource)
+        return;
+    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
+    static const char *const free_fields[] = {
+        "volumeName", "volumeAttributesClassName", "resources"
+    };
+    for (size_t i = 0; i < lengthof(free_fields); i++) {
+        bool bound = i == 0 && json_present(json_member(old, "volumeName"));
+        if (!bound)
+            new = json_with_member(a, new, free_fields[i], json_member(old, free_fields[i]));
+    }
+    struct json before = json_get(old, "resources.requests.storage"),
+                after = json_get(o, "spec.resources.requests.storage");
+    bool bound = text_eq(json_get_text(w->old, "status.phase"), "Bound");
+    struct quantity less, more;
+    if (quantity_parse(str_of(json_text(before)), &more, NULL) &&
+        (!json_present(after) || (quantity_parse(str_of(json_text(after)), &less, NULL) &&
+                                     quantity_compare(less, more) < 0)))
+        field_forbidden(
+            e, "spec.resources.requests.storage", "field can not be less than status.capacity");
+    check_immutable(
+        e, json_member(old, "volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
+    /* A class that was not given may be given later. */
+    if (!json_present(json_member(old, "storageClassName")))
+        new = json_with_member(a, new, "storageClassName", (struct json){ 0 });
+    if (!json_equal(old, new) || (!bound && !json_equal(before, after)))
+        field_forbidden(e,
+            "spec",
+            "spec is immutable after creation except resources.requests and "
+            "volumeAttributesClassName for bound claims");
+}
+
+static void check_volume(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const plain[] = { "accessModes",
+        "capacity",
+        "claimRef",
+        "mountOptions",
+        "nodeAffinity",
+        "persistentVolumeReclaimPolicy",
+        "storageClassName",
+        "volumeAttributesClassName",
+        "volumeMode" };
+    static const struct check rules[] = {
+        { "spec.accessModes", CHECK_REQUIRED },
+        { "spec.capacity", CHECK_REQUIRED },
+        { "spec.hostPath.path", CHECK_REQUIRED },
+        { "spec.nfs.server", CHECK_REQUIRED },
+        { "spec.nfs.path", CHECK_REQUIRED },
+        { "spec.csi.driver", CHECK_REQUIRED },
+        { "spec.csi.volumeHandle", CHECK_REQUIRED },
+        { "spec.local.path", CHECK_REQUIRED },
+        { "spec.persistentVolumeReclaimPolicy", CHECK_ENUM, reclaim_policies },
+        { "spec.volumeMode", CHECK_ENUM, volume_modes },
+        { 0 },
+    };
+    if (*w->subresource)
+        return;
+    check_table(e, o, "", rules);
+    check_modes(e, o);
+    struct json storage = json_get(o, "spec.capacity.storage");
+    static const char *const only_storage[] = { "storage", NULL };
+    if (!json_present(storage))
+        check_enum(e, json_null(), "spec.capacity", only_storage);
+    if (json_present(storage))
+        check_storage(e, storage, "spec.capacity[storage]");
+    size_t sources = 0;
+    json_each_member (m, json_member(o, "spec")) {
+        bool source = true;
+        for (size_t i = 0; i < lengthof(plain); i++)
+            source = source && !text_eq(m->key, plain[i]);
+        if (source && sources++ == 1)
+            field_forbidden(e,
+                field_child(e->arena, "spec", m->key),
+                "may not specify more than 1 volume type");
+    }
+    if (!sources)
+        field_required(e, "spec", "must specify a volume type");
+    if (json_present(json_get(o, "spec.local")) && !json_present(json_get(o, "spec.nodeAffinity")))
+        field_required(e, "spec.nodeAffinity", "Local volume requires node affinity");
+}
+
+static void check_volume_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const sources[] = { "hostPath", "nfs", "csi", "local" };
+    if (*w->subresource)
+        return;
+    for (size_t i = 0; i < lengthof(sources); i++)
+        if (!json_equal(json_member(json_member(w->old, "spec"), sources[i]),
+                json_member(json_member(o, "spec"), sources[i]))) {
+            field_forbidden(e,
+                "spec.persistentvolumesource",
+                "spec.persistentvolumesource is immutable after creation");
+            break;
+        }
+    check_immutable(
+        e, json_get(w->old, "spec.volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
+}
+
+static void check_storage_class(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const policies[] = { "Delete", "Retain", NULL };
+    static const struct check rules[] = {
+        { "provisioner", CHECK_REQUIRED },
+        { "reclaimPolicy", CHECK_ENUM, policies },
+        { "volumeBindingMode", CHECK_ENUM, binding_modes },
+        { 0 },
+    };
+    (void)w;
+    check_table(e, o, "", rules);
+    json_each_member (m, json_member(o, "parameters"))
+        if (!*m->key)
+            field_invalid(e, "parameters", json_str(""), "field can not be empty.");
+}
+
+static void check_storage_class_change(
+    const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const fixed[] = {
+        "parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"
+    };
+    for (size_t i = 0; i < lengthof(fixed); i++)
+        check_immutable(e, json_member(w->old, fixed[i]), json_member(o, fixed[i]), fixed[i]);
+}
+
+const struct builtin_rules builtin_claim = {
+    .fill = fill_claim,
+    .prepare = prepare_claim,
+    .validate = check_claim,
+    .validate_change = check_claim_change,
+};
+const struct builtin_rules builtin_volume = {
+    .fill = fill_volume,
+    .prepare = prepare_volume,
+    .validate = check_volume,
+    .validate_change = check_volume_change,
+};
+const struct builtin_rules builtin_storage_class = {
+    .fill = fill_storage_class,
+    .validate = check_storage_class,
+    .validate_change = check_storage_class_change,
+};
+const struct builtin_rules builtin_csi_driver = { .fill = fill_driver };
+const struct builtin_rules builtin_csi_node = { 0 };
+const struct builtin_rules builtin_csi_capacity = { 0 };
+const struct builtin_rules builtin_volume_attachment = { 0 };
+const struct builtin_rules builtin_attributes_class = { 0 };

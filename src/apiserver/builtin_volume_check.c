@@ -1,0 +1,135 @@
+/* What is wrong with the volumes of a pod spec, and with what containers mount of them. */
+
+#include "apiserver/builtin_pod.h"
+#include "apiserver/check.h"
+
+static const char *const host_path_types[] = { "",
+    "BlockDevice",
+    "CharDevice",
+    "Directory",
+    "DirectoryOrCreate",
+    "File",
+    "FileOrCreate",
+    "Socket",
+    NULL };
+
+static const struct check volume_rules[] = {
+    { "hostPath.path", CHECK_REQUIRED },
+    { "hostPath.type", CHECK_ENUM, host_path_types },
+    { "secret.secretName", CHECK_REQUIRED },
+    { "secret.defaultMode", CHECK_FILE_MODE },
+    { "secret.items.*.key", CHECK_REQUIRED },
+    { "secret.items.*.path", CHECK_REQUIRED },
+    { "secret.items.*.path", CHECK_LOCAL_PATH },
+    { "secret.items.*.mode", CHECK_FILE_MODE },
+    { "configMap.name", CHECK_REQUIRED },
+    { "configMap.defaultMode", CHECK_FILE_MODE },
+    { "configMap.items.*.key", CHECK_REQUIRED },
+    { "configMap.items.*.path", CHECK_REQUIRED },
+    { "configMap.items.*.path", CHECK_LOCAL_PATH },
+    { "persistentVolumeClaim.claimName", CHECK_REQUIRED },
+    { "nfs.server", CHECK_REQUIRED },
+    { "nfs.path", CHECK_REQUIRED },
+    { "csi.driver", CHECK_REQUIRED },
+    { "downwardAPI.defaultMode", CHECK_FILE_MODE },
+    { "downwardAPI.items.*.path", CHECK_REQUIRED },
+    { "projected.defaultMode", CHECK_FILE_MODE },
+    { "projected.sources.*.configMap.name", CHECK_REQUIRED },
+    { "projected.sources.*.secret.name", CHECK_REQUIRED },
+    { 0 },
+};
+
+static bool steps_back(const char *path)
+{
+    struct str rest = str_of(path);
+    while (rest.ptr)
+        if (str_eq(str_cut(&rest, '/'), STR("..")))
+            return true;
+    return false;
+}
+
+static void check_volume(struct field_errors *e, struct json v, const char *path)
+{
+    size_t count = 0;
+    json_each_member (m, v) {
+        if (text_eq(m->key, "name"))
+            continue;
+        if (count++ == 1)
+            field_forbidden(
+                e, field_child(e->arena, path, m->key), "may not specify more than 1 volume type");
+    }
+    check_table(e, v, path, volume_rules);
+    struct json nfs = json_member(v, "nfs");
+    if (json_present(nfs) && !text_starts(json_get_text(nfs, "path"), "/"))
+        field_invalid(e,
+            field_child(e->arena, path, "nfs.path"),
+            json_member(nfs, "path"),
+            "must be an absolute path");
+    json_each (source, json_get(v, "projected.sources")) {
+        struct json token = json_member(*source, "serviceAccountToken");
+        if (json_present(token) && check_is_empty(json_member(token, "path")))
+            field_required(e, field_child(e->arena, path, "projected.path"), NULL);
+    }
+    const char *host = json_get_text(v, "hostPath.path");
+    if (host && steps_back(host))
+        field_invalid(e,
+            field_child(e->arena, path, "hostPath.path"),
+            json_str(host),
+            "must not contain '..'");
+}
+
+static void check_mounts(
+    struct field_errors *e, struct json c, struct json volumes, const char *path)
+{
+    struct json mounts = json_member(c, "volumeMounts");
+    for (size_t i = 0; i < mounts.count; i++) {
+        const char *here = check_item_path(e->arena, path, "volumeMounts", i);
+        struct json m = mounts.items[i], name = json_member(m, "name"),
+                    where = json_member(m, "mountPath"), sub = json_member(m, "subPath");
+        const char *name_path = field_child(e->arena, here, "name");
+        const char *where_path = field_child(e->arena, here, "mountPath");
+        if (check_is_empty(name))
+            field_required(e, name_path, NULL);
+        if (check_is_empty(where))
+            field_required(e, where_path, NULL);
+        if (!json_present(json_find(volumes, "name", json_text(name) ? json_text(name) : "")))
+            field_error_add(
+                e, FIELD_NOT_FOUND, name_path, json_present(name) ? name : json_str(""), NULL);
+        for (size_t j = 0; j < i; j++)
+            if (json_equal(json_member(mounts.items[j], "mountPath"), where)) {
+                field_invalid(e, where_path, where, "must be unique");
+                break;
+            }
+        if (!check_is_empty(sub))
+            check_value(e,
+                sub,
+                field_child(e->arena, field_child(e->arena, path, "volumeMounts"), "subPath"),
+                &(struct check){ "", CHECK_LOCAL_PATH });
+    }
+}
+
+void pod_volumes_check(struct field_errors *e, struct json spec, const char *path)
+{
+    struct json volumes = json_member(spec, "volumes");
+    for (size_t i = 0; i < volumes.count; i++) {
+        const char *here = check_item_path(e->arena, path, "volumes", i);
+        const char *name_path = field_child(e->arena, here, "name");
+        struct json name = json_member(volumes.items[i], "name");
+        check_volume(e, volumes.items[i], here);
+        if (check_is_empty(name))
+            field_required(e, name_path, NULL);
+        else
+            check_name(e, name, name_path, NAME_DNS1123_LABEL);
+        for (size_t j = 0; j < i && !check_is_empty(name); j++)
+            if (json_equal(json_member(volumes.items[j], "name"), name)) {
+                field_duplicate(e, name_path, name);
+                break;
+            }
+    }
+    static const char *const lists[] = { "containers", "initContainers" };
+    for (size_t l = 0; l < lengthof(lists); l++) {
+        size_t i = 0;
+        json_each (c, json_member(spec, lists[l]))
+            check_mounts(e, *c, volumes, check_item_path(e->arena, path, lists[l], i++));
+    }
+}

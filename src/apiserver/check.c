@@ -1,0 +1,301 @@
+#include "apiserver/check.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/quantity.h"
+#include "base/selector.h"
+
+const char *check_item_path(struct arena *a, const char *path, const char *list, size_t index)
+{
+    return field_index(a, field_child(a, path, list), index);
+}
+
+/* ---- names ---- */
+
+void check_name(struct field_errors *e, struct json v, const char *path, enum name_kind kind)
+{
+    struct error err;
+    v = check_is_set(v) ? v : json_str("");
+    if (kind == NAME_LABEL_KEY && !v.count)
+        field_invalid(e, path, v, "name part must be non-empty");
+    if (!name_check(kind, v.count || kind != NAME_LABEL_KEY ? json_text(v) : "-", &err))
+        field_invalid(e, path, v, err.text);
+}
+
+void check_labels(struct field_errors *e, struct json labels, const char *path)
+{
+    struct error err;
+    json_each_member (m, labels) {
+        if (!name_check(NAME_LABEL_KEY, m->key, &err))
+            field_invalid(e, path, json_str(m->key), err.text);
+        if (!name_check(NAME_LABEL_VALUE, json_text(m->value), &err))
+            field_invalid(e, path, m->value, err.text);
+    }
+}
+
+static void check_requirement(struct field_errors *e, struct json r, const char *path)
+{
+    const char *op = json_get_text(r, "operator");
+    size_t values = json_member(r, "values").count;
+    const char *values_path = field_child(e->arena, path, "values");
+    bool in = text_eq(op, "In") || text_eq(op, "NotIn");
+    bool exists = text_eq(op, "Exists") || text_eq(op, "DoesNotExist");
+    if (in && !values)
+        field_required(e, values_path, "must be specified when `operator` is 'In' or 'NotIn'");
+    if (exists && values)
+        field_forbidden(
+            e, values_path, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
+    if (!in && !exists)
+        field_invalid(e,
+            field_child(e->arena, path, "operator"),
+            json_str(op ? op : ""),
+            "not a valid selector operator");
+    struct json key = json_member(r, "key");
+    check_name(e, key, field_child(e->arena, path, "key"), NAME_LABEL_KEY);
+}
+
+void check_selector(struct field_errors *e, struct json selector, const char *path)
+{
+    check_labels(
+        e, json_member(selector, "matchLabels"), field_child(e->arena, path, "matchLabels"));
+    size_t i = 0;
+    json_each (r, json_member(selector, "matchExpressions"))
+        check_requirement(e, *r, check_item_path(e->arena, path, "matchExpressions", i++));
+}
+
+static bool has_letter(const char *s)
+{
+    for (; *s; s++)
+        if (*s >= 'a' && *s <= 'z')
+            return true;
+    return false;
+}
+
+static void check_port_name(struct field_errors *e, struct json v, const char *path)
+{
+    const char *s = v.string;
+    bool odd = false;
+    for (const char *c = s; *c; c++)
+        odd = odd || !((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-');
+    if (v.count > 15)
+        field_invalid(e, path, v, "must be no more than 15 characters");
+    if (odd)
+        field_invalid(
+            e, path, v, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
+    if (!has_letter(s))
+        field_invalid(e, path, v, "must contain at least one letter (a-z)");
+    if (strstr(s, "--"))
+        field_invalid(e, path, v, "must not contain consecutive hyphens");
+    if (v.count && (s[0] == '-' || s[v.count - 1] == '-'))
+        field_invalid(e, path, v, "must not begin or end with a hyphen");
+}
+
+static void check_key(struct field_errors *e, struct json v, const char *path)
+{
+    const char *s = json_text(v) ? json_text(v) : "";
+    bool odd = !*s;
+    for (const char *c = s; *c; c++)
+        odd = odd || !((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                         (*c >= '0' && *c <= '9') || strchr("-_.", *c));
+    if (strlen(s) > NAME_SUBDOMAIN_MAX)
+        field_invalid(e, path, v, "must be no more than 253 characters");
+    if (odd)
+        field_invalid(e,
+            path,
+            v,
+            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. "
+            "'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is "
+            "'[-._a-zA-Z0-9]+')");
+    if (text_eq(s, "."))
+        field_invalid(e, path, v, "must not be '.'");
+    else if (text_eq(s, ".."))
+        field_invalid(e, path, v, "must not be '..'");
+    else if (text_starts(s, ".."))
+        field_invalid(e, path, v, "must not start with '..'");
+}
+
+/* ---- others ---- */
+
+void check_enum(struct field_errors *e, struct json v, const char *path, const char *const *allowed)
+{
+    for (const char *const *a = allowed; *a; a++)
+        if (text_eq(json_text(v), *a))
+            return;
+    cleanup(buf_done) struct buf b = BUF_INIT(1 << 16);
+    for (const char *const *a = allowed; *a; a++)
+        buf_printf(&b, "%s\"%s\"", a == allowed ? "supported values: " : ", ", *a);
+    field_error_add(e, FIELD_NOT_SUPPORTED, path, v, buf_text(&b));
+}
+
+void check_invalid_text(struct field_errors *e, enum field_error_type type, const char *path,
+    const char *text, const char *detail)
+{
+    field_error_add(
+        e, type, path, (struct json){ 0 }, arena_printf(e->arena, "%s: %s", text, detail));
+}
+
+void check_immutable(struct field_errors *e, struct json old, struct json new, const char *path)
+{
+    if (!json_equal(old, new))
+        field_invalid(e, path, json_present(new) ? new : json_null(), "field is immutable");
+}
+
+bool check_quantity(struct field_errors *e, struct json v, const char *path)
+{
+    struct quantity q, zero;
+    if (!quantity_parse(str_of(json_text(v)), &q, NULL) || !quantity_parse(STR("0"), &zero, NULL) ||
+        quantity_compare(q, zero) >= 0)
+        return true;
+    field_invalid(e, path, v, "must be greater than or equal to 0");
+    return false;
+}
+
+bool check_is_ip(const char *text)
+{
+    struct in6_addr in;
+    return inet_pton(AF_INET, text, &in) == 1 || inet_pton(AF_INET6, text, &in) == 1;
+}
+
+bool check_is_cidr(const char *text)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct str rest = str_of(text), ip = str_cut(&rest, '/');
+    int64_t bits;
+    const char *address = str_dup(&a, ip);
+    return rest.ptr && check_is_ip(address) && str_to_int(rest, &bits) && bits >= 0 &&
+           bits <= (strchr(address, ':') ? 128 : 32);
+}
+
+static void check_local_path(struct field_errors *e, struct json v, const char *path)
+{
+    const char *s = json_text(v) ? json_text(v) : "";
+    if (*s == '/')
+        field_invalid(e, path, v, "must be a relative path");
+    struct str rest = str_of(s);
+    while (rest.ptr) {
+        struct str step = str_cut(&rest, '/');
+        if (str_eq(step, STR(".."))) {
+            field_invalid(e, path, v, "must not contain '..'");
+            return;
+        }
+    }
+}
+
+static void check_range(
+    struct field_errors *e, struct json v, const char *path, int64_t low, int64_t high)
+{
+    if (v.type == JSON_INT && (v.integer < low || v.integer > high))
+        field_invalid(e,
+            path,
+            v,
+            arena_printf(e->arena,
+                "must be between %lld and %lld, inclusive",
+                (long long)low,
+                (long long)high));
+}
+
+static void check_number(
+    struct field_errors *e, struct json v, const char *path, const struct check *rule)
+{
+    if (v.type != JSON_INT)
+        return;
+    if (rule->kind == CHECK_POSITIVE && v.integer <= 0)
+        field_invalid(e, path, v, "must be greater than 0");
+    if (rule->kind == CHECK_MIN && v.integer < rule->min)
+        field_invalid(e,
+            path,
+            v,
+            arena_printf(e->arena, "must be greater than or equal to %lld", (long long)rule->min));
+}
+
+void check_value(struct field_errors *e, struct json v, const char *path, const struct check *rule)
+{
+    switch (rule->kind) {
+    case CHECK_REQUIRED:
+        if (check_is_empty(v))
+            field_required(e, path, rule->detail);
+        return;
+    case CHECK_ENUM:
+        check_enum(e, v, path, rule->allowed);
+        return;
+    case CHECK_MIN:
+    case CHECK_POSITIVE:
+        check_number(e, v, path, rule);
+        return;
+    case CHECK_PORT:
+        check_range(e, v, path, 1, 65535);
+        return;
+    case CHECK_PORT_OR_NAME:
+        if (v.type == JSON_STR)
+            check_port_name(e, v, path);
+        else
+            check_range(e, v, path, 1, 65535);
+        return;
+    case CHECK_PORT_NAME:
+        check_port_name(e, v, path);
+        return;
+    case CHECK_LABEL:
+        check_name(e, v, path, NAME_DNS1123_LABEL);
+        return;
+    case CHECK_SUBDOMAIN:
+        check_name(e, v, path, NAME_DNS1123_SUBDOMAIN);
+        return;
+    case CHECK_LABELS:
+        check_labels(e, v, path);
+        return;
+    case CHECK_SELECTOR:
+        check_selector(e, v, path);
+        return;
+    case CHECK_KEY:
+        check_key(e, v, path);
+        return;
+    case CHECK_IP:
+        if (!check_is_ip(json_text(v) ? json_text(v) : ""))
+            field_invalid(
+                e, path, v, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+        return;
+    case CHECK_FILE_MODE:
+        if (v.type == JSON_INT && (v.integer < 0 || v.integer > 0777))
+            field_invalid(
+                e, path, v, "must be a number between 0 and 0777 (octal), both inclusive");
+        return;
+    case CHECK_LOCAL_PATH:
+        check_local_path(e, v, path);
+        return;
+    case CHECK_USER_ID:
+        check_range(e, v, path, 0, INT32_MAX);
+        return;
+    }
+}
+
+static void walk(struct field_errors *e, struct json v, const char *path, struct str rest,
+    const struct check *rule)
+{
+    struct str step = str_cut(&rest, '.');
+    if (str_eq(step, STR("*"))) {
+        for (size_t i = 0; v.type == JSON_LIST && i < v.count; i++) {
+            const char *here = field_index(e->arena, path, i);
+            if (rest.ptr)
+                walk(e, v.items[i], here, rest, rule);
+            else
+                check_value(e, v.items[i], here, rule);
+        }
+        return;
+    }
+    if (v.type != JSON_MAP)
+        return;
+    struct json member = json_member_n(v, step);
+    const char *here = field_child(e->arena, path, str_dup(e->arena, step));
+    if (rest.ptr)
+        walk(e, member, here, rest, rule);
+    else if (rule->kind == CHECK_REQUIRED || (json_present(member) && member.type != JSON_NULL))
+        check_value(e, member, here, rule);
+}
+
+void check_table(struct field_errors *e, struct json v, const char *path, const struct check *table)
+{
+    for (; table->path; table++)
+        walk(e, v, path, str_of(table->path), table);
+}

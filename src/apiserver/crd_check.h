@@ -1,0 +1,13 @@
+#pragma once
+
+/* What a CustomResourceDefinition must be. */
+
+#include "apiserver/field_errors.h"
+
+/* crd is in the form that crd_shape.h and crd_fill() give it; old absent: it is new. */
+void crd_check(struct arena *a, struct json crd, struct json old, struct field_errors *errors);
+
+/* One schema; at is its path. unchanged: it was accepted before, so its rules may cost what they
+ * cost. */
+void crd_check_schema(struct arena *a, struct json schema, const char *at, bool has_status,
+    bool unchanged, struct field_errors *errors);

@@ -1,0 +1,88 @@
+#pragma once
+
+/* What the files of the server share with one another and nobody else uses. */
+
+#include "apiserver/call.h"
+#include "base/buf.h"
+
+#define LIST_PIECE_BYTES ((size_t)64 << 10)
+
+struct aggregate;
+struct auth;
+struct builtin;
+struct crds;
+struct documents;
+struct gc;
+
+struct apiserver {
+    struct apiserver_options options;
+    const struct env *env;
+    struct store *store;
+    struct registry *registry;
+    struct api_call *calls;              /* all that are open */
+    struct api_call *ready, **ready_end; /* have something to send with this flush */
+    struct buf scratch;                  /* a text on its way into the store */
+    struct watch_frame {                 /* the last event as text, for all who watch it */
+        struct buf text;
+        const struct store_object *object;
+        const struct api_kind *kind;
+        int type;
+    } frame;
+    struct arena spare[8]; /* arenas of ended calls, with their memory */
+    size_t spare_count;
+    size_t watcher_count;
+    struct watch_stream *watches; /* all that are open */
+    bool bookmarks_due;
+    void (*wake)(void *ctx);
+    void *wake_ctx;
+    struct timer bookmarks;
+    struct gc *gc;
+    struct crds *crds;
+    struct auth *auth;
+    struct documents *documents;
+    struct aggregate *aggregate;
+    struct builtin *builtin; /* NULL: the kinds are the host's */
+};
+
+/* ---- server.c ---- */
+
+/* The call has something to send; it does so at the end of the flush. */
+void server_ready(struct apiserver *s, struct api_call *c);
+/* From a timer: somebody must flush. */
+void server_wake(struct apiserver *s);
+/* An object with apiVersion and kind, created if it is not there. */
+void server_create(struct apiserver *s, struct json object);
+/* Sends bytes; false: stop for now, or for good. */
+bool api_call_send(struct api_call *c, struct str bytes);
+void api_call_end(struct api_call *c);
+
+/* ---- request.c ---- */
+
+/* Reads path and query, asks whether it is allowed, and hands it to its verb: always answers. */
+void request_handle(struct api_call *c);
+
+/* ---- the verbs; each answers ---- */
+
+void rest_get(struct api_call *c);
+void rest_list(struct api_call *c);
+void rest_watch(struct api_call *c);
+void rest_create(struct api_call *c);
+void rest_update(struct api_call *c);
+void rest_patch(struct api_call *c);
+void rest_delete(struct api_call *c);
+void rest_delete_collection(struct api_call *c);
+
+/* The scale subresource: rest_scale.c. */
+void rest_get_scale(struct api_call *c, const struct store_object *parent);
+void rest_update_scale(struct api_call *c);
+
+/* ---- streams ---- */
+
+/* Sends what there is room for; true: all of it is sent. */
+bool list_stream_send(struct api_call *c);
+int64_t list_stream_bytes(const struct list_stream *l); /* of the answer; -1: not known */
+void list_stream_free(struct list_stream *l);
+void watch_stream_send(struct api_call *c);
+void watch_stream_free(struct api_call *c);
+/* Those who asked for bookmarks get one. */
+void watch_send_bookmarks(struct apiserver *s);

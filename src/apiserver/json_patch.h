@@ -1,0 +1,13 @@
+#pragma once
+
+/* RFC 6902 patches and RFC 7386 merge patches, with the habits of the library that kube-apiserver
+ * uses: a member that is not there reads as null, so it may be replaced, copied and tested. */
+
+#include "base/json.h"
+
+#define JSON_PATCH_OPERATIONS_MAX 10000
+
+/* operations is a list. Fails on the first that cannot be done; clients are not told which. */
+bool json_patch(struct arena *a, struct json document, struct json operations, struct json *ret,
+    struct error *err) must_check;
+struct json json_merge_patch(struct arena *a, struct json document, struct json patch);

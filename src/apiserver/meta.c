@@ -1,0 +1,509 @@
+#include "apiserver/meta.h"
+
+#include <string.h>
+
+#include "apiserver/internal.h"
+#include "apiserver/object.h"
+#include "base/names.h"
+#include "base/time.h"
+
+/* ---- the type ---- */
+
+enum meta_type { META_TEXT, META_NUMBER, META_TIME, META_TEXTS, META_LIST, META_STRINGS };
+
+static const struct meta_field {
+    const char *name;
+    enum meta_type type;
+} fields[] = {
+    { "annotations", META_TEXTS },
+    { "creationTimestamp", META_TIME },
+    { "deletionGracePeriodSeconds", META_NUMBER },
+    { "deletionTimestamp", META_TIME },
+    { "finalizers", META_STRINGS },
+    { "generateName", META_TEXT },
+    { "generation", META_NUMBER },
+    { "labels", META_TEXTS },
+    { "managedFields", META_LIST },
+    { "name", META_TEXT },
+    { "namespace", META_TEXT },
+    { "ownerReferences", META_LIST },
+    { "resourceVersion", META_TEXT },
+    { "selfLink", META_TEXT },
+    { "uid", META_TEXT },
+};
+
+static const struct meta_field *field_of(const char *name)
+{
+    for (size_t i = 0; i < lengthof(fields); i++)
+        if (strcmp(fields[i].name, name) == 0)
+            return &fields[i];
+    return NULL;
+}
+
+/* As encoding/json names the types of values. */
+static const char *go_type(struct json v)
+{
+    static const char *const names[] = {
+        [JSON_BOOL] = "bool",
+        [JSON_INT] = "number",
+        [JSON_REAL] = "number",
+        [JSON_STR] = "string",
+        [JSON_LIST] = "array",
+        [JSON_MAP] = "object",
+    };
+    return names[v.type];
+}
+
+struct decoder {
+    struct error *err;
+    bool custom; /* metadata is decoded on its own, which its messages show */
+};
+
+static bool fail_type(const struct decoder *d, struct json v, const char *field, const char *type)
+{
+    return fail(d->err,
+        ERR_INVALID,
+        "json: cannot unmarshal %s into Go struct field ObjectMeta.%s%s of type %s",
+        go_type(v),
+        d->custom ? "" : "metadata.",
+        field,
+        type);
+}
+
+static bool check_items(const struct decoder *d, const struct meta_field *f, struct json v)
+{
+    if (f->type == META_TEXTS)
+        json_each_member (m, v)
+            if (!json_is(m->value, JSON_STR) && !json_is(m->value, JSON_NULL))
+                return fail_type(d, m->value, f->name, "string");
+    if (f->type == META_STRINGS)
+        json_each (item, v)
+            if (!json_is(*item, JSON_STR))
+                return fail_type(d, *item, f->name, "string");
+    if (f->type == META_LIST)
+        json_each (item, v)
+            if (!json_is(*item, JSON_MAP))
+                return fail_type(d,
+                    *item,
+                    f->name,
+                    text_eq(f->name, "managedFields") ? "v1.ManagedFieldsEntry"
+                                                      : "v1.OwnerReference");
+    return true;
+}
+
+static bool check_field(const struct decoder *d, const struct meta_field *f, struct json v)
+{
+    static const struct {
+        enum json_type json;
+        const char *type;
+    } types[] = {
+        [META_TEXT] = { JSON_STR, "string" },
+        [META_NUMBER] = { JSON_INT, "int64" },
+        [META_TIME] = { JSON_STR, "string" },
+        [META_TEXTS] = { JSON_MAP, "map[string]string" },
+        [META_LIST] = { JSON_LIST, "[]v1.OwnerReference" },
+        [META_STRINGS] = { JSON_LIST, "[]string" },
+    };
+    int64_t ms;
+    if (v.type != types[f->type].json)
+        return fail_type(d,
+            v,
+            f->name,
+            text_eq(f->name, "managedFields") ? "[]v1.ManagedFieldsEntry" : types[f->type].type);
+    if (f->type == META_TIME && !time_parse(v.string, &ms))
+        return fail(d->err,
+            ERR_INVALID,
+            "parsing time \"%.99s\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"%.99s\" as "
+            "\"2006\"",
+            v.string,
+            v.string);
+    return check_items(d, f, v);
+}
+
+/* Texts that are null are empty. */
+static struct json without_nulls(struct arena *a, struct json texts)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each_member (m, texts)
+        json_put(&b, m->key, json_is(m->value, JSON_NULL) ? json_str("") : m->value);
+    return json_map_end(&b);
+}
+
+/* Whole seconds in UTC, as metav1.Time prints it. */
+static struct json time_value(struct arena *a, struct json v)
+{
+    int64_t ms;
+    return time_parse(v.string, &ms) ? json_str(time_format(a, ms)) : v;
+}
+
+static bool is_zero(struct json v)
+{
+    return json_is(v, JSON_NULL) || (v.type >= JSON_STR && v.count == 0) ||
+           (json_is(v, JSON_INT) && v.integer == 0);
+}
+
+bool meta_normalise(struct arena *a, struct json metadata, bool custom, struct json *ret,
+    struct field_errors *unknown, struct error *err)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    if (json_present(metadata) && !json_is(metadata, JSON_MAP) && !json_is(metadata, JSON_NULL))
+        return fail(err,
+            ERR_INVALID,
+            "json: cannot unmarshal %s into Go %s of type v1.ObjectMeta",
+            go_type(metadata),
+            custom ? "value" : "struct field .metadata");
+    struct decoder d = { err, custom };
+    json_each_member (m, metadata) {
+        const struct meta_field *f = field_of(m->key);
+        if (!f) {
+            field_invalid(
+                unknown, field_child(a, "metadata", m->key), (struct json){ 0 }, "unknown field");
+            continue;
+        }
+        bool kept_zero = f->type == META_LIST && text_eq(f->name, "managedFields");
+        bool grace = text_eq(f->name, "deletionGracePeriodSeconds") && json_is(m->value, JSON_INT);
+        if (json_is(m->value, JSON_NULL))
+            continue;
+        if (!check_field(&d, f, m->value))
+            return false;
+        if (is_zero(m->value) && !kept_zero && !grace)
+            continue;
+        json_put(&b,
+            m->key,
+            f->type == META_TIME    ? time_value(a, m->value)
+            : f->type == META_TEXTS ? without_nulls(a, m->value)
+                                    : m->value);
+    }
+    *ret = json_map_end(&b);
+    return true;
+}
+
+/* ---- filling in ---- */
+
+const char *meta_now(const struct env *env, struct arena *a)
+{
+    return time_format(a, env_wall_ms(env));
+}
+
+const char *meta_uid(const struct env *env, struct arena *a)
+{
+    uint64_t x = env->random(env->ctx), y = env->random(env->ctx);
+    return arena_printf(a,
+        "%08x-%04x-4%03x-%04x-%012llx",
+        (unsigned)(x >> 32),
+        (unsigned)(x >> 16 & 0xffff),
+        (unsigned)(x & 0xfff),
+        (unsigned)(0x8000 | (y >> 48 & 0x3fff)),
+        (unsigned long long)(y & 0xffffffffffff));
+}
+
+#define GENERATED_BYTES 5
+#define GENERATED_BASE_MAX (NAME_LABEL_MAX - GENERATED_BYTES)
+#define GENERATED_TRIES 8
+
+/* base and five characters out of which no words can be made. */
+static const char *generate_name(struct api_call *c, const char *namespace, const char *base)
+{
+    static const char alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
+    const struct store_table *t = store_table(c->server->store, c->kind->table);
+    const char *name = "";
+    for (int i = 0; i < GENERATED_TRIES; i++) {
+        char suffix[GENERATED_BYTES + 1] = { 0 };
+        for (int j = 0; j < GENERATED_BYTES; j++)
+            suffix[j] = alphabet[env_random_below(c->server->env, sizeof(alphabet) - 1)];
+        name = arena_printf(&c->arena, "%.*s%s", GENERATED_BASE_MAX, base, suffix);
+        if (!store_get(t, namespace, name))
+            break;
+    }
+    return name;
+}
+
+struct json meta_for_create(struct api_call *c, const char *namespace, struct json object)
+{
+    struct arena *a = &c->arena;
+    const struct env *env = c->server->env;
+    struct json meta = meta_of(object);
+    const char *base = json_get_text(meta, "generateName");
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_put_all(&b, meta);
+    if (!json_present(json_member(meta, "name")) && base)
+        json_put(&b, "name", json_str(generate_name(c, namespace, base)));
+    json_put(&b, "namespace", json_str_or_absent(namespace));
+    json_put(&b, "uid", json_str(meta_uid(env, a)));
+    json_put(&b, "creationTimestamp", json_str(meta_now(env, a)));
+    meta = json_map_end(&b);
+    static const char *const gone[] = {
+        "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"
+    };
+    for (size_t i = 0; i < lengthof(gone); i++)
+        if (json_present(json_member(meta, gone[i])))
+            meta = json_with_member(a, meta, gone[i], (struct json){ 0 });
+    if (c->kind->generation)
+        meta = json_with_member(a, meta, "generation", json_int(1));
+    return json_with_member(a, object, "metadata", meta);
+}
+
+struct json meta_for_update(struct arena *a, struct json old, struct json object)
+{
+    struct json was = meta_of(old), meta = meta_of(object);
+    static const char *const kept[] = { "creationTimestamp", "generation" };
+    static const char *const filled[] = { "uid", "namespace", "deletionGracePeriodSeconds" };
+    for (size_t i = 0; i < lengthof(kept); i++)
+        meta = json_with_member(a, meta, kept[i], json_member(was, kept[i]));
+    for (size_t i = 0; i < lengthof(filled); i++)
+        if (!json_present(json_member(meta, filled[i])))
+            meta = json_with_member(a, meta, filled[i], json_member(was, filled[i]));
+    if (meta_is_deleting(old))
+        meta =
+            json_with_member(a, meta, "deletionTimestamp", json_member(was, "deletionTimestamp"));
+    meta = json_with_member(a, meta, "selfLink", (struct json){ 0 });
+    return json_with_member(a, object, "metadata", meta);
+}
+
+bool meta_spec_differs(const struct api_kind *k, struct json old, struct json object)
+{
+    json_each_member (m, object) {
+        bool counted =
+            strcmp(m->key, "metadata") != 0 && !(k->has_status && strcmp(m->key, "status") == 0);
+        if (counted && !json_equal(m->value, json_member(old, m->key)))
+            return true;
+    }
+    json_each_member (m, old)
+        if (strcmp(m->key, "metadata") != 0 && !(k->has_status && strcmp(m->key, "status") == 0) &&
+            !json_present(json_member(object, m->key)))
+            return true;
+    return false;
+}
+
+/* ---- checking ---- */
+
+static void check_texts(struct field_errors *e, const char *path, struct json texts, bool labels)
+{
+    struct error why;
+    json_each_member (m, texts) {
+        /* Keys of annotations may have capitals in front of the slash. */
+        char *key = arena_strdup(e->arena, m->key);
+        for (char *at = key; !labels && *at; at++)
+            *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
+        if (!name_check(NAME_LABEL_KEY, key, &why))
+            field_invalid(e, path, json_str(m->key), why.text);
+        if (labels && !name_check(NAME_LABEL_VALUE, json_text(m->value), &why))
+            field_invalid(e, path, m->value, why.text);
+    }
+}
+
+#define ANNOTATIONS_BYTES_MAX ((size_t)256 << 10)
+
+static void check_annotations(struct field_errors *e, struct json annotations)
+{
+    size_t bytes = 0;
+    check_texts(e, "metadata.annotations", annotations, false);
+    json_each_member (m, annotations)
+        bytes += strlen(m->key) + m->value.count;
+    if (bytes > ANNOTATIONS_BYTES_MAX)
+        field_error_add(e,
+            FIELD_TOO_LONG,
+            "metadata.annotations",
+            (struct json){ 0 },
+            "may not be more than 262144 bytes");
+}
+
+static void check_owner(struct field_errors *e, const char *path, struct json owner)
+{
+    static const struct {
+        const char *field, *why;
+    } required[] = {
+        { "apiVersion", "version must not be empty" },
+        { "kind", "must not be empty" },
+        { "name", "must not be empty" },
+        { "uid", "must not be empty" },
+    };
+    for (size_t i = 0; i < lengthof(required); i++)
+        if (text_empty(json_get_text(owner, required[i].field)))
+            field_invalid(
+                e, field_child(e->arena, path, required[i].field), json_str(""), required[i].why);
+    if (text_eq(json_get_text(owner, "apiVersion"), "v1") &&
+        text_eq(json_get_text(owner, "kind"), "Event"))
+        field_invalid(e, path, json_str("v1, Kind=Event"), "is disallowed from being an owner");
+}
+
+static void check_owners(struct field_errors *e, struct json owners)
+{
+    size_t index = 0;
+    const char *controller = NULL;
+    json_each (owner, owners) {
+        const char *path = "metadata.ownerReferences";
+        check_owner(e, path, *owner);
+        index++;
+        if (!json_get_bool(*owner, "controller", false))
+            continue;
+        const char *name = json_get_text(*owner, "name");
+        if (controller)
+            field_invalid(e,
+                path,
+                owners,
+                arena_printf(e->arena,
+                    "Only one reference can have Controller set to true. Found \"true\" in "
+                    "references for %s and %s",
+                    controller,
+                    name));
+        controller = name ? name : "";
+    }
+}
+
+static void check_finalizers(struct field_errors *e, struct json finalizers, bool custom)
+{
+    struct error why;
+    size_t index = 0;
+    json_each (f, finalizers) {
+        if (!name_check(NAME_LABEL_KEY, json_text(*f), &why))
+            field_invalid(e, "metadata.finalizers", *f, why.text);
+        else if (!custom && !strchr(f->string, '/') && !text_eq(f->string, "orphan") &&
+                 !text_eq(f->string, "foregroundDeletion") && !text_eq(f->string, "kubernetes"))
+            field_invalid(e,
+                field_index(e->arena, "metadata.finalizers", index),
+                *f,
+                "name is neither a standard finalizer name nor is it fully qualified");
+        index++;
+    }
+    if (json_list_has(finalizers, "orphan") && json_list_has(finalizers, "foregroundDeletion"))
+        field_invalid(e,
+            "metadata.finalizers",
+            finalizers,
+            "finalizer orphan and foregroundDeletion cannot be both set");
+}
+
+/* What is wrong with a name, or NULL. */
+static const char *name_trouble(struct arena *a, enum api_name form, const char *name)
+{
+    static const enum name_kind kinds[] = {
+        [API_NAME_SUBDOMAIN] = NAME_DNS1123_SUBDOMAIN,
+        [API_NAME_LABEL] = NAME_DNS1123_LABEL,
+        [API_NAME_LABEL_1035] = NAME_DNS1035_LABEL,
+    };
+    struct error why;
+    if (form == API_NAME_PATH) {
+        const char *bad = strpbrk(name, "/%");
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            return arena_printf(a, "may not be '%s'", name);
+        return bad ? arena_printf(a, "may not contain '%c'", *bad) : NULL;
+    }
+    return name_check(kinds[form], name, &why) ? NULL : arena_strdup(a, why.text);
+}
+
+static void check_name(struct field_errors *e, const struct api_kind *k, struct json metadata)
+{
+    const char *base = json_get_text(metadata, "generateName"), *why;
+    const char *name = json_get_text(metadata, "name");
+    if (base) {
+        size_t length = strlen(base);
+        char *like = arena_strdup(e->arena, base);
+        if (length && like[length - 1] == '-')
+            like[length - 1] = 'a';
+        if ((why = name_trouble(e->arena, k->name_form, like)))
+            field_invalid(e, "metadata.generateName", json_str(base), why);
+    }
+    if (text_empty(name))
+        field_required(e, "metadata.name", "name or generateName is required");
+    else if ((why = name_trouble(e->arena, k->name_form, name)))
+        field_invalid(e, "metadata.name", json_str(name), why);
+}
+
+void meta_validate(struct field_errors *errors, const struct api_kind *k, struct json metadata)
+{
+    check_name(errors, k, metadata);
+    check_texts(errors, "metadata.labels", json_member(metadata, "labels"), true);
+    check_annotations(errors, json_member(metadata, "annotations"));
+    check_owners(errors, json_member(metadata, "ownerReferences"));
+    check_finalizers(errors, json_member(metadata, "finalizers"), k->custom);
+}
+
+static void check_same(
+    struct field_errors *e, struct json old, struct json metadata, const char *field)
+{
+    struct json now = json_member(metadata, field);
+    if (!json_equal(json_member(old, field), now))
+        field_invalid(e,
+            field_child(e->arena, "metadata", field),
+            json_present(now) ? now : json_null(),
+            "field is immutable");
+}
+
+/* Finalizers of an object that ends already. */
+static void check_new_finalizers(struct field_errors *e, struct json old, struct json metadata)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)1 << 20);
+    if (!json_present(json_member(old, "deletionTimestamp")))
+        return;
+    json_each (f, json_member(metadata, "finalizers"))
+        if (!json_list_has(json_member(old, "finalizers"), json_text(*f)))
+            buf_printf(&b, "%s%s", b.len ? ", " : "", json_to_text(e->arena, *f));
+    if (b.len)
+        field_forbidden(e,
+            "metadata.finalizers",
+            arena_printf(e->arena,
+                "no new finalizers can be added if the object is being deleted, found new "
+                "finalizers []string{%s}",
+                buf_text(&b)));
+}
+
+/* How many times the API server looks at the metadata of an update, which its causes show. */
+static int checks_of(const struct api_kind *k)
+{
+    static const struct {
+        const char *kind;
+        int checks;
+    } odd[] = {
+        { "ClusterRole", 4 },
+        { "ClusterRoleBinding", 4 },
+        { "ConfigMap", 4 },
+        { "ControllerRevision", 5 },
+        { "CSIStorageCapacity", 4 },
+        { "Endpoints", 4 },
+        { "Ingress", 4 },
+        { "Job", 4 },
+        { "Namespace", 4 },
+        { "Node", 4 },
+        { "PersistentVolume", 4 },
+        { "PersistentVolumeClaim", 4 },
+        { "Pod", 4 },
+        { "PodDisruptionBudget", 2 },
+        { "Role", 4 },
+        { "RoleBinding", 4 },
+        { "RuntimeClass", 4 },
+        { "Secret", 4 },
+        { "ServiceAccount", 4 },
+        { "StorageClass", 4 },
+    };
+    for (size_t i = 0; i < lengthof(odd) && !k->custom; i++)
+        if (strcmp(odd[i].kind, k->resource.kind) == 0)
+            return odd[i].checks;
+    return 3;
+}
+
+void meta_validate_update(
+    struct field_errors *errors, const struct api_kind *k, struct json old, struct json metadata)
+{
+    static const char *const same[] = { "name",
+        "namespace",
+        "uid",
+        "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds" };
+    int checks = checks_of(k);
+    for (int i = 0; i < checks; i++) {
+        bool update = i < 2; /* then as a new object would be checked */
+        if (update)
+            check_new_finalizers(errors, old, metadata);
+        for (size_t j = 0; update && j < lengthof(same); j++)
+            check_same(errors, old, metadata, same[j]);
+        check_texts(errors, "metadata.labels", json_member(metadata, "labels"), true);
+        check_annotations(errors, json_member(metadata, "annotations"));
+        check_owners(errors, json_member(metadata, "ownerReferences"));
+        if (!update)
+            check_finalizers(errors, json_member(metadata, "finalizers"), k->custom);
+    }
+}

@@ -1,0 +1,36 @@
+#pragma once
+
+/* metadata: what the server fills in, what it keeps from the stored object, what it refuses. */
+
+#include "apiserver/call.h"
+
+/* metadata as the API server's own type holds it: without null and empty values; each field that it
+ * does not have goes into unknown. Fails with the words of its decoder. */
+bool meta_normalise(struct arena *a, struct json metadata, bool custom, struct json *ret,
+    struct field_errors *unknown, struct error *err) must_check;
+
+/* A new object: name (made from generateName), namespace, uid, creationTimestamp, generation. */
+struct json meta_for_create(struct api_call *c, const char *namespace, struct json object);
+/* What a client cannot change comes from the old object: uid if not given, creationTimestamp, … */
+struct json meta_for_update(struct arena *a, struct json old, struct json object);
+/* Everything but metadata and, if the kind has one, status: what generation counts. */
+bool meta_spec_differs(const struct api_kind *k, struct json old, struct json object);
+
+void meta_validate(struct field_errors *errors, const struct api_kind *k, struct json metadata);
+/* Several times, as the API server does it, which its causes show: what all kinds share, and again
+ * among the kind's own checks. */
+void meta_validate_update(
+    struct field_errors *errors, const struct api_kind *k, struct json old, struct json metadata);
+
+/* A random uid of version 4. */
+const char *meta_uid(const struct env *env, struct arena *a);
+const char *meta_now(const struct env *env, struct arena *a);
+
+static inline struct json meta_of(struct json object)
+{
+    return json_member(object, "metadata");
+}
+static inline bool meta_is_deleting(struct json object)
+{
+    return json_present(json_member(meta_of(object), "deletionTimestamp"));
+}

@@ -1,0 +1,28 @@
+#pragma once
+
+/* The options of requests: which there are, which go together, and what the API server says when
+ * they do not. */
+
+#include "apiserver/call.h"
+#include "base/selector.h"
+
+struct list_options {
+    struct selector labels, fields;
+    const char *version_text; /* NULL or "": not given */
+    uint64_t version;
+    const char *match; /* resourceVersionMatch */
+    const char *cont;  /* continue */
+    int64_t limit;
+    int64_t timeout_s;
+    bool bookmarks;
+    bool initial, initial_given; /* sendInitialEvents */
+};
+
+/* All fail with the answer given. kind: CreateOptions, UpdateOptions, PatchOptions. */
+bool options_read_write(struct api_call *c, const char *kind, bool apply) must_check;
+bool options_read_list(struct api_call *c, bool watch, struct list_options *ret) must_check;
+bool options_read_get(struct api_call *c, uint64_t *ret_version) must_check;
+
+void options_check_dry_run(struct field_errors *errors, struct json values);
+/* What is wrong with a resourceVersion that is none. */
+const char *options_version_error(struct arena *a, const char *text);

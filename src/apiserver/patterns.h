@@ -1,0 +1,11 @@
+#pragma once
+
+/* Patterns of schemas and formats: RE2's language, matched in linear time (cel/regex.h). */
+
+#include "base/arena.h"
+#include "base/str.h"
+
+/* NULL, or what is wrong with the pattern in Go's words: "error parsing regexp: …". */
+const char *pattern_fault(struct arena *a, const char *pattern);
+/* Whether the pattern is found anywhere in the text. One that cannot be read is found nowhere. */
+bool pattern_matches(const char *pattern, struct str text);

@@ -1,0 +1,16 @@
+#pragma once
+
+/* Objects in Kubernetes' binary form, which Go clients send for built-in kinds. They are read,
+ * never written: every client that sends them also takes JSON. */
+
+#include "base/json.h"
+#include "base/str.h"
+
+#define PROTOBUF_CONTENT_TYPE "application/vnd.kubernetes.protobuf"
+
+/* A whole body, magic and envelope included, as the JSON object that the same client would have
+ * sent, with apiVersion and kind. Fields that this version does not know are skipped, as protobuf
+ * has it. Fails with ERR_INVALID on bytes that are none and ERR_UNSUPPORTED on a kind without a
+ * binary form. */
+bool protobuf_decode(
+    struct arena *a, struct str body, struct json *ret, struct error *err) must_check;

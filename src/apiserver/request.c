@@ -1,0 +1,370 @@
+/* From a request line to a handler. */
+
+#include <string.h>
+
+#include "apiserver/auth.h"
+#include "apiserver/body.h"
+#include "apiserver/documents.h"
+#include "apiserver/internal.h"
+#include "base/url.h"
+
+#define SEGMENTS_MAX 16
+#define PARAMS_MAX 64
+
+/* ---- the query ---- */
+
+static const char *decode_param(struct arena *a, struct str s)
+{
+    const char *decoded;
+    char *copy = str_dup(a, s);
+    for (char *at = copy; *at; at++)
+        if (*at == '+')
+            *at = ' ';
+    if (!memchr(copy, '%', s.len))
+        return copy;
+    return url_decode(a, (struct str){ copy, s.len }, &decoded) ? decoded : NULL;
+}
+
+/* Pairs that cannot be read are left out, as the API server does it. */
+static void read_query(struct api_call *c)
+{
+    struct str rest = c->request->query;
+    if (!rest.ptr || !rest.len)
+        return;
+    c->params = arena_array(&c->arena, PARAMS_MAX, sizeof(*c->params));
+    while (rest.ptr && c->param_count < PARAMS_MAX) {
+        struct str value = str_cut(&rest, '&');
+        if (memchr(value.ptr, ';', value.len) || !value.len)
+            continue;
+        struct str key = str_cut(&value, '=');
+        const char *k = decode_param(&c->arena, key);
+        const char *v = value.ptr ? decode_param(&c->arena, value) : "";
+        if (k && v)
+            c->params[c->param_count++] = (struct call_param){ k, v };
+    }
+}
+
+/* ---- the path ---- */
+
+struct path {
+    const char *segments[SEGMENTS_MAX];
+    size_t count, at;
+};
+
+static bool split_path(struct api_call *c, struct path *p)
+{
+    struct str rest = c->request->path;
+    while (rest.ptr) {
+        struct str segment = str_cut(&rest, '/');
+        if (!segment.len)
+            continue;
+        if (p->count == SEGMENTS_MAX)
+            return false;
+        const char *text = NULL;
+        if (!memchr(segment.ptr, '%', segment.len))
+            text = str_dup(&c->arena, segment);
+        else if (!url_decode(&c->arena, segment, &text))
+            return false;
+        p->segments[p->count++] = text;
+    }
+    return true;
+}
+
+static const char *path_next(struct path *p)
+{
+    return p->at < p->count ? p->segments[p->at++] : NULL;
+}
+
+static bool page_not_found(struct api_call *c)
+{
+    call_text(c, 404, "text/plain; charset=utf-8", STR("404 page not found\n"));
+    return false;
+}
+
+/* A version of which nothing but custom kinds is served knows no other resources. */
+static bool is_built_in_version(const struct registry *r, const char *group, const char *version)
+{
+    const struct api_kind *k;
+    for (size_t i = 0; (k = registry_at(r, i)); i++)
+        if (!k->custom && text_eq(k->resource.group, group) &&
+            text_eq(k->resource.version, version))
+            return true;
+    return false;
+}
+
+static bool is_namespace_part(const char *segment)
+{
+    return text_eq(segment, "status") || text_eq(segment, "finalize");
+}
+
+/* namespaces/NS/plural/name/subresource, where namespaces are a resource too. */
+static bool read_resource(
+    struct api_call *c, struct path *p, const char *group, const char *version)
+{
+    const struct registry *r = c->server->registry;
+    size_t left = p->count - p->at;
+    bool in_namespace = left >= 3 && text_eq(p->segments[p->at], "namespaces") &&
+                        !(left == 3 && is_namespace_part(p->segments[p->at + 2]));
+    if (in_namespace) {
+        p->at++;
+        c->namespace = path_next(p);
+    }
+    const char *plural = path_next(p);
+    c->name = path_next(p);
+    const char *subresource = path_next(p);
+    c->subresource = subresource ? subresource : "";
+    c->kind = registry_find(r, group, version, plural);
+    /* A Namespace is a cluster-scoped kind whose name stands in a namespace's place. */
+    bool fits = c->kind && p->at == p->count && c->kind->resource.cluster_scoped == !in_namespace;
+    if (c->kind && !in_namespace && !c->kind->resource.cluster_scoped && !c->name)
+        fits = p->at == p->count;
+    if (fits && c->name && (strcmp(c->name, ".") == 0 || strcmp(c->name, "..") == 0))
+        return call_fail_bad(
+            c, "Name parameter invalid: \"%s\": may not be '%s'", c->name, c->name);
+    if (fits && (!c->name || !strchr(c->name, '/')))
+        return true;
+    return is_built_in_version(r, group, version) ? call_fail(c, status_not_served())
+                                                  : page_not_found(c);
+}
+
+static bool read_path(struct api_call *c)
+{
+    struct path p = { .count = 0 };
+    if (!split_path(c, &p))
+        return page_not_found(c);
+    const char *root = path_next(&p);
+    if (!text_eq(root, "api") && !text_eq(root, "apis"))
+        return page_not_found(c);
+    const char *group = text_eq(root, "api") ? "" : path_next(&p);
+    const char *version = path_next(&p);
+    if (p.at < p.count && text_eq(p.segments[p.at], "watch")) {
+        c->watch_path = true;
+        p.at++;
+    }
+    if (p.at >= p.count)
+        return page_not_found(c);
+    return read_resource(c, &p, group, version);
+}
+
+/* ---- verbs ---- */
+
+static bool method_not_allowed(struct api_call *c)
+{
+    return call_fail(c,
+        (struct api_status){ 405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+            .details = json_empty_map() });
+}
+
+static const struct route {
+    const char *method;
+    bool on_object;
+    enum api_verb verb;
+    const char *name;
+    void (*handle)(struct api_call *c);
+} routes[] = {
+    { "GET", true, API_GET, "get", rest_get },
+    { "GET", false, API_LIST, "list", rest_list },
+    { "POST", false, API_CREATE, "create", rest_create },
+    { "PUT", true, API_UPDATE, "update", rest_update },
+    { "PATCH", true, API_PATCH, "patch", rest_patch },
+    { "DELETE", true, API_DELETE, "delete", rest_delete },
+    { "DELETE", false, API_DELETE_COLLECTION, "deletecollection", rest_delete_collection },
+};
+
+static const struct route *find_route(const struct api_call *c)
+{
+    for (size_t i = 0; i < lengthof(routes); i++)
+        if (strcmp(routes[i].method, c->request->method) == 0 &&
+            routes[i].on_object == (c->name != NULL))
+            return &routes[i];
+    return NULL;
+}
+
+/* ---- rights ---- */
+
+static bool is_allowed(struct api_call *c, const struct auth_request *r)
+{
+    struct apiserver *s = c->server;
+    struct api_answer answer;
+    const char *reason = "";
+    if (s->options.allow_all || auth_allows(s->auth, &c->arena, c->request->user, r, &reason))
+        return true;
+    auth_answer_forbidden(&c->arena, c->request->user, r, reason, &answer);
+    call_answer(c, &answer);
+    return false;
+}
+
+/* Somebody else in whose place the client wants to ask. False: it may not, and is answered. */
+static bool take_place(struct api_call *c, const struct auth_request *r)
+{
+    struct api_answer answer;
+    if (!c->request->impersonate)
+        return true;
+    struct api_user *user = arena_new(&c->arena, struct api_user);
+    struct api_request *request = arena_new(&c->arena, struct api_request);
+    if (!auth_impersonate(c->server->auth,
+            &c->arena,
+            c->request->user,
+            c->request->impersonate,
+            r,
+            user,
+            &answer)) {
+        call_answer(c, &answer);
+        return false;
+    }
+    *request = *c->request;
+    request->user = user;
+    c->request = request;
+    return true;
+}
+
+/* The verb of a request about a resource, as rules name it. */
+static const char *verb_of(const struct api_call *c, const struct route *route)
+{
+    if (route && route->verb == API_LIST && (c->watch_path || call_param_bool(c, "watch")))
+        return "watch";
+    if (route)
+        return route->name;
+    return strcmp(c->request->method, "POST") == 0 ? "create" : "";
+}
+
+static bool may_touch(struct api_call *c, const struct route *route)
+{
+    struct auth_request r = {
+        .verb = verb_of(c, route),
+        .group = c->kind->resource.group,
+        .version = c->kind->resource.version,
+        .resource = c->kind->resource.plural,
+        .subresource = c->subresource,
+        .namespace = c->namespace,
+        .name = c->name ? c->name : "",
+    };
+    bool namespace = text_eq(c->kind->resource.plural, "namespaces") && !*r.group && c->name;
+    if (namespace)
+        r.namespace = c->name;
+    return take_place(c, &r) && is_allowed(c, &r);
+}
+
+/* Discovery, health, the version and the like; false: it is none of these, or answered. */
+static bool is_document(struct api_call *c)
+{
+    struct api_answer answer;
+    const struct api_request *r = c->request;
+    struct str path = r->path;
+    size_t slashes = 0;
+    for (size_t i = 0; i < path.len; i++)
+        slashes += path.ptr[i] == '/' && i + 1 < path.len;
+    bool resource = (str_starts(path, STR("/api/")) && slashes > 2) ||
+                    (str_starts(path, STR("/apis/")) && slashes > 3);
+    if (resource)
+        return false;
+    if (!c->server->options.allow_all || r->impersonate) {
+        char *verb = arena_strdup(&c->arena, r->method);
+        for (char *at = verb; *at; at++)
+            *at = (char)(*at | 0x20);
+        struct auth_request ask = { .verb = verb,
+            .path = str_dup(&c->arena, path),
+            .group = "",
+            .version = "",
+            .resource = "",
+            .subresource = "",
+            .namespace = "",
+            .name = "" };
+        if (!take_place(c, &ask) || !is_allowed(c, &ask))
+            return true;
+    }
+    if (!documents_answer(c->server->documents, &c->arena, r, &answer))
+        return false;
+    call_answer(c, &answer);
+    return true;
+}
+
+/* ---- the request ---- */
+
+static bool has_subresource(const struct api_kind *k, const char *name)
+{
+    static const struct {
+        const char *plural, *name;
+    } others[] = { { "namespaces", "finalize" }, { "serviceaccounts", "token" } };
+    if (strcmp(name, "status") == 0)
+        return k->has_status;
+    if (strcmp(name, "scale") == 0)
+        return k->scale.spec_replicas != NULL;
+    for (size_t i = 0; i < lengthof(others); i++)
+        if (!*k->resource.group && text_eq(k->resource.plural, others[i].plural) &&
+            strcmp(name, others[i].name) == 0)
+            return true;
+    return false;
+}
+
+/* A POST that answers and stores nothing. */
+static void answer_review(struct api_call *c)
+{
+    struct api_answer answer;
+    struct json body;
+    if (!body_decode(c, &body))
+        return;
+    auth_review(c->server->auth, &c->arena, c->request->user, c->kind, c->namespace, body, &answer);
+    call_answer(c, &answer);
+}
+
+static void answer_token(struct api_call *c)
+{
+    struct api_answer answer;
+    struct json body;
+    const struct api_kind *account = c->kind;
+    c->kind = auth_token_kind();
+    bool ok = body_decode(c, &body);
+    c->kind = account;
+    if (!ok)
+        return;
+    auth_token_request(
+        c->server->auth, &c->arena, c->request->user, c->namespace, c->name, body, &answer);
+    call_answer(c, &answer);
+}
+
+static void route_resource(struct api_call *c)
+{
+    const struct route *route = find_route(c);
+    if (!may_touch(c, route))
+        return;
+    if (*c->subresource && !has_subresource(c->kind, c->subresource)) {
+        call_fail(c, status_not_served());
+        return;
+    }
+    if (c->kind->warning)
+        call_warn(c, c->kind->warning);
+    bool post = strcmp(c->request->method, "POST") == 0;
+    if (post && strcmp(c->subresource, "token") == 0) {
+        answer_token(c);
+        return;
+    }
+    bool everywhere = !c->kind->resource.cluster_scoped && !*c->namespace;
+    bool fits = route && (c->kind->verbs & route->verb);
+    if (everywhere && route && route->verb != API_LIST)
+        fits = false;
+    if (*c->subresource && route && !(route->verb & (API_GET | API_UPDATE | API_PATCH)))
+        fits = false;
+    if (strcmp(c->subresource, "finalize") == 0)
+        fits = route && route->verb == API_UPDATE;
+    if (!fits)
+        method_not_allowed(c);
+    else if (auth_is_review(c->kind))
+        answer_review(c);
+    else if (route->verb == API_LIST && (c->watch_path || call_param_bool(c, "watch")))
+        rest_watch(c);
+    else
+        route->handle(c);
+}
+
+void request_handle(struct api_call *c)
+{
+    c->namespace = c->subresource = "";
+    if (is_document(c))
+        return;
+    read_query(c);
+    if (read_path(c))
+        route_resource(c);
+}

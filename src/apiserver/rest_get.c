@@ -1,0 +1,25 @@
+/* One object. */
+
+#include "apiserver/internal.h"
+#include "apiserver/object.h"
+#include "apiserver/options.h"
+
+void rest_get(struct api_call *c)
+{
+    uint64_t version;
+    struct apiserver *s = c->server;
+    if (!options_read_get(c, &version) || !call_negotiate(c, ACCEPT_OF_OBJECT))
+        return;
+    if (version > store_version(s->store)) {
+        call_fail(c, status_too_large_version(&c->arena, version, store_version(s->store)));
+        return;
+    }
+    const struct store_object *o =
+        store_get(store_table(s->store, c->kind->table), c->namespace, c->name);
+    if (!o)
+        call_fail(c, status_not_found(&c->arena, c->kind, c->name));
+    else if (*c->subresource && c->subresource[1] == 'c')
+        rest_get_scale(c, o);
+    else
+        call_object(c, 200, o);
+}

@@ -1,0 +1,405 @@
+/* PATCH, in its four forms. */
+
+#include <string.h>
+
+#include "apiserver/body.h"
+#include "apiserver/internal.h"
+#include "apiserver/json_error.h"
+#include "apiserver/json_patch.h"
+#include "apiserver/meta.h"
+#include "apiserver/object.h"
+#include "apiserver/options.h"
+#include "apiserver/scale.h"
+#include "apiserver/write.h"
+#include "base/yaml.h"
+#include "merge/apply.h"
+#include "merge/strategic.h"
+
+enum patch_form { PATCH_JSON, PATCH_MERGE, PATCH_STRATEGIC, PATCH_APPLY, PATCH_UNKNOWN };
+
+static enum patch_form form_of(const struct api_call *c)
+{
+    static const char *const types[] = {
+        "application/json-patch+json",
+        "application/merge-patch+json",
+        "application/strategic-merge-patch+json",
+        "application/apply-patch+yaml",
+    };
+    struct str rest = str_of(c->request->content_type ? c->request->content_type : "");
+    struct str type = str_trim(str_cut(&rest, ';'));
+    for (size_t i = 0; i < lengthof(types); i++)
+        if (str_eq_nocase(type, str_of(types[i])))
+            return c->kind->custom && i == PATCH_STRATEGIC ? PATCH_UNKNOWN : (enum patch_form)i;
+    return PATCH_UNKNOWN;
+}
+
+static bool fail_form(struct api_call *c)
+{
+    struct api_status status = { 415, "UnsupportedMediaType", "415: Unsupported Media Type" };
+    status.details = json_empty_map();
+    if (c->kind->custom) {
+        status.message =
+            "the body of the request was in an unknown format - accepted media types include: "
+            "application/json-patch+json, application/merge-patch+json, "
+            "application/apply-patch+yaml";
+        status.details = (struct json){ 0 };
+    }
+    return call_fail(c, status);
+}
+
+/* As encoding/json names the types of values. */
+static const char *go_type(struct json v)
+{
+    static const char *const names[] = {
+        "", "null", "bool", "number", "number", "string", "array", "object"
+    };
+    return names[v.type];
+}
+
+/* ---- the patched object ---- */
+
+static bool parse_patch(struct api_call *c, enum patch_form form, struct json *ret)
+{
+    struct error err;
+    struct arena *a = &c->arena;
+    struct str body = c->request->body;
+    const char *prefix = form == PATCH_STRATEGIC ? "" : "error decoding patch: ";
+    if (!json_parse(a, body, ret, &err))
+        return call_fail_bad(c, "%s%s", prefix, json_error_text(a, body));
+    enum json_type want = form == PATCH_JSON ? JSON_LIST : JSON_MAP;
+    if (ret->type != want && !json_is(*ret, JSON_NULL))
+        return call_fail_bad(c,
+            "%sjson: cannot unmarshal %s into Go value of type %s",
+            prefix,
+            go_type(*ret),
+            form == PATCH_JSON ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
+    if (form == PATCH_JSON && ret->count > JSON_PATCH_OPERATIONS_MAX)
+        return call_fail(c,
+            (struct api_status){ 413,
+                "RequestEntityTooLarge",
+                arena_printf(a,
+                    "The allowed maximum operations in a JSON patch is %d, got %u",
+                    JSON_PATCH_OPERATIONS_MAX,
+                    ret->count),
+                .details = { 0 } });
+    return true;
+}
+
+static bool apply_patch(
+    struct api_call *c, enum patch_form form, struct json live, struct json *ret)
+{
+    struct json patch;
+    struct error err;
+    if (!parse_patch(c, form, &patch))
+        return false;
+    if (form == PATCH_MERGE) {
+        *ret = json_is(patch, JSON_NULL) ? live : json_merge_patch(&c->arena, live, patch);
+        return true;
+    }
+    if (form == PATCH_STRATEGIC) {
+        const struct schema *schema = c->kind->schema ? c->kind->schema : schema_deduced();
+        if (json_is(patch, JSON_NULL))
+            patch = json_empty_map();
+        return strategic_merge(&c->arena, schema, live, patch, ret, &err) ||
+               call_fail_bad(c, "%s", err.text);
+    }
+    return json_patch(&c->arena, live, patch, ret, &err) ||
+           call_fail(c,
+               (struct api_status){ 422,
+                   "Invalid",
+                   "the server rejected our request due to an error in our request",
+                   .details = json_empty_map() });
+}
+
+/* As Go's %v prints what it decoded. */
+static void print_go(struct buf *b, struct json v)
+{
+    bool map = v.type == JSON_MAP;
+    if (v.type == JSON_STR) {
+        buf_add_text(b, v.string);
+    } else if (v.type == JSON_NULL) {
+        buf_add_text(b, "<nil>");
+    } else if (!map && v.type != JSON_LIST) {
+        json_print(b, v);
+    } else {
+        buf_add_text(b, map ? "map[" : "[");
+        for (uint32_t i = 0; i < v.count; i++) {
+            buf_add_text(b, i ? " " : "");
+            if (map)
+                buf_printf(b, "%s:", v.members[i].key);
+            print_go(b, map ? v.members[i].value : v.items[i]);
+        }
+        buf_add_char(b, ']');
+    }
+}
+
+/* What a patch made is read like a body, with an error of its own: it shows the object, and the
+ * patch where that is a strategic one. */
+static bool fail_patched(
+    struct api_call *c, enum patch_form form, struct json object, const char *why)
+{
+    struct field_errors errors;
+    struct error err;
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)16 << 20);
+    field_errors_init(&errors, &c->arena);
+    struct json patch;
+    if (form == PATCH_STRATEGIC && json_parse(&c->arena, c->request->body, &patch, &err))
+        print_go(&b, patch);
+    else
+        json_print(&b, object);
+    field_invalid(&errors, "patch", json_str(buf_text(&b)), why);
+    return call_fail(c, status_invalid(&c->arena, "", "", "", &errors));
+}
+
+static bool check_identity(struct api_call *c, enum patch_form form, struct json object)
+{
+    const char *want = object_api_version(&c->arena, c->kind);
+    const char *version = json_get_text(object, "apiVersion");
+    const char *kind = json_get_text(object, "kind");
+    if (version && !text_eq(version, want))
+        return fail_patched(c,
+            form,
+            object,
+            arena_printf(&c->arena,
+                "no kind \"%s\" is registered for version \"%s\" in scheme "
+                "\"pkg/runtime/scheme.go:111\"",
+                kind ? kind : "",
+                version ? version : ""));
+    if (kind && !text_eq(kind, c->kind->resource.kind))
+        return fail_patched(c,
+            form,
+            object,
+            arena_printf(&c->arena,
+                "converting (%s.%s) to (%s.%s): unknown conversion",
+                c->kind->resource.version,
+                kind,
+                *c->kind->resource.group ? c->kind->resource.group : "core",
+                c->kind->resource.kind));
+    return true;
+}
+
+static void patch_object(struct write *w, enum patch_form form)
+{
+    struct api_call *c = w->call;
+    struct json object;
+    const char *why = NULL;
+    if (!apply_patch(c, form, w->old, &object) || !check_identity(c, form, object))
+        return;
+    struct json patched = object;
+    object = json_with_member(
+        w->arena, object, "apiVersion", json_str(object_api_version(w->arena, c->kind)));
+    object = json_with_member(w->arena, object, "kind", json_str(c->kind->resource.kind));
+    if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
+        fail_patched(c, form, patched, why);
+        return;
+    }
+    if (update_check_name(c, object))
+        update_object(w, object, false);
+}
+
+/* ---- apply ---- */
+
+struct versions {
+    const struct registry *registry;
+    const struct api_kind *kind;
+};
+
+static const struct api_kind *kind_at(const struct versions *v, const char *api_version)
+{
+    const char *slash = strchr(api_version, '/');
+    const struct resource *r = &v->kind->resource;
+    return registry_find_kind(v->registry, r->group, slash ? slash + 1 : api_version, r->kind);
+}
+
+static const struct schema *schema_at(void *ctx, const char *api_version)
+{
+    const struct api_kind *k = kind_at(ctx, api_version);
+    return k ? (k->schema ? k->schema : schema_deduced()) : NULL;
+}
+
+static struct json convert_to(
+    void *ctx, struct arena *a, struct json object, const char *api_version)
+{
+    const struct api_kind *k = kind_at(ctx, api_version);
+    if (k && k->behaviour && k->behaviour->convert)
+        object = k->behaviour->convert(k, a, object, api_version);
+    return json_with_member(a, object, "apiVersion", json_str(api_version));
+}
+
+static bool parse_config(struct api_call *c, struct json *ret)
+{
+    struct arena *a = &c->arena;
+    struct error err;
+    struct json documents;
+    bool twice = false;
+    struct str body = c->request->body;
+    if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err)) {
+        if (!yaml_parse_all(a, body, "body", &documents, &err))
+            return call_fail_bad(
+                c, "error decoding YAML: error converting YAML to JSON: yaml: %s", err.text);
+        *ret = documents.count ? documents.items[0] : json_empty_map();
+    }
+    if (!json_is(*ret, JSON_MAP))
+        return call_fail_bad(c,
+            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
+            "unmarshal %s into Go value of type map[string]interface {}",
+            go_type(*ret));
+    return !twice || body_report_yaml_twice(c, body);
+}
+
+/* Everything that may be wrong with a configuration before it meets the live object. */
+static bool check_config(struct write *w, struct json config)
+{
+    struct api_call *c = w->call;
+    struct arena *a = &c->arena;
+    const struct resource *r = &c->kind->resource;
+    const char *version = json_get_text(config, "apiVersion");
+    const char *kind = json_get_text(config, "kind");
+    version = version ? version : "";
+    if (!text_eq(version, object_api_version(a, c->kind)) || !text_eq(kind, r->kind))
+        return call_fail_bad(c,
+            "invalid object type: %s%s, Kind=%s",
+            strchr(version, '/') ? "" : "/",
+            version,
+            kind ? kind : "");
+    struct json owners = json_get(config, "metadata.managedFields");
+    if (json_present(owners) && !json_is(owners, JSON_NULL))
+        return call_fail_bad(c, "metadata.managedFields must be nil");
+    const char *uid = json_get_text(config, "metadata.uid");
+    if (!w->before && !text_empty(uid))
+        return call_fail(c,
+            status_conflict(a,
+                c->kind,
+                c->name,
+                arena_printf(a,
+                    "uid mismatch: the provided object specified uid %s, and no existing object "
+                    "was found",
+                    uid)));
+    return true;
+}
+
+static bool fail_apply(
+    struct write *w, struct json config, const struct apply_result *result, const struct error *err)
+{
+    static const char typed[] = "failed to create typed patch object: ";
+    struct arena *a = w->arena;
+    struct api_call *c = w->call;
+    if (!result->conflict_count) {
+        const char *text = err->text, *version = json_get_text(config, "apiVersion");
+        const char *namespace = json_get_text(config, "metadata.namespace");
+        const char *name = json_get_text(config, "metadata.name");
+        if (text_starts(text, typed))
+            text = arena_printf(a,
+                "failed to create typed patch object (%s/%s; %s%s, Kind=%s): %s",
+                namespace ? namespace : "",
+                name ? name : "",
+                strchr(version, '/') ? "" : "/",
+                version,
+                json_get_text(config, "kind"),
+                text + sizeof(typed) - 1);
+        return call_fail(
+            c, (struct api_status){ 500, "", arena_strdup(a, text), .details = { 0 } });
+    }
+    struct json_builder causes;
+    json_builder_init(&causes, a);
+    for (size_t i = 0; i < result->conflict_count; i++)
+        json_push(&causes,
+            json_map(a,
+                { "reason", json_str("FieldManagerConflict") },
+                { "message", json_strf(a, "conflict with %s", result->conflicts[i].owner) },
+                { "field", json_str(result->conflicts[i].text) }));
+    return call_fail(c,
+        (struct api_status){ 409,
+            "Conflict",
+            apply_conflict_message(a, result),
+            .details = json_map(a, { "causes", json_list_end(&causes) }) });
+}
+
+static void apply_object(struct write *w)
+{
+    struct api_call *c = w->call;
+    struct arena *a = w->arena;
+    const struct resource *r = &c->kind->resource;
+    struct json config;
+    struct apply_result result = { 0 };
+    struct error err = { 0 };
+    struct versions versions = { c->server->registry, c->kind };
+    struct apply_versions convert = { schema_at, convert_to, &versions };
+    struct apply_request request = {
+        .schema = c->kind->schema ? c->kind->schema : schema_deduced(),
+        .api_version = object_api_version(a, c->kind),
+        .manager = c->manager,
+        .subresource = c->subresource,
+        .now = meta_now(c->server->env, a),
+        .force = call_param_bool(c, "force"),
+        .reset = apply_reset_fields(a, r->group, r->kind, c->subresource, c->kind->custom),
+        .versions = &convert,
+    };
+    if (!parse_config(c, &config) || !check_config(w, config))
+        return;
+    if (!w->before && *c->subresource) {
+        call_fail(c, status_not_found(a, c->kind, c->name));
+        return;
+    }
+    if (!apply_config(a, &request, w->old, config, &result, &err)) {
+        fail_apply(w, config, &result, &err);
+        return;
+    }
+    struct json object = result.object;
+    if (text_empty(json_get_text(object, "metadata.name")))
+        object = json_with(a, object, "metadata.name", json_str(c->name));
+    const char *why = NULL;
+    if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
+        fail_patched(c, PATCH_APPLY, object, why);
+        return;
+    }
+    if (!update_check_name(c, object))
+        return;
+    if (w->before) {
+        update_object(w, object, true);
+        return;
+    }
+    object = json_with(a, object, "metadata.resourceVersion", (struct json){ 0 });
+    create_object(w, object, true);
+}
+
+/* ---- scale ---- */
+
+static void patch_scale(struct write *w, enum patch_form form)
+{
+    struct api_call *c = w->call;
+    struct json scale;
+    if (form == PATCH_APPLY)
+        call_fail(c, status_not_served());
+    else if (apply_patch(c, form, scale_of(w->arena, w->kind, w->old), &scale))
+        scale_store(c, w, scale);
+}
+
+void rest_patch(struct api_call *c)
+{
+    enum patch_form form = form_of(c);
+    if (form == PATCH_UNKNOWN) {
+        fail_form(c);
+        return;
+    }
+    if (!call_negotiate(c, ACCEPT_OF_OBJECT) ||
+        !options_read_write(c, "PatchOptions", form == PATCH_APPLY))
+        return;
+    struct write w = {
+        .call = c,
+        .server = c->server,
+        .arena = &c->arena,
+        .kind = c->kind,
+        .namespace = c->namespace,
+        .name = c->name,
+        .patches = true,
+    };
+    if (!write_read_old(&w) && form != PATCH_APPLY)
+        call_fail(c, status_not_found(&c->arena, c->kind, c->name));
+    else if (text_eq(c->subresource, "scale"))
+        patch_scale(&w, form);
+    else if (form == PATCH_APPLY)
+        apply_object(&w);
+    else
+        patch_object(&w, form);
+}

@@ -1,0 +1,131 @@
+#include "apiserver/scale.h"
+
+#include <string.h>
+
+#include "apiserver/body.h"
+#include "apiserver/internal.h"
+#include "apiserver/object.h"
+#include "apiserver/write.h"
+#include "base/selector.h"
+
+/* The selector as text: it stands in the parent as text or as a LabelSelector. */
+static struct json selector_text(struct arena *a, const struct api_kind *k, struct json parent)
+{
+    struct selector s;
+    struct error err;
+    if (!k->scale.label_selector)
+        return (struct json){ 0 };
+    struct json v = json_get(parent, k->scale.label_selector);
+    if (!json_present(v) || json_is(v, JSON_STR))
+        return v;
+    bool plain = !json_present(json_member(v, "matchLabels")) &&
+                 !json_present(json_member(v, "matchExpressions"));
+    if (plain && v.count) /* a ReplicationController's map */
+        v = json_map(a, { "matchLabels", v });
+    if (!selector_from_json(a, v, "", &s, &err) || s.nothing)
+        return (struct json){ 0 };
+    return json_str_or_absent(selector_to_text(a, &s));
+}
+
+struct json scale_of(struct arena *a, const struct api_kind *k, struct json parent)
+{
+    struct json meta = json_member(parent, "metadata");
+    return json_map(a,
+        { "kind", json_str("Scale") },
+        { "apiVersion", json_str("autoscaling/v1") },
+        { "metadata",
+            json_map(a,
+                { "name", json_member(meta, "name") },
+                { "namespace", json_member(meta, "namespace") },
+                { "uid", json_member(meta, "uid") },
+                { "resourceVersion", json_member(meta, "resourceVersion") },
+                { "creationTimestamp", json_member(meta, "creationTimestamp") }) },
+        { "spec",
+            json_map(a,
+                { "replicas",
+                    json_int_or_absent(json_get_int(parent, k->scale.spec_replicas, 0)) }) },
+        { "status",
+            json_map(a,
+                { "replicas", json_int(json_get_int(parent, k->scale.status_replicas, 0)) },
+                { "selector", selector_text(a, k, parent) }) });
+}
+
+void rest_get_scale(struct api_call *c, const struct store_object *parent)
+{
+    struct json o = object_read(c->kind, &c->arena, parent);
+    call_json(c, 200, scale_of(&c->arena, c->kind, o));
+}
+
+static bool check_scale(struct api_call *c, struct json scale)
+{
+    struct json replicas = json_get(scale, "spec.replicas");
+    struct field_errors errors;
+    const char *name = json_get_text(scale, "metadata.name");
+    field_errors_init(&errors, &c->arena);
+    if (text_empty(name))
+        return call_fail_bad(c,
+            "the name of the object (%s based on URL) was undeterminable: name must be provided",
+            c->name);
+    if (!text_eq(name, c->name))
+        return call_fail_bad(c,
+            "the name of the object (%s) does not match the name on the URL (%s)",
+            name,
+            c->name);
+    if (json_present(replicas) && !json_is(replicas, JSON_INT))
+        return call_fail_bad(c,
+            "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal %s into "
+            "Go struct field ScaleSpec.spec.replicas of type int32",
+            json_is(replicas, JSON_STR) ? "string" : json_type_name(replicas));
+    if (json_is(replicas, JSON_INT) && replicas.integer < 0)
+        field_invalid(&errors, "spec.replicas", replicas, "must be greater than or equal to 0");
+    return !errors.count ||
+           call_fail(c, status_invalid(&c->arena, "autoscaling", "Scale", c->name, &errors));
+}
+
+bool scale_store(struct api_call *c, struct write *w, struct json scale)
+{
+    struct arena *a = &c->arena;
+    const char *version = json_get_text(scale, "metadata.resourceVersion");
+    if (!check_scale(c, scale))
+        return false;
+    if (!text_empty(version) &&
+        !text_eq(version, json_get_text(w->old, "metadata.resourceVersion")))
+        return call_fail(c,
+            status_conflict(a,
+                c->kind,
+                c->name,
+                "the object has been modified; please apply your changes to the latest version "
+                "and try again"));
+    int64_t replicas = json_get_int(scale, "spec.replicas", 0);
+    struct json object = json_with(a, w->old, c->kind->scale.spec_replicas, json_int(replicas));
+    const struct store_object *stored;
+    if (!write_fill_owners(w, &object, false) || !write_check_update(w, &object) ||
+        !write_store(w, object, false, &stored))
+        return false;
+    if (stored)
+        object = object_read(c->kind, a, stored);
+    call_json(c, 200, scale_of(a, c->kind, object));
+    return true;
+}
+
+void rest_update_scale(struct api_call *c)
+{
+    struct json scale;
+    struct error err;
+    struct write w = {
+        .call = c,
+        .server = c->server,
+        .arena = &c->arena,
+        .kind = c->kind,
+        .namespace = c->namespace,
+        .name = c->name,
+    };
+    if (!json_parse(&c->arena, c->request->body, &scale, &err)) {
+        call_fail_bad(c, "%s", err.text);
+        return;
+    }
+    if (!write_read_old(&w))
+        call_fail(c, status_not_found(&c->arena, c->kind, c->name));
+    else
+        scale_store(c, &w, scale);
+}

@@ -1,0 +1,134 @@
+/* PUT of an object or of its status. */
+
+#include <string.h>
+
+#include "apiserver/body.h"
+#include "apiserver/internal.h"
+#include "apiserver/meta.h"
+#include "apiserver/object.h"
+#include "apiserver/options.h"
+#include "apiserver/write.h"
+
+#define MODIFIED                                                                                   \
+    "the object has been modified; please apply your changes to the latest version and try again"
+
+bool update_check_name(struct api_call *c, struct json object)
+{
+    const char *name = json_get_text(object, "metadata.name");
+    const char *namespace = json_get_text(object, "metadata.namespace");
+    if (text_empty(name))
+        return call_fail_bad(c,
+            "the name of the object (%s based on URL) was undeterminable: name must be provided",
+            c->name);
+    if (!text_eq(name, c->name))
+        return call_fail_bad(c,
+            "the name of the object (%s) does not match the name on the URL (%s)",
+            name,
+            c->name);
+    if (*c->namespace && !text_empty(namespace) && !text_eq(namespace, c->namespace))
+        return call_fail_bad(c,
+            "the namespace of the provided object does not match the namespace sent on the "
+            "request");
+    return true;
+}
+
+/* The uid and version that the client has seen, if it says so. */
+static bool check_preconditions(struct write *w, struct json object)
+{
+    struct api_call *c = w->call;
+    struct arena *a = w->arena;
+    const char *uid = json_get_text(object, "metadata.uid");
+    const char *old_uid = json_get_text(w->old, "metadata.uid");
+    const char *version = json_get_text(object, "metadata.resourceVersion");
+    if (!w->patches && !text_empty(uid) && !text_eq(uid, old_uid))
+        return call_fail(c,
+            status_conflict(a,
+                w->kind,
+                w->name,
+                arena_printf(a,
+                    "StorageError: invalid object, Code: 4, Key: /registry/%s%s%s%s/%s, "
+                    "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
+                    "precondition: %s, UID in object meta: %s",
+                    w->kind->custom ? w->kind->table : w->kind->resource.plural,
+                    "",
+                    *w->namespace ? "/" : "",
+                    w->namespace,
+                    w->name,
+                    uid,
+                    old_uid)));
+    if (text_empty(version) || text_eq(version, "0")) {
+        if (w->kind->unconditional)
+            return true;
+        struct field_errors errors;
+        field_errors_init(&errors, a);
+        field_invalid(
+            &errors, "metadata.resourceVersion", json_int(0), "must be specified for an update");
+        return call_fail(c,
+            status_invalid(a, w->kind->resource.group, w->kind->resource.plural, w->name, &errors));
+    }
+    if (strspn(version, "0123456789") != strlen(version))
+        return call_fail(c,
+            (struct api_status){ 500,
+                "",
+                arena_printf(a,
+                    "strconv.ParseUint: parsing %s: invalid syntax",
+                    json_to_text(a, json_str(version))),
+                .details = { 0 } });
+    if (!text_eq(version, json_get_text(w->old, "metadata.resourceVersion")))
+        return call_fail(c, status_conflict(a, w->kind, w->name, MODIFIED));
+    return true;
+}
+
+bool update_object(struct write *w, struct json object, bool applied)
+{
+    const struct api_behaviour *b = w->kind->behaviour;
+    const struct store_object *stored;
+    if (!check_preconditions(w, object))
+        return false;
+    if (b && b->fill)
+        object = b->fill(w->kind, w->arena, object);
+    if (!write_fill_owners(w, &object, applied) || !write_check_update(w, &object))
+        return false;
+    bool last = meta_is_deleting(w->old) && write_is_last(object);
+    if (!write_store(w, object, last, &stored))
+        return false;
+    write_answer(w, 200, object, stored);
+    return true;
+}
+
+bool write_read_old(struct write *w)
+{
+    w->before = store_get(store_table(w->server->store, w->kind->table), w->namespace, w->name);
+    if (w->before)
+        w->old = object_read(w->kind, w->arena, w->before);
+    return w->before != NULL;
+}
+
+void rest_update(struct api_call *c)
+{
+    struct json object;
+    if (!call_negotiate(c, ACCEPT_OF_OBJECT) || !options_read_write(c, "UpdateOptions", false))
+        return;
+    if (text_eq(c->subresource, "scale")) {
+        rest_update_scale(c);
+        return;
+    }
+    if (!body_decode(c, &object) || !update_check_name(c, object))
+        return;
+    struct write w = {
+        .call = c,
+        .server = c->server,
+        .arena = &c->arena,
+        .kind = c->kind,
+        .namespace = c->namespace,
+        .name = c->name,
+    };
+    if (write_read_old(&w))
+        update_object(&w, object, false);
+    else if (c->kind->creates_on_put && !*c->subresource)
+        create_object(&w,
+            json_with(&c->arena, object, "metadata.resourceVersion", (struct json){ 0 }),
+            false);
+    else
+        call_fail(c, status_not_found(&c->arena, c->kind, c->name));
+}

@@ -1,0 +1,353 @@
+/* Watches: a queue of events for each watcher, filled when the store is flushed and sent as fast as
+ * the client takes them. Objects in it are held, not copied. */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "apiserver/internal.h"
+#include "apiserver/meta.h"
+#include "apiserver/object.h"
+#include "apiserver/select.h"
+
+enum watch_type { WATCH_ADDED, WATCH_MODIFIED, WATCH_DELETED, WATCH_BOOKMARK, WATCH_ERROR };
+
+static const char *const type_names[] = { "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR" };
+
+struct watch_item {
+    enum watch_type type;
+    const struct store_object *object; /* held; NULL: text */
+    char *text; /* owned: of bookmarks and errors, and what left a selection */
+};
+
+struct watch_stream {
+    struct api_call *call;
+    struct store_watch watch;
+    struct selection selection;
+    struct arena scratch; /* for parsing while selecting */
+    struct watch_item *items;
+    size_t first, count, size; /* a ring */
+    size_t bytes;              /* of live events that wait */
+    uint64_t after;            /* events up to this version are known */
+    bool bookmarks;
+    bool ends;      /* when the queue is empty */
+    bool first_out; /* something was sent: a table has its columns */
+    struct timer timeout;
+    struct watch_stream *next, **link;
+};
+
+/* ---- the queue ---- */
+
+static void push(struct watch_stream *w, struct watch_item item)
+{
+    if (w->count == w->size) {
+        size_t size = w->size ? w->size * 2 : 16;
+        struct watch_item *items = mem_resize(NULL, size, sizeof(*items));
+        for (size_t i = 0; i < w->count; i++)
+            items[i] = w->items[(w->first + i) % w->size];
+        free(w->items);
+        w->items = items;
+        w->size = size;
+        w->first = 0;
+    }
+    w->items[(w->first + w->count++) % w->size] = item;
+    server_ready(w->call->server, w->call);
+}
+
+static void push_object(
+    struct watch_stream *w, enum watch_type type, const struct store_object *object)
+{
+    store_object_hold(object);
+    push(w, (struct watch_item){ .type = type, .object = object });
+}
+
+static void push_value(struct watch_stream *w, enum watch_type type, struct json value)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)64 << 20);
+    object_print(&b, value);
+    push(w, (struct watch_item){ .type = type, .text = mem_strdup(buf_text(&b)) });
+}
+
+static size_t item_bytes(const struct watch_item *item)
+{
+    return item->object ? item->object->text.len : strlen(item->text);
+}
+
+static void drop_first(struct watch_stream *w)
+{
+    struct watch_item *item = &w->items[w->first];
+    size_t bytes = item_bytes(item);
+    w->bytes -= bytes < w->bytes ? bytes : w->bytes;
+    store_object_release(item->object);
+    free(item->text);
+    w->first = (w->first + 1) % w->size;
+    w->count--;
+}
+
+void watch_stream_free(struct api_call *c)
+{
+    struct watch_stream *w = take(c->watch);
+    if (!w)
+        return;
+    store_watch_stop(&w->watch);
+    timer_stop(c->server->env, &w->timeout);
+    while (w->count)
+        drop_first(w);
+    *w->link = w->next;
+    if (w->next)
+        w->next->link = w->link;
+    c->server->watcher_count--;
+    arena_done(&w->scratch);
+    free(w->items);
+    free(w);
+}
+
+/* ---- events of the store ---- */
+
+/* What a client that selects sees of an object that left its selection: the last state that it
+ * knew, with the version of the change. */
+static void push_left(struct watch_stream *w, const struct store_event *e)
+{
+    struct json object = object_read(w->selection.kind, &w->scratch, e->before);
+    object = json_with(&w->scratch,
+        object,
+        "metadata.resourceVersion",
+        json_strf(&w->scratch, "%llu", (unsigned long long)e->version));
+    push_value(w, WATCH_DELETED, object);
+}
+
+static void on_event(void *ctx, const struct store_event *e)
+{
+    struct watch_stream *w = ctx;
+    if (e->version <= w->after || w->ends)
+        return;
+    w->after = e->version;
+    bool was = e->before && select_matches(&w->selection, &w->scratch, e->before);
+    bool is = !e->gone && select_matches(&w->selection, &w->scratch, e->object);
+    if (e->gone && was)
+        push_object(w, WATCH_DELETED, e->object);
+    else if (is)
+        push_object(w, was ? WATCH_MODIFIED : WATCH_ADDED, e->object);
+    else if (was)
+        push_left(w, e);
+    if (w->scratch.used)
+        arena_reset(&w->scratch);
+    if (!was && !is)
+        return;
+    w->bytes += e->object->text.len;
+    if (w->bytes > w->call->server->options.watch_behind_bytes && w->call->paused) {
+        /* Too slow: it comes back and asks for what it missed. */
+        w->ends = true;
+        while (w->count)
+            drop_first(w);
+        server_ready(w->call->server, w->call);
+    }
+}
+
+static void on_timeout(void *ctx)
+{
+    struct watch_stream *w = ctx;
+    w->ends = true;
+    server_ready(w->call->server, w->call);
+    server_wake(w->call->server);
+}
+
+/* ---- sending ---- */
+
+static void print_object(struct watch_stream *w, struct buf *b, const struct watch_item *item)
+{
+    struct api_call *c = w->call;
+    const struct api_kind *k = w->selection.kind;
+    const struct store_object *o = item->object;
+    bool same = false, plain = o && object_is_plain(k, o, &same);
+    if (c->accept.form == ACCEPT_OBJECT && !o) {
+        buf_add_text(b, item->text);
+        return;
+    }
+    if (c->accept.form == ACCEPT_OBJECT && plain) {
+        size_t head = same ? 0 : object_head_bytes(o->text);
+        if (!same)
+            buf_printf(b,
+                "{\"apiVersion\":\"%s\",\"kind\":\"%s\"",
+                object_api_version(&w->scratch, k),
+                k->resource.kind);
+        buf_add(b, o->text.ptr + head, o->text.len - head);
+        return;
+    }
+    struct json object = { 0 };
+    struct error err;
+    if (o)
+        object = object_read(k, &w->scratch, o);
+    else if (!json_parse(&w->scratch, str_of(item->text), &object, &err))
+        object = json_null();
+    if (c->accept.form == ACCEPT_TABLE && item->type != WATCH_ERROR)
+        object = table_of_object(&w->scratch,
+            k,
+            &c->accept,
+            c->include,
+            object,
+            !w->first_out,
+            env_wall_ms(c->server->env));
+    else if (c->accept.form != ACCEPT_OBJECT && item->type != WATCH_ERROR)
+        object = partial_of_object(&w->scratch, &c->accept, object);
+    json_print(b, object);
+}
+
+/* The same event goes to many who watch: its text is made once. */
+static struct str frame_of(struct watch_stream *w, const struct watch_item *item)
+{
+    struct watch_frame *f = &w->call->server->frame;
+    bool shared = item->object && w->call->accept.form == ACCEPT_OBJECT;
+    if (shared && f->object == item->object && f->kind == w->selection.kind &&
+        f->type == (int)item->type)
+        return buf_str(&f->text);
+    f->text.len = 0;
+    buf_printf(&f->text, "{\"type\":\"%s\",\"object\":", type_names[item->type]);
+    print_object(w, &f->text, item);
+    buf_add_text(&f->text, "}\n");
+    store_object_release(take(f->object));
+    if (shared) {
+        store_object_hold(item->object);
+        f->object = item->object;
+        f->kind = w->selection.kind;
+        f->type = (int)item->type;
+    }
+    return buf_str(&f->text);
+}
+
+void watch_stream_send(struct api_call *c)
+{
+    struct watch_stream *w = c->watch;
+    while (w->count && !c->paused && !c->cancelled) {
+        struct str frame = frame_of(w, &w->items[w->first]);
+        w->first_out = true;
+        drop_first(w);
+        api_call_send(c, frame);
+        if (w->scratch.used)
+            arena_reset(&w->scratch);
+    }
+    if (w->ends && !w->count && !c->cancelled)
+        api_call_end(c);
+}
+
+/* ---- bookmarks ---- */
+
+static struct json bookmark(struct watch_stream *w, struct arena *a, bool initial_end)
+{
+    const struct api_kind *k = w->selection.kind;
+    struct json annotations = json_map(a, { "k8s.io/initial-events-end", json_str("true") });
+    return json_map(a,
+        { "kind", json_str(k->resource.kind) },
+        { "apiVersion", json_str(object_api_version(a, k)) },
+        { "metadata",
+            json_map(a,
+                { "resourceVersion", json_strf(a, "%llu", (unsigned long long)w->after) },
+                { "annotations", initial_end ? annotations : (struct json){ 0 } }) });
+}
+
+void watch_send_bookmarks(struct apiserver *s)
+{
+    uint64_t version = store_version(s->store);
+    for (struct watch_stream *w = s->watches; w; w = w->next) {
+        if (!w->bookmarks || w->ends || w->call->paused)
+            continue;
+        w->after = version > w->after ? version : w->after;
+        push_value(w, WATCH_BOOKMARK, bookmark(w, &w->scratch, false));
+        arena_reset(&w->scratch);
+    }
+}
+
+/* ---- the beginning ---- */
+
+/* Everything that is there, as if it had just been added. */
+static void push_state(struct watch_stream *w, const struct store_table *t)
+{
+    struct store_cursor cursor = { .namespace = w->selection.namespace };
+    const struct store_object *o;
+    while ((o = store_next(t, &cursor))) {
+        if (select_matches(&w->selection, &w->scratch, o))
+            push_object(w, WATCH_ADDED, o);
+        if (w->scratch.used > LIST_PIECE_BYTES)
+            arena_reset(&w->scratch);
+    }
+}
+
+static void push_expired(struct watch_stream *w, uint64_t version)
+{
+    struct arena *a = &w->scratch;
+    struct api_status status = status_expired(arena_printf(a,
+        "too old resource version: %llu (%llu)",
+        (unsigned long long)version,
+        (unsigned long long)store_oldest(w->call->server->store)));
+    push_value(w, WATCH_ERROR, status_to_json(a, &status));
+    w->ends = true;
+}
+
+static void begin(struct watch_stream *w, const struct list_options *o)
+{
+    struct apiserver *s = w->call->server;
+    struct store_table *t = store_table(s->store, w->selection.kind->table);
+    struct error err;
+    bool state = o->initial_given ? o->initial : o->version == 0;
+    w->after = o->version;
+    if (state || o->version == 0) {
+        if (state)
+            push_state(w, t);
+        w->after = store_version(s->store);
+    } else if (!store_history(t, o->version, on_event, w, &err)) {
+        push_expired(w, o->version);
+    }
+    w->bytes = 0;
+    if (o->initial && w->bookmarks)
+        push_value(w, WATCH_BOOKMARK, bookmark(w, &w->scratch, true));
+    arena_reset(&w->scratch);
+    store_watch_start(t, &w->watch);
+}
+
+/* The query's texts must outlive the request: the call's arena does. */
+static struct watch_stream *watch_new(
+    struct api_call *c, const struct selection *selection, const struct list_options *o)
+{
+    struct apiserver *s = c->server;
+    struct watch_stream *w = mem_new_of(struct watch_stream);
+    *w = (struct watch_stream){
+        .call = c,
+        .watch = { .event = on_event, .ctx = w },
+        .selection = *selection,
+        .bookmarks = o->bookmarks,
+        .next = s->watches,
+        .link = &s->watches,
+    };
+    arena_init(&w->scratch, ARENA_LIMIT_DEFAULT);
+    if (w->next)
+        w->next->link = &w->next;
+    s->watches = w;
+    s->watcher_count++;
+    timer_init(&w->timeout, on_timeout, w);
+    int64_t timeout_ms = o->timeout_s > 0 && o->timeout_s < INT32_MAX
+                             ? o->timeout_s * 1000
+                             : 1800000 + env_random_below(s->env, 1800000);
+    timer_set(s->env, &w->timeout, timeout_ms);
+    return w;
+}
+
+void rest_watch(struct api_call *c)
+{
+    struct list_options o;
+    struct selection selection;
+    struct apiserver *s = c->server;
+    if (!options_read_list(c, true, &o) || !call_negotiate(c, ACCEPT_OF_WATCH) ||
+        !select_init(c, &o, &selection))
+        return;
+    if (s->watcher_count >= s->options.watchers_max) {
+        call_fail(c,
+            (struct api_status){ 429,
+                "TooManyRequests",
+                "too many watches are open, please try again later",
+                .details = json_map(&c->arena, { "retryAfterSeconds", json_int(1) }),
+                .retry_after_s = 1 });
+        return;
+    }
+    call_text(c, 200, c->accept.content_type, (struct str){ NULL, 0 });
+    c->watch = watch_new(c, &selection, &o);
+    begin(c->watch, &o);
+}

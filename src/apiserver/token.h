@@ -1,0 +1,12 @@
+#pragma once
+
+/* Tokens of ServiceAccounts: JSON Web Tokens (RFC 7519), signed by HMAC-SHA256 with the server's
+ * own key. Whether the account is still there is for others to ask. */
+
+#include "base/json.h"
+
+/* header.claims.signature */
+const char *token_sign(struct arena *a, struct str key, struct json claims);
+/* The claims of a token that this key signed; nothing else is looked at. */
+bool token_verify(
+    struct arena *a, struct str key, struct str token, struct json *ret_claims) must_check;

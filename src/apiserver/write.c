@@ -1,0 +1,245 @@
+#include "apiserver/auth.h"
+#include "apiserver/write.h"
+
+#include "apiserver/auth.h"
+#include "apiserver/gc.h"
+#include "apiserver/namespace.h"
+#include "apiserver/internal.h"
+#include "apiserver/meta.h"
+#include "apiserver/object.h"
+#include "merge/apply.h"
+
+/* ---- owners ---- */
+
+bool write_fill_owners(struct write *w, struct json *object, bool applied)
+{
+    struct arena *a = w->arena;
+    struct api_call *c = w->call;
+    const struct resource *r = &w->kind->resource;
+    struct error err;
+    struct json merged;
+    if (applied)
+        return true;
+    struct apply_request request = {
+        .schema = w->kind->schema ? w->kind->schema : schema_deduced(),
+        .api_version = object_api_version(a, w->kind),
+        .manager = c->manager,
+        .subresource = c->subresource,
+        .now = meta_now(w->server->env, a),
+        .reset = apply_reset_fields(a, r->group, r->kind, c->subresource, w->kind->custom),
+    };
+    /* The server stores what it cannot tell the owners of, without them. */
+    if (apply_update(a, &request, w->old, *object, &merged, &err))
+        *object = merged;
+    return true;
+}
+
+/* ---- checks ---- */
+
+static struct api_write write_for_behaviour(const struct write *w)
+{
+    return (struct api_write){
+        .server = w->server,
+        .kind = w->kind,
+        .user = w->call ? w->call->request->user : NULL,
+        .arena = w->arena,
+        .subresource = w->call ? w->call->subresource : "",
+        .old = w->old,
+        .now = meta_now(w->server->env, w->arena),
+        .dry_run = w->call && w->call->dry_run,
+    };
+}
+
+/* For kinds that have nothing to say: a status is written by its own path alone. */
+static struct json prepare_plain(struct write *w, struct json object)
+{
+    struct arena *a = w->arena;
+    if (!w->kind->has_status)
+        return object;
+    if (!text_eq(w->call ? w->call->subresource : "", "status"))
+        return json_with_member(a, object, "status", json_member(w->old, "status"));
+    struct json meta = meta_of(w->old), given = meta_of(object);
+    meta = json_with_member(a, meta, "managedFields", json_member(given, "managedFields"));
+    meta = json_with_member(a, meta, "resourceVersion", json_member(given, "resourceVersion"));
+    struct json status = json_member(object, "status");
+    object = json_with_member(a, w->old, "metadata", meta);
+    return json_with_member(a, object, "status", status);
+}
+
+static bool prepare(struct write *w, struct json *object)
+{
+    struct error err = { 0 };
+    const struct api_behaviour *b = w->kind->behaviour;
+    struct api_write for_kind = write_for_behaviour(w);
+    if (!b || !b->prepare) {
+        *object = prepare_plain(w, *object);
+        return true;
+    }
+    return b->prepare(&for_kind, object, &err) ||
+           call_fail(w->call, status_of_error(w->arena, &err));
+}
+
+static bool validate(struct write *w, struct json object, struct field_errors *errors)
+{
+    const struct api_behaviour *b = w->kind->behaviour;
+    struct api_write for_kind = write_for_behaviour(w);
+    if (b && b->validate)
+        b->validate(&for_kind, object, errors);
+    const char *name = json_get_text(object, "metadata.name");
+    struct api_answer answer;
+    if (!errors->count && !w->server->options.allow_all && w->server->auth &&
+        !auth_check_escalation(w->server->auth, &for_kind, object, &answer)) {
+        call_answer(w->call, &answer);
+        return false;
+    }
+    return !errors->count || call_fail(w->call,
+                                 status_invalid(w->arena,
+                                     w->kind->resource.group,
+                                     w->kind->resource.kind,
+                                     name ? name : "",
+                                     errors));
+}
+
+bool write_check_namespace(struct write *w)
+{
+    struct api_call *c = w->call;
+    const char *namespace = w->namespace;
+    if (!*namespace)
+        return true;
+    const struct api_kind *k = registry_find(w->server->registry, "", "v1", "namespaces");
+    if (!k)
+        return true;
+    const struct store_object *o =
+        store_get(store_table(w->server->store, k->table), "", namespace);
+    if (!o)
+        return call_fail(c, status_not_found(w->arena, k, namespace));
+    if (!namespace_is_ending(w->server, o))
+        return true;
+    struct api_status status = status_forbidden(w->arena,
+        w->kind,
+        w->name ? w->name : "",
+        arena_printf(w->arena,
+            "unable to create new content in namespace %s because it is being terminated",
+            namespace));
+    struct json cause = json_map(w->arena,
+        { "reason", json_str("NamespaceTerminating") },
+        { "message", json_strf(w->arena, "namespace %s is being terminated", namespace) },
+        { "field", json_str("metadata.namespace") });
+    status.details =
+        json_with_member(w->arena, status.details, "causes", json_list(w->arena, cause));
+    return call_fail(c, status);
+}
+
+/* Nobody gives rights away that they do not have. */
+static bool check_rights(struct write *w, struct json object)
+{
+    const struct api_write write = write_for_behaviour(w);
+    struct api_answer answer;
+    if (!w->call || auth_check_escalation(w->server->auth, &write, object, &answer))
+        return true;
+    call_answer(w->call, &answer);
+    return false;
+}
+
+bool write_check_create(struct write *w, struct json *object)
+{
+    struct field_errors errors;
+    field_errors_init(&errors, w->arena);
+    *object = meta_for_create(w->call, w->namespace, *object);
+    w->name = json_get_text(*object, "metadata.name");
+    if (!check_rights(w, *object) || !prepare(w, object))
+        return false;
+    meta_validate(&errors, w->kind, meta_of(*object));
+    if (!validate(w, *object, &errors))
+        return false;
+    if (json_present(json_get(*object, "metadata.resourceVersion")))
+        return call_fail(w->call,
+            (struct api_status){ 500,
+                "",
+                "resourceVersion should not be set on objects to be created",
+                .details = { 0 } });
+    if (store_get(store_table(w->server->store, w->kind->table), w->namespace, w->name))
+        return call_fail(w->call, status_exists(w->arena, w->kind, w->name));
+    return true;
+}
+
+bool write_check_update(struct write *w, struct json *object)
+{
+    struct arena *a = w->arena;
+    struct field_errors errors;
+    field_errors_init(&errors, a);
+    *object = meta_for_update(a, w->old, *object);
+    if (!check_rights(w, *object) || !prepare(w, object))
+        return false;
+    bool status = text_eq(w->call->subresource, "status");
+    if (w->kind->generation && !status && meta_spec_differs(w->kind, w->old, *object)) {
+        int64_t generation = json_get_int(w->old, "metadata.generation", 0);
+        *object = json_with(a, *object, "metadata.generation", json_int(generation + 1));
+    }
+    meta_validate_update(&errors, w->kind, meta_of(w->old), meta_of(*object));
+    return validate(w, *object, &errors);
+}
+
+/* ---- storing ---- */
+
+static struct json with_version(struct arena *a, struct json object, struct json version)
+{
+    struct json meta = json_with_member(a, meta_of(object), "resourceVersion", version);
+    return json_with_member(a, object, "metadata", meta);
+}
+
+bool write_is_last(struct json object)
+{
+    struct json meta = meta_of(object);
+    return json_present(json_member(meta, "deletionTimestamp")) &&
+           json_member(meta, "finalizers").count == 0 &&
+           json_get_int(meta, "deletionGracePeriodSeconds", 0) == 0 &&
+           json_get(object, "spec.finalizers").count == 0;
+}
+
+bool write_store(struct write *w, struct json object, bool gone, const struct store_object **ret)
+{
+    struct apiserver *s = w->server;
+    struct arena *a = w->arena;
+    struct error err;
+    *ret = w->before;
+    if (w->before && !gone) {
+        struct json version = json_get(w->old, "metadata.resourceVersion");
+        object = with_version(a, object, version);
+        object = managers_keep_times(a, w->old, object);
+        if (json_equal(w->old, object))
+            return true;
+    }
+    if (w->call && w->call->dry_run) {
+        *ret = NULL;
+        return true;
+    }
+    object = with_version(
+        a, object, json_strf(a, "%llu", (unsigned long long)store_next_version(s->store)));
+    s->scratch.len = 0;
+    object_print(&s->scratch, object_to_storage(w->kind, a, object));
+    *ret = store_write(s->store,
+        store_table(s->store, w->kind->table),
+        w->namespace,
+        w->name,
+        buf_str(&s->scratch),
+        gone,
+        &err);
+    if (!*ret)
+        return w->call ? call_fail(w->call, status_of_error(a, &err)) : false;
+    const struct api_behaviour *b = w->kind->behaviour;
+    struct json now = gone ? (struct json){ 0 } : object;
+    if (b && b->written)
+        b->written(s, w->kind, w->old, now);
+    gc_written(s->gc, w->kind, w->before ? w->old : (struct json){ 0 }, now);
+    return true;
+}
+
+void write_answer(
+    struct write *w, int status, struct json object, const struct store_object *stored)
+{
+    if (stored)
+        call_object(w->call, status, stored);
+    else
+        call_value(w->call, status, object);
+}

@@ -1,0 +1,9 @@
+#pragma once
+
+/* LLMKube's metrics about Models and InferenceServices, under its names and with its labels. */
+
+struct scrape;
+struct view;
+
+void measures_model(const struct view *in, struct scrape *to);
+void measures_inference_service(const struct view *in, struct scrape *to);

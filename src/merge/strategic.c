@@ -1,0 +1,442 @@
+#include "merge/strategic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DIRECTIVE "$patch"
+#define RETAIN "$retainKeys"
+#define ORDER "$setElementOrder/"
+#define DELETE_FROM "$deleteFromPrimitiveList/"
+
+struct merger {
+    struct arena *arena;
+    const struct schema *schema;
+    struct error *err;
+};
+
+/* How a list is merged: by its key, or as a set of scalars. */
+struct list_rule {
+    bool merges;
+    const char *key; /* "" for scalars */
+    uint16_t item;
+};
+
+static bool merge_map(
+    struct merger *m, uint16_t type, struct json live, struct json patch, struct json *ret);
+
+/* ---- helpers ---- */
+
+/* What is new comes without directives and without nulls, which mean "not there". An item or member
+ * that is a directive is absent. */
+static struct json without_directives(struct arena *a, struct json v)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    if (v.type == JSON_LIST) {
+        json_each (item, v)
+            json_push(&b, without_directives(a, *item));
+        return json_list_end(&b);
+    }
+    if (v.type != JSON_MAP)
+        return v;
+    if (json_present(json_member(v, DIRECTIVE)))
+        return (struct json){ 0 };
+    json_each_member (m, v)
+        if (m->value.type != JSON_NULL)
+            json_put(&b, m->key, without_directives(a, m->value));
+    return json_map_end(&b);
+}
+
+static const char *suffix_of(const char *key, const char *prefix)
+{
+    return text_starts(key, prefix) ? key + strlen(prefix) : NULL;
+}
+
+static struct list_rule list_rule_of(const struct merger *m, uint16_t type, const char *name)
+{
+    const struct schema *s = m->schema;
+    const struct schema_field *f =
+        type == SCHEMA_NO_TYPE ? NULL : schema_field(s, schema_type(s, type), name);
+    struct list_rule rule = { .key = "", .item = SCHEMA_NO_TYPE };
+    if (!f)
+        return rule;
+    rule.item = schema_type(s, f->type)->item;
+    rule.merges = f->flags & SCHEMA_PATCH_MERGE;
+    rule.key = schema_name(s, f->patch_key);
+    return rule;
+}
+
+static uint16_t member_type(const struct merger *m, uint16_t type, const char *name)
+{
+    if (type == SCHEMA_NO_TYPE)
+        return SCHEMA_NO_TYPE;
+    return schema_member_type(m->schema, schema_type(m->schema, type), name);
+}
+
+static struct json key_of(struct json item, const char *key)
+{
+    return *key ? json_member(item, key) : item;
+}
+
+/* The place of the item with this key in a list, or -1. */
+static int64_t index_of(struct json list, struct json wanted, const char *key)
+{
+    for (uint32_t i = 0; i < list.count; i++) {
+        struct json found = key_of(list.items[i], key);
+        if (json_present(found) && json_equal(found, wanted))
+            return i;
+    }
+    return -1;
+}
+
+/* All items of both lists are maps, or none is; with maps, each has the key. */
+static bool check_items(struct merger *m, struct json list, bool maps, const char *key)
+{
+    json_each (item, list) {
+        if (item->type == JSON_LIST)
+            return fail(m->err, ERR_INVALID, "lists of lists are not supported");
+        if ((item->type == JSON_MAP) != maps)
+            return fail(m->err,
+                ERR_INVALID,
+                "list element types are not identical: %s",
+                json_to_text(m->arena, list));
+        if (maps && !json_present(json_member(*item, key)) &&
+            !json_present(json_member(*item, DIRECTIVE)))
+            return fail(m->err,
+                ERR_INVALID,
+                "map: %s does not contain declared merge key: %s",
+                json_to_text(m->arena, *item),
+                key);
+    }
+    return true;
+}
+
+/* ---- order ---- */
+
+struct ranked {
+    struct json item;
+    int64_t rank; /* in the list that gives the order */
+    size_t place;
+};
+
+static int compare_ranked(const void *x, const void *y)
+{
+    const struct ranked *l = x, *r = y;
+    if (l->rank != r->rank)
+        return l->rank < r->rank ? -1 : 1;
+    return l->place < r->place ? -1 : 1;
+}
+
+/* The items that stand in `order` (or those that do not), sorted by it (or by `live`). */
+static struct ranked *ranked_part(struct arena *a, struct json items, struct json order,
+    struct json live, const char *key, bool in_order, size_t *ret_count)
+{
+    struct ranked *part = arena_array(a, items.count + 1u, sizeof(*part));
+    size_t count = 0;
+    for (uint32_t i = 0; i < items.count; i++) {
+        struct json wanted = key_of(items.items[i], key);
+        int64_t rank = index_of(order, wanted, key);
+        if ((rank >= 0) != in_order)
+            continue;
+        part[count++] = (struct ranked){
+            .item = items.items[i],
+            .rank = in_order ? rank : index_of(live, wanted, key),
+            .place = i,
+        };
+    }
+    qsort(part, count, sizeof(*part), compare_ranked);
+    *ret_count = count;
+    return part;
+}
+
+/* Items named by the patch follow its order; those that only the server has stay in front of what
+ * they stood in front of. */
+static struct json in_order(
+    struct arena *a, struct json items, struct json order, struct json live, const char *key)
+{
+    size_t patch_count, live_count, i = 0, j = 0;
+    struct ranked *of_patch = ranked_part(a, items, order, live, key, true, &patch_count);
+    struct ranked *of_live = ranked_part(a, items, order, live, key, false, &live_count);
+    struct json_builder b;
+    json_builder_init(&b, a);
+    while (i < live_count || j < patch_count) {
+        bool take_live = j >= patch_count;
+        if (i < live_count && j < patch_count) {
+            int64_t place = index_of(live, key_of(of_patch[j].item, key), key);
+            take_live = of_live[i].rank >= 0 && place >= 0 && of_live[i].rank < place;
+        }
+        json_push(&b, take_live ? of_live[i++].item : of_patch[j++].item);
+    }
+    return json_list_end(&b);
+}
+
+/* ---- lists ---- */
+
+static struct json without_items(struct arena *a, struct json list, struct json gone)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each (item, list)
+        if (index_of(gone, *item, "") < 0)
+            json_push(&b, *item);
+    return json_list_end(&b);
+}
+
+static struct json merge_scalars(struct arena *a, struct json live, struct json patch)
+{
+    struct json *items = arena_array(a, (size_t)live.count + patch.count + 1, sizeof(*items));
+    struct json merged = { .type = JSON_LIST, .items = items };
+    json_each (item, live)
+        if (index_of(merged, *item, "") < 0)
+            items[merged.count++] = *item;
+    json_each (item, patch)
+        if (index_of(merged, *item, "") < 0)
+            items[merged.count++] = *item;
+    return merged;
+}
+
+/* Takes `$patch` items out of the patch and does what they say to live. */
+static bool apply_directives(
+    struct merger *m, const char *key, struct json *live, struct json *patch)
+{
+    struct json_builder plain;
+    json_builder_init(&plain, m->arena);
+    bool replace = false;
+    json_each (item, *patch) {
+        struct json directive = json_member(*item, DIRECTIVE);
+        if (!json_present(directive)) {
+            json_push(&plain, *item);
+        } else if (text_eq(json_text(directive), "replace")) {
+            replace = true;
+        } else if (text_eq(json_text(directive), "delete")) {
+            struct json wanted = json_member(*item, key);
+            if (!json_present(wanted))
+                return fail(m->err,
+                    ERR_INVALID,
+                    "map: %s does not contain declared merge key: %s",
+                    json_to_text(m->arena, *item),
+                    key);
+            struct json_builder rest;
+            json_builder_init(&rest, m->arena);
+            json_each (old, *live)
+                if (!json_equal(json_member(*old, key), wanted))
+                    json_push(&rest, *old);
+            *live = json_list_end(&rest);
+        } else if (text_eq(json_text(directive), "merge")) {
+            return fail(m->err, ERR_INVALID, "merging lists cannot yet be specified in the patch");
+        } else {
+            return fail(m->err,
+                ERR_INVALID,
+                "unknown patch type: %s in map: %s",
+                json_text(directive) ? json_text(directive) : json_to_text(m->arena, directive),
+                json_to_text(m->arena, *item));
+        }
+    }
+    if (replace)
+        *live = json_list_end(&plain);
+    *patch = replace ? json_empty_list() : json_list_end(&plain);
+    return true;
+}
+
+static bool merge_items(struct merger *m, const struct list_rule *rule, struct json live,
+    struct json patch, struct json *ret)
+{
+    struct json *items =
+        arena_array(m->arena, (size_t)live.count + patch.count + 1, sizeof(*items));
+    if (live.count)
+        memcpy(items, live.items, live.count * sizeof(*items));
+    struct json merged = { .type = JSON_LIST, .count = live.count, .items = items };
+    json_each (item, patch) {
+        int64_t at = index_of(merged, json_member(*item, rule->key), rule->key);
+        if (at < 0)
+            items[merged.count++] = *item;
+        else if (!merge_map(m, rule->item, items[at], *item, &items[at]))
+            return false;
+    }
+    *ret = merged;
+    return true;
+}
+
+static bool merge_list(struct merger *m, const struct list_rule *rule, struct json live,
+    struct json patch, struct json *ret)
+{
+    struct json first = live.count ? live.items[0] : json_item(patch, 0);
+    bool maps = first.type == JSON_MAP;
+    if (!live.count && !patch.count) {
+        *ret = live;
+        return true;
+    }
+    if (maps && !*rule->key)
+        return fail(m->err, ERR_INVALID, "cannot merge lists without merge key");
+    if (!check_items(m, live, maps, rule->key) || !check_items(m, patch, maps, rule->key))
+        return false;
+    if (!maps) {
+        *ret = in_order(m->arena, merge_scalars(m->arena, live, patch), patch, live, "");
+        return true;
+    }
+    struct json merged;
+    if (!apply_directives(m, rule->key, &live, &patch) ||
+        !merge_items(m, rule, live, patch, &merged))
+        return false;
+    *ret = in_order(m->arena, merged, patch, live, rule->key);
+    return true;
+}
+
+/* The patched list's items stand in the order of $setElementOrder. */
+static bool check_order(struct merger *m, const char *key, struct json patch, struct json order)
+{
+    uint32_t at = 0;
+    if (!patch.count || !order.count)
+        return true;
+    json_each (item, patch) {
+        if (json_present(json_member(*item, DIRECTIVE)))
+            continue;
+        while (at < order.count && !json_equal(key_of(order.items[at], key), key_of(*item, key)))
+            at++;
+        if (at++ >= order.count)
+            return fail(m->err,
+                ERR_INVALID,
+                "The order in patch list:\n%s\n doesn't match %s list:\n%s\n",
+                json_to_text(m->arena, patch),
+                "$setElementOrder",
+                json_to_text(m->arena, order));
+    }
+    return true;
+}
+
+static bool apply_order(struct merger *m, uint16_t type, const char *name, struct json order,
+    struct json live, struct json patch, struct json *ret)
+{
+    struct list_rule rule = list_rule_of(m, type, name);
+    struct json old = json_member(live, name), new = json_member(patch, name), merged;
+    if (order.type != JSON_LIST || (json_present(old) && old.type != JSON_LIST) ||
+        (json_present(new) && new.type != JSON_LIST))
+        return fail(m->err, ERR_INVALID, "invalid patch format of setElementOrder list");
+    if (!check_order(m, rule.key, new, order))
+        return false;
+    *ret = (struct json){ 0 };
+    if (!json_present(old) && !json_present(new))
+        return true;
+    if (!old.count && !new.count)
+        return fail(m->err, ERR_INVALID, "no elements in any of the given slices");
+    if (!json_present(new))
+        merged = old;
+    else if (!json_present(old))
+        merged = without_directives(m->arena, new);
+    else if (!rule.merges)
+        merged = new;
+    else if (!merge_list(m, &rule, old, new, &merged))
+        return false;
+    *ret = in_order(m->arena, merged, order, old, rule.key);
+    return true;
+}
+
+/* ---- maps ---- */
+
+static bool retain_keys(struct merger *m, struct json keys, struct json patch, struct json *live)
+{
+    if (keys.type != JSON_LIST)
+        return fail(m->err, ERR_INVALID, "invalid patch format of retainKeys");
+    json_each_member (p, patch) {
+        if (p->value.type == JSON_NULL || text_starts(p->key, DELETE_FROM) ||
+            text_starts(p->key, ORDER) || text_eq(p->key, RETAIN))
+            continue;
+        if (!json_list_has(keys, p->key))
+            return fail(m->err, ERR_INVALID, "invalid patch format of retainKeys");
+    }
+    struct json_builder b;
+    json_builder_init(&b, m->arena);
+    json_each_member (old, *live)
+        if (json_list_has(keys, old->key))
+            json_put(&b, old->key, old->value);
+    *live = json_map_end(&b);
+    return true;
+}
+
+static bool same_shape(struct json x, struct json y)
+{
+    return (x.type == JSON_LIST && y.type == JSON_LIST) ||
+           (x.type == JSON_MAP && y.type == JSON_MAP);
+}
+
+static bool merge_member(struct merger *m, uint16_t type, const char *name, struct json live,
+    struct json patch, struct json *ret)
+{
+    if (!same_shape(live, patch)) {
+        *ret = without_directives(m->arena, patch);
+        return true;
+    }
+    if (patch.type == JSON_MAP)
+        return merge_map(m, member_type(m, type, name), live, patch, ret);
+    struct list_rule rule = list_rule_of(m, type, name);
+    if (rule.merges)
+        return merge_list(m, &rule, live, patch, ret);
+    *ret = patch;
+    return true;
+}
+
+/* One member of a patch, into the map. */
+static bool merge_entry(struct merger *m, uint16_t type, const struct json_member *p,
+    struct json patch, struct json *map)
+{
+    const char *name = p->key, *part;
+    struct json value = { 0 };
+    if (text_eq(name, RETAIN))
+        return true;
+    if ((part = suffix_of(name, DELETE_FROM))) {
+        name = part;
+        value = json_member(*map, name);
+        if (value.type == JSON_LIST && p->value.type == JSON_LIST)
+            value = without_items(m->arena, value, p->value);
+    } else if ((part = suffix_of(name, ORDER))) {
+        name = part;
+        if (!apply_order(m, type, name, p->value, *map, patch, &value))
+            return false;
+        if (!json_present(value))
+            return true;
+    } else if (p->value.type != JSON_NULL) {
+        const char *order = arena_printf(m->arena, ORDER "%s", name);
+        if (p->value.type == JSON_LIST && json_present(json_member(patch, order)))
+            return true; /* merged together with its order */
+        if (!merge_member(m, type, name, json_member(*map, name), p->value, &value))
+            return false;
+    }
+    *map = json_with_member(m->arena, *map, name, value);
+    return true;
+}
+
+static bool merge_map(
+    struct merger *m, uint16_t type, struct json live, struct json patch, struct json *ret)
+{
+    struct json directive = json_member(patch, DIRECTIVE), keys = json_member(patch, RETAIN);
+    if (text_eq(json_text(directive), "replace")) {
+        *ret = json_with_member(m->arena, patch, DIRECTIVE, (struct json){ 0 });
+        return true;
+    }
+    if (text_eq(json_text(directive), "delete")) {
+        *ret = json_empty_map();
+        return true;
+    }
+    if (json_present(directive))
+        return fail(m->err,
+            ERR_INVALID,
+            "unknown patch type: %s in map: %s",
+            json_text(directive) ? json_text(directive) : json_to_text(m->arena, directive),
+            json_to_text(m->arena, patch));
+    if (json_present(keys) && !retain_keys(m, keys, patch, &live))
+        return false;
+    json_each_member (p, patch)
+        if (!merge_entry(m, type, p, patch, &live))
+            return false;
+    *ret = live;
+    return true;
+}
+
+bool strategic_merge(struct arena *a, const struct schema *s, struct json live, struct json patch,
+    struct json *ret, struct error *err)
+{
+    struct merger m = { .arena = a, .schema = s, .err = err };
+    if (patch.type != JSON_MAP)
+        return fail(err, ERR_INVALID, "invalid JSON document");
+    return merge_map(&m, s->root, live, patch, ret);
+}

@@ -1,0 +1,71 @@
+#include "apiserver/protobuf.h"
+
+#include "base/buf.h"
+#include "tests/test.h"
+
+static bool decode(struct str body, struct json *ret, struct error *err)
+{
+    return protobuf_decode(test_arena(), body, ret, err);
+}
+
+/* An envelope of {apiVersion: v1, kind: ConfigMap}; its raw part follows. */
+#define CONFIG_MAP                                                                                 \
+    "k8s\0\x0a\x0f\x0a\x02v1\x12\x09"                                                              \
+    "ConfigMap"
+
+TEST(protobuf_reads_a_config_map)
+{
+    struct json v;
+    struct error err;
+    check(decode(
+        STR(CONFIG_MAP "\x12\x11\x0a\x07\x0a\x01n\x12\x00\x1a\x00\x12\x06\x0a\x01k\x12\x01v"),
+        &v,
+        &err));
+    check_json(v,
+        "{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'n'},"
+        " 'data': {'k': 'v'}}");
+}
+
+TEST(protobuf_skips_fields_that_it_does_not_know)
+{
+    struct json v;
+    struct error err;
+    check(decode(STR(CONFIG_MAP "\x12\x06\xa0\x3f\x05\xaa\x3f\x00"), &v, &err));
+    check_json(v, "{'apiVersion': 'v1', 'kind': 'ConfigMap'}");
+}
+
+TEST(protobuf_refuses_what_is_none)
+{
+    struct json v;
+    struct error err;
+    check_fails(decode(STR("{}"), &v, &err), err, "expected prefix [107 56 115 0]");
+    check_fails(decode(STR("k8s\0\x0a\x7f"), &v, &err), err, "cut short");
+    check_fails(decode(STR("k8s\0\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), &v, &err),
+        err,
+        "cut short");
+    check_fails(
+        decode(STR(CONFIG_MAP "\x12\x02\x10\x01"), &v, &err), err, "cut short"); /* data: 1 */
+    check_fails(decode(STR(CONFIG_MAP "\x12\x05\x0a\x03\x0a\x01\xff"), &v, &err), err, "not UTF-8");
+    check_fails(decode(STR("k8s\0\x0a\x06\x0a\x01v\x12\x01X"), &v, &err),
+        err,
+        "no kind \"X\" in \"v\" with a binary form; send JSON");
+    check(err.code == ERR_UNSUPPORTED);
+}
+
+TEST(protobuf_stays_within_its_arena)
+{
+    struct arena small;
+    arena_init(&small, 4096);
+    struct json v;
+    struct error err;
+    struct buf b = BUF_INIT(1 << 20);
+    buf_add(&b, CONFIG_MAP "\x12\xd0\x8c\x01", sizeof(CONFIG_MAP "\x12\xd0\x8c\x01") - 1);
+    for (int i = 0; i < 2250; i++) /* 2250 entries of the same key, 8 bytes each: 18000 */
+        buf_add(&b, "\x12\x06\x0a\x01k\x12\x01v", 8);
+    check(protobuf_decode(&small, buf_str(&b), &v, &err));
+    check(arena_overflowed(&small));
+    arena_done(&small);
+    check(decode(buf_str(&b), &v, &err));
+    check_json(json_member(v, "data"), "{'k': 'v'}");
+    buf_done(&b);
+}
