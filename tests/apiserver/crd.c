@@ -223,7 +223,9 @@ TEST(crd_serves_several_versions_of_one_object)
         "{'apiVersion':'sea.example.com/v1alpha1','kind':'Boat','metadata':{'name':'x'},'a':'1',"
         "'b':'2'}");
     check_int(got.status, 201);
-    check_text(got.warnings[0], "299 - \"sea.example.com/v1alpha1 Boat is deprecated\"");
+    check_text(got.warnings[0],
+        "299 - \"sea.example.com/v1alpha1 Boat is deprecated; use "
+        "sea.example.com/v1 Boat\"");
     struct json boat = desk_do(&r, "GET", "/apis/sea.example.com/v1/boats/x", NULL);
     check_text(json_get_text(boat, "apiVersion"), "sea.example.com/v1");
     check_text(json_get_text(boat, "a"), "1");

@@ -145,6 +145,10 @@ case("enums", obj(a={**I, "enum": [1, 2]}, b={**N, "enum": [1, 2.5]}, c={"enum":
      {"f": {"g": 1}}, {"f": {"g": 2}}, {"h": [1]}, {"h": [3]}, {"c": True}, {"c": None})
 case("unique", obj(a=lst(I, maxItems=9), d=lst(lst(I))), {"a": [1, 1]}, {"d": [[1], ["x"]]})
 
+# Objects of a kind with the scale subresource.
+SCALED = [{"replicas": 3}, {"replicas": -1}, {"replicas": 3000000000}, {"replicas": "x"}, {"replicas": {"a": [1, "b"]}}, 7,
+          {"replicas": 1.5}, {"replicas": [True, {"x": 1}]}, {"selector": 5}, {"selector": "a=b"}]
+
 # Updates: name: (loose schema under which the first state is created, strict schema, first spec, later specs)
 STRICT = obj(a={**S, "maxLength": 2}, b={**I, "minimum": 5}, o={**obj(x={**S, "enum": ["ok"]}, y=I), "required": ["z"]},
              l=lst({**I, "maximum": 3}), la=lst({**I, "maximum": 3}, **{"x-kubernetes-list-type": "atomic"}),
@@ -263,7 +267,7 @@ CRDS = [
     {X: {**S, "enum": ["a", "a"]}}, {X: {**I, "multipleOf": -1}}, {X: {**S, "nullable": "yes"}}, {X: "nonsense"},
     {X: {**S, "unheard": 1}}, {"spec.unheard": 1}, {V + "unheard": 1},
     {X: {**S, RULE: [{"rule": "self.size() > 1"}]}}, {X: {**S, RULE: [{"rule": ""}]}}, {X: {**S, RULE: [{}]}},
-    {X: {**S, RULE: [{"rule": "self >"}]}}, {X: {**S, RULE: [{"rule": "self.foo"}]}},
+    {X: {**S, RULE: [{"rule": "self +"}]}}, {X: {**S, RULE: [{"rule": "self.foo"}]}},
     {X: {**S, RULE: [{"rule": "true", "reason": "Nope"}]}}, {X: {**S, RULE: [{"rule": "true", "message": " \n"}]}},
     {X: {**S, RULE: [{"rule": "true", "message": "a\nb"}]}}, {X: {**S, RULE: [{"rule": "a\nb"}]}},
     {X: {**obj(a=S), RULE: [{"rule": "true", "fieldPath": ".b"}]}},
