@@ -297,15 +297,14 @@ static void check_call(struct checker *c, struct cel_node *n)
 
 /* ---- lists, maps, loops ---- */
 
-static const struct cel_type *join(struct checker *c, const struct cel_node *n,
-    const struct cel_type *before, const struct cel_type *now)
+/* Mixed types are dyn here; cel_check_literals() refuses them where they matter. */
+static const struct cel_type *join(
+    struct checker *c, const struct cel_type *before, const struct cel_type *now)
 {
     if (!before)
         return now;
-    if (cel_type_fits(&c->types, before, now))
-        return cel_type_join(before, now);
-    mismatch(c, n, before, now);
-    return error_type();
+    return cel_type_fits(&c->types, before, now) ? cel_type_join(before, now)
+                                                 : cel_type_of(CEL_DYN);
 }
 
 /* The type of an element, without the optional if it is marked with `?`. */
@@ -327,7 +326,7 @@ static void check_list(struct checker *c, struct cel_node *n)
     const struct cel_type *items = NULL;
     for (uint32_t i = 0; i < n->count; i++) {
         check_node(c, n->args[i]);
-        items = join(c, n->args[i], items, element_type(c, n, i));
+        items = join(c, items, element_type(c, n, i));
     }
     n->type =
         cel_type_new(c->arena, CEL_LIST, items ? items : cel_types_new_param(&c->types), NULL);
@@ -338,9 +337,9 @@ static void check_map(struct checker *c, struct cel_node *n)
     const struct cel_type *keys = NULL, *values = NULL;
     for (uint32_t i = 0; i < n->count; i += 2) {
         check_node(c, n->args[i]);
-        keys = join(c, n->args[i], keys, n->args[i]->type);
+        keys = join(c, keys, n->args[i]->type);
         check_node(c, n->args[i + 1]);
-        values = join(c, n->args[i + 1], values, element_type(c, n, i + 1));
+        values = join(c, values, element_type(c, n, i + 1));
     }
     n->type = cel_type_new(c->arena,
         CEL_MAP,

@@ -36,7 +36,10 @@ static uint64_t deep_traversal(struct cel_eval *e, struct cel_value v)
 
 static uint64_t list_call(double factor, uint64_t size)
 {
-    return (uint64_t)((double)size * factor) + 1 + CEL_COST_NEW_LIST;
+    double cost = (double)size * factor; /* may be less than nothing: flatten(-1) */
+    if (cost < 0)
+        return cost > -11 ? (uint64_t)(11 + cost) : 0;
+    return (cost < 0x1p63 ? (uint64_t)cost : UINT64_MAX / 2) + 1 + CEL_COST_NEW_LIST;
 }
 
 /* `x in [constants]` is a look into a table. */
@@ -146,7 +149,7 @@ uint64_t cel_cost_of_call(struct cel_eval *e, const struct cel_node *n,
     case CEL_COST_SORT_TEXT:
     case CEL_COST_SORT_BY:
     case CEL_COST_SORT_BY_TEXT:
-        return result.kind == CEL_ERROR ? 1 : list_cost(f, args, count, result);
+        return list_cost(f, args, count, result);
     default:
         return 1;
     }

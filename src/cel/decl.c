@@ -132,9 +132,14 @@ const struct cel_field *cel_decl_field(const struct cel_decl *d, const char *key
 
 const struct cel_field *cel_decl_field_named(const struct cel_decl *d, struct str name)
 {
-    for (size_t i = 0; i < d->field_count; i++)
-        if (d->fields[i].name && str_eq(name, str_of(d->fields[i].name)))
-            return d->fields[i].decl->type ? &d->fields[i] : NULL;
+    for (size_t i = 0; i < d->field_count; i++) {
+        const struct cel_field *f = &d->fields[i];
+        /* A reserved word may stand for itself behind a dot. */
+        bool same = f->name && (str_eq(name, str_of(f->name)) ||
+                                   (cel_name_is_reserved(name) && str_eq(name, str_of(f->key))));
+        if (same)
+            return f->decl->type ? f : NULL;
+    }
     return NULL;
 }
 

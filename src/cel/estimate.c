@@ -434,13 +434,11 @@ static struct bounds function_cost(struct call *call, const struct cel_function 
 }
 
 /* The path of an item or a member's value; its size, where a list or map literal tells. */
-static void follow_index(struct call *call, const struct cel_function *f)
+static void follow_index(struct call *call)
 {
     struct coster *c = call->c;
     const struct cel_node_size *path = path_of(c, call->operands[0]);
     struct entry_size entry = entry_of(c, call->operands[0]);
-    if (f->cost != CEL_COST_INDEX_LIST && f->cost != CEL_COST_INDEX_MAP)
-        return;
     call->has_size = entry.container != CEL_DYN;
     call->size = entry.value;
     struct cel_node_size *own = info(c, call->n);
@@ -497,9 +495,9 @@ static struct bounds call_cost(struct coster *c, struct cel_node *n)
         if (call.has_size)
             size = has_size ? unite(size, call.size) : call.size;
         has_size = has_size || call.has_size;
-        follow_index(&call, n->overloads[i]);
         if (n->overloads[i]->cost == CEL_COST_INDEX_LIST ||
             n->overloads[i]->cost == CEL_COST_INDEX_MAP) {
+            follow_index(&call);
             has_size = call.has_size;
             size = call.size;
         }
@@ -529,11 +527,13 @@ static struct bounds select_cost(struct coster *c, struct cel_node *n)
         return cost;
     enum cel_kind kind = n->target->type->kind;
     const struct cel_node_size *path = path_of(c, n->target);
-    const struct cel_decl *from = path->has_path ? path->decl : c->self;
-    const struct cel_field *f =
-        from && from->is_object ? cel_decl_field_named(from, n->name) : NULL;
+    const struct cel_field *f = path->has_path && path->decl && path->decl->is_object
+                                    ? cel_decl_field_named(path->decl, n->name)
+                                    : NULL;
+    if (f && !str_eq(n->name, str_of(f->name)))
+        f = NULL; /* cel-go has no bounds for a reserved word that is not escaped */
+    info(c, n)->decl = f ? f->decl : path->has_path ? NULL : c->self;
     info(c, n)->has_path = true;
-    info(c, n)->decl = f ? f->decl : NULL;
     return kind == CEL_MAP || kind == CEL_OBJECT ? add(cost, exactly(1)) : cost;
 }
 

@@ -181,6 +181,16 @@ static struct cel_value chain(struct cel_eval *e, const struct cel_node *n, bool
     return v;
 }
 
+/* What looking up a chain costs besides its links. */
+static uint64_t chain_cost(const struct cel_node *n)
+{
+    if (n->kind == CEL_NODE_SELECT && n->is_test)
+        return 0;
+    while (is_link(n))
+        n = n->kind == CEL_NODE_SELECT ? n->target : n->args[0];
+    return is_conditional(n) ? 0 : 1;
+}
+
 /* The value of a chain: links that are optional make it an optional. */
 static struct cel_value evaluate_chain(struct cel_eval *e, const struct cel_node *n)
 {
@@ -240,7 +250,14 @@ static struct cel_value not_strictly_false(struct cel_eval *e, const struct cel_
 static struct cel_value no_overload_for(
     struct cel_eval *e, const struct cel_node *n, const struct cel_value *args, size_t count)
 {
+    /* What has one implementation for all types says less. */
+    static const char *const terse[] = { "contains", "startsWith", "endsWith", "matches" };
     const char *types = "";
+    for (size_t i = 0; i < lengthof(terse); i++)
+        if (str_eq(n->name, str_of(terse[i])))
+            return cel_no_overload(e);
+    if (str_eq(n->name, STR("size")))
+        return cel_error(e, "no such overload: size");
     for (size_t i = 0; i < count; i++)
         types =
             arena_printf(e->arena, "%s%s%s", types, i ? ", " : "", cel_value_type_name(args[i]));
@@ -281,7 +298,8 @@ static struct cel_value evaluate_args(struct cel_eval *e, const struct cel_node 
     if (e->stopped)
         return stopped(e);
     if (trouble.kind == CEL_ERROR) {
-        cel_spend(e, 1);
+        bool compares = n->overloads[0]->cost == CEL_COST_EQUAL && count == 2;
+        cel_spend(e, compares ? cel_cost_of_call(e, n, n->overloads[0], args, count, trouble) : 1);
         return trouble;
     }
     return dispatch(e, n, args, count);
@@ -291,7 +309,7 @@ static struct cel_value evaluate_call(struct cel_eval *e, const struct cel_node 
 {
     if (is_link(n)) {
         struct cel_value v = evaluate_chain(e, n);
-        cel_spend(e, 1);
+        cel_spend(e, chain_cost(n));
         return v;
     }
     if (str_eq(n->name, STR("_&&_")))
@@ -336,8 +354,10 @@ static struct cel_value evaluate_list(struct cel_eval *e, const struct cel_node 
     for (uint32_t i = 0; i < n->count && !e->stopped; i++) {
         if (!element(e, n, i, &items[count]))
             continue;
-        if (items[count].kind == CEL_ERROR)
+        if (items[count].kind == CEL_ERROR) {
+            cel_spend(e, CEL_COST_NEW_LIST);
             return items[count];
+        }
         count++;
     }
     cel_spend(e, CEL_COST_NEW_LIST);
@@ -446,7 +466,7 @@ struct cel_value cel_evaluate(struct cel_eval *e, const struct cel_node *n)
         break;
     case CEL_NODE_SELECT:
         v = evaluate_chain(e, n);
-        cel_spend(e, n->is_test ? 0 : 1);
+        cel_spend(e, chain_cost(n));
         break;
     case CEL_NODE_CALL:
         v = evaluate_call(e, n);

@@ -216,7 +216,7 @@ static void add_scientific(struct buf *b, double d)
         return;
     }
     buf_add(b, text, (size_t)(exponent - text));
-    buf_add_text(b, "\u202f\u00d7\u202f10");
+    buf_add_text(b, "\u00d710");
     if (exponent[1] == '-')
         buf_add_text(b, "\u207b");
     for (const char *at = exponent + 2; *at; at++)

@@ -137,8 +137,8 @@ CEL_IMPLEMENT(to_uint)
 CEL_IMPLEMENT(to_duration)
 {
     int64_t ns;
-    if (args[0].kind == CEL_INT)
-        return cel_duration(args[0].integer);
+    if (args[0].kind == CEL_INT) /* declared, and not done */
+        return cannot_convert(e, args[0], f);
     return time_duration_parse(str_dup(e->arena, args[0].text), &ns)
                ? cel_duration(ns)
                : cannot_convert(e, args[0], f);

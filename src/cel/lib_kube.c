@@ -421,10 +421,10 @@ static const struct cel_format formats[] = {
     { "dns1035LabelPrefix", check_prefix, 30, NAME_DNS1035_LABEL },
     { "labelValue", check_name, 40, NAME_LABEL_VALUE },
     { "uri", check_uri, 1103, 0 },
-    { "uuid", check_uuid, 0, 0 },
+    { "uuid", check_uuid, 70, 0 },
     { "byte", check_byte, 84, 0 },
-    { "date", check_date, 0, 0 },
-    { "datetime", check_datetime, 0, 0 },
+    { "date", check_date, 71, 0 },
+    { "datetime", check_datetime, 71, 0 },
 };
 
 static const struct cel_format *find_format(struct str name)

@@ -247,8 +247,9 @@ CEL_IMPLEMENT(contains_ip)
     struct cel_ip ip;
     if (args[1].kind == CEL_IP)
         return cel_bool(has_prefix(args[1].ip, args[0].ip));
-    const char *trouble = parse_address(e->arena, args[1].text, &ip);
-    return trouble ? cel_error(e, "%s", trouble) : cel_bool(has_prefix(&ip, args[0].ip));
+    /* What is wrong with the text is not told, as by the server. */
+    return parse_address(e->arena, args[1].text, &ip) ? cel_no_overload(e)
+                                                      : cel_bool(has_prefix(&ip, args[0].ip));
 }
 
 CEL_IMPLEMENT(contains_cidr)

@@ -17,7 +17,7 @@ static struct cel_value uint_or_overflow(struct cel_eval *e, bool overflowed, ui
 
 static struct cel_value duration_or_overflow(struct cel_eval *e, bool overflowed, int64_t ns)
 {
-    return overflowed ? cel_error(e, "duration overflow") : cel_duration(ns);
+    return overflowed ? cel_error(e, "integer overflow") : cel_duration(ns);
 }
 
 #define NS_PER_S ((int64_t)1000000000)

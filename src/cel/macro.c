@@ -275,7 +275,7 @@ static const struct macro member_macros[] = {
     { "all", 2, 3, expand_all, 0 },
     { "exists", 2, 3, expand_exists, 0 },
     { "exists_one", 2, 3, expand_exists_one, 0 },
-    { "existsOne", 2, 3, expand_exists_one, 0 },
+    { "existsOne", 3, 3, expand_exists_one, 0 },
     { "map", 2, 3, expand_map, 0 },
     { "filter", 2, 2, expand_filter, 0 },
     { "transformList", 3, 4, expand_transform, TO_LIST },
