@@ -305,8 +305,22 @@ CRDS = [
      "metadata.annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes/kubernetes/pull/1"}},
     {"spec.group": "foo.k8s.io", "metadata.name": "things.foo.k8s.io",
      "metadata.annotations": {"api-approved.kubernetes.io": "unapproved, experimental-only"}},
+    {X: {**S, "format": "unheard-of"}}, {X: {**I, "format": "int32"}}, {X: {**I, "format": "ipv4"}},
+    {X: {**N, "format": "float64"}}, {X: {**S, "anyOf": [{"format": "unheard-of"}]}},
+    {X: {**obj(a=S), "required": ["b"]}}, {X: {**S, "minLength": 5, "maxLength": 2}},
+    {"metadata.labels": {"a": "b c"}}, {"spec.names.shortNames": ["a", "a"]},
     {SCHEMA + ".required": ["spec"]}, {SCHEMA + ".maxProperties": 3}, {SCHEMA + ".nullable": True},
     {SCHEMA + ".x-kubernetes-preserve-unknown-fields": True}, {SCHEMA + ".additionalProperties": S},
     {SCHEMA + ".anyOf": [{"required": ["spec"]}], V + "subresources": {"status": {}}},
     {SCHEMA + ".enum": [{}], V + "subresources": {"status": {}}},
+]
+
+# Changes of a definition that is established.
+CHANGES = [
+    {}, {"spec.scope": "Cluster"}, {"spec.names.kind": "Other"}, {"spec.group": "other.example.com"},
+    {"spec.names.plural": "others"}, {"spec.names.singular": "one"}, {"spec.names.shortNames": ["th"]},
+    {"spec.versions": [OTHER, STORED]}, {"spec.versions": [{**STORED, "name": "v2"}]}, {"spec.versions": []},
+    {"spec.versions": [{**OTHER, "storage": True}, {**STORED, "storage": False}]}, {X: {}}, {X: I},
+    {"status": {"storedVersions": []}}, {"spec.conversion": None}, {"metadata.labels": {"a": "b"}},
+    {V + "served": False}, {X: {**S, RULE: [{"rule": "self.size() > 1"}]}}, {X: lst({**S, RULE: [{"rule": "self.size() > 1"}]})},
 ]
