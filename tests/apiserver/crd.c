@@ -267,3 +267,27 @@ TEST(crd_selects_by_its_fields_and_shows_its_columns)
     check_json(json_get(table, "rows.0.cells"), "['a',2]");
     desk_done(&r);
 }
+
+TEST(crd_is_served_again_after_a_restart_with_its_new_defaults)
+{
+    struct desk r;
+    desk_init(&r);
+    desk_do(&r, "POST", CRDS, boats("", "{'type':'object','properties':{'a':{'type':'string'}}}"));
+    desk_do(&r,
+        "POST",
+        BOATS,
+        "{'apiVersion':'sea.example.com/v1','kind':'Boat','metadata':{'name':'a'},"
+        "'spec':{'a':'x'}}");
+    struct json crd = test_json(boats("", spec));
+    const struct json_field changes[] = { { "spec", json_get(crd, "spec") }, { 0 } };
+    change(&r, CRDS "/boats.sea.example.com", "", changes);
+    check_json(json_get(desk_do(&r, "GET", BOATS "/a", NULL), "spec"), "{'crew':2}");
+    apiserver_free(r.server);
+    struct error err;
+    r.server = apiserver_new(
+        &(struct apiserver_options){ .env = &r.env, .store = r.store, .allow_all = true }, &err);
+    check(r.server);
+    desk_settle(&r);
+    check_json(json_get(desk_do(&r, "GET", BOATS "/a", NULL), "spec"), "{'crew':2}");
+    desk_done(&r);
+}
