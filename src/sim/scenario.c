@@ -56,12 +56,13 @@ static void apply(struct sim_scenario *c, struct wish *w, struct json object)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     const char *path = arena_printf(&a, "%s?fieldManager=person&force=true", path_of(&a, w, true));
+    struct json answer;
     int status = sim_ask(
-        c->sim, "person", "PATCH", path, "application/apply-patch+yaml", object, NULL, NULL);
+        c->sim, "person", "PATCH", path, "application/apply-patch+yaml", object, &a, &answer);
     if (status < 300)
         wish_set(w, object); /* else it was refused, and the person lets it be */
     else if (status >= 500)
-        sim_fail(c->sim, "PATCH %s is answered %d", path, status);
+        sim_fail(c->sim, "PATCH %s is answered %d: %s", path, status, json_to_text(&a, answer));
 }
 
 static void person(void *ctx)
