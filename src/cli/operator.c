@@ -376,6 +376,7 @@ static void free_all(struct app *app)
 }
 
 static const char *const not_yet[] = {
+    "gpu-sharing-vram-per-device-gib",
     "router-proxy-image",
     "default-litellm-url",
     "webhook-cert-path",
