@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "apiserver/addresses.h"
+#include "apiserver/builtin_cells.h"
 #include "apiserver/builtin_rules.h"
 
 #define DEFAULT_SERVICE_RANGE "10.96.0.0/16"
@@ -326,7 +327,7 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
     assert(b->count < KINDS_MAX && row->rules);
     struct builtin_kind *context = &b->contexts[b->count];
     struct api_kind *k = &b->kinds[b->count++];
-    *context = (struct builtin_kind){ row->rules, b->addresses };
+    *context = (struct builtin_kind){ row->rules, b->addresses, cells_of(row->kind) };
     *k = (struct api_kind){
         .resource = { g->name, g->version, row->kind, row->plural, row->flags & CLUSTER },
         .singular = lower_case(a, row->kind),
@@ -349,7 +350,7 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
         .group_priority = g->priority,
         .version_priority = g->version_priority,
     };
-    assert(!k->schema->deduced);
+    assert(!k->schema->deduced && context->cells);
     k->storage_version = resource_api_version(a, &k->resource);
     if (row->flags & SCALE)
         k->scale = (struct api_scale_paths){ "spec.replicas", "status.replicas", "spec.selector" };

@@ -9,6 +9,7 @@
 #include "apiserver/crd_status.h"
 #include "apiserver/custom.h"
 #include "apiserver/delete.h"
+#include "apiserver/formats.h"
 #include "apiserver/internal.h"
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
@@ -92,13 +93,14 @@ static void retire(struct crds *c, struct definition *d)
         free_retired(d);
 }
 
+/* Watches of it end. */
 static void unregister(struct crds *c, struct custom *custom)
 {
     if (!custom->registered)
         return;
     registry_remove(c->server->registry, &custom->kind);
-    custom->registered = false;
     watch_end_kind(c->server, &custom->kind);
+    custom->registered = false;
 }
 
 static struct custom *custom_of_version(struct crds *c, struct definition *d, const char *version)
@@ -123,7 +125,8 @@ static bool schemas_differ(struct json versions)
     return false;
 }
 
-/* The kinds of a definition become what it says now. old absent: nothing was stored before. */
+/* The kinds of a definition become what it says now. schema_changed: objects may be stored that
+ * know nothing of it. */
 static void define(struct crds *c, struct json crd, bool schema_changed)
 {
     const char *name = json_get_text(crd, "metadata.name");
@@ -137,17 +140,13 @@ static void define(struct crds *c, struct json crd, bool schema_changed)
     /* Texts of kinds move into the new arena before the old one may go. */
     json_each (version, versions) {
         struct custom *custom = custom_of_version(c, d, json_get_text(*version, "name"));
-        bool was = custom->registered;
-        if (was)
-            registry_remove(c->server->registry, &custom->kind);
+        unregister(c, custom);
         custom_init(custom, &fresh->arena, crd, *version);
         custom->kind.behaviour = converting ? &custom_converting_behaviour : &custom_behaviour;
         custom->kind.refill |= schema_changed;
         custom->ending = ending;
         custom->registered = served && json_get_bool(*version, "served", false) &&
                              registry_add(c->server->registry, &custom->kind);
-        if (was && !custom->registered)
-            watch_end_kind(c->server, &custom->kind);
     }
     for (struct custom *custom = d->customs; custom; custom = custom->next) {
         custom->siblings = d->customs;
@@ -174,13 +173,10 @@ struct json crds_schema(
     struct error err;
     const struct store_object *o =
         store_get(store_table(c->server->store, CRD_TABLE), "", definition);
-    cleanup(arena_done) struct arena scratch = ARENA_INIT;
-    if (!o || !json_parse(&scratch, o->text, &crd, &err))
+    if (!o || !json_parse(a, o->text, &crd, &err))
         return (struct json){ 0 };
     struct json found = json_find(json_get(crd, "spec.versions"), "name", version);
-    struct json schema = json_get(found, "schema.openAPIV3Schema");
-    /* Rules share parts of the schema that they were compiled from. */
-    return json_copy(a, schema);
+    return json_get(found, "schema.openAPIV3Schema");
 }
 
 /* ---- what happens to a definition after it was written ---- */
@@ -408,9 +404,40 @@ static bool prepare(const struct api_write *w, struct json *object, struct error
     return true;
 }
 
+/* Of schemas, without those that were there before. */
+static void warn_of_formats(const struct api_write *w, struct json schema, struct json old)
+{
+    struct json format = json_member(schema, "format");
+    const char *type = json_text(json_member(schema, "type"));
+    if (json_is(format, JSON_STR) && !format_of(format.string, type) &&
+        !json_equal(json_member(old, "format"), format))
+        call_warn(w->call, arena_printf(w->arena, "unrecognized format \"%s\"", format.string));
+    json_each_member (m, json_member(schema, "properties"))
+        warn_of_formats(w, m->value, json_member(json_member(old, "properties"), m->key));
+    static const char *const below[] = {
+        "items", "additionalProperties", "not", "allOf", "anyOf", "oneOf"
+    };
+    for (size_t i = 0; i < lengthof(below); i++) {
+        struct json part = json_member(schema, below[i]), before = json_member(old, below[i]);
+        if (json_is(part, JSON_MAP))
+            warn_of_formats(w, part, before);
+        for (uint32_t j = 0; json_is(part, JSON_LIST) && j < part.count; j++)
+            warn_of_formats(w, part.items[j], json_item(before, j));
+    }
+}
+
 static void validate(const struct api_write *w, struct json object, struct field_errors *errors)
 {
     crd_check(w->arena, object, w->old, errors);
+    struct json before = json_get(w->old, "spec.versions");
+    if (!w->call || errors->count || *w->subresource)
+        return;
+    json_each (version, json_get(object, "spec.versions")) {
+        const char *name = json_get_text(*version, "name");
+        warn_of_formats(w,
+            json_get(*version, "schema.openAPIV3Schema"),
+            json_get(json_find(before, "name", name), "schema.openAPIV3Schema"));
+    }
 }
 
 /* Others that wait for a name may have it now. */
@@ -442,7 +469,13 @@ static void written(
     bool other_names = !json_equal(json_get(old, "spec.names"), json_get(object, "spec.names"));
     bool accepted = crd_status_is(object, "Established");
     bool ends = json_present(json_get(object, "metadata.deletionTimestamp"));
-    define(c, object, json_present(old) && other_versions);
+    struct json names = json_get(object, "status.acceptedNames");
+    if (!json_equal(json_member(old, "spec"), json_member(object, "spec")) ||
+        !json_equal(json_get(old, "status.acceptedNames"), names) ||
+        crd_status_is(old, "Established") != accepted)
+        define(c, object, json_present(old) && other_versions);
+    for (struct custom *custom = d->customs; custom; custom = custom->next)
+        custom->ending = ends;
     if (other_names || !accepted || ends)
         set_due(c, d);
     if (other_names && json_present(old))

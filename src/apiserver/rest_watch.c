@@ -143,21 +143,12 @@ static void on_event(void *ctx, const struct store_event *e)
     }
 }
 
-void watch_stream_stop(struct api_call *c)
-{
-    struct watch_stream *w = c->watch;
-    w->ends = true;
-    while (w->count)
-        drop_first(w);
-    store_watch_stop(&w->watch);
-    server_ready(c->server, c);
-}
-
 static void on_timeout(void *ctx)
 {
     struct watch_stream *w = ctx;
     w->ends = true;
     server_ready(w->call->server, w->call);
+    server_wake(w->call->server);
 }
 
 /* ---- sending ---- */
