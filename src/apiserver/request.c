@@ -217,7 +217,7 @@ static bool may_touch(struct api_call *c, const struct route *route)
         .namespace = c->namespace,
         .name = c->name ? c->name : "",
     };
-    bool namespace = text_eq(c->kind->table, "/namespaces") && c->name;
+    bool namespace = api_kind_is_core(c->kind, "Namespace") && c->name;
     if (namespace)
         r.namespace = c->name;
     return c->server->options.allow_all || is_allowed(c, &r);
@@ -262,14 +262,14 @@ static bool is_document(struct api_call *c)
 static bool has_subresource(const struct api_kind *k, const char *name)
 {
     static const struct {
-        const char *table, *name;
-    } others[] = { { "/namespaces", "finalize" }, { "/serviceaccounts", "token" } };
+        const char *kind, *name;
+    } others[] = { { "Namespace", "finalize" }, { "ServiceAccount", "token" } };
     if (strcmp(name, "status") == 0)
         return k->has_status;
     if (strcmp(name, "scale") == 0)
         return k->scale.spec_replicas != NULL;
     for (size_t i = 0; i < lengthof(others); i++)
-        if (text_eq(k->table, others[i].table) && strcmp(name, others[i].name) == 0)
+        if (api_kind_is_core(k, others[i].kind) && strcmp(name, others[i].name) == 0)
             return true;
     return false;
 }
