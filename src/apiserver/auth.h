@@ -78,10 +78,13 @@ struct json auth_aggregate(struct auth *auth, struct arena *a, struct json clust
  * SelfSubjectReview, TokenReview; the kinds of the registry whose only verb is create in the groups
  * authorization.k8s.io and authentication.k8s.io. */
 bool auth_is_review(const struct api_kind *k);
+/* Adds them; false: one is there already. */
+bool auth_register_reviews(struct registry *r) must_check;
 /* body is decoded and its apiVersion and kind are right. namespace "" unless in the path. Always
  * answers. */
 void auth_review(struct auth *auth, struct arena *a, const struct api_user *user,
     const struct api_kind *k, const char *namespace, struct json body, struct api_answer *ret);
-/* POST …/serviceaccounts/NAME/token with a TokenRequest. */
+/* POST …/serviceaccounts/NAME/token with a TokenRequest, whose kind is for decoding. */
+const struct api_kind *auth_token_kind(void);
 void auth_token_request(struct auth *auth, struct arena *a, const struct api_user *user,
     const char *namespace, const char *name, struct json body, struct api_answer *ret);

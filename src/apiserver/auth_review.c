@@ -241,6 +241,41 @@ static const struct {
     { AUTHENTICATION, "TokenReview", review_token },
 };
 
+/* ---- the kinds themselves, for discovery and decoding ---- */
+
+#define AUTHENTICATION_PRIORITY 17700
+#define AUTHORIZATION_PRIORITY 17600
+#define VERSION_PRIORITY 15
+#define REVIEW(group_, priority, kind_, plural_, singular_, cluster)                               \
+    {                                                                                              \
+        .resource = { group_, "v1", kind_, plural_, cluster }, .singular = singular_,              \
+        .list_kind = kind_ "List", .verbs = API_CREATE, .table = group_ "/" plural_,               \
+        .group_priority = priority, .version_priority = VERSION_PRIORITY,                          \
+    }
+
+static const struct api_kind kinds[] = {
+    REVIEW(AUTHENTICATION, AUTHENTICATION_PRIORITY, "SelfSubjectReview", "selfsubjectreviews",
+        "selfsubjectreview", true),
+    REVIEW(AUTHENTICATION, AUTHENTICATION_PRIORITY, "TokenReview", "tokenreviews", "tokenreview",
+        true),
+    REVIEW(AUTHORIZATION, AUTHORIZATION_PRIORITY, "LocalSubjectAccessReview",
+        "localsubjectaccessreviews", "localsubjectaccessreview", false),
+    REVIEW(AUTHORIZATION, AUTHORIZATION_PRIORITY, "SelfSubjectAccessReview",
+        "selfsubjectaccessreviews", "selfsubjectaccessreview", true),
+    REVIEW(AUTHORIZATION, AUTHORIZATION_PRIORITY, "SelfSubjectRulesReview",
+        "selfsubjectrulesreviews", "selfsubjectrulesreview", true),
+    REVIEW(AUTHORIZATION, AUTHORIZATION_PRIORITY, "SubjectAccessReview", "subjectaccessreviews",
+        "subjectaccessreview", true),
+};
+
+bool auth_register_reviews(struct registry *r)
+{
+    for (size_t i = 0; i < lengthof(kinds); i++)
+        if (!registry_add(r, &kinds[i]))
+            return false;
+    return true;
+}
+
 bool auth_is_review(const struct api_kind *k)
 {
     for (size_t i = 0; i < lengthof(reviews); i++)

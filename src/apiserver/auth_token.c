@@ -240,6 +240,15 @@ static bool check_request(
     return !errors.count;
 }
 
+const struct api_kind *auth_token_kind(void)
+{
+    static const struct api_kind kind = {
+        .resource = { "authentication.k8s.io", "v1", "TokenRequest", "tokenrequests", false },
+        .list_kind = "TokenRequestList",
+    };
+    return &kind;
+}
+
 void auth_token_request(struct auth *auth, struct arena *a, const struct api_user *user,
     const char *namespace, const char *name, struct json body, struct api_answer *ret)
 {

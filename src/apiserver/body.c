@@ -72,6 +72,11 @@ static bool parse_protobuf(struct api_call *c, struct json *ret)
                summary(&c->arena, c->request->body));
 }
 
+/* As encoding/json names the types of values. */
+static const char *const type_words[] = {
+    "", "null", "bool", "number", "number", "string", "array", "object"
+};
+
 static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
 {
     struct error err;
@@ -94,18 +99,23 @@ static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
     }
     if (json_is(*ret, JSON_NULL))
         *ret = json_empty_map();
+    for (int i = 0; i < 2 && json_is(*ret, JSON_MAP); i++) {
+        const char *field = i ? "kind" : "apiVersion";
+        struct json v = json_member(*ret, field);
+        if (json_present(v) && !json_is(v, JSON_STR) && !json_is(v, JSON_NULL))
+            return fail_unrecognized(c,
+                arena_printf(a,
+                    "json: cannot unmarshal %s into Go struct field .%s of type string",
+                    json_is(v, JSON_MAP) ? "object" : type_words[v.type],
+                    field));
+    }
     if (json_is(*ret, JSON_MAP))
         return true;
-    static const char *const names[] = { [JSON_BOOL] = "bool",
-        [JSON_INT] = "number",
-        [JSON_REAL] = "number",
-        [JSON_STR] = "string",
-        [JSON_LIST] = "array" };
     return fail_unrecognized(c,
         arena_printf(a,
             "json: cannot unmarshal %s into Go value of type struct { APIVersion string "
             "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
-            names[ret->type]));
+            type_words[ret->type]));
 }
 
 static bool fail_handling(

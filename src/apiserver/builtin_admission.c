@@ -103,7 +103,8 @@ static void check_priority_class(const struct api_write *w, struct json o, struc
     static const char *const policies[] = { "PreemptLowerPriority", "Never", NULL };
     struct json policy = json_member(o, "preemptionPolicy");
     bool system = text_starts(json_get_text(o, "metadata.name"), "system-");
-    (void)w;
+    if (json_present(w->old))
+        return;
     if (!system && json_get_int(o, "value", 0) > PRIORITY_MAX)
         field_forbidden(e,
             "value",

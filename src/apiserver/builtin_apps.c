@@ -389,8 +389,7 @@ static void check_controller_revision(
     const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const struct check rules[] = { { "revision", CHECK_MIN }, { 0 } };
-    (void)w;
-    if (check_is_empty(json_member(o, "data")))
+    if (!json_present(w->old) && check_is_empty(json_member(o, "data")))
         field_required(e, "data", "data is mandatory");
     check_table(e, o, "", rules);
 }

@@ -163,6 +163,14 @@ static void check_job_change(const struct api_write *w, struct json o, struct fi
                 json_member(old, fixed[i]),
                 json_member(new, fixed[i]),
                 field_child(e->arena, "spec", fixed[i]));
+    struct json done = json_member(new, "completions");
+    if (text_eq(json_get_text(new, "completionMode"), "Indexed") &&
+        !json_equal(done, json_member(old, "completions")) &&
+        !json_equal(done, json_member(new, "parallelism")))
+        field_invalid(e,
+            "spec.completions",
+            json_present(done) ? done : json_null(),
+            "can only be modified in tandem with spec.parallelism");
     check_immutable(e, json_member(old, "template"), json_member(new, "template"), "spec.template");
 }
 

@@ -1,5 +1,6 @@
 /* Ingresses, network policies, endpoints, leases and events. */
 
+#include "apiserver/builtin_convert.h"
 #include "apiserver/builtin_rules.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
@@ -142,8 +143,11 @@ static void check_ingress_class(const struct api_write *w, struct json o, struct
 static void check_ingress_class_change(
     const struct api_write *w, struct json o, struct field_errors *e)
 {
-    check_immutable(
-        e, json_get(w->old, "spec.controller"), json_get(o, "spec.controller"), "spec.controller");
+    struct json new = json_get(o, "spec.controller");
+    check_immutable(e,
+        json_get(w->old, "spec.controller"),
+        json_present(new) ? new : json_str(""),
+        "spec.controller");
 }
 
 /* ---- NetworkPolicy ---- */
@@ -344,4 +348,8 @@ const struct builtin_rules builtin_endpoint_slice = {
     .validate_change = check_endpoint_slice_change,
 };
 const struct builtin_rules builtin_lease = { .validate = check_lease };
-const struct builtin_rules builtin_event = { .validate = check_event, .fields = event_fields };
+const struct builtin_rules builtin_event = {
+    .validate = check_event,
+    .convert = convert_event,
+    .fields = event_fields,
+};

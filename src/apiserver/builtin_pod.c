@@ -36,7 +36,7 @@ static const struct fill container_defaults[] = {
 /* Images without a tag or with the tag latest are always pulled. */
 static const char *pull_policy(const char *image)
 {
-    if (strchr(image, '@'))
+    if (!*image || strchr(image, ' ') || strchr(image, '@'))
         return "IfNotPresent";
     const char *slash = strrchr(image, '/'), *tag = strrchr(slash ? slash : image, ':');
     return !tag || text_eq(tag, ":latest") ? "Always" : "IfNotPresent";
@@ -285,8 +285,15 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
 {
     struct arena *a = w->arena;
     int64_t priority = 0;
-    if (json_present(w->old))
+    if (*w->subresource)
         return true;
+    if (json_present(w->old)) {
+        static const char *const kept[] = { "spec.priority", "spec.preemptionPolicy" };
+        for (size_t i = 0; i < lengthof(kept); i++)
+            *object = fill_path(a, *object, kept[i], json_get(w->old, kept[i]));
+        *object = fill_each(a, *object, "spec", add_tolerations);
+        return true;
+    }
     if (!find_priority(w, *object, &priority, err) || !find_runtime(w, *object, err))
         return false;
     *object = json_with(a, *object, "status.phase", json_str("Pending"));
@@ -326,17 +333,37 @@ static void check_pod(const struct api_write *w, struct json o, struct field_err
 /* Of a Pod that runs, only a few fields can be changed. */
 static void check_pod_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const char *const free_fields[] = { "containers",
-        "initContainers",
-        "activeDeadlineSeconds",
-        "tolerations",
-        "terminationGracePeriodSeconds",
-        "schedulingGates" };
+    static const char *const free_fields[] = {
+        "containers", "initContainers", "activeDeadlineSeconds", "tolerations", "schedulingGates"
+    };
     struct arena *a = w->arena;
     if (*w->subresource)
         return;
     struct json old = json_member(w->old, "spec"), new = json_member(o, "spec"),
                 image = json_str("");
+    json_each (t, json_member(old, "tolerations")) {
+        bool there = false;
+        struct json bare = json_with_member(a, *t, "tolerationSeconds", (struct json){ 0 });
+        json_each (n, json_member(new, "tolerations"))
+            there = there || json_equal(bare,
+                                 json_with_member(a, *n, "tolerationSeconds", (struct json){ 0 }));
+        if (!there) {
+            field_forbidden(e,
+                "spec.tolerations",
+                "existing toleration can not be modified except its tolerationSeconds");
+            break;
+        }
+    }
+    bool counts_differ = false;
+    for (size_t f = 0; f < 2; f++)
+        if (json_member(old, free_fields[f]).count != json_member(new, free_fields[f]).count) {
+            field_forbidden(e,
+                field_child(a, "spec", free_fields[f]),
+                "pod updates may not add or remove containers");
+            counts_differ = true;
+        }
+    if (counts_differ)
+        return;
     struct json lists[2] = { old, new };
     for (size_t i = 0; i < 2; i++) {
         struct json bare = lists[i];

@@ -1,5 +1,6 @@
 /* Autoscalers in both versions, disruption budgets, quotas and limits. */
 
+#include "apiserver/builtin_convert.h"
 #include "apiserver/builtin_rules.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
@@ -303,14 +304,24 @@ static void check_quota(const struct api_write *w, struct json o, struct field_e
 
 const struct builtin_rules builtin_autoscaler = {
     .fill = fill_autoscaler,
+    .convert = convert_autoscaler,
     .validate = check_autoscaler,
 };
 const struct builtin_rules builtin_autoscaler_v1 = {
     .fill = fill_autoscaler_v1,
+    .convert = convert_autoscaler,
     .validate = check_autoscaler,
 };
 const struct builtin_rules builtin_disruption_budget = { .validate = check_disruption_budget };
-const struct builtin_rules builtin_resource_quota = { .validate = check_quota };
+static void check_quota_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    check_immutable(e, json_get(w->old, "spec.scopes"), json_get(o, "spec.scopes"), "spec.scopes");
+}
+
+const struct builtin_rules builtin_resource_quota = {
+    .validate = check_quota,
+    .validate_change = check_quota_change,
+};
 /* Maxima are limits where there are none, and limits or minima requests. */
 static struct json fill_limit(struct arena *a, struct json item)
 {

@@ -86,6 +86,9 @@ static struct json keep_given(struct arena *a, struct json spec, struct json old
     if (is_type(spec, "ExternalName") || is_type(old, "ExternalName"))
         return spec;
     static const char *const kept[] = { "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy" };
+    struct json ip = json_member(spec, "clusterIP");
+    if (!check_is_empty(ip) && !json_equal(ip, json_member(old, "clusterIP")))
+        spec = fill_path(a, spec, "clusterIPs", json_list(a, ip));
     for (size_t i = 0; i < lengthof(kept); i++)
         spec = fill_path(a, spec, kept[i], json_member(old, kept[i]));
     if (!is_external(spec) || !is_external(old))
@@ -348,7 +351,7 @@ static void check_addresses(const struct api_write *w, struct json spec, struct 
         return;
     }
     check_value(e, ip, "spec.clusterIPs[0]", &ip_rule);
-    bool mine = text_eq(json_get_text(w->old, "spec.clusterIP"), first);
+    bool mine = json_get_text(w->old, "spec.clusterIP"); /* which cannot be changed */
     enum address_state state = addresses_state(x, first);
     if (mine || e->count || state == ADDRESS_FREE || state == ADDRESS_BAD)
         return;
@@ -365,12 +368,20 @@ static void check_addresses(const struct api_write *w, struct json spec, struct 
         arena_printf(e->arena, "failed to allocate IP %s: %s", first, why));
 }
 
-static void check_families(struct field_errors *e, struct json spec)
+static void check_families(const struct api_write *w, struct field_errors *e, struct json spec)
 {
     size_t i = 0;
+    struct json first = json_item(json_member(spec, "ipFamilies"), 0);
     bool bare = is_headless(spec) && !json_present(json_member(spec, "selector"));
     if (bare || is_type(spec, "ExternalName"))
         return;
+    if (json_present(w->old) && text_eq(json_text(first), "IPv6")) {
+        field_invalid(e,
+            "spec.clusterIPs[0]",
+            json_member(spec, "clusterIP"),
+            "expected an IPv6 value as indicated by `ipFamilies[0]`");
+        return;
+    }
     json_each (family, json_member(spec, "ipFamilies"))
         if (!text_eq(json_text(*family), "IPv4"))
             field_invalid(e,
@@ -419,7 +430,7 @@ static void check_service(const struct api_write *w, struct json o, struct field
     check_ports(e, spec);
     check_table(e, spec, "spec", service_rules);
     check_addresses(w, spec, e);
-    check_families(e, spec);
+    check_families(w, e, spec);
     check_balancer(e, spec);
     if (is_type(spec, "ExternalName")) {
         if (check_is_empty(name))
@@ -441,7 +452,8 @@ static void check_service_change(const struct api_write *w, struct json o, struc
     const char *before = json_get_text(old, "clusterIP"), *now = json_get_text(new, "clusterIP");
     if (*w->subresource || is_type(old, "ExternalName") || is_type(new, "ExternalName"))
         return;
-    if (before && !text_eq(before, now)) {
+    bool readable = text_eq(now, "None") || (now && check_is_ip(now));
+    if (before && readable && !text_eq(before, now)) {
         struct json ips = json_member(new, "clusterIPs");
         field_invalid(e,
             "spec.clusterIPs[0]",

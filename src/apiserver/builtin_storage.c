@@ -4,6 +4,7 @@
 #include "apiserver/builtin_rules.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
+#include "base/quantity.h"
 
 static const struct fill claim_defaults[] = {
     { "volumeMode", FILL_STR("Filesystem") },
@@ -159,6 +160,17 @@ static void check_claim_change(const struct api_write *w, struct json o, struct 
     struct json before = json_get(old, "resources.requests.storage"),
                 after = json_get(o, "spec.resources.requests.storage");
     bool bound = text_eq(json_get_text(w->old, "status.phase"), "Bound");
+    struct quantity less, more;
+    if (quantity_parse(str_of(json_text(before)), &more, NULL) &&
+        (!json_present(after) || (quantity_parse(str_of(json_text(after)), &less, NULL) &&
+                                     quantity_compare(less, more) < 0)))
+        field_forbidden(
+            e, "spec.resources.requests.storage", "field can not be less than status.capacity");
+    check_immutable(
+        e, json_member(old, "volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
+    /* A class that was not given may be given later. */
+    if (!json_present(json_member(old, "storageClassName")))
+        new = json_with_member(a, new, "storageClassName", (struct json){ 0 });
     if (!json_equal(old, new) || (!bound && !json_equal(before, after)))
         field_forbidden(e,
             "spec",
@@ -230,7 +242,7 @@ static void check_volume_change(const struct api_write *w, struct json o, struct
             break;
         }
     check_immutable(
-        e, json_get(w->old, "spec.volumeMode"), json_get(o, "spec.volumeMode"), "spec.volumeMode");
+        e, json_get(w->old, "spec.volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
 }
 
 static void check_storage_class(const struct api_write *w, struct json o, struct field_errors *e)
@@ -252,20 +264,11 @@ static void check_storage_class(const struct api_write *w, struct json o, struct
 static void check_storage_class_change(
     const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const struct {
-        const char *field, *detail;
-    } fixed[] = {
-        { "parameters", "updates to parameters are forbidden." },
-        { "provisioner", "updates to provisioner are forbidden." },
-        { "reclaimPolicy", "updates to reclaimPolicy are forbidden." },
+    static const char *const fixed[] = {
+        "parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"
     };
     for (size_t i = 0; i < lengthof(fixed); i++)
-        if (!json_equal(json_member(w->old, fixed[i].field), json_member(o, fixed[i].field)))
-            field_forbidden(e, fixed[i].field, fixed[i].detail);
-    check_immutable(e,
-        json_member(w->old, "volumeBindingMode"),
-        json_member(o, "volumeBindingMode"),
-        "volumeBindingMode");
+        check_immutable(e, json_member(w->old, fixed[i]), json_member(o, fixed[i]), fixed[i]);
 }
 
 const struct builtin_rules builtin_claim = {

@@ -247,7 +247,7 @@ static struct json bookmark(struct watch_stream *w, struct arena *a, bool initia
 void watch_end_kind(struct apiserver *s, const struct api_kind *k)
 {
     for (struct watch_stream *w = s->watches; w; w = w->next) {
-        if (w->call->kind != k)
+        if (w->selection.kind != k)
             continue;
         w->ends = true;
         server_ready(s, w->call);

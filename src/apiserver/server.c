@@ -3,11 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apiserver/aggregate.h"
 #include "apiserver/auth.h"
 #include "apiserver/body.h"
 #include "apiserver/bootstrap.h"
-#include "apiserver/crd.h"
 #include "apiserver/builtin.h"
+#include "apiserver/crd.h"
 #include "apiserver/documents.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
@@ -60,6 +61,7 @@ void server_ready(struct apiserver *s, struct api_call *c)
     c->next_ready = NULL;
     *s->ready_end = c;
     s->ready_end = &c->next_ready;
+    server_wake(s);
 }
 
 void server_wake(struct apiserver *s)
@@ -170,7 +172,7 @@ void apiserver_resume(struct apiserver *s, struct api_call *call)
 bool apiserver_is_pending(const struct apiserver *s)
 {
     return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) ||
-           gc_is_pending(s->gc) || crds_is_pending(s->crds);
+           gc_is_pending(s->gc) || crds_is_pending(s->crds) || aggregate_is_pending(s->aggregate);
 }
 
 /* What was written or read since the last flush did not happen: nobody may be told otherwise. */
@@ -206,6 +208,7 @@ static void send_ready(struct apiserver *s)
 void apiserver_flush(struct apiserver *s)
 {
     struct error err = { 0 };
+    aggregate_run(s->aggregate);
     if (!store_flush(s->store, &err))
         refuse_all(s, &err);
     if (s->bookmarks_due)
@@ -266,6 +269,11 @@ static void create_bootstrap(struct apiserver *s)
         server_create(s, *object);
 }
 
+static void on_kind_removed(void *ctx, const struct api_kind *k)
+{
+    watch_end_kind(ctx, k);
+}
+
 static void set_defaults(struct apiserver_options *o)
 {
     if (!o->service_cidr)
@@ -282,12 +290,15 @@ static void set_defaults(struct apiserver_options *o)
 
 static bool add_kinds(struct apiserver *s, struct error *err)
 {
-    if (s->options.kinds)
-        return s->options.kinds(s->registry) ||
-               fail(err, ERR_INTERNAL, "two kinds of the same name");
-    s->builtin = builtin_register(s->registry);
-    return builtin_set_service_range(s->builtin, s->options.service_cidr, err);
+    bool ok = s->options.kinds ? s->options.kinds(s->registry)
+                               : (s->builtin = builtin_register(s->registry)) != NULL;
+    if (!ok || !auth_register_reviews(s->registry))
+        return fail(err, ERR_INTERNAL, "two kinds of the same name");
+    return !s->builtin || builtin_set_service_range(s->builtin, s->options.service_cidr, err);
 }
+
+/* What follows from what was stored or made at the beginning is done before anybody asks. */
+#define SETTLE_FLUSHES_MAX 1000
 
 struct apiserver *apiserver_new(const struct apiserver_options *options, struct error *err)
 {
@@ -310,7 +321,11 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->gc = gc_new(s);
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
+    registry_observe(s->registry, on_kind_removed, s);
+    s->aggregate = aggregate_new(s);
     create_bootstrap(s);
+    for (int i = 0; i < SETTLE_FLUSHES_MAX && apiserver_is_pending(s); i++)
+        apiserver_flush(s);
     return s;
 }
 
@@ -322,13 +337,15 @@ void apiserver_free(struct apiserver *s)
         assert(!s->calls->busy);
         call_free(s->calls);
     }
+    aggregate_free(s->aggregate);
     documents_free(s->documents);
     auth_free(s->auth);
     gc_free(s->gc);
     for (size_t i = 0; i < s->spare_count; i++)
         arena_done(&s->spare[i]);
     registry_free(s->registry);
-    builtin_free(s->builtin);
+    if (s->builtin)
+        builtin_free(s->builtin);
     crds_free(s->crds);
     buf_done(&s->scratch);
     timer_stop(s->env, &s->bookmarks);

@@ -58,7 +58,7 @@ struct api_handlers {
 struct apiserver_options {
     const struct env *env;
     struct store *store;               /* borrowed */
-    bool (*kinds)(struct registry *r); /* which kinds there are; builtin_register() */
+    bool (*kinds)(struct registry *r); /* which kinds there are; NULL: the built-in ones */
     struct str token_key;              /* signs ServiceAccount tokens; at least 32 bytes */
     struct str root_ca;        /* PEM, for kube-root-ca.crt in every namespace; .ptr NULL: none */
     const char *service_cidr;  /* "10.96.0.0/16" */

@@ -1,3 +1,4 @@
+#include "apiserver/auth.h"
 #include "apiserver/write.h"
 
 #include "apiserver/auth.h"
@@ -129,13 +130,24 @@ bool write_check_namespace(struct write *w)
     return call_fail(c, status);
 }
 
+/* Nobody gives rights away that they do not have. */
+static bool check_rights(struct write *w, struct json object)
+{
+    const struct api_write write = write_for_behaviour(w);
+    struct api_answer answer;
+    if (!w->call || auth_check_escalation(w->server->auth, &write, object, &answer))
+        return true;
+    call_answer(w->call, &answer);
+    return false;
+}
+
 bool write_check_create(struct write *w, struct json *object)
 {
     struct field_errors errors;
     field_errors_init(&errors, w->arena);
     *object = meta_for_create(w->call, w->namespace, *object);
     w->name = json_get_text(*object, "metadata.name");
-    if (!prepare(w, object))
+    if (!check_rights(w, *object) || !prepare(w, object))
         return false;
     meta_validate(&errors, w->kind, meta_of(*object));
     if (!validate(w, *object, &errors))
@@ -157,7 +169,7 @@ bool write_check_update(struct write *w, struct json *object)
     struct field_errors errors;
     field_errors_init(&errors, a);
     *object = meta_for_update(a, w->old, *object);
-    if (!prepare(w, object))
+    if (!check_rights(w, *object) || !prepare(w, object))
         return false;
     bool status = text_eq(w->call->subresource, "status");
     if (w->kind->generation && !status && meta_spec_differs(w->kind, w->old, *object)) {

@@ -26,6 +26,8 @@
 #define TOKENS_MAX 1024
 #define TOKEN_FILE_BYTES_MAX ((size_t)1 << 20)
 #define HOSTS_MAX 32
+/* What one flush makes may ask for another; each asks for less. */
+#define START_ROUNDS_MAX 100
 
 struct app {
     struct cli *cli;
@@ -156,7 +158,11 @@ static bool make_server(struct app *app, struct error *err)
             .service_cidr = cli_text(app->cli, "service-cidr"),
         },
         err);
-    return app->server != NULL;
+    if (!app->server)
+        return false;
+    for (int i = 0; i < START_ROUNDS_MAX && apiserver_is_pending(app->server); i++)
+        apiserver_flush(app->server);
+    return true;
 }
 
 static bool make_http(struct app *app, struct error *err)

@@ -304,8 +304,10 @@ struct apiserver_http *apiserver_http_new(
             .streams_max = STREAMS_MAX,
         },
         err);
-    if (h->http)
+    if (h->http) {
+        plan_flush(h);
         return h;
+    }
     free(h);
     return NULL;
 }
