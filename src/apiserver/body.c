@@ -89,9 +89,15 @@ static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
             return fail_unrecognized(c, json_error_text(a, body));
     } else if (media == MEDIA_TYPE_YAML) {
         struct json documents;
-        if (!yaml_parse_all(a, body, "body", &documents, &err))
-            return fail_unrecognized(c, err.text);
-        *ret = documents.count ? documents.items[0] : json_null();
+        bool json = body.len && *body.ptr == '{' && json_parse_keys(a, body, ret, ret_twice, &err);
+        if (!json && !yaml_parse_all(a, body, "body", &documents, &err))
+            return call_fail_bad(c,
+                "the object provided is unrecognized (must be of type %s): yaml: %s (%s)",
+                c->kind->resource.kind,
+                err.text,
+                summary(a, body));
+        if (!json)
+            *ret = documents.count ? documents.items[0] : json_null();
     } else if (media == MEDIA_TYPE_PROTOBUF && !c->kind->custom) {
         return parse_protobuf(c, ret);
     } else {

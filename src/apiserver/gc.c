@@ -260,6 +260,7 @@ static void write_owners(struct write *w, struct json references)
     const struct store_object *stored;
     struct json object =
         json_with(w->arena, w->old, "metadata.ownerReferences", json_or_absent(references));
+    write_track(w, "kube-controller-manager", "", &object);
     if (!write_store(w, object, meta_is_deleting(object) && write_is_last(object), &stored))
         return;
 }

@@ -371,9 +371,16 @@ static void check_owner(struct field_errors *e, const char *path, struct json ow
         if (text_empty(json_get_text(owner, required[i].field)))
             field_invalid(
                 e, field_child(e->arena, path, required[i].field), json_str(""), required[i].why);
+    const char *version = json_get_text(owner, "apiVersion");
+    const char *slash = version ? strchr(version, '/') : NULL;
+    if (slash && strchr(slash + 1, '/'))
+        field_invalid(e,
+            field_child(e->arena, path, "apiVersion"),
+            json_str(version),
+            "version must not be empty");
     if (text_eq(json_get_text(owner, "apiVersion"), "v1") &&
         text_eq(json_get_text(owner, "kind"), "Event"))
-        field_invalid(e, path, json_str("v1, Kind=Event"), "is disallowed from being an owner");
+        field_invalid(e, path, owner, "/v1, Kind=Event is disallowed from being an owner");
 }
 
 static void check_owners(struct field_errors *e, struct json owners)
@@ -406,7 +413,7 @@ static void check_finalizers(struct field_errors *e, struct json finalizers, boo
     size_t index = 0;
     json_each (f, finalizers) {
         if (!name_check(NAME_LABEL_KEY, json_text(*f), &why))
-            field_invalid(e, "metadata.finalizers", *f, why.text);
+            check_key(e, "metadata.finalizers", f->string, f->string);
         else if (!custom && !strchr(f->string, '/') && !text_eq(f->string, "orphan") &&
                  !text_eq(f->string, "foregroundDeletion") && !text_eq(f->string, "kubernetes"))
             field_invalid(e,
