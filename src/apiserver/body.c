@@ -263,6 +263,19 @@ static bool report_strict(struct api_call *c, const struct api_kind *k,
     return s.found.count == 0;
 }
 
+bool body_check_twice(struct api_call *c, struct str text, const char **ret_why)
+{
+    struct json ignored;
+    struct error err;
+    bool twice = false;
+    struct field_errors none;
+    field_errors_init(&none, &c->arena);
+    if (c->validation == VALIDATION_IGNORE ||
+        !json_parse_keys(&c->arena, text, &ignored, &twice, &err) || !twice)
+        return true;
+    return report_strict(c, c->kind, &none, text, ret_why);
+}
+
 struct yaml_twice {
     struct api_call *call;
     struct buf lines;
@@ -286,7 +299,6 @@ static bool on_yaml_key(void *ctx, const char *path, bool again)
 
 bool body_report_yaml_twice(struct api_call *c, struct str text)
 {
-    cleanup(buf_done) struct buf none = BUF_INIT(1);
     struct yaml_twice y = { .call = c, .strict = c->validation == VALIDATION_STRICT };
     if (c->validation == VALIDATION_IGNORE)
         return true;
