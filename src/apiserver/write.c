@@ -17,12 +17,15 @@ void write_track(struct write *w, const char *manager, const char *subresource, 
     const struct resource *r = &w->kind->resource;
     struct error err;
     struct json merged;
+    bool scale = text_eq(subresource, "scale");
+    if (scale && w->kind->custom)
+        return; /* nor an owner, in a custom object */
     struct apply_request request = {
         .schema = w->kind->schema ? w->kind->schema : schema_deduced(),
         .api_version = object_api_version(a, w->kind),
         .manager = manager,
         .subresource = subresource,
-        .now = meta_now(w->server->env, a),
+        .now = scale ? NULL : meta_now(w->server->env, a), /* a scale leaves no time */
         .reset = apply_reset_fields(a, r->group, r->kind, subresource, w->kind->custom),
     };
     /* The server stores what it cannot tell the owners of, without them. */
