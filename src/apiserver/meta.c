@@ -143,18 +143,20 @@ static bool is_zero(struct json v)
            (json_is(v, JSON_INT) && v.integer == 0);
 }
 
-bool meta_normalise(struct arena *a, struct json metadata, bool custom, struct json *ret,
-    struct field_errors *unknown, struct error *err)
+bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind *k,
+    struct json *ret, struct field_errors *unknown, struct error *err)
 {
     struct json_builder b;
     json_builder_init(&b, a);
     if (json_present(metadata) && !json_is(metadata, JSON_MAP) && !json_is(metadata, JSON_NULL))
         return fail(err,
             ERR_INVALID,
-            "json: cannot unmarshal %s into Go %s of type v1.ObjectMeta",
+            "json: cannot unmarshal %s into Go %s%s%s of type v1.ObjectMeta",
             go_type(metadata),
-            custom ? "value" : "struct field .metadata");
-    struct decoder d = { err, custom };
+            k->custom ? "value" : "struct field ",
+            k->custom ? "" : k->resource.kind,
+            k->custom ? "" : ".metadata");
+    struct decoder d = { err, k->custom };
     json_each_member (m, metadata) {
         const struct meta_field *f = field_of(m->key);
         if (!f) {

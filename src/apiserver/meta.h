@@ -6,8 +6,8 @@
 
 /* metadata as the API server's own type holds it: without null and empty values; each field that it
  * does not have goes into unknown. Fails with the words of its decoder. */
-bool meta_normalise(struct arena *a, struct json metadata, bool custom, struct json *ret,
-    struct field_errors *unknown, struct error *err) must_check;
+bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind *k,
+    struct json *ret, struct field_errors *unknown, struct error *err) must_check;
 
 /* Without what only the server sets: before anybody owns it. */
 struct json meta_without_system(struct arena *a, struct json object);

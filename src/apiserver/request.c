@@ -6,6 +6,8 @@
 #include "apiserver/body.h"
 #include "apiserver/documents.h"
 #include "apiserver/internal.h"
+#include "apiserver/options.h"
+#include "apiserver/write.h"
 #include "base/url.h"
 
 #define SEGMENTS_MAX 16
@@ -303,8 +305,10 @@ static void answer_review(struct api_call *c)
 {
     struct api_answer answer;
     struct json body;
-    if (!body_decode(c, &body))
+    if (!options_read_write(c, "CreateOptions", false) || !body_decode(c, &body))
         return;
+    struct write w = { .call = c, .server = c->server, .arena = &c->arena, .kind = c->kind };
+    write_track(&w, c->manager, "", &body); /* the answer shows who asked, as a stored one would */
     auth_review(c->server->auth, &c->arena, c->request->user, c->kind, c->namespace, body, &answer);
     call_answer(c, &answer);
 }
