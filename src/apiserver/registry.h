@@ -141,6 +141,12 @@ struct api_kind {
     int group_priority, version_priority;
 };
 
+/* Whether this is a kind of the core group, in any version. */
+static inline bool api_kind_is_core(const struct api_kind *k, const char *kind)
+{
+    return !*k->resource.group && strcmp(k->resource.kind, kind) == 0;
+}
+
 struct registry;
 
 struct registry *registry_new(void);
@@ -148,6 +154,9 @@ void registry_free(struct registry *r);
 /* The kind must stay valid until it is removed. False: the resource is there already. */
 bool registry_add(struct registry *r, const struct api_kind *k) must_check;
 void registry_remove(struct registry *r, const struct api_kind *k);
+/* Called for a kind that is about to be removed. One observer. */
+void registry_observe(
+    struct registry *r, void (*removes)(void *ctx, const struct api_kind *k), void *ctx);
 /* By what stands in a path; NULL: not served. */
 const struct api_kind *registry_find(
     const struct registry *r, const char *group, const char *version, const char *plural);

@@ -6,6 +6,8 @@
 #include "apiserver/body.h"
 #include "apiserver/documents.h"
 #include "apiserver/internal.h"
+#include "apiserver/options.h"
+#include "apiserver/write.h"
 #include "base/url.h"
 
 #define SEGMENTS_MAX 16
@@ -241,7 +243,7 @@ static bool may_touch(struct api_call *c, const struct route *route)
         .namespace = c->namespace,
         .name = c->name ? c->name : "",
     };
-    bool namespace = text_eq(c->kind->resource.plural, "namespaces") && !*r.group && c->name;
+    bool namespace = api_kind_is_core(c->kind, "Namespace") && c->name;
     if (namespace)
         r.namespace = c->name;
     return take_place(c, &r) && is_allowed(c, &r);
@@ -286,15 +288,14 @@ static bool is_document(struct api_call *c)
 static bool has_subresource(const struct api_kind *k, const char *name)
 {
     static const struct {
-        const char *plural, *name;
-    } others[] = { { "namespaces", "finalize" }, { "serviceaccounts", "token" } };
+        const char *kind, *name;
+    } others[] = { { "Namespace", "finalize" }, { "ServiceAccount", "token" } };
     if (strcmp(name, "status") == 0)
         return k->has_status;
     if (strcmp(name, "scale") == 0)
         return k->scale.spec_replicas != NULL;
     for (size_t i = 0; i < lengthof(others); i++)
-        if (!*k->resource.group && text_eq(k->resource.plural, others[i].plural) &&
-            strcmp(name, others[i].name) == 0)
+        if (api_kind_is_core(k, others[i].kind) && strcmp(name, others[i].name) == 0)
             return true;
     return false;
 }
@@ -304,8 +305,10 @@ static void answer_review(struct api_call *c)
 {
     struct api_answer answer;
     struct json body;
-    if (!body_decode(c, &body))
+    if (!options_read_write(c, "CreateOptions", false) || !body_decode(c, &body))
         return;
+    struct write w = { .call = c, .server = c->server, .arena = &c->arena, .kind = c->kind };
+    write_track(&w, c->manager, "", &body); /* the answer shows who asked, as a stored one would */
     auth_review(c->server->auth, &c->arena, c->request->user, c->kind, c->namespace, body, &answer);
     call_answer(c, &answer);
 }

@@ -269,6 +269,11 @@ static void create_bootstrap(struct apiserver *s)
         server_create(s, *object);
 }
 
+static void on_kind_removed(void *ctx, const struct api_kind *k)
+{
+    watch_end_kind(ctx, k);
+}
+
 static void set_defaults(struct apiserver_options *o)
 {
     if (!o->service_cidr)
@@ -292,6 +297,9 @@ static bool add_kinds(struct apiserver *s, struct error *err)
     return !s->builtin || builtin_set_service_range(s->builtin, s->options.service_cidr, err);
 }
 
+/* What follows from what was stored or made at the beginning is done before anybody asks. */
+#define SETTLE_FLUSHES_MAX 1000
+
 struct apiserver *apiserver_new(const struct apiserver_options *options, struct error *err)
 {
     struct apiserver *s = mem_new_of(struct apiserver);
@@ -313,8 +321,11 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->gc = gc_new(s);
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
+    registry_observe(s->registry, on_kind_removed, s);
     s->aggregate = aggregate_new(s);
     create_bootstrap(s);
+    for (int i = 0; i < SETTLE_FLUSHES_MAX && apiserver_is_pending(s); i++)
+        apiserver_flush(s);
     return s;
 }
 
