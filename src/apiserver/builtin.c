@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "apiserver/addresses.h"
+#include "apiserver/builtin_cells.h"
 #include "apiserver/builtin_rules.h"
 
 #define DEFAULT_SERVICE_RANGE "10.96.0.0/16"
@@ -169,17 +170,23 @@ static const struct row storage[] = {
 #define ADMISSION (CLUSTER | GENERATION | CONDITIONAL)
 
 static const struct row admission[] = {
-    { "MutatingAdmissionPolicy", "mutatingadmissionpolicies", "", "api-extensions", ADMISSION,
+    { "MutatingAdmissionPolicy", "mutatingadmissionpolicies", "", "api-extensions",
+        ADMISSION,
         "Name!|Mutations#|ParamKind|Age", &builtin_admission },
-    { "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", "", "api-extensions", ADMISSION,
+    { "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", "", "api-extensions",
+        ADMISSION,
         "Name!|PolicyName|ParamRef|Age", &builtin_admission_binding },
-    { "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "", "api-extensions", ADMISSION,
+    { "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", "", "api-extensions",
+        ADMISSION,
         "Name!|Webhooks#|Age", &builtin_mutating_webhook },
-    { "ValidatingAdmissionPolicy", "validatingadmissionpolicies", "", "api-extensions", ADMISSION | STATUS,
+    { "ValidatingAdmissionPolicy", "validatingadmissionpolicies", "", "api-extensions",
+        ADMISSION | STATUS,
         "Name!|Validations#|ParamKind|Age", &builtin_admission },
-    { "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", "", "api-extensions", ADMISSION,
+    { "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", "", "api-extensions",
+        ADMISSION,
         "Name!|PolicyName|ParamRef|Age", &builtin_admission_binding },
-    { "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "", "api-extensions", ADMISSION,
+    { "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", "", "api-extensions",
+        ADMISSION,
         "Name!|Webhooks#|Age", &builtin_validating_webhook },
     { 0 },
 };
@@ -320,7 +327,7 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
     assert(b->count < KINDS_MAX && row->rules);
     struct builtin_kind *context = &b->contexts[b->count];
     struct api_kind *k = &b->kinds[b->count++];
-    *context = (struct builtin_kind){ row->rules, b->addresses };
+    *context = (struct builtin_kind){ row->rules, b->addresses, cells_of(row->kind) };
     *k = (struct api_kind){
         .resource = { g->name, g->version, row->kind, row->plural, row->flags & CLUSTER },
         .singular = lower_case(a, row->kind),
@@ -343,7 +350,7 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
         .group_priority = g->priority,
         .version_priority = g->version_priority,
     };
-    assert(!k->schema->deduced);
+    assert(!k->schema->deduced && context->cells);
     k->storage_version = resource_api_version(a, &k->resource);
     if (row->flags & SCALE)
         k->scale = (struct api_scale_paths){ "spec.replicas", "status.replicas", "spec.selector" };

@@ -1,5 +1,6 @@
 /* Ingresses, network policies, endpoints, leases and events. */
 
+#include "apiserver/builtin_convert.h"
 #include "apiserver/builtin_rules.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
@@ -347,4 +348,8 @@ const struct builtin_rules builtin_endpoint_slice = {
     .validate_change = check_endpoint_slice_change,
 };
 const struct builtin_rules builtin_lease = { .validate = check_lease };
-const struct builtin_rules builtin_event = { .validate = check_event, .fields = event_fields };
+const struct builtin_rules builtin_event = {
+    .validate = check_event,
+    .convert = convert_event,
+    .fields = event_fields,
+};

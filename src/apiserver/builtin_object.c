@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin_rules.h"
 
+#include "apiserver/builtin_cells.h"
 #include "apiserver/decode.h"
 
 static struct json prune(
@@ -70,7 +71,7 @@ static const char *field(
 static struct json cells(
     const struct api_kind *k, struct arena *a, struct json object, int64_t wall_ms)
 {
-    return builtin_of(k)->rules->cells(k, a, object, wall_ms);
+    return cells_make(a, builtin_of(k)->cells, object, wall_ms);
 }
 
 static void written(

@@ -333,11 +333,9 @@ static void check_pod(const struct api_write *w, struct json o, struct field_err
 /* Of a Pod that runs, only a few fields can be changed. */
 static void check_pod_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const char *const free_fields[] = { "containers",
-        "initContainers",
-        "activeDeadlineSeconds",
-        "tolerations",
-        "schedulingGates" };
+    static const char *const free_fields[] = {
+        "containers", "initContainers", "activeDeadlineSeconds", "tolerations", "schedulingGates"
+    };
     struct arena *a = w->arena;
     if (*w->subresource)
         return;

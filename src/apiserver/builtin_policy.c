@@ -1,5 +1,6 @@
 /* Autoscalers in both versions, disruption budgets, quotas and limits. */
 
+#include "apiserver/builtin_convert.h"
 #include "apiserver/builtin_rules.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
@@ -303,10 +304,12 @@ static void check_quota(const struct api_write *w, struct json o, struct field_e
 
 const struct builtin_rules builtin_autoscaler = {
     .fill = fill_autoscaler,
+    .convert = convert_autoscaler,
     .validate = check_autoscaler,
 };
 const struct builtin_rules builtin_autoscaler_v1 = {
     .fill = fill_autoscaler_v1,
+    .convert = convert_autoscaler,
     .validate = check_autoscaler,
 };
 const struct builtin_rules builtin_disruption_budget = { .validate = check_disruption_budget };

@@ -5,6 +5,7 @@
 #include "apiserver/registry.h"
 
 struct addresses;
+struct cell;
 
 /* NULL members do nothing. */
 struct builtin_rules {
@@ -20,8 +21,6 @@ struct builtin_rules {
         struct apiserver *server, const struct api_kind *k, struct json old, struct json object);
     struct json (*convert)(
         const struct api_kind *k, struct arena *a, struct json object, const char *api_version);
-    struct json (*cells)(
-        const struct api_kind *k, struct arena *a, struct json object, int64_t wall_ms);
     bool keeps_status; /* of an object that is created */
     /* Field selectors beside metadata.name and metadata.namespace; NULL-terminated. The value is
      * what stands there, as text. */
@@ -32,6 +31,7 @@ struct builtin_rules {
 struct builtin_kind {
     const struct builtin_rules *rules;
     struct addresses *addresses;
+    const struct cell *cells;
 };
 
 static inline const struct builtin_kind *builtin_of(const struct api_kind *k)

@@ -264,8 +264,9 @@ static void check_storage_class(const struct api_write *w, struct json o, struct
 static void check_storage_class_change(
     const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const char *const fixed[] = { "parameters", "provisioner", "reclaimPolicy",
-        "volumeBindingMode" };
+    static const char *const fixed[] = {
+        "parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"
+    };
     for (size_t i = 0; i < lengthof(fixed); i++)
         check_immutable(e, json_member(w->old, fixed[i]), json_member(o, fixed[i]), fixed[i]);
 }

@@ -139,21 +139,6 @@ static bool kind_ready(const struct engine *e, const struct engine_kind *kind, s
     return true;
 }
 
-/* Some kind whose objects are here reads this resource. */
-static bool is_of_use(const struct engine *e, const struct cache_resource *r)
-{
-    for (size_t i = 0; i < e->kind_count; i++) {
-        const struct engine_kind *kind = &e->kinds[i];
-        if (kind->resource == r)
-            return true;
-        const struct kind_watch *w = kind->kind->watches;
-        for (; kind->resource->synced && w && w->resource; w++)
-            if (w->resource == r->resource)
-                return true;
-    }
-    return false;
-}
-
 /* An object that is going must not wait for what it can do without. */
 static bool may_run(const struct engine *e, const struct key *k)
 {
@@ -164,9 +149,12 @@ static bool may_run(const struct engine *e, const struct key *k)
     for (size_t i = 0; i < e->watch_count; i++) {
         const struct engine_watch *w = &e->watches[i];
         const struct cache_resource *r = w->resource;
-        if (r->child && r->resource->cluster_scoped && is_of_use(e, r) && w->reflector &&
-            !(r->synced || r->missing || w->state == REFLECTOR_FORBIDDEN))
-            return false;
+        bool settled = r->synced || r->missing || w->state == REFLECTOR_FORBIDDEN || !w->reflector;
+        const struct kind_watch *of = k->kind->kind->watches;
+        for (; of && of->resource; of++)
+            if (of->child && of->resource->cluster_scoped && of->resource == r->resource &&
+                !settled)
+                return false;
     }
     return true;
 }
@@ -370,6 +358,21 @@ static void fetch_schema(void *ctx)
         (struct kube_then){ schema_came, w });
 }
 
+/* Some kind whose objects are here reads this resource. */
+static bool is_of_use(const struct engine *e, const struct cache_resource *r)
+{
+    for (size_t i = 0; i < e->kind_count; i++) {
+        const struct engine_kind *kind = &e->kinds[i];
+        if (kind->resource == r)
+            return true;
+        const struct kind_watch *w = kind->kind->watches;
+        for (; kind->resource->synced && w && w->resource; w++)
+            if (w->resource == r->resource)
+                return true;
+    }
+    return false;
+}
+
 /* What a kind reads is watched once its own CRD is there: a family that nobody installed costs
  * nothing, and needs no rights. */
 static void start_watches(struct engine *e)
@@ -459,6 +462,9 @@ static void served_changed(struct engine_watch *w, bool missing)
         remove_unseen(e, w->resource);
         w->resource->synced = false;
     }
+    /* What was refused while it came or went says nothing about now. */
+    for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at))
+        memos_calm(container_of(at.node, struct key, node), w->resource->resource);
     uint64_t target = depend_on_name(&e->depends, w->resource->resource, " ", "served");
     depend_each(&e->depends, target, wake, NULL);
     wake_parked(e);
@@ -657,13 +663,17 @@ void engine_drain(struct engine *e, void (*done)(void *ctx), void *ctx)
 bool engine_ready(const struct engine *e, struct error *err)
 {
     size_t missing = 0;
-    for (size_t i = 0; i < e->kind_count; i++)
-        if (!kind_ready(e, &e->kinds[i], err)) {
-            /* A CRD that is not installed is waited for; the other kinds work. */
-            if (err->code != ERR_NOT_FOUND)
-                return false;
-            missing++;
-        }
+    struct error why;
+    for (size_t i = 0; i < e->kind_count; i++) {
+        if (kind_ready(e, &e->kinds[i], &why))
+            continue;
+        /* A CRD that is not installed is waited for; the other kinds work. */
+        if (missing == 0 || why.code != ERR_NOT_FOUND)
+            *err = why;
+        if (why.code != ERR_NOT_FOUND)
+            return false;
+        missing++;
+    }
     return missing < e->kind_count;
 }
 

@@ -198,6 +198,8 @@ void memo_trouble(
     struct memo *m, enum trouble what, const char *message, uint64_t plan_hash, int64_t until_ms);
 void memo_calm(struct memo *m);
 void memos_free(struct key *k);
+/* Troubles with children of this resource are forgotten. */
+void memos_calm(struct key *k, const struct resource *r);
 /* Forgets those of children that are not planned. */
 void memos_keep(struct key *k, const struct plan *p);
 uint64_t memo_hash(struct arena *a, struct json v);

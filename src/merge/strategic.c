@@ -317,6 +317,8 @@ static bool apply_order(struct merger *m, uint16_t type, const char *name, struc
     *ret = (struct json){ 0 };
     if (!json_present(old) && !json_present(new))
         return true;
+    if (!old.count && !new.count)
+        return fail(m->err, ERR_INVALID, "no elements in any of the given slices");
     if (!json_present(new))
         merged = old;
     else if (!json_present(old))

@@ -114,6 +114,14 @@ class Ours:
         self.process.wait()
 
 
+def must_live(ours):
+    """Whatever was sent, our server runs on; if it does not, the next script gets a new one."""
+    if isinstance(ours, Ours) and ours.process.poll() is not None:
+        code, said = ours.process.returncode, tail(ours.log, 15)
+        ours.start()
+        raise Failure(f"leeboard apiserver ended with code {code}:\n{said}")
+
+
 class Answer:
     def __init__(self, status, headers, text):
         self.status, self.text = status, text

@@ -38,6 +38,10 @@ NO_WORKLOADS = "*," + ",".join(f"-{name}-controller" for name in (
     "deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob",
     "horizontal-pod-autoscaler"))
 
+# The same with Jobs: their pods are made, and wait for a node that there is not.
+NO_PODS = "*," + ",".join(f"-{name}-controller" for name in (
+    "deployment", "replicaset", "statefulset"))
+
 LLMKUBE = "/apis/inference.llmkube.dev/v1alpha1"
 GROUPS = {
     "/api/v1": ("pods", "services", "configmaps", "secrets", "serviceaccounts", "events",
@@ -50,6 +54,11 @@ GROUPS = {
                                            "clusterrolebindings"),
     "/apis/apiextensions.k8s.io/v1": ("customresourcedefinitions",),
     LLMKUBE: ("models", "inferenceservices"),
+    "/apis/model.otterscale.io/v1alpha1": ("modelservices", "modelartifacts"),
+    "/apis/gateway.networking.k8s.io/v1": ("gateways", "httproutes"),
+    "/apis/inference.networking.k8s.io/v1": ("inferencepools",),
+    "/apis/networking.istio.io/v1beta1": ("destinationrules",),
+    "/apis/monitoring.coreos.com/v1": ("podmonitors", "servicemonitors"),
 }
 BASE = {plural: base for base, plurals in GROUPS.items() for plural in plurals}
 MUTATING = ("create", "update", "patch", "delete", "deletecollection")

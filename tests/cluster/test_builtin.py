@@ -4,8 +4,10 @@ import copy
 import glob
 import json
 import os
+import random
 import re
 import subprocess
+import time
 
 import yaml
 from lab import ROOT, ApiError, Failure
@@ -294,3 +296,191 @@ def compare_updates(lab, pattern=""):
 
 def test_updates_are_accepted_or_refused_as_by_the_server(lab):
     compare_updates(lab)
+
+
+def compare_cells(lab):
+    """Every object that is there, as a row: its own and those that the tests before left."""
+    server, tool = Server(lab), Tool()
+    found, count, now = [], 0, time.time()
+    for (version, kind), resource in server.resources.items():
+        if resource["group"] in NOT_SERVED or kind in NOT_SERVED or version == "autoscaling/v1":
+            continue  # metrics of the newer version are no fields of the older one
+        base = "/api/v1" if version == "v1" else f"/apis/{version}"
+        table = json.loads(server.raw(f"{base}/{resource['resource']}?includeObject=Object", TABLE))
+        now = time.time()
+        for row in table.get("rows") or []:
+            count += 1
+            stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+            ours = tool.ask("cells", object={**row["object"], "apiVersion": version, "kind": kind}, now=stamp)["cells"]
+            ages = re.compile(r"^(\d+[smhdy])+$")
+            pairs = [(x, y) for x, y in zip(row["cells"], ours)
+                     if x != y and not (ages.match(str(x)) and ages.match(str(y)))]
+            if pairs or len(row["cells"]) != len(ours):
+                found.append(f"{kind} {row['object']['metadata']['name']}: {pairs} {len(row['cells'])} {len(ours)}")
+    tool.close()
+    if found or not count:
+        raise Failure(f"{len(found)} differences in {count} rows (real / ours):\n" + "\n".join(found))
+
+
+def test_rows_of_tables_are_the_servers(lab):
+    server = Server(lab)
+    for _, _, o in changed():  # what is valid is stored, under a name of its own, without further ado
+        o["metadata"]["name"] = None
+        o["metadata"]["generateName"] = "row-"
+        server.call("POST", server.path(o), o)
+    compare_cells(lab)
+
+
+def compare_conversions(lab):
+    server, tool, found, count = Server(lab), Tool(), [], 0
+    forms = (("/api/v1/events", "v1", "/apis/events.k8s.io/v1/events", "events.k8s.io/v1", "Event"),
+             ("/apis/autoscaling/v2/horizontalpodautoscalers", "autoscaling/v2",
+              "/apis/autoscaling/v1/horizontalpodautoscalers", "autoscaling/v1", "HorizontalPodAutoscaler"))
+    for one_path, one_version, other_path, other_version, kind in forms:
+        one = {o["metadata"]["uid"]: o for o in lab.api("GET", one_path)["items"]}
+        other = {o["metadata"]["uid"]: o for o in lab.api("GET", other_path)["items"]}
+        for uid in one:
+            x = {**one[uid], "apiVersion": one_version, "kind": kind}
+            y = {**other[uid], "apiVersion": other_version, "kind": kind}
+            if "alpha.kubernetes.io" in json.dumps(y["metadata"].get("annotations")):
+                continue  # what v1 cannot say stands in annotations, in forms of long ago; ours say it as v2 does
+            for left, right in ((x, y), (y, x)):
+                count += 1
+                made = tool.ask("convert", object=left, version=right["apiVersion"])["object"]
+                found += [f"{kind} {right['metadata']['name']} to {right['apiVersion']}: {d}" for d in differences(right, made)]
+    tool.close()
+    if found or not count:
+        raise Failure(f"{len(found)} differences in {count} conversions (real / ours):\n" + "\n".join(found))
+
+
+def test_two_forms_of_one_object_are_the_servers(lab):
+    compare_conversions(lab)
+
+
+class Patches:
+    """Random strategic merge patches of one object."""
+
+    LISTS = {"containers": "name", "initContainers": "name", "env": "name", "ports": "containerPort", "volumes": "name",
+             "volumeMounts": "mountPath", "tolerations": None, "imagePullSecrets": "name", "args": None,
+             "finalizers": "", "hostAliases": "ip", "topologySpreadConstraints": "topologyKey"}
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+
+    def item(self, name):
+        n = self.rng.choice("abcd")
+        return {"containers": lambda: {"name": n, **self.some({"image": self.rng.choice(("x", "y")), "env": self.list("env"),
+                                                              "ports": self.list("ports"), "args": self.list("args"),
+                                                              "volumeMounts": self.list("volumeMounts"),
+                                                              "resources": {"limits": {"cpu": self.rng.choice("123")}}})},
+                "initContainers": lambda: {"name": "i" + n, "image": "x"},
+                "env": lambda: {"name": n.upper(), "value": self.rng.choice("xyz")},
+                "ports": lambda: {"containerPort": 80 + ord(n), **self.some({"protocol": "UDP", "name": "p" + n})},
+                "volumes": lambda: {"name": "v" + n, **self.rng.choice(({"emptyDir": {}}, {"configMap": {"name": n}}))},
+                "volumeMounts": lambda: {"mountPath": "/" + n, "name": "va"},
+                "tolerations": lambda: {"key": n, "operator": "Exists"},
+                "imagePullSecrets": lambda: {"name": n}, "args": lambda: n, "finalizers": lambda: f"x.y/{n}",
+                "hostAliases": lambda: {"ip": f"1.1.1.{ord(n)}", "hostnames": [n]},
+                "topologySpreadConstraints": lambda: {"topologyKey": n, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"},
+                }[name]()
+
+    def some(self, fields):
+        return {k: v for k, v in fields.items() if v is not None and self.rng.random() < 0.5}
+
+    def list(self, name, patch=False):
+        items = [self.item(name) for _ in range(self.rng.randrange(4))]
+        key, kept = self.LISTS[name], []
+        for item in items:  # no key twice
+            if all((k[key] != item[key]) if key else k != item for k in kept):
+                kept.append(item)
+        return kept
+
+    def directives(self, holder, name, live):
+        """Into the patch of a map, beside the list."""
+        key, chance = self.LISTS[name], self.rng.random()
+        if key is None or name not in holder or holder[name] is None:
+            return
+        if key == "":
+            if chance < 0.4 and live:
+                gone = self.rng.sample(live, 1)  # and not in the list too: Go's maps decide what comes first
+                holder["$deleteFromPrimitiveList/" + name] = gone
+                holder[name] = [i for i in holder[name] if i not in gone]
+            return
+        if chance < 0.2 and live:
+            gone = self.rng.choice(live)
+            holder[name] = [i for i in holder[name] if i[key] != gone[key]] + [{key: gone[key], "$patch": "delete"}]
+        elif chance < 0.3:
+            holder[name].append({"$patch": "replace"})
+        elif chance < 0.5:
+            order = [i[key] for i in holder[name]] + [i[key] for i in live or [] if i[key] not in
+                                                      [j[key] for j in holder[name]] and self.rng.random() < 0.7]
+            holder["$setElementOrder/" + name] = [{key: k} for k in order]
+
+    def pod(self, live, first):
+        spec = {}
+        for name in ("volumes", "tolerations", "imagePullSecrets", "hostAliases", "topologySpreadConstraints", "initContainers"):
+            if self.rng.random() < 0.4:
+                spec[name] = self.list(name)
+                if not first:
+                    self.directives(spec, name, (live or {}).get(name))
+        spec["containers"] = self.list("containers")
+        if not first:
+            self.directives(spec, "containers", (live or {}).get("containers"))
+            for name in ("nodeSelector", "affinity", "priorityClassName", "volumes"):
+                if self.rng.random() < 0.1 and "$setElementOrder/" + name not in spec:
+                    spec[name] = None
+        if self.rng.random() < 0.4:
+            spec["nodeSelector"] = self.some({"a": "b", "c": self.rng.choice((None, "d")), "$patch": None})
+            if not first and self.rng.random() < 0.2:
+                spec["nodeSelector"]["$patch"] = "replace"
+        return spec
+
+    def template(self, live, first):
+        patch = {"template": {"spec": self.pod(((live or {}).get("template") or {}).get("spec"), first)}}
+        if self.rng.random() < 0.4:
+            patch["template"]["metadata"] = {"labels": self.some({"a": "b", "c": "d"}), "finalizers": self.list("finalizers")}
+            if not first:
+                self.directives(patch["template"]["metadata"], "finalizers",
+                                ((live or {}).get("template") or {}).get("metadata", {}).get("finalizers"))
+        return patch
+
+
+def compare_patches(lab, sequences, steps):
+    """On PodTemplates, whose validation is kept quiet by a server that is only asked to merge: what it refuses as invalid
+    does not count."""
+    server, tool, done, found = Server(lab), Tool(), 0, []
+    base = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": ""},
+            "template": {"spec": {"containers": [{"name": "a", "image": "x"}]}}}
+    for seed in range(sequences):
+        patches, name = Patches(seed), f"patch-{seed}"
+        o = copy.deepcopy(base)
+        o["metadata"]["name"] = name
+        live = server.call("POST", server.path(o), o)[1]
+        for _ in range(steps):
+            patch = patches.template(live, False)
+            code, real = server.call("PATCH", f"{server.path(o)}/{name}", patch, "application/strategic-merge-patch+json")
+            if code in (422, 409):
+                continue
+            ours = tool.ask("patch", live=live, patch=patch)
+            done += 1
+            if code != 200:
+                if "error" not in ours and "unreadable" not in ours:
+                    found.append(f"{name}: {real['message']} / accepted\n  {json.dumps(patch)}")
+                continue
+            filled = tool.ask("update", old=live, object=ours["object"]) if "object" in ours else ours
+            if "object" not in filled:
+                found.append(f"{name}: accepted / {filled}\n  {json.dumps(patch)}")
+                live = real
+                continue
+            difference = differences(bare(real), bare(filled["object"]))
+            if difference:
+                found.append(f"{name}: {difference[:3]}\n  {json.dumps(patch)}\n  {json.dumps(live['template'])}")
+            live = real
+    tool.close()
+    if found or done < sequences:
+        raise Failure(f"{len(found)} differences in {done} patches (real / ours):\n" + "\n".join(found))
+    return done
+
+
+def test_strategic_merge_patches_are_merged_as_by_the_server(lab):
+    compare_patches(lab, 40, 12)

@@ -6,6 +6,7 @@
  *                                                                    { "invalid": [ … ] }
  *   { "op": "patch", "live": …, "patch": … }      a strategic merge patch
  *   { "op": "cells", "object": …, "now": … }
+ *   { "op": "convert", "object": …, "version": "autoscaling/v1" }
  *   { "op": "kinds" }                             the table
  *
  * What goes wrong is { "error": text }. */
@@ -109,6 +110,14 @@ static struct json do_cells(struct tool *t)
     return json_map(t->arena, { "cells", k->behaviour->cells(k, t->arena, object, now_ms) });
 }
 
+static struct json do_convert(struct tool *t)
+{
+    struct json object = json_member(t->in, "object");
+    const struct api_kind *k = kind_of(t, object);
+    return json_map(t->arena,
+        { "object", k->behaviour->convert(k, t->arena, object, json_get_text(t->in, "version")) });
+}
+
 static struct json names_of(struct arena *a, const char *const *names)
 {
     struct json_builder b;
@@ -171,6 +180,7 @@ static struct json answer_to(struct tool *t)
         { "update", do_write },
         { "patch", do_patch },
         { "cells", do_cells },
+        { "convert", do_convert },
         { "kinds", do_kinds },
     };
     const char *op = json_get_text(t->in, "op");
