@@ -314,7 +314,6 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
     s->aggregate = aggregate_new(s);
-    registry_observe(s->registry, on_kind_removed, s);
     create_bootstrap(s);
     return s;
 }
