@@ -98,6 +98,7 @@ static void unregister(struct crds *c, struct custom *custom)
     if (!custom->registered)
         return;
     registry_remove(c->server->registry, &custom->kind);
+    watch_end_kind(c->server, &custom->kind);
     custom->registered = false;
 }
 
