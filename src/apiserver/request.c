@@ -97,6 +97,8 @@ static bool is_namespace_part(const char *segment)
     return text_eq(segment, "status") || text_eq(segment, "finalize");
 }
 
+static bool may_ask(struct api_call *c, const char *group, const char *version, const char *plural);
+
 /* namespaces/NS/plural/name/subresource, where namespaces are a resource too. */
 static bool read_resource(
     struct api_call *c, struct path *p, const char *group, const char *version)
@@ -123,6 +125,8 @@ static bool read_resource(
             c, "Name parameter invalid: \"%s\": may not be '%s'", c->name, c->name);
     if (fits && (!c->name || !strchr(c->name, '/')))
         return true;
+    if (!may_ask(c, group, version, plural ? plural : ""))
+        return false;
     return is_built_in_version(r, group, version) ? call_fail(c, status_not_served())
                                                   : page_not_found(c);
 }
@@ -230,18 +234,19 @@ static const char *verb_of(const struct api_call *c, const struct route *route)
     return strcmp(c->request->method, "POST") == 0 ? "create" : "";
 }
 
-static bool may_touch(struct api_call *c, const struct route *route)
+/* Of a resource that may not be there: who may not ask does not learn that. */
+static bool may_ask(struct api_call *c, const char *group, const char *version, const char *plural)
 {
     struct auth_request r = {
-        .verb = verb_of(c, route),
-        .group = c->kind->resource.group,
-        .version = c->kind->resource.version,
-        .resource = c->kind->resource.plural,
+        .verb = verb_of(c, find_route(c)),
+        .group = group,
+        .version = version,
+        .resource = plural,
         .subresource = c->subresource,
         .namespace = c->namespace,
         .name = c->name ? c->name : "",
     };
-    bool namespace = text_eq(c->kind->resource.plural, "namespaces") && !*r.group && c->name;
+    bool namespace = text_eq(plural, "namespaces") && !*group && c->name;
     if (namespace)
         r.namespace = c->name;
     return take_place(c, &r) && is_allowed(c, &r);
@@ -328,7 +333,8 @@ static void answer_token(struct api_call *c)
 static void route_resource(struct api_call *c)
 {
     const struct route *route = find_route(c);
-    if (!may_touch(c, route))
+    const struct resource *r = &c->kind->resource;
+    if (!may_ask(c, r->group, r->version, r->plural))
         return;
     if (*c->subresource && !has_subresource(c->kind, c->subresource)) {
         call_fail(c, status_not_served());
