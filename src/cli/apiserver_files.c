@@ -12,7 +12,8 @@
 #include "kube/file.h"
 
 #define AUTHORITY_DAYS 3650
-#define CERTIFICATE_DAYS 365
+/* As long as the authority: a server may run for years, and nobody renews them while it does. */
+#define CERTIFICATE_DAYS AUTHORITY_DAYS
 #define TOKEN_KEY_BYTES 32
 #define FILE_BYTES_MAX ((size_t)1 << 20)
 #define HOSTS_MAX 64
@@ -35,6 +36,7 @@ static bool write_file(struct arena *a, const char *path, struct str text, mode_
     bool lasting, struct error *err)
 {
     const char *temporary = arena_printf(a, "%s.%ld.new", path, (long)getpid());
+    unlink(temporary); /* of a process of this number that died */
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0)
         return fail_errno(err, errno, "creating %s", temporary);
