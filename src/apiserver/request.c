@@ -6,6 +6,8 @@
 #include "apiserver/body.h"
 #include "apiserver/documents.h"
 #include "apiserver/internal.h"
+#include "apiserver/write.h"
+#include "apiserver/options.h"
 #include "base/url.h"
 
 #define SEGMENTS_MAX 16
@@ -304,13 +306,28 @@ static bool has_subresource(const struct api_kind *k, const char *name)
     return false;
 }
 
+static void add_owners(struct api_call *c, struct json *object)
+{
+    struct write w = {
+        .call = c,
+        .server = c->server,
+        .arena = &c->arena,
+        .kind = c->kind,
+        .namespace = c->namespace,
+        .name = "",
+    };
+    bool ok = write_fill_owners(&w, object, false);
+    assert(ok);
+}
+
 /* A POST that answers and stores nothing. */
 static void answer_review(struct api_call *c)
 {
     struct api_answer answer;
     struct json body;
-    if (!body_decode(c, &body))
+    if (!options_read_write(c, "CreateOptions", false) || !body_decode(c, &body))
         return;
+    add_owners(c, &body);
     auth_review(c->server->auth, &c->arena, c->request->user, c->kind, c->namespace, body, &answer);
     call_answer(c, &answer);
 }
@@ -321,7 +338,13 @@ static void answer_token(struct api_call *c)
     struct json body;
     const struct api_kind *account = c->kind;
     c->kind = auth_token_kind();
-    bool ok = body_decode(c, &body);
+    bool ok = options_read_write(c, "CreateOptions", false) && body_decode(c, &body);
+    if (ok) {
+        if (!json_present(json_get(body, "spec.expirationSeconds")))
+            body =
+                json_with(&c->arena, body, "spec.expirationSeconds", json_int(AUTH_TOKEN_SECONDS));
+        add_owners(c, &body);
+    }
     c->kind = account;
     if (!ok)
         return;
