@@ -306,13 +306,32 @@ static bool has_subresource(const struct api_kind *k, const char *name)
     return false;
 }
 
+/* The kind with its schema, which those that nobody stores come without. */
+static const struct api_kind *with_schema(struct arena *a, const struct api_kind *k)
+{
+    const struct resource *r = &k->resource;
+    const char *name = arena_printf(a, "%s/%s/%s", r->group, r->version, r->kind);
+    for (uint32_t i = 0; !k->schema && i < schema_builtin_kind_count; i++) {
+        if (!text_eq(schema_builtin.names + schema_builtin_kinds[i].name, name))
+            continue;
+        struct schema *schema = arena_new(a, struct schema);
+        struct api_kind *copy = arena_new(a, struct api_kind);
+        schema->table = schema_builtin;
+        schema->root = (uint16_t)schema_builtin_kinds[i].root;
+        *copy = *k;
+        copy->schema = schema;
+        return copy;
+    }
+    return k;
+}
+
 static void add_owners(struct api_call *c, struct json *object)
 {
     struct write w = {
         .call = c,
         .server = c->server,
         .arena = &c->arena,
-        .kind = c->kind,
+        .kind = with_schema(&c->arena, c->kind),
         .namespace = c->namespace,
         .name = "",
     };
