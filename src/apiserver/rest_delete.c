@@ -10,6 +10,7 @@
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
 #include "apiserver/options.h"
+#include "apiserver/protobuf.h"
 #include "apiserver/select.h"
 
 /* ---- options ---- */
@@ -47,7 +48,10 @@ static bool parse_body(struct api_call *c, struct json *ret)
     struct error err;
     struct str body = c->request->body;
     const char *why = NULL;
-    if (!json_parse(&c->arena, body, ret, &err))
+    if (media_of(c->request->content_type) == MEDIA_TYPE_PROTOBUF) {
+        if (!protobuf_decode(&c->arena, body, ret, &err))
+            return call_fail_bad(c, "%s", err.text);
+    } else if (!json_parse(&c->arena, body, ret, &err))
         why = json_error_text(&c->arena, body);
     else if (!json_is(*ret, JSON_MAP) && !json_is(*ret, JSON_NULL))
         why = arena_printf(&c->arena,

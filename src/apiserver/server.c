@@ -265,7 +265,7 @@ void server_create(struct apiserver *s, struct json object)
 static void create_bootstrap(struct apiserver *s)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    json_each (object, bootstrap_objects(&a))
+    json_each (object, bootstrap_objects(&a, s->options.service_cidr))
         server_create(s, *object);
 }
 

@@ -1,4 +1,3 @@
-#include "apiserver/auth.h"
 #include "apiserver/write.h"
 
 #include "apiserver/auth.h"
