@@ -30,13 +30,16 @@ SRC := $(sort $(shell find src -name '*.c'))
 TEST_SRC := $(sort $(shell find tests -name '*.c' -not -path 'tests/tools/*'))
 TOOLS := $(patsubst tests/tools/%.c,$(O)/%,$(wildcard tests/tools/*.c))
 FUZZ := $(patsubst fuzz/%.c,%,$(sort $(wildcard fuzz/fuzz_*.c)))
-LIB := $(filter-out $(O)/o/src/main.o,$(SRC:%.c=$(O)/o/%.o))
+LIB := $(filter-out $(O)/o/src/main.o $(O)/o/src/sim/%,$(SRC:%.c=$(O)/o/%.o))
+SIM := $(patsubst %.c,$(O)/o/%.o,$(wildcard src/sim/*.c))
 
 all: build ## build/leeboard, optimised and hardened
 build: $(O)/leeboard
 $(O)/leeboard: $(O)/o/src/main.o $(LIB)
 	$(LINK)
 	$(if $(filter release,$(V)),@ln -f $@ build/leeboard)
+$(O)/leeboard-sim: $(SIM) $(LIB) # a developers' program
+	$(LINK)
 $(O)/tests: $(TEST_SRC:%.c=$(O)/o/%.o) $(LIB)
 	$(LINK)
 $(TOOLS): $(O)/%: $(O)/o/tests/tools/%.o $(LIB) # programs that only tests start
@@ -67,8 +70,8 @@ fuzz: setup-fuzz ## each fuzz target for FUZZ_SECONDS
 	@for f in $(FUZZ); do echo "$$f for $(FUZZ_SECONDS) s"; mkdir -p build/fuzz/new/$$f; \
 	  build/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -artifact_prefix=build/fuzz/ \
 	  build/fuzz/new/$$f fuzz/corpus/$${f#fuzz_} || exit 1; done
-bench: setup-cluster build $(TOOLS) ## speed and memory on a real kube-apiserver
-	@bench/run
+bench: setup-cluster build $(TOOLS) ## speed and memory on a real kube-apiserver; BENCH="--large --n 400"
+	@bench/run $(BENCH)
 format: setup-format ## lay out the sources
 	clang-format -i $(shell git ls-files '*.c' '*.h')
 install: build ## into PREFIX: program, man page, completion

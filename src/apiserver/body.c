@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/yaml.h"
+#include "merge/managers.h"
 
 enum media media_of(const char *content_type)
 {
@@ -311,6 +312,9 @@ bool body_read_object(struct api_call *c, const struct api_kind *k, struct json 
     *object = json_with_member(a, *object, "metadata", meta);
     if (b && b->prune)
         *object = b->prune(k, a, *object, &unknown);
+    struct json owners = json_member(meta, "managedFields");
+    if (!k->custom && json_present(owners) && managers_is_reset(owners))
+        *object = json_with(a, *object, "metadata.managedFields", owners);
     *ret_why = type_error(&unknown);
     if (*ret_why)
         return false;

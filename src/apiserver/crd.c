@@ -92,13 +92,13 @@ static void retire(struct crds *c, struct definition *d)
         free_retired(d);
 }
 
+/* Watches of it end. */
 static void unregister(struct crds *c, struct custom *custom)
 {
     if (!custom->registered)
         return;
     registry_remove(c->server->registry, &custom->kind);
     custom->registered = false;
-    watch_end_kind(c->server, &custom->kind);
 }
 
 static struct custom *custom_of_version(struct crds *c, struct definition *d, const char *version)
@@ -123,7 +123,8 @@ static bool schemas_differ(struct json versions)
     return false;
 }
 
-/* The kinds of a definition become what it says now. old absent: nothing was stored before. */
+/* The kinds of a definition become what it says now. schema_changed: objects may be stored that
+ * know nothing of it. */
 static void define(struct crds *c, struct json crd, bool schema_changed)
 {
     const char *name = json_get_text(crd, "metadata.name");
@@ -137,17 +138,13 @@ static void define(struct crds *c, struct json crd, bool schema_changed)
     /* Texts of kinds move into the new arena before the old one may go. */
     json_each (version, versions) {
         struct custom *custom = custom_of_version(c, d, json_get_text(*version, "name"));
-        bool was = custom->registered;
-        if (was)
-            registry_remove(c->server->registry, &custom->kind);
+        unregister(c, custom);
         custom_init(custom, &fresh->arena, crd, *version);
         custom->kind.behaviour = converting ? &custom_converting_behaviour : &custom_behaviour;
         custom->kind.refill |= schema_changed;
         custom->ending = ending;
         custom->registered = served && json_get_bool(*version, "served", false) &&
                              registry_add(c->server->registry, &custom->kind);
-        if (was && !custom->registered)
-            watch_end_kind(c->server, &custom->kind);
     }
     for (struct custom *custom = d->customs; custom; custom = custom->next) {
         custom->siblings = d->customs;
@@ -174,13 +171,10 @@ struct json crds_schema(
     struct error err;
     const struct store_object *o =
         store_get(store_table(c->server->store, CRD_TABLE), "", definition);
-    cleanup(arena_done) struct arena scratch = ARENA_INIT;
-    if (!o || !json_parse(&scratch, o->text, &crd, &err))
+    if (!o || !json_parse(a, o->text, &crd, &err))
         return (struct json){ 0 };
     struct json found = json_find(json_get(crd, "spec.versions"), "name", version);
-    struct json schema = json_get(found, "schema.openAPIV3Schema");
-    /* Rules share parts of the schema that they were compiled from. */
-    return json_copy(a, schema);
+    return json_get(found, "schema.openAPIV3Schema");
 }
 
 /* ---- what happens to a definition after it was written ---- */
@@ -442,7 +436,13 @@ static void written(
     bool other_names = !json_equal(json_get(old, "spec.names"), json_get(object, "spec.names"));
     bool accepted = crd_status_is(object, "Established");
     bool ends = json_present(json_get(object, "metadata.deletionTimestamp"));
-    define(c, object, json_present(old) && other_versions);
+    struct json names = json_get(object, "status.acceptedNames");
+    if (!json_equal(json_member(old, "spec"), json_member(object, "spec")) ||
+        !json_equal(json_get(old, "status.acceptedNames"), names) ||
+        crd_status_is(old, "Established") != accepted)
+        define(c, object, json_present(old) && other_versions);
+    for (struct custom *custom = d->customs; custom; custom = custom->next)
+        custom->ending = ends;
     if (other_names || !accepted || ends)
         set_due(c, d);
     if (other_names && json_present(old))

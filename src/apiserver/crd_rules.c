@@ -4,10 +4,6 @@
 
 #include "cel/rules.h"
 
-/* Until the module is merged there are no rules. */
-#pragma weak cel_rules_compile
-#pragma weak cel_rules_check
-
 static const struct json absent;
 
 bool crd_rules_any(struct json schema)
@@ -108,7 +104,7 @@ void crd_rules_check(struct arena *a, struct json schema, const char *at, bool u
 {
     size_t before = errors->count;
     check_written(a, schema, at, errors);
-    if (errors->count > before || !cel_rules_compile)
+    if (errors->count > before)
         return;
     struct cel_problems found = { 0 };
     struct cel_rules_options options = { .at = at, .no_cost_limits = unchanged };
@@ -118,13 +114,46 @@ void crd_rules_check(struct arena *a, struct json schema, const char *at, bool u
 
 /* ---- rules at work ---- */
 
+/* Texts for people are most of a schema. */
+static bool is_prose(const char *keyword)
+{
+    static const char *const prose[] = { "description", "title", "example", "externalDocs" };
+    for (size_t i = 0; i < lengthof(prose); i++)
+        if (strcmp(prose[i], keyword) == 0)
+            return true;
+    return false;
+}
+
+/* A copy of a schema without prose; fields: of a map of schemas, whose keys are names. */
+static struct json slim_copy(struct arena *a, struct json v, bool fields)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    if (json_is(v, JSON_LIST)) {
+        json_each (item, v)
+            json_push(&b, slim_copy(a, *item, false));
+        return json_list_end(&b);
+    }
+    if (!json_is(v, JSON_MAP))
+        return json_copy(a, v);
+    json_each_member (m, v) {
+        bool value = !fields && (strcmp(m->key, "default") == 0 || strcmp(m->key, "enum") == 0);
+        if (fields || !is_prose(m->key))
+            json_put(&b,
+                arena_strdup(a, m->key),
+                value ? json_copy(a, m->value)
+                      : slim_copy(a, m->value, !fields && strcmp(m->key, "properties") == 0));
+    }
+    return json_map_end(&b);
+}
+
 const struct cel_rules *crd_rules_compile(struct arena *a, struct json schema)
 {
-    if (!cel_rules_compile || !crd_rules_any(schema))
+    if (!crd_rules_any(schema))
         return NULL;
     struct cel_problems ignored = { 0 };
     struct cel_rules_options options = { .at = "", .no_cost_limits = true };
-    return cel_rules_compile(a, schema, &options, &ignored);
+    return cel_rules_compile(a, slim_copy(a, schema, false), &options, &ignored);
 }
 
 void crd_rules_ask(const struct cel_rules *rules, struct arena *a, struct json value,

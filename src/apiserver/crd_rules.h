@@ -12,7 +12,8 @@ bool crd_rules_any(struct json schema);
  * before, so they may cost what they cost. */
 void crd_rules_check(struct arena *a, struct json schema, const char *at, bool unchanged,
     struct field_errors *errors);
-/* Rules that were accepted; NULL: there are none. Lives as long as arena and schema. */
+/* Rules that were accepted; NULL: there are none. Nothing of the schema is referred to afterwards.
+ */
 const struct cel_rules *crd_rules_compile(struct arena *a, struct json schema);
 /* What they say about a value; at stands in front of paths, "" for an object. */
 void crd_rules_ask(const struct cel_rules *rules, struct arena *a, struct json value,

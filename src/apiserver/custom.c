@@ -16,10 +16,10 @@ static const struct structural *schema_of_kind(const struct api_kind *k)
 {
     struct custom *c = custom_of(k);
     if (!c->schema) {
-        struct json schema = crds_schema(c->crds, c->arena, c->definition, c->version);
+        cleanup(arena_done) struct arena scratch = ARENA_INIT;
+        struct json schema = crds_schema(c->crds, &scratch, c->definition, c->version);
         c->schema = structural_compile(c->arena, schema);
-        if (crd_rules_any(schema))
-            c->rules = crd_rules_compile(c->arena, schema);
+        c->rules = crd_rules_compile(c->arena, schema);
     }
     return c->schema;
 }

@@ -34,7 +34,7 @@ void custom_init(struct custom *c, struct arena *a, struct json crd, struct json
 
 /* ---- of crd.c ---- */
 
-/* The schema of a version, from the stored definition; lives in the arena. */
+/* The schema of a version, from the stored definition. */
 struct json crds_schema(
     struct crds *c, struct arena *a, const char *definition, const char *version);
 /* An object of this definition is gone, which may have been what its end waited for. */

@@ -33,6 +33,8 @@ struct apiserver {
     size_t watcher_count;
     struct watch_stream *watches; /* all that are open */
     bool bookmarks_due;
+    void (*wake)(void *ctx);
+    void *wake_ctx;
     struct timer bookmarks;
     struct gc *gc;
     struct crds *crds;
@@ -46,6 +48,8 @@ struct apiserver {
 
 /* The call has something to send; it does so at the end of the flush. */
 void server_ready(struct apiserver *s, struct api_call *c);
+/* From a timer: somebody must flush. */
+void server_wake(struct apiserver *s);
 /* An object with apiVersion and kind, created if it is not there. */
 void server_create(struct apiserver *s, struct json object);
 /* Sends bytes; false: stop for now, or for good. */
@@ -80,9 +84,5 @@ int64_t list_stream_bytes(const struct list_stream *l); /* of the answer; -1: no
 void list_stream_free(struct list_stream *l);
 void watch_stream_send(struct api_call *c);
 void watch_stream_free(struct api_call *c);
-/* Ends it without what it has not sent. */
-void watch_stream_stop(struct api_call *c);
 /* Those who asked for bookmarks get one. */
 void watch_send_bookmarks(struct apiserver *s);
-/* The kind is no longer served: watches of it end. */
-void watch_end_kind(struct apiserver *s, const struct api_kind *k);

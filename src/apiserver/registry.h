@@ -126,9 +126,7 @@ struct api_kind {
     bool refill;
     bool returns_deleted;    /* a DELETE answers with the object instead of a Status */
     enum api_name name_form; /* of metadata.name */
-    /* How many times an update's metadata is checked, each time with its causes; 0: three times. */
-    uint8_t meta_checks;
-    const char *warning;     /* a header for whoever asks for it: it is deprecated; NULL: none */
+    const char *warning; /* a header for whoever asks for it: it is deprecated; NULL: none */
     struct api_scale_paths scale;
     const char *table;           /* in the store; one for all versions of the resource */
     const char *storage_version; /* of the stored text: "apps/v1" */
@@ -148,9 +146,6 @@ void registry_free(struct registry *r);
 /* The kind must stay valid until it is removed. False: the resource is there already. */
 bool registry_add(struct registry *r, const struct api_kind *k) must_check;
 void registry_remove(struct registry *r, const struct api_kind *k);
-/* Called for a kind that is about to be removed. One observer. */
-void registry_observe(
-    struct registry *r, void (*removes)(void *ctx, const struct api_kind *k), void *ctx);
 /* By what stands in a path; NULL: not served. */
 const struct api_kind *registry_find(
     const struct registry *r, const char *group, const char *version, const char *plural);

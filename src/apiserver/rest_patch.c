@@ -15,8 +15,6 @@
 #include "merge/apply.h"
 #include "merge/strategic.h"
 
-#pragma weak strategic_merge /* until src/merge/strategic.c is in the tree */
-
 enum patch_form { PATCH_JSON, PATCH_MERGE, PATCH_STRATEGIC, PATCH_APPLY, PATCH_UNKNOWN };
 
 static enum patch_form form_of(const struct api_call *c)
@@ -29,8 +27,6 @@ static enum patch_form form_of(const struct api_call *c)
     };
     struct str rest = str_of(c->request->content_type ? c->request->content_type : "");
     struct str type = str_trim(str_cut(&rest, ';'));
-    if (!strategic_merge && str_eq_nocase(type, str_of(types[PATCH_STRATEGIC])))
-        return PATCH_UNKNOWN;
     for (size_t i = 0; i < lengthof(types); i++)
         if (str_eq_nocase(type, str_of(types[i])))
             return c->kind->custom && i == PATCH_STRATEGIC ? PATCH_UNKNOWN : (enum patch_form)i;
@@ -115,30 +111,70 @@ static bool apply_patch(
                    .details = json_empty_map() });
 }
 
-/* What a patch made is read like a body, with an error of its own. */
-static bool fail_patched(struct api_call *c, struct json object, const char *why)
+/* As Go's %v prints what it decoded. */
+static void print_go(struct buf *b, struct json v)
+{
+    bool map = v.type == JSON_MAP;
+    if (v.type == JSON_STR) {
+        buf_add_text(b, v.string);
+    } else if (v.type == JSON_NULL) {
+        buf_add_text(b, "<nil>");
+    } else if (!map && v.type != JSON_LIST) {
+        json_print(b, v);
+    } else {
+        buf_add_text(b, map ? "map[" : "[");
+        for (uint32_t i = 0; i < v.count; i++) {
+            buf_add_text(b, i ? " " : "");
+            if (map)
+                buf_printf(b, "%s:", v.members[i].key);
+            print_go(b, map ? v.members[i].value : v.items[i]);
+        }
+        buf_add_char(b, ']');
+    }
+}
+
+/* What a patch made is read like a body, with an error of its own: it shows the object, and the
+ * patch where that is a strategic one. */
+static bool fail_patched(
+    struct api_call *c, enum patch_form form, struct json object, const char *why)
 {
     struct field_errors errors;
+    struct error err;
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)16 << 20);
     field_errors_init(&errors, &c->arena);
-    field_invalid(&errors, "patch", json_str(json_to_text(&c->arena, object)), why);
+    struct json patch;
+    if (form == PATCH_STRATEGIC && json_parse(&c->arena, c->request->body, &patch, &err))
+        print_go(&b, patch);
+    else
+        json_print(&b, object);
+    field_invalid(&errors, "patch", json_str(buf_text(&b)), why);
     return call_fail(c, status_invalid(&c->arena, "", "", "", &errors));
 }
 
-static bool check_identity(struct api_call *c, struct json object)
+static bool check_identity(struct api_call *c, enum patch_form form, struct json object)
 {
     const char *want = object_api_version(&c->arena, c->kind);
     const char *version = json_get_text(object, "apiVersion");
     const char *kind = json_get_text(object, "kind");
-    if (!text_eq(version, want))
+    if (version && !text_eq(version, want))
         return fail_patched(c,
+            form,
             object,
             arena_printf(&c->arena,
                 "no kind \"%s\" is registered for version \"%s\" in scheme "
                 "\"pkg/runtime/scheme.go:111\"",
                 kind ? kind : "",
                 version ? version : ""));
-    if (!text_eq(kind, c->kind->resource.kind))
-        return fail_patched(c, object, "unable to decode: another kind");
+    if (kind && !text_eq(kind, c->kind->resource.kind))
+        return fail_patched(c,
+            form,
+            object,
+            arena_printf(&c->arena,
+                "converting (%s.%s) to (%s.%s): unknown conversion",
+                c->kind->resource.version,
+                kind,
+                *c->kind->resource.group ? c->kind->resource.group : "core",
+                c->kind->resource.kind));
     return true;
 }
 
@@ -147,11 +183,14 @@ static void patch_object(struct write *w, enum patch_form form)
     struct api_call *c = w->call;
     struct json object;
     const char *why = NULL;
-    if (!apply_patch(c, form, w->old, &object) || !check_identity(c, object))
+    if (!apply_patch(c, form, w->old, &object) || !check_identity(c, form, object))
         return;
     struct json patched = object;
+    object = json_with_member(
+        w->arena, object, "apiVersion", json_str(object_api_version(w->arena, c->kind)));
+    object = json_with_member(w->arena, object, "kind", json_str(c->kind->resource.kind));
     if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
-        fail_patched(c, patched, why);
+        fail_patched(c, form, patched, why);
         return;
     }
     if (update_check_name(c, object))
@@ -311,7 +350,7 @@ static void apply_object(struct write *w)
         object = json_with(a, object, "metadata.name", json_str(c->name));
     const char *why = NULL;
     if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
-        fail_patched(c, object, why);
+        fail_patched(c, PATCH_APPLY, object, why);
         return;
     }
     if (!update_check_name(c, object))

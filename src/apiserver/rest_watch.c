@@ -143,21 +143,12 @@ static void on_event(void *ctx, const struct store_event *e)
     }
 }
 
-void watch_stream_stop(struct api_call *c)
-{
-    struct watch_stream *w = c->watch;
-    w->ends = true;
-    while (w->count)
-        drop_first(w);
-    store_watch_stop(&w->watch);
-    server_ready(c->server, c);
-}
-
 static void on_timeout(void *ctx)
 {
     struct watch_stream *w = ctx;
     w->ends = true;
     server_ready(w->call->server, w->call);
+    server_wake(w->call->server);
 }
 
 /* ---- sending ---- */
@@ -251,16 +242,6 @@ static struct json bookmark(struct watch_stream *w, struct arena *a, bool initia
             json_map(a,
                 { "resourceVersion", json_strf(a, "%llu", (unsigned long long)w->after) },
                 { "annotations", initial_end ? annotations : (struct json){ 0 } }) });
-}
-
-void watch_end_kind(struct apiserver *s, const struct api_kind *k)
-{
-    for (struct watch_stream *w = s->watches; w; w = w->next) {
-        if (w->call->kind != k)
-            continue;
-        w->ends = true;
-        server_ready(s, w->call);
-    }
 }
 
 void watch_send_bookmarks(struct apiserver *s)

@@ -10,11 +10,24 @@ static bool is_known(struct api_call *c, const char *key)
     return b && b->field && b->field(c->kind, &c->arena, json_empty_map(), key);
 }
 
-/* The kinds with selectable fields of their own have words of their own. */
+/* Some kinds have words of their own. */
 static bool fail_field(struct api_call *c, const char *key)
 {
-    const struct api_behaviour *b = c->kind->behaviour;
-    if (c->kind->custom || (b && b->field))
+    static const char *const short_spoken[] = { "CertificateSigningRequest",
+        "Event",
+        "Namespace",
+        "Node",
+        "Pod",
+        "ReplicationController",
+        "Secret",
+        "Service" };
+    const char *kind = c->kind->resource.kind;
+    if (strcmp(kind, "Job") == 0)
+        return call_fail_bad(c, "field label \"%s\" not supported for Job", key);
+    bool short_words = c->kind->custom;
+    for (size_t i = 0; i < lengthof(short_spoken) && !short_words; i++)
+        short_words = strcmp(kind, short_spoken[i]) == 0;
+    if (short_words)
         return call_fail_bad(c, "field label not supported: %s", key);
     return call_fail_bad(c,
         "\"%s\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",

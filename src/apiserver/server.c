@@ -61,8 +61,19 @@ void server_ready(struct apiserver *s, struct api_call *c)
     c->next_ready = NULL;
     *s->ready_end = c;
     s->ready_end = &c->next_ready;
-    if (s->options.wake)
-        s->options.wake(s->options.wake_ctx);
+    server_wake(s);
+}
+
+void server_wake(struct apiserver *s)
+{
+    if (s->wake)
+        s->wake(s->wake_ctx);
+}
+
+void apiserver_set_wake(struct apiserver *s, void (*wake)(void *ctx), void *ctx)
+{
+    s->wake = wake;
+    s->wake_ctx = ctx;
 }
 
 bool api_call_send(struct api_call *c, struct str bytes)
@@ -214,8 +225,8 @@ static void on_bookmarks(void *ctx)
 {
     struct apiserver *s = ctx;
     s->bookmarks_due = s->watches != NULL;
-    if (s->bookmarks_due && s->options.wake)
-        s->options.wake(s->options.wake_ctx);
+    if (s->bookmarks_due)
+        server_wake(s);
     timer_set(s->env, &s->bookmarks, s->options.bookmark_ms);
 }
 
@@ -256,26 +267,6 @@ static void create_bootstrap(struct apiserver *s)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     json_each (object, bootstrap_objects(&a))
         server_create(s, *object);
-}
-
-/* Nobody may hold on to a kind that goes. */
-static void on_kind_removed(void *ctx, const struct api_kind *k)
-{
-    struct apiserver *s = ctx;
-    for (struct api_call *c = s->calls; c; c = c->next) {
-        if (c->kind != k)
-            continue;
-        if (c->watch)
-            watch_stream_stop(c);
-        else if (c->list && !c->busy) {
-            list_stream_free(take(c->list));
-            server_ready(s, c);
-        }
-    }
-    if (s->frame.kind == k) {
-        store_object_release(take(s->frame.object));
-        s->frame.kind = NULL;
-    }
 }
 
 static void set_defaults(struct apiserver_options *o)
@@ -323,7 +314,6 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
     s->aggregate = aggregate_new(s);
-    registry_observe(s->registry, on_kind_removed, s);
     create_bootstrap(s);
     return s;
 }

@@ -67,10 +67,6 @@ struct apiserver_options {
     size_t body_bytes_max;     /* 3 MiB */
     size_t watch_behind_bytes; /* a watcher may lag by; 16 MiB */
     bool allow_all;            /* no RBAC: everybody may do everything */
-    /* A flush is needed although nobody asked for anything: a timer of the server's. May be called
-     * at any time, often. NULL: the host looks at apiserver_is_pending() by itself. */
-    void (*wake)(void *ctx);
-    void *wake_ctx;
 };
 
 /* Creates what every cluster has (namespaces, the roles and bindings of the system, the kinds of
@@ -86,6 +82,9 @@ void apiserver_resume(struct apiserver *s, struct api_call *call);
 /* Whether a flush has anything to do. */
 bool apiserver_is_pending(const struct apiserver *s);
 void apiserver_flush(struct apiserver *s);
+
+/* Called when a timer of the server makes a flush necessary; it must not flush itself. */
+void apiserver_set_wake(struct apiserver *s, void (*wake)(void *ctx), void *ctx);
 
 /* ---- for the parts of the server ---- */
 

@@ -132,13 +132,6 @@ static const char *data_folder(const struct app *app)
     return cli_on(app->cli, "in-memory") ? NULL : cli_text(app->cli, "data");
 }
 
-static void wake(void *ctx)
-{
-    struct app *app = ctx;
-    if (app->http)
-        apiserver_http_wake(app->http);
-}
-
 static bool make_server(struct app *app, struct error *err)
 {
     const char *folder = data_folder(app);
@@ -163,8 +156,6 @@ static bool make_server(struct app *app, struct error *err)
             .token_key = app->files.token_key,
             .root_ca = app->files.ca,
             .service_cidr = cli_text(app->cli, "service-cidr"),
-            .wake = wake,
-            .wake_ctx = app,
         },
         err);
     if (!app->server)

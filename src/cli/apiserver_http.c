@@ -51,10 +51,9 @@ static void plan_flush(struct apiserver_http *h)
         timer_set(loop_env(h->options.loop), &h->flush, 0);
 }
 
-void apiserver_http_wake(struct apiserver_http *h)
+static void wake(void *ctx)
 {
-    if (!timer_is_set(&h->flush))
-        timer_set(loop_env(h->options.loop), &h->flush, 0);
+    plan_flush(ctx);
 }
 
 static void on_flush(void *ctx)
@@ -293,6 +292,7 @@ struct apiserver_http *apiserver_http_new(
     struct apiserver_http *h = mem_new_of(struct apiserver_http);
     h->options = *options;
     timer_init(&h->flush, on_flush, h);
+    apiserver_set_wake(h->options.server, wake, h);
     h->http = http_server_new(options->loop,
         &(struct http_server_options){
             .address = options->address,
@@ -318,6 +318,7 @@ void apiserver_http_free(struct apiserver_http *h)
         return;
     http_server_free(h->http);
     timer_stop(loop_env(h->options.loop), &h->flush);
+    apiserver_set_wake(h->options.server, NULL, NULL);
     free(h);
 }
 

@@ -23,8 +23,6 @@ struct apiserver_http_options {
 struct apiserver_http *apiserver_http_new(
     const struct apiserver_http_options *options, struct error *err) must_check;
 void apiserver_http_free(struct apiserver_http *h);
-/* For apiserver_options.wake. */
-void apiserver_http_wake(struct apiserver_http *h);
 uint16_t apiserver_http_port(const struct apiserver_http *h);
 /* No new requests; watches end now, the rest within grace_ms; then drained(). */
 void apiserver_http_drain(

@@ -169,6 +169,9 @@ static struct json kind_rules(struct out *o, const struct families *f, bool clus
         json_push(&rules, rule(o->a, "", "pods/log", "get"));
         json_push(&rules, rule(o->a, "", "secrets", "get"));
         json_push(&rules, rule(o->a, "events.k8s.io", "events", "create patch"));
+    } else {
+        /* To serve a CRD as soon as it comes. */
+        json_push(&rules, rule(o->a, RESOURCE_CRD.group, RESOURCE_CRD.plural, "list watch"));
     }
     return json_list_end(&rules);
 }

@@ -216,13 +216,21 @@ static struct json self(struct app *app)
             json_str(text_empty(namespace) ? app->config.namespace : namespace) });
 }
 
-static bool make_engine(struct app *app, struct error *err)
+/* Reading the YAML takes some milliseconds, in which the server is busy with its lists. */
+static void add_crds(void *ctx, struct schemas *to)
+{
+    (void)ctx;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    json_each (crd, embedded_crds(&a)) {
+        struct error err;
+        bool ok = schemas_add_crd(to, *crd, &err);
+        assert(ok); /* tests/crds/check reads them too */
+    }
+}
+
+static void make_engine(struct app *app)
 {
     app->schemas = schemas_new();
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    json_each (crd, embedded_crds(&a))
-        if (!schemas_add_crd(app->schemas, *crd, err))
-            return false;
     app->engine = engine_new(&(struct engine_options){
         .env = loop_env(app->loop),
         .transport = http_transport_kube(app->transport),
@@ -230,6 +238,7 @@ static bool make_engine(struct app *app, struct error *err)
         .effects = fetch_runner(app->fetch),
         .events = app->events,
         .schemas = app->schemas,
+        .add_crds = add_crds,
         .families = app->families.list,
         .family_count = app->families.count,
         .namespace = cli_text(app->cli, "namespace"),
@@ -238,7 +247,6 @@ static bool make_engine(struct app *app, struct error *err)
         .may_write = may_write,
         .ctx = app,
     });
-    return true;
 }
 
 static void make_lease(struct app *app)
@@ -368,6 +376,7 @@ static void free_all(struct app *app)
 }
 
 static const char *const not_yet[] = {
+    "gpu-sharing-vram-per-device-gib",
     "router-proxy-image",
     "default-litellm-url",
     "webhook-cert-path",
@@ -390,8 +399,11 @@ static int run(struct cli *cli)
     for (size_t i = 0; not_yet[i]; i++)
         if (cli_given(cli, not_yet[i]) && !text_eq(cli_text(cli, not_yet[i]), "false"))
             log_warn("--%s has no effect in this version", not_yet[i]);
-    bool ok = load_config(&app, &err) && make_client(&app, &err) && make_engine(&app, &err) &&
-              start(&app, &err);
+    bool ok = load_config(&app, &err) && make_client(&app, &err);
+    if (ok) {
+        make_engine(&app);
+        ok = start(&app, &err);
+    }
     if (ok) {
         log_info("leeboard " LEEBOARD_VERSION " works on %s", app.config.server);
         loop_run(app.loop);

@@ -13,7 +13,9 @@
 #include "cli/input.h"
 #include "engine/file_view.h"
 #include "engine/kind.h"
+#include "engine/pass.h"
 #include "engine/plan.h"
+#include "merge/schema.h"
 
 #define RENDER_BYTES_MAX ((size_t)256 << 20)
 /* A plan may depend on what another kind planned: a service on its Model's status. */
@@ -23,6 +25,7 @@ struct render {
     struct cli *cli;
     struct families families;
     struct file_view world;
+    struct schemas *schemas; /* of our kinds */
     struct json inputs;
     struct json_builder outcomes;
 };
@@ -66,7 +69,8 @@ static void run_kind(struct render *r, const struct kind *kind, const void *sett
         struct view in = file_view_of(&r->world, kind->resource, namespace, name, settings);
         struct plan *plan = arena_new(a, struct plan);
         plan_init(plan, a);
-        kind->reconcile(&in, plan);
+        const struct resource *of = kind->resource;
+        pass_plan(kind, schema_of(r->schemas, of->group, of->version, of->kind), &in, plan);
         file_view_apply(&r->world, &in, plan);
         if (!last)
             continue;
@@ -213,7 +217,7 @@ static bool load(struct render *r, struct error *err)
         if (!input_read(a, cli->arguments[i], &read, err))
             return false;
     json_each (crd, embedded_crds(a))
-        if (!file_view_add(&r->world, *crd, err))
+        if (!file_view_add(&r->world, *crd, err) || !schemas_add_crd(r->schemas, *crd, err))
             return false;
     size_t before = r->world.count;
     json_each (object, json_list_end(&read))
@@ -225,6 +229,21 @@ static bool load(struct render *r, struct error *err)
         json_push(&inputs, r->world.objects[i]);
     r->inputs = json_list_end(&inputs);
     return true;
+}
+
+static int render(struct render *r, bool as_json)
+{
+    struct error err;
+    if (!load(r, &err))
+        return cli_fail(r->cli, &err);
+    bool ready = cli_on(r->cli, "ready");
+    for (int round = 1; round <= RENDER_ROUNDS; round++)
+        run_kinds(r, round == RENDER_ROUNDS && !ready);
+    if (ready) {
+        play_ready(r);
+        run_kinds(r, true);
+    }
+    return print_out(r, as_json);
 }
 
 static int run(struct cli *cli)
@@ -242,16 +261,10 @@ static int run(struct cli *cli)
     file_view_init(&r.world, &cli->arena, 0);
     r.world.fact = guess_fact;
     json_builder_init(&r.outcomes, &cli->arena);
-    if (!load(&r, &err))
-        return cli_fail(cli, &err);
-    bool ready = cli_on(cli, "ready");
-    for (int round = 1; round <= RENDER_ROUNDS; round++)
-        run_kinds(&r, round == RENDER_ROUNDS && !ready);
-    if (ready) {
-        play_ready(&r);
-        run_kinds(&r, true);
-    }
-    return print_out(&r, as_json);
+    r.schemas = schemas_new();
+    int code = render(&r, as_json);
+    schemas_free(r.schemas);
+    return code;
 }
 
 static const struct cli_flag flags[] = {

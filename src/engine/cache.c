@@ -5,6 +5,7 @@
 #include "base/resource.h"
 #include "engine/adopt.h"
 #include "engine/kind.h"
+#include "engine/order.h"
 #include "engine/plan.h"
 #include "merge/merge.h"
 
@@ -72,6 +73,7 @@ void cache_done(struct cache *c)
 {
     while (c->first) {
         struct cache_resource *r = c->first;
+        orders_free(r);
         for (struct table_cursor at = table_first(&r->table); at.node; table_next(&at)) {
             struct cache_entry *e = container_of(at.node, struct cache_entry, node);
             unlink_entry(e);
@@ -286,6 +288,7 @@ enum cache_change cache_put(struct cache_resource *r, struct json object, enum c
     e->version = version;
     e->round = r->round;
     *ret_entry = e;
+    orders_change(r, old, e);
     if (!old) {
         link_entry(e);
         return CACHE_NEW;
@@ -302,6 +305,7 @@ enum cache_change cache_put(struct cache_resource *r, struct json object, enum c
 enum cache_change cache_delete(struct cache_resource *r, struct cache_entry *entry)
 {
     assert(entry && entry->resource == r);
+    orders_change(r, entry, NULL);
     unlink_entry(entry);
     free_entry(entry);
     return CACHE_GONE;

@@ -16,6 +16,7 @@
 #include "base/pack.h"
 #include "base/table.h"
 
+struct order;
 struct resource;
 struct schema;
 struct kind_watch;
@@ -58,6 +59,7 @@ struct cache_resource {
     uint32_t round;
     struct table table;
     struct table index;
+    struct order *orders; /* NULL: nobody asked for one */
     struct cache_resource *next;
 };
 
@@ -69,6 +71,10 @@ struct cache {
     const char *const *predecessors; /* managers we take over from, NULL-terminated */
     uint64_t seed[2];
     size_t count;
+    /* The place of an object in an order is another one now; must not change the cache. NULL:
+     * nobody wants to know. */
+    void (*moved)(void *ctx, const struct cache_entry *entry);
+    void *moved_ctx;
 };
 
 void cache_init(struct cache *c, const char *manager, const char *const *predecessors,

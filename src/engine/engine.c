@@ -2,9 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/log.h"
 #include "engine/internal.h"
-#include "kube/events.h"
 #include "merge/schema.h"
 
 #define ENGINE_RUNS_DEFAULT 16
@@ -13,9 +11,6 @@
 /* Keys that get their turn before the loop looks at its sockets again: after a restart thousands
  * are ready at once, and health, lease and watches must not wait for all of them. */
 #define ENGINE_TURN_KEYS 32
-#define ENGINE_SCHEMA_RETRY_MS 2000
-/* Of an OpenAPI document of one group version. */
-#define ENGINE_OPENAPI_BYTES_MAX ((size_t)16 << 20)
 
 /* ---- keys ---- */
 
@@ -39,7 +34,7 @@ static uint64_t hash_key(const struct engine *e, const char *namespace, const ch
            table_hash(&e->keys, name, strlen(name));
 }
 
-static struct key *key_find(
+struct key *key_find(
     struct engine *e, const struct engine_kind *kind, const char *namespace, const char *name)
 {
     struct wanted_key wanted = { kind, namespace, name };
@@ -47,7 +42,7 @@ static struct key *key_find(
     return n ? container_of(n, struct key, node) : NULL;
 }
 
-static struct key *key_get(struct engine_kind *kind, const char *namespace, const char *name)
+struct key *key_get(struct engine_kind *kind, const char *namespace, const char *name)
 {
     struct engine *e = kind->engine;
     struct key *k = key_find(e, kind, namespace, name);
@@ -62,7 +57,7 @@ static struct key *key_get(struct engine_kind *kind, const char *namespace, cons
     return k;
 }
 
-static void key_free(struct key *k)
+void key_free(struct key *k)
 {
     struct engine *e = k->kind->engine;
     if (k->run)
@@ -77,7 +72,7 @@ static void key_free(struct key *k)
     free(k);
 }
 
-static struct engine_kind *kind_of(struct engine *e, const struct cache_resource *r)
+struct engine_kind *engine_kind_of(const struct engine *e, const struct cache_resource *r)
 {
     for (size_t i = 0; i < e->kind_count; i++)
         if (e->kinds[i].resource == r)
@@ -87,10 +82,10 @@ static struct engine_kind *kind_of(struct engine *e, const struct cache_resource
 
 /* ---- waking ---- */
 
-static void wake(void *ctx, void *owner)
+void engine_wake(void *except, void *owner)
 {
     struct key *k = owner;
-    if (k != ctx)
+    if (k != except)
         queue_wake(&k->item);
 }
 
@@ -98,9 +93,18 @@ void engine_object_changed(struct engine *e, const struct cache_resource *r, con
     const char *name, struct json before, struct json after, const struct key *except)
 {
     void *ctx = (void *)except;
-    depend_each_of_object(&e->depends, r->resource, namespace, name, after, wake, ctx);
+    depend_each_of_object(&e->depends, r->resource, namespace, name, after, engine_wake, ctx);
     if (json_present(before) && !json_equal(before, after))
-        depend_each_of_object(&e->depends, r->resource, namespace, name, before, wake, ctx);
+        depend_each_of_object(&e->depends, r->resource, namespace, name, before, engine_wake, ctx);
+}
+
+static void place_changed(void *ctx, const struct cache_entry *entry)
+{
+    struct engine *e = ctx;
+    const struct engine_kind *kind = engine_kind_of(e, entry->resource);
+    struct key *k = kind ? key_find(e, kind, entry->namespace, entry->name) : NULL;
+    if (k)
+        queue_wake(&k->item);
 }
 
 static void fact_changed(void *ctx, void *owner)
@@ -109,9 +113,26 @@ static void fact_changed(void *ctx, void *owner)
     queue_wake(&((struct key *)owner)->item);
 }
 
+static const struct engine_watch *watch_of(const struct engine *e, const struct cache_resource *r)
+{
+    const struct engine_watch *w = e->watches;
+    while (w->resource != r)
+        w++;
+    return w;
+}
+
+static bool is_missing(const struct engine_watch *w, struct error *err)
+{
+    const struct resource *r = w->resource->resource;
+    return w->reflector && w->resource->missing &&
+           !fail(err, ERR_NOT_FOUND, "the CRD %s.%s is not installed", r->plural, r->group);
+}
+
 /* A kind may run when everything that it reads is there to be read. */
 static bool kind_ready(const struct engine *e, const struct engine_kind *kind, struct error *err)
 {
+    if (is_missing(watch_of(e, kind->resource), err))
+        return false; /* what else it reads is not asked for before */
     for (size_t i = 0; i < e->watch_count; i++) {
         const struct engine_watch *w = &e->watches[i];
         bool needed = w->resource == kind->resource, optional = false;
@@ -123,12 +144,8 @@ static bool kind_ready(const struct engine *e, const struct engine_kind *kind, s
             }
         bool settled = w->resource->synced || w->resource->missing ||
                        (optional && w->state == REFLECTOR_FORBIDDEN);
-        if (needed && !optional && w->reflector && w->resource->missing)
-            return fail(err,
-                ERR_NOT_FOUND,
-                "the CRD %s.%s is not installed",
-                w->resource->resource->plural,
-                w->resource->resource->group);
+        if (needed && !optional && is_missing(w, err))
+            return false;
         if (needed && !(w->resource->synced || (optional && settled) || !w->reflector))
             return fail(err,
                 w->why.code ? w->why.code : ERR_UNAVAILABLE,
@@ -139,7 +156,7 @@ static bool kind_ready(const struct engine *e, const struct engine_kind *kind, s
     return true;
 }
 
-/* Some kind whose objects are here reads this resource. */
+/* Some kind that the server has reads this resource. */
 static bool is_of_use(const struct engine *e, const struct cache_resource *r)
 {
     for (size_t i = 0; i < e->kind_count; i++) {
@@ -147,11 +164,22 @@ static bool is_of_use(const struct engine *e, const struct cache_resource *r)
         if (kind->resource == r)
             return true;
         const struct kind_watch *w = kind->kind->watches;
-        for (; kind->resource->synced && w && w->resource; w++)
+        for (; watch_of(e, kind->resource)->there && w && w->resource; w++)
             if (w->resource == r->resource)
                 return true;
     }
     return false;
+}
+
+void engine_start_watches(struct engine *e)
+{
+    for (size_t i = 0; i < e->watch_count; i++) {
+        struct engine_watch *w = &e->watches[i];
+        if (w->started || !w->reflector || !is_of_use(e, w->resource))
+            continue;
+        w->started = true;
+        reflector_start(w->reflector);
+    }
 }
 
 /* An object that is going must not wait for what it can do without. */
@@ -164,9 +192,12 @@ static bool may_run(const struct engine *e, const struct key *k)
     for (size_t i = 0; i < e->watch_count; i++) {
         const struct engine_watch *w = &e->watches[i];
         const struct cache_resource *r = w->resource;
-        if (r->child && r->resource->cluster_scoped && is_of_use(e, r) && w->reflector &&
-            !(r->synced || r->missing || w->state == REFLECTOR_FORBIDDEN))
-            return false;
+        bool settled = r->synced || r->missing || w->state == REFLECTOR_FORBIDDEN || !w->reflector;
+        const struct kind_watch *of = k->kind->kind->watches;
+        for (; of && of->resource; of++)
+            if (of->child && of->resource->cluster_scoped && of->resource == r->resource &&
+                !settled)
+                return false;
     }
     return true;
 }
@@ -187,7 +218,7 @@ static void pump(void *ctx)
         struct key *k = container_of(item, struct key, item);
         k->parked = !may_run(e, k);
         if (k->parked)
-            queue_done(item); /* wake_parked() wakes it */
+            queue_done(item); /* engine_wake_parked() wakes it */
         else
             run_start(k);
     }
@@ -210,7 +241,7 @@ static void on_ready(void *ctx)
 }
 
 /* Those whose kind can run now: waking the others would only use up their allowance. */
-static void wake_parked(struct engine *e)
+void engine_wake_parked(struct engine *e)
 {
     struct error err;
     for (size_t i = 0; i < e->kind_count; i++)
@@ -222,285 +253,28 @@ static void wake_parked(struct engine *e)
     }
 }
 
-/* ---- what the watches say ---- */
-
-static const char *namespace_of(struct json object)
+void engine_wake_kind(const struct engine_kind *kind)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace");
-    return namespace ? namespace : "";
-}
-
-/* The labels that the cache has of an object, for those who listed it by them. */
-static struct json cached_labels(struct arena *a, const struct cache_entry *entry)
-{
-    return entry ? json_copy(a, json_get(cache_read(a, entry), "metadata.labels"))
-                 : (struct json){ 0 };
-}
-
-static void on_put(void *ctx, struct json object, bool initial)
-{
-    struct engine_watch *w = ctx;
-    struct engine *e = w->engine;
-    struct cache_resource *r = w->resource;
-    const char *namespace = namespace_of(object);
-    const char *name = json_get_text(object, "metadata.name");
-    uint64_t version = cache_version(object);
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct json before = cached_labels(&a, cache_find(r, namespace, name));
-    struct cache_entry *entry;
-    enum cache_change change = cache_put(r, object, CACHE_FROM_WATCH, &entry);
-    if (!initial && version > r->version)
-        r->version = version;
-    if (change == CACHE_SAME) {
-        e->counts.echoes += !initial;
-        return;
-    }
-    struct key *except = write_hold_event(e, r, namespace, name, version);
-    struct engine_kind *kind = kind_of(e, r);
-    if (kind) {
-        struct key *k = key_get(kind, namespace, name);
-        if (k != except)
+    for (struct table_cursor at = table_first(&kind->engine->keys); at.node; table_next(&at)) {
+        struct key *k = container_of(at.node, struct key, node);
+        if (k->kind == kind)
             queue_wake(&k->item);
     }
-    struct json labels = json_get(object, "metadata.labels");
-    engine_object_changed(e, r, namespace, name, before, labels, except);
 }
-
-static void object_gone(struct engine *e, struct cache_entry *entry)
-{
-    struct cache_resource *r = entry->resource;
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *namespace = arena_strdup(&a, entry->namespace);
-    const char *name = arena_strdup(&a, entry->name);
-    struct json labels = cached_labels(&a, entry);
-    cache_delete(r, entry);
-    struct engine_kind *kind = kind_of(e, r);
-    struct key *k = kind ? key_find(e, kind, namespace, name) : NULL;
-    if (k)
-        key_free(k);
-    engine_object_changed(e, r, namespace, name, (struct json){ 0 }, labels, NULL);
-}
-
-static void on_remove(void *ctx, struct json last)
-{
-    struct engine_watch *w = ctx;
-    struct cache_resource *r = w->resource;
-    uint64_t version = cache_version(last);
-    if (version > r->version)
-        r->version = version;
-    const char *name = json_get_text(last, "metadata.name");
-    struct cache_entry *entry = cache_find(r, namespace_of(last), name);
-    /* A successor of the same name is another object. */
-    if (entry && text_eq(entry->uid, json_get_text(last, "metadata.uid")))
-        object_gone(w->engine, entry);
-}
-
-static void on_replace_begin(void *ctx)
-{
-    struct engine_watch *w = ctx;
-    w->resource->round++;
-}
-
-static void remove_unseen(struct engine *e, struct cache_resource *r)
-{
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    size_t count;
-    struct cache_entry **all = cache_list(&a, r, NULL, NULL, &count);
-    for (size_t i = 0; i < count; i++)
-        if (all[i]->round != r->round)
-            object_gone(e, all[i]);
-}
-
-static void advance_version(struct cache_resource *r, const char *text)
-{
-    int64_t version;
-    if (str_to_int(str_of(text), &version) && (uint64_t)version > r->version)
-        r->version = (uint64_t)version;
-}
-
-/* How the lists of a custom kind of others merge stands in the server's OpenAPI document, which
- * every authenticated client may read. What was loaded before it is known is loaded again. */
-static void schema_came(void *ctx, const struct kube_reply *reply)
-{
-    struct engine_watch *w = ctx;
-    struct engine *e = w->engine;
-    const struct resource *r = w->resource->resource;
-    w->schema_op = NULL;
-    struct json found = { 0 };
-    struct error err = reply->error;
-    json_each_member (m, json_get(reply->body, "components.schemas"))
-        json_each (gvk, json_member(m->value, "x-kubernetes-group-version-kind"))
-            if (text_eq(json_get_text(*gvk, "group"), r->group) &&
-                text_eq(json_get_text(*gvk, "version"), r->version) &&
-                text_eq(json_get_text(*gvk, "kind"), r->kind))
-                found = m->value;
-    if (err.code == ERR_NONE && !json_present(found))
-        fail(&err, ERR_NOT_FOUND, "it is not in the OpenAPI document yet");
-    struct json version = json_fields(reply->arena,
-        { "name", json_str(r->version) },
-        { "served", json_bool(true) },
-        { "schema.openAPIV3Schema", found });
-    struct json crd = json_fields(reply->arena,
-        { "spec.group", json_str(r->group) },
-        { "spec.names.kind", json_str(r->kind) },
-        { "spec.versions", json_list(reply->arena, version) });
-    if (err.code != ERR_NONE || !schemas_add_crd(e->options.schemas, crd, &err)) {
-        log_debug("no schema of %s.%s: %s", r->plural, r->group, err.text);
-        timer_set(e->env, &w->schema_retry, ENGINE_SCHEMA_RETRY_MS);
-        return;
-    }
-    w->needs_schema = false;
-    w->resource->schema = schema_of(e->options.schemas, r->group, r->version, r->kind);
-    w->resource->round++;
-    remove_unseen(e, w->resource);
-    reflector_reload(w->reflector);
-}
-
-static void fetch_schema(void *ctx)
-{
-    struct engine_watch *w = ctx;
-    const struct resource *r = w->resource->resource;
-    if (w->schema_op || timer_is_set(&w->schema_retry))
-        return;
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *path = arena_printf(&a, "/openapi/v3/apis/%s/%s", r->group, r->version);
-    w->schema_op = kube_raw(w->engine->options.client,
-        path,
-        ENGINE_OPENAPI_BYTES_MAX,
-        (struct kube_then){ schema_came, w });
-}
-
-/* What a kind reads is watched once its own CRD is there: a family that nobody installed costs
- * nothing, and needs no rights. */
-static void start_watches(struct engine *e)
-{
-    for (size_t i = 0; i < e->watch_count; i++) {
-        struct engine_watch *w = &e->watches[i];
-        if (w->started || !w->reflector || !is_of_use(e, w->resource))
-            continue;
-        w->started = true;
-        reflector_start(w->reflector);
-    }
-}
-
-static void on_replace_end(void *ctx, const char *version)
-{
-    struct engine_watch *w = ctx;
-    remove_unseen(w->engine, w->resource);
-    advance_version(w->resource, version);
-    if (w->needs_schema)
-        fetch_schema(w);
-    if (w->resource->synced || w->needs_schema)
-        return;
-    w->resource->synced = true;
-    start_watches(w->engine);
-    log_debug("loaded %zu %s", w->resource->table.count, w->resource->resource->plural);
-    wake_parked(w->engine);
-    engine_pump(w->engine);
-}
-
-static void on_bookmark(void *ctx, const char *version)
-{
-    struct engine_watch *w = ctx;
-    advance_version(w->resource, version);
-}
-
-static void tell(struct engine *e, struct json regarding, const char *reason, const char *note)
-{
-    if (!e->options.events || !json_present(regarding))
-        return;
-    event_record(e->options.events,
-        &(struct event){
-            .regarding = regarding,
-            .warning = true,
-            .reason = reason,
-            .action = "Reconcile",
-            .note = note,
-        });
-}
-
-static void on_bad(void *ctx, const struct reflector_bad *bad)
-{
-    struct engine_watch *w = ctx;
-    struct engine *e = w->engine;
-    e->counts.unreadable++;
-    log_with(LOG_LEVEL_WARN,
-        LOG_FIELDS({ "kind", w->resource->resource->kind },
-            { "namespace", bad->namespace },
-            { "name", bad->name }),
-        "an object cannot be read and is left alone: %s",
-        bad->err->text);
-    if (!bad->name)
-        return;
-    struct cache_entry *entry = cache_find(w->resource, bad->namespace, bad->name);
-    if (entry)
-        entry->round = w->resource->round;
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    const struct resource *r = w->resource->resource;
-    struct json regarding = json_fields(&a,
-        { "apiVersion", json_str(resource_api_version(&a, r)) },
-        { "kind", json_str(r->kind) },
-        { "metadata.name", json_str(bad->name) },
-        { "metadata.namespace", json_str(bad->namespace) },
-        { "metadata.uid", json_str(bad->uid) });
-    tell(e, regarding, "Unreadable", bad->err->text);
-}
-
-/* ---- states of the watches ---- */
-
-static void served_changed(struct engine_watch *w, bool missing)
-{
-    struct engine *e = w->engine;
-    if (w->resource->missing == missing)
-        return;
-    w->resource->missing = missing;
-    if (missing) {
-        w->resource->round++;
-        remove_unseen(e, w->resource);
-        w->resource->synced = false;
-    }
-    uint64_t target = depend_on_name(&e->depends, w->resource->resource, " ", "served");
-    depend_each(&e->depends, target, wake, NULL);
-    wake_parked(e);
-}
-
-static void say_state(struct engine_watch *w, enum reflector_state state)
-{
-    const struct resource *r = w->resource->resource;
-    if (state == REFLECTOR_WATCHING && w->told)
-        log_info("watching %s again", r->plural);
-    if (state == REFLECTOR_NOT_INSTALLED && kind_of(w->engine, w->resource))
-        log_warn("the CRD %s.%s is not installed; waiting for it", r->plural, r->group);
-    else if (state == REFLECTOR_FORBIDDEN || (state == REFLECTOR_TROUBLED && !w->told))
-        log_warn("%s", w->why.text);
-    if (state == REFLECTOR_FORBIDDEN)
-        tell(w->engine, w->engine->options.self, "Forbidden", w->why.text);
-    w->told = state == REFLECTOR_TROUBLED || state == REFLECTOR_FORBIDDEN;
-}
-
-static void on_state(void *ctx, enum reflector_state state, const struct error *err)
-{
-    struct engine_watch *w = ctx;
-    bool new = state != w->state || (err && !text_eq(err->text, w->why.text));
-    w->why = err ? *err : (struct error){ 0 };
-    if (new)
-        say_state(w, state);
-    w->state = state;
-    served_changed(w, state == REFLECTOR_NOT_INSTALLED);
-    wake_parked(w->engine);
-}
-
-static const struct reflector_sink sink = {
-    .replace_begin = on_replace_begin,
-    .put = on_put,
-    .remove = on_remove,
-    .replace_end = on_replace_end,
-    .bookmark = on_bookmark,
-    .bad = on_bad,
-    .state = on_state,
-};
 
 /* ---- construction ---- */
+
+void engine_need_schema(struct engine *e, struct cache_resource *r)
+{
+    const struct resource *of = r->resource;
+    if (r->schema)
+        return;
+    if (r->own_kind && e->options.add_crds && !e->crds_added) {
+        e->crds_added = true;
+        e->options.add_crds(e->options.ctx, e->options.schemas);
+    }
+    r->schema = schema_of(e->options.schemas, of->group, of->version, of->kind);
+}
 
 static void add_kinds(struct engine *e)
 {
@@ -546,12 +320,13 @@ static void add_watches(struct engine *e)
         if (!r->subresource)
             r->subresource = "";
         const struct resource *of = r->resource;
-        r->schema = schema_of(e->options.schemas, of->group, of->version, of->kind);
+        if (!r->own_kind)
+            engine_need_schema(e, r);
         if (of->cluster_scoped && e->options.namespace) {
             r->missing = true; /* not within our bounds */
             continue;
         }
-        const struct engine_kind *kind = kind_of(e, r);
+        const struct engine_kind *kind = engine_kind_of(e, r);
         const char *namespace = kind ? kind->kind->namespace : NULL;
         w->reflector = reflector_new(e->options.transport,
             e->env,
@@ -561,7 +336,7 @@ static void add_watches(struct engine *e)
                 .label_selector = r->label_selector,
                 .field_selector = kind ? kind->kind->field_selector : NULL,
             },
-            &sink,
+            &watch_sink,
             w);
     }
 }
@@ -589,6 +364,8 @@ struct engine *engine_new(const struct engine_options *options)
     uint64_t seed0 = e->env->random(e->env->ctx), seed1 = e->env->random(e->env->ctx);
     e->predecessors = all_predecessors(options);
     cache_init(&e->cache, options->manager, e->predecessors, seed0, seed1);
+    e->cache.moved = place_changed;
+    e->cache.moved_ctx = e;
     depends_init(&e->depends, seed0, seed1);
     facts_init(&e->facts, e->env, options->effects, fact_changed, e);
     queue_init(&e->queue, e->env, on_ready, e);
@@ -604,13 +381,9 @@ void engine_free(struct engine *e)
 {
     if (!e)
         return;
-    for (size_t i = 0; i < e->watch_count; i++) {
-        if (e->watches[i].schema_op)
-            kube_op_cancel(e->options.client, e->watches[i].schema_op);
-        if (timer_is_set(&e->watches[i].schema_retry))
-            timer_stop(e->env, &e->watches[i].schema_retry);
+    served_stop(e);
+    for (size_t i = 0; i < e->watch_count; i++)
         reflector_free(e->watches[i].reflector);
-    }
     for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at))
         key_free(container_of(at.node, struct key, node));
     timer_stop(e->env, &e->pump);
@@ -621,9 +394,6 @@ void engine_free(struct engine *e)
     metrics_done(&e->metrics);
     free(e->m);
     free(e->watches);
-    for (size_t i = 0; i < e->kind_count; i++)
-        for (size_t j = 0; j < e->kinds[i].undeclared_count; j++)
-            free(e->kinds[i].undeclared[j]);
     free(e->kinds);
     free(e->predecessors);
     free(e);
@@ -631,12 +401,8 @@ void engine_free(struct engine *e)
 
 void engine_start(struct engine *e)
 {
-    for (size_t i = 0; i < e->watch_count; i++) {
-        struct engine_watch *w = &e->watches[i];
-        w->needs_schema = w->resource->child && w->resource->schema->deduced;
-        timer_init(&w->schema_retry, fetch_schema, w);
-    }
-    start_watches(e);
+    served_start(e);
+    engine_start_watches(e);
 }
 
 void engine_lead(struct engine *e)
@@ -657,13 +423,17 @@ void engine_drain(struct engine *e, void (*done)(void *ctx), void *ctx)
 bool engine_ready(const struct engine *e, struct error *err)
 {
     size_t missing = 0;
-    for (size_t i = 0; i < e->kind_count; i++)
-        if (!kind_ready(e, &e->kinds[i], err)) {
-            /* A CRD that is not installed is waited for; the other kinds work. */
-            if (err->code != ERR_NOT_FOUND)
-                return false;
-            missing++;
-        }
+    for (size_t i = 0; i < e->kind_count; i++) {
+        struct error why;
+        if (kind_ready(e, &e->kinds[i], &why))
+            continue;
+        if (!missing || why.code != ERR_NOT_FOUND)
+            *err = why;
+        /* A CRD that is not installed is waited for; the other kinds work. */
+        if (why.code != ERR_NOT_FOUND)
+            return false;
+        missing++;
+    }
     return missing < e->kind_count;
 }
 

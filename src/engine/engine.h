@@ -44,7 +44,10 @@ struct engine_options {
     struct kube_client *client;             /* for everything else */
     const struct effect_runner *effects;
     struct event_recorder *events;
-    struct schemas *schemas; /* with the CRDs of the kinds added */
+    struct schemas *schemas;
+    /* Adds the CRDs of the kinds; called once, when the first of their objects comes. NULL: they
+     * are there already. */
+    void (*add_crds)(void *ctx, struct schemas *to);
     const struct engine_family *families;
     size_t family_count;
     const char *namespace; /* only this one; NULL: all */

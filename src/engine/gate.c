@@ -57,13 +57,14 @@ const char *gate_owner_of(struct run *run, const struct resource *r)
                              : run->uid;
 }
 
-/* One of ours, or one that our predecessor made where it could leave no owner. */
+/* One of ours, or one that our predecessor made, which could not say whose it is: its fields are
+ * still its own, or were moved to us a moment ago. */
 static bool is_ours(struct run *run, const struct cache_entry *entry)
 {
     const struct resource *r = entry->resource->resource;
     if (text_eq(entry->controller_uid, gate_owner_of(run, r)))
         return true;
-    return r->cluster_scoped && !*entry->controller_uid && entry->upstream;
+    return r->cluster_scoped && !*entry->controller_uid && (entry->upstream || entry->owned);
 }
 
 static bool must_be_replaced(const struct plan_child *c, struct json owned, struct json wanted)

@@ -15,16 +15,17 @@
 #include "kube/client.h"
 #include "kube/reflector.h"
 
-#define ENGINE_UNDECLARED_MAX 32
+struct order;
+struct schemas;
 
 struct engine_kind {
     struct engine *engine;
     const struct kind *kind;
     const struct engine_family *family;
     struct cache_resource *resource;
-    char *undeclared[ENGINE_UNDECLARED_MAX]; /* fields of our status that the CRD does not know */
-    size_t undeclared_count;
-    bool ready; /* by the last look of wake_parked() */
+    const struct schema *installed; /* by the CRD in the cluster; NULL: not known, as ours */
+    bool short_of_fields;           /* something of a status was left out or refused since */
+    bool ready;                     /* by the last look of engine_wake_parked() */
 };
 
 struct engine_watch {
@@ -35,9 +36,14 @@ struct engine_watch {
     struct error why; /* of a state that is not fine */
     bool told;        /* … and logged */
     bool started;
+    bool there;        /* the server has answered with a list: it is served, perhaps long */
+    bool custom;       /* by a CRD */
     bool needs_schema; /* a custom kind of others, whose schema is not known yet */
     struct kube_op *schema_op;
-    struct timer schema_retry;
+    struct timer schema_wait;
+    struct timer look; /* for the objects of a CRD that came */
+    unsigned looks;
+    int64_t crd_generation; /* 0: not seen */
 };
 
 /* What stands between a key and one of its children, or what was learnt about it. */
@@ -103,6 +109,8 @@ struct run {
     uint64_t version;  /* of the object that was planned for */
     uint64_t *targets; /* what the view was asked for */
     size_t target_count, target_size;
+    const struct order *order; /* NULL: not asked for */
+    int64_t position;          /* … and what it was told */
     struct write *writes;
     size_t pending;   /* requests in flight */
     bool status_told; /* the status was written: events may go out */
@@ -128,11 +136,13 @@ struct engine {
     size_t kind_count;
     struct engine_watch *watches;
     size_t watch_count;
+    struct reflector *crds;    /* NULL: no custom kinds */
+    struct schemas *installed; /* of our kinds, as the server has them */
     struct run *runs;
     size_t run_count;
     struct timer pump;
     const char **predecessors;
-    bool leading, draining;
+    bool leading, draining, crds_added;
     void (*drained)(void *ctx);
     void *drained_ctx;
     int64_t taken_ms; /* when a key was last taken */
@@ -148,6 +158,39 @@ void engine_object_changed(struct engine *e, const struct cache_resource *r, con
     const struct key *except);
 
 void engine_pump(struct engine *e);
+/* What a kind reads is watched once its own CRD is there: a family that nobody installed costs
+ * nothing, and needs no rights. */
+void engine_start_watches(struct engine *e);
+/* NULL: not a kind of ours. */
+struct engine_kind *engine_kind_of(const struct engine *e, const struct cache_resource *r);
+/* The schema of a resource is there when this returns. */
+void engine_need_schema(struct engine *e, struct cache_resource *r);
+/* Keys of kinds that may run now. */
+void engine_wake_parked(struct engine *e);
+void engine_wake_kind(const struct engine_kind *kind);
+/* For depend_each(): wakes the key `owner` unless it is `except`. */
+void engine_wake(void *except, void *owner);
+
+struct key *key_find(
+    struct engine *e, const struct engine_kind *kind, const char *namespace, const char *name);
+struct key *key_get(struct engine_kind *kind, const char *namespace, const char *name);
+void key_free(struct key *k);
+
+/* watch.c */
+extern const struct reflector_sink watch_sink; /* its ctx is an engine_watch */
+/* Forgets what it has and lists anew. */
+void watch_reload(struct engine_watch *w);
+
+/* served.c */
+void served_start(struct engine *e);
+void served_stop(struct engine *e);
+/* A resource's objects are here: gets its schema if that is needed. */
+void served_loaded(struct engine_watch *w);
+/* A status was refused: the installed CRD may have changed. */
+void served_doubt(struct engine_kind *kind);
+/* The object without the fields that the installed CRD does not declare; their names, or NULL. */
+struct json served_fields(
+    struct arena *a, const struct engine_kind *kind, struct json object, const char **ret_left_out);
 
 /* reconcile.c */
 void run_start(struct key *key);
@@ -198,6 +241,8 @@ void memo_trouble(
     struct memo *m, enum trouble what, const char *message, uint64_t plan_hash, int64_t until_ms);
 void memo_calm(struct memo *m);
 void memos_free(struct key *k);
+/* Troubles with children of this resource are forgotten. */
+void memos_calm(struct key *k, const struct resource *r);
 /* Forgets those of children that are not planned. */
 void memos_keep(struct key *k, const struct plan *p);
 uint64_t memo_hash(struct arena *a, struct json v);

@@ -63,6 +63,13 @@ void memos_free(struct key *k)
     }
 }
 
+void memos_calm(struct key *k, const struct resource *r)
+{
+    for (struct memo *m = k->memos; m; m = m->next)
+        if (m->resource == r)
+            memo_calm(m);
+}
+
 static bool is_planned(const struct plan *p, const struct memo *m)
 {
     if (m->resource == &RESOURCE_POD)

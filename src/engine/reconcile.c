@@ -13,7 +13,8 @@
 
 #include "base/log.h"
 #include "base/selector.h"
-#include "merge/typed.h"
+#include "engine/order.h"
+#include "engine/pass.h"
 
 /* ---- the view's answers ---- */
 
@@ -143,6 +144,17 @@ static struct json answer_fact(void *ctx, const char *effect, struct json args)
     return facts_read(&engine_of(run)->facts, &run->arena, effect, args);
 }
 
+static int64_t answer_queue_position(
+    void *ctx, const struct resource *own, const char *path, const char *value)
+{
+    struct run *run = ctx;
+    struct cache_resource *r = watched(run, own);
+    assert(r == run->key->kind->resource); /* those behind a change are woken as keys of ours */
+    run->order = order_get(r, path, value);
+    run->position = order_position(run->order, cache_find(r, run->key->namespace, run->key->name));
+    return run->position;
+}
+
 static const struct view_source source = {
     .get = answer_get,
     .list = answer_list,
@@ -151,6 +163,7 @@ static const struct view_source source = {
     .owned = answer_owned,
     .trouble = answer_trouble,
     .fact = answer_fact,
+    .queue_position = answer_queue_position,
 };
 
 /* ---- the run ---- */
@@ -209,18 +222,6 @@ static void depend_on_children(struct run *run)
     depend_replace(&e->depends, &run->key->depends, run->key, run->targets, run->target_count);
 }
 
-/* Held against our own CRD: the one in the cluster may have been edited. */
-static bool is_readable(struct run *run, struct error *err)
-{
-    struct json spec = json_fields(&run->arena, { "spec", json_get(run->view.object, "spec") });
-    if (typed_fits(run->key->kind->resource->schema, spec, err))
-        return true;
-    /* ".spec.image: expected string, got boolean" */
-    if (err->text[0] == '.')
-        memmove(err->text, err->text + 1, strlen(err->text));
-    return false;
-}
-
 void run_start(struct key *key)
 {
     struct engine_kind *kind = key->kind;
@@ -233,14 +234,7 @@ void run_start(struct key *key)
     e->counts.reconciles++;
     struct run *run = run_new(key, entry);
     run->going = entry->deleting;
-    struct error err;
-    if (!kind->kind->unreadable || is_readable(run, &err)) {
-        kind->kind->reconcile(&run->view, &run->plan);
-    } else {
-        e->counts.unreadable++;
-        kind->kind->unreadable(&run->view, &run->plan, &err);
-    }
-    assert(run->plan.outcome != OUTCOME_NONE);
+    e->counts.unreadable += !pass_plan(kind->kind, kind->resource->schema, &run->view, &run->plan);
     depend_on_children(run);
     memos_keep(key, &run->plan);
     facts_replace(&e->facts, &key->facts, key, run->plan.effects, run->plan.effect_count);
@@ -250,6 +244,14 @@ void run_start(struct key *key)
     run_advance(run);
 }
 
+/* Until its status stood in the cache, nobody told this key of changes before it in the queue. */
+static bool has_moved(const struct run *run)
+{
+    const struct key *k = run->key;
+    struct cache_entry *entry = cache_find(k->kind->resource, k->namespace, k->name);
+    return run->order && entry && order_position(run->order, entry) != run->position;
+}
+
 static void finish(struct run *run)
 {
     struct engine *e = engine_of(run);
@@ -257,7 +259,7 @@ static void finish(struct run *run)
     struct plan *p = &run->plan;
     int64_t took_ms = env_mono_ms(e->env) - run->started_ms;
     count_reconcile(e, run->key->kind, run->failed ? OUTCOME_RETRY : p->outcome, took_ms);
-    if (run->again)
+    if (run->again || has_moved(run))
         queue_wake(item);
     if (run->failed || run->conflict)
         queue_retry(item, run->floor_ms);

@@ -36,17 +36,23 @@ static struct json complete_conditions(
     return json_or_absent(json_list_end(&list));
 }
 
+static struct json fit(const struct status_input *in, struct json status)
+{
+    return in->fit ? in->fit(in->ctx, status) : status;
+}
+
 struct json status_complete(struct arena *a, const struct plan *p, const struct status_input *in)
 {
     struct json status = json_with_member(a,
         json_is(p->status, JSON_MAP) ? p->status : json_empty_map(),
         "conditions",
         complete_conditions(a, p, in));
+    status = fit(in, status);
     if (!p->stamp)
         return status;
     const char *stamp = json_get_text(in->owned, p->stamp);
     struct json rest = json_with_member(a, in->owned, p->stamp, (struct json){ 0 });
     if (!stamp || !json_equal(rest, status))
         stamp = time_format(a, in->now_ms);
-    return json_with_member(a, status, p->stamp, json_str(stamp));
+    return fit(in, json_with_member(a, status, p->stamp, json_str(stamp)));
 }

@@ -12,6 +12,9 @@ struct status_input {
     struct json owned;  /* of it the fields that are ours, or absent */
     int64_t generation; /* of the object */
     int64_t now_ms;     /* wall clock */
+    /* Takes out of a status what the cluster has no place for; NULL: nothing. */
+    struct json (*fit)(void *ctx, struct json status);
+    void *ctx;
 };
 
 /* lastTransitionTime moves only when a condition's status does; the stamp only when anything else

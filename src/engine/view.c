@@ -27,6 +27,32 @@ struct json view_list_fields(const struct view *in, const struct resource *r, co
     return in->source->list_fields(in->source_ctx, r, namespace, label_selector, fields);
 }
 
+static bool waits_before(struct json other, struct json mine)
+{
+    static const char *const order[] = {
+        "metadata.creationTimestamp",
+        "metadata.namespace",
+        "metadata.name",
+    };
+    for (size_t i = 0; i < lengthof(order); i++) {
+        int by = json_compare(json_get(other, order[i]), json_get(mine, order[i]));
+        if (by != 0)
+            return by < 0;
+    }
+    return false;
+}
+
+int64_t view_queue_position(
+    const struct view *in, const struct resource *own, const char *path, const char *value)
+{
+    if (in->source->queue_position)
+        return in->source->queue_position(in->source_ctx, own, path, value);
+    int64_t position = 1;
+    json_each (other, view_list(in, own, NULL, NULL))
+        position += text_eq(json_get_text(*other, path), value) && waits_before(*other, in->object);
+    return position;
+}
+
 bool view_served(const struct view *in, const struct resource *r)
 {
     return in->source->served(in->source_ctx, r);

@@ -47,6 +47,9 @@ struct view_source {
     struct json (*owned)(void *ctx, const struct resource *r, const char *name);
     struct view_trouble (*trouble)(void *ctx, const struct resource *r, const char *name);
     struct json (*fact)(void *ctx, const char *effect, struct json args);
+    /* NULL: counted in a list */
+    int64_t (*queue_position)(
+        void *ctx, const struct resource *own, const char *path, const char *value);
 };
 
 static inline const char *view_name(const struct view *in)
@@ -70,6 +73,11 @@ struct json view_list(const struct view *in, const struct resource *r, const cha
 /* For a question about very many: objects carry these dotted paths (ended by NULL) for certain. */
 struct json view_list_fields(const struct view *in, const struct resource *r, const char *namespace,
     const char *label_selector, const char *const *fields);
+/* From 1: the place of our object, by age, among all objects of our kind whose field at a dotted
+ * path has this text, whether or not its own has it already. Costs no look at the others, and only
+ * changes before it in the queue run the kind again. Both texts are constants. */
+int64_t view_queue_position(
+    const struct view *in, const struct resource *own, const char *path, const char *value);
 /* Whether the API server offers this resource (its CRD is installed). */
 bool view_served(const struct view *in, const struct resource *r);
 

@@ -28,6 +28,10 @@
 #define SLOW_MIN_MS 10000
 #define SLOW_MAX_MS 60000
 
+/* A server that does not know the first form sends whole objects. */
+#define ACCEPT_METADATA                                                                            \
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
+
 enum phase {
     PHASE_STOPPED,
     PHASE_WAITING,   /* for the timer */
@@ -242,7 +246,8 @@ static bool fits(struct reflector *r, struct json object, struct error *err)
 {
     const char *kind = json_get_text(object, "kind");
     const char *api_version = json_get_text(object, "apiVersion");
-    if (!text_eq(kind, r->options.resource->kind) || !text_eq(api_version, r->api_version))
+    bool right = text_eq(kind, r->options.resource->kind) && text_eq(api_version, r->api_version);
+    if (!right && !(r->options.metadata_only && text_eq(kind, "PartialObjectMetadata")))
         return fail(err,
             ERR_INVALID,
             "expected %s %s, got %s %s",
@@ -414,7 +419,8 @@ static bool read_envelope(struct reflector *r, struct json *ret, struct error *e
     if (!json_parse(&r->arena, buf_str(&r->items.envelope), ret, err))
         return false;
     const char *got = json_get_text(*ret, "kind");
-    if (!text_eq(got, kind))
+    bool partial = r->options.metadata_only && text_eq(got, "PartialObjectMetadataList");
+    if (!text_eq(got, kind) && !partial)
         return fail(err, ERR_INTERNAL, "expected a %s, got %s", kind, got ? got : "no kind");
     const char *version = json_get_text(*ret, "metadata.resourceVersion");
     if (text_empty(version) || strlen(version) >= sizeof(r->version))
@@ -573,6 +579,7 @@ static void open_call(struct reflector *r, struct buf *path, int64_t timeout_ms,
     struct kube_request request = {
         .method = "GET",
         .path = buf_text(path),
+        .accept = r->options.metadata_only ? ACCEPT_METADATA : NULL,
         .timeout_ms = timeout_ms,
         .idle_ms = idle_ms,
     };

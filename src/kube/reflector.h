@@ -58,6 +58,7 @@ struct reflector_options {
     const char *namespace; /* NULL: all */
     const char *label_selector, *field_selector;
     bool paged;         /* never stream the list */
+    bool metadata_only; /* objects need carry nothing else, and may be PartialObjectMetadata */
     int64_t page_items; /* 0: 500 */
 };
 

@@ -92,7 +92,6 @@ bool desk_kinds(struct registry *r)
             .list_kind = "ConfigMapList",
             .verbs = API_ALL_VERBS,
             .unconditional = true,
-            .meta_checks = 4,
             .table = "/configmaps",
             .storage_version = "v1",
             .behaviour = &plain,

@@ -38,6 +38,10 @@ NO_WORKLOADS = "*," + ",".join(f"-{name}-controller" for name in (
     "deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob",
     "horizontal-pod-autoscaler"))
 
+# The same with Jobs: their pods are made, and wait for a node that there is not.
+NO_PODS = "*," + ",".join(f"-{name}-controller" for name in (
+    "deployment", "replicaset", "statefulset"))
+
 LLMKUBE = "/apis/inference.llmkube.dev/v1alpha1"
 GROUPS = {
     "/api/v1": ("pods", "services", "configmaps", "secrets", "serviceaccounts", "events",
@@ -50,6 +54,11 @@ GROUPS = {
                                            "clusterrolebindings"),
     "/apis/apiextensions.k8s.io/v1": ("customresourcedefinitions",),
     LLMKUBE: ("models", "inferenceservices"),
+    "/apis/model.otterscale.io/v1alpha1": ("modelservices", "modelartifacts"),
+    "/apis/gateway.networking.k8s.io/v1": ("gateways", "httproutes"),
+    "/apis/inference.networking.k8s.io/v1": ("inferencepools",),
+    "/apis/networking.istio.io/v1beta1": ("destinationrules",),
+    "/apis/monitoring.coreos.com/v1": ("podmonitors", "servicemonitors"),
 }
 BASE = {plural: base for base, plurals in GROUPS.items() for plural in plurals}
 MUTATING = ("create", "update", "patch", "delete", "deletecollection")
@@ -257,14 +266,17 @@ class Lab:
         headers = {"Authorization": f"Bearer {token}", "User-Agent": "leeboard-lab",
                    "Content-Type": content_type, "Accept": "application/json"}
         for attempt in range(20):
-            if getattr(self.local, "connection", None) is None:
+            # The server ends connections that are idle for 90 s, and a POST is not sent twice.
+            idle_s = time.monotonic() - getattr(self.local, "used", 0)
+            if getattr(self.local, "connection", None) is None or idle_s > 20:
                 self.local.connection = http.client.HTTPSConnection(
-                    "127.0.0.1", self.port, context=self.tls, timeout=60)
+                    "127.0.0.1", self.port, context=self.tls, timeout=PATIENCE_S)
             try:
                 data = None if body is None else json.dumps(body)
                 self.local.connection.request(method, path, data, headers)
                 answer = self.local.connection.getresponse()
                 text = answer.read().decode()
+                self.local.used = time.monotonic()
             except (http.client.HTTPException, OSError):  # most often an idle connection's end
                 self.local.connection = None
                 if attempt == 2 or method == "POST":

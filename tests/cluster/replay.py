@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """Replays recorded cases through our operator on a real kube-apiserver, compares what came of them.
 
-    tests/cluster/replay.py [--show N] [--save DIR] [--no-operator] [CASE...]
+    tests/cluster/replay.py [--family NAME] [--show N] [--save DIR] [--no-operator] [CASE...]
 
 CASE may have wildcards. Prints every difference that differences.yaml does not explain, then the
 differing paths by count. ../golden/README.md tells what is compared.
 """
 import argparse
+import ast
 import collections
 import concurrent.futures
 import fnmatch
@@ -21,9 +22,9 @@ sys.path[:0] = [HERE, f"{os.path.dirname(HERE)}/golden"]
 import golden  # noqa: E402
 import source  # noqa: E402
 import yaml  # noqa: E402
-from lab import MUTATING, PATIENCE_S, ApiError, Lab, Operator, exit_on_signals, wait_for  # noqa: E402
+from lab import (MUTATING, NO_PODS, NO_WORKLOADS, PATIENCE_S, ApiError, Lab,  # noqa: E402
+                 Operator, exit_on_signals, wait_for)
 
-FAMILY = golden.FAMILY
 AT_ONCE = 8  # namespaces; nearly all of their time is waiting for quiet
 # A picture is taken after so long a quiet, and again, up to a limit, until it is what was recorded.
 QUIET_S, LIMIT_S = 1.5, PATIENCE_S
@@ -31,6 +32,12 @@ QUIET_S, LIMIT_S = 1.5, PATIENCE_S
 # The operator sees a folder of ours as /srv, where the cases have local models, and one as /models,
 # where a manager that is told of no cache keeps its copies.
 LOCAL_MODELS = ("tiny", "served", "plain", "checked")
+
+# What a control plane runs, which kinds are the family's own, and which of a case come before them.
+FAMILIES = {
+    "llmkube": {"controllers": NO_WORKLOADS, "ours": ("models", "inferenceservices")},
+    "otterscale": {"controllers": NO_PODS, "ours": ("modelservices", "modelartifacts")},
+}
 
 # Made by Kubernetes itself, or not part of a state.
 SKIPPED = {"events", "endpoints", "endpointslices", "replicasets", "pods", "controllerrevisions",
@@ -76,8 +83,9 @@ class Stillness:
 class Replay:
     """One control plane with an operator of one command line."""
 
-    def __init__(self, flags, operator=True):
-        self.lab, self.accepted = Lab(), golden.Accepted(FAMILY, "cluster")
+    def __init__(self, family, flags, operator=True):
+        self.family, self.accepted = family, golden.Accepted(family, "cluster")
+        self.lab = Lab(controllers=FAMILIES[family]["controllers"])
         self.lab.install_crds("api", "tests/golden/crds")
         self.resources = self._namespaced_resources()
         self.stillness = Stillness(self.lab)
@@ -87,6 +95,7 @@ class Replay:
         for name in LOCAL_MODELS:
             with open(f"{folders['/srv']}/models/{name}.gguf", "wb") as f:
                 f.write(source.TINY)
+        self.generated = {}  # by namespace: objects whose names may be in later pictures too
         self.operator = Operator(self.lab, *flags, bind=folders) if operator else None
 
     def stop(self):
@@ -123,8 +132,17 @@ class Replay:
                 if golden.object_key(o) not in BY_KUBERNETES:
                     yield o
 
+    def _cluster_objects(self, namespace, accounts):
+        """Those that are named after a namespace and an account in it."""
+        for plural, kind in (("clusterroles", "ClusterRole"),
+                             ("clusterrolebindings", "ClusterRoleBinding")):
+            for account in accounts:
+                o = self.lab.get(plural, None, f"{namespace}-{account}")
+                if o:
+                    yield {**o, "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind}
+
     def _as_recorded(self, case, name, picture):
-        theirs = golden.recorded(FAMILY, case)
+        theirs = golden.recorded(self.family, case)
         if name not in theirs:
             return True
         pair = ({"case": case, name: p} for p in (theirs[name], picture))
@@ -143,15 +161,18 @@ class Replay:
     def _picture(self, namespace, brought, start):
         quiet = self.stillness.reached(namespace, start)
         objects = list(self._objects(namespace))
+        accounts = [o["metadata"]["name"] for o in objects if o["kind"] == "ServiceAccount"]
+        objects += self._cluster_objects(namespace, accounts)
         names = {o["metadata"]["uid"]: golden.object_key(o) for o in objects}
         picture = {"quiet": quiet, "inputs": [], "children": []}
         for o in sorted(objects, key=lambda o: (o["kind"], o["metadata"]["name"])):
             part = "inputs" if golden.object_key(o) in brought else "children"
             picture[part].append(golden.normal(o, names))
-        return picture
+        self.generated.setdefault(namespace, []).extend(objects)
+        return golden.without_generated_names(picture, self.generated[namespace])
 
     def _ours(self, namespace):
-        return [o for plural in ("models", "inferenceservices")
+        return [o for plural in FAMILIES[self.family]["ours"]
                 for o in self.lab.list(plural, namespace)]
 
     def _await_status(self, namespace):
@@ -168,10 +189,49 @@ class Replay:
             self.lab.apply(namespace, part, check=False)
         return part
 
+    def _play_jobs(self, namespace, how):
+        """The part of the pods of Jobs: `succeed WORD`, `fail WORD`, or `no-digest`."""
+        how, _, word = how.partition(" ")
+        if word.startswith("!"):  # too long to be written out: "x" * 2000
+            text, _, times = word[1:].rpartition("*")
+            word = ast.literal_eval(text.strip()) * int(times)
+        for pod in self.lab.list("pods", namespace):
+            if "batch.kubernetes.io/job-name" not in pod["metadata"].get("labels", {}):
+                continue
+            end = {"exitCode": int(how == "fail"), "startedAt": "2026-01-01T00:00:00Z",
+                   "finishedAt": "2026-01-01T00:01:00Z", **({"message": word} if word else {})}
+            statuses = [{"name": c["name"], "image": c["image"], "imageID": "x", "ready": False,
+                         "restartCount": 0, "state": {"terminated": end}}
+                        for c in pod["spec"]["containers"]]
+            self.lab.patch("pods", namespace, f"{pod['metadata']['name']}/status", {"status": {
+                "phase": "Failed" if how == "fail" else "Succeeded",
+                "containerStatuses": statuses}})
+
+    def _steps(self, case, path, brought, recording):
+        """Further steps of a case: kubectl commands, a part to play, a picture after each."""
+        steps = path.replace("/cases/", "/steps/")
+        if not os.path.exists(steps):
+            return
+        with open(steps) as f:
+            steps = yaml.safe_load(f)
+        for step in steps:
+            start = time.monotonic()
+            for command in step.get("kubectl", ()):
+                self.lab.kubectl("-n", case, *command, check=False)
+            if step.get("play") == "pods":
+                self.lab.play_ready(case)
+            elif step.get("play"):
+                self._play_jobs(case, step["play"])
+            name = f"step {step['name']}"
+            recording[name] = self._await_picture(case, name, brought, start)
+
     def record(self, case, path):
         lab, start = self.lab, time.monotonic()
         with open(path) as f:
-            documents = [d for d in yaml.safe_load_all(f) if d]
+            text = f.read()
+        documents = [d for d in yaml.safe_load_all(text) if d]
+        plays = [line[len("# play: "):].strip() for line in text.splitlines()
+                 if line.startswith("# play: ")]
         brought = {golden.object_key(d) for d in documents}
         lab.namespace(case)
         claims = self._stage(case, documents, (
@@ -189,8 +249,10 @@ class Replay:
             recording["rejected"] = done.stderr.strip().splitlines()
         self._await_status(case)
         recording["applied"] = self._await_picture(case, "applied", brought, start)
-        start = time.monotonic() if lab.list("deployments", case) else start
+        start = time.monotonic() if lab.list("deployments", case) or plays else start
         lab.play_ready(case)
+        for how in plays:
+            self._play_jobs(case, how)
         recording["ready"] = self._await_picture(case, "ready", brought, start)
         update = path.replace("/cases/", "/updates/")
         if os.path.exists(update):
@@ -199,21 +261,22 @@ class Replay:
             if done.returncode:
                 recording["updateRejected"] = done.stderr.strip().splitlines()
             recording["updated"] = self._await_picture(case, "updated", brought, start)
+        self._steps(case, path, brought, recording)
         if case.startswith("zz-"):  # these were recorded one at a time, each gone before the next
             lab.delete("namespaces", None, case)
         return recording
 
 
-def replay(cases, operator=True):
+def replay(family, cases, operator=True):
     """Yields (case, future of its recording) as they come. cases: {name: path}."""
-    server = source.serve()
+    server = source.serve() if family == "llmkube" else None
     try:
         left = dict(cases)
-        for pattern, flags in golden.COMMAND_LINES.items():
+        for pattern, flags in golden.FAMILIES[family].items():
             group = {name: left.pop(name) for name in list(left) if fnmatch.fnmatch(name, pattern)}
             if not group:
                 continue
-            run = Replay(flags, operator)
+            run = Replay(family, flags, operator)
             try:
                 harmful = {name: group.pop(name) for name in list(group) if name.startswith("zz-")}
                 for part, width in ((group, AT_ONCE), (harmful, 1)):
@@ -224,29 +287,32 @@ def replay(cases, operator=True):
             finally:
                 run.stop()
     finally:
-        server.shutdown()
+        if server:
+            server.shutdown()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--family", choices=golden.FAMILIES, default=golden.FAMILY)
     parser.add_argument("--show", type=int, default=25, help="so many paths in the summary")
     parser.add_argument("--save", metavar="DIR", help="keep our recordings, to look at")
     parser.add_argument("--no-operator", action="store_true", help="what if nothing answered?")
     parser.add_argument("cases", nargs="*", metavar="CASE")
     options = parser.parse_args()
     exit_on_signals()
-    accepted, cases = golden.Accepted(FAMILY, "cluster"), golden.cases(FAMILY, options.cases)
+    family = options.family
+    accepted, cases = golden.Accepted(family, "cluster"), golden.cases(family, options.cases)
     if not cases:
         parser.error(f"no case is called {' or '.join(options.cases)}")
     if options.save:
         os.makedirs(options.save, exist_ok=True)
     paths, example = collections.Counter(), {}
     equal = explained = 0
-    for case, future in replay(cases, not options.no_operator):
+    for case, future in replay(family, cases, not options.no_operator):
         ours = future.result()
         if options.save:
             golden.dump(ours, f"{options.save}/{case}.json")
-        differences = list(golden.compare(golden.recorded(FAMILY, case), ours))
+        differences = list(golden.compare(golden.recorded(family, case), ours))
         open_ones = [d for d in differences if not accepted.explains(d)]
         explained += len(differences) - len(open_ones)
         equal += not open_ones

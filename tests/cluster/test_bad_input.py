@@ -310,6 +310,9 @@ def test_older_and_newer_crds_are_lived_with(lab):
         op.settle()
         written = nothing_happens(lab, 5)
         assert not written, f"older: {written}"
+        told = condition(lab.get("inferenceservices", ns, "svc"), "CRDOutdated")
+        assert told and "status.effectivePriority, status.endpoint, status.mode" in told["message"], told
+        assert "is older than this program and lacks status.effectivePriority" in op.log(), op.log(20)
 
         def newer(properties):
             properties["spec"]["properties"]["fromTheFuture"] = {"type": "string"}
@@ -334,3 +337,10 @@ def test_older_and_newer_crds_are_lived_with(lab):
         assert o["status"]["alsoNew"] == "y" and o["spec"]["fromTheFuture"] == "x", o
         written = nothing_happens(lab, 3)
         assert not written, f"newer: {written}"
+
+        lab.kubectl("apply", "--server-side", "--force-conflicts", "-f", "api")
+        whole = lab.path("inferenceservices", ns, "svc")
+        status = wait_for(lambda: lab.api("GET", whole)["status"].get("endpoint")
+                          and lab.api("GET", whole), 30, "the field that the CRD has now")
+        wait_for(lambda: not condition(lab.api("GET", whole), "CRDOutdated"), 10,
+                 f"no more word of the old CRD in {status['status']}")

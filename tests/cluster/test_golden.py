@@ -1,4 +1,4 @@
-"""Every recorded case of LLMKube, replayed: what comes of it is what came of it there."""
+"""Every recorded case of LLMKube and OtterScale, replayed: what comes of it is what came of it there."""
 import functools
 
 import replay  # also finds golden
@@ -7,9 +7,9 @@ from lab import Failure
 import golden
 
 
-def check(case, future, accepted):
+def check(family, case, future, accepted):
     ours = future.result()
-    differences = list(golden.compare(golden.recorded(replay.FAMILY, case), ours))
+    differences = list(golden.compare(golden.recorded(family, case), ours))
     unexplained = [d for d in differences if not accepted.explains(d)]
     if unexplained:
         raise Failure("\n".join(f"  {d}" for d in unexplained))
@@ -21,12 +21,18 @@ def check_all_met(accepted):
                                 for entry in accepted.unused()))
 
 
-def tests(wanted):
-    accepted, every = golden.Accepted(replay.FAMILY, "cluster"), golden.cases(replay.FAMILY)
+def tests_of(family, wanted):
+    accepted, every = golden.Accepted(family, "cluster"), golden.cases(family)
     chosen = {name: path for name, path in every.items() if wanted(name)}
     if not chosen:
         return
-    for case, future in replay.replay(chosen):
-        yield case, functools.partial(check, case, future, accepted)
+    for case, future in replay.replay(family, chosen):
+        yield case, functools.partial(check, family, case, future, accepted)
     if len(chosen) == len(every):
-        yield "every_accepted_difference_is_met", lambda: check_all_met(accepted)
+        yield f"every_accepted_difference_of_{family}_is_met", \
+            functools.partial(check_all_met, accepted)
+
+
+def tests(wanted):
+    for family in golden.FAMILIES:
+        yield from tests_of(family, wanted)

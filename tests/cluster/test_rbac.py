@@ -64,7 +64,7 @@ def test_owners_are_set_without_rights_on_finalizers_and_take_their_children_alo
     finalizers on"."""
     config = install(lab)
     assert not any("finalizers" in r for d in manifests("--no-crds") for rule in d.get("rules", ())
-                   for r in rule["resources"])
+                   for r in rule.get("resources", ()))
     ns, mark = lab.namespace("owned"), lab.mark()
     # The garbage collector learns of new CRDs twice a minute; started now, it knows them.
     restart_program(lab, "kube-controller-manager")
@@ -104,7 +104,7 @@ def notes(lab, ns):
 def test_a_missing_right_is_named_in_log_event_and_readiness_and_taken_up_when_given(lab):
     def without_services(d):
         if d["kind"] == "ClusterRole":
-            d["rules"] = [r for r in d["rules"] if "services" not in r["resources"]]
+            d["rules"] = [r for r in d["rules"] if "services" not in r.get("resources", ())]
         return d
     config, ns = install(lab, but=without_services), lab.namespace("rights")
     text = "cannot list services at cluster scope"
@@ -168,8 +168,9 @@ def test_crds_that_come_later_are_picked_up_without_a_restart():
 
         # And again: gone with all their objects, then back.
         uid = lab.get("deployments", ns, "svc")["metadata"]["uid"]
-        for name in ("models", "inferenceservices"):
-            lab.delete("customresourcedefinitions", None, f"{name}.inference.llmkube.dev")
+        for crd in lab.list("customresourcedefinitions"):
+            if crd["spec"]["group"] in ("inference.llmkube.dev", "model.otterscale.io"):
+                lab.delete("customresourcedefinitions", None, crd["metadata"]["name"])
         wait_for(lambda: "is not installed" in readiness(op)[1], 60, "the end of the CRDs")
         lab.install_crds("api")
         op.wait_ready(60)

@@ -1,6 +1,6 @@
 """What upstream made of a case, what we made of it, and whether they are the same.
 
-A picture is {"quiet": bool, "children": [object...], "inputs": [object...]}: what lies in the
+Two families of kinds were recorded: LLMKube's and OtterScale's. A picture is {"quiet": bool, "children": [object...], "inputs": [object...]}: what lies in the
 case's namespace at one moment, split by whether the case brought it. README.md tells how they were
 taken.
 """
@@ -8,6 +8,7 @@ import copy
 import fnmatch
 import functools
 import glob
+import hashlib
 import json
 import os
 import re
@@ -17,7 +18,7 @@ import yaml
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FAMILY = "llmkube"
-PICTURES = ("applied", "ready", "updated")
+PICTURES = ("applied", "ready", "updated")  # and "step NAME", in the order of the steps
 PARTS = ("children", "inputs")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
@@ -44,8 +45,28 @@ COMMAND_LINES = {
 }
 
 
-def flags_for(case):
-    return next(f for glob_text, f in COMMAND_LINES.items() if fnmatch.fnmatch(case, glob_text))
+OTTERSCALE_LINES = {
+    "alt-*": (
+        "--provider=none", "--metrics-endpoint-auth=false", "--tracing-enabled",
+        "--tracing-otel-endpoint=http://otel.example.org:4317", "--tracing-sampler-arg=0.5",
+        "--default-gateway-name=", "--kit-image=", "--default-engine-image=oci.example.org/e:1",
+        "--default-epp-image=oci.example.org/p:1",
+        "--default-routing-proxy-image=oci.example.org/r:1"),
+    "gke-*": ("--provider=gke",),
+    "*": (),
+}
+FAMILIES = {FAMILY: COMMAND_LINES, "otterscale": OTTERSCALE_LINES}
+
+
+def flags_for(case, family=FAMILY):
+    lines = FAMILIES[family].items()
+    return next(flags for glob_text, flags in lines if fnmatch.fnmatch(case, glob_text))
+
+
+def pictures(recording):
+    """The names of its pictures, in the order in which they were taken."""
+    return [name for name in PICTURES if name in recording] + \
+        [name for name in recording if name.startswith("step ")]
 
 
 def object_key(o):
@@ -58,7 +79,7 @@ def load(path):
     with open(path) as f:
         recording = json.load(f)
     seen = {}
-    for picture in (recording[name] for name in PICTURES if name in recording):
+    for picture in (recording[name] for name in pictures(recording)):
         for part in PARTS:
             picture[part] = [copy.deepcopy(seen[o]) if isinstance(o, str) else o
                              for o in picture[part]]
@@ -68,7 +89,7 @@ def load(path):
 
 def dump(recording, path):
     seen, lines = {}, []
-    for name in (n for n in PICTURES if n in recording):
+    for name in pictures(recording):
         parts = []
         for part in PARTS:
             objects = []
@@ -137,10 +158,29 @@ def normal(o, owner_names):
         for port in o["spec"].get("ports", []):
             if "nodePort" in port:
                 port["nodePort"] = 0
+    if o["kind"] == "ConfigMap":
+        for key, text in o.get("data", {}).items():
+            if key.endswith(".yaml"):
+                o["data"][key] = hashlib.sha256(text.encode()).hexdigest()
+    if o.get("type") == "kubernetes.io/service-account-token":
+        o["data"] = {key: "<data>" for key in o.get("data", {})}
     if o["kind"] in ("Deployment", "StatefulSet", "Job", "PersistentVolumeClaim",
                      "HorizontalPodAutoscaler", "Pod"):
         o.pop("status", None)
     return without_chance(o)
+
+
+GENERATED_BASE_MAX = 58  # the server cuts what stands before the generated end of a name
+
+
+def without_generated_names(value, objects):
+    """value with NAME-<random> for the names of objects that were generated."""
+    text = json.dumps(value)
+    for o in objects:
+        base = o["metadata"].get("generateName", "")[:GENERATED_BASE_MAX]
+        if base and o["metadata"]["name"].startswith(base):
+            text = text.replace(o["metadata"]["name"], f"{base}<random>")
+    return json.loads(text)
 
 
 # Comparing
@@ -159,7 +199,8 @@ def quantity(value):
     return Fraction(match[1]) * scale
 
 
-QUANTITIES = re.compile(r"(resources\.(limits|requests)|overhead|capacity)\b|sizeLimit|divisor")
+QUANTITIES = re.compile(
+    r"(resources\.(limits|requests)|overhead|capacity)\b|sizeLimit|divisor|storage\.size")
 
 
 def same(path, a, b):
@@ -249,7 +290,7 @@ def compare(theirs, ours):
         if name in theirs or name in ours:
             pairs = compare_values(refusals(theirs.get(name)), refusals(ours.get(name)))
             yield from (Difference(case, name, "refusal", *pair) for pair in pairs)
-    for picture in PICTURES:
+    for picture in dict.fromkeys([*PICTURES, *pictures(theirs), *pictures(ours)]):
         a, b = theirs.get(picture), ours.get(picture)
         if a is None or b is None:
             if a is not b:

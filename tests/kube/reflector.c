@@ -149,6 +149,23 @@ static struct world_call *load(struct bench *b)
     return c;
 }
 
+TEST(metadata_alone_is_taken_in_either_form_where_it_is_enough)
+{
+    struct bench b;
+    bench_init_with(&b, (struct reflector_options){ .paged = true, .metadata_only = true });
+    world_answer(world_only(&b.w),
+        200,
+        "{'kind': 'PartialObjectMetadataList', 'apiVersion': 'meta.k8s.io/v1', 'metadata':"
+        " {'resourceVersion': '5'}, 'items': [{'metadata': {'name': 'a'}}]}");
+    world_head(world_only(&b.w), 200);
+    world_data(world_only(&b.w), event("ADDED", "whole", 6));
+    check_told(&b, "begin +a end@5 WATCHING *whole ");
+    world_data(world_only(&b.w),
+        "{'type': 'ADDED', 'object': {'kind': 'Table', 'metadata': {'name': 'x'}}}\n");
+    check_told(&b, "bad:? ");
+    bench_done(&b);
+}
+
 TEST(a_streamed_list_ends_at_its_bookmark_and_goes_on_as_a_watch)
 {
     struct bench b;

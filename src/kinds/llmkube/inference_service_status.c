@@ -62,40 +62,13 @@ static enum isvc_phase phase_of(const struct isvc *svc)
     return PHASE_CREATING;
 }
 
-/* ---- the queue for GPUs ---- */
-
-static bool waits_before(struct json other, struct json mine)
-{
-    static const char *const order[] = {
-        "metadata.creationTimestamp",
-        "metadata.namespace",
-        "metadata.name",
-    };
-    for (size_t i = 0; i < lengthof(order); i++) {
-        int by = json_compare(json_get(other, order[i]), json_get(mine, order[i]));
-        if (by != 0)
-            return by < 0;
-    }
-    return false;
-}
-
-/* From 1, over the whole cluster, in the order in which they were created. */
+/* Over the whole cluster, in the order in which they were created. */
 static int64_t queue_position(const struct isvc *svc)
 {
-    static const char *const fields[] = {
+    return view_queue_position(svc->in,
+        &LLMKUBE_INFERENCE_SERVICE,
         "status.phase",
-        "metadata.creationTimestamp",
-        "metadata.namespace",
-        "metadata.name",
-        NULL,
-    };
-    struct json every = view_list_fields(svc->in, &LLMKUBE_INFERENCE_SERVICE, NULL, NULL, fields);
-    int64_t before = 0;
-    json_each (other, every)
-        before += text_eq(json_get_text(*other, "status.phase"),
-                      isvc_phase_name(PHASE_WAITING_FOR_GPU)) &&
-                  waits_before(*other, svc->in->object);
-    return before + 1;
+        isvc_phase_name(PHASE_WAITING_FOR_GPU));
 }
 
 /* ---- status ---- */

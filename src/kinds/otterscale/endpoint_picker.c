@@ -19,7 +19,8 @@ EMBED(otterscale_pd_config, "src/kinds/otterscale/scripts/pd-config.yaml");
 
 /* ---- names ---- */
 
-/* Two names may have the same DNS-1035 form, `owl-1.5` and `owl-1-5`: whoever came first has it. */
+/* Two names may have the same DNS-1035 form, `owl-1.5` and `owl-1-5`: whoever came first has it,
+ * and of two that come together the one whose name it is. */
 static bool is_of_another(const struct service *s, const char *picker)
 {
     struct json account = view_get(s->in, &RESOURCE_SERVICE_ACCOUNT, picker);
@@ -33,10 +34,17 @@ static bool is_of_another(const struct service *s, const char *picker)
 
 const char *picker_name(const struct service *s)
 {
-    const char *plain = arena_printf(s->a, "%s-epp", otterscale_sanitized(s->a, s->name));
+    const char *sanitized = otterscale_sanitized(s->a, s->name);
+    const char *plain = arena_printf(s->a, "%s-epp", sanitized);
     const char *hashed = otterscale_hashed(s->a, s->name, "-epp");
-    bool settled = json_present(view_child(s->in, &RESOURCE_SERVICE_ACCOUNT, hashed));
-    return settled || strlen(plain) > NAME_LABEL_MAX || is_of_another(s, plain) ? hashed : plain;
+    if (strlen(plain) > NAME_LABEL_MAX ||
+        json_present(view_child(s->in, &RESOURCE_SERVICE_ACCOUNT, hashed)) ||
+        is_of_another(s, plain))
+        return hashed;
+    bool yields = !text_eq(sanitized, s->name) &&
+                  !json_present(view_child(s->in, &RESOURCE_SERVICE_ACCOUNT, plain)) &&
+                  json_present(view_get(s->in, &OTTERSCALE_MODEL_SERVICE, sanitized));
+    return yields ? hashed : plain;
 }
 
 /* NS-E, unless that is the name of another service's: namespaces have dashes too. */

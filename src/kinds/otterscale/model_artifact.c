@@ -433,7 +433,7 @@ static void start(struct artifact *p)
     struct view_trouble job_trouble = view_trouble(p->in, &OTTERSCALE_JOB, p->job);
     plan_once(p->out, &RESOURCE_PVC, claim(p));
     if (claim_trouble.what == TROUBLE_FOREIGN || claim_trouble.what == TROUBLE_REFUSED) {
-        end_in_error(p, claim_trouble.message);
+        end_in_error(p, otterscale_refusal(claim_trouble.message));
         return;
     }
     if (json_present(there) && (!ours || is_going(there))) {
@@ -446,7 +446,7 @@ static void start(struct artifact *p)
     }
     plan_once(p->out, &OTTERSCALE_JOB, job(p));
     if (job_trouble.what == TROUBLE_REFUSED) {
-        end_in_error(p, job_trouble.message);
+        end_in_error(p, otterscale_refusal(job_trouble.message));
         return;
     }
     struct told t = tell_job(p);

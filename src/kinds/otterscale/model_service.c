@@ -69,16 +69,14 @@ void service_child(struct service *s, const struct resource *r, struct json obje
     struct view_trouble trouble = view_trouble(s->in, r, name);
     if (trouble.what == TROUBLE_FOREIGN)
         service_fail(s, trouble.message);
-    if (trouble.what == TROUBLE_REFUSED) {
-        bool there = json_present(view_child(s->in, r, name));
+    if (trouble.what == TROUBLE_REFUSED)
         service_fail(s,
             service_say(s,
                 "%s %s %s: %s",
-                there ? "updating" : "creating",
+                json_present(view_child(s->in, r, name)) ? "updating" : "creating",
                 r->kind,
                 name,
-                trouble.message));
-    }
+                otterscale_refusal(trouble.message)));
     if (r->cluster_scoped && !view_served(s->in, r))
         service_lack(s,
             "ClusterScope",
@@ -482,13 +480,13 @@ struct count {
     int64_t ready, wanted;
 };
 
-/* A Deployment that is not there yet will be as it is planned: its refusal would be known. */
+/* What is wanted is what is planned: if it cannot be had, the status tells that instead. */
 static struct count count_of(const struct service *s, const struct role *role)
 {
     struct json live = view_child(s->in, &RESOURCE_DEPLOYMENT, role_child(s, role));
     return (struct count){
         .ready = json_get_int(live, "status.readyReplicas", 0),
-        .wanted = json_get_int(live, "spec.replicas", json_get_int(role->spec, "replicas", 1)),
+        .wanted = json_get_int(role->spec, "replicas", 1),
     };
 }
 
@@ -569,9 +567,7 @@ static void check_input(struct service *s, const struct role *decode)
 {
     json_each (secret, json_get(s->spec, "model.imagePullSecrets")) {
         const char *name = json_get_text(*secret, "name");
-        if (text_empty(name))
-            service_fail(s, "spec.model.imagePullSecrets: an entry has no name; name a Secret");
-        else
+        if (!text_empty(name))
             check_secret(s, "spec.model.imagePullSecrets", name);
     }
     if (decode->proxied && decode->port == s->port)
@@ -588,12 +584,18 @@ static void check_input(struct service *s, const struct role *decode)
             "themselves; add it");
 }
 
-static bool has_unnamed_secret(const struct service *s)
+/* Pods of which the API server would tell nothing that a user could find in the manifest; NULL: it
+ * has no fault of that kind. */
+static const char *pod_fault(struct service *s)
 {
     json_each (secret, json_get(s->spec, "model.imagePullSecrets"))
         if (text_empty(json_get_text(*secret, "name")))
-            return true;
-    return false;
+            return "spec.model.imagePullSecrets: an entry has no name; name a Secret";
+    const char *path = mount_path(s);
+    if (text_eq(path, UNPACK_CACHE) || (pull_secret(s) && text_eq(path, OTTERSCALE_DOCKER_PATH)))
+        return service_say(
+            s, "spec.model.mountPath: %s is needed for unpacking the model; choose another", path);
+    return NULL;
 }
 
 /* The version label that is there: of the first Deployment that has one. */
@@ -651,7 +653,9 @@ static void reconcile(const struct view *in, struct plan *out)
     struct service s = service_of(in, out);
     struct role decode = role_of(&s, "decode"), prefill = role_of(&s, "prefill");
     check_input(&s, &decode);
-    if (has_unnamed_secret(&s)) {
+    const char *fault = pod_fault(&s);
+    if (fault) {
+        service_fail(&s, fault);
         plan_keep_children(out);
     } else {
         plan_serving(&s, &decode);
@@ -673,7 +677,7 @@ static const struct kind_watch watches[] = {
     {
         .resource = &RESOURCE_DEPLOYMENT,
         .child = true,
-        .keep = (const char *const[]){ "spec.replicas", "status.readyReplicas", NULL },
+        .keep = (const char *const[]){ "status.readyReplicas", NULL },
     },
     { .resource = &RESOURCE_SERVICE_ACCOUNT, .child = true, .keep = nothing },
     { .resource = &OTTERSCALE_CONFIG_MAP, .child = true, .keep = nothing },

@@ -1,0 +1,283 @@
+/* Lists and maps: literals that grow at their ends, and views of JSON under a schema. */
+
+#include "cel/decl.h"
+#include "cel/eval.h"
+#include "cel/value.h"
+
+static struct cel_value list_value(struct arena *a, struct cel_list list)
+{
+    struct cel_list *l = arena_new(a, struct cel_list);
+    *l = list;
+    return (struct cel_value){ .kind = CEL_LIST, .list = l };
+}
+
+static struct cel_items *items_new(struct arena *a, uint32_t size)
+{
+    struct cel_items *items = arena_new(a, struct cel_items);
+    items->size = size < 4 ? 4 : size;
+    items->at = arena_array(a, items->size, sizeof(*items->at));
+    return items;
+}
+
+struct cel_value cel_list_new(struct arena *a, const struct cel_value *items, size_t count)
+{
+    struct cel_items *copy = items_new(a, (uint32_t)count);
+    if (count)
+        memcpy(copy->at, items, count * sizeof(*items));
+    copy->used = (uint32_t)count;
+    return list_value(a, (struct cel_list){ .count = (uint32_t)count, .items = copy });
+}
+
+struct cel_value cel_list_get(struct cel_eval *e, struct cel_value v, size_t index)
+{
+    const struct cel_list *l = v.list;
+    assert(index < l->count);
+    if (l->items)
+        return l->items->at[index];
+    return cel_value_of_json(e->arena, l->json.items[index], l->decl->items);
+}
+
+struct cel_value cel_list_append(struct arena *a, struct cel_value v, struct cel_value item)
+{
+    const struct cel_list *l = v.list;
+    struct cel_items *items = l->items;
+    assert(items);
+    if (items->used != l->count || items->used == items->size) {
+        items = items_new(a, l->count * 2 + 4);
+        if (l->count)
+            memcpy(items->at, l->items->at, l->count * sizeof(item));
+        items->used = l->count;
+    }
+    items->at[items->used++] = item;
+    return list_value(
+        a, (struct cel_list){ .count = items->used, .items = items, .decl = l->decl });
+}
+
+/* The same list with its items at hand. */
+static struct cel_value list_literal(struct cel_eval *e, struct cel_value v)
+{
+    if (v.list->items)
+        return v;
+    struct cel_items *items = items_new(e->arena, v.list->count);
+    for (; items->used < v.list->count; items->used++)
+        items->at[items->used] = cel_list_get(e, v, items->used);
+    return list_value(
+        e->arena, (struct cel_list){ .count = items->used, .items = items, .decl = v.list->decl });
+}
+
+/* Whether two items of a list of type map have the same keys. */
+static bool same_keys(
+    struct cel_eval *e, const struct cel_decl *d, struct cel_value a, struct cel_value b)
+{
+    struct json keys = json_member(d->schema, "x-kubernetes-list-map-keys");
+    if (a.kind != CEL_MAP || b.kind != CEL_MAP)
+        return false;
+    json_each (key, keys) {
+        const char *name = cel_name_escape(e->arena, json_text(*key));
+        struct cel_value here, there, text = cel_text(name ? name : json_text(*key));
+        bool in_a = cel_map_find(e, a, text, &here), in_b = cel_map_find(e, b, text, &there);
+        if (in_a != in_b || (in_a && !cel_is_true(cel_equal(e, here, there))))
+            return false;
+    }
+    return true;
+}
+
+/* Where an item's like is in a list, by the list's own type; -1: nowhere. */
+static int64_t find_like(struct cel_eval *e, struct cel_value list, const struct cel_decl *d,
+    struct cel_value item, size_t hint)
+{
+    size_t count = list.list->count;
+    for (size_t n = 0; n < count; n++) {
+        size_t i = (hint + n) % count;
+        struct cel_value have = cel_list_get(e, list, i);
+        if (d->list_type == CEL_LIST_MAP ? same_keys(e, d, have, item)
+                                         : cel_is_true(cel_equal(e, have, item)))
+            return (int64_t)i;
+    }
+    return -1;
+}
+
+struct cel_value cel_list_equal_unordered(
+    struct cel_eval *e, struct cel_value a, struct cel_value b)
+{
+    const struct cel_decl *d = a.list->decl;
+    for (size_t i = 0; i < b.list->count; i++) {
+        struct cel_value item = cel_list_get(e, b, i);
+        int64_t at = find_like(e, a, d, item, i);
+        if (at < 0)
+            return cel_bool(false);
+        struct cel_value same = cel_equal(e, cel_list_get(e, a, (size_t)at), item);
+        if (!cel_is_true(same))
+            return same;
+    }
+    return cel_bool(true);
+}
+
+struct cel_value cel_list_add(struct cel_eval *e, struct cel_value a, struct cel_value b)
+{
+    const struct cel_decl *d = a.list->decl;
+    bool unites = d && d->list_type != CEL_LIST_ATOMIC;
+    struct cel_value sum = list_literal(e, a);
+    bool is_copy = false;
+    for (size_t i = 0; i < b.list->count; i++) {
+        struct cel_value item = cel_list_get(e, b, i);
+        int64_t at = unites ? find_like(e, sum, d, item, i) : -1;
+        if (at < 0) {
+            sum = cel_list_append(e->arena, sum, item);
+        } else if (d->list_type == CEL_LIST_MAP) {
+            if (!is_copy) {
+                struct cel_value copy =
+                    cel_list_new(e->arena, sum.list->items->at, sum.list->count);
+                sum = list_value(e->arena,
+                    (struct cel_list){
+                        .count = copy.list->count, .items = copy.list->items, .decl = d });
+                is_copy = true;
+            }
+            sum.list->items->at[at] = item;
+        }
+    }
+    return sum;
+}
+
+/* ---- maps ---- */
+
+/* Numbers that are equal have the same hash, whatever their types. */
+static uint32_t hash_key(struct cel_value key)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    double number = key.kind == CEL_INT    ? (double)key.integer
+                    : key.kind == CEL_UINT ? (double)key.natural
+                                           : key.real;
+    struct str bytes = { (const char *)&number, sizeof(number) };
+    if (key.kind == CEL_STRING)
+        bytes = key.text;
+    else if (key.kind == CEL_BOOL)
+        bytes = (struct str){ key.boolean ? "t" : "f", 1 };
+    for (size_t i = 0; i < bytes.len; i++)
+        h = (h ^ (unsigned char)bytes.ptr[i]) * 0x100000001b3u;
+    return (uint32_t)(h ^ h >> 32);
+}
+
+/* The place of a key in the index: of its entry if there is one among the first `count`, else the
+ * free place where it would go. */
+static uint32_t *index_place(
+    struct cel_eval *e, const struct cel_entries *es, uint32_t count, struct cel_value key)
+{
+    uint32_t places = es->size * 2, at = hash_key(key) % places;
+    for (; es->index[at]; at = (at + 1) % places) {
+        uint32_t n = es->index[at] - 1;
+        if (n < count && cel_is_true(cel_equal(e, es->at[n].key, key)))
+            break;
+    }
+    return &es->index[at];
+}
+
+static struct cel_entries *entries_new(
+    struct arena *a, const struct cel_entries *old, uint32_t count, uint32_t size)
+{
+    struct cel_eval e = { .arena = a };
+    struct cel_entries *es = arena_new(a, struct cel_entries);
+    es->size = size;
+    es->at = arena_array(a, size, sizeof(*es->at));
+    es->index = arena_array(a, (size_t)size * 2, sizeof(*es->index));
+    for (; es->used < count; es->used++) {
+        es->at[es->used] = old->at[es->used];
+        *index_place(&e, es, 0, es->at[es->used].key) = es->used + 1;
+    }
+    return es;
+}
+
+struct cel_value cel_map_new(struct arena *a)
+{
+    struct cel_map *m = arena_new(a, struct cel_map);
+    m->entries = entries_new(a, NULL, 0, 4);
+    return (struct cel_value){ .kind = CEL_MAP, .map = m };
+}
+
+struct cel_value cel_map_insert(
+    struct arena *a, struct cel_value v, struct cel_value key, struct cel_value value)
+{
+    struct cel_eval e = { .arena = a };
+    struct cel_entries *es = v.map->entries;
+    uint32_t count = v.map->count;
+    assert(es);
+    if (es->used != count || es->used == es->size)
+        es = entries_new(a, es, count, count * 2 + 4);
+    *index_place(&e, es, 0, key) = es->used + 1;
+    es->at[es->used++] = (struct cel_entry){ key, value };
+    struct cel_map *m = arena_new(a, struct cel_map);
+    *m = (struct cel_map){ .count = es->used, .entries = es };
+    return (struct cel_value){ .kind = CEL_MAP, .map = m };
+}
+
+struct cel_value *cel_map_slot(struct cel_eval *e, struct cel_value map, struct cel_value key)
+{
+    const struct cel_map *m = map.map;
+    uint32_t place = *index_place(e, m->entries, m->count, key);
+    return place ? &m->entries->at[place - 1].value : NULL;
+}
+
+static bool find_in_json(
+    struct cel_eval *e, const struct cel_map *m, struct cel_value key, struct cel_value *ret)
+{
+    if (key.kind != CEL_STRING) {
+        *ret = cel_error(e, "no such overload");
+        return true;
+    }
+    const struct cel_decl *d = m->decl;
+    const char *name = str_dup(e->arena, key.text);
+    if (strlen(name) != key.text.len)
+        return false; /* a NUL: no key of JSON has one */
+    if (d->is_object)
+        name = cel_name_unescape(e->arena, key.text);
+    struct json v = name ? json_member(m->json, name) : (struct json){ 0 };
+    const struct cel_field *f = name ? cel_decl_field(d, name) : NULL;
+    const struct cel_decl *below = f ? f->decl : d->is_object ? NULL : d->items;
+    if (!json_present(v) || !below || (d->is_object && json_is(v, JSON_NULL)))
+        return false;
+    *ret = cel_value_of_json(e->arena, v, below);
+    return true;
+}
+
+bool cel_map_find(
+    struct cel_eval *e, struct cel_value map, struct cel_value key, struct cel_value *ret)
+{
+    const struct cel_map *m = map.map;
+    if (!m->entries)
+        return find_in_json(e, m, key, ret);
+    const struct cel_value *there = cel_map_slot(e, map, key);
+    if (there)
+        *ret = *there;
+    return there != NULL;
+}
+
+bool cel_map_next(struct cel_eval *e, struct cel_value map, size_t *position,
+    struct cel_value *ret_key, struct cel_value *ret_value)
+{
+    const struct cel_map *m = map.map;
+    for (; *position < (m->entries ? m->count : m->json.count); (*position)++) {
+        if (m->entries) {
+            *ret_key = m->entries->at[*position].key;
+            *ret_value = m->entries->at[*position].value;
+            (*position)++;
+            return true;
+        }
+        const struct json_member *member = &m->json.members[*position];
+        const char *key = member->key;
+        if (m->decl->is_object) {
+            const struct cel_field *f = cel_decl_field(m->decl, key);
+            if (!f || json_is(member->value, JSON_NULL))
+                continue;
+            key = f->name ? f->name : key;
+            *ret_value = cel_value_of_json(e->arena, member->value, f->decl);
+        } else if (m->decl->items) {
+            *ret_value = cel_value_of_json(e->arena, member->value, m->decl->items);
+        } else {
+            continue;
+        }
+        *ret_key = cel_text(key);
+        (*position)++;
+        return true;
+    }
+    return false;
+}

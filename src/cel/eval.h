@@ -1,0 +1,44 @@
+#pragma once
+
+/* Evaluation of a checked expression, for the files of this folder. Errors are values here, as the
+ * language has it: `false && (1/0 > 0)` is false. */
+
+#include "cel/ast.h"
+#include "cel/regex.h"
+#include "cel/value.h"
+
+struct cel_variable {
+    const struct cel_variable *next; /* the surrounding scope */
+    struct str name;
+    struct cel_value value;
+    const struct cel_node *later; /* what gives the value, as long as nobody asked for it */
+};
+
+/* A regular expression that stands in the program, compiled. */
+struct cel_known_regex {
+    const struct cel_known_regex *next;
+    struct str pattern;
+    const struct cel_regex *regex;
+};
+
+struct cel_eval {
+    struct arena *arena;
+    uint64_t cost, cost_limit;
+    bool stopped; /* the limit was reached: nothing more counts */
+    const struct cel_variable *variables;
+    const struct cel_known_regex *regexes;
+    struct cel_regex_scratch scratch;
+};
+
+/* An error value. */
+struct cel_value cel_error(struct cel_eval *e, const char *format, ...) printf_like(2, 3);
+/* Adds to the cost; false, and everything ends, if that was too much. */
+bool cel_spend(struct cel_eval *e, uint64_t cost);
+
+struct cel_value cel_variable_now(struct cel_eval *e, const struct cel_variable *v);
+
+struct cel_value cel_evaluate(struct cel_eval *e, const struct cel_node *n);
+
+/* Equality of lists of type set or map, where the order does not matter. */
+struct cel_value cel_list_equal_unordered(
+    struct cel_eval *e, struct cel_value a, struct cel_value b);

@@ -1,0 +1,41 @@
+#pragma once
+
+/* The rules of a schema, compiled: for rules_compile.c, which makes the tree, and rules.c, which
+ * walks it. */
+
+#include "cel/cel.h"
+#include "cel/rules.h"
+
+struct cel_rule {
+    const struct cel_program *program, *message_program; /* NULL: none, or it does not compile */
+    const char *trouble;                                 /* why the rule does not compile */
+    const char *label;                                   /* the message, or else the rule itself */
+    const char *message;                                 /* what is said when it fails */
+    const char *message_expression;
+    const char *field_path; /* below the node, as paths are written; NULL: the node itself */
+    enum cel_problem_type type;
+};
+
+struct cel_rules_property {
+    const char *key;
+    const struct cel_rules *node;
+};
+
+/* A node of the schema below which there are rules. */
+struct cel_rules {
+    const struct cel_decl *decl;
+    const struct cel_rule *rules;
+    size_t rule_count;
+    const struct cel_rules *items;  /* of a list */
+    const struct cel_rules *values; /* additionalProperties */
+    const struct cel_rules_property *properties;
+    size_t property_count;
+    const struct cel_rules *const *all_of;
+    size_t all_of_count;
+};
+
+#define CEL_MESSAGE_BYTES_MAX ((size_t)5 * 1024)
+
+/* value: as it is printed, NULL for none. to may be NULL. */
+void cel_problem_add(struct cel_problems *to, struct arena *a, enum cel_problem_type type,
+    const char *path, const char *value, const char *detail);

@@ -1,0 +1,279 @@
+/* What the API server has of custom kinds: whether a CRD is there, and which fields it declares.
+ *
+ *   CRDs (metadata only) ──watch──> one came: its objects are asked for at once
+ *                                   one changed: its schema is asked for again
+ *   OpenAPI document ──────────────> of kinds of others: how their lists merge
+ *                                    of our kinds: what the installed CRD, perhaps an older one,
+ *                                    has no place for
+ *
+ * The document may be read by every authenticated client. Watching CRDs needs a right that may be
+ * missing, and ends at the bounds of --namespace; then a new CRD is found by the slow looks of its
+ * own watch, and a changed one when a status is refused. */
+
+#include "engine/internal.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "merge/schema.h"
+
+/* Until a changed CRD has reached the document; again while it has not. */
+#define SERVED_SCHEMA_WAIT_MS 2000
+/* Of an OpenAPI document of one group version. */
+#define SERVED_OPENAPI_BYTES_MAX ((size_t)16 << 20)
+/* A CRD is served a moment after it was made: looks after 0.2, 0.4, … s. */
+#define SERVED_LOOK_MS 200
+#define SERVED_LOOKS_MAX 6
+
+/* ---- schemas ---- */
+
+static struct json find_schema(struct json document, const struct resource *r)
+{
+    json_each_member (m, json_get(document, "components.schemas"))
+        json_each (gvk, json_member(m->value, "x-kubernetes-group-version-kind"))
+            if (text_eq(json_get_text(*gvk, "group"), r->group) &&
+                text_eq(json_get_text(*gvk, "version"), r->version) &&
+                text_eq(json_get_text(*gvk, "kind"), r->kind))
+                return m->value;
+    return (struct json){ 0 };
+}
+
+static bool add_schema(struct schemas *to, struct arena *a, const struct resource *r,
+    struct json found, struct error *err)
+{
+    if (!json_present(found))
+        return fail(err, ERR_NOT_FOUND, "it is not in the OpenAPI document yet");
+    struct json version = json_fields(a,
+        { "name", json_str(r->version) },
+        { "served", json_bool(true) },
+        { "schema.openAPIV3Schema", found });
+    struct json crd = json_fields(a,
+        { "spec.group", json_str(r->group) },
+        { "spec.names.kind", json_str(r->kind) },
+        { "spec.versions", json_list(a, version) });
+    return schemas_add_crd(to, crd, err);
+}
+
+static void schema_came(void *ctx, const struct kube_reply *reply)
+{
+    struct engine_watch *w = ctx;
+    struct engine *e = w->engine;
+    const struct resource *r = w->resource->resource;
+    struct engine_kind *kind = engine_kind_of(e, w->resource);
+    struct schemas *to = kind ? e->installed : e->options.schemas;
+    struct error err = reply->error;
+    w->schema_op = NULL;
+    if (err.code != ERR_NONE ||
+        !add_schema(to, reply->arena, r, find_schema(reply->body, r), &err)) {
+        log_debug("no schema of %s.%s: %s", r->plural, r->group, err.text);
+        if (w->needs_schema)
+            timer_set(e->env, &w->schema_wait, SERVED_SCHEMA_WAIT_MS);
+        return;
+    }
+    const struct schema *schema = schema_of(to, r->group, r->version, r->kind);
+    if (kind) {
+        kind->installed = schema;
+        if (kind->short_of_fields)
+            engine_wake_kind(kind);
+        kind->short_of_fields = false;
+        return;
+    }
+    w->needs_schema = false;
+    w->resource->schema = schema;
+    watch_reload(w); /* what was loaded before it was known is read anew */
+}
+
+static void fetch_schema(void *ctx)
+{
+    struct engine_watch *w = ctx;
+    const struct resource *r = w->resource->resource;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *path = arena_printf(&a, "/openapi/v3/apis/%s/%s", r->group, r->version);
+    if (!w->schema_op)
+        w->schema_op = kube_raw(w->engine->options.client,
+            path,
+            SERVED_OPENAPI_BYTES_MAX,
+            (struct kube_then){ schema_came, w });
+}
+
+void served_loaded(struct engine_watch *w)
+{
+    const struct engine_kind *kind = engine_kind_of(w->engine, w->resource);
+    bool wanted = w->needs_schema || (kind && w->custom && !kind->installed);
+    if (wanted && !timer_is_set(&w->schema_wait))
+        fetch_schema(w);
+}
+
+void served_doubt(struct engine_kind *kind)
+{
+    struct engine *e = kind->engine;
+    kind->short_of_fields = true;
+    for (size_t i = 0; i < e->watch_count; i++) {
+        struct engine_watch *w = &e->watches[i];
+        if (w->resource == kind->resource && w->custom && !timer_is_set(&w->schema_wait))
+            timer_set(e->env, &w->schema_wait, SERVED_SCHEMA_WAIT_MS);
+    }
+}
+
+/* ---- fields that an installed CRD lacks ---- */
+
+struct pruning {
+    struct arena *arena;
+    const struct schema *schema;
+    struct buf *left_out; /* "status.a, status.b.c" */
+};
+
+static struct json prune(const struct pruning *p, uint16_t type, struct json v, const char *path)
+{
+    const struct schema_type *t = schema_type(p->schema, type);
+    struct json_builder b;
+    json_builder_init(&b, p->arena);
+    if (v.type == JSON_LIST && t->list) {
+        json_each (item, v)
+            json_push(&b, prune(p, t->item, *item, path));
+        return json_list_end(&b);
+    }
+    if (v.type != JSON_MAP || !t->map)
+        return v;
+    json_each_member (m, v) {
+        uint16_t below = schema_member_type(p->schema, t, m->key);
+        const char *here = arena_printf(p->arena, "%s%s%s", path, *path ? "." : "", m->key);
+        if (below != SCHEMA_NO_TYPE)
+            json_put(&b, m->key, prune(p, below, m->value, here));
+        else
+            buf_printf(p->left_out, "%s%s", p->left_out->len ? ", " : "", here);
+    }
+    return json_map_end(&b);
+}
+
+struct json served_fields(
+    struct arena *a, const struct engine_kind *kind, struct json object, const char **ret_left_out)
+{
+    *ret_left_out = NULL;
+    if (!kind->installed)
+        return object;
+    cleanup(buf_done) struct buf left_out = BUF_INIT((size_t)4 << 10);
+    struct pruning p = { a, kind->installed, &left_out };
+    struct json pruned = prune(&p, kind->installed->root, object, "");
+    if (!left_out.len)
+        return object;
+    *ret_left_out = str_dup(a, buf_str(&left_out));
+    return pruned;
+}
+
+/* ---- CRDs ---- */
+
+static void look(void *ctx)
+{
+    struct engine_watch *w = ctx;
+    if (w->state == REFLECTOR_WATCHING)
+        return;
+    reflector_poke(w->reflector);
+    if (w->looks < SERVED_LOOKS_MAX)
+        timer_set(w->engine->env, &w->look, SERVED_LOOK_MS << w->looks++);
+}
+
+static bool is_crd_of(const char *name, const struct resource *r)
+{
+    size_t length = strlen(r->plural);
+    return strncmp(name, r->plural, length) == 0 && name[length] == '.' &&
+           text_eq(name + length + 1, r->group);
+}
+
+static void crd_put(void *ctx, struct json crd, bool initial)
+{
+    struct engine *e = ctx;
+    const char *name = json_get_text(crd, "metadata.name");
+    int64_t generation = json_get_int(crd, "metadata.generation", 0);
+    for (size_t i = 0; i < e->watch_count; i++) {
+        struct engine_watch *w = &e->watches[i];
+        if (!w->reflector || !is_crd_of(name, w->resource->resource))
+            continue;
+        bool waits = w->state == REFLECTOR_NOT_INSTALLED;
+        if (waits || (!initial && w->state != REFLECTOR_WATCHING)) {
+            w->looks = 0;
+            timer_set(e->env, &w->look, 0);
+        }
+        if (w->crd_generation && w->crd_generation != generation)
+            timer_set(e->env, &w->schema_wait, SERVED_SCHEMA_WAIT_MS);
+        w->crd_generation = generation;
+    }
+}
+
+static void crd_ignored(void *ctx)
+{
+    (void)ctx;
+}
+
+static void crd_ignored_object(void *ctx, struct json last)
+{
+    (void)ctx;
+    (void)last;
+}
+
+static void crd_ignored_version(void *ctx, const char *version)
+{
+    (void)ctx;
+    (void)version;
+}
+
+static void crd_bad(void *ctx, const struct reflector_bad *bad)
+{
+    (void)ctx;
+    log_debug("a CRD cannot be read: %s", bad->err->text);
+}
+
+static void crd_state(void *ctx, enum reflector_state state, const struct error *err)
+{
+    (void)ctx;
+    if (state == REFLECTOR_FORBIDDEN)
+        log_debug("new CRDs are found only by looking now and then: %s", err->text);
+}
+
+/* ---- life ---- */
+
+static const struct reflector_sink crd_sink = {
+    .replace_begin = crd_ignored,
+    .put = crd_put,
+    .remove = crd_ignored_object, /* its own watch hears 404 */
+    .replace_end = crd_ignored_version,
+    .bookmark = crd_ignored_version,
+    .bad = crd_bad,
+    .state = crd_state,
+};
+
+void served_start(struct engine *e)
+{
+    bool any = false;
+    e->installed = schemas_new();
+    for (size_t i = 0; i < e->watch_count; i++) {
+        struct engine_watch *w = &e->watches[i];
+        const struct cache_resource *r = w->resource;
+        w->needs_schema = w->reflector && r->child && r->schema && r->schema->deduced;
+        w->custom =
+            w->reflector && (r->own_kind || w->needs_schema) && strchr(r->resource->group, '.');
+        timer_init(&w->schema_wait, fetch_schema, w);
+        timer_init(&w->look, look, w);
+        any |= w->custom;
+    }
+    if (!any || e->options.namespace)
+        return; /* CRDs are not within the bounds of a namespace */
+    e->crds = reflector_new(e->options.transport,
+        e->env,
+        &(struct reflector_options){ .resource = &RESOURCE_CRD, .metadata_only = true },
+        &crd_sink,
+        e);
+    reflector_start(e->crds);
+}
+
+void served_stop(struct engine *e)
+{
+    for (size_t i = 0; i < e->watch_count; i++) {
+        struct engine_watch *w = &e->watches[i];
+        if (w->schema_op)
+            kube_op_cancel(e->options.client, w->schema_op);
+        timer_stop(e->env, &w->schema_wait);
+        timer_stop(e->env, &w->look);
+    }
+    reflector_free(e->crds);
+    schemas_free(e->installed);
+}

@@ -1,0 +1,230 @@
+/* What the watches say, taken into the cache and told to those whose plans depend on it. */
+
+#include "engine/internal.h"
+
+#include "base/log.h"
+#include "kube/events.h"
+
+static const char *namespace_of(struct json object)
+{
+    const char *namespace = json_get_text(object, "metadata.namespace");
+    return namespace ? namespace : "";
+}
+
+/* The labels that the cache has of an object, for those who listed it by them. */
+static struct json cached_labels(struct arena *a, const struct cache_entry *entry)
+{
+    return entry ? json_copy(a, json_get(cache_read(a, entry), "metadata.labels"))
+                 : (struct json){ 0 };
+}
+
+static void on_put(void *ctx, struct json object, bool initial)
+{
+    struct engine_watch *w = ctx;
+    struct engine *e = w->engine;
+    struct cache_resource *r = w->resource;
+    const char *namespace = namespace_of(object);
+    const char *name = json_get_text(object, "metadata.name");
+    uint64_t version = cache_version(object);
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json before = cached_labels(&a, cache_find(r, namespace, name));
+    struct cache_entry *entry;
+    engine_need_schema(e, r);
+    enum cache_change change = cache_put(r, object, CACHE_FROM_WATCH, &entry);
+    if (!initial && version > r->version)
+        r->version = version;
+    if (change == CACHE_SAME) {
+        e->counts.echoes += !initial;
+        return;
+    }
+    struct key *except = write_hold_event(e, r, namespace, name, version);
+    struct engine_kind *kind = engine_kind_of(e, r);
+    if (kind) {
+        struct key *k = key_get(kind, namespace, name);
+        if (k != except)
+            queue_wake(&k->item);
+    }
+    struct json labels = json_get(object, "metadata.labels");
+    engine_object_changed(e, r, namespace, name, before, labels, except);
+}
+
+static void object_gone(struct engine *e, struct cache_entry *entry)
+{
+    struct cache_resource *r = entry->resource;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *namespace = arena_strdup(&a, entry->namespace);
+    const char *name = arena_strdup(&a, entry->name);
+    struct json labels = cached_labels(&a, entry);
+    cache_delete(r, entry);
+    struct engine_kind *kind = engine_kind_of(e, r);
+    struct key *k = kind ? key_find(e, kind, namespace, name) : NULL;
+    if (k)
+        key_free(k);
+    engine_object_changed(e, r, namespace, name, (struct json){ 0 }, labels, NULL);
+}
+
+static void on_remove(void *ctx, struct json last)
+{
+    struct engine_watch *w = ctx;
+    struct cache_resource *r = w->resource;
+    uint64_t version = cache_version(last);
+    if (version > r->version)
+        r->version = version;
+    const char *name = json_get_text(last, "metadata.name");
+    struct cache_entry *entry = cache_find(r, namespace_of(last), name);
+    /* A successor of the same name is another object. */
+    if (entry && text_eq(entry->uid, json_get_text(last, "metadata.uid")))
+        object_gone(w->engine, entry);
+}
+
+static void on_replace_begin(void *ctx)
+{
+    struct engine_watch *w = ctx;
+    w->resource->round++;
+    if (!w->there) {
+        w->there = true;
+        engine_start_watches(w->engine);
+    }
+}
+
+static void remove_unseen(struct engine *e, struct cache_resource *r)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    size_t count;
+    struct cache_entry **all = cache_list(&a, r, NULL, NULL, &count);
+    for (size_t i = 0; i < count; i++)
+        if (all[i]->round != r->round)
+            object_gone(e, all[i]);
+}
+
+void watch_reload(struct engine_watch *w)
+{
+    w->resource->round++;
+    remove_unseen(w->engine, w->resource);
+    reflector_reload(w->reflector);
+}
+
+static void advance_version(struct cache_resource *r, const char *text)
+{
+    int64_t version;
+    if (str_to_int(str_of(text), &version) && (uint64_t)version > r->version)
+        r->version = (uint64_t)version;
+}
+
+static void on_replace_end(void *ctx, const char *version)
+{
+    struct engine_watch *w = ctx;
+    remove_unseen(w->engine, w->resource);
+    advance_version(w->resource, version);
+    served_loaded(w);
+    if (w->resource->synced || w->needs_schema)
+        return;
+    w->resource->synced = true;
+    log_debug("loaded %zu %s", w->resource->table.count, w->resource->resource->plural);
+    engine_wake_parked(w->engine);
+    engine_pump(w->engine);
+}
+
+static void on_bookmark(void *ctx, const char *version)
+{
+    struct engine_watch *w = ctx;
+    advance_version(w->resource, version);
+}
+
+static void tell(struct engine *e, struct json regarding, const char *reason, const char *note)
+{
+    if (!e->options.events || !json_present(regarding))
+        return;
+    event_record(e->options.events,
+        &(struct event){
+            .regarding = regarding,
+            .warning = true,
+            .reason = reason,
+            .action = "Reconcile",
+            .note = note,
+        });
+}
+
+static void on_bad(void *ctx, const struct reflector_bad *bad)
+{
+    struct engine_watch *w = ctx;
+    struct engine *e = w->engine;
+    e->counts.unreadable++;
+    log_with(LOG_LEVEL_WARN,
+        LOG_FIELDS({ "kind", w->resource->resource->kind },
+            { "namespace", bad->namespace },
+            { "name", bad->name }),
+        "an object cannot be read and is left alone: %s",
+        bad->err->text);
+    if (!bad->name)
+        return;
+    struct cache_entry *entry = cache_find(w->resource, bad->namespace, bad->name);
+    if (entry)
+        entry->round = w->resource->round;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const struct resource *r = w->resource->resource;
+    struct json regarding = json_fields(&a,
+        { "apiVersion", json_str(resource_api_version(&a, r)) },
+        { "kind", json_str(r->kind) },
+        { "metadata.name", json_str(bad->name) },
+        { "metadata.namespace", json_str(bad->namespace) },
+        { "metadata.uid", json_str(bad->uid) });
+    tell(e, regarding, "Unreadable", bad->err->text);
+}
+
+/* ---- states of the watches ---- */
+
+static void served_changed(struct engine_watch *w, bool missing)
+{
+    struct engine *e = w->engine;
+    if (w->resource->missing == missing)
+        return;
+    w->resource->missing = missing;
+    if (missing) {
+        w->resource->round++;
+        remove_unseen(e, w->resource);
+        w->resource->synced = false;
+    }
+    /* What was refused while it came or went says nothing about now. */
+    for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at))
+        memos_calm(container_of(at.node, struct key, node), w->resource->resource);
+    uint64_t target = depend_on_name(&e->depends, w->resource->resource, " ", "served");
+    depend_each(&e->depends, target, engine_wake, NULL);
+    engine_wake_parked(e);
+}
+
+static void say_state(struct engine_watch *w, enum reflector_state state)
+{
+    const struct resource *r = w->resource->resource;
+    if (state == REFLECTOR_WATCHING && w->told)
+        log_info("watching %s again", r->plural);
+    if (state == REFLECTOR_NOT_INSTALLED && engine_kind_of(w->engine, w->resource))
+        log_warn("the CRD %s.%s is not installed; waiting for it", r->plural, r->group);
+    else if (state == REFLECTOR_FORBIDDEN || (state == REFLECTOR_TROUBLED && !w->told))
+        log_warn("%s", w->why.text);
+    if (state == REFLECTOR_FORBIDDEN)
+        tell(w->engine, w->engine->options.self, "Forbidden", w->why.text);
+    w->told = state == REFLECTOR_TROUBLED || state == REFLECTOR_FORBIDDEN;
+}
+
+static void on_state(void *ctx, enum reflector_state state, const struct error *err)
+{
+    struct engine_watch *w = ctx;
+    bool new = state != w->state || (err && !text_eq(err->text, w->why.text));
+    w->why = err ? *err : (struct error){ 0 };
+    if (new)
+        say_state(w, state);
+    w->state = state;
+    served_changed(w, state == REFLECTOR_NOT_INSTALLED);
+    engine_wake_parked(w->engine);
+}
+
+const struct reflector_sink watch_sink = {
+    .replace_begin = on_replace_begin,
+    .put = on_put,
+    .remove = on_remove,
+    .replace_end = on_replace_end,
+    .bookmark = on_bookmark,
+    .bad = on_bad,
+    .state = on_state,
+};

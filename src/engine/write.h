@@ -1,0 +1,31 @@
+#pragma once
+
+/* What the files share that write: one struct write is one object that a run changes. */
+
+#include "engine/internal.h"
+
+/* A refused child is tried again after this. */
+#define WRITE_HELD_MS ((int64_t)5 * 60 * 1000)
+
+struct engine *write_engine(const struct write *w);
+struct write *write_new(struct run *run, struct cache_resource *r, const char *name);
+/* Whoever is writing this object just now; NULL if nobody is. */
+struct write *write_under_way(const struct engine *e, const struct cache_resource *r,
+    const char *namespace, const char *name);
+struct kube_target write_target(const struct write *w);
+/* Preconditions of a change: this very object, in this very version. */
+struct json write_with_preconditions(struct write *w, const char *uid, uint64_t version);
+/* Leadership, asked at the last moment; without it the run stops. */
+bool write_allowed(struct run *run);
+void write_sent(struct write *w, struct kube_op *op);
+/* The usual end of a request that changes something. */
+void write_answered(void *ctx, const struct kube_reply *reply);
+/* Nothing more comes of it: the run goes on, as do those who waited for the same object. */
+void write_end(struct write *w);
+void write_say(const struct write *w, const char *what);
+
+/* write_manager.c */
+/* Takes the fields of a predecessor over, then the run starts anew. */
+void write_adopt(struct write *w);
+/* Finds out who keeps changing the child, and leaves it to them for a while. */
+void write_contest(struct write *w);

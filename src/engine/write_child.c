@@ -1,0 +1,143 @@
+/* Children: those that differ from the plan are written, those that it does not name are deleted.
+ */
+
+#include "engine/write.h"
+
+static void create_shared(struct write *w)
+{
+    struct engine *e = write_engine(w);
+    struct kube_target collection = write_target(w);
+    collection.name = NULL;
+    if (write_allowed(w->run))
+        write_sent(w,
+            kube_create(e->options.client,
+                collection,
+                w->body,
+                (struct kube_write){ .field_manager = e->options.manager },
+                (struct kube_then){ write_answered, w }));
+}
+
+static void apply(struct write *w, const struct cache_entry *entry)
+{
+    struct engine *e = write_engine(w);
+    struct json body = w->body;
+    /* Creating does not force: whoever holds fields of an object that we have not seen is a
+     * stranger, and the conflict says so. */
+    struct kube_write how = { .field_manager = e->options.manager, .force = entry != NULL };
+    if (entry) {
+        w->before = entry->version;
+        body =
+            write_with_preconditions(w, arena_strdup(&w->run->arena, entry->uid), entry->version);
+    }
+    if (write_allowed(w->run))
+        write_sent(w,
+            kube_apply(e->options.client,
+                write_target(w),
+                body,
+                how,
+                (struct kube_then){ write_answered, w }));
+}
+
+static void delete (struct write *w, const struct cache_entry *entry)
+{
+    struct arena *a = &w->run->arena;
+    w->deleting = true;
+    w->before = entry->version;
+    struct kube_delete how = {
+        .uid = entry->uid,
+        .resource_version = arena_printf(a, "%llu", (unsigned long long)entry->version),
+        .propagation = "Background",
+        .grace_seconds = -1,
+    };
+    if (write_allowed(w->run))
+        write_sent(w,
+            kube_delete(write_engine(w)->options.client,
+                write_target(w),
+                &how,
+                (struct kube_then){ write_answered, w }));
+}
+
+static void write_child(struct run *run, const struct plan_child *c)
+{
+    struct engine *e = run->key->kind->engine;
+    struct json wanted = gate_complete(run, c);
+    struct gate_decision d = gate_child(run, c, wanted);
+    if (d.action == GATE_SKIP) {
+        e->counts.skipped++;
+        return;
+    }
+    struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
+    const char *name = json_get_text(wanted, "metadata.name");
+    struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
+    struct write *w = write_new(run, r, name);
+    w->child = c;
+    w->body = wanted;
+    w->hash = d.hash;
+    struct write *other = entry ? NULL : write_under_way(e, r, w->namespace, name);
+    if (other && c->mode != PLAN_SHARED) {
+        run->conflict = true; /* another key makes it: by its answer we shall see whose it is */
+        return;
+    }
+    w->follows = other;
+    if (w->follows)
+        run->pending++;
+    else if (d.action == GATE_DELETE)
+        delete (w, entry);
+    else if (d.action == GATE_ADOPT)
+        write_adopt(w);
+    else if (d.action == GATE_CONTEST)
+        write_contest(w);
+    else if (c->mode == PLAN_SHARED)
+        create_shared(w);
+    else
+        apply(w, entry);
+}
+
+static void delete_leftovers_of(struct run *run, const char *owner)
+{
+    struct engine *e = run->key->kind->engine;
+    size_t count;
+    struct cache_entry **children = cache_children(&run->arena, &e->cache, owner, &count);
+    for (size_t i = 0; i < count && !run->stopped; i++)
+        if (gate_is_leftover(run, children[i]))
+            delete (write_new(run, children[i]->resource, children[i]->name), children[i]);
+}
+
+static void delete_leftovers(struct run *run)
+{
+    delete_leftovers_of(run, run->uid);
+    for (const struct kind_watch *w = run->key->kind->kind->watches; w && w->resource; w++)
+        if (w->child && w->resource->cluster_scoped) {
+            delete_leftovers_of(run, gate_owner_of(run, w->resource));
+            return; /* the same owner for all of them */
+        }
+}
+
+void write_children(struct run *run)
+{
+    for (size_t i = 0; i < run->plan.child_count && !run->stopped; i++)
+        write_child(run, &run->plan.children[i]);
+    if (!run->plan.keep_children)
+        delete_leftovers(run);
+}
+
+void write_farewell(struct run *run)
+{
+    struct plan *p = &run->plan;
+    size_t kept = 0;
+    for (size_t i = 0; i < p->child_count; i++)
+        if (p->children[i].resource->cluster_scoped && p->children[i].mode != PLAN_SHARED) {
+            p->children[kept] = p->children[i];
+            p->children[kept++].mode = PLAN_ABSENT;
+        }
+    p->child_count = kept;
+    p->has_status = false;
+    p->eviction.pod = NULL;
+    for (size_t i = 0; i < kept && !run->stopped; i++)
+        write_child(run, &p->children[i]);
+    const struct kind_watch *w = run->key->kind->kind->watches;
+    while (w->resource && !(w->child && w->resource->cluster_scoped))
+        w++;
+    if (w->resource)
+        delete_leftovers_of(run, gate_owner_of(run, w->resource));
+}

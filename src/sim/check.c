@@ -1,0 +1,268 @@
+#include "sim/sim.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/table.h"
+#include "cli/embedded.h"
+#include "merge/managers.h"
+#include "merge/typed.h"
+
+/* The promises, looked at from outside: at what reaches the store and what leaves an operator. */
+
+#define MANAGER "leeboard"
+/* Writes of one object by operators within WINDOW_MS: more than that is a fight or a spin. */
+#define WINDOW_MS 60000
+#define WINDOW_WRITES_MAX 60
+
+struct written { /* an object, and how often operators wrote it lately */
+    struct table_node node;
+    int64_t since_ms;
+    unsigned count;
+    char name[];
+};
+
+struct sim_checks {
+    struct sim *sim;
+    struct schemas *schemas;
+    struct table written;
+    bool rest;
+};
+
+struct sim_checks *sim_checks_new(struct sim *s)
+{
+    struct sim_checks *c = mem_new_of(struct sim_checks);
+    c->sim = s;
+    c->schemas = schemas_new();
+    table_init(&c->written, 1, 2);
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct error err;
+    json_each (crd, embedded_crds(&a))
+        if (!schemas_add_crd(c->schemas, *crd, &err))
+            sim_fail(s, "%s", err.text);
+    return c;
+}
+
+void sim_checks_free(struct sim_checks *c)
+{
+    for (struct table_cursor at = table_first(&c->written); at.node; table_next(&at)) {
+        struct written *w = container_of(at.node, struct written, node);
+        table_remove(&c->written, at.node);
+        free(w);
+    }
+    table_done(&c->written);
+    schemas_free(c->schemas);
+    free(c);
+}
+
+/* ---- what is ours ---- */
+
+/* All fields of this object that our manager has, by whatever way it came to them. */
+static const struct fieldset *owned(struct arena *a, struct json object)
+{
+    struct managers m;
+    struct error err;
+    const struct fieldset *set = fieldset_empty();
+    if (!managers_decode(a, json_get(object, "metadata.managedFields"), &m, &err))
+        return set;
+    for (size_t i = 0; i < m.count; i++)
+        if (text_eq(m.entries[i].manager, MANAGER))
+            set = fieldset_union(a, set, m.entries[i].set);
+    return set;
+}
+
+/* 1: every leaf that a write of ours changed was ours before or is ours now. */
+static void check_foreign(struct sim_checks *c, const char *who, const struct store_object *o,
+    struct json before, struct json after)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const struct schema *schema = schema_of_object(c->schemas, after);
+    struct typed_comparison diff = typed_compare(&a, schema, before, after);
+    const struct fieldset *changed = fieldset_union(&a, diff.removed, diff.modified);
+    changed = fieldset_leaves(&a, managers_strip(&a, changed));
+    const struct fieldset *ours = fieldset_union(&a, owned(&a, before), owned(&a, after));
+    const struct fieldset *foreign = fieldset_difference_below(&a, changed, ours);
+    size_t count;
+    const struct field_path *paths = fieldset_paths(&a, foreign, &count);
+    if (count)
+        sim_fail(c->sim,
+            "promise 1: %s changed %s of %s %s/%s, which is not its own",
+            who,
+            field_path_text(&a, &paths[0]),
+            store_table_name(o->table),
+            o->namespace,
+            o->name);
+}
+
+/* 4: a status never speaks of an older generation than before, nor of one that never was. */
+static void check_generation(
+    struct sim_checks *c, const struct store_object *o, struct json before, struct json after)
+{
+    int64_t was = json_get_int(before, "status.observedGeneration", 0);
+    int64_t is = json_get_int(after, "status.observedGeneration", 0);
+    bool same =
+        text_eq(json_get_text(before, "metadata.uid"), json_get_text(after, "metadata.uid"));
+    if (same && (is < was || is > json_get_int(after, "metadata.generation", INT64_MAX)))
+        sim_fail(c->sim,
+            "promise 4: status.observedGeneration of %s %s/%s went from %lld to %lld",
+            store_table_name(o->table),
+            o->namespace,
+            o->name,
+            (long long)was,
+            (long long)is);
+}
+
+static bool is_named(const struct table_node *n, const void *key)
+{
+    return text_eq(container_of(n, struct written, node)->name, key);
+}
+
+/* 3: nobody is written again and again. */
+static void check_pace(struct sim_checks *c, const struct store_object *o)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    char *name = arena_printf(&a, "%s %s/%s", store_table_name(o->table), o->namespace, o->name);
+    uint64_t hash = table_hash(&c->written, name, strlen(name));
+    struct table_node *n = table_find(&c->written, hash, is_named, name);
+    struct written *w = n ? container_of(n, struct written, node) : NULL;
+    if (!w) {
+        w = mem_new(sizeof(*w) + strlen(name) + 1);
+        memcpy(w->name, name, strlen(name) + 1);
+        table_add(&c->written, &w->node, hash);
+    }
+    if (c->sim->now_ms - w->since_ms > WINDOW_MS) {
+        w->since_ms = c->sim->now_ms;
+        w->count = 0;
+    }
+    if (++w->count > WINDOW_WRITES_MAX)
+        sim_fail(c->sim, "promise 3: %s was written %u times in a minute", name, w->count);
+}
+
+static bool is_housekeeping(const char *table)
+{
+    return text_eq(table, "coordination.k8s.io/leases") || text_eq(table, "/events");
+}
+
+void sim_check_change(struct sim_checks *c, const struct sim_change *change)
+{
+    const struct store_event *e = change->event;
+    const char *who = change->request->actor.name;
+    if (!change->request->actor.operator|| is_housekeeping(store_table_name(e->object->table)))
+        return;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json before, after;
+    struct error err;
+    check_pace(c, e->object);
+    if (c->rest)
+        sim_fail(c->sim,
+            "promise 2: %s %s %s while the world is at rest",
+            who,
+            change->request->method,
+            change->request->path);
+    if (!e->before || e->gone || !json_parse(&a, e->before->text, &before, &err) ||
+        !json_parse(&a, e->object->text, &after, &err))
+        return;
+    check_foreign(c, who, e->object, before, after);
+    check_generation(c, e->object, before, after);
+}
+
+/* 2: a write that is accepted does something. */
+void sim_check_request(
+    struct sim_checks *c, const struct sim_request *request, int status, size_t changes)
+{
+    if (text_eq(request->method, "GET") || status >= 300 || changes || !request->actor.operator)
+        return;
+    sim_fail(c->sim,
+        "promise 2: %s sent %s %s, which changed nothing",
+        request->actor.name,
+        request->method,
+        request->path);
+}
+
+/* 4: only who leads writes, judged by the lease as the server has it. */
+void sim_check_sent(
+    struct sim_checks *c, struct sim_operator *o, const char *method, const char *path)
+{
+    if (text_eq(method, "GET") || strstr(path, "/leases") || strstr(path, "/events"))
+        return;
+    if (!sim_operator_leads(o)) {
+        sim_fail(c->sim, "promise 4: %s sent %s %s without leading", o->name, method, path);
+        return;
+    }
+    const struct store_object *lease =
+        store_get(store_table(c->sim->store, "coordination.k8s.io/leases"),
+            "kube-system",
+            "882d6afe.llmkube.dev");
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json object;
+    struct error err;
+    if (!lease || !json_parse(&a, lease->text, &object, &err))
+        return;
+    const char *holder = json_get_text(object, "spec.holderIdentity");
+    if (!text_empty(holder) && !text_starts(holder, o->name))
+        sim_fail(c->sim,
+            "promise 4: %s sent %s %s while %s holds the lease",
+            o->name,
+            method,
+            path,
+            holder);
+}
+
+void sim_check_rest(struct sim_checks *c)
+{
+    c->rest = true;
+}
+
+/* ---- the end ---- */
+
+/* Times and uids differ between runs; so do generations, by which a rival's edits are counted. */
+static struct json normal(struct arena *a, struct json v, const char *key)
+{
+    if (json_is(v, JSON_STR)) {
+        bool is_time = v.count == 20 && v.string[10] == 'T' && v.string[19] == 'Z';
+        bool is_uid = v.count == 36 && v.string[8] == '-' && v.string[23] == '-';
+        return is_time ? json_str("TIME") : is_uid ? json_str("UID") : v;
+    }
+    if (key && (text_eq(key, "observedGeneration") || text_eq(key, "generation")))
+        return (struct json){ 0 };
+    struct json_builder b;
+    json_builder_init(&b, a);
+    if (json_is(v, JSON_MAP)) {
+        json_each_member (m, v)
+            json_put(&b, m->key, normal(a, m->value, m->key));
+        return json_map_end(&b);
+    }
+    if (!json_is(v, JSON_LIST))
+        return v;
+    json_each (item, v)
+        json_push(&b, normal(a, *item, NULL));
+    return json_list_end(&b);
+}
+
+const char *sim_end_state(struct sim *s, struct arena *a)
+{
+    struct buf lines = BUF_INIT((size_t)64 << 20);
+    for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
+        if (is_housekeeping(store_table_name(t)))
+            continue;
+        struct store_cursor at = { 0 };
+        for (const struct store_object *o; (o = store_next(t, &at));) {
+            cleanup(arena_done) struct arena one = ARENA_INIT;
+            struct json object;
+            struct error err;
+            if (!json_parse(&one, o->text, &object, &err))
+                continue;
+            const struct fieldset *ours = owned(&one, object);
+            if (fieldset_is_empty(ours))
+                continue;
+            const struct schema *schema = schema_of_object(s->checks->schemas, object);
+            struct json mine = typed_extract(&one, schema, object, ours, EXTRACT_KEYS);
+            buf_printf(&lines, "%s %s/%s ", store_table_name(t), o->namespace, o->name);
+            json_print(&lines, normal(&one, mine, NULL));
+            buf_add_char(&lines, '\n');
+        }
+    }
+    char *text = arena_strdup(a, buf_text(&lines));
+    buf_done(&lines);
+    return text;
+}

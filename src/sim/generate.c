@@ -1,0 +1,158 @@
+#include "sim/generate.h"
+
+/* What people write into fields of these names: without it, hardly anything would ever work. */
+static const struct hint {
+    const char *field;
+    const char *const *values; /* NULL-terminated */
+} hints[] = {
+    { "source",
+        (const char *const[]){ "https://models.example/a.gguf",
+            "https://models.example/b.gguf",
+            "hf://org/repo",
+            "pvc://claim/model.gguf",
+            "/models/x.gguf",
+            NULL } },
+    { "modelRef", (const char *const[]){ "m0", "m1", "m2", "not-there", NULL } },
+    { "image", (const char *const[]){ "example/server:1", "example/server:2", NULL } },
+    { "cpu", (const char *const[]){ "1", "500m", "2", "two", NULL } },
+    { "memory", (const char *const[]){ "1Gi", "512Mi", "1.5Gi", "lots", NULL } },
+    { "name", (const char *const[]){ "a", "b", "c-d", NULL } },
+    { "key", (const char *const[]){ "a", "b", NULL } },
+};
+static const char *const words[] = { "a",
+    "b",
+    "x-y",
+    "1Gi",
+    "100m",
+    "80%",
+    "http",
+    "x.example/y",
+    "ümlaut",
+    "",
+    "A_LONG_NAME",
+    "1",
+    NULL };
+static const int64_t numbers[] = { 0, 1, 2, 3, 80, 8080, 65536, -1 };
+
+#define DEPTH_MAX 6
+
+static const char *pick(struct sim *s, const char *const *from)
+{
+    uint32_t count = 0;
+    while (from[count])
+        count++;
+    return from[sim_below(s, SIM_INPUTS, count)];
+}
+
+static struct json any_text(struct sim *s, struct json schema, const char *field)
+{
+    struct json choices = json_member(schema, "enum");
+    if (choices.count && !sim_chance(s, SIM_INPUTS, 30))
+        return json_item(choices, sim_below(s, SIM_INPUTS, choices.count));
+    for (size_t i = 0; i < lengthof(hints); i++)
+        if (text_eq(hints[i].field, field))
+            return json_str(pick(s, hints[i].values));
+    return json_str(pick(s, words));
+}
+
+static struct json any_number(struct sim *s, struct json schema)
+{
+    struct json low = json_member(schema, "minimum"), high = json_member(schema, "maximum");
+    if (json_is(low, JSON_INT) && sim_chance(s, SIM_INPUTS, 400))
+        return json_int(low.integer + sim_below(s, SIM_INPUTS, 3));
+    if (json_is(high, JSON_INT) && sim_chance(s, SIM_INPUTS, 200))
+        return high;
+    return json_int(numbers[sim_below(s, SIM_INPUTS, lengthof(numbers))]);
+}
+
+static struct json any_value(
+    struct sim *s, struct arena *a, struct json schema, const char *field, unsigned depth);
+
+static struct json any_map(struct sim *s, struct arena *a, struct json schema, unsigned depth)
+{
+    struct json_builder map;
+    json_builder_init(&map, a);
+    struct json required = json_member(schema, "required");
+    /* A few of many: a handful of fields at a time reaches every one of them over the runs. */
+    struct json properties = json_member(schema, "properties");
+    uint32_t chance = properties.count > 4 ? 2000 / properties.count : 500;
+    json_each_member (m, properties)
+        if (json_list_has(required, m->key) || sim_chance(s, SIM_INPUTS, chance))
+            json_put(&map, m->key, any_value(s, a, m->value, m->key, depth + 1));
+    struct json others = json_member(schema, "additionalProperties");
+    for (uint32_t i = json_is(others, JSON_MAP) ? sim_below(s, SIM_INPUTS, 3) : 0; i; i--)
+        json_put(&map, pick(s, words), any_value(s, a, others, "", depth + 1));
+    return json_map_end(&map);
+}
+
+static struct json any_value(
+    struct sim *s, struct arena *a, struct json schema, const char *field, unsigned depth)
+{
+    const char *type = json_get_text(schema, "type");
+    if (depth > DEPTH_MAX)
+        return (struct json){ 0 };
+    if (json_get_bool(schema, "x-kubernetes-int-or-string", false))
+        return sim_below(s, SIM_INPUTS, 2) ? json_int(80) : any_text(s, schema, field);
+    if (text_eq(type, "string"))
+        return any_text(s, schema, field);
+    if (text_eq(type, "integer") || text_eq(type, "number"))
+        return any_number(s, schema);
+    if (text_eq(type, "boolean"))
+        return json_bool(sim_below(s, SIM_INPUTS, 2));
+    if (text_eq(type, "array")) {
+        struct json_builder list;
+        json_builder_init(&list, a);
+        for (uint32_t i = sim_below(s, SIM_INPUTS, 3); i; i--)
+            json_push(&list, any_value(s, a, json_member(schema, "items"), field, depth + 1));
+        return json_list_end(&list);
+    }
+    return any_map(s, a, schema, depth);
+}
+
+static struct json spec_schema(struct json crd)
+{
+    return json_get(crd, "spec.versions.0.schema.openAPIV3Schema.properties.spec");
+}
+
+/* Of the fields that the spec must have, and of some more. */
+struct json sim_generate(
+    struct sim *s, struct arena *a, struct json crd, const char *namespace, const char *name)
+{
+    struct json schema = spec_schema(crd);
+    struct json_builder spec;
+    json_builder_init(&spec, a);
+    json_each (field, json_member(schema, "required"))
+        json_put(&spec,
+            field->string,
+            any_value(s,
+                a,
+                json_member(json_member(schema, "properties"), field->string),
+                field->string,
+                0));
+    struct json object = json_fields(a,
+        { "apiVersion",
+            json_strf(a,
+                "%s/%s",
+                json_get_text(crd, "spec.group"),
+                json_get_text(crd, "spec.versions.0.name")) },
+        { "kind", json_get(crd, "spec.names.kind") },
+        { "metadata.name", json_str(name) },
+        { "metadata.namespace", json_str(namespace) },
+        { "spec", json_map_end(&spec) });
+    for (uint32_t i = sim_below(s, SIM_INPUTS, 4); i; i--)
+        object = sim_mutate(s, a, crd, object);
+    return object;
+}
+
+struct json sim_mutate(struct sim *s, struct arena *a, struct json crd, struct json object)
+{
+    struct json schema = spec_schema(crd), properties = json_member(schema, "properties");
+    if (!properties.count)
+        return object;
+    const struct json_member *m = &properties.members[sim_below(s, SIM_INPUTS, properties.count)];
+    bool drop =
+        sim_chance(s, SIM_INPUTS, 200) && !json_list_has(json_member(schema, "required"), m->key);
+    struct json value = drop ? (struct json){ 0 } : any_value(s, a, m->value, m->key, 0);
+    struct json spec = json_with_member(a, json_member(object, "spec"), m->key, value);
+    return json_with_member(a, object, "spec", spec);
+}

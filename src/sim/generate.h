@@ -1,0 +1,12 @@
+#pragma once
+
+/* Values from a CRD's schema: mostly valid, some at the edge, some wrong. What is wrong is refused
+ * by the API server, as it would be for a person. */
+
+#include "sim/sim.h"
+
+/* An object of the kind with this many fields of its spec set, out of what is sane for the kind. */
+struct json sim_generate(
+    struct sim *s, struct arena *a, struct json crd, const char *namespace, const char *name);
+/* The same with one field of the spec set to something else, or gone. */
+struct json sim_mutate(struct sim *s, struct arena *a, struct json crd, struct json object);

@@ -1,0 +1,158 @@
+/* leeboard-sim: see docs/simulation.md. */
+
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+
+/* After the last fault everything must be settled by then; the longest back-off is five minutes. */
+#define SETTLE_MS (20 * 60 * 1000)
+#define REST_MS (20 * 60 * 1000)
+#define FAULTS_MS (3 * 60 * 1000)
+
+struct outcome {
+    bool ok;
+    uint64_t steps, requests, injected, sent;
+    char *end; /* the end state; to be freed */
+};
+
+static struct outcome play(const struct sim_options *options, bool tell)
+{
+    struct sim *s = sim_new(options);
+    sim_run_until(s, options->faults_ms);
+    s->quiet = true;
+    sim_run_until(s, options->faults_ms + SETTLE_MS);
+    sim_check_rest(s->checks);
+    sim_run_until(s, options->faults_ms + SETTLE_MS + REST_MS);
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct outcome outcome = {
+        .ok = s->failure.code == ERR_NONE,
+        .steps = s->steps,
+        .requests = s->requests,
+        .injected = s->injected,
+        .sent = s->operators[0]->sent,
+        .end = mem_strdup(sim_end_state(s, &a)),
+    };
+    if (!outcome.ok && tell) {
+        sim_history_print(s->history, 60);
+        printf("seed %llu: %s\n", (unsigned long long)options->seed, s->failure.text);
+    }
+    sim_free(s);
+    return outcome;
+}
+
+/* The first line in which two end states differ. */
+static void print_difference(const char *with, const char *without)
+{
+    while (*with && *with == *without) {
+        const char *a = strchr(with, '\n'), *b = strchr(without, '\n');
+        if (a - with != b - without || strncmp(with, without, (size_t)(a - with)) != 0)
+            break;
+        with = a + 1;
+        without = b + 1;
+    }
+    printf("  with faults:    %.*s\n  without faults: %.*s\n",
+        (int)strcspn(with, "\n"),
+        with,
+        (int)strcspn(without, "\n"),
+        without);
+}
+
+static uint16_t rate(uint64_t *random, unsigned most)
+{
+    *random = *random * 6364136223846793005 + 1442695040888963407;
+    /* Most faults are off in most runs: each is then seen by itself too. */
+    return (*random >> 33) % 3 ? 0 : (uint16_t)((*random >> 40) % (most + 1));
+}
+
+static struct sim_options options_of(uint64_t seed)
+{
+    uint64_t r = seed * 0x9e3779b97f4a7c15 + 1;
+    return (struct sim_options){
+        .seed = seed,
+        .operators = 1 + seed % 2,
+        .rivals = seed % 4 != 3,
+        .faults_ms = FAULTS_MS,
+        .rates = {
+            .request_lost = rate(&r, 80),
+            .answer_lost = rate(&r, 80),
+            .repeated = rate(&r, 80),
+            .slow = rate(&r, 80),
+            .busy = rate(&r, 80),
+            .failing = rate(&r, 150),
+            .stream_cut = rate(&r, 100),
+            .stream_stall = rate(&r, 30),
+            .stream_gone = rate(&r, 200),
+            .crash = rate(&r, 10),
+            .pause = rate(&r, 10),
+            .effect_fails = rate(&r, 400),
+        },
+    };
+}
+
+/* One seed: with its faults, then without, which must come to the same. */
+static bool try_seed(uint64_t seed, bool trace, uint64_t *steps)
+{
+    struct sim_options options = options_of(seed);
+    options.trace = trace;
+    struct outcome with = play(&options, true), without = { .ok = true };
+    *steps += with.steps;
+    bool ok = with.ok;
+    if (ok) {
+        options.rates = (struct sim_rates){ 0 };
+        options.trace = false;
+        without = play(&options, true);
+        *steps += without.steps;
+        ok = without.ok;
+        if (ok && strcmp(with.end, without.end) != 0) {
+            printf("seed %llu: promise 5: the end is not the same as without faults\n",
+                (unsigned long long)seed);
+            print_difference(with.end, without.end);
+            ok = false;
+        }
+    }
+    if (!ok)
+        printf("again: leeboard-sim --seed %llu --trace\n", (unsigned long long)seed);
+    free(with.end);
+    free(without.end);
+    return ok;
+}
+
+static int usage(void)
+{
+    fputs("usage: leeboard-sim [--seed N] [--steps M] [--trace]\n", stderr);
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    int64_t seed = 1, steps = 0;
+    bool trace = false;
+    for (int i = 1; i < argc; i++) {
+        if (text_eq(argv[i], "--trace"))
+            trace = true;
+        else if (i + 1 < argc && text_eq(argv[i], "--seed") &&
+                 str_to_int(str_of(argv[i + 1]), &seed))
+            i++;
+        else if (i + 1 < argc && text_eq(argv[i], "--steps") &&
+                 str_to_int(str_of(argv[i + 1]), &steps))
+            i++;
+        else
+            return usage();
+    }
+    log_setup(LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
+    uint64_t done = 0, passed = 0, failed = 0;
+    do {
+        if (try_seed((uint64_t)seed++, trace, &done))
+            passed++;
+        else
+            failed++;
+    } while (done < (uint64_t)steps && failed < 10);
+    printf("%llu steps\n%llu passed, %llu failed\n",
+        (unsigned long long)done,
+        (unsigned long long)passed,
+        (unsigned long long)failed);
+    return failed != 0;
+}

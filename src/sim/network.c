@@ -1,0 +1,422 @@
+#include "sim/sim.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+
+/* A call between an operator and the server:
+ *
+ *   opened ──delay──> arrives ──> served ──> pieces of the answer, each after a delay ──> ended
+ *
+ * What happens on the way is drawn when it arrives. The operator's end may go away earlier (it
+ * cancels, or dies): the call lives on until the server's end is through. */
+
+#define PIECE_BYTES_MAX ((size_t)64 << 20)
+
+enum piece_kind { PIECE_HEAD, PIECE_DATA, PIECE_END, PIECE_BREAK };
+
+struct piece {
+    struct piece *next;
+    enum piece_kind kind;
+    int64_t at_ms;
+    int status;
+    int64_t retry_after_ms;
+    size_t length;
+    char bytes[];
+};
+
+struct call {
+    struct sim *sim;
+    struct sim_network *network; /* NULL: nobody listens any more */
+    struct call *next, **link;   /* of the network */
+    struct arena arena;
+    struct kube_request request;
+    const struct kube_handlers *handlers;
+    void *ctx;
+    struct api_call *api; /* open at the server */
+    struct sim_actor actor;
+    struct timer arrive;         /* on the world's clock */
+    struct timer deliver, limit; /* on the operator's */
+    struct piece *first, **last; /* of the answer, on their way */
+    int64_t last_at_ms;          /* when the last piece arrives */
+    int64_t deadline_ms;         /* of the whole call */
+    bool watch, lost, stalled;
+};
+
+struct sim_network {
+    struct sim_operator *operator;
+    struct kube_transport transport;
+    struct call *calls;
+};
+
+/* ---- ending ---- */
+
+static void maybe_free(struct call *c)
+{
+    if (c->network || c->api || timer_is_set(&c->arrive))
+        return;
+    for (struct piece *p = c->first, *next; p; p = next) {
+        next = p->next;
+        free(p);
+    }
+    arena_done(&c->arena);
+    free(c);
+}
+
+static void detach(struct call *c)
+{
+    if (!c->network)
+        return;
+    const struct env *env = &c->network->operator->env;
+    timer_stop(env, &c->deliver);
+    timer_stop(env, &c->limit);
+    *c->link = c->next;
+    if (c->next)
+        c->next->link = c->link;
+    c->network = NULL;
+}
+
+/* The operator's end is gone; a stream at the server goes with it. */
+static void hang_up(struct call *c)
+{
+    detach(c);
+    if (c->api && c->watch) {
+        apiserver_cancel(c->sim->server, c->api);
+        c->api = NULL;
+    }
+    maybe_free(c);
+}
+
+static void break_off(struct call *c, enum error_code code, const char *what)
+{
+    const struct kube_handlers *handlers = c->handlers;
+    void *ctx = c->ctx;
+    struct error err;
+    fail(&err, code, "%s %s: %s", c->request.method, c->request.path, what);
+    hang_up(c);
+    handlers->end(ctx, &err, true);
+}
+
+/* ---- the answer on its way ---- */
+
+static void deliver_next(struct call *c)
+{
+    if (!c->network || !c->first)
+        return;
+    int64_t wait = c->first->at_ms - c->sim->now_ms;
+    timer_set(&c->network->operator->env, &c->deliver, wait > 0 ? wait : 0);
+}
+
+static struct piece *piece_add(struct call *c, enum piece_kind kind, struct str bytes)
+{
+    struct piece *p = mem_new(sizeof(*p) + bytes.len);
+    struct sim *s = c->sim;
+    p->length = bytes.len;
+    if (bytes.len)
+        memcpy(p->bytes, bytes.ptr, bytes.len);
+    int64_t delay = sim_below(s, SIM_NETWORK, 20);
+    if (!s->quiet && sim_chance(s, SIM_FAULTS, s->options.rates.slow))
+        delay += sim_below(s, SIM_FAULTS, 8000);
+    int64_t at = s->now_ms + delay;
+    p->kind = kind;
+    p->at_ms = c->last_at_ms = at > c->last_at_ms ? at : c->last_at_ms;
+    *c->last = p;
+    c->last = &p->next;
+    if (c->first == p)
+        deliver_next(c);
+    return p;
+}
+
+/* The call may last this long, and be silent for so long. */
+static void set_limit(struct call *c)
+{
+    int64_t left = c->deadline_ms - c->sim->now_ms;
+    if (c->request.idle_ms && c->request.idle_ms < left)
+        left = c->request.idle_ms;
+    if (left < INT64_MAX / 2)
+        timer_set(&c->network->operator->env, &c->limit, left > 0 ? left : 0);
+}
+
+static void limit(void *ctx)
+{
+    break_off(ctx, ERR_TIMEOUT, "no answer in time");
+}
+
+static void deliver(void *ctx)
+{
+    struct call *c = ctx;
+    struct piece *p = c->first;
+    c->first = p->next;
+    if (!c->first)
+        c->last = &c->first;
+    const struct kube_handlers *handlers = c->handlers;
+    void *to = c->ctx;
+    switch (p->kind) {
+    case PIECE_BREAK:
+        break_off(c, ERR_UNAVAILABLE, "the connection was lost");
+        break;
+    case PIECE_END:
+        hang_up(c);
+        handlers->end(to, NULL, true);
+        break;
+    case PIECE_HEAD:
+    case PIECE_DATA:
+        set_limit(c);
+        deliver_next(c);
+        if (p->kind == PIECE_HEAD)
+            handlers->head(
+                to, &(struct kube_head){ p->status, p->retry_after_ms, "application/json", NULL });
+        else
+            handlers->data(to, (struct str){ p->bytes, p->length });
+        break;
+    }
+    free(p);
+}
+
+/* ---- the server's side ---- */
+
+static bool faulty(struct call *c, uint16_t rate)
+{
+    struct sim *s = c->sim;
+    if (s->quiet || !sim_chance(s, SIM_FAULTS, rate))
+        return false;
+    s->injected++;
+    return true;
+}
+
+static void api_head(void *ctx, const struct api_head *head)
+{
+    struct call *c = ctx;
+    c->sim->request_status = head->status;
+    if (c->network && !c->lost) {
+        struct piece *p = piece_add(c, PIECE_HEAD, (struct str){ 0 });
+        p->status = head->status;
+        p->retry_after_ms = head->retry_after_s * 1000;
+    }
+}
+
+static bool api_data(void *ctx, struct str bytes)
+{
+    struct call *c = ctx;
+    if (!c->network || c->lost || c->stalled)
+        return true;
+    if (c->watch && faulty(c, c->sim->options.rates.stream_stall)) {
+        c->stalled = true;
+        sim_history_add(c->sim->history, c->actor.name, "  ~ stream stalls: %s", c->request.path);
+        return true;
+    }
+    piece_add(c, PIECE_DATA, bytes);
+    if (c->watch && faulty(c, c->sim->options.rates.stream_cut)) {
+        sim_history_add(c->sim->history, c->actor.name, "  ~ stream is cut: %s", c->request.path);
+        piece_add(c, PIECE_BREAK, (struct str){ 0 });
+        c->lost = true;
+    }
+    return true;
+}
+
+static void api_end(void *ctx)
+{
+    struct call *c = ctx;
+    c->api = NULL;
+    if (c->network && !c->lost && !c->stalled)
+        piece_add(c, PIECE_END, (struct str){ 0 });
+    maybe_free(c);
+}
+
+static const struct api_handlers api_handlers = { api_head, api_data, api_end };
+
+static const struct api_user user = {
+    .name = "system:serviceaccount:leeboard-system:leeboard",
+    .uid = "",
+    .groups = (const char *const[]){ "system:serviceaccounts", "system:authenticated", NULL },
+};
+
+/* What the server did is looked at before anybody else acts. */
+static void serve(struct call *c, const struct api_handlers *handlers, bool again)
+{
+    struct sim *s = c->sim;
+    struct str target = str_of(c->request.path), plain = str_cut(&target, '?');
+    bool watch = c->watch;
+    cleanup(arena_done) struct arena a = ARENA_INIT; /* the call may be gone after the flush */
+    s->request = (struct sim_request){ c->actor,
+        arena_strdup(&a, c->request.method),
+        arena_strdup(&a, c->request.path),
+        c->request.body };
+    s->request_changes = 0;
+    s->request_status = 0;
+    s->requests++;
+    struct api_call *api = apiserver_open(s->server,
+        &(struct api_request){
+            .method = s->request.method,
+            .path = plain,
+            .query = target,
+            .content_type = c->request.content_type,
+            .accept = c->request.accept,
+            .user_agent = "leeboard",
+            .body = c->request.body,
+            .user = &user,
+        },
+        handlers,
+        c);
+    if (handlers == &api_handlers)
+        c->api = api;
+    apiserver_flush(s->server);
+    if (!watch) {
+        sim_history_add(s->history,
+            s->request.actor.name,
+            "%s %s -> %d",
+            s->request.method,
+            s->request.path,
+            s->request_status);
+        if (!again)
+            sim_check_request(s->checks, &s->request, s->request_status, s->request_changes);
+    }
+    s->request = (struct sim_request){ .actor.name = "server" };
+}
+
+static void unheard_head(void *ctx, const struct api_head *head)
+{
+    ((struct call *)ctx)->sim->request_status = head->status;
+}
+
+static bool unheard_data(void *ctx, struct str bytes)
+{
+    (void)ctx, (void)bytes;
+    return true;
+}
+
+static void unheard_end(void *ctx)
+{
+    (void)ctx;
+}
+
+static const struct api_handlers unheard_handlers = { unheard_head, unheard_data, unheard_end };
+
+/* An answer that somebody in front of the server gives. */
+static void answer(struct call *c, int status, const char *reason, int64_t retry_after_ms)
+{
+    sim_history_add(
+        c->sim->history, c->actor.name, "%s %s ~> %d", c->request.method, c->request.path, status);
+    if (!c->network)
+        return;
+    struct piece *p = piece_add(c, PIECE_HEAD, (struct str){ 0 });
+    p->status = status;
+    p->retry_after_ms = retry_after_ms;
+    struct json body = json_fields(&c->arena,
+        { "kind", json_str("Status") },
+        { "apiVersion", json_str("v1") },
+        { "status", json_str("Failure") },
+        { "reason", json_str(reason) },
+        { "code", json_int(status) });
+    piece_add(c, PIECE_DATA, str_of(json_to_text(&c->arena, body)));
+    piece_add(c, PIECE_END, (struct str){ 0 });
+}
+
+static void arrive(void *ctx)
+{
+    struct call *c = ctx;
+    struct sim *s = c->sim;
+    const struct sim_rates *r = &s->options.rates;
+    if (faulty(c, r->request_lost)) {
+        sim_history_add(
+            s->history, c->actor.name, "%s %s ~> lost", c->request.method, c->request.path);
+        if (c->network)
+            piece_add(c, PIECE_BREAK, (struct str){ 0 });
+    } else if (faulty(c, r->busy)) {
+        answer(c, 429, "TooManyRequests", 1000 * (1 + sim_below(s, SIM_FAULTS, 5)));
+    } else if (faulty(c, r->failing)) {
+        answer(c, sim_below(s, SIM_FAULTS, 2) ? 500 : 503, "InternalError", 0);
+    } else if (c->watch && faulty(c, r->stream_gone)) {
+        answer(c, 410, "Expired", 0);
+    } else {
+        bool lose = c->actor.operator->sent == s->options.lose_at && s->options.lose_at;
+        if (!c->watch && (lose || faulty(c, r->answer_lost))) {
+            sim_history_add(s->history, c->actor.name, "~ the next answer is lost");
+            c->lost = true;
+            if (c->network)
+                piece_add(c, PIECE_BREAK, (struct str){ 0 });
+        }
+        bool again = !c->watch && faulty(c, r->repeated);
+        if (again)
+            serve(c, &unheard_handlers, false);
+        serve(c, &api_handlers, again);
+        return; /* the call may be gone */
+    }
+    maybe_free(c);
+}
+
+/* ---- the operator's side ---- */
+
+static struct kube_call *network_open(
+    void *self, const struct kube_request *request, const struct kube_handlers *handlers, void *ctx)
+{
+    struct sim_network *n = self;
+    struct sim_operator *o = n->operator;
+    struct sim *s = o->sim;
+    struct call *c = mem_new_of(struct call);
+    arena_init(&c->arena, PIECE_BYTES_MAX);
+    c->sim = s;
+    c->network = n;
+    c->handlers = handlers;
+    c->ctx = ctx;
+    c->actor = (struct sim_actor){ o->name, o };
+    c->last = &c->first;
+    c->request = (struct kube_request){
+        .method = arena_strdup(&c->arena, request->method),
+        .path = arena_strdup(&c->arena, request->path),
+        .content_type = arena_strdup(&c->arena, request->content_type),
+        .accept = arena_strdup(&c->arena, request->accept),
+        .body = str_of(request->body.ptr
+                           ? arena_strndup(&c->arena, request->body.ptr, request->body.len)
+                           : NULL),
+        .idle_ms = request->idle_ms,
+    };
+    c->deadline_ms = request->timeout_ms ? s->now_ms + request->timeout_ms : INT64_MAX;
+    c->watch = strstr(request->path, "watch=true") || strstr(request->path, "watch=1");
+    c->next = n->calls;
+    c->link = &n->calls;
+    if (c->next)
+        c->next->link = &c->next;
+    n->calls = c;
+    timer_init(&c->arrive, arrive, c);
+    timer_init(&c->deliver, deliver, c);
+    timer_init(&c->limit, limit, c);
+    set_limit(c);
+    if (o->dying)
+        return (struct kube_call *)c;
+    timer_set(&s->env, &c->arrive, 1 + sim_below(s, SIM_NETWORK, 20));
+    o->sent++;
+    sim_check_sent(s->checks, o, c->request.method, c->request.path);
+    const struct sim_rates *r = &s->options.rates;
+    if (o->sent == s->options.crash_at || (!s->quiet && sim_chance(s, SIM_FAULTS, r->crash)))
+        sim_operator_crash(o, sim_below(s, SIM_FAULTS, 20000));
+    else if (!s->quiet && sim_chance(s, SIM_FAULTS, r->pause))
+        sim_operator_pause(o, sim_below(s, SIM_FAULTS, 60000));
+    return (struct kube_call *)c;
+}
+
+static void network_cancel(void *self, struct kube_call *call)
+{
+    (void)self;
+    hang_up((struct call *)call);
+}
+
+struct sim_network *sim_network_new(struct sim_operator *o)
+{
+    struct sim_network *n = mem_new_of(struct sim_network);
+    n->operator= o;
+    n->transport = (struct kube_transport){ network_open, network_cancel, n };
+    return n;
+}
+
+const struct kube_transport *sim_network_transport(struct sim_network *n)
+{
+    return &n->transport;
+}
+
+void sim_network_free(struct sim_network *n)
+{
+    while (n->calls)
+        hang_up(n->calls);
+    free(n);
+}

@@ -1,0 +1,200 @@
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "cli/embedded.h"
+#include "cli/families.h"
+#include "engine/engine.h"
+#include "kube/client.h"
+#include "kube/events.h"
+#include "kube/lease.h"
+#include "merge/schema.h"
+
+/* What lives from a start to a crash: as src/cli/operator.c puts it together. */
+struct sim_life {
+    struct sim_operator *operator;
+    struct sim_network *network;
+    struct kube_client *client;
+    struct event_recorder *events;
+    struct sim_effects *effects;
+    struct schemas *schemas;
+    struct engine *engine;
+    struct lease *lease;
+    struct families families;
+};
+
+static int64_t operator_mono(void *ctx)
+{
+    return ((struct sim_operator *)ctx)->sim->now_ms;
+}
+
+static int64_t operator_wall(void *ctx)
+{
+    struct sim_operator *o = ctx;
+    return env_wall_ms(&o->sim->env) + o->skew_ms;
+}
+
+static uint64_t operator_random(void *ctx)
+{
+    struct sim_operator *o = ctx;
+    o->random = o->random * 6364136223846793005 + 1442695040888963407;
+    return o->random ^ (o->random >> 29);
+}
+
+static bool may_write(void *ctx)
+{
+    struct sim_life *life = ctx;
+    return lease_may_write(life->lease);
+}
+
+static void gained(void *ctx)
+{
+    struct sim_life *life = ctx;
+    sim_history_add(life->operator->sim->history, life->operator->name, "leads");
+    engine_lead(life->engine);
+}
+
+/* The process ends and is started again, as in a cluster. */
+static void lost(void *ctx, const struct error *why)
+{
+    struct sim_life *life = ctx;
+    sim_history_add(
+        life->operator->sim->history, life->operator->name, "leads no more: %s", why->text);
+    /* Not from inside the lease: at the next turn. */
+    timer_set(&life->operator->env, &life->operator->restart, 0);
+}
+
+static void nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+static void holder(void *ctx, const char *who)
+{
+    (void)ctx, (void)who;
+}
+
+static void trouble(void *ctx, const struct error *err)
+{
+    (void)ctx, (void)err;
+}
+
+static const struct lease_handlers lease_handlers = { gained, lost, holder, trouble, nothing };
+
+static void life_start(struct sim_operator *o)
+{
+    struct sim_life *life = o->life = mem_new_of(struct sim_life);
+    struct error err;
+    life->operator= o;
+    life->network = sim_network_new(o);
+    const struct kube_transport *transport = sim_network_transport(life->network);
+    life->client = kube_client_new(transport, &o->env);
+    life->events = event_recorder_new(life->client,
+        &o->env,
+        &(struct event_recorder_options){ .controller = "leeboard", .instance = o->name });
+    life->effects = sim_effects_new(o);
+    life->schemas = schemas_new();
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    json_each (crd, embedded_crds(&a))
+        if (!schemas_add_crd(life->schemas, *crd, &err))
+            sim_fail(o->sim, "%s", err.text);
+    struct cli no_flags = { 0 };
+    if (!families_read(&no_flags, &life->families, &err))
+        sim_fail(o->sim, "%s", err.text);
+    life->engine = engine_new(&(struct engine_options){
+        .env = &o->env,
+        .transport = transport,
+        .client = life->client,
+        .effects = sim_effects_runner(life->effects),
+        .events = life->events,
+        .schemas = life->schemas,
+        .families = life->families.list,
+        .family_count = life->families.count,
+        .manager = "leeboard",
+        .may_write = may_write,
+        .ctx = life,
+    });
+    char identity[40];
+    snprintf(identity, sizeof(identity), "%s_%llu", o->name, (unsigned long long)o->sent);
+    life->lease = lease_new(life->client,
+        &o->env,
+        &(struct lease_options){ .namespace = "kube-system", .identity = identity },
+        &lease_handlers,
+        life);
+    engine_start(life->engine);
+    lease_start(life->lease);
+    sim_history_add(o->sim->history, o->name, "starts");
+}
+
+static void life_end(struct sim_operator *o)
+{
+    struct sim_life *life = take(o->life);
+    if (!life)
+        return;
+    lease_free(life->lease);
+    engine_free(life->engine);
+    sim_effects_free(life->effects);
+    event_recorder_free(life->events);
+    kube_client_free(life->client);
+    sim_network_free(life->network);
+    schemas_free(life->schemas);
+    free(life);
+}
+
+static void restart(void *ctx)
+{
+    struct sim_operator *o = ctx;
+    life_end(o);
+    o->dying = false;
+    life_start(o);
+}
+
+static void die(void *ctx)
+{
+    life_end(ctx);
+}
+
+struct sim_operator *sim_operator_new(struct sim *s, size_t number)
+{
+    struct sim_operator *o = mem_new_of(struct sim_operator);
+    o->sim = s;
+    snprintf(o->name, sizeof(o->name), "operator-%zu", number);
+    o->random = sim_random(s, SIM_NETWORK);
+    o->env = (struct env){ operator_mono, operator_wall, operator_random, o, &o->timers };
+    timer_init(&o->restart, restart, o);
+    timer_init(&o->death, die, o);
+    life_start(o);
+    return o;
+}
+
+void sim_operator_free(struct sim_operator *o)
+{
+    timer_stop(&o->env, &o->restart);
+    timer_stop(&o->env, &o->death);
+    life_end(o);
+    timers_done(&o->timers);
+    free(o);
+}
+
+void sim_operator_crash(struct sim_operator *o, int64_t restart_ms)
+{
+    sim_history_add(
+        o->sim->history, o->name, "~ crashes; starts again in %lld ms", (long long)restart_ms);
+    /* It may be running right now: what it still sends in this turn goes nowhere. */
+    o->dying = true;
+    timer_set(&o->env, &o->death, 0);
+    timer_set(&o->env, &o->restart, restart_ms + 1);
+}
+
+void sim_operator_pause(struct sim_operator *o, int64_t ms)
+{
+    sim_history_add(o->sim->history, o->name, "~ stands still for %lld ms", (long long)ms);
+    o->wakes_ms = o->sim->now_ms + ms;
+}
+
+bool sim_operator_leads(const struct sim_operator *o)
+{
+    return o->life && lease_may_write(o->life->lease);
+}

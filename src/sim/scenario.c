@@ -1,0 +1,217 @@
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/embedded.h"
+#include "sim/generate.h"
+
+/* A person who creates, edits, takes back and deletes objects of every kind that operators serve;
+ * rivals who have their own business with what operators make of them. */
+
+#define OBJECTS_PER_KIND 3
+static const char *const namespaces[] = { "sim-a", "sim-b" };
+
+struct wish { /* one object of the person's */
+    struct json crd;
+    const char *namespace;
+    char name[16];
+    struct arena arenas[2]; /* of what is wished now, and of what was before */
+    struct json object, before;
+    unsigned which;
+};
+
+struct sim_scenario {
+    struct sim *sim;
+    struct arena arena;
+    struct json crds;
+    struct wish *wishes;
+    size_t wish_count;
+    struct timer person, rival;
+};
+
+static const char *path_of(struct arena *a, const struct wish *w, bool named)
+{
+    return arena_printf(a,
+        "/apis/%s/%s/namespaces/%s/%s%s%s",
+        json_get_text(w->crd, "spec.group"),
+        json_get_text(w->crd, "spec.versions.0.name"),
+        w->namespace,
+        json_get_text(w->crd, "spec.names.plural"),
+        named ? "/" : "",
+        named ? w->name : "");
+}
+
+/* ---- the person ---- */
+
+static void wish_set(struct wish *w, struct json object)
+{
+    w->which ^= 1;
+    arena_reset(&w->arenas[w->which]);
+    w->before = w->object;
+    w->object = json_copy(&w->arenas[w->which], object);
+}
+
+static void apply(struct sim_scenario *c, struct wish *w, struct json object)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *path = arena_printf(&a, "%s?fieldManager=person&force=true", path_of(&a, w, true));
+    int status = sim_ask(
+        c->sim, "person", "PATCH", path, "application/apply-patch+yaml", object, NULL, NULL);
+    if (status < 300)
+        wish_set(w, object); /* else it was refused, and the person lets it be */
+    else if (status >= 500)
+        sim_fail(c->sim, "PATCH %s is answered %d", path, status);
+}
+
+static void person(void *ctx)
+{
+    struct sim_scenario *c = ctx;
+    struct sim *s = c->sim;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct wish *w = &c->wishes[sim_below(s, SIM_INPUTS, (uint32_t)c->wish_count)];
+    uint32_t action = sim_below(s, SIM_INPUTS, 10);
+    if (!json_present(w->object)) {
+        apply(c, w, sim_generate(s, &a, w->crd, w->namespace, w->name));
+    } else if (action == 0) {
+        sim_ask(s, "person", "DELETE", path_of(&a, w, true), NULL, (struct json){ 0 }, NULL, NULL);
+        wish_set(w, (struct json){ 0 });
+    } else if (action == 1 && json_present(w->before)) {
+        apply(c, w, json_copy(&a, w->before));
+    } else {
+        apply(c, w, sim_mutate(s, &a, w->crd, w->object));
+    }
+    int64_t next = 200 + sim_below(s, SIM_INPUTS, 8000);
+    if (s->now_ms + next < s->options.faults_ms)
+        timer_set(&s->env, &c->person, next);
+}
+
+/* ---- rivals ---- */
+
+static const struct business {
+    const char *who, *type, *subresource;
+    const char *body; /* of a PATCH; NULL: a DELETE */
+} businesses[] = {
+    { "person",
+        "application/strategic-merge-patch+json",
+        "",
+        "{\"spec\":{\"template\":{\"metadata\":{\"annotations\":"
+        "{\"kubectl.kubernetes.io/restartedAt\":\"2026-01-01T00:00:00Z\"}}}}}" },
+    { "mesh",
+        "application/merge-patch+json",
+        "",
+        "{\"metadata\":{\"annotations\":{\"mesh.example/injected\":\"true\"}}}" },
+    { "gitops",
+        "application/merge-patch+json",
+        "",
+        "{\"metadata\":{\"labels\":{\"gitops.example/tracked\":\"yes\"}}}" },
+    { "person", "application/merge-patch+json", "", "{\"spec\":{\"replicas\":5}}" },
+    { "autoscaler", "application/merge-patch+json", "/scale", "{\"spec\":{\"replicas\":4}}" },
+    { "person", NULL, "", NULL },
+};
+static const struct {
+    const char *table, *root;
+} children[] = {
+    { "apps/deployments", "/apis/apps/v1" },
+    { "/services", "/api/v1" },
+    { "/configmaps", "/api/v1" },
+    { "/persistentvolumeclaims", "/api/v1" },
+};
+
+static const struct store_object *any_child(struct sim *s, size_t which)
+{
+    struct store_table *t = store_table(s->store, children[which].table);
+    size_t count = 0, n = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        struct store_cursor at = { 0 };
+        for (const struct store_object *o; (o = store_next(t, &at));)
+            if (text_starts(o->namespace, "sim-") && !text_eq(o->name, "kube-root-ca.crt") &&
+                pass == 0)
+                count++;
+            else if (text_starts(o->namespace, "sim-") && !text_eq(o->name, "kube-root-ca.crt") &&
+                     n-- == 0)
+                return o;
+        if (!count)
+            return NULL;
+        n = sim_below(s, SIM_RIVALS, (uint32_t)count);
+    }
+    return NULL;
+}
+
+static void rival(void *ctx)
+{
+    struct sim_scenario *c = ctx;
+    struct sim *s = c->sim;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    size_t which = sim_below(s, SIM_RIVALS, lengthof(children));
+    const struct business *b = &businesses[sim_below(s, SIM_RIVALS, lengthof(businesses))];
+    const struct store_object *o = any_child(s, which);
+    bool workload = which == 0 || !b->body || strstr(b->body, "\"metadata\":{") == b->body + 1;
+    struct json body = { 0 };
+    struct error err;
+    if (o && workload) {
+        if (b->body && !json_parse(&a, str_of(b->body), &body, &err))
+            sim_fail(s, "%s", err.text);
+        const char *path = arena_printf(&a,
+            "%s/namespaces/%s/%s/%s%s%s",
+            children[which].root,
+            o->namespace,
+            strchr(children[which].table, '/') + 1,
+            o->name,
+            b->subresource,
+            b->body ? arena_printf(&a, "?fieldManager=%s", b->who) : "");
+        sim_ask(s, b->who, b->body ? "PATCH" : "DELETE", path, b->type, body, NULL, NULL);
+    }
+    int64_t next = 500 + sim_below(s, SIM_RIVALS, 15000);
+    if (s->now_ms + next < s->options.faults_ms)
+        timer_set(&s->env, &c->rival, next);
+}
+
+/* ---- the whole ---- */
+
+/* Faults end; the world comes to rest. */
+struct sim_scenario *sim_scenario_new(struct sim *s)
+{
+    struct sim_scenario *c = mem_new_of(struct sim_scenario);
+    c->sim = s;
+    arena_init(&c->arena, ARENA_LIMIT_DEFAULT);
+    c->crds = embedded_crds(&c->arena);
+    c->wish_count = c->crds.count * OBJECTS_PER_KIND;
+    c->wishes = mem_resize(NULL, c->wish_count, sizeof(*c->wishes));
+    for (size_t i = 0; i < c->wish_count; i++) {
+        struct wish *w = &c->wishes[i];
+        *w = (struct wish){ .crd = json_item(c->crds, i / OBJECTS_PER_KIND),
+            .namespace = namespaces[sim_below(s, SIM_INPUTS, lengthof(namespaces))] };
+        arena_init(&w->arenas[0], 1 << 20);
+        arena_init(&w->arenas[1], 1 << 20);
+        const char *kind = json_get_text(w->crd, "spec.names.singular");
+        snprintf(w->name, sizeof(w->name), "%c%zu", kind[0], i % OBJECTS_PER_KIND);
+    }
+    for (size_t i = 0; i < lengthof(namespaces); i++) {
+        cleanup(arena_done) struct arena a = ARENA_INIT;
+        struct json namespace = json_fields(&a,
+            { "apiVersion", json_str("v1") },
+            { "kind", json_str("Namespace") },
+            { "metadata.name", json_str(namespaces[i]) });
+        sim_ask(
+            s, "person", "POST", "/api/v1/namespaces", "application/json", namespace, NULL, NULL);
+    }
+    timer_init(&c->person, person, c);
+    timer_init(&c->rival, rival, c);
+    timer_set(&s->env, &c->person, 100);
+    if (s->options.rivals)
+        timer_set(&s->env, &c->rival, 5000);
+    return c;
+}
+
+void sim_scenario_free(struct sim_scenario *c)
+{
+    timer_stop(&c->sim->env, &c->person);
+    timer_stop(&c->sim->env, &c->rival);
+    for (size_t i = 0; i < c->wish_count; i++)
+        for (size_t j = 0; j < 2; j++)
+            arena_done(&c->wishes[i].arenas[j]);
+    free(c->wishes);
+    arena_done(&c->arena);
+    free(c);
+}

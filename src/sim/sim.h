@@ -1,0 +1,200 @@
+#pragma once
+
+/* The simulator: API server, operators, workloads, rivals and faults in one process, on a clock
+ * that only moves when nothing is left to do at this time, and with one number deciding every
+ * choice.
+ *
+ *   scenario ──> person, rivals ─┐
+ *                                ▼
+ *   operator ──> network ──> API server ──> checks
+ *      ▲            │ (late, lost, twice, refused, cut, stale)
+ *      └────────────┘
+ *
+ * What runs is the shipped code: src/apiserver, src/engine, src/kinds, src/kube. Only the wire, the
+ * clock, the effects (downloads, probes) and the workloads are played. docs/simulation.md tells how
+ * to use and extend it. */
+
+#include "apiserver/server.h"
+#include "apiserver/store.h"
+#include "base/json.h"
+#include "base/timer.h"
+#include "kube/transport.h"
+
+#define SIM_OPERATORS_MAX 2
+
+struct sim;
+struct sim_operator;
+
+/* Streams of choices that do not disturb one another: the same inputs come with and without
+ * faults. */
+enum sim_stream {
+    SIM_INPUTS, /* what the person does */
+    SIM_RIVALS,
+    SIM_NETWORK,
+    SIM_FAULTS,
+    SIM_WORKLOADS,
+    SIM_SERVER, /* uids, names */
+    SIM_STREAM_COUNT,
+};
+uint64_t sim_random(struct sim *s, enum sim_stream stream);
+/* Evenly in [0, below). */
+uint32_t sim_below(struct sim *s, enum sim_stream stream, uint32_t below);
+/* With this chance of 1000. */
+bool sim_chance(struct sim *s, enum sim_stream stream, uint32_t of_1000);
+
+/* How often what goes wrong, of 1000 times. */
+struct sim_rates {
+    uint16_t request_lost; /* never arrives */
+    uint16_t answer_lost;  /* done, but the client never hears of it */
+    uint16_t repeated;     /* arrives twice: a proxy that tries again */
+    uint16_t slow;         /* takes seconds instead of milliseconds */
+    uint16_t busy;         /* 429 with Retry-After */
+    uint16_t failing;      /* 500 or 503 */
+    uint16_t stream_cut;   /* a watch ends, at each of its events */
+    uint16_t stream_stall; /* a watch falls silent */
+    uint16_t stream_gone;  /* a watch begins with 410 */
+    uint16_t list_old;     /* a list that may be old is */
+    uint16_t crash;        /* of the operator, at each of its requests */
+    uint16_t pause;        /* it stands still for up to a minute, likewise */
+    uint16_t effect_fails; /* a download or probe, at each try */
+};
+
+/* Who did something, for checks and the history. */
+struct sim_actor {
+    const char *name;              /* "operator-0", "person", "mesh", "server", … */
+    struct sim_operator *operator; /* NULL: somebody else */
+};
+
+struct sim_request {
+    struct sim_actor actor;
+    const char *method, *path;
+    struct str body;
+};
+
+/* What a request did to the store. */
+struct sim_change {
+    const struct sim_request *request;
+    const struct store_event *event;
+};
+
+struct sim_options {
+    uint64_t seed;
+    struct sim_rates rates;
+    size_t operators;  /* 0: one */
+    bool poisoned;     /* with objects that cannot be served among the others */
+    bool rivals;       /* with others who write */
+    int64_t faults_ms; /* faults and inputs end then */
+    uint64_t crash_at; /* crash of the operator just after its n-th request; 0: none */
+    uint64_t lose_at;  /* its n-th answer is lost; 0: none */
+    bool trace;        /* print the history as it happens */
+};
+
+struct sim {
+    struct sim_options options;
+    uint64_t random[SIM_STREAM_COUNT];
+    int64_t now_ms;
+    struct timers timers; /* of the network, the server and everybody but operators */
+    struct env env;
+    struct store *store;
+    struct apiserver *server;
+    struct store_watch watch;
+    struct sim_request request; /* being served */
+    size_t request_changes;     /* what it did so far */
+    int request_status;
+    struct sim_operator *operators[SIM_OPERATORS_MAX];
+    struct sim_checks *checks;
+    struct sim_history *history;
+    struct sim_scenario *scenario;
+    struct sim_workloads *workloads;
+    uint64_t steps;       /* things that happened */
+    uint64_t requests;    /* of operators that arrived */
+    uint64_t injected;    /* faults */
+    bool quiet;           /* no more faults */
+    struct error failure; /* the first check that failed; code ERR_NONE: none */
+};
+
+/* ---- world.c: the clock, the server, asking it ---- */
+
+struct sim *sim_new(const struct sim_options *options);
+void sim_free(struct sim *s);
+/* Lets everything happen until this time, or until a check fails. */
+void sim_run_until(struct sim *s, int64_t at_ms);
+/* A request that goes straight to the server, as somebody other than an operator; returns the HTTP
+ * status. The answer, if it is an object, lives in the arena; NULL: not wanted. */
+int sim_ask(struct sim *s, const char *who, const char *method, const char *path,
+    const char *content_type, struct json body, struct arena *a, struct json *ret);
+/* A check failed: the run is over. */
+void sim_fail(struct sim *s, const char *format, ...) printf_like(2, 3);
+
+/* ---- network.c ---- */
+
+struct sim_network; /* of one operator */
+struct sim_network *sim_network_new(struct sim_operator *o);
+const struct kube_transport *sim_network_transport(struct sim_network *n);
+/* The operator is gone: nothing reaches it any more; what it sent still arrives. */
+void sim_network_free(struct sim_network *n);
+
+/* ---- operator.c ---- */
+
+struct sim_operator {
+    struct sim *sim;
+    char name[16];
+    struct timers timers;
+    struct env env;
+    int64_t wakes_ms; /* stands still until then */
+    int64_t skew_ms;  /* of its wall clock */
+    uint64_t sent;    /* requests, over all its lives */
+    uint64_t random;
+    struct sim_life *life; /* NULL: crashed, waits for its restart */
+    bool dying;            /* crashed in the middle of a turn */
+    struct timer restart, death;
+};
+
+struct sim_operator *sim_operator_new(struct sim *s, size_t number);
+void sim_operator_free(struct sim_operator *o);
+void sim_operator_crash(struct sim_operator *o, int64_t restart_ms);
+void sim_operator_pause(struct sim_operator *o, int64_t ms);
+bool sim_operator_leads(const struct sim_operator *o);
+
+/* ---- effects.c: downloads and probes, played ---- */
+
+struct effect_runner;
+struct sim_effects;
+struct sim_effects *sim_effects_new(struct sim_operator *o);
+const struct effect_runner *sim_effects_runner(struct sim_effects *e);
+void sim_effects_free(struct sim_effects *e);
+
+/* ---- workloads.c: who makes Deployments ready and binds claims ---- */
+
+struct sim_workloads *sim_workloads_new(struct sim *s);
+void sim_workloads_changed(struct sim_workloads *w, const struct store_event *event);
+void sim_workloads_free(struct sim_workloads *w);
+
+/* ---- scenario.c: what people and rivals do ---- */
+
+struct sim_scenario *sim_scenario_new(struct sim *s);
+void sim_scenario_free(struct sim_scenario *c);
+
+/* ---- check.c ---- */
+
+struct sim_checks *sim_checks_new(struct sim *s);
+void sim_checks_free(struct sim_checks *c);
+/* At each change of the store; after each request; when a request leaves an operator. */
+void sim_check_change(struct sim_checks *c, const struct sim_change *change);
+void sim_check_request(
+    struct sim_checks *c, const struct sim_request *request, int status, size_t changes);
+void sim_check_sent(
+    struct sim_checks *c, struct sim_operator *o, const char *method, const char *path);
+/* The world is at rest from now on: whatever an operator writes is too much. */
+void sim_check_rest(struct sim_checks *c);
+/* What the operators made of it all, as lines that two runs can be compared by. */
+const char *sim_end_state(struct sim *s, struct arena *a);
+
+/* ---- history.c ---- */
+
+struct sim_history *sim_history_new(struct sim *s);
+void sim_history_free(struct sim_history *h);
+void sim_history_add(struct sim_history *h, const char *actor, const char *format, ...)
+    printf_like(3, 4);
+/* The last lines, as a table: time, who, what, what came of it. */
+void sim_history_print(const struct sim_history *h, size_t lines);

@@ -1,0 +1,257 @@
+#include "sim/sim.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "cli/embedded.h"
+
+/* 2026-01-01: what time it is when a run begins. */
+#define SIM_EPOCH_MS 1767225600000
+#define ANSWER_BYTES_MAX ((size_t)64 << 20)
+
+/* ---- chance ---- */
+
+/* SplitMix64: one addition and some mixing; any seed is as good as any other. */
+static uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+uint64_t sim_random(struct sim *s, enum sim_stream stream)
+{
+    return next_random(&s->random[stream]);
+}
+
+uint32_t sim_below(struct sim *s, enum sim_stream stream, uint32_t below)
+{
+    return below ? (uint32_t)(sim_random(s, stream) % below) : 0;
+}
+
+bool sim_chance(struct sim *s, enum sim_stream stream, uint32_t of_1000)
+{
+    return of_1000 && sim_below(s, stream, 1000) < of_1000;
+}
+
+/* ---- the clock ---- */
+
+static int64_t env_mono(void *ctx)
+{
+    return ((struct sim *)ctx)->now_ms;
+}
+
+static int64_t env_wall(void *ctx)
+{
+    return SIM_EPOCH_MS + ((struct sim *)ctx)->now_ms;
+}
+
+static uint64_t env_random(void *ctx)
+{
+    return sim_random(ctx, SIM_SERVER);
+}
+
+/* Whose timer is next: the world's, or that of an operator that does not stand still. */
+static struct timers *next_timers(struct sim *s, int64_t *at)
+{
+    struct timers *next = &s->timers;
+    *at = timers_next_ms(next);
+    for (size_t i = 0; i < s->options.operators; i++) {
+        struct sim_operator *o = s->operators[i];
+        int64_t due = timers_next_ms(&o->timers);
+        if (due < o->wakes_ms)
+            due = o->wakes_ms;
+        if (timers_next_ms(&o->timers) != INT64_MAX && due < *at) {
+            *at = due;
+            next = &o->timers;
+        }
+    }
+    return next;
+}
+
+void sim_run_until(struct sim *s, int64_t at_ms)
+{
+    while (s->failure.code == ERR_NONE) {
+        int64_t at;
+        struct timers *next = next_timers(s, &at);
+        if (at > at_ms)
+            break;
+        if (at > s->now_ms)
+            s->now_ms = at;
+        s->steps++;
+        timers_run(next, s->now_ms);
+        if (apiserver_is_pending(s->server))
+            apiserver_flush(s->server);
+    }
+    if (s->now_ms < at_ms)
+        s->now_ms = at_ms;
+}
+
+void sim_fail(struct sim *s, const char *format, ...)
+{
+    if (s->failure.code != ERR_NONE)
+        return;
+    char text[sizeof(s->failure.text)];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    fail(&s->failure, ERR_INTERNAL, "%s", text);
+}
+
+/* ---- asking the server at once ---- */
+
+struct answer {
+    int status;
+    struct buf body;
+};
+
+static void answer_head(void *ctx, const struct api_head *head)
+{
+    ((struct answer *)ctx)->status = head->status;
+}
+
+static bool answer_data(void *ctx, struct str bytes)
+{
+    struct answer *answer = ctx;
+    buf_add(&answer->body, bytes.ptr, bytes.len);
+    return true;
+}
+
+static void answer_end(void *ctx)
+{
+    (void)ctx;
+}
+
+static const struct api_handlers answer_handlers = { answer_head, answer_data, answer_end };
+
+static const struct api_user admin = {
+    .name = "admin",
+    .uid = "",
+    .groups = (const char *const[]){ "system:masters", "system:authenticated", NULL },
+};
+
+int sim_ask(struct sim *s, const char *who, const char *method, const char *path,
+    const char *content_type, struct json body, struct arena *a, struct json *ret)
+{
+    cleanup(arena_done) struct arena scratch = ARENA_INIT;
+    struct answer answer = { .body = BUF_INIT(ANSWER_BYTES_MAX) };
+    struct str target = str_of(path), plain = str_cut(&target, '?');
+    char *text = json_present(body) ? json_to_text(&scratch, body) : NULL;
+    s->request = (struct sim_request){ { who, NULL }, method, path, str_of(text) };
+    s->request_changes = 0;
+    apiserver_open(s->server,
+        &(struct api_request){
+            .method = method,
+            .path = plain,
+            .query = target,
+            .content_type = content_type,
+            .user_agent = who,
+            .body = str_of(text),
+            .user = &admin,
+        },
+        &answer_handlers,
+        &answer);
+    apiserver_flush(s->server);
+    sim_history_add(s->history, who, "%s %s -> %d", method, path, answer.status);
+    s->request = (struct sim_request){ .actor.name = "server" };
+    struct error err;
+    if (ret && !json_parse(a, buf_str(&answer.body), ret, &err))
+        *ret = (struct json){ 0 };
+    buf_done(&answer.body);
+    return answer.status;
+}
+
+/* ---- the whole ---- */
+
+static void changed(void *ctx, const struct store_event *event)
+{
+    struct sim *s = ctx;
+    s->request_changes++;
+    sim_history_add(s->history,
+        s->request.actor.name,
+        "  %s %s %s/%s v%llu",
+        event->gone     ? "deleted"
+        : event->before ? "changed"
+                        : "created",
+        store_table_name(event->object->table),
+        event->object->namespace,
+        event->object->name,
+        (unsigned long long)event->version);
+    sim_check_change(s->checks, &(struct sim_change){ &s->request, event });
+    sim_workloads_changed(s->workloads, event);
+}
+
+static void install_crds(struct sim *s)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    json_each (crd, embedded_crds(&a)) {
+        int status = sim_ask(s,
+            "person",
+            "POST",
+            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+            "application/json",
+            *crd,
+            NULL,
+            NULL);
+        if (status != 201)
+            sim_fail(
+                s, "the CRD %s is refused with %d", json_get_text(*crd, "metadata.name"), status);
+    }
+}
+
+struct sim *sim_new(const struct sim_options *options)
+{
+    struct sim *s = mem_new_of(struct sim);
+    struct error err;
+    s->options = *options;
+    if (!s->options.operators)
+        s->options.operators = 1;
+    assert(s->options.operators <= SIM_OPERATORS_MAX);
+    uint64_t seed = options->seed;
+    for (size_t i = 0; i < SIM_STREAM_COUNT; i++)
+        s->random[i] = next_random(&seed);
+    s->env = (struct env){ env_mono, env_wall, env_random, s, &s->timers };
+    s->history = sim_history_new(s);
+    s->store = store_new(&s->env, &(struct store_options){ 0 }, &err);
+    s->server = apiserver_new(
+        &(struct apiserver_options){
+            .env = &s->env,
+            .store = s->store,
+            .token_key = STR("0123456789abcdef0123456789abcdef"),
+            .allow_all = true,
+        },
+        &err);
+    if (!s->server) {
+        fprintf(stderr, "the API server does not start: %s\n", err.text);
+        abort();
+    }
+    s->request.actor.name = "server";
+    s->checks = sim_checks_new(s);
+    s->workloads = sim_workloads_new(s);
+    s->watch = (struct store_watch){ .event = changed, .ctx = s };
+    store_watch_start_all(s->store, &s->watch);
+    install_crds(s);
+    for (size_t i = 0; i < s->options.operators; i++)
+        s->operators[i] = sim_operator_new(s, i);
+    s->scenario = sim_scenario_new(s);
+    return s;
+}
+
+void sim_free(struct sim *s)
+{
+    sim_scenario_free(s->scenario);
+    for (size_t i = 0; i < s->options.operators; i++)
+        sim_operator_free(s->operators[i]);
+    store_watch_stop(&s->watch);
+    sim_workloads_free(s->workloads);
+    sim_checks_free(s->checks);
+    apiserver_free(s->server);
+    store_free(s->store);
+    timers_done(&s->timers);
+    sim_history_free(s->history);
+    free(s);
+}
