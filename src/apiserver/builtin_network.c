@@ -331,6 +331,23 @@ static const char *const event_fields[] = { "involvedObject.kind",
     "type",
     NULL };
 
+static const char *const new_event_fields[] = { "regarding.kind",
+    "regarding.namespace",
+    "regarding.name",
+    "regarding.uid",
+    "regarding.apiVersion",
+    "regarding.resourceVersion",
+    "regarding.fieldPath",
+    "reason",
+    "reportingController",
+    "type",
+    NULL };
+
+const struct builtin_rules builtin_new_event = {
+    .validate = check_event,
+    .convert = convert_event,
+    .fields = new_event_fields,
+};
 const struct builtin_rules builtin_ingress = { .validate = check_ingress };
 const struct builtin_rules builtin_ingress_class = {
     .fill = fill_ingress_class,
