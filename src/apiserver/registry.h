@@ -19,6 +19,7 @@
 #include "merge/schema.h"
 
 struct apiserver;
+struct api_call;
 struct api_kind;
 
 enum api_verb {
@@ -51,6 +52,7 @@ struct api_write {
     struct json old;         /* absent: a create */
     const char *now;         /* RFC 3339 */
     bool dry_run;
+    struct api_call *call; /* for call_warn(); NULL: the server itself writes */
 };
 
 enum api_name {
@@ -126,7 +128,7 @@ struct api_kind {
     bool refill;
     bool returns_deleted;    /* a DELETE answers with the object instead of a Status */
     enum api_name name_form; /* of metadata.name */
-    const char *warning; /* a header for whoever asks for it: it is deprecated; NULL: none */
+    const char *warning;     /* a header for whoever asks for it: it is deprecated; NULL: none */
     struct api_scale_paths scale;
     const char *table;           /* in the store; one for all versions of the resource */
     const char *storage_version; /* of the stored text: "apps/v1" */

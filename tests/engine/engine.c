@@ -81,7 +81,6 @@ static void bench_open(struct bench *b, const char *source)
         .manager = "leeboard",
     });
     log_setup(LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
-    engine_start(b->engine);
     engine_lead(b->engine);
 }
 
