@@ -52,7 +52,7 @@ static void wish_set(struct wish *w, struct json object)
     w->object = json_copy(&w->arenas[w->which], object);
 }
 
-static void apply(struct sim_scenario *c, struct wish *w, struct json object)
+static bool apply(struct sim_scenario *c, struct wish *w, struct json object)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     const char *path = arena_printf(&a, "%s?fieldManager=person&force=true", path_of(&a, w, true));
@@ -63,6 +63,15 @@ static void apply(struct sim_scenario *c, struct wish *w, struct json object)
         wish_set(w, object); /* else it was refused, and the person lets it be */
     else if (status >= 500 && !strstr(json_to_text(&a, answer), "typed patch object"))
         sim_fail(c->sim, "PATCH %s is answered %d: %s", path, status, json_to_text(&a, answer));
+    return status < 300;
+}
+
+static void delete (struct sim_scenario *c, struct wish *w)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    sim_ask(
+        c->sim, "person", "DELETE", path_of(&a, w, true), NULL, (struct json){ 0 }, NULL, NULL);
+    wish_set(w, (struct json){ 0 });
 }
 
 /* What cannot be served keeps what was served before it, and that depends on who was quick. So at
@@ -72,8 +81,10 @@ static void heal(struct sim_scenario *c)
     for (size_t i = 0; i < c->wish_count; i++) {
         cleanup(arena_done) struct arena a = ARENA_INIT;
         struct wish *w = &c->wishes[i];
-        if (json_present(w->object))
-            apply(c, w, sim_plainest(c->sim, &a, w->crd, w->namespace, w->name));
+        /* What may not be changed back goes. */
+        if (json_present(w->object) &&
+            !apply(c, w, sim_plainest(c->sim, &a, w->crd, w->namespace, w->name)))
+            delete (c, w);
     }
 }
 
@@ -87,8 +98,7 @@ static void person(void *ctx)
     if (!json_present(w->object)) {
         apply(c, w, sim_generate(s, &a, w->crd, w->namespace, w->name));
     } else if (action == 0) {
-        sim_ask(s, "person", "DELETE", path_of(&a, w, true), NULL, (struct json){ 0 }, NULL, NULL);
-        wish_set(w, (struct json){ 0 });
+        delete (c, w);
     } else if (action == 1 && json_present(w->before)) {
         apply(c, w, json_copy(&a, w->before));
     } else {
