@@ -53,6 +53,7 @@ static struct api_write write_for_behaviour(const struct write *w)
         .old = w->old,
         .now = meta_now(w->server->env, w->arena),
         .dry_run = w->call && w->call->dry_run,
+        .call = w->call,
     };
 }
 

@@ -34,6 +34,7 @@ struct reader {
     struct fy_diag *diag;
     struct fy_parser *parser;
     struct fy_event *event; /* the current one */
+    int column;             /* where the list or map in hand begins, from 0 */
     size_t nodes;
     size_t anchor_count;
     struct anchor anchors[ANCHORS_MAX];
@@ -127,14 +128,14 @@ static bool scalar_text(struct reader *r, struct fy_token *token, struct str *re
     assert(start <= end && end <= r->text.len);
     struct str between = { r->text.ptr + start, end - start };
     const char *wrong = NULL;
-    char chomp;
+    struct yaml_block block;
     bool folded = style == FYSS_FOLDED;
     if (style == FYSS_SINGLE_QUOTED)
         *ret = yaml_scalar_single_quoted(r->arena, between);
     else if (style == FYSS_DOUBLE_QUOTED)
         wrong = yaml_scalar_double_quoted(r->arena, between, ret);
-    else if (yaml_scalar_block_header(line_before(r, start), folded, &chomp))
-        *ret = yaml_scalar_block(r->arena, between, folded, chomp);
+    else if (yaml_scalar_block_header(line_before(r, start), folded, &block))
+        *ret = yaml_scalar_block(r->arena, between, &block, (size_t)r->column);
     else
         *ret = between.len ? text_of(token) : STR("");
     return wrong ? fail_at(r, here(r), "%s", wrong) : check_text(r, *ret);
@@ -178,11 +179,13 @@ static bool read_list(struct reader *r, int depth, struct node *ret)
 {
     struct json_builder b;
     json_builder_init(&b, r->arena);
+    int column = here(r).column - 1;
     if (!check_container_tag(r, r->event->sequence_start.tag, STR(YAML_TAG_PREFIX "seq")) ||
         !next(r))
         return false;
     while (r->event->type != FYET_SEQUENCE_END) {
         struct node item;
+        r->column = column;
         if (!read_node(r, depth + 1, &item) || !next(r))
             return false;
         json_push(&b, item.value);
@@ -324,12 +327,14 @@ static bool remember_anchor(struct reader *r, struct str name, const struct node
 static bool read_map(struct reader *r, int depth, struct node *ret)
 {
     struct entries e = { 0 };
+    int column = here(r).column - 1;
     if (!check_container_tag(r, r->event->mapping_start.tag, STR(YAML_TAG_PREFIX "map")) ||
         !next(r))
         return false;
     while (r->event->type != FYET_MAPPING_END) {
         struct entry entry = { .at = here(r) };
         bool is_merge;
+        r->column = column;
         if (!read_key(r, &entry.key, &is_merge))
             return false;
         struct node key = { .value = json_str(entry.key), .nodes = 1 };

@@ -304,17 +304,18 @@ static bool is_text_line(struct str line, size_t indent)
     return line.len > indent && line.ptr[indent] != ' ' && line.ptr[indent] != '\t';
 }
 
-struct str yaml_scalar_block(struct arena *a, struct str lines, bool folded, char chomp)
+struct str yaml_scalar_block(
+    struct arena *a, struct str lines, const struct yaml_block *block, size_t parent)
 {
     char *text = arena_alloc(a, lines.len + 1), *out = text;
-    size_t indent = block_indent(lines), breaks = 0;
+    size_t indent = block->indent ? parent + block->indent : block_indent(lines), breaks = 0;
     bool any = false, text_before = false;
     while (lines.len) {
         struct str line = cut_line(&lines);
         bool ended = lines.ptr > line.ptr + line.len;
         if (line.len > indent && indent_of(line) >= indent) {
             /* Between two lines of text one break is a blank and more are one less. */
-            bool folds = folded && text_before && is_text_line(line, indent);
+            bool folds = block->folded && text_before && is_text_line(line, indent);
             out = folds && breaks == 1 ? put_times(out, ' ', 1)
                                        : put_times(out, '\n', breaks - (folds && breaks));
             memcpy(out, line.ptr + indent, line.len - indent);
@@ -328,25 +329,30 @@ struct str yaml_scalar_block(struct arena *a, struct str lines, bool folded, cha
             breaks += ended;
         }
     }
-    size_t kept = chomp == '+' ? breaks : chomp == '-' || !any ? 0 : breaks > 0;
+    size_t kept = block->chomp == '+' ? breaks : block->chomp == '-' || !any ? 0 : breaks > 0;
     out = put_times(out, '\n', kept);
     return (struct str){ text, (size_t)(out - text) };
 }
 
-bool yaml_scalar_block_header(struct str line, bool folded, char *ret_chomp)
+bool yaml_scalar_block_header(struct str line, bool folded, struct yaml_block *ret)
 {
     for (size_t at = 0; at < line.len; at++) {
         if (line.ptr[at] != (folded ? '>' : '|'))
             continue;
         struct str rest = { line.ptr + at + 1, line.len - at - 1 };
-        char chomp = rest.len && (rest.ptr[0] == '+' || rest.ptr[0] == '-') ? rest.ptr[0] : ' ';
-        if (chomp != ' ')
-            rest = (struct str){ rest.ptr + 1, rest.len - 1 };
-        size_t blanks = span(rest, 0, " \t\r\n");
-        if (blanks == rest.len || (blanks && rest.ptr[blanks] == '#')) {
-            *ret_chomp = chomp;
-            return true;
+        *ret = (struct yaml_block){ folded, ' ', 0 };
+        for (; rest.len; rest = (struct str){ rest.ptr + 1, rest.len - 1 }) {
+            char c = rest.ptr[0];
+            if ((c == '+' || c == '-') && ret->chomp == ' ')
+                ret->chomp = c;
+            else if (c >= '1' && c <= '9' && !ret->indent)
+                ret->indent = (size_t)(c - '0');
+            else
+                break;
         }
+        size_t blanks = span(rest, 0, " \t\r\n");
+        if (blanks == rest.len || (blanks && rest.ptr[blanks] == '#'))
+            return true;
     }
     return false;
 }

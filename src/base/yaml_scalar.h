@@ -14,8 +14,16 @@ const char *yaml_scalar_tagged(struct arena *a, struct str tag, struct str text,
 struct str yaml_scalar_single_quoted(struct arena *a, struct str between);
 /* Returns NULL, or what is wrong with it. */
 const char *yaml_scalar_double_quoted(struct arena *a, struct str between, struct str *ret);
-/* The lines of a block, without the indentation of the first that has text. chomp: ' ', + or -. */
-struct str yaml_scalar_block(struct arena *a, struct str lines, bool folded, char chomp);
-/* Finds | or > with its chomping at the end of the line in front of a block. False if there is none
- * or it gives the indentation as a number. */
-bool yaml_scalar_block_header(struct str line, bool folded, char *ret_chomp);
+/* What stands behind the | or > of a block. */
+struct yaml_block {
+    bool folded;
+    char chomp; /* ' ', + or - */
+    size_t
+        indent; /* as written: so much more than the parent; 0: the first line with text sets it */
+};
+/* The lines of a block, without their indentation. parent: the column of the list or map that the
+ * block stands in, from 0; of a whole document 0. */
+struct str yaml_scalar_block(
+    struct arena *a, struct str lines, const struct yaml_block *block, size_t parent);
+/* Reads | or > with its chomping and indentation at the end of the line in front of a block. */
+bool yaml_scalar_block_header(struct str line, bool folded, struct yaml_block *ret);

@@ -99,6 +99,9 @@ const char *cel_compile(struct arena *a, const struct cel_decl *self, const char
         cel_check(&source, root, &(struct cel_check_options){ self, optional });
     if (source.issue_count)
         return arena_printf(a, "compilation failed: %s", cel_issues_text(&source));
+    if (options && options->wanted != CEL_DYN && options->wanted != root->type->kind)
+        return options->wanted == CEL_BOOL ? "cel expression must evaluate to a bool"
+                                           : "messageExpression must evaluate to a string";
     *program = (struct cel_program){ .root = root,
         .self = self,
         .type = root->type,

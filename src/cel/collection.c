@@ -82,88 +82,126 @@ static bool same_keys(
     return true;
 }
 
-/* Where an item's like is in a list, by the list's own type; -1: nowhere. */
-static int64_t find_like(struct cel_eval *e, struct cel_value list, const struct cel_decl *d,
-    struct cel_value item, size_t hint)
+/* Numbers that are equal have the same hash, whatever their types. */
+static uint32_t hash_value(struct cel_value v)
 {
-    size_t count = list.list->count;
-    for (size_t n = 0; n < count; n++) {
-        size_t i = (hint + n) % count;
-        struct cel_value have = cel_list_get(e, list, i);
-        if (d->list_type == CEL_LIST_MAP ? same_keys(e, d, have, item)
-                                         : cel_is_true(cel_equal(e, have, item)))
-            return (int64_t)i;
+    uint64_t h = 0xcbf29ce484222325u;
+    double number = v.kind == CEL_INT      ? (double)v.integer
+                    : v.kind == CEL_UINT   ? (double)v.natural
+                    : v.kind == CEL_DOUBLE ? v.real
+                                           : 0;
+    struct str bytes = { (const char *)&number, sizeof(number) };
+    if (v.kind == CEL_STRING || v.kind == CEL_BYTES)
+        bytes = v.text;
+    else if (v.kind == CEL_BOOL)
+        bytes = (struct str){ v.boolean ? "t" : "f", 1 };
+    for (size_t i = 0; i < bytes.len; i++)
+        h = (h ^ (unsigned char)bytes.ptr[i]) * 0x100000001b3u;
+    return (uint32_t)(h ^ h >> 32);
+}
+
+/* Of an item, by what makes it the same as another in a list of this type. */
+static uint32_t hash_item(struct cel_eval *e, const struct cel_decl *d, struct cel_value item)
+{
+    uint32_t h = 0;
+    if (d->list_type == CEL_LIST_SET)
+        return hash_value(item);
+    json_each (key, json_member(d->schema, "x-kubernetes-list-map-keys")) {
+        const char *name = cel_name_escape(e->arena, json_text(*key));
+        struct cel_value v;
+        if (item.kind == CEL_MAP &&
+            cel_map_find(e, item, cel_text(name ? name : json_text(*key)), &v))
+            h = h * 31 + hash_value(v);
     }
-    return -1;
+    return h;
+}
+
+/* Where items are in a list of type set or map: number + 1, by hash. */
+struct places {
+    const struct cel_decl *decl;
+    uint32_t *at;
+    size_t size;
+};
+
+/* The place of an item's like, or the free one where it would go. */
+static uint32_t *find_place(
+    struct cel_eval *e, const struct places *p, struct cel_value list, struct cel_value item)
+{
+    size_t at = hash_item(e, p->decl, item) % p->size;
+    for (; p->at[at]; at = (at + 1) % p->size) {
+        struct cel_value have = cel_list_get(e, list, p->at[at] - 1);
+        if (p->decl->list_type == CEL_LIST_MAP ? same_keys(e, p->decl, have, item)
+                                               : cel_is_true(cel_equal(e, have, item)))
+            break;
+    }
+    return &p->at[at];
+}
+
+/* Of a list that may grow by `more`. */
+static struct places places_of(struct cel_eval *e, struct cel_value list, size_t more)
+{
+    struct places p = { .decl = list.list->decl, .size = (list.list->count + more) * 2 + 1 };
+    p.at = arena_array(e->arena, p.size, sizeof(*p.at));
+    for (uint32_t i = 0; i < list.list->count; i++)
+        *find_place(e, &p, list, cel_list_get(e, list, i)) = i + 1;
+    return p;
 }
 
 struct cel_value cel_list_equal_unordered(
     struct cel_eval *e, struct cel_value a, struct cel_value b)
 {
-    const struct cel_decl *d = a.list->decl;
+    struct places places = places_of(e, a, 0);
     for (size_t i = 0; i < b.list->count; i++) {
         struct cel_value item = cel_list_get(e, b, i);
-        int64_t at = find_like(e, a, d, item, i);
-        if (at < 0)
+        uint32_t place = *find_place(e, &places, a, item);
+        if (!place)
             return cel_bool(false);
-        struct cel_value same = cel_equal(e, cel_list_get(e, a, (size_t)at), item);
+        struct cel_value same = cel_equal(e, cel_list_get(e, a, place - 1), item);
         if (!cel_is_true(same))
             return same;
     }
     return cel_bool(true);
 }
 
-struct cel_value cel_list_add(struct cel_eval *e, struct cel_value a, struct cel_value b)
+/* Sets unite; lists of type map take the other's items in the places of their own. */
+static struct cel_value unite(struct cel_eval *e, struct cel_value a, struct cel_value b)
 {
-    const struct cel_decl *d = a.list->decl;
-    bool unites = d && d->list_type != CEL_LIST_ATOMIC;
-    struct cel_value sum = list_literal(e, a);
-    bool is_copy = false;
+    struct cel_value copy = cel_list_new(e->arena, a.list->items->at, a.list->count);
+    struct cel_value sum = list_value(e->arena,
+        (struct cel_list){
+            .count = copy.list->count, .items = copy.list->items, .decl = a.list->decl });
+    struct places places = places_of(e, sum, b.list->count);
     for (size_t i = 0; i < b.list->count; i++) {
         struct cel_value item = cel_list_get(e, b, i);
-        int64_t at = unites ? find_like(e, sum, d, item, i) : -1;
-        if (at < 0) {
+        uint32_t *place = find_place(e, &places, sum, item);
+        if (!*place) {
             sum = cel_list_append(e->arena, sum, item);
-        } else if (d->list_type == CEL_LIST_MAP) {
-            if (!is_copy) {
-                struct cel_value copy =
-                    cel_list_new(e->arena, sum.list->items->at, sum.list->count);
-                sum = list_value(e->arena,
-                    (struct cel_list){
-                        .count = copy.list->count, .items = copy.list->items, .decl = d });
-                is_copy = true;
-            }
-            sum.list->items->at[at] = item;
+            *place = sum.list->count;
+        } else if (places.decl->list_type == CEL_LIST_MAP) {
+            sum.list->items->at[*place - 1] = item;
         }
     }
     return sum;
 }
 
-/* ---- maps ---- */
-
-/* Numbers that are equal have the same hash, whatever their types. */
-static uint32_t hash_key(struct cel_value key)
+struct cel_value cel_list_add(struct cel_eval *e, struct cel_value a, struct cel_value b)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-    double number = key.kind == CEL_INT    ? (double)key.integer
-                    : key.kind == CEL_UINT ? (double)key.natural
-                                           : key.real;
-    struct str bytes = { (const char *)&number, sizeof(number) };
-    if (key.kind == CEL_STRING)
-        bytes = key.text;
-    else if (key.kind == CEL_BOOL)
-        bytes = (struct str){ key.boolean ? "t" : "f", 1 };
-    for (size_t i = 0; i < bytes.len; i++)
-        h = (h ^ (unsigned char)bytes.ptr[i]) * 0x100000001b3u;
-    return (uint32_t)(h ^ h >> 32);
+    struct cel_value sum = list_literal(e, a);
+    if (a.list->decl && a.list->decl->list_type != CEL_LIST_ATOMIC)
+        return unite(e, sum, b);
+    for (size_t i = 0; i < b.list->count; i++)
+        sum = cel_list_append(e->arena, sum, cel_list_get(e, b, i));
+    return sum;
 }
+
+/* ---- maps ---- */
 
 /* The place of a key in the index: of its entry if there is one among the first `count`, else the
  * free place where it would go. */
 static uint32_t *index_place(
     struct cel_eval *e, const struct cel_entries *es, uint32_t count, struct cel_value key)
 {
-    uint32_t places = es->size * 2, at = hash_key(key) % places;
+    uint32_t places = es->size * 2, at = hash_value(key) % places;
     for (; es->index[at]; at = (at + 1) % places) {
         uint32_t n = es->index[at] - 1;
         if (n < count && cel_is_true(cel_equal(e, es->at[n].key, key)))

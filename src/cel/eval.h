@@ -24,11 +24,16 @@ struct cel_known_regex {
 struct cel_eval {
     struct arena *arena;
     uint64_t cost, cost_limit;
-    bool stopped; /* the limit was reached: nothing more counts */
+    uint64_t work; /* comparisons, of which a call may make many for little cost */
+    bool stopped;  /* a limit was reached: nothing more counts */
     const struct cel_variable *variables;
     const struct cel_known_regex *regexes;
     struct cel_regex_scratch scratch;
 };
+
+/* Some seconds' worth. cel-go has no such limit: there one comparison of two large objects costs as
+ * much as that of two numbers. */
+#define CEL_WORK_MAX ((uint64_t)100000000)
 
 /* An error value. */
 struct cel_value cel_error(struct cel_eval *e, const char *format, ...) printf_like(2, 3);

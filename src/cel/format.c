@@ -77,24 +77,6 @@ const char *cel_clause_read(struct arena *a, struct str text, struct cel_clause 
 
 static bool add_value(struct cel_eval *e, struct buf *b, struct cel_value v, bool quoted);
 
-/* Go's %q, for what is not plain ASCII only in part. */
-static void add_quoted(struct buf *b, struct str s)
-{
-    static const char plain[] = "\a\b\f\n\r\t\v\\\"", letters[] = "abfnrtv\\\"";
-    buf_add_char(b, '"');
-    for (size_t i = 0; i < s.len; i++) {
-        char c = s.ptr[i];
-        const char *special = c ? strchr(plain, c) : NULL;
-        if (special)
-            buf_printf(b, "\\%c", letters[special - plain]);
-        else if ((unsigned char)c < ' ' || c == 0x7f)
-            buf_printf(b, "\\x%02x", (unsigned char)c);
-        else
-            buf_add_char(b, c);
-    }
-    buf_add_char(b, '"');
-}
-
 static bool add_list(struct cel_eval *e, struct buf *b, struct cel_value v)
 {
     buf_add_char(b, '[');
@@ -167,7 +149,7 @@ static bool add_value(struct cel_eval *e, struct buf *b, struct cel_value v, boo
     if (quoted && v.kind == CEL_BYTES)
         buf_add_char(b, 'b');
     if (quoted && (is_time || v.kind == CEL_STRING || v.kind == CEL_BYTES || v.kind == CEL_DOUBLE))
-        add_quoted(b, text.text);
+        buf_add_text(b, cel_show_quoted(e->arena, text.text));
     else
         buf_add(b, text.text.ptr, text.text.len);
     if (quoted && is_time)

@@ -68,6 +68,7 @@ struct correlation {
 
 struct walk {
     struct arena *arena;
+    struct arena scratch; /* of one rule at a time */
     struct cel_problems *problems, *warnings;
     int64_t budget;
 };
@@ -79,34 +80,64 @@ static struct json list_map_keys(struct json schema)
                : (struct json){ 0 };
 }
 
-static bool same_keys(struct json a, struct json b, struct json schema, struct json keys)
+static bool same_keys(struct json a, struct json b, struct json keys)
 {
-    json_each (key, keys) {
-        struct json fallback =
-            json_member(json_get(json_member(schema, "items"), "properties"), json_text(*key));
-        struct json x = json_member(a, json_text(*key)), y = json_member(b, json_text(*key));
-        fallback = json_member(fallback, "default");
-        x = json_present(x) ? x : fallback;
-        y = json_present(y) ? y : fallback;
-        if (!json_equal(x, y))
+    json_each (key, keys)
+        if (!json_equal(json_member(a, json_text(*key)), json_member(b, json_text(*key))))
             return false;
-    }
     return true;
 }
 
-/* The item of an old list of type map with the same keys; absent if there is none, or the list is
- * of another type. Items mostly keep their places. */
-static struct json old_item(struct json schema, struct json list, struct json item, size_t hint)
+/* An old list, to find the item with the same keys as a new one. Items mostly keep their places;
+ * when one does not, all are put into an index. */
+struct old_list {
+    struct arena *arena;
+    struct json schema, keys, list;
+    uint32_t *places; /* number + 1, by the hash of the keys */
+    size_t size;
+};
+
+static struct old_list old_list_of(struct arena *a, struct json schema, struct json list)
 {
-    struct json keys = list_map_keys(schema);
-    if (!keys.count || !json_is(list, JSON_LIST) || !json_is(item, JSON_MAP))
-        return (struct json){ 0 };
-    for (size_t n = 0; n < list.count; n++) {
-        struct json old = list.items[(hint + n) % list.count];
-        if (json_is(old, JSON_MAP) && same_keys(item, old, schema, keys))
+    return (struct old_list){ a, schema, list_map_keys(schema), list, NULL, 0 };
+}
+
+static size_t hash_keys(const struct old_list *l, struct json item)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    json_each (key, l->keys)
+        for (const char *c = json_to_text(l->arena, json_member(item, json_text(*key))); *c; c++)
+            h = (h ^ (unsigned char)*c) * 0x100000001b3u;
+    return (size_t)(h ^ h >> 32);
+}
+
+static struct json find_indexed(struct old_list *l, struct json item)
+{
+    if (!l->places) {
+        l->size = (size_t)l->list.count * 2 + 1;
+        l->places = arena_array(l->arena, l->size, sizeof(*l->places));
+        for (uint32_t i = 0; i < l->list.count; i++) {
+            size_t at = hash_keys(l, l->list.items[i]) % l->size;
+            while (l->places[at])
+                at = (at + 1) % l->size;
+            l->places[at] = i + 1;
+        }
+    }
+    for (size_t at = hash_keys(l, item) % l->size; l->places[at]; at = (at + 1) % l->size) {
+        struct json old = l->list.items[l->places[at] - 1];
+        if (json_is(old, JSON_MAP) && same_keys(item, old, l->keys))
             return old;
     }
     return (struct json){ 0 };
+}
+
+/* Absent if there is none, or the list is of another type. */
+static struct json old_item(struct old_list *l, struct json item, size_t hint)
+{
+    if (!l->keys.count || !json_is(l->list, JSON_LIST) || !json_is(item, JSON_MAP))
+        return (struct json){ 0 };
+    struct json old = json_item(l->list, hint);
+    return json_is(old, JSON_MAP) && same_keys(item, old, l->keys) ? old : find_indexed(l, item);
 }
 
 static struct json schema_of_key(struct json schema, const char *key)
@@ -116,40 +147,40 @@ static struct json schema_of_key(struct json schema, const char *key)
 }
 
 /* Equality that knows list types, but nothing of fields without a schema: those always differ. */
-static bool unchanged(struct json schema, struct json now, struct json old)
+static bool unchanged(struct arena *a, struct json schema, struct json now, struct json old)
 {
-    if (now.type != old.type)
+    if (now.type != old.type || now.count != old.count)
         return json_equal(now, old);
     if (json_is(now, JSON_LIST)) {
-        if (!list_map_keys(schema).count || now.count != old.count)
+        struct old_list list = old_list_of(a, schema, old);
+        if (!list.keys.count)
             return json_equal(now, old);
         for (uint32_t i = 0; i < now.count; i++) {
-            struct json was = old_item(schema, old, now.items[i], i);
-            if (!json_present(was) || !unchanged(json_member(schema, "items"), now.items[i], was))
+            struct json was = old_item(&list, now.items[i], i);
+            if (!json_present(was) ||
+                !unchanged(a, json_member(schema, "items"), now.items[i], was))
                 return false;
         }
         return true;
     }
     if (!json_is(now, JSON_MAP))
         return json_equal(now, old);
-    if (now.count != old.count)
-        return false;
     json_each_member (m, now) {
         struct json was = json_member(old, m->key), below = schema_of_key(schema, m->key);
-        if (!json_present(was) || !json_is(below, JSON_MAP) || !unchanged(below, m->value, was))
+        if (!json_present(was) || !json_is(below, JSON_MAP) || !unchanged(a, below, m->value, was))
             return false;
     }
     return true;
 }
 
-static bool is_unchanged(const struct correlation *c)
+static bool is_unchanged(struct arena *a, const struct correlation *c)
 {
     if (!c->exists)
         c = c->parent;
     if (!c || !c->exists)
         return false;
     if (*c->equal < 0)
-        *c->equal = unchanged(c->schema, c->now, c->old);
+        *c->equal = unchanged(a, c->schema, c->now, c->old);
     return *c->equal;
 }
 
@@ -181,6 +212,8 @@ static const char *shown_value(struct arena *a, const struct cel_rules *node, st
         node->decl->schema_type == CEL_SCHEMA_OBJECT || node->decl->schema_type == CEL_SCHEMA_ARRAY;
     if (is_container)
         return NULL;
+    if (json_is(v, JSON_STR))
+        return cel_show_quoted(a, (struct str){ v.string, v.count });
     return json_is(v, JSON_REAL) ? cel_show_double(a, v.real, 'g') : json_to_text(a, v);
 }
 
@@ -223,7 +256,7 @@ static const char *evaluated_message(struct walk *w, const struct cel_rule *rule
     *ret_trouble = NULL;
     if (!rule->message_program)
         return NULL;
-    struct cel_outcome got = cel_run(rule->message_program, w->arena, input);
+    struct cel_outcome got = cel_run(rule->message_program, &w->scratch, input);
     if (got.cost > INT64_MAX || (int64_t)got.cost > w->budget)
         *ret_trouble = "messageExpression evaluation failed due to running out of cost budget, no "
                        "further validation rules will be run";
@@ -231,7 +264,7 @@ static const char *evaluated_message(struct walk *w, const struct cel_rule *rule
         *ret_trouble = arena_printf(w->arena,
             "no further validation rules will be run due to call cost exceeds limit for "
             "messageExpression: %s",
-            json_to_text(w->arena, json_str(rule->message_expression)));
+            cel_show_quoted(w->arena, str_of(rule->message_expression)));
     if (*ret_trouble)
         return NULL;
     w->budget -= (int64_t)got.cost;
@@ -248,7 +281,7 @@ static void refuse(struct walk *w, const struct cel_rules *node, const struct ce
 {
     const char *trouble, *message = evaluated_message(w, rule, input, &trouble);
     struct cel_problems *to =
-        !rule->program->uses_old_self && is_unchanged(c) ? w->warnings : w->problems;
+        !rule->program->uses_old_self && is_unchanged(w->arena, c) ? w->warnings : w->problems;
     if (rule->field_path)
         path = path_child(w->arena, path, rule->field_path);
     if (trouble) {
@@ -285,7 +318,7 @@ static void check_rule(struct walk *w, const struct cel_rules *node, const struc
     if (rule->program->uses_old_self && !has_old && !rule->program->optional_old_self)
         return;
     struct cel_input input = { now, has_old ? old : (struct json){ 0 } };
-    struct cel_outcome got = cel_run(rule->program, w->arena, &input);
+    struct cel_outcome got = cel_run(rule->program, &w->scratch, &input);
     if (got.cost > INT64_MAX || (int64_t)got.cost > w->budget) {
         out_of_budget(w, node, path);
         return;
@@ -312,10 +345,11 @@ static void walk_list(struct walk *w, const struct cel_rules *node, const char *
     struct json now, struct json old, const struct correlation *c)
 {
     struct json items = json_member(node->decl->schema, "items");
+    struct old_list olds = old_list_of(w->arena, node->decl->schema, old);
     for (uint32_t i = 0; node->items && i < now.count && w->budget >= 0; i++) {
         int equal;
-        struct json was = old_item(node->decl->schema, old, now.items[i], i);
-        struct json before = c->exists ? old_item(c->schema, c->old, now.items[i], i) : was;
+        struct json was = old_item(&olds, now.items[i], i);
+        struct json before = c->exists ? was : (struct json){ 0 };
         struct correlation below = correlate(c, items, now.items[i], before, &equal);
         walk_node(
             w, node->items, arena_printf(w->arena, "%s[%u]", path, i), now.items[i], was, &below);
@@ -356,11 +390,9 @@ static void walk_node(struct walk *w, const struct cel_rules *node, const char *
         out_of_budget(w, node, path);
         return;
     }
-    for (size_t i = 0; i < node->rule_count && w->budget >= 0; i++)
+    for (size_t i = 0; i < node->rule_count && w->budget >= 0; i++) {
         check_rule(w, node, &node->rules[i], path, now, old, c);
-    for (size_t i = 0; i < node->all_of_count && w->budget >= 0; i++) {
-        struct correlation above = { .parent = c->parent };
-        walk_node(w, node->all_of[i], path, now, old, &above);
+        arena_reset(&w->scratch);
     }
     if (json_is(now, JSON_LIST))
         walk_list(w, node, path, now, old, c);
@@ -372,10 +404,15 @@ void cel_rules_check(const struct cel_rules *rules, struct arena *a,
     const struct cel_rules_input *input, struct cel_problems *ret_problems,
     struct cel_problems *ret_warnings)
 {
-    struct walk w = { a, ret_problems, ret_warnings, CEL_BUDGET_OBJECT };
+    struct walk w = { .arena = a,
+        .scratch = ARENA_INIT,
+        .problems = ret_problems,
+        .warnings = ret_warnings,
+        .budget = CEL_BUDGET_OBJECT };
     int equal = -1;
     struct correlation root = {
         NULL, rules->decl->schema, input->object, input->old, json_present(input->old), &equal
     };
     walk_node(&w, rules, "", input->object, input->old, &root);
+    arena_done(&w.scratch);
 }

@@ -30,7 +30,6 @@ struct place {
     const char *path;
     uint64_t cardinality;       /* how many of it there can be; UNBOUNDED */
     const char *uncorrelatable; /* the list above it whose items cannot be told apart; NULL: none */
-    bool is_silent;             /* in allOf: compiled, but not judged */
 };
 
 static uint64_t times(uint64_t a, uint64_t b)
@@ -140,7 +139,7 @@ static void complain(struct compiler *c, enum cel_problem_type type, const char 
         c->arena,
         type,
         arena_printf(c->arena, "%s.%s", path, field),
-        value ? json_to_text(c->arena, json_str(value)) : NULL,
+        value ? cel_show_quoted(c->arena, str_of(value)) : NULL,
         detail);
     c->schema_problems++;
 }
@@ -262,6 +261,18 @@ static void check_total(struct compiler *c)
 
 /* ---- one rule ---- */
 
+/* Go's JSON does not trust browsers. */
+static const char *go_json(struct arena *a, struct json v)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)16 << 20);
+    for (const char *c = json_to_text(a, v); *c; c++)
+        if (strchr("&<>", *c))
+            buf_printf(&b, "\\u%04x", *c);
+        else
+            buf_add_char(&b, *c);
+    return arena_strdup(a, buf_text(&b));
+}
+
 /* The rule as the server's messages print it. */
 static const char *rule_value(struct arena *a, struct json rule)
 {
@@ -279,17 +290,17 @@ static const char *rule_value(struct arena *a, struct json rule)
         struct json v = json_member(rule, fields[i].key);
         if (!json_present(v))
             v = fields[i].is_pointer ? json_null() : json_str("");
-        text = arena_printf(
-            a, "%s%s\"%s\":%s", text, i ? "," : "", fields[i].name, json_to_text(a, v));
+        text = arena_printf(a, "%s%s\"%s\":%s", text, i ? "," : "", fields[i].name, go_json(a, v));
     }
     return arena_printf(a, "{%s}", text);
 }
 
 static void compile_message(struct compiler *c, const struct cel_rules *node, struct cel_rule *r,
-    struct json rule, const struct place *at, const char *path)
+    struct json rule, const char *path)
 {
-    struct cel_options options = { .optional_old_self =
-                                       json_get_bool(rule, "optionalOldSelf", false) };
+    struct cel_options options = {
+        .optional_old_self = json_get_bool(rule, "optionalOldSelf", false), .wanted = CEL_STRING
+    };
     const struct cel_program *p;
     r->message_expression = json_get_text(rule, "messageExpression");
     if (text_empty(r->message_expression) || r->trouble)
@@ -298,14 +309,10 @@ static void compile_message(struct compiler *c, const struct cel_rules *node, st
     path = arena_printf(c->arena, "%s.messageExpression", path);
     if (trouble && text_starts(trouble, "compilation"))
         trouble = arena_printf(c->arena, "messageExpression %s", trouble);
-    else if (trouble)
+    else if (trouble && text_starts(trouble, "program "))
         trouble = arena_printf(c->arena, "messageExpression %s", trouble + strlen("program "));
-    else if (p->type->kind != CEL_STRING)
-        trouble = "messageExpression must evaluate to a string";
-    else
+    else if (!trouble)
         r->message_program = p;
-    if (at->is_silent)
-        return;
     if (trouble)
         cel_problem_add(&c->cel_problems,
             c->arena,
@@ -348,7 +355,7 @@ static void judge(struct compiler *c, const struct cel_rules *node, const struct
             c->arena,
             CEL_PROBLEM_INVALID,
             rule_path,
-            json_to_text(c->arena, json_member(rule, "rule")),
+            cel_show_quoted(c->arena, str_of(json_get_text(rule, "rule"))),
             arena_printf(c->arena,
                 "oldSelf cannot be used on the uncorrelatable portion of the schema within %s",
                 at->uncorrelatable));
@@ -366,8 +373,9 @@ static void compile_rule(struct compiler *c, const struct cel_rules *node, struc
 {
     const char *text = json_get_text(rule, "rule"), *message = json_get_text(rule, "message");
     const char *field = json_get_text(rule, "fieldPath");
-    struct cel_options options = { .optional_old_self =
-                                       json_get_bool(rule, "optionalOldSelf", false) };
+    struct cel_options options = {
+        .optional_old_self = json_get_bool(rule, "optionalOldSelf", false), .wanted = CEL_BOOL
+    };
     *r = (struct cel_rule){ .type = CEL_PROBLEM_INVALID };
     if (text_empty(text) || is_blank(text))
         return;
@@ -375,16 +383,13 @@ static void compile_rule(struct compiler *c, const struct cel_rules *node, struc
     r->message =
         text_empty(message) ? arena_printf(c->arena, "failed rule: %s", r->label) : r->label;
     r->trouble = cel_compile(c->arena, node->decl, text, &options, &r->program);
-    if (!r->trouble && r->program->type->kind != CEL_BOOL)
-        r->trouble = "cel expression must evaluate to a bool";
     if (r->trouble)
         r->program = NULL;
     find_reason(json_get_text(rule, "reason"), &r->type);
     if (!text_empty(field))
         read_field_path(c->arena, node->decl->schema, field, &r->field_path);
-    if (!at->is_silent)
-        judge(c, node, r, rule, at, path);
-    compile_message(c, node, r, rule, at, path);
+    judge(c, node, r, rule, at, path);
+    compile_message(c, node, r, rule, path);
 }
 
 /* ---- the tree ---- */
@@ -428,21 +433,6 @@ static void compile_properties(
     node->properties = list;
 }
 
-static void compile_all_of(
-    struct compiler *c, struct cel_rules *node, struct json schema, const struct place *at)
-{
-    struct json all_of = json_member(schema, "allOf");
-    const struct cel_rules **list = arena_array(c->arena, all_of.count + 1, sizeof(*list));
-    struct place there = *at;
-    there.is_silent = true;
-    json_each (nested, all_of) {
-        const struct cel_rules *child = compile_node(c, *nested, node->decl, &there);
-        if (child)
-            list[node->all_of_count++] = child;
-    }
-    node->all_of = list;
-}
-
 static void compile_own(struct compiler *c, struct cel_rules *node, struct json schema,
     const struct place *at, size_t problems_before)
 {
@@ -450,7 +440,7 @@ static void compile_own(struct compiler *c, struct cel_rules *node, struct json 
     struct cel_rule *list = arena_array(c->arena, rules.count + 1, sizeof(*list));
     const char *path = *at->path ? arena_printf(c->arena, "%s.x-kubernetes-validations", at->path)
                                  : "x-kubernetes-validations";
-    for (uint32_t i = 0; i < rules.count && json_is(rules, JSON_LIST) && !at->is_silent; i++)
+    for (uint32_t i = 0; i < rules.count && json_is(rules, JSON_LIST); i++)
         check_fields(c, schema, rules.items[i], arena_printf(c->arena, "%s[%u]", path, i));
     if (c->schema_problems > problems_before || !rules.count || !json_is(rules, JSON_LIST))
         return;
@@ -488,15 +478,12 @@ static const struct cel_rules *compile_node(
         node->values = compile_node(c, values, d->items, &there);
     }
     compile_properties(c, node, schema, at);
-    compile_all_of(c, node, schema, at);
     if (json_is(items, JSON_MAP) && d->items && d->schema_type == CEL_SCHEMA_ARRAY) {
         struct place there = below(c, schema, at, "items");
         node->items = compile_node(c, items, d->items, &there);
     }
     compile_own(c, node, schema, at, problems_before);
-    bool any = node->rule_count || node->values || node->items || node->property_count ||
-               node->all_of_count;
-    return any ? node : NULL;
+    return cel_rules_any(node) ? node : NULL;
 }
 
 const struct cel_rules *cel_rules_compile(struct arena *a, struct json schema,
@@ -526,5 +513,5 @@ const struct cel_rules *cel_rules_compile(struct arena *a, struct json schema,
 
 bool cel_rules_any(const struct cel_rules *r)
 {
-    return r->rule_count || r->items || r->values || r->property_count || r->all_of_count;
+    return r->rule_count || r->items || r->values || r->property_count;
 }

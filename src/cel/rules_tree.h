@@ -30,8 +30,6 @@ struct cel_rules {
     const struct cel_rules *values; /* additionalProperties */
     const struct cel_rules_property *properties;
     size_t property_count;
-    const struct cel_rules *const *all_of;
-    size_t all_of_count;
 };
 
 #define CEL_MESSAGE_BYTES_MAX ((size_t)5 * 1024)

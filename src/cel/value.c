@@ -290,6 +290,11 @@ struct cel_value cel_equal(struct cel_eval *e, struct cel_value a, struct cel_va
         return a;
     if (b.kind == CEL_ERROR)
         return b;
+    e->work += 1 + (a.kind == CEL_STRING ? a.text.len / 64 : 0);
+    if (e->work > CEL_WORK_MAX) {
+        e->stopped = true;
+        return cel_error(e, "too many comparisons");
+    }
     if (a.kind == CEL_NULL || b.kind == CEL_NULL)
         return cel_bool(a.kind == b.kind);
     if (cel_order(a, b, &order))
@@ -333,6 +338,28 @@ const char *cel_show_double(struct arena *a, double d, char format)
     int decimals = digits - 1 - exponent;
     snprintf(text, sizeof(text), "%.*f", decimals > 0 ? decimals : 0, d);
     return arena_strdup(a, text);
+}
+
+const char *cel_show_quoted(struct arena *a, struct str s)
+{
+    static const char plain[] = "\a\b\f\n\r\t\v\\\"", letters[] = "abfnrtv\\\"";
+    cleanup(buf_done) struct buf b = BUF_INIT(s.len * 6 + 8);
+    uint32_t c;
+    buf_add_char(&b, '"');
+    for (size_t i = 0, bytes; i < s.len; i += bytes ? bytes : 1) {
+        bytes = utf8_first((struct str){ s.ptr + i, s.len - i }, &c);
+        const char *special = bytes == 1 && c ? strchr(plain, (int)c) : NULL;
+        if (special)
+            buf_printf(&b, "\\%c", letters[special - plain]);
+        else if (!bytes || c < ' ' || c == 0x7f)
+            buf_printf(&b, "\\x%02x", (unsigned char)s.ptr[i]);
+        else if (!utf8_printable(c))
+            buf_printf(&b, c > 0xffff ? "\\U%08x" : "\\u%04x", c);
+        else
+            buf_add(&b, s.ptr + i, bytes);
+    }
+    buf_add_char(&b, '"');
+    return arena_strdup(a, buf_text(&b));
 }
 
 static const char *show_list(struct arena *a, struct cel_value v)

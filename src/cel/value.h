@@ -192,6 +192,8 @@ bool cel_is_true(struct cel_value v);
 bool cel_order(struct cel_value a, struct cel_value b, int *ret);
 /* As Go prints it with %v: for messages. */
 const char *cel_show(struct arena *a, struct cel_value v);
+/* As Go prints it with %q. */
+const char *cel_show_quoted(struct arena *a, struct str text);
 /* A double as Go's strconv prints it: the shortest text that reads back the same. format: 'g'
  * or 'f', as its FormatFloat has them. */
 const char *cel_show_double(struct arena *a, double d, char format);

@@ -114,15 +114,18 @@ static void on_lost(void *ctx, const struct error *why)
 
 static void on_holder(void *ctx, const char *holder)
 {
-    (void)ctx;
-    if (*holder)
-        log_info("standing by for %s", holder);
+    struct app *app = ctx;
+    if (!*holder)
+        return;
+    log_info("standing by for %s", holder);
+    engine_start(app->engine);
 }
 
 static void on_trouble(void *ctx, const struct error *err)
 {
-    (void)ctx;
+    struct app *app = ctx;
     log_warn("lease: %s", err->text);
+    engine_start(app->engine);
 }
 
 static bool may_write(void *ctx)
@@ -344,7 +347,6 @@ static bool start(struct app *app, struct error *err)
     timer_init(&app->deadline, on_deadline, app);
     timer_init(&app->trim, trim, app);
     timer_set(env, &app->trim, OPERATOR_TRIM_MS);
-    engine_start(app->engine);
     if (cli_on(app->cli, "leader-elect")) {
         make_lease(app);
         lease_start(app->lease);
@@ -376,6 +378,7 @@ static void free_all(struct app *app)
 }
 
 static const char *const not_yet[] = {
+    "gpu-sharing-vram-per-device-gib",
     "router-proxy-image",
     "default-litellm-url",
     "webhook-cert-path",

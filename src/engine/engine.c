@@ -401,14 +401,34 @@ void engine_free(struct engine *e)
 
 void engine_start(struct engine *e)
 {
+    if (e->started)
+        return;
+    e->started = true;
     served_start(e);
     engine_start_watches(e);
+}
+
+/* The copies of a standby may be older than what the leader before us wrote last. It stopped before
+ * we could lead, so a list that begins now has all of it. */
+static void load_anew(struct engine *e)
+{
+    for (size_t i = 0; i < e->watch_count; i++) {
+        struct engine_watch *w = &e->watches[i];
+        if (!w->started)
+            continue;
+        w->resource->synced = false;
+        reflector_reload(w->reflector);
+    }
 }
 
 void engine_lead(struct engine *e)
 {
     e->leading = true;
     e->taken_ms = env_mono_ms(e->env);
+    if (e->started)
+        load_anew(e);
+    else
+        engine_start(e);
     engine_pump(e);
 }
 

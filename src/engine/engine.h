@@ -62,9 +62,9 @@ struct engine_options {
 struct engine *engine_new(const struct engine_options *options);
 /* What is in flight is cancelled. */
 void engine_free(struct engine *e);
-/* Starts the watches. */
+/* Starts the watches without leading: for a standby that is to take over quickly. */
 void engine_start(struct engine *e);
-/* From now on keys run (we lead); before, only the caches fill. */
+/* From now on keys run. What a standby has loaded is loaded once more, keys wait for it. */
 void engine_lead(struct engine *e);
 /* Takes no more keys; drained() comes, later, when nothing is in flight any more. */
 void engine_drain(struct engine *e, void (*drained)(void *ctx), void *ctx);

@@ -142,7 +142,7 @@ struct engine {
     size_t run_count;
     struct timer pump;
     const char **predecessors;
-    bool leading, draining, crds_added;
+    bool started, leading, draining, crds_added;
     void (*drained)(void *ctx);
     void *drained_ctx;
     int64_t taken_ms; /* when a key was last taken */

@@ -172,6 +172,7 @@ void sim_check_request(
 {
     if (text_eq(request->method, "GET") || status >= 300 || changes || !request->actor.operator)
         return;
+    sim_history_add(c->sim->history, "body", "%.*s", (int)request->body.len, request->body.ptr);
     sim_fail(c->sim,
         "promise 2: %s sent %s %s, which changed nothing",
         request->actor.name,
@@ -215,13 +216,25 @@ void sim_check_rest(struct sim_checks *c)
 
 /* ---- the end ---- */
 
-/* Times and uids differ between runs; so do generations, by which a rival's edits are counted. */
+/* Names that the server makes up end in these five. */
+static bool is_generated(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 6 && name[length - 6] == '-' &&
+           strspn(name + length - 5, "bcdfghjklmnpqrstvwxz2456789") == 5;
+}
+
+/* Times, uids and generated names differ between runs; so do generations, by which a rival's edits
+ * are counted. */
 static struct json normal(struct arena *a, struct json v, const char *key)
 {
     if (json_is(v, JSON_STR)) {
         bool is_time = v.count == 20 && v.string[10] == 'T' && v.string[19] == 'Z';
         bool is_uid = v.count == 36 && v.string[8] == '-' && v.string[23] == '-';
-        return is_time ? json_str("TIME") : is_uid ? json_str("UID") : v;
+        return is_time                  ? json_str("TIME")
+               : is_uid                 ? json_str("UID")
+               : is_generated(v.string) ? json_str("GENERATED")
+                                        : v;
     }
     if (key && (text_eq(key, "observedGeneration") || text_eq(key, "generation")))
         return (struct json){ 0 };
@@ -257,7 +270,11 @@ const char *sim_end_state(struct sim *s, struct arena *a)
                 continue;
             const struct schema *schema = schema_of_object(s->checks->schemas, object);
             struct json mine = typed_extract(&one, schema, object, ours, EXTRACT_KEYS);
-            buf_printf(&lines, "%s %s/%s ", store_table_name(t), o->namespace, o->name);
+            buf_printf(&lines,
+                "%s %s/%s ",
+                store_table_name(t),
+                o->namespace,
+                is_generated(o->name) ? "GENERATED" : o->name);
             json_print(&lines, normal(&one, mine, NULL));
             buf_add_char(&lines, '\n');
         }

@@ -109,13 +109,44 @@ static struct json any_value(
     return any_map(s, a, schema, depth);
 }
 
+/* What everybody would write: the first hint, the first choice, the least number. */
+static struct json plain_value(
+    struct sim *s, struct arena *a, struct json schema, const char *field)
+{
+    const char *type = json_get_text(schema, "type");
+    if (text_eq(type, "object")) {
+        struct json_builder map;
+        json_builder_init(&map, a);
+        json_each (name, json_member(schema, "required"))
+            json_put(&map,
+                name->string,
+                plain_value(s,
+                    a,
+                    json_member(json_member(schema, "properties"), name->string),
+                    name->string));
+        return json_map_end(&map);
+    }
+    if (text_eq(type, "array"))
+        return json_list(a, plain_value(s, a, json_member(schema, "items"), field));
+    if (text_eq(type, "integer") || text_eq(type, "number"))
+        return json_int(json_get_int(schema, "minimum", 1));
+    if (text_eq(type, "boolean"))
+        return json_bool(false);
+    struct json choices = json_member(schema, "enum");
+    if (choices.count)
+        return json_item(choices, 0);
+    for (size_t i = 0; i < lengthof(hints); i++)
+        if (text_eq(hints[i].field, field))
+            return json_str(hints[i].values[0]);
+    return json_str("a");
+}
+
 static struct json spec_schema(struct json crd)
 {
     return json_get(crd, "spec.versions.0.schema.openAPIV3Schema.properties.spec");
 }
 
-/* Of the fields that the spec must have, and of some more. */
-struct json sim_generate(
+struct json sim_plainest(
     struct sim *s, struct arena *a, struct json crd, const char *namespace, const char *name)
 {
     struct json schema = spec_schema(crd);
@@ -124,12 +155,11 @@ struct json sim_generate(
     json_each (field, json_member(schema, "required"))
         json_put(&spec,
             field->string,
-            any_value(s,
+            plain_value(s,
                 a,
                 json_member(json_member(schema, "properties"), field->string),
-                field->string,
-                0));
-    struct json object = json_fields(a,
+                field->string));
+    return json_fields(a,
         { "apiVersion",
             json_strf(a,
                 "%s/%s",
@@ -139,7 +169,13 @@ struct json sim_generate(
         { "metadata.name", json_str(name) },
         { "metadata.namespace", json_str(namespace) },
         { "spec", json_map_end(&spec) });
-    for (uint32_t i = sim_below(s, SIM_INPUTS, 4); i; i--)
+}
+
+struct json sim_generate(
+    struct sim *s, struct arena *a, struct json crd, const char *namespace, const char *name)
+{
+    struct json object = sim_plainest(s, a, crd, namespace, name);
+    for (uint32_t i = sim_below(s, SIM_INPUTS, 5); i; i--)
         object = sim_mutate(s, a, crd, object);
     return object;
 }

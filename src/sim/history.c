@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LINES_MAX 4000
-#define LINE_BYTES 240
+#define LINES_MAX 1000
+#define LINE_BYTES 1000
 
 struct line {
     int64_t at_ms;

@@ -73,12 +73,16 @@ static void nothing(void *ctx)
 
 static void holder(void *ctx, const char *who)
 {
-    (void)ctx, (void)who;
+    struct sim_life *life = ctx;
+    if (*who)
+        engine_start(life->engine);
 }
 
 static void trouble(void *ctx, const struct error *err)
 {
-    (void)ctx, (void)err;
+    struct sim_life *life = ctx;
+    (void)err;
+    engine_start(life->engine);
 }
 
 static const struct lease_handlers lease_handlers = { gained, lost, holder, trouble, nothing };
@@ -123,7 +127,6 @@ static void life_start(struct sim_operator *o)
         &(struct lease_options){ .namespace = "kube-system", .identity = identity },
         &lease_handlers,
         life);
-    engine_start(life->engine);
     lease_start(life->lease);
     sim_history_add(o->sim->history, o->name, "starts");
 }

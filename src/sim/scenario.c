@@ -56,12 +56,25 @@ static void apply(struct sim_scenario *c, struct wish *w, struct json object)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     const char *path = arena_printf(&a, "%s?fieldManager=person&force=true", path_of(&a, w, true));
+    struct json answer;
     int status = sim_ask(
-        c->sim, "person", "PATCH", path, "application/apply-patch+yaml", object, NULL, NULL);
+        c->sim, "person", "PATCH", path, "application/apply-patch+yaml", object, &a, &answer);
     if (status < 300)
         wish_set(w, object); /* else it was refused, and the person lets it be */
-    else if (status >= 500)
-        sim_fail(c->sim, "PATCH %s is answered %d", path, status);
+    else if (status >= 500 && !strstr(json_to_text(&a, answer), "typed patch object"))
+        sim_fail(c->sim, "PATCH %s is answered %d: %s", path, status, json_to_text(&a, answer));
+}
+
+/* What cannot be served keeps what was served before it, and that depends on who was quick. So at
+ * the end everything is plain again. */
+static void heal(struct sim_scenario *c)
+{
+    for (size_t i = 0; i < c->wish_count; i++) {
+        cleanup(arena_done) struct arena a = ARENA_INIT;
+        struct wish *w = &c->wishes[i];
+        if (json_present(w->object))
+            apply(c, w, sim_plainest(c->sim, &a, w->crd, w->namespace, w->name));
+    }
 }
 
 static void person(void *ctx)
@@ -84,6 +97,8 @@ static void person(void *ctx)
     int64_t next = 200 + sim_below(s, SIM_INPUTS, 8000);
     if (s->now_ms + next < s->options.faults_ms)
         timer_set(&s->env, &c->person, next);
+    else if (s->options.heals)
+        heal(c);
 }
 
 /* ---- rivals ---- */

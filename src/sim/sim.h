@@ -83,6 +83,7 @@ struct sim_options {
     size_t operators;  /* 0: one */
     bool poisoned;     /* with objects that cannot be served among the others */
     bool rivals;       /* with others who write */
+    bool heals;        /* in the end the person asks for plain things only */
     int64_t faults_ms; /* faults and inputs end then */
     uint64_t crash_at; /* crash of the operator just after its n-th request; 0: none */
     uint64_t lose_at;  /* its n-th answer is lost; 0: none */

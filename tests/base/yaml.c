@@ -108,6 +108,12 @@ TEST(blocks_are_folded_and_chomped)
         { "k: >+\n  a\n  b c\n    \n   d\n  e: f\n  \n   d\n", "a b c\n  \n d\ne: f\n\n d\n" },
         { "k: >-\n\n\n  a\n\n\n  b\n", "\n\na\n\nb" },
         { "k: |2\n    a\n   b\n", "  a\n b\n" },
+        { "k: >2\n    a\n", "  a\n" },
+        { "k: |2", "" },
+        { "k: |2\n   a", " a" },
+        { "k: >-2 # why\n  a\n\n   b\n", "a\n\n b" },
+        { "k: >2+\n   # a\n  - b\n\n   c\n\n", " # a\n- b\n\n c\n\n" },
+        { "k: !!str |1\n  a\n b\n", " a\nb\n" },
         { "k: !!str |-\n    a\n", "a" },
     };
     for (size_t i = 0; i < lengthof(rows); i++)
@@ -415,4 +421,14 @@ TEST(whatever_is_printed_as_yaml_reads_back_equal)
         if (i % 100 == 0)
             arena_done(test_arena());
     }
+}
+
+/* It counts from the list or map that the block stands in, however deep that is. */
+TEST(yaml_block_indentation_counts_from_the_parent)
+{
+    check_json(yaml("a:\n   - b: |1\n       c\n      d\n     e: >3\n           f\n"),
+        "{'a': [{'b': ' c\\nd\\n', 'e': '   f\\n'}]}");
+    check_json(yaml("- - |2\n     a\n    b\n- x\n"), "[[' a\\nb\\n'], 'x']");
+    check_json(yaml("a:\n- |2\n   b\n- c\n"), "{'a': [' b\\n', 'c']}");
+    check_json(yaml("--- |2\n   a\n"), "' a\\n'");
 }

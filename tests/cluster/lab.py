@@ -266,14 +266,17 @@ class Lab:
         headers = {"Authorization": f"Bearer {token}", "User-Agent": "leeboard-lab",
                    "Content-Type": content_type, "Accept": "application/json"}
         for attempt in range(20):
-            if getattr(self.local, "connection", None) is None:
+            # The server ends connections that are idle for 90 s, and a POST is not sent twice.
+            idle_s = time.monotonic() - getattr(self.local, "used", 0)
+            if getattr(self.local, "connection", None) is None or idle_s > 20:
                 self.local.connection = http.client.HTTPSConnection(
-                    "127.0.0.1", self.port, context=self.tls, timeout=60)
+                    "127.0.0.1", self.port, context=self.tls, timeout=PATIENCE_S)
             try:
                 data = None if body is None else json.dumps(body)
                 self.local.connection.request(method, path, data, headers)
                 answer = self.local.connection.getresponse()
                 text = answer.read().decode()
+                self.local.used = time.monotonic()
             except (http.client.HTTPException, OSError):  # most often an idle connection's end
                 self.local.connection = None
                 if attempt == 2 or method == "POST":

@@ -151,7 +151,7 @@ def test_nginx_small_and_large_answers():
             check(bool(said["http2"]) == h2, said)
             check(said["dialled"] == 1 if h2 else said["dialled"] <= 20, said)
             said = s.get(f"{scheme}://localhost:{port}/large", flag)
-            check(said["bytes"] == 300_000_000 and said["residentKb"] < 20_000, said)
+            check(said["bytes"] == 300_000_000 and said["residentKb"] < 30_000, said)
             program.terminate()
             program.wait()
 
@@ -187,10 +187,15 @@ def test_nginx_closes_idle_connections():
     with stage() as s:
         s.file("small", 100)
         for listen, scheme, flag, _ in WAYS:
-            port, program = s.nginx(f"listen 127.0.0.1:PORT {listen}; keepalive_timeout 200ms;")
+            port, program = s.nginx(f"listen 127.0.0.1:PORT {listen}; keepalive_timeout 200ms;"
+                                    "location /hello { return 200 hello; }")
             said = s.get(f"{scheme}://localhost:{port}/small", flag, "--count", "12",
-                         "--method", "POST" if flag == "--h1" else "GET", "--pause", "210")
+                         "--pause", "210")
             check(said["ok"] == 12, said)
+            # A POST is not sent again, so it must not meet nginx in the act of closing.
+            said = s.get(f"{scheme}://localhost:{port}/hello", flag, "--count", "4",
+                         "--method", "POST", "--pause", "1500")
+            check(said["ok"] == 4 and said["dialled"] == 4, said)
             program.terminate()
             program.wait()
 
@@ -286,7 +291,7 @@ def test_haproxy_slow_reader_is_bounded():
             program.wait()
         server.terminate()
         resident = int(re.search(r"residentKb (\d+)", server.stdout.read()).group(1))
-        check(resident < 15_000, f"our server took {resident} kB")
+        check(resident < 30_000, f"our server took {resident} kB")
 
 
 def test_haproxy_dies_in_mid_stream():
@@ -383,8 +388,9 @@ def test_idle_memory_of_watches():
                          stdout=subprocess.PIPE)
         said = json.loads(client.stdout.readline())
         check(said["state"] == "held" and said["connections"] == 1, said)
-        print(f"     ten held streams: {said['residentKb']} kB resident")
-        check(said["residentKb"] < 10_000, said)
+        bare = s.get(f"https://localhost:{ours}/hello", "--h2")["residentKb"]
+        print(f"     ten held streams: {said['residentKb']} kB resident, one call: {bare}")
+        check(said["residentKb"] < bare + 1500, said)
         later = json.loads(client.stdout.readline())  # some drips later it is the same
         check(later["state"] == "still held", later)
         check(later["residentKb"] < said["residentKb"] + 300, f"{said}, then {later}")

@@ -7,7 +7,7 @@
 #include "kube/client.h"
 #include "merge/apply.h"
 #include "merge/schema.h"
-#include "tests/kinds/llmkube/manifests.h"
+#include "tests/kinds/llmkube/llmkube_stage.h"
 #include "tests/kube/world.h"
 
 /* An API server that holds one Model, on a clock that the test moves, and effects that all end in
@@ -59,7 +59,7 @@ static void bench_open(struct bench *b, const char *source)
     world_init(&b->w);
     b->client = kube_client_new(&b->w.transport, &b->w.env);
     b->schemas = schemas_new();
-    json_each (crd, manifests_yaml("api/inference.llmkube.dev_models.yaml"))
+    json_each (crd, stage_yaml("api/inference.llmkube.dev_models.yaml"))
         check(schemas_add_crd(b->schemas, *crd, &err));
     b->runner = (struct effect_runner){ .start = start, .cancel = cancel, .self = b };
     b->settings.allowed_host_path_roots = test_json("['/srv']");
@@ -81,7 +81,6 @@ static void bench_open(struct bench *b, const char *source)
         .manager = "leeboard",
     });
     log_setup(LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
-    engine_start(b->engine);
     engine_lead(b->engine);
 }
 

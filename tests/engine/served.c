@@ -105,7 +105,6 @@ static void bench_init(struct bench *b)
         .family_count = 1,
         .manager = "leeboard",
     });
-    engine_start(b->engine);
     engine_lead(b->engine);
     world_advance(&b->w, 0);
 }

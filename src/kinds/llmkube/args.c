@@ -46,6 +46,8 @@ static bool row_applies(const struct args_rule *rule, const struct runtime_input
 {
     if (rule->unless && args_have(json_get(in->spec, "extraArgs"), rule->unless))
         return false;
+    if (rule->unless_set && json_is(json_get(in->spec, rule->unless_set), JSON_INT))
+        return false;
     return !rule->when || rule->when(in);
 }
 
@@ -177,15 +179,6 @@ struct json args_devices(struct arena *a, const struct runtime_input *in)
 {
     (void)a;
     return json_int(in->gpu->devices);
-}
-
-struct json args_token_env(
-    struct arena *a, const struct runtime_input *in, const char *name, const char *path)
-{
-    struct json selector = json_get(in->spec, path);
-    if (!json_is(selector, JSON_MAP))
-        return (struct json){ 0 };
-    return json_fields(a, { "name", json_str(name) }, { "valueFrom.secretKeyRef", selector });
 }
 
 bool args_has_devices(const struct runtime_input *in)

@@ -22,13 +22,14 @@ struct args_rule {
     /* The value, where it is not simply what stands at the path. */
     struct json (*make)(struct arena *a, const struct runtime_input *in);
 
-    const char *custom;    /* path of a text that wins over the value */
-    const char *otherwise; /* text that stands in for no value */
-    const char *none;      /* text that means no value */
-    const char *on;        /* what follows the flag of a true boolean; NULL: nothing */
-    int64_t min;           /* smaller integers mean no value; 0: every integer counts */
-    bool once;             /* of a list: the flag stands once, before all items */
-    const char *unless;    /* left out if extraArgs has this flag */
+    const char *custom;     /* path of a text that wins over the value */
+    const char *otherwise;  /* text that stands in for no value */
+    const char *none;       /* text that means no value */
+    const char *on;         /* what follows the flag of a true boolean; NULL: nothing */
+    int64_t min;            /* smaller integers mean no value; 0: every integer counts */
+    bool once;              /* of a list: the flag stands once, before all items */
+    const char *unless;     /* left out if extraArgs has this flag */
+    const char *unless_set; /* left out if spec has an integer at this path */
     bool (*when)(const struct runtime_input *in); /* left out if false; NULL: never */
 };
 
@@ -46,8 +47,4 @@ struct json args_port(struct arena *a, const struct runtime_input *in);
 /* What vLLM, SGLang and TGI serve: the staged file, or directory, or else what to fetch. */
 struct json args_model(struct arena *a, const struct runtime_input *in);
 struct json args_devices(struct arena *a, const struct runtime_input *in); /* GPUs to spread over */
-/* An environment variable from the secret key that the selector at a path of spec names; absent if
- * there is none. */
-struct json args_token_env(
-    struct arena *a, const struct runtime_input *in, const char *name, const char *path);
 bool args_has_devices(const struct runtime_input *in);

@@ -4,6 +4,7 @@
 #include "kinds/llmkube/isvc.h"
 
 #include "base/quantity.h"
+#include "kinds/llmkube/args.h"
 
 #define DO_NOT_DISRUPT "karpenter.sh/do-not-disrupt"
 
@@ -124,8 +125,8 @@ static struct json container_of_server(
     struct arena *a = svc->arena;
     const struct runtime *r = svc->runtime;
     struct json command = of_spec(svc, "command");
-    if (!json_present(command) && r->command)
-        command = json_or_absent(r->command(a, in));
+    if (!json_present(command))
+        command = runtime_command(a, r);
     struct json security = of_spec(svc, "securityContext");
     if (!json_present(security))
         security = json_fields(a,
@@ -136,12 +137,10 @@ static struct json container_of_server(
         { "name", json_str(r->container_name) },
         { "image", json_str(runtime_image(a, r, in)) },
         { "command", command },
-        { "args", json_or_absent(r->args(a, in)) },
+        { "args", json_or_absent(args_build(a, in, r->rules)) },
         { "env",
-            atomic_join(a,
-                r->env ? r->env(a, in) : json_empty_list(),
-                atomic_fill(a, of_spec(svc, "env")),
-                "name") },
+            atomic_join(
+                a, runtime_env(a, r, svc->raw), atomic_fill(a, of_spec(svc, "env")), "name") },
         { "ports",
             json_list(a,
                 json_fields(a,

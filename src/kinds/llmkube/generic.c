@@ -7,11 +7,6 @@ static const struct args_rule rules[] = {
     { 0 },
 };
 
-static struct json args(struct arena *a, const struct runtime_input *in)
-{
-    return args_build(a, in, rules);
-}
-
 const struct runtime runtime_generic = {
     .name = "generic",
     .container_name = "inference-server",
@@ -19,5 +14,4 @@ const struct runtime runtime_generic = {
     .hpa_metric = "llamacpp:requests_processing",
     .idle_kind = "endpoint",
     .rules = rules,
-    .args = args,
 };

@@ -216,16 +216,6 @@ static const struct args_rule router_rules[] = {
     { 0 },
 };
 
-static struct json one_model_args(struct arena *a, const struct runtime_input *in)
-{
-    return args_build(a, in, one_model_rules);
-}
-
-static struct json router_args(struct arena *a, const struct runtime_input *in)
-{
-    return args_build(a, in, router_rules);
-}
-
 const struct runtime runtime_llamacpp = {
     .name = "llamacpp",
     .container_name = "llama-server",
@@ -239,7 +229,6 @@ const struct runtime runtime_llamacpp = {
     .idle_kind = "slots",
     .idle_target = "/slots",
     .rules = one_model_rules,
-    .args = one_model_args,
 };
 
 const struct runtime runtime_llamacpp_router = {
@@ -253,5 +242,4 @@ const struct runtime runtime_llamacpp_router = {
     .idle_kind = "slots",
     .idle_target = "/slots",
     .rules = router_rules,
-    .args = router_args,
 };

@@ -72,11 +72,18 @@ static int64_t rest_ms(const struct model_pass *p, const struct model_ready *r)
     return left_ms > 0 && left_ms <= interval_ms ? left_ms : 0;
 }
 
+/* A local source that has changed is being copied: what it was found to be is needed until then. */
+static bool is_followed(const struct model_pass *p, const struct model_ready *r)
+{
+    return p->m.source.class == SOURCE_LOCAL && text_eq(p->m.refresh_policy, "OnChange") &&
+           text_eq(json_get_text(r->drifted, "status"), "True");
+}
+
 int64_t model_revalidate(struct model_pass *p, const char *source, struct model_ready *r)
 {
     int64_t left_ms = rest_ms(p, r), interval_ms = p->settings->model_revalidate_interval_ms;
     p->recheck_ms = left_ms > 0 ? left_ms : interval_ms;
-    if (left_ms > 0)
+    if (left_ms > 0 && !is_followed(p, r))
         return -1;
     struct json args = head_args(p, source);
     struct json fact = view_fact(p->in, "model.head", args);

@@ -76,6 +76,30 @@ const char *runtime_image(struct arena *a, const struct runtime *r, const struct
 
 /* ---- port and probes ---- */
 
+struct json runtime_command(struct arena *a, const struct runtime *r)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    for (size_t i = 0; r->command[i]; i++)
+        json_push(&b, json_str(r->command[i]));
+    return json_or_absent(json_list_end(&b));
+}
+
+struct json runtime_env(struct arena *a, const struct runtime *r, struct json spec)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    struct json secret = r->token_path ? json_get(spec, r->token_path) : (struct json){ 0 };
+    if (json_is(secret, JSON_MAP))
+        json_push(&b,
+            json_fields(
+                a, { "name", json_str(r->token_env) }, { "valueFrom.secretKeyRef", secret }));
+    if (r->switch_env)
+        json_push(
+            &b, json_fields(a, { "name", json_str(r->switch_env) }, { "value", json_str("1") }));
+    return json_list_end(&b);
+}
+
 int64_t runtime_container_port(const struct runtime *r, struct json spec)
 {
     int64_t endpoint = json_get_int(spec, "endpoint.port", 0);

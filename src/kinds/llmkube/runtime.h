@@ -64,10 +64,11 @@ struct runtime {
      * the service's annotation RUNTIME_IDLE_ANNOTATION; without that it cannot be told either. */
     const char *idle_kind;         /* "slots", "gauge", "endpoint" */
     const char *idle_target;       /* path, or gauge name */
-    const struct args_rule *rules; /* what `args` is made of */
-    struct json (*args)(struct arena *a, const struct runtime_input *in);
-    struct json (*env)(struct arena *a, const struct runtime_input *in);     /* may be NULL */
-    struct json (*command)(struct arena *a, const struct runtime_input *in); /* may be NULL */
+    const struct args_rule *rules; /* the arguments, see args_build() */
+    const char *command[4];        /* NULL-terminated; none: the image's own */
+    const char *token_env;         /* a variable … */
+    const char *token_path;        /* … from the secret key that spec names here; NULL: none */
+    const char *switch_env;        /* a variable that is always 1; NULL: none */
     /* Whether the GPUs suffice for what the spec asks of them; NULL: always. */
     bool (*fits)(struct json spec, const struct gpu *gpu, struct error *err);
     struct runtime_finding (*check)(const struct runtime *r, const struct runtime_input *in);
@@ -81,6 +82,8 @@ extern const struct runtime runtime_llamacpp, runtime_llamacpp_router, runtime_v
 const struct runtime *runtime_find(const char *name); /* NULL or unknown: llamacpp */
 /* spec.image, --runtime-images, vendor rule, default; NULL if there is none (generic). */
 const char *runtime_image(struct arena *a, const struct runtime *r, const struct runtime_input *in);
+struct json runtime_command(struct arena *a, const struct runtime *r); /* absent: the image's own */
+struct json runtime_env(struct arena *a, const struct runtime *r, struct json spec);
 int64_t runtime_container_port(const struct runtime *r, struct json spec);
 /* { "startupProbe": …, "livenessProbe": …, "readinessProbe": … } after overrides. Only what we
  * decide: scheme, successThreshold and the like are the API server's. */

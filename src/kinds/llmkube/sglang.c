@@ -4,13 +4,6 @@
 
 #define CONFIG "sglangConfig."
 
-/* ---- what to serve ---- */
-
-static bool has_no_size(const struct runtime_input *in)
-{
-    return !json_is(json_get(in->spec, CONFIG "tensorParallelSize"), JSON_INT);
-}
-
 /* Unlike llama.cpp's, this flag also follows from an inferred mode. */
 static bool embeds(const struct runtime_input *in)
 {
@@ -121,27 +114,11 @@ static const struct args_rule rules[] = {
     { "--trust-remote-code", CONFIG "trustRemoteCode", JSON_BOOL },
     { "--skip-tokenizer-init", CONFIG "skipTokenizerInit", JSON_BOOL },
 
-    { "--tp", .make = args_devices, .min = 2, .when = has_no_size },
+    { "--tp", .make = args_devices, .min = 2, .unless_set = CONFIG "tensorParallelSize" },
     { "--is-embedding", .when = embeds, .unless = "--is-embedding" },
     { NULL, "extraArgs", JSON_LIST },
     { 0 },
 };
-
-static struct json args(struct arena *a, const struct runtime_input *in)
-{
-    return args_build(a, in, rules);
-}
-
-static struct json env(struct arena *a, const struct runtime_input *in)
-{
-    return json_list(a, args_token_env(a, in, "HF_TOKEN", CONFIG "hfTokenSecretRef"));
-}
-
-static struct json command(struct arena *a, const struct runtime_input *in)
-{
-    (void)in;
-    return json_list(a, json_str("python3"), json_str("-m"), json_str("sglang.launch_server"));
-}
 
 /* ---- checks ---- */
 
@@ -198,9 +175,9 @@ const struct runtime runtime_sglang = {
     .idle_kind = "gauge",
     .idle_target = "sglang:num_running_reqs",
     .rules = rules,
-    .args = args,
-    .env = env,
-    .command = command,
+    .token_env = "HF_TOKEN",
+    .token_path = CONFIG "hfTokenSecretRef",
+    .command = { "python3", "-m", "sglang.launch_server" },
     .fits = fits,
     .check = check,
 };

@@ -18,16 +18,6 @@ static const struct args_rule rules[] = {
     { 0 },
 };
 
-static struct json args(struct arena *a, const struct runtime_input *in)
-{
-    return args_build(a, in, rules);
-}
-
-static struct json env(struct arena *a, const struct runtime_input *in)
-{
-    return json_list(a, args_token_env(a, in, "HUGGING_FACE_HUB_TOKEN", CONFIG "hfTokenSecretRef"));
-}
-
 /* A path may be one that extraVolumes mount; everything else has to be a repository. */
 static struct runtime_finding check(const struct runtime *r, const struct runtime_input *in)
 {
@@ -62,7 +52,7 @@ const struct runtime runtime_tgi = {
     .idle_kind = "gauge",
     .idle_target = "tgi_batch_current_size",
     .rules = rules,
-    .args = args,
-    .env = env,
+    .token_env = "HUGGING_FACE_HUB_TOKEN",
+    .token_path = CONFIG "hfTokenSecretRef",
     .check = check,
 };

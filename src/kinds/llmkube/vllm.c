@@ -10,11 +10,6 @@ static bool speculates(const struct runtime_input *in)
            !text_empty(json_get_text(in->spec, CONFIG "speculative.model"));
 }
 
-static bool has_no_size(const struct runtime_input *in)
-{
-    return !json_is(json_get(in->spec, CONFIG "tensorParallelSize"), JSON_INT);
-}
-
 static const struct args_rule rules[] = {
     { NULL, .make = args_model },
     { "--port", .make = args_port },
@@ -45,27 +40,14 @@ static const struct args_rule rules[] = {
         JSON_REAL,
         .when = args_has_devices },
 
-    { "--tensor-parallel-size", .make = args_devices, .min = 2, .when = has_no_size },
+    { "--tensor-parallel-size",
+        .make = args_devices,
+        .min = 2,
+        .unless_set = CONFIG "tensorParallelSize" },
     { "--max-num-seqs", "parallelSlots", JSON_INT, .unless = "--max-num-seqs" },
     { NULL, "extraArgs", JSON_LIST },
     { 0 },
 };
-
-static struct json args(struct arena *a, const struct runtime_input *in)
-{
-    return args_build(a, in, rules);
-}
-
-static struct json env(struct arena *a, const struct runtime_input *in)
-{
-    return json_list(a, args_token_env(a, in, "HF_TOKEN", CONFIG "hfTokenSecretRef"));
-}
-
-static struct json command(struct arena *a, const struct runtime_input *in)
-{
-    (void)in;
-    return json_list(a, json_str("vllm"), json_str("serve"));
-}
 
 static bool fits(struct json spec, const struct gpu *gpu, struct error *err)
 {
@@ -117,9 +99,9 @@ const struct runtime runtime_vllm = {
     .idle_kind = "gauge",
     .idle_target = "vllm:num_requests_running",
     .rules = rules,
-    .args = args,
-    .env = env,
-    .command = command,
+    .token_env = "HF_TOKEN",
+    .token_path = CONFIG "hfTokenSecretRef",
+    .command = { "vllm", "serve" },
     .fits = fits,
     .check = check,
 };

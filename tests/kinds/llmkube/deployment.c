@@ -78,7 +78,7 @@ TEST(the_users_annotations_win_and_our_labels_do)
     service_init(&s,
         "'podAnnotations': {'prometheus.io/port': '1'}, 'podLabels': {'app': 'mine', 'team': "
         "'a'}");
-    s.settings.emit_scrape_annotations = true;
+    llmkube_stage_settings(&s)->emit_scrape_annotations = true;
     service_run(&s);
     check_text(json_text(annotation(&s, "prometheus.io/port")), "1");
     check_text(json_text(annotation(&s, "prometheus.io/path")), "/metrics");
@@ -130,9 +130,10 @@ TEST(ten_thousand_variables_are_only_many)
                 { "name", json_strf(test_arena(), "V%d", i % 9000) },
                 { "value", json_strf(test_arena(), "%d", i) }));
     service_init(&s, "");
-    for (size_t i = 0; i < STAGE_MAX; i++)
-        if (text_eq(json_get_text(s.objects[i], "kind"), "InferenceService"))
-            s.objects[i] = json_with(test_arena(), s.objects[i], "spec.env", json_list_end(&b));
+    for (size_t i = 0; i < s.world.count; i++)
+        if (text_eq(json_get_text(s.world.objects[i], "kind"), "InferenceService"))
+            s.world.objects[i] =
+                json_with(test_arena(), s.world.objects[i], "spec.env", json_list_end(&b));
     service_run(&s);
     struct json env = json_get(pod(&s), "containers.0.env");
     check_int(env.count, 9000);

@@ -4,7 +4,7 @@
  * The Models are taken with the status that upstream gave them. Children go on from picture to
  * picture as we planned them, so that a plan that never comes to rest is seen, too. */
 
-#include "tests/kinds/llmkube/stage.h"
+#include "tests/kinds/llmkube/llmkube_stage.h"
 
 #include "base/buf.h"
 #include "base/yaml.h"
@@ -332,7 +332,7 @@ static void set_the_stage(struct stage *s, const char *case_name)
         "allowed-host-path-roots=/srv/models",
         "enable-pyrra-slo=true",
         NULL };
-    stage_init(s);
+    llmkube_stage_init(s);
     const char *const *given = text_starts(case_name, "flags-")     ? flags
                                : text_starts(case_name, "nocache-") ? no_cache
                                                                     : common;
@@ -340,19 +340,23 @@ static void set_the_stage(struct stage *s, const char *case_name)
         struct str rest = str_of(*given);
         const char *name = str_dup(test_arena(), str_cut(&rest, '='));
         struct error err;
-        if (!setting_set(
-                test_arena(), llmkube_flags, &s->settings, name, str_dup(test_arena(), rest), &err))
+        if (!setting_set(test_arena(),
+                llmkube_flags,
+                llmkube_stage_settings(s),
+                name,
+                str_dup(test_arena(), rest),
+                &err))
             test_fail(__FILE__, __LINE__, "%s", err.text);
     }
 }
 
 static void play_ready(struct stage *s)
 {
-    for (size_t i = 0; i < STAGE_MAX; i++) {
-        struct json replicas = json_get(s->objects[i], "spec.replicas");
-        if (text_eq(json_get_text(s->objects[i], "kind"), "Deployment"))
-            s->objects[i] =
-                json_with(test_arena(), s->objects[i], "status.readyReplicas", replicas);
+    for (size_t i = 0; i < s->world.count; i++) {
+        struct json replicas = json_get(s->world.objects[i], "spec.replicas");
+        if (text_eq(json_get_text(s->world.objects[i], "kind"), "Deployment"))
+            s->world.objects[i] =
+                json_with(test_arena(), s->world.objects[i], "status.readyReplicas", replicas);
     }
 }
 
@@ -369,7 +373,7 @@ static void run_to_rest(struct stage *s, const char *name)
         json_push(&b, s->plan.status);
         struct json now = json_list_end(&b);
         stage_apply(s, name);
-        stage_apply_status(s, "InferenceService", name);
+        stage_apply_status(s, &llmkube_inference_service_kind, name);
         if (json_equal(before, now))
             return;
         before = now;
@@ -379,10 +383,10 @@ static void run_to_rest(struct stage *s, const char *name)
 
 static struct json status_with_conditions(const struct stage *s, const char *name)
 {
-    for (size_t i = 0; i < STAGE_MAX; i++)
-        if (text_eq(json_get_text(s->objects[i], "kind"), "InferenceService") &&
-            text_eq(json_get_text(s->objects[i], "metadata.name"), name))
-            return json_get(s->objects[i], "status");
+    for (size_t i = 0; i < s->world.count; i++)
+        if (text_eq(json_get_text(s->world.objects[i], "kind"), "InferenceService") &&
+            text_eq(json_get_text(s->world.objects[i], "metadata.name"), name))
+            return json_get(s->world.objects[i], "status");
     return (struct json){ 0 };
 }
 

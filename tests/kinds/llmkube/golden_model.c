@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tests/kinds/llmkube/manifests.h"
+#include "tests/kinds/llmkube/llmkube_stage.h"
 #include "tests/test.h"
 
 #define GOLDEN "tests/golden/llmkube"
@@ -35,7 +35,7 @@ static const char header[] =
     " 'quantization': 'Q4_K_M', 'tensorCount': 1}";
 
 /* What the recording's servers and disk had. */
-static void script_effects(struct manifests *w)
+static void script_effects(struct stage *w)
 {
     static const char *const readable[] = { "http://127.0.0.1:21010/tiny.gguf",
         "http://127.0.0.1:21010/norange/tiny.gguf",
@@ -57,21 +57,21 @@ static void script_effects(struct manifests *w)
     };
     struct arena *a = test_arena();
     for (size_t i = 0; i < lengthof(readable); i++)
-        manifests_fact(w,
+        stage_fact(w,
             arena_printf(a, "model.probe %s", readable[i]),
             arena_printf(a,
                 "{'result': {'size': 672, 'etag': '\\\"fixed\\\"', 'contentLength': 672,"
                 " 'gguf': %s}}",
                 header));
     for (size_t i = 0; i < lengthof(unreadable); i++)
-        manifests_fact(w,
+        stage_fact(w,
             arena_printf(a, "model.probe %s", unreadable[i]),
             "{'error': {'code': 'NotFound', 'message': 'not there'}}");
-    manifests_fact(w,
+    stage_fact(w,
         "model.probe http://127.0.0.1:21010/junk.gguf",
         "{'result': {'size': 1000, 'etag': '\\\"fixed\\\"', 'contentLength': 1000}}");
     for (size_t i = 0; i < lengthof(files); i++)
-        manifests_fact(w,
+        stage_fact(w,
             arena_printf(a, "model.copy /srv/models/%s.gguf", files[i]),
             arena_printf(a,
                 "{'result': {'path': '%s/Tiny-Chat-0.1B-test.gguf', 'size': 672, 'gguf': %s, "
@@ -79,7 +79,7 @@ static void script_effects(struct manifests *w)
                 " '95d50e89424baff7bffb4fdef74a57e450ab0ee0497e2379099cf2d6fa52b4c1'}}",
                 keys[i],
                 header));
-    manifests_fact(w,
+    stage_fact(w,
         "model.copy /srv/models/none.gguf",
         "{'error': {'code': 'NotFound', 'message': '/srv/models/none.gguf: No such file'}}");
 }
@@ -109,14 +109,15 @@ static struct json bound(struct json object)
     return claim ? json_with(test_arena(), object, "status.phase", json_str(phase)) : object;
 }
 
-static void load(struct manifests *w, const char *name)
+static void load(struct stage *w, const char *name)
 {
-    manifests_init(w);
+    llmkube_stage_init(w);
+    stage_add_all(w, stage_yaml("api/inference.llmkube.dev_models.yaml"));
     script_effects(w);
-    manifests_flags(w, flags_of(name));
-    struct json docs = manifests_yaml(arena_printf(test_arena(), GOLDEN "/cases/%s.yaml", name));
+    llmkube_stage_flags(w, flags_of(name));
+    struct json docs = stage_yaml(arena_printf(test_arena(), GOLDEN "/cases/%s.yaml", name));
     json_each (doc, docs)
-        manifests_add_all(w, json_list(test_arena(), bound(*doc)));
+        stage_add_all(w, json_list(test_arena(), bound(*doc)));
 }
 
 /* Without times, and with conditions by type. */
@@ -149,12 +150,12 @@ static const char *difference(const char *model)
     return NULL;
 }
 
-static int compare_model(struct manifests *w, const char *name, struct json input)
+static int compare_model(struct stage *w, const char *name, struct json input)
 {
     struct arena *a = test_arena();
     const char *model = json_get_text(input, "metadata.name");
-    (void)manifests_settle(w, name, model);
-    struct json ours = comparable(manifests_status(w, name, model));
+    (void)stage_settle(w, &llmkube_model_kind, model);
+    struct json ours = comparable(stage_status(w, &LLMKUBE_MODEL, model));
     struct json theirs = comparable(json_get(input, "status"));
     const char *known = difference(arena_printf(a, "%s/%s", name, model));
     if (json_equal(ours, theirs) == !known)
@@ -174,9 +175,9 @@ static int compare_case(const char *name)
     struct error err;
     struct json recording;
     const char *path = arena_printf(test_arena(), GOLDEN "/recorded/%s.json", name);
-    if (!json_parse(test_arena(), manifests_read(path), &recording, &err))
+    if (!json_parse(test_arena(), stage_read(path), &recording, &err))
         test_fail(__FILE__, __LINE__, "%s: %s", path, err.text);
-    struct manifests w;
+    struct stage w;
     int compared = 0;
     json_each (input, json_get(recording, "applied.inputs")) {
         if (!text_eq(json_get_text(*input, "kind"), "Model"))

@@ -4,7 +4,7 @@
 #include <dirent.h>
 
 #include "kinds/llmkube/storage.h"
-#include "tests/kinds/llmkube/manifests.h"
+#include "tests/kinds/llmkube/llmkube_stage.h"
 #include "tests/test.h"
 
 #define GOLDEN "tests/golden/llmkube"
@@ -181,7 +181,7 @@ static int compare_case(const char *name)
     struct error err;
     struct json recording;
     const char *path = arena_printf(test_arena(), GOLDEN "/recorded/%s.json", name);
-    if (!json_parse(test_arena(), manifests_read(path), &recording, &err))
+    if (!json_parse(test_arena(), stage_read(path), &recording, &err))
         test_fail(__FILE__, __LINE__, "%s: %s", path, err.text);
     struct json inputs = json_get(recording, "applied.inputs");
     struct json children = json_get(recording, "applied.children");
@@ -216,16 +216,17 @@ TEST(prefetch_jobs_and_claims_are_as_upstream_makes_them)
 {
     static const char *const cases[] = { "model-prefetch-http", "model-prefetch-hf-files" };
     for (size_t i = 0; i < lengthof(cases); i++) {
-        struct manifests w;
-        manifests_init(&w);
-        manifests_add_all(
-            &w, manifests_yaml(arena_printf(test_arena(), GOLDEN "/cases/%s.yaml", cases[i])));
-        const struct plan *plan = manifests_run(&w, cases[i], "ahead");
+        struct stage w;
+        llmkube_stage_init(&w);
+        stage_add_all(&w, stage_yaml("api/inference.llmkube.dev_models.yaml"));
+        stage_add_all(
+            &w, stage_yaml(arena_printf(test_arena(), GOLDEN "/cases/%s.yaml", cases[i])));
+        const struct plan *plan = stage_step(&w, &llmkube_model_kind, "ahead");
         check_int((int64_t)plan->child_count, 2);
         struct json recording;
         struct error err;
         const char *path = arena_printf(test_arena(), GOLDEN "/recorded/%s.json", cases[i]);
-        check(json_parse(test_arena(), manifests_read(path), &recording, &err));
+        check(json_parse(test_arena(), stage_read(path), &recording, &err));
         for (size_t c = 0; c < plan->child_count; c++) {
             const struct plan_child *child = &plan->children[c];
             struct json theirs = object_of(json_get(recording, "applied.children"),

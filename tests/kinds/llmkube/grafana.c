@@ -1,12 +1,12 @@
 #include "kinds/llmkube/grafana.h"
 
-#include "tests/kinds/llmkube/stage.h"
+#include "tests/kinds/llmkube/llmkube_stage.h"
 #include "tests/test.h"
 
 static void init(struct stage *s)
 {
-    stage_init(s);
-    s->settings.grafana_dashboard_source = "ns/dashboards";
+    llmkube_stage_init(s);
+    llmkube_stage_settings(s)->grafana_dashboard_source = "ns/dashboards";
     stage_add(s,
         "{'kind': 'ConfigMap', 'metadata': {'name': 'dashboards'}, 'data': {"
         "'a.yaml': 'kind: GrafanaDashboard\\nmetadata:\\n  name: always\\nspec: {folder: f}\\n',"
@@ -52,9 +52,9 @@ TEST(dashboards_come_from_the_named_config_map_only)
 {
     struct stage s;
     init(&s);
-    s.settings.grafana_dashboard_source = "ns/others";
+    llmkube_stage_settings(&s)->grafana_dashboard_source = "ns/others";
     check(!is_published(&s, "always"));
-    s.settings.grafana_dashboard_source = NULL;
+    llmkube_stage_settings(&s)->grafana_dashboard_source = NULL;
     check(!is_published(&s, "always"));
     init(&s);
     s.not_served = true;

@@ -5,7 +5,7 @@
 TEST(a_service_without_its_model_fails_and_keeps_its_children)
 {
     struct stage s;
-    stage_init(&s);
+    llmkube_stage_init(&s);
     service_spec(&s, "");
     service_run(&s);
     check_text(service_phase(&s), "Failed");
@@ -175,7 +175,7 @@ TEST(a_shared_claim_may_be_anybodys_and_ones_own_may_not)
     stage_trouble(&s, "PersistentVolumeClaim", TROUBLE_FOREIGN, "somebody else made it");
     service_run(&s);
     check_text(service_phase(&s), "Creating");
-    s.settings.model_cache_mode = CACHE_PER_SERVICE;
+    llmkube_stage_settings(&s)->model_cache_mode = CACHE_PER_SERVICE;
     service_run(&s);
     check_text(service_phase(&s), "Failed");
     check_text(
@@ -186,7 +186,7 @@ TEST(weights_of_one_service_stay_when_it_no_longer_uses_them)
 {
     struct stage s;
     service_init(&s, "");
-    s.settings.model_cache_mode = CACHE_PER_SERVICE;
+    llmkube_stage_settings(&s)->model_cache_mode = CACHE_PER_SERVICE;
     service_run(&s);
     check_text(json_get_text(stage_child(&s, "PersistentVolumeClaim"), "metadata.name"),
         "svc-model-cache");

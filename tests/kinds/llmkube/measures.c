@@ -2,12 +2,12 @@
 #include "base/buf.h"
 #include "engine/scrape.h"
 #include "kinds/llmkube/inference_service.h"
-#include "tests/kinds/llmkube/manifests.h"
+#include "tests/kinds/llmkube/llmkube_stage.h"
 #include "tests/test.h"
 
-static const char *measured(struct manifests *w, const struct kind *k, const char *name)
+static const char *measured(struct stage *w, const struct kind *k, const char *name)
 {
-    struct view in = file_view_of(&w->view, k->resource, "ns", name, &w->settings);
+    struct view in = file_view_of(&w->world, k->resource, "ns", name, w->settings);
     struct scrape *s = scrape_new(65536);
     k->measure(&in, s);
     struct buf b = BUF_INIT(65536);
@@ -22,10 +22,11 @@ static const char *measured(struct manifests *w, const struct kind *k, const cha
 
 TEST(a_service_is_measured_as_upstream_does_it)
 {
-    struct manifests w;
-    manifests_init(&w);
-    manifests_add_all(&w, manifests_yaml("api/inference.llmkube.dev_inferenceservices.yaml"));
-    manifests_add(&w,
+    struct stage w;
+    llmkube_stage_init(&w);
+    stage_add_all(&w, stage_yaml("api/inference.llmkube.dev_models.yaml"));
+    stage_add_all(&w, stage_yaml("api/inference.llmkube.dev_inferenceservices.yaml"));
+    stage_add(&w,
         "[{'apiVersion': 'inference.llmkube.dev/v1alpha1', 'kind': 'Model', 'metadata': {'name': "
         "'base', 'namespace': 'ns'}, 'spec': {'source': 'acme/tiny', 'hardware': {'accelerator': "
         "'cuda'}}},"
@@ -60,9 +61,10 @@ TEST(a_service_is_measured_as_upstream_does_it)
 
 TEST(a_model_is_measured_as_upstream_does_it)
 {
-    struct manifests w;
-    manifests_init(&w);
-    manifests_add(&w,
+    struct stage w;
+    llmkube_stage_init(&w);
+    stage_add_all(&w, stage_yaml("api/inference.llmkube.dev_models.yaml"));
+    stage_add(&w,
         "[{'apiVersion': 'inference.llmkube.dev/v1alpha1', 'kind': 'Model', 'metadata': {'name': "
         "'m', 'namespace': 'ns', 'uid': 'u'}, 'spec': {'source': 'acme/tiny'}, 'status': {'phase': "
         "'Ready'}},"

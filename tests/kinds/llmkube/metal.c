@@ -40,7 +40,7 @@ TEST(a_service_on_a_mac_is_ready_while_its_agent_lives)
     check_text(service_phase(&s), "Ready");
     check_int(s.plan.outcome, OUTCOME_RECHECK);
     check_int(s.plan.after_ms, 150001); /* three minutes after the beat it is stale */
-    s.now_ms += 150001;
+    s.world.now_ms += 150001;
     service_run(&s);
     check_text(service_phase(&s), "Creating");
     check_text(json_get_text(s.plan.status, "schedulingStatus"), "AgentHeartbeatStale");

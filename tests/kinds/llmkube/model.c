@@ -2,7 +2,7 @@
 
 #include "kinds/llmkube/model.h"
 
-#include "tests/kinds/llmkube/manifests.h"
+#include "tests/kinds/llmkube/llmkube_stage.h"
 #include "tests/test.h"
 
 #define URL "https://weights.test/base.gguf"
@@ -10,12 +10,13 @@
 #define HEAD "model.head " URL
 
 /* A world with one Model, ns/m. */
-static struct manifests *with_model(const char *spec)
+static struct stage *with_model(const char *spec)
 {
-    struct manifests *w = arena_new(test_arena(), struct manifests);
-    manifests_init(w);
-    manifests_flags(w, "--allowed-host-path-roots=/srv/models");
-    manifests_add(w,
+    struct stage *w = arena_new(test_arena(), struct stage);
+    llmkube_stage_init(w);
+    stage_add_all(w, stage_yaml("api/inference.llmkube.dev_models.yaml"));
+    llmkube_stage_flags(w, "--allowed-host-path-roots=/srv/models");
+    stage_add(w,
         arena_printf(test_arena(),
             "{'apiVersion': 'inference.llmkube.dev/v1alpha1', 'kind': 'Model', 'metadata':"
             " {'name': 'm', 'namespace': 'ns', 'generation': 1}, 'spec': %s}",
@@ -23,24 +24,24 @@ static struct manifests *with_model(const char *spec)
     return w;
 }
 
-static const char *phase(struct manifests *w)
+static const char *phase(struct stage *w)
 {
-    return json_get_text(manifests_status(w, "ns", "m"), "phase");
+    return json_get_text(stage_status(w, &LLMKUBE_MODEL, "m"), "phase");
 }
 
-static const char *condition(struct manifests *w, const char *type)
+static const char *condition(struct stage *w, const char *type)
 {
-    return manifests_condition(w, "ns", "m", type);
+    return stage_told(w, &LLMKUBE_MODEL, "m", type);
 }
 
-static const struct plan *run(struct manifests *w)
+static const struct plan *run(struct stage *w)
 {
-    return manifests_run(w, "ns", "m");
+    return stage_step(w, &llmkube_model_kind, "m");
 }
 
-static const struct plan *settle(struct manifests *w)
+static const struct plan *settle(struct stage *w)
 {
-    return manifests_settle(w, "ns", "m");
+    return stage_settle(w, &llmkube_model_kind, "m");
 }
 
 static bool asks(const struct plan *p, const char *effect)
@@ -63,27 +64,27 @@ static bool makes(const struct plan *p, const struct resource *r)
 
 TEST(a_model_says_nothing_until_its_header_was_looked_at)
 {
-    struct manifests *w = with_model("{'source': '" URL "'}");
+    struct stage *w = with_model("{'source': '" URL "'}");
     const struct plan *p = run(w);
     check(!p->has_status && asks(p, "model.probe") && p->outcome == OUTCOME_DONE);
-    manifests_fact(w, PROBE, "{'progress': {'bytes': 1}}");
+    stage_fact(w, PROBE, "{'progress': {'bytes': 1}}");
     check(!run(w)->has_status);
-    manifests_fact(w, PROBE, "{'error': {'code': 'Timeout', 'message': 'too slow'}}");
+    stage_fact(w, PROBE, "{'error': {'code': 'Timeout', 'message': 'too slow'}}");
     check(run(w)->has_status);
     check_text(phase(w), "Ready");
 }
 
 TEST(a_source_that_says_later_is_asked_again_for_a_while)
 {
-    struct manifests *w = with_model("{'source': '" URL "'}");
-    manifests_fact(w, PROBE, "{'error': {'code': 'TooManyRequests', 'message': 'answered 503'}}");
+    struct stage *w = with_model("{'source': '" URL "'}");
+    stage_fact(w, PROBE, "{'error': {'code': 'TooManyRequests', 'message': 'answered 503'}}");
     const struct plan *p = run(w);
     check(p->outcome == OUTCOME_RETRY && text_eq(p->cause, "answered 503"));
     check_text(phase(w), "Pending");
     check_text(condition(w, "Progressing"), "True SourceBusy: answered 503");
-    w->view.now_ms += 9 * 60000;
+    w->world.now_ms += 9 * 60000;
     check(run(w)->outcome == OUTCOME_RETRY);
-    w->view.now_ms += 2 * 60000;
+    w->world.now_ms += 2 * 60000;
     run(w);
     check_text(phase(w), "Ready");
 }
@@ -91,38 +92,38 @@ TEST(a_source_that_says_later_is_asked_again_for_a_while)
 /* Metadata that comes late would rename the file in the cache. */
 TEST(a_ready_model_is_not_looked_at_again_after_a_restart)
 {
-    struct manifests *w = with_model("{'source': '" URL "'}");
-    manifests_fact(w, PROBE, "{'error': {'code': 'ServiceUnavailable', 'message': 'x'}}");
+    struct stage *w = with_model("{'source': '" URL "'}");
+    stage_fact(w, PROBE, "{'error': {'code': 'ServiceUnavailable', 'message': 'x'}}");
     settle(w);
-    struct json before = manifests_status(w, "ns", "m");
-    manifests_restart(w);
-    manifests_fact(w, PROBE, "{'result': {'size': 9, 'gguf': {'modelName': 'Late'}}}");
+    struct json before = stage_status(w, &LLMKUBE_MODEL, "m");
+    stage_restart(w);
+    stage_fact(w, PROBE, "{'result': {'size': 9, 'gguf': {'modelName': 'Late'}}}");
     const struct plan *p = run(w);
     check(!asks(p, "model.probe"));
-    check(json_equal(manifests_status(w, "ns", "m"), before));
+    check(json_equal(stage_status(w, &LLMKUBE_MODEL, "m"), before));
 }
 
 TEST(an_edited_source_is_a_new_model)
 {
-    struct manifests *w = with_model("{'source': '" URL "'}");
-    manifests_fact(w,
+    struct stage *w = with_model("{'source': '" URL "'}");
+    stage_fact(w,
         PROBE,
         "{'result': {'size': 672, 'etag': 'e', 'contentLength': 672, 'gguf': {'modelName': 'A'}}}");
     settle(w);
-    check_text(json_get_text(manifests_status(w, "ns", "m"), "gguf.modelName"), "A");
-    manifests_edit(w, "ns", "m", "spec.source", "'https://weights.test/other.gguf'");
+    check_text(json_get_text(stage_status(w, &LLMKUBE_MODEL, "m"), "gguf.modelName"), "A");
+    stage_edit(w, &LLMKUBE_MODEL, "m", "spec.source", "'https://weights.test/other.gguf'");
     /* Until it was looked at, nobody may take it for Ready with the old key. */
     struct model m;
     struct error err;
-    struct json object = file_view_get(&w->view, &LLMKUBE_MODEL, "ns", "m");
+    struct json object = file_view_get(&w->world, &LLMKUBE_MODEL, "ns", "m");
     check(model_read(test_arena(), object, &m, &err));
     check_text(m.phase, "");
     check_text(m.cache_key, "");
     check_text(m.gguf_name, "");
     check(!run(w)->has_status);
-    manifests_fact(w, "model.probe https://weights.test/other.gguf", "{'result': {'size': 5}}");
+    stage_fact(w, "model.probe https://weights.test/other.gguf", "{'result': {'size': 5}}");
     settle(w);
-    struct json status = manifests_status(w, "ns", "m");
+    struct json status = stage_status(w, &LLMKUBE_MODEL, "m");
     check_text(json_get_text(status, "cacheKey"),
         source_cache_key(test_arena(), "https://weights.test/other.gguf"));
     check(!json_present(json_get(status, "gguf")));
@@ -133,26 +134,27 @@ TEST(an_edited_source_is_a_new_model)
 
 TEST(a_source_edited_to_another_class_leaves_nothing_behind)
 {
-    struct manifests *w = with_model("{'source': '" URL "'}");
-    manifests_fact(w, PROBE, "{'result': {'size': 672, 'etag': 'e', 'contentLength': 672}}");
+    struct stage *w = with_model("{'source': '" URL "'}");
+    stage_fact(w, PROBE, "{'result': {'size': 672, 'etag': 'e', 'contentLength': 672}}");
     settle(w);
-    manifests_edit(w, "ns", "m", "spec.source", "'acme/chat'");
+    stage_edit(w, &LLMKUBE_MODEL, "m", "spec.source", "'acme/chat'");
     settle(w);
-    check_json(
-        json_with(test_arena(),
-            json_with(
-                test_arena(), manifests_status(w, "ns", "m"), "lastUpdated", (struct json){ 0 }),
-            "conditions",
-            (struct json){ 0 }),
+    check_json(json_with(test_arena(),
+                   json_with(test_arena(),
+                       stage_status(w, &LLMKUBE_MODEL, "m"),
+                       "lastUpdated",
+                       (struct json){ 0 }),
+                   "conditions",
+                   (struct json){ 0 }),
         "{'phase': 'Ready', 'acceleratorReady': true, 'size': '0'}");
     check(text_starts(condition(w, "Available"), "True RuntimeResolved: "));
-    manifests_edit(w, "ns", "m", "spec.source", "'chat'");
+    stage_edit(w, &LLMKUBE_MODEL, "m", "spec.source", "'chat'");
     const struct plan *p = settle(w);
     check_text(phase(w), "Failed");
     check(p->outcome == OUTCOME_WAIT);
     check(text_starts(condition(w, "Degraded"), "True InvalidSource: \"chat\" names no source"));
     check(text_starts(condition(w, "Available"), "False InvalidSource: "));
-    manifests_edit(w, "ns", "m", "spec.source", "'acme/chat'");
+    stage_edit(w, &LLMKUBE_MODEL, "m", "spec.source", "'acme/chat'");
     settle(w);
     check(text_starts(condition(w, "Available"), "True RuntimeResolved: "));
     check(text_starts(condition(w, "Degraded"), "False Superseded: "));
@@ -162,14 +164,14 @@ TEST(a_source_edited_to_another_class_leaves_nothing_behind)
 
 TEST(a_missing_file_is_looked_for_every_five_minutes)
 {
-    struct manifests *w = with_model("{'source': 'file:///srv/models/none.gguf'}");
+    struct stage *w = with_model("{'source': 'file:///srv/models/none.gguf'}");
     const struct plan *p = run(w);
     check_text(phase(w), "Copying");
     check_text(condition(w, "Progressing"), "True CopyStarted: Started copying local model");
     check(p->outcome == OUTCOME_DONE && asks(p, "model.copy"));
     check_json(p->effects[0].args,
         "{'path': '/srv/models/none.gguf', 'name': 'm', 'directory': '/models/b5874e6464204a2a'}");
-    manifests_fact(w,
+    stage_fact(w,
         "model.copy /srv/models/none.gguf",
         "{'error': {'code': 'NotFound', 'message': '/srv/models/none.gguf: No such file'}}");
     p = settle(w);
@@ -180,35 +182,35 @@ TEST(a_missing_file_is_looked_for_every_five_minutes)
     check(p->outcome == OUTCOME_WAIT && p->after_ms == PLAN_WAIT_RECHECK_MS);
     check_int(p->effects[0].every_ms, PLAN_WAIT_RECHECK_MS);
     /* Neither a restart nor the next look makes the phase go back and forth. */
-    struct json before = manifests_status(w, "ns", "m");
-    manifests_restart(w);
+    struct json before = stage_status(w, &LLMKUBE_MODEL, "m");
+    stage_restart(w);
     p = run(w);
-    check(json_equal(manifests_status(w, "ns", "m"), before) && p->outcome == OUTCOME_WAIT);
-    manifests_edit(w, "ns", "m", "spec.source", "'file:///srv/models/there.gguf'");
+    check(json_equal(stage_status(w, &LLMKUBE_MODEL, "m"), before) && p->outcome == OUTCOME_WAIT);
+    stage_edit(w, &LLMKUBE_MODEL, "m", "spec.source", "'file:///srv/models/there.gguf'");
     run(w);
     check_text(phase(w), "Copying");
 }
 
 TEST(a_copy_tells_how_far_it_is)
 {
-    struct manifests *w = with_model("{'source': '/srv/models/a.gguf'}");
-    manifests_fact(w,
+    struct stage *w = with_model("{'source': '/srv/models/a.gguf'}");
+    stage_fact(w,
         "model.copy /srv/models/a.gguf",
         "{'progress': {'bytes': 4500000000, 'total': 10000000000}}");
     run(w);
     check_text(condition(w, "Progressing"),
         "True CopyStarted: Started copying local model: 40% of 9.3 GiB");
-    manifests_fact(w,
+    stage_fact(w,
         "model.copy /srv/models/a.gguf",
         "{'result': {'path': '/models/k/a.gguf', 'size': 5, 'sha256': 'ab', 'cached': true}}");
     settle(w);
     check_text(condition(w, "Available"), "True ModelCached: The cache has it already");
     check(text_starts(condition(w, "Progressing"), "False Superseded: "));
     /* Ready once, it is not copied again: not even when the operator lost its cache. */
-    manifests_restart(w);
-    struct json before = manifests_status(w, "ns", "m");
+    stage_restart(w);
+    struct json before = stage_status(w, &LLMKUBE_MODEL, "m");
     check(!asks(run(w), "model.copy"));
-    check(json_equal(manifests_status(w, "ns", "m"), before));
+    check(json_equal(stage_status(w, &LLMKUBE_MODEL, "m"), before));
 }
 
 TEST(failures_of_a_copy_wait_or_are_tried_again)
@@ -242,8 +244,8 @@ TEST(failures_of_a_copy_wait_or_are_tried_again)
             OUTCOME_RETRY },
     };
     for (size_t i = 0; i < lengthof(rows); i++) {
-        struct manifests *w = with_model("{'source': '/srv/models/a.gguf'}");
-        manifests_fact(w,
+        struct stage *w = with_model("{'source': '/srv/models/a.gguf'}");
+        stage_fact(w,
             "model.copy /srv/models/a.gguf",
             arena_printf(test_arena(), "{'error': %s}", rows[i].error));
         const struct plan *p = settle(w);
@@ -256,17 +258,17 @@ TEST(failures_of_a_copy_wait_or_are_tried_again)
 TEST(a_digest_is_compared_without_case)
 {
     const char *digest = "ABABABABABABABABABABABABABABABABABABABABABABABABABABABABABABABAB";
-    struct manifests *w = with_model(
+    struct stage *w = with_model(
         arena_printf(test_arena(), "{'source': '/srv/models/a.gguf', 'sha256': '%s'}", digest));
-    manifests_fact(w,
+    stage_fact(w,
         "model.copy /srv/models/a.gguf",
         "{'result': {'path': '/p/a.gguf', 'size': 5, 'sha256':"
         " 'abababababababababababababababababababababababababababababababab'}}");
     settle(w);
     check_text(phase(w), "Ready");
     /* Another digest in the spec: the Ready copy is looked at again. */
-    manifests_edit(w,
-        "ns",
+    stage_edit(w,
+        &LLMKUBE_MODEL,
         "m",
         "spec.sha256",
         "'cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd'");
@@ -277,55 +279,55 @@ TEST(a_digest_is_compared_without_case)
 
 /* ---- drift ---- */
 
-static struct manifests *with_baseline(const char *policy)
+static struct stage *with_baseline(const char *policy)
 {
-    struct manifests *w = with_model(
+    struct stage *w = with_model(
         arena_printf(test_arena(), "{'source': '" URL "', 'refreshPolicy': '%s'}", policy));
-    manifests_fact(w, PROBE, "{'result': {'size': 10, 'etag': 'one', 'contentLength': 10}}");
+    stage_fact(w, PROBE, "{'result': {'size': 10, 'etag': 'one', 'contentLength': 10}}");
     settle(w);
     return w;
 }
 
 TEST(a_source_is_asked_once_an_interval_whether_it_changed)
 {
-    struct manifests *w = with_baseline("IfNotPresent");
+    struct stage *w = with_baseline("IfNotPresent");
     const struct plan *p = run(w);
     check(!asks(p, "model.head") && p->outcome == OUTCOME_RECHECK && p->after_ms == 3600000);
-    w->view.now_ms += 3600000;
+    w->world.now_ms += 3600000;
     p = run(w);
     check(asks(p, "model.head") && p->outcome == OUTCOME_RECHECK);
-    struct json before = manifests_status(w, "ns", "m");
+    struct json before = stage_status(w, &LLMKUBE_MODEL, "m");
     /* In sync: no time moves, nothing is written. */
-    manifests_fact(w, HEAD, "{'result': {'etag': 'one', 'contentLength': 10}}");
+    stage_fact(w, HEAD, "{'result': {'etag': 'one', 'contentLength': 10}}");
     run(w);
-    check(json_equal(manifests_status(w, "ns", "m"), before));
-    manifests_fact(w, HEAD, "{'result': {'etag': 'two', 'contentLength': 10}}");
+    check(json_equal(stage_status(w, &LLMKUBE_MODEL, "m"), before));
+    stage_fact(w, HEAD, "{'result': {'etag': 'two', 'contentLength': 10}}");
     settle(w);
     check_text(condition(w, "SourceDrifted"),
         "True UpstreamChanged: \"" URL "\" is no longer what it was when the Model became Ready; "
         "spec.refreshPolicy OnChange would follow it");
     check_text(phase(w), "Ready");
-    check_text(json_get_text(manifests_status(w, "ns", "m"), "sourceETag"), "one");
+    check_text(json_get_text(stage_status(w, &LLMKUBE_MODEL, "m"), "sourceETag"), "one");
 }
 
 /* Our own write of the status wakes nobody, so the pass that makes it Ready sees to what follows.
  */
 TEST(a_model_that_becomes_ready_will_be_looked_at_again)
 {
-    struct manifests *w = with_model("{'source': '" URL "'}");
-    manifests_fact(w, PROBE, "{'result': {'size': 10, 'etag': 'one', 'contentLength': 10}}");
+    struct stage *w = with_model("{'source': '" URL "'}");
+    stage_fact(w, PROBE, "{'result': {'size': 10, 'etag': 'one', 'contentLength': 10}}");
     const struct plan *p = run(w);
     check(p->outcome == OUTCOME_RECHECK && p->after_ms == 3600000 && !asks(p, "model.head"));
     w = with_model("{'source': '" URL "'}");
-    manifests_fact(w, PROBE, "{'error': {'code': 'ServiceUnavailable', 'message': 'HTTP 503'}}");
+    stage_fact(w, PROBE, "{'error': {'code': 'ServiceUnavailable', 'message': 'HTTP 503'}}");
     check(asks(run(w), "model.head"));
-    manifests_fact(w, HEAD, "{'error': {'code': 'ServiceUnavailable', 'message': 'HTTP 503'}}");
+    stage_fact(w, HEAD, "{'error': {'code': 'ServiceUnavailable', 'message': 'HTTP 503'}}");
     check(run(w)->outcome == OUTCOME_RETRY);
-    manifests_fact(w, HEAD, "{'result': {'etag': 'one', 'contentLength': 10}}");
+    stage_fact(w, HEAD, "{'result': {'etag': 'one', 'contentLength': 10}}");
     settle(w);
     check(text_starts(condition(w, "SourceDrifted"), "False InSync: "));
     w = with_model("{'source': '/srv/models/a.gguf'}");
-    manifests_fact(w,
+    stage_fact(w,
         "model.copy /srv/models/a.gguf",
         "{'result': {'path': '/p/a.gguf', 'size': 5, 'sha256': 'one'}}");
     p = run(w);
@@ -334,37 +336,38 @@ TEST(a_model_that_becomes_ready_will_be_looked_at_again)
 
 TEST(a_source_that_cannot_be_asked_changes_nothing)
 {
-    struct manifests *w = with_baseline("OnChange");
-    w->view.now_ms += 3600000;
-    struct json before = manifests_status(w, "ns", "m");
-    manifests_fact(w, HEAD, "{'error': {'code': 'ServiceUnavailable', 'message': 'HTTP 503'}}");
+    struct stage *w = with_baseline("OnChange");
+    w->world.now_ms += 3600000;
+    struct json before = stage_status(w, &LLMKUBE_MODEL, "m");
+    stage_fact(w, HEAD, "{'error': {'code': 'ServiceUnavailable', 'message': 'HTTP 503'}}");
     const struct plan *p = run(w);
-    check(json_equal(manifests_status(w, "ns", "m"), before));
+    check(json_equal(stage_status(w, &LLMKUBE_MODEL, "m"), before));
     check(p->outcome == OUTCOME_RETRY && text_eq(p->cause, "HTTP 503"));
-    manifests_fact(w, HEAD, "{'error': {'code': 'NotFound', 'message': 'HTTP 404'}}");
+    stage_fact(w, HEAD, "{'error': {'code': 'NotFound', 'message': 'HTTP 404'}}");
     p = run(w);
-    check(json_equal(manifests_status(w, "ns", "m"), before) && p->outcome == OUTCOME_RECHECK);
+    check(
+        json_equal(stage_status(w, &LLMKUBE_MODEL, "m"), before) && p->outcome == OUTCOME_RECHECK);
 }
 
 TEST(a_local_file_that_changed_is_copied_again_on_change_only)
 {
     static const char *const policies[] = { "IfNotPresent", "OnChange" };
     for (size_t i = 0; i < lengthof(policies); i++) {
-        struct manifests *w = with_model(arena_printf(
+        struct stage *w = with_model(arena_printf(
             test_arena(), "{'source': '/srv/models/a.gguf', 'refreshPolicy': '%s'}", policies[i]));
         const char *copy = "model.copy /srv/models/a.gguf";
-        manifests_fact(w, copy, "{'result': {'path': '/p/a.gguf', 'size': 5, 'sha256': 'one'}}");
+        stage_fact(w, copy, "{'result': {'path': '/p/a.gguf', 'size': 5, 'sha256': 'one'}}");
         settle(w);
-        manifests_restart(w);
-        w->view.now_ms += 3600000;
-        manifests_fact(w, "model.head /srv/models/a.gguf", "{'result': {'contentLength': 6}}");
+        stage_restart(w);
+        w->world.now_ms += 3600000;
+        stage_fact(w, "model.head /srv/models/a.gguf", "{'result': {'contentLength': 6}}");
         const struct plan *p = settle(w);
         check(text_starts(condition(w, "SourceDrifted"), "True UpstreamChanged: "));
         check_text(phase(w), "Ready");
         check_int(asks(p, "model.copy"), i);
-        manifests_fact(w, copy, "{'result': {'path': '/p/a.gguf', 'size': 6, 'sha256': 'two'}}");
+        stage_fact(w, copy, "{'result': {'path': '/p/a.gguf', 'size': 6, 'sha256': 'two'}}");
         settle(w);
-        struct json status = manifests_status(w, "ns", "m");
+        struct json status = stage_status(w, &LLMKUBE_MODEL, "m");
         check_int(json_get_int(status, "sourceContentLength", 0), i ? 6 : 5);
         check_text(json_get_text(status, "sha256"), i ? "two" : "one");
         check(text_starts(condition(w, "SourceDrifted"), i ? "False InSync: " : "True Up"));
@@ -375,14 +378,14 @@ TEST(a_local_file_that_changed_is_copied_again_on_change_only)
 
 TEST(a_claim_is_waited_for_and_missed)
 {
-    struct manifests *w = with_model("{'source': 'pvc://weights/dir/x.gguf'}");
+    struct stage *w = with_model("{'source': 'pvc://weights/dir/x.gguf'}");
     const struct plan *p = settle(w);
     check_text(phase(w), "Failed");
     check_text(condition(w, "Degraded"),
         "True PVCNotFound: There is no claim \"weights\" in namespace \"ns\": create it, or name "
         "another in spec.source");
     check(p->outcome == OUTCOME_WAIT);
-    manifests_add(w,
+    stage_add(w,
         "{'apiVersion': 'v1', 'kind': 'PersistentVolumeClaim', 'metadata':"
         " {'name': 'weights', 'namespace': 'ns'}, 'status': {'phase': 'Pending'}}");
     settle(w);
@@ -390,13 +393,14 @@ TEST(a_claim_is_waited_for_and_missed)
     check_text(condition(w, "Progressing"),
         "True PVCNotBound: PVC \"weights\" is Pending, waiting for it to be Bound");
     check(text_starts(condition(w, "Degraded"), "False Superseded: "));
-    manifests_add(w,
+    stage_add(w,
         "{'apiVersion': 'v1', 'kind': 'PersistentVolumeClaim', 'metadata':"
         " {'name': 'weights', 'namespace': 'ns'}, 'status': {'phase': 'Bound'}}");
     settle(w);
     check_text(phase(w), "Ready");
-    check_text(json_get_text(manifests_status(w, "ns", "m"), "path"), "/model-source/dir/x.gguf");
-    file_view_remove(&w->view, &RESOURCE_PVC, "ns", "weights");
+    check_text(
+        json_get_text(stage_status(w, &LLMKUBE_MODEL, "m"), "path"), "/model-source/dir/x.gguf");
+    file_view_remove(&w->world, &RESOURCE_PVC, "ns", "weights");
     settle(w);
     check_text(phase(w), "Failed");
     check(text_starts(condition(w, "Available"), "False PVCNotFound: "));
@@ -404,9 +408,9 @@ TEST(a_claim_is_waited_for_and_missed)
 
 /* ---- prefetch ---- */
 
-static struct json job_with(struct manifests *w, const char *condition)
+static struct json job_with(struct stage *w, const char *condition)
 {
-    struct json job = file_view_get(&w->view, &RESOURCE_JOB, "ns", "m-prefetch");
+    struct json job = file_view_get(&w->world, &RESOURCE_JOB, "ns", "m-prefetch");
     check(json_present(job));
     struct json list = json_list(test_arena(),
         json_fields(test_arena(), { "type", json_str(condition) }, { "status", json_str("True") }));
@@ -415,62 +419,62 @@ static struct json job_with(struct manifests *w, const char *condition)
 
 TEST(a_prefetch_fills_the_cache_once)
 {
-    struct manifests *w = with_model("{'source': '" URL "', 'prefetch': true}");
+    struct stage *w = with_model("{'source': '" URL "', 'prefetch': true}");
     const struct plan *p = run(w);
     check(makes(p, &RESOURCE_JOB) && makes(p, &RESOURCE_PVC) && !asks(p, "model.probe"));
     check_text(phase(w), "Downloading");
     settle(w);
-    manifests_add_all(w, json_list(test_arena(), job_with(w, "Complete")));
+    stage_add_all(w, json_list(test_arena(), job_with(w, "Complete")));
     p = settle(w);
     check_text(
         condition(w, "Available"), "True ModelPrefetched: The weights lie in the shared cache");
     check(makes(p, &RESOURCE_JOB)); /* stays until its time is up */
     check(!asks(p, "model.probe"));
-    file_view_remove(&w->view, &RESOURCE_JOB, "ns", "m-prefetch");
-    struct json before = manifests_status(w, "ns", "m");
+    file_view_remove(&w->world, &RESOURCE_JOB, "ns", "m-prefetch");
+    struct json before = stage_status(w, &LLMKUBE_MODEL, "m");
     p = settle(w);
-    check(!makes(p, &RESOURCE_JOB) && json_equal(manifests_status(w, "ns", "m"), before));
+    check(!makes(p, &RESOURCE_JOB) && json_equal(stage_status(w, &LLMKUBE_MODEL, "m"), before));
 }
 
 TEST(a_prefetched_file_of_the_hub_keeps_its_key)
 {
-    struct manifests *w = with_model("{'source': 'hf://acme/chat/a.gguf', 'prefetch': true}");
+    struct stage *w = with_model("{'source': 'hf://acme/chat/a.gguf', 'prefetch': true}");
     settle(w);
-    manifests_add_all(w, json_list(test_arena(), job_with(w, "Complete")));
+    stage_add_all(w, json_list(test_arena(), job_with(w, "Complete")));
     settle(w);
-    struct json status = manifests_status(w, "ns", "m");
+    struct json status = stage_status(w, &LLMKUBE_MODEL, "m");
     check_text(phase(w), "Ready");
     check_text(
         json_get_text(status, "cacheKey"), source_cache_key(test_arena(), "hf://acme/chat/a.gguf"));
-    manifests_edit(w, "ns", "m", "spec.prefetch", "false");
+    stage_edit(w, &LLMKUBE_MODEL, "m", "spec.prefetch", "false");
     settle(w);
     check(text_starts(condition(w, "Available"), "True RuntimeResolved: "));
-    check(!json_present(json_get(manifests_status(w, "ns", "m"), "cacheKey")));
+    check(!json_present(json_get(stage_status(w, &LLMKUBE_MODEL, "m"), "cacheKey")));
 }
 
 TEST(a_failed_prefetch_says_so_until_its_job_is_gone)
 {
-    struct manifests *w = with_model("{'source': '" URL "', 'prefetch': true}");
+    struct stage *w = with_model("{'source': '" URL "', 'prefetch': true}");
     settle(w);
-    manifests_add_all(w, json_list(test_arena(), job_with(w, "Failed")));
+    stage_add_all(w, json_list(test_arena(), job_with(w, "Failed")));
     const struct plan *p = settle(w);
     check_text(phase(w), "Failed");
     check(text_starts(condition(w, "Progressing"), "False PrefetchFailed: Job \"m-pre"));
     check(p->outcome == OUTCOME_WAIT && makes(p, &RESOURCE_JOB));
-    file_view_remove(&w->view, &RESOURCE_JOB, "ns", "m-prefetch");
+    file_view_remove(&w->world, &RESOURCE_JOB, "ns", "m-prefetch");
     settle(w);
     check_text(phase(w), "Downloading");
 }
 
 TEST(a_job_of_an_earlier_source_goes_first)
 {
-    struct manifests *w = with_model("{'source': '" URL "', 'prefetch': true}");
+    struct stage *w = with_model("{'source': '" URL "', 'prefetch': true}");
     settle(w);
-    manifests_edit(w, "ns", "m", "spec.source", "'https://weights.test/other.gguf'");
+    stage_edit(w, &LLMKUBE_MODEL, "m", "spec.source", "'https://weights.test/other.gguf'");
     const struct plan *p = run(w);
     check(!makes(p, &RESOURCE_JOB) && !p->keep_children); /* so the engine deletes it */
     check_text(phase(w), "Downloading");
-    file_view_remove(&w->view, &RESOURCE_JOB, "ns", "m-prefetch");
+    file_view_remove(&w->world, &RESOURCE_JOB, "ns", "m-prefetch");
     check(makes(run(w), &RESOURCE_JOB));
 }
 
@@ -492,9 +496,9 @@ TEST(a_prefetch_that_would_be_in_vain_is_told)
             "Metal" },
     };
     for (size_t i = 0; i < lengthof(rows); i++) {
-        struct manifests *w = with_model(rows[i].spec);
-        manifests_flags(w, rows[i].flags);
-        manifests_fact(w, PROBE, "{'error': {'code': 'NotFound', 'message': 'x'}}");
+        struct stage *w = with_model(rows[i].spec);
+        llmkube_stage_flags(w, rows[i].flags);
+        stage_fact(w, PROBE, "{'error': {'code': 'NotFound', 'message': 'x'}}");
         const struct plan *p = settle(w);
         check(!makes(p, &RESOURCE_JOB) && !makes(p, &RESOURCE_PVC));
         const char *told = condition(w, "Progressing");
@@ -506,8 +510,8 @@ TEST(a_prefetch_that_would_be_in_vain_is_told)
 /* One Progressing condition, whoever has something to say about it. */
 TEST(a_prefetch_in_vain_gives_way_to_real_progress)
 {
-    struct manifests *w = with_model("{'source': 'pvc://weights/x.gguf', 'prefetch': true}");
-    manifests_add(w,
+    struct stage *w = with_model("{'source': 'pvc://weights/x.gguf', 'prefetch': true}");
+    stage_add(w,
         "{'apiVersion': 'v1', 'kind': 'PersistentVolumeClaim', 'metadata':"
         " {'name': 'weights', 'namespace': 'ns'}, 'status': {'phase': 'Pending'}}");
     settle(w);
@@ -516,24 +520,24 @@ TEST(a_prefetch_in_vain_gives_way_to_real_progress)
         "{'source': '/srv/models/a.gguf', 'prefetch': true, 'refreshPolicy': 'OnChange'}");
     run(w);
     check(text_starts(condition(w, "Progressing"), "True CopyStarted: "));
-    manifests_fact(w,
+    stage_fact(w,
         "model.copy /srv/models/a.gguf",
         "{'result': {'path': '/p/a.gguf', 'size': 5, 'sha256': 'one'}}");
     settle(w);
     check(text_starts(condition(w, "Progressing"), "False PrefetchInvalid: "));
-    manifests_restart(w);
-    w->view.now_ms += 3600000;
-    manifests_fact(w, "model.head /srv/models/a.gguf", "{'result': {'contentLength': 6}}");
+    stage_restart(w);
+    w->world.now_ms += 3600000;
+    stage_fact(w, "model.head /srv/models/a.gguf", "{'result': {'contentLength': 6}}");
     settle(w);
     check(text_starts(condition(w, "Progressing"), "True CopyStarted: "));
 }
 
 TEST(files_of_a_ready_repository_can_be_prefetched_later)
 {
-    struct manifests *w = with_model("{'source': 'hf://acme/chat', 'files': ['a.gguf']}");
+    struct stage *w = with_model("{'source': 'hf://acme/chat', 'files': ['a.gguf']}");
     settle(w);
     check_text(phase(w), "Ready");
-    manifests_edit(w, "ns", "m", "spec.prefetch", "true");
+    stage_edit(w, &LLMKUBE_MODEL, "m", "spec.prefetch", "true");
     check(makes(settle(w), &RESOURCE_JOB));
     check_text(phase(w), "Downloading");
 }
@@ -542,33 +546,32 @@ TEST(files_of_a_ready_repository_can_be_prefetched_later)
 
 TEST(an_accelerator_is_ready_when_a_node_or_a_claim_has_it)
 {
-    struct manifests *w =
-        with_model("{'source': 'acme/chat', 'hardware': {'accelerator': 'cuda'}}");
+    struct stage *w = with_model("{'source': 'acme/chat', 'hardware': {'accelerator': 'cuda'}}");
     settle(w);
-    check(!json_present(json_get(manifests_status(w, "ns", "m"), "acceleratorReady")));
-    manifests_add(w,
+    check(!json_present(json_get(stage_status(w, &LLMKUBE_MODEL, "m"), "acceleratorReady")));
+    stage_add(w,
         "{'apiVersion': 'v1', 'kind': 'Node', 'metadata': {'name': 'n'},"
         " 'status': {'capacity': {'nvidia.com/gpu': '1', 'cpu': '4'}}}");
     settle(w);
-    check(json_get_bool(manifests_status(w, "ns", "m"), "acceleratorReady", false));
-    manifests_edit(w, "ns", "m", "spec.hardware.accelerator", "'rocm'");
+    check(json_get_bool(stage_status(w, &LLMKUBE_MODEL, "m"), "acceleratorReady", false));
+    stage_edit(w, &LLMKUBE_MODEL, "m", "spec.hardware.accelerator", "'rocm'");
     settle(w);
-    check(!json_present(json_get(manifests_status(w, "ns", "m"), "acceleratorReady")));
-    manifests_edit(w, "ns", "m", "spec.hardware.gpu", "{'resourceName': 'nvidia.com/gpu'}");
+    check(!json_present(json_get(stage_status(w, &LLMKUBE_MODEL, "m"), "acceleratorReady")));
+    stage_edit(w, &LLMKUBE_MODEL, "m", "spec.hardware.gpu", "{'resourceName': 'nvidia.com/gpu'}");
     settle(w);
-    check(json_get_bool(manifests_status(w, "ns", "m"), "acceleratorReady", false));
-    manifests_edit(w,
-        "ns",
+    check(json_get_bool(stage_status(w, &LLMKUBE_MODEL, "m"), "acceleratorReady", false));
+    stage_edit(w,
+        &LLMKUBE_MODEL,
         "m",
         "spec.hardware.gpu",
         "{'resourceClaims': [{'name': 'g', 'resourceClaimName': 'c'}]}");
     settle(w);
-    check(!json_present(json_get(manifests_status(w, "ns", "m"), "acceleratorReady")));
-    manifests_add(w,
+    check(!json_present(json_get(stage_status(w, &LLMKUBE_MODEL, "m"), "acceleratorReady")));
+    stage_add(w,
         "{'apiVersion': 'resource.k8s.io/v1', 'kind': 'ResourceClaim', 'metadata':"
         " {'name': 'c', 'namespace': 'ns'}}");
     settle(w);
-    check(json_get_bool(manifests_status(w, "ns", "m"), "acceleratorReady", false));
+    check(json_get_bool(stage_status(w, &LLMKUBE_MODEL, "m"), "acceleratorReady", false));
 }
 
 TEST(a_model_that_cannot_be_read_names_the_path)
@@ -587,7 +590,7 @@ TEST(a_model_that_cannot_be_read_names_the_path)
         { "'text'", "spec: expected object, got string" },
     };
     for (size_t i = 0; i < lengthof(rows); i++) {
-        struct manifests *w = with_model(rows[i].spec);
+        struct stage *w = with_model(rows[i].spec);
         const struct plan *p = settle(w);
         check_text(phase(w), "Failed");
         check_text(condition(w, "Degraded"),
@@ -613,20 +616,20 @@ TEST(file_lists_that_cannot_be_are_refused)
             "spec.mmproj: invalid repo-relative path \"/x\"" },
     };
     for (size_t i = 0; i < lengthof(rows); i++) {
-        struct manifests *w = with_model(rows[i].spec);
+        struct stage *w = with_model(rows[i].spec);
         check(settle(w)->outcome == OUTCOME_WAIT);
         check_text(condition(w, "Degraded"),
             arena_printf(test_arena(), "True InvalidFileSet: %s", rows[i].says));
     }
-    struct manifests *w = with_model("{'source': 'a/b', 'files': ['x', 'y', 'x'], 'mmproj': 'y'}");
+    struct stage *w = with_model("{'source': 'a/b', 'files': ['x', 'y', 'x'], 'mmproj': 'y'}");
     settle(w);
-    check_json(json_get(manifests_status(w, "ns", "m"), "stagedFiles"), "['x', 'y']");
+    check_json(json_get(stage_status(w, &LLMKUBE_MODEL, "m"), "stagedFiles"), "['x', 'y']");
 }
 
 TEST(the_same_view_gives_the_same_plan)
 {
-    struct manifests *w = with_baseline("OnChange");
-    struct view in = file_view_of(&w->view, &LLMKUBE_MODEL, "ns", "m", &w->settings);
+    struct stage *w = with_baseline("OnChange");
+    struct view in = file_view_of(&w->world, &LLMKUBE_MODEL, "ns", "m", w->settings);
     struct plan a, b;
     plan_init(&a, test_arena());
     plan_init(&b, test_arena());

@@ -1,7 +1,7 @@
 /* Every combination of what a Model can say and what the world can answer: no plan contradicts
  * itself, every Model comes to rest, and a restart changes nothing. */
 
-#include "tests/kinds/llmkube/manifests.h"
+#include "tests/kinds/llmkube/llmkube_stage.h"
 #include "tests/test.h"
 
 static const char *const sources[] = { "https://x.test/a.gguf",
@@ -40,21 +40,21 @@ static const char world[] =
     " {'apiVersion': 'v1', 'kind': 'PersistentVolumeClaim', 'metadata': {'name': 'pending',"
     " 'namespace': 'ns'}}]";
 
-static void answer(struct manifests *w, const char *source, const char *fact)
+static void answer(struct stage *w, const char *source, const char *fact)
 {
     static const char *const effects[] = { "model.probe", "model.head", "model.copy" };
     for (size_t i = 0; i < lengthof(effects); i++)
-        manifests_fact(w, arena_printf(test_arena(), "%s %s", effects[i], source), fact);
+        stage_fact(w, arena_printf(test_arena(), "%s %s", effects[i], source), fact);
 }
 
-static bool is_true(struct manifests *w, const char *type)
+static bool is_true(struct stage *w, const char *type)
 {
-    return text_starts(manifests_condition(w, "ns", "m", type), "True ");
+    return text_starts(stage_told(w, &LLMKUBE_MODEL, "m", type), "True ");
 }
 
-static void check_sense(struct manifests *w, const struct plan *p, const char *about)
+static void check_sense(struct stage *w, const struct plan *p, const char *about)
 {
-    const char *phase = json_get_text(manifests_status(w, "ns", "m"), "phase");
+    const char *phase = json_get_text(stage_status(w, &LLMKUBE_MODEL, "m"), "phase");
     bool ready = text_eq(phase, "Ready"), failed = text_eq(phase, "Failed");
     bool stuck = p->outcome == OUTCOME_WAIT || p->outcome == OUTCOME_RETRY;
     if (is_true(w, "Available") != ready || is_true(w, "Degraded") != failed || (failed && !stuck))
@@ -62,31 +62,31 @@ static void check_sense(struct manifests *w, const struct plan *p, const char *a
             __LINE__,
             "%s: %s, %s",
             about,
-            json_to_text(test_arena(), manifests_status(w, "ns", "m")),
+            json_to_text(test_arena(), stage_status(w, &LLMKUBE_MODEL, "m")),
             p->cause ? p->cause : "no cause");
 }
 
 static void try_out(const char *source, const char *spec, const char *fact)
 {
-    struct manifests *w = arena_new(test_arena(), struct manifests);
-    manifests_init_bare(w);
-    manifests_flags(w, "--allowed-host-path-roots=/srv/models");
-    manifests_add(w, world);
-    manifests_add(w,
+    struct stage *w = arena_new(test_arena(), struct stage);
+    llmkube_stage_init(w);
+    llmkube_stage_flags(w, "--allowed-host-path-roots=/srv/models");
+    stage_add(w, world);
+    stage_add(w,
         arena_printf(test_arena(),
             "{'apiVersion': 'inference.llmkube.dev/v1alpha1', 'kind': 'Model', 'metadata':"
             " {'name': 'm', 'namespace': 'ns', 'generation': 1}, 'spec': %s}",
             spec));
     answer(w, source, fact);
-    check_sense(w, manifests_settle(w, "ns", "m"), spec);
-    w->view.now_ms += 7200000;
-    check_sense(w, manifests_settle(w, "ns", "m"), spec);
-    struct json before = manifests_status(w, "ns", "m");
+    check_sense(w, stage_settle(w, &llmkube_model_kind, "m"), spec);
+    w->world.now_ms += 7200000;
+    check_sense(w, stage_settle(w, &llmkube_model_kind, "m"), spec);
+    struct json before = stage_status(w, &LLMKUBE_MODEL, "m");
     bool ended = text_eq(json_get_text(before, "phase"), "Ready") ||
                  text_eq(json_get_text(before, "phase"), "Failed");
-    manifests_restart(w);
-    manifests_run(w, "ns", "m");
-    struct json after = manifests_status(w, "ns", "m");
+    stage_restart(w);
+    stage_step(w, &llmkube_model_kind, "m");
+    struct json after = stage_status(w, &LLMKUBE_MODEL, "m");
     if (ended && !json_equal(before, after))
         test_fail(__FILE__,
             __LINE__,

@@ -30,7 +30,7 @@ static void answer(struct stage *s, const char *result)
 {
     stage_fact(s,
         "pods.idle",
-        arena_printf(test_arena(), "{'at': %lld, %s}", (long long)s->now_ms, result));
+        arena_printf(test_arena(), "{'at': %lld, %s}", (long long)s->world.now_ms, result));
 }
 
 #define BUSY "'result': {'idle': false, 'reason': 'PodsBusy'}"
@@ -68,15 +68,15 @@ TEST(a_rollout_does_not_wait_for_ever)
     service_run(&s);
     /* Time goes on; when the wait began stays in the condition. */
     struct json waiting = { 0 };
-    for (size_t i = 0; i < STAGE_MAX; i++)
-        if (text_eq(json_get_text(s.objects[i], "kind"), "InferenceService"))
-            waiting = s.objects[i];
-    s.now_ms += 59000;
+    for (size_t i = 0; i < s.world.count; i++)
+        if (text_eq(json_get_text(s.world.objects[i], "kind"), "InferenceService"))
+            waiting = s.world.objects[i];
+    s.world.now_ms += 59000;
     answer(&s, BUSY);
     stage_run(&s, &llmkube_inference_service_kind, "svc");
     check(!rolls(&s));
     stage_add_json(&s, waiting);
-    s.now_ms += 2000;
+    s.world.now_ms += 2000;
     answer(&s, BUSY);
     service_run(&s);
     check(rolls(&s));
@@ -90,7 +90,7 @@ TEST(an_answer_that_is_old_does_not_count)
     struct stage s;
     change(&s, CHANGED);
     answer(&s, IDLE);
-    s.now_ms += 60000;
+    s.world.now_ms += 60000;
     service_run(&s);
     check(!rolls(&s));
 }
@@ -307,10 +307,10 @@ TEST(no_pod_is_ended_while_another_is_not_ready)
     stage_run(&s, &llmkube_inference_service_kind, "svc");
     check(!s.plan.eviction.pod);
     age(&s, OLD);
-    for (size_t i = 0; i < STAGE_MAX; i++)
-        if (text_eq(json_get_text(s.objects[i], "metadata.name"), "p0"))
-            s.objects[i] = json_with(test_arena(),
-                s.objects[i],
+    for (size_t i = 0; i < s.world.count; i++)
+        if (text_eq(json_get_text(s.world.objects[i], "metadata.name"), "p0"))
+            s.world.objects[i] = json_with(test_arena(),
+                s.world.objects[i],
                 "metadata.deletionTimestamp",
                 json_str("2026-11-15T16:59:59Z"));
     stage_run(&s, &llmkube_inference_service_kind, "svc");
@@ -329,7 +329,7 @@ TEST(a_pod_that_is_busy_may_finish_for_a_while)
     answer(&s, IDLE);
     stage_run(&s, &llmkube_inference_service_kind, "svc");
     check_text(s.plan.eviction.pod, "p1");
-    s.now_ms += 2 * 3600 * 1000;
+    s.world.now_ms += 2 * 3600 * 1000;
     answer(&s, BUSY);
     stage_run(&s, &llmkube_inference_service_kind, "svc");
     check_text(s.plan.eviction.pod, "p1");

@@ -155,9 +155,9 @@ TEST(a_token_comes_from_the_secret_as_it_is_named)
     struct runtime_case *c = runtime_case("{'runtime': 'personaplex', 'personaPlexConfig':"
                                           " {'hfTokenSecretRef': {'name': 's', 'key': 'k'}}}",
         NULL);
-    check_json(c->runtime->env(test_arena(), &c->in),
+    check_json(runtime_env(test_arena(), c->runtime, c->in.spec),
         "[{'name': 'HF_TOKEN', 'valueFrom': {'secretKeyRef': {'name': 's', 'key': 'k'}}},"
         " {'name': 'NO_TORCH_COMPILE', 'value': '1'}]");
     c = runtime_case("{'runtime': 'tgi'}", NULL);
-    check_json(c->runtime->env(test_arena(), &c->in), "[]");
+    check_json(runtime_env(test_arena(), c->runtime, c->in.spec), "[]");
 }

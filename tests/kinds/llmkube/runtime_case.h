@@ -2,6 +2,7 @@
 
 /* A service and its Model in a few words, for the tests of runtimes and GPUs. */
 
+#include "kinds/llmkube/args.h"
 #include "kinds/llmkube/model.h"
 #include "kinds/llmkube/runtime.h"
 #include "kinds/llmkube/settings.h"
@@ -42,7 +43,7 @@ static inline const char *case_args(const struct runtime_case *c)
 {
     struct arena *a = test_arena();
     const char *text = "";
-    json_each (item, c->runtime->args(a, &c->in))
+    json_each (item, args_build(a, &c->in, c->runtime->rules))
         text = arena_printf(a, "%s%s%s", text, *text ? " " : "", json_text(*item));
     return text;
 }

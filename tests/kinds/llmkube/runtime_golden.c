@@ -3,6 +3,7 @@
  * that no longer differs fails, too. */
 
 #include "base/error.h"
+#include "kinds/llmkube/args.h"
 #include "kinds/llmkube/model.h"
 #include "kinds/llmkube/runtime.h"
 #include "kinds/llmkube/settings.h"
@@ -200,7 +201,7 @@ static void compare_env(struct sample *s, const struct runtime *r, const struct 
     uint32_t users = json_get(in->spec, "env").count;
     check(recorded.count >= users);
     recorded.count -= users; /* the user's come last */
-    struct json ours = r->env ? r->env(a, in) : (struct json){ 0 };
+    struct json ours = runtime_env(a, r, in->spec);
     compare(s, "env", json_or_absent(ours), json_or_absent(recorded));
 }
 
@@ -235,12 +236,12 @@ static void compare_container(
 {
     struct arena *a = test_arena();
     struct json command = json_or_absent(json_get(in->spec, "command"));
-    if (!json_present(command) && r->command)
-        command = r->command(a, in);
+    if (!json_present(command))
+        command = runtime_command(a, r);
     compare(s, "name", json_str(r->container_name), json_get(s->container, "name"));
     compare(s, "image", json_str(runtime_image(a, r, in)), json_get(s->container, "image"));
     compare(s, "command", command, json_get(s->container, "command"));
-    compare(s, "args", json_or_absent(r->args(a, in)), json_get(s->container, "args"));
+    compare(s, "args", json_or_absent(args_build(a, in, r->rules)), json_get(s->container, "args"));
     compare(s,
         "port",
         json_int(runtime_container_port(r, in->spec)),

@@ -4,7 +4,7 @@
 
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/source.h"
-#include "tests/kinds/llmkube/stage.h"
+#include "tests/kinds/llmkube/llmkube_stage.h"
 #include "tests/test.h"
 
 static inline void service_model(struct stage *s, const char *spec)
@@ -27,9 +27,9 @@ static inline void service_model(struct stage *s, const char *spec)
 static inline void service_spec(struct stage *s, const char *spec)
 {
     struct json before = { 0 };
-    for (size_t i = 0; i < STAGE_MAX; i++)
-        if (text_eq(json_get_text(s->objects[i], "kind"), "InferenceService"))
-            before = json_get(s->objects[i], "status");
+    for (size_t i = 0; i < s->world.count; i++)
+        if (text_eq(json_get_text(s->world.objects[i], "kind"), "InferenceService"))
+            before = json_get(s->world.objects[i], "status");
     struct json object = test_json(arena_printf(test_arena(),
         "{'kind': 'InferenceService', 'metadata': {'name': 'svc', 'creationTimestamp': "
         "'2026-11-15T16:00:00Z'}, 'spec': {'modelRef': 'base'%s%s}}",
@@ -40,7 +40,7 @@ static inline void service_spec(struct stage *s, const char *spec)
 
 static inline void service_init(struct stage *s, const char *spec)
 {
-    stage_init(s);
+    llmkube_stage_init(s);
     service_model(s, CPU_MODEL);
     service_spec(s, spec);
 }
@@ -50,15 +50,16 @@ static inline void service_run(struct stage *s)
 {
     stage_run(s, &llmkube_inference_service_kind, "svc");
     stage_apply(s, "svc");
-    stage_apply_status(s, "InferenceService", "svc");
+    stage_apply_status(s, &llmkube_inference_service_kind, "svc");
 }
 
 static inline void service_set(
     struct stage *s, const char *kind, const char *path, const char *value)
 {
-    for (size_t i = 0; i < STAGE_MAX; i++)
-        if (text_eq(json_get_text(s->objects[i], "kind"), kind))
-            s->objects[i] = json_with(test_arena(), s->objects[i], path, test_json(value));
+    for (size_t i = 0; i < s->world.count; i++)
+        if (text_eq(json_get_text(s->world.objects[i], "kind"), kind))
+            s->world.objects[i] =
+                json_with(test_arena(), s->world.objects[i], path, test_json(value));
 }
 
 static inline const char *service_phase(const struct stage *s)

@@ -7,7 +7,7 @@
 static void init(struct stage *s, const char *spec)
 {
     service_init(s, spec);
-    s->settings.enable_pyrra_slo = true;
+    llmkube_stage_settings(s)->enable_pyrra_slo = true;
 }
 
 TEST(an_objective_for_latency_needs_a_runtime_that_measures_it)
@@ -38,7 +38,7 @@ TEST(an_objective_needs_pyrra)
     service_run(&s);
     check_text(stage_condition(&s, "SLOReady"), "False PyrraNotInstalled");
     s.not_served = false;
-    s.settings.enable_pyrra_slo = false;
+    llmkube_stage_settings(&s)->enable_pyrra_slo = false;
     service_run(&s);
     check_text(stage_condition(&s, "SLOReady"), "False IntegrationDisabled");
     check(!json_present(stage_child(&s, "ServiceLevelObjective")));

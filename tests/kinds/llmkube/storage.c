@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
-#include "tests/kinds/llmkube/manifests.h"
+#include "tests/kinds/llmkube/llmkube_stage.h"
 #include "tests/test.h"
 
 /* sha256 of the content that the test server gives. */
@@ -62,7 +62,7 @@ static struct json downloader_of(struct json scenario)
 TEST(programs_hold_nothing_that_users_wrote)
 {
     struct arena *a = test_arena();
-    struct json scenarios = json_item(manifests_yaml("tests/scripts/scenarios.yaml"), 0);
+    struct json scenarios = json_item(stage_yaml("tests/scripts/scenarios.yaml"), 0);
     check(scenarios.count > 20);
     struct json_builder b;
     json_builder_init(&b, a);
