@@ -84,8 +84,6 @@ int64_t list_stream_bytes(const struct list_stream *l); /* of the answer; -1: no
 void list_stream_free(struct list_stream *l);
 void watch_stream_send(struct api_call *c);
 void watch_stream_free(struct api_call *c);
-/* All that watch this kind end, after what they have not sent yet. */
-void watch_end_kind(struct apiserver *s, const struct api_kind *k);
 /* Those who asked for bookmarks get one. */
 void watch_send_bookmarks(struct apiserver *s);
 /* The kind is no longer served as it was: watches of it end. */

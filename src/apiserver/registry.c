@@ -7,8 +7,6 @@ struct registry {
     const struct api_kind **kinds; /* in the order of discovery */
     size_t count, size;
     uint64_t generation;
-    void (*removes)(void *ctx, const struct api_kind *k);
-    void *ctx;
 };
 
 struct registry *registry_new(void)
@@ -58,19 +56,10 @@ void registry_remove(struct registry *r, const struct api_kind *k)
     for (size_t i = 0; i < r->count; i++) {
         if (r->kinds[i] != k)
             continue;
-        if (r->removes)
-            r->removes(r->ctx, k);
         memmove(&r->kinds[i], &r->kinds[i + 1], (--r->count - i) * sizeof(*r->kinds));
         r->generation++;
         return;
     }
-}
-
-void registry_observe(
-    struct registry *r, void (*removes)(void *ctx, const struct api_kind *k), void *ctx)
-{
-    r->removes = removes;
-    r->ctx = ctx;
 }
 
 const struct api_kind *registry_find(

@@ -154,9 +154,6 @@ void registry_free(struct registry *r);
 /* The kind must stay valid until it is removed. False: the resource is there already. */
 bool registry_add(struct registry *r, const struct api_kind *k) must_check;
 void registry_remove(struct registry *r, const struct api_kind *k);
-/* Called for a kind that is about to be removed. One observer. */
-void registry_observe(
-    struct registry *r, void (*removes)(void *ctx, const struct api_kind *k), void *ctx);
 /* By what stands in a path; NULL: not served. */
 const struct api_kind *registry_find(
     const struct registry *r, const char *group, const char *version, const char *plural);

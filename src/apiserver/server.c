@@ -269,11 +269,6 @@ static void create_bootstrap(struct apiserver *s)
         server_create(s, *object);
 }
 
-static void on_kind_removed(void *ctx, const struct api_kind *k)
-{
-    watch_end_kind(ctx, k);
-}
-
 static void set_defaults(struct apiserver_options *o)
 {
     if (!o->service_cidr)
@@ -321,7 +316,6 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->gc = gc_new(s);
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
-    registry_observe(s->registry, on_kind_removed, s);
     s->aggregate = aggregate_new(s);
     create_bootstrap(s);
     for (int i = 0; i < SETTLE_FLUSHES_MAX && apiserver_is_pending(s); i++)
