@@ -50,12 +50,7 @@ static void print_around(const char *name, const char *line, size_t length, size
 {
     size_t from = at > CONTEXT_BYTES ? at - CONTEXT_BYTES : 0;
     size_t shown = length - from < 5 * CONTEXT_BYTES ? length - from : (size_t)5 * CONTEXT_BYTES;
-    printf("  %-8s %.*s… %.*s\n",
-        name,
-        (int)strcspn(line, "{\n"),
-        line,
-        (int)shown,
-        line + from);
+    printf("  %-8s %.*s… %.*s\n", name, (int)strcspn(line, "{\n"), line, (int)shown, line + from);
 }
 
 /* The lines in which two end states differ: the object, and the text around the difference. */
@@ -166,7 +161,7 @@ int main(int argc, char **argv)
         else
             return usage();
     }
-    log_setup(LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
+    log_setup(LOG_FORMAT_TEXT, trace ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
     uint64_t done = 0, passed = 0, failed = 0;
     do {
         if (try_seed((uint64_t)seed++, trace, &done))
