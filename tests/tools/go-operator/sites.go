@@ -55,6 +55,9 @@ func (s *sites) Reconcile(ctx context.Context, request reconcile.Request) (recon
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	err := s.serve(ctx, &site)
+	if ctx.Err() != nil {
+		return reconcile.Result{}, nil // it is told to end; whoever leads next goes on
+	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		return reconcile.Result{RequeueAfter: 1}, nil // the cache was behind; not an error
 	}
