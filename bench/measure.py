@@ -107,7 +107,8 @@ class World:
 class Audit:
     """The audit log from here on, of one user agent; look() reads on."""
 
-    def __init__(self, lab, agent):
+    def __init__(self, lab, agent, children=CHILDREN):
+        self.children = children
         self.file = open(lab.audit_log)
         self.file.seek(0, os.SEEK_END)
         self.needle, self.rest = f'"userAgent":"{agent}', ""
@@ -134,7 +135,7 @@ class Audit:
         key = f"{event['verb']} {resource}{sub}" + (f" ({code})" if code >= 300 else "")
         self.count[key] = self.count.get(key, 0) + 1
         self.first = self.first or seconds(event["requestReceivedTimestamp"])
-        if resource in CHILDREN and code == 201:
+        if resource in self.children and code == 201:
             self.made.append(seconds(event["stageTimestamp"]))
         return True
 
@@ -169,14 +170,15 @@ def seconds(stamp):
 class Process:
     """An operator under measurement."""
 
-    def __init__(self, world, name, agent, command):
+    def __init__(self, world, name, agent, command, llmkube=True):
         self.world, self.name, self.agent = world, name, agent
         self.health = free_port()
         cache = f"{world.lab.dir}/cache-{name}"
         os.makedirs(cache, exist_ok=True)
         self.command = [*command, f"--health-probe-bind-address=127.0.0.1:{self.health}",
-                        "--metrics-bind-address=0", f"--model-cache-path={cache}",
-                        "--allowed-remote-hosts=127.0.0.1"]
+                        "--metrics-bind-address=0"]
+        if llmkube:
+            self.command += [f"--model-cache-path={cache}", "--allowed-remote-hosts=127.0.0.1"]
         self.log, self.process = f"{world.lab.dir}/{name}.log", None
 
     def start(self):

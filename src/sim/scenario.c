@@ -52,7 +52,7 @@ static void wish_set(struct wish *w, struct json object)
     w->object = json_copy(&w->arenas[w->which], object);
 }
 
-static void apply(struct sim_scenario *c, struct wish *w, struct json object)
+static bool apply(struct sim_scenario *c, struct wish *w, struct json object)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     const char *path = arena_printf(&a, "%s?fieldManager=person&force=true", path_of(&a, w, true));
@@ -63,17 +63,33 @@ static void apply(struct sim_scenario *c, struct wish *w, struct json object)
         wish_set(w, object); /* else it was refused, and the person lets it be */
     else if (status >= 500 && !strstr(json_to_text(&a, answer), "typed patch object"))
         sim_fail(c->sim, "PATCH %s is answered %d: %s", path, status, json_to_text(&a, answer));
+    return status < 300;
+}
+
+static void delete (struct sim_scenario *c, struct wish *w)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    sim_ask(c->sim, "person", "DELETE", path_of(&a, w, true), NULL, (struct json){ 0 }, NULL, NULL);
+    wish_set(w, (struct json){ 0 });
 }
 
 /* What cannot be served keeps what was served before it, and that depends on who was quick. So at
- * the end everything is plain again. */
+ * the end everybody asks for plain things, of which there was no talk before: a source that no
+ * Model had, a Model that is there. */
 static void heal(struct sim_scenario *c)
 {
     for (size_t i = 0; i < c->wish_count; i++) {
         cleanup(arena_done) struct arena a = ARENA_INIT;
         struct wish *w = &c->wishes[i];
-        if (json_present(w->object))
-            apply(c, w, sim_plainest(c->sim, &a, w->crd, w->namespace, w->name));
+        struct json plain = sim_plainest(c->sim, &a, w->crd, w->namespace, w->name);
+        bool is_model = text_eq(json_get_text(plain, "kind"), "Model");
+        if (json_present(json_get(plain, "spec.source")))
+            plain = json_with(&a, plain, "spec.source", json_str(SIM_SOURCE_HEALTHY));
+        if (json_present(json_get(plain, "spec.modelRef")))
+            plain = json_with(&a, plain, "spec.modelRef", json_strf(&a, "m%s", w->name + 1));
+        /* What may not be changed back goes. */
+        if ((json_present(w->object) || is_model) && !apply(c, w, plain))
+            delete (c, w);
     }
 }
 
@@ -87,8 +103,7 @@ static void person(void *ctx)
     if (!json_present(w->object)) {
         apply(c, w, sim_generate(s, &a, w->crd, w->namespace, w->name));
     } else if (action == 0) {
-        sim_ask(s, "person", "DELETE", path_of(&a, w, true), NULL, (struct json){ 0 }, NULL, NULL);
-        wish_set(w, (struct json){ 0 });
+        delete (c, w);
     } else if (action == 1 && json_present(w->before)) {
         apply(c, w, json_copy(&a, w->before));
     } else {
@@ -193,10 +208,11 @@ struct sim_scenario *sim_scenario_new(struct sim *s)
     c->crds = embedded_crds(&c->arena);
     c->wish_count = c->crds.count * OBJECTS_PER_KIND;
     c->wishes = mem_resize(NULL, c->wish_count, sizeof(*c->wishes));
+    uint64_t sides = sim_random(s, SIM_INPUTS); /* a Model is where its service is */
     for (size_t i = 0; i < c->wish_count; i++) {
         struct wish *w = &c->wishes[i];
         *w = (struct wish){ .crd = json_item(c->crds, i / OBJECTS_PER_KIND),
-            .namespace = namespaces[sim_below(s, SIM_INPUTS, lengthof(namespaces))] };
+            .namespace = namespaces[sides >> i % OBJECTS_PER_KIND & 1] };
         arena_init(&w->arenas[0], 1 << 20);
         arena_init(&w->arenas[1], 1 << 20);
         const char *kind = json_get_text(w->crd, "spec.names.singular");

@@ -3,11 +3,12 @@ and goes, what cannot be."""
 import json
 
 from lab import NO_PODS, ApiError, own_lab, wait_for
-from otters import (EVERYTHING, FINALIZER, OTHERS, TWO_ROLES, children, model_service,
+from otters import (EVERYTHING, FINALIZER, OTHERS, TWO_ROLES, artifact, children, model_service,
                     wait_children, with_others)
 from promises import (Operator, condition, creations, nothing_happens, restart_program,
                       wait_condition)
 from proxy import Proxy
+from test_rbac import install, refused
 from test_seeds import in_the_way
 
 LAB = {"controllers": NO_PODS}
@@ -354,3 +355,37 @@ def test_a_service_becomes_ready_part_by_part(lab):
         notes = [(e["reason"], e["note"]) for e in lab.api(
             "GET", f"/apis/events.k8s.io/v1/namespaces/{ns}/events")["items"]]
         assert ("Ready", "All serving replicas are ready") in notes, notes
+
+
+# Rights
+
+@own_lab(controllers=NO_PODS)
+def test_the_rights_of_our_manifests_are_enough_and_no_more(lab):
+    config = install(with_others(lab))
+    ns, mark = lab.namespace("rights"), lab.mark()
+    with Operator(lab, kubeconfig=config) as op:
+        lab.apply(ns, [model_service(**{**EVERYTHING, "inferencePool": {
+            "endpointPicker": {"replicas": 2}}}), artifact()])
+        wait_children(lab, children(ns))
+        wait_for(lambda: lab.list("jobs", ns), 10, "the Job")
+        lab.patch("modelservices", ns, "owl", {"spec": {"prefill": None, "inferencePool": None}})
+        wait_for(lambda: not lab.get("deployments", ns, "owl-prefill"), 10, "the prefill pods to go")
+        wait_for(lambda: not lab.get("clusterroles", None, f"{ns}-owl-epp"), 10, "the role to go")
+        lab.delete("modelservices", ns, "owl")
+        wait_for(lambda: not lab.get("modelservices", ns, "owl"), 10, "the service to go")
+        op.settle()
+        assert not refused(lab, mark), refused(lab, mark)
+
+
+@own_lab(controllers=NO_PODS)
+def test_in_one_namespace_everything_but_cluster_roles_is_made(lab):
+    ns = with_others(lab).namespace("mine")
+    config = install(lab, f"--namespace={ns}")
+    with Operator(lab, f"--namespace={ns}", kubeconfig=config):
+        lab.apply(ns, model_service(**EVERYTHING))
+        wait_children(lab, [c for c in children(ns) if c[1]])
+        told = wait_condition(lab, "modelservices", ns, "owl", "Complete", "False")
+        assert f"ClusterRole {ns}-owl-epp is not made by an operator of one namespace" in \
+            told["message"], told
+        lab.delete("modelservices", ns, "owl")
+        wait_for(lambda: not lab.get("modelservices", ns, "owl"), 10, "the service to go")
