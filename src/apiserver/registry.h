@@ -141,6 +141,12 @@ struct api_kind {
     int group_priority, version_priority;
 };
 
+/* Whether this is a kind of the core group, in any version. */
+static inline bool api_kind_is_core(const struct api_kind *k, const char *kind)
+{
+    return !*k->resource.group && strcmp(k->resource.kind, kind) == 0;
+}
+
 struct registry;
 
 struct registry *registry_new(void);

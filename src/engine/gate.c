@@ -40,6 +40,18 @@ static void note_foreign(struct run *run, const struct plan_child *c, const stru
     run->again = true;
 }
 
+/* What is there is what is wanted, though no answer of ours said so: it was lost, or somebody else
+ * made it so. A fight may go on, so it is remembered for its time. */
+static void note_settled(struct run *run, struct memo *m)
+{
+    bool over = m && (m->what == TROUBLE_REFUSED ||
+                         (m->what == TROUBLE_CONTESTED && now_ms(run) >= m->until_ms));
+    if (!over)
+        return;
+    memo_calm(m);
+    run->again = true; /* the status that was planned still tells of it */
+}
+
 /* Refused or contested with the same plan, and not long ago. */
 static bool is_held(const struct run *run, const struct memo *m, uint64_t hash)
 {
@@ -104,8 +116,10 @@ static struct gate_decision gate_existing(struct run *run, const struct plan_chi
         .exact = entry->exact,
         .fields = owned,
     };
-    if (merge_equal(entry->resource->schema, &ours, wanted))
+    if (merge_equal(entry->resource->schema, &ours, wanted)) {
+        note_settled(run, memo_find(run->key, c->resource, entry->name));
         return (struct gate_decision){ .action = GATE_SKIP };
+    }
     uint64_t hash = memo_hash(a, wanted);
     struct memo *m = memo_get(run->key, c->resource, entry->name);
     bool learnt = m->learnt && m->learnt_hash == hash && m->owned_hash == memo_hash(a, owned);

@@ -57,8 +57,9 @@ void sim_checks_free(struct sim_checks *c)
 
 /* ---- what is ours ---- */
 
-/* All fields of this object that our manager has, by whatever way it came to them. */
-static const struct fieldset *owned(struct arena *a, struct json object)
+/* All fields of this object that our manager has, by whatever way it came to them; or those that
+ * others have. */
+static const struct fieldset *fields_of(struct arena *a, struct json object, bool ours)
 {
     struct managers m;
     struct error err;
@@ -66,12 +67,18 @@ static const struct fieldset *owned(struct arena *a, struct json object)
     if (!managers_decode(a, json_get(object, "metadata.managedFields"), &m, &err))
         return set;
     for (size_t i = 0; i < m.count; i++)
-        if (text_eq(m.entries[i].manager, MANAGER))
+        if (text_eq(m.entries[i].manager, MANAGER) == ours)
             set = fieldset_union(a, set, m.entries[i].set);
     return set;
 }
 
-/* 1: every leaf that a write of ours changed was ours before or is ours now. */
+static const struct fieldset *owned(struct arena *a, struct json object)
+{
+    return fields_of(a, object, true);
+}
+
+/* 1: every leaf that a write of ours changed was ours before or is ours now. What nobody had is the
+ * server's: it fills in and takes out as other fields ask for it. */
 static void check_foreign(struct sim_checks *c, const char *who, const struct store_object *o,
     struct json before, struct json after)
 {
@@ -82,6 +89,7 @@ static void check_foreign(struct sim_checks *c, const char *who, const struct st
     changed = fieldset_leaves(&a, managers_strip(&a, changed));
     const struct fieldset *ours = fieldset_union(&a, owned(&a, before), owned(&a, after));
     const struct fieldset *foreign = fieldset_difference_below(&a, changed, ours);
+    foreign = fieldset_intersection(&a, foreign, fields_of(&a, before, false));
     size_t count;
     const struct field_path *paths = fieldset_paths(&a, foreign, &count);
     if (count)
@@ -248,7 +256,9 @@ static struct json normal(struct arena *a, struct json v, const char *key)
     if (!json_is(v, JSON_LIST))
         return v;
     json_each (item, v)
-        json_push(&b, normal(a, *item, NULL));
+        /* That something was wrong once and is no more, is told only if it was seen. */
+        if (!text_eq(json_get_text(*item, "reason"), "Superseded"))
+            json_push(&b, normal(a, *item, NULL));
     return json_list_end(&b);
 }
 
@@ -266,7 +276,8 @@ const char *sim_end_state(struct sim *s, struct arena *a)
             if (!json_parse(&one, o->text, &object, &err))
                 continue;
             const struct fieldset *ours = owned(&one, object);
-            if (fieldset_is_empty(ours))
+            /* The claim that all Models of a namespace share stays for good once one asked. */
+            if (fieldset_is_empty(ours) || text_eq(o->name, "llmkube-model-cache"))
                 continue;
             const struct schema *schema = schema_of_object(s->checks->schemas, object);
             struct json mine = typed_extract(&one, schema, object, ours, EXTRACT_KEYS);

@@ -6,8 +6,8 @@
 #include "sim/sim.h"
 
 /* An object of the kind with the fields that it must have, set to what works. */
-struct json sim_plainest(struct sim *s, struct arena *a, struct json crd, const char *namespace,
-    const char *name);
+struct json sim_plainest(
+    struct sim *s, struct arena *a, struct json crd, const char *namespace, const char *name);
 /* The same with a few fields set to anything. */
 struct json sim_generate(
     struct sim *s, struct arena *a, struct json crd, const char *namespace, const char *name);

@@ -43,21 +43,39 @@ static struct outcome play(const struct sim_options *options, bool tell)
     return outcome;
 }
 
-/* The first line in which two end states differ. */
-static void print_difference(const char *with, const char *without)
+#define DIFFERENCES_MAX 4
+#define CONTEXT_BYTES 60
+
+static void print_around(const char *name, const char *line, size_t length, size_t at)
 {
-    while (*with && *with == *without) {
-        const char *a = strchr(with, '\n'), *b = strchr(without, '\n');
-        if (a - with != b - without || strncmp(with, without, (size_t)(a - with)) != 0)
-            break;
-        with = a + 1;
-        without = b + 1;
+    size_t from = at > CONTEXT_BYTES ? at - CONTEXT_BYTES : 0;
+    size_t shown = length - from < 5 * CONTEXT_BYTES ? length - from : (size_t)5 * CONTEXT_BYTES;
+    printf("  %-8s %.*s… %.*s\n", name, (int)strcspn(line, "{\n"), line, (int)shown, line + from);
+}
+
+/* The lines in which two end states differ: the object, and the text around the difference. */
+static void print_differences(const char *with, const char *without)
+{
+    for (size_t told = 0; told < DIFFERENCES_MAX && (*with || *without);) {
+        size_t length = strcspn(with, "\n"), other = strcspn(without, "\n"), at = 0;
+        size_t name = strcspn(with, "{\n"), other_name = strcspn(without, "{\n");
+        while (at < length && at < other && with[at] == without[at])
+            at++;
+        int order = !*with      ? 1
+                    : !*without ? -1
+                                : strncmp(with, without, name < other_name ? name : other_name);
+        if (at < length || at < other) {
+            told++;
+            if (order <= 0)
+                print_around("with", with, length, at < length ? at : length);
+            if (order >= 0)
+                print_around("without", without, other, at < other ? at : other);
+        }
+        if (order <= 0)
+            with += length + (with[length] == '\n');
+        if (order >= 0)
+            without += other + (without[other] == '\n');
     }
-    printf("  with faults:    %.*s\n  without faults: %.*s\n",
-        (int)strcspn(with, "\n"),
-        with,
-        (int)strcspn(without, "\n"),
-        without);
 }
 
 static uint16_t rate(uint64_t *random, unsigned most)
@@ -103,14 +121,14 @@ static bool try_seed(uint64_t seed, bool trace, uint64_t *steps)
     bool ok = with.ok;
     if (ok) {
         options.rates = (struct sim_rates){ 0 };
-        options.trace = false;
+        options.trace = trace;
         without = play(&options, true);
         *steps += without.steps;
         ok = without.ok;
         if (ok && options.heals && strcmp(with.end, without.end) != 0) {
             printf("seed %llu: promise 5: the end is not the same as without faults\n",
                 (unsigned long long)seed);
-            print_difference(with.end, without.end);
+            print_differences(with.end, without.end);
             ok = false;
         }
     }
@@ -143,7 +161,7 @@ int main(int argc, char **argv)
         else
             return usage();
     }
-    log_setup(LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
+    log_setup(LOG_FORMAT_TEXT, trace ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
     uint64_t done = 0, passed = 0, failed = 0;
     do {
         if (try_seed((uint64_t)seed++, trace, &done))

@@ -21,6 +21,8 @@
 #include "kube/transport.h"
 
 #define SIM_OPERATORS_MAX 2
+/* Nobody asks for it while there are faults, and it is there. */
+#define SIM_SOURCE_HEALTHY "https://models.example/healthy.gguf"
 
 struct sim;
 struct sim_operator;
