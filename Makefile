@@ -72,6 +72,7 @@ fuzz: setup-fuzz ## each fuzz target for FUZZ_SECONDS
 	  build/fuzz/new/$$f fuzz/corpus/$${f#fuzz_} || exit 1; done
 bench: setup-cluster build $(TOOLS) ## speed and memory on a real kube-apiserver; BENCH="--large --n 400"
 	@bench/run $(BENCH)
+	@bench/otterscale
 format: setup-format ## lay out the sources
 	clang-format -i $(shell git ls-files '*.c' '*.h')
 install: build ## into PREFIX: program, man page, completion

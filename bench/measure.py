@@ -1,6 +1,7 @@
 """What bench/run measures with: a control plane to load, and operators as processes to look at."""
 import calendar
 import concurrent.futures
+import datetime
 import glob
 import json
 import os
@@ -107,7 +108,8 @@ class World:
 class Audit:
     """The audit log from here on, of one user agent; look() reads on."""
 
-    def __init__(self, lab, agent):
+    def __init__(self, lab, agent, children=CHILDREN):
+        self.children = children
         self.file = open(lab.audit_log)
         self.file.seek(0, os.SEEK_END)
         self.needle, self.rest = f'"userAgent":"{agent}', ""
@@ -134,7 +136,7 @@ class Audit:
         key = f"{event['verb']} {resource}{sub}" + (f" ({code})" if code >= 300 else "")
         self.count[key] = self.count.get(key, 0) + 1
         self.first = self.first or seconds(event["requestReceivedTimestamp"])
-        if resource in CHILDREN and code == 201:
+        if resource in self.children and code == 201:
             self.made.append(seconds(event["stageTimestamp"]))
         return True
 
@@ -169,14 +171,15 @@ def seconds(stamp):
 class Process:
     """An operator under measurement."""
 
-    def __init__(self, world, name, agent, command):
+    def __init__(self, world, name, agent, command, llmkube=True):
         self.world, self.name, self.agent = world, name, agent
         self.health = free_port()
         cache = f"{world.lab.dir}/cache-{name}"
         os.makedirs(cache, exist_ok=True)
         self.command = [*command, f"--health-probe-bind-address=127.0.0.1:{self.health}",
-                        "--metrics-bind-address=0", f"--model-cache-path={cache}",
-                        "--allowed-remote-hosts=127.0.0.1"]
+                        "--metrics-bind-address=0"]
+        if llmkube:
+            self.command += [f"--model-cache-path={cache}", "--allowed-remote-hosts=127.0.0.1"]
         self.log, self.process = f"{world.lab.dir}/{name}.log", None
 
     def start(self):
@@ -343,8 +346,33 @@ def apply(body, subresource=""):
                     ("&force=true" if subresource else "")}
 
 
-def raw(world, n):
-    """The requests that our operator would make for n objects, without an operator."""
+def standby(world):
+    """Our operator with all its watches, but somebody else holds the lease: it writes nothing."""
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "bench-standby"},
+             "spec": {"holderIdentity": "bench", "leaseDurationSeconds": 36000, "renewTime": now, "acquireTime": now}}
+    if not world.lab.get("leases", "default", "bench-standby"):
+        world.lab.create("leases", "default", lease)
+    process = ours(world)
+    process.command += ["--leader-elect", "--leader-election-id=bench-standby",
+                        "--leader-election-namespace=default"]
+    return process
+
+
+def raw(world, n, watched=False):
+    """The requests that our operator would make for n objects, without an operator; watched: while one
+    that only watches is served too."""
+    watcher = standby(world) if watched else None
+    if watcher:
+        watcher.start()
+    try:
+        return raw_requests(world, n)
+    finally:
+        if watcher:
+            watcher.stop()
+
+
+def raw_requests(world, n):
     rendered = json.loads(subprocess.run(
         [Operator.BINARY, "render", "-o", "json", "--with-status", "-n", NAMESPACE, "-f", "-"],
         input=json.dumps({"apiVersion": "v1", "kind": "List",

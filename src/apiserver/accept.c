@@ -107,7 +107,7 @@ static bool form_of(const struct accept_clause *c, enum accept_form *ret)
 
 /* The built-in kinds' router looks at the media types before anybody looks at parameters, and knows
  * no application/… with a star. */
-static bool router_takes(const struct accept_clause *list, size_t count)
+bool accept_router_takes(const struct accept_clause *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (text_eq(list[i].type, "*/*") || text_eq(list[i].type, "application/json") ||
@@ -163,7 +163,7 @@ bool accept_choose(struct arena *a, const char *header, const struct api_kind *k
 {
     size_t count;
     const struct accept_clause *list = accept_parse(a, header, &count);
-    if (!k->custom && !router_takes(list, count)) {
+    if (!k->custom && !accept_router_takes(list, count)) {
         answer_status(a,
             ret_refusal,
             406,

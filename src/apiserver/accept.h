@@ -44,5 +44,7 @@ struct accept_clause {
     bool pretty;
     int quality; /* 0 to 1000 */
 };
+/* Whether the router of built-in paths lets a request pass: it looks at media types alone. */
+bool accept_router_takes(const struct accept_clause *list, size_t count);
 /* By quality, then as specific as it is, then by place. */
 const struct accept_clause *accept_parse(struct arena *a, const char *header, size_t *ret_count);

@@ -220,6 +220,15 @@ static void complete_groups(struct arena *a, struct api_user *wanted)
             a, wanted->groups, anonymous ? "system:unauthenticated" : "system:authenticated");
 }
 
+/* As Go prints a list of texts. */
+static const char *go_list(struct arena *a, const char *const *list)
+{
+    const char *text = "";
+    for (const char *const *item = list; *item; item++)
+        text = arena_printf(a, "%s%s\"%s\"", text, *text ? ", " : "", *item);
+    return *list ? arena_printf(a, "[]string{%s}", text) : "[]string(nil)";
+}
+
 bool auth_impersonate(struct auth *auth, struct arena *a, const struct api_user *user,
     const struct api_header *headers, const struct auth_request *r, struct api_user *ret,
     struct api_answer *ret_answer)
@@ -234,8 +243,11 @@ bool auth_impersonate(struct auth *auth, struct arena *a, const struct api_user 
             ret_answer,
             400,
             "BadRequest",
-            "requested impersonation of groups, a UID or extra data without impersonating a user "
-            "name",
+            arena_printf(a,
+                "requested &user.DefaultInfo{Name:\"\", UID:\"%s\", Groups:%s, "
+                "Extra:map[string][]string(nil)} without impersonating a user name",
+                wanted.uid,
+                go_list(a, wanted.groups)),
             (struct json){ 0 });
         return false;
     }

@@ -86,5 +86,6 @@ void auth_review(struct auth *auth, struct arena *a, const struct api_user *user
     const struct api_kind *k, const char *namespace, struct json body, struct api_answer *ret);
 /* POST …/serviceaccounts/NAME/token with a TokenRequest, whose kind is for decoding. */
 const struct api_kind *auth_token_kind(void);
+#define AUTH_TOKEN_SECONDS 3600 /* unless it says otherwise */
 void auth_token_request(struct auth *auth, struct arena *a, const struct api_user *user,
     const char *namespace, const char *name, struct json body, struct api_answer *ret);

@@ -62,6 +62,11 @@ static void check_attributes(const struct review *r, bool local, struct field_er
             "spec.resourceAttributes",
             json_null(),
             "exactly one of nonResourceAttributes or resourceAttributes must be specified");
+    struct json meta = json_member(r->body, "metadata");
+    if (json_is(meta, JSON_MAP))
+        meta = json_with_member(r->arena, meta, "managedFields", (struct json){ 0 });
+    if (!local && json_is(meta, JSON_MAP) && meta.count)
+        field_invalid(errors, "metadata", meta, "must be empty");
     if (!self && !*text_at(spec, "user") && !json_member(spec, "groups").count)
         field_invalid(
             errors, "spec.user", json_str(""), "at least one of user or group must be specified");
@@ -156,12 +161,6 @@ static void review_rules(const struct review *r)
     struct json_builder resources, paths;
     json_builder_init(&resources, a);
     json_builder_init(&paths, a);
-    if (auth_is_master(r->user)) {
-        struct json all = json_list(a, json_str("*"));
-        json_push(
-            &resources, json_map(a, { "verbs", all }, { "apiGroups", all }, { "resources", all }));
-        json_push(&paths, json_map(a, { "verbs", all }, { "nonResourceURLs", all }));
-    }
     json_each (rule, rules) {
         bool path = json_member(*rule, "nonResourceURLs").count > 0;
         json_push(path ? &paths : &resources, *rule);
@@ -223,7 +222,10 @@ static void review_token(const struct review *r)
         json_map(a,
             { "authenticated", json_true_or_absent(ok) },
             { "user", auth_user_json(a, &user) },
-            { "audiences", account ? audiences : (struct json){ 0 } },
+            { "audiences",
+                account ? audiences
+                : ok    ? json_list(a, json_str(AUTH_AUDIENCE))
+                        : (struct json){ 0 } },
             { "error", ok ? (struct json){ 0 } : json_strf(a, "%s", err.text) }));
 }
 

@@ -5,7 +5,6 @@
 #include "apiserver/token.h"
 #include "base/time.h"
 
-#define TOKEN_SECONDS_DEFAULT 3600
 #define TOKEN_SECONDS_MIN 600
 /* Clocks differ, and what was just deleted is let go in peace. */
 #define TOKEN_LEEWAY_S 60
@@ -256,7 +255,7 @@ void auth_token_request(struct auth *auth, struct arena *a, const struct api_use
     struct json account = auth_read(auth, a, "serviceaccounts", namespace, name);
     struct json spec = json_member(body, "spec"), audiences = json_member(spec, "audiences");
     struct json ref = json_member(spec, "boundObjectRef");
-    int64_t seconds = json_get_int(spec, "expirationSeconds", TOKEN_SECONDS_DEFAULT);
+    int64_t seconds = json_get_int(spec, "expirationSeconds", AUTH_TOKEN_SECONDS);
     if (!json_present(account)) {
         answer_missing(a, "serviceaccounts", name, ret);
         return;
@@ -289,6 +288,7 @@ void auth_token_request(struct auth *auth, struct arena *a, const struct api_use
             { "metadata.name", json_str(name) },
             { "metadata.namespace", json_str(namespace) },
             { "metadata.uid", json_str(uid) },
+            { "metadata.managedFields", json_get(body, "metadata.managedFields") },
             { "metadata.creationTimestamp", json_str(time_format(a, now * 1000)) },
             { "spec.audiences", audiences },
             { "spec.expirationSeconds", json_int(seconds) },

@@ -72,6 +72,11 @@ static bool parse_protobuf(struct api_call *c, struct json *ret)
                summary(&c->arena, c->request->body));
 }
 
+/* As encoding/json names the types of values. */
+static const char *const type_words[] = {
+    "", "null", "bool", "number", "number", "string", "array", "object"
+};
+
 static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
 {
     struct error err;
@@ -84,9 +89,15 @@ static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
             return fail_unrecognized(c, json_error_text(a, body));
     } else if (media == MEDIA_TYPE_YAML) {
         struct json documents;
-        if (!yaml_parse_all(a, body, "body", &documents, &err))
-            return fail_unrecognized(c, err.text);
-        *ret = documents.count ? documents.items[0] : json_null();
+        bool json = body.len && *body.ptr == '{' && json_parse_keys(a, body, ret, ret_twice, &err);
+        if (!json && !yaml_parse_all(a, body, "body", &documents, &err))
+            return call_fail_bad(c,
+                "the object provided is unrecognized (must be of type %s): yaml: %s (%s)",
+                c->kind->resource.kind,
+                err.text,
+                summary(a, body));
+        if (!json)
+            *ret = documents.count ? documents.items[0] : json_null();
     } else if (media == MEDIA_TYPE_PROTOBUF && !c->kind->custom) {
         return parse_protobuf(c, ret);
     } else {
@@ -94,18 +105,23 @@ static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
     }
     if (json_is(*ret, JSON_NULL))
         *ret = json_empty_map();
+    for (int i = 0; i < 2 && json_is(*ret, JSON_MAP); i++) {
+        const char *field = i ? "kind" : "apiVersion";
+        struct json v = json_member(*ret, field);
+        if (json_present(v) && !json_is(v, JSON_STR) && !json_is(v, JSON_NULL))
+            return fail_unrecognized(c,
+                arena_printf(a,
+                    "json: cannot unmarshal %s into Go struct field .%s of type string",
+                    json_is(v, JSON_MAP) ? "object" : type_words[v.type],
+                    field));
+    }
     if (json_is(*ret, JSON_MAP))
         return true;
-    static const char *const names[] = { [JSON_BOOL] = "bool",
-        [JSON_INT] = "number",
-        [JSON_REAL] = "number",
-        [JSON_STR] = "string",
-        [JSON_LIST] = "array" };
     return fail_unrecognized(c,
         arena_printf(a,
             "json: cannot unmarshal %s into Go value of type struct { APIVersion string "
             "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
-            names[ret->type]));
+            type_words[ret->type]));
 }
 
 static bool fail_handling(
@@ -247,6 +263,19 @@ static bool report_strict(struct api_call *c, const struct api_kind *k,
     return s.found.count == 0;
 }
 
+bool body_check_twice(struct api_call *c, struct str text, const char **ret_why)
+{
+    struct json ignored;
+    struct error err;
+    bool twice = false;
+    struct field_errors none;
+    field_errors_init(&none, &c->arena);
+    if (c->validation == VALIDATION_IGNORE ||
+        !json_parse_keys(&c->arena, text, &ignored, &twice, &err) || !twice)
+        return true;
+    return report_strict(c, c->kind, &none, text, ret_why);
+}
+
 struct yaml_twice {
     struct api_call *call;
     struct buf lines;
@@ -270,7 +299,6 @@ static bool on_yaml_key(void *ctx, const char *path, bool again)
 
 bool body_report_yaml_twice(struct api_call *c, struct str text)
 {
-    cleanup(buf_done) struct buf none = BUF_INIT(1);
     struct yaml_twice y = { .call = c, .strict = c->validation == VALIDATION_STRICT };
     if (c->validation == VALIDATION_IGNORE)
         return true;
@@ -305,7 +333,7 @@ bool body_read_object(struct api_call *c, const struct api_kind *k, struct json 
     struct json meta, given = json_member(*object, "metadata");
     const struct api_behaviour *b = k->behaviour;
     field_errors_init(&unknown, a);
-    if (!meta_normalise(a, given, k->custom, &meta, &unknown, &err)) {
+    if (!meta_normalise(a, given, k, &meta, &unknown, &err)) {
         *ret_why = arena_strdup(a, err.text);
         return false;
     }

@@ -16,5 +16,7 @@ bool body_decode(struct api_call *c, struct json *ret) must_check;
  * which unknown fields are told; twice: it has keys that stand twice. Fails with the reason. */
 bool body_read_object(struct api_call *c, const struct api_kind *k, struct json *object,
     struct str text, bool twice, const char **ret_why) must_check;
+/* Keys that stand twice in a patch: a warning each, or a reason to refuse it. */
+bool body_check_twice(struct api_call *c, struct str text, const char **ret_why) must_check;
 /* Keys that stand twice in an applied configuration: a warning each, or an error. */
 bool body_report_yaml_twice(struct api_call *c, struct str text) must_check;

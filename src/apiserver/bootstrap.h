@@ -5,9 +5,10 @@
 
 #include "base/json.h"
 
-/* Whole objects with apiVersion and kind, in the order in which they are to be made; each is
+/* service_cidr: its first address is the Service kubernetes'.
+ * Whole objects with apiVersion and kind, in the order in which they are to be made; each is
  * created if it is not there. */
-struct json bootstrap_objects(struct arena *a);
+struct json bootstrap_objects(struct arena *a, const char *service_cidr);
 /* What a new namespace is given: its ServiceAccount `default` and the ConfigMap kube-root-ca.crt
  * (ca PEM; .ptr NULL: none). */
 struct json bootstrap_namespace_objects(struct arena *a, const char *namespace, struct str ca);

@@ -100,7 +100,7 @@ static const struct row apps[] = {
 static const struct row events[] = {
     { "Event", "events", "ev", "", PUT_CREATES,
         "Last Seen|Type|Reason|Object|Subobject+|Source+|Message|First Seen+|Count+|Name!+",
-        &builtin_event, "/events" },
+        &builtin_new_event, "/events" },
     { 0 },
 };
 

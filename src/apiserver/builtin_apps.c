@@ -411,7 +411,6 @@ const struct builtin_rules builtin_replica_set = {
     .fill = fill_replica_set,
     .validate = check_replica_set,
     .validate_change = check_selector_change,
-    .fields = replica_fields,
 };
 const struct builtin_rules builtin_replication_controller = {
     .fill = fill_replication_controller,

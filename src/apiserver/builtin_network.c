@@ -296,16 +296,19 @@ static void check_event(const struct api_write *w, struct json o, struct field_e
     bool core = !*w->kind->resource.group;
     const char *about = json_get_text(o, core ? "involvedObject.namespace" : "regarding.namespace"),
                *namespace = json_get_text(o, "metadata.namespace");
-    const struct check reporter[] = {
-        { core ? "reportingComponent" : "reportingController", CHECK_REQUIRED },
+    const char *reporter = core ? "reportingComponent" : "reportingController";
+    static const struct check required[] = {
         { "reportingInstance", CHECK_REQUIRED },
         { "action", CHECK_REQUIRED },
         { "reason", CHECK_REQUIRED },
         { 0 },
     };
     if (check_is_set(json_member(o, "eventTime"))) {
-        check_table(e, o, "", reporter);
-        check_name(e, json_member(o, reporter[0].path), reporter[0].path, NAME_LABEL_KEY);
+        struct json who = json_member(o, reporter);
+        if (check_is_empty(who))
+            field_required(e, reporter, NULL);
+        check_name(e, who, reporter, NAME_LABEL_KEY);
+        check_table(e, o, "", required);
     }
     if (!about && !text_eq(namespace, "default"))
         field_invalid(
@@ -328,6 +331,23 @@ static const char *const event_fields[] = { "involvedObject.kind",
     "type",
     NULL };
 
+static const char *const new_event_fields[] = { "regarding.kind",
+    "regarding.namespace",
+    "regarding.name",
+    "regarding.uid",
+    "regarding.apiVersion",
+    "regarding.resourceVersion",
+    "regarding.fieldPath",
+    "reason",
+    "reportingController",
+    "type",
+    NULL };
+
+const struct builtin_rules builtin_new_event = {
+    .validate = check_event,
+    .convert = convert_event,
+    .fields = new_event_fields,
+};
 const struct builtin_rules builtin_ingress = { .validate = check_ingress };
 const struct builtin_rules builtin_ingress_class = {
     .fill = fill_ingress_class,

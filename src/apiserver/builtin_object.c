@@ -54,18 +54,36 @@ static void validate(const struct api_write *w, struct json object, struct field
         rules->validate_change(w, object, errors);
 }
 
+/* Selectors that are not "what stands at this path, or nothing". */
+static const struct {
+    const char *path, *from, *otherwise;
+} odd_fields[] = {
+    { "spec.hostNetwork", "spec.hostNetwork", "false" },
+    { "spec.unschedulable", "spec.unschedulable", "false" },
+    { "status.replicas", "status.replicas", "0" },
+    { "status.successful", "status.succeeded", "0" },
+    { "status.podIPs", "status.podIP", "" },
+    { "source", "source.component", "" },
+};
+
 static const char *field(
     const struct api_kind *k, struct arena *a, struct json object, const char *path)
 {
-    for (const char *const *f = builtin_of(k)->rules->fields; f && *f; f++) {
-        if (!text_eq(*f, path))
-            continue;
-        struct json v = json_get(object, path);
-        if (v.type == JSON_STR)
-            return v.string;
-        return v.type == JSON_ABSENT || v.type == JSON_NULL ? "" : json_to_text(a, v);
-    }
-    return NULL;
+    const char *const *f = builtin_of(k)->rules->fields;
+    const char *from = path, *otherwise = "";
+    while (f && *f && !text_eq(*f, path))
+        f++;
+    if (!f || !*f)
+        return NULL;
+    for (size_t i = 0; i < lengthof(odd_fields); i++)
+        if (text_eq(odd_fields[i].path, path)) {
+            from = odd_fields[i].from;
+            otherwise = odd_fields[i].otherwise;
+        }
+    struct json v = json_get(object, from);
+    if (v.type == JSON_STR)
+        return v.string;
+    return v.type == JSON_ABSENT || v.type == JSON_NULL ? otherwise : json_to_text(a, v);
 }
 
 static struct json cells(

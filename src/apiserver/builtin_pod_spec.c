@@ -27,14 +27,17 @@ static const struct check spec_rules[] = {
     { "securityContext.supplementalGroups.*", CHECK_USER_ID },
     { "securityContext.seccompProfile.type", CHECK_ENUM, seccomp_types },
     { "securityContext.fsGroupChangePolicy", CHECK_ENUM, change_policies },
-    { "topologySpreadConstraints.*.topologyKey", CHECK_REQUIRED, .detail = "can not be empty" },
-    { "topologySpreadConstraints.*.whenUnsatisfiable", CHECK_ENUM, spread_actions },
-    { "topologySpreadConstraints.*.labelSelector", CHECK_SELECTOR },
     { 0 },
 };
 
 static void check_spread(struct field_errors *e, struct json spec, const char *path)
 {
+    static const struct check rules[] = {
+        { "topologyKey", CHECK_REQUIRED, .detail = "can not be empty" },
+        { "whenUnsatisfiable", CHECK_ENUM, spread_actions },
+        { "labelSelector", CHECK_SELECTOR },
+        { 0 },
+    };
     size_t i = 0;
     json_each (c, json_member(spec, "topologySpreadConstraints")) {
         const char *here = check_item_path(e->arena, path, "topologySpreadConstraints", i++);
@@ -42,6 +45,7 @@ static void check_spread(struct field_errors *e, struct json spec, const char *p
         if (json_get_int(*c, "maxSkew", 0) <= 0)
             field_invalid(
                 e, field_child(e->arena, here, "maxSkew"), skew, "must be greater than zero");
+        check_table(e, *c, here, rules);
     }
 }
 

@@ -121,7 +121,7 @@ static void check_metric(struct field_errors *e, struct json metric, const char 
                 field_child(a, target_path, "averageUtilization"),
                 "must set either a target raw value or a target utilization");
     }
-    if (!known)
+    for (int twice = 0; twice < 2 && !known; twice++) /* as the server does */
         field_not_supported(
             e, field_child(a, path, "type"), json_str(type ? type : ""), metric_types);
 }

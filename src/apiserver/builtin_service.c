@@ -368,6 +368,41 @@ static void check_addresses(const struct api_write *w, struct json spec, struct 
         arena_printf(e->arena, "failed to allocate IP %s: %s", first, why));
 }
 
+static bool has_port(struct json ports, size_t before, int64_t node_port, struct json protocol)
+{
+    for (size_t i = 0; i < ports.count && i < before; i++)
+        if (json_get_int(ports.items[i], "nodePort", 0) == node_port &&
+            json_equal(json_member(ports.items[i], "protocol"), protocol))
+            return true;
+    return false;
+}
+
+/* Ports that the client chose are free, or this Service's own. */
+static void check_node_ports(const struct api_write *w, struct json spec, struct field_errors *e)
+{
+    const struct addresses *x = builtin_of(w->kind)->addresses;
+    struct json ports = json_member(spec, "ports"), old = json_get(w->old, "spec.ports");
+    for (size_t i = 0; i < ports.count && is_external(spec); i++) {
+        int64_t node_port = json_get_int(ports.items[i], "nodePort", 0);
+        struct json protocol = json_member(ports.items[i], "protocol");
+        const char *here =
+            field_child(e->arena, check_item_path(e->arena, "spec", "ports", i), "nodePort");
+        bool mine = false;
+        json_each (port, old)
+            mine = mine || json_get_int(*port, "nodePort", 0) == node_port;
+        enum address_state state = addresses_port_state(x, node_port);
+        if (!node_port || mine)
+            continue;
+        if (state == ADDRESS_OUTSIDE)
+            field_invalid(e,
+                here,
+                json_int(node_port),
+                "provided port is not in the valid range. The range of valid ports is 30000-32767");
+        else if (state == ADDRESS_TAKEN || has_port(ports, i, node_port, protocol))
+            field_invalid(e, here, json_int(node_port), "provided port is already allocated");
+    }
+}
+
 static void check_families(const struct api_write *w, struct field_errors *e, struct json spec)
 {
     size_t i = 0;
@@ -431,6 +466,8 @@ static void check_service(const struct api_write *w, struct json o, struct field
     check_table(e, spec, "spec", service_rules);
     check_addresses(w, spec, e);
     check_families(w, e, spec);
+    if (!e->count)
+        check_node_ports(w, spec, e);
     check_balancer(e, spec);
     if (is_type(spec, "ExternalName")) {
         if (check_is_empty(name))

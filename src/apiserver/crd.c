@@ -9,6 +9,7 @@
 #include "apiserver/crd_status.h"
 #include "apiserver/custom.h"
 #include "apiserver/delete.h"
+#include "apiserver/formats.h"
 #include "apiserver/internal.h"
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
@@ -98,6 +99,7 @@ static void unregister(struct crds *c, struct custom *custom)
     if (!custom->registered)
         return;
     registry_remove(c->server->registry, &custom->kind);
+    watch_end_kind(c->server, &custom->kind);
     custom->registered = false;
 }
 
@@ -402,9 +404,40 @@ static bool prepare(const struct api_write *w, struct json *object, struct error
     return true;
 }
 
+/* Of schemas, without those that were there before. */
+static void warn_of_formats(const struct api_write *w, struct json schema, struct json old)
+{
+    struct json format = json_member(schema, "format");
+    const char *type = json_text(json_member(schema, "type"));
+    if (json_is(format, JSON_STR) && !format_of(format.string, type) &&
+        !json_equal(json_member(old, "format"), format))
+        call_warn(w->call, arena_printf(w->arena, "unrecognized format \"%s\"", format.string));
+    json_each_member (m, json_member(schema, "properties"))
+        warn_of_formats(w, m->value, json_member(json_member(old, "properties"), m->key));
+    static const char *const below[] = {
+        "items", "additionalProperties", "not", "allOf", "anyOf", "oneOf"
+    };
+    for (size_t i = 0; i < lengthof(below); i++) {
+        struct json part = json_member(schema, below[i]), before = json_member(old, below[i]);
+        if (json_is(part, JSON_MAP))
+            warn_of_formats(w, part, before);
+        for (uint32_t j = 0; json_is(part, JSON_LIST) && j < part.count; j++)
+            warn_of_formats(w, part.items[j], json_item(before, j));
+    }
+}
+
 static void validate(const struct api_write *w, struct json object, struct field_errors *errors)
 {
     crd_check(w->arena, object, w->old, errors);
+    struct json before = json_get(w->old, "spec.versions");
+    if (!w->call || errors->count || *w->subresource)
+        return;
+    json_each (version, json_get(object, "spec.versions")) {
+        const char *name = json_get_text(*version, "name");
+        warn_of_formats(w,
+            json_get(*version, "schema.openAPIV3Schema"),
+            json_get(json_find(before, "name", name), "schema.openAPIV3Schema"));
+    }
 }
 
 /* Others that wait for a name may have it now. */

@@ -252,7 +252,13 @@ static void check_stored_versions(struct checker *c)
             field_invalid(c->errors,
                 field_index(c->arena, path, at),
                 stored.items[at],
-                "must appear in spec.versions");
+                arena_printf(c->arena,
+                    "missing from spec.versions; %s was previously a storage version, and must "
+                    "remain in spec.versions until a storage migration ensures no data remains "
+                    "persisted in %s and removes %s from status.storedVersions",
+                    name,
+                    name,
+                    name));
     }
 }
 

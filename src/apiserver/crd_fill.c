@@ -7,6 +7,22 @@ static bool is_empty(struct json v)
     return !json_is(v, JSON_STR) || !v.count;
 }
 
+/* The storage version goes behind those that were stored before. */
+static struct json stored_versions(struct arena *a, struct json crd, struct json before)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_push_all(&b, before);
+    json_each (version, json_get(crd, "spec.versions")) {
+        const char *name = json_get_text(*version, "name");
+        if (json_get_bool(*version, "storage", false) && name && !json_list_has(before, name)) {
+            json_push(&b, json_str(name));
+            break;
+        }
+    }
+    return b.count ? json_list_end(&b) : json_null();
+}
+
 struct json crd_fill(struct arena *a, struct json crd)
 {
     struct json names = json_get(crd, "spec.names"), kind = json_member(names, "kind");
@@ -28,22 +44,6 @@ struct json crd_fill(struct arena *a, struct json crd)
     return crd;
 }
 
-/* The storage version goes behind those that were stored before. */
-static struct json stored_versions(struct arena *a, struct json crd, struct json before)
-{
-    struct json_builder b;
-    json_builder_init(&b, a);
-    json_push_all(&b, before);
-    json_each (version, json_get(crd, "spec.versions")) {
-        const char *name = json_get_text(*version, "name");
-        if (json_get_bool(*version, "storage", false) && name && !json_list_has(before, name)) {
-            json_push(&b, json_str(name));
-            break;
-        }
-    }
-    return b.count ? json_list_end(&b) : json_null();
-}
-
 struct json crd_prepare(struct arena *a, struct json crd, struct json old, bool of_status)
 {
     if (of_status) {
@@ -51,6 +51,9 @@ struct json crd_prepare(struct arena *a, struct json crd, struct json old, bool 
         meta = json_with_member(a, meta, "managedFields", json_member(given, "managedFields"));
         meta = json_with_member(a, meta, "resourceVersion", json_member(given, "resourceVersion"));
         struct json status = json_member(crd, "status");
+        struct json stored = json_member(status, "storedVersions");
+        if (!stored.count)
+            status = json_with_member(a, status, "storedVersions", stored_versions(a, old, stored));
         crd = json_with_member(a, old, "metadata", meta);
         return json_with_member(a, crd, "status", status);
     }

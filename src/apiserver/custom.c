@@ -5,6 +5,7 @@
 
 #include "apiserver/crd_rules.h"
 #include "apiserver/structural.h"
+#include "base/buf.h"
 
 static struct custom *custom_of(const struct api_kind *k)
 {
@@ -80,32 +81,84 @@ static bool prepare(const struct api_write *w, struct json *object, struct error
 
 /* ---- validation ---- */
 
+/* %v of a value. */
+static void print_go(struct buf *b, struct json v)
+{
+    if (json_is(v, JSON_STR))
+        buf_add(b, v.string, v.count);
+    else if (json_is(v, JSON_NULL))
+        buf_add_text(b, "<nil>");
+    else if (!json_is(v, JSON_LIST) && !json_is(v, JSON_MAP))
+        json_print(b, v);
+    if (json_is(v, JSON_LIST)) {
+        buf_add_char(b, '[');
+        for (uint32_t i = 0; i < v.count; i++) {
+            buf_add_text(b, i ? " " : "");
+            print_go(b, v.items[i]);
+        }
+        buf_add_char(b, ']');
+    }
+    if (json_is(v, JSON_MAP)) {
+        buf_add_text(b, "map[");
+        for (uint32_t i = 0; i < v.count; i++) {
+            buf_printf(b, "%s%s:", i ? " " : "", v.members[i].key);
+            print_go(b, v.members[i].value);
+        }
+        buf_add_char(b, ']');
+    }
+}
+
+static void complain_type(struct field_errors *errors, const char *path, struct json shown,
+    struct json v, const char *wanted)
+{
+    static const char *const types[] = { [JSON_NULL] = "<nil>",
+        [JSON_BOOL] = "bool",
+        [JSON_INT] = "int64",
+        [JSON_REAL] = "float64",
+        [JSON_STR] = "string",
+        [JSON_LIST] = "[]interface {}",
+        [JSON_MAP] = "map[string]interface {}" };
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)1 << 20);
+    print_go(&b, v);
+    field_invalid(errors,
+        path,
+        shown,
+        arena_printf(errors->arena,
+            "%s accessor error: %s is of the type %s, expected %s",
+            path,
+            buf_text(&b),
+            types[v.type],
+            wanted));
+}
+
+/* What stands at a path of the scale subresource; absent: nothing, or it was complained about. */
+static struct json value_at(struct field_errors *errors, struct json object, const char *path,
+    enum json_type type, struct json zero)
+{
+    const char *shown = arena_printf(errors->arena, ".%s", path);
+    struct str rest = str_of(path);
+    struct json v = object;
+    while (rest.ptr && !json_is(v, JSON_NULL) && json_present(v)) {
+        if (!json_is(v, JSON_MAP)) {
+            complain_type(errors, shown, zero, v, "map[string]interface{}");
+            return (struct json){ 0 };
+        }
+        v = json_member_n(v, str_cut(&rest, '.'));
+    }
+    if (rest.ptr || !json_present(v) || v.type == type)
+        return rest.ptr ? (struct json){ 0 } : v;
+    complain_type(errors, shown, zero, v, type == JSON_INT ? "int64" : "string");
+    return (struct json){ 0 };
+}
+
 static void check_replicas(struct field_errors *errors, struct json object, const char *path)
 {
-    struct json v = json_get(object, path);
+    struct json v = value_at(errors, object, path, JSON_INT, json_int(0));
     const char *shown = arena_printf(errors->arena, ".%s", path);
-    if (!json_present(v))
-        return;
-    if (!json_is(v, JSON_INT)) {
-        static const char *const types[] = { [JSON_NULL] = "<nil>",
-            [JSON_BOOL] = "bool",
-            [JSON_REAL] = "float64",
-            [JSON_STR] = "string",
-            [JSON_LIST] = "[]interface {}",
-            [JSON_MAP] = "map[string]interface {}" };
-        field_invalid(errors,
-            shown,
-            json_int(0),
-            arena_printf(errors->arena,
-                "%s accessor error: %s is of the type %s, expected int64",
-                shown,
-                json_is(v, JSON_STR) ? v.string : json_to_text(errors->arena, v),
-                types[v.type]));
-    } else if (v.integer < 0) {
+    if (json_present(v) && v.integer < 0)
         field_invalid(errors, shown, v, "should be a non-negative integer");
-    } else if (v.integer > INT32_MAX) {
+    else if (json_present(v) && v.integer > INT32_MAX)
         field_invalid(errors, shown, v, "should be less than or equal to 2147483647");
-    }
 }
 
 static void check_scale(const struct api_write *w, struct json object, struct field_errors *errors)
@@ -115,6 +168,8 @@ static void check_scale(const struct api_write *w, struct json object, struct fi
         check_replicas(errors, object, p->spec_replicas);
     if (p->status_replicas)
         check_replicas(errors, object, p->status_replicas);
+    if (p->label_selector)
+        value_at(errors, object, p->label_selector, JSON_STR, json_str(""));
 }
 
 /* Rules are not asked about objects whose shape is wrong. */
@@ -264,13 +319,35 @@ static const char *storage_version(struct arena *a, struct json crd)
     return "";
 }
 
+/* What a deprecated version says of itself: the best that is newer. */
+static const char *deprecation(
+    struct arena *a, struct json crd, struct json version, const char *kind)
+{
+    const char *group = json_get_text(crd, "spec.group"), *name = json_get_text(version, "name");
+    const char *own = json_get_text(version, "deprecationWarning"), *best = NULL;
+    int best_priority = priority_of(name);
+    json_each (v, json_get(crd, "spec.versions")) {
+        const char *other = json_get_text(*v, "name");
+        bool fine = json_get_bool(*v, "served", false) && !json_get_bool(*v, "deprecated", false);
+        if (fine && priority_of(other) > best_priority) {
+            best = other;
+            best_priority = priority_of(other);
+        }
+    }
+    if (own)
+        return arena_strdup(a, own);
+    if (!best)
+        return arena_printf(a, "%s/%s %s is deprecated", group, name, kind);
+    return arena_printf(
+        a, "%s/%s %s is deprecated; use %s/%s %s", group, name, kind, group, best, kind);
+}
+
 void custom_init(struct custom *c, struct arena *a, struct json crd, struct json version)
 {
     struct json names = json_get(crd, "status.acceptedNames");
     struct json scale = json_get(version, "subresources.scale");
     const char *group = copied(a, crd, "spec.group"), *plural = copied(a, names, "plural");
     const char *name = copied(a, version, "name"), *kind = copied(a, names, "kind");
-    const char *warning = json_get_text(version, "deprecationWarning");
     struct error ignored;
     c->arena = a;
     c->schema = NULL;
@@ -301,8 +378,7 @@ void custom_init(struct custom *c, struct arena *a, struct json crd, struct json
         .version_priority = priority_of(name),
     };
     if (json_get_bool(version, "deprecated", false))
-        c->kind.warning = warning ? arena_strdup(a, warning)
-                                  : arena_printf(a, "%s/%s %s is deprecated", group, name, kind);
+        c->kind.warning = deprecation(a, crd, version, kind);
     struct json schema = json_get(version, "schema.openAPIV3Schema");
     if (!schema_from_crd(a, schema, &c->kind.schema, &ignored))
         c->kind.schema = schema_deduced();

@@ -183,9 +183,19 @@ static struct json read_bytes(struct decoder *d, struct json v, const struct pla
     struct str bytes;
     if (v.type != JSON_STR)
         return fail_type(d, at, v, "[]uint8", false);
-    if (base64_decode(d->arena, (struct str){ v.string, v.count }, &bytes))
-        return v;
-    fail_text(d, at, "illegal base64 data at input byte 0");
+    /* Line ends do not count: people paste what base64(1) prints. */
+    char *text = arena_alloc(d->arena, (size_t)v.count + 1);
+    size_t length = 0;
+    for (uint32_t i = 0; i < v.count; i++)
+        if (v.string[i] != '\n' && v.string[i] != '\r')
+            text[length++] = v.string[i];
+    if (base64_decode(d->arena, (struct str){ text, length }, &bytes))
+        return json_str(text);
+    /* Go names the character that is none, or where the group of four begins that is not whole. */
+    size_t digits =
+        strspn(v.string, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
+    size_t byte = v.string[digits] ? digits : digits - digits % 4;
+    fail_text(d, at, arena_printf(d->arena, "illegal base64 data at input byte %zu", byte));
     return json_str("");
 }
 

@@ -5,10 +5,6 @@
 
 static const struct subresource subresources[] = {
     { "", "namespaces", "finalize", "", "", "Namespace", API_UPDATE },
-    { "", "pods", "binding", "", "", "Binding", API_CREATE },
-    { "", "pods", "ephemeralcontainers", "", "", "Pod", API_GET | API_PATCH | API_UPDATE },
-    { "", "pods", "eviction", "policy", "v1", "Eviction", API_CREATE },
-    { "", "pods", "resize", "", "", "Pod", API_GET | API_PATCH | API_UPDATE },
     { "", "serviceaccounts", "token", "authentication.k8s.io", "v1", "TokenRequest", API_CREATE },
 };
 
@@ -165,6 +161,15 @@ struct json discovery_group(struct arena *a, const struct registry *r, const cha
     return (struct json){ 0 };
 }
 
+/* Kinds that the API server calls stored in an older version than it serves. */
+static const struct {
+    const char *kind, *version;
+} older[] = {
+    { "CustomResourceDefinition", "apiextensions.k8s.io/v1beta1" },
+    { "MutatingAdmissionPolicy", "admissionregistration.k8s.io/v1beta1" },
+    { "MutatingAdmissionPolicyBinding", "admissionregistration.k8s.io/v1beta1" },
+};
+
 /* A digest of what the objects are stored as, so that clients see when that changes. */
 static struct json storage_hash(struct arena *a, const struct api_kind *k)
 {
@@ -172,6 +177,9 @@ static struct json storage_hash(struct arena *a, const struct api_kind *k)
         return (struct json){ 0 };
     uint8_t digest[SHA256_BYTES];
     const char *version = k->storage_version;
+    for (size_t i = 0; i < lengthof(older) && !k->custom; i++)
+        if (text_eq(k->resource.kind, older[i].kind))
+            version = older[i].version;
     sha256_of(str_of(arena_printf(
                   a, "%s%s/%s", strchr(version, '/') ? "" : "/", version, k->resource.kind)),
         digest);

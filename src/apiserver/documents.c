@@ -142,9 +142,22 @@ static enum form form_of(struct arena *a, const char *accept, bool aggregated)
     return FORM_NONE;
 }
 
-static bool refused(
-    struct arena *a, const struct api_request *r, enum form form, struct api_answer *ret)
+/* As built-in paths refuse what no media type of theirs fits. */
+static void answer_no_media(struct arena *a, struct api_answer *ret, const char *offered)
 {
+    answer_status(a,
+        ret,
+        406,
+        "NotAcceptable",
+        arena_printf(a, "406: Not Acceptable\n\nAvailable representations: %s", offered),
+        json_empty_map());
+}
+
+static bool refused(struct arena *a, const struct api_request *r, enum form form, bool routed,
+    struct api_answer *ret)
+{
+    size_t count;
+    const struct accept_clause *clauses = accept_parse(a, r->accept, &count);
     if (!text_eq(r->method, "GET") && !text_eq(r->method, "HEAD"))
         answer_status(a,
             ret,
@@ -152,6 +165,9 @@ static bool refused(
             "MethodNotAllowed",
             "the server does not allow this method on the requested resource",
             json_empty_map());
+    else if (routed && !accept_router_takes(clauses, count))
+        answer_no_media(
+            a, ret, "application/json, application/yaml, application/vnd.kubernetes.protobuf");
     else if (form == FORM_NONE)
         answer_status(a,
             ret,
@@ -199,13 +215,22 @@ static void answer_group_missing(
         answer_text(ret, 404, "404 page not found\n");
 }
 
+static bool is_built_in(const struct registry *r, const char *group)
+{
+    const struct api_kind *k;
+    for (size_t i = 0; group && (k = registry_at(r, i)); i++)
+        if (!k->custom && text_eq(k->resource.group, group))
+            return true;
+    return false;
+}
+
 /* What stands behind /api or /apis, cut into parts. */
 static void answer_discovery(struct documents *d, struct arena *a, const struct api_request *r,
     bool core, const char *const parts[2], struct api_answer *ret)
 {
     const struct registry *registry = apiserver_registry(d->server);
     enum form form = form_of(a, r->accept, !parts[0]);
-    if (refused(a, r, form, ret))
+    if (refused(a, r, form, core || is_built_in(registry, parts[0]), ret))
         return;
     if (form == FORM_AGGREGATED) {
         const char *key = core ? "/api" : "/apis";
@@ -412,7 +437,14 @@ bool documents_answer(
     } else if (text_eq(path, "/metrics")) {
         answer_metrics(d, ret);
     } else if (text_eq(path, "/version") || text_eq(path, "/version/")) {
-        if (!refused(a, r, FORM_JSON, ret))
+        size_t count;
+        const struct accept_clause *c = accept_parse(a, r->accept, &count);
+        bool json = false;
+        for (size_t i = 0; i < count; i++)
+            json |= text_eq(c[i].type, "*/*") || text_eq(c[i].type, "application/json");
+        if (!json)
+            answer_no_media(a, ret, "application/json");
+        else if (!refused(a, r, FORM_JSON, false, ret))
             answer_version(d, a, ret);
     } else if (text_starts(path, "/apis") && (!path[5] || path[5] == '/')) {
         if (!cut_parts(a, path + 5, parts))

@@ -193,7 +193,8 @@ static void fill_namespace(struct gc *gc, const char *name)
 static void run_fill(struct gc *gc, struct arena *a, const char *name)
 {
     struct apiserver *s = gc->server;
-    const struct store_object *o = store_get(store_table(s->store, "/namespaces"), "", name);
+    const struct api_kind *k = registry_find(s->registry, "", "v1", "namespaces");
+    const struct store_object *o = k ? store_get(store_table(s->store, k->table), "", name) : NULL;
     if (!o || namespace_is_ending(s, o))
         return;
     json_each (object, bootstrap_namespace_objects(a, name, s->options.root_ca))
@@ -209,12 +210,12 @@ void gc_written(struct gc *gc, const struct api_kind *k, struct json old, struct
         remove_edges(gc, k, old);
     if (changed && is.count)
         add_edges(gc, k, now);
-    if (!json_present(old) && text_eq(k->table, "/namespaces"))
+    if (!json_present(old) && api_kind_is_core(k, "Namespace"))
         fill_namespace(gc, json_get_text(now, "metadata.name"));
     if (!json_present(now)) {
         const char *name = json_get_text(old, "metadata.name");
-        bool given = (text_eq(k->table, "/serviceaccounts") && text_eq(name, "default")) ||
-                     (text_eq(k->table, "/configmaps") && text_eq(name, "kube-root-ca.crt"));
+        bool given = (api_kind_is_core(k, "ServiceAccount") && text_eq(name, "default")) ||
+                     (api_kind_is_core(k, "ConfigMap") && text_eq(name, "kube-root-ca.crt"));
         if (given)
             fill_namespace(gc, json_get_text(old, "metadata.namespace"));
         const char *uid = json_get_text(old, "metadata.uid");
@@ -227,7 +228,7 @@ void gc_written(struct gc *gc, const struct api_kind *k, struct json old, struct
     bool deleting = meta_is_deleting(now);
     if ((changed && is.count) || (deleting && json_get(now, "metadata.finalizers").count))
         look_at(gc, k->table, now);
-    if (text_eq(k->table, "/namespaces"))
+    if (api_kind_is_core(k, "Namespace"))
         gc->namespaces |= deleting;
 }
 
@@ -259,6 +260,7 @@ static void write_owners(struct write *w, struct json references)
     const struct store_object *stored;
     struct json object =
         json_with(w->arena, w->old, "metadata.ownerReferences", json_or_absent(references));
+    write_track(w, "kube-controller-manager", "", &object);
     if (!write_store(w, object, meta_is_deleting(object) && write_is_last(object), &stored))
         return;
 }

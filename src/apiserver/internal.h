@@ -86,3 +86,5 @@ void watch_stream_send(struct api_call *c);
 void watch_stream_free(struct api_call *c);
 /* Those who asked for bookmarks get one. */
 void watch_send_bookmarks(struct apiserver *s);
+/* The kind is no longer served as it was: watches of it end. */
+void watch_end_kind(struct apiserver *s, const struct api_kind *k);

@@ -19,16 +19,17 @@ static bool stop(struct scan *s, const char *where)
         return false;
     }
     unsigned char c = (unsigned char)s->text.ptr[s->at];
-    const char *shown = c == '\''               ? "\\'"
-                        : c == '\\'             ? "\\\\"
-                        : c == '\n'             ? "\\n"
-                        : c == '\t'             ? "\\t"
-                        : c == '\r'             ? "\\r"
-                        : c < 0x20 || c == 0x7f ? arena_printf(s->arena, "\\x%02x", c)
-                        /* bytes are read as the characters of the same number */
-                        : c < 0x80
-                            ? arena_printf(s->arena, "%c", c)
-                            : arena_printf(s->arena, "%c%c", 0xc0 | c >> 6, 0x80 | (c & 0x3f));
+    const char *shown =
+        c == '\''                               ? "\\'"
+        : c == '\\'                             ? "\\\\"
+        : c == '\n'                             ? "\\n"
+        : c == '\t'                             ? "\\t"
+        : c == '\r'                             ? "\\r"
+        : c >= 0x80 && (c <= 0xa0 || c == 0xad) ? arena_printf(s->arena, "\\u%04x", c)
+        : c < 0x20 || c == 0x7f                 ? arena_printf(s->arena, "\\x%02x", c)
+        /* bytes are read as the characters of the same number */
+        : c < 0x80 ? arena_printf(s->arena, "%c", c)
+                   : arena_printf(s->arena, "%c%c", 0xc0 | c >> 6, 0x80 | (c & 0x3f));
     s->why = arena_printf(s->arena, "invalid character '%s' %s", shown, where);
     return false;
 }

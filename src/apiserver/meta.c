@@ -143,18 +143,20 @@ static bool is_zero(struct json v)
            (json_is(v, JSON_INT) && v.integer == 0);
 }
 
-bool meta_normalise(struct arena *a, struct json metadata, bool custom, struct json *ret,
-    struct field_errors *unknown, struct error *err)
+bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind *k,
+    struct json *ret, struct field_errors *unknown, struct error *err)
 {
     struct json_builder b;
     json_builder_init(&b, a);
     if (json_present(metadata) && !json_is(metadata, JSON_MAP) && !json_is(metadata, JSON_NULL))
         return fail(err,
             ERR_INVALID,
-            "json: cannot unmarshal %s into Go %s of type v1.ObjectMeta",
+            "json: cannot unmarshal %s into Go %s%s%s of type v1.ObjectMeta",
             go_type(metadata),
-            custom ? "value" : "struct field .metadata");
-    struct decoder d = { err, custom };
+            k->custom ? "value" : "struct field ",
+            k->custom ? "" : k->resource.kind,
+            k->custom ? "" : ".metadata");
+    struct decoder d = { err, k->custom };
     json_each_member (m, metadata) {
         const struct meta_field *f = field_of(m->key);
         if (!f) {
@@ -220,6 +222,18 @@ static const char *generate_name(struct api_call *c, const char *namespace, cons
     return name;
 }
 
+struct json meta_without_system(struct arena *a, struct json object)
+{
+    static const char *const gone[] = {
+        "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "selfLink", "uid"
+    };
+    struct json meta = meta_of(object);
+    for (size_t i = 0; i < lengthof(gone); i++)
+        if (json_present(json_member(meta, gone[i])))
+            meta = json_with_member(a, meta, gone[i], (struct json){ 0 });
+    return json_with_member(a, object, "metadata", meta);
+}
+
 struct json meta_for_create(struct api_call *c, const char *namespace, struct json object)
 {
     struct arena *a = &c->arena;
@@ -235,12 +249,6 @@ struct json meta_for_create(struct api_call *c, const char *namespace, struct js
     json_put(&b, "uid", json_str(meta_uid(env, a)));
     json_put(&b, "creationTimestamp", json_str(meta_now(env, a)));
     meta = json_map_end(&b);
-    static const char *const gone[] = {
-        "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"
-    };
-    for (size_t i = 0; i < lengthof(gone); i++)
-        if (json_present(json_member(meta, gone[i])))
-            meta = json_with_member(a, meta, gone[i], (struct json){ 0 });
     if (c->kind->generation)
         meta = json_with_member(a, meta, "generation", json_int(1));
     return json_with_member(a, object, "metadata", meta);
@@ -280,18 +288,58 @@ bool meta_spec_differs(const struct api_kind *k, struct json old, struct json ob
 
 /* ---- checking ---- */
 
-static void check_texts(struct field_errors *e, const char *path, struct json texts, bool labels)
+/* A text of this form and of a length that is allowed, if the form is all that may be wrong:
+ * letters in the middle are left out. */
+static const char *shortened(struct arena *a, const char *text, size_t max)
+{
+    size_t length = strlen(text), out = 0, left = length;
+    char *copy = arena_alloc(a, length + 1);
+    for (size_t i = 0; i < length; i++) {
+        bool plain = (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= '0' && text[i] <= '9');
+        if (plain && left > max && i > 0 && i + 1 < length)
+            left--;
+        else
+            copy[out++] = text[i];
+    }
+    copy[out < max ? out : max] = '\0';
+    return copy;
+}
+
+/* Length and form are told apart, and both are told. */
+static void check_label_value(struct field_errors *e, const char *path, struct json value)
 {
     struct error why;
+    if (value.count > NAME_LABEL_MAX)
+        field_invalid(e, path, value, "must be no more than 63 bytes");
+    if (!name_check(NAME_LABEL_VALUE, shortened(e->arena, value.string, NAME_LABEL_MAX), &why))
+        field_invalid(e, path, value, why.text);
+}
+
+static void check_key(struct field_errors *e, const char *path, const char *key, const char *shown)
+{
+    struct error why;
+    const char *slash = strchr(key, '/'), *name = slash ? slash + 1 : key;
+    bool one = !strchr(name, '/');
+    if (one && !*name)
+        field_invalid(e, path, json_str(shown), "name part must be non-empty");
+    if (one && strlen(name) > NAME_LABEL_MAX)
+        field_invalid(e, path, json_str(shown), "name part must be no more than 63 bytes");
+    const char *part = !*name ? "-" : one ? shortened(e->arena, name, NAME_LABEL_MAX) : name;
+    if (!name_check(
+            NAME_LABEL_KEY, arena_printf(e->arena, "%.*s%s", (int)(name - key), key, part), &why))
+        field_invalid(e, path, json_str(shown), why.text);
+}
+
+static void check_texts(struct field_errors *e, const char *path, struct json texts, bool labels)
+{
     json_each_member (m, texts) {
         /* Keys of annotations may have capitals in front of the slash. */
         char *key = arena_strdup(e->arena, m->key);
         for (char *at = key; !labels && *at; at++)
             *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
-        if (!name_check(NAME_LABEL_KEY, key, &why))
-            field_invalid(e, path, json_str(m->key), why.text);
-        if (labels && !name_check(NAME_LABEL_VALUE, json_text(m->value), &why))
-            field_invalid(e, path, m->value, why.text);
+        check_key(e, path, key, m->key);
+        if (labels)
+            check_label_value(e, path, m->value);
     }
 }
 
@@ -325,9 +373,16 @@ static void check_owner(struct field_errors *e, const char *path, struct json ow
         if (text_empty(json_get_text(owner, required[i].field)))
             field_invalid(
                 e, field_child(e->arena, path, required[i].field), json_str(""), required[i].why);
+    const char *version = json_get_text(owner, "apiVersion");
+    const char *slash = version ? strchr(version, '/') : NULL;
+    if (slash && strchr(slash + 1, '/'))
+        field_invalid(e,
+            field_child(e->arena, path, "apiVersion"),
+            json_str(version),
+            "version must not be empty");
     if (text_eq(json_get_text(owner, "apiVersion"), "v1") &&
         text_eq(json_get_text(owner, "kind"), "Event"))
-        field_invalid(e, path, json_str("v1, Kind=Event"), "is disallowed from being an owner");
+        field_invalid(e, path, owner, "/v1, Kind=Event is disallowed from being an owner");
 }
 
 static void check_owners(struct field_errors *e, struct json owners)
@@ -360,7 +415,7 @@ static void check_finalizers(struct field_errors *e, struct json finalizers, boo
     size_t index = 0;
     json_each (f, finalizers) {
         if (!name_check(NAME_LABEL_KEY, json_text(*f), &why))
-            field_invalid(e, "metadata.finalizers", *f, why.text);
+            check_key(e, "metadata.finalizers", f->string, f->string);
         else if (!custom && !strchr(f->string, '/') && !text_eq(f->string, "orphan") &&
                  !text_eq(f->string, "foregroundDeletion") && !text_eq(f->string, "kubernetes"))
             field_invalid(e,
@@ -376,40 +431,54 @@ static void check_finalizers(struct field_errors *e, struct json finalizers, boo
             "finalizer orphan and foregroundDeletion cannot be both set");
 }
 
-/* What is wrong with a name, or NULL. */
-static const char *name_trouble(struct arena *a, enum api_name form, const char *name)
+/* What is wrong with a name, all of it. */
+static void check_form(struct field_errors *e, const char *path, enum api_name form,
+    const char *name, const char *shown)
 {
-    static const enum name_kind kinds[] = {
-        [API_NAME_SUBDOMAIN] = NAME_DNS1123_SUBDOMAIN,
-        [API_NAME_LABEL] = NAME_DNS1123_LABEL,
-        [API_NAME_LABEL_1035] = NAME_DNS1035_LABEL,
+    static const struct {
+        enum name_kind kind;
+        size_t max;
+    } forms[] = {
+        [API_NAME_SUBDOMAIN] = { NAME_DNS1123_SUBDOMAIN, NAME_SUBDOMAIN_MAX },
+        [API_NAME_LABEL] = { NAME_DNS1123_LABEL, NAME_LABEL_MAX },
+        [API_NAME_LABEL_1035] = { NAME_DNS1035_LABEL, NAME_LABEL_MAX },
     };
     struct error why;
     if (form == API_NAME_PATH) {
         const char *bad = strpbrk(name, "/%");
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-            return arena_printf(a, "may not be '%s'", name);
-        return bad ? arena_printf(a, "may not contain '%c'", *bad) : NULL;
+            field_invalid(
+                e, path, json_str(shown), arena_printf(e->arena, "may not be '%s'", name));
+        else if (bad)
+            field_invalid(
+                e, path, json_str(shown), arena_printf(e->arena, "may not contain '%c'", *bad));
+        return;
     }
-    return name_check(kinds[form], name, &why) ? NULL : arena_strdup(a, why.text);
+    size_t max = forms[form].max;
+    if (strlen(name) > max)
+        field_invalid(e,
+            path,
+            json_str(shown),
+            arena_printf(e->arena, "must be no more than %zu characters", max));
+    if (!name_check(forms[form].kind, shortened(e->arena, name, max), &why))
+        field_invalid(e, path, json_str(shown), why.text);
 }
 
 static void check_name(struct field_errors *e, const struct api_kind *k, struct json metadata)
 {
-    const char *base = json_get_text(metadata, "generateName"), *why;
+    const char *base = json_get_text(metadata, "generateName");
     const char *name = json_get_text(metadata, "name");
     if (base) {
         size_t length = strlen(base);
         char *like = arena_strdup(e->arena, base);
         if (length && like[length - 1] == '-')
             like[length - 1] = 'a';
-        if ((why = name_trouble(e->arena, k->name_form, like)))
-            field_invalid(e, "metadata.generateName", json_str(base), why);
+        check_form(e, "metadata.generateName", k->name_form, like, base);
     }
     if (text_empty(name))
         field_required(e, "metadata.name", "name or generateName is required");
-    else if ((why = name_trouble(e->arena, k->name_form, name)))
-        field_invalid(e, "metadata.name", json_str(name), why);
+    else
+        check_form(e, "metadata.name", k->name_form, name, name);
 }
 
 void meta_validate(struct field_errors *errors, const struct api_kind *k, struct json metadata)

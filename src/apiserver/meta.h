@@ -6,9 +6,11 @@
 
 /* metadata as the API server's own type holds it: without null and empty values; each field that it
  * does not have goes into unknown. Fails with the words of its decoder. */
-bool meta_normalise(struct arena *a, struct json metadata, bool custom, struct json *ret,
-    struct field_errors *unknown, struct error *err) must_check;
+bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind *k,
+    struct json *ret, struct field_errors *unknown, struct error *err) must_check;
 
+/* Without what only the server sets: before anybody owns it. */
+struct json meta_without_system(struct arena *a, struct json object);
 /* A new object: name (made from generateName), namespace, uid, creationTimestamp, generation. */
 struct json meta_for_create(struct api_call *c, const char *namespace, struct json object);
 /* What a client cannot change comes from the old object: uid if not given, creationTimestamp, … */

@@ -21,8 +21,13 @@ bool namespace_is_ending(struct apiserver *s, const struct store_object *namespa
 bool namespace_delete(struct write *w, struct json finalizers, struct json *object,
     const struct store_object **ret, bool *ret_gone)
 {
+    static const char *const immortal[] = { "default", "kube-public", "kube-system" };
     struct arena *a = w->arena;
     struct json o = w->old, meta = meta_of(o);
+    for (size_t i = 0; i < lengthof(immortal); i++)
+        if (w->call && strcmp(w->name, immortal[i]) == 0)
+            return call_fail(w->call,
+                status_forbidden(a, w->kind, w->name, "this namespace may not be deleted"));
     bool deleting = meta_is_deleting(o);
     meta = json_with_member(a, meta, "finalizers", finalizers);
     if (!deleting)

@@ -159,7 +159,7 @@ static void check_list(struct field_errors *errors, const struct list_options *o
             field_forbidden(errors,
                 "resourceVersionMatch",
                 "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
-        if (o->initial_given && text_empty(match))
+        if (o->initial_given && !text_eq(match, "NotOlderThan"))
             field_forbidden(errors,
                 "resourceVersionMatch",
                 "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
@@ -204,6 +204,8 @@ static bool read_selectors(struct api_call *c, struct list_options *o)
     struct error err;
     struct arena *a = &c->arena;
     const char *labels = call_param(c, "labelSelector"), *fields = call_param(c, "fieldSelector");
+    if (text_eq(fields, "=") || text_eq(fields, "=="))
+        fields = NULL; /* nothing is nothing */
     if (!selector_parse(a, labels, &o->labels, &err))
         return call_fail_bad(c, "%s", selector_error_text(a, labels, err.text));
     if (!selector_parse_fields(a, fields, &o->fields, &err))

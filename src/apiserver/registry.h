@@ -19,6 +19,7 @@
 #include "merge/schema.h"
 
 struct apiserver;
+struct api_call;
 struct api_kind;
 
 enum api_verb {
@@ -51,6 +52,7 @@ struct api_write {
     struct json old;         /* absent: a create */
     const char *now;         /* RFC 3339 */
     bool dry_run;
+    struct api_call *call; /* for call_warn(); NULL: the server itself writes */
 };
 
 enum api_name {
@@ -126,7 +128,7 @@ struct api_kind {
     bool refill;
     bool returns_deleted;    /* a DELETE answers with the object instead of a Status */
     enum api_name name_form; /* of metadata.name */
-    const char *warning; /* a header for whoever asks for it: it is deprecated; NULL: none */
+    const char *warning;     /* a header for whoever asks for it: it is deprecated; NULL: none */
     struct api_scale_paths scale;
     const char *table;           /* in the store; one for all versions of the resource */
     const char *storage_version; /* of the stored text: "apps/v1" */
@@ -138,6 +140,12 @@ struct api_kind {
     /* For discovery: the order of groups and versions. Higher comes first; see discovery.c. */
     int group_priority, version_priority;
 };
+
+/* Whether this is a kind of the core group, in any version. */
+static inline bool api_kind_is_core(const struct api_kind *k, const char *kind)
+{
+    return !*k->resource.group && strcmp(k->resource.kind, kind) == 0;
+}
 
 struct registry;
 

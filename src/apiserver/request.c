@@ -6,6 +6,8 @@
 #include "apiserver/body.h"
 #include "apiserver/documents.h"
 #include "apiserver/internal.h"
+#include "apiserver/options.h"
+#include "apiserver/write.h"
 #include "base/url.h"
 
 #define SEGMENTS_MAX 16
@@ -97,6 +99,8 @@ static bool is_namespace_part(const char *segment)
     return text_eq(segment, "status") || text_eq(segment, "finalize");
 }
 
+static bool may_ask(struct api_call *c, const char *group, const char *version, const char *plural);
+
 /* namespaces/NS/plural/name/subresource, where namespaces are a resource too. */
 static bool read_resource(
     struct api_call *c, struct path *p, const char *group, const char *version)
@@ -123,6 +127,8 @@ static bool read_resource(
             c, "Name parameter invalid: \"%s\": may not be '%s'", c->name, c->name);
     if (fits && (!c->name || !strchr(c->name, '/')))
         return true;
+    if (!may_ask(c, group, version, plural ? plural : ""))
+        return false;
     return is_built_in_version(r, group, version) ? call_fail(c, status_not_served())
                                                   : page_not_found(c);
 }
@@ -230,18 +236,19 @@ static const char *verb_of(const struct api_call *c, const struct route *route)
     return strcmp(c->request->method, "POST") == 0 ? "create" : "";
 }
 
-static bool may_touch(struct api_call *c, const struct route *route)
+/* Of a resource that may not be there: who may not ask does not learn that. */
+static bool may_ask(struct api_call *c, const char *group, const char *version, const char *plural)
 {
     struct auth_request r = {
-        .verb = verb_of(c, route),
-        .group = c->kind->resource.group,
-        .version = c->kind->resource.version,
-        .resource = c->kind->resource.plural,
+        .verb = verb_of(c, find_route(c)),
+        .group = group,
+        .version = version,
+        .resource = plural,
         .subresource = c->subresource,
         .namespace = c->namespace,
         .name = c->name ? c->name : "",
     };
-    bool namespace = text_eq(c->kind->resource.plural, "namespaces") && !*r.group && c->name;
+    bool namespace = text_eq(plural, "namespaces") && !*group && c->name;
     if (namespace)
         r.namespace = c->name;
     return take_place(c, &r) && is_allowed(c, &r);
@@ -286,17 +293,49 @@ static bool is_document(struct api_call *c)
 static bool has_subresource(const struct api_kind *k, const char *name)
 {
     static const struct {
-        const char *plural, *name;
-    } others[] = { { "namespaces", "finalize" }, { "serviceaccounts", "token" } };
+        const char *kind, *name;
+    } others[] = { { "Namespace", "finalize" }, { "ServiceAccount", "token" } };
     if (strcmp(name, "status") == 0)
         return k->has_status;
     if (strcmp(name, "scale") == 0)
         return k->scale.spec_replicas != NULL;
     for (size_t i = 0; i < lengthof(others); i++)
-        if (!*k->resource.group && text_eq(k->resource.plural, others[i].plural) &&
-            strcmp(name, others[i].name) == 0)
+        if (api_kind_is_core(k, others[i].kind) && strcmp(name, others[i].name) == 0)
             return true;
     return false;
+}
+
+/* The kind with its schema, which those that nobody stores come without. */
+static const struct api_kind *with_schema(struct arena *a, const struct api_kind *k)
+{
+    const struct resource *r = &k->resource;
+    const char *name = arena_printf(a, "%s/%s/%s", r->group, r->version, r->kind);
+    for (uint32_t i = 0; !k->schema && i < schema_builtin_kind_count; i++) {
+        if (!text_eq(schema_builtin.names + schema_builtin_kinds[i].name, name))
+            continue;
+        struct schema *schema = arena_new(a, struct schema);
+        struct api_kind *copy = arena_new(a, struct api_kind);
+        schema->table = schema_builtin;
+        schema->root = (uint16_t)schema_builtin_kinds[i].root;
+        *copy = *k;
+        copy->schema = schema;
+        return copy;
+    }
+    return k;
+}
+
+static void add_owners(struct api_call *c, struct json *object)
+{
+    struct write w = {
+        .call = c,
+        .server = c->server,
+        .arena = &c->arena,
+        .kind = with_schema(&c->arena, c->kind),
+        .namespace = c->namespace,
+        .name = "",
+    };
+    bool ok = write_fill_owners(&w, object, false);
+    assert(ok);
 }
 
 /* A POST that answers and stores nothing. */
@@ -304,8 +343,9 @@ static void answer_review(struct api_call *c)
 {
     struct api_answer answer;
     struct json body;
-    if (!body_decode(c, &body))
+    if (!options_read_write(c, "CreateOptions", false) || !body_decode(c, &body))
         return;
+    add_owners(c, &body);
     auth_review(c->server->auth, &c->arena, c->request->user, c->kind, c->namespace, body, &answer);
     call_answer(c, &answer);
 }
@@ -316,7 +356,13 @@ static void answer_token(struct api_call *c)
     struct json body;
     const struct api_kind *account = c->kind;
     c->kind = auth_token_kind();
-    bool ok = body_decode(c, &body);
+    bool ok = options_read_write(c, "CreateOptions", false) && body_decode(c, &body);
+    if (ok) {
+        if (!json_present(json_get(body, "spec.expirationSeconds")))
+            body =
+                json_with(&c->arena, body, "spec.expirationSeconds", json_int(AUTH_TOKEN_SECONDS));
+        add_owners(c, &body);
+    }
     c->kind = account;
     if (!ok)
         return;
@@ -328,7 +374,8 @@ static void answer_token(struct api_call *c)
 static void route_resource(struct api_call *c)
 {
     const struct route *route = find_route(c);
-    if (!may_touch(c, route))
+    const struct resource *r = &c->kind->resource;
+    if (!may_ask(c, r->group, r->version, r->plural))
         return;
     if (*c->subresource && !has_subresource(c->kind, c->subresource)) {
         call_fail(c, status_not_served());

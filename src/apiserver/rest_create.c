@@ -23,6 +23,7 @@ bool create_object(struct write *w, struct json object, bool applied)
     const struct store_object *stored;
     if (!write_check_namespace(w))
         return false;
+    object = meta_without_system(w->arena, object);
     if (b && b->fill)
         object = b->fill(w->kind, w->arena, object);
     if (!write_fill_owners(w, &object, applied) || !write_check_create(w, &object) ||

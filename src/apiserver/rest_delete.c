@@ -3,12 +3,14 @@
 #include <string.h>
 
 #include "apiserver/body.h"
+#include "apiserver/continue.h"
 #include "apiserver/delete.h"
 #include "apiserver/internal.h"
 #include "apiserver/json_error.h"
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
 #include "apiserver/options.h"
+#include "apiserver/protobuf.h"
 #include "apiserver/select.h"
 
 /* ---- options ---- */
@@ -46,7 +48,10 @@ static bool parse_body(struct api_call *c, struct json *ret)
     struct error err;
     struct str body = c->request->body;
     const char *why = NULL;
-    if (!json_parse(&c->arena, body, ret, &err))
+    if (media_of(c->request->content_type) == MEDIA_TYPE_PROTOBUF) {
+        if (!protobuf_decode(&c->arena, body, ret, &err))
+            return call_fail_bad(c, "%s", err.text);
+    } else if (!json_parse(&c->arena, body, ret, &err))
         why = json_error_text(&c->arena, body);
     else if (!json_is(*ret, JSON_MAP) && !json_is(*ret, JSON_NULL))
         why = arena_printf(&c->arena,
@@ -179,7 +184,7 @@ struct victims {
     size_t count, size;
 };
 
-static void collect(struct api_call *c, const struct selection *s, struct victims *v)
+static bool collect(struct api_call *c, const struct selection *s, int64_t limit, struct victims *v)
 {
     const struct store_table *t = store_table(c->server->store, c->kind->table);
     struct store_cursor cursor = { .namespace = s->namespace };
@@ -187,6 +192,8 @@ static void collect(struct api_call *c, const struct selection *s, struct victim
     while ((o = store_next(t, &cursor))) {
         if (!select_matches(s, &c->arena, o))
             continue;
+        if (limit > 0 && (int64_t)v->count == limit)
+            return true;
         if (v->count == v->size) {
             v->size = v->size ? v->size * 2 : 64;
             const struct store_object **more = arena_array(&c->arena, v->size, sizeof(*more));
@@ -197,6 +204,7 @@ static void collect(struct api_call *c, const struct selection *s, struct victim
         store_object_hold(o);
         v->objects[v->count++] = o;
     }
+    return false;
 }
 
 /* One of them; the answer has its state as it was found, or as it is now if it stays. */
@@ -239,7 +247,15 @@ void rest_delete_collection(struct api_call *c)
         return;
     uint64_t version = store_version(c->server->store);
     json_builder_init(&items, &c->arena);
-    collect(c, &selection, &victims);
+    const char *cont = NULL;
+    if (collect(c, &selection, list.limit, &victims)) {
+        const struct store_object *last = victims.objects[victims.count - 1];
+        cont = continue_print(&c->arena,
+            version,
+            (struct list_place){
+                arena_strdup(&c->arena, last->namespace), arena_strdup(&c->arena, last->name) },
+            !*c->namespace);
+    }
     bool ok = true;
     for (size_t i = 0; i < victims.count; i++) {
         ok = ok && delete_one(c, &o, victims.objects[i], &items);
@@ -254,7 +270,8 @@ void rest_delete_collection(struct api_call *c)
             { "kind", json_str(c->kind->list_kind) },
             { "apiVersion", json_str(object_api_version(a, c->kind)) },
             { "metadata",
-                json_map(
-                    a, { "resourceVersion", json_strf(a, "%llu", (unsigned long long)version) }) },
+                json_map(a,
+                    { "resourceVersion", json_strf(a, "%llu", (unsigned long long)version) },
+                    { "continue", json_str(cont) }) },
             { "items", json_list_end(&items) }));
 }

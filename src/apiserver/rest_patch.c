@@ -185,6 +185,10 @@ static void patch_object(struct write *w, enum patch_form form)
     const char *why = NULL;
     if (!apply_patch(c, form, w->old, &object) || !check_identity(c, form, object))
         return;
+    if (form != PATCH_JSON && !body_check_twice(c, c->request->body, &why)) {
+        fail_patched(c, form, object, why);
+        return;
+    }
     struct json patched = object;
     object = json_with_member(
         w->arena, object, "apiVersion", json_str(object_api_version(w->arena, c->kind)));

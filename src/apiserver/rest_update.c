@@ -90,9 +90,12 @@ bool update_object(struct write *w, struct json object, bool applied)
     if (!write_fill_owners(w, &object, applied) || !write_check_update(w, &object))
         return false;
     bool last = meta_is_deleting(w->old) && write_is_last(object);
-    if (!write_store(w, object, last, &stored))
+    /* The update that lets go of an object is never stored: what is deleted is what was there. */
+    if (!write_store(w, last ? w->old : object, last, &stored))
         return false;
-    write_answer(w, 200, object, stored);
+    struct json version = json_get(w->old, "metadata.resourceVersion");
+    object = json_with(w->arena, object, "metadata.resourceVersion", version);
+    write_answer(w, 200, object, last ? NULL : stored);
     return true;
 }
 

@@ -244,6 +244,16 @@ static struct json bookmark(struct watch_stream *w, struct arena *a, bool initia
                 { "annotations", initial_end ? annotations : (struct json){ 0 } }) });
 }
 
+void watch_end_kind(struct apiserver *s, const struct api_kind *k)
+{
+    for (struct watch_stream *w = s->watches; w; w = w->next) {
+        if (w->call->kind != k)
+            continue;
+        w->ends = true;
+        server_ready(s, w->call);
+    }
+}
+
 void watch_send_bookmarks(struct apiserver *s)
 {
     uint64_t version = store_version(s->store);

@@ -265,7 +265,7 @@ void server_create(struct apiserver *s, struct json object)
 static void create_bootstrap(struct apiserver *s)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    json_each (object, bootstrap_objects(&a))
+    json_each (object, bootstrap_objects(&a, s->options.service_cidr))
         server_create(s, *object);
 }
 
@@ -292,6 +292,9 @@ static bool add_kinds(struct apiserver *s, struct error *err)
     return !s->builtin || builtin_set_service_range(s->builtin, s->options.service_cidr, err);
 }
 
+/* What follows from what was stored or made at the beginning is done before anybody asks. */
+#define SETTLE_FLUSHES_MAX 1000
+
 struct apiserver *apiserver_new(const struct apiserver_options *options, struct error *err)
 {
     struct apiserver *s = mem_new_of(struct apiserver);
@@ -315,6 +318,8 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->documents = documents_new(s);
     s->aggregate = aggregate_new(s);
     create_bootstrap(s);
+    for (int i = 0; i < SETTLE_FLUSHES_MAX && apiserver_is_pending(s); i++)
+        apiserver_flush(s);
     return s;
 }
 

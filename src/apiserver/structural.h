@@ -25,7 +25,7 @@ const struct structural *structural_compile(struct arena *a, struct json schema)
 /* The object without fields that the schema does not have, and without nulls that stand for
  * nothing. unknown takes the paths, sorted ("spec.foo", "spec.list[0].bar"); NULL: not wanted.
  * apiVersion, kind and metadata of the object are left alone, and so are those of embedded
- * resources, but for metadata that is none: it is dropped, with what is wrong in it in unknown. */
+ * resources, but for fields of their metadata that no metadata has. */
 struct json structural_prune(
     const struct structural *s, struct arena *a, struct json object, struct field_errors *unknown);
 

@@ -1,4 +1,3 @@
-#include "apiserver/auth.h"
 #include "apiserver/write.h"
 
 #include "apiserver/auth.h"
@@ -11,26 +10,32 @@
 
 /* ---- owners ---- */
 
-bool write_fill_owners(struct write *w, struct json *object, bool applied)
+void write_track(struct write *w, const char *manager, const char *subresource, struct json *object)
 {
     struct arena *a = w->arena;
-    struct api_call *c = w->call;
     const struct resource *r = &w->kind->resource;
     struct error err;
     struct json merged;
-    if (applied)
-        return true;
+    bool scale = text_eq(subresource, "scale");
+    if (scale && w->kind->custom)
+        return; /* nor an owner, in a custom object */
     struct apply_request request = {
         .schema = w->kind->schema ? w->kind->schema : schema_deduced(),
         .api_version = object_api_version(a, w->kind),
-        .manager = c->manager,
-        .subresource = c->subresource,
-        .now = meta_now(w->server->env, a),
-        .reset = apply_reset_fields(a, r->group, r->kind, c->subresource, w->kind->custom),
+        .manager = manager,
+        .subresource = subresource,
+        .now = scale ? NULL : meta_now(w->server->env, a), /* a scale leaves no time */
+        .reset = apply_reset_fields(a, r->group, r->kind, subresource, w->kind->custom),
     };
     /* The server stores what it cannot tell the owners of, without them. */
     if (apply_update(a, &request, w->old, *object, &merged, &err))
         *object = merged;
+}
+
+bool write_fill_owners(struct write *w, struct json *object, bool applied)
+{
+    if (!applied)
+        write_track(w, w->call->manager, w->call->subresource, object);
     return true;
 }
 
@@ -47,6 +52,7 @@ static struct api_write write_for_behaviour(const struct write *w)
         .old = w->old,
         .now = meta_now(w->server->env, w->arena),
         .dry_run = w->call && w->call->dry_run,
+        .call = w->call,
     };
 }
 

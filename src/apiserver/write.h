@@ -18,6 +18,9 @@ struct write {
     bool patches;                      /* the object is made from old, its uid with it */
 };
 
+/* managedFields after this manager changed old into object. */
+void write_track(
+    struct write *w, const char *manager, const char *subresource, struct json *object);
 /* Fails with the answer given. */
 bool write_fill_owners(struct write *w, struct json *object, bool applied) must_check;
 /* Metadata, prepare and validate of a create or an update; object has its defaults. */

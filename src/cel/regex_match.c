@@ -93,15 +93,11 @@ static size_t character_at(struct str text, size_t at, uint32_t *ret)
 
 static uint32_t character_before(struct str text, size_t at)
 {
-    uint32_t c = NO_CHARACTER;
-    size_t from = at;
-    if (at == 0)
-        return c;
-    do
-        from--;
-    while (from && at - from < 4 && ((unsigned char)text.ptr[from] & 0xc0) == 0x80);
-    character_at(text, from, &c);
-    return c;
+    uint32_t c;
+    for (size_t back = 1; back <= 4 && back <= at; back++)
+        if (utf8_first((struct str){ text.ptr + at - back, back }, &c) == back)
+            return c;
+    return at ? 0xfffd : NO_CHARACTER;
 }
 
 /* Moves every thread over a character. A match ends those that it is preferred to. */

@@ -12,7 +12,8 @@
 #include "kube/file.h"
 
 #define AUTHORITY_DAYS 3650
-#define CERTIFICATE_DAYS 365
+/* As long as the authority: a server may run for years, and nobody renews them while it does. */
+#define CERTIFICATE_DAYS AUTHORITY_DAYS
 #define TOKEN_KEY_BYTES 32
 #define FILE_BYTES_MAX ((size_t)1 << 20)
 #define HOSTS_MAX 64
@@ -30,15 +31,16 @@ static bool write_all(int fd, struct str text)
     return true;
 }
 
-/* Whole or not at all. */
-static bool write_file(
-    struct arena *a, const char *path, struct str text, mode_t mode, struct error *err)
+/* Whole or not at all; lasting: also after a power failure. */
+static bool write_file(struct arena *a, const char *path, struct str text, mode_t mode,
+    bool lasting, struct error *err)
 {
     const char *temporary = arena_printf(a, "%s.%ld.new", path, (long)getpid());
+    unlink(temporary); /* of a process of this number that died */
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0)
         return fail_errno(err, errno, "creating %s", temporary);
-    bool ok = write_all(fd, text) && fsync(fd) == 0;
+    bool ok = write_all(fd, text) && (!lasting || fsync(fd) == 0);
     int number = errno;
     ok = close(fd) == 0 && ok;
     if (ok && rename(temporary, path) == 0)
@@ -63,8 +65,8 @@ static bool load_authority(
                file_read(a, key, FILE_BYTES_MAX, &f->ca_key, err);
     if (!tls_authority(a, "leeboard", AUTHORITY_DAYS, &f->ca, &f->ca_key, err))
         return false;
-    return !folder ||
-           (write_file(a, key, f->ca_key, 0600, err) && write_file(a, crt, f->ca, 0644, err));
+    return !folder || (write_file(a, key, f->ca_key, 0600, true, err) &&
+                          write_file(a, crt, f->ca, 0644, true, err));
 }
 
 static bool load_token_key(
@@ -81,7 +83,7 @@ static bool load_token_key(
     if (getrandom(bytes, TOKEN_KEY_BYTES, 0) != TOKEN_KEY_BYTES)
         return fail_errno(err, errno, "random bytes");
     f->token_key = (struct str){ bytes, TOKEN_KEY_BYTES };
-    return !folder || write_file(a, path, f->token_key, 0600, err);
+    return !folder || write_file(a, path, f->token_key, 0600, true, err);
 }
 
 static bool issue_server(
@@ -164,5 +166,5 @@ bool apiserver_files_write_kubeconfig(struct arena *a, const struct apiserver_fi
         base64_encode(a, f->ca),
         base64_encode(a, certificate),
         base64_encode(a, key));
-    return write_file(a, path, str_of(text), 0600, err);
+    return write_file(a, path, str_of(text), 0600, false, err);
 }

@@ -76,6 +76,9 @@ bool cli_setup_log(const struct cli *cli, struct error *err) must_check;
 
 extern const struct cli_command cli_operator;
 extern const struct cli_command cli_apiserver;
+extern const struct cli_command cli_apply;
+extern const struct cli_command cli_get;
+extern const struct cli_command cli_delete;
 extern const struct cli_command cli_render;
 extern const struct cli_command cli_manifests;
 extern const struct cli_command cli_completion;

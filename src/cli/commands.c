@@ -3,6 +3,9 @@
 const struct cli_command *const cli_commands[] = {
     &cli_operator,
     &cli_apiserver,
+    &cli_apply,
+    &cli_get,
+    &cli_delete,
     &cli_render,
     &cli_manifests,
     &cli_completion,

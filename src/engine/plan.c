@@ -85,6 +85,12 @@ void plan_replaceable(struct plan *p, const char *const *paths)
     p->children[p->child_count - 1].fixed = paths;
 }
 
+void plan_after(struct plan *p)
+{
+    assert(p->child_count > 1);
+    p->children[p->child_count - 1].after = true;
+}
+
 void plan_keep_children(struct plan *p)
 {
     p->keep_children = true;

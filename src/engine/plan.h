@@ -34,6 +34,7 @@ struct plan_child {
     enum plan_child_mode mode;
     struct json object;       /* exactly the fields that we own; metadata.name is required */
     const char *const *fixed; /* plan_replaceable() */
+    bool after;               /* plan_after() */
 };
 
 struct plan_condition {
@@ -106,6 +107,9 @@ const char *plan_owner_id(
 /* Of the child planned last: these dotted paths (NULL-terminated) cannot be changed in place. When
  * one differs from what we own, the child is deleted and made anew. */
 void plan_replaceable(struct plan *p, const char *const *paths);
+/* The child planned last can be made only once the one planned before it is there: who may not do
+ * everything may bind a role only if it exists. */
+void plan_after(struct plan *p);
 /* For a pass that cannot tell what it wants (a reference is missing): existing children are left
  * alone instead of being deleted as no longer wanted. */
 void plan_keep_children(struct plan *p);

@@ -57,6 +57,22 @@ static void delete (struct write *w, const struct cache_entry *entry)
                 (struct kube_then){ write_answered, w }));
 }
 
+/* What it needs is not there yet; if it is on its way, the pass is made again. */
+static bool comes_later(struct run *run, const struct plan_child *c)
+{
+    if (!c->after)
+        return false;
+    struct engine *e = run->key->kind->engine;
+    struct cache_resource *r = cache_resource_of(&e->cache, c[-1].resource);
+    const char *name = json_get_text(c[-1].object, "metadata.name");
+    const char *namespace = r->resource->cluster_scoped ? "" : view_namespace(&run->view);
+    if (cache_find(r, namespace, name))
+        return false;
+    const struct write *first = write_under_way(e, r, namespace, name);
+    run->again |= first && first->run == run;
+    return true;
+}
+
 static void write_child(struct run *run, const struct plan_child *c)
 {
     struct engine *e = run->key->kind->engine;
@@ -66,6 +82,8 @@ static void write_child(struct run *run, const struct plan_child *c)
         e->counts.skipped++;
         return;
     }
+    if (d.action == GATE_CREATE && comes_later(run, c))
+        return;
     struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
     const char *name = json_get_text(wanted, "metadata.name");
     struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);

@@ -223,7 +223,9 @@ TEST(crd_serves_several_versions_of_one_object)
         "{'apiVersion':'sea.example.com/v1alpha1','kind':'Boat','metadata':{'name':'x'},'a':'1',"
         "'b':'2'}");
     check_int(got.status, 201);
-    check_text(got.warnings[0], "299 - \"sea.example.com/v1alpha1 Boat is deprecated\"");
+    check_text(got.warnings[0],
+        "299 - \"sea.example.com/v1alpha1 Boat is deprecated; use "
+        "sea.example.com/v1 Boat\"");
     struct json boat = desk_do(&r, "GET", "/apis/sea.example.com/v1/boats/x", NULL);
     check_text(json_get_text(boat, "apiVersion"), "sea.example.com/v1");
     check_text(json_get_text(boat, "a"), "1");
@@ -263,5 +265,29 @@ TEST(crd_selects_by_its_fields_and_shows_its_columns)
         desk_ask_as(&r, "GET", BOATS, NULL, "application/json;as=Table;v=v1;g=meta.k8s.io", NULL)
             .body;
     check_json(json_get(table, "rows.0.cells"), "['a',2]");
+    desk_done(&r);
+}
+
+TEST(crd_is_served_again_after_a_restart_with_its_new_defaults)
+{
+    struct desk r;
+    desk_init(&r);
+    desk_do(&r, "POST", CRDS, boats("", "{'type':'object','properties':{'a':{'type':'string'}}}"));
+    desk_do(&r,
+        "POST",
+        BOATS,
+        "{'apiVersion':'sea.example.com/v1','kind':'Boat','metadata':{'name':'a'},"
+        "'spec':{'a':'x'}}");
+    struct json crd = test_json(boats("", spec));
+    const struct json_field changes[] = { { "spec", json_get(crd, "spec") }, { 0 } };
+    change(&r, CRDS "/boats.sea.example.com", "", changes);
+    check_json(json_get(desk_do(&r, "GET", BOATS "/a", NULL), "spec"), "{'crew':2}");
+    apiserver_free(r.server);
+    struct error err;
+    r.server = apiserver_new(
+        &(struct apiserver_options){ .env = &r.env, .store = r.store, .allow_all = true }, &err);
+    check(r.server);
+    desk_settle(&r);
+    check_json(json_get(desk_do(&r, "GET", BOATS "/a", NULL), "spec"), "{'crew':2}");
     desk_done(&r);
 }

@@ -145,6 +145,10 @@ case("enums", obj(a={**I, "enum": [1, 2]}, b={**N, "enum": [1, 2.5]}, c={"enum":
      {"f": {"g": 1}}, {"f": {"g": 2}}, {"h": [1]}, {"h": [3]}, {"c": True}, {"c": None})
 case("unique", obj(a=lst(I, maxItems=9), d=lst(lst(I))), {"a": [1, 1]}, {"d": [[1], ["x"]]})
 
+# Objects of a kind with the scale subresource.
+SCALED = [{"replicas": 3}, {"replicas": -1}, {"replicas": 3000000000}, {"replicas": "x"}, {"replicas": {"a": [1, "b"]}}, 7,
+          {"replicas": 1.5}, {"replicas": [True, {"x": 1}]}, {"selector": 5}, {"selector": "a=b"}]
+
 # Updates: name: (loose schema under which the first state is created, strict schema, first spec, later specs)
 STRICT = obj(a={**S, "maxLength": 2}, b={**I, "minimum": 5}, o={**obj(x={**S, "enum": ["ok"]}, y=I), "required": ["z"]},
              l=lst({**I, "maximum": 3}), la=lst({**I, "maximum": 3}, **{"x-kubernetes-list-type": "atomic"}),
@@ -263,7 +267,7 @@ CRDS = [
     {X: {**S, "enum": ["a", "a"]}}, {X: {**I, "multipleOf": -1}}, {X: {**S, "nullable": "yes"}}, {X: "nonsense"},
     {X: {**S, "unheard": 1}}, {"spec.unheard": 1}, {V + "unheard": 1},
     {X: {**S, RULE: [{"rule": "self.size() > 1"}]}}, {X: {**S, RULE: [{"rule": ""}]}}, {X: {**S, RULE: [{}]}},
-    {X: {**S, RULE: [{"rule": "self >"}]}}, {X: {**S, RULE: [{"rule": "self.foo"}]}},
+    {X: {**S, RULE: [{"rule": "self +"}]}}, {X: {**S, RULE: [{"rule": "self.foo"}]}},
     {X: {**S, RULE: [{"rule": "true", "reason": "Nope"}]}}, {X: {**S, RULE: [{"rule": "true", "message": " \n"}]}},
     {X: {**S, RULE: [{"rule": "true", "message": "a\nb"}]}}, {X: {**S, RULE: [{"rule": "a\nb"}]}},
     {X: {**obj(a=S), RULE: [{"rule": "true", "fieldPath": ".b"}]}},
@@ -301,8 +305,22 @@ CRDS = [
      "metadata.annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes/kubernetes/pull/1"}},
     {"spec.group": "foo.k8s.io", "metadata.name": "things.foo.k8s.io",
      "metadata.annotations": {"api-approved.kubernetes.io": "unapproved, experimental-only"}},
+    {X: {**S, "format": "unheard-of"}}, {X: {**I, "format": "int32"}}, {X: {**I, "format": "ipv4"}},
+    {X: {**N, "format": "float64"}}, {X: {**S, "anyOf": [{"format": "unheard-of"}]}},
+    {X: {**obj(a=S), "required": ["b"]}}, {X: {**S, "minLength": 5, "maxLength": 2}},
+    {"metadata.labels": {"a": "b c"}}, {"spec.names.shortNames": ["a", "a"]},
     {SCHEMA + ".required": ["spec"]}, {SCHEMA + ".maxProperties": 3}, {SCHEMA + ".nullable": True},
     {SCHEMA + ".x-kubernetes-preserve-unknown-fields": True}, {SCHEMA + ".additionalProperties": S},
     {SCHEMA + ".anyOf": [{"required": ["spec"]}], V + "subresources": {"status": {}}},
     {SCHEMA + ".enum": [{}], V + "subresources": {"status": {}}},
+]
+
+# Changes of a definition that is established.
+CHANGES = [
+    {}, {"spec.scope": "Cluster"}, {"spec.names.kind": "Other"}, {"spec.group": "other.example.com"},
+    {"spec.names.plural": "others"}, {"spec.names.singular": "one"}, {"spec.names.shortNames": ["th"]},
+    {"spec.versions": [OTHER, STORED]}, {"spec.versions": [{**STORED, "name": "v2"}]}, {"spec.versions": []},
+    {"spec.versions": [{**OTHER, "storage": True}, {**STORED, "storage": False}]}, {X: {}}, {X: I},
+    {"status": {"storedVersions": []}}, {"spec.conversion": None}, {"metadata.labels": {"a": "b"}},
+    {V + "served": False}, {X: {**S, RULE: [{"rule": "self.size() > 1"}]}}, {X: lst({**S, RULE: [{"rule": "self.size() > 1"}]})},
 ]

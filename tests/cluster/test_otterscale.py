@@ -3,11 +3,12 @@ and goes, what cannot be."""
 import json
 
 from lab import NO_PODS, ApiError, own_lab, wait_for
-from otters import (EVERYTHING, FINALIZER, OTHERS, TWO_ROLES, children, model_service,
+from otters import (EVERYTHING, FINALIZER, OTHERS, TWO_ROLES, artifact, children, model_service,
                     wait_children, with_others)
 from promises import (Operator, condition, creations, nothing_happens, restart_program,
                       wait_condition)
 from proxy import Proxy
+from test_rbac import install, refused
 from test_seeds import in_the_way
 
 LAB = {"controllers": NO_PODS}
@@ -74,6 +75,26 @@ def test_what_others_wrote_on_children_stays(lab):
             assert meta["labels"]["team"] == "x" and meta["annotations"]["note"] == "y", child
         written = lab.writes(mark)
         assert written == {"patch deployments": 2, "patch modelservices/status": 1}, written
+
+
+def test_owner_references_and_the_finalizer_come_back(lab):
+    ns = with_others(lab).namespace("dropped")
+    lab.apply(ns, model_service(**EVERYTHING))
+    with Operator(lab) as op:
+        wait_children(lab, children(ns))
+        op.settle()
+        mark = lab.mark()
+        own = [c for c in children(ns) if c[1]]
+        for child in own:
+            lab.patch(*child, {"metadata": {"ownerReferences": None}})
+        lab.patch("modelservices", ns, "owl", {"metadata": {"finalizers": None}})
+        op.settle()
+        for child in own:
+            assert lab.get(*child)["metadata"].get("ownerReferences"), child
+        service = lab.get("modelservices", ns, "owl")
+        assert service["metadata"]["finalizers"] == [FINALIZER]
+        assert condition(service, "Ready")["reason"] == "PodsStarting", service["status"]
+        assert not [w for w in lab.writes(mark) if not w.startswith("patch")], lab.writes(mark)
 
 
 # The finalizer
@@ -354,3 +375,37 @@ def test_a_service_becomes_ready_part_by_part(lab):
         notes = [(e["reason"], e["note"]) for e in lab.api(
             "GET", f"/apis/events.k8s.io/v1/namespaces/{ns}/events")["items"]]
         assert ("Ready", "All serving replicas are ready") in notes, notes
+
+
+# Rights
+
+@own_lab(controllers=NO_PODS)
+def test_the_rights_of_our_manifests_are_enough_and_no_more(lab):
+    config = install(with_others(lab))
+    ns, mark = lab.namespace("rights"), lab.mark()
+    with Operator(lab, kubeconfig=config) as op:
+        lab.apply(ns, [model_service(**{**EVERYTHING, "inferencePool": {
+            "endpointPicker": {"replicas": 2}}}), artifact()])
+        wait_children(lab, children(ns))
+        wait_for(lambda: lab.list("jobs", ns), 10, "the Job")
+        lab.patch("modelservices", ns, "owl", {"spec": {"prefill": None, "inferencePool": None}})
+        wait_for(lambda: not lab.get("deployments", ns, "owl-prefill"), 10, "the prefill pods to go")
+        wait_for(lambda: not lab.get("clusterroles", None, f"{ns}-owl-epp"), 10, "the role to go")
+        lab.delete("modelservices", ns, "owl")
+        wait_for(lambda: not lab.get("modelservices", ns, "owl"), 10, "the service to go")
+        op.settle()
+        assert not refused(lab, mark), refused(lab, mark)
+
+
+@own_lab(controllers=NO_PODS)
+def test_in_one_namespace_everything_but_cluster_roles_is_made(lab):
+    ns = with_others(lab).namespace("mine")
+    config = install(lab, f"--namespace={ns}")
+    with Operator(lab, f"--namespace={ns}", kubeconfig=config):
+        lab.apply(ns, model_service(**EVERYTHING))
+        wait_children(lab, [c for c in children(ns) if c[1]])
+        told = wait_condition(lab, "modelservices", ns, "owl", "Complete", "False")
+        assert f"ClusterRole {ns}-owl-epp is not made by an operator of one namespace" in \
+            told["message"], told
+        lab.delete("modelservices", ns, "owl")
+        wait_for(lambda: not lab.get("modelservices", ns, "owl"), 10, "the service to go")

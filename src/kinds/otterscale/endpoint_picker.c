@@ -335,12 +335,14 @@ static void plan_rights(struct service *s)
     service_child(s, &OTTERSCALE_ROLE, role(s, s->picker, false));
     service_child(s, &OTTERSCALE_ROLE_BINDING, binding(s, &OTTERSCALE_ROLE, s->picker));
     plan_replaceable(s->out, fixed);
+    plan_after(s->out);
     if (!json_present(s->pool) || !s->settings->metrics_auth)
         return;
     const char *name = cluster_name(s);
     service_child(s, &OTTERSCALE_CLUSTER_ROLE, role(s, name, true));
     service_child(s, &OTTERSCALE_CLUSTER_ROLE_BINDING, binding(s, &OTTERSCALE_CLUSTER_ROLE, name));
     plan_replaceable(s->out, fixed);
+    plan_after(s->out);
 }
 
 /* ---- the way to it ---- */

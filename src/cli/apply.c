@@ -1,0 +1,292 @@
+/* leeboard apply, delete and get: what one does with a server from the command line, as kubectl
+ * does it, for machines without kubectl. */
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "base/yaml.h"
+#include "cli/ask.h"
+#include "cli/input.h"
+
+#define FIELD_MANAGER "leeboard-cli"
+#define OUTPUT_BYTES_MAX ((size_t)256 << 20)
+
+/* ---- apply and delete: each object of some files ---- */
+
+struct target {
+    struct resource resource;
+    const char *namespace, *name, *path;
+};
+
+static bool find_target(struct ask *q, struct json object, struct target *t, struct error *err)
+{
+    const char *version = json_get_text(object, "apiVersion");
+    const char *kind = json_get_text(object, "kind");
+    t->name = json_get_text(object, "metadata.name");
+    if (!version || !kind || text_empty(t->name))
+        return fail(err, ERR_INVALID, "an object without apiVersion, kind or metadata.name");
+    if (!ask_resource_of_kind(q, version, kind, &t->resource, err))
+        return false;
+    const char *namespace = json_get_text(object, "metadata.namespace");
+    t->namespace = t->resource.cluster_scoped ? NULL : namespace ? namespace : q->namespace;
+    t->path = resource_path(&q->cli->arena, &t->resource, t->namespace, t->name, NULL);
+    return true;
+}
+
+static bool apply_one(struct ask *q, struct json object, struct error *err)
+{
+    struct arena *a = &q->cli->arena;
+    struct target t;
+    if (!find_target(q, object, &t, err))
+        return false;
+    int status;
+    struct json before = { 0 }, after;
+    if (!ask(q, &(struct ask_request){ .method = "GET", .path = t.path }, &status, &before, err) &&
+        err->code != ERR_NOT_FOUND)
+        return false;
+    struct ask_request patch = {
+        .method = "PATCH",
+        .path = arena_printf(a, "%s?fieldManager=" FIELD_MANAGER "&force=true", t.path),
+        .content_type = "application/apply-patch+yaml",
+        .body = object,
+    };
+    if (!ask(q, &patch, &status, &after, err))
+        return false;
+    const char *was = json_get_text(before, "metadata.resourceVersion");
+    const char *outcome = status == 201 ? "created"
+                          : text_eq(was, json_get_text(after, "metadata.resourceVersion"))
+                              ? "unchanged"
+                              : "changed";
+    printf("%s/%s %s\n", t.resource.plural, t.name, outcome);
+    return true;
+}
+
+static bool delete_one(struct ask *q, struct json object, struct error *err)
+{
+    struct target t;
+    int status;
+    struct json answer;
+    if (!find_target(q, object, &t, err))
+        return false;
+    struct ask_request request = { .method = "DELETE", .path = t.path };
+    bool deleted = ask(q, &request, &status, &answer, err);
+    if (!deleted && err->code != ERR_NOT_FOUND)
+        return false;
+    printf("%s/%s %s\n", t.resource.plural, t.name, deleted ? "deleted" : "was not there");
+    return true;
+}
+
+/* One that fails does not keep the others. */
+static int each_object(
+    struct cli *cli, bool (*one)(struct ask *q, struct json object, struct error *err))
+{
+    struct ask q;
+    struct error err;
+    struct json_builder objects;
+    json_builder_init(&objects, &cli->arena);
+    const char *given = NULL;
+    for (size_t i = 0; i < cli->count; i++)
+        if (text_eq(cli->names[i], "filename")) {
+            given = cli->values[i];
+            if (!input_read(&cli->arena, given, &objects, &err))
+                return cli_fail(cli, &err);
+        }
+    if (!given)
+        return cli_usage(cli, "say which manifests: -f FILE, DIR or -");
+    int code = CLI_OK;
+    if (!ask_open(cli, &q, &err)) {
+        code = cli_fail(cli, &err);
+    } else {
+        json_each (object, json_list_end(&objects))
+            if (!one(&q, *object, &err)) {
+                fail_in(&err,
+                    "%s/%s",
+                    json_get_text(*object, "kind") ? json_get_text(*object, "kind") : "?",
+                    json_get_text(*object, "metadata.name")
+                        ? json_get_text(*object, "metadata.name")
+                        : "?");
+                code = cli_fail(cli, &err);
+            }
+    }
+    ask_close(&q);
+    return code;
+}
+
+static int run_apply(struct cli *cli)
+{
+    return each_object(cli, apply_one);
+}
+
+static int run_delete(struct cli *cli)
+{
+    return each_object(cli, delete_one);
+}
+
+/* ---- get: a table, as the server lays it out ---- */
+
+static size_t width(const char *text)
+{
+    size_t count = 0;
+    for (struct str s = str_of(text); s.len; count++) {
+        uint32_t character;
+        size_t bytes = utf8_first(s, &character);
+        s.ptr += bytes ? bytes : 1;
+        s.len -= bytes ? bytes : 1;
+    }
+    return count;
+}
+
+static const char *cell_text(struct arena *a, struct json cell)
+{
+    if (json_is(cell, JSON_STR))
+        return cell.string;
+    return json_present(cell) && !json_is(cell, JSON_NULL) ? json_to_text(a, cell) : "";
+}
+
+static const char *upper(struct arena *a, const char *text)
+{
+    char *copy = arena_strdup(a, text);
+    for (char *c = copy; *c; c++)
+        if (*c >= 'a' && *c <= 'z')
+            *c = (char)(*c - 'a' + 'A');
+    return copy;
+}
+
+/* Rows of texts: the head first; with the namespace in front when all of them are asked for. */
+static struct json table_rows(struct arena *a, struct json table, bool wide, bool namespaces)
+{
+    struct json_builder rows, head;
+    json_builder_init(&rows, a);
+    json_builder_init(&head, a);
+    struct json columns = json_member(table, "columnDefinitions");
+    if (namespaces)
+        json_push(&head, json_str("NAMESPACE"));
+    json_each (c, columns)
+        if (wide || json_get_int(*c, "priority", 0) == 0)
+            json_push(&head, json_str(upper(a, json_get_text(*c, "name"))));
+    json_push(&rows, json_list_end(&head));
+    json_each (r, json_member(table, "rows")) {
+        struct json_builder row;
+        json_builder_init(&row, a);
+        if (namespaces)
+            json_push(&row, json_get(*r, "object.metadata.namespace"));
+        size_t i = 0;
+        json_each (c, columns) {
+            struct json cell = json_item(json_member(*r, "cells"), i++);
+            if (wide || json_get_int(*c, "priority", 0) == 0)
+                json_push(&row, json_str(cell_text(a, cell)));
+        }
+        json_push(&rows, json_list_end(&row));
+    }
+    return json_list_end(&rows);
+}
+
+static void print_table(struct arena *a, struct json rows)
+{
+    size_t count = json_item(rows, 0).count;
+    size_t *widths = arena_array(a, count, sizeof(size_t));
+    json_each (row, rows)
+        for (size_t i = 0; i < count; i++) {
+            size_t w = width(json_item(*row, i).string);
+            widths[i] = w > widths[i] ? w : widths[i];
+        }
+    json_each (row, rows) {
+        for (size_t i = 0; i < count; i++) {
+            const char *text = json_item(*row, i).string;
+            int gap = i + 1 < count ? (int)(widths[i] - width(text)) + 3 : 0;
+            printf("%s%*s", text, gap, "");
+        }
+        putchar('\n');
+    }
+}
+
+static void print_object(struct cli *cli, struct json object)
+{
+    struct buf b = BUF_INIT(OUTPUT_BYTES_MAX);
+    if (text_eq(cli_text(cli, "output"), "json"))
+        json_print_pretty(&b, object, 0);
+    else
+        yaml_print(&b, object);
+    fputs(buf_text(&b), stdout);
+    if (b.len && b.ptr[b.len - 1] != '\n')
+        putchar('\n');
+    buf_done(&b);
+}
+
+static bool get(struct cli *cli, struct ask *q, struct error *err)
+{
+    const char *output = cli_text(cli, "output");
+    bool whole = text_eq(output, "yaml") || text_eq(output, "json");
+    bool all = cli_on(cli, "all-namespaces");
+    const char *name = cli->argument_count > 1 ? cli->arguments[1] : NULL;
+    struct resource r;
+    if (!ask_resource_of_word(q, cli->arguments[0], &r, err))
+        return false;
+    const char *namespace = r.cluster_scoped || (all && !name) ? NULL : q->namespace;
+    struct ask_request request = {
+        .method = "GET",
+        .path = resource_path(&cli->arena, &r, namespace, name, NULL),
+        .accept = whole ? NULL : "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
+    };
+    int status;
+    struct json answer;
+    if (!ask(q, &request, &status, &answer, err))
+        return false;
+    if (whole)
+        print_object(cli, answer);
+    else if (!json_member(answer, "rows").count)
+        fprintf(stderr, "There are no %s.\n", r.plural);
+    else
+        print_table(&cli->arena,
+            table_rows(&cli->arena, answer, text_eq(output, "wide"), all && !r.cluster_scoped));
+    return true;
+}
+
+static int run_get(struct cli *cli)
+{
+    struct ask q;
+    struct error err;
+    const char *output = cli_text(cli, "output");
+    if (cli->argument_count < 1 || cli->argument_count > 2)
+        return cli_usage(cli, "say what: leeboard get models, leeboard get model NAME");
+    if (output && !text_eq(output, "yaml") && !text_eq(output, "json") && !text_eq(output, "wide"))
+        return cli_usage(cli, "--output is yaml, json or wide");
+    bool ok = ask_open(cli, &q, &err) && get(cli, &q, &err);
+    ask_close(&q);
+    return ok ? CLI_OK : cli_fail(cli, &err);
+}
+
+/* ---- the commands ---- */
+
+static const struct cli_flag files[] = {
+    { "filename", 'f', "PATH", NULL, "A file, a directory, or - for standard input; repeatable." },
+    { 0 },
+};
+static const struct cli_flag looks[] = {
+    { "output", 'o', "FORMAT", NULL, "yaml, json or wide; else a table." },
+    { "all-namespaces", 'A', NULL, "false", "Of all namespaces." },
+    { 0 },
+};
+
+const struct cli_command cli_apply = {
+    .name = "apply",
+    .summary = "Create or change what manifests say, on any API server.",
+    .text = "Server-side apply under the name " FIELD_MANAGER ", which takes fields from others.\n",
+    .flags = (const struct cli_flag *const[]){ files, cli_flags_kube, NULL },
+    .run = run_apply,
+};
+const struct cli_command cli_delete = {
+    .name = "delete",
+    .summary = "Delete what manifests name.",
+    .flags = (const struct cli_flag *const[]){ files, cli_flags_kube, NULL },
+    .run = run_delete,
+};
+const struct cli_command cli_get = {
+    .name = "get",
+    .summary = "Show objects of an API server.",
+    .arguments = "RESOURCE [NAME]",
+    .flags = (const struct cli_flag *const[]){ looks, cli_flags_kube, NULL },
+    .run = run_get,
+};

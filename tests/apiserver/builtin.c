@@ -1,0 +1,91 @@
+#include "apiserver/builtin.h"
+#include "tests/apiserver/desk.h"
+
+/* Most of what built-in kinds do is compared with a real server: tests/cluster/test_builtin.py. */
+
+TEST(builtin_kinds_are_whole)
+{
+    struct registry *r = registry_new();
+    struct builtin *b = builtin_register(r);
+    const struct api_kind *k;
+    size_t count = 0;
+    for (; (k = registry_at(r, count)); count++)
+        check(k->schema && k->table && k->column_count && k->behaviour->cells && k->singular);
+    check(count > 40);
+    check(registry_find(r, "apps", "v1", "deployments"));
+    check(registry_find_kind(r, "", "v1", "Pod"));
+    k = registry_find(r, "", "v1", "namespaces");
+    check(k && !(k->verbs & API_DELETE_COLLECTION) && k->resource.cluster_scoped);
+    registry_free(r);
+    builtin_free(b);
+}
+
+/* What a create of this object would store, and what is wrong with it. */
+static struct json created(const char *text, const char **ret_errors)
+{
+    struct registry *r = registry_new();
+    struct builtin *b = builtin_register(r);
+    struct json o = test_json(text);
+    const char *version = json_get_text(o, "apiVersion"), *slash = strchr(version, '/');
+    const char *group =
+        slash ? arena_strndup(test_arena(), version, (size_t)(slash - version)) : "";
+    const struct api_kind *k =
+        registry_find_kind(r, group, slash ? slash + 1 : version, json_get_text(o, "kind"));
+    struct api_write w = {
+        .kind = k, .arena = test_arena(), .subresource = "", .now = "2026-01-01T00:00:00Z"
+    };
+    struct field_errors e;
+    struct error err;
+    field_errors_init(&e, test_arena());
+    o = k->behaviour->prune(k, test_arena(), o, &e);
+    o = k->behaviour->fill(k, test_arena(), o);
+    check(k->behaviour->prepare(&w, &o, &err));
+    k->behaviour->validate(&w, o, &e);
+    *ret_errors = field_errors_text(&e);
+    registry_free(r);
+    builtin_free(b);
+    return o;
+}
+
+TEST(builtin_services_get_addresses)
+{
+    const char *errors;
+    struct json o = created("{'apiVersion': 'v1', 'kind': 'Service', 'metadata': {'name': 'a'},"
+                            " 'spec': {'type': 'NodePort', 'ports': [{'port': 80}]}}",
+        &errors);
+    check_text(errors, "");
+    check(text_starts(json_get_text(o, "spec.clusterIP"), "10.96."));
+    check(json_get_int(o, "spec.ports.0.nodePort", 0) >= 30000);
+    check_json(json_get(o, "spec.ports.0.targetPort"), "80");
+    check_json(json_member(o, "status"), "{'loadBalancer': {}}");
+}
+
+TEST(builtin_pods_are_filled_and_checked)
+{
+    const char *errors;
+    struct json o = created("{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'a'},"
+                            " 'spec': {'containers': [{'name': 'a', 'image': 'b:1',"
+                            " 'resources': {'limits': {'cpu': 1, 'memory': '1Gi'}}}]},"
+                            " 'status': {'phase': 'Running'}}",
+        &errors);
+    check_text(errors, "");
+    check_json(json_member(o, "status"), "{'phase': 'Pending', 'qosClass': 'Guaranteed'}");
+    check_text(json_get_text(o, "spec.containers.0.imagePullPolicy"), "IfNotPresent");
+    created("{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'a'},"
+            " 'spec': {'containers': [{'name': 'a', 'image': 'b', 'volumeMounts':"
+            " [{'name': 'v', 'mountPath': '/v'}]}]}}",
+        &errors);
+    check_text(errors, "spec.containers[0].volumeMounts[0].name: Not found: \"v\"");
+}
+
+TEST(builtin_deployments_must_select_their_pods)
+{
+    const char *errors;
+    created("{'apiVersion': 'apps/v1', 'kind': 'Deployment', 'metadata': {'name': 'a'}, 'spec':"
+            " {'selector': {'matchLabels': {'a': 'b'}}, 'template': {'metadata': {'labels':"
+            " {'a': 'c'}}, 'spec': {'containers': [{'name': 'a', 'image': 'b'}]}}}}",
+        &errors);
+    check_text(errors,
+        "spec.template.metadata.labels: Invalid value: {\"a\":\"c\"}: `selector` does not match "
+        "template `labels`");
+}
