@@ -231,6 +231,8 @@ void write_finalizer(struct run *run);
 void write_farewell(struct run *run);
 void write_eviction(struct run *run);
 void write_cancel(struct run *run);
+/* What it waits for of other runs will not come: the engine ends. */
+void write_unfollow(struct run *run);
 /* A watch event came for an object that we are writing just now: whose key must wait for our own
  * answer before it is woken; NULL if nobody's. */
 struct key *write_hold_event(struct engine *e, const struct cache_resource *r,

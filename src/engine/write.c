@@ -331,6 +331,12 @@ void write_answered(void *ctx, const struct kube_reply *reply)
 
 /* ---- in flight ---- */
 
+void write_unfollow(struct run *run)
+{
+    for (struct write *w = run->writes; w; w = w->next)
+        w->follows = NULL;
+}
+
 void write_cancel(struct run *run)
 {
     struct engine *e = run->key->kind->engine;

@@ -161,6 +161,7 @@ int main(int argc, char **argv)
         else
             return usage();
     }
+    setvbuf(stdout, NULL, _IOLBF, 0);
     log_setup(LOG_FORMAT_TEXT, trace ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
     uint64_t done = 0, passed = 0, failed = 0;
     do {
