@@ -180,6 +180,8 @@ void key_free(struct key *k);
 extern const struct reflector_sink watch_sink; /* its ctx is an engine_watch */
 /* Forgets what it has and lists anew. */
 void watch_reload(struct engine_watch *w);
+/* The object is gone, by the watch or by an answer. Ends the run of its own key. */
+void watch_object_gone(struct engine *e, struct cache_entry *entry);
 
 /* served.c */
 void served_start(struct engine *e);

@@ -121,7 +121,7 @@ static bool try_seed(uint64_t seed, bool trace, uint64_t *steps)
     bool ok = with.ok;
     if (ok) {
         options.rates = (struct sim_rates){ 0 };
-        options.trace = false;
+        options.trace = trace;
         without = play(&options, true);
         *steps += without.steps;
         ok = without.ok;
