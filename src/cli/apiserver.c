@@ -23,6 +23,7 @@
 
 #define EXIT_MS 5000
 #define TRIM_MS 15000
+#define HEAP_KEEP_BYTES (4 << 20)
 #define TOKENS_MAX 1024
 #define TOKEN_FILE_BYTES_MAX ((size_t)1 << 20)
 #define HOSTS_MAX 32
@@ -274,8 +275,11 @@ static int run(struct cli *cli)
         return cli_usage(cli, "there is no %s; see --help", cli->arguments[0]);
     if (!read_listen(&app, &err))
         return cli_usage(cli, "%s", err.text);
-    /* One thread works; further heaps would only cost memory. */
+    /* One thread works; further heaps would only cost memory. What a burst used stays for the next
+     * request, until trim(): giving it back each time costs more than the request itself. */
     mallopt(M_ARENA_MAX, 1);
+    mallopt(M_TRIM_THRESHOLD, HEAP_KEEP_BYTES);
+    mallopt(M_MMAP_THRESHOLD, HEAP_KEEP_BYTES / 4);
     app.loop = loop_new();
     timer_init(&app.trim, trim, &app);
     bool ok = make_server(&app, &err) && read_tokens(&app, &err) && make_http(&app, &err) &&
