@@ -119,7 +119,7 @@ static void check_config_map(const struct api_write *w, struct json o, struct fi
     if (bytes > DATA_MAX)
         field_error_add(e,
             FIELD_TOO_LONG,
-            "",
+            "[]", /* so does the real one */
             (struct json){ 0 },
             arena_printf(e->arena, "may not be more than %d bytes", DATA_MAX));
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "apiserver/internal.h"
+#include "apiserver/json_error.h"
 #include "apiserver/object.h"
 #include "base/names.h"
 #include "base/time.h"
@@ -40,20 +41,6 @@ static const struct meta_field *field_of(const char *name)
     return NULL;
 }
 
-/* As encoding/json names the types of values. */
-static const char *go_type(struct json v)
-{
-    static const char *const names[] = {
-        [JSON_BOOL] = "bool",
-        [JSON_INT] = "number",
-        [JSON_REAL] = "number",
-        [JSON_STR] = "string",
-        [JSON_LIST] = "array",
-        [JSON_MAP] = "object",
-    };
-    return names[v.type];
-}
-
 struct decoder {
     struct error *err;
     bool custom; /* metadata is decoded on its own, which its messages show */
@@ -64,7 +51,7 @@ static bool fail_type(const struct decoder *d, struct json v, const char *field,
     return fail(d->err,
         ERR_INVALID,
         "json: cannot unmarshal %s into Go struct field ObjectMeta.%s%s of type %s",
-        go_type(v),
+        json_error_type(v),
         d->custom ? "" : "metadata.",
         field,
         type);
@@ -152,7 +139,7 @@ bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind
         return fail(err,
             ERR_INVALID,
             "json: cannot unmarshal %s into Go %s%s%s of type v1.ObjectMeta",
-            go_type(metadata),
+            json_error_type(metadata),
             k->custom ? "value" : "struct field ",
             k->custom ? "" : k->resource.kind,
             k->custom ? "" : ".metadata");

@@ -228,11 +228,29 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
                          : "created");
 }
 
+/* The watch may be far behind. A server that knows nothing of the whole kind says it otherwise. */
+static bool is_gone(const struct write *w, const struct kube_reply *reply)
+{
+    return reply->error.code == ERR_NOT_FOUND &&
+           text_eq(json_get_text(reply->body, "details.name"), w->name);
+}
+
 static void looked(void *ctx, const struct kube_reply *reply)
 {
     struct write *w = ctx;
+    struct engine *e = write_engine(w);
+    struct cache_entry *entry = cache_find(w->resource, w->namespace, w->name);
+    bool own = !w->child && w->resource == w->run->key->kind->resource;
     if (reply->error.code == ERR_NONE)
         take_in(w, reply->body);
+    else if (is_gone(w, reply) && entry) {
+        w->op = NULL;
+        watch_object_gone(e, entry);
+        if (own) { /* and its run with it */
+            engine_pump(e);
+            return;
+        }
+    }
     /* Whatever it was: decide anew from what is known now. */
     write_end(w);
 }
@@ -312,6 +330,12 @@ void write_answered(void *ctx, const struct kube_reply *reply)
 }
 
 /* ---- in flight ---- */
+
+void write_unfollow(struct run *run)
+{
+    for (struct write *w = run->writes; w; w = w->next)
+        w->follows = NULL;
+}
 
 void write_cancel(struct run *run)
 {

@@ -121,7 +121,7 @@ static bool try_seed(uint64_t seed, bool trace, uint64_t *steps)
     bool ok = with.ok;
     if (ok) {
         options.rates = (struct sim_rates){ 0 };
-        options.trace = false;
+        options.trace = trace;
         without = play(&options, true);
         *steps += without.steps;
         ok = without.ok;
@@ -161,6 +161,7 @@ int main(int argc, char **argv)
         else
             return usage();
     }
+    setvbuf(stdout, NULL, _IOLBF, 0);
     log_setup(LOG_FORMAT_TEXT, trace ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
     uint64_t done = 0, passed = 0, failed = 0;
     do {

@@ -90,6 +90,18 @@ static bool is_done(const struct rule *r, struct json object)
            json_get_int(object, "status.replicas", -1) == json_get_int(object, "spec.replicas", 1);
 }
 
+/* Nobody uses the claim any more: what protects it is taken off. */
+static void let_go(struct sim *s, struct arena *a, const char *path, struct json object)
+{
+    if (!json_list_has(json_get(object, "metadata.finalizers"), "kubernetes.io/pvc-protection"))
+        return;
+    struct error err;
+    struct json body;
+    if (!json_parse(a, STR("{\"metadata\":{\"finalizers\":null}}"), &body, &err))
+        sim_fail(s, "%s", err.text);
+    sim_ask(s, "workloads", "PATCH", path, "application/merge-patch+json", body, NULL, NULL);
+}
+
 static void job_free(struct job *j)
 {
     timer_stop(&j->workloads->sim->env, &j->timer);
@@ -111,11 +123,15 @@ static void act(void *ctx)
         store_get(store_table(s->store, r->table), j->namespace, j->name);
     struct json object;
     struct error err;
-    if (o && json_parse(&a, o->text, &object, &err) && !is_done(r, object) &&
-        !json_present(json_get(object, "metadata.deletionTimestamp"))) {
-        const char *plural = strchr(r->table, '/') + 1;
-        const char *path = arena_printf(
-            &a, "%s/namespaces/%s/%s/%s/status", r->path, j->namespace, plural, j->name);
+    if (!o || !json_parse(&a, o->text, &object, &err))
+        object = (struct json){ 0 };
+    const char *plural = strchr(r->table, '/') + 1;
+    const char *path =
+        arena_printf(&a, "%s/namespaces/%s/%s/%s", r->path, j->namespace, plural, j->name);
+    if (json_present(json_get(object, "metadata.deletionTimestamp"))) {
+        let_go(s, &a, path, object);
+    } else if (json_present(object) && !is_done(r, object)) {
+        path = arena_printf(&a, "%s/status", path);
         struct json status = r->status(&a, object, time_format(&a, env_wall_ms(&s->env)));
         int code = sim_ask(s,
             "workloads",
