@@ -2,6 +2,7 @@
  */
 
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "base/base64.h"
@@ -241,5 +242,6 @@ const struct builtin_rules builtin_node = {
     .prepare = prepare_node,
     .keeps_status = true,
     .validate = check_node,
+    .warn = warn_node,
     .fields = node_fields,
 };

@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin_convert.h"
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 
@@ -348,7 +349,10 @@ const struct builtin_rules builtin_new_event = {
     .convert = convert_event,
     .fields = new_event_fields,
 };
-const struct builtin_rules builtin_ingress = { .validate = check_ingress };
+const struct builtin_rules builtin_ingress = {
+    .validate = check_ingress,
+    .warn = warn_ingress,
+};
 const struct builtin_rules builtin_ingress_class = {
     .fill = fill_ingress_class,
     .validate = check_ingress_class,

@@ -382,7 +382,8 @@ static void check_owners(struct field_errors *e, struct json owners)
         index++;
         if (!json_get_bool(*owner, "controller", false))
             continue;
-        const char *name = json_get_text(*owner, "name");
+        const char *kind = json_get_text(*owner, "kind"), *name = json_get_text(*owner, "name");
+        name = arena_printf(e->arena, "%s/%s", kind ? kind : "", name ? name : "");
         if (controller)
             field_invalid(e,
                 path,
@@ -392,7 +393,7 @@ static void check_owners(struct field_errors *e, struct json owners)
                     "references for %s and %s",
                     controller,
                     name));
-        controller = name ? name : "";
+        controller = name;
     }
 }
 
@@ -403,8 +404,8 @@ static void check_finalizers(struct field_errors *e, struct json finalizers, boo
     json_each (f, finalizers) {
         if (!name_check(NAME_LABEL_KEY, json_text(*f), &why))
             check_key(e, "metadata.finalizers", f->string, f->string);
-        else if (!custom && !strchr(f->string, '/') && !text_eq(f->string, "orphan") &&
-                 !text_eq(f->string, "foregroundDeletion") && !text_eq(f->string, "kubernetes"))
+        if (!custom && !strchr(f->string, '/') && !text_eq(f->string, "orphan") &&
+            !text_eq(f->string, "foregroundDeletion") && !text_eq(f->string, "kubernetes"))
             field_invalid(e,
                 field_index(e->arena, "metadata.finalizers", index),
                 *f,

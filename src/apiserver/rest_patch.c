@@ -229,7 +229,7 @@ static bool parse_config(struct api_call *c, struct json *ret)
     bool twice = false;
     struct str body = c->request->body;
     if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err)) {
-        if (!yaml_parse_all(a, body, "body", &documents, &err))
+        if (!yaml_parse_old(a, body, "body", &documents, &err))
             return call_fail_bad(
                 c, "error decoding YAML: error converting YAML to JSON: yaml: %s", err.text);
         *ret = documents.count ? documents.items[0] : json_empty_map();
