@@ -71,10 +71,12 @@ const char *gate_owner_of(struct run *run, const struct resource *r)
 
 /* One of ours, or one that our predecessor made, which could not say whose it is: its fields are
  * still its own, or were moved to us a moment ago. */
-static bool is_ours(struct run *run, const struct cache_entry *entry)
+static bool is_ours(struct run *run, const struct plan_child *c, const struct cache_entry *entry)
 {
     const struct resource *r = entry->resource->resource;
     if (text_eq(entry->controller_uid, gate_owner_of(run, r)))
+        return true;
+    if (c->orphan && !*entry->controller_uid)
         return true;
     return r->cluster_scoped && !*entry->controller_uid && (entry->upstream || entry->owned);
 }
@@ -149,7 +151,7 @@ struct gate_decision gate_child(struct run *run, const struct plan_child *c, str
     const char *name = json_get_text(wanted, "metadata.name");
     struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
     struct memo *m = memo_find(run->key, c->resource, name);
-    bool foreign = entry && c->mode != PLAN_SHARED && !is_ours(run, entry);
+    bool foreign = entry && c->mode != PLAN_SHARED && !is_ours(run, c, entry);
     if (c->mode == PLAN_ABSENT)
         return entry && !foreign && !entry->deleting
                    ? (struct gate_decision){ .action = GATE_DELETE }
