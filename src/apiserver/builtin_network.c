@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin_convert.h"
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 
@@ -348,7 +349,10 @@ const struct builtin_rules builtin_new_event = {
     .convert = convert_event,
     .fields = new_event_fields,
 };
-const struct builtin_rules builtin_ingress = { .validate = check_ingress };
+const struct builtin_rules builtin_ingress = {
+    .validate = check_ingress,
+    .warn = warn_ingress,
+};
 const struct builtin_rules builtin_ingress_class = {
     .fill = fill_ingress_class,
     .validate = check_ingress_class,
@@ -361,6 +365,7 @@ const struct builtin_rules builtin_network_policy = {
 const struct builtin_rules builtin_endpoints = {
     .fill = fill_endpoints,
     .validate = check_endpoints,
+    .warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 };
 const struct builtin_rules builtin_endpoint_slice = {
     .fill = fill_endpoint_slice,

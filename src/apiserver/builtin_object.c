@@ -92,6 +92,12 @@ static struct json cells(
     return cells_make(a, builtin_of(k)->cells, object, wall_ms);
 }
 
+static void warn(const struct api_write *w, struct json object)
+{
+    if (builtin_of(w->kind)->rules->warn && !*w->subresource)
+        builtin_of(w->kind)->rules->warn(w, object);
+}
+
 static void written(
     struct apiserver *server, const struct api_kind *k, struct json old, struct json object)
 {
@@ -106,8 +112,8 @@ static struct json convert(
 }
 
 #define BEHAVIOUR                                                                                  \
-    .prune = prune, .fill = fill, .prepare = prepare, .validate = validate, .written = written,    \
-    .field = field, .cells = cells
+    .prune = prune, .fill = fill, .prepare = prepare, .validate = validate, .warn = warn,          \
+    .written = written, .field = field, .cells = cells
 
 const struct api_behaviour builtin_behaviour = { BEHAVIOUR };
 const struct api_behaviour builtin_converting_behaviour = { BEHAVIOUR, .convert = convert };

@@ -47,15 +47,6 @@ static bool fail_form(struct api_call *c)
     return call_fail(c, status);
 }
 
-/* As encoding/json names the types of values. */
-static const char *go_type(struct json v)
-{
-    static const char *const names[] = {
-        "", "null", "bool", "number", "number", "string", "array", "object"
-    };
-    return names[v.type];
-}
-
 /* ---- the patched object ---- */
 
 static bool parse_patch(struct api_call *c, enum patch_form form, struct json *ret)
@@ -71,7 +62,7 @@ static bool parse_patch(struct api_call *c, enum patch_form form, struct json *r
         return call_fail_bad(c,
             "%sjson: cannot unmarshal %s into Go value of type %s",
             prefix,
-            go_type(*ret),
+            json_error_type(*ret),
             form == PATCH_JSON ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
     if (form == PATCH_JSON && ret->count > JSON_PATCH_OPERATIONS_MAX)
         return call_fail(c,
@@ -238,7 +229,7 @@ static bool parse_config(struct api_call *c, struct json *ret)
     bool twice = false;
     struct str body = c->request->body;
     if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err)) {
-        if (!yaml_parse_all(a, body, "body", &documents, &err))
+        if (!yaml_parse_old(a, body, "body", &documents, &err))
             return call_fail_bad(
                 c, "error decoding YAML: error converting YAML to JSON: yaml: %s", err.text);
         *ret = documents.count ? documents.items[0] : json_empty_map();
@@ -247,7 +238,7 @@ static bool parse_config(struct api_call *c, struct json *ret)
         return call_fail_bad(c,
             "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
             "unmarshal %s into Go value of type map[string]interface {}",
-            go_type(*ret));
+            json_error_type(*ret));
     return !twice || body_report_yaml_twice(c, body);
 }
 

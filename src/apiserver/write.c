@@ -98,12 +98,16 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
         call_answer(w->call, &answer);
         return false;
     }
-    return !errors->count || call_fail(w->call,
-                                 status_invalid(w->arena,
-                                     w->kind->resource.group,
-                                     w->kind->resource.kind,
-                                     name ? name : "",
-                                     errors));
+    if (errors->count)
+        return call_fail(w->call,
+            status_invalid(w->arena,
+                w->kind->resource.group,
+                w->kind->resource.kind,
+                name ? name : "",
+                errors));
+    if (b && b->warn && w->call)
+        b->warn(&for_kind, object);
+    return true;
 }
 
 bool write_check_namespace(struct write *w)
