@@ -23,6 +23,7 @@ PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(PACKAGES)))$(PK
 PKG_LIBS = $(eval PKG_LIBS := $$(shell pkg-config --libs $(PACKAGES)))$(PKG_LIBS)
 ALL_CFLAGS = -std=gnu17 -g -fPIE -D_GNU_SOURCE -Isrc -I. -DLEEBOARD_VERSION='"$(VERSION)"' \
 	$(WARN) $(CFLAGS.$(V)) $(PKG_CFLAGS) $(CFLAGS)
+quote = '$(subst ','\'',$(1))'
 # One short line a step; `make Q=` shows the commands.
 Q = @
 LINK = $(Q)echo "  LINK $@"; $(CC) -pie -g $(CFLAGS.$(V)) $(LDFLAGS.$(V)) $(LDFLAGS) -o $@ $(filter %.o,$^) $(PKG_LIBS) -lm
@@ -48,7 +49,12 @@ $(TOOLS): $(O)/%: $(O)/o/tests/tools/%.o $(LIB) # programs that only tests start
 	$(LINK)
 $(O)/fuzz_%: $(O)/o/fuzz/fuzz_%.o $(if $(filter fuzz,$(V)),,$(O)/o/fuzz/replay.o) $(LIB)
 	$(LINK) $(if $(filter fuzz,$(V)),-fsanitize=fuzzer)
-$(O)/o/%.o: %.c | setup-build
+# Another compiler, other flags, another version: everything anew.
+FLAGS := $(CC) $(VERSION) $(WARN) $(CFLAGS.$(V)) $(CFLAGS)
+$(O)/flags: FORCE
+	@mkdir -p $(O); printf '%s\n' $(call quote,$(FLAGS)) | cmp -s - $@ || \
+	  printf '%s\n' $(call quote,$(FLAGS)) >$@
+$(O)/o/%.o: %.c $(O)/flags | setup-build
 	@mkdir -p $(@D)
 	$(Q)echo "  CC   $<"; $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 # What EMBED() takes in, the compiler does not tell.
@@ -59,9 +65,9 @@ $(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)
 $(O)/o/src/apiserver/bootstrap.o: src/apiserver/bootstrap.json
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
-run: build ## render the quickstart: what would be created, without any cluster
+run: build ## our API server and operator with the quickstart: what is created
 	@tools/quickstart $(EXAMPLE)
-test: setup-test $(O)/leeboard $(O)/tests $(TOOLS) $(FUZZ:%=$(O)/%) ## unit tests, recorded cases, fuzz corpora
+test: setup-$(if $(filter asan,$(V)),asan,test) $(O)/leeboard $(O)/tests $(TOOLS) $(FUZZ:%=$(O)/%) ## unit tests, recorded cases, fuzz corpora
 	@tests/run $(O)
 test-cluster: setup-cluster build $(TOOLS) ## tests against a real kube-apiserver (built once)
 	@tests/cluster/run
@@ -83,7 +89,7 @@ bench: setup-cluster build $(TOOLS) ## speed and memory beside a real kube-apise
 	@bench/run $(BENCH)
 	@bench/otterscale
 format: setup-format ## lay out the sources
-	clang-format -i $(shell git ls-files '*.c' '*.h')
+	@clang-format -i $(shell find src tests fuzz bench -name '*.[ch]')
 install: build ## into PREFIX: program, man page, completion
 	install -Dm755 build/leeboard $(DESTDIR)$(PREFIX)/bin/leeboard
 	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
@@ -94,9 +100,9 @@ install: build ## into PREFIX: program, man page, completion
 clean: ## remove build/
 	rm -rf build
 help: ## this list
-	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1@\2/p' $(MAKEFILE_LIST) | column -t -s @
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' Makefile
 setup-%:
 	@tools/setup $*
 
-.PHONY: all build run test test-cluster sim sim-long mutants fuzz-replay fuzz bench format install clean help
+.PHONY: FORCE all build run test test-cluster sim sim-long mutants fuzz-replay fuzz bench format install clean help
 .SECONDARY:

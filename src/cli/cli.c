@@ -153,14 +153,6 @@ bool cli_on(const struct cli *cli, const char *name)
     return text_eq(cli_text(cli, name), "true");
 }
 
-bool cli_int(const struct cli *cli, const char *name, int64_t *ret, struct error *err)
-{
-    const char *text = cli_text(cli, name);
-    if (!text || !str_to_int(str_of(text), ret))
-        return fail(err, ERR_INVALID, "--%s must be a whole number, not %s", name, text);
-    return true;
-}
-
 int cli_fail(const struct cli *cli, const struct error *err)
 {
     fprintf(stderr, "leeboard %s: %s\n", cli->command->name, err->text);

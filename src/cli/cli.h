@@ -59,7 +59,6 @@ int cli_main(int argc, char **argv);
 const char *cli_text(const struct cli *cli, const char *name);
 bool cli_on(const struct cli *cli, const char *name);    /* a switch */
 bool cli_given(const struct cli *cli, const char *name); /* on the command line */
-bool cli_int(const struct cli *cli, const char *name, int64_t *ret, struct error *err) must_check;
 
 /* Complains on standard error and gives the exit code. */
 int cli_fail(const struct cli *cli, const struct error *err);

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "cli/cli.h"
 
 static int print(struct buf *b)
@@ -162,30 +163,34 @@ const struct cli_command cli_completion = {
 
 /* ---- the man page ---- */
 
-/* roff text: a leading dot or quote and every backslash would be commands. */
+/* roff text: a leading dot or quote and every backslash would be commands, and bytes beyond ASCII
+ * are read as Latin-1 by some. */
 static void add_roff(struct buf *b, const char *text)
 {
-    bool start = true;
-    for (const char *c = text; *c; c++) {
-        if (start && (*c == '.' || *c == '\''))
+    struct str rest = str_of(text);
+    uint32_t c, before = '\n';
+    for (size_t length; (length = utf8_first(rest, &c)) > 0; before = c) {
+        if (before == '\n' && (c == '.' || c == '\''))
             buf_add_text(b, "\\&");
-        if (*c == '\\')
+        if (c == '\\')
             buf_add_text(b, "\\e");
-        else if (*c == '-')
+        else if (c == '-')
             buf_add_text(b, "\\-");
+        else if (c == 0x2026) /* … : not every terminal has it */
+            buf_add_text(b, "...");
+        else if (c >= 0x80)
+            buf_printf(b, "\\[u%04X]", c);
         else
-            buf_add_char(b, *c);
-        start = *c == '\n';
+            buf_add_char(b, (char)c);
+        rest = (struct str){ rest.ptr + length, rest.len - length };
     }
 }
 
 static void add_man_command(struct buf *b, const struct cli_command *c)
 {
-    buf_printf(b,
-        ".SS leeboard %s%s%s\n",
-        c->name,
-        c->arguments ? " " : "",
-        c->arguments ? c->arguments : "");
+    buf_printf(b, ".SS leeboard %s ", c->name);
+    add_roff(b, c->arguments ?: "");
+    buf_add_char(b, '\n');
     add_roff(b, c->summary);
     buf_add_char(b, '\n');
     if (c->text) {
@@ -202,8 +207,11 @@ static void add_man_command(struct buf *b, const struct cli_command *c)
             buf_printf(b, "\\-%c, ", f.letter);
         buf_add_text(b, "\\-\\-");
         add_roff(b, f.name);
-        if (f.value)
-            buf_printf(b, "=\\fI%s\\fR", f.value);
+        if (f.value) {
+            buf_add_text(b, "=\\fI");
+            add_roff(b, f.value);
+            buf_add_text(b, "\\fR");
+        }
         buf_add_char(b, '\n');
         add_roff(b, f.help);
         if (f.fallback && *f.fallback) {

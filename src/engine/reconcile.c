@@ -71,19 +71,8 @@ static const char *indexed_value(const struct cache_resource *r, const char *sel
     return of_index && !strpbrk(selector + length + 1, ",=!() ") ? selector + length + 1 : NULL;
 }
 
-/* Of an object these paths alone; fields NULL: all. */
-static struct json copy_fields(struct arena *a, struct json object, const char *const *fields)
-{
-    struct json_field chosen[VIEW_FIELDS_MAX + 1] = { 0 };
-    for (size_t i = 0; fields && fields[i]; i++) {
-        assert(i < VIEW_FIELDS_MAX);
-        chosen[i] = (struct json_field){ fields[i], json_copy(a, json_get(object, fields[i])) };
-    }
-    return fields ? json_fields_from(a, chosen) : json_copy(a, object);
-}
-
-static struct json answer_list_fields(void *ctx, const struct resource *resource,
-    const char *namespace, const char *selector, const char *const *fields)
+static struct json answer_list(
+    void *ctx, const struct resource *resource, const char *namespace, const char *selector)
 {
     struct run *run = ctx;
     struct cache_resource *r = watched(run, resource);
@@ -101,16 +90,10 @@ static struct json answer_list_fields(void *ctx, const struct resource *resource
     for (size_t i = 0; i < count; i++) {
         struct json object = cache_read(&scratch, found[i]);
         if (value || selector_matches(&parsed, json_get(object, "metadata.labels")))
-            json_push(&list, copy_fields(&run->arena, object, fields));
+            json_push(&list, json_copy(&run->arena, object));
         arena_reset(&scratch);
     }
     return json_list_end(&list);
-}
-
-static struct json answer_list(
-    void *ctx, const struct resource *resource, const char *namespace, const char *selector)
-{
-    return answer_list_fields(ctx, resource, namespace, selector, NULL);
 }
 
 static bool answer_served(void *ctx, const struct resource *r)
@@ -158,7 +141,6 @@ static int64_t answer_queue_position(
 static const struct view_source source = {
     .get = answer_get,
     .list = answer_list,
-    .list_fields = answer_list_fields,
     .served = answer_served,
     .owned = answer_owned,
     .trouble = answer_trouble,

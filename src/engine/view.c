@@ -19,14 +19,6 @@ struct json view_list(const struct view *in, const struct resource *r, const cha
     return in->source->list(in->source_ctx, r, namespace, label_selector);
 }
 
-struct json view_list_fields(const struct view *in, const struct resource *r, const char *namespace,
-    const char *label_selector, const char *const *fields)
-{
-    if (!in->source->list_fields)
-        return view_list(in, r, namespace, label_selector);
-    return in->source->list_fields(in->source_ctx, r, namespace, label_selector, fields);
-}
-
 static bool waits_before(struct json other, struct json mine)
 {
     static const char *const order[] = {

@@ -40,9 +40,6 @@ struct view_source {
         void *ctx, const struct resource *r, const char *namespace, const char *name);
     struct json (*list)(
         void *ctx, const struct resource *r, const char *namespace, const char *label_selector);
-    /* NULL: list() serves as well */
-    struct json (*list_fields)(void *ctx, const struct resource *r, const char *namespace,
-        const char *label_selector, const char *const *fields);
     bool (*served)(void *ctx, const struct resource *r);
     struct json (*owned)(void *ctx, const struct resource *r, const char *name);
     struct view_trouble (*trouble)(void *ctx, const struct resource *r, const char *name);
@@ -69,10 +66,6 @@ struct json view_get_in(
 /* All objects that match, sorted by namespace and name. namespace NULL: all; selector NULL: all. */
 struct json view_list(const struct view *in, const struct resource *r, const char *namespace,
     const char *label_selector);
-#define VIEW_FIELDS_MAX 8
-/* For a question about very many: objects carry these dotted paths (ended by NULL) for certain. */
-struct json view_list_fields(const struct view *in, const struct resource *r, const char *namespace,
-    const char *label_selector, const char *const *fields);
 /* From 1: the place of our object, by age, among all objects of our kind whose field at a dotted
  * path has this text, whether or not its own has it already. Costs no look at the others, and only
  * changes before it in the queue run the kind again. Both texts are constants. */

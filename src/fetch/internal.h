@@ -55,9 +55,9 @@ struct remote {
     struct effect_run *run;
     const char *method;
     const char *url;
-    struct json headers; /* name → value, sent to the first URL's origin only */
+    struct json headers; /* name → value; but for range sent to the first URL's origin only */
     int64_t total_ms;
-    bool any_address; /* pods: inside the cluster by nature */
+    bool any_address; /* pods: inside the cluster by nature; not where they redirect to */
     bool (*head)(struct remote *r, const struct http_response *response); /* false: enough */
     bool (*data)(struct remote *r, struct str bytes);                     /* false: enough */
     void (*end)(struct remote *r, const struct error *err);
@@ -67,7 +67,7 @@ struct remote {
     int hops;
     bool redirecting;
     const char *location;
-    bool refused; /* an address was */
+    bool guarded; /* public addresses only */
 };
 
 /* The fields up to ctx are filled. Failing to start comes through end(), later. */

@@ -17,18 +17,17 @@ static bool host_allowed(const struct fetch *f, const char *host)
     return false;
 }
 
-/* For each address that the name resolves to; the connection goes to just that one. */
+/* For each address that the name resolves to; the connection goes to just that one. It knows
+ * nothing of the remote, which may be gone by the time that its name is resolved. */
 static bool address_allowed(void *ctx, const struct sockaddr *address)
 {
-    struct remote *r = ctx;
+    (void)ctx;
     char text[INET6_ADDRSTRLEN] = "";
     if (address->sa_family == AF_INET)
         inet_ntop(AF_INET, &((const struct sockaddr_in *)address)->sin_addr, text, sizeof(text));
     else if (address->sa_family == AF_INET6)
         inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)address)->sin6_addr, text, sizeof(text));
-    bool public = url_address_kind(text) == URL_ADDRESS_PUBLIC;
-    r->refused |= !public;
-    return public;
+    return url_address_kind(text) == URL_ADDRESS_PUBLIC;
 }
 
 static void open_call(struct remote *r);
@@ -83,8 +82,11 @@ static bool follow(struct remote *r, struct error *err)
         return fail_in(err, "redirect");
     if (!text_eq(to.scheme, "http") && !text_eq(to.scheme, "https"))
         return fail(err, ERR_INVALID, "redirect to %s, which is not http", to.scheme);
-    if (!url_same_origin(&from, &to))
-        r->headers = json_with_member(a, r->headers, "authorization", (struct json){ 0 });
+    if (!url_same_origin(&from, &to)) {
+        /* Who we are and where we may go was said of the first origin. */
+        r->headers = json_fields(a, { "range", json_member(r->headers, "range") });
+        r->any_address = false;
+    }
     r->url = url_to_text(a, &to);
     r->redirecting = false;
     open_call(r);
@@ -102,7 +104,7 @@ static void on_end(void *ctx, const struct error *err, bool sent)
             end(r, &why);
         return;
     }
-    if (err && r->refused) {
+    if (err && r->guarded && err->code == ERR_FORBIDDEN) {
         fail(&why,
             ERR_FORBIDDEN,
             "%s resolves to an address that is not public; name its host in "
@@ -137,13 +139,12 @@ static bool open_url(struct remote *r, struct error *err)
         return fail(err, ERR_INVALID, "%s is not an http or https URL", r->url);
     if (secure && !prepare_tls(f, err))
         return false;
-    bool guarded = !r->any_address && !host_allowed(f, url.host);
+    r->guarded = !r->any_address && !host_allowed(f, url.host);
     struct http_origin origin = {
         .host = url.host,
         .port = (uint16_t)url_port(&url),
         .tls = secure ? f->tls : NULL,
-        .address_allowed = guarded ? address_allowed : NULL,
-        .address_ctx = r,
+        .address_allowed = r->guarded ? address_allowed : NULL,
     };
     struct http_header *headers = arena_array(a, r->headers.count + 1, sizeof(*headers));
     size_t count = 0;
@@ -166,7 +167,6 @@ static bool open_url(struct remote *r, struct error *err)
 
 static void open_call(struct remote *r)
 {
-    r->refused = false;
     if (open_url(r, &r->run->why))
         return;
     /* Not from inside the caller. */

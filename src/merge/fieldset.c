@@ -283,13 +283,6 @@ static void walk_members(const struct walk *w, const struct fieldset *s, size_t 
     }
 }
 
-void fieldset_each(
-    const struct fieldset *s, void (*visit)(void *ctx, const struct field_path *path), void *ctx)
-{
-    struct path_element elements[FIELD_PATH_DEPTH_MAX];
-    walk_members(&(struct walk){ .visit = visit, .ctx = ctx, .elements = elements }, s, 0);
-}
-
 struct collected {
     struct arena *arena;
     struct field_path *paths;
@@ -309,7 +302,8 @@ const struct field_path *fieldset_paths(
 {
     struct collected c = { .arena = a };
     c.paths = arena_array(a, fieldset_size(s), sizeof(*c.paths));
-    fieldset_each(s, collect, &c);
+    struct path_element elements[FIELD_PATH_DEPTH_MAX];
+    walk_members(&(struct walk){ .visit = collect, .ctx = &c, .elements = elements }, s, 0);
     *ret_count = c.count;
     return c.paths;
 }

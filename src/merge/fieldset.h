@@ -91,11 +91,7 @@ bool fieldset_has(const struct fieldset *s, const struct field_path *path);
 const struct fieldset *fieldset_of_path(struct arena *a, const struct field_path *path);
 const struct fieldset *fieldset_of_texts(struct arena *a, const char *const *texts, size_t count);
 
-/* Calls for each member, those of one level before those below it. The path is valid during the
- * call only. */
-void fieldset_each(
-    const struct fieldset *s, void (*visit)(void *ctx, const struct field_path *path), void *ctx);
-/* Copies of all members' paths. */
+/* Copies of all members' paths, those of one level before those below it. */
 const struct field_path *fieldset_paths(
     struct arena *a, const struct fieldset *s, size_t *ret_count);
 

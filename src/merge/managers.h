@@ -77,12 +77,3 @@ bool managers_to_scale(struct arena *a, struct json parent,
 bool managers_from_scale(struct arena *a, struct json parent, struct json scale,
     const struct managers_scale_paths *paths, const char *api_version, struct json *ret,
     struct error *err) must_check;
-
-/* ---- taking over ---- */
-
-/* managedFields in which what `from` owns by update is owned by `to` by apply: without this, fields
- * that an older operator wrote would stay its own for ever, and leaving them out would not remove
- * them. Send it as a JSON patch that replaces /metadata/managedFields together with
- * /metadata/resourceVersion, so that a race is a conflict. Absent if there is nothing to do. */
-bool managers_take_over(struct arena *a, struct json managed_fields, const char *from,
-    const char *to, const char *subresource, struct json *ret, struct error *err) must_check;

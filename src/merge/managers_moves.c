@@ -1,5 +1,4 @@
-/* Moving ownership between lists: to and from the Scale of an object, and from an operator that
- * updated to one that applies. */
+/* Moving ownership between lists: to and from the Scale of an object. */
 
 #include "merge/managers.h"
 
@@ -83,78 +82,5 @@ bool managers_from_scale(struct arena *a, struct json parent, struct json scale,
     }
     managers_delete_empty(&after);
     *ret = managers_encode(&after);
-    return true;
-}
-
-/* ---- taking over ---- */
-
-static bool is_update_of(struct json entry, const char *manager, const char *subresource)
-{
-    const char *sub = json_text(json_member(entry, "subresource"));
-    return text_eq(json_text(json_member(entry, "manager")), manager) &&
-           text_eq(json_text(json_member(entry, "operation")), "Update") &&
-           text_eq(sub ? sub : "", subresource);
-}
-
-/* Our entry, or the first of theirs made ours; -1: neither. */
-static int64_t find_target(
-    struct json entries, const char *from, const char *to, const char *subresource, bool *ret_ours)
-{
-    int64_t theirs = -1;
-    for (uint32_t i = 0; i < entries.count; i++) {
-        const char *sub = json_text(json_member(entries.items[i], "subresource"));
-        *ret_ours = text_eq(json_text(json_member(entries.items[i], "manager")), to) &&
-                    text_eq(json_text(json_member(entries.items[i], "operation")), "Apply") &&
-                    text_eq(sub ? sub : "", subresource);
-        if (*ret_ours)
-            return i;
-        if (theirs < 0 && is_update_of(entries.items[i], from, subresource))
-            theirs = i;
-    }
-    *ret_ours = false;
-    return theirs;
-}
-
-bool managers_take_over(struct arena *a, struct json managed_fields, const char *from,
-    const char *to, const char *subresource, struct json *ret, struct error *err)
-{
-    *ret = (struct json){ 0 };
-    bool ours, any = false;
-    int64_t at = managed_fields.type == JSON_LIST
-                     ? find_target(managed_fields, from, to, subresource, &ours)
-                     : -1;
-    if (at < 0)
-        return true;
-    struct json target = managed_fields.items[at];
-    struct json version = json_member(target, "apiVersion");
-    const struct fieldset *set, *more;
-    if (!fieldset_from_json(a, json_member(target, "fieldsV1"), &set, err))
-        return false;
-    json_each (entry, managed_fields) {
-        if (!is_update_of(*entry, from, subresource))
-            continue;
-        any = true;
-        if (!json_equal(json_member(*entry, "apiVersion"), version))
-            continue; /* paths of another version would not mean the same */
-        if (!fieldset_from_json(a, json_member(*entry, "fieldsV1"), &more, err))
-            return false;
-        set = fieldset_union(a, set, more);
-    }
-    if (!any)
-        return true;
-    target = json_overlay(a,
-        target,
-        json_map(a,
-            { "manager", json_str(to) },
-            { "operation", json_str("Apply") },
-            { "fieldsV1", fieldset_to_json(a, set) }));
-    struct json_builder list;
-    json_builder_init(&list, a);
-    for (uint32_t i = 0; i < managed_fields.count; i++)
-        if (i == at)
-            json_push(&list, target);
-        else if (!is_update_of(managed_fields.items[i], from, subresource))
-            json_push(&list, managed_fields.items[i]);
-    *ret = json_list_end(&list);
     return true;
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/timer.h"
 #include "engine/facts.h"
 #include "fetch/internal.h"
 #include "tests/http/rig.h"
@@ -71,6 +72,76 @@ TEST(an_address_that_is_not_public_is_refused_unless_its_host_is_allowed)
     check_int(o.err.code, ERR_NOT_FOUND);
     run_effect(&r, "[]", "[]", "model.head", "{'source': 'ftp://x/y'}", &o);
     check_int(o.err.code, ERR_INVALID);
+    rig_close(&r);
+}
+
+TEST(a_redirect_leads_only_to_where_the_source_itself_may_be)
+{
+    struct rig r;
+    rig_open(&r, RIG_H1);
+    struct outcome o;
+    unsigned port = http_server_port(r.server);
+    struct arena *a = test_arena();
+    const char *inside = url(&r, arena_printf(a, "/redirect?http://localhost:%u/hello", port));
+    run_effect(&r, "['127.0.0.1']", "[]", "model.probe", inside, &o);
+    check_int(o.err.code, ERR_FORBIDDEN);
+    check(strstr(o.err.text, "localhost") && strstr(o.err.text, "--allowed-remote-hosts"));
+    check_int(r.requests, 1);
+    run_effect(&r, "['127.0.0.1', 'localhost']", "[]", "model.probe", inside, &o);
+    check_int(o.err.code, ERR_NONE);
+    check_int(r.requests, 3);
+    run_effect(
+        &r, "['127.0.0.1']", "[]", "model.probe", url(&r, "/redirect?file:///etc/passwd"), &o);
+    check_fails(!o.err.code, o.err, "redirect to file, which is not http");
+    run_effect(&r, "['127.0.0.1']", "[]", "model.probe", url(&r, "/redirect?/redirect?/hello"), &o);
+    check_int(o.err.code, ERR_NONE);
+
+    /* A pod is asked at its address; where it sends us is not a pod. */
+    const char *pod = arena_printf(a,
+        "{'addresses': ['127.0.0.1:%u'], 'kind': 'endpoint',"
+        " 'target': '/redirect?http://localhost:%u/hello'}",
+        port,
+        port);
+    r.requests = 0;
+    run_effect(&r, "[]", "[]", "pods.idle", pod, &o);
+    check_text(json_get_text(o.result, "reason"), "IdleCheckFailed");
+    check_int(r.requests, 1);
+    rig_close(&r);
+}
+
+/* Gives an effect up in the turn in which its dial was begun: its name is being looked up, on a
+ * thread, and what comes of it is heard in a later phase of the loop. */
+struct quitter {
+    struct rig *rig;
+    const struct effect_runner *runner;
+    struct effect_run *run;
+    struct timer timer;
+    bool gave_up;
+};
+
+static void give_up(void *ctx)
+{
+    struct quitter *q = ctx;
+    check_int(http_client_stats(q->rig->client).dialling, 1);
+    q->runner->cancel(q->runner->self, q->run);
+    q->gave_up = true;
+}
+
+TEST(an_effect_may_be_given_up_while_its_host_is_looked_up)
+{
+    static const struct effect_sink sink = { on_progress, on_done };
+    struct rig r;
+    rig_open(&r, RIG_H1);
+    struct outcome o = { 0 };
+    struct fetch *fetch = fetch_new(&(struct fetch_options){ .loop = r.loop, .http = r.client });
+    struct json args = test_json("{'source': 'http://localhost:9/m.gguf'}");
+    struct quitter q = { .rig = &r, .runner = fetch_runner(fetch) };
+    timer_init(&q.timer, give_up, &q);
+    q.run = q.runner->start(q.runner->self, "model.head", args, &sink, &o);
+    timer_set(loop_env(r.loop), &q.timer, 0);
+    await(&r, q.gave_up && http_client_stats(r.client).dialling == 0);
+    check(!o.ended);
+    fetch_free(fetch);
     rig_close(&r);
 }
 

@@ -17,6 +17,7 @@ struct answer {
     struct rig *rig;
     struct http_exchange *x;
     size_t left;
+    char location[128];
     bool streaming;
 };
 
@@ -164,22 +165,29 @@ static void do_split(struct answer *a)
     http_exchange_finish(a->x);
 }
 
+static void do_redirect(struct answer *a)
+{
+    http_exchange_respond(a->x, 302, HTTP_HEADERS({ STR("location"), str_of(a->location) }), 0);
+    http_exchange_finish(a->x);
+}
+
 static const struct {
     const char *path;
     void (*answer)(struct answer *a);
     const struct http_exchange_handlers *handlers;
 } routes[] = {
-    { "/hello", do_hello, &plain_handlers },   /* 200 hello */
-    { "/echo", do_echo, &echo_handlers },      /* the body back, streamed */
-    { "/sink", do_nothing, &sink_handlers },   /* counts the body, answers with the count */
-    { "/big", do_big, &plain_handlers },       /* ?N bytes, announced */
-    { "/chunks", do_chunks, &plain_handlers }, /* ?N bytes, not announced */
-    { "/half", do_half, &plain_handlers },     /* begins and never ends */
-    { "/abort", do_abort, &plain_handlers },   /* begins and is cut */
-    { "/hang", do_nothing, &plain_handlers },  /* never answers */
-    { "/empty", do_empty, &plain_handlers },   /* 204 */
-    { "/wide", do_wide, &plain_handlers },     /* a header of ?N bytes */
-    { "/split", do_split, &plain_handlers },   /* a header that would split the answer */
+    { "/hello", do_hello, &plain_handlers },       /* 200 hello */
+    { "/echo", do_echo, &echo_handlers },          /* the body back, streamed */
+    { "/sink", do_nothing, &sink_handlers },       /* counts the body, answers with the count */
+    { "/big", do_big, &plain_handlers },           /* ?N bytes, announced */
+    { "/chunks", do_chunks, &plain_handlers },     /* ?N bytes, not announced */
+    { "/half", do_half, &plain_handlers },         /* begins and never ends */
+    { "/abort", do_abort, &plain_handlers },       /* begins and is cut */
+    { "/hang", do_nothing, &plain_handlers },      /* never answers */
+    { "/empty", do_empty, &plain_handlers },       /* 204 */
+    { "/wide", do_wide, &plain_handlers },         /* a header of ?N bytes */
+    { "/split", do_split, &plain_handlers },       /* a header that would split the answer */
+    { "/redirect", do_redirect, &plain_handlers }, /* 302 to the URL that is its query */
 };
 
 static void inspect(struct rig *r, const struct http_request_head *head)
@@ -222,6 +230,8 @@ static void on_request(void *ctx, struct http_exchange *x, const struct http_req
         r->last_gone = false;
         if (head->query.ptr && str_to_int(head->query, &number))
             a->left = (size_t)number;
+        snprintf(
+            a->location, sizeof(a->location), "%.*s", (int)head->query.len, head->query.ptr ?: "");
         http_exchange_take(x, routes[i].handlers, a);
         routes[i].answer(a);
         return;

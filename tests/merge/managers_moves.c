@@ -11,37 +11,6 @@ static struct json entry(const char *manager, const char *operation, const char 
         { "fieldsV1", test_json(fields) });
 }
 
-TEST(an_updater_is_taken_over_by_an_applier)
-{
-    struct arena *a = test_arena();
-    struct json before = json_list(a,
-        entry("other", "Update", "{'f:status': {}}"),
-        entry("manager", "Update", "{'f:spec': {'f:a': {}}}"),
-        json_with_member(a,
-            entry("manager", "Update", "{'f:status': {'f:x': {}}}"),
-            "subresource",
-            json_str("status")));
-    struct json after;
-    struct error err;
-    check(managers_take_over(a, before, "manager", "us", "", &after, &err));
-    check_int(after.count, 3);
-    check_text(json_get_text(after, "1.manager"), "us");
-    check_text(json_get_text(after, "1.operation"), "Apply");
-    check_text(json_get_text(after, "2.manager"), "manager");
-    /* Into an entry of ours that is there already. */
-    before = json_list(a,
-        entry("us", "Apply", "{'f:spec': {'f:b': {}}}"),
-        entry("manager", "Update", "{'f:spec': {'.': {}, 'f:a': {}}}"));
-    check(managers_take_over(a, before, "manager", "us", "", &after, &err));
-    check_int(after.count, 1);
-    check_json(json_get(after, "0.fieldsV1"), "{'f:spec': {'.': {}, 'f:a': {}, 'f:b': {}}}");
-    /* Nothing to do. */
-    check(managers_take_over(a, after, "manager", "us", "", &after, &err));
-    check(!json_present(after));
-    check(managers_take_over(a, (struct json){ 0 }, "manager", "us", "", &after, &err));
-    check(!json_present(after));
-}
-
 TEST(replicas_are_owned_through_the_scale)
 {
     struct arena *a = test_arena();

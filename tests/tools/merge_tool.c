@@ -6,7 +6,7 @@
  *   { "op": "update", "live": …, "object": …, … }   { "object": … }
  *   { "op": "keep-times", "live": …, "object": … }  { "object": … }
  *   { "op": "scale-in" / "scale-out", … }           { "managedFields": [ … ] }
- *   { "op": "take-over", "live": …, "from": … }     { "managedFields": [ … ] }
+ *   { "op": "take-over", "live": …, "from": … }     { "patch": [ … ] }
  *   { "op": "gate", "live": …, "wanted": …, … }     { "equal": …, "differences": [ … ], … }
  *   { "op": "compare", "before": …, "after": … }    { "added": [ … ], "removed": …, "modified": … }
  *   { "op": "bench", "live": …, "wanted": … }       { "ownedNs": …, "equalNs": … }
@@ -20,6 +20,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "engine/adopt.h"
 #include "merge/apply.h"
 #include "merge/merge.h"
 #include "merge/typed.h"
@@ -160,17 +161,12 @@ static struct json do_scale(struct tool *t)
 
 static struct json do_take_over(struct tool *t)
 {
-    struct error err;
-    struct json out;
-    if (!managers_take_over(t->arena,
-            json_get(t->in, "live.metadata.managedFields"),
-            text_of(t, "from"),
-            text_of(t, "manager"),
-            text_of(t, "subresource"),
-            &out,
-            &err))
-        return error_answer(t, &err);
-    return json_map(t->arena, { "managedFields", json_present(out) ? out : json_null() });
+    const char *const from[] = { text_of(t, "from"), NULL };
+    struct json live = json_member(t->in, "live");
+    struct json patch = adopt_wanted(live, from, "")
+                            ? adopt_patch(t->arena, live, from, "", text_of(t, "manager"))
+                            : json_null();
+    return json_map(t->arena, { "patch", patch });
 }
 
 static struct json do_gate(struct tool *t)

@@ -4,7 +4,7 @@
 
 #include "base/quantity.h"
 
-bool autoscaler_wanted(const struct isvc *svc)
+static bool autoscaler_wanted(const struct isvc *svc)
 {
     return json_is(svc->spec.autoscaling, JSON_MAP) && !svc->spec.suspend && !svc->metal;
 }

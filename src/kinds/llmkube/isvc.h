@@ -160,7 +160,6 @@ const char *service_endpoint(const struct isvc *svc); /* URL, for status.endpoin
 int64_t service_port(const struct isvc *svc);
 
 /* autoscaler.c: who decides how many replicas there are. */
-bool autoscaler_wanted(const struct isvc *svc);
 void autoscaler_plan(struct isvc *svc);
 /* What the Deployment's spec.replicas is to be; absent: not ours to say. */
 struct json autoscaler_replicas(const struct isvc *svc);
