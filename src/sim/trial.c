@@ -24,6 +24,7 @@ static struct outcome play(const struct sim_options *options, bool tell)
     struct sim *s = sim_new(options);
     sim_run_until(s, options->faults_ms);
     s->quiet = true;
+    uint64_t sent = s->operators[0]->sent;
     sim_run_until(s, options->faults_ms + SETTLE_MS);
     sim_check_rest(s->checks);
     sim_run_until(s, options->faults_ms + SETTLE_MS + REST_MS);
@@ -31,7 +32,7 @@ static struct outcome play(const struct sim_options *options, bool tell)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct outcome outcome = {
         .steps = s->steps,
-        .sent = s->operators[0]->sent,
+        .sent = sent,
         .failure = s->failure,
         .end = mem_strdup(sim_end_state(s, &a)),
     };
