@@ -6,9 +6,10 @@
 #include "base/buf.h"
 
 /* After the last fault everything must be settled by then: the longest back-off is five minutes,
- * and a watch that fell silent is given up after ten. */
-#define SETTLE_MS (40 * 60 * 1000)
-#define REST_MS (20 * 60 * 1000)
+ * and a watch that fell silent is given up after ten. Models are looked at once an hour: that is
+ * not part of it. */
+#define SETTLE_MS (35 * 60 * 1000)
+#define REST_MS (10 * 60 * 1000)
 #define DIFFERENCES_MAX 4
 #define CONTEXT_BYTES 60
 #define HISTORY_LINES 60
