@@ -78,7 +78,8 @@ fuzz: setup-fuzz ## each fuzz target for FUZZ_SECONDS
 	@for f in $(FUZZ); do echo "$$f for $(FUZZ_SECONDS) s"; mkdir -p build/fuzz/new/$$f; \
 	  build/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -artifact_prefix=build/fuzz/ \
 	  build/fuzz/new/$$f fuzz/corpus/$${f#fuzz_} || exit 1; done
-bench: setup-cluster build $(TOOLS) ## speed and memory on a real kube-apiserver; BENCH="--large --n 400"
+bench: setup-cluster build $(TOOLS) ## speed and memory beside a real kube-apiserver; BENCH="--large --n 400"
+	@bench/apiserver
 	@bench/run $(BENCH)
 	@bench/otterscale
 format: setup-format ## lay out the sources
