@@ -406,7 +406,7 @@ static struct kube_call *network_open(
     sim_check_sent(s->checks, o, c->request.method, c->request.path);
     const struct sim_rates *r = &s->options.rates;
     if (faulty(c, r->clock_jump))
-        o->skew_ms = (int64_t)sim_below(s, SIM_FAULTS, 7200000) - 3600000;
+        o->skew_ms = (int64_t)sim_below(s, SIM_FAULTS, 240000) - 120000;
     if (o->sent == s->options.rival_at)
         timer_set(&s->env, &s->rival, 0);
     if (o->sent == s->options.crash_at || (!s->quiet && sim_chance(s, SIM_FAULTS, r->crash)))

@@ -59,7 +59,7 @@ struct sim_rates {
     uint16_t stream_gone;  /* a watch begins with 410 */
     uint16_t crash;        /* of the operator, at each of its requests */
     uint16_t pause;        /* it stands still for up to a minute, likewise */
-    uint16_t clock_jump;   /* its wall clock is set anew, by up to an hour */
+    uint16_t clock_jump;   /* its wall clock is set anew, by up to two minutes */
     uint16_t effect_fails; /* a download or probe, at each try */
     uint16_t pods_fail;    /* pods of a Deployment crash before they are ready */
 };
@@ -135,7 +135,8 @@ void sim_options_print(const struct sim_options *o); /* the line that replays it
 /* ---- trial.c: a run with faults, one without, and whether they come to the same ---- */
 
 struct sim_trial {
-    uint64_t steps, sent;
+    uint64_t steps;
+    uint64_t sent; /* requests of the first operator while there were faults */
     char *failure; /* NULL: none; to be freed */
 };
 struct sim_trial sim_try(const struct sim_options *options, bool tell);

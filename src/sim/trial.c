@@ -6,9 +6,10 @@
 #include "base/buf.h"
 
 /* After the last fault everything must be settled by then: the longest back-off is five minutes,
- * and a watch that fell silent is given up after ten. */
-#define SETTLE_MS (40 * 60 * 1000)
-#define REST_MS (20 * 60 * 1000)
+ * and a watch that fell silent is given up after ten. Models are looked at once an hour: that is
+ * not part of it. */
+#define SETTLE_MS (35 * 60 * 1000)
+#define REST_MS (10 * 60 * 1000)
 #define DIFFERENCES_MAX 4
 #define CONTEXT_BYTES 60
 #define HISTORY_LINES 60
@@ -24,6 +25,7 @@ static struct outcome play(const struct sim_options *options, bool tell)
     struct sim *s = sim_new(options);
     sim_run_until(s, options->faults_ms);
     s->quiet = true;
+    uint64_t sent = s->operators[0]->sent;
     sim_run_until(s, options->faults_ms + SETTLE_MS);
     sim_check_rest(s->checks);
     sim_run_until(s, options->faults_ms + SETTLE_MS + REST_MS);
@@ -31,7 +33,7 @@ static struct outcome play(const struct sim_options *options, bool tell)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct outcome outcome = {
         .steps = s->steps,
-        .sent = s->operators[0]->sent,
+        .sent = sent,
         .failure = s->failure,
         .end = mem_strdup(sim_end_state(s, &a)),
     };
