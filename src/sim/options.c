@@ -11,7 +11,10 @@ static const struct fault {
     size_t offset;
     unsigned most;
 } faults[] = {
-#define FAULT(field, most) { #field, offsetof(struct sim_rates, field), most }
+#define FAULT(field, most)                                                                         \
+    {                                                                                              \
+#field, offsetof(struct sim_rates, field), most                                            \
+    }
     FAULT(request_lost, 80),
     FAULT(answer_lost, 80),
     FAULT(repeated, 80),

@@ -46,13 +46,8 @@ static void print_around(
 {
     size_t from = at > CONTEXT_BYTES ? at - CONTEXT_BYTES : 0;
     size_t shown = length - from < 5 * CONTEXT_BYTES ? length - from : (size_t)5 * CONTEXT_BYTES;
-    buf_printf(b,
-        "\n  %-8s %.*s… %.*s",
-        name,
-        (int)strcspn(line, "{\n"),
-        line,
-        (int)shown,
-        line + from);
+    buf_printf(
+        b, "\n  %-8s %.*s… %.*s", name, (int)strcspn(line, "{\n"), line, (int)shown, line + from);
 }
 
 /* The lines in which two end states differ: the object, and the text around the difference. */
