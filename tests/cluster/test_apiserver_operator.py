@@ -39,11 +39,19 @@ def site(name, **spec):
             "spec": {"image": "web.test/web:1", "page": "front", **spec}}
 
 
+def program():
+    """The operator, built if need be; None where it cannot be."""
+    done = subprocess.run([f"{ROOT}/tests/tools/go-operator/build"], text=True, stdout=subprocess.PIPE)
+    if done.returncode not in (0, 3):
+        raise Failure("tests/tools/go-operator/build failed")
+    return done.stdout.strip() or print("  skipped: no Go 1.21 or newer to build the operator with")
+
+
 class World:
     """One of the two servers, and the operators on it."""
 
-    def __init__(self, name, kubeconfig, folder):
-        self.name, self.kubeconfig, self.folder = name, kubeconfig, folder
+    def __init__(self, name, kubeconfig, folder, operator):
+        self.name, self.kubeconfig, self.folder, self.program = name, kubeconfig, folder, operator
         self.session, self.operators = Session(Server(name, kubeconfig), "operator"), []
 
     def ask(self, method, path, body=None, type="application/json"):
@@ -72,10 +80,8 @@ class World:
         return ((self.find(LEASE) or {}).get("spec") or {}).get("holderIdentity")
 
     def start_operator(self):
-        program = subprocess.run([f"{ROOT}/tests/tools/go-operator/build"], check=True, text=True,
-                                 stdout=subprocess.PIPE).stdout.strip()
         log = f"{self.folder}/{self.name}-operator-{len(self.operators)}.log"
-        process = spawn([program, f"--namespace={NS}"], log,
+        process = spawn([self.program, f"--namespace={NS}"], log,
                         env={"KUBECONFIG": self.kubeconfig, "HOME": self.folder, "PATH": os.environ["PATH"]})
         self.operators.append((process, log))
         return process
@@ -191,10 +197,12 @@ def story(world):
 
 
 def test_an_operator_of_controller_runtime_does_the_same_on_both(lab):
-    results = {}
+    results, operator = {}, program()
+    if not operator:
+        return
     with Ours() as ours:
         for name, kubeconfig in (("real", lab.kubeconfig), ("ours", ours.kubeconfig)):
-            world = World(name, kubeconfig, ours.dir)
+            world = World(name, kubeconfig, ours.dir, operator)
             try:
                 story(world)
                 results[name] = Normal().value("", world.result(), None)
