@@ -88,8 +88,10 @@ static struct json keep_given(struct arena *a, struct json spec, struct json old
         return spec;
     static const char *const kept[] = { "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy" };
     struct json ip = json_member(spec, "clusterIP");
-    if (!check_is_empty(ip) && !json_equal(ip, json_member(old, "clusterIP")))
-        spec = fill_path(a, spec, "clusterIPs", json_list(a, ip));
+    bool moved = !check_is_empty(ip) && !json_equal(ip, json_member(old, "clusterIP"));
+    struct json ips = json_member(spec, "clusterIPs");
+    if (moved && (check_is_empty(ips) || json_equal(ips, json_member(old, "clusterIPs"))))
+        spec = json_with_member(a, spec, "clusterIPs", json_list(a, ip));
     for (size_t i = 0; i < lengthof(kept); i++)
         spec = fill_path(a, spec, kept[i], json_member(old, kept[i]));
     if (!is_external(spec) || !is_external(old))

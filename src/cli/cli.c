@@ -222,7 +222,8 @@ void cli_print_help(struct buf *b, const struct cli_command *c)
     buf_add_text(b, "\nFlags:\n");
     struct cli_flag f;
     for (size_t i = 0; cli_flag_at(c, i, &f); i++)
-        print_flag(b, &f);
+        if (f.help)
+            print_flag(b, &f);
     buf_add_text(
         b, "\nExit codes: 0 done, 1 failed (standard error says why), 2 wrong command line.\n");
 }

@@ -19,7 +19,7 @@ struct cli_flag {
     char letter;          /* 'f'; 0: none */
     const char *value;    /* what stands for the value in help: "FILE"; NULL: a switch */
     const char *fallback; /* the value without the flag, for help too; NULL: none */
-    const char *help;     /* one sentence */
+    const char *help;     /* one sentence; NULL: for developers, not told */
 };
 
 struct cli;

@@ -79,3 +79,9 @@ bool families_read(struct cli *cli, struct families *ret, struct error *err)
     };
     return true;
 }
+
+void families_add_workloads(struct families *f)
+{
+    assert(f->count < FAMILIES_MAX);
+    f->list[f->count++] = (struct engine_family){ .name = "workloads", .kinds = workloads_kinds };
+}

@@ -7,6 +7,7 @@
 #include "engine/kind.h"
 #include "kinds/llmkube/settings.h"
 #include "kinds/otterscale/otterscale.h"
+#include "kinds/workloads/workloads.h"
 
 #define FAMILIES_MAX 4
 
@@ -25,3 +26,5 @@ struct families {
 const struct setting *families_setting(size_t i);
 /* From the flags that were given. */
 bool families_read(struct cli *cli, struct families *ret, struct error *err) must_check;
+/* The controllers of Kubernetes besides, where nobody else runs them. */
+void families_add_workloads(struct families *f);

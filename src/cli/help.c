@@ -57,7 +57,8 @@ static void add_flag_words(struct buf *b, const struct cli_command *c)
 {
     struct cli_flag f;
     for (size_t i = 0; cli_flag_at(c, i, &f); i++)
-        buf_printf(b, "%s--%s%s", i ? " " : "", f.name, f.value ? "=" : "");
+        if (f.help)
+            buf_printf(b, "%s--%s%s", i ? " " : "", f.name, f.value ? "=" : "");
 }
 
 static void print_bash(struct buf *b)
@@ -124,6 +125,8 @@ static void print_zsh(struct buf *b)
         buf_printf(b, "    %s) _arguments", c->name);
         struct cli_flag f;
         for (size_t k = 0; cli_flag_at(c, k, &f); k++) {
+            if (!f.help)
+                continue;
             buf_printf(b, " '--%s%s[", f.name, f.value ? "=" : "");
             add_zsh_text(b, f.help);
             const char *files = f.value && text_starts(f.value, "FILE") ? ":_files" : ":";
@@ -192,6 +195,8 @@ static void add_man_command(struct buf *b, const struct cli_command *c)
     }
     struct cli_flag f;
     for (size_t i = 0; cli_flag_at(c, i, &f); i++) {
+        if (!f.help)
+            continue;
         buf_add_text(b, ".TP\n.B ");
         if (f.letter)
             buf_printf(b, "\\-%c, ", f.letter);

@@ -398,6 +398,8 @@ static int run(struct cli *cli)
     setenv("UV_THREADPOOL_SIZE", "2", 0);
     if (!cli_setup_log(cli, &err) || !families_read(cli, &app.families, &err))
         return cli_usage(cli, "%s", err.text);
+    if (cli_on(cli, "workloads"))
+        families_add_workloads(&app.families);
     for (size_t i = 0; not_yet[i]; i++)
         if (cli_given(cli, not_yet[i]) && !text_eq(cli_text(cli, not_yet[i]), "false"))
             log_warn("--%s has no effect in this version", not_yet[i]);
@@ -447,6 +449,7 @@ static const struct cli_flag flags[] = {
     { "webhook-cert-name", 0, "FILE", "tls.crt", "Likewise." },
     { "webhook-cert-key", 0, "FILE", "tls.key", "Likewise." },
     { "webhook-port", 0, "PORT", "9443", "Likewise." },
+    { "workloads", 0, NULL, "false", NULL },
     { "enable-http2", 0, NULL, "false", "Likewise: HTTP/2 is always on." },
     { 0 },
 };

@@ -69,15 +69,15 @@ const char *gate_owner_of(struct run *run, const struct resource *r)
                              : run->uid;
 }
 
-/* One of ours. Where nobody controls it: one that we wrote, and whose owner reference somebody took
- * off; or, in the cluster's scope, one that our predecessor made, which could not say whose it is.
- */
-static bool is_ours(struct run *run, const struct cache_entry *entry)
+/* One of ours. Where nobody controls it: one that the kind takes in; one that we wrote, and whose
+ * owner reference somebody took off; or, in the cluster's scope, one that our predecessor made,
+ * which could not say whose it is. */
+static bool is_ours(struct run *run, const struct plan_child *c, const struct cache_entry *entry)
 {
     const struct resource *r = entry->resource->resource;
     if (*entry->controller_uid)
         return text_eq(entry->controller_uid, gate_owner_of(run, r));
-    return entry->upstream ? r->cluster_scoped : entry->owned != NULL;
+    return c->orphan || (entry->upstream ? r->cluster_scoped : entry->owned != NULL);
 }
 
 static bool must_be_replaced(const struct plan_child *c, struct json owned, struct json wanted)
@@ -150,7 +150,7 @@ struct gate_decision gate_child(struct run *run, const struct plan_child *c, str
     const char *name = json_get_text(wanted, "metadata.name");
     struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
     struct memo *m = memo_find(run->key, c->resource, name);
-    bool foreign = entry && c->mode != PLAN_SHARED && !is_ours(run, entry);
+    bool foreign = entry && c->mode != PLAN_SHARED && !is_ours(run, c, entry);
     if (c->mode == PLAN_ABSENT)
         return entry && !foreign && !entry->deleting
                    ? (struct gate_decision){ .action = GATE_DELETE }

@@ -88,7 +88,7 @@ struct write {
     uint64_t before; /* version that we build on; 0: creating */
     bool deleting;
     bool adopting;
-    bool plain;             /* a patch of ours that is no apply */
+    const char *plain; /* a patch of ours that is no apply: what the log calls it; NULL: none */
     uint64_t event_version; /* a watch event that came while we waited; 0: none */
     struct kube_op *op;
     /* Another key is creating the same shared object: nothing is sent, its end is awaited. */
@@ -228,6 +228,8 @@ void write_children(struct run *run);
 void write_status(struct run *run);
 /* Puts the kind's finalizer on the object, if it is not there; off, when the object is going. */
 void write_finalizer(struct run *run);
+/* What the plan amends of the object itself. */
+void write_amendment(struct run *run);
 /* The cluster-scoped children of an object that is going are told to go. */
 void write_farewell(struct run *run);
 void write_eviction(struct run *run);

@@ -91,6 +91,23 @@ void plan_after(struct plan *p)
     p->children[p->child_count - 1].after = true;
 }
 
+void plan_orphan(struct plan *p)
+{
+    assert(p->child_count > 0);
+    p->children[p->child_count - 1].orphan = true;
+}
+
+void plan_amend(struct plan *p, struct json patch)
+{
+    assert(!json_present(p->amendment));
+    p->amendment = patch;
+}
+
+void plan_end(struct plan *p)
+{
+    p->end = true;
+}
+
 void plan_keep_children(struct plan *p)
 {
     p->keep_children = true;

@@ -35,6 +35,7 @@ struct plan_child {
     struct json object;       /* exactly the fields that we own; metadata.name is required */
     const char *const *fixed; /* plan_replaceable() */
     bool after;               /* plan_after() */
+    bool orphan;              /* plan_orphan() */
 };
 
 struct plan_condition {
@@ -82,6 +83,8 @@ struct plan {
     struct plan_effect effects[PLAN_MAX_EFFECTS];
     size_t effect_count;
     struct plan_eviction eviction; /* at most one pod per pass; pod NULL: none */
+    struct json amendment;         /* plan_amend() */
+    bool end;                      /* plan_end() */
     enum outcome outcome;
     int64_t after_ms;
     const char *cause;
@@ -110,12 +113,22 @@ void plan_replaceable(struct plan *p, const char *const *paths);
 /* The child planned last can be made only once the one planned before it is there: who may not do
  * everything may bind a role only if it exists. */
 void plan_after(struct plan *p);
+/* The child planned last may be there without a controller: then it becomes ours. */
+void plan_orphan(struct plan *p);
 /* For a pass that cannot tell what it wants (a reference is missing): existing children are left
  * alone instead of being deleted as no longer wanted. */
 void plan_keep_children(struct plan *p);
 
-/* The status we own, whole: what is not in it is released. stamp names the field (or is NULL) that
- * gets the time when something else in the status changed, and only then. */
+/* A merge patch of the object itself outside its status: an annotation that tells what was found,
+ * the volume of a claim. Sent before the children unless the object is like that already. Not for
+ * kinds with a finalizer. */
+void plan_amend(struct plan *p, struct json patch);
+/* The object itself is deleted, and nothing else is done. */
+void plan_end(struct plan *p);
+
+/* The status we own, whole: what is not in it is released. Conditions that it has itself are those
+ * of built-in kinds, whose fields differ: then plan_condition() says nothing. stamp names the field
+ * (or is NULL) that gets the time when something else in the status changed, and only then. */
 void plan_status(struct plan *p, struct json status, const char *stamp);
 /* lastTransitionTime is kept while the status stays the same; observedGeneration is set. */
 void plan_condition(struct plan *p, const char *type, bool status, const char *reason,

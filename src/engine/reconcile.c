@@ -241,6 +241,7 @@ void run_start(struct key *key)
     run->stage = RUN_FINALIZER;
     if (!run->going)
         write_finalizer(run);
+    write_amendment(run);
     run_advance(run);
 }
 

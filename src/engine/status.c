@@ -43,10 +43,9 @@ static struct json fit(const struct status_input *in, struct json status)
 
 struct json status_complete(struct arena *a, const struct plan *p, const struct status_input *in)
 {
-    struct json status = json_with_member(a,
-        json_is(p->status, JSON_MAP) ? p->status : json_empty_map(),
-        "conditions",
-        complete_conditions(a, p, in));
+    struct json status = json_is(p->status, JSON_MAP) ? p->status : json_empty_map();
+    if (!json_present(json_member(status, "conditions")))
+        status = json_with_member(a, status, "conditions", complete_conditions(a, p, in));
     status = fit(in, status);
     if (!p->stamp)
         return status;

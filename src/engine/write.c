@@ -222,7 +222,7 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
         w->run->status_told = true;
     write_say(w,
         w->adopting      ? "took over"
-        : w->plain       ? "finalizer"
+        : w->plain       ? w->plain
         : w->subresource ? "status"
         : w->before      ? "applied"
                          : "created");

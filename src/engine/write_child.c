@@ -138,8 +138,22 @@ static void delete_leftovers(struct run *run)
         }
 }
 
+/* The object itself. */
+static void delete_self(struct run *run)
+{
+    const struct key *k = run->key;
+    struct cache_entry *entry = cache_find(k->kind->resource, k->namespace, k->name);
+    if (entry && text_eq(entry->uid, run->uid))
+        delete (write_new(run, k->kind->resource, k->name), entry);
+}
+
 void write_children(struct run *run)
 {
+    if (run->plan.end) {
+        run->plan.has_status = false;
+        delete_self(run);
+        return;
+    }
     for (size_t i = 0; i < run->plan.child_count && !run->stopped; i++)
         write_child(run, &run->plan.children[i]);
     if (!run->plan.keep_children)

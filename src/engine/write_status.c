@@ -8,9 +8,9 @@
 #include "kube/events.h"
 #include "merge/merge.h"
 
-/* ---- the finalizer ---- */
+/* ---- the finalizer, and what else is amended ---- */
 
-static void finalizer_answered(void *ctx, const struct kube_reply *reply)
+static void patch_answered(void *ctx, const struct kube_reply *reply)
 {
     struct write *w = ctx;
     bool ok = reply->error.code == ERR_NONE;
@@ -25,9 +25,25 @@ static void finalizer_answered(void *ctx, const struct kube_reply *reply)
     write_answered(ctx, reply);
 }
 
-void write_finalizer(struct run *run)
+static void patch_self(struct run *run, const char *what, struct json patch)
 {
     struct engine *e = run->key->kind->engine;
+    struct write *w = write_new(run, run->key->kind->resource, run->key->name);
+    w->plain = what;
+    w->before = run->version;
+    w->body = patch;
+    if (write_allowed(run))
+        write_sent(w,
+            kube_patch(e->options.client,
+                write_target(w),
+                KUBE_PATCH_MERGE,
+                write_with_preconditions(w, run->uid, run->version),
+                (struct kube_write){ .field_manager = e->options.manager },
+                (struct kube_then){ patch_answered, w }));
+}
+
+void write_finalizer(struct run *run)
+{
     struct arena *a = &run->arena;
     const char *finalizer = run->key->kind->kind->finalizer;
     struct json present = json_get(run->view.object, "metadata.finalizers");
@@ -40,18 +56,28 @@ void write_finalizer(struct run *run)
             json_push(&list, *item);
     if (!run->going)
         json_push(&list, json_str(finalizer));
-    struct write *w = write_new(run, run->key->kind->resource, run->key->name);
-    w->plain = true;
-    w->before = run->version;
-    w->body = json_fields(a, { "metadata.finalizers", json_list_end(&list) });
-    if (write_allowed(run))
-        write_sent(w,
-            kube_patch(e->options.client,
-                write_target(w),
-                KUBE_PATCH_MERGE,
-                write_with_preconditions(w, run->uid, run->version),
-                (struct kube_write){ .field_manager = e->options.manager },
-                (struct kube_then){ finalizer_answered, w }));
+    patch_self(run, "finalizer", json_fields(a, { "metadata.finalizers", json_list_end(&list) }));
+}
+
+/* Whether a merge patch would leave the value as it is. */
+static bool has(struct json v, struct json patch)
+{
+    json_each_member (m, patch) {
+        struct json there = json_member(v, m->key);
+        if (json_is(m->value, JSON_MAP)    ? !has(there, m->value)
+            : json_is(m->value, JSON_NULL) ? json_present(there)
+                                           : !json_equal(there, m->value))
+            return false;
+    }
+    return true;
+}
+
+void write_amendment(struct run *run)
+{
+    struct json patch = run->plan.amendment;
+    assert(!json_present(patch) || !run->key->kind->kind->finalizer);
+    if (json_present(patch) && !has(run->view.object, patch))
+        patch_self(run, "amended", patch);
 }
 
 /* ---- status ---- */

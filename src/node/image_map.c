@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/yaml.h"
+#include "node/paths.h"
 
 /* tags that select another program would need rows of their own, in front */
 static const char shipped[] = "images:\n"
@@ -131,11 +132,14 @@ const struct image_row *image_map_find(const struct image_map *m, const char *im
 }
 
 /* NULL: it is not there. */
-static const char *find_program(struct arena *a, const char *name, const char *path)
+static const char *find_program(
+    struct arena *a, const char *name, const struct image_request *request)
 {
-    if (strchr(name, '/'))
-        return access(name, X_OK) == 0 ? name : NULL;
-    struct str rest = str_of(path);
+    if (strchr(name, '/')) {
+        const char *real = paths_translate(a, name, request->mounts, request->mount_count);
+        return access(real, X_OK) == 0 ? name : NULL;
+    }
+    struct str rest = str_of(request->path);
     while (rest.ptr) {
         struct str folder = str_cut(&rest, ':');
         const char *file = arena_printf(a, "%.*s/%s", (int)folder.len, folder.ptr, name);
@@ -205,9 +209,9 @@ bool image_map_argv(const struct image_map *m, struct arena *a, const struct ima
     if (row->host_flag && own_program)
         all = with_host(a, all, row->host_flag, request->address);
     const char *name = json_text(all.items[0]);
-    const char *program = find_program(a, name, request->path);
+    const char *program = find_program(a, name, request);
     if (!program && first && own_program)
-        program = find_program(a, own, request->path);
+        program = find_program(a, own, request);
     if (!program)
         return fail(err,
             ERR_UNSUPPORTED,

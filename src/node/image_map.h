@@ -12,6 +12,7 @@
  * runtimes, and for plain shells) are there from the beginning. */
 
 #include "base/json.h"
+#include "node/root.h"
 
 struct image_map;
 
@@ -32,9 +33,11 @@ const struct image_row *image_map_find(const struct image_map *m, const char *im
 
 struct image_request {
     const char *image;
-    struct json command, args; /* of the container, variables expanded */
-    const char *address;       /* what to listen on */
-    const char *path;          /* where programs are looked for: text like $PATH */
+    struct json command, args;       /* of the container, variables expanded */
+    const char *address;             /* what to listen on */
+    const char *path;                /* where programs are looked for: text like $PATH */
+    const struct root_mount *mounts; /* programs may also lie in a volume */
+    size_t mount_count;
 };
 
 /* The words to run, ended by NULL. A program that insists on every address is told its own: the

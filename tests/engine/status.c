@@ -37,3 +37,16 @@ TEST(a_status_that_says_something_new_moves_only_the_times_that_it_concerns)
     later = complete(live, (struct json){ 0 }, "Ready", AT(90000));
     check_text(json_get_text(later, "conditions.1.lastTransitionTime"), "2026-01-01T00:01:30Z");
 }
+
+TEST(conditions_of_a_built_in_kind_are_left_as_they_are)
+{
+    struct arena *a = test_arena();
+    struct plan *p = arena_new(a, struct plan);
+    plan_init(p, a);
+    plan_status(
+        p, test_json("{'conditions': [{'type': 'Available', 'lastUpdateTime': 'x'}]}"), NULL);
+    plan_condition(p, "Contested", true, "FieldTaken", "by somebody");
+    struct status_input in = { .generation = 2, .now_ms = AT(0) };
+    check_json(status_complete(a, p, &in),
+        "{'conditions': [{'type': 'Available', 'lastUpdateTime': 'x'}]}");
+}

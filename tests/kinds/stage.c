@@ -37,6 +37,8 @@ static const char *api_version_of(const char *kind)
         { "Model", "inference.llmkube.dev/v1alpha1" },
         { "InferenceService", "inference.llmkube.dev/v1alpha1" },
         { "Deployment", "apps/v1" },
+        { "ReplicaSet", "apps/v1" },
+        { "StatefulSet", "apps/v1" },
         { "HorizontalPodAutoscaler", "autoscaling/v2" },
         { "Job", "batch/v1" },
         { "EndpointSlice", "discovery.k8s.io/v1" },

@@ -1,0 +1,165 @@
+#include "kinds/workloads/workloads.h"
+
+#include "base/selector.h"
+#include "base/time.h"
+#include "engine/view.h"
+
+const struct resource WORKLOADS_DEPLOYMENT = { "apps", "v1", "Deployment", "deployments" };
+const struct resource WORKLOADS_REPLICA_SET = { "apps", "v1", "ReplicaSet", "replicasets" };
+const struct resource WORKLOADS_REPLICA_SET_CHILD = { "apps", "v1", "ReplicaSet", "replicasets" };
+const struct resource WORKLOADS_POD = { "", "v1", "Pod", "pods" };
+
+const struct kind *const workloads_kinds[] = {
+    &workloads_deployment_kind,
+    &workloads_replica_set_kind,
+    NULL,
+};
+
+/* ---- names ---- */
+
+static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
+
+static uint32_t fnv(const char *text)
+{
+    uint32_t h = 2166136261u;
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h;
+}
+
+const char *workloads_hash(struct arena *a, const char *text)
+{
+    char *digits = arena_printf(a, "%u", fnv(text));
+    for (char *c = digits; *c; c++)
+        *c = letters[(unsigned char)*c % (sizeof(letters) - 1)];
+    return digits;
+}
+
+const char *workloads_name(struct arena *a, const char *base, const char *uid, int64_t n)
+{
+    uint32_t h = fnv(arena_printf(a, "%s %lld", uid, (long long)n));
+    char suffix[6] = "";
+    for (size_t i = 0; i < 5; i++, h /= sizeof(letters) - 1)
+        suffix[i] = letters[h % (sizeof(letters) - 1)];
+    return arena_printf(a, "%s-%s", base, suffix);
+}
+
+/* ---- objects ---- */
+
+const char *workloads_controller(struct json object)
+{
+    json_each (reference, json_get(object, "metadata.ownerReferences"))
+        if (json_get_bool(*reference, "controller", false))
+            return json_get_text(*reference, "uid");
+    return NULL;
+}
+
+int64_t workloads_time_ms(struct json object, const char *path)
+{
+    int64_t ms;
+    return time_parse(json_get_text(object, path), &ms) ? ms : 0;
+}
+
+bool workloads_selector(const struct view *in, struct selector *ret)
+{
+    struct error err;
+    return selector_from_json(
+        in->arena, json_get(in->object, "spec.selector"), "spec.selector", ret, &err);
+}
+
+/* ---- pods ---- */
+
+struct json workloads_pods(const struct view *in, const struct selector *s)
+{
+    const char *narrow = NULL;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct selector_requirement *r = &s->requirements[i];
+        if (r->op == SELECTOR_IN && r->values.count == 1 &&
+            text_eq(r->key, WORKLOADS_TEMPLATE_HASH))
+            narrow = arena_printf(in->arena, "%s=%s", r->key, json_text(json_item(r->values, 0)));
+    }
+    struct json_builder list;
+    json_builder_init(&list, in->arena);
+    json_each (pod, view_list(in, &WORKLOADS_POD, view_namespace(in), narrow))
+        if (selector_matches(s, json_get(*pod, "metadata.labels")))
+            json_push(&list, *pod);
+    return json_list_end(&list);
+}
+
+bool workloads_pod_is_active(struct json pod)
+{
+    const char *phase = json_get_text(pod, "status.phase");
+    return !text_eq(phase, "Succeeded") && !text_eq(phase, "Failed") &&
+           !json_present(json_get(pod, "metadata.deletionTimestamp"));
+}
+
+static struct json ready_condition(struct json pod)
+{
+    return json_find(json_get(pod, "status.conditions"), "type", "Ready");
+}
+
+bool workloads_pod_is_ready(struct json pod)
+{
+    return text_eq(json_get_text(ready_condition(pod), "status"), "True");
+}
+
+bool workloads_pod_is_available(
+    const struct view *in, struct json pod, int64_t min_ready_s, int64_t *next_ms)
+{
+    if (!workloads_pod_is_ready(pod))
+        return false;
+    int64_t since_ms = workloads_time_ms(ready_condition(pod), "lastTransitionTime");
+    int64_t left_ms = since_ms + min_ready_s * 1000 - in->now_ms;
+    if (min_ready_s == 0 || (since_ms && left_ms <= 0))
+        return true;
+    if (since_ms && (!*next_ms || left_ms < *next_ms))
+        *next_ms = left_ms;
+    return false;
+}
+
+struct json workloads_pod_of(struct arena *a, struct json template, const char *name)
+{
+    return json_fields(a,
+        { "metadata.name", json_str(name) },
+        { "metadata.labels", json_or_absent(json_get(template, "metadata.labels")) },
+        { "metadata.annotations", json_or_absent(json_get(template, "metadata.annotations")) },
+        { "metadata.finalizers", json_or_absent(json_get(template, "metadata.finalizers")) },
+        { "spec", json_get(template, "spec") });
+}
+
+/* ---- conditions ---- */
+
+struct json workloads_condition_drop(struct arena *a, struct json list, const char *type)
+{
+    struct json_builder rest;
+    json_builder_init(&rest, a);
+    json_each (c, list)
+        if (!text_eq(json_get_text(*c, "type"), type))
+            json_push(&rest, *c);
+    return json_list_end(&rest);
+}
+
+struct json workloads_condition_set(const struct view *in, struct json list,
+    const struct workloads_condition *c, const char *updated)
+{
+    struct arena *a = in->arena;
+    struct json before = json_find(list, "type", c->type);
+    bool same_status = text_eq(json_get_text(before, "status"), c->status);
+    if (same_status && text_eq(json_get_text(before, "reason"), c->reason))
+        return list;
+    struct json now = json_str(time_format(a, in->now_ms));
+    struct json since = same_status ? json_get(before, "lastTransitionTime") : now;
+    struct json condition = json_fields(a,
+        { "type", json_str(c->type) },
+        { "status", json_str(c->status) },
+        { "reason", json_str_or_absent(c->reason) },
+        { "message", json_str_or_absent(c->message) },
+        { "lastTransitionTime", since });
+    if (updated)
+        condition = json_with_member(a, condition, updated, now);
+    struct json_builder all;
+    json_builder_init(&all, a);
+    json_push_all(&all, workloads_condition_drop(a, list, c->type));
+    json_push(&all, condition);
+    return json_list_end(&all);
+}
