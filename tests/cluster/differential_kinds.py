@@ -192,7 +192,7 @@ def custom(s):
 
 # Namespaces and definitions have scripts of their own; the others are changed by controllers while a script looks.
 APART = ("Namespace", "CustomResourceDefinition", "Pod", "Node", "PersistentVolume", "ReplicationController",
-         "ValidatingAdmissionPolicy", "PodDisruptionBudget",
+         "ValidatingAdmissionPolicy", "PodDisruptionBudget", "PersistentVolumeClaim",
          "ControllerRevision")  # whose data the real server takes for changed whenever it comes as JSON
 
 
