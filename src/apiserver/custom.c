@@ -293,7 +293,11 @@ static void set_columns(struct custom *c, struct arena *a, struct json columns)
             .name = copied(a, column, "name"),
             .type = copied(a, column, "type"),
             .format = copied(a, column, "format"),
-            .description = copied(a, column, "description"),
+            .description = json_present(json_member(column, "description"))
+                               ? copied(a, column, "description")
+                               : arena_printf(a,
+                                     "Custom resource definition column (in JSONPath format): %s",
+                                     json_get_text(column, "jsonPath")),
             .path = copied(a, column, "jsonPath"),
             .priority = (int)json_get_int(column, "priority", 0),
         };

@@ -260,11 +260,18 @@ struct json meta_for_update(struct arena *a, struct json old, struct json object
 
 bool meta_spec_differs(const struct api_kind *k, struct json old, struct json object)
 {
-    /* The annotations of a Deployment count, because its controller copies them. */
-    if (text_eq(k->resource.group, "apps") && text_eq(k->resource.kind, "Deployment") &&
-        !json_equal(
-            json_get(old, "metadata.annotations"), json_get(object, "metadata.annotations")))
-        return true;
+    /* Metadata that controllers copy. */
+    static const struct {
+        const char *group, *kind, *path;
+    } counted_too[] = {
+        { "apps", "Deployment", "metadata.annotations" },
+        { "discovery.k8s.io", "EndpointSlice", "metadata.labels" },
+    };
+    for (size_t i = 0; i < lengthof(counted_too); i++)
+        if (text_eq(k->resource.group, counted_too[i].group) &&
+            text_eq(k->resource.kind, counted_too[i].kind) &&
+            !json_equal(json_get(old, counted_too[i].path), json_get(object, counted_too[i].path)))
+            return true;
     json_each_member (m, object) {
         bool counted =
             strcmp(m->key, "metadata") != 0 && !(k->has_status && strcmp(m->key, "status") == 0);

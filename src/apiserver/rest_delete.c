@@ -95,6 +95,21 @@ static bool options_of_query(struct api_call *c, struct json *ret)
     return true;
 }
 
+/* What a DELETE does that says nothing: two old kinds leave their Pods. */
+static enum propagation usual_propagation(struct api_call *c)
+{
+    const struct resource *r = &c->kind->resource;
+    if (text_eq(r->group, "batch") && text_eq(r->kind, "Job")) {
+        call_warn(c,
+            "child pods are preserved by default when jobs are deleted; set "
+            "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to "
+            "suppress this warning");
+        return PROPAGATION_ORPHAN;
+    }
+    return api_kind_is_core(c->kind, "ReplicationController") ? PROPAGATION_ORPHAN
+                                                              : PROPAGATION_DEFAULT;
+}
+
 static bool read_options(struct api_call *c, struct delete_options *ret)
 {
     static const char *const policies[] = { "", "Background", "Foreground", "Orphan" };
@@ -131,6 +146,8 @@ static bool read_options(struct api_call *c, struct delete_options *ret)
             "supported values: \"Foreground\", \"Background\", \"Orphan\", \"nil\"");
     if (json_is(orphan, JSON_BOOL))
         ret->propagation = orphan.boolean ? PROPAGATION_ORPHAN : PROPAGATION_BACKGROUND;
+    else if (!json_is(policy, JSON_STR))
+        ret->propagation = usual_propagation(c);
     options_check_dry_run(&errors, json_member(o, "dryRun"));
     c->dry_run = ret->dry_run;
     return !errors.count ||

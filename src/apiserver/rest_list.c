@@ -194,7 +194,7 @@ static struct json list_metadata(struct api_call *c, const struct selection *s,
     const struct range *r, const struct list_stream *l)
 {
     struct arena *a = &c->arena;
-    const char *cont = NULL;
+    const char *cont = l->kind->custom && l->accept.form == ACCEPT_OBJECT ? "" : NULL;
     if (r->more) {
         const struct store_object *last = l->objects[l->count - 1];
         cont = continue_print(a,

@@ -80,8 +80,15 @@ static bool prepare(struct write *w, struct json *object)
         *object = prepare_plain(w, *object);
         return true;
     }
-    return b->prepare(&for_kind, object, &err) ||
-           call_fail(w->call, status_of_error(w->arena, &err));
+    if (b->prepare(&for_kind, object, &err))
+        return true;
+    struct api_status status = status_of_error(w->arena, &err);
+    if (err.code == ERR_FORBIDDEN)
+        status.details = json_map(w->arena,
+            { "name", json_str_or_absent(w->name) },
+            { "group", json_str_or_absent(w->kind->resource.group) },
+            { "kind", json_str(w->kind->resource.plural) });
+    return call_fail(w->call, status);
 }
 
 static bool validate(struct write *w, struct json object, struct field_errors *errors)

@@ -9,6 +9,7 @@ import random
 import urllib.parse
 
 import differential as d
+import differential_kinds
 import merge_kinds as kinds
 from differential import APPLY, JSON_PATCH, MERGE, PARTIAL, PARTIAL_LIST, STRATEGIC, TABLE, YAML
 from lab import Lab
@@ -907,7 +908,7 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    everything = SCRIPTS + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)]
+    everything = SCRIPTS + list(differential_kinds.scripts()) + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)]
     chosen = [(name, function) for name, function in everything if wanted(name)]
     if not chosen or not os.environ.get("DIFFERENTIAL"):  # not all of it holds yet
         return
