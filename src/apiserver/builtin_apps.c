@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin_pod.h"
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "base/intorstr.h"
@@ -157,7 +158,9 @@ static void check_selected(struct field_errors *e, struct json spec, const char 
         sound = false;
     if (!sound)
         field_invalid(e, "spec.selector", selector, "invalid label selector");
-    else if (!selector_matches(&parsed, labels))
+    if (!sound && !daemon)
+        return;
+    if (sound && !selector_matches(&parsed, labels))
         field_invalid(e,
             "spec.template.metadata.labels",
             json_present(labels) ? labels : json_null(),
@@ -405,27 +408,32 @@ static const char *const replica_fields[] = { "status.replicas", NULL };
 const struct builtin_rules builtin_deployment = {
     .fill = fill_deployment,
     .validate = check_deployment,
+    .warn = warn_workload,
     .validate_change = check_selector_change,
 };
 const struct builtin_rules builtin_replica_set = {
     .fill = fill_replica_set,
     .validate = check_replica_set,
+    .warn = warn_workload,
     .validate_change = check_selector_change,
 };
 const struct builtin_rules builtin_replication_controller = {
     .fill = fill_replication_controller,
     .validate = check_replication_controller,
+    .warn = warn_workload,
     .fields = replica_fields,
 };
 const struct builtin_rules builtin_daemon_set = {
     .fill = fill_daemon_set,
     .prepare = prepare_daemon_set,
     .validate = check_daemon_set,
+    .warn = warn_template,
     .validate_change = check_selector_change,
 };
 const struct builtin_rules builtin_stateful_set = {
     .fill = fill_stateful_set,
     .validate = check_stateful_set,
+    .warn = warn_template,
     .validate_change = check_stateful_set_change,
 };
 const struct builtin_rules builtin_controller_revision = {

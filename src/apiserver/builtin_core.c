@@ -2,6 +2,7 @@
  */
 
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "base/base64.h"
@@ -118,7 +119,7 @@ static void check_config_map(const struct api_write *w, struct json o, struct fi
     if (bytes > DATA_MAX)
         field_error_add(e,
             FIELD_TOO_LONG,
-            "",
+            "[]", /* so does the real one */
             (struct json){ 0 },
             arena_printf(e->arena, "may not be more than %d bytes", DATA_MAX));
 }
@@ -241,5 +242,6 @@ const struct builtin_rules builtin_node = {
     .prepare = prepare_node,
     .keeps_status = true,
     .validate = check_node,
+    .warn = warn_node,
     .fields = node_fields,
 };

@@ -1,6 +1,7 @@
 /* Ingresses, network policies, endpoints and leases. */
 
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 
@@ -290,7 +291,10 @@ static void check_lease(const struct api_write *w, struct json o, struct field_e
         field_invalid(e, "spec.leaseTransitions", moves, "must be greater than or equal to 0");
 }
 
-const struct builtin_rules builtin_ingress = { .validate = check_ingress };
+const struct builtin_rules builtin_ingress = {
+    .validate = check_ingress,
+    .warn = warn_ingress,
+};
 const struct builtin_rules builtin_ingress_class = {
     .fill = fill_ingress_class,
     .validate = check_ingress_class,

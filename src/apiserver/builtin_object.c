@@ -74,8 +74,6 @@ static void validate(const struct api_write *w, struct json object, struct field
         rules->validate(w, object, errors);
     if (rules->validate_change && json_present(w->old))
         rules->validate_change(w, object, errors);
-    if (!errors->count)
-        builtin_warn(w, object);
 }
 
 /* Selectors that are not "what stands at this path, or nothing". */
@@ -116,6 +114,12 @@ static struct json cells(
     return cells_make(a, builtin_of(k)->cells, object, wall_ms);
 }
 
+static void warn(const struct api_write *w, struct json object)
+{
+    if (builtin_of(w->kind)->rules->warn && !*w->subresource)
+        builtin_of(w->kind)->rules->warn(w, object);
+}
+
 static void written(
     struct apiserver *server, const struct api_kind *k, struct json old, struct json object)
 {
@@ -130,8 +134,8 @@ static struct json convert(
 }
 
 #define BEHAVIOUR                                                                                  \
-    .prune = prune, .fill = fill, .prepare = prepare, .validate = validate, .written = written,    \
-    .field = field, .cells = cells
+    .prune = prune, .fill = fill, .prepare = prepare, .validate = validate, .warn = warn,          \
+    .written = written, .field = field, .cells = cells
 
 const struct api_behaviour builtin_behaviour = { BEHAVIOUR };
 const struct api_behaviour builtin_converting_behaviour = { BEHAVIOUR, .convert = convert };

@@ -3,6 +3,7 @@
 #include "apiserver/builtin_pod.h"
 
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/fill.h"
 #include "apiserver/server.h"
 #include "base/quantity.h"
@@ -398,10 +399,12 @@ const struct builtin_rules builtin_pod = {
     .fill = fill_pod,
     .prepare = prepare_pod,
     .validate = check_pod,
+    .warn = warn_pod,
     .validate_change = check_pod_change,
     .fields = pod_fields,
 };
 const struct builtin_rules builtin_pod_template = {
     .fill = fill_pod_template,
     .validate = check_pod_template,
+    .warn = warn_pod_template,
 };

@@ -2,6 +2,7 @@
 
 #include "apiserver/addresses.h"
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "base/hash.h"
@@ -507,6 +508,7 @@ const struct builtin_rules builtin_service = {
     .fill = fill_service,
     .prepare = prepare_service,
     .validate = check_service,
+    .warn = warn_service,
     .validate_change = check_service_change,
     .written = written,
     .fields = service_fields,

@@ -48,15 +48,6 @@ static bool fail_form(struct api_call *c)
     return call_fail(c, status);
 }
 
-/* As encoding/json names the types of values. */
-static const char *go_type(struct json v)
-{
-    static const char *const names[] = {
-        "", "null", "bool", "number", "number", "string", "array", "object"
-    };
-    return names[v.type];
-}
-
 /* ---- the patched object ---- */
 
 static bool parse_patch(struct api_call *c, enum patch_form form, struct json *ret)
@@ -72,7 +63,7 @@ static bool parse_patch(struct api_call *c, enum patch_form form, struct json *r
         return call_fail_bad(c,
             "%sjson: cannot unmarshal %s into Go value of type %s",
             prefix,
-            go_type(*ret),
+            json_error_type(*ret),
             form == PATCH_JSON ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
     if (form == PATCH_JSON && ret->count > JSON_PATCH_OPERATIONS_MAX)
         return call_fail(c,
@@ -134,31 +125,34 @@ static bool fail_patched(
     return call_fail(c, status_invalid(&c->arena, "", "", "", &errors));
 }
 
+/* What a patch says that the object is, is read as that first. A strategic merge is one into a
+ * value that has its type: what the patch calls it is no matter. */
 static bool check_identity(struct api_call *c, enum patch_form form, struct json object)
 {
-    const char *want = object_api_version(&c->arena, c->kind);
-    const char *version = json_get_text(object, "apiVersion");
-    const char *kind = json_get_text(object, "kind");
-    if (version && !text_eq(version, want))
-        return fail_patched(c,
-            form,
-            object,
-            arena_printf(&c->arena,
-                "no kind \"%s\" is registered for version \"%s\" in scheme "
-                "\"pkg/runtime/scheme.go:111\"",
-                kind ? kind : "",
-                version ? version : ""));
-    if (kind && !text_eq(kind, c->kind->resource.kind))
-        return fail_patched(c,
-            form,
-            object,
-            arena_printf(&c->arena,
-                "converting (%s.%s) to (%s.%s): unknown conversion",
-                c->kind->resource.version,
-                kind,
-                *c->kind->resource.group ? c->kind->resource.group : "core",
-                c->kind->resource.kind));
-    return true;
+    const struct resource *r = &c->kind->resource;
+    const char *want = object_api_version(&c->arena, c->kind), *why = NULL;
+    const char *version = json_get_text(object, "apiVersion"),
+               *kind = json_get_text(object, "kind");
+    bool same_version = !version || text_eq(version, want);
+    if (form == PATCH_STRATEGIC || (same_version && (!kind || text_eq(kind, r->kind))))
+        return true;
+    const struct api_kind *other =
+        same_version ? registry_find_kind(c->server->registry, r->group, r->version, kind) : NULL;
+    struct json as_other = object;
+    if (!other)
+        why = arena_printf(&c->arena,
+            "no kind \"%s\" is registered for version \"%s\" in scheme "
+            "\"pkg/runtime/scheme.go:111\"",
+            kind ? kind : "",
+            version ? version : want);
+    else if (body_read_object(c, other, &as_other, (struct str){ NULL, 0 }, false, &why))
+        why = arena_printf(&c->arena,
+            "converting (%s.%s) to (%s.%s): unknown conversion",
+            r->version,
+            kind,
+            *r->group ? r->group : "core",
+            r->kind);
+    return fail_patched(c, form, object, why);
 }
 
 static void patch_object(struct write *w, enum patch_form form)
@@ -177,6 +171,8 @@ static void patch_object(struct write *w, enum patch_form form)
         w->arena, object, "apiVersion", json_str(object_api_version(w->arena, c->kind)));
     object = json_with_member(w->arena, object, "kind", json_str(c->kind->resource.kind));
     if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
+        if (form == PATCH_STRATEGIC)
+            why = json_error_restored(w->arena, why);
         fail_patched(c, form, patched, why);
         return;
     }
@@ -221,7 +217,7 @@ static bool parse_config(struct api_call *c, struct json *ret)
     bool twice = false;
     struct str body = c->request->body;
     if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err)) {
-        if (!yaml_parse_all(a, body, "body", &documents, &err))
+        if (!yaml_parse_old(a, body, "body", &documents, &err))
             return call_fail_bad(
                 c, "error decoding YAML: error converting YAML to JSON: yaml: %s", err.text);
         *ret = documents.count ? documents.items[0] : json_empty_map();
@@ -230,7 +226,7 @@ static bool parse_config(struct api_call *c, struct json *ret)
         return call_fail_bad(c,
             "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
             "unmarshal %s into Go value of type map[string]interface {}",
-            go_type(*ret));
+            json_error_type(*ret));
     return !twice || body_report_yaml_twice(c, body);
 }
 

@@ -100,12 +100,16 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
     /* Errors are of the stored form: an Event is one of the core group, however it came. */
     const char *stored = w->kind->storage_version;
     bool core = !w->kind->custom && stored && !strchr(stored, '/');
-    return !errors->count || call_fail(w->call,
-                                 status_invalid(w->arena,
-                                     core ? "" : w->kind->resource.group,
-                                     w->kind->resource.kind,
-                                     name ? name : "",
-                                     errors));
+    if (errors->count)
+        return call_fail(w->call,
+            status_invalid(w->arena,
+                core ? "" : w->kind->resource.group,
+                w->kind->resource.kind,
+                name ? name : "",
+                errors));
+    if (b && b->warn && w->call)
+        b->warn(&for_kind, object);
+    return true;
 }
 
 bool write_check_namespace(struct write *w)

@@ -11,6 +11,7 @@
 /* The promises, looked at from outside: at what reaches the store and what leaves an operator. */
 
 #define MANAGER "leeboard"
+#define UPSTREAM "manager" /* whose fields become ours */
 /* Writes of one object by operators within WINDOW_MS: more than that is a fight or a spin. */
 #define WINDOW_MS 60000
 #define WINDOW_WRITES_MAX 60
@@ -67,7 +68,8 @@ static const struct fieldset *fields_of(struct arena *a, struct json object, boo
     if (!managers_decode(a, json_get(object, "metadata.managedFields"), &m, &err))
         return set;
     for (size_t i = 0; i < m.count; i++)
-        if (text_eq(m.entries[i].manager, MANAGER) == ours)
+        if (text_eq(m.entries[i].manager, MANAGER) == ours &&
+            !text_eq(m.entries[i].manager, UPSTREAM))
             set = fieldset_union(a, set, m.entries[i].set);
     return set;
 }
@@ -224,6 +226,45 @@ void sim_check_rest(struct sim_checks *c)
 
 /* ---- the end ---- */
 
+/* Who was made for somebody goes with him. */
+static void check_owner(struct sim_checks *c, const struct store_object *o, struct json object)
+{
+    struct sim *s = c->sim;
+    json_each (owner, json_get(object, "metadata.ownerReferences")) {
+        const char *uid = json_get_text(*owner, "uid");
+        bool there = false;
+        for (struct store_table *t = NULL; (t = store_table_next(s->store, t)) && !there;) {
+            struct store_cursor at = { 0 };
+            for (const struct store_object *p; (p = store_next(t, &at)) && !there;)
+                there = text_eq(p->name, json_get_text(*owner, "name")) &&
+                        memmem(p->text.ptr, p->text.len, uid, strlen(uid));
+        }
+        if (!there)
+            sim_fail(s,
+                "promise 5: %s %s/%s is left of %s %s, which is gone",
+                store_table_name(o->table),
+                o->namespace,
+                o->name,
+                json_get_text(*owner, "kind"),
+                json_get_text(*owner, "name"));
+    }
+}
+
+void sim_check_end(struct sim_checks *c)
+{
+    struct sim *s = c->sim;
+    for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
+        struct store_cursor at = { 0 };
+        for (const struct store_object *o; (o = store_next(t, &at));) {
+            cleanup(arena_done) struct arena a = ARENA_INIT;
+            struct json object;
+            struct error err;
+            if (json_parse(&a, o->text, &object, &err))
+                check_owner(c, o, object);
+        }
+    }
+}
+
 /* Names that the server makes up end in these five. */
 static bool is_generated(const char *name)
 {
@@ -276,7 +317,8 @@ const char *sim_end_state(struct sim *s, struct arena *a)
             if (!json_parse(&one, o->text, &object, &err))
                 continue;
             const struct fieldset *ours = owned(&one, object);
-            if (fieldset_is_empty(ours))
+            /* The claim that all Models of a namespace share stays for good once one asked. */
+            if (fieldset_is_empty(ours) || text_eq(o->name, "llmkube-model-cache"))
                 continue;
             const struct schema *schema = schema_of_object(s->checks->schemas, object);
             struct json mine = typed_extract(&one, schema, object, ours, EXTRACT_KEYS);
