@@ -93,7 +93,7 @@ static const struct row apps[] = {
         "Name!|Ready|Up-to-date|Available|Age|Containers+|Images+|Selector+", &builtin_deployment },
     { "ReplicaSet", "replicasets", "rs", "all", WORKLOAD | SCALE,
         "Name!|Desired#|Current#|Ready#|Age|Containers+|Images+|Selector+", &builtin_replica_set },
-    { "StatefulSet", "statefulsets", "sts", "all", WORKLOAD | SCALE,
+    { "StatefulSet", "statefulsets", "sts", "all", WORKLOAD | SCALE | LABEL,
         "Name!|Ready|Age|Containers+|Images+", &builtin_stateful_set },
     { 0 },
 };
@@ -340,6 +340,7 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
         .name_form = row->flags & LABEL       ? API_NAME_LABEL
                      : row->flags & FREE_NAME ? API_NAME_PATH
                                               : API_NAME_SUBDOMAIN,
+        .warning = row->rules->warning,
         .has_status = row->flags & STATUS,
         .generation = row->flags & GENERATION,
         .unconditional = !(row->flags & CONDITIONAL),

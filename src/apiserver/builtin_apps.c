@@ -67,16 +67,22 @@ static const struct fill daemon_update_defaults[] = {
     { 0 },
 };
 
+/* A field of an older version of the API lives on as an annotation. */
+#define TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
+
 static struct json fill_daemon_set(struct arena *a, struct json o)
 {
+    struct json annotations = json_get(o, "metadata.annotations");
+    if (!json_present(json_member(annotations, TEMPLATE_GENERATION))) {
+        annotations = annotations.type == JSON_MAP ? annotations : json_empty_map();
+        annotations = json_with_member(a, annotations, TEMPLATE_GENERATION, json_str("0"));
+        o = json_with(a, o, "metadata.annotations", annotations);
+    }
     o = fill_table(a, o, daemon_set_defaults);
     if (text_eq(json_get_text(o, "spec.updateStrategy.type"), "RollingUpdate"))
         o = fill_table(a, o, daemon_update_defaults);
     return pod_template_fill(a, o, "spec.template");
 }
-
-/* A field of an older version of the API lives on as an annotation. */
-#define TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
 
 static bool prepare_daemon_set(const struct api_write *w, struct json *object, struct error *err)
 {

@@ -83,6 +83,9 @@ static bool prepare_node(const struct api_write *w, struct json *object, struct 
 
 static struct json fill_node(struct arena *a, struct json o)
 {
+    struct json range = json_get(o, "spec.podCIDR");
+    if (json_present(range))
+        o = fill_path(a, o, "spec.podCIDRs", json_list(a, range));
     return json_present(json_get(o, "status.allocatable"))
                ? o
                : fill_path(a, o, "status.allocatable", json_get(o, "status.capacity"));

@@ -307,6 +307,7 @@ const struct builtin_rules builtin_network_policy = {
 const struct builtin_rules builtin_endpoints = {
     .fill = fill_endpoints,
     .validate = check_endpoints,
+    .warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 };
 const struct builtin_rules builtin_endpoint_slice = {
     .fill = fill_endpoint_slice,

@@ -22,7 +22,8 @@ struct builtin_rules {
         struct apiserver *server, const struct api_kind *k, struct json old, struct json object);
     struct json (*convert)(
         const struct api_kind *k, struct arena *a, struct json object, const char *api_version);
-    bool keeps_status; /* of an object that is created */
+    const char *warning; /* of every answer about this kind */
+    bool keeps_status;   /* of an object that is created */
     /* Field selectors beside metadata.name and metadata.namespace; NULL-terminated. The value is
      * what stands there, as text. */
     const char *const *fields;

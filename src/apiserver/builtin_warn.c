@@ -48,6 +48,7 @@ void warn_fraction(
             text);
 }
 
+#define CRITICAL "scheduler.alpha.kubernetes.io/critical-pod"
 #define APPARMOR "container.apparmor.security.beta.kubernetes.io/"
 
 void warn_pod(const struct api_write *w, struct json object)
@@ -55,12 +56,18 @@ void warn_pod(const struct api_write *w, struct json object)
     if (json_present(w->old))
         return; /* pods are changed by machines */
     warn_name(w, object, "the Pod's hostname");
-    json_each_member (m, json_get(object, "metadata.annotations"))
+    json_each_member (m, json_get(object, "metadata.annotations")) {
+        if (text_eq(m->key, CRITICAL))
+            warn(w,
+                "metadata.annotations[%s]: non-functional in v1.16+; use the \"priorityClassName\" "
+                "field instead",
+                m->key);
         if (text_starts(m->key, APPARMOR))
             warn(w,
                 "metadata.annotations[%s]: deprecated since v1.30; use the \"appArmorProfile\" "
                 "field instead",
                 m->key);
+    }
     warn_pod_spec(w, json_member(object, "spec"), "spec");
 }
 

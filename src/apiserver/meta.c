@@ -260,6 +260,11 @@ struct json meta_for_update(struct arena *a, struct json old, struct json object
 
 bool meta_spec_differs(const struct api_kind *k, struct json old, struct json object)
 {
+    /* The annotations of a Deployment count, because its controller copies them. */
+    if (text_eq(k->resource.group, "apps") && text_eq(k->resource.kind, "Deployment") &&
+        !json_equal(
+            json_get(old, "metadata.annotations"), json_get(object, "metadata.annotations")))
+        return true;
     json_each_member (m, object) {
         bool counted =
             strcmp(m->key, "metadata") != 0 && !(k->has_status && strcmp(m->key, "status") == 0);

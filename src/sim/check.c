@@ -128,10 +128,8 @@ static bool is_named(const struct table_node *n, const void *key)
 }
 
 /* 3: nobody is written again and again. */
-static void check_pace(struct sim_checks *c, const struct store_object *o)
+static void check_pace(struct sim_checks *c, const char *name)
 {
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    char *name = arena_printf(&a, "%s %s/%s", store_table_name(o->table), o->namespace, o->name);
     uint64_t hash = table_hash(&c->written, name, strlen(name));
     struct table_node *n = table_find(&c->written, hash, is_named, name);
     struct written *w = n ? container_of(n, struct written, node) : NULL;
@@ -145,7 +143,7 @@ static void check_pace(struct sim_checks *c, const struct store_object *o)
         w->count = 0;
     }
     if (++w->count > WINDOW_WRITES_MAX)
-        sim_fail(c->sim, "promise 3: %s was written %u times in a minute", name, w->count);
+        sim_fail(c->sim, "promise 3: %s %u times in a minute", name, w->count);
 }
 
 static bool is_housekeeping(const char *table)
@@ -162,7 +160,12 @@ void sim_check_change(struct sim_checks *c, const struct sim_change *change)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json before, after;
     struct error err;
-    check_pace(c, e->object);
+    check_pace(c,
+        arena_printf(&a,
+            "%s %s/%s is written",
+            store_table_name(e->object->table),
+            e->object->namespace,
+            e->object->name));
     if (c->rest)
         sim_fail(c->sim,
             "promise 2: %s %s %s while the world is at rest",
@@ -194,7 +197,12 @@ void sim_check_request(
 void sim_check_sent(
     struct sim_checks *c, struct sim_operator *o, const char *method, const char *path)
 {
-    if (text_eq(method, "GET") || strstr(path, "/leases") || strstr(path, "/events"))
+    if (strstr(path, "/leases") || strstr(path, "/events"))
+        return;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    check_pace(
+        c, arena_printf(&a, "%s sends %s %.*s", o->name, method, (int)strcspn(path, "?"), path));
+    if (text_eq(method, "GET"))
         return;
     if (!sim_operator_leads(o)) {
         sim_fail(c->sim, "promise 4: %s sent %s %s without leading", o->name, method, path);
@@ -204,7 +212,6 @@ void sim_check_sent(
         store_get(store_table(c->sim->store, "coordination.k8s.io/leases"),
             "kube-system",
             "882d6afe.llmkube.dev");
-    cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json object;
     struct error err;
     if (!lease || !json_parse(&a, lease->text, &object, &err))

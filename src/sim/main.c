@@ -18,7 +18,8 @@ struct run {
     const char *scenario;
     const char *dropped[SIM_WISHES];
     size_t dropped_count;
-    bool seeded, shrinks;
+    bool shrinks;
+    uint64_t failures_max;
     uint64_t done, passed, failed;
 };
 
@@ -36,6 +37,8 @@ static bool take_flag(struct run *r, const char *flag)
         r->options.trace = true;
     else if (text_eq(flag, "--no-shrink"))
         r->shrinks = false;
+    else if (text_eq(flag, "--first")) /* failure ends it */
+        r->failures_max = 1, r->shrinks = false;
     else if (text_starts(flag, "--without=") && r->dropped_count < lengthof(r->dropped))
         r->dropped[r->dropped_count++] = strchr(flag, '=') + 1;
     else if (text_starts(flag, "--scenario="))
@@ -106,7 +109,7 @@ static void random_seeds(struct run *r)
     do {
         struct sim_options o = options_of(r, seed++);
         try(r, &o, NULL);
-    } while ((r->done < (uint64_t)r->steps || time(NULL) < until) && r->failed < FAILURES_MAX);
+    } while ((r->done < (uint64_t)r->steps || time(NULL) < until) && r->failed < r->failures_max);
 }
 
 /* One fault at every single request of a world that is calm otherwise. */
@@ -123,7 +126,7 @@ static void campaign(struct run *r, size_t offset)
     printf("%llu requests\n", (unsigned long long)requests);
     if (requests > POINTS_MAX)
         requests = POINTS_MAX;
-    for (*at = 1; *at <= requests && r->failed < FAILURES_MAX; ++*at)
+    for (*at = 1; *at <= requests && r->failed < r->failures_max; ++*at)
         try(r, &o, NULL);
 }
 
@@ -139,7 +142,8 @@ static const struct {
 static int usage(void)
 {
     fputs(
-        "usage: leeboard-sim [--seed=N] [--steps=M] [--seconds=T] [--trace] [--no-shrink]\n"
+        "usage: leeboard-sim [--seed=N] [--steps=M] [--seconds=T] [--trace] [--no-shrink] "
+        "[--first]\n"
         "         [--scenario=random|crashes|answers|rivals] [--without=FAULT]… [--until=SECONDS]\n"
         "         [--only=MASK] [--crash-at=N] [--lose-at=N] [--rival-at=N]\n",
         stderr);
@@ -148,7 +152,9 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-    struct run r = { .options.seed = 1, .scenario = "random", .shrinks = true };
+    struct run r = {
+        .options.seed = 1, .scenario = "random", .shrinks = true, .failures_max = FAILURES_MAX
+    };
     for (int i = 1; i < argc; i++) {
         char flag[200];
         bool pair = i + 1 < argc && !strchr(argv[i], '=') && argv[i + 1][0] != '-';

@@ -45,6 +45,8 @@ INTENDED = [
     ("applies", r'"data": \{"a": 1\}\}: .body.message$', "The message shows a pointer of Go's, which says nothing to anybody."),
     ("names", r'/services .*"name": "(a/b|\.\.|\.|1||%)".*: .body.(message|details.causes|spec.clusterIP)',
      "The real server stores an IPAddress for a Service before it looks at the Service's name."),
+    ("", r"/pods[? ].*: .body.spec.(serviceAccount|volumes|containers\[0\].volumeMounts|initContainers\[0\].volumeMounts)",
+     "Pods get no account and no token of it: nobody mounts one here."),
     ("update", "fieldManager=%00 ", "Our texts hold no NUL: a parameter with one is left out, as any that cannot be read."),
     ("paths", "^NONSENSE ", "Our reader of HTTP knows the registered methods; others are a 400 and end the connection."),
 ]
@@ -314,7 +316,7 @@ class Normal:
             return "LIST-VERSION" if is_list else self.symbol("rv", value)
         if key == "continue" and value:
             return "CONTINUE"
-        if key == "nodePort" and value:
+        if key in ("nodePort", "healthCheckNodePort") and value:
             return self.symbol("nodePort", value)
         return self.text(value) if isinstance(value, str) else value
 

@@ -205,7 +205,8 @@ def warnings(s):
         s.post(ns + "/replicationcontrollers" + dry, workload(name, spec()) | {"spec": {
             "selector": {"a": "b"}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": spec()}}})
         job = {"template": {"spec": spec(restartPolicy="Never")}}
-        s.post(batch + "/jobs" + dry, {"metadata": {"name": name}, "spec": job})
+        if len(name) < 63:  # a Job gives its template a label with its name
+            s.post(batch + "/jobs" + dry, {"metadata": {"name": name}, "spec": job})
         s.post(batch + "/cronjobs" + dry, {"metadata": {"name": name}, "spec": {
             "schedule": "* * * * *", "jobTemplate": {"spec": job}}})
     twice = [{"name": "A", "value": "1"}, {"name": "B", "value": "1"}, {"name": "A", "value": "2"}]
@@ -238,7 +239,6 @@ def warnings(s):
     s.patch(apps + "/deployments/web", {"spec": {"replicas": 2}})
     s.patch(apps + "/deployments/web", {"spec": {"template": {"spec": {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}}}})
     s.post(ns + "/pods" + dry, {"metadata": {"name": "p", "annotations": {
-        "container.apparmor.security.beta.kubernetes.io/c": "unconfined", "seccomp.security.alpha.kubernetes.io/pod": "x",
         "scheduler.alpha.kubernetes.io/critical-pod": ""}}, "spec": spec()})
     for service in ({"externalIPs": ["010.0.0.1"]}, {"externalIPs": ["1.2.3.4"]}, {"loadBalancerIP": "1.2.3.4", "type": "LoadBalancer"},
                     {"clusterIP": "None", "sessionAffinity": "ClientIP"}, {"type": "ExternalName", "externalName": "a."}):
@@ -697,6 +697,91 @@ def paths(s):
 
 
 @script
+def watch_metadata(s):
+    """What informers of controllers ask for: metadata alone, from the start and with bookmarks."""
+    ns = s.namespace()
+    apps = "/apis/apps/v1" + ns.removeprefix("/api/v1") + "/deployments"
+    s.post(apps, deployment("before"))
+    start = s.get(apps, accept=PARTIAL_LIST)["metadata.resourceVersion"]
+    q = "?watch=true&timeoutSeconds=30"
+    streams = [s.watch(f"{apps}{q}&resourceVersion={start}", 5, accept=PARTIAL),
+               s.watch(f"{apps}{q}&resourceVersion=0", 6, accept=PARTIAL),
+               s.watch(f"{apps}{q}&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", 6,
+                       accept=PARTIAL),
+               s.watch(f"{apps}{q}&resourceVersion={start}&labelSelector=a%3Db", 2, accept=PARTIAL),
+               s.watch(f"{apps}{q}&resourceVersion={start}", 5)]
+    s.post(apps, deployment("one"))
+    s.patch(apps + "/one", {"metadata": {"labels": {"a": "b"}}})
+    s.patch(apps + "/one/status", {"status": {"replicas": 1}})
+    s.patch(apps + "/one", {"spec": {"replicas": 3}})
+    s.delete(apps + "/one", {"propagationPolicy": "Background"})
+    for stream in streams:
+        stream.read()
+    for query in ("", "?limit=1", "?labelSelector=a%3Db", "?fieldSelector=metadata.name%3Dbefore"):
+        s.get(apps + query, accept=PARTIAL_LIST)
+    s.get(apps + "/before", accept=PARTIAL)
+    s.get(apps + "/missing", accept=PARTIAL)
+    s.patch(apps + "/before", {"metadata": {"annotations": {"x": "y"}}}, accept=PARTIAL)
+    s.post(apps, deployment("two"), accept=PARTIAL)
+    s.delete(apps + "/two", accept=PARTIAL)
+
+
+@script
+def chunks(s):
+    """Pages of a list that changes while it is read."""
+    p = s.namespace() + "/configmaps"
+    for i in range(20):
+        s.post(p, config_map(f"c{i:02}", labels={"half": str(i % 2)}))
+    for limit, selector in ((1, ""), (3, ""), (7, ""), (3, "&labelSelector=half%3D1"), (30, "")):
+        token, page = "", 0
+        while page < 8 and token is not None:
+            answer = s.get(f"{p}?limit={limit}{selector}" + (f"&continue={d_quote(token)}" if token else ""))
+            token, page = answer["metadata.continue"], page + 1
+            s.delete(f"{p}/c{page * 2:02}")
+            s.post(p, config_map(f"c{page * 2:02}", {"again": str(page)}, labels={"half": "1"}))
+            s.post(p, config_map(f"n{limit}-{page}{len(selector)}"))
+    first = s.get(f"{p}?limit=2")
+    token, version = d_quote(first["metadata.continue"] or ""), first["metadata.resourceVersion"]
+    for query in (f"limit=2&continue={token}&labelSelector=half%3D1", f"continue={token}", f"limit=0&continue={token}",
+                  f"limit=2&continue={token}&resourceVersionMatch=Exact",
+                  f"limit=2&resourceVersion={version}&resourceVersionMatch=Exact",
+                  f"limit=2&resourceVersion={version}&resourceVersionMatch=NotOlderThan", "limit=2&resourceVersion=0",
+                  f"limit=2&resourceVersion={version}", "limit=9223372036854775808", "limit=1.5"):
+        s.get(f"{p}?{query}")
+    s.delete(p + "?limit=5")
+    s.delete(p + "?labelSelector=half%3D1&dryRun=All")
+    s.delete(p + "?labelSelector=half%3D1")
+    s.get(p)
+
+
+@script
+def impersonation(s):
+    p = s.namespace() + "/configmaps"
+    me = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    ask = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    account = {"Impersonate-User": f"system:serviceaccount:{s.ns}:default"}
+    for headers in ({"Impersonate-User": "alice"}, {"Impersonate-User": "alice", "Impersonate-Group": "devs"},
+                    {"Impersonate-User": "alice", "Impersonate-Uid": "7"},
+                    {"Impersonate-User": "alice", "Impersonate-Extra-Reason": "test"},
+                    {"Impersonate-User": "alice", "Impersonate-Extra-example.org%2Fscope": "a"}, account,
+                    {"Impersonate-User": "system:anonymous"}, {"Impersonate-Group": "devs"}, {"Impersonate-Uid": "7"},
+                    {"Impersonate-Extra-Reason": "test"}, {"Impersonate-User": ""},
+                    {"Impersonate-User": "system:serviceaccount:x"},
+                    {"Impersonate-User": "alice", "Impersonate-Group": "system:masters"},
+                    {"Impersonate-User": "alice", "Impersonate-Group": "system:unauthenticated"}):
+        if headers.get("Impersonate-User") != "":  # then it is who asks: a name of each server's own
+            s.post(me, {}, headers=headers)
+        s.get(p + "/a", headers=headers)
+        s.get(p, headers=headers)
+        s.post(p, config_map("a"), headers=headers)
+        s.delete(p + "/a", headers=headers)
+        s.get("/healthz", headers=headers)
+        s.get("/apis/apps/v1/nonsense", headers=headers)
+        s.post(ask, {"spec": {"resourceAttributes": {"namespace": s.ns, "verb": "get", "resource": "configmaps"}}},
+               headers=headers)
+
+
+@script
 def reviews(s):
     s.namespace()
     base = "/apis/authorization.k8s.io/v1/"
@@ -773,6 +858,19 @@ def events_and_leases(s):
     s.post(leases, {"metadata": {"name": "bad"}, "spec": {"leaseDurationSeconds": -1, "leaseTransitions": -1}})
     s.post(leases, {"metadata": {"name": "bad"}, "spec": {"renewTime": "yesterday"}})
     s.put(leases + "/made-by-put", {"metadata": {"name": "made-by-put"}, "spec": {}})
+
+
+@script
+def lease_contention(s):
+    p = "/apis/coordination.k8s.io/v1" + s.namespace().removeprefix("/api/v1") + "/leases"
+    lease = s.post(p, {"metadata": {"name": "l"}, "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15}})
+    for holder in ("b", "c"):  # both saw the same version; the second is too late
+        s.put(p + "/l", {**lease.body, "spec": {"holderIdentity": holder, "leaseTransitions": 1}})
+    s.put(p + "/l", {"metadata": {"name": "l"}, "spec": {"holderIdentity": "d"}})
+    s.patch(p + "/l", {"metadata": {"resourceVersion": lease["metadata.resourceVersion"]}, "spec": {"holderIdentity": "e"}})
+    s.patch(p + "/l", [{"op": "test", "path": "/spec/holderIdentity", "value": "a"},
+                       {"op": "replace", "path": "/spec/holderIdentity", "value": "f"}], type=JSON_PATCH)
+    s.get(p + "/l")
 
 
 def d_quote(text):
