@@ -74,8 +74,6 @@ static void validate(const struct api_write *w, struct json object, struct field
         rules->validate(w, object, errors);
     if (rules->validate_change && json_present(w->old))
         rules->validate_change(w, object, errors);
-    if (!errors->count)
-        builtin_warn(w, object);
 }
 
 /* Selectors that are not "what stands at this path, or nothing". */

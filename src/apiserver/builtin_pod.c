@@ -406,4 +406,5 @@ const struct builtin_rules builtin_pod = {
 const struct builtin_rules builtin_pod_template = {
     .fill = fill_pod_template,
     .validate = check_pod_template,
+    .warn = warn_pod_template,
 };

@@ -44,8 +44,6 @@ static inline const struct builtin_kind *builtin_of(const struct api_kind *k)
 /* What is wrong with a status that is written. */
 void builtin_status_check(
     const struct api_write *w, struct json object, struct field_errors *errors);
-/* Warnings about an object that is valid. */
-void builtin_warn(const struct api_write *w, struct json object);
 
 extern const struct api_behaviour builtin_behaviour;
 /* With a convert function: for kinds whose versions differ. */

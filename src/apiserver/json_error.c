@@ -198,3 +198,38 @@ const char *json_error_type(struct json v)
     };
     return names[v.type];
 }
+
+const char *json_error_restored(struct arena *a, const char *text)
+{
+    static const char head[] = "json: cannot unmarshal ", tail[] = " of type ";
+    static const struct {
+        const char *json, *go;
+    } kinds[] = {
+        { "string", "string" },
+        { "number", "int64" },
+        { "bool", "bool" },
+        { "array", "slice" },
+        { "object", "map" },
+    };
+    const char *type = strstr(text, tail), *from = NULL;
+    if (!text_starts(text, head) || !type)
+        return text;
+    type += sizeof(tail) - 1;
+    const char *value = text + sizeof(head) - 1;
+    for (size_t i = 0; i < lengthof(kinds); i++)
+        if (text_starts(value, kinds[i].json))
+            from = kinds[i].go;
+    if (!from)
+        return text;
+    bool number = text_eq(from, "int64"), whole = text_starts(type, "int");
+    bool fraction =
+        text_starts(value, "number ") && strcspn(value, ".") < strcspn(value + 7, " ") + 7;
+    if (text_starts(type, "[]") || text_starts(type, "map["))
+        return arena_printf(a, "cannot restore %s from %s", *type == '[' ? "slice" : "map", from);
+    if (fraction && whole)
+        return arena_printf(a, "cannot convert float64 to %s", type);
+    if (whole || text_eq(type, "bool") || (text_eq(type, "string") && !number))
+        return arena_printf(a, "unrecognized type: %s", type);
+    return number ? arena_printf(a, "cannot convert int64 to %s", type)
+                  : arena_printf(a, "cannot restore struct from: %s", from);
+}

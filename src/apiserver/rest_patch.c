@@ -125,31 +125,34 @@ static bool fail_patched(
     return call_fail(c, status_invalid(&c->arena, "", "", "", &errors));
 }
 
+/* What a patch says that the object is, is read as that first. A strategic merge is one into a
+ * value that has its type: what the patch calls it is no matter. */
 static bool check_identity(struct api_call *c, enum patch_form form, struct json object)
 {
-    const char *want = object_api_version(&c->arena, c->kind);
-    const char *version = json_get_text(object, "apiVersion");
-    const char *kind = json_get_text(object, "kind");
-    if (version && !text_eq(version, want))
-        return fail_patched(c,
-            form,
-            object,
-            arena_printf(&c->arena,
-                "no kind \"%s\" is registered for version \"%s\" in scheme "
-                "\"pkg/runtime/scheme.go:111\"",
-                kind ? kind : "",
-                version ? version : ""));
-    if (kind && !text_eq(kind, c->kind->resource.kind))
-        return fail_patched(c,
-            form,
-            object,
-            arena_printf(&c->arena,
-                "converting (%s.%s) to (%s.%s): unknown conversion",
-                c->kind->resource.version,
-                kind,
-                *c->kind->resource.group ? c->kind->resource.group : "core",
-                c->kind->resource.kind));
-    return true;
+    const struct resource *r = &c->kind->resource;
+    const char *want = object_api_version(&c->arena, c->kind), *why = NULL;
+    const char *version = json_get_text(object, "apiVersion"),
+               *kind = json_get_text(object, "kind");
+    bool same_version = !version || text_eq(version, want);
+    if (form == PATCH_STRATEGIC || (same_version && (!kind || text_eq(kind, r->kind))))
+        return true;
+    const struct api_kind *other =
+        same_version ? registry_find_kind(c->server->registry, r->group, r->version, kind) : NULL;
+    struct json as_other = object;
+    if (!other)
+        why = arena_printf(&c->arena,
+            "no kind \"%s\" is registered for version \"%s\" in scheme "
+            "\"pkg/runtime/scheme.go:111\"",
+            kind ? kind : "",
+            version ? version : want);
+    else if (body_read_object(c, other, &as_other, (struct str){ NULL, 0 }, false, &why))
+        why = arena_printf(&c->arena,
+            "converting (%s.%s) to (%s.%s): unknown conversion",
+            r->version,
+            kind,
+            *r->group ? r->group : "core",
+            r->kind);
+    return fail_patched(c, form, object, why);
 }
 
 static void patch_object(struct write *w, enum patch_form form)
@@ -168,6 +171,8 @@ static void patch_object(struct write *w, enum patch_form form)
         w->arena, object, "apiVersion", json_str(object_api_version(w->arena, c->kind)));
     object = json_with_member(w->arena, object, "kind", json_str(c->kind->resource.kind));
     if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
+        if (form == PATCH_STRATEGIC)
+            why = json_error_restored(w->arena, why);
         fail_patched(c, form, patched, why);
         return;
     }

@@ -317,9 +317,12 @@ static bool read_key(struct reader *r, const char **ret, bool *ret_merge)
     struct str s;
     if (!scalar_text(r, token, &s))
         return false;
-    *ret_merge =
-        str_eq(s, STR("<<")) && !r->event->scalar.tag && fy_token_scalar_style(token) == FYSS_PLAIN;
-    *ret = str_dup(r->arena, s);
+    bool plain = !r->event->scalar.tag && fy_token_scalar_style(token) == FYSS_PLAIN;
+    struct json v;
+    *ret_merge = plain && str_eq(s, STR("<<"));
+    /* `y: 1` is the key "true" there. */
+    *ret = plain && r->old && yaml_scalar_old(s, &v) ? json_to_text(r->arena, v)
+                                                     : str_dup(r->arena, s);
     return true;
 }
 

@@ -40,6 +40,9 @@ TOKEN = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+")
 INTENDED = [
     ("bodies", r'^POST \S+ (\x00|a: b: c|\{|\{"kind":"ConfigMap")?: .body.message$',
      "What is wrong with YAML is said in the words of the library that reads it."),
+    ("applies", r"fieldManager=script \{: .body.message$",
+     "What is wrong with YAML is said in the words of the library that reads it."),
+    ("applies", r'"data": \{"a": 1\}\}: .body.message$', "The message shows a pointer of Go's, which says nothing to anybody."),
     ("names", r'/services .*"name": "(a/b|\.\.|\.|1||%)".*: .body.(message|details.causes|spec.clusterIP)',
      "The real server stores an IPAddress for a Service before it looks at the Service's name."),
     ("", r"/pods[? ].*: .body.spec.(serviceAccount|volumes|containers\[0\].volumeMounts|initContainers\[0\].volumeMounts)",
@@ -315,7 +318,7 @@ class Normal:
             return "LIST-VERSION" if is_list else self.symbol("rv", value)
         if key == "continue" and value:
             return "CONTINUE"
-        if key == "nodePort" and value:
+        if key in ("nodePort", "healthCheckNodePort") and value:
             return self.symbol("nodePort", value)
         return self.text(value) if isinstance(value, str) else value
 

@@ -861,6 +861,19 @@ def events_and_leases(s):
     s.put(leases + "/made-by-put", {"metadata": {"name": "made-by-put"}, "spec": {}})
 
 
+@script
+def lease_contention(s):
+    p = "/apis/coordination.k8s.io/v1" + s.namespace().removeprefix("/api/v1") + "/leases"
+    lease = s.post(p, {"metadata": {"name": "l"}, "spec": {"holderIdentity": "a", "leaseDurationSeconds": 15}})
+    for holder in ("b", "c"):  # both saw the same version; the second is too late
+        s.put(p + "/l", {**lease.body, "spec": {"holderIdentity": holder, "leaseTransitions": 1}})
+    s.put(p + "/l", {"metadata": {"name": "l"}, "spec": {"holderIdentity": "d"}})
+    s.patch(p + "/l", {"metadata": {"resourceVersion": lease["metadata.resourceVersion"]}, "spec": {"holderIdentity": "e"}})
+    s.patch(p + "/l", [{"op": "test", "path": "/spec/holderIdentity", "value": "a"},
+                       {"op": "replace", "path": "/spec/holderIdentity", "value": "f"}], type=JSON_PATCH)
+    s.get(p + "/l")
+
+
 def d_quote(text):
     return urllib.parse.quote(text or "", safe="")
 

@@ -1,19 +1,16 @@
-/* What is accepted and yet worth a word: the warnings of built-in kinds. */
+/* Warnings about pod specs. */
 
-#include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
+
 #include "apiserver/call.h"
 #include "apiserver/check.h"
-#include "base/names.h"
-#include "base/quantity.h"
 
-struct warner {
-    const struct api_write *write;
-    struct arena *arena;
-};
+/* So many items of a list are compared with the others: enough for people, little for machines. */
+#define COMPARED_MAX 256
 
-static void say(struct warner *w, const char *path, const char *what)
+static void say(const struct api_write *w, const char *path, const char *what)
 {
-    call_warn(w->write->call, arena_printf(w->arena, "%s: %s", path, what));
+    call_warn(w->call, arena_printf(w->arena, "%s: %s", path, what));
 }
 
 /* ---- names that have newer ones ---- */
@@ -29,7 +26,7 @@ static const struct {
 };
 
 /* The words about a label, or NULL; named: the label is not in the path. */
-static const char *old_label(struct warner *w, const char *key, bool named)
+static const char *old_label(const struct api_write *w, const char *key, bool named)
 {
     for (size_t i = 0; key && i < lengthof(old_labels); i++)
         if (text_eq(key, old_labels[i].key))
@@ -42,21 +39,22 @@ static const char *old_label(struct warner *w, const char *key, bool named)
     return NULL;
 }
 
-static void warn_key(struct warner *w, struct json holder, const char *field, const char *path)
+static void warn_key(
+    const struct api_write *w, struct json holder, const char *field, const char *path)
 {
     const char *words = old_label(w, json_get_text(holder, field), true);
     if (words)
         say(w, field_child(w->arena, path, field), words);
 }
 
-static void warn_node_term(struct warner *w, struct json term, const char *path)
+static void warn_node_term(const struct api_write *w, struct json term, const char *path)
 {
     size_t i = 0;
     json_each (e, json_member(term, "matchExpressions"))
         warn_key(w, *e, "key", check_item_path(w->arena, path, "matchExpressions", i++));
 }
 
-static void warn_selector(struct warner *w, struct json holder, const char *path)
+static void warn_selector(const struct api_write *w, struct json holder, const char *path)
 {
     if (!check_is_set(json_member(holder, "labelSelector")))
         say(w,
@@ -67,7 +65,7 @@ static void warn_selector(struct warner *w, struct json holder, const char *path
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
 
-static void warn_affinity(struct warner *w, struct json affinity, const char *path)
+static void warn_affinity(const struct api_write *w, struct json affinity, const char *path)
 {
     static const char *const sorts[] = { "podAffinity", "podAntiAffinity" };
     for (size_t s = 0; s < lengthof(sorts); s++) {
@@ -85,7 +83,7 @@ static void warn_affinity(struct warner *w, struct json affinity, const char *pa
     }
 }
 
-static void warn_placement(struct warner *w, struct json spec, const char *path)
+static void warn_placement(const struct api_write *w, struct json spec, const char *path)
 {
     struct arena *a = w->arena;
     json_each_member (m, json_member(spec, "nodeSelector")) {
@@ -115,7 +113,7 @@ static void warn_placement(struct warner *w, struct json spec, const char *path)
 
 /* ---- volumes and secrets ---- */
 
-static void warn_volumes(struct warner *w, struct json spec, const char *path)
+static void warn_volumes(const struct api_write *w, struct json spec, const char *path)
 {
     static const struct {
         const char *field, *shown, *words;
@@ -142,14 +140,14 @@ static void warn_volumes(struct warner *w, struct json spec, const char *path)
 }
 
 /* Duplicates are told of before names that are empty. */
-static void warn_pull_secrets(struct warner *w, struct json spec, const char *path)
+static void warn_pull_secrets(const struct api_write *w, struct json spec, const char *path)
 {
     struct json secrets = json_member(spec, "imagePullSecrets");
     for (int empty = 0; empty < 2; empty++)
         for (size_t i = 0; i < secrets.count; i++) {
             const char *name = json_get_text(secrets.items[i], "name");
             bool taken = false;
-            for (size_t j = 0; j < i; j++)
+            for (size_t j = 0; j < i && j < COMPARED_MAX; j++)
                 taken = taken || text_eq(json_get_text(secrets.items[j], "name"), name);
             const char *here = field_child(
                 w->arena, check_item_path(w->arena, path, "imagePullSecrets", i), "name");
@@ -162,20 +160,7 @@ static void warn_pull_secrets(struct warner *w, struct json spec, const char *pa
 
 /* ---- containers ---- */
 
-static void warn_fraction(struct warner *w, struct json list, const char *name, const char *path)
-{
-    struct quantity q;
-    struct json v = json_member(list, name);
-    if (json_present(v) && quantity_parse(str_of(json_text(v)), &q, NULL) &&
-        quantity_milli_value(q) % 1000)
-        say(w,
-            field_key(w->arena, path, name),
-            arena_printf(w->arena,
-                "fractional byte value \"%s\" is invalid, must be an integer",
-                json_text(v)));
-}
-
-static void warn_resources(struct warner *w, struct json c, const char *path)
+static void warn_resources(const struct api_write *w, struct json c, const char *path)
 {
     static const char *const names[] = { "memory", "ephemeral-storage" };
     static const char *const lists[] = { "limits", "requests" };
@@ -184,18 +169,18 @@ static void warn_resources(struct warner *w, struct json c, const char *path)
         for (size_t l = 0; l < lengthof(lists); l++)
             warn_fraction(w,
                 json_member(json_member(c, "resources"), lists[l]),
-                names[n],
-                field_child(w->arena, here, lists[l]));
+                field_child(w->arena, here, lists[l]),
+                names[n]);
 }
 
-static void warn_env(struct warner *w, struct json c, const char *path)
+static void warn_env(const struct api_write *w, struct json c, const char *path)
 {
     struct json env = json_member(c, "env");
     for (size_t i = 0; i < env.count; i++) {
         const char *name = json_get_text(env.items[i], "name"),
                    *value = json_get_text(env.items[i], "value");
         bool taken = false;
-        for (size_t j = 0; j < i; j++)
+        for (size_t j = 0; j < i && j < COMPARED_MAX; j++)
             taken = taken || text_eq(json_get_text(env.items[j], "name"), name);
         /* One that has its earlier self in it is meant. */
         if (taken && !(value && strstr(value, arena_printf(w->arena, "$(%s)", name))))
@@ -227,9 +212,9 @@ static const char *overlap(struct json a, struct json b)
     return host == other && text_empty(ip) != text_empty(other_ip) ? "dangerously ambiguous" : NULL;
 }
 
-static void warn_port(struct warner *w, const struct seen_port *seen, size_t index)
+static void warn_port(const struct api_write *w, const struct seen_port *seen, size_t index)
 {
-    for (size_t i = 0; i < index; i++) {
+    for (size_t i = 0; i < index && i < COMPARED_MAX; i++) {
         const char *how = overlap(seen[index].port, seen[i].port);
         if (how)
             say(w,
@@ -238,10 +223,10 @@ static void warn_port(struct warner *w, const struct seen_port *seen, size_t ind
     }
 }
 
-static void warn_port_name(struct warner *w, const struct seen_port *seen, size_t index)
+static void warn_port_name(const struct api_write *w, const struct seen_port *seen, size_t index)
 {
     const char *name = seen[index].named ? json_get_text(seen[index].port, "name") : NULL;
-    for (size_t i = 0; !text_empty(name) && i < index; i++)
+    for (size_t i = 0; !text_empty(name) && i < index && i < COMPARED_MAX; i++)
         if (seen[i].named && text_eq(json_get_text(seen[i].port, "name"), name)) {
             say(w,
                 seen[index].path,
@@ -257,7 +242,7 @@ static void warn_port_name(struct warner *w, const struct seen_port *seen, size_
 
 static const char *const container_lists[] = { "initContainers", "containers" };
 
-static void warn_ports(struct warner *w, struct json spec, const char *path)
+static void warn_ports(const struct api_write *w, struct json spec, const char *path)
 {
     size_t count = 0, total = 0;
     for (size_t l = 0; l < lengthof(container_lists); l++)
@@ -281,9 +266,25 @@ static void warn_ports(struct warner *w, struct json spec, const char *path)
         warn_port_name(w, seen, i);
 }
 
-static void warn_pod_spec(struct warner *w, struct json spec, const char *path)
+static void warn_aliases(const struct api_write *w, struct json spec, const char *path)
+{
+    struct json aliases = json_member(spec, "hostAliases");
+    for (size_t i = 0; i < aliases.count; i++) {
+        const char *ip = json_get_text(aliases.items[i], "ip");
+        bool taken = false;
+        for (size_t j = 0; j < i && j < COMPARED_MAX; j++)
+            taken = taken || text_eq(json_get_text(aliases.items[j], "ip"), ip);
+        if (taken && !text_empty(ip))
+            say(w,
+                field_child(w->arena, check_item_path(w->arena, path, "hostAliases", i), "ip"),
+                arena_printf(w->arena, "duplicate ip \"%s\"", ip));
+    }
+}
+
+void warn_pod_spec(const struct api_write *w, struct json spec, const char *path)
 {
     warn_placement(w, spec, path);
+    warn_aliases(w, spec, path);
     warn_pull_secrets(w, spec, path);
     warn_volumes(w, spec, path);
     for (size_t l = 0; l < lengthof(container_lists); l++) {
@@ -296,90 +297,4 @@ static void warn_pod_spec(struct warner *w, struct json spec, const char *path)
     }
     warn_affinity(w, json_member(spec, "affinity"), field_child(w->arena, path, "affinity"));
     warn_ports(w, spec, path);
-}
-
-/* ---- kinds ---- */
-
-/* Where kinds have a pod, and how a name with dots in it is spoken of. */
-static const struct {
-    const char *kind, *spec, *dots;
-} with_pods[] = {
-#define POD_NAMES "this is used in Pod names and hostnames"
-    { "Pod", "spec", "this is used in the Pod's hostname" },
-    { "PodTemplate", "template.spec", NULL },
-    { "ReplicationController", "spec.template.spec", POD_NAMES },
-    { "ReplicaSet", "spec.template.spec", POD_NAMES },
-    { "Deployment", "spec.template.spec", POD_NAMES },
-    { "DaemonSet", "spec.template.spec", NULL },
-    { "StatefulSet", "spec.template.spec", NULL },
-    { "Job", "spec.template.spec", POD_NAMES },
-    { "CronJob", "spec.jobTemplate.spec.template.spec", POD_NAMES },
-};
-
-static void warn_name(struct warner *w, struct json object, const char *dots)
-{
-    const char *name = json_get_text(object, "metadata.name");
-    if (dots && name && strchr(name, '.'))
-        say(w,
-            "metadata.name",
-            arena_printf(w->arena,
-                "%s, which can result in surprising behavior; a DNS label is recommended: "
-                "[must not contain dots]",
-                dots));
-}
-
-static void warn_service(struct warner *w, struct json spec)
-{
-    bool external = text_eq(json_get_text(spec, "type"), "ExternalName");
-    if (json_member(spec, "externalIPs").count)
-        call_warn(w->write->call,
-            external ? "spec.externalIPs is ignored when spec.type is \"ExternalName\""
-                     : "spec.externalIPs is deprecated and may no longer be implemented in some "
-                       "clusters");
-    if (!external && text_eq(json_get_text(spec, "clusterIP"), "None") &&
-        text_eq(json_get_text(spec, "sessionAffinity"), "ClientIP"))
-        call_warn(w->write->call, "spec.SessionAffinity is ignored for headless services");
-    if (text_eq(json_get_text(spec, "trafficDistribution"), "PreferClose"))
-        say(w, "spec.trafficDistribution", "\"PreferClose\" is deprecated; use \"PreferSameZone\"");
-}
-
-static void warn_storage(struct warner *w, struct json object)
-{
-    static const char old[] = "volume.beta.kubernetes.io/storage-class";
-    if (json_present(json_member(json_get(object, "metadata.annotations"), old)))
-        say(w,
-            field_key(w->arena, "metadata.annotations", old),
-            "deprecated since v1.8; use \"storageClassName\" attribute instead");
-    if (text_eq(json_get_text(object, "spec.persistentVolumeReclaimPolicy"), "Recycle"))
-        say(w,
-            "spec.persistentVolumeReclaimPolicy",
-            "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use "
-            "dynamic provisioning.");
-    warn_fraction(
-        w, json_get(object, "spec.resources.requests"), "storage", "spec.resources.requests");
-}
-
-void builtin_warn(const struct api_write *write, struct json object)
-{
-    const char *kind = write->kind->resource.kind;
-    struct warner w = { write, write->arena };
-    if (!write->call || *write->subresource)
-        return;
-    for (size_t i = 0; i < lengthof(with_pods); i++) {
-        if (!text_eq(kind, with_pods[i].kind))
-            continue;
-        /* A change is worth a word if it is one of the spec; pods are changed by machines. */
-        if (json_present(write->old) &&
-            (i == 0 || json_equal(json_get(write->old, "metadata.generation"),
-                           json_get(object, "metadata.generation"))))
-            return;
-        if (!json_present(write->old))
-            warn_name(&w, object, with_pods[i].dots);
-        warn_pod_spec(&w, json_get(object, with_pods[i].spec), with_pods[i].spec);
-    }
-    if (api_kind_is_core(write->kind, "Service"))
-        warn_service(&w, json_member(object, "spec"));
-    if (api_kind_is_core(write->kind, "PersistentVolume") ||
-        api_kind_is_core(write->kind, "PersistentVolumeClaim"))
-        warn_storage(&w, object);
 }
