@@ -80,8 +80,13 @@ bool families_read(struct cli *cli, struct families *ret, struct error *err)
     return true;
 }
 
-void families_add_workloads(struct families *f)
+void families_add_workloads(struct families *f, const char *volumes)
 {
     assert(f->count < FAMILIES_MAX);
-    f->list[f->count++] = (struct engine_family){ .name = "workloads", .kinds = workloads_kinds };
+    f->workloads.volumes = volumes;
+    f->list[f->count++] = (struct engine_family){
+        .name = "workloads",
+        .kinds = workloads_kinds,
+        .settings = &f->workloads,
+    };
 }

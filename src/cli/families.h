@@ -17,6 +17,7 @@ struct families {
     struct llmkube_settings llmkube;
     const struct kind *llmkube_kinds[FAMILY_KINDS_MAX]; /* NULL-terminated */
     struct otterscale_settings otterscale;
+    struct workloads_settings workloads;
     struct kind dashboards; /* of the one ConfigMap that --grafana-dashboard-source names */
     struct engine_family list[FAMILIES_MAX];
     size_t count;
@@ -27,4 +28,4 @@ const struct setting *families_setting(size_t i);
 /* From the flags that were given. */
 bool families_read(struct cli *cli, struct families *ret, struct error *err) must_check;
 /* The controllers of Kubernetes besides, where nobody else runs them. */
-void families_add_workloads(struct families *f);
+void families_add_workloads(struct families *f, const char *volumes);

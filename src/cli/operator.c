@@ -399,7 +399,7 @@ static int run(struct cli *cli)
     if (!cli_setup_log(cli, &err) || !families_read(cli, &app.families, &err))
         return cli_usage(cli, "%s", err.text);
     if (cli_on(cli, "workloads"))
-        families_add_workloads(&app.families);
+        families_add_workloads(&app.families, "/var/lib/leeboard/volumes");
     for (size_t i = 0; not_yet[i]; i++)
         if (cli_given(cli, not_yet[i]) && !text_eq(cli_text(cli, not_yet[i]), "false"))
             log_warn("--%s has no effect in this version", not_yet[i]);

@@ -108,6 +108,11 @@ void plan_end(struct plan *p)
     p->end = true;
 }
 
+void plan_stay(struct plan *p)
+{
+    p->stay = true;
+}
+
 void plan_keep_children(struct plan *p)
 {
     p->keep_children = true;

@@ -85,6 +85,7 @@ struct plan {
     struct plan_eviction eviction; /* at most one pod per pass; pod NULL: none */
     struct json amendment;         /* plan_amend() */
     bool end;                      /* plan_end() */
+    bool stay;                     /* plan_stay() */
     enum outcome outcome;
     int64_t after_ms;
     const char *cause;
@@ -120,11 +121,14 @@ void plan_orphan(struct plan *p);
 void plan_keep_children(struct plan *p);
 
 /* A merge patch of the object itself outside its status: an annotation that tells what was found,
- * the volume of a claim. Sent before the children unless the object is like that already. Not for
- * kinds with a finalizer. */
+ * the volume of a claim. Sent before the children unless the object is like that already. */
 void plan_amend(struct plan *p, struct json patch);
 /* The object itself is deleted, and nothing else is done. */
 void plan_end(struct plan *p);
+
+/* The object is deleted but must be there for now, with its children: the kind's finalizer stays.
+ */
+void plan_stay(struct plan *p);
 
 /* The status we own, whole: what is not in it is released. Conditions that it has itself are those
  * of built-in kinds, whose fields differ: then plan_condition() says nothing. stamp names the field

@@ -275,7 +275,9 @@ void run_advance(struct run *run)
         }
         if (run->stage == RUN_FINALIZER) {
             run->stage = RUN_CHILDREN;
-            if (run->going)
+            if (run->going && run->plan.stay)
+                run->stage = RUN_EVICTION;
+            else if (run->going)
                 write_farewell(run);
             else
                 write_children(run);

@@ -75,8 +75,11 @@ static bool has(struct json v, struct json patch)
 void write_amendment(struct run *run)
 {
     struct json patch = run->plan.amendment;
-    assert(!json_present(patch) || !run->key->kind->kind->finalizer);
-    if (json_present(patch) && !has(run->view.object, patch))
+    if (!json_present(patch) || run->going || has(run->view.object, patch))
+        return;
+    if (run->pending)
+        run->again = true; /* the finalizer's answer brings another version to build on */
+    else
         patch_self(run, "amended", patch);
 }
 

@@ -47,6 +47,7 @@ GROUPS = {
     "/api/v1": ("pods", "services", "configmaps", "secrets", "serviceaccounts", "events",
                 "persistentvolumeclaims", "persistentvolumes", "namespaces", "nodes"),
     "/apis/apps/v1": ("deployments", "statefulsets", "replicasets", "daemonsets"),
+    "/apis/discovery.k8s.io/v1": ("endpointslices",),
     "/apis/batch/v1": ("jobs", "cronjobs"),
     "/apis/autoscaling/v2": ("horizontalpodautoscalers",),
     "/apis/coordination.k8s.io/v1": ("leases",),

@@ -4,13 +4,13 @@ import json
 import re
 import time
 
-from lab import ApiError, Lab, wait_for
+from lab import ApiError, Lab, own_lab, wait_for
 from promises import Operator
 
 OURS_OFF = "*," + ",".join(f"-{name}-controller" for name in (
     "deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob",
     "horizontal-pod-autoscaler", "ttl-after-finished", "endpoints", "endpointslice",
-    "persistentvolume-binder"))
+    "persistentvolume-binder", "persistentvolumeclaim-protection", "persistentvolume-protection"))
 IMAGE = "registry.invalid/app"
 LABELS = {"app": "web"}
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
@@ -96,8 +96,6 @@ def snapshot(lab, ns, kinds=KINDS):
     for kind in kinds:
         items = [shown(o, names) for o in lab.list(kind, ns)]
         for o in items:
-            o["metadata"].pop("annotations" if kind == "pods" and not o["metadata"].get(
-                "annotations") else "", None)
             # Between two passes of another controller it may have any number.
             o["metadata"].pop("generation", None)
             o.get("status", {}).pop("observedGeneration", None)
@@ -125,19 +123,23 @@ class World:
         self.lab, self.theirs, self.pictures = lab, theirs, []
 
     def picture(self, ns, kinds=KINDS):
+        return self.look(ns, lambda lab, ns: snapshot(lab, ns, kinds))
+
+    def look(self, ns, how):
         if self.theirs is None:
-            self.pictures.append(snapshot(self.lab, ns, kinds))
-            return
+            self.pictures.append(how(self.lab, ns))
+            return self.pictures[-1]
         wanted, last = self.theirs[len(self.pictures)], []
 
         def same():
-            last[:] = differences(wanted, snapshot(self.lab, ns, kinds))
+            last[:] = differences(wanted, how(self.lab, ns))
             return not last
         try:
             wait_for(same, 30, "the same picture")
         except AssertionError:
             raise AssertionError(f"picture {len(self.pictures)} of {ns}:\n" + "\n".join(last)) from None
         self.pictures.append(wanted)
+        return wanted
 
 
 def compare(*scenarios):
@@ -309,9 +311,186 @@ def a_replica_set_keeps_its_pods(world, lab, ns):
     world.picture(ns, ("replicasets",))
 
 
+def play_address(lab, ns, pod, number, ready):
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    ip = f"10.1.2.{number}"
+    lab.patch("pods", ns, f"{pod}/status", {"status": {
+        "phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}], "conditions": [{
+            "type": "Ready", "status": "True" if ready else "False", "lastTransitionTime": now}]}})
+
+
+def slices(lab, ns):
+    """Endpoints in the order of their addresses, since Kubernetes has none."""
+    found = snapshot(lab, ns, ("endpointslices",))["endpointslices"]
+    for s in found:
+        annotations = s["metadata"].get("annotations", {})
+        annotations.pop("endpoints.kubernetes.io/last-change-trigger-time", None)
+        if not annotations:
+            s["metadata"].pop("annotations", None)
+        s["endpoints"] = sorted(s.get("endpoints") or [], key=lambda e: e["addresses"])
+        s["ports"] = sorted(s.get("ports") or [], key=lambda e: e["name"])
+    return sorted(found, key=lambda s: json.dumps(s, sort_keys=True))
+
+
+def a_service_finds_its_pods(world, lab, ns):
+    ports = [{"name": "http", "port": 80, "targetPort": "web"}, {"name": "raw", "port": 90}]
+    lab.create("services", ns, {"metadata": {"name": "svc", "labels": {"team": "a"}},
+                                "spec": {"selector": LABELS, "ports": ports}})
+    lab.create("services", ns, {"metadata": {"name": "plain"}, "spec": {
+        "clusterIP": "None", "publishNotReadyAddresses": True, "selector": LABELS,
+        "ports": [{"port": 8080, "appProtocol": "http"}]}})
+    lab.create("services", ns, {"metadata": {"name": "nobody"}, "spec": {"ports": [{"port": 1}]}})
+    wait_for(lambda: len(lab.list("endpointslices", ns)) == 2, 30, "slices without pods")
+    world.look(ns, slices)
+    lab.create("nodes", None, {"metadata": {"name": "machine"}})
+    for number, port in ((1, 8000), (2, 8000), (3, 9000)):
+        lab.create("pods", ns, {"metadata": {"name": f"p{number}", "labels": LABELS}, "spec": {
+            "nodeName": "machine", "containers": [{"name": "main", "image": IMAGE, "ports": [
+                {"name": "web", "containerPort": port}]}]}})
+        play_address(lab, ns, f"p{number}", number, number != 2)
+
+    def endpoints():
+        return sum(len(s.get("endpoints") or ()) for s in lab.list("endpointslices", ns))
+    wait_for(lambda: endpoints() == 6, 30, "six endpoints")
+    wait_for(lambda: len(lab.list("endpointslices", ns)) == 3, 30, "a slice for other ports")
+    world.look(ns, slices)
+    play_address(lab, ns, "p2", 2, True)
+    lab.kubectl("-n", ns, "delete", "pod", "p3", "--grace-period=0", "--force")
+    wait_for(lambda: endpoints() == 4, 30, "four endpoints")
+    wait_for(lambda: all(e["conditions"]["ready"] for s in lab.list("endpointslices", ns)
+                         for e in s.get("endpoints") or ()), 30, "all to be ready")
+    world.look(ns, slices)
+
+
+def job(name, **spec):
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {
+        "template": {"spec": {"restartPolicy": "Never", "containers": [
+            {"name": "main", "image": IMAGE}]}}, **spec}}
+
+
+def jobs(lab, ns):
+    found = snapshot(lab, ns, ("jobs", "pods"))
+    uids = {o["metadata"]["uid"]: o["metadata"]["name"] for o in lab.list("jobs", ns)}
+    text = json.dumps(found)
+    for uid, name in uids.items():
+        text = text.replace(uid, f"UID-{name}")
+    found = json.loads(text)
+    for pod in found["pods"]:
+        pod["metadata"].pop("finalizers", None)
+    return {kind: sorted(items, key=lambda o: json.dumps(o, sort_keys=True))
+            for kind, items in found.items()}
+
+
+def of_job(lab, ns, name):
+    return [p for p in pods(lab, ns) if p["metadata"]["labels"].get("job-name") == name]
+
+
+def play_job(lab, ns, name, phase, count=1):
+    """So many pods of it end like that."""
+    wait_for(lambda: sum(p["status"]["phase"] == "Pending" for p in of_job(lab, ns, name)) >= count,
+             30, f"{count} pods of {name}")
+    waiting = [p for p in of_job(lab, ns, name) if p["status"]["phase"] == "Pending"]
+    for pod in waiting[:count]:
+        play_pod(lab, ns, pod, phase=phase, ready=False)
+
+
+def ended(lab, ns, name, how):
+    wait_for(lambda: (told(lab, ns, how, "jobs", name) or "").startswith("True"), 30,
+             f"{name} to be {how}")
+
+
+def a_job_ends(world, lab, ns):
+    lab.apply(ns, job("once"))
+    wait_for(lambda: status(lab, ns, "jobs", "once").get("active") == 1, 30, "a pod")
+    world.look(ns, jobs)
+    play_job(lab, ns, "once", "Succeeded")
+    ended(lab, ns, "once", "Complete")
+    lab.kubectl("-n", ns, "wait", "--for=condition=complete", "job/once", "--timeout=60s")
+    world.look(ns, jobs)
+    lab.apply(ns, job("many", completions=3, parallelism=2))
+    play_job(lab, ns, "many", "Succeeded", 2)
+    wait_for(lambda: status(lab, ns, "jobs", "many").get("succeeded") == 2 and
+             status(lab, ns, "jobs", "many").get("active") == 1, 30, "two of three")
+    world.look(ns, jobs)
+    play_job(lab, ns, "many", "Succeeded")
+    ended(lab, ns, "many", "Complete")
+    world.look(ns, jobs)
+
+
+def a_job_fails(world, lab, ns):
+    lab.apply(ns, [job("fails", backoffLimit=0, completions=2, parallelism=2),
+                   job("late", activeDeadlineSeconds=2)])
+    wait_for(lambda: len(of_job(lab, ns, "fails")) == 2, 30, "two pods")
+    play_job(lab, ns, "fails", "Failed")
+    ended(lab, ns, "fails", "Failed")
+    ended(lab, ns, "late", "Failed")
+    wait_for(lambda: len(pods(lab, ns)) == 1, 30, "the others to go")
+    for o in world.look(ns, jobs)["jobs"]:
+        assert "active" not in o["status"], o
+
+
+def a_job_rests_and_goes(world, lab, ns):
+    lab.apply(ns, job("rests", suspend=True))
+    wait_for(lambda: told(lab, ns, "Suspended", "jobs", "rests") == "True JobSuspended", 30, "rest")
+    world.look(ns, jobs)
+    lab.patch("jobs", ns, "rests", {"spec": {"suspend": False}})
+    wait_for(lambda: status(lab, ns, "jobs", "rests").get("active") == 1, 30, "a pod")
+    world.look(ns, jobs)
+    lab.patch("jobs", ns, "rests", {"spec": {"suspend": True}})
+    wait_for(lambda: not pods(lab, ns), 30, "no pod")
+    wait_for(lambda: not status(lab, ns, "jobs", "rests").get("active"), 30, "rest")
+    lab.patch("jobs", ns, "rests", {"spec": {"suspend": False, "ttlSecondsAfterFinished": 1}})
+    play_job(lab, ns, "rests", "Succeeded")
+    wait_for(lambda: not lab.get("jobs", ns, "rests"), 30, "the end of the Job")
+
+
+def claim(name, **spec):
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}},
+                     **spec}}
+
+
 def test_deployments_roll_as_under_kubernetes():
     compare(a_deployment_rolls, a_deployment_changes_its_size, a_deployment_is_recreated)
 
 
 def test_deployments_pause_and_time_out_as_under_kubernetes():
     compare(a_deployment_pauses, a_deployment_takes_too_long, a_replica_set_keeps_its_pods)
+
+
+def test_services_find_their_pods_as_under_kubernetes():
+    compare(a_service_finds_its_pods)
+
+
+def test_jobs_end_as_under_kubernetes():
+    compare(a_job_ends, a_job_fails, a_job_rests_and_goes)
+
+
+@own_lab(controllers=OURS_OFF)
+def test_a_claim_gets_a_directory_that_goes_with_it(lab):
+    ns = lab.namespace("claims")
+    with Operator(lab, "--workloads"):
+        lab.apply(ns, [claim("data"), claim("other", storageClassName="")])
+        lab.kubectl("-n", ns, "wait", "--for=jsonpath={.status.phase}=Bound", "pvc/data",
+                    "--timeout=60s")
+        o = lab.get("persistentvolumeclaims", ns, "data")
+        name = f"pvc-{o['metadata']['uid']}"
+        assert o["spec"]["volumeName"] == name, o
+        assert o["status"]["capacity"] == {"storage": "1Gi"}, o
+        wait_for(lambda: (lab.get("persistentvolumes", None, name).get("status") or {}).get(
+            "phase") == "Bound", 30, "the volume to be bound")
+        volume = lab.get("persistentvolumes", None, name)
+        assert volume["spec"]["hostPath"]["path"].endswith("/claims/data"), volume
+        assert status(lab, ns, "persistentvolumeclaims", "other")["phase"] == "Pending"
+        # Whoever uses it keeps it.
+        lab.create("pods", ns, {"metadata": {"name": "user"}, "spec": {
+            "containers": [{"name": "main", "image": IMAGE}], "volumes": [
+                {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}})
+        lab.kubectl("-n", ns, "delete", "pvc", "data", "--wait=false")
+        lab.apply(ns, claim("later"))
+        lab.kubectl("-n", ns, "wait", "--for=jsonpath={.status.phase}=Bound", "pvc/later",
+                    "--timeout=60s")
+        assert lab.get("persistentvolumes", None, name)["status"]["phase"] == "Bound"
+        lab.delete("pods", ns, "user")
+        wait_for(lambda: not lab.get("persistentvolumeclaims", ns, "data"), 30, "the claim to go")
+        wait_for(lambda: not lab.get("persistentvolumes", None, name), 30, "the volume to go")

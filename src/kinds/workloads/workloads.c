@@ -8,10 +8,35 @@ const struct resource WORKLOADS_DEPLOYMENT = { "apps", "v1", "Deployment", "depl
 const struct resource WORKLOADS_REPLICA_SET = { "apps", "v1", "ReplicaSet", "replicasets" };
 const struct resource WORKLOADS_REPLICA_SET_CHILD = { "apps", "v1", "ReplicaSet", "replicasets" };
 const struct resource WORKLOADS_POD = { "", "v1", "Pod", "pods" };
+const struct resource WORKLOADS_SERVICE = { "", "v1", "Service", "services" };
+const struct resource WORKLOADS_CLAIM = {
+    .group = "",
+    .version = "v1",
+    .kind = "PersistentVolumeClaim",
+    .plural = "persistentvolumeclaims",
+};
+#define VOLUME                                                                                     \
+    {                                                                                              \
+        .group = "", .version = "v1", .kind = "PersistentVolume", .plural = "persistentvolumes",   \
+        .cluster_scoped = true                                                                     \
+    }
+const struct resource WORKLOADS_VOLUME = VOLUME;
+const struct resource WORKLOADS_VOLUME_CHILD = VOLUME;
+const struct resource WORKLOADS_JOB = { "batch", "v1", "Job", "jobs" };
+const struct resource WORKLOADS_SLICE = {
+    .group = "discovery.k8s.io",
+    .version = "v1",
+    .kind = "EndpointSlice",
+    .plural = "endpointslices",
+};
 
 const struct kind *const workloads_kinds[] = {
     &workloads_deployment_kind,
     &workloads_replica_set_kind,
+    &workloads_service_kind,
+    &workloads_job_kind,
+    &workloads_claim_kind,
+    &workloads_volume_kind,
     NULL,
 };
 
@@ -71,13 +96,16 @@ bool workloads_selector(const struct view *in, struct selector *ret)
 
 struct json workloads_pods(const struct view *in, const struct selector *s)
 {
-    const char *narrow = NULL;
+    const struct selector_requirement *by = NULL;
     for (size_t i = 0; i < s->count; i++) {
         const struct selector_requirement *r = &s->requirements[i];
-        if (r->op == SELECTOR_IN && r->values.count == 1 &&
-            text_eq(r->key, WORKLOADS_TEMPLATE_HASH))
-            narrow = arena_printf(in->arena, "%s=%s", r->key, json_text(json_item(r->values, 0)));
+        bool single = r->op == SELECTOR_IN && r->values.count == 1;
+        if (single && (!by || text_eq(r->key, WORKLOADS_TEMPLATE_HASH)))
+            by = r;
     }
+    const char *narrow = NULL;
+    if (by)
+        narrow = arena_printf(in->arena, "%s=%s", by->key, json_text(json_item(by->values, 0)));
     struct json_builder list;
     json_builder_init(&list, in->arena);
     json_each (pod, view_list(in, &WORKLOADS_POD, view_namespace(in), narrow))

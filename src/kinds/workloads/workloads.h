@@ -12,8 +12,16 @@
 struct selector;
 struct view;
 
+struct workloads_settings {
+    const char *volumes; /* directory of the claims' directories, NAMESPACE/NAME each */
+};
+
 extern const struct kind workloads_deployment_kind;
 extern const struct kind workloads_replica_set_kind;
+extern const struct kind workloads_service_kind;
+extern const struct kind workloads_job_kind;
+extern const struct kind workloads_claim_kind;
+extern const struct kind workloads_volume_kind;
 extern const struct kind *const workloads_kinds[]; /* all of the family, NULL-terminated */
 
 /* Constants of our own, for watches of their own: other families keep less of these, and what is a
@@ -22,6 +30,12 @@ extern const struct resource WORKLOADS_DEPLOYMENT;
 extern const struct resource WORKLOADS_REPLICA_SET;
 extern const struct resource WORKLOADS_REPLICA_SET_CHILD;
 extern const struct resource WORKLOADS_POD;
+extern const struct resource WORKLOADS_SERVICE;
+extern const struct resource WORKLOADS_SLICE;
+extern const struct resource WORKLOADS_JOB;
+extern const struct resource WORKLOADS_CLAIM;
+extern const struct resource WORKLOADS_VOLUME;
+extern const struct resource WORKLOADS_VOLUME_CHILD;
 
 #define WORKLOADS_TEMPLATE_HASH "pod-template-hash"
 
@@ -43,7 +57,8 @@ bool workloads_selector(const struct view *in, struct selector *ret);
 
 /* ---- pods ---- */
 
-/* Pods of the namespace that match; a selector by the template's hash looks at those alone. */
+/* Pods of the namespace that match. Only changes of pods with one of its labels, the template's
+ * hash if that is among them, run the kind again. */
 struct json workloads_pods(const struct view *in, const struct selector *s);
 /* Neither ended nor told to end. */
 bool workloads_pod_is_active(struct json pod);

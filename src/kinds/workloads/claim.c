@@ -1,0 +1,152 @@
+/* PersistentVolumeClaim: each gets a directory of this machine as a volume of its own, which goes
+ * with it. A claim that names a volume, or the class "", wants one that somebody else made: it is
+ * bound once that volume names the claim. */
+
+#include "kinds/workloads/workloads.h"
+
+#include "engine/plan.h"
+#include "engine/view.h"
+
+static bool is_used(const struct view *in)
+{
+    json_each (pod, view_list(in, &WORKLOADS_POD, view_namespace(in), NULL)) {
+        const char *phase = json_get_text(*pod, "status.phase");
+        if (text_eq(phase, "Succeeded") || text_eq(phase, "Failed"))
+            continue;
+        json_each (volume, json_get(*pod, "spec.volumes"))
+            if (text_eq(json_get_text(*volume, "persistentVolumeClaim.claimName"), view_name(in)))
+                return true;
+    }
+    return false;
+}
+
+static struct json make_volume(const struct view *in, const char *name)
+{
+    struct arena *a = in->arena;
+    const struct workloads_settings *settings = in->settings;
+    struct json spec = json_get(in->object, "spec");
+    return json_fields(a,
+        { "metadata.name", json_str(name) },
+        { "spec.accessModes", json_get(spec, "accessModes") },
+        { "spec.capacity", json_get(spec, "resources.requests") },
+        { "spec.volumeMode", json_str("Filesystem") },
+        { "spec.storageClassName", json_get(spec, "storageClassName") },
+        { "spec.persistentVolumeReclaimPolicy", json_str("Delete") },
+        { "spec.hostPath.path",
+            json_strf(a, "%s/%s/%s", settings->volumes, view_namespace(in), view_name(in)) },
+        { "spec.hostPath.type", json_str("DirectoryOrCreate") },
+        { "spec.claimRef.apiVersion", json_str("v1") },
+        { "spec.claimRef.kind", json_str("PersistentVolumeClaim") },
+        { "spec.claimRef.namespace", json_str(view_namespace(in)) },
+        { "spec.claimRef.name", json_str(view_name(in)) },
+        { "spec.claimRef.uid", json_get(in->object, "metadata.uid") });
+}
+
+/* The volume is there and is for this claim. */
+static bool is_ours(const struct view *in, struct json volume)
+{
+    const char *uid = json_get_text(volume, "spec.claimRef.uid");
+    return text_eq(json_get_text(volume, "spec.claimRef.name"), view_name(in)) &&
+           text_eq(json_get_text(volume, "spec.claimRef.namespace"), view_namespace(in)) &&
+           (!uid || text_eq(uid, json_get_text(in->object, "metadata.uid")));
+}
+
+static void bind(const struct view *in, struct plan *out, const char *name, struct json volume)
+{
+    struct arena *a = in->arena;
+    struct json done = json_map(a,
+        { "pv.kubernetes.io/bind-completed", json_str("yes") },
+        { "pv.kubernetes.io/bound-by-controller", json_str("yes") });
+    plan_amend(out,
+        json_fields(a, { "metadata.annotations", done }, { "spec.volumeName", json_str(name) }));
+    plan_status(out,
+        json_fields(a,
+            { "phase", json_str("Bound") },
+            { "accessModes", json_get(volume, "spec.accessModes") },
+            { "capacity", json_get(volume, "spec.capacity") }),
+        NULL);
+    plan_done(out);
+}
+
+static void reconcile(const struct view *in, struct plan *out)
+{
+    const char *name = arena_printf(in->arena, "pvc-%s", json_get_text(in->object, "metadata.uid"));
+    const char *wanted = json_get_text(in->object, "spec.volumeName");
+    const char *class = json_get_text(in->object, "spec.storageClassName");
+    bool provided = text_empty(wanted) ? class && !*class : !text_eq(wanted, name);
+    if (json_present(json_get(in->object, "metadata.deletionTimestamp")) && is_used(in))
+        plan_stay(out);
+    if (!provided) {
+        struct json volume = make_volume(in, name);
+        plan_once(out, &WORKLOADS_VOLUME_CHILD, volume);
+        bind(in, out, name, volume);
+        return;
+    }
+    struct json volume = view_get(in, &WORKLOADS_VOLUME_CHILD, wanted);
+    if (is_ours(in, volume)) {
+        bind(in, out, wanted, volume);
+        return;
+    }
+    plan_status(out, json_fields(in->arena, { "phase", json_str("Pending") }), NULL);
+    plan_done(out);
+}
+
+static const char *const volume_fields[] = {
+    "spec.accessModes",
+    "spec.capacity",
+    "spec.claimRef",
+    "metadata.annotations",
+    NULL,
+};
+
+static const char *const pod_fields[] = { "spec.volumes", "status.phase", NULL };
+
+static const struct kind_watch watches[] = {
+    { .resource = &WORKLOADS_VOLUME_CHILD, .child = true, .keep = volume_fields },
+    { .resource = &WORKLOADS_POD, .keep = pod_fields },
+    { 0 },
+};
+
+const struct kind workloads_claim_kind = {
+    .resource = &WORKLOADS_CLAIM,
+    .watches = watches,
+    .finalizer = "kubernetes.io/pvc-protection",
+    .reconcile = reconcile,
+};
+
+/* ---- volumes ---- */
+
+static void reconcile_volume(const struct view *in, struct plan *out)
+{
+    const char *uid = json_get_text(in->object, "spec.claimRef.uid");
+    struct json claim = view_get_in(in,
+        &WORKLOADS_CLAIM,
+        json_get_text(in->object, "spec.claimRef.namespace"),
+        json_get_text(in->object, "spec.claimRef.name"));
+    bool there =
+        json_present(claim) && (!uid || text_eq(uid, json_get_text(claim, "metadata.uid")));
+    bool named = json_present(json_get(in->object, "spec.claimRef"));
+    bool going = json_present(json_get(in->object, "metadata.deletionTimestamp"));
+    if (going && there && !json_present(json_get(claim, "metadata.deletionTimestamp")))
+        plan_stay(out);
+    plan_status(out,
+        json_fields(in->arena,
+            { "phase",
+                json_str(there          ? "Bound"
+                         : named && uid ? "Released"
+                                        : "Available") }),
+        NULL);
+    plan_done(out);
+}
+
+static const struct kind_watch volume_watches[] = {
+    { .resource = &WORKLOADS_CLAIM },
+    { 0 },
+};
+
+const struct kind workloads_volume_kind = {
+    .resource = &WORKLOADS_VOLUME,
+    .watches = volume_watches,
+    .finalizer = "kubernetes.io/pv-protection",
+    .reconcile = reconcile_volume,
+};
