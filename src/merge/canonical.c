@@ -82,14 +82,15 @@ static bool lists_equal(const struct schema *s, uint16_t item, struct json x, st
     return true;
 }
 
-/* The next member that is stored: the server leaves an empty text out of a struct of its own. */
+/* The next member that is stored: the server leaves an empty text and an empty list out of a struct
+ * of its own. */
 static const struct json_member *next_stored(
     const struct schema *s, const struct schema_type *t, struct json v, uint32_t *at)
 {
     bool of_server = s->table.types == schema_builtin.types;
     while (*at < v.count) {
         const struct json_member *m = &v.members[(*at)++];
-        bool empty = m->value.type == JSON_STR && !m->value.count;
+        bool empty = (m->value.type == JSON_STR || m->value.type == JSON_LIST) && !m->value.count;
         if (!of_server || !empty || !schema_field(s, t, m->key))
             return m;
     }

@@ -2,7 +2,7 @@
 
 /* Whether two values say the same: quantities as numbers, times as instants, base64 as bytes. Lists
  * compare in order; members that only one side has are a difference, except
- * for an empty text in a struct of the server's, which it leaves out. */
+ * for an empty text or list in a struct of the server's, which it leaves out. */
 
 #include "merge/schema.h"
 

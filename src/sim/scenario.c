@@ -10,7 +10,7 @@
  * rivals who have their own business with what operators make of them. */
 
 #define OBJECTS_PER_KIND 3
-#define HEALS_AGAIN_MS (3 * 60 * 1000)
+#define HEALS_AGAIN_MS (12 * 60 * 1000)
 static const char *const namespaces[] = { "sim-a", "sim-b" };
 
 struct wish { /* one object of the person's */
@@ -46,6 +46,11 @@ static const char *path_of(struct arena *a, const struct wish *w, bool named)
 }
 
 /* ---- the person ---- */
+
+static bool has_wish(const struct sim_scenario *c, size_t wish)
+{
+    return c->sim->options.only >> wish & 1;
+}
 
 static void wish_set(struct wish *w, struct json object)
 {
@@ -92,7 +97,7 @@ static void heal(void *ctx)
         if (json_present(json_get(plain, "spec.modelRef")))
             plain = json_with(&a, plain, "spec.modelRef", json_strf(&a, "m%s", w->name + 1));
         /* What may not be changed back goes. */
-        bool wanted = is_model || c->kept >> i & 1;
+        bool wanted = (is_model || c->kept >> i & 1) && has_wish(c, i);
         if (wanted ? !apply(c, w, plain) : json_present(w->object))
             delete (c, w);
     }
@@ -109,7 +114,9 @@ static void person(void *ctx)
     struct wish *w = &c->wishes[sim_below(s, SIM_INPUTS, (uint32_t)c->wish_count)];
     uint32_t action = sim_below(s, SIM_INPUTS, 10);
     int64_t next = 200 + sim_below(s, SIM_INPUTS, 8000);
-    if (!json_present(w->object)) {
+    if (!has_wish(c, (size_t)(w - c->wishes))) {
+        /* not in this run */
+    } else if (!json_present(w->object)) {
         apply(c, w, sim_generate(s, &a, w->crd, w->namespace, w->name));
     } else if (action == 0) {
         delete (c, w);
@@ -144,6 +151,15 @@ static const struct business {
         "",
         "{\"metadata\":{\"labels\":{\"gitops.example/tracked\":\"yes\"}}}" },
     { "person", "application/merge-patch+json", "", "{\"spec\":{\"replicas\":5}}" },
+    { "injector",
+        "application/strategic-merge-patch+json",
+        "",
+        "{\"spec\":{\"template\":{\"spec\":{\"containers\":"
+        "[{\"name\":\"sidecar\",\"image\":\"example/proxy:1\"}]}}}}" },
+    { "manager", /* an upstream operator */
+        "application/merge-patch+json",
+        "",
+        "{\"metadata\":{\"annotations\":{\"upstream.example/seen\":\"true\"}}}" },
     { "autoscaler", "application/merge-patch+json", "/scale", "{\"spec\":{\"replicas\":4}}" },
     { "person", NULL, "", NULL },
 };
@@ -176,9 +192,8 @@ static const struct store_object *any_child(struct sim *s, size_t which)
     return NULL;
 }
 
-static void rival(void *ctx)
+void sim_scenario_rival(struct sim_scenario *c)
 {
-    struct sim_scenario *c = ctx;
     struct sim *s = c->sim;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     size_t which = sim_below(s, SIM_RIVALS, lengthof(children));
@@ -200,6 +215,13 @@ static void rival(void *ctx)
             b->body ? arena_printf(&a, "?fieldManager=%s", b->who) : "");
         sim_ask(s, b->who, b->body ? "PATCH" : "DELETE", path, b->type, body, NULL, NULL);
     }
+}
+
+static void rival(void *ctx)
+{
+    struct sim_scenario *c = ctx;
+    struct sim *s = c->sim;
+    sim_scenario_rival(c);
     int64_t next = 500 + sim_below(s, SIM_RIVALS, 15000);
     if (s->now_ms + next < s->options.faults_ms)
         timer_set(&s->env, &c->rival, next);
@@ -215,6 +237,7 @@ struct sim_scenario *sim_scenario_new(struct sim *s)
     arena_init(&c->arena, ARENA_LIMIT_DEFAULT);
     c->crds = embedded_crds(&c->arena);
     c->wish_count = c->crds.count * OBJECTS_PER_KIND;
+    assert(c->wish_count <= SIM_WISHES);
     c->wishes = mem_resize(NULL, c->wish_count, sizeof(*c->wishes));
     uint64_t sides = sim_random(s, SIM_INPUTS); /* a Model is where its service is */
     for (size_t i = 0; i < c->wish_count; i++) {

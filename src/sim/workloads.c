@@ -36,7 +36,29 @@ static struct json deployment_status(struct arena *a, struct json object, const 
         { "updatedReplicas", json_int(replicas) },
         { "readyReplicas", json_int(replicas) },
         { "availableReplicas", json_int(replicas) },
+        { "unavailableReplicas", json_int(0) },
         { "conditions", json_list(a, ready) });
+}
+
+/* Its pods crash: none is ready. */
+static struct json crash_status(struct arena *a, struct json object, const char *now)
+{
+    int64_t replicas = json_get_int(object, "spec.replicas", 1);
+    struct json unready = json_fields(a,
+        { "type", json_str("Available") },
+        { "status", json_str("False") },
+        { "reason", json_str("MinimumReplicasUnavailable") },
+        { "message", json_str("Deployment does not have minimum availability.") },
+        { "lastUpdateTime", json_str(now) },
+        { "lastTransitionTime", json_str(now) });
+    return json_fields(a,
+        { "observedGeneration", json_int(json_get_int(object, "metadata.generation", 0)) },
+        { "replicas", json_int(replicas) },
+        { "updatedReplicas", json_int(replicas) },
+        { "readyReplicas", json_int(0) },
+        { "availableReplicas", json_int(0) },
+        { "unavailableReplicas", json_int(replicas) },
+        { "conditions", json_list(a, unready) });
 }
 
 static struct json claim_status(struct arena *a, struct json object, const char *now)
@@ -87,7 +109,8 @@ static bool is_done(const struct rule *r, struct json object)
         return json_present(done);
     return json_is(done, JSON_INT) &&
            done.integer == json_get_int(object, "metadata.generation", 0) &&
-           json_get_int(object, "status.replicas", -1) == json_get_int(object, "spec.replicas", 1);
+           json_get_int(object, "status.readyReplicas", 0) ==
+               json_get_int(object, "spec.replicas", 1);
 }
 
 /* Nobody uses the claim any more: what protects it is taken off. */
@@ -132,7 +155,10 @@ static void act(void *ctx)
         let_go(s, &a, path, object);
     } else if (json_present(object) && !is_done(r, object)) {
         path = arena_printf(&a, "%s/status", path);
-        struct json status = r->status(&a, object, time_format(&a, env_wall_ms(&s->env)));
+        bool fails = r->status == deployment_status && !s->quiet &&
+                     sim_chance(s, SIM_FAULTS, s->options.rates.pods_fail);
+        struct json status =
+            (fails ? crash_status : r->status)(&a, object, time_format(&a, env_wall_ms(&s->env)));
         int code = sim_ask(s,
             "workloads",
             "PATCH",
