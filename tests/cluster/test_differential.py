@@ -15,6 +15,13 @@ from differential import APPLY, JSON_PATCH, MERGE, PARTIAL, PARTIAL_LIST, STRATE
 from lab import Lab
 
 SCRIPTS = []
+# What differs in them is known and not mended yet: DIFFERENTIAL=1 plays them too.
+NOT_YET = {
+    "warnings",  # two places of ours warn of the same, and one leaves out a part
+    "custom",  # the path of a wrong type in a status; the owner that a scale of a custom object leaves
+    "kind_csinode_v1",  # a list that is always written is owned although it is empty
+    "kind_endpointslice_v1",  # the same
+}
 SEEDS = os.environ.get("DIFFERENTIAL_SEEDS", "0-39")
 
 
@@ -922,8 +929,9 @@ def generated(seed):
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
     everything = SCRIPTS + list(differential_kinds.scripts()) + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)]
-    chosen = [(name, function) for name, function in everything if wanted(name)]
-    if not chosen or not os.environ.get("DIFFERENTIAL"):  # not all of it holds yet
+    chosen = [(name, function) for name, function in everything
+              if wanted(name) and (name not in NOT_YET or os.environ.get("DIFFERENTIAL"))]
+    if not chosen:
         return
     counted = []
     with Lab() as lab, Lab() if os.environ.get("DIFFERENTIAL_SELF") else d.Ours() as ours:

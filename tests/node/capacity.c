@@ -1,0 +1,38 @@
+#include "node/capacity.h"
+
+#include "tests/test.h"
+
+TEST(capacity_of_the_machine_is_told_as_the_api_has_it)
+{
+    struct capacity machine = capacity_of_machine();
+    check(machine.amounts[CAPACITY_CPU] >= 1000 && machine.amounts[CAPACITY_MEMORY] > 1 << 20);
+    struct capacity c = { { 2000, (int64_t)4 << 30, 0, 110 } };
+    check_json(capacity_to_json(test_arena(), &c), "{'cpu': '2', 'memory': '4Gi', 'pods': '110'}");
+    c = (struct capacity){ { 1500, 1024, 2, 1 } };
+    check_json(capacity_to_json(test_arena(), &c),
+        "{'cpu': '1500m', 'memory': '1Ki', 'nvidia.com/gpu': '2', 'pods': '1'}");
+}
+
+TEST(capacity_of_a_pod_is_the_most_it_needs_at_any_time)
+{
+    struct capacity c = capacity_of_pod(test_json(
+        "{'spec': {'initContainers': ["
+        "{'name': 's', 'restartPolicy': 'Always', 'resources': {'requests': {'cpu': '100m'}}},"
+        "{'name': 'i', 'resources': {'requests': {'cpu': '2', 'memory': '1Mi'}}}],"
+        "'containers': [{'resources': {'requests': {'cpu': 1, 'memory': '3Mi'}}},"
+        "{'resources': {'limits': {'nvidia.com/gpu': '1', 'cpu': '500m'}}}]}}"));
+    check_int(c.amounts[CAPACITY_CPU], 2100);
+    check_int(c.amounts[CAPACITY_MEMORY], 3 << 20);
+    check_int(c.amounts[CAPACITY_GPU], 1);
+    check_int(c.amounts[CAPACITY_PODS], 1);
+}
+
+TEST(capacity_that_lacks_is_said_with_numbers)
+{
+    struct capacity all = { { 2000, 1 << 30, 1, 110 } }, used = { { 1500, 0, 1, 109 } };
+    struct capacity fits = { { 500, 1 << 30, 0, 1 } }, not = { { 501, 1, 1, 1 } };
+    check(!capacity_lacks(test_arena(), &all, &used, &fits));
+    check_text(capacity_lacks(test_arena(), &all, &used, &not ),
+        "0/1 nodes are available: 1 Insufficient cpu (asked for 501m, free 500m of 2), 1 "
+        "Insufficient nvidia.com/gpu (asked for 1, free 0 of 1).");
+}
