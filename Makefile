@@ -6,6 +6,7 @@ O := build/$(V)
 VERSION := 0.1.0
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+SIM_SECONDS ?= 3600
 EXAMPLE ?= examples/quickstart
 
 PACKAGES := libuv libnghttp2 openssl libfyaml yyjson libllhttp zlib sqlite3
@@ -40,6 +41,7 @@ $(O)/leeboard: $(O)/o/src/main.o $(LIB)
 	$(if $(filter release,$(V)),@ln -f $@ build/leeboard)
 $(O)/leeboard-sim: $(SIM) $(LIB) # a developers' program
 	$(LINK)
+	$(if $(filter release,$(V)),@ln -f $@ build/leeboard-sim)
 $(O)/tests: $(TEST_SRC:%.c=$(O)/o/%.o) $(LIB)
 	$(LINK)
 $(TOOLS): $(O)/%: $(O)/o/tests/tools/%.o $(LIB) # programs that only tests start
@@ -63,6 +65,12 @@ test: setup-test $(O)/leeboard $(O)/tests $(TOOLS) $(FUZZ:%=$(O)/%) ## unit test
 	@tests/run $(O)
 test-cluster: setup-cluster build $(TOOLS) ## tests against a real kube-apiserver (built once)
 	@tests/cluster/run
+sim: $(O)/leeboard-sim ## the promises under every fault: a million steps and more (docs/simulation.md)
+	@tests/sim/run $(O)/leeboard-sim
+sim-long: $(O)/leeboard-sim ## new seeds for SIM_SECONDS
+	@tests/sim/run $(O)/leeboard-sim $(SIM_SECONDS)
+mutants: ## deliberate bugs, each of which the simulator must find
+	@tests/mutants/run
 fuzz-replay: setup-test $(FUZZ:%=$(O)/%) ## every fuzz corpus once
 	@tests/run $(O) fuzz
 fuzz: setup-fuzz ## each fuzz target for FUZZ_SECONDS
@@ -70,7 +78,8 @@ fuzz: setup-fuzz ## each fuzz target for FUZZ_SECONDS
 	@for f in $(FUZZ); do echo "$$f for $(FUZZ_SECONDS) s"; mkdir -p build/fuzz/new/$$f; \
 	  build/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -verbosity=0 -artifact_prefix=build/fuzz/ \
 	  build/fuzz/new/$$f fuzz/corpus/$${f#fuzz_} || exit 1; done
-bench: setup-cluster build $(TOOLS) ## speed and memory on a real kube-apiserver; BENCH="--large --n 400"
+bench: setup-cluster build $(TOOLS) ## speed and memory beside a real kube-apiserver; BENCH="--large --n 400"
+	@bench/apiserver
 	@bench/run $(BENCH)
 	@bench/otterscale
 format: setup-format ## lay out the sources
@@ -89,5 +98,5 @@ help: ## this list
 setup-%:
 	@tools/setup $*
 
-.PHONY: all build run test test-cluster fuzz-replay fuzz bench format install clean help
+.PHONY: all build run test test-cluster sim sim-long mutants fuzz-replay fuzz bench format install clean help
 .SECONDARY:

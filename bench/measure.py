@@ -1,6 +1,7 @@
 """What bench/run measures with: a control plane to load, and operators as processes to look at."""
 import calendar
 import concurrent.futures
+import datetime
 import glob
 import json
 import os
@@ -345,8 +346,33 @@ def apply(body, subresource=""):
                     ("&force=true" if subresource else "")}
 
 
-def raw(world, n):
-    """The requests that our operator would make for n objects, without an operator."""
+def standby(world):
+    """Our operator with all its watches, but somebody else holds the lease: it writes nothing."""
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "bench-standby"},
+             "spec": {"holderIdentity": "bench", "leaseDurationSeconds": 36000, "renewTime": now, "acquireTime": now}}
+    if not world.lab.get("leases", "default", "bench-standby"):
+        world.lab.create("leases", "default", lease)
+    process = ours(world)
+    process.command += ["--leader-elect", "--leader-election-id=bench-standby",
+                        "--leader-election-namespace=default"]
+    return process
+
+
+def raw(world, n, watched=False):
+    """The requests that our operator would make for n objects, without an operator; watched: while one
+    that only watches is served too."""
+    watcher = standby(world) if watched else None
+    if watcher:
+        watcher.start()
+    try:
+        return raw_requests(world, n)
+    finally:
+        if watcher:
+            watcher.stop()
+
+
+def raw_requests(world, n):
     rendered = json.loads(subprocess.run(
         [Operator.BINARY, "render", "-o", "json", "--with-status", "-n", NAMESPACE, "-f", "-"],
         input=json.dumps({"apiVersion": "v1", "kind": "List",

@@ -37,23 +37,6 @@ void answer_text(struct api_answer *ret, int code, const char *text)
     };
 }
 
-static const char *cause_reason(enum field_error_type type)
-{
-    static const char *const reasons[] = {
-        [FIELD_INVALID] = "FieldValueInvalid",
-        [FIELD_REQUIRED] = "FieldValueRequired",
-        [FIELD_DUPLICATE] = "FieldValueDuplicate",
-        [FIELD_NOT_FOUND] = "FieldValueNotFound",
-        [FIELD_NOT_SUPPORTED] = "FieldValueNotSupported",
-        [FIELD_FORBIDDEN] = "FieldValueForbidden",
-        [FIELD_TOO_LONG] = "FieldValueTooLong",
-        [FIELD_TOO_MANY] = "FieldValueTooMany",
-        [FIELD_TYPE_INVALID] = "FieldValueTypeInvalid",
-        [FIELD_INTERNAL] = "InternalError",
-    };
-    return reasons[type];
-}
-
 void answer_invalid(struct arena *a, struct api_answer *ret, const char *group, const char *kind,
     const char *name, const struct field_errors *errors)
 {
@@ -62,7 +45,7 @@ void answer_invalid(struct arena *a, struct api_answer *ret, const char *group, 
     for (size_t i = 0; i < errors->count; i++)
         json_push(&causes,
             json_map(a,
-                { "reason", json_str(cause_reason(errors->items[i].type)) },
+                { "reason", json_str(field_error_reason(errors->items[i].type)) },
                 { "message", json_str(errors->items[i].message) },
                 { "field", json_str(errors->items[i].path) }));
     answer_status(a,

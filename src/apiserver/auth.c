@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "apiserver/auth_internal.h"
+#include "base/url.h"
 #include "base/hash.h"
 
 #define GROUPS_MAX 256
@@ -160,7 +161,7 @@ static bool read_headers(struct arena *a, const struct api_header *headers, stru
     bool any = false;
     *ret = (struct api_user){ .name = "", .uid = "", .groups = groups };
     for (; headers && headers->name; headers++) {
-        any = true;
+        any = any || *headers->value;
         if (strcasecmp(headers->name, "impersonate-user") == 0) {
             ret->name = headers->value;
         } else if (strcasecmp(headers->name, "impersonate-uid") == 0) {
@@ -172,6 +173,9 @@ static bool read_headers(struct arena *a, const struct api_header *headers, stru
             char *key = arena_strdup(a, headers->name + sizeof(extra) - 1);
             for (char *p = key; *p; p++)
                 *p = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+            const char *decoded;
+            if (url_decode(a, str_of(key), &decoded))
+                key = arena_strdup(a, decoded);
             struct json have = { 0 };
             for (uint32_t i = 0; i < extras.count; i++)
                 if (text_eq(extras.members[i].key, key))
@@ -229,6 +233,18 @@ static const char *go_list(struct arena *a, const char *const *list)
     return *list ? arena_printf(a, "[]string{%s}", text) : "[]string(nil)";
 }
 
+static const char *go_extra(struct arena *a, struct json extra)
+{
+    const char *text = "";
+    json_each_member (m, extra) {
+        const char *values = "";
+        json_each (v, m->value)
+            values = arena_printf(a, "%s%s%s", values, *values ? ", " : "", json_to_text(a, *v));
+        text = arena_printf(a, "%s%s\"%s\":[]string{%s}", text, *text ? ", " : "", m->key, values);
+    }
+    return *text ? arena_printf(a, "map[string][]string{%s}", text) : "map[string][]string(nil)";
+}
+
 bool auth_impersonate(struct auth *auth, struct arena *a, const struct api_user *user,
     const struct api_header *headers, const struct auth_request *r, struct api_user *ret,
     struct api_answer *ret_answer)
@@ -245,9 +261,10 @@ bool auth_impersonate(struct auth *auth, struct arena *a, const struct api_user 
             "BadRequest",
             arena_printf(a,
                 "requested &user.DefaultInfo{Name:\"\", UID:\"%s\", Groups:%s, "
-                "Extra:map[string][]string(nil)} without impersonating a user name",
+                "Extra:%s} without impersonating a user name",
                 wanted.uid,
-                go_list(a, wanted.groups)),
+                go_list(a, wanted.groups),
+                go_extra(a, wanted.extra)),
             (struct json){ 0 });
         return false;
     }

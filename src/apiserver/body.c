@@ -87,10 +87,12 @@ static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
     if (media == MEDIA_TYPE_JSON) {
         if (!json_parse_keys(a, body, ret, ret_twice, &err))
             return fail_unrecognized(c, json_error_text(a, body));
+        if (*ret_twice && !c->kind->custom && !json_parse_joined(a, body, ret, &err))
+            return call_fail_bad(c, "%s", err.text);
     } else if (media == MEDIA_TYPE_YAML) {
         struct json documents;
         bool json = body.len && *body.ptr == '{' && json_parse_keys(a, body, ret, ret_twice, &err);
-        if (!json && !yaml_parse_all(a, body, "body", &documents, &err))
+        if (!json && !yaml_parse_old(a, body, "body", &documents, &err))
             return call_fail_bad(c,
                 "the object provided is unrecognized (must be of type %s): yaml: %s (%s)",
                 c->kind->resource.kind,
@@ -98,6 +100,9 @@ static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
                 summary(a, body));
         if (!json)
             *ret = documents.count ? documents.items[0] : json_null();
+        else if (*ret_twice && !body_report_yaml_twice(c, body))
+            return false;
+        *ret_twice = false;
     } else if (media == MEDIA_TYPE_PROTOBUF && !c->kind->custom) {
         return parse_protobuf(c, ret);
     } else {
@@ -148,6 +153,18 @@ static bool fail_custom_kind(
     return call_fail(c, status_invalid(&c->arena, group, kind, name ? name : "", &errors));
 }
 
+/* What Go's decoder says of a value that it cannot read; NULL: nothing. */
+static const char *type_error(const struct field_errors *errors)
+{
+    static const char words[] = "Invalid value: ";
+    for (size_t i = 0; i < errors->count; i++)
+        if (errors->items[i].type == FIELD_TYPE_INVALID) {
+            const char *text = errors->items[i].message;
+            return text_starts(text, words) ? text + sizeof(words) - 1 : text;
+        }
+    return NULL;
+}
+
 /* apiVersion and kind: filled in, or those of the path. */
 static bool check_kind(struct api_call *c, struct json *object)
 {
@@ -180,7 +197,9 @@ static bool check_kind(struct api_call *c, struct json *object)
             "the API version in the data (%s) does not match the expected API version (%s)",
             version,
             want);
-    if (!registry_find_kind(apiserver_registry(c->server), group_text, short_version, kind))
+    const struct api_kind *other =
+        registry_find_kind(apiserver_registry(c->server), group_text, short_version, kind);
+    if (!other)
         return fail_handling(c,
             kind,
             short_version,
@@ -189,6 +208,13 @@ static bool check_kind(struct api_call *c, struct json *object)
                 "\"pkg/runtime/scheme.go:111\"",
                 kind,
                 version));
+    /* It is read as what it says to be before anybody sees that it is something else. */
+    struct field_errors wrong;
+    field_errors_init(&wrong, a);
+    if (other->behaviour && other->behaviour->prune)
+        other->behaviour->prune(other, a, *object, &wrong);
+    if (type_error(&wrong))
+        return fail_handling(c, kind, short_version, type_error(&wrong));
     return fail_handling(c,
         kind,
         short_version,
@@ -312,16 +338,32 @@ bool body_report_yaml_twice(struct api_call *c, struct str text)
     return ok;
 }
 
-/* What Go's decoder says of a value that it cannot read; NULL: nothing. */
-static const char *type_error(const struct field_errors *errors)
+/* An owner that is named twice in the same words counts once. */
+static struct json without_same_owners(struct api_call *c, struct json meta)
 {
-    static const char words[] = "Invalid value: ";
-    for (size_t i = 0; i < errors->count; i++)
-        if (errors->items[i].type == FIELD_TYPE_INVALID) {
-            const char *text = errors->items[i].message;
-            return text_starts(text, words) ? text + sizeof(words) - 1 : text;
-        }
-    return NULL;
+    struct json owners = json_member(meta, "ownerReferences");
+    struct json_builder kept;
+    json_builder_init(&kept, &c->arena);
+    cleanup(buf_done) struct buf twice = BUF_INIT((size_t)64 << 10);
+    for (uint32_t i = 0; owners.type == JSON_LIST && i < owners.count; i++) {
+        bool again = false;
+        for (uint32_t j = 0; j < i && !again; j++)
+            again = json_equal(owners.items[i], owners.items[j]);
+        const char *uid = json_get_text(owners.items[i], "uid");
+        if (again)
+            buf_printf(&twice, "%s%s", twice.len ? ", " : "", uid ? uid : "");
+        else
+            json_push(&kept, owners.items[i]);
+    }
+    if (!twice.len)
+        return meta;
+    call_warn(c,
+        arena_printf(&c->arena,
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner "
+            "references in 1.20+, and may reject such requests as early as 1.24; please fix your "
+            "requests; duplicate UID(s) observed: %s",
+            buf_text(&twice)));
+    return json_with_member(&c->arena, meta, "ownerReferences", json_list_end(&kept));
 }
 
 bool body_read_object(struct api_call *c, const struct api_kind *k, struct json *object,
@@ -337,6 +379,7 @@ bool body_read_object(struct api_call *c, const struct api_kind *k, struct json 
         *ret_why = arena_strdup(a, err.text);
         return false;
     }
+    meta = without_same_owners(c, meta);
     *object = json_with_member(a, *object, "metadata", meta);
     if (b && b->prune)
         *object = b->prune(k, a, *object, &unknown);

@@ -20,6 +20,7 @@ enum row_flag {
     NO_COLLECTION = 1 << 6, /* cannot be deleted all at once */
     LABEL = 1 << 7,         /* the name is a DNS label */
     FREE_NAME = 1 << 8,     /* it is whatever can stand in a path */
+    RETURNS = 1 << 9,       /* a DELETE answers with the object */
 };
 
 /* Lists of names are separated by commas. Columns are separated by |; behind the name of one stand
@@ -57,27 +58,27 @@ static const struct row core[] = {
     { "Node", "nodes", "no", "", CLUSTER | STATUS,
         "Name!|Status|Roles|Age|Version|Internal-IP+|External-IP+|OS-Image+|Kernel-Version+|"
         "Container-Runtime+", &builtin_node },
-    { "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", "", STATUS,
+    { "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", "", STATUS | RETURNS,
         "Name!|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age|"
         "VolumeMode+", &builtin_claim },
-    { "PersistentVolume", "persistentvolumes", "pv", "", CLUSTER | STATUS,
+    { "PersistentVolume", "persistentvolumes", "pv", "", CLUSTER | STATUS | RETURNS,
         "Name!|Capacity|Access Modes|Reclaim Policy|Status|Claim|StorageClass|"
         "VolumeAttributesClass|Reason|Age|VolumeMode+", &builtin_volume },
-    { "Pod", "pods", "po", "all", WORKLOAD,
+    { "Pod", "pods", "po", "all", WORKLOAD | RETURNS,
         "Name!|Ready|Status|Restarts|Age|IP+|Node+|Nominated Node+|Readiness Gates+",
         &builtin_pod },
-    { "PodTemplate", "podtemplates", "", "", GENERATION,
+    { "PodTemplate", "podtemplates", "", "", GENERATION | RETURNS,
         "Name!|Containers|Images|Pod Labels", &builtin_pod_template },
     { "ReplicationController", "replicationcontrollers", "rc", "all", WORKLOAD | SCALE,
         "Name!|Desired#|Current#|Ready#|Age|Containers+|Images+|Selector+",
         &builtin_replication_controller },
-    { "ResourceQuota", "resourcequotas", "quota", "", STATUS,
+    { "ResourceQuota", "resourcequotas", "quota", "", STATUS | RETURNS,
         "Name!|Request|Limit|Age", &builtin_resource_quota },
     { "Secret", "secrets", "", "", 0,
         "Name!|Type|Data|Age", &builtin_secret },
-    { "ServiceAccount", "serviceaccounts", "sa", "", 0,
+    { "ServiceAccount", "serviceaccounts", "sa", "", RETURNS,
         "Name!|Age", &builtin_service_account },
-    { "Service", "services", "svc", "all", STATUS | PUT_CREATES | LABEL,
+    { "Service", "services", "svc", "all", STATUS | PUT_CREATES | LABEL | RETURNS,
         "Name!|Type|Cluster-IP|External-IP|Port(s)|Age|Selector+", &builtin_service },
     { 0 },
 };
@@ -92,7 +93,7 @@ static const struct row apps[] = {
         "Name!|Ready|Up-to-date|Available|Age|Containers+|Images+|Selector+", &builtin_deployment },
     { "ReplicaSet", "replicasets", "rs", "all", WORKLOAD | SCALE,
         "Name!|Desired#|Current#|Ready#|Age|Containers+|Images+|Selector+", &builtin_replica_set },
-    { "StatefulSet", "statefulsets", "sts", "all", WORKLOAD | SCALE,
+    { "StatefulSet", "statefulsets", "sts", "all", WORKLOAD | SCALE | LABEL,
         "Name!|Ready|Age|Containers+|Images+", &builtin_stateful_set },
     { 0 },
 };
@@ -150,19 +151,19 @@ static const struct row rbac[] = {
 };
 
 static const struct row storage[] = {
-    { "CSIDriver", "csidrivers", "", "", CLUSTER | CONDITIONAL,
+    { "CSIDriver", "csidrivers", "", "", CLUSTER | CONDITIONAL | RETURNS,
         "Name!|AttachRequired?|PodInfoOnMount?|StorageCapacity?|TokenRequests|"
         "RequiresRepublish?|Modes|Age", &builtin_csi_driver },
-    { "CSINode", "csinodes", "", "", CLUSTER | CONDITIONAL,
+    { "CSINode", "csinodes", "", "", CLUSTER | CONDITIONAL | RETURNS,
         "Name!|Drivers#|Age", &builtin_csi_node },
     { "CSIStorageCapacity", "csistoragecapacities", "", "", CONDITIONAL,
         "Name!|Created At@", &builtin_csi_capacity },
-    { "StorageClass", "storageclasses", "sc", "", CLUSTER,
+    { "StorageClass", "storageclasses", "sc", "", CLUSTER | RETURNS,
         "Name!|Provisioner|ReclaimPolicy|VolumeBindingMode|AllowVolumeExpansion|Age",
         &builtin_storage_class },
-    { "VolumeAttachment", "volumeattachments", "", "", CLUSTER | STATUS | CONDITIONAL,
+    { "VolumeAttachment", "volumeattachments", "", "", CLUSTER | STATUS | CONDITIONAL | RETURNS,
         "Name!|Attacher!|PV|Node|Attached?|Age", &builtin_volume_attachment },
-    { "VolumeAttributesClass", "volumeattributesclasses", "vac", "", CLUSTER,
+    { "VolumeAttributesClass", "volumeattributesclasses", "vac", "", CLUSTER | RETURNS,
         "Name!|DriverName|Age", &builtin_attributes_class },
     { 0 },
 };
@@ -339,10 +340,12 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
         .name_form = row->flags & LABEL       ? API_NAME_LABEL
                      : row->flags & FREE_NAME ? API_NAME_PATH
                                               : API_NAME_SUBDOMAIN,
+        .warning = row->rules->warning,
         .has_status = row->flags & STATUS,
         .generation = row->flags & GENERATION,
         .unconditional = !(row->flags & CONDITIONAL),
         .creates_on_put = row->flags & PUT_CREATES,
+        .returns_deleted = row->flags & RETURNS,
         .table = table_of(a, g, row),
         .schema = schema_of(b->schemas, g->name, g->version, row->kind),
         .behaviour = row->rules->convert ? &builtin_converting_behaviour : &builtin_behaviour,

@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin_pod.h"
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "base/intorstr.h"
@@ -66,16 +67,22 @@ static const struct fill daemon_update_defaults[] = {
     { 0 },
 };
 
+/* A field of an older version of the API lives on as an annotation. */
+#define TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
+
 static struct json fill_daemon_set(struct arena *a, struct json o)
 {
+    struct json annotations = json_get(o, "metadata.annotations");
+    if (!json_present(json_member(annotations, TEMPLATE_GENERATION))) {
+        annotations = annotations.type == JSON_MAP ? annotations : json_empty_map();
+        annotations = json_with_member(a, annotations, TEMPLATE_GENERATION, json_str("0"));
+        o = json_with(a, o, "metadata.annotations", annotations);
+    }
     o = fill_table(a, o, daemon_set_defaults);
     if (text_eq(json_get_text(o, "spec.updateStrategy.type"), "RollingUpdate"))
         o = fill_table(a, o, daemon_update_defaults);
     return pod_template_fill(a, o, "spec.template");
 }
-
-/* A field of an older version of the API lives on as an annotation. */
-#define TEMPLATE_GENERATION "deprecated.daemonset.template.generation"
 
 static bool prepare_daemon_set(const struct api_write *w, struct json *object, struct error *err)
 {
@@ -157,7 +164,9 @@ static void check_selected(struct field_errors *e, struct json spec, const char 
         sound = false;
     if (!sound)
         field_invalid(e, "spec.selector", selector, "invalid label selector");
-    else if (!selector_matches(&parsed, labels))
+    if (!sound && !daemon)
+        return;
+    if (sound && !selector_matches(&parsed, labels))
         field_invalid(e,
             "spec.template.metadata.labels",
             json_present(labels) ? labels : json_null(),
@@ -405,27 +414,32 @@ static const char *const replica_fields[] = { "status.replicas", NULL };
 const struct builtin_rules builtin_deployment = {
     .fill = fill_deployment,
     .validate = check_deployment,
+    .warn = warn_workload,
     .validate_change = check_selector_change,
 };
 const struct builtin_rules builtin_replica_set = {
     .fill = fill_replica_set,
     .validate = check_replica_set,
+    .warn = warn_workload,
     .validate_change = check_selector_change,
 };
 const struct builtin_rules builtin_replication_controller = {
     .fill = fill_replication_controller,
     .validate = check_replication_controller,
+    .warn = warn_workload,
     .fields = replica_fields,
 };
 const struct builtin_rules builtin_daemon_set = {
     .fill = fill_daemon_set,
     .prepare = prepare_daemon_set,
     .validate = check_daemon_set,
+    .warn = warn_template,
     .validate_change = check_selector_change,
 };
 const struct builtin_rules builtin_stateful_set = {
     .fill = fill_stateful_set,
     .validate = check_stateful_set,
+    .warn = warn_template,
     .validate_change = check_stateful_set_change,
 };
 const struct builtin_rules builtin_controller_revision = {

@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin_pod.h"
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/cron.h"
 #include "apiserver/fill.h"
@@ -214,7 +215,12 @@ const struct builtin_rules builtin_job = {
     .fill = fill_job,
     .prepare = prepare_job,
     .validate = check_job,
+    .warn = warn_job,
     .validate_change = check_job_change,
     .fields = job_fields,
 };
-const struct builtin_rules builtin_cron_job = { .fill = fill_cron_job, .validate = check_cron_job };
+const struct builtin_rules builtin_cron_job = {
+    .fill = fill_cron_job,
+    .validate = check_cron_job,
+    .warn = warn_cron_job,
+};

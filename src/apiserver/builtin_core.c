@@ -2,6 +2,7 @@
  */
 
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "base/base64.h"
@@ -82,6 +83,9 @@ static bool prepare_node(const struct api_write *w, struct json *object, struct 
 
 static struct json fill_node(struct arena *a, struct json o)
 {
+    struct json range = json_get(o, "spec.podCIDR");
+    if (json_present(range))
+        o = fill_path(a, o, "spec.podCIDRs", json_list(a, range));
     return json_present(json_get(o, "status.allocatable"))
                ? o
                : fill_path(a, o, "status.allocatable", json_get(o, "status.capacity"));
@@ -118,7 +122,7 @@ static void check_config_map(const struct api_write *w, struct json o, struct fi
     if (bytes > DATA_MAX)
         field_error_add(e,
             FIELD_TOO_LONG,
-            "",
+            "[]", /* so does the real one */
             (struct json){ 0 },
             arena_printf(e->arena, "may not be more than %d bytes", DATA_MAX));
 }
@@ -241,5 +245,6 @@ const struct builtin_rules builtin_node = {
     .prepare = prepare_node,
     .keeps_status = true,
     .validate = check_node,
+    .warn = warn_node,
     .fields = node_fields,
 };

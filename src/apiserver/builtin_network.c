@@ -1,7 +1,7 @@
-/* Ingresses, network policies, endpoints, leases and events. */
+/* Ingresses, network policies, endpoints and leases. */
 
-#include "apiserver/builtin_convert.h"
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 
@@ -278,7 +278,7 @@ static void check_endpoint_slice_change(
         e, json_member(w->old, "addressType"), json_member(o, "addressType"), "addressType");
 }
 
-/* ---- Lease and Event ---- */
+/* ---- Lease ---- */
 
 static void check_lease(const struct api_write *w, struct json o, struct field_errors *e)
 {
@@ -291,64 +291,10 @@ static void check_lease(const struct api_write *w, struct json o, struct field_e
         field_invalid(e, "spec.leaseTransitions", moves, "must be greater than or equal to 0");
 }
 
-static void check_event(const struct api_write *w, struct json o, struct field_errors *e)
-{
-    bool core = !*w->kind->resource.group;
-    const char *about = json_get_text(o, core ? "involvedObject.namespace" : "regarding.namespace"),
-               *namespace = json_get_text(o, "metadata.namespace");
-    const char *reporter = core ? "reportingComponent" : "reportingController";
-    static const struct check required[] = {
-        { "reportingInstance", CHECK_REQUIRED },
-        { "action", CHECK_REQUIRED },
-        { "reason", CHECK_REQUIRED },
-        { 0 },
-    };
-    if (check_is_set(json_member(o, "eventTime"))) {
-        struct json who = json_member(o, reporter);
-        if (check_is_empty(who))
-            field_required(e, reporter, NULL);
-        check_name(e, who, reporter, NAME_LABEL_KEY);
-        check_table(e, o, "", required);
-    }
-    if (!about && !text_eq(namespace, "default"))
-        field_invalid(
-            e, "involvedObject.namespace", json_str(""), "does not match event.namespace");
-    else if (about && !text_eq(about, namespace))
-        field_invalid(
-            e, "involvedObject.namespace", json_str(about), "does not match event.namespace");
-}
-
-static const char *const event_fields[] = { "involvedObject.kind",
-    "involvedObject.namespace",
-    "involvedObject.name",
-    "involvedObject.uid",
-    "involvedObject.apiVersion",
-    "involvedObject.resourceVersion",
-    "involvedObject.fieldPath",
-    "reason",
-    "reportingComponent",
-    "source",
-    "type",
-    NULL };
-
-static const char *const new_event_fields[] = { "regarding.kind",
-    "regarding.namespace",
-    "regarding.name",
-    "regarding.uid",
-    "regarding.apiVersion",
-    "regarding.resourceVersion",
-    "regarding.fieldPath",
-    "reason",
-    "reportingController",
-    "type",
-    NULL };
-
-const struct builtin_rules builtin_new_event = {
-    .validate = check_event,
-    .convert = convert_event,
-    .fields = new_event_fields,
+const struct builtin_rules builtin_ingress = {
+    .validate = check_ingress,
+    .warn = warn_ingress,
 };
-const struct builtin_rules builtin_ingress = { .validate = check_ingress };
 const struct builtin_rules builtin_ingress_class = {
     .fill = fill_ingress_class,
     .validate = check_ingress_class,
@@ -361,6 +307,7 @@ const struct builtin_rules builtin_network_policy = {
 const struct builtin_rules builtin_endpoints = {
     .fill = fill_endpoints,
     .validate = check_endpoints,
+    .warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
 };
 const struct builtin_rules builtin_endpoint_slice = {
     .fill = fill_endpoint_slice,
@@ -368,8 +315,3 @@ const struct builtin_rules builtin_endpoint_slice = {
     .validate_change = check_endpoint_slice_change,
 };
 const struct builtin_rules builtin_lease = { .validate = check_lease };
-const struct builtin_rules builtin_event = {
-    .validate = check_event,
-    .convert = convert_event,
-    .fields = event_fields,
-};

@@ -4,6 +4,7 @@
 
 #include "apiserver/builtin_cells.h"
 #include "apiserver/decode.h"
+#include "merge/apply.h"
 
 static struct json prune(
     const struct api_kind *k, struct arena *a, struct json object, struct field_errors *unknown)
@@ -23,13 +24,30 @@ static struct json empty_status(const struct api_write *w)
     return json_member(schema_empty_object(w->arena, w->kind->schema), "status");
 }
 
+/* Metadata that comes with a status, without what this kind ignores there. */
+static struct json status_metadata(const struct api_write *w, struct json object)
+{
+    struct arena *a = w->arena;
+    const struct resource *r = &w->kind->resource;
+    struct json owners = json_get(object, "metadata.managedFields");
+    size_t count;
+    const struct fieldset *ignored = apply_reset_fields(a, r->group, r->kind, "status", false);
+    const struct field_path *paths = fieldset_paths(a, ignored, &count);
+    for (size_t i = 0; i < count; i++) {
+        const char *path = field_path_text(a, &paths[i]) + 1;
+        if (text_starts(path, "metadata"))
+            object = json_with(a, object, path, json_get(w->old, path));
+    }
+    return json_with_member(a, json_member(object, "metadata"), "managedFields", owners);
+}
+
 /* A write of the object keeps the old status, a write of the status keeps all but that. */
 static struct json keep_other_part(const struct api_write *w, struct json object)
 {
     struct json old = w->old;
     if (text_eq(w->subresource, "status")) {
         struct json kept = json_with_member(w->arena, old, "status", json_member(object, "status"));
-        return json_with_member(w->arena, kept, "metadata", json_member(object, "metadata"));
+        return json_with_member(w->arena, kept, "metadata", status_metadata(w, object));
     }
     if (!json_present(old) && builtin_of(w->kind)->rules->keeps_status)
         return object;
@@ -48,10 +66,16 @@ static bool prepare(const struct api_write *w, struct json *object, struct error
 static void validate(const struct api_write *w, struct json object, struct field_errors *errors)
 {
     const struct builtin_rules *rules = builtin_of(w->kind)->rules;
+    if (text_eq(w->subresource, "status")) {
+        builtin_status_check(w, object, errors);
+        return;
+    }
     if (rules->validate)
         rules->validate(w, object, errors);
     if (rules->validate_change && json_present(w->old))
         rules->validate_change(w, object, errors);
+    if (!errors->count)
+        builtin_warn(w, object);
 }
 
 /* Selectors that are not "what stands at this path, or nothing". */
@@ -92,6 +116,12 @@ static struct json cells(
     return cells_make(a, builtin_of(k)->cells, object, wall_ms);
 }
 
+static void warn(const struct api_write *w, struct json object)
+{
+    if (builtin_of(w->kind)->rules->warn && !*w->subresource)
+        builtin_of(w->kind)->rules->warn(w, object);
+}
+
 static void written(
     struct apiserver *server, const struct api_kind *k, struct json old, struct json object)
 {
@@ -106,8 +136,8 @@ static struct json convert(
 }
 
 #define BEHAVIOUR                                                                                  \
-    .prune = prune, .fill = fill, .prepare = prepare, .validate = validate, .written = written,    \
-    .field = field, .cells = cells
+    .prune = prune, .fill = fill, .prepare = prepare, .validate = validate, .warn = warn,          \
+    .written = written, .field = field, .cells = cells
 
 const struct api_behaviour builtin_behaviour = { BEHAVIOUR };
 const struct api_behaviour builtin_converting_behaviour = { BEHAVIOUR, .convert = convert };

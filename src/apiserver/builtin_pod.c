@@ -3,6 +3,7 @@
 #include "apiserver/builtin_pod.h"
 
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/fill.h"
 #include "apiserver/server.h"
 #include "base/quantity.h"
@@ -398,6 +399,7 @@ const struct builtin_rules builtin_pod = {
     .fill = fill_pod,
     .prepare = prepare_pod,
     .validate = check_pod,
+    .warn = warn_pod,
     .validate_change = check_pod_change,
     .fields = pod_fields,
 };

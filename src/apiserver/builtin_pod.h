@@ -15,9 +15,11 @@ struct json claim_spec_fill(struct arena *a, struct json spec);
 void pod_spec_check(struct field_errors *e, struct json spec, const char *path);
 /* A template that must have these labels: its metadata and its spec. */
 void pod_template_check(struct field_errors *e, struct json template, const char *path);
-/* Volumes, and what containers mount of them. */
-void pod_volumes_check(struct field_errors *e, struct json spec, const char *path);
-/* Containers of all sorts, and one; path is that of the spec, or its own. */
-void pod_containers_check(struct field_errors *e, struct json spec, const char *path);
-void pod_container_check(struct field_errors *e, struct json container, const char *path);
+/* Returns the volumes that nothing is wrong with: containers can mount those. */
+struct json pod_volumes_check(struct field_errors *e, struct json spec, const char *path);
+void pod_mounts_check(
+    struct field_errors *e, struct json container, struct json volumes, const char *path);
+/* Containers of all sorts; path is that of the spec. */
+void pod_containers_check(
+    struct field_errors *e, struct json spec, struct json volumes, const char *path);
 void pod_resources_check(struct field_errors *e, struct json resources, const char *path);

@@ -390,10 +390,10 @@ static void check_security(struct field_errors *e, struct json context, const ch
             "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
 }
 
-void pod_container_check(struct field_errors *e, struct json c, const char *path)
+static void check_container(
+    struct field_errors *e, struct json c, struct json volumes, const char *path)
 {
     static const struct check rules[] = {
-        { "imagePullPolicy", CHECK_ENUM, pull_policies },
         { "terminationMessagePolicy", CHECK_ENUM, message_policies },
         { 0 },
     };
@@ -411,6 +411,11 @@ void pod_container_check(struct field_errors *e, struct json c, const char *path
     check_table(e, c, path, rules);
     check_ports(e, c, path);
     check_env(e, c, path);
+    pod_mounts_check(e, c, volumes, path);
+    check_table(e,
+        c,
+        path,
+        (const struct check[]){ { "imagePullPolicy", CHECK_ENUM, pull_policies }, { 0 } });
     pod_resources_check(e, json_member(c, "resources"), field_child(e->arena, path, "resources"));
     check_security(
         e, json_member(c, "securityContext"), field_child(e->arena, path, "securityContext"));
@@ -443,7 +448,8 @@ static void check_init_container(struct field_errors *e, struct json c, const ch
                 "may not be set for init containers without restartPolicy=Always");
 }
 
-void pod_containers_check(struct field_errors *e, struct json spec, const char *path)
+void pod_containers_check(
+    struct field_errors *e, struct json spec, struct json volumes, const char *path)
 {
     struct json main = json_member(spec, "containers"), init = json_member(spec, "initContainers");
     const char *main_path = field_child(e->arena, path, "containers");
@@ -452,14 +458,14 @@ void pod_containers_check(struct field_errors *e, struct json spec, const char *
     for (size_t i = 0; i < main.count; i++) {
         const char *here = field_index(e->arena, main_path, i);
         struct json name = json_member(main.items[i], "name");
-        pod_container_check(e, main.items[i], here);
+        check_container(e, main.items[i], volumes, here);
         if (name_is_taken(main, i, name))
             field_duplicate(e, field_child(e->arena, here, "name"), name);
     }
     for (size_t i = 0; i < init.count; i++) {
         const char *here = check_item_path(e->arena, path, "initContainers", i);
         struct json name = json_member(init.items[i], "name");
-        pod_container_check(e, init.items[i], here);
+        check_container(e, init.items[i], volumes, here);
         check_init_container(e, init.items[i], here);
         if (name_is_taken(init, i, name) || name_is_taken(main, main.count, name))
             field_duplicate(e, field_child(e->arena, here, "name"), name);

@@ -245,8 +245,7 @@ static void check_seccomp(struct field_errors *e, struct json spec, const char *
 
 void pod_spec_check(struct field_errors *e, struct json spec, const char *path)
 {
-    pod_volumes_check(e, spec, path);
-    pod_containers_check(e, spec, path);
+    pod_containers_check(e, spec, pod_volumes_check(e, spec, path), path);
     check_table(e, spec, path, spec_rules);
     struct json deadline = json_member(spec, "activeDeadlineSeconds");
     if (deadline.type == JSON_INT && (deadline.integer < 1 || deadline.integer > INT32_MAX))

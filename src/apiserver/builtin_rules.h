@@ -17,11 +17,13 @@ struct builtin_rules {
     /* What a change may not do, in addition. */
     void (*validate_change)(
         const struct api_write *w, struct json object, struct field_errors *errors);
+    void (*warn)(const struct api_write *w, struct json object);
     void (*written)(
         struct apiserver *server, const struct api_kind *k, struct json old, struct json object);
     struct json (*convert)(
         const struct api_kind *k, struct arena *a, struct json object, const char *api_version);
-    bool keeps_status; /* of an object that is created */
+    const char *warning; /* of every answer about this kind */
+    bool keeps_status;   /* of an object that is created */
     /* Field selectors beside metadata.name and metadata.namespace; NULL-terminated. The value is
      * what stands there, as text. */
     const char *const *fields;
@@ -38,6 +40,12 @@ static inline const struct builtin_kind *builtin_of(const struct api_kind *k)
 {
     return k->ctx;
 }
+
+/* What is wrong with a status that is written. */
+void builtin_status_check(
+    const struct api_write *w, struct json object, struct field_errors *errors);
+/* Warnings about an object that is valid. */
+void builtin_warn(const struct api_write *w, struct json object);
 
 extern const struct api_behaviour builtin_behaviour;
 /* With a convert function: for kinds whose versions differ. */

@@ -2,6 +2,7 @@
 
 #include "apiserver/addresses.h"
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "base/hash.h"
@@ -87,8 +88,10 @@ static struct json keep_given(struct arena *a, struct json spec, struct json old
         return spec;
     static const char *const kept[] = { "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy" };
     struct json ip = json_member(spec, "clusterIP");
-    if (!check_is_empty(ip) && !json_equal(ip, json_member(old, "clusterIP")))
-        spec = fill_path(a, spec, "clusterIPs", json_list(a, ip));
+    bool moved = !check_is_empty(ip) && !json_equal(ip, json_member(old, "clusterIP"));
+    struct json ips = json_member(spec, "clusterIPs");
+    if (moved && (check_is_empty(ips) || json_equal(ips, json_member(old, "clusterIPs"))))
+        spec = json_with_member(a, spec, "clusterIPs", json_list(a, ip));
     for (size_t i = 0; i < lengthof(kept); i++)
         spec = fill_path(a, spec, kept[i], json_member(old, kept[i]));
     if (!is_external(spec) || !is_external(old))
@@ -161,6 +164,13 @@ static struct json give_families(struct arena *a, struct json spec)
     return fill_path(a, spec, "ipFamilies", families);
 }
 
+/* Nobody can have it: what a dry run gets. */
+static const char *first_of_range(const struct addresses *x, struct arena *a)
+{
+    struct str range = str_of(addresses_range(x, a));
+    return str_dup(a, str_cut(&range, '/'));
+}
+
 static bool give_address(
     const struct api_write *w, struct json object, struct json *spec, struct error *err)
 {
@@ -169,6 +179,8 @@ static bool give_address(
     struct json ip = json_member(*spec, "clusterIP");
     if (text_empty(json_text(ip)) && !json_present(json_member(*spec, "clusterIPs"))) {
         const char *chosen = addresses_choose(x, a, seed_of(w, object, "ip"));
+        if (chosen && w->dry_run)
+            chosen = first_of_range(x, a);
         if (!chosen)
             return fail(err, ERR_INTERNAL, "failed to allocate a serviceIP: range is full");
         ip = json_str(chosen);
@@ -351,7 +363,8 @@ static void check_addresses(const struct api_write *w, struct json spec, struct 
         return;
     }
     check_value(e, ip, "spec.clusterIPs[0]", &ip_rule);
-    bool mine = json_get_text(w->old, "spec.clusterIP"); /* which cannot be changed */
+    bool mine = json_get_text(w->old, "spec.clusterIP") || /* which cannot be changed */
+                (w->dry_run && text_eq(first, first_of_range(x, e->arena)));
     enum address_state state = addresses_state(x, first);
     if (mine || e->count || state == ADDRESS_FREE || state == ADDRESS_BAD)
         return;
@@ -457,6 +470,13 @@ static void check_balancer(struct field_errors *e, struct json spec)
         check_enum(e, policy, "spec.externalTrafficPolicy", policies);
 }
 
+/* A name may say that it is whole. */
+static struct json without_last_dot(struct arena *a, struct json name)
+{
+    bool dot = name.type == JSON_STR && name.count && name.string[name.count - 1] == '.';
+    return dot ? json_strn(a, name.string, name.count - 1) : name;
+}
+
 static void check_service(const struct api_write *w, struct json o, struct field_errors *e)
 {
     struct json spec = json_member(o, "spec"), name = json_member(spec, "externalName");
@@ -473,7 +493,8 @@ static void check_service(const struct api_write *w, struct json o, struct field
         if (check_is_empty(name))
             field_required(e, "spec.externalName", NULL);
         else
-            check_name(e, name, "spec.externalName", NAME_DNS1123_SUBDOMAIN);
+            check_name(
+                e, without_last_dot(w->arena, name), "spec.externalName", NAME_DNS1123_SUBDOMAIN);
     }
     struct json timeout = json_get(spec, "sessionAffinityConfig.clientIP.timeoutSeconds");
     if (timeout.type == JSON_INT && (timeout.integer <= 0 || timeout.integer > 86400))
@@ -505,6 +526,7 @@ const struct builtin_rules builtin_service = {
     .fill = fill_service,
     .prepare = prepare_service,
     .validate = check_service,
+    .warn = warn_service,
     .validate_change = check_service_change,
     .written = written,
     .fields = service_fields,

@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin_pod.h"
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "base/quantity.h"
@@ -275,12 +276,14 @@ const struct builtin_rules builtin_claim = {
     .fill = fill_claim,
     .prepare = prepare_claim,
     .validate = check_claim,
+    .warn = warn_claim,
     .validate_change = check_claim_change,
 };
 const struct builtin_rules builtin_volume = {
     .fill = fill_volume,
     .prepare = prepare_volume,
     .validate = check_volume,
+    .warn = warn_volume,
     .validate_change = check_volume_change,
 };
 const struct builtin_rules builtin_storage_class = {

@@ -48,16 +48,46 @@ static bool steps_back(const char *path)
     return false;
 }
 
+/* A volume without its types but the first, in the order in which the server looks at them. */
+static struct json first_source(struct arena *a, struct json v)
+{
+    static const char *const order[] = { "emptyDir",
+        "hostPath",
+        "gitRepo",
+        "gcePersistentDisk",
+        "awsElasticBlockStore",
+        "secret",
+        "nfs",
+        "iscsi",
+        "glusterfs",
+        "persistentVolumeClaim",
+        "rbd",
+        "cinder",
+        "cephfs",
+        "flocker",
+        "downwardAPI",
+        "fc",
+        "azureFile",
+        "configMap" };
+    const char *first = NULL;
+    for (size_t i = 0; !first && i < lengthof(order); i++)
+        if (json_present(json_member(v, order[i])))
+            first = order[i];
+    json_each_member (m, v)
+        if (!first && !text_eq(m->key, "name"))
+            first = m->key;
+    struct json name = json_member(v, "name");
+    return first ? json_map(a, { "name", name }, { first, json_member(v, first) }) : v;
+}
+
 static void check_volume(struct field_errors *e, struct json v, const char *path)
 {
-    size_t count = 0;
-    json_each_member (m, v) {
-        if (text_eq(m->key, "name"))
-            continue;
-        if (count++ == 1)
+    struct json all = v;
+    v = first_source(e->arena, all);
+    json_each_member (m, all)
+        if (!json_present(json_member(v, m->key)))
             field_forbidden(
                 e, field_child(e->arena, path, m->key), "may not specify more than 1 volume type");
-    }
     check_table(e, v, path, volume_rules);
     struct json nfs = json_member(v, "nfs");
     if (json_present(nfs) && !text_starts(json_get_text(nfs, "path"), "/"))
@@ -78,8 +108,7 @@ static void check_volume(struct field_errors *e, struct json v, const char *path
             "must not contain '..'");
 }
 
-static void check_mounts(
-    struct field_errors *e, struct json c, struct json volumes, const char *path)
+void pod_mounts_check(struct field_errors *e, struct json c, struct json volumes, const char *path)
 {
     struct json mounts = json_member(c, "volumeMounts");
     for (size_t i = 0; i < mounts.count; i++) {
@@ -90,11 +119,11 @@ static void check_mounts(
         const char *where_path = field_child(e->arena, here, "mountPath");
         if (check_is_empty(name))
             field_required(e, name_path, NULL);
-        if (check_is_empty(where))
-            field_required(e, where_path, NULL);
         if (!json_present(json_find(volumes, "name", json_text(name) ? json_text(name) : "")))
             field_error_add(
                 e, FIELD_NOT_FOUND, name_path, json_present(name) ? name : json_str(""), NULL);
+        if (check_is_empty(where))
+            field_required(e, where_path, NULL);
         for (size_t j = 0; j < i; j++)
             if (json_equal(json_member(mounts.items[j], "mountPath"), where)) {
                 field_invalid(e, where_path, where, "must be unique");
@@ -108,28 +137,26 @@ static void check_mounts(
     }
 }
 
-void pod_volumes_check(struct field_errors *e, struct json spec, const char *path)
+struct json pod_volumes_check(struct field_errors *e, struct json spec, const char *path)
 {
     struct json volumes = json_member(spec, "volumes");
+    struct json_builder sound;
+    json_builder_init(&sound, e->arena);
     for (size_t i = 0; i < volumes.count; i++) {
         const char *here = check_item_path(e->arena, path, "volumes", i);
         const char *name_path = field_child(e->arena, here, "name");
         struct json name = json_member(volumes.items[i], "name");
+        size_t before = e->count;
         check_volume(e, volumes.items[i], here);
         if (check_is_empty(name))
             field_required(e, name_path, NULL);
         else
             check_name(e, name, name_path, NAME_DNS1123_LABEL);
-        for (size_t j = 0; j < i && !check_is_empty(name); j++)
-            if (json_equal(json_member(volumes.items[j], "name"), name)) {
-                field_duplicate(e, name_path, name);
-                break;
-            }
+        if (!check_is_empty(name) &&
+            json_present(json_find(json_list_end(&sound), "name", json_text(name))))
+            field_duplicate(e, name_path, name);
+        if (e->count == before)
+            json_push(&sound, volumes.items[i]);
     }
-    static const char *const lists[] = { "containers", "initContainers" };
-    for (size_t l = 0; l < lengthof(lists); l++) {
-        size_t i = 0;
-        json_each (c, json_member(spec, lists[l]))
-            check_mounts(e, *c, volumes, check_item_path(e->arena, path, lists[l], i++));
-    }
+    return json_list_end(&sound);
 }

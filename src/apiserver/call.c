@@ -32,8 +32,16 @@ void call_json(struct api_call *c, int status, struct json body)
 
 bool call_fail(struct api_call *c, struct api_status status)
 {
+    struct json body = status_to_json(&c->arena, &status);
     c->retry_after_s = status.retry_after_s;
-    call_json(c, status.code, status_to_json(&c->arena, &status));
+    if (c->accept.media != MEDIA_YAML) {
+        call_json(c, status.code, body);
+        return false;
+    }
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)256 << 20);
+    yaml_print(&b, body);
+    char *copy = arena_strndup(&c->arena, b.ptr, b.len);
+    call_text(c, status.code, "application/yaml", (struct str){ copy, b.len });
     return false;
 }
 

@@ -158,6 +158,23 @@ bool check_is_ip(const char *text)
     return inet_pton(AF_INET, text, &in) == 1 || inet_pton(AF_INET6, text, &in) == 1;
 }
 
+/* 010.0.0.1: an address, but for some the first part is octal. */
+static bool has_leading_zeros(const char *text)
+{
+    char plain[16];
+    size_t out = 0;
+    bool zeros = false;
+    for (const char *at = text ? text : ""; *at && out < sizeof(plain) - 1; at++) {
+        bool first = !out || plain[out - 1] == '.';
+        bool needless = first && *at == '0' && at[1] >= '0' && at[1] <= '9';
+        zeros |= needless;
+        if (!needless)
+            plain[out++] = *at;
+    }
+    plain[out] = '\0';
+    return zeros && check_is_ip(plain);
+}
+
 bool check_is_cidr(const char *text)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -252,7 +269,9 @@ void check_value(struct field_errors *e, struct json v, const char *path, const 
         check_key(e, v, path);
         return;
     case CHECK_IP:
-        if (!check_is_ip(json_text(v) ? json_text(v) : ""))
+        if (has_leading_zeros(json_text(v)))
+            field_invalid(e, path, v, "must not have leading 0s");
+        else if (!check_is_ip(json_text(v) ? json_text(v) : ""))
             field_invalid(
                 e, path, v, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
         return;

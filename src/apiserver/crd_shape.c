@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "apiserver/json_error.h"
 #include "base/buf.h"
 
 enum shape_kind {
@@ -371,26 +372,13 @@ struct typing {
 static bool check_struct(
     struct typing *t, const struct shape *shape, struct json v, const char *path);
 
-static const char *json_word(struct json v)
-{
-    static const char *const words[] = {
-        [JSON_BOOL] = "bool",
-        [JSON_INT] = "number",
-        [JSON_REAL] = "number",
-        [JSON_STR] = "string",
-        [JSON_LIST] = "array",
-        [JSON_MAP] = "object",
-    };
-    return words[v.type];
-}
-
 static bool refuse(
     struct typing *t, const struct shape *in, struct json v, const char *path, const char *wanted)
 {
     return fail(t->err,
         ERR_INVALID,
         "json: cannot unmarshal %s into Go struct field %s.%s of type %s",
-        json_word(v),
+        json_error_type(v),
         in->type,
         path,
         wanted);
@@ -477,7 +465,7 @@ static bool check_struct(
         return fail(t->err,
             ERR_INVALID,
             "json: cannot unmarshal %s into Go struct field %s.%s of type v1.%s",
-            json_word(v),
+            json_error_type(v),
             shape->type,
             path,
             shape->type);

@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "base/quantity.h"
 #include "base/time.h"
+#include "merge/canonical.h"
 
 /* Where the value in hand stands. */
 struct place {
@@ -276,23 +277,6 @@ static struct json zero_of(struct decoder *d, uint16_t type, const char *go, con
                                       : json_str("");
 }
 
-static bool is_zero(struct json v)
-{
-    switch (v.type) {
-    case JSON_ABSENT:
-    case JSON_NULL:
-        return true;
-    case JSON_BOOL:
-        return !v.boolean;
-    case JSON_INT:
-        return v.integer == 0;
-    case JSON_REAL:
-        return v.real == 0;
-    default:
-        return v.count == 0;
-    }
-}
-
 /* "[]v1.Container" is of v1.Container, map[string]string of string. A resource list rounds. */
 static const char *go_item(const char *go)
 {
@@ -360,7 +344,7 @@ static struct json read_field(struct decoder *d, const struct schema_type *t,
     struct json read = read_value(d, f->type, go, v, &here);
     if (json_is(read, JSON_NULL) && schema_type(s, f->type)->format == FORMAT_TIME)
         return f->flags & SCHEMA_OMIT ? (struct json){ 0 } : read;
-    if (!is_zero(read))
+    if (!canonical_is_zero(read))
         return read;
     /* A list or map that is always written is null when it is empty. */
     if (f->filled == FILLED_NULL && !is_struct(schema_type(s, f->type)) &&

@@ -5,6 +5,23 @@
 
 #include "base/buf.h"
 
+const char *field_error_reason(enum field_error_type type)
+{
+    static const char *const reasons[] = {
+        [FIELD_INVALID] = "FieldValueInvalid",
+        [FIELD_REQUIRED] = "FieldValueRequired",
+        [FIELD_DUPLICATE] = "FieldValueDuplicate",
+        [FIELD_NOT_FOUND] = "FieldValueNotFound",
+        [FIELD_NOT_SUPPORTED] = "FieldValueNotSupported",
+        [FIELD_FORBIDDEN] = "FieldValueForbidden",
+        [FIELD_TOO_LONG] = "FieldValueTooLong",
+        [FIELD_TOO_MANY] = "FieldValueTooMany",
+        [FIELD_TYPE_INVALID] = "FieldValueTypeInvalid",
+        [FIELD_INTERNAL] = "InternalError",
+    };
+    return reasons[type];
+}
+
 void field_errors_init(struct field_errors *e, struct arena *a)
 {
     *e = (struct field_errors){ .arena = a };

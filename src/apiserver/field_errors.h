@@ -23,6 +23,9 @@ enum field_error_type {
     FIELD_INTERNAL,      /* InternalError */
 };
 
+/* As it stands in a cause: "FieldValueInvalid". */
+const char *field_error_reason(enum field_error_type type);
+
 struct field_error {
     enum field_error_type type;
     const char *path;

@@ -35,7 +35,7 @@ struct apiserver {
     bool bookmarks_due;
     void (*wake)(void *ctx);
     void *wake_ctx;
-    struct timer bookmarks;
+    struct timer bookmarks, pace;
     struct gc *gc;
     struct crds *crds;
     struct auth *auth;
@@ -84,6 +84,8 @@ int64_t list_stream_bytes(const struct list_stream *l); /* of the answer; -1: no
 void list_stream_free(struct list_stream *l);
 void watch_stream_send(struct api_call *c);
 void watch_stream_free(struct api_call *c);
+/* What waited for the pace goes out with the next flush. */
+void watch_release_held(struct apiserver *s);
 /* Those who asked for bookmarks get one. */
 void watch_send_bookmarks(struct apiserver *s);
 /* The kind is no longer served as it was: watches of it end. */

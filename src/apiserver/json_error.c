@@ -183,3 +183,18 @@ const char *json_error_text(struct arena *a, struct str text)
     }
     return s.why ? s.why : "invalid UTF-8 or a NUL character in a string";
 }
+
+const char *json_error_type(struct json v)
+{
+    static const char *const names[] = {
+        [JSON_ABSENT] = "",
+        [JSON_NULL] = "null",
+        [JSON_BOOL] = "bool",
+        [JSON_INT] = "number",
+        [JSON_REAL] = "number",
+        [JSON_STR] = "string",
+        [JSON_LIST] = "array",
+        [JSON_MAP] = "object",
+    };
+    return names[v.type];
+}

@@ -3,7 +3,8 @@
 /* Why a text is not JSON, in the words of Go's encoding/json, which clients of the API server see.
  */
 
-#include "base/arena.h"
-#include "base/str.h"
+#include "base/json.h"
 
 const char *json_error_text(struct arena *a, struct str text);
+/* What encoding/json calls the type of a value: "number", "object". */
+const char *json_error_type(struct json v);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "apiserver/internal.h"
+#include "apiserver/json_error.h"
 #include "apiserver/object.h"
 #include "base/names.h"
 #include "base/time.h"
@@ -40,20 +41,6 @@ static const struct meta_field *field_of(const char *name)
     return NULL;
 }
 
-/* As encoding/json names the types of values. */
-static const char *go_type(struct json v)
-{
-    static const char *const names[] = {
-        [JSON_BOOL] = "bool",
-        [JSON_INT] = "number",
-        [JSON_REAL] = "number",
-        [JSON_STR] = "string",
-        [JSON_LIST] = "array",
-        [JSON_MAP] = "object",
-    };
-    return names[v.type];
-}
-
 struct decoder {
     struct error *err;
     bool custom; /* metadata is decoded on its own, which its messages show */
@@ -64,7 +51,7 @@ static bool fail_type(const struct decoder *d, struct json v, const char *field,
     return fail(d->err,
         ERR_INVALID,
         "json: cannot unmarshal %s into Go struct field ObjectMeta.%s%s of type %s",
-        go_type(v),
+        json_error_type(v),
         d->custom ? "" : "metadata.",
         field,
         type);
@@ -152,7 +139,7 @@ bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind
         return fail(err,
             ERR_INVALID,
             "json: cannot unmarshal %s into Go %s%s%s of type v1.ObjectMeta",
-            go_type(metadata),
+            json_error_type(metadata),
             k->custom ? "value" : "struct field ",
             k->custom ? "" : k->resource.kind,
             k->custom ? "" : ".metadata");
@@ -273,6 +260,11 @@ struct json meta_for_update(struct arena *a, struct json old, struct json object
 
 bool meta_spec_differs(const struct api_kind *k, struct json old, struct json object)
 {
+    /* The annotations of a Deployment count, because its controller copies them. */
+    if (text_eq(k->resource.group, "apps") && text_eq(k->resource.kind, "Deployment") &&
+        !json_equal(
+            json_get(old, "metadata.annotations"), json_get(object, "metadata.annotations")))
+        return true;
     json_each_member (m, object) {
         bool counted =
             strcmp(m->key, "metadata") != 0 && !(k->has_status && strcmp(m->key, "status") == 0);
@@ -395,7 +387,8 @@ static void check_owners(struct field_errors *e, struct json owners)
         index++;
         if (!json_get_bool(*owner, "controller", false))
             continue;
-        const char *name = json_get_text(*owner, "name");
+        const char *kind = json_get_text(*owner, "kind"), *name = json_get_text(*owner, "name");
+        name = arena_printf(e->arena, "%s/%s", kind ? kind : "", name ? name : "");
         if (controller)
             field_invalid(e,
                 path,
@@ -405,7 +398,7 @@ static void check_owners(struct field_errors *e, struct json owners)
                     "references for %s and %s",
                     controller,
                     name));
-        controller = name ? name : "";
+        controller = name;
     }
 }
 
@@ -416,8 +409,8 @@ static void check_finalizers(struct field_errors *e, struct json finalizers, boo
     json_each (f, finalizers) {
         if (!name_check(NAME_LABEL_KEY, json_text(*f), &why))
             check_key(e, "metadata.finalizers", f->string, f->string);
-        else if (!custom && !strchr(f->string, '/') && !text_eq(f->string, "orphan") &&
-                 !text_eq(f->string, "foregroundDeletion") && !text_eq(f->string, "kubernetes"))
+        if (!custom && !strchr(f->string, '/') && !text_eq(f->string, "orphan") &&
+            !text_eq(f->string, "foregroundDeletion") && !text_eq(f->string, "kubernetes"))
             field_invalid(e,
                 field_index(e->arena, "metadata.finalizers", index),
                 *f,

@@ -148,7 +148,9 @@ static bool read_path(struct api_call *c)
         p.at++;
     }
     if (p.at >= p.count)
-        return page_not_found(c);
+        return is_built_in_version(c->server->registry, group, version)
+                   ? call_fail(c, status_not_served())
+                   : page_not_found(c);
     return read_resource(c, &p, group, version);
 }
 

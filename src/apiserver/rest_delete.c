@@ -182,18 +182,25 @@ void rest_delete(struct api_call *c)
 struct victims {
     const struct store_object **objects;
     size_t count, size;
+    bool more;         /* stand behind the limit; whether they are selected is not looked at */
+    int64_t remaining; /* so many; 0: not known */
 };
 
-static bool collect(struct api_call *c, const struct selection *s, int64_t limit, struct victims *v)
+static void collect(struct api_call *c, const struct selection *s, int64_t limit, struct victims *v)
 {
     const struct store_table *t = store_table(c->server->store, c->kind->table);
     struct store_cursor cursor = { .namespace = s->namespace };
     const struct store_object *o;
     while ((o = store_next(t, &cursor))) {
+        if (limit > 0 && (int64_t)v->count == limit) {
+            v->more = true;
+            if (s->parses || s->name)
+                return;
+            v->remaining++;
+            continue;
+        }
         if (!select_matches(s, &c->arena, o))
             continue;
-        if (limit > 0 && (int64_t)v->count == limit)
-            return true;
         if (v->count == v->size) {
             v->size = v->size ? v->size * 2 : 64;
             const struct store_object **more = arena_array(&c->arena, v->size, sizeof(*more));
@@ -204,7 +211,6 @@ static bool collect(struct api_call *c, const struct selection *s, int64_t limit
         store_object_hold(o);
         v->objects[v->count++] = o;
     }
-    return false;
 }
 
 /* One of them; the answer has its state as it was found, or as it is now if it stays. */
@@ -248,7 +254,8 @@ void rest_delete_collection(struct api_call *c)
     uint64_t version = store_version(c->server->store);
     json_builder_init(&items, &c->arena);
     const char *cont = NULL;
-    if (collect(c, &selection, list.limit, &victims)) {
+    collect(c, &selection, list.limit, &victims);
+    if (victims.more) {
         const struct store_object *last = victims.objects[victims.count - 1];
         cont = continue_print(&c->arena,
             version,
@@ -272,6 +279,8 @@ void rest_delete_collection(struct api_call *c)
             { "metadata",
                 json_map(a,
                     { "resourceVersion", json_strf(a, "%llu", (unsigned long long)version) },
-                    { "continue", json_str(cont) }) },
+                    { "continue", json_str(cont) },
+                    { "remainingItemCount",
+                        victims.remaining ? json_int(victims.remaining) : (struct json){ 0 } }) },
             { "items", json_list_end(&items) }));
 }

@@ -84,19 +84,20 @@ static bool collect(
             call_fail(c, status_expired("The resourceVersion for the provided list is too old."));
         if (!o)
             break;
+        bool full = r->limit > 0 && (int64_t)l->count >= r->limit;
+        /* Whether one of those behind the page is selected is not looked at. */
+        if (full && r->remaining < 0) {
+            r->more = true;
+            break;
+        }
         bool match = select_matches(s, &scratch, o);
         if (scratch.used > LIST_PIECE_BYTES)
             arena_reset(&scratch);
-        if (!match)
-            continue;
-        if (r->limit <= 0 || (int64_t)l->count < r->limit) {
+        if (match && full)
+            r->remaining++;
+        else if (match)
             add_object(l, o);
-            continue;
-        }
-        r->more = true;
-        if (r->remaining < 0)
-            break;
-        r->remaining++;
+        r->more |= match && full;
     }
     arena_done(&scratch);
     return ok;
@@ -223,19 +224,21 @@ static void answer_list(
     }
     if (l->accept.form != ACCEPT_OBJECT)
         version = l->accept.api_version;
+    bool null = !l->count && l->accept.form != ACCEPT_OBJECT && l->accept.form != ACCEPT_TABLE;
     const char *head = arena_printf(a,
-        "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,%s\"%s\":[",
+        "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,%s\"%s\":%s",
         kind,
         version,
         json_to_text(a, list_metadata(c, s, r, l)),
         columns,
-        l->accept.form == ACCEPT_TABLE ? "rows" : "items");
+        l->accept.form == ACCEPT_TABLE ? "rows" : "items",
+        null ? "null" : "[");
     call_text(c, 200, l->accept.content_type, str_of(head));
     l->head = str_of(arena_printf(a,
         "{\"apiVersion\":\"%s\",\"kind\":\"%s\"",
         object_api_version(a, l->kind),
         l->kind->resource.kind));
-    l->tail = STR("]}\n");
+    l->tail = null ? STR("}\n") : STR("]}\n");
     int64_t items = l->accept.form == ACCEPT_OBJECT ? plain_bytes(l) : -1;
     l->bytes = items < 0 ? -1 : items + (int64_t)(strlen(head) + l->tail.len);
 }

@@ -13,6 +13,7 @@
 #include "apiserver/write.h"
 #include "base/yaml.h"
 #include "merge/apply.h"
+#include "merge/gojson.h"
 #include "merge/strategic.h"
 
 enum patch_form { PATCH_JSON, PATCH_MERGE, PATCH_STRATEGIC, PATCH_APPLY, PATCH_UNKNOWN };
@@ -47,15 +48,6 @@ static bool fail_form(struct api_call *c)
     return call_fail(c, status);
 }
 
-/* As encoding/json names the types of values. */
-static const char *go_type(struct json v)
-{
-    static const char *const names[] = {
-        "", "null", "bool", "number", "number", "string", "array", "object"
-    };
-    return names[v.type];
-}
-
 /* ---- the patched object ---- */
 
 static bool parse_patch(struct api_call *c, enum patch_form form, struct json *ret)
@@ -71,7 +63,7 @@ static bool parse_patch(struct api_call *c, enum patch_form form, struct json *r
         return call_fail_bad(c,
             "%sjson: cannot unmarshal %s into Go value of type %s",
             prefix,
-            go_type(*ret),
+            json_error_type(*ret),
             form == PATCH_JSON ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
     if (form == PATCH_JSON && ret->count > JSON_PATCH_OPERATIONS_MAX)
         return call_fail(c,
@@ -101,7 +93,11 @@ static bool apply_patch(
         if (json_is(patch, JSON_NULL))
             patch = json_empty_map();
         return strategic_merge(&c->arena, schema, live, patch, ret, &err) ||
-               call_fail_bad(c, "%s", err.text);
+               (err.code == ERR_INVALID
+                       ? call_fail_bad(c, "%s", err.text)
+                       : call_fail(c,
+                             (struct api_status){
+                                 500, "", arena_strdup(&c->arena, err.text), .details = { 0 } }));
     }
     return json_patch(&c->arena, live, patch, ret, &err) ||
            call_fail(c,
@@ -111,28 +107,6 @@ static bool apply_patch(
                    .details = json_empty_map() });
 }
 
-/* As Go's %v prints what it decoded. */
-static void print_go(struct buf *b, struct json v)
-{
-    bool map = v.type == JSON_MAP;
-    if (v.type == JSON_STR) {
-        buf_add_text(b, v.string);
-    } else if (v.type == JSON_NULL) {
-        buf_add_text(b, "<nil>");
-    } else if (!map && v.type != JSON_LIST) {
-        json_print(b, v);
-    } else {
-        buf_add_text(b, map ? "map[" : "[");
-        for (uint32_t i = 0; i < v.count; i++) {
-            buf_add_text(b, i ? " " : "");
-            if (map)
-                buf_printf(b, "%s:", v.members[i].key);
-            print_go(b, map ? v.members[i].value : v.items[i]);
-        }
-        buf_add_char(b, ']');
-    }
-}
-
 /* What a patch made is read like a body, with an error of its own: it shows the object, and the
  * patch where that is a strategic one. */
 static bool fail_patched(
@@ -140,14 +114,14 @@ static bool fail_patched(
 {
     struct field_errors errors;
     struct error err;
-    cleanup(buf_done) struct buf b = BUF_INIT((size_t)16 << 20);
     field_errors_init(&errors, &c->arena);
     struct json patch;
-    if (form == PATCH_STRATEGIC && json_parse(&c->arena, c->request->body, &patch, &err))
-        print_go(&b, patch);
-    else
-        json_print(&b, object);
-    field_invalid(&errors, "patch", json_str(buf_text(&b)), why);
+    bool strategic =
+        form == PATCH_STRATEGIC && json_parse(&c->arena, c->request->body, &patch, &err);
+    field_invalid(&errors,
+        "patch",
+        json_str(strategic ? gojson_shown(&c->arena, patch) : json_to_text(&c->arena, object)),
+        why);
     return call_fail(c, status_invalid(&c->arena, "", "", "", &errors));
 }
 
@@ -238,7 +212,7 @@ static bool parse_config(struct api_call *c, struct json *ret)
     bool twice = false;
     struct str body = c->request->body;
     if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err)) {
-        if (!yaml_parse_all(a, body, "body", &documents, &err))
+        if (!yaml_parse_old(a, body, "body", &documents, &err))
             return call_fail_bad(
                 c, "error decoding YAML: error converting YAML to JSON: yaml: %s", err.text);
         *ret = documents.count ? documents.items[0] : json_empty_map();
@@ -247,8 +221,22 @@ static bool parse_config(struct api_call *c, struct json *ret)
         return call_fail_bad(c,
             "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
             "unmarshal %s into Go value of type map[string]interface {}",
-            go_type(*ret));
+            json_error_type(*ret));
     return !twice || body_report_yaml_twice(c, body);
+}
+
+static bool check_config_kind(
+    struct api_call *c, struct json config, const char *want_version, const char *want_kind)
+{
+    const char *version = json_get_text(config, "apiVersion");
+    const char *kind = json_get_text(config, "kind");
+    version = version ? version : "";
+    return (text_eq(version, want_version) && text_eq(kind, want_kind)) ||
+           call_fail_bad(c,
+               "invalid object type: %s%s, Kind=%s",
+               strchr(version, '/') ? "" : "/",
+               version,
+               kind ? kind : "");
 }
 
 /* Everything that may be wrong with a configuration before it meets the live object. */
@@ -256,16 +244,8 @@ static bool check_config(struct write *w, struct json config)
 {
     struct api_call *c = w->call;
     struct arena *a = &c->arena;
-    const struct resource *r = &c->kind->resource;
-    const char *version = json_get_text(config, "apiVersion");
-    const char *kind = json_get_text(config, "kind");
-    version = version ? version : "";
-    if (!text_eq(version, object_api_version(a, c->kind)) || !text_eq(kind, r->kind))
-        return call_fail_bad(c,
-            "invalid object type: %s%s, Kind=%s",
-            strchr(version, '/') ? "" : "/",
-            version,
-            kind ? kind : "");
+    if (!check_config_kind(c, config, object_api_version(a, c->kind), c->kind->resource.kind))
+        return false;
     struct json owners = json_get(config, "metadata.managedFields");
     if (json_present(owners) && !json_is(owners, JSON_NULL))
         return call_fail_bad(c, "metadata.managedFields must be nil");
@@ -369,14 +349,40 @@ static void apply_object(struct write *w)
 
 /* ---- scale ---- */
 
+static void apply_scale(struct write *w)
+{
+    struct api_call *c = w->call;
+    struct json config;
+    struct apply_result result = { 0 };
+    struct error err = { 0 };
+    struct apply_request request = {
+        .schema = schema_deduced(),
+        .api_version = SCALE_API_VERSION,
+        .manager = c->manager,
+        .subresource = c->subresource,
+        .now = meta_now(c->server->env, w->arena),
+        .force = call_param_bool(c, "force"),
+    };
+    if (!parse_config(c, &config) || !check_config_kind(c, config, SCALE_API_VERSION, "Scale"))
+        return;
+    struct json live = scale_of(w->arena, w->kind, w->old);
+    live = json_with(w->arena, live, "metadata.managedFields", scale_owners(w));
+    if (!apply_config(w->arena, &request, live, config, &result, &err))
+        fail_apply(w, config, &result, &err);
+    else
+        scale_store(c, w, result.object, true);
+}
+
 static void patch_scale(struct write *w, enum patch_form form)
 {
     struct api_call *c = w->call;
     struct json scale;
-    if (form == PATCH_APPLY)
-        call_fail(c, status_not_served());
+    if (!w->before)
+        call_fail(c, status_not_found(w->arena, w->kind, w->name));
+    else if (form == PATCH_APPLY)
+        apply_scale(w);
     else if (apply_patch(c, form, scale_of(w->arena, w->kind, w->old), &scale))
-        scale_store(c, w, scale);
+        scale_store(c, w, scale, false);
 }
 
 void rest_patch(struct api_call *c)

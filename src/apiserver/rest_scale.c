@@ -4,9 +4,11 @@
 
 #include "apiserver/body.h"
 #include "apiserver/internal.h"
+#include "apiserver/meta.h"
 #include "apiserver/object.h"
 #include "apiserver/write.h"
 #include "base/selector.h"
+#include "merge/apply.h"
 
 /* The selector as text: it stands in the parent as text or as a LabelSelector. */
 static struct json selector_text(struct arena *a, const struct api_kind *k, struct json parent)
@@ -82,7 +84,63 @@ static bool check_scale(struct api_call *c, struct json scale)
            call_fail(c, status_invalid(&c->arena, "autoscaling", "Scale", c->name, &errors));
 }
 
-bool scale_store(struct api_call *c, struct write *w, struct json scale)
+/* ---- owners: a Scale has a list of its own, made from the parent's ---- */
+
+/* One version: no built-in kind with replicas has more. */
+static struct managers_scale_path replicas_path(const struct write *w)
+{
+    struct managers_scale_path path = { .api_version = object_api_version(w->arena, w->kind) };
+    struct error err;
+    bool ok = field_path_parse(w->arena, ".spec.replicas", &path.path, &err);
+    assert(ok);
+    return path;
+}
+
+struct json scale_owners(struct write *w)
+{
+    struct managers_scale_path path = replicas_path(w);
+    const struct managers_scale_paths paths = { &path, 1 };
+    struct json owners;
+    struct error err;
+    bool ok = managers_to_scale(
+        w->arena, json_get(w->old, "metadata.managedFields"), &paths, &owners, &err);
+    return ok ? owners : (struct json){ 0 };
+}
+
+static void fill_owners(struct write *w, struct json scale, bool applied, struct json *object)
+{
+    struct arena *a = w->arena;
+    struct managers_scale_path path = replicas_path(w);
+    const struct managers_scale_paths paths = { &path, 1 };
+    struct json owners, after = scale;
+    struct error err;
+    struct apply_request request = {
+        .schema = schema_deduced(),
+        .api_version = SCALE_API_VERSION,
+        .manager = w->call->manager,
+        .subresource = "scale",
+        .now = meta_now(w->server->env, a),
+    };
+    struct json before = scale_of(a, w->kind, w->old);
+    if (w->kind->custom)
+        return; /* a custom object's Scale leaves no owner */
+    before = json_with(a, before, "metadata.managedFields", scale_owners(w));
+    if (!applied) {
+        struct json new = json_with(a, before, "spec.replicas", json_get(scale, "spec.replicas"));
+        if (!apply_update(a, &request, before, new, &after, &err))
+            return;
+    }
+    if (managers_from_scale(a,
+            json_get(w->old, "metadata.managedFields"),
+            json_get(after, "metadata.managedFields"),
+            &paths,
+            path.api_version,
+            &owners,
+            &err))
+        *object = json_with(a, *object, "metadata.managedFields", owners);
+}
+
+bool scale_store(struct api_call *c, struct write *w, struct json scale, bool applied)
 {
     struct arena *a = &c->arena;
     const char *version = json_get_text(scale, "metadata.resourceVersion");
@@ -99,8 +157,8 @@ bool scale_store(struct api_call *c, struct write *w, struct json scale)
     int64_t replicas = json_get_int(scale, "spec.replicas", 0);
     struct json object = json_with(a, w->old, c->kind->scale.spec_replicas, json_int(replicas));
     const struct store_object *stored;
-    if (!write_fill_owners(w, &object, false) || !write_check_update(w, &object) ||
-        !write_store(w, object, false, &stored))
+    fill_owners(w, scale, applied, &object);
+    if (!write_check_update(w, &object) || !write_store(w, object, false, &stored))
         return false;
     if (stored)
         object = object_read(c->kind, a, stored);
@@ -127,5 +185,5 @@ void rest_update_scale(struct api_call *c)
     if (!write_read_old(&w))
         call_fail(c, status_not_found(&c->arena, c->kind, c->name));
     else
-        scale_store(c, &w, scale);
+        scale_store(c, &w, scale, false);
 }

@@ -29,7 +29,9 @@ struct watch_stream {
     size_t bytes;              /* of live events that wait */
     uint64_t after;            /* events up to this version are known */
     bool bookmarks;
-    bool ends;      /* when the queue is empty */
+    bool ends; /* when the queue is empty */
+    bool held; /* until the pace says so */
+    int64_t sent_ms;
     bool first_out; /* something was sent: a table has its columns */
     struct timer timeout;
     struct watch_stream *next, **link;
@@ -214,9 +216,38 @@ static struct str frame_of(struct watch_stream *w, const struct watch_item *item
     return buf_str(&f->text);
 }
 
+/* A system call costs more than an event: who got one just now gets the next ones together. */
+static bool hold_back(struct watch_stream *w)
+{
+    struct apiserver *s = w->call->server;
+    int64_t pace_ms = s->options.watch_pace_ms;
+    if (!pace_ms || !w->count || w->ends)
+        return false;
+    int64_t now_ms = env_mono_ms(s->env);
+    w->held = w->first_out && now_ms - w->sent_ms < pace_ms;
+    if (w->held && !timer_is_set(&s->pace))
+        timer_set(s->env, &s->pace, pace_ms);
+    if (!w->held)
+        w->sent_ms = now_ms;
+    return w->held;
+}
+
+void watch_release_held(struct apiserver *s)
+{
+    for (struct watch_stream *w = s->watches; w; w = w->next) {
+        if (!w->held)
+            continue;
+        w->held = false;
+        w->sent_ms = INT64_MIN / 2;
+        server_ready(s, w->call);
+    }
+}
+
 void watch_stream_send(struct api_call *c)
 {
     struct watch_stream *w = c->watch;
+    if (hold_back(w))
+        return;
     while (w->count && !c->paused && !c->cancelled) {
         struct str frame = frame_of(w, &w->items[w->first]);
         w->first_out = true;

@@ -230,6 +230,11 @@ static void on_bookmarks(void *ctx)
     timer_set(s->env, &s->bookmarks, s->options.bookmark_ms);
 }
 
+static void on_pace(void *ctx)
+{
+    watch_release_held(ctx);
+}
+
 /* What the server makes itself goes the way of everything else, without anybody who waits. */
 void server_create(struct apiserver *s, struct json object)
 {
@@ -307,6 +312,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     buf_init(&s->scratch, (size_t)64 << 20);
     buf_init(&s->frame.text, (size_t)64 << 20);
     timer_init(&s->bookmarks, on_bookmarks, s);
+    timer_init(&s->pace, on_pace, s);
     timer_set(s->env, &s->bookmarks, s->options.bookmark_ms);
     if (!add_kinds(s, err)) {
         apiserver_free(s);
@@ -343,6 +349,7 @@ void apiserver_free(struct apiserver *s)
     crds_free(s->crds);
     buf_done(&s->scratch);
     timer_stop(s->env, &s->bookmarks);
+    timer_stop(s->env, &s->pace);
     store_object_release(s->frame.object);
     buf_done(&s->frame.text);
     free(s);

@@ -66,6 +66,7 @@ struct apiserver_options {
     size_t watchers_max;       /* 10,000; then 429 */
     size_t body_bytes_max;     /* 3 MiB */
     size_t watch_behind_bytes; /* a watcher may lag by; 16 MiB */
+    int64_t watch_pace_ms;     /* events that come faster go out together; 0: each at once */
     bool allow_all;            /* no RBAC: everybody may do everything */
 };
 

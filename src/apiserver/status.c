@@ -2,19 +2,6 @@
 
 #include <string.h>
 
-static const char *const cause_reasons[] = {
-    [FIELD_INVALID] = "FieldValueInvalid",
-    [FIELD_REQUIRED] = "FieldValueRequired",
-    [FIELD_DUPLICATE] = "FieldValueDuplicate",
-    [FIELD_NOT_FOUND] = "FieldValueNotFound",
-    [FIELD_NOT_SUPPORTED] = "FieldValueNotSupported",
-    [FIELD_FORBIDDEN] = "FieldValueForbidden",
-    [FIELD_TOO_LONG] = "FieldValueTooLong",
-    [FIELD_TOO_MANY] = "FieldValueTooMany",
-    [FIELD_TYPE_INVALID] = "FieldValueTypeInvalid",
-    [FIELD_INTERNAL] = "InternalError",
-};
-
 const char *status_reason(int code)
 {
     static const struct {
@@ -178,7 +165,7 @@ struct api_status status_invalid(struct arena *a, const char *group, const char 
     for (size_t i = 0; i < errors->count; i++)
         json_push(&causes,
             json_map(a,
-                { "reason", json_str(cause_reasons[errors->items[i].type]) },
+                { "reason", json_str(field_error_reason(errors->items[i].type)) },
                 { "message", json_str(errors->items[i].message) },
                 { "field", json_str_or_absent(errors->items[i].path) }));
     struct json d = json_with_member(

@@ -1,5 +1,7 @@
 #include "apiserver/write.h"
 
+#include <string.h>
+
 #include "apiserver/auth.h"
 #include "apiserver/gc.h"
 #include "apiserver/namespace.h"
@@ -16,15 +18,12 @@ void write_track(struct write *w, const char *manager, const char *subresource, 
     const struct resource *r = &w->kind->resource;
     struct error err;
     struct json merged;
-    bool scale = text_eq(subresource, "scale");
-    if (scale && w->kind->custom)
-        return; /* nor an owner, in a custom object */
     struct apply_request request = {
         .schema = w->kind->schema ? w->kind->schema : schema_deduced(),
         .api_version = object_api_version(a, w->kind),
         .manager = manager,
         .subresource = subresource,
-        .now = scale ? NULL : meta_now(w->server->env, a), /* a scale leaves no time */
+        .now = meta_now(w->server->env, a),
         .reset = apply_reset_fields(a, r->group, r->kind, subresource, w->kind->custom),
     };
     /* The server stores what it cannot tell the owners of, without them. */
@@ -98,12 +97,19 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
         call_answer(w->call, &answer);
         return false;
     }
-    return !errors->count || call_fail(w->call,
-                                 status_invalid(w->arena,
-                                     w->kind->resource.group,
-                                     w->kind->resource.kind,
-                                     name ? name : "",
-                                     errors));
+    /* Errors are of the stored form: an Event is one of the core group, however it came. */
+    const char *stored = w->kind->storage_version;
+    bool core = !w->kind->custom && stored && !strchr(stored, '/');
+    if (errors->count)
+        return call_fail(w->call,
+            status_invalid(w->arena,
+                core ? "" : w->kind->resource.group,
+                w->kind->resource.kind,
+                name ? name : "",
+                errors));
+    if (b && b->warn && w->call)
+        b->warn(&for_kind, object);
+    return true;
 }
 
 bool write_check_namespace(struct write *w)

@@ -176,6 +176,9 @@ bool json_parse(struct arena *a, struct str text, struct json *ret, struct error
 /* The same, and whether a key stands twice somewhere. */
 bool json_parse_keys(struct arena *a, struct str text, struct json *ret, bool *ret_twice,
     struct error *err) must_check;
+/* The same, but maps under a key that stands twice become one, as when Go reads into a struct. */
+bool json_parse_joined(
+    struct arena *a, struct str text, struct json *ret, struct error *err) must_check;
 /* Every key of a text that json_parse() takes, in the order of the text, with its path
  * (`spec.ports[0].name`) and whether it stood in the same map before; false leaves out what is
  * below it. */

@@ -12,6 +12,7 @@ struct conversion {
     struct arena *arena;
     struct error *err;
     bool may_hold_nul; /* \u0000 stands somewhere in the text */
+    bool joins;        /* maps under the same key */
     bool twice;        /* a key stands twice in some map */
 };
 
@@ -35,6 +36,38 @@ static bool holds_nul(const struct conversion *c, yyjson_val *text)
     return c->may_hold_nul && memchr(yyjson_get_str(text), '\0', yyjson_get_len(text));
 }
 
+static struct json joined(struct arena *a, struct json old, struct json new)
+{
+    if (old.type != JSON_MAP || new.type != JSON_MAP)
+        return new;
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_put_all(&b, old);
+    json_each_member (m, new)
+        json_put(&b, m->key, joined(a, json_member(old, m->key), m->value));
+    return json_map_end(&b);
+}
+
+static int compare_keys(const void *x, const void *y)
+{
+    return strcmp(((const struct json_member *)x)->key, ((const struct json_member *)y)->key);
+}
+
+/* map has the last value of each key; given has all, in the order of the text. */
+static struct json join_twice(
+    struct arena *a, struct json map, const struct json_member *given, uint32_t count)
+{
+    struct json_member *members = arena_array(a, map.count, sizeof(*members));
+    for (uint32_t i = 0; i < map.count; i++)
+        members[i] = (struct json_member){ .key = map.members[i].key };
+    for (uint32_t i = 0; i < count; i++) {
+        struct json_member *m =
+            bsearch(&given[i], members, map.count, sizeof(*members), compare_keys);
+        m->value = joined(a, m->value, given[i].value);
+    }
+    return (struct json){ .type = JSON_MAP, .count = map.count, .members = members };
+}
+
 static bool convert_map(struct conversion *c, yyjson_val *from, int depth, struct json *ret)
 {
     struct json_builder b;
@@ -48,8 +81,16 @@ static bool convert_map(struct conversion *c, yyjson_val *from, int depth, struc
             return fail(c->err, ERR_INVALID, "a key holds a NUL character");
         json_put(&b, yyjson_get_str(key), value);
     }
+    uint32_t count = b.count;
+    struct json_member *given = NULL;
+    if (c->joins) {
+        given = arena_array(c->arena, count, sizeof(*given));
+        memcpy(given, b.members, count * sizeof(*given));
+    }
     *ret = json_map_end(&b);
-    c->twice |= ret->count < yyjson_obj_size(from);
+    c->twice |= ret->count < count;
+    if (c->joins && ret->count < count)
+        *ret = join_twice(c->arena, *ret, given, count);
     return true;
 }
 
@@ -101,8 +142,8 @@ bool json_parse(struct arena *a, struct str text, struct json *ret, struct error
     return json_parse_keys(a, text, ret, &twice, err);
 }
 
-bool json_parse_keys(
-    struct arena *a, struct str text, struct json *ret, bool *ret_twice, struct error *err)
+static bool parse(struct arena *a, struct str text, bool joins, struct json *ret, bool *ret_twice,
+    struct error *err)
 {
     yyjson_read_err why = { 0 };
     if (text.len > UINT32_MAX)
@@ -116,12 +157,25 @@ bool json_parse_keys(
     struct conversion c = {
         .arena = a,
         .err = err,
+        .joins = joins,
         .may_hold_nul = memmem(text.ptr, text.len, "\\u0000", 6) != NULL,
     };
     bool ok = convert(&c, yyjson_doc_get_root(doc), 0, ret);
     yyjson_doc_free(doc);
     *ret_twice = c.twice;
     return ok;
+}
+
+bool json_parse_keys(
+    struct arena *a, struct str text, struct json *ret, bool *ret_twice, struct error *err)
+{
+    return parse(a, text, false, ret, ret_twice, err);
+}
+
+bool json_parse_joined(struct arena *a, struct str text, struct json *ret, struct error *err)
+{
+    bool twice;
+    return parse(a, text, true, ret, &twice, err);
 }
 
 /* ---- keys in the order of the text ---- */

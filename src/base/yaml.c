@@ -34,6 +34,7 @@ struct reader {
     struct fy_diag *diag;
     struct fy_parser *parser;
     struct fy_event *event; /* the current one */
+    bool old;               /* YAML 1.1 */
     int column;             /* where the list or map in hand begins, from 0 */
     size_t nodes;
     size_t anchor_count;
@@ -151,7 +152,7 @@ static bool read_scalar(struct reader *r, struct json *ret)
     if (tag)
         wrong = yaml_scalar_tagged(r->arena, text_of(tag), s, ret);
     else if (!token || fy_token_scalar_style(token) == FYSS_PLAIN)
-        wrong = yaml_scalar_plain(r->arena, s, ret);
+        wrong = r->old && yaml_scalar_old(s, ret) ? NULL : yaml_scalar_plain(r->arena, s, ret);
     else
         *ret = json_strn(r->arena, s.ptr, s.len);
     return !wrong || fail_at(r, here(r), "%s", wrong);
@@ -498,18 +499,30 @@ static bool read_all(struct reader *r, struct json_builder *documents)
     return ok;
 }
 
-bool yaml_parse_all(
-    struct arena *a, struct str text, const char *file, struct json *ret_list, struct error *err)
+static bool parse_all(struct arena *a, struct str text, const char *file, bool old,
+    struct json *ret_list, struct error *err)
 {
     if (text.len > YAML_BYTES_MAX)
         return fail(err, ERR_TOO_LARGE, "%s: more than %zu bytes", file, YAML_BYTES_MAX);
     struct json_builder documents;
     json_builder_init(&documents, a);
     struct reader *r = mem_new_of(struct reader);
-    *r = (struct reader){ .arena = a, .text = text, .file = file, .err = err };
+    *r = (struct reader){ .arena = a, .text = text, .file = file, .err = err, .old = old };
     bool ok = check_bytes(r) && (text.len == 0 || read_all(r, &documents));
     free(r);
     if (ok)
         *ret_list = json_list_end(&documents);
     return ok;
+}
+
+bool yaml_parse_all(
+    struct arena *a, struct str text, const char *file, struct json *ret_list, struct error *err)
+{
+    return parse_all(a, text, file, false, ret_list, err);
+}
+
+bool yaml_parse_old(
+    struct arena *a, struct str text, const char *file, struct json *ret_list, struct error *err)
+{
+    return parse_all(a, text, file, true, ret_list, err);
 }

@@ -28,6 +28,11 @@ struct buf;
 bool yaml_parse_all(struct arena *a, struct str text, const char *file, struct json *ret_list,
     struct error *err) must_check;
 
+/* The same by the rules of YAML 1.1, as the API server reads a body: `yes`, `no`, `on`, `off`, `y`
+ * and `n` are booleans and 0644 is octal. */
+bool yaml_parse_old(struct arena *a, struct str text, const char *file, struct json *ret_list,
+    struct error *err) must_check;
+
 /* Block style as kubectl prints it: two blanks a level, lists not indented under their key, keys
  * sorted, several lines as | blocks. Text is quoted only where it would read back as something
  * else, by YAML 1.1 or 1.2. Ends with a line end. Reading it back gives an equal value. */

@@ -106,6 +106,30 @@ const char *yaml_scalar_plain(struct arena *a, struct str s, struct json *ret)
     return NULL;
 }
 
+bool yaml_scalar_old(struct str s, struct json *ret)
+{
+    static const char *const said[] = { "y", "yes", "on", "n", "no", "off" };
+    bool negative = s.len && s.ptr[0] == '-';
+    struct str digits = negative ? (struct str){ s.ptr + 1, s.len - 1 } : s;
+    for (size_t i = 0; i < lengthof(said); i++) {
+        /* yes, Yes and YES, but not yEs. */
+        bool mixed = s.len > 1 && s.ptr[1] <= 'Z' && s.ptr[0] > 'Z';
+        bool shouted = s.len > 2 && (s.ptr[1] <= 'Z') != (s.ptr[2] <= 'Z');
+        if (!str_eq_nocase(s, str_of(said[i])) || mixed || shouted)
+            continue;
+        *ret = json_bool(i < lengthof(said) / 2);
+        return true;
+    }
+    if (digits.len < 2 || digits.len > 21 || digits.ptr[0] != '0' ||
+        span(digits, 0, "01234567") != digits.len)
+        return false;
+    int64_t value = 0;
+    for (size_t i = 0; i < digits.len; i++)
+        value = value * 8 + (digits.ptr[i] - '0');
+    *ret = json_int(negative ? -value : value);
+    return true;
+}
+
 const char *yaml_scalar_tagged(struct arena *a, struct str tag, struct str s, struct json *ret)
 {
     static const struct {

@@ -8,6 +8,9 @@
 
 /* A scalar without quotes. Returns NULL, or what is wrong with it. */
 const char *yaml_scalar_plain(struct arena *a, struct str text, struct json *ret);
+/* A scalar without quotes that means something else in YAML 1.1: a boolean (yes, off, y) or an
+ * octal number (0644). False: it means the same. */
+bool yaml_scalar_old(struct str text, struct json *ret);
 /* A scalar with a tag, which must say what the scalar is anyway, or that it is text. */
 const char *yaml_scalar_tagged(struct arena *a, struct str tag, struct str text, struct json *ret);
 /* What stands between quotes, without folds, doubled quotes and escapes. */

@@ -23,6 +23,8 @@
 
 #define EXIT_MS 5000
 #define TRIM_MS 15000
+#define WATCH_PACE_MS 2
+#define HEAP_KEEP_BYTES (16 << 20)
 #define TOKENS_MAX 1024
 #define TOKEN_FILE_BYTES_MAX ((size_t)1 << 20)
 #define HOSTS_MAX 32
@@ -156,6 +158,7 @@ static bool make_server(struct app *app, struct error *err)
             .token_key = app->files.token_key,
             .root_ca = app->files.ca,
             .service_cidr = cli_text(app->cli, "service-cidr"),
+            .watch_pace_ms = WATCH_PACE_MS,
         },
         err);
     if (!app->server)
@@ -274,8 +277,11 @@ static int run(struct cli *cli)
         return cli_usage(cli, "there is no %s; see --help", cli->arguments[0]);
     if (!read_listen(&app, &err))
         return cli_usage(cli, "%s", err.text);
-    /* One thread works; further heaps would only cost memory. */
+    /* One thread works; further heaps would only cost memory. What a burst used stays for the next
+     * request, until trim(): giving it back each time costs more than the request itself. */
     mallopt(M_ARENA_MAX, 1);
+    mallopt(M_TRIM_THRESHOLD, HEAP_KEEP_BYTES);
+    mallopt(M_MMAP_THRESHOLD, HEAP_KEEP_BYTES / 16);
     app.loop = loop_new();
     timer_init(&app.trim, trim, &app);
     bool ok = make_server(&app, &err) && read_tokens(&app, &err) && make_http(&app, &err) &&

@@ -142,7 +142,7 @@ static const char *cell_text(struct arena *a, struct json cell)
 {
     if (json_is(cell, JSON_STR))
         return cell.string;
-    return json_present(cell) && !json_is(cell, JSON_NULL) ? json_to_text(a, cell) : "<none>";
+    return json_present(cell) && !json_is(cell, JSON_NULL) ? json_to_text(a, cell) : "";
 }
 
 static const char *upper(struct arena *a, const char *text)

@@ -81,6 +81,7 @@ extern const struct cli_command cli_get;
 extern const struct cli_command cli_delete;
 extern const struct cli_command cli_render;
 extern const struct cli_command cli_manifests;
+extern const struct cli_command cli_sim;
 extern const struct cli_command cli_completion;
 extern const struct cli_command cli_man;
 extern const struct cli_command cli_version;

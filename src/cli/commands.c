@@ -8,6 +8,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_delete,
     &cli_render,
     &cli_manifests,
+    &cli_sim,
     &cli_completion,
     &cli_man,
     &cli_version,

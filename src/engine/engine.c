@@ -384,6 +384,8 @@ void engine_free(struct engine *e)
     served_stop(e);
     for (size_t i = 0; i < e->watch_count; i++)
         reflector_free(e->watches[i].reflector);
+    for (struct run *run = e->runs; run; run = run->next)
+        write_unfollow(run);
     for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at))
         key_free(container_of(at.node, struct key, node));
     timer_stop(e->env, &e->pump);

@@ -69,16 +69,15 @@ const char *gate_owner_of(struct run *run, const struct resource *r)
                              : run->uid;
 }
 
-/* One of ours, or one that our predecessor made, which could not say whose it is: its fields are
- * still its own, or were moved to us a moment ago. */
+/* One of ours. Where nobody controls it: one that the kind takes in; one that we wrote, and whose
+ * owner reference somebody took off; or, in the cluster's scope, one that our predecessor made,
+ * which could not say whose it is. */
 static bool is_ours(struct run *run, const struct plan_child *c, const struct cache_entry *entry)
 {
     const struct resource *r = entry->resource->resource;
-    if (text_eq(entry->controller_uid, gate_owner_of(run, r)))
-        return true;
-    if (c->orphan && !*entry->controller_uid)
-        return true;
-    return r->cluster_scoped && !*entry->controller_uid && (entry->upstream || entry->owned);
+    if (*entry->controller_uid)
+        return text_eq(entry->controller_uid, gate_owner_of(run, r));
+    return c->orphan || (entry->upstream ? r->cluster_scoped : entry->owned != NULL);
 }
 
 static bool must_be_replaced(const struct plan_child *c, struct json owned, struct json wanted)

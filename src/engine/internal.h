@@ -58,6 +58,7 @@ struct memo {
     uint64_t learnt_hash; /* of a wanted object … */
     uint64_t owned_hash;  /* … that the server stores like this: counts as equal */
     bool learnt;          /* the two are valid */
+    bool unknown;         /* what became of the last write: to be looked up before the next */
     unsigned fights;      /* the same plan had to be written again */
     int64_t fights_since_ms;
 };
@@ -180,6 +181,8 @@ void key_free(struct key *k);
 extern const struct reflector_sink watch_sink; /* its ctx is an engine_watch */
 /* Forgets what it has and lists anew. */
 void watch_reload(struct engine_watch *w);
+/* The object is gone, by the watch or by an answer. Ends the run of its own key. */
+void watch_object_gone(struct engine *e, struct cache_entry *entry);
 
 /* served.c */
 void served_start(struct engine *e);
@@ -231,6 +234,8 @@ void write_amendment(struct run *run);
 void write_farewell(struct run *run);
 void write_eviction(struct run *run);
 void write_cancel(struct run *run);
+/* What it waits for of other runs will not come: the engine ends. */
+void write_unfollow(struct run *run);
 /* A watch event came for an object that we are writing just now: whose key must wait for our own
  * answer before it is woken; NULL if nobody's. */
 struct key *write_hold_event(struct engine *e, const struct cache_resource *r,

@@ -48,7 +48,7 @@ static void on_put(void *ctx, struct json object, bool initial)
     engine_object_changed(e, r, namespace, name, before, labels, except);
 }
 
-static void object_gone(struct engine *e, struct cache_entry *entry)
+void watch_object_gone(struct engine *e, struct cache_entry *entry)
 {
     struct cache_resource *r = entry->resource;
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -74,7 +74,7 @@ static void on_remove(void *ctx, struct json last)
     struct cache_entry *entry = cache_find(r, namespace_of(last), name);
     /* A successor of the same name is another object. */
     if (entry && text_eq(entry->uid, json_get_text(last, "metadata.uid")))
-        object_gone(w->engine, entry);
+        watch_object_gone(w->engine, entry);
 }
 
 static void on_replace_begin(void *ctx)
@@ -94,7 +94,7 @@ static void remove_unseen(struct engine *e, struct cache_resource *r)
     struct cache_entry **all = cache_list(&a, r, NULL, NULL, &count);
     for (size_t i = 0; i < count; i++)
         if (all[i]->round != r->round)
-            object_gone(e, all[i]);
+            watch_object_gone(e, all[i]);
 }
 
 void watch_reload(struct engine_watch *w)

@@ -228,11 +228,32 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
                          : "created");
 }
 
+/* The watch may be far behind. A server that knows nothing of the whole kind says it otherwise. */
+static bool is_gone(const struct write *w, const struct kube_reply *reply)
+{
+    return reply->error.code == ERR_NOT_FOUND &&
+           text_eq(json_get_text(reply->body, "details.name"), w->name);
+}
+
 static void looked(void *ctx, const struct kube_reply *reply)
 {
     struct write *w = ctx;
+    struct engine *e = write_engine(w);
+    struct cache_entry *entry = cache_find(w->resource, w->namespace, w->name);
+    bool own = !w->child && w->resource == w->run->key->kind->resource;
+    struct memo *m = w->child ? memo_find(w->run->key, w->resource->resource, w->name) : NULL;
+    if (m && (reply->error.code == ERR_NONE || reply->error.code == ERR_NOT_FOUND))
+        m->unknown = false;
     if (reply->error.code == ERR_NONE)
         take_in(w, reply->body);
+    else if (is_gone(w, reply) && entry) {
+        w->op = NULL;
+        watch_object_gone(e, entry);
+        if (own) { /* and its run with it */
+            engine_pump(e);
+            return;
+        }
+    }
     /* Whatever it was: decide anew from what is known now. */
     write_end(w);
 }
@@ -251,6 +272,12 @@ static void look(struct write *w, const struct error *why)
     struct kube_target what = write_target(w);
     what.subresource = NULL;
     w->op = kube_get(write_engine(w)->options.client, what, (struct kube_then){ looked, w });
+}
+
+void write_look(struct write *w)
+{
+    w->run->pending++;
+    look(w, NULL);
 }
 
 static void refused(struct write *w, const struct kube_reply *reply)
@@ -294,6 +321,8 @@ void write_answered(void *ctx, const struct kube_reply *reply)
         run->stopped = w->subresource != NULL; /* gone: the watch will say so */
     } else if (reply->outcome_unknown) {
         e->counts.ambiguous++;
+        if (w->child)
+            memo_get(run->key, w->resource->resource, w->name)->unknown = true;
         look(w, &reply->error);
         return;
     } else if (code == ERR_CONFLICT || code == ERR_EXISTS || code == ERR_GONE) {
@@ -312,6 +341,12 @@ void write_answered(void *ctx, const struct kube_reply *reply)
 }
 
 /* ---- in flight ---- */
+
+void write_unfollow(struct run *run)
+{
+    for (struct write *w = run->writes; w; w = w->next)
+        w->follows = NULL;
+}
 
 void write_cancel(struct run *run)
 {

@@ -19,6 +19,8 @@ struct json write_with_preconditions(struct write *w, const char *uid, uint64_t 
 bool write_allowed(struct run *run);
 void write_sent(struct write *w, struct kube_op *op);
 /* The usual end of a request that changes something. */
+/* Sees what is there; the run ends and decides anew. */
+void write_look(struct write *w);
 void write_answered(void *ctx, const struct kube_reply *reply);
 /* Nothing more comes of it: the run goes on, as do those who waited for the same object. */
 void write_end(struct write *w);

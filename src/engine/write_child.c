@@ -77,6 +77,15 @@ static void write_child(struct run *run, const struct plan_child *c)
 {
     struct engine *e = run->key->kind->engine;
     struct json wanted = gate_complete(run, c);
+    struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
+    const char *name = json_get_text(wanted, "metadata.name");
+    const struct memo *m = memo_find(run->key, c->resource, name);
+    if (m && m->unknown) {
+        struct write *looks = write_new(run, r, name);
+        looks->child = c;
+        write_look(looks);
+        return;
+    }
     struct gate_decision d = gate_child(run, c, wanted);
     if (d.action == GATE_SKIP) {
         e->counts.skipped++;
@@ -84,8 +93,6 @@ static void write_child(struct run *run, const struct plan_child *c)
     }
     if (d.action == GATE_CREATE && comes_later(run, c))
         return;
-    struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
-    const char *name = json_get_text(wanted, "metadata.name");
     struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
     struct write *w = write_new(run, r, name);
     w->child = c;

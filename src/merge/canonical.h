@@ -1,7 +1,8 @@
 #pragma once
 
 /* Whether two values say the same: quantities as numbers, times as instants, base64 as bytes. Lists
- * compare in order; members that only one side has are a difference. */
+ * compare in order; members that only one side has are a difference, except
+ * for an empty text or list in a struct of the server's, which it leaves out. */
 
 #include "merge/schema.h"
 

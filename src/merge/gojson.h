@@ -6,3 +6,6 @@
 #include "base/json.h"
 
 char *gojson_text(struct arena *a, struct json v);
+
+/* As Go's %v prints a decoded value, in messages: map[a:1 b:[x y]]. */
+char *gojson_shown(struct arena *a, struct json v);

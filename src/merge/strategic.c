@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "merge/gojson.h"
 
 #define DIRECTIVE "$patch"
 #define RETAIN "$retainKeys"
@@ -89,23 +90,39 @@ static int64_t index_of(struct json list, struct json wanted, const char *key)
     return -1;
 }
 
-/* All items of both lists are maps, or none is; with maps, each has the key. */
+/* As Go prints one with %s. */
+static const char *directive_shown(struct arena *a, struct json directive)
+{
+    if (directive.type == JSON_STR)
+        return directive.string;
+    return arena_printf(a,
+        "%%!s(%s%s)",
+        directive.type == JSON_INT    ? "int64="
+        : directive.type == JSON_BOOL ? "bool="
+                                      : "",
+        gojson_shown(a, directive));
+}
+
+static bool fail_types(struct merger *m, struct json live, struct json patch)
+{
+    return fail(m->err,
+        ERR_INTERNAL,
+        "list element types are not identical: %s",
+        gojson_shown(m->arena, json_list(m->arena, live, patch)));
+}
+
+/* With maps, each item has the key. */
 static bool check_items(struct merger *m, struct json list, bool maps, const char *key)
 {
     json_each (item, list) {
         if (item->type == JSON_LIST)
             return fail(m->err, ERR_INVALID, "lists of lists are not supported");
-        if ((item->type == JSON_MAP) != maps)
-            return fail(m->err,
-                ERR_INVALID,
-                "list element types are not identical: %s",
-                json_to_text(m->arena, list));
         if (maps && !json_present(json_member(*item, key)) &&
             !json_present(json_member(*item, DIRECTIVE)))
             return fail(m->err,
-                ERR_INVALID,
+                ERR_INTERNAL,
                 "map: %s does not contain declared merge key: %s",
-                json_to_text(m->arena, *item),
+                gojson_shown(m->arena, *item),
                 key);
     }
     return true;
@@ -212,9 +229,9 @@ static bool apply_directives(
             struct json wanted = json_member(*item, key);
             if (!json_present(wanted))
                 return fail(m->err,
-                    ERR_INVALID,
+                    ERR_INTERNAL,
                     "map: %s does not contain declared merge key: %s",
-                    json_to_text(m->arena, *item),
+                    gojson_shown(m->arena, *item),
                     key);
             struct json_builder rest;
             json_builder_init(&rest, m->arena);
@@ -223,13 +240,13 @@ static bool apply_directives(
                     json_push(&rest, *old);
             *live = json_list_end(&rest);
         } else if (text_eq(json_text(directive), "merge")) {
-            return fail(m->err, ERR_INVALID, "merging lists cannot yet be specified in the patch");
+            return fail(m->err, ERR_INTERNAL, "merging lists cannot yet be specified in the patch");
         } else {
             return fail(m->err,
-                ERR_INVALID,
+                ERR_INTERNAL,
                 "unknown patch type: %s in map: %s",
-                json_text(directive) ? json_text(directive) : json_to_text(m->arena, directive),
-                json_to_text(m->arena, *item));
+                directive_shown(m->arena, directive),
+                gojson_shown(m->arena, *item));
         }
     }
     if (replace)
@@ -266,8 +283,14 @@ static bool merge_list(struct merger *m, const struct list_rule *rule, struct js
         *ret = live;
         return true;
     }
+    json_each (item, live)
+        if ((item->type == JSON_MAP) != maps)
+            return fail_types(m, live, patch);
+    json_each (item, patch)
+        if ((item->type == JSON_MAP) != maps)
+            return fail_types(m, live, patch);
     if (maps && !*rule->key)
-        return fail(m->err, ERR_INVALID, "cannot merge lists without merge key");
+        return fail(m->err, ERR_INTERNAL, "cannot merge lists without merge key");
     if (!check_items(m, live, maps, rule->key) || !check_items(m, patch, maps, rule->key))
         return false;
     if (!maps) {
@@ -295,11 +318,11 @@ static bool check_order(struct merger *m, const char *key, struct json patch, st
             at++;
         if (at++ >= order.count)
             return fail(m->err,
-                ERR_INVALID,
+                ERR_INTERNAL,
                 "The order in patch list:\n%s\n doesn't match %s list:\n%s\n",
-                json_to_text(m->arena, patch),
+                gojson_shown(m->arena, patch),
                 "$setElementOrder",
-                json_to_text(m->arena, order));
+                gojson_shown(m->arena, order));
     }
     return true;
 }
@@ -309,7 +332,12 @@ static bool apply_order(struct merger *m, uint16_t type, const char *name, struc
 {
     struct list_rule rule = list_rule_of(m, type, name);
     struct json old = json_member(live, name), new = json_member(patch, name), merged;
-    if (order.type != JSON_LIST || (json_present(old) && old.type != JSON_LIST) ||
+    if (order.type != JSON_LIST)
+        return fail(m->err,
+            ERR_INTERNAL,
+            "expected a []interface {}, but received a %s",
+            order.type == JSON_STR ? "string" : json_type_name(order));
+    if ((json_present(old) && old.type != JSON_LIST) ||
         (json_present(new) && new.type != JSON_LIST))
         return fail(m->err, ERR_INVALID, "invalid patch format of setElementOrder list");
     if (!check_order(m, rule.key, new, order))
@@ -318,7 +346,7 @@ static bool apply_order(struct merger *m, uint16_t type, const char *name, struc
     if (!json_present(old) && !json_present(new))
         return true;
     if (!old.count && !new.count)
-        return fail(m->err, ERR_INVALID, "no elements in any of the given slices");
+        return fail(m->err, ERR_INTERNAL, "no elements in any of the given slices");
     if (!json_present(new))
         merged = old;
     else if (!json_present(old))
@@ -419,10 +447,10 @@ static bool merge_map(
     }
     if (json_present(directive))
         return fail(m->err,
-            ERR_INVALID,
+            ERR_INTERNAL,
             "unknown patch type: %s in map: %s",
-            json_text(directive) ? json_text(directive) : json_to_text(m->arena, directive),
-            json_to_text(m->arena, patch));
+            directive_shown(m->arena, directive),
+            gojson_shown(m->arena, patch));
     if (json_present(keys) && !retain_keys(m, keys, patch, &live))
         return false;
     json_each_member (p, patch)

@@ -11,6 +11,7 @@
 /* The promises, looked at from outside: at what reaches the store and what leaves an operator. */
 
 #define MANAGER "leeboard"
+#define UPSTREAM "manager" /* whose fields become ours */
 /* Writes of one object by operators within WINDOW_MS: more than that is a fight or a spin. */
 #define WINDOW_MS 60000
 #define WINDOW_WRITES_MAX 60
@@ -67,7 +68,8 @@ static const struct fieldset *fields_of(struct arena *a, struct json object, boo
     if (!managers_decode(a, json_get(object, "metadata.managedFields"), &m, &err))
         return set;
     for (size_t i = 0; i < m.count; i++)
-        if (text_eq(m.entries[i].manager, MANAGER) == ours)
+        if (text_eq(m.entries[i].manager, MANAGER) == ours &&
+            !text_eq(m.entries[i].manager, UPSTREAM))
             set = fieldset_union(a, set, m.entries[i].set);
     return set;
 }
@@ -126,10 +128,8 @@ static bool is_named(const struct table_node *n, const void *key)
 }
 
 /* 3: nobody is written again and again. */
-static void check_pace(struct sim_checks *c, const struct store_object *o)
+static void check_pace(struct sim_checks *c, const char *name)
 {
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    char *name = arena_printf(&a, "%s %s/%s", store_table_name(o->table), o->namespace, o->name);
     uint64_t hash = table_hash(&c->written, name, strlen(name));
     struct table_node *n = table_find(&c->written, hash, is_named, name);
     struct written *w = n ? container_of(n, struct written, node) : NULL;
@@ -143,7 +143,7 @@ static void check_pace(struct sim_checks *c, const struct store_object *o)
         w->count = 0;
     }
     if (++w->count > WINDOW_WRITES_MAX)
-        sim_fail(c->sim, "promise 3: %s was written %u times in a minute", name, w->count);
+        sim_fail(c->sim, "promise 3: %s %u times in a minute", name, w->count);
 }
 
 static bool is_housekeeping(const char *table)
@@ -160,7 +160,12 @@ void sim_check_change(struct sim_checks *c, const struct sim_change *change)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json before, after;
     struct error err;
-    check_pace(c, e->object);
+    check_pace(c,
+        arena_printf(&a,
+            "%s %s/%s is written",
+            store_table_name(e->object->table),
+            e->object->namespace,
+            e->object->name));
     if (c->rest)
         sim_fail(c->sim,
             "promise 2: %s %s %s while the world is at rest",
@@ -192,7 +197,12 @@ void sim_check_request(
 void sim_check_sent(
     struct sim_checks *c, struct sim_operator *o, const char *method, const char *path)
 {
-    if (text_eq(method, "GET") || strstr(path, "/leases") || strstr(path, "/events"))
+    if (strstr(path, "/leases") || strstr(path, "/events"))
+        return;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    check_pace(
+        c, arena_printf(&a, "%s sends %s %.*s", o->name, method, (int)strcspn(path, "?"), path));
+    if (text_eq(method, "GET"))
         return;
     if (!sim_operator_leads(o)) {
         sim_fail(c->sim, "promise 4: %s sent %s %s without leading", o->name, method, path);
@@ -202,7 +212,6 @@ void sim_check_sent(
         store_get(store_table(c->sim->store, "coordination.k8s.io/leases"),
             "kube-system",
             "882d6afe.llmkube.dev");
-    cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json object;
     struct error err;
     if (!lease || !json_parse(&a, lease->text, &object, &err))
@@ -223,6 +232,45 @@ void sim_check_rest(struct sim_checks *c)
 }
 
 /* ---- the end ---- */
+
+/* Who was made for somebody goes with him. */
+static void check_owner(struct sim_checks *c, const struct store_object *o, struct json object)
+{
+    struct sim *s = c->sim;
+    json_each (owner, json_get(object, "metadata.ownerReferences")) {
+        const char *uid = json_get_text(*owner, "uid");
+        bool there = false;
+        for (struct store_table *t = NULL; (t = store_table_next(s->store, t)) && !there;) {
+            struct store_cursor at = { 0 };
+            for (const struct store_object *p; (p = store_next(t, &at)) && !there;)
+                there = text_eq(p->name, json_get_text(*owner, "name")) &&
+                        memmem(p->text.ptr, p->text.len, uid, strlen(uid));
+        }
+        if (!there)
+            sim_fail(s,
+                "promise 5: %s %s/%s is left of %s %s, which is gone",
+                store_table_name(o->table),
+                o->namespace,
+                o->name,
+                json_get_text(*owner, "kind"),
+                json_get_text(*owner, "name"));
+    }
+}
+
+void sim_check_end(struct sim_checks *c)
+{
+    struct sim *s = c->sim;
+    for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
+        struct store_cursor at = { 0 };
+        for (const struct store_object *o; (o = store_next(t, &at));) {
+            cleanup(arena_done) struct arena a = ARENA_INIT;
+            struct json object;
+            struct error err;
+            if (json_parse(&a, o->text, &object, &err))
+                check_owner(c, o, object);
+        }
+    }
+}
 
 /* Names that the server makes up end in these five. */
 static bool is_generated(const char *name)
@@ -276,7 +324,8 @@ const char *sim_end_state(struct sim *s, struct arena *a)
             if (!json_parse(&one, o->text, &object, &err))
                 continue;
             const struct fieldset *ours = owned(&one, object);
-            if (fieldset_is_empty(ours))
+            /* The claim that all Models of a namespace share stays for good once one asked. */
+            if (fieldset_is_empty(ours) || text_eq(o->name, "llmkube-model-cache"))
                 continue;
             const struct schema *schema = schema_of_object(s->checks->schemas, object);
             struct json mine = typed_extract(&one, schema, object, ours, EXTRACT_KEYS);

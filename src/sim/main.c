@@ -4,174 +4,181 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/log.h"
 
-/* After the last fault everything must be settled by then; the longest back-off is five minutes. */
-#define SETTLE_MS (20 * 60 * 1000)
-#define REST_MS (20 * 60 * 1000)
-#define FAULTS_MS (3 * 60 * 1000)
+#define FAILURES_MAX 10
+/* A campaign plays at most this many points of a scenario. */
+#define POINTS_MAX 1000
 
-struct outcome {
-    bool ok;
-    uint64_t steps, requests, injected, sent;
-    char *end; /* the end state; to be freed */
+struct run {
+    struct sim_options options; /* of the first seed; what follows differs in the seed only */
+    int64_t steps, seconds;
+    const char *scenario;
+    const char *dropped[SIM_WISHES];
+    size_t dropped_count;
+    bool shrinks;
+    uint64_t failures_max;
+    uint64_t done, passed, failed;
 };
 
-static struct outcome play(const struct sim_options *options, bool tell)
+static bool take_number(const char *flag, const char *name, int64_t *ret)
 {
-    struct sim *s = sim_new(options);
-    sim_run_until(s, options->faults_ms);
-    s->quiet = true;
-    sim_run_until(s, options->faults_ms + SETTLE_MS);
-    sim_check_rest(s->checks);
-    sim_run_until(s, options->faults_ms + SETTLE_MS + REST_MS);
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct outcome outcome = {
-        .ok = s->failure.code == ERR_NONE,
-        .steps = s->steps,
-        .requests = s->requests,
-        .injected = s->injected,
-        .sent = s->operators[0]->sent,
-        .end = mem_strdup(sim_end_state(s, &a)),
-    };
-    if (!outcome.ok && tell) {
-        sim_history_print(s->history, 60);
-        printf("seed %llu: %s\n", (unsigned long long)options->seed, s->failure.text);
+    size_t length = strlen(name);
+    return strncmp(flag, name, length) == 0 && flag[length] == '=' &&
+           str_to_int(str_of(flag + length + 1), ret);
+}
+
+static bool take_flag(struct run *r, const char *flag)
+{
+    int64_t n;
+    if (text_eq(flag, "--trace") || text_eq(flag, "--trace=true"))
+        r->options.trace = true;
+    else if (text_eq(flag, "--no-shrink"))
+        r->shrinks = false;
+    else if (text_eq(flag, "--first")) /* failure ends it */
+        r->failures_max = 1, r->shrinks = false;
+    else if (text_starts(flag, "--without=") && r->dropped_count < lengthof(r->dropped))
+        r->dropped[r->dropped_count++] = strchr(flag, '=') + 1;
+    else if (text_starts(flag, "--scenario="))
+        r->scenario = strchr(flag, '=') + 1;
+    else if (take_number(flag, "--seed", &n))
+        r->options.seed = (uint64_t)n;
+    else if (take_number(flag, "--steps", &n))
+        r->steps = n;
+    else if (take_number(flag, "--seconds", &n))
+        r->seconds = n;
+    else if (take_number(flag, "--until", &n))
+        r->options.faults_ms = n * 1000;
+    else if (take_number(flag, "--only", &n))
+        r->options.only = (uint64_t)n;
+    else if (take_number(flag, "--crash-at", &n))
+        r->options.crash_at = (uint64_t)n;
+    else if (take_number(flag, "--lose-at", &n))
+        r->options.lose_at = (uint64_t)n;
+    else if (take_number(flag, "--rival-at", &n))
+        r->options.rival_at = (uint64_t)n;
+    else
+        return false;
+    return true;
+}
+
+/* What the seed draws, with what the command line says of it. */
+static struct sim_options options_of(const struct run *r, uint64_t seed)
+{
+    struct sim_options o = sim_options_of(seed);
+    for (size_t i = 0; i < r->dropped_count; i++)
+        sim_options_drop(&o, r->dropped[i]);
+    o.faults_ms = r->options.faults_ms ? r->options.faults_ms : o.faults_ms;
+    o.only = r->options.only ? r->options.only : o.only;
+    o.crash_at = r->options.crash_at;
+    o.lose_at = r->options.lose_at;
+    o.rival_at = r->options.rival_at;
+    o.trace = r->options.trace;
+    return o;
+}
+
+/* true: it passed. */
+static bool try(struct run *r, const struct sim_options *o, uint64_t *ret_sent)
+{
+    struct sim_trial t = sim_try(o, false);
+    r->done += t.steps;
+    if (ret_sent)
+        *ret_sent = t.sent;
+    if (!t.failure) {
+        r->passed++;
+        return true;
     }
-    sim_free(s);
-    return outcome;
+    r->failed++;
+    struct sim_options small = r->shrinks ? sim_shrink(o, t.failure, &r->done) : *o;
+    small.trace = false;
+    struct sim_trial again = sim_try(&small, true);
+    printf(
+        "seed %llu: %s\n", (unsigned long long)o->seed, again.failure ? again.failure : t.failure);
+    sim_options_print(&small);
+    free(again.failure);
+    free(t.failure);
+    return false;
 }
 
-#define DIFFERENCES_MAX 4
-#define CONTEXT_BYTES 60
-
-static void print_around(const char *name, const char *line, size_t length, size_t at)
+static void random_seeds(struct run *r)
 {
-    size_t from = at > CONTEXT_BYTES ? at - CONTEXT_BYTES : 0;
-    size_t shown = length - from < 5 * CONTEXT_BYTES ? length - from : (size_t)5 * CONTEXT_BYTES;
-    printf("  %-8s %.*s… %.*s\n", name, (int)strcspn(line, "{\n"), line, (int)shown, line + from);
+    time_t until = time(NULL) + (time_t)r->seconds;
+    uint64_t seed = r->options.seed;
+    do {
+        struct sim_options o = options_of(r, seed++);
+        try(r, &o, NULL);
+    } while ((r->done < (uint64_t)r->steps || time(NULL) < until) && r->failed < r->failures_max);
 }
 
-/* The lines in which two end states differ: the object, and the text around the difference. */
-static void print_differences(const char *with, const char *without)
+/* One fault at every single request of a world that is calm otherwise. */
+static void campaign(struct run *r, size_t offset)
 {
-    for (size_t told = 0; told < DIFFERENCES_MAX && (*with || *without);) {
-        size_t length = strcspn(with, "\n"), other = strcspn(without, "\n"), at = 0;
-        size_t name = strcspn(with, "{\n"), other_name = strcspn(without, "{\n");
-        while (at < length && at < other && with[at] == without[at])
-            at++;
-        int order = !*with      ? 1
-                    : !*without ? -1
-                                : strncmp(with, without, name < other_name ? name : other_name);
-        if (at < length || at < other) {
-            told++;
-            if (order <= 0)
-                print_around("with", with, length, at < length ? at : length);
-            if (order >= 0)
-                print_around("without", without, other, at < other ? at : other);
-        }
-        if (order <= 0)
-            with += length + (with[length] == '\n');
-        if (order >= 0)
-            without += other + (without[other] == '\n');
-    }
+    struct sim_options o = options_of(r, r->options.seed);
+    o.rates = (struct sim_rates){ 0 };
+    o.operators = 1;
+    o.rivals = false;
+    o.heals = true;
+    uint64_t requests, *at = (uint64_t *)(void *)((char *)&o + offset);
+    if (!try(r, &o, &requests))
+        return;
+    printf("%llu requests\n", (unsigned long long)requests);
+    if (requests > POINTS_MAX)
+        requests = POINTS_MAX;
+    for (*at = 1; *at <= requests && r->failed < r->failures_max; ++*at)
+        try(r, &o, NULL);
 }
 
-static uint16_t rate(uint64_t *random, unsigned most)
-{
-    *random = *random * 6364136223846793005 + 1442695040888963407;
-    /* Most faults are off in most runs: each is then seen by itself too. */
-    return (*random >> 33) % 3 ? 0 : (uint16_t)((*random >> 40) % (most + 1));
-}
-
-static struct sim_options options_of(uint64_t seed)
-{
-    uint64_t r = seed * 0x9e3779b97f4a7c15 + 1;
-    return (struct sim_options){
-        .seed = seed,
-        .operators = 1 + seed % 2,
-        .rivals = seed % 4 != 3,
-        .heals = seed % 3 != 0,
-        .faults_ms = FAULTS_MS,
-        .rates = {
-            .request_lost = rate(&r, 80),
-            .answer_lost = rate(&r, 80),
-            .repeated = rate(&r, 80),
-            .slow = rate(&r, 80),
-            .busy = rate(&r, 80),
-            .failing = rate(&r, 150),
-            .stream_cut = rate(&r, 100),
-            .stream_stall = rate(&r, 30),
-            .stream_gone = rate(&r, 200),
-            .crash = rate(&r, 10),
-            .pause = rate(&r, 10),
-            .effect_fails = rate(&r, 400),
-        },
-    };
-}
-
-/* One seed: with its faults, then without, which must come to the same. */
-static bool try_seed(uint64_t seed, bool trace, uint64_t *steps)
-{
-    struct sim_options options = options_of(seed);
-    options.trace = trace;
-    struct outcome with = play(&options, true), without = { .ok = true };
-    *steps += with.steps;
-    bool ok = with.ok;
-    if (ok) {
-        options.rates = (struct sim_rates){ 0 };
-        options.trace = false;
-        without = play(&options, true);
-        *steps += without.steps;
-        ok = without.ok;
-        if (ok && options.heals && strcmp(with.end, without.end) != 0) {
-            printf("seed %llu: promise 5: the end is not the same as without faults\n",
-                (unsigned long long)seed);
-            print_differences(with.end, without.end);
-            ok = false;
-        }
-    }
-    if (!ok)
-        printf("again: leeboard-sim --seed %llu --trace\n", (unsigned long long)seed);
-    free(with.end);
-    free(without.end);
-    return ok;
-}
+static const struct {
+    const char *name;
+    size_t offset;
+} campaigns[] = {
+    { "crashes", offsetof(struct sim_options, crash_at) },
+    { "answers", offsetof(struct sim_options, lose_at) },
+    { "rivals", offsetof(struct sim_options, rival_at) },
+};
 
 static int usage(void)
 {
-    fputs("usage: leeboard-sim [--seed N] [--steps M] [--trace]\n", stderr);
+    fputs(
+        "usage: leeboard-sim [--seed=N] [--steps=M] [--seconds=T] [--trace] [--no-shrink] "
+        "[--first]\n"
+        "         [--scenario=random|crashes|answers|rivals] [--without=FAULT]… [--until=SECONDS]\n"
+        "         [--only=MASK] [--crash-at=N] [--lose-at=N] [--rival-at=N]\n",
+        stderr);
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    int64_t seed = 1, steps = 0;
-    bool trace = false;
+    struct run r = {
+        .options.seed = 1, .scenario = "random", .shrinks = true, .failures_max = FAILURES_MAX
+    };
     for (int i = 1; i < argc; i++) {
-        if (text_eq(argv[i], "--trace"))
-            trace = true;
-        else if (i + 1 < argc && text_eq(argv[i], "--seed") &&
-                 str_to_int(str_of(argv[i + 1]), &seed))
-            i++;
-        else if (i + 1 < argc && text_eq(argv[i], "--steps") &&
-                 str_to_int(str_of(argv[i + 1]), &steps))
-            i++;
-        else
+        char flag[200];
+        bool pair = i + 1 < argc && !strchr(argv[i], '=') && argv[i + 1][0] != '-';
+        snprintf(flag, sizeof(flag), "%s%s%s", argv[i], pair ? "=" : "", pair ? argv[i + 1] : "");
+        i += pair;
+        if (!take_flag(&r, flag))
             return usage();
     }
-    log_setup(LOG_FORMAT_TEXT, trace ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
-    uint64_t done = 0, passed = 0, failed = 0;
-    do {
-        if (try_seed((uint64_t)seed++, trace, &done))
-            passed++;
-        else
-            failed++;
-    } while (done < (uint64_t)steps && failed < 10);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    log_setup(LOG_FORMAT_TEXT, r.options.trace ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
+    r.shrinks &= !r.options.trace;
+    bool known = text_eq(r.scenario, "random");
+    if (known)
+        random_seeds(&r);
+    for (size_t i = 0; i < lengthof(campaigns); i++)
+        if (text_eq(r.scenario, campaigns[i].name)) {
+            known = true;
+            campaign(&r, campaigns[i].offset);
+        }
+    if (!known)
+        return usage();
     printf("%llu steps\n%llu passed, %llu failed\n",
-        (unsigned long long)done,
-        (unsigned long long)passed,
-        (unsigned long long)failed);
-    return failed != 0;
+        (unsigned long long)r.done,
+        (unsigned long long)r.passed,
+        (unsigned long long)r.failed);
+    return r.failed != 0;
 }

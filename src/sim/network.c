@@ -312,6 +312,21 @@ static void answer(struct call *c, int status, const char *reason, int64_t retry
     piece_add(c, PIECE_END, (struct str){ 0 });
 }
 
+/* Rights on one resource at a time are withdrawn, for up to a minute. */
+static bool is_forbidden(struct call *c)
+{
+    static const char *const plurals[] = {
+        "/deployments", "/services", "/models", "/modelservices", "/inferenceservices", "/secrets"
+    };
+    struct sim *s = c->sim;
+    if (faulty(c, s->options.rates.forbidden) && s->forbidden_until_ms < s->now_ms) {
+        s->forbidden = plurals[sim_below(s, SIM_FAULTS, lengthof(plurals))];
+        s->forbidden_until_ms = s->now_ms + sim_below(s, SIM_FAULTS, 60000);
+    }
+    return !s->quiet && s->forbidden && s->now_ms < s->forbidden_until_ms &&
+           strstr(c->request.path, s->forbidden);
+}
+
 static void arrive(void *ctx)
 {
     struct call *c = ctx;
@@ -326,6 +341,8 @@ static void arrive(void *ctx)
         answer(c, 429, "TooManyRequests", 1000 * (1 + sim_below(s, SIM_FAULTS, 5)));
     } else if (faulty(c, r->failing)) {
         answer(c, sim_below(s, SIM_FAULTS, 2) ? 500 : 503, "InternalError", 0);
+    } else if (is_forbidden(c)) {
+        answer(c, 403, "Forbidden", 0);
     } else if (c->watch && faulty(c, r->stream_gone)) {
         answer(c, 410, "Expired", 0);
     } else {
@@ -388,6 +405,10 @@ static struct kube_call *network_open(
     o->sent++;
     sim_check_sent(s->checks, o, c->request.method, c->request.path);
     const struct sim_rates *r = &s->options.rates;
+    if (faulty(c, r->clock_jump))
+        o->skew_ms = (int64_t)sim_below(s, SIM_FAULTS, 7200000) - 3600000;
+    if (o->sent == s->options.rival_at)
+        timer_set(&s->env, &s->rival, 0);
     if (o->sent == s->options.crash_at || (!s->quiet && sim_chance(s, SIM_FAULTS, r->crash)))
         sim_operator_crash(o, sim_below(s, SIM_FAULTS, 20000));
     else if (!s->quiet && sim_chance(s, SIM_FAULTS, r->pause))

@@ -10,6 +10,7 @@
  * rivals who have their own business with what operators make of them. */
 
 #define OBJECTS_PER_KIND 3
+#define HEALS_AGAIN_MS (12 * 60 * 1000)
 static const char *const namespaces[] = { "sim-a", "sim-b" };
 
 struct wish { /* one object of the person's */
@@ -27,7 +28,9 @@ struct sim_scenario {
     struct json crds;
     struct wish *wishes;
     size_t wish_count;
-    struct timer person, rival;
+    uint64_t kept; /* in the end, by the wish's number */
+    uint64_t turn; /* of the person */
+    struct timer person, rival, again;
 };
 
 static const char *path_of(struct arena *a, const struct wish *w, bool named)
@@ -43,6 +46,11 @@ static const char *path_of(struct arena *a, const struct wish *w, bool named)
 }
 
 /* ---- the person ---- */
+
+static bool has_wish(const struct sim_scenario *c, size_t wish)
+{
+    return c->sim->options.only >> wish & 1;
+}
 
 static void wish_set(struct wish *w, struct json object)
 {
@@ -76,8 +84,9 @@ static void delete (struct sim_scenario *c, struct wish *w)
 /* What cannot be served keeps what was served before it, and that depends on who was quick. So at
  * the end everybody asks for plain things, of which there was no talk before: a source that no
  * Model had, a Model that is there. */
-static void heal(struct sim_scenario *c)
+static void heal(void *ctx)
 {
+    struct sim_scenario *c = ctx;
     for (size_t i = 0; i < c->wish_count; i++) {
         cleanup(arena_done) struct arena a = ARENA_INIT;
         struct wish *w = &c->wishes[i];
@@ -88,7 +97,8 @@ static void heal(struct sim_scenario *c)
         if (json_present(json_get(plain, "spec.modelRef")))
             plain = json_with(&a, plain, "spec.modelRef", json_strf(&a, "m%s", w->name + 1));
         /* What may not be changed back goes. */
-        if ((json_present(w->object) || is_model) && !apply(c, w, plain))
+        bool wanted = (is_model || c->kept >> i & 1) && has_wish(c, i);
+        if (wanted ? !apply(c, w, plain) : json_present(w->object))
             delete (c, w);
     }
 }
@@ -98,9 +108,15 @@ static void person(void *ctx)
     struct sim_scenario *c = ctx;
     struct sim *s = c->sim;
     cleanup(arena_done) struct arena a = ARENA_INIT;
+    /* Chosen anew at each turn: what is refused in one world and not in the other changes nothing
+     * for the next. */
+    s->random[SIM_INPUTS] = s->options.seed * 1000003 + ++c->turn;
     struct wish *w = &c->wishes[sim_below(s, SIM_INPUTS, (uint32_t)c->wish_count)];
     uint32_t action = sim_below(s, SIM_INPUTS, 10);
-    if (!json_present(w->object)) {
+    int64_t next = 200 + sim_below(s, SIM_INPUTS, 8000);
+    if (!has_wish(c, (size_t)(w - c->wishes))) {
+        /* not in this run */
+    } else if (!json_present(w->object)) {
         apply(c, w, sim_generate(s, &a, w->crd, w->namespace, w->name));
     } else if (action == 0) {
         delete (c, w);
@@ -109,7 +125,6 @@ static void person(void *ctx)
     } else {
         apply(c, w, sim_mutate(s, &a, w->crd, w->object));
     }
-    int64_t next = 200 + sim_below(s, SIM_INPUTS, 8000);
     if (s->now_ms + next < s->options.faults_ms)
         timer_set(&s->env, &c->person, next);
     else if (s->options.heals)
@@ -136,6 +151,15 @@ static const struct business {
         "",
         "{\"metadata\":{\"labels\":{\"gitops.example/tracked\":\"yes\"}}}" },
     { "person", "application/merge-patch+json", "", "{\"spec\":{\"replicas\":5}}" },
+    { "injector",
+        "application/strategic-merge-patch+json",
+        "",
+        "{\"spec\":{\"template\":{\"spec\":{\"containers\":"
+        "[{\"name\":\"sidecar\",\"image\":\"example/proxy:1\"}]}}}}" },
+    { "manager", /* an upstream operator */
+        "application/merge-patch+json",
+        "",
+        "{\"metadata\":{\"annotations\":{\"upstream.example/seen\":\"true\"}}}" },
     { "autoscaler", "application/merge-patch+json", "/scale", "{\"spec\":{\"replicas\":4}}" },
     { "person", NULL, "", NULL },
 };
@@ -168,9 +192,8 @@ static const struct store_object *any_child(struct sim *s, size_t which)
     return NULL;
 }
 
-static void rival(void *ctx)
+void sim_scenario_rival(struct sim_scenario *c)
 {
-    struct sim_scenario *c = ctx;
     struct sim *s = c->sim;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     size_t which = sim_below(s, SIM_RIVALS, lengthof(children));
@@ -192,6 +215,13 @@ static void rival(void *ctx)
             b->body ? arena_printf(&a, "?fieldManager=%s", b->who) : "");
         sim_ask(s, b->who, b->body ? "PATCH" : "DELETE", path, b->type, body, NULL, NULL);
     }
+}
+
+static void rival(void *ctx)
+{
+    struct sim_scenario *c = ctx;
+    struct sim *s = c->sim;
+    sim_scenario_rival(c);
     int64_t next = 500 + sim_below(s, SIM_RIVALS, 15000);
     if (s->now_ms + next < s->options.faults_ms)
         timer_set(&s->env, &c->rival, next);
@@ -207,6 +237,7 @@ struct sim_scenario *sim_scenario_new(struct sim *s)
     arena_init(&c->arena, ARENA_LIMIT_DEFAULT);
     c->crds = embedded_crds(&c->arena);
     c->wish_count = c->crds.count * OBJECTS_PER_KIND;
+    assert(c->wish_count <= SIM_WISHES);
     c->wishes = mem_resize(NULL, c->wish_count, sizeof(*c->wishes));
     uint64_t sides = sim_random(s, SIM_INPUTS); /* a Model is where its service is */
     for (size_t i = 0; i < c->wish_count; i++) {
@@ -227,8 +258,13 @@ struct sim_scenario *sim_scenario_new(struct sim *s)
         sim_ask(
             s, "person", "POST", "/api/v1/namespaces", "application/json", namespace, NULL, NULL);
     }
+    c->kept = sim_random(s, SIM_INPUTS);
     timer_init(&c->person, person, c);
     timer_init(&c->rival, rival, c);
+    timer_init(&c->again, heal, c);
+    /* What was about to go took no new wish. */
+    if (s->options.heals)
+        timer_set(&s->env, &c->again, s->options.faults_ms + HEALS_AGAIN_MS);
     timer_set(&s->env, &c->person, 100);
     if (s->options.rivals)
         timer_set(&s->env, &c->rival, 5000);
@@ -239,6 +275,7 @@ void sim_scenario_free(struct sim_scenario *c)
 {
     timer_stop(&c->sim->env, &c->person);
     timer_stop(&c->sim->env, &c->rival);
+    timer_stop(&c->sim->env, &c->again);
     for (size_t i = 0; i < c->wish_count; i++)
         for (size_t j = 0; j < 2; j++)
             arena_done(&c->wishes[i].arenas[j]);

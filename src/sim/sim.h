@@ -21,6 +21,7 @@
 #include "kube/transport.h"
 
 #define SIM_OPERATORS_MAX 2
+#define SIM_WISHES 32 /* numbers of wishes are below */
 /* Nobody asks for it while there are faults, and it is there. */
 #define SIM_SOURCE_HEALTHY "https://models.example/healthy.gguf"
 
@@ -52,13 +53,15 @@ struct sim_rates {
     uint16_t slow;         /* takes seconds instead of milliseconds */
     uint16_t busy;         /* 429 with Retry-After */
     uint16_t failing;      /* 500 or 503 */
+    uint16_t forbidden;    /* rights on a resource are withdrawn for a while: 403 */
     uint16_t stream_cut;   /* a watch ends, at each of its events */
     uint16_t stream_stall; /* a watch falls silent */
     uint16_t stream_gone;  /* a watch begins with 410 */
-    uint16_t list_old;     /* a list that may be old is */
     uint16_t crash;        /* of the operator, at each of its requests */
     uint16_t pause;        /* it stands still for up to a minute, likewise */
+    uint16_t clock_jump;   /* its wall clock is set anew, by up to an hour */
     uint16_t effect_fails; /* a download or probe, at each try */
+    uint16_t pods_fail;    /* pods of a Deployment crash before they are ready */
 };
 
 /* Who did something, for checks and the history. */
@@ -89,6 +92,8 @@ struct sim_options {
     int64_t faults_ms; /* faults and inputs end then */
     uint64_t crash_at; /* crash of the operator just after its n-th request; 0: none */
     uint64_t lose_at;  /* its n-th answer is lost; 0: none */
+    uint64_t rival_at; /* a rival acts just after its n-th request; 0: none */
+    uint64_t only;     /* the wishes that the person has, by number */
     bool trace;        /* print the history as it happens */
 };
 
@@ -109,12 +114,33 @@ struct sim {
     struct sim_history *history;
     struct sim_scenario *scenario;
     struct sim_workloads *workloads;
-    uint64_t steps;       /* things that happened */
-    uint64_t requests;    /* of operators that arrived */
-    uint64_t injected;    /* faults */
+    uint64_t steps;        /* things that happened */
+    uint64_t requests;     /* of operators that arrived */
+    uint64_t injected;     /* faults */
+    struct timer rival;    /* options.rival_at */
+    const char *forbidden; /* a plural; NULL: all is allowed */
+    int64_t forbidden_until_ms;
     bool quiet;           /* no more faults */
     struct error failure; /* the first check that failed; code ERR_NONE: none */
 };
+
+/* ---- options.c: what a seed decides before anything happens ---- */
+
+struct sim_options sim_options_of(uint64_t seed);
+/* Without this fault, "rivals" or "standby"; false: it was off already. */
+bool sim_options_drop(struct sim_options *o, const char *name);
+const char *sim_options_name(size_t i);              /* of what can be dropped; NULL past the end */
+void sim_options_print(const struct sim_options *o); /* the line that replays it */
+
+/* ---- trial.c: a run with faults, one without, and whether they come to the same ---- */
+
+struct sim_trial {
+    uint64_t steps, sent;
+    char *failure; /* NULL: none; to be freed */
+};
+struct sim_trial sim_try(const struct sim_options *options, bool tell);
+/* A smaller world that fails alike. */
+struct sim_options sim_shrink(const struct sim_options *from, const char *how, uint64_t *steps);
 
 /* ---- world.c: the clock, the server, asking it ---- */
 
@@ -177,6 +203,7 @@ void sim_workloads_free(struct sim_workloads *w);
 
 struct sim_scenario *sim_scenario_new(struct sim *s);
 void sim_scenario_free(struct sim_scenario *c);
+void sim_scenario_rival(struct sim_scenario *c); /* one acts right now */
 
 /* ---- check.c ---- */
 
@@ -190,6 +217,8 @@ void sim_check_sent(
     struct sim_checks *c, struct sim_operator *o, const char *method, const char *path);
 /* The world is at rest from now on: whatever an operator writes is too much. */
 void sim_check_rest(struct sim_checks *c);
+/* Nothing is left whose owner is gone; nobody grew without bound. */
+void sim_check_end(struct sim_checks *c);
 /* What the operators made of it all, as lines that two runs can be compared by. */
 const char *sim_end_state(struct sim *s, struct arena *a);
 

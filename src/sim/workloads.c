@@ -36,7 +36,29 @@ static struct json deployment_status(struct arena *a, struct json object, const 
         { "updatedReplicas", json_int(replicas) },
         { "readyReplicas", json_int(replicas) },
         { "availableReplicas", json_int(replicas) },
+        { "unavailableReplicas", json_int(0) },
         { "conditions", json_list(a, ready) });
+}
+
+/* Its pods crash: none is ready. */
+static struct json crash_status(struct arena *a, struct json object, const char *now)
+{
+    int64_t replicas = json_get_int(object, "spec.replicas", 1);
+    struct json unready = json_fields(a,
+        { "type", json_str("Available") },
+        { "status", json_str("False") },
+        { "reason", json_str("MinimumReplicasUnavailable") },
+        { "message", json_str("Deployment does not have minimum availability.") },
+        { "lastUpdateTime", json_str(now) },
+        { "lastTransitionTime", json_str(now) });
+    return json_fields(a,
+        { "observedGeneration", json_int(json_get_int(object, "metadata.generation", 0)) },
+        { "replicas", json_int(replicas) },
+        { "updatedReplicas", json_int(replicas) },
+        { "readyReplicas", json_int(0) },
+        { "availableReplicas", json_int(0) },
+        { "unavailableReplicas", json_int(replicas) },
+        { "conditions", json_list(a, unready) });
 }
 
 static struct json claim_status(struct arena *a, struct json object, const char *now)
@@ -87,7 +109,20 @@ static bool is_done(const struct rule *r, struct json object)
         return json_present(done);
     return json_is(done, JSON_INT) &&
            done.integer == json_get_int(object, "metadata.generation", 0) &&
-           json_get_int(object, "status.replicas", -1) == json_get_int(object, "spec.replicas", 1);
+           json_get_int(object, "status.readyReplicas", 0) ==
+               json_get_int(object, "spec.replicas", 1);
+}
+
+/* Nobody uses the claim any more: what protects it is taken off. */
+static void let_go(struct sim *s, struct arena *a, const char *path, struct json object)
+{
+    if (!json_list_has(json_get(object, "metadata.finalizers"), "kubernetes.io/pvc-protection"))
+        return;
+    struct error err;
+    struct json body;
+    if (!json_parse(a, STR("{\"metadata\":{\"finalizers\":null}}"), &body, &err))
+        sim_fail(s, "%s", err.text);
+    sim_ask(s, "workloads", "PATCH", path, "application/merge-patch+json", body, NULL, NULL);
 }
 
 static void job_free(struct job *j)
@@ -111,12 +146,19 @@ static void act(void *ctx)
         store_get(store_table(s->store, r->table), j->namespace, j->name);
     struct json object;
     struct error err;
-    if (o && json_parse(&a, o->text, &object, &err) && !is_done(r, object) &&
-        !json_present(json_get(object, "metadata.deletionTimestamp"))) {
-        const char *plural = strchr(r->table, '/') + 1;
-        const char *path = arena_printf(
-            &a, "%s/namespaces/%s/%s/%s/status", r->path, j->namespace, plural, j->name);
-        struct json status = r->status(&a, object, time_format(&a, env_wall_ms(&s->env)));
+    if (!o || !json_parse(&a, o->text, &object, &err))
+        object = (struct json){ 0 };
+    const char *plural = strchr(r->table, '/') + 1;
+    const char *path =
+        arena_printf(&a, "%s/namespaces/%s/%s/%s", r->path, j->namespace, plural, j->name);
+    if (json_present(json_get(object, "metadata.deletionTimestamp"))) {
+        let_go(s, &a, path, object);
+    } else if (json_present(object) && !is_done(r, object)) {
+        path = arena_printf(&a, "%s/status", path);
+        bool fails = r->status == deployment_status && !s->quiet &&
+                     sim_chance(s, SIM_FAULTS, s->options.rates.pods_fail);
+        struct json status =
+            (fails ? crash_status : r->status)(&a, object, time_format(&a, env_wall_ms(&s->env)));
         int code = sim_ask(s,
             "workloads",
             "PATCH",

@@ -185,6 +185,12 @@ static void changed(void *ctx, const struct store_event *event)
     sim_workloads_changed(s->workloads, event);
 }
 
+static void rival(void *ctx)
+{
+    struct sim *s = ctx;
+    sim_scenario_rival(s->scenario);
+}
+
 static void install_crds(struct sim *s)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -229,6 +235,7 @@ struct sim *sim_new(const struct sim_options *options)
         fprintf(stderr, "the API server does not start: %s\n", err.text);
         abort();
     }
+    timer_init(&s->rival, rival, s);
     s->request.actor.name = "server";
     s->checks = sim_checks_new(s);
     s->workloads = sim_workloads_new(s);
@@ -243,6 +250,7 @@ struct sim *sim_new(const struct sim_options *options)
 
 void sim_free(struct sim *s)
 {
+    timer_stop(&s->env, &s->rival);
     sim_scenario_free(s->scenario);
     for (size_t i = 0; i < s->options.operators; i++)
         sim_operator_free(s->operators[i]);

@@ -171,6 +171,20 @@ TEST(a_dry_run_answers_as_if_and_changes_nothing)
     desk_done(&d);
 }
 
+TEST(an_owner_that_is_named_twice_counts_once)
+{
+    struct desk d;
+    desk_init(&d);
+    const char *body = "{'metadata':{'name':'x','ownerReferences':["
+                       "{'apiVersion':'v1','kind':'ConfigMap','name':'o','uid':'u'},"
+                       "{'apiVersion':'v1','kind':'ConfigMap','name':'o','uid':'u'}]}}";
+    struct desk_answer got = desk_ask(&d, "POST", CONFIG_MAPS, body);
+    check_int(got.status, 201);
+    check_int(json_get(got.body, "metadata.ownerReferences").count, 1);
+    check(got.warnings[0] && strstr(got.warnings[0], "duplicate UID(s) observed: u\""));
+    desk_done(&d);
+}
+
 TEST(fields_that_a_kind_does_not_have_are_warned_of_or_refused)
 {
     struct desk d;

@@ -149,6 +149,28 @@ TEST(a_watcher_that_takes_a_break_misses_nothing)
     desk_done(&d);
 }
 
+TEST(events_that_come_faster_than_the_pace_go_out_together)
+{
+    struct desk d;
+    desk_init_with(
+        &d, (struct apiserver_options){ .watch_pace_ms = 5 }, (struct store_options){ 0 });
+    struct desk_stream *w = desk_watch(&d, CONFIG_MAPS "?watch=1");
+    make(&d, "a", "{}");
+    check_text(desk_event(w, NULL), "ADDED a");
+    make(&d, "b", "{}");
+    make(&d, "c", "{}");
+    check_text(desk_event(w, NULL), "");
+    desk_advance(&d, 4);
+    check_text(desk_event(w, NULL), "");
+    desk_advance(&d, 1);
+    check_text(desk_event(w, NULL), "ADDED b");
+    check_text(desk_event(w, NULL), "ADDED c");
+    desk_advance(&d, 5);
+    make(&d, "d", "{}");
+    check_text(desk_event(w, NULL), "ADDED d");
+    desk_done(&d);
+}
+
 TEST(watches_are_limited_in_number)
 {
     struct desk d;

@@ -36,6 +36,17 @@ TEST(maps_are_sorted_and_keep_the_last_of_two_equal_keys)
     check_int(json_get_int(v, "key4", -1), -1);
 }
 
+TEST(maps_under_equal_keys_become_one_when_they_are_joined)
+{
+    struct json v;
+    struct error err;
+    struct str text =
+        STR("{\"z\":1,\"a\":{\"x\":1,\"m\":{\"p\":1}},\"a\":{\"y\":2,\"m\":{\"q\":2}},"
+            "\"l\":[1,2],\"l\":[3],\"a\":{\"x\":3}}");
+    check(json_parse_joined(test_arena(), text, &v, &err));
+    check_json(v, "{'a': {'m': {'p': 1, 'q': 2}, 'x': 3, 'y': 2}, 'l': [3], 'z': 1}");
+}
+
 TEST(numbers_keep_their_value)
 {
     struct json v = test_json("[9007199254740993, -1, 0.1, 1e300, 18446744073709551615, 1.0]");

@@ -76,6 +76,18 @@ TEST(plain_scalars_follow_the_core_schema_of_yaml_1_2)
         "{'8080': 'a', 'true': 'b', '~': 'c', '1.50': 'd'}");
 }
 
+TEST(old_scalars_follow_yaml_1_1)
+{
+    struct json list;
+    struct error err;
+    const char *text = "[y, Y, yes, Yes, YES, on, ON, n, No, off, OFF, 0644, -017, 08, 0, yEs, oFF,"
+                       " 'yes', true, 1.5, x]";
+    check(yaml_parse_old(test_arena(), str_of(text), "x.yaml", &list, &err));
+    check_json(json_item(list, 0),
+        "[true, true, true, true, true, true, true, false, false, false, false, 420, -15, 8, 0,"
+        " 'yEs', 'oFF', 'yes', true, 1.5, 'x']");
+}
+
 TEST(single_quotes_fold_lines_and_double_themselves)
 {
     check_json(

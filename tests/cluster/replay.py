@@ -189,6 +189,16 @@ class Replay:
             self.lab.apply(namespace, part, check=False)
         return part
 
+    def _reserve_volumes(self, documents):
+        """Each volume is for the claim that names it: else a claim of another case may be given it."""
+        for d in documents:
+            name = d["spec"].get("volumeName") if d["kind"] == "PersistentVolumeClaim" else None
+            for volume in documents:
+                if name and volume["kind"] == "PersistentVolume" and volume["metadata"]["name"] == name:
+                    claim = {"namespace": d["metadata"]["namespace"], "name": d["metadata"]["name"]}
+                    self.lab.api("POST", "/api/v1/persistentvolumes",
+                                 {**volume, "spec": {**volume["spec"], "claimRef": claim}})
+
     def _play_jobs(self, namespace, how):
         """The part of the pods of Jobs: `succeed WORD`, `fail WORD`, or `no-digest`."""
         how, _, word = how.partition(" ")
@@ -234,6 +244,7 @@ class Replay:
                  if line.startswith("# play: ")]
         brought = {golden.object_key(d) for d in documents}
         lab.namespace(case)
+        self._reserve_volumes(documents)
         claims = self._stage(case, documents, (
             "PersistentVolume", "PersistentVolumeClaim", "Secret", "EndpointSlice", "Deployment",
             "Service"))

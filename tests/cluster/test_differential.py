@@ -130,7 +130,7 @@ def update(s):
     s.put(p + "/a?dryRun=Some", config_map("a", {"k": "dry"}))
     s.get(p + "/a")
     s.put(p + "/a?fieldManager=" + "x" * 129, config_map("a"))
-    s.put(p + "/a?fieldManager=%00", config_map("a"))
+    s.put(p + "/a?dryRun=All&fieldManager=%00", config_map("a"))
     s.put(p + "/a?fieldManager=me", config_map("a", {"k": "mine"}))
     s.put(p + "/a", {**config_map("a"), "immutable": True})
     s.put(p + "/a", {**config_map("a", {"k": "changed"}), "immutable": True})
@@ -186,6 +186,83 @@ def field_validation(s):
         s.patch(q, {"spec": {"nonsense": 1}}, type=STRATEGIC)
         s.patch(q, [{"op": "add", "path": "/spec/nonsense", "value": 1}], type=JSON_PATCH)
         s.patch(q, '{"spec":{"replicas":1,"replicas":2}}', type=MERGE)
+
+
+@script
+def warnings(s):
+    ns = s.namespace()
+    apps, batch = (f"/apis/{g}/v1" + ns.removeprefix("/api/v1") for g in ("apps", "batch"))
+    def spec(**more):
+        return {"containers": [{"name": "c", "image": "i", **more.pop("container", {})}], **more}
+    def workload(name, pod, **more):
+        return {"metadata": {"name": name}, "spec": {**more, "selector": {"matchLabels": {"a": "b"}},
+                "template": {"metadata": {"labels": {"a": "b"}}, "spec": pod}}}
+    dry = "?dryRun=All"
+    for name in ("dot.ted", "a" * 64, "b." + "a" * 64):
+        for plural in ("deployments", "replicasets", "daemonsets", "statefulsets"):
+            s.post(f"{apps}/{plural}{dry}", workload(name, spec()))
+        s.post(ns + "/pods" + dry, {"metadata": {"name": name}, "spec": spec()})
+        s.post(ns + "/replicationcontrollers" + dry, workload(name, spec()) | {"spec": {
+            "selector": {"a": "b"}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": spec()}}})
+        job = {"template": {"spec": spec(restartPolicy="Never")}}
+        if len(name) < 63:  # a Job gives its template a label with its name
+            s.post(batch + "/jobs" + dry, {"metadata": {"name": name}, "spec": job})
+        s.post(batch + "/cronjobs" + dry, {"metadata": {"name": name}, "spec": {
+            "schedule": "* * * * *", "jobTemplate": {"spec": job}}})
+    twice = [{"name": "A", "value": "1"}, {"name": "B", "value": "1"}, {"name": "A", "value": "2"}]
+    secrets = [{"name": "x"}, {"name": "y"}, {"name": "x"}]
+    pods = [
+        spec(container={"env": twice}),
+        spec(container={"env": [twice[0], {"name": "A", "value": "$(A)/x"}]}),
+        spec(container={"ports": [{"containerPort": 80}, {"containerPort": 80}]}),
+        spec(container={"ports": [{"containerPort": 80, "name": "a"}, {"containerPort": 80, "name": "b"}]}),
+        spec(container={"ports": [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]}),
+        spec(container={"resources": {"requests": {"memory": "100m", "ephemeral-storage": "1500m"}}}),
+        spec(container={"resources": {"limits": {"memory": "2200m"}}}),
+        spec(imagePullSecrets=secrets), spec(imagePullSecrets=[{}, {"name": "x"}]),
+        spec(hostAliases=[{"ip": "1.2.3.4", "hostnames": ["a"]}, {"ip": "1.2.3.4", "hostnames": ["b"]}]),
+        spec(nodeSelector={"beta.kubernetes.io/arch": "amd64"}),
+        spec(nodeSelector={"failure-domain.beta.kubernetes.io/zone": "a"}),
+        spec(priorityClassName="", terminationGracePeriodSeconds=-1),
+        spec(volumes=[{"name": "v", "gitRepo": {"repository": "x"}}]),
+        spec(volumes=[{"name": "v", "hostPath": {"path": "/x"}}, {"name": "w", "emptyDir": {}}]),
+        spec(topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "failure-domain.beta.kubernetes.io/zone",
+                                         "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}]),
+        spec(topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "x", "whenUnsatisfiable": "DoNotSchedule"}]),
+        spec(initContainers=[{"name": "i", "image": "i", "env": twice}]),
+        spec(affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "x"}]}}),
+    ]
+    for pod in pods:
+        s.post(ns + "/pods" + dry, {"metadata": {"name": "p"}, "spec": pod})
+        s.post(apps + "/deployments" + dry, workload("p", pod))
+    s.post(apps + "/deployments", workload("web", pods[0]))
+    s.patch(apps + "/deployments/web", {"spec": {"replicas": 2}})
+    s.patch(apps + "/deployments/web", {"spec": {"template": {"spec": {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}}}})
+    s.post(ns + "/pods" + dry, {"metadata": {"name": "p", "annotations": {
+        "scheduler.alpha.kubernetes.io/critical-pod": ""}}, "spec": spec()})
+    for service in ({"externalIPs": ["010.0.0.1"]}, {"externalIPs": ["1.2.3.4"]}, {"loadBalancerIP": "1.2.3.4", "type": "LoadBalancer"},
+                    {"clusterIP": "None", "sessionAffinity": "ClientIP"}, {"type": "ExternalName", "externalName": "a."}):
+        s.post(ns + "/services" + dry, {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 1}], **service}})
+    s.post(ns + "/endpoints" + dry, {"metadata": {"name": "e"}, "subsets": []})
+    s.get(ns + "/endpoints")
+    s.post(ns + "/persistentvolumeclaims" + dry, {"metadata": {"name": "c", "annotations": {
+        "volume.beta.kubernetes.io/storage-class": "x"}}, "spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1500m"}}}})
+    s.post("/api/v1/persistentvolumes" + dry, {"metadata": {"name": "v", "annotations": {
+        "volume.beta.kubernetes.io/storage-class": "x"}}, "spec": {
+        "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1500m"}, "hostPath": {"path": "/x"},
+        "persistentVolumeReclaimPolicy": "Recycle"}})
+    s.post(batch + "/cronjobs" + dry, {"metadata": {"name": "z"}, "spec": {
+        "schedule": "TZ=UTC * * * * *", "jobTemplate": {"spec": {"template": {"spec": spec(restartPolicy="Never")}}}}})
+    s.post(batch + "/jobs" + dry, {"metadata": {"name": "z"}, "spec": {
+        "completions": 100001, "parallelism": 10001, "completionMode": "Indexed", "template": {"spec": spec(restartPolicy="Never")}}})
+    s.post("/apis/policy/v1" + ns.removeprefix("/api/v1") + "/poddisruptionbudgets" + dry, {
+        "metadata": {"name": "b"}, "spec": {"selector": {}, "maxUnavailable": 1}})
+    s.post("/apis/networking.k8s.io/v1" + ns.removeprefix("/api/v1") + "/ingresses" + dry, {
+        "metadata": {"name": "i", "annotations": {"kubernetes.io/ingress.class": "x"}}, "spec": {
+            "defaultBackend": {"service": {"name": "s", "port": {"number": 1}}}}})
+    s.post("/api/v1/nodes" + dry, {"metadata": {"name": "n"}, "spec": {"podCIDR": "10.0.0.0/24", "externalID": "x"}})
+    s.post(ns + "/secrets" + dry, {"metadata": {"name": "s"}, "type": "kubernetes.io/service-account-token"})
 
 
 # ---- lists ----
@@ -604,7 +681,8 @@ def paths(s):
                  "/healthz/ping", "/healthz/nonsense", "/livez?verbose", "/openapi/v3/nonsense",
                  "/api/v1/namespaces/default/configmaps/a%2Fb", "/apis/apiextensions.k8s.io/v1"):
         answer = s.ask("GET", path)
-        keep = path not in ("/", "/api", "/apis", "/api/v1", "/version", "/apis/apps/v1") and "verbose" not in path
+        # What they list is compared elsewhere, kind by kind.
+        keep = path.rstrip("/") not in ("", "/api", "/apis", "/api/v1", "/version", "/apis/apps/v1") and "verbose" not in path
         s.record(f"GET {path}", answer.shown() if keep else {"status": answer.status, "type": answer.type})
     for method in ("PUT", "PATCH", "DELETE", "POST"):
         s.send(method, "/api/v1", {})
@@ -616,6 +694,91 @@ def paths(s):
     s.post("/api/v1/namespaces/default/configmaps/x", {})
     s.send("OPTIONS", "/api/v1/namespaces/default/configmaps")
     s.send("NONSENSE", "/api/v1/namespaces/default/configmaps")
+
+
+@script
+def watch_metadata(s):
+    """What informers of controllers ask for: metadata alone, from the start and with bookmarks."""
+    ns = s.namespace()
+    apps = "/apis/apps/v1" + ns.removeprefix("/api/v1") + "/deployments"
+    s.post(apps, deployment("before"))
+    start = s.get(apps, accept=PARTIAL_LIST)["metadata.resourceVersion"]
+    q = "?watch=true&timeoutSeconds=30"
+    streams = [s.watch(f"{apps}{q}&resourceVersion={start}", 5, accept=PARTIAL),
+               s.watch(f"{apps}{q}&resourceVersion=0", 6, accept=PARTIAL),
+               s.watch(f"{apps}{q}&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", 6,
+                       accept=PARTIAL),
+               s.watch(f"{apps}{q}&resourceVersion={start}&labelSelector=a%3Db", 2, accept=PARTIAL),
+               s.watch(f"{apps}{q}&resourceVersion={start}", 5)]
+    s.post(apps, deployment("one"))
+    s.patch(apps + "/one", {"metadata": {"labels": {"a": "b"}}})
+    s.patch(apps + "/one/status", {"status": {"replicas": 1}})
+    s.patch(apps + "/one", {"spec": {"replicas": 3}})
+    s.delete(apps + "/one", {"propagationPolicy": "Background"})
+    for stream in streams:
+        stream.read()
+    for query in ("", "?limit=1", "?labelSelector=a%3Db", "?fieldSelector=metadata.name%3Dbefore"):
+        s.get(apps + query, accept=PARTIAL_LIST)
+    s.get(apps + "/before", accept=PARTIAL)
+    s.get(apps + "/missing", accept=PARTIAL)
+    s.patch(apps + "/before", {"metadata": {"annotations": {"x": "y"}}}, accept=PARTIAL)
+    s.post(apps, deployment("two"), accept=PARTIAL)
+    s.delete(apps + "/two", accept=PARTIAL)
+
+
+@script
+def chunks(s):
+    """Pages of a list that changes while it is read."""
+    p = s.namespace() + "/configmaps"
+    for i in range(20):
+        s.post(p, config_map(f"c{i:02}", labels={"half": str(i % 2)}))
+    for limit, selector in ((1, ""), (3, ""), (7, ""), (3, "&labelSelector=half%3D1"), (30, "")):
+        token, page = "", 0
+        while page < 8 and token is not None:
+            answer = s.get(f"{p}?limit={limit}{selector}" + (f"&continue={d_quote(token)}" if token else ""))
+            token, page = answer["metadata.continue"], page + 1
+            s.delete(f"{p}/c{page * 2:02}")
+            s.post(p, config_map(f"c{page * 2:02}", {"again": str(page)}, labels={"half": "1"}))
+            s.post(p, config_map(f"n{limit}-{page}{len(selector)}"))
+    first = s.get(f"{p}?limit=2")
+    token, version = d_quote(first["metadata.continue"] or ""), first["metadata.resourceVersion"]
+    for query in (f"limit=2&continue={token}&labelSelector=half%3D1", f"continue={token}", f"limit=0&continue={token}",
+                  f"limit=2&continue={token}&resourceVersionMatch=Exact",
+                  f"limit=2&resourceVersion={version}&resourceVersionMatch=Exact",
+                  f"limit=2&resourceVersion={version}&resourceVersionMatch=NotOlderThan", "limit=2&resourceVersion=0",
+                  f"limit=2&resourceVersion={version}", "limit=9223372036854775808", "limit=1.5"):
+        s.get(f"{p}?{query}")
+    s.delete(p + "?limit=5")
+    s.delete(p + "?labelSelector=half%3D1&dryRun=All")
+    s.delete(p + "?labelSelector=half%3D1")
+    s.get(p)
+
+
+@script
+def impersonation(s):
+    p = s.namespace() + "/configmaps"
+    me = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    ask = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    account = {"Impersonate-User": f"system:serviceaccount:{s.ns}:default"}
+    for headers in ({"Impersonate-User": "alice"}, {"Impersonate-User": "alice", "Impersonate-Group": "devs"},
+                    {"Impersonate-User": "alice", "Impersonate-Uid": "7"},
+                    {"Impersonate-User": "alice", "Impersonate-Extra-Reason": "test"},
+                    {"Impersonate-User": "alice", "Impersonate-Extra-example.org%2Fscope": "a"}, account,
+                    {"Impersonate-User": "system:anonymous"}, {"Impersonate-Group": "devs"}, {"Impersonate-Uid": "7"},
+                    {"Impersonate-Extra-Reason": "test"}, {"Impersonate-User": ""},
+                    {"Impersonate-User": "system:serviceaccount:x"},
+                    {"Impersonate-User": "alice", "Impersonate-Group": "system:masters"},
+                    {"Impersonate-User": "alice", "Impersonate-Group": "system:unauthenticated"}):
+        if headers.get("Impersonate-User") != "":  # then it is who asks: a name of each server's own
+            s.post(me, {}, headers=headers)
+        s.get(p + "/a", headers=headers)
+        s.get(p, headers=headers)
+        s.post(p, config_map("a"), headers=headers)
+        s.delete(p + "/a", headers=headers)
+        s.get("/healthz", headers=headers)
+        s.get("/apis/apps/v1/nonsense", headers=headers)
+        s.post(ask, {"spec": {"resourceAttributes": {"namespace": s.ns, "verb": "get", "resource": "configmaps"}}},
+               headers=headers)
 
 
 @script

@@ -77,6 +77,26 @@ def test_what_others_wrote_on_children_stays(lab):
         assert written == {"patch deployments": 2, "patch modelservices/status": 1}, written
 
 
+def test_owner_references_and_the_finalizer_come_back(lab):
+    ns = with_others(lab).namespace("dropped")
+    lab.apply(ns, model_service(**EVERYTHING))
+    with Operator(lab) as op:
+        wait_children(lab, children(ns))
+        op.settle()
+        mark = lab.mark()
+        own = [c for c in children(ns) if c[1]]
+        for child in own:
+            lab.patch(*child, {"metadata": {"ownerReferences": None}})
+        lab.patch("modelservices", ns, "owl", {"metadata": {"finalizers": None}})
+        op.settle()
+        for child in own:
+            assert lab.get(*child)["metadata"].get("ownerReferences"), child
+        service = lab.get("modelservices", ns, "owl")
+        assert service["metadata"]["finalizers"] == [FINALIZER]
+        assert condition(service, "Ready")["reason"] == "PodsStarting", service["status"]
+        assert not [w for w in lab.writes(mark) if not w.startswith("patch")], lab.writes(mark)
+
+
 # The finalizer
 
 def test_cluster_scoped_children_go_with_their_service_and_hold_up_nothing(lab):

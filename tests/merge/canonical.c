@@ -55,3 +55,25 @@ TEST(whole_values_compare_by_their_types)
                   (i == j || i + j == 1));
     schemas_free(kinds);
 }
+
+TEST(an_empty_text_in_a_struct_of_the_server_is_left_out)
+{
+    struct schemas *kinds = schemas_new();
+    const struct schema *s = schema_of(kinds, "", "v1", "Pod");
+    static const struct {
+        const char *x, *y;
+        bool equal;
+    } cases[] = {
+        { "{'spec': {'imagePullSecrets': [{'name': ''}]}}",
+            "{'spec': {'imagePullSecrets': [{}]}}",
+            true },
+        { "{'spec': {'imagePullSecrets': [{'name': ''}]}}",
+            "{'spec': {'imagePullSecrets': [{'name': 'a'}]}}",
+            false },
+        { "{'metadata': {'labels': {'a': ''}}}", "{'metadata': {'labels': {}}}", false },
+    };
+    for (size_t i = 0; i < lengthof(cases); i++)
+        check(canonical_equal(s, s->root, test_json(cases[i].x), test_json(cases[i].y)) ==
+              cases[i].equal);
+    schemas_free(kinds);
+}

@@ -69,12 +69,11 @@ TEST(strategic_takes_scalars_out_of_a_list)
 TEST(strategic_refuses_what_it_cannot_place)
 {
     check_json(patched("{'volumes': [{'name': 'a'}]}", "{'volumes': [{'emptyDir': {}}]}"),
-        "'map: {\\\"emptyDir\\\":{}} does not contain declared merge key: name'");
-    check_json(patched("{}", "{'$patch': 'x'}"),
-        "'unknown patch type: x in map: {\\\"$patch\\\":\\\"x\\\"}'");
+        "'map: map[emptyDir:map[]] does not contain declared merge key: name'");
+    check_json(patched("{}", "{'$patch': 'x'}"), "'unknown patch type: x in map: map[$patch:x]'");
     check_json(patched("{'volumes': [{'name': 'a'}]}",
-                   "{'volumes': [{'name': 'b'}], '$setElementOrder/volumes': 5}"),
-        "'invalid patch format of setElementOrder list'");
+                   "{'volumes': [{'name': 'b'}], '$setElementOrder/volumes': 'x'}"),
+        "'expected a []interface {}, but received a string'");
     check_json(
         patched("{'nodeSelector': {}}", "{'nodeSelector': {'b': '3', '$retainKeys': ['a']}}"),
         "'invalid patch format of retainKeys'");

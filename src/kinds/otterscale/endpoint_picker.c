@@ -20,14 +20,15 @@ EMBED(otterscale_pd_config, "src/kinds/otterscale/scripts/pd-config.yaml");
 /* ---- names ---- */
 
 /* Two names may have the same DNS-1035 form, `owl-1.5` and `owl-1-5`: whoever came first has it,
- * and of two that come together the one whose name it is. */
+ * and of two that come together the one whose name it is. What a predecessor of the same name left
+ * behind is about to go. */
 static bool is_of_another(const struct service *s, const char *picker)
 {
     struct json account = view_get(s->in, &RESOURCE_SERVICE_ACCOUNT, picker);
     json_each (owner, json_get(account, "metadata.ownerReferences"))
         if (json_get_bool(*owner, "controller", false) &&
             text_eq(json_get_text(*owner, "kind"), OTTERSCALE_MODEL_SERVICE.kind) &&
-            !text_eq(json_get_text(*owner, "uid"), json_get_text(s->in->object, "metadata.uid")))
+            !text_eq(json_get_text(*owner, "name"), s->name))
             return true;
     return false;
 }

@@ -1,0 +1,413 @@
+/* One container: its runs, their probes and hooks, how they end. */
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/time.h"
+#include "http/loop.h"
+#include "node/logs.h"
+#include "node/pod_internal.h"
+#include "node/volumes.h"
+
+#define BACK_OFF_DEFAULT_MS 10000
+#define BACK_OFF_TIMES_MAX 30     /* 5 minutes after 10 seconds */
+#define BACK_OFF_FORGET_MS 600000 /* who ran that long begins anew */
+#define PROGRAM_MISSING_MS 10000  /* somebody may install it */
+#define POST_START_MAX_MS 600000
+#define RUNS_KEPT 2
+
+static const struct env *env_of(const struct container *c)
+{
+    return loop_env(c->pod->host->loop);
+}
+
+static int64_t back_off_first(const struct container *c)
+{
+    return c->pod->host->back_off_ms ? c->pod->host->back_off_ms : BACK_OFF_DEFAULT_MS;
+}
+
+static const char *folder_of(struct arena *a, const struct container *c, int run)
+{
+    return arena_printf(a, "%s/containers/%s/%d", c->pod->directory, c->name, run);
+}
+
+static const char *log_of(struct arena *a, const struct container *c)
+{
+    return arena_printf(a, "%s/log", folder_of(a, c, c->run));
+}
+
+const char *container_id(struct arena *a, const struct container *c)
+{
+    return arena_printf(a, "process://%s/%s/%d", c->pod->uid, c->name, c->run);
+}
+
+struct json container_terminated(struct arena *a, const struct container *c)
+{
+    const char *reason = c->reason ? c->reason : c->state.exit_code == 0 ? "Completed" : "Error";
+    return json_fields(a,
+        { "terminated.exitCode", json_int(c->state.exit_code) },
+        { "terminated.reason", json_str(reason) },
+        { "terminated.message", json_str_or_absent(c->message) },
+        { "terminated.startedAt", json_str(time_format(a, c->state.started_ms)) },
+        { "terminated.finishedAt", json_str(time_format(a, c->state.finished_ms)) },
+        { "terminated.containerID", json_str(container_id(a, c)) });
+}
+
+/* ---- probes ---- */
+
+static struct action_place place_of(struct container *c)
+{
+    const struct pod_host *h = c->pod->host;
+    return (struct action_place){ .loop = h->loop,
+        .http = h->http,
+        .tls = h->tls,
+        .runtime = h->runtime,
+        .task = c->task,
+        .address = c->pod->ip,
+        .container = c->spec,
+        .directory = folder_of(&c->arena, c, c->run),
+        .envp = c->envp,
+        .cwd = c->cwd,
+        .translate = container_translate,
+        .translate_ctx = c };
+}
+
+static void probes_free(struct container *c)
+{
+    for (int i = 0; i < PROBE_COUNT; i++)
+        probe_free(take(c->probes[i]));
+}
+
+static int64_t grace_of(const struct container *c)
+{
+    return json_get_int(c->pod->object, "spec.terminationGracePeriodSeconds", 30) * 1000;
+}
+
+static void start_probes(struct container *c);
+
+static void startup_changed(void *ctx, bool ok, const char *message)
+{
+    (void)message;
+    struct container *c = ctx;
+    probe_free(take(c->probes[PROBE_STARTUP]));
+    c->started = ok;
+    if (ok)
+        start_probes(c);
+    else
+        container_stop(c, grace_of(c));
+    pod_wake(c->pod);
+}
+
+static void liveness_changed(void *ctx, bool ok, const char *message)
+{
+    (void)message;
+    struct container *c = ctx;
+    if (ok)
+        return;
+    struct json own = json_get(c->spec, "livenessProbe.terminationGracePeriodSeconds");
+    probes_free(c);
+    container_stop(c, json_is(own, JSON_INT) ? own.integer * 1000 : grace_of(c));
+    pod_wake(c->pod);
+}
+
+static void readiness_changed(void *ctx, bool ok, const char *message)
+{
+    (void)message;
+    struct container *c = ctx;
+    c->ready = ok;
+    pod_wake(c->pod);
+}
+
+/* After the start, or after the startup probe has said yes. */
+static void start_probes(struct container *c)
+{
+    static const struct {
+        const char *field;
+        void (*changed)(void *ctx, bool ok, const char *message);
+    } kinds[PROBE_COUNT] = { { "startupProbe", startup_changed },
+        { "livenessProbe", liveness_changed },
+        { "readinessProbe", readiness_changed } };
+    struct action_place place = place_of(c);
+    bool startup = !c->started && action_known(json_get(c->spec, "startupProbe"));
+    c->started = !startup;
+    for (int i = 0; i < PROBE_COUNT; i++) {
+        struct json spec = json_get(c->spec, kinds[i].field);
+        bool wanted = action_known(spec) && (i == PROBE_STARTUP) == startup;
+        if (wanted && !c->probes[i])
+            c->probes[i] = probe_new(&place, spec, kinds[i].changed, c);
+    }
+    if (c->started && !c->probes[PROBE_READINESS])
+        c->ready = true;
+}
+
+/* ---- beginning ---- */
+
+static void remember_end(struct container *c)
+{
+    const char *policy = json_get_text(c->spec, "terminationMessagePolicy");
+    c->message[0] = 0;
+    if (c->state.lost)
+        snprintf(
+            c->message, sizeof(c->message), "its supervisor was killed, or the machine restarted");
+    else if (c->state.exit_code && text_eq(policy, "FallbackToLogsOnError")) {
+        cleanup(arena_done) struct arena a = ARENA_INIT;
+        snprintf(c->message, sizeof(c->message), "%s", logs_tail(&a, log_of(&a, c), 2048, 80));
+    }
+}
+
+static void task_ended(void *ctx)
+{
+    struct container *c = ctx;
+    const struct node_runtime *r = c->pod->host->runtime;
+    c->state = r->state(r->self, c->task);
+    c->running = c->started = c->ready = false;
+    c->ended = true;
+    probes_free(c);
+    action_cancel(take(c->hook));
+    timer_stop(env_of(c), &c->kill);
+    remember_end(c);
+    if (c->state.finished_ms - c->state.started_ms >= BACK_OFF_FORGET_MS)
+        c->back_off_ms = 0;
+    pod_wake(c->pod);
+}
+
+static void post_start_done(void *ctx, bool ok, const char *message)
+{
+    (void)message;
+    struct container *c = ctx;
+    c->hook = NULL;
+    if (ok)
+        start_probes(c);
+    else
+        container_stop(c, grace_of(c));
+    pod_wake(c->pod);
+}
+
+static void has_begun(struct container *c)
+{
+    struct json hook = json_get(c->spec, "lifecycle.postStart");
+    struct action_place place = place_of(c);
+    if (json_present(hook))
+        c->hook = action_start(&place, hook, POST_START_MAX_MS, post_start_done, c);
+    else
+        start_probes(c);
+}
+
+/* Old logs go; the last one stays for `logs --previous`. */
+static void forget_runs(struct container *c)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    if (c->run >= RUNS_KEPT)
+        volumes_remove(folder_of(&a, c, c->run - RUNS_KEPT));
+}
+
+static void release_task(struct container *c)
+{
+    const struct node_runtime *r = c->pod->host->runtime;
+    if (c->task)
+        r->release(r->self, take(c->task));
+}
+
+static void move_to_last(struct container *c)
+{
+    if (!c->ended)
+        return;
+    arena_done(&c->last_arena);
+    arena_init(&c->last_arena, ARENA_LIMIT_DEFAULT);
+    c->last = json_copy(&c->last_arena, container_terminated(&c->last_arena, c));
+    int64_t first = back_off_first(c);
+    c->back_off_ms = !c->back_off_ms ? first : c->back_off_ms * 2;
+    if (c->back_off_ms > first * BACK_OFF_TIMES_MAX)
+        c->back_off_ms = first * BACK_OFF_TIMES_MAX;
+}
+
+/* A run that could not even begin counts as one that ended. */
+static void note_start_error(struct container *c, const struct error *err)
+{
+    int64_t now = env_wall_ms(env_of(c));
+    c->state = (struct runtime_state){
+        .phase = RUNTIME_EXITED, .exit_code = 128, .started_ms = now, .finished_ms = now
+    };
+    c->ended = true;
+    c->reason = "StartError";
+    snprintf(c->message, sizeof(c->message), "%s", err->text);
+    pod_wake(c->pod);
+}
+
+/* How long until the next run may begin. */
+static int64_t back_off_left(struct container *c)
+{
+    if (!c->ended || !c->back_off_ms)
+        return 0;
+    int64_t left = c->state.finished_ms + c->back_off_ms - env_wall_ms(env_of(c));
+    return left < 0 ? 0 : left < c->back_off_ms ? left : c->back_off_ms;
+}
+
+static bool in_back_off(struct container *c, int64_t *ret_after_ms)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    *ret_after_ms = back_off_left(c);
+    if (!*ret_after_ms)
+        return false;
+    c->waiting = "CrashLoopBackOff";
+    snprintf(c->waiting_message,
+        sizeof(c->waiting_message),
+        "back-off %s restarting failed container=%s pod=%s_%s(%s)",
+        time_duration_format(&a, c->back_off_ms * TIME_NS_PER_MS),
+        c->name,
+        json_get_text(c->pod->object, "metadata.name"),
+        json_get_text(c->pod->object, "metadata.namespace"),
+        c->pod->uid);
+    return true;
+}
+
+bool container_start(struct container *c, int64_t *ret_after_ms)
+{
+    const struct node_runtime *r = c->pod->host->runtime;
+    const char *const *argv;
+    struct error err;
+    if (in_back_off(c, ret_after_ms))
+        return false;
+    *ret_after_ms = PROGRAM_MISSING_MS;
+    if (!container_resolve(c, &argv))
+        return false;
+    move_to_last(c);
+    release_task(c);
+    c->run++;
+    forget_runs(c);
+    c->ended = c->stopping = c->started = c->ready = false;
+    c->reason = c->waiting = NULL;
+    c->message[0] = 0;
+    const char *folder = folder_of(&c->arena, c, c->run);
+    char *above = arena_printf(&c->arena, "%s/containers/%s", c->pod->directory, c->name);
+    if (mkdir(above, 0750) && errno != EEXIST) {
+        fail_errno(&err, errno, "%s", above);
+        note_start_error(c, &err);
+        return true;
+    }
+    struct runtime_spec spec = { .directory = folder,
+        .argv = argv,
+        .envp = c->envp,
+        .cwd = c->cwd,
+        .log = log_of(&c->arena, c),
+        .mounts = c->mounts,
+        .mount_count = c->mount_count };
+    c->task = r->start(r->self, &spec, (struct runtime_watch){ task_ended, c }, &err);
+    if (!c->task) {
+        note_start_error(c, &err);
+        return true;
+    }
+    c->state = r->state(r->self, c->task);
+    c->running = true;
+    has_begun(c);
+    return true;
+}
+
+/* ---- ending ---- */
+
+static void kill_now(void *ctx)
+{
+    struct container *c = ctx;
+    const struct node_runtime *r = c->pod->host->runtime;
+    action_cancel(take(c->hook));
+    if (c->running)
+        r->stop(r->self, c->task, true);
+}
+
+static void pre_stop_done(void *ctx, bool ok, const char *message)
+{
+    (void)ok, (void)message; /* a hook that fails delays nothing */
+    struct container *c = ctx;
+    const struct node_runtime *r = c->pod->host->runtime;
+    c->hook = NULL;
+    if (c->running)
+        r->stop(r->self, c->task, false);
+}
+
+void container_stop(struct container *c, int64_t grace_ms)
+{
+    const struct node_runtime *r = c->pod->host->runtime;
+    if (!c->running)
+        return;
+    bool sooner = timer_is_set(&c->kill) && env_mono_ms(env_of(c)) + grace_ms < c->kill.at_ms;
+    if (!c->stopping || sooner)
+        timer_set(env_of(c), &c->kill, grace_ms);
+    if (c->stopping)
+        return;
+    c->stopping = true;
+    c->ready = false;
+    probes_free(c);
+    action_cancel(take(c->hook));
+    struct json hook = json_get(c->spec, "lifecycle.preStop");
+    struct action_place place = place_of(c);
+    if (json_present(hook) && grace_ms > 0)
+        c->hook = action_start(&place, hook, grace_ms, pre_stop_done, c);
+    else
+        r->stop(r->self, c->task, false);
+}
+
+/* ---- life ---- */
+
+void container_init(struct container *c, struct pod *p, struct json spec, enum container_kind kind)
+{
+    *c = (struct container){
+        .pod = p, .name = json_get_text(spec, "name"), .spec = spec, .kind = kind, .run = -1
+    };
+    timer_init(&c->kill, kill_now, c);
+}
+
+void container_done(struct container *c)
+{
+    probes_free(c);
+    action_cancel(take(c->hook));
+    timer_stop(env_of(c), &c->kill);
+    release_task(c);
+    arena_done(&c->arena);
+    arena_done(&c->last_arena);
+}
+
+static int last_run(const struct container *c)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    int last = -1;
+    int64_t n;
+    DIR *runs = opendir(arena_printf(&a, "%s/containers/%s", c->pod->directory, c->name));
+    for (struct dirent *e; runs && (e = readdir(runs));)
+        if (str_to_int(str_of(e->d_name), &n) && n > last && n < INT32_MAX)
+            last = (int)n;
+    if (runs)
+        closedir(runs);
+    return last;
+}
+
+void container_adopt(struct container *c, struct json old)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const struct node_runtime *r = c->pod->host->runtime;
+    const char *const *argv;
+    c->run = last_run(c);
+    if (c->run < 0)
+        return;
+    arena_init(&c->last_arena, ARENA_LIMIT_DEFAULT);
+    c->last = json_copy(&c->last_arena, json_get(old, "lastState"));
+    for (int i = 0; i < c->run && c->back_off_ms < back_off_first(c) * BACK_OFF_TIMES_MAX; i++)
+        c->back_off_ms = c->back_off_ms ? c->back_off_ms * 2 : back_off_first(c);
+    c->task = r->adopt(r->self, folder_of(&a, c, c->run), (struct runtime_watch){ task_ended, c });
+    if (!c->task)
+        return;
+    c->state = r->state(r->self, c->task);
+    c->running = true;
+    if (c->state.phase != RUNTIME_RUNNING) {
+        c->back_off_ms = 0; /* it ended while nobody looked, most likely with us */
+        return;             /* task_ended() comes */
+    }
+    /* Only to find the environment of commands again: what runs, runs. */
+    if (!container_resolve(c, &argv))
+        c->envp = arena_array(&c->arena, 1, sizeof(*c->envp));
+    bool same = text_eq(json_get_text(old, "containerID"), container_id(&a, c));
+    c->started = same && json_get_bool(old, "started", false);
+    bool ready = same && json_get_bool(old, "ready", false);
+    start_probes(c);
+    c->ready = c->ready || ready;
+}

@@ -1,0 +1,108 @@
+#include <stdarg.h>
+
+#include "node/image_map.h"
+#include "node/paths.h"
+#include "node/pod_internal.h"
+#include "node/volumes.h"
+
+static bool wait_because(struct container *c, const char *reason, const char *message)
+{
+    c->waiting = reason;
+    snprintf(c->waiting_message, sizeof(c->waiting_message), "%s", message);
+    return false;
+}
+
+static int64_t gpus_of(struct json container)
+{
+    struct json count = json_member(json_get(container, "resources.limits"), "nvidia.com/gpu");
+    int64_t n = json_is(count, JSON_INT) ? count.integer : 0;
+    if (json_is(count, JSON_STR) && !str_to_int(str_of(json_text(count)), &n))
+        n = 0;
+    return n;
+}
+
+/* Its share of the pod's devices: "0,1"; NULL if the machine has none to hide. */
+static const char *devices_of(struct arena *a, const struct container *c)
+{
+    const struct pod *p = c->pod;
+    if (!json_present(json_member(p->host->allocatable, "nvidia.com/gpu")))
+        return NULL;
+    int64_t from = 0;
+    for (const struct container *before = p->containers; before != c; before++)
+        from += gpus_of(before->spec);
+    const char *text = "";
+    for (int64_t i = from; i < from + gpus_of(c->spec); i++) {
+        struct json gpu = json_item(p->gpus, (size_t)i);
+        if (json_present(gpu))
+            text = arena_printf(a, "%s%s%lld", text, *text ? "," : "", (long long)gpu.integer);
+    }
+    return text;
+}
+
+/* What there is before the pod says anything. */
+static struct json basic_env(struct arena *a, const struct container *c)
+{
+    const struct pod_host *h = c->pod->host;
+    const struct image_row *row = image_map_find(h->images, json_get_text(c->spec, "image"));
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_put(&b, "PATH", json_str(h->path));
+    json_put(&b, "HOME", json_strf(a, "%s/home", c->pod->directory));
+    json_put(&b, "HOSTNAME", json_get(c->pod->object, "metadata.name"));
+    const char *devices = devices_of(a, c);
+    json_put(&b, "CUDA_VISIBLE_DEVICES", json_str(devices));
+    json_put(&b, "NVIDIA_VISIBLE_DEVICES", json_str(devices));
+    if (row)
+        json_put_all(&b, row->env);
+    return json_map_end(&b);
+}
+
+const char *container_translate(void *ctx, struct arena *a, const char *word)
+{
+    const struct container *c = ctx;
+    return c->pod->host->runtime->mounts ? word
+                                         : paths_translate(a, word, c->mounts, c->mount_count);
+}
+
+static const char *const *env_words(struct container *c, struct json env)
+{
+    const char **words = arena_array(&c->arena, env.count + 1, sizeof(*words));
+    size_t count = 0;
+    json_each_member (m, env)
+        words[count++] = arena_printf(
+            &c->arena, "%s=%s", m->key, container_translate(c, &c->arena, json_text(m->value)));
+    return words;
+}
+
+bool container_resolve(struct container *c, const char *const **ret_argv)
+{
+    struct pod *p = c->pod;
+    struct error err;
+    arena_done(&c->arena);
+    arena_init(&c->arena, ARENA_LIMIT_DEFAULT);
+    struct arena *a = &c->arena;
+    struct pod_view view = pod_view(p);
+    struct json env;
+    if (!fields_env(a, &view, c->spec, basic_env(a, c), &env, &err) ||
+        !volumes_mounts(a, c->spec, p->places, env, &c->mounts, &c->mount_count, &err))
+        return wait_because(c, "CreateContainerConfigError", err.text);
+    struct image_request request = { .image = json_get_text(c->spec, "image"),
+        .command = fields_expand_list(a, json_get(c->spec, "command"), env),
+        .args = fields_expand_list(a, json_get(c->spec, "args"), env),
+        .address = p->ip,
+        .path = p->host->path,
+        .mounts = c->mounts,
+        .mount_count = c->mount_count };
+    const char *const *argv;
+    if (!image_map_argv(p->host->images, a, &request, &argv, &err))
+        return wait_because(c, "ErrImageNeverPull", err.text);
+    c->envp = env_words(c, env);
+    const char **words = (const char **)(uintptr_t)argv;
+    for (size_t i = 0; words[i]; i++)
+        words[i] = container_translate(c, a, words[i]);
+    const char *cwd = json_get_text(c->spec, "workingDir");
+    c->cwd =
+        text_empty(cwd) ? arena_printf(a, "%s/home", p->directory) : container_translate(c, a, cwd);
+    *ret_argv = argv;
+    return true;
+}

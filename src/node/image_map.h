@@ -1,0 +1,49 @@
+#pragma once
+
+/* Which local program stands for which image, on a machine without containers.
+ *
+ *   images:
+ *   - image: ghcr.io/ggml-org/llama.cpp      # without a tag: all tags; * matches within a name
+ *     program: [llama-server]                # what the image runs when the pod names no command
+ *     hostFlag: --host                       # its flag for the address to listen on
+ *     env: { LLAMA_ARG_THREADS: "4" }        # for every container of the image; the pod's wins
+ *
+ * Rows that were added later are asked first; the shipped ones (for the images of LLMKube's
+ * runtimes, and for plain shells) are there from the beginning. */
+
+#include "base/json.h"
+#include "node/root.h"
+
+struct image_map;
+
+struct image_row {
+    const char *image;
+    struct json program;   /* list of texts, at least one */
+    const char *host_flag; /* NULL: none */
+    struct json env;       /* map of texts, or absent */
+};
+
+struct image_map *image_map_new(void) must_check;
+void image_map_free(struct image_map *m);
+/* A file as above; file is for messages. All of it is taken, or nothing. */
+bool image_map_add(
+    struct image_map *m, struct str yaml, const char *file, struct error *err) must_check;
+/* NULL: no row matches. */
+const struct image_row *image_map_find(const struct image_map *m, const char *image);
+
+struct image_request {
+    const char *image;
+    struct json command, args;       /* of the container, variables expanded */
+    const char *address;             /* what to listen on */
+    const char *path;                /* where programs are looked for: text like $PATH */
+    const struct root_mount *mounts; /* programs may also lie in a volume */
+    size_t mount_count;
+};
+
+/* The words to run, ended by NULL. A program that insists on every address is told its own: the
+ * value of the row's hostFlag is replaced, or the flag is put behind. A command that names the
+ * image's program by a path that is not on this machine means the row's program. Fails with
+ * ERR_UNSUPPORTED if there is no row, or the program is not on this machine; err names the remedy.
+ */
+bool image_map_argv(const struct image_map *m, struct arena *a, const struct image_request *request,
+    const char *const **ret, struct error *err) must_check;

@@ -1,0 +1,35 @@
+#pragma once
+
+/* A node of one machine: takes pods that nobody has taken, and those that are given to it, runs
+ * them (pod.h) and keeps their status in the API true. What an earlier process of ours started goes
+ * on running under the next one.
+ *
+ *   node_new ─> node_start ─> …                 ─> node_free       pods go on
+ *                             node_stop ─> done ─> node_free       pods have ended */
+
+#include "base/json.h"
+
+struct image_map;
+struct kube_transport;
+struct loop;
+struct node;
+struct node_runtime;
+
+struct node_options {
+    struct loop *loop;
+    const struct kube_transport *transport;
+    const struct node_runtime *runtime;
+    const struct image_map *images;
+    const char *name;      /* of the Node object */
+    const char *directory; /* absolute; made if it is not there */
+    const char *path;      /* where programs are looked for, like $PATH */
+    int64_t back_off_ms;   /* 0: the kubelet's 10 s */
+};
+
+/* Everything in options but the texts outlives it. */
+struct node *node_new(const struct node_options *options, struct error *err) must_check;
+void node_free(struct node *n);
+void node_start(struct node *n);
+/* Ends all pods, each within its grace period, and leaves their objects: the next process starts
+ * them again. done() may free the node. */
+void node_stop(struct node *n, void (*done)(void *ctx), void *ctx);

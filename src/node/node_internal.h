@@ -1,0 +1,61 @@
+#pragma once
+
+/* For the files of node.h. */
+
+#include "base/table.h"
+#include "base/timer.h"
+#include "kube/client.h"
+#include "node/capacity.h"
+#include "node/node.h"
+#include "node/pod.h"
+
+/* A pod that is ours, or may become it. */
+struct entry {
+    struct table_node hash;
+    struct node *node;
+    char *uid, *namespace, *name;
+    struct pod *pod; /* NULL: not bound to us yet */
+    struct capacity wanted;
+    bool ended; /* Succeeded or Failed: holds nothing any more */
+    bool gone;  /* its object is */
+    bool binding;
+    struct arena unfit_arena;
+    struct json unbound; /* the object while it is not ours */
+
+    struct kube_op *write; /* status, binding or deletion: one at a time */
+    bool dirty, deleted;
+    struct timer again;
+    unsigned failures;
+
+    struct kube_op *token;
+    struct timer token_again;
+    char *audiences[8];
+    size_t audience_count, audience_next;
+};
+
+struct node {
+    struct node_options options;
+    struct arena arena; /* of texts in options and host */
+    struct pod_host host;
+    struct kube_client *client;
+    struct objects *objects;
+    struct table entries; /* by uid */
+    struct capacity capacity;
+    bool loaded;
+    void (*stopped)(void *ctx);
+    void *stopped_ctx;
+    struct timer stop_told;
+};
+
+/* ---- node_write.c ---- */
+
+/* Brings the API to what is true of an entry: binding, status, deletion, whichever is next. */
+void entry_write(struct entry *e);
+/* The next token of its service account that is asked for. */
+void entry_ask_token(struct entry *e);
+void node_register(struct node *n);
+
+/* ---- node.c ---- */
+
+/* NULL: it may be bound to us; else why not. */
+const char *entry_unfit(struct arena *a, const struct entry *e);

@@ -1,0 +1,327 @@
+#include "node/pod.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/time.h"
+#include "http/loop.h"
+#include "node/pod_internal.h"
+#include "node/volumes.h"
+
+static const struct env *env_of(const struct pod *p)
+{
+    return loop_env(p->host->loop);
+}
+
+struct pod_view pod_view(const struct pod *p)
+{
+    return (struct pod_view){ .pod = p->object,
+        .objects = p->host->objects,
+        .pod_ip = p->ip,
+        .host_ip = p->host->host_ip,
+        .node_name = p->host->node_name,
+        .allocatable = p->host->allocatable,
+        .tokens = p->tokens };
+}
+
+/* ---- what is to run ---- */
+
+static void try_again(struct pod *p, int64_t after_ms)
+{
+    const struct env *env = env_of(p);
+    if (!timer_is_set(&p->wake) || p->wake.at_ms > env_mono_ms(env) + after_ms)
+        timer_set(env, &p->wake, after_ms);
+}
+
+static void start(struct container *c)
+{
+    int64_t after_ms;
+    if (!container_start(c, &after_ms))
+        try_again(c->pod, after_ms);
+}
+
+static bool restarts(const struct container *c)
+{
+    const char *policy = json_get_text(c->pod->object, "spec.restartPolicy");
+    const char *own = json_get_text(c->spec, "restartPolicy");
+    if (own)
+        policy = own;
+    if (c->kind == CONTAINER_INIT && !own)
+        return c->state.exit_code != 0 && !text_eq(policy, "Never");
+    return text_eq(policy, "Never")       ? false
+           : text_eq(policy, "OnFailure") ? c->state.exit_code != 0
+                                          : true;
+}
+
+/* Whether it needs nothing more: it ran, and will not again. */
+static bool is_over(const struct container *c)
+{
+    return c->ended && !c->running && !restarts(c);
+}
+
+static void keep_running(struct container *c)
+{
+    if (!c->running && !is_over(c))
+        start(c);
+}
+
+/* Init containers, one after the other. False: not all are through. */
+static bool run_init(struct pod *p)
+{
+    for (size_t i = 0; i < p->count && p->containers[i].kind != CONTAINER_MAIN; i++) {
+        struct container *c = &p->containers[i];
+        if (p->initialized && c->kind == CONTAINER_INIT)
+            continue;
+        keep_running(c);
+        bool through = c->kind == CONTAINER_SIDECAR ? c->running && c->started
+                                                    : is_over(c) && c->state.exit_code == 0;
+        if (!through && !p->initialized)
+            return false;
+    }
+    return true;
+}
+
+/* An init container that failed for good, or all containers that are done: the pod is. */
+static bool has_finished(const struct pod *p)
+{
+    bool mains_over = true;
+    for (size_t i = 0; i < p->count; i++) {
+        const struct container *c = &p->containers[i];
+        if (c->kind == CONTAINER_INIT && is_over(c) && c->state.exit_code != 0)
+            return true;
+        mains_over = mains_over && (c->kind != CONTAINER_MAIN || is_over(c));
+    }
+    return mains_over;
+}
+
+static bool nothing_runs(const struct pod *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->containers[i].running)
+            return false;
+    return true;
+}
+
+/* Sidecars go after the others. */
+static void stop_all(struct pod *p, int64_t grace_ms)
+{
+    bool others = false;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->containers[i].kind != CONTAINER_SIDECAR) {
+            container_stop(&p->containers[i], grace_ms);
+            others = others || p->containers[i].running;
+        }
+    for (size_t i = 0; i < p->count && !others; i++)
+        container_stop(&p->containers[i], grace_ms);
+}
+
+static bool prepare_volumes(struct pod *p)
+{
+    struct error err;
+    struct pod_view view = pod_view(p);
+    const char *audience;
+    struct arena fresh = ARENA_INIT;
+    struct json places;
+    if (!volumes_prepare(&fresh, &view, p->directory, &places, &audience, &err)) {
+        snprintf(p->blocked, sizeof(p->blocked), "%s", err.text);
+        arena_done(&fresh);
+        if (audience)
+            p->host->token(p->host->ctx, p, audience);
+        try_again(p, 2000); /* a directory of the machine may come without anybody telling */
+        return false;
+    }
+    arena_done(&p->places_arena);
+    p->places_arena = fresh;
+    p->places = places;
+    p->blocked[0] = 0;
+    return true;
+}
+
+static void advance(struct pod *p)
+{
+    if (p->stopping) {
+        int64_t left = p->stop_at_ms - env_mono_ms(env_of(p));
+        stop_all(p, left > 0 ? left : 0);
+        p->stopped = nothing_runs(p);
+        return;
+    }
+    if (p->finished || has_finished(p)) {
+        p->finished = true;
+        stop_all(p, json_get_int(p->object, "spec.terminationGracePeriodSeconds", 30) * 1000);
+        return;
+    }
+    if (!prepare_volumes(p))
+        return; /* what runs goes on */
+    if (!run_init(p))
+        return;
+    p->initialized = true;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->containers[i].kind == CONTAINER_MAIN)
+            keep_running(&p->containers[i]);
+}
+
+static void woken(void *ctx)
+{
+    struct pod *p = ctx;
+    advance(p);
+    p->host->changed(p->host->ctx, p);
+}
+
+void pod_wake(struct pod *p)
+{
+    timer_set(env_of(p), &p->wake, 0);
+}
+
+void pod_stop(struct pod *p, int64_t grace_ms)
+{
+    int64_t at_ms = env_mono_ms(env_of(p)) + grace_ms;
+    if (!p->stopping || at_ms < p->stop_at_ms)
+        p->stop_at_ms = at_ms;
+    p->stopping = true;
+    pod_wake(p);
+}
+
+bool pod_stopped(const struct pod *p)
+{
+    return p->stopped;
+}
+
+/* ---- life ---- */
+
+/* A pod that has ended stays ended, whoever looks at it next. */
+static bool last_word(const struct pod *p)
+{
+    const char *phase = json_get_text(p->object, "status.phase");
+    return text_eq(phase, "Succeeded") || text_eq(phase, "Failed");
+}
+
+static void take_object(struct pod *p, struct json object)
+{
+    struct arena fresh = ARENA_INIT;
+    p->object = json_copy(&fresh, object);
+    arena_done(&p->arena);
+    p->arena = fresh;
+    size_t i = 0;
+    static const char *const lists[] = { "spec.initContainers", "spec.containers" };
+    for (size_t k = 0; k < lengthof(lists); k++)
+        json_each (spec, json_get(p->object, lists[k])) {
+            struct container *c = &p->containers[i++];
+            bool sidecar = k == 0 && text_eq(json_get_text(*spec, "restartPolicy"), "Always");
+            if (!c->pod)
+                container_init(c,
+                    p,
+                    *spec,
+                    k         ? CONTAINER_MAIN
+                    : sidecar ? CONTAINER_SIDECAR
+                              : CONTAINER_INIT);
+            c->spec = *spec; /* the API lets nobody add or reorder containers */
+            c->name = json_get_text(*spec, "name");
+        }
+    assert(i == p->count);
+}
+
+static bool make_folders(struct pod *p)
+{
+    static const char *const folders[] = { "", "/volumes", "/containers", "/home" };
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    for (size_t i = 0; i < lengthof(folders); i++)
+        if (mkdir(arena_printf(&a, "%s%s", p->directory, folders[i]), i == 3 ? 0777 : 0755) &&
+            errno != EEXIST)
+            return false;
+    return true;
+}
+
+static void adopt(struct pod *p)
+{
+    static const char *const lists[] = { "status.initContainerStatuses",
+        "status.containerStatuses" };
+    for (size_t i = 0; i < p->count; i++) {
+        struct container *c = &p->containers[i];
+        struct json old = json_get(p->object, lists[c->kind == CONTAINER_MAIN]);
+        container_adopt(c, json_find(old, "name", c->name));
+    }
+    json_each (condition, json_get(p->object, "status.conditions"))
+        if (text_eq(json_get_text(*condition, "type"), "Initialized") && p->containers[0].run >= 0)
+            p->initialized = text_eq(json_get_text(*condition, "status"), "True");
+    if (!time_parse(json_get_text(p->object, "status.startTime"), &p->start_ms))
+        p->start_ms = env_wall_ms(env_of(p));
+}
+
+struct pod *pod_new(
+    const struct pod_host *host, struct json object, const char *ip, struct json gpus)
+{
+    struct pod *p = mem_new_of(struct pod);
+    p->host = host;
+    p->ip = mem_strdup(ip);
+    p->uid = mem_strdup(json_get_text(object, "metadata.uid"));
+    arena_init(&p->gpu_arena, ARENA_LIMIT_DEFAULT);
+    arena_init(&p->token_arena, ARENA_LIMIT_DEFAULT);
+    p->gpus = json_copy(&p->gpu_arena, gpus);
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    p->directory = mem_strdup(arena_printf(&a, "%s/pods/%s", host->directory, p->uid));
+    p->count =
+        json_get(object, "spec.initContainers").count + json_get(object, "spec.containers").count;
+    p->containers = mem_new(p->count * sizeof(*p->containers));
+    timer_init(&p->wake, woken, p);
+    take_object(p, object);
+    if (!make_folders(p))
+        snprintf(p->blocked, sizeof(p->blocked), "%s: %s", p->directory, strerror(errno));
+    else if (last_word(p))
+        p->finished = true;
+    if (!p->blocked[0] && !p->finished)
+        prepare_volumes(p);
+    adopt(p);
+    pod_set(p, p->object);
+    return p;
+}
+
+void pod_free(struct pod *p)
+{
+    timer_stop(env_of(p), &p->wake);
+    for (size_t i = 0; i < p->count; i++)
+        container_done(&p->containers[i]);
+    arena_done(&p->arena);
+    arena_done(&p->places_arena);
+    arena_done(&p->token_arena);
+    arena_done(&p->gpu_arena);
+    free(p->containers);
+    free(p->uid);
+    free(p->directory);
+    free(p->ip);
+    free(p);
+}
+
+void pod_set(struct pod *p, struct json object)
+{
+    take_object(p, object);
+    if (json_present(json_get(p->object, "metadata.deletionTimestamp")))
+        pod_stop(p, json_get_int(p->object, "metadata.deletionGracePeriodSeconds", 30) * 1000);
+    pod_wake(p);
+}
+
+void pod_token(struct pod *p, const char *audience, const char *token)
+{
+    p->tokens = json_copy(
+        &p->token_arena, json_with_member(&p->token_arena, p->tokens, audience, json_str(token)));
+    pod_wake(p);
+}
+
+struct json pod_object(const struct pod *p)
+{
+    return p->object;
+}
+
+const char *pod_directory(const struct pod *p)
+{
+    return p->directory;
+}
+
+const char *pod_ip(const struct pod *p)
+{
+    return p->ip;
+}
+
+struct json pod_gpus(const struct pod *p)
+{
+    return p->gpus;
+}

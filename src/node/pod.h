@@ -1,0 +1,62 @@
+#pragma once
+
+/* One pod on this machine: brings what runs to what its object asks for, as the kubelet does, and
+ * says in a status how far it is.
+ *
+ *   init containers in order ─> sidecars among them stay ─> containers ─> end, by restart policy
+ *
+ * Everything lies in DIRECTORY/pods/UID:
+ *   volumes/NAME                 see volumes.h
+ *   containers/NAME/N            run N of a container: `task`, `exit`, `log`
+ * so that a later process of ours finds what this one started, and goes on with it. */
+
+#include "base/json.h"
+
+struct http_client;
+struct image_map;
+struct loop;
+struct node_runtime;
+struct objects;
+struct pod;
+struct tls_context;
+
+/* What pods need of their node; outlives them. */
+struct pod_host {
+    struct loop *loop;
+    struct http_client *http;
+    struct tls_context *tls; /* for probes; takes any certificate */
+    const struct node_runtime *runtime;
+    const struct objects *objects;
+    const struct image_map *images;
+    const char *node_name, *host_ip;
+    const char *path;        /* where programs are looked for */
+    const char *directory;   /* absolute */
+    struct json allocatable; /* resource to quantity */
+    int64_t back_off_ms;     /* after the second failure, doubling up to 30 times that; 0: 10 s */
+    /* Its status may differ, or it is over. */
+    void (*changed)(void *ctx, struct pod *p);
+    /* It needs a token of its service account: pod_token(). May come again until it is there. */
+    void (*token)(void *ctx, struct pod *p, const char *audience);
+    void *ctx;
+};
+
+/* ip: an address of its own; gpus: list of the numbers of its devices. Finds what runs already. */
+struct pod *pod_new(
+    const struct pod_host *host, struct json object, const char *ip, struct json gpus) must_check;
+/* Forgets it; what runs goes on. */
+void pod_free(struct pod *p);
+/* A newer version of its object; a deletionTimestamp in it stops the pod. */
+void pod_set(struct pod *p, struct json object);
+struct json pod_object(const struct pod *p);
+void pod_token(struct pod *p, const char *audience, const char *token);
+/* Something that it refers to has changed. */
+void pod_wake(struct pod *p);
+/* Ends it: the grace period counts from now, a shorter one than before wins. */
+void pod_stop(struct pod *p, int64_t grace_ms);
+/* It was to stop, and nothing of it runs any more. */
+bool pod_stopped(const struct pod *p);
+/* status as the API has it. */
+struct json pod_status(struct arena *a, const struct pod *p);
+const char *pod_directory(const struct pod *p);
+const char *pod_ip(const struct pod *p);
+struct json pod_gpus(const struct pod *p);

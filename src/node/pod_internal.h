@@ -1,0 +1,93 @@
+#pragma once
+
+/* A pod and its containers, for the files of pod.h. */
+
+#include "base/timer.h"
+#include "node/action.h"
+#include "node/fields.h"
+#include "node/pod.h"
+#include "node/probe.h"
+#include "node/runtime.h"
+
+enum container_kind { CONTAINER_INIT, CONTAINER_SIDECAR, CONTAINER_MAIN };
+enum { PROBE_STARTUP, PROBE_LIVENESS, PROBE_READINESS, PROBE_COUNT };
+
+struct container {
+    struct pod *pod;
+    const char *name;
+    struct json spec;
+    enum container_kind kind;
+
+    /* The last run, or none. */
+    int run; /* its number; -1: none */
+    struct runtime_task *task;
+    struct runtime_state state;
+    bool running, ended;
+    const char *reason;      /* of the end, where it was not the program's own */
+    char message[2048 + 1];  /* of the end */
+    struct arena arena;      /* of the run: */
+    const char *const *envp; /* … for commands in it */
+    const char *cwd;
+    const struct root_mount *mounts;
+    size_t mount_count;
+
+    /* Why it does not run. */
+    const char *waiting; /* "CrashLoopBackOff"; NULL: nothing yet */
+    char waiting_message[640];
+
+    struct arena last_arena;
+    struct json last;    /* how the run before ended: a state */
+    int64_t back_off_ms; /* to keep after the next end */
+    struct probe *probes[PROBE_COUNT];
+    bool started, ready;
+    struct action *hook;
+    bool stopping, hook_is_stop;
+    struct timer kill;
+};
+
+struct pod {
+    const struct pod_host *host;
+    struct arena arena; /* of the object */
+    struct json object;
+    char *uid, *directory, *ip;
+    struct arena gpu_arena;
+    struct json gpus;
+    struct container *containers; /* init containers first */
+    size_t count;
+    struct json places; /* volume to place */
+    struct arena places_arena;
+    struct arena token_arena;
+    struct json tokens;
+    char blocked[640]; /* why no container can be made; "": none */
+    bool initialized, stopping, stopped, finished;
+    int64_t start_ms;   /* wall */
+    int64_t stop_at_ms; /* mono: when what is left is killed */
+    struct timer wake;
+};
+
+struct pod_view pod_view(const struct pod *p);
+
+/* ---- container.c ---- */
+
+void container_init(struct container *c, struct pod *p, struct json spec, enum container_kind kind);
+void container_done(struct container *c);
+/* What an earlier process of ours left of it; old is its status in the API. */
+void container_adopt(struct container *c, struct json old);
+/* Starts it, or says in `waiting` why not; false asks to try again after *ret_after_ms. */
+bool container_start(struct container *c, int64_t *ret_after_ms);
+void container_stop(struct container *c, int64_t grace_ms);
+/* Its state in the API: { running: … }, { waiting: … } or { terminated: … }. */
+struct json container_terminated(struct arena *a, const struct container *c);
+/* What a run is called in the API: process://UID/NAME/N. */
+const char *container_id(struct arena *a, const struct container *c);
+
+/* ---- container_command.c ---- */
+
+/* Resolves what a run needs into c->arena. False: `waiting` says why not. */
+bool container_resolve(struct container *c, const char *const **ret_argv);
+const char *container_translate(void *ctx, struct arena *a, const char *word);
+
+/* ---- pod_limits.c ---- */
+
+/* What this node cannot do of what the pod asks for, in one sentence; NULL: nothing. */
+const char *pod_limits(struct arena *a, struct json pod, const struct node_runtime *runtime);

@@ -1,0 +1,81 @@
+#include "node/probe.h"
+
+#include "base/timer.h"
+#include "http/loop.h"
+
+struct probe {
+    struct arena arena;
+    struct action_place place;
+    struct json spec;
+    void (*changed)(void *ctx, bool ok, const char *message);
+    void *ctx;
+    struct timer next;
+    struct action *action;
+    int64_t period_ms, timeout_ms, due_ms;
+    int64_t successes, failures; /* in a row */
+    enum { UNKNOWN, GOOD, BAD } verdict;
+};
+
+static void look(void *ctx);
+
+static void looked(void *ctx, bool ok, const char *message)
+{
+    struct probe *p = ctx;
+    const struct env *env = loop_env(p->place.loop);
+    p->action = NULL;
+    p->successes = ok ? p->successes + 1 : 0;
+    p->failures = ok ? 0 : p->failures + 1;
+    int64_t now = env_mono_ms(env);
+    p->due_ms += p->period_ms;
+    timer_set(env, &p->next, p->due_ms > now ? p->due_ms - now : 0);
+    if (p->due_ms < now)
+        p->due_ms = now;
+    bool good = ok && p->successes >= json_get_int(p->spec, "successThreshold", 1);
+    bool bad = !ok && p->failures >= json_get_int(p->spec, "failureThreshold", 3);
+    int verdict = good ? GOOD : bad ? BAD : (int)p->verdict;
+    if (verdict == (int)p->verdict)
+        return;
+    p->verdict = verdict;
+    p->changed(p->ctx, good, message);
+}
+
+static void look(void *ctx)
+{
+    struct probe *p = ctx;
+    p->action = action_start(&p->place, p->spec, p->timeout_ms, looked, p);
+}
+
+static int64_t seconds(struct json spec, const char *field, int64_t otherwise)
+{
+    int64_t value = json_get_int(spec, field, otherwise);
+    return (value > 0 ? value : otherwise) * 1000;
+}
+
+struct probe *probe_new(const struct action_place *place, struct json spec,
+    void (*changed)(void *ctx, bool ok, const char *message), void *ctx)
+{
+    struct probe *p = mem_new_of(struct probe);
+    const struct env *env = loop_env(place->loop);
+    arena_init(&p->arena, ARENA_LIMIT_DEFAULT);
+    p->place = *place;
+    p->spec = json_copy(&p->arena, spec);
+    p->changed = changed;
+    p->ctx = ctx;
+    p->period_ms = seconds(spec, "periodSeconds", 10);
+    p->timeout_ms = seconds(spec, "timeoutSeconds", 1);
+    int64_t delay_ms = seconds(spec, "initialDelaySeconds", 0);
+    p->due_ms = env_mono_ms(env) + delay_ms;
+    timer_init(&p->next, look, p);
+    timer_set(env, &p->next, delay_ms);
+    return p;
+}
+
+void probe_free(struct probe *p)
+{
+    if (!p)
+        return;
+    timer_stop(loop_env(p->place.loop), &p->next);
+    action_cancel(p->action);
+    arena_done(&p->arena);
+    free(p);
+}

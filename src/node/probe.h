@@ -1,0 +1,15 @@
+#pragma once
+
+/* A probe of a container: an action (action.h) again and again, with delay, period and thresholds
+ * as the kubelet counts them. changed() comes when a threshold is reached: ok after as many
+ * successes in a row, not ok after as many failures; again only after the other verdict, or, for a
+ * probe that was not ok, never: whoever acts on it frees it. */
+
+#include "node/action.h"
+
+struct probe;
+
+struct probe *probe_new(const struct action_place *place, struct json spec,
+    void (*changed)(void *ctx, bool ok, const char *message), void *ctx) must_check;
+/* NULL is fine. Also from changed(). */
+void probe_free(struct probe *p);

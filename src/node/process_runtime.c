@@ -1,0 +1,214 @@
+#include "node/process_runtime.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "http/loop.h"
+#include "node/shim.h"
+
+struct process_runtime {
+    struct loop *loop;
+    struct process_runtime_options options;
+    struct node_runtime node;
+    size_t tasks;
+};
+
+struct runtime_task {
+    struct process_runtime *runtime;
+    char *directory;
+    struct shim_task shim;
+    struct runtime_state state;
+    int pidfd;
+    struct loop_watch *exit_watch;
+    struct timer told; /* for one that had ended before we came */
+    struct runtime_watch watch;
+};
+
+static bool is_alive(int pid, uint64_t start)
+{
+    return start && shim_process_start(pid) == start;
+}
+
+/* How it ended: from its own hand, or, if its supervisor was killed, as a kill. */
+static void look_at_end(struct runtime_task *t)
+{
+    struct shim_exit end;
+    t->state.phase = RUNTIME_EXITED;
+    t->state.pid = 0;
+    if (shim_exit_read(t->directory, &end)) {
+        t->state.exit_code = end.code;
+        t->state.signal = end.signal;
+        t->state.finished_ms = end.finished_ms;
+        return;
+    }
+    if (is_alive(t->shim.program_pid, t->shim.program_start))
+        kill(-t->shim.program_pid, SIGKILL);
+    t->state.lost = true;
+    t->state.exit_code = 128 + SIGKILL;
+    t->state.signal = SIGKILL;
+    t->state.finished_ms = env_wall_ms(loop_env(t->runtime->loop));
+}
+
+static void has_ended(void *ctx)
+{
+    struct runtime_task *t = ctx;
+    t->watch.ended(t->watch.ctx);
+}
+
+static void pidfd_ready(void *ctx, int events)
+{
+    (void)events;
+    struct runtime_task *t = ctx;
+    loop_watch_free(take(t->exit_watch));
+    close(t->pidfd);
+    t->pidfd = -1;
+    waitpid(t->shim.pid, NULL, WNOHANG); /* an adopted one is somebody else's child */
+    look_at_end(t);
+    has_ended(t);
+}
+
+static struct runtime_task *task_new(struct process_runtime *r, const char *directory,
+    const struct shim_task *shim, struct runtime_watch watch)
+{
+    struct runtime_task *t = mem_new_of(struct runtime_task);
+    *t = (struct runtime_task){ .runtime = r,
+        .directory = mem_strdup(directory),
+        .shim = *shim,
+        .watch = watch,
+        .state = { .pid = shim->program_pid, .started_ms = shim->started_ms } };
+    r->tasks++;
+    timer_init(&t->told, has_ended, t);
+    t->pidfd = (int)syscall(SYS_pidfd_open, shim->pid, 0);
+    /* The number may belong to somebody else by now: who began when ours did, is ours. */
+    if (t->pidfd >= 0 && is_alive(shim->pid, shim->start)) {
+        t->exit_watch = loop_watch_new(r->loop, t->pidfd, pidfd_ready, t);
+        loop_watch_set(t->exit_watch, LOOP_READ);
+        return t;
+    }
+    if (t->pidfd >= 0)
+        close(t->pidfd);
+    t->pidfd = -1;
+    waitpid(shim->pid, NULL, WNOHANG);
+    look_at_end(t);
+    timer_set(loop_env(r->loop), &t->told, 0);
+    return t;
+}
+
+static struct runtime_task *start_with(struct process_runtime *r, const struct runtime_spec *spec,
+    struct shim_spec shim, struct runtime_watch watch, struct error *err)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    if (mkdir(spec->directory, 0750) && errno != EEXIST) {
+        fail_errno(err, errno, "%s", spec->directory);
+        return NULL;
+    }
+    shim.directory = spec->directory;
+    shim.argv = (char *const *)(uintptr_t)spec->argv;
+    shim.envp = (char *const *)(uintptr_t)spec->envp;
+    shim.cwd = spec->cwd ? spec->cwd : spec->directory;
+    shim.log = spec->log;
+    shim.log_bytes_max = r->options.log_bytes_max;
+    shim.log_files = r->options.log_files;
+    shim.cgroup = spec->cgroup;
+    shim.dies_with_us = r->options.dies_with_us;
+    if (shim.mount_count) {
+        shim.root = arena_printf(&a, "%s/root", spec->directory);
+        if (mkdir(shim.root, 0750) && errno != EEXIST) {
+            fail_errno(err, errno, "%s", shim.root);
+            return NULL;
+        }
+    }
+    struct shim_task task;
+    return shim_start(&shim, &task, err) ? task_new(r, spec->directory, &task, watch) : NULL;
+}
+
+static struct runtime_task *runtime_start(
+    void *self, const struct runtime_spec *spec, struct runtime_watch watch, struct error *err)
+{
+    struct process_runtime *r = self;
+    struct shim_spec shim = { 0 };
+    if (r->node.mounts) {
+        shim.mounts = spec->mounts;
+        shim.mount_count = spec->mount_count;
+    }
+    return start_with(r, spec, shim, watch, err);
+}
+
+static struct runtime_task *runtime_adopt(
+    void *self, const char *directory, struct runtime_watch watch)
+{
+    struct shim_task shim;
+    return shim_task_read(directory, &shim) ? task_new(self, directory, &shim, watch) : NULL;
+}
+
+static struct runtime_task *runtime_exec(void *self, struct runtime_task *in,
+    const struct runtime_spec *spec, struct runtime_watch watch, struct error *err)
+{
+    struct process_runtime *r = self;
+    if (in->state.phase != RUNTIME_RUNNING) {
+        fail(err, ERR_UNAVAILABLE, "the container does not run");
+        return NULL;
+    }
+    struct shim_spec shim = { .join_pid = r->node.mounts ? in->shim.program_pid : 0 };
+    return start_with(r, spec, shim, watch, err);
+}
+
+static void runtime_stop(void *self, struct runtime_task *task, bool hard)
+{
+    (void)self;
+    if (task->state.phase == RUNTIME_RUNNING)
+        syscall(SYS_pidfd_send_signal, task->pidfd, hard ? SIGUSR1 : SIGTERM, NULL, 0);
+}
+
+static struct runtime_state runtime_state(void *self, const struct runtime_task *task)
+{
+    (void)self;
+    return task->state;
+}
+
+static void runtime_release(void *self, struct runtime_task *task)
+{
+    struct process_runtime *r = self;
+    timer_stop(loop_env(r->loop), &task->told);
+    loop_watch_free(task->exit_watch);
+    if (task->pidfd >= 0)
+        close(task->pidfd);
+    free(task->directory);
+    free(task);
+    r->tasks--;
+}
+
+struct process_runtime *process_runtime_new(
+    struct loop *loop, const struct process_runtime_options *options)
+{
+    struct process_runtime *r = mem_new_of(struct process_runtime);
+    r->loop = loop;
+    r->options = *options;
+    r->node = (struct node_runtime){ .start = runtime_start,
+        .adopt = runtime_adopt,
+        .exec = runtime_exec,
+        .stop = runtime_stop,
+        .state = runtime_state,
+        .release = runtime_release,
+        .mounts = !options->no_mounts && root_possible(),
+        .self = r };
+    return r;
+}
+
+void process_runtime_free(struct process_runtime *r)
+{
+    if (!r)
+        return;
+    assert(r->tasks == 0);
+    free(r);
+}
+
+const struct node_runtime *process_runtime_node(struct process_runtime *r)
+{
+    return &r->node;
+}

@@ -1,0 +1,115 @@
+#include "sim/sim.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+#define FAULTS_MS (3 * 60 * 1000)
+
+/* The faults by name, and the highest rate that a seed may draw for each, of 1000. */
+static const struct fault {
+    const char *name;
+    size_t offset;
+    unsigned most;
+} faults[] = {
+#define FAULT(field, most)                                                                         \
+    {                                                                                              \
+#field, offsetof(struct sim_rates, field), most                                            \
+    }
+    FAULT(request_lost, 80),
+    FAULT(answer_lost, 80),
+    FAULT(repeated, 80),
+    FAULT(slow, 80),
+    FAULT(busy, 80),
+    FAULT(failing, 150),
+    FAULT(forbidden, 20),
+    FAULT(stream_cut, 100),
+    FAULT(stream_stall, 30),
+    FAULT(stream_gone, 200),
+    FAULT(crash, 10),
+    FAULT(pause, 10),
+    FAULT(clock_jump, 20),
+    FAULT(effect_fails, 400),
+    FAULT(pods_fail, 300),
+#undef FAULT
+};
+
+static uint16_t *rate_of(struct sim_options *o, const struct fault *f)
+{
+    return (uint16_t *)(void *)((char *)&o->rates + f->offset);
+}
+
+static uint16_t draw(uint64_t *random, unsigned most)
+{
+    *random = *random * 6364136223846793005 + 1442695040888963407;
+    /* Most faults are off in most runs: each is then seen by itself too. */
+    return (*random >> 33) % 3 ? 0 : (uint16_t)((*random >> 40) % (most + 1));
+}
+
+struct sim_options sim_options_of(uint64_t seed)
+{
+    uint64_t r = seed * 0x9e3779b97f4a7c15 + 1;
+    struct sim_options o = {
+        .seed = seed,
+        .operators = 1 + seed % 2,
+        .rivals = seed % 4 != 3,
+        .heals = seed % 3 != 0,
+        .faults_ms = FAULTS_MS,
+        .only = UINT64_MAX,
+    };
+    for (size_t i = 0; i < lengthof(faults); i++)
+        *rate_of(&o, &faults[i]) = draw(&r, faults[i].most);
+    return o;
+}
+
+bool sim_options_drop(struct sim_options *o, const char *name)
+{
+    if (text_eq(name, "rivals")) {
+        bool had = o->rivals;
+        o->rivals = false;
+        return had;
+    }
+    if (text_eq(name, "standby")) {
+        bool had = o->operators > 1;
+        o->operators = 1;
+        return had;
+    }
+    for (size_t i = 0; i < lengthof(faults); i++)
+        if (text_eq(faults[i].name, name)) {
+            bool had = *rate_of(o, &faults[i]) != 0;
+            *rate_of(o, &faults[i]) = 0;
+            return had;
+        }
+    return false;
+}
+
+const char *sim_options_name(size_t i)
+{
+    return i < lengthof(faults)        ? faults[i].name
+           : i == lengthof(faults)     ? "rivals"
+           : i == lengthof(faults) + 1 ? "standby"
+                                       : NULL;
+}
+
+void sim_options_print(const struct sim_options *o)
+{
+    struct sim_options fresh = sim_options_of(o->seed), probe;
+    printf("again: leeboard-sim --seed=%llu", (unsigned long long)o->seed);
+    const char *name;
+    for (size_t i = 0; (name = sim_options_name(i)); i++) {
+        struct sim_options had = fresh;
+        probe = *o;
+        if (sim_options_drop(&had, name) && !sim_options_drop(&probe, name))
+            printf(" --without=%s", name);
+    }
+    if (o->faults_ms != fresh.faults_ms)
+        printf(" --until=%lld", (long long)o->faults_ms / 1000);
+    if (o->only != fresh.only)
+        printf(" --only=%llu", (unsigned long long)o->only);
+    if (o->crash_at)
+        printf(" --crash-at=%llu", (unsigned long long)o->crash_at);
+    if (o->lose_at)
+        printf(" --lose-at=%llu", (unsigned long long)o->lose_at);
+    if (o->rival_at)
+        printf(" --rival-at=%llu", (unsigned long long)o->rival_at);
+    printf(" --trace\n");
+}

@@ -1,0 +1,134 @@
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+
+/* After the last fault everything must be settled by then: the longest back-off is five minutes,
+ * and a watch that fell silent is given up after ten. */
+#define SETTLE_MS (40 * 60 * 1000)
+#define REST_MS (20 * 60 * 1000)
+#define DIFFERENCES_MAX 4
+#define CONTEXT_BYTES 60
+#define HISTORY_LINES 60
+
+struct outcome {
+    uint64_t steps, sent;
+    struct error failure;
+    char *end; /* the end state; to be freed */
+};
+
+static struct outcome play(const struct sim_options *options, bool tell)
+{
+    struct sim *s = sim_new(options);
+    sim_run_until(s, options->faults_ms);
+    s->quiet = true;
+    sim_run_until(s, options->faults_ms + SETTLE_MS);
+    sim_check_rest(s->checks);
+    sim_run_until(s, options->faults_ms + SETTLE_MS + REST_MS);
+    sim_check_end(s->checks);
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct outcome outcome = {
+        .steps = s->steps,
+        .sent = s->operators[0]->sent,
+        .failure = s->failure,
+        .end = mem_strdup(sim_end_state(s, &a)),
+    };
+    if (s->failure.code != ERR_NONE && tell)
+        sim_history_print(s->history, HISTORY_LINES);
+    sim_free(s);
+    return outcome;
+}
+
+static void print_around(
+    struct buf *b, const char *name, const char *line, size_t length, size_t at)
+{
+    size_t from = at > CONTEXT_BYTES ? at - CONTEXT_BYTES : 0;
+    size_t shown = length - from < 5 * CONTEXT_BYTES ? length - from : (size_t)5 * CONTEXT_BYTES;
+    buf_printf(
+        b, "\n  %-8s %.*s… %.*s", name, (int)strcspn(line, "{\n"), line, (int)shown, line + from);
+}
+
+/* The lines in which two end states differ: the object, and the text around the difference. */
+static void print_differences(struct buf *b, const char *with, const char *without)
+{
+    for (size_t told = 0; told < DIFFERENCES_MAX && (*with || *without);) {
+        size_t length = strcspn(with, "\n"), other = strcspn(without, "\n"), at = 0;
+        size_t name = strcspn(with, "{\n"), other_name = strcspn(without, "{\n");
+        while (at < length && at < other && with[at] == without[at])
+            at++;
+        int order = !*with      ? 1
+                    : !*without ? -1
+                                : strncmp(with, without, name < other_name ? name : other_name);
+        if (at < length || at < other) {
+            told++;
+            if (order <= 0)
+                print_around(b, "with", with, length, at < length ? at : length);
+            if (order >= 0)
+                print_around(b, "without", without, other, at < other ? at : other);
+        }
+        if (order <= 0)
+            with += length + (with[length] == '\n');
+        if (order >= 0)
+            without += other + (without[other] == '\n');
+    }
+}
+
+struct sim_trial sim_try(const struct sim_options *options, bool tell)
+{
+    struct outcome with = play(options, tell), without = { 0 };
+    struct sim_trial trial = { .steps = with.steps, .sent = with.sent };
+    struct error failure = with.failure;
+    struct buf text = BUF_INIT(1 << 16);
+    if (failure.code == ERR_NONE) {
+        struct sim_options plain = *options;
+        plain.rates = (struct sim_rates){ 0 };
+        plain.crash_at = plain.lose_at = plain.rival_at = 0;
+        without = play(&plain, tell);
+        trial.steps += without.steps;
+        failure = without.failure;
+    }
+    if (failure.code != ERR_NONE) {
+        buf_add_text(&text, failure.text);
+    } else if (options->heals && strcmp(with.end, without.end) != 0) {
+        buf_add_text(&text, "promise 5: the end is not the same as without faults");
+        print_differences(&text, with.end, without.end);
+    }
+    trial.failure = text.len ? mem_strdup(buf_text(&text)) : NULL;
+    buf_done(&text);
+    free(with.end);
+    free(without.end);
+    return trial;
+}
+
+/* Fails in the same way: by the same promise. */
+static bool fails_alike(const struct sim_options *o, const char *how, uint64_t *steps)
+{
+    struct sim_trial t = sim_try(o, false);
+    bool alike = t.failure && strncmp(t.failure, how, strlen("promise N")) == 0;
+    *steps += t.steps;
+    free(t.failure);
+    return alike;
+}
+
+struct sim_options sim_shrink(const struct sim_options *from, const char *how, uint64_t *steps)
+{
+    struct sim_options best = *from, next;
+    const char *name;
+    for (size_t i = 0; (name = sim_options_name(i)); i++) {
+        next = best;
+        if (sim_options_drop(&next, name) && fails_alike(&next, how, steps))
+            best = next;
+    }
+    for (next = best; next.faults_ms > 10000 && (next.faults_ms /= 2, true);)
+        if (fails_alike(&next, how, steps))
+            best = next;
+    for (size_t i = 0; i < SIM_WISHES; i++) {
+        next = best;
+        next.only &= ~((uint64_t)1 << i);
+        if (fails_alike(&next, how, steps))
+            best = next;
+    }
+    return best;
+}

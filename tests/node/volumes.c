@@ -1,0 +1,152 @@
+#include "node/volumes.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kube/file.h"
+#include "tests/node/shelf.h"
+
+static const char *new_folder(void)
+{
+    char name[] = "/tmp/leeboard-volumes-XXXXXX";
+    check(mkdtemp(name));
+    return arena_strdup(test_arena(), name);
+}
+
+static const char *contents(const char *folder, const char *file)
+{
+    struct str text;
+    struct error err;
+    const char *path = arena_printf(test_arena(), "%s/%s", folder, file);
+    return file_read(test_arena(), path, 1 << 20, &text, &err) ? text.ptr : NULL;
+}
+
+static bool prepare(
+    struct shelf *s, const char *folder, const char *volumes, struct json *ret, struct error *err)
+{
+    const char *audience;
+    struct pod_view v = { .pod = json_with(test_arena(),
+                              test_json("{'metadata': {'name': 'web', 'namespace': 'ns'}}"),
+                              "spec.volumes",
+                              test_json(volumes)),
+        .objects = s->objects,
+        .tokens = test_json("{'': 'tok'}") };
+    return volumes_prepare(test_arena(), &v, folder, ret, &audience, err);
+}
+
+TEST(volumes_of_objects_are_files_that_change_all_at_once)
+{
+    struct shelf s;
+    shelf_open(&s);
+    struct error err;
+    struct json places;
+    const char *
+        folder = new_folder(),
+       *volumes =
+           "[{'name': 'c', 'configMap': {'name': 'cm'}}, {'name': 'p', 'projected': {'defaultMode':"
+           " 256, 'sources': [{'secret': {'name': 'sec', 'items': [{'key': 'T', 'path': 'd/t'}]}},"
+           " {'downwardAPI': {'items': [{'path': 'name', 'fieldRef': {'fieldPath':"
+           " 'metadata.name'}}]}}, {'serviceAccountToken': {'path': 'token'}}]}}]";
+    shelf_put(&s, "ConfigMap", "cm", "{'data': {'a': '1', 'b': '2'}, 'binaryData': {'z': 'AP8='}}");
+    shelf_put(&s, "Secret", "sec", "{'data': {'T': 'aHVzaA==', 'U': 'eA=='}}");
+    check(prepare(&s, folder, volumes, &places, &err));
+    const char *c = json_get_text(places, "c"), *p = json_get_text(places, "p");
+    check_text(contents(c, "a"), "1");
+    check_text(contents(c, "b"), "2");
+    check_text(contents(p, "d/t"), "hush");
+    check_text(contents(p, "name"), "web");
+    check_text(contents(p, "token"), "tok");
+    struct stat st;
+    check(stat(arena_printf(test_arena(), "%s/d/t", p), &st) == 0);
+    check_int(st.st_mode & 0777, 0400);
+    check(access(arena_printf(test_arena(), "%s/U", p), F_OK) != 0);
+
+    char before[128] = "", same[128] = "";
+    const char *data = arena_printf(test_arena(), "%s/..data", c);
+    check(readlink(data, before, sizeof(before) - 1) > 0);
+    check(prepare(&s, folder, volumes, &places, &err));
+    check(readlink(data, same, sizeof(same) - 1) > 0);
+    check_text(same, before);
+    shelf_put(&s, "ConfigMap", "cm", "{'data': {'a': 'new', 'd': '4'}}");
+    check(prepare(&s, folder, volumes, &places, &err));
+    check_text(contents(c, "a"), "new");
+    check_text(contents(c, "d"), "4");
+    check(access(arena_printf(test_arena(), "%s/b", c), F_OK) != 0);
+    check(access(arena_printf(test_arena(), "%s/%s", c, before), F_OK) != 0);
+    check(volumes_remove(folder));
+    check(access(folder, F_OK) != 0);
+    shelf_close(&s);
+}
+
+TEST(volumes_of_the_machine_are_places)
+{
+    struct shelf s;
+    shelf_open(&s);
+    struct error err;
+    struct json places;
+    const char *folder = new_folder();
+    shelf_put(&s, "PersistentVolumeClaim", "data", "{'spec': {'volumeName': 'pv1'}}");
+    shelf_put(&s,
+        "PersistentVolume",
+        "pv1",
+        arena_printf(test_arena(), "{'spec': {'hostPath': {'path': '%s/deep/pv'}}}", folder));
+    check(prepare(&s,
+        folder,
+        "[{'name': 'e', 'emptyDir': {}}, {'name': 'h', 'hostPath': {'path': '/tmp', 'type':"
+        " 'Directory'}}, {'name': 'd', 'persistentVolumeClaim': {'claimName': 'data'}}]",
+        &places,
+        &err));
+    check_text(json_get_text(places, "h"), "/tmp");
+    check_text(json_get_text(places, "d"), arena_printf(test_arena(), "%s/deep/pv", folder));
+    struct stat st;
+    check(stat(json_get_text(places, "e"), &st) == 0 && (st.st_mode & 0777) == 0777);
+
+    const struct root_mount *mounts;
+    size_t count;
+    check(volumes_mounts(test_arena(),
+        test_json("{'volumeMounts': [{'name': 'e', 'mountPath': '/m/x/'}, {'name': 'd',"
+                  " 'mountPath': '/m', 'readOnly': true, 'subPathExpr': 'of-$(POD)'}]}"),
+        places,
+        test_json("{'POD': 'web'}"),
+        &mounts,
+        &count,
+        &err));
+    check_int((int64_t)count, 2);
+    check_text(mounts[0].to, "/m");
+    check(mounts[0].read_only && text_ends(mounts[0].from, "/deep/pv/of-web"));
+    check_text(mounts[1].to, "/m/x");
+    check(volumes_remove(folder));
+    shelf_close(&s);
+}
+
+TEST(volumes_say_what_is_missing)
+{
+    struct shelf s;
+    shelf_open(&s);
+    shelf_put(&s, "ConfigMap", "cm", "{'data': {}}");
+    shelf_put(&s, "PersistentVolumeClaim", "data", "{'spec': {}}");
+    static const char *const rows[][2] = {
+        { "[{'name': 'v', 'configMap': {'name': 'no'}}]", "configmap \"no\" not found" },
+        { "[{'name': 'v', 'secret': {'secretName': 'no'}}]", "secret \"no\" not found" },
+        { "[{'name': 'v', 'configMap': {'name': 'cm', 'items': [{'key': 'k', 'path': 'k'}]}}]",
+            "references non-existent config key: k" },
+        { "[{'name': 'v', 'hostPath': {'path': '/no/such'}}]", "hostPath /no/such" },
+        { "[{'name': 'v', 'hostPath': {'path': '/tmp', 'type': 'File'}}]",
+            "hostPath type check failed: /tmp is not a file" },
+        { "[{'name': 'v', 'persistentVolumeClaim': {'claimName': 'no'}}]",
+            "persistentvolumeclaim \"no\" not found" },
+        { "[{'name': 'v', 'persistentVolumeClaim': {'claimName': 'data'}}]", "unbound" },
+        { "[{'name': 'v', 'nfs': {}}]", "volume v: a kind that this node does not have" },
+        { "[{'name': 'v', 'projected': {'sources': [{'serviceAccountToken': {'path': 't',"
+          " 'audience': 'x'}}]}}]",
+            "waiting for a token" },
+    };
+    const char *folder = new_folder();
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        struct error err;
+        struct json places;
+        check_fails(prepare(&s, folder, rows[i][0], &places, &err), err, rows[i][1]);
+    }
+    check(volumes_remove(folder));
+    shelf_close(&s);
+}
