@@ -17,7 +17,7 @@ from lab import Lab
 SCRIPTS = []
 # What differs in them is known and not mended yet: DIFFERENTIAL=1 plays them too.
 NOT_YET = {
-    "warnings",  # two places of ours warn of the same, and one leaves out a part
+    "warnings",  # a negative grace period is mended before anybody could warn of it
     "custom",  # the path of a wrong type in a status; the owner that a scale of a custom object leaves
     "kind_csinode_v1",  # a list that is always written is owned although it is empty
     "kind_endpointslice_v1",  # the same
