@@ -456,10 +456,11 @@ static const struct cli_flag flags[] = {
 
 const struct cli_command cli_operator = {
     .name = "operator",
-    .summary = "Reconcile a cluster: takes the place of LLMKube's manager.",
-    .text = "Watches Models and InferenceServices and keeps their children as they say. Flags that "
-            "shape\n"
-            "what is made have the names that LLMKube's manager gives them.\n",
+    .summary = "Reconcile a cluster: takes the place of LLMKube's and OtterScale's operators.",
+    .text =
+        "Watches Models, InferenceServices, ModelServices and ModelArtifacts and keeps their\n"
+        "children as they say. Flags that shape what is made have the names that the operators\n"
+        "of LLMKube and OtterScale give them.\n",
     .flags = (const struct cli_flag *const[]){ cli_flags_kube, flags, cli_flags_log, NULL },
     .shaping = true,
     .run = run,
