@@ -344,11 +344,20 @@ def intended(script, where):
     return any(part in script and re.search(pattern, where) for part, pattern, _ in INTENDED)
 
 
+def is_told_twice(name, want, got):
+    """The real server may patch an object as its cache has it, find that it is older than the stored one, and patch
+    again: what it warned of the first time is sent too. Scripts that write often in a short time see it."""
+    both = (want.get("warnings"), got.get("warnings")) if isinstance(want, dict) and isinstance(got, dict) else (None, None)
+    return name.startswith("generated_") and None not in both and set(both[1]) < set(both[0])
+
+
 def compare(name, real, ours):
     """What differs between two transcripts, as lines."""
     lines, normal = [], (Normal(), Normal())
     for (asked, want), (_, got) in zip(real, ours):
         want, got = (n.value("", v, None) for n, v in zip(normal, (want, got)))
+        if asked.startswith("PATCH") and is_told_twice(name, want, got):
+            want = {**want, "warnings": got["warnings"]}
         for path, w, g in differences("", want, got):
             if not intended(name, f"{asked}: {path}"):
                 lines.append(f"{name}: {asked}\n    {path}\n    real: {json.dumps(w)[:300]}\n    ours: {json.dumps(g)[:300]}")
