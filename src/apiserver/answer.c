@@ -1,5 +1,7 @@
 #include "apiserver/answer.h"
 
+#include "apiserver/status.h"
+
 #include "base/arena.h"
 
 void answer_json(struct arena *a, struct api_answer *ret, int code, struct json body)
@@ -40,28 +42,6 @@ void answer_text(struct api_answer *ret, int code, const char *text)
 void answer_invalid(struct arena *a, struct api_answer *ret, const char *group, const char *kind,
     const char *name, const struct field_errors *errors)
 {
-    struct json_builder causes;
-    json_builder_init(&causes, a);
-    for (size_t i = 0; i < errors->count; i++)
-        json_push(&causes,
-            json_map(a,
-                { "reason", json_str(field_error_reason(errors->items[i].type)) },
-                { "message", json_str(errors->items[i].message) },
-                { "field", json_str(errors->items[i].path) }));
-    answer_status(a,
-        ret,
-        422,
-        "Invalid",
-        arena_printf(a,
-            "%s%s%s \"%s\" is invalid: %s",
-            kind,
-            *group ? "." : "",
-            group,
-            name,
-            field_errors_text(errors)),
-        json_map(a,
-            { "name", json_str_or_absent(name) },
-            { "group", json_str_or_absent(group) },
-            { "kind", json_str_or_absent(kind) },
-            { "causes", json_list_end(&causes) }));
+    struct api_status s = status_invalid(a, group, kind, name, errors);
+    answer_status(a, ret, s.code, s.reason, s.message, s.details);
 }

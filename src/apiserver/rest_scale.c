@@ -62,17 +62,9 @@ static bool check_scale(struct api_call *c, struct json scale)
 {
     struct json replicas = json_get(scale, "spec.replicas");
     struct field_errors errors;
-    const char *name = json_get_text(scale, "metadata.name");
     field_errors_init(&errors, &c->arena);
-    if (text_empty(name))
-        return call_fail_bad(c,
-            "the name of the object (%s based on URL) was undeterminable: name must be provided",
-            c->name);
-    if (!text_eq(name, c->name))
-        return call_fail_bad(c,
-            "the name of the object (%s) does not match the name on the URL (%s)",
-            name,
-            c->name);
+    if (!update_check_own_name(c, scale))
+        return false;
     if (json_present(replicas) && !json_is(replicas, JSON_INT))
         return call_fail_bad(c,
             "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal %s into "

@@ -12,10 +12,9 @@
 #define MODIFIED                                                                                   \
     "the object has been modified; please apply your changes to the latest version and try again"
 
-bool update_check_name(struct api_call *c, struct json object)
+bool update_check_own_name(struct api_call *c, struct json object)
 {
     const char *name = json_get_text(object, "metadata.name");
-    const char *namespace = json_get_text(object, "metadata.namespace");
     if (text_empty(name))
         return call_fail_bad(c,
             "the name of the object (%s based on URL) was undeterminable: name must be provided",
@@ -25,6 +24,14 @@ bool update_check_name(struct api_call *c, struct json object)
             "the name of the object (%s) does not match the name on the URL (%s)",
             name,
             c->name);
+    return true;
+}
+
+bool update_check_name(struct api_call *c, struct json object)
+{
+    const char *namespace = json_get_text(object, "metadata.namespace");
+    if (!update_check_own_name(c, object))
+        return false;
     if (*c->namespace && !text_empty(namespace) && !text_eq(namespace, c->namespace))
         return call_fail_bad(c,
             "the namespace of the provided object does not match the namespace sent on the "

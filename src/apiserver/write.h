@@ -42,5 +42,6 @@ bool write_read_old(struct write *w) must_check;
 /* Whole writes, which answer. object is decoded; applied: its managedFields are made already. */
 bool create_object(struct write *w, struct json object, bool applied);
 bool update_object(struct write *w, struct json object, bool applied);
-/* The object has the name and namespace of the path; false: answered. */
+/* The object has the name of the path, and its namespace too; false: answered. */
+bool update_check_own_name(struct api_call *c, struct json object) must_check;
 bool update_check_name(struct api_call *c, struct json object) must_check;
