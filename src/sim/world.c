@@ -171,18 +171,21 @@ static void changed(void *ctx, const struct store_event *event)
 {
     struct sim *s = ctx;
     s->request_changes++;
-    sim_history_add(s->history,
-        s->request.actor.name,
-        "  %s %s %s/%s v%llu",
-        event->gone     ? "deleted"
-        : event->before ? "changed"
-                        : "created",
-        store_table_name(event->object->table),
-        event->object->namespace,
-        event->object->name,
-        (unsigned long long)event->version);
+    if (!sim_history_skips(s->request.path))
+        sim_history_add(s->history,
+            s->request.actor.name,
+            "  %s %s %s/%s v%llu",
+            event->gone     ? "deleted"
+            : event->before ? "changed"
+                            : "created",
+            store_table_name(event->object->table),
+            event->object->namespace,
+            event->object->name,
+            (unsigned long long)event->version);
     sim_check_change(s->checks, &(struct sim_change){ &s->request, event });
     sim_workloads_changed(s->workloads, event);
+    if (s->request.actor.operator)
+        sim_scenario_changed(s->scenario, event);
 }
 
 static void rival(void *ctx)
@@ -193,8 +196,7 @@ static void rival(void *ctx)
 
 static void install_crds(struct sim *s)
 {
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    json_each (crd, embedded_crds(&a)) {
+    json_each (crd, s->crds) {
         int status = sim_ask(s,
             "person",
             "POST",
@@ -222,6 +224,8 @@ struct sim *sim_new(const struct sim_options *options)
         s->random[i] = next_random(&seed);
     s->env = (struct env){ env_mono, env_wall, env_random, s, &s->timers };
     s->history = sim_history_new(s);
+    arena_init(&s->arena, ARENA_LIMIT_DEFAULT);
+    s->crds = embedded_crds(&s->arena);
     s->store = store_new(&s->env, &(struct store_options){ 0 }, &err);
     s->server = apiserver_new(
         &(struct apiserver_options){
@@ -261,5 +265,6 @@ void sim_free(struct sim *s)
     store_free(s->store);
     timers_done(&s->timers);
     sim_history_free(s->history);
+    arena_done(&s->arena);
     free(s);
 }
