@@ -1,7 +1,7 @@
 #pragma once
 
-/* The live display of `leeboard up`: watches resources and shows a line for each, at most ten times a
- * second on a terminal, and plain lines on change where there is none.
+/* The live display of `leeboard up`: watches resources and shows a line for each, at most ten times
+ * a second on a terminal, and plain lines on change where there is none.
  *
  *   show_new ─> …                 lines come by themselves
  *               show_print()      a line above them, for logs and hints

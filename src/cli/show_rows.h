@@ -16,10 +16,11 @@ struct show_row {
     const char *namespace; /* "" for what has none */
     const char *name;
     enum show_state state;
-    const char *phase;  /* a word for people: "pulling", "starting", "ready", … */
-    const char *detail; /* the endpoint, or why it is not there yet; "" if there is nothing to say */
-    int64_t bytes;      /* of what is being fetched, so far */
-    int64_t total;      /* 0: nothing is, or its size is not known */
+    const char *phase; /* a word for people: "pulling", "starting", "ready", … */
+    const char
+        *detail;   /* the endpoint, or why it is not there yet; "" if there is nothing to say */
+    int64_t bytes; /* of what is being fetched, so far */
+    int64_t total; /* 0: nothing is, or its size is not known */
 };
 
 /* What the status of a Model does not tell: how much of it is on the disk. */
