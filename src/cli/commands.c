@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 const struct cli_command *const cli_commands[] = {
+    &cli_up,
     &cli_operator,
     &cli_apiserver,
     &cli_apply,
