@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "cli/columns.h"
 
 #define WIDTH_DEFAULT 80
 #define WIDTH_MAX 1000
@@ -228,14 +229,7 @@ static void add(struct line *l, enum colour colour, const char *text)
 
 static int cells_of(const char *text)
 {
-    int cells = 0;
-    uint32_t c;
-    for (struct str rest = str_of(text); rest.len; cells++) {
-        size_t length = utf8_first(rest, &c);
-        length = length ? length : 1;
-        rest = (struct str){ rest.ptr + length, rest.len - length };
-    }
-    return cells;
+    return (int)columns_width(text);
 }
 
 /* In a column of its own, with two blanks behind it. */
