@@ -5,9 +5,9 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "base/utf8.h"
 #include "base/yaml.h"
 #include "cli/apply.h"
+#include "cli/columns.h"
 #include "cli/input.h"
 #include "cli/up_folder.h"
 
@@ -142,18 +142,6 @@ static int run_delete(struct cli *cli)
 
 /* ---- get: a table, as the server lays it out ---- */
 
-static size_t width(const char *text)
-{
-    size_t count = 0;
-    for (struct str s = str_of(text); s.len; count++) {
-        uint32_t character;
-        size_t bytes = utf8_first(s, &character);
-        s.ptr += bytes ? bytes : 1;
-        s.len -= bytes ? bytes : 1;
-    }
-    return count;
-}
-
 static const char *cell_text(struct arena *a, struct json cell)
 {
     if (json_is(cell, JSON_STR))
@@ -199,25 +187,6 @@ static struct json table_rows(struct arena *a, struct json table, bool wide, boo
     return json_list_end(&rows);
 }
 
-static void print_table(struct arena *a, struct json rows)
-{
-    size_t count = json_item(rows, 0).count;
-    size_t *widths = arena_array(a, count, sizeof(size_t));
-    json_each (row, rows)
-        for (size_t i = 0; i < count; i++) {
-            size_t w = width(json_item(*row, i).string);
-            widths[i] = w > widths[i] ? w : widths[i];
-        }
-    json_each (row, rows) {
-        for (size_t i = 0; i < count; i++) {
-            const char *text = json_item(*row, i).string;
-            int gap = i + 1 < count ? (int)(widths[i] - width(text)) + 3 : 0;
-            printf("%s%*s", text, gap, "");
-        }
-        putchar('\n');
-    }
-}
-
 static void print_object(struct cli *cli, struct json object)
 {
     struct buf b = BUF_INIT(OUTPUT_BYTES_MAX);
@@ -255,7 +224,7 @@ static bool get(struct cli *cli, struct ask *q, struct error *err)
     else if (!json_member(answer, "rows").count)
         fprintf(stderr, "There are no %s.\n", r.plural);
     else
-        print_table(&cli->arena,
+        columns_print(&cli->arena,
             table_rows(&cli->arena, answer, text_eq(output, "wide"), all && !r.cluster_scoped));
     return true;
 }
