@@ -14,8 +14,8 @@
 #include "node/runtime.h"
 #include "node/volumes.h"
 
-#define GONE_GRACE_MS 2000 /* of a pod whose object is gone: nobody waits for it */
-#define ADDRESSES ((uint32_t)1 << 22)
+#define GONE_GRACE_MS 2000            /* of a pod whose object is gone: nobody waits for it */
+#define ADDRESSES ((uint32_t)1 << 21) /* up to 127.95: Services come behind */
 #define FIRST_ADDRESS ((uint32_t)127 << 24 | (uint32_t)64 << 16)
 
 /* ---- the table ---- */
