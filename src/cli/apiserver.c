@@ -168,6 +168,13 @@ static bool make_server(struct app *app, struct error *err)
     return true;
 }
 
+/* Where clients on this machine find the server. */
+static const char *own_address(const struct app *app)
+{
+    bool all = !*app->host || text_eq(app->host, "0.0.0.0") || text_eq(app->host, "::");
+    return all || text_eq(app->host, "localhost") ? "127.0.0.1" : app->host;
+}
+
 static bool make_http(struct app *app, struct error *err)
 {
     app->tls = tls_server_new(
@@ -188,7 +195,10 @@ static bool make_http(struct app *app, struct error *err)
             .tls = app->tls,
         },
         err);
-    return app->http || fail_in(err, "listening on %s", cli_text(app->cli, "listen"));
+    if (!app->http)
+        return fail_in(err, "listening on %s", cli_text(app->cli, "listen"));
+    apiserver_set_endpoint(app->server, own_address(app), apiserver_http_port(app->http));
+    return true;
 }
 
 static bool write_kubeconfig(struct app *app, struct error *err)
@@ -197,8 +207,7 @@ static bool write_kubeconfig(struct app *app, struct error *err)
     const char *path = cli_text(app->cli, "kubeconfig"), *folder = data_folder(app);
     if (text_empty(path))
         path = folder ? arena_printf(a, "%s/kubeconfig", folder) : "leeboard.kubeconfig";
-    bool all = !*app->host || text_eq(app->host, "0.0.0.0") || text_eq(app->host, "::");
-    const char *host = all ? "127.0.0.1" : app->host;
+    const char *host = own_address(app);
     const char *url = arena_printf(a,
         strchr(host, ':') ? "https://[%s]:%d" : "https://%s:%d",
         host,
