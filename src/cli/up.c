@@ -103,7 +103,8 @@ static bool apply_manifests(struct up *up, struct error *err)
     struct ask q;
     struct apply_target target;
     ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
-    if (!apply_all(&q, embedded_crds(&up->cli->arena), err))
+    if (!apply_all(&q, embedded_crds(&up->cli->arena), err) ||
+        !apply_all(&q, embedded_priority_classes(&up->cli->arena), err))
         return false;
     json_each (object, up->objects)
         if (!apply_find_target(&q, *object, &target, err)) {
