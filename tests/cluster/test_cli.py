@@ -39,7 +39,9 @@ def cells(text):
 
 
 def without_age(rows):
-    return [row[:-1] for row in rows]
+    """The age grows between two calls; in a wide table it is not the last column."""
+    at = rows[0].index("AGE")
+    return [row[:at] + row[at + 1:] for row in rows]
 
 
 def test_applying_tells_what_came_of_it(lab):
