@@ -45,6 +45,7 @@ static void call_free(struct api_call *c)
     store_object_release(c->held);
     list_stream_free(c->list);
     watch_stream_free(c);
+    log_stream_free(c);
     arena_reset(&c->arena);
     if (s->spare_count < lengthof(s->spare))
         s->spare[s->spare_count++] = c->arena;
@@ -102,9 +103,10 @@ static void send_head(struct api_call *c)
         .content_type = c->content_type,
         .warnings = c->warnings,
         .retry_after_s = c->retry_after_s,
-        .body_bytes = c->watch  ? -1
-                      : c->list ? list_stream_bytes(c->list)
-                                : bytes,
+        .body_bytes = c->watch || c->log ? -1
+                      : c->list          ? list_stream_bytes(c->list)
+                                         : bytes,
+        .live = c->watch || c->log,
         .etag = c->etag,
     };
     c->head_sent = true;
@@ -124,6 +126,8 @@ static void send_answer(struct api_call *c)
         room = list_stream_send(c);
     if (c->watch)
         watch_stream_send(c);
+    else if (c->log)
+        log_stream_send(c);
     else if (room)
         api_call_end(c);
     c->busy = false;
@@ -184,6 +188,7 @@ static void refuse_all(struct apiserver *s, const struct error *why)
         store_object_release(take(c->held));
         list_stream_free(take(c->list));
         watch_stream_free(c);
+        log_stream_free(c);
         memset(c->parts, 0, sizeof(c->parts));
         call_fail(c, status_internal(&c->arena, arena_strdup(&c->arena, why->text)));
     }
@@ -235,11 +240,17 @@ static void on_pace(void *ctx)
     watch_release_held(ctx);
 }
 
-/* What the server makes itself goes the way of everything else, without anybody who waits. */
-void server_create(struct apiserver *s, struct json object)
+static const char *const own_groups[] = { "system:masters", NULL };
+static const struct api_user self = { .name = "system:apiserver", .uid = "", .groups = own_groups };
+
+bool apiserver_allows_loopback(const struct apiserver *s, const struct api_user *user)
 {
-    static const char *const groups[] = { "system:masters", NULL };
-    static const struct api_user self = { .name = "system:apiserver", .uid = "", .groups = groups };
+    return s->options.loopback_endpoints || user == &self;
+}
+
+/* What the server makes itself goes the way of everything else, without anybody who waits. */
+static void put_object(struct apiserver *s, struct json object, bool again)
+{
     static const struct api_request request = { .method = "POST", .user = &self };
     static const struct api_handlers nobody = { 0 };
     struct api_call *c = call_new(s, &nobody, NULL);
@@ -260,11 +271,27 @@ void server_create(struct apiserver *s, struct json object)
         .namespace = c->namespace,
         .name = json_get_text(object, "metadata.name"),
     };
-    bool missing =
-        c->kind && !store_get(store_table(s->store, c->kind->table), w.namespace, w.name);
-    if (missing && body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why))
-        create_object(&w, object, false);
+    bool there = c->kind && write_read_old(&w);
+    if (c->kind && (again || !there) &&
+        body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
+        if (there)
+            update_object(&w, object, false);
+        else
+            create_object(&w, object, false);
+    }
     call_free(c);
+}
+
+void server_create(struct apiserver *s, struct json object)
+{
+    put_object(s, object, false);
+}
+
+void apiserver_set_endpoint(struct apiserver *s, const char *address, uint16_t port)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    json_each (object, bootstrap_endpoint(&a, s->options.service_cidr, address, port))
+        put_object(s, *object, true);
 }
 
 static void create_bootstrap(struct apiserver *s)

@@ -90,6 +90,8 @@ static bool make_server(struct api_service *s, struct error *err)
             .token_key = s->files.token_key,
             .root_ca = s->files.ca,
             .service_cidr = o->service_cidr,
+            .loopback_endpoints = o->loopback_endpoints,
+            .logs = o->logs,
             .watch_pace_ms = WATCH_PACE_MS,
         },
         err);
@@ -98,6 +100,13 @@ static bool make_server(struct api_service *s, struct error *err)
     for (int i = 0; i < START_ROUNDS_MAX && apiserver_is_pending(s->server); i++)
         apiserver_flush(s->server);
     return true;
+}
+
+/* Where clients on this machine find the server. */
+static const char *own_address(const struct api_service *s)
+{
+    bool all = !*s->host || text_eq(s->host, "0.0.0.0") || text_eq(s->host, "::");
+    return all || text_eq(s->host, "localhost") ? "127.0.0.1" : s->host;
 }
 
 static bool make_http(struct api_service *s, struct error *err)
@@ -120,7 +129,10 @@ static bool make_http(struct api_service *s, struct error *err)
             .tls = s->tls,
         },
         err);
-    return s->http || fail_in(err, "listening on %s", s->options.listen);
+    if (!s->http)
+        return fail_in(err, "listening on %s", s->options.listen);
+    apiserver_set_endpoint(s->server, own_address(s), apiserver_http_port(s->http));
+    return true;
 }
 
 struct api_service *api_service_new(
@@ -136,11 +148,16 @@ struct api_service *api_service_new(
     return NULL;
 }
 
+void api_service_close(struct api_service *s)
+{
+    apiserver_http_free(take(s->http));
+}
+
 void api_service_free(struct api_service *s)
 {
     if (!s)
         return;
-    apiserver_http_free(s->http);
+    api_service_close(s);
     apiserver_free(s->server);
     if (s->store)
         store_free(s->store);
@@ -162,8 +179,7 @@ struct apiserver_http *api_service_http(const struct api_service *s)
 
 const char *api_service_url(const struct api_service *s)
 {
-    bool all = !*s->host || text_eq(s->host, "0.0.0.0") || text_eq(s->host, "::");
-    const char *host = all ? "127.0.0.1" : s->host;
+    const char *host = own_address(s);
     return arena_printf(s->arena,
         strchr(host, ':') ? "https://[%s]:%d" : "https://%s:%d",
         host,

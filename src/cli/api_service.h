@@ -9,6 +9,7 @@ struct apiserver;
 struct apiserver_http;
 struct api_service;
 struct loop;
+struct pod_log_source;
 
 struct api_service_options {
     struct loop *loop;
@@ -17,6 +18,9 @@ struct api_service_options {
     const char *listen; /* "127.0.0.1:6443", ":6443", "[::1]:6443"; port 0: any free one */
     const char *names;  /* further ones of the server, with commas; NULL: none */
     const char *service_cidr;
+    /* As in struct apiserver_options. */
+    bool loopback_endpoints;
+    const struct pod_log_source *logs;
 };
 
 /* Whether it is ADDRESS:PORT or :PORT. */
@@ -25,6 +29,8 @@ bool api_service_check_listen(const char *text, struct error *err) must_check;
 /* Serves from the loop's first turn on. The arena outlives it. */
 struct api_service *api_service_new(
     struct arena *a, const struct api_service_options *options, struct error *err) must_check;
+/* Cuts off all clients; what they had open is closed. */
+void api_service_close(struct api_service *s);
 /* NULL is fine. */
 void api_service_free(struct api_service *s);
 struct apiserver *api_service_server(const struct api_service *s);

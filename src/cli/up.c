@@ -21,6 +21,7 @@
 #include "engine/engine.h"
 #include "http/loop.h"
 #include "kube/file.h"
+#include "kube/pod_log.h"
 #include "node/image_map.h"
 #include "node/node.h"
 #include "node/process_runtime.h"
@@ -44,6 +45,7 @@ struct up {
     struct image_map *images;
     struct process_runtime *runtime;
     struct node *node;
+    struct pod_log_source logs; /* the node's, which the server is given before there is a node */
     struct loop_signal *signals[3];
     struct timer trim;
     bool running, ending;
@@ -122,6 +124,8 @@ static bool make_api(struct up *up, struct error *err)
             .folder = up_folder_path(a, up->folder, "server"),
             .listen = cli_text(up->cli, "listen"),
             .service_cidr = SERVICE_CIDR,
+            .loopback_endpoints = true,
+            .logs = &up->logs,
         },
         err);
     if (!up->api ||
@@ -152,7 +156,10 @@ static bool make_node(struct up *up, struct error *err)
             .path = getenv("PATH"),
         },
         err);
-    return up->node != NULL;
+    if (!up->node)
+        return false;
+    up->logs = *node_logs(up->node);
+    return true;
 }
 
 static void make_engine(struct up *up)
@@ -202,6 +209,8 @@ static void free_all(struct up *up)
         return;
     for (size_t i = 0; i < lengthof(up->signals); i++)
         loop_signal_free(up->signals[i]);
+    if (up->api)
+        api_service_close(up->api); /* and with it the logs that somebody follows */
     node_free(up->node);
     if (up->runtime)
         process_runtime_free(up->runtime);
@@ -221,6 +230,7 @@ static void set_families(struct up *up)
         up->families.llmkube.model_cache_path = up_folder_path(a, up->folder, "models");
     if (!cli_given(up->cli, "allowed-host-path-roots"))
         up->families.llmkube.allowed_host_path_roots = json_list(a, json_str("/"));
+    up->families.llmkube.direct_endpoints = true;
     families_add_workloads(&up->families, up_folder_path(a, up->folder, "volumes"));
 }
 
