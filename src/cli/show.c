@@ -191,6 +191,7 @@ static struct json slim(struct arena *a, struct json o)
         "metadata.deletionTimestamp",
         "metadata.ownerReferences",
         "spec.replicas",
+        "spec.source",
         "status",
     };
     struct json out = json_empty_map();

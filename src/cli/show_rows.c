@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "kinds/llmkube/source.h"
 
 static const char *text_or_empty(struct json object, const char *path)
 {
@@ -151,8 +152,11 @@ static void set(struct show_row *row, enum show_state state, const char *phase, 
 static void of_model(const struct pass *p, struct show_row *row)
 {
     struct json o = p->object;
-    const char *phase = text_or_empty(o, "status.phase"),
-               *key = json_get_text(o, "status.cacheKey");
+    const char *phase = text_or_empty(o, "status.phase");
+    const char *key = json_get_text(o, "status.cacheKey"),
+               *source = json_get_text(o, "spec.source");
+    if (!key && source)
+        key = source_cache_key(p->arena, source);
     int64_t bytes =
         p->fetched && key ? p->fetched->bytes(p->fetched->ctx, row->namespace, key) : -1;
     if (text_eq(phase, "Failed"))
