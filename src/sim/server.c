@@ -11,18 +11,21 @@ static void changed(void *ctx, const struct store_event *event)
 {
     struct sim *s = ctx;
     s->request_changes++;
-    sim_history_add(s->history,
-        s->request.actor.name,
-        "  %s %s %s/%s v%llu",
-        event->gone     ? "deleted"
-        : event->before ? "changed"
-                        : "created",
-        store_table_name(event->object->table),
-        event->object->namespace,
-        event->object->name,
-        (unsigned long long)event->version);
+    if (!sim_history_skips(s->request.path))
+        sim_history_add(s->history,
+            s->request.actor.name,
+            "  %s %s %s/%s v%llu",
+            event->gone     ? "deleted"
+            : event->before ? "changed"
+                            : "created",
+            store_table_name(event->object->table),
+            event->object->namespace,
+            event->object->name,
+            (unsigned long long)event->version);
     sim_check_change(s->checks, &(struct sim_change){ &s->request, event });
     sim_workloads_changed(s->workloads, event);
+    if (s->request.actor.operator)
+        sim_scenario_changed(s->scenario, event);
 }
 
 void sim_server_start(struct sim *s)

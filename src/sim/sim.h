@@ -22,6 +22,7 @@
 
 #define SIM_OPERATORS_MAX 2
 #define SIM_WISHES 32 /* numbers of wishes are below */
+#define SIM_WISHES_ALL (((uint64_t)1 << SIM_WISHES) - 1)
 /* Nobody asks for it while there are faults, and it is there. */
 #define SIM_SOURCE_HEALTHY "https://models.example/healthy.gguf"
 
@@ -104,6 +105,8 @@ struct sim_options {
 
 struct sim {
     struct sim_options options;
+    struct arena arena; /* of what lasts as long as the run */
+    struct json crds;   /* of every kind that operators serve */
     uint64_t random[SIM_STREAM_COUNT];
     int64_t now_ms;
     struct timers timers; /* of the network, the server and everybody but operators */
@@ -226,6 +229,8 @@ void sim_workloads_free(struct sim_workloads *w);
 struct sim_scenario *sim_scenario_new(struct sim *s);
 void sim_scenario_free(struct sim_scenario *c);
 void sim_scenario_rival(struct sim_scenario *c); /* one acts right now */
+/* An operator wrote something: a rival may answer to that. */
+void sim_scenario_changed(struct sim_scenario *c, const struct store_event *event);
 
 /* ---- check.c ---- */
 
@@ -238,7 +243,7 @@ void sim_check_request(
 void sim_check_sent(
     struct sim_checks *c, struct sim_operator *o, const char *method, const char *path);
 /* The world is at rest from now on: whatever an operator writes is too much. */
-void sim_check_rest(struct sim_checks *c);
+void sim_check_rest(struct sim_checks *c, bool rest);
 /* Nothing is left whose owner is gone; nobody grew without bound. */
 void sim_check_end(struct sim_checks *c);
 /* What the operators made of it all, as lines that two runs can be compared by. */
@@ -250,5 +255,7 @@ struct sim_history *sim_history_new(struct sim *s);
 void sim_history_free(struct sim_history *h);
 void sim_history_add(struct sim_history *h, const char *actor, const char *format, ...)
     printf_like(3, 4);
+/* Leases are renewed all the time; who leads is told anyway. */
+bool sim_history_skips(const char *path);
 /* The last lines, as a table: time, who, what, what came of it. */
 void sim_history_print(const struct sim_history *h, size_t lines);

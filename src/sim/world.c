@@ -177,8 +177,7 @@ static void rival(void *ctx)
 
 static void install_crds(struct sim *s)
 {
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    json_each (crd, embedded_crds(&a)) {
+    json_each (crd, s->crds) {
         int status = sim_ask(s,
             "person",
             "POST",
@@ -206,6 +205,8 @@ struct sim *sim_new(const struct sim_options *options)
     s->env = (struct env){ env_mono, env_wall, env_random, s, &s->timers };
     s->history = sim_history_new(s);
     s->disk = sim_disk_new(s);
+    arena_init(&s->arena, ARENA_LIMIT_DEFAULT);
+    s->crds = embedded_crds(&s->arena);
     timer_init(&s->rival, rival, s);
     timer_init(&s->server_crash, sim_server_crash, s);
     s->checks = sim_checks_new(s);
@@ -231,5 +232,6 @@ void sim_free(struct sim *s)
     sim_checks_free(s->checks);
     timers_done(&s->timers);
     sim_history_free(s->history);
+    arena_done(&s->arena);
     free(s);
 }
