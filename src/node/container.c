@@ -32,9 +32,9 @@ static const char *folder_of(struct arena *a, const struct container *c, int run
     return arena_printf(a, "%s/containers/%s/%d", c->pod->directory, c->name, run);
 }
 
-static const char *log_of(struct arena *a, const struct container *c)
+const char *container_log(struct arena *a, const struct container *c, int run)
 {
-    return arena_printf(a, "%s/log", folder_of(a, c, c->run));
+    return arena_printf(a, "%s/log", folder_of(a, c, run));
 }
 
 const char *container_id(struct arena *a, const struct container *c)
@@ -152,7 +152,10 @@ static void remember_end(struct container *c)
             c->message, sizeof(c->message), "its supervisor was killed, or the machine restarted");
     else if (c->state.exit_code && text_eq(policy, "FallbackToLogsOnError")) {
         cleanup(arena_done) struct arena a = ARENA_INIT;
-        snprintf(c->message, sizeof(c->message), "%s", logs_tail(&a, log_of(&a, c), 2048, 80));
+        snprintf(c->message,
+            sizeof(c->message),
+            "%s",
+            logs_tail(&a, container_log(&a, c, c->run), 2048, 80));
     }
 }
 
@@ -290,7 +293,7 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
         .argv = argv,
         .envp = c->envp,
         .cwd = c->cwd,
-        .log = log_of(&c->arena, c),
+        .log = container_log(&c->arena, c, c->run),
         .mounts = c->mounts,
         .mount_count = c->mount_count };
     c->task = r->start(r->self, &spec, (struct runtime_watch){ task_ended, c }, &err);

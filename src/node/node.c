@@ -10,12 +10,12 @@
 #include "http/tls.h"
 #include "kube/file.h"
 #include "node/node_internal.h"
-#include "node/objects.h"
+#include "kube/objects.h"
 #include "node/runtime.h"
 #include "node/volumes.h"
 
-#define GONE_GRACE_MS 2000 /* of a pod whose object is gone: nobody waits for it */
-#define ADDRESSES ((uint32_t)1 << 22)
+#define GONE_GRACE_MS 2000            /* of a pod whose object is gone: nobody waits for it */
+#define ADDRESSES ((uint32_t)1 << 21) /* up to 127.95: Services come behind */
 #define FIRST_ADDRESS ((uint32_t)127 << 24 | (uint32_t)64 << 16)
 
 /* ---- the table ---- */
@@ -25,7 +25,7 @@ static bool entry_is(const struct table_node *n, const void *key)
     return text_eq(container_of(n, struct entry, hash)->uid, key);
 }
 
-static struct entry *entry_find(const struct node *n, const char *uid)
+struct entry *node_entry(const struct node *n, const char *uid)
 {
     struct table_node *found =
         table_find(&n->entries, table_hash(&n->entries, uid, strlen(uid)), entry_is, uid);
@@ -85,6 +85,15 @@ static void entry_free(struct entry *e)
 static struct entry *at(const struct table_cursor *c)
 {
     return container_of(c->node, struct entry, hash);
+}
+
+struct entry *node_entry_named(struct node *n, const char *namespace, const char *name)
+{
+    for (each_entry(e, n))
+        if (!at(&e_at)->gone && text_eq(at(&e_at)->namespace, namespace) &&
+            text_eq(at(&e_at)->name, name))
+            return at(&e_at);
+    return NULL;
 }
 
 /* ---- places: resources, devices, addresses ---- */
@@ -208,7 +217,7 @@ static void entry_remove(struct entry *e)
 
 static struct entry *entry_of(struct node *n, const struct pod *p)
 {
-    struct entry *e = entry_find(n, json_get_text(pod_object(p), "metadata.uid"));
+    struct entry *e = node_entry(n, json_get_text(pod_object(p), "metadata.uid"));
     assert(e && e->pod == p);
     return e;
 }
@@ -217,6 +226,7 @@ static void pod_changed(void *ctx, struct pod *p)
 {
     struct node *n = ctx;
     struct entry *e = entry_of(n, p);
+    node_logs_wake(n, e->uid);
     if (e->gone && pod_stopped(p)) {
         volumes_remove(pod_directory(p));
         entry_remove(e);
@@ -229,7 +239,7 @@ static void pod_changed(void *ctx, struct pod *p)
 static void pod_wants_token(void *ctx, struct pod *p, const char *audience)
 {
     struct node *n = ctx;
-    struct entry *e = entry_find(n, json_get_text(pod_object(p), "metadata.uid"));
+    struct entry *e = node_entry(n, json_get_text(pod_object(p), "metadata.uid"));
     size_t i = 0;
     if (!e || !e->pod)
         return; /* it has just been made, and asks again */
@@ -274,7 +284,7 @@ static void pod_put(struct node *n, struct json object)
 {
     const char *uid = json_get_text(object, "metadata.uid");
     const char *at_node = json_get_text(object, "spec.nodeName");
-    struct entry *e = entry_find(n, uid);
+    struct entry *e = node_entry(n, uid);
     bool leaving = json_present(json_get(object, "metadata.deletionTimestamp"));
     bool gated = json_get(object, "spec.schedulingGates").count > 0;
     if (text_eq(at_node, n->options.name)) {
@@ -308,11 +318,7 @@ static void pod_gone(struct entry *e)
 
 static void pods_gone(struct node *n, const char *namespace, const char *name)
 {
-    struct entry *found = NULL;
-    for (each_entry(e, n))
-        if (!at(&e_at)->gone && text_eq(at(&e_at)->namespace, namespace) &&
-            text_eq(at(&e_at)->name, name))
-            found = at(&e_at);
+    struct entry *found = node_entry_named(n, namespace, name);
     if (found)
         pod_gone(found);
 }
@@ -325,7 +331,7 @@ static void object_changed(void *ctx, const struct resource *kind, const char *n
         return;
     if (kind == &RESOURCE_POD && json_present(object)) {
         /* A pod of the same name that came after another one, whose end the watch did not show. */
-        struct entry *e = entry_find(n, json_get_text(object, "metadata.uid"));
+        struct entry *e = node_entry(n, json_get_text(object, "metadata.uid"));
         if (!e)
             pods_gone(n, namespace, name);
         pod_put(n, object);
@@ -376,7 +382,7 @@ static void sweep(struct node *n)
     const char *pods = arena_printf(&a, "%s/pods", n->options.directory);
     DIR *folders = opendir(pods);
     for (struct dirent *e; folders && (e = readdir(folders));) {
-        if (e->d_name[0] == '.' || entry_find(n, e->d_name))
+        if (e->d_name[0] == '.' || node_entry(n, e->d_name))
             continue;
         const char *folder = arena_printf(&a, "%s/%s", pods, e->d_name);
         kill_left(n, folder);
@@ -431,6 +437,7 @@ struct node *node_new(const struct node_options *options, struct error *err)
     n->capacity = capacity_of_machine();
     table_init(&n->entries, env->random(env->ctx), env->random(env->ctx));
     timer_init(&n->stop_told, tell_stopped, n);
+    node_logs_init(n);
     n->client = kube_client_new(options->transport, env);
     n->objects = objects_new(
         options->transport, env, kinds, (struct objects_watch){ object_changed, all_loaded, n });
@@ -460,6 +467,7 @@ void node_free(struct node *n)
 {
     if (!n)
         return;
+    assert(!n->log_streams);
     timer_stop(loop_env(n->options.loop), &n->stop_told);
     for (each_entry(e, n)) {
         struct entry *e = at(&e_at);

@@ -14,6 +14,7 @@ struct kube_transport;
 struct loop;
 struct node;
 struct node_runtime;
+struct pod_log_source;
 
 struct node_options {
     struct loop *loop;
@@ -28,8 +29,11 @@ struct node_options {
 
 /* Everything in options but the texts outlives it. */
 struct node *node_new(const struct node_options *options, struct error *err) must_check;
+/* Every stream of node_logs() must have been closed. */
 void node_free(struct node *n);
 void node_start(struct node *n);
 /* Ends all pods, each within its grace period, and leaves their objects: the next process starts
  * them again. done() may free the node. */
 void node_stop(struct node *n, void (*done)(void *ctx), void *ctx);
+/* The logs of its containers (kube/pod_log.h); lives as long as the node. */
+const struct pod_log_source *node_logs(struct node *n);

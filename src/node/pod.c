@@ -325,3 +325,49 @@ struct json pod_gpus(const struct pod *p)
 {
     return p->gpus;
 }
+
+/* ---- logs ---- */
+
+static const struct container *container_named(const struct pod *p, const char *name)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (text_eq(p->containers[i].name, name))
+            return &p->containers[i];
+    return NULL;
+}
+
+const char *pod_log(struct arena *a, const struct pod *p, const char *container, bool previous,
+    int *ret_run, struct error *err)
+{
+    const struct container *c = container_named(p, container);
+    const char *name = json_get_text(p->object, "metadata.name");
+    if (!c) {
+        fail(err, ERR_INVALID, "container %s is not valid for pod %s", container ?: "", name);
+        return NULL;
+    }
+    *ret_run = previous ? c->run - 1 : c->run;
+    if (*ret_run >= 0)
+        return container_log(a, c, *ret_run);
+    if (previous)
+        fail(err,
+            ERR_NOT_FOUND,
+            "previous terminated container \"%s\" in pod \"%s\" not found",
+            container,
+            name);
+    else
+        fail(err,
+            ERR_NOT_FOUND,
+            "container \"%s\" in pod \"%s\" is waiting to start: %s",
+            container,
+            name,
+            c->waiting       ? c->waiting
+            : p->initialized ? "ContainerCreating"
+                             : "PodInitializing");
+    return NULL;
+}
+
+bool pod_runs(const struct pod *p, const char *container, int run)
+{
+    const struct container *c = container_named(p, container);
+    return c && c->run == run && c->running;
+}

@@ -60,3 +60,10 @@ struct json pod_status(struct arena *a, const struct pod *p);
 const char *pod_directory(const struct pod *p);
 const char *pod_ip(const struct pod *p);
 struct json pod_gpus(const struct pod *p);
+
+/* A run of a container, for its log: the last one, or the one before it. NULL: there is none, and
+ * err says so in the kubelet's words. */
+const char *pod_log(struct arena *a, const struct pod *p, const char *container, bool previous,
+    int *ret_run, struct error *err);
+/* Whether that run goes on, so that its log may grow. */
+bool pod_runs(const struct pod *p, const char *container, int run);

@@ -78,6 +78,8 @@ bool container_start(struct container *c, int64_t *ret_after_ms);
 void container_stop(struct container *c, int64_t grace_ms);
 /* Its state in the API: { running: … }, { waiting: … } or { terminated: … }. */
 struct json container_terminated(struct arena *a, const struct container *c);
+/* Its log of that run. */
+const char *container_log(struct arena *a, const struct container *c, int run);
 /* What a run is called in the API: process://UID/NAME/N. */
 const char *container_id(struct arena *a, const struct container *c);
 

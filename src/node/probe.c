@@ -58,6 +58,7 @@ struct probe *probe_new(const struct action_place *place, struct json spec,
     const struct env *env = loop_env(place->loop);
     arena_init(&p->arena, ARENA_LIMIT_DEFAULT);
     p->place = *place;
+    p->place.container = json_copy(&p->arena, place->container);
     p->spec = json_copy(&p->arena, spec);
     p->changed = changed;
     p->ctx = ctx;

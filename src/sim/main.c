@@ -2,6 +2,7 @@
 
 #include "sim/sim.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -30,6 +31,18 @@ static bool take_number(const char *flag, const char *name, int64_t *ret)
            str_to_int(str_of(flag + length + 1), ret);
 }
 
+/* A set of bits, all 64 of them. */
+static bool take_mask(const char *flag, const char *name, uint64_t *ret)
+{
+    size_t length = strlen(name);
+    if (strncmp(flag, name, length) != 0 || flag[length] != '=')
+        return false;
+    char *end;
+    errno = 0;
+    *ret = strtoull(flag + length + 1, &end, 0);
+    return errno == 0 && end != flag + length + 1 && *end == '\0';
+}
+
 static bool take_flag(struct run *r, const char *flag)
 {
     int64_t n;
@@ -53,8 +66,8 @@ static bool take_flag(struct run *r, const char *flag)
         r->seconds = n;
     else if (take_number(flag, "--until", &n))
         r->options.faults_ms = n * 1000;
-    else if (take_number(flag, "--only", &n))
-        r->options.only = (uint64_t)n;
+    else if (take_mask(flag, "--only", &r->options.only))
+        ;
     else if (take_number(flag, "--crash-at", &n))
         r->options.crash_at = (uint64_t)n;
     else if (take_number(flag, "--lose-at", &n))

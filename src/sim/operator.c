@@ -195,6 +195,12 @@ void sim_operator_pause(struct sim_operator *o, int64_t ms)
     o->wakes_ms = o->sim->now_ms + ms;
 }
 
+void sim_operator_disconnect(struct sim_operator *o)
+{
+    if (o->life)
+        sim_network_disconnect(o->life->network);
+}
+
 bool sim_operator_leads(const struct sim_operator *o)
 {
     return o->life && lease_may_write(o->life->lease);

@@ -30,6 +30,11 @@ static const struct fault {
     FAULT(clock_jump, 20),
     FAULT(effect_fails, 400),
     FAULT(pods_fail, 300),
+    FAULT(disk_full, 30),
+    FAULT(disk_slow, 60),
+    FAULT(server_crash, 6),
+    FAULT(stream_twice, 200),
+    FAULT(stream_lag, 300),
 #undef FAULT
 };
 
@@ -104,7 +109,7 @@ void sim_options_print(const struct sim_options *o)
     if (o->faults_ms != fresh.faults_ms)
         printf(" --until=%lld", (long long)o->faults_ms / 1000);
     if (o->only != fresh.only)
-        printf(" --only=%llu", (unsigned long long)o->only);
+        printf(" --only=0x%llx", (unsigned long long)o->only);
     if (o->heals && !fresh.heals)
         printf(" --heals");
     if (o->crash_at)

@@ -63,6 +63,11 @@ struct sim_rates {
     uint16_t clock_jump;   /* its wall clock is set anew, by up to two minutes */
     uint16_t effect_fails; /* a download or probe, at each try */
     uint16_t pods_fail;    /* pods of a Deployment crash before they are ready */
+    uint16_t disk_full;    /* a commit of the API server fails, and all for some seconds */
+    uint16_t disk_slow;    /* a commit takes seconds, in which the server does nothing else */
+    uint16_t server_crash; /* the API server dies at a request and starts again from its disk */
+    uint16_t stream_twice; /* an event of a watch comes again */
+    uint16_t stream_lag;   /* a watch is served from a cache that is up to a minute behind */
 };
 
 /* Who did something, for checks and the history. */
@@ -106,8 +111,11 @@ struct sim {
     int64_t now_ms;
     struct timers timers; /* of the network, the server and everybody but operators */
     struct env env;
+    struct sim_disk *disk;
     struct store *store;
     struct apiserver *server;
+    int64_t server_wakes_ms; /* it answers nobody before */
+    struct timer server_crash;
     struct store_watch watch;
     struct sim_request request; /* being served */
     size_t request_changes;     /* what it did so far */
@@ -159,11 +167,23 @@ int sim_ask(struct sim *s, const char *who, const char *method, const char *path
 /* A check failed: the run is over. */
 void sim_fail(struct sim *s, const char *format, ...) printf_like(2, 3);
 
+/* ---- server.c, disk.c: the API server's process, and its disk ---- */
+
+void sim_server_start(struct sim *s);
+void sim_server_stop(struct sim *s);
+void sim_server_crash(void *sim); /* and starts again; not from inside the server */
+
+struct sim_disk *sim_disk_new(struct sim *s);
+const struct store_disk *sim_disk_of(struct sim_disk *d);
+void sim_disk_free(struct sim_disk *d);
+
 /* ---- network.c ---- */
 
 struct sim_network; /* of one operator */
 struct sim_network *sim_network_new(struct sim_operator *o);
 const struct kube_transport *sim_network_transport(struct sim_network *n);
+/* The server is gone: its streams break. */
+void sim_network_disconnect(struct sim_network *n);
 /* The operator is gone: nothing reaches it any more; what it sent still arrives. */
 void sim_network_free(struct sim_network *n);
 
@@ -187,6 +207,7 @@ struct sim_operator *sim_operator_new(struct sim *s, size_t number);
 void sim_operator_free(struct sim_operator *o);
 void sim_operator_crash(struct sim_operator *o, int64_t restart_ms);
 void sim_operator_pause(struct sim_operator *o, int64_t ms);
+void sim_operator_disconnect(struct sim_operator *o); /* the server is gone */
 bool sim_operator_leads(const struct sim_operator *o);
 
 /* ---- effects.c: downloads and probes, played ---- */
