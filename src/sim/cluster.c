@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "cli/embedded.h"
 #include "cli/families.h"
 
 /* Who runs the cluster: installs CRDs, ours and those of others that a kind can use, and makes
@@ -81,13 +80,14 @@ static struct json crd_of(struct arena *a, const struct resource *r)
         crd,
         "metadata.annotations",
         json_map(a,
-            { "api-approved.kubernetes.io", json_str("https://github.com/kubernetes/kubernetes") }));
+            { "api-approved.kubernetes.io",
+                json_str("https://github.com/kubernetes/kubernetes") }));
 }
 
 static void add_optional(struct sim_cluster *c)
 {
     struct cli no_flags = { 0 };
-    struct families *families = arena_new_of(&c->arena, struct families);
+    struct families *families = arena_new(&c->arena, struct families);
     struct error err;
     if (!families_read(&no_flags, families, &err))
         sim_fail(c->sim, "%s", err.text);
@@ -95,7 +95,8 @@ static void add_optional(struct sim_cluster *c)
         for (size_t k = 0; families->list[f].kinds[k]; k++) {
             const struct kind_watch *w = families->list[f].kinds[k]->watches;
             for (; w->resource; w++) {
-                if (!w->optional || text_starts(w->resource->group, "rbac."))
+                if (!w->optional || !strchr(w->resource->group, '.') ||
+                    text_starts(w->resource->group, "rbac."))
                     continue;
                 struct json crd = crd_of(&c->arena, w->resource);
                 if (is_known(c, json_get_text(crd, "metadata.name")))
@@ -151,9 +152,7 @@ static void upheaval(void *ctx)
     for (size_t i = 0; i < c->count; i++) {
         struct thing *t = &c->things[i];
         bool is_crd = text_eq(t->path, CRDS);
-        uint16_t rate = !is_crd       ? r->namespace_gone
-                        : t->optional ? r->crd_optional
-                                      : r->crd_gone;
+        uint16_t rate = !is_crd ? r->namespace_gone : t->optional ? r->crd_optional : r->crd_gone;
         if (!sim_chance(s, SIM_FAULTS, rate))
             continue;
         s->injected++;
@@ -187,7 +186,7 @@ struct sim_cluster *sim_cluster_new(struct sim *s)
     timer_init(&c->tend, tend, c);
     timer_init(&c->upheaval, upheaval, c);
     timer_init(&c->end, end, c);
-    json_each (crd, embedded_crds(&c->arena))
+    json_each (crd, s->crds)
         add(c, "apiextensions.k8s.io/customresourcedefinitions", CRDS, *crd);
     add_optional(c);
     for (size_t i = 0; i < lengthof(sim_namespaces); i++)

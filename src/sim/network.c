@@ -243,6 +243,7 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
     struct str target = str_of(c->request.path), plain = str_cut(&target, '?');
     bool watch = c->watch;
     cleanup(arena_done) struct arena a = ARENA_INIT; /* the call may be gone after the flush */
+    sim_flush(s);
     s->request = (struct sim_request){ c->actor,
         arena_strdup(&a, c->request.method),
         arena_strdup(&a, c->request.path),
@@ -267,12 +268,14 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
         c->api = api;
     apiserver_flush(s->server);
     if (!watch) {
-        sim_history_add(s->history,
-            s->request.actor.name,
-            "%s %s -> %d",
-            s->request.method,
-            s->request.path,
-            s->request_status);
+        bool skip = s->request_status < 300 && sim_history_skips(s->request.path);
+        if (!skip)
+            sim_history_add(s->history,
+                s->request.actor.name,
+                "%s %s -> %d",
+                s->request.method,
+                s->request.path,
+                s->request_status);
         if (!again)
             sim_check_request(s->checks, &s->request, s->request_status, s->request_changes);
     }

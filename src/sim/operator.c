@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "cli/embedded.h"
 #include "cli/families.h"
 #include "engine/engine.h"
 #include "kube/client.h"
@@ -100,8 +99,7 @@ static void life_start(struct sim_operator *o)
         &(struct event_recorder_options){ .controller = "leeboard", .instance = o->name });
     life->effects = sim_effects_new(o);
     life->schemas = schemas_new();
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    json_each (crd, embedded_crds(&a))
+    json_each (crd, o->sim->crds)
         if (!schemas_add_crd(life->schemas, *crd, &err))
             sim_fail(o->sim, "%s", err.text);
     struct cli no_flags = { 0 };

@@ -83,7 +83,8 @@ TEST(gc_tries_again_what_the_disk_refused)
 TEST(a_crd_that_the_disk_refused_is_not_served)
 {
     static const char crd[] =
-        "{'metadata':{'name':'toys.example.com'},'spec':{'group':'example.com','scope':'Namespaced',"
+        "{'metadata':{'name':'toys.example.com'},'spec':{'group':'example.com','scope':'Namespaced'"
+        ","
         "'names':{'plural':'toys','singular':'toy','kind':'Toy','listKind':'ToyList'},"
         "'versions':[{'name':'v1','served':true,'storage':true,'schema':{'openAPIV3Schema':"
         "{'type':'object'}}}]}}";
