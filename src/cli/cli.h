@@ -79,6 +79,7 @@ extern const struct cli_command cli_apiserver;
 extern const struct cli_command cli_apply;
 extern const struct cli_command cli_get;
 extern const struct cli_command cli_delete;
+extern const struct cli_command cli_models;
 extern const struct cli_command cli_render;
 extern const struct cli_command cli_manifests;
 extern const struct cli_command cli_sim;

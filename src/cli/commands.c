@@ -7,6 +7,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_apply,
     &cli_get,
     &cli_delete,
+    &cli_models,
     &cli_render,
     &cli_manifests,
     &cli_sim,

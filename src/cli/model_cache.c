@@ -105,14 +105,15 @@ static int compare_files(const void *left, const void *right)
     return strcmp(a->path, b->path);
 }
 
-bool model_cache_list(struct arena *a, const char *volumes, struct model_file **ret,
+bool model_cache_list(struct arena *a, const char *folder, struct model_file **ret,
     size_t *ret_count, struct error *err)
 {
-    struct walk w = { .arena = a };
+    struct walk w = { .arena = a, .place = { .namespace = "", .claim = "" } };
+    const char *volumes = arena_printf(a, "%s/volumes", folder), *name;
     cleanup(close_dir) DIR *dir = opendir(volumes);
     if (!dir && errno != ENOENT)
         return fail_errno(err, errno, "%s", volumes);
-    const char *name;
+    walk_claim(&w, arena_printf(a, "%s/models", folder));
     while ((name = next_name(dir))) {
         w.place.namespace = arena_strdup(a, name);
         walk_namespace(&w, arena_printf(a, "%s/%s", volumes, name));
@@ -126,7 +127,8 @@ bool model_cache_list(struct arena *a, const char *volumes, struct model_file **
 
 /* ---- what is on its way ---- */
 
-int64_t model_cache_fetched(const char *volumes, const char *namespace, const char *key)
+void model_cache_look(const char *volumes, const char *namespace, const char *key, bool *ret_whole,
+    int64_t *ret_partial)
 {
     char path[PATH_MAX];
     struct walk w = { 0 };
@@ -137,11 +139,13 @@ int64_t model_cache_fetched(const char *volumes, const char *namespace, const ch
     const char *claim;
     while ((claim = next_name(dir)))
         walk_files(&w, arena_printf(&arena, "%s/%s/%s", path, claim, key), "", 0);
-    int64_t bytes = -1;
-    for (size_t i = 0; i < w.count; i++)
-        if (w.files[i].partial && w.files[i].bytes > bytes)
-            bytes = w.files[i].bytes;
-    return bytes;
+    *ret_whole = false;
+    *ret_partial = -1;
+    for (size_t i = 0; i < w.count; i++) {
+        *ret_whole = *ret_whole || !w.files[i].partial;
+        if (w.files[i].partial && w.files[i].bytes > *ret_partial)
+            *ret_partial = w.files[i].bytes;
+    }
 }
 
 /* ---- removing ---- */
@@ -163,10 +167,13 @@ static bool remove_below(int parent, const char *name, int depth)
     return all && unlinkat(parent, name, AT_REMOVEDIR) == 0;
 }
 
-bool model_cache_remove(const char *volumes, const struct model_file *file, struct error *err)
+bool model_cache_remove(const char *folder, const struct model_file *f, struct error *err)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/%s/%s/%s", volumes, file->namespace, file->claim, file->key);
+    if (*f->claim)
+        snprintf(path, sizeof(path), "%s/volumes/%s/%s/%s", folder, f->namespace, f->claim, f->key);
+    else
+        snprintf(path, sizeof(path), "%s/models/%s", folder, f->key);
     if (!remove_below(AT_FDCWD, path, 0))
         return fail_errno(err, errno, "removing %s", path);
     return true;

@@ -24,9 +24,12 @@ struct show_row {
 };
 
 /* What the status of a Model does not tell: how much of it is on the disk. */
+struct show_disk {
+    bool whole;      /* all of it, or of one of its files */
+    int64_t partial; /* bytes so far of what is being fetched; -1: nothing is */
+};
 struct show_fetched {
-    /* The bytes so far of what is fetched under this cache key; -1: nothing is. */
-    int64_t (*bytes)(void *ctx, const char *namespace, const char *cache_key);
+    struct show_disk (*look)(void *ctx, const char *namespace, const char *cache_key);
     void *ctx;
 };
 
