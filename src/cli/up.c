@@ -25,6 +25,7 @@
 #include "node/image_map.h"
 #include "node/node.h"
 #include "node/process_runtime.h"
+#include "proxy/proxy.h"
 
 /* Addresses of Services: loopback ones, which answer on this machine and on no other. Those of pods
  * lie below. */
@@ -45,6 +46,7 @@ struct up {
     struct image_map *images;
     struct process_runtime *runtime;
     struct node *node;
+    struct proxy *proxy;
     struct pod_log_source logs; /* the node's, which the server is given before there is a node */
     struct loop_signal *signals[3];
     struct timer trim;
@@ -103,7 +105,8 @@ static bool apply_manifests(struct up *up, struct error *err)
     struct ask q;
     struct apply_target target;
     ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
-    if (!apply_all(&q, embedded_crds(&up->cli->arena), err))
+    if (!apply_all(&q, embedded_crds(&up->cli->arena), err) ||
+        !apply_all(&q, embedded_priority_classes(&up->cli->arena), err))
         return false;
     json_each (object, up->objects)
         if (!apply_find_target(&q, *object, &target, err)) {
@@ -162,6 +165,14 @@ static bool make_node(struct up *up, struct error *err)
     return true;
 }
 
+static void make_proxy(struct up *up)
+{
+    up->proxy = proxy_new(&(struct proxy_options){
+        .loop = up->loop,
+        .transport = local_transport_kube(up->local),
+    });
+}
+
 static void make_engine(struct up *up)
 {
     engine_service_init(&up->engine,
@@ -194,12 +205,14 @@ static bool start(struct up *up, struct error *err)
     if (!make_api(up, err) || !make_node(up, err))
         return false;
     make_engine(up);
+    make_proxy(up);
     if (!apply_manifests(up, err))
         return false;
     up->running = true;
     timer_set(loop_env(up->loop), &up->trim, TRIM_MS);
     engine_lead(up->engine.engine);
     node_start(up->node);
+    proxy_start(up->proxy);
     return true;
 }
 
@@ -211,6 +224,8 @@ static void free_all(struct up *up)
         loop_signal_free(up->signals[i]);
     if (up->api)
         api_service_close(up->api); /* and with it the logs that somebody follows */
+    if (up->proxy)
+        proxy_free(up->proxy);
     node_free(up->node);
     if (up->runtime)
         process_runtime_free(up->runtime);

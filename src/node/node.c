@@ -10,7 +10,7 @@
 #include "http/tls.h"
 #include "kube/file.h"
 #include "node/node_internal.h"
-#include "node/objects.h"
+#include "kube/objects.h"
 #include "node/runtime.h"
 #include "node/volumes.h"
 

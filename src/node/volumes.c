@@ -7,10 +7,18 @@
 #include <unistd.h>
 
 #include "base/resource.h"
-#include "node/objects.h"
+#include "kube/objects.h"
 #include "node/volumes_files.h"
 
 #define FILES_MAX 4096
+
+const struct resource NODE_PERSISTENT_VOLUME = {
+    .group = "",
+    .version = "v1",
+    .kind = "PersistentVolume",
+    .plural = "persistentvolumes",
+    .cluster_scoped = true,
+};
 
 struct volume {
     struct arena *arena;

@@ -11,6 +11,10 @@
 #include "node/fields.h"
 #include "node/root.h"
 
+struct resource;
+
+extern const struct resource NODE_PERSISTENT_VOLUME;
+
 /* Makes what is not there and brings what changed up to date. ret: volume name to place, a map of
  * texts. Fails with the kubelet's words for what is missing; with ERR_BUSY and *ret_audience if a
  * token is needed that is not in v->tokens. */

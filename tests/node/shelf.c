@@ -3,6 +3,7 @@
 #include "base/resource.h"
 #include "http/loop.h"
 #include "kube/transport.h"
+#include "node/volumes.h"
 
 static const struct resource *const kinds[] = {
     &RESOURCE_CONFIG_MAP, &RESOURCE_SECRET, &RESOURCE_PVC, &NODE_PERSISTENT_VOLUME, NULL
