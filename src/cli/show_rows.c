@@ -41,7 +41,7 @@ static struct str workload_of(struct json pod)
     return name;
 }
 
-static bool belongs(struct json pod, struct json object)
+bool show_rows_belongs(struct json pod, struct json object)
 {
     struct str name = str_of(json_get_text(object, "metadata.name"));
     struct str workload = workload_of(pod);
@@ -128,7 +128,7 @@ static void explain_by_pods(
     struct arena *a, struct json object, struct json pods, struct show_row *row)
 {
     json_each (pod, pods)
-        if (belongs(*pod, object) && !condition_is(*pod, "Ready", "True") &&
+        if (show_rows_belongs(*pod, object) && !condition_is(*pod, "Ready", "True") &&
             !json_present(json_get(*pod, "metadata.deletionTimestamp")) && explain(a, *pod, row))
             return;
 }

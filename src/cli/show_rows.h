@@ -41,3 +41,6 @@ size_t show_rows(struct arena *a, struct json objects, const struct show_fetched
 /* The row of one object, with the pods of its namespace. */
 struct show_row show_row_of(
     struct arena *a, struct json object, struct json pods, const struct show_fetched *fetched);
+/* Whether a pod was made for an object: by its Deployment or whatever else has the object's name.
+ */
+bool show_rows_belongs(struct json pod, struct json object);
