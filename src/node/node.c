@@ -426,6 +426,8 @@ struct node *node_new(const struct node_options *options, struct error *err)
         &RESOURCE_SECRET,
         &RESOURCE_PVC,
         &NODE_PERSISTENT_VOLUME,
+        &RESOURCE_SERVICE,
+        &RESOURCE_ENDPOINT_SLICE,
         NULL };
     struct node *n = mem_new_of(struct node);
     const struct env *env = loop_env(options->loop);
@@ -453,6 +455,8 @@ struct node *node_new(const struct node_options *options, struct error *err)
         .directory = n->options.directory,
         .allocatable = capacity_to_json(&n->arena, &n->capacity),
         .back_off_ms = options->back_off_ms,
+        .in_use = options->in_use,
+        .in_use_ctx = options->in_use_ctx,
         .changed = pod_changed,
         .token = pod_wants_token,
         .ctx = n };

@@ -62,6 +62,8 @@ struct pod {
     bool initialized, stopping, stopped, finished;
     int64_t start_ms;   /* wall */
     int64_t stop_at_ms; /* mono: when what is left is killed */
+    int64_t leave_ms;   /* mono: until when it may go on because Services lead to it */
+    int64_t left_ms;    /* mono: when none did any more; 0: not yet */
     struct timer wake;
 };
 

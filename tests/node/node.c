@@ -2,6 +2,8 @@
 
 #include "node/node.h"
 
+#include <unistd.h>
+
 #include "kube/file.h"
 #include "kube/pod_log.h"
 #include "node/image_map.h"
@@ -9,6 +11,7 @@
 #include "tests/node/harbor.h"
 
 #define PODS "/api/v1/namespaces/default/pods"
+#define SLICES "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 
 struct place {
     struct harbor harbor;
@@ -16,8 +19,14 @@ struct place {
     struct process_runtime *runtime;
     struct image_map *images;
     struct node *node;
-    bool stopped;
+    bool stopped, in_use;
 };
+
+static bool in_use(void *ctx, const char *ip)
+{
+    (void)ip;
+    return ((struct place *)ctx)->in_use;
+}
 
 static void place_open(struct place *p)
 {
@@ -35,7 +44,9 @@ static void place_open(struct place *p)
                            .name = "here",
                            .directory = p->harbor.dir,
                            .path = "/usr/bin:/bin",
-                           .back_off_ms = 50 },
+                           .back_off_ms = 50,
+                           .in_use = in_use,
+                           .in_use_ctx = p },
         &err);
     if (!p->node)
         test_fail(__FILE__, __LINE__, "%s", err.text);
@@ -229,5 +240,35 @@ TEST(node_logs_that_are_not_there_say_why)
         check_int(err.code, cases[i].code);
         check_text(err.text, cases[i].text);
     }
+    place_close(&p);
+}
+
+TEST(node_stops_a_pod_after_it_has_left_its_services_and_has_answered)
+{
+    struct place p;
+    place_open(&p);
+    run_pod(&p,
+        "web",
+        "asked() { touch $HOME/asked; exit 0; }; trap asked TERM; while :; do sleep 0.05; done",
+        "");
+    await(&p, is_ready(&p, "web"));
+    struct json pod = pod_now(&p, "web");
+    const char *uid = json_get_text(pod, "metadata.uid");
+    static const char slice[] =
+        "{'metadata': {'name': 'web', 'labels': {'kubernetes.io/service-name': 'web'}}, "
+        "'addressType': 'IPv4', 'endpoints': [{'addresses': ['%s'], 'conditions': {'ready': %s}, "
+        "'targetRef': {'kind': 'Pod', 'name': 'web', 'uid': '%s'}}]}";
+    const char *ip = json_get_text(pod, "status.podIP");
+    harbor_do(&p.harbor, "POST", SLICES, arena_printf(test_arena(), slice, ip, "true", uid));
+    p.in_use = true;
+    harbor_do(&p.harbor, "DELETE", PODS "/web?gracePeriodSeconds=600", NULL);
+    rig_turn_for(p.loop, 300);
+    harbor_do(&p.harbor, "PUT", SLICES "/web", arena_printf(test_arena(), slice, ip, "false", uid));
+    rig_turn_for(p.loop, 300);
+    const char *asked = arena_printf(test_arena(), "%s/pods/%s/home/asked", p.harbor.dir, uid);
+    check(is_ready(&p, "web") && access(asked, F_OK) != 0);
+    p.in_use = false;
+    int status = 200;
+    await(&p, (harbor_ask(&p.harbor, "GET", PODS "/web", NULL, &status), status == 404));
     place_close(&p);
 }
