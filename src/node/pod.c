@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "http/loop.h"
 #include "kube/objects.h"
+#include "node/names.h"
 #include "node/pod_internal.h"
 #include "node/volumes.h"
 
@@ -120,6 +121,18 @@ static void stop_all(struct pod *p, int64_t grace_ms)
         container_stop(&p->containers[i], grace_ms);
 }
 
+/* Where nothing can be mounted, nobody would see it. */
+static bool write_hosts(struct pod *p, struct error *err)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct pod_view view = pod_view(p);
+    if (p->names_known || !p->host->runtime->mounts)
+        return true;
+    p->names_known = names_hosts_write(
+        arena_printf(&a, "%s/hosts", p->directory), names_hosts_file(&a, &view), err);
+    return p->names_known;
+}
+
 static bool prepare_volumes(struct pod *p)
 {
     struct error err;
@@ -127,7 +140,8 @@ static bool prepare_volumes(struct pod *p)
     const char *audience;
     struct arena fresh = ARENA_INIT;
     struct json places;
-    if (!volumes_prepare(&fresh, &view, p->directory, &places, &audience, &err)) {
+    if (!volumes_prepare(&fresh, &view, p->directory, &places, &audience, &err) ||
+        !write_hosts(p, &err)) {
         snprintf(p->blocked, sizeof(p->blocked), "%s", err.text);
         arena_done(&fresh);
         if (audience)
@@ -215,6 +229,12 @@ static void woken(void *ctx)
 void pod_wake(struct pod *p)
 {
     timer_set(env_of(p), &p->wake, 0);
+}
+
+void pod_names_changed(struct pod *p)
+{
+    p->names_known = false;
+    pod_wake(p);
 }
 
 static void stop(struct pod *p, int64_t grace_ms, int64_t leave_ms)

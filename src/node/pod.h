@@ -55,6 +55,8 @@ struct json pod_object(const struct pod *p);
 void pod_token(struct pod *p, const char *audience, const char *token);
 /* Something that it refers to has changed. */
 void pod_wake(struct pod *p);
+/* Names or addresses of Services have. */
+void pod_names_changed(struct pod *p);
 /* Ends it at once: the grace period counts from now, a shorter one than before wins. */
 void pod_stop(struct pod *p, int64_t grace_ms);
 /* It was to stop, and nothing of it runs any more. */
