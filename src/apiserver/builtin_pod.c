@@ -408,3 +408,4 @@ const struct builtin_rules builtin_pod_template = {
     .validate = check_pod_template,
     .warn = warn_pod_template,
 };
+const struct builtin_rules builtin_pod_binding = { 0 };

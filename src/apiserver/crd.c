@@ -351,6 +351,12 @@ static void settle(struct crds *c, struct definition *d)
         end(c, d, &a, crd);
 }
 
+void crds_doubt(struct crds *c)
+{
+    for (struct table_cursor t = table_first(&c->definitions); t.node; table_next(&t))
+        set_due(c, container_of(t.node, struct definition, node));
+}
+
 bool crds_is_pending(const struct crds *c)
 {
     return c->due;

@@ -27,7 +27,7 @@ static bool fail_precondition(
                 why)));
 }
 
-static bool check_preconditions(struct write *w, const struct delete_options *o)
+bool delete_check_preconditions(struct write *w, const struct delete_options *o)
 {
     const char *uid = json_get_text(w->old, "metadata.uid");
     const char *version = json_get_text(w->old, "metadata.resourceVersion");
@@ -93,7 +93,7 @@ static struct json mark(struct write *w, struct json finalizers, int64_t grace_s
 bool delete_object(struct write *w, const struct delete_options *o, struct json *object,
     const struct store_object **ret, bool *ret_gone)
 {
-    if (!check_preconditions(w, o))
+    if (!delete_check_preconditions(w, o))
         return false;
     struct json finalizers = finalizers_for(w, o);
     int64_t grace_s = grace_of(w, o);

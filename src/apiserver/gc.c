@@ -38,6 +38,7 @@ struct gc {
     struct gc_step *first, **end;
     bool namespaces; /* those that end are to be looked at */
     bool waits;      /* some of them wait for objects to go */
+    bool doubts;     /* all of the above */
 };
 
 /* ---- what is known ---- */
@@ -144,15 +145,6 @@ static void push(struct gc *gc, struct gc_step step)
 static void look_at(struct gc *gc, const char *table, struct json object)
 {
     push(gc, (struct gc_step){ .object = object_new(table, object) });
-}
-
-static const struct api_kind *kind_of_table(const struct registry *r, const char *table)
-{
-    const struct api_kind *k;
-    for (size_t i = 0; (k = registry_at(r, i)); i++)
-        if (k->table && strcmp(k->table, table) == 0)
-            return k;
-    return NULL;
 }
 
 /* The kind that an owner reference names; NULL: nobody knows it. */
@@ -327,7 +319,7 @@ static void remove_finalizer(struct write *w, const char *name)
 
 static bool read_write(struct gc *gc, struct arena *a, const struct gc_object *o, struct write *ret)
 {
-    const struct api_kind *k = kind_of_table(gc->server->registry, o->table);
+    const struct api_kind *k = registry_of_table(gc->server->registry, o->table);
     if (!k)
         return false;
     *ret = (struct write){
@@ -406,7 +398,7 @@ static void check_owner(struct gc *gc, struct write *w)
     }
 }
 
-/* ---- running ---- */
+/* ---- one step ---- */
 
 static bool take_step(struct gc *gc)
 {
@@ -434,19 +426,6 @@ static bool take_step(struct gc *gc)
     return true;
 }
 
-bool gc_is_pending(const struct gc *gc)
-{
-    return gc->first || gc->namespaces;
-}
-
-void gc_run(struct gc *gc)
-{
-    for (int i = 0; i < STEPS_MAX && take_step(gc); i++)
-        ;
-    if (gc->namespaces)
-        gc->namespaces = namespace_run(gc->server, &gc->waits);
-}
-
 /* ---- beginning and end ---- */
 
 static void learn(struct gc *gc, const struct api_kind *k)
@@ -455,7 +434,8 @@ static void learn(struct gc *gc, const struct api_kind *k)
     struct store_cursor cursor = { 0 };
     const struct store_object *o;
     while ((o = store_next(t, &cursor))) {
-        bool matters = memmem(o->text.ptr, o->text.len, "ownerReferences", 15) ||
+        bool matters = api_kind_is_core(k, "Namespace") ||
+                       memmem(o->text.ptr, o->text.len, "ownerReferences", 15) ||
                        memmem(o->text.ptr, o->text.len, "deletionTimestamp", 17);
         if (!matters)
             continue;
@@ -464,16 +444,38 @@ static void learn(struct gc *gc, const struct api_kind *k)
     }
 }
 
+static void learn_all(struct gc *gc)
+{
+    const struct registry *r = gc->server->registry;
+    const struct api_kind *k;
+    for (size_t i = 0; (k = registry_at(r, i)); i++)
+        if (k->table && registry_of_table(r, k->table) == k)
+            learn(gc, k);
+}
+
+static void forget(struct gc *gc)
+{
+    for (struct table_cursor c = table_first(&gc->edges); c.node; table_next(&c)) {
+        struct gc_edge *e = edge_of(c.node);
+        table_remove(&gc->edges, c.node);
+        edge_free(e);
+    }
+    while (gc->first) {
+        struct gc_step *step = gc->first;
+        gc->first = step->next;
+        step_free(step);
+    }
+    gc->end = &gc->first;
+    gc->doubts = false;
+}
+
 struct gc *gc_new(struct apiserver *s)
 {
     struct gc *gc = mem_new_of(struct gc);
     gc->server = s;
     gc->end = &gc->first;
     table_init(&gc->edges, s->env->random(s->env->ctx), s->env->random(s->env->ctx));
-    const struct api_kind *k;
-    for (size_t i = 0; (k = registry_at(s->registry, i)); i++)
-        if (k->table && kind_of_table(s->registry, k->table) == k)
-            learn(gc, k);
+    learn_all(gc);
     return gc;
 }
 
@@ -481,16 +483,31 @@ void gc_free(struct gc *gc)
 {
     if (!gc)
         return;
-    for (struct table_cursor c = table_first(&gc->edges); c.node; table_next(&c)) {
-        struct gc_edge *e = edge_of(c.node);
-        table_remove(&gc->edges, c.node);
-        edge_free(e);
-    }
+    forget(gc);
     table_done(&gc->edges);
-    while (gc->first) {
-        struct gc_step *step = gc->first;
-        gc->first = step->next;
-        step_free(step);
-    }
     free(gc);
+}
+
+/* ---- running ---- */
+
+void gc_doubt(struct gc *gc)
+{
+    gc->doubts = true;
+}
+
+bool gc_is_pending(const struct gc *gc)
+{
+    return gc->first || gc->namespaces || gc->doubts;
+}
+
+void gc_run(struct gc *gc)
+{
+    if (gc->doubts) {
+        forget(gc);
+        learn_all(gc);
+    }
+    for (int i = 0; i < STEPS_MAX && take_step(gc); i++)
+        ;
+    if (gc->namespaces)
+        gc->namespaces = namespace_run(gc->server, &gc->waits);
 }

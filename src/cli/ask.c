@@ -2,24 +2,35 @@
 
 #include "base/buf.h"
 #include "base/timer.h"
+#include "cli/up_folder.h"
 #include "http/loop.h"
 #include "kube/http_transport.h"
 #include "kube/status.h"
 
 #define ANSWER_BYTES_MAX ((size_t)256 << 20)
 #define ANSWER_MS 60000
-/* How long a kind whose CRD is new may take to be served. */
 #define INSTALL_MS 10000
 #define INSTALL_PAUSE_MS 100
 
+/* Nobody said which server: the one that `leeboard up` runs, if it does. */
+static void use_running(struct cli *cli, struct kube_config_options *options)
+{
+    const char *folder;
+    bool said = !text_empty(options->kubeconfig) || options->context ||
+                (!text_empty(options->kubeconfig_list) && !cli_given(cli, "data"));
+    if (!said && up_folder(cli, &folder, NULL))
+        options->kubeconfig = up_folder_kubeconfig(&cli->arena, folder);
+}
+
 bool ask_open(struct cli *cli, struct ask *ret, struct error *err)
 {
-    *ret = (struct ask){ .cli = cli };
+    *ret = (struct ask){ .cli = cli, .install_ms = INSTALL_MS };
     struct kube_config_options options = {
         .kubeconfig = cli_text(cli, "kubeconfig"),
         .context = cli_text(cli, "context"),
     };
     kube_config_from_environment(&options);
+    use_running(cli, &options);
     if (!kube_config_load(&cli->arena, &options, &ret->config, err))
         return false;
     const char *namespace = cli_text(cli, "namespace");
@@ -27,7 +38,16 @@ bool ask_open(struct cli *cli, struct ask *ret, struct error *err)
     ret->loop = loop_new();
     ret->transport = http_transport_new(
         ret->loop, &(struct http_transport_options){ .config = &ret->config }, err);
-    return ret->transport != NULL;
+    if (!ret->transport)
+        return false;
+    ret->kube = http_transport_kube(ret->transport);
+    return true;
+}
+
+void ask_over(struct cli *cli, struct loop *loop, const struct kube_transport *kube,
+    const char *namespace, struct ask *ret)
+{
+    *ret = (struct ask){ .cli = cli, .namespace = namespace, .loop = loop, .kube = kube };
 }
 
 void ask_close(struct ask *q)
@@ -101,7 +121,7 @@ bool ask(struct ask *q, const struct ask_request *r, int *ret_status, struct jso
     struct answer got = { .body = BUF_INIT(ANSWER_BYTES_MAX) };
     const char *body = json_present(r->body) ? json_to_text(a, r->body) : NULL;
     const char *type = r->content_type ? r->content_type : "application/json";
-    kube_open(http_transport_kube(q->transport),
+    kube_open(q->kube,
         &(struct kube_request){
             .method = r->method,
             .path = r->path,
@@ -186,7 +206,7 @@ bool ask_resource_of_kind(struct ask *q, const char *api_version, const char *ki
     struct resource *ret, struct error *err)
 {
     const struct env *env = loop_env(q->loop);
-    int64_t until = env_mono_ms(env) + INSTALL_MS;
+    int64_t until = env_mono_ms(env) + q->install_ms;
     while (!find_kind(q, api_version, kind, ret, err)) {
         if (err->code != ERR_NOT_FOUND)
             return false;

@@ -27,8 +27,10 @@ static void on_put(void *ctx, struct json object, bool initial)
     const char *name = json_get_text(object, "metadata.name");
     uint64_t version = cache_version(object);
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct json before = cached_labels(&a, cache_find(r, namespace, name));
-    struct cache_entry *entry;
+    struct cache_entry *entry = cache_find(r, namespace, name);
+    if (entry && entry->version >= version)
+        entry = NULL; /* an echo, which will change nothing */
+    struct json before = cached_labels(&a, entry);
     engine_need_schema(e, r);
     enum cache_change change = cache_put(r, object, CACHE_FROM_WATCH, &entry);
     if (!initial && version > r->version)

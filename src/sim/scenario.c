@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/embedded.h"
 #include "sim/generate.h"
 
 /* A person who creates, edits, takes back and deletes objects of every kind that operators serve;
@@ -11,6 +10,9 @@
 
 #define OBJECTS_PER_KIND 3
 #define HEALS_AGAIN_MS (12 * 60 * 1000)
+/* How often a rival answers to a write of an operator, and how soon. */
+#define REACTS_OF_1000 100
+#define REACTS_MS_MAX 1000
 static const char *const namespaces[] = { "sim-a", "sim-b" };
 
 struct wish { /* one object of the person's */
@@ -24,13 +26,14 @@ struct wish { /* one object of the person's */
 
 struct sim_scenario {
     struct sim *sim;
-    struct arena arena;
-    struct json crds;
     struct wish *wishes;
     size_t wish_count;
     uint64_t kept; /* in the end, by the wish's number */
     uint64_t turn; /* of the person */
     struct timer person, rival, again;
+    struct timer reaction; /* of a rival to what an operator wrote: */
+    size_t reacts_to;      /* of children */
+    char reacts_in[64], reacts_at[260];
 };
 
 static const char *path_of(struct arena *a, const struct wish *w, bool named)
@@ -192,13 +195,10 @@ static const struct store_object *any_child(struct sim *s, size_t which)
     return NULL;
 }
 
-void sim_scenario_rival(struct sim_scenario *c)
+static void meddle(struct sim *s, size_t which, const struct store_object *o)
 {
-    struct sim *s = c->sim;
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    size_t which = sim_below(s, SIM_RIVALS, lengthof(children));
     const struct business *b = &businesses[sim_below(s, SIM_RIVALS, lengthof(businesses))];
-    const struct store_object *o = any_child(s, which);
     bool workload = which == 0 || !b->body || strstr(b->body, "\"metadata\":{") == b->body + 1;
     struct json body = { 0 };
     struct error err;
@@ -215,6 +215,37 @@ void sim_scenario_rival(struct sim_scenario *c)
             b->body ? arena_printf(&a, "?fieldManager=%s", b->who) : "");
         sim_ask(s, b->who, b->body ? "PATCH" : "DELETE", path, b->type, body, NULL, NULL);
     }
+}
+
+void sim_scenario_rival(struct sim_scenario *c)
+{
+    size_t which = sim_below(c->sim, SIM_RIVALS, lengthof(children));
+    meddle(c->sim, which, any_child(c->sim, which));
+}
+
+static void react(void *ctx)
+{
+    struct sim_scenario *c = ctx;
+    struct store_table *t = store_table(c->sim->store, children[c->reacts_to].table);
+    meddle(c->sim, c->reacts_to, store_get(t, c->reacts_in, c->reacts_at));
+}
+
+/* Injectors and people who watch act on what is new, often before the operator has heard of its own
+ * write. */
+void sim_scenario_changed(struct sim_scenario *c, const struct store_event *event)
+{
+    struct sim *s = c->sim;
+    const struct store_object *o = event->object;
+    bool free = s->options.rivals && !s->quiet && !event->gone && !timer_is_set(&c->reaction);
+    for (size_t i = 0; free && i < lengthof(children); i++)
+        if (text_eq(store_table_name(o->table), children[i].table) &&
+            sim_chance(s, SIM_RIVALS, REACTS_OF_1000)) {
+            c->reacts_to = i;
+            snprintf(c->reacts_in, sizeof(c->reacts_in), "%s", o->namespace);
+            snprintf(c->reacts_at, sizeof(c->reacts_at), "%s", o->name);
+            timer_set(&s->env, &c->reaction, sim_below(s, SIM_RIVALS, REACTS_MS_MAX));
+            return;
+        }
 }
 
 static void rival(void *ctx)
@@ -234,15 +265,13 @@ struct sim_scenario *sim_scenario_new(struct sim *s)
 {
     struct sim_scenario *c = mem_new_of(struct sim_scenario);
     c->sim = s;
-    arena_init(&c->arena, ARENA_LIMIT_DEFAULT);
-    c->crds = embedded_crds(&c->arena);
-    c->wish_count = c->crds.count * OBJECTS_PER_KIND;
+    c->wish_count = s->crds.count * OBJECTS_PER_KIND;
     assert(c->wish_count <= SIM_WISHES);
     c->wishes = mem_resize(NULL, c->wish_count, sizeof(*c->wishes));
     uint64_t sides = sim_random(s, SIM_INPUTS); /* a Model is where its service is */
     for (size_t i = 0; i < c->wish_count; i++) {
         struct wish *w = &c->wishes[i];
-        *w = (struct wish){ .crd = json_item(c->crds, i / OBJECTS_PER_KIND),
+        *w = (struct wish){ .crd = json_item(s->crds, i / OBJECTS_PER_KIND),
             .namespace = namespaces[sides >> i % OBJECTS_PER_KIND & 1] };
         arena_init(&w->arenas[0], 1 << 20);
         arena_init(&w->arenas[1], 1 << 20);
@@ -262,6 +291,7 @@ struct sim_scenario *sim_scenario_new(struct sim *s)
     timer_init(&c->person, person, c);
     timer_init(&c->rival, rival, c);
     timer_init(&c->again, heal, c);
+    timer_init(&c->reaction, react, c);
     /* What was about to go took no new wish. */
     if (s->options.heals)
         timer_set(&s->env, &c->again, s->options.faults_ms + HEALS_AGAIN_MS);
@@ -276,10 +306,10 @@ void sim_scenario_free(struct sim_scenario *c)
     timer_stop(&c->sim->env, &c->person);
     timer_stop(&c->sim->env, &c->rival);
     timer_stop(&c->sim->env, &c->again);
+    timer_stop(&c->sim->env, &c->reaction);
     for (size_t i = 0; i < c->wish_count; i++)
         for (size_t j = 0; j < 2; j++)
             arena_done(&c->wishes[i].arenas[j]);
     free(c->wishes);
-    arena_done(&c->arena);
     free(c);
 }

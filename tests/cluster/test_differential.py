@@ -10,9 +10,10 @@ import urllib.parse
 
 import differential as d
 import differential_kinds
+import differential_pods
 import merge_kinds as kinds
 from differential import APPLY, JSON_PATCH, MERGE, PARTIAL, PARTIAL_LIST, STRATEGIC, TABLE, YAML
-from lab import Lab
+from lab import NO_WORKLOADS, Lab
 
 SCRIPTS = []
 # What differs in them is known and not mended yet: DIFFERENTIAL=1 plays them too.
@@ -928,13 +929,14 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    everything = SCRIPTS + list(differential_kinds.scripts()) + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)]
+    everything = SCRIPTS + differential_pods.SCRIPTS + list(differential_kinds.scripts()) + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)]
     chosen = [(name, function) for name, function in everything
               if wanted(name) and (name not in NOT_YET or os.environ.get("DIFFERENTIAL"))]
     if not chosen:
         return
     counted = []
-    with Lab() as lab, Lab() if os.environ.get("DIFFERENTIAL_SELF") else d.Ours() as ours:
+    quiet = NO_WORKLOADS + ",-disruption-controller"  # scripts write the status of budgets
+    with Lab(quiet) as lab, Lab(quiet) if os.environ.get("DIFFERENTIAL_SELF") else d.Ours() as ours:
         real, other = d.Server("real", lab.kubeconfig), d.Server("other", ours.kubeconfig)
         def test(name, function):
             def one():

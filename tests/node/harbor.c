@@ -98,7 +98,8 @@ void harbor_open(struct harbor *h)
                                   .store = h->store,
                                   .service_cidr = "127.96.0.0/16",
                                   .token_key = STR("a key that is long enough for a test of it"),
-                                  .allow_all = true },
+                                  .allow_all = true,
+                                  .loopback_endpoints = true },
         &err);
     if (!h->server)
         test_fail(__FILE__, __LINE__, "%s", err.text);
