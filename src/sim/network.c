@@ -243,6 +243,7 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
     struct str target = str_of(c->request.path), plain = str_cut(&target, '?');
     bool watch = c->watch;
     cleanup(arena_done) struct arena a = ARENA_INIT; /* the call may be gone after the flush */
+    sim_flush(s);
     s->request = (struct sim_request){ c->actor,
         arena_strdup(&a, c->request.method),
         arena_strdup(&a, c->request.path),

@@ -13,7 +13,6 @@
 /* How often a rival answers to a write of an operator, and how soon. */
 #define REACTS_OF_1000 100
 #define REACTS_MS_MAX 1000
-static const char *const namespaces[] = { "sim-a", "sim-b" };
 
 struct wish { /* one object of the person's */
     struct json crd;
@@ -272,20 +271,11 @@ struct sim_scenario *sim_scenario_new(struct sim *s)
     for (size_t i = 0; i < c->wish_count; i++) {
         struct wish *w = &c->wishes[i];
         *w = (struct wish){ .crd = json_item(s->crds, i / OBJECTS_PER_KIND),
-            .namespace = namespaces[sides >> i % OBJECTS_PER_KIND & 1] };
+            .namespace = sim_namespaces[sides >> i % OBJECTS_PER_KIND & 1] };
         arena_init(&w->arenas[0], 1 << 20);
         arena_init(&w->arenas[1], 1 << 20);
         const char *kind = json_get_text(w->crd, "spec.names.singular");
         snprintf(w->name, sizeof(w->name), "%c%zu", kind[0], i % OBJECTS_PER_KIND);
-    }
-    for (size_t i = 0; i < lengthof(namespaces); i++) {
-        cleanup(arena_done) struct arena a = ARENA_INIT;
-        struct json namespace = json_fields(&a,
-            { "apiVersion", json_str("v1") },
-            { "kind", json_str("Namespace") },
-            { "metadata.name", json_str(namespaces[i]) });
-        sim_ask(
-            s, "person", "POST", "/api/v1/namespaces", "application/json", namespace, NULL, NULL);
     }
     c->kept = sim_random(s, SIM_INPUTS);
     timer_init(&c->person, person, c);
