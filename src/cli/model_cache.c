@@ -68,8 +68,8 @@ static void walk_files(struct walk *w, const char *directory, const char *prefix
     const char *name;
     while (w->count < FILES_MAX && (name = next_name(dir))) {
         const char *path = arena_printf(w->arena, "%s/%s", directory, name);
-        if (lstat(path, &st) != 0)
-            continue;
+        if (lstat(path, &st) != 0 || strstr(name, ".tmp."))
+            continue; /* notes of the downloader */
         const char *below = arena_printf(w->arena, "%s%s", prefix, name);
         if (S_ISREG(st.st_mode))
             add_file(w, path, below, st.st_size);

@@ -55,6 +55,7 @@ TEST(a_model_cache_lists_the_files_of_keys_and_nothing_else)
     put(folder, "volumes/team/llmkube-model-cache/" KEY "/tiny.gguf", 5);
     put(folder, "volumes/team/llmkube-model-cache/" KEY "/.tiny.gguf.sha256", 5);
     put(folder, "volumes/team/llmkube-model-cache/" KEY "/sub/part.gguf.tmp", 7);
+    put(folder, "volumes/team/llmkube-model-cache/" KEY "/sub/part.gguf.tmp.etag", 2);
     put(folder, "volumes/team/data/notes.txt", 9);
     put(folder, "volumes/team/data/0123/notes.txt", 9);
     put(folder, "models/" KEY "/copy.gguf", 3);
