@@ -60,7 +60,7 @@ struct sim_rates {
     uint16_t stream_gone;    /* a watch begins with 410 */
     uint16_t crash;          /* of the operator, at each of its requests */
     uint16_t pause;          /* it stands still for up to a minute, likewise */
-    uint16_t clock_jump;     /* its wall clock is set anew, by up to two minutes */
+    uint16_t clock_jump;   /* its wall clock is set anew; each operator has its own time */
     uint16_t effect_fails;   /* a download or probe, at each try */
     uint16_t pods_fail;      /* pods of a Deployment crash before they are ready */
     uint16_t disk_full;      /* a commit of the API server fails, and all for some seconds */
@@ -134,6 +134,7 @@ struct sim {
     uint64_t injected;     /* faults */
     struct timer rival;    /* options.rival_at */
     const char *forbidden; /* a plural; NULL: all is allowed */
+    const char *forbidden_in;
     int64_t forbidden_until_ms;
     bool quiet;           /* no more faults */
     struct error failure; /* the first check that failed; code ERR_NONE: none */
@@ -212,6 +213,7 @@ struct sim_operator {
 struct sim_operator *sim_operator_new(struct sim *s, size_t number);
 void sim_operator_free(struct sim_operator *o);
 void sim_operator_crash(struct sim_operator *o, int64_t restart_ms);
+int64_t sim_operator_skew(struct sim *s); /* of a wall clock that was set anew */
 void sim_operator_pause(struct sim_operator *o, int64_t ms);
 void sim_operator_disconnect(struct sim_operator *o); /* the server is gone */
 bool sim_operator_leads(const struct sim_operator *o);
