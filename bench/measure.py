@@ -77,10 +77,10 @@ class World:
         wait_for(lambda: (self.lab.get("models", NAMESPACE, "weights").get("status") or {})
                  .get("phase") == "Ready", 60, "the Model to be ready")
 
-    def create(self, n):
-        """InferenceServices that share the Model; returns their uids."""
+    def create(self, n, first=0):
+        """InferenceServices that share the Model, up to n of them; returns their uids."""
         made = self._each(lambda i: self.lab.create("inferenceservices", NAMESPACE,
-                                                    self.service(i)), range(n))
+                                                    self.service(i)), range(first, n))
         return [o["metadata"]["uid"] for o in made]
 
     def play_ready(self, n):
@@ -283,6 +283,25 @@ def load(world, process, n, options):
         process.stop()
         out["lists_ms"] = lists(world, process)
     world.wipe()
+    return out
+
+
+def grow(world, process, sizes, told):
+    """One operator and more and more objects; what each step costs. Leaves the objects there."""
+    out, before = {}, 0
+    process.start()
+    world.create_model()
+    world.await_model()
+    for n in sizes:
+        audit, cpu, begun = Audit(world.lab, process.agent), process.cpu(), time.time()
+        world.create(n, before)
+        audit.wait_made(len(CHILDREN) * (n - before))
+        out[n] = {"added": n - before, "s": max(audit.made) - begun, "rests": audit.wait_quiet(),
+                  "cpu_s": process.cpu() - cpu, "writes": audit.count}
+        out[n]["loaded_mb"], out[n]["peak_mb"] = process.memory()
+        told(n, out[n])
+        before = n
+    process.stop()
     return out
 
 
