@@ -24,6 +24,7 @@ AT_ONCE = 16    # requests of the load; as many keys as the engine runs
 QUIET_S = 3     # without a write: it has come to rest
 BUSY_S = 80     # an operator that has not come to rest by then is measured as it is
 CONVERGE_S = 3600  # the server makes a Service the slower, the more there are
+READY_S = 120   # an operator that is not ready by then is none
 CHILDREN = ("deployments", "services")
 GROUP = LLMKUBE.removeprefix("/apis/")
 
@@ -187,15 +188,24 @@ class Process:
         environment = {"KUBECONFIG": self.world.lab.kubeconfig, "HOME": self.world.lab.dir,
                        "PATH": os.environ["PATH"]}
         start = time.monotonic()
-        self.process = spawn(self.command, self.log, env=environment)
+        try:
+            self.process = spawn(self.command, self.log, env=environment)
+        except OSError as e:
+            raise SystemExit(f"{self.name} cannot be started: {e}") from None
         connection = None
         try:
             while True:
                 connection, ready = self._ask(connection)
                 if ready:
                     return (time.monotonic() - start) * 1000
-                if self.process.poll() is not None or time.monotonic() - start > 120:
-                    raise SystemExit(f"{self.name} does not get ready:\n{tail(self.log, 20)}")
+                code = self.process.poll()
+                if code is not None:
+                    raise SystemExit(f"{self.name} ended with {code} instead of getting ready "
+                                     f"(/readyz on its health port):\n{tail(self.log, 20)}")
+                if time.monotonic() - start > READY_S:
+                    self.stop()
+                    raise SystemExit(f"{self.name} is not ready after {READY_S} s (/readyz on its "
+                                     f"health port); is it an operator?\n{tail(self.log, 20)}")
                 time.sleep(0.002)
         finally:
             if connection:
@@ -250,6 +260,12 @@ def peer(world, binary):
     # client-go names a program by its file.
     return Process(world, "llmkube", f"{os.path.basename(binary)}/",
                    [binary, "--metrics-secure=false"])
+
+
+def prove(process):
+    """A peer that is no operator is found out before half an hour of measurements of ours."""
+    process.start()
+    process.stop()
 
 
 # The measurements, each on a world without load, which it leaves so
