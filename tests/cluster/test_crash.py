@@ -158,13 +158,13 @@ def stop_while_held(lab, ns, released):
 
 
 def test_sigterm_waits_for_an_answer_that_is_under_way_but_not_for_ever(lab):
-    """Seen to fail without the deadline in operator.c (it never ends), and with a deadline but no
-    drain (the first log tells of something in flight too)."""
+    """Broken by a deadline of minutes, and by ending without engine_drain(): both times nothing was
+    told of what was still in flight, once after the 30 s that a request may take, once at once."""
     log = stop_while_held(lab, "held-a-moment", released=True)
-    assert "still in flight" not in log, log
+    assert "still in flight" not in log and "created kind=Deployment" in log, log
     log = stop_while_held(lab, "held-for-ever", released=False)
-    waited_ms = int(re.search(r"still in flight after (\d+) ms", log)[1])
-    assert waited_ms < 5000, log
+    told = re.search(r"still in flight after (\d+) ms", log)
+    assert told and int(told[1]) < 5000, log
     with Operator(lab) as op:  # and whoever comes next finds what the lost answer told
         wait_for(lambda: lab.list("services", "held-for-ever"), 20, "the rest of it")
         assert op.count("leeboard_created_twice_total") == 0

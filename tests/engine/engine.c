@@ -226,8 +226,8 @@ TEST(a_source_that_fails_for_now_is_asked_again_with_growing_pauses)
     bench_close(&b);
 }
 
-/* What /healthz answers by: 503 while a key is ready and none has its turn. Seen to fail with an
- * engine_healthy() that looks at the queue alone, or at the time alone. */
+/* What /healthz answers by: 503 while a key is ready and none has its turn. Seen to fail when the
+ * time since the last turn counted, however long nobody had wanted one. */
 TEST(an_engine_that_gives_no_key_its_turn_is_not_healthy)
 {
     struct bench b;
