@@ -113,6 +113,8 @@ void sim_options_print(const struct sim_options *o)
         printf(" --until=%lld", (long long)o->faults_ms / 1000);
     if (o->only != fresh.only)
         printf(" --only=0x%llx", (unsigned long long)o->only);
+    if (o->tour)
+        printf(" --tour");
     if (o->heals && !fresh.heals)
         printf(" --heals");
     if (o->crash_at)
@@ -121,5 +123,9 @@ void sim_options_print(const struct sim_options *o)
         printf(" --lose-at=%llu", (unsigned long long)o->lose_at);
     if (o->rival_at)
         printf(" --rival-at=%llu", (unsigned long long)o->rival_at);
+    if (o->stale_at)
+        printf(" --stale-at=%llu", (unsigned long long)o->stale_at);
+    if (o->end_at)
+        printf(" --end-at=%llu", (unsigned long long)o->end_at);
     printf(" --trace\n");
 }

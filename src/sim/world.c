@@ -199,6 +199,7 @@ struct sim *sim_new(const struct sim_options *options)
     timer_init(&s->server_crash, sim_server_crash, s);
     s->checks = sim_checks_new(s);
     s->workloads = sim_workloads_new(s);
+    s->stale = sim_stale_new(s);
     sim_server_start(s);
     s->cluster = sim_cluster_new(s);
     for (size_t i = 0; i < s->options.operators; i++)
@@ -218,6 +219,7 @@ void sim_free(struct sim *s)
     sim_server_stop(s);
     sim_disk_free(s->disk);
     sim_workloads_free(s->workloads);
+    sim_stale_free(s->stale);
     sim_checks_free(s->checks);
     timers_done(&s->timers);
     sim_history_free(s->history);
