@@ -221,9 +221,9 @@ struct sim_operator {
 struct sim_operator *sim_operator_new(struct sim *s, size_t number);
 void sim_operator_free(struct sim_operator *o);
 void sim_operator_crash(struct sim_operator *o, int64_t restart_ms);
+int64_t sim_operator_skew(struct sim *s); /* of a wall clock that was set anew */
 /* As by SIGTERM: everything is given back, then it starts again. */
 void sim_operator_end(struct sim_operator *o);
-int64_t sim_operator_skew(struct sim *s); /* of a wall clock that was set anew */
 void sim_operator_pause(struct sim_operator *o, int64_t ms);
 void sim_operator_disconnect(struct sim_operator *o); /* the server is gone */
 bool sim_operator_leads(const struct sim_operator *o);
