@@ -79,6 +79,8 @@ static bool take_flag(struct run *r, const char *flag)
         r->options.rival_at = (uint64_t)n;
     else if (take_number(flag, "--stale-at", &n))
         r->options.stale_at = (uint64_t)n;
+    else if (take_number(flag, "--delete-at", &n))
+        r->options.delete_at = (uint64_t)n;
     else if (take_number(flag, "--end-at", &n))
         r->options.end_at = (uint64_t)n;
     else
@@ -99,6 +101,7 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
     o.lose_at = r->options.lose_at;
     o.rival_at = r->options.rival_at;
     o.stale_at = r->options.stale_at;
+    o.delete_at = r->options.delete_at;
     o.end_at = r->options.end_at;
     if (r->options.tour) {
         o.tour = true;
@@ -171,6 +174,7 @@ static const struct {
     { "crashes", offsetof(struct sim_options, crash_at) },
     { "answers", offsetof(struct sim_options, lose_at) },
     { "rivals", offsetof(struct sim_options, rival_at) },
+    { "deletions", offsetof(struct sim_options, delete_at) },
     { "stale", offsetof(struct sim_options, stale_at) },
     { "ends", offsetof(struct sim_options, end_at) },
 };
@@ -179,10 +183,11 @@ static int usage(void)
 {
     fputs("usage: leeboard-sim [--seed=N] [--steps=M] [--seconds=T] [--trace] [--no-shrink] "
           "[--first]\n"
-          "         [--scenario=random|crashes|answers|rivals|stale|ends] [--without=FAULT]… "
+          "         [--scenario=random|crashes|answers|rivals|deletions|stale|ends] "
+          "[--without=FAULT]… "
           "[--until=SECONDS]\n"
           "         [--only=MASK] [--heals] [--crash-at=N] [--lose-at=N] [--rival-at=N] "
-          "[--stale-at=N] [--end-at=N] [--tour]\n",
+          "[--delete-at=N] [--stale-at=N] [--end-at=N] [--tour]\n",
         stderr);
     return 2;
 }

@@ -104,9 +104,12 @@ struct sim_options {
     uint64_t lose_at;  /* its n-th answer is lost; 0: none */
     uint64_t rival_at; /* a rival acts just after its n-th request; 0: none */
     uint64_t stale_at; /* it crashes there, and what it lists then is older than that; 0: none */
-    uint64_t end_at;   /* it ends in order just after its n-th request, and starts again; 0: none */
-    uint64_t only;     /* the wishes that the person has, by number */
-    bool trace;        /* print the history as it happens */
+    uint64_t
+        delete_at;   /* what its n-th request writes is deleted before it has the answer; 0: none */
+    uint64_t end_at; /* it ends in order just after its n-th request, and starts again; 0: none */
+    uint64_t only;   /* the wishes that the person has, by number */
+    bool trace;      /* print the history as it happens */
+    bool tell;       /* the history says which fields changed */
 };
 
 struct sim {
@@ -291,6 +294,8 @@ struct sim_history *sim_history_new(struct sim *s);
 void sim_history_free(struct sim_history *h);
 void sim_history_add(struct sim_history *h, const char *actor, const char *format, ...)
     printf_like(3, 4);
+/* The paths of the first few fields in which two objects differ; lives in the arena. */
+const char *sim_history_fields(struct arena *a, struct json before, struct json after);
 /* Leases are renewed all the time; who leads is told anyway. */
 bool sim_history_skips(const char *path);
 /* The last lines, as a table: time, who, what, what came of it. */
