@@ -15,6 +15,8 @@
 /* An old list is of so many requests before the crash, and is believed for so long. */
 #define STALE_REQUESTS 12
 #define LATE_MS 2000
+/* Longer than a request is waited for: it may arrive when its sender thinks of other things. */
+#define LATE_REQUEST_MS_MAX 40000
 #define STALE_MS 20000
 
 enum piece_kind { PIECE_HEAD, PIECE_DATA, PIECE_END, PIECE_BREAK };
@@ -427,7 +429,7 @@ static void arrive(void *ctx)
         bool again = !c->watch && faulty(c, r->repeated);
         if (again)
             serve(c, &unheard_handlers, false);
-        serve(c, &api_handlers, again);
+        serve(c, &api_handlers, again || !c->network);
         return; /* the call may be gone */
     }
     maybe_free(c);
@@ -472,7 +474,10 @@ static struct kube_call *network_open(
     set_limit(c);
     if (o->dying)
         return (struct kube_call *)c;
-    timer_set(&s->env, &c->arrive, 1 + sim_below(s, SIM_NETWORK, 20));
+    int64_t way_ms = 1 + sim_below(s, SIM_NETWORK, 20);
+    if (!c->watch && faulty(c, s->options.rates.slow))
+        way_ms += sim_below(s, SIM_FAULTS, LATE_REQUEST_MS_MAX);
+    timer_set(&s->env, &c->arrive, way_ms);
     o->sent++;
     sim_check_sent(s->checks, o, c->request.method, c->request.path);
     const struct sim_rates *r = &s->options.rates;
