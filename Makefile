@@ -88,6 +88,7 @@ bench: setup-cluster build $(TOOLS) ## speed and memory beside a real kube-apise
 	@bench/apiserver
 	@bench/run $(BENCH)
 	@bench/otterscale
+	@bench/up
 format: setup-format ## lay out the sources
 	@clang-format -i $(shell find src tests fuzz bench -name '*.[ch]')
 install: build ## into PREFIX: program, man page, completion
