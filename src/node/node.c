@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/resource.h"
 #include "http/client.h"
 #include "http/loop.h"
 #include "http/tls.h"
 #include "kube/file.h"
+#include "node/names.h"
 #include "node/node_internal.h"
 #include "kube/objects.h"
 #include "node/runtime.h"
@@ -168,6 +170,8 @@ static bool address_is_used(struct node *n, const char *address)
 /* The one it had, or one by its uid, so that it seldom changes hands. */
 static const char *address_for(struct arena *a, struct entry *e, struct json object)
 {
+    if (json_get_bool(object, "spec.hostNetwork", false))
+        return e->node->host.host_ip;
     const char *old = json_get_text(object, "status.podIP");
     if (text_starts(old, "127.") && !address_is_used(e->node, old))
         return old;
@@ -316,6 +320,22 @@ static void pod_gone(struct entry *e)
 
 /* ---- what the watches say ---- */
 
+/* Slices change all the time, names seldom. */
+static void look_at_names(void *ctx)
+{
+    struct node *n = ctx;
+    struct buf b = BUF_INIT((size_t)4 << 20);
+    names_hosts(&b, n->objects, NULL);
+    if (!text_eq(n->names, buf_text(&b))) {
+        free(n->names);
+        n->names = mem_strdup(buf_text(&b));
+        for (each_entry(e, n))
+            if (at(&e_at)->pod)
+                pod_names_changed(at(&e_at)->pod);
+    }
+    buf_done(&b);
+}
+
 static void pods_gone(struct node *n, const char *namespace, const char *name)
 {
     struct entry *found = node_entry_named(n, namespace, name);
@@ -337,6 +357,8 @@ static void object_changed(void *ctx, const struct resource *kind, const char *n
         pod_put(n, object);
     } else if (kind == &RESOURCE_POD) {
         pods_gone(n, namespace, name);
+    } else if (kind == &RESOURCE_SERVICE || kind == &RESOURCE_ENDPOINT_SLICE) {
+        timer_set(loop_env(n->options.loop), &n->names_look, 0);
     } else {
         for (each_entry(e, n))
             if (at(&e_at)->pod && (!namespace || text_eq(at(&e_at)->namespace, namespace)))
@@ -426,6 +448,8 @@ struct node *node_new(const struct node_options *options, struct error *err)
         &RESOURCE_SECRET,
         &RESOURCE_PVC,
         &NODE_PERSISTENT_VOLUME,
+        &RESOURCE_SERVICE,
+        &RESOURCE_ENDPOINT_SLICE,
         NULL };
     struct node *n = mem_new_of(struct node);
     const struct env *env = loop_env(options->loop);
@@ -437,6 +461,7 @@ struct node *node_new(const struct node_options *options, struct error *err)
     n->capacity = capacity_of_machine();
     table_init(&n->entries, env->random(env->ctx), env->random(env->ctx));
     timer_init(&n->stop_told, tell_stopped, n);
+    timer_init(&n->names_look, look_at_names, n);
     node_logs_init(n);
     n->client = kube_client_new(options->transport, env);
     n->objects = objects_new(
@@ -453,6 +478,8 @@ struct node *node_new(const struct node_options *options, struct error *err)
         .directory = n->options.directory,
         .allocatable = capacity_to_json(&n->arena, &n->capacity),
         .back_off_ms = options->back_off_ms,
+        .in_use = options->in_use,
+        .in_use_ctx = options->in_use_ctx,
         .changed = pod_changed,
         .token = pod_wants_token,
         .ctx = n };
@@ -469,6 +496,7 @@ void node_free(struct node *n)
         return;
     assert(!n->log_streams);
     timer_stop(loop_env(n->options.loop), &n->stop_told);
+    timer_stop(loop_env(n->options.loop), &n->names_look);
     for (each_entry(e, n)) {
         struct entry *e = at(&e_at);
         table_remove(&n->entries, &e->hash);
@@ -480,6 +508,7 @@ void node_free(struct node *n)
     http_client_free(n->host.http);
     tls_context_unref(n->host.tls);
     arena_done(&n->arena);
+    free(n->names);
     free(n);
 }
 

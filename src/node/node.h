@@ -25,6 +25,11 @@ struct node_options {
     const char *directory; /* absolute; made if it is not there */
     const char *path;      /* where programs are looked for, like $PATH */
     int64_t back_off_ms;   /* 0: the kubelet's 10 s */
+    /* Whether somebody waits for an answer from a pod's address: one that is deleted is stopped
+     * once it has left the Services and nobody does, or half its grace period is over. NULL: nobody
+     * is asked. */
+    bool (*in_use)(void *ctx, const char *ip);
+    void *in_use_ctx;
 };
 
 /* Everything in options but the texts outlives it. */

@@ -46,6 +46,8 @@ struct node {
     void (*stopped)(void *ctx);
     void *stopped_ctx;
     struct timer stop_told;
+    char *names; /* of Services, as pods were told last */
+    struct timer names_look;
     struct pod_log_source logs;
     struct pod_log_stream *log_streams;
 };

@@ -12,6 +12,7 @@
 #define CONNECT_DEFAULT_MS 2000
 #define CONNECTIONS_FLOOR 16
 #define OUT_OF_FILES_MS 200
+#define QUIET_MS 3000 /* longer than a model takes from one token to the next */
 #define SERVICE_NAME "kubernetes.io/service-name"
 
 struct connection {
@@ -313,4 +314,12 @@ void proxy_start(struct proxy *p)
 struct proxy_stats proxy_stats(const struct proxy *p)
 {
     return p->stats;
+}
+
+bool proxy_busy(const struct proxy *p, const char *address)
+{
+    for (const struct connection *c = p->connections; c; c = c->next)
+        if (relay_busy(c->relay, address, QUIET_MS))
+            return true;
+    return false;
 }

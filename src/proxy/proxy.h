@@ -41,3 +41,6 @@ struct proxy *proxy_new(const struct proxy_options *options) must_check;
 void proxy_free(struct proxy *p);
 void proxy_start(struct proxy *p);
 struct proxy_stats proxy_stats(const struct proxy *p);
+/* Whether an endpoint of this address is at work for somebody: a connection to it has an answer
+ * outstanding, or was not quiet for some seconds. */
+bool proxy_busy(const struct proxy *p, const char *address);

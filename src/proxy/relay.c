@@ -16,6 +16,8 @@ struct relay {
     void (*ended)(void *ctx, struct relay *r, const struct error *err);
     void *ctx;
     struct side client, server;
+    const struct side *last; /* who spoke last, and when */
+    int64_t last_ms;
     struct dial *dial;
     struct dial_options dial_options;
     struct side *draining; /* the other one broke; this one still takes what that had said */
@@ -48,6 +50,8 @@ static void side_data(void *ctx, struct str bytes)
 {
     struct side *s = ctx;
     struct conn *to = s->other->conn;
+    s->relay->last = s;
+    s->relay->last_ms = env_mono_ms(loop_env(s->relay->loop));
     conn_send(to, bytes);
     conn_flush(to);
     if (conn_pending(to))
@@ -124,6 +128,7 @@ struct relay *relay_new(struct loop *loop, int fd, const struct relay_target *ta
     assert(count > 0);
     struct relay *r = mem_new(sizeof(*r) + count * sizeof(*targets));
     r->loop = loop;
+    r->last_ms = env_mono_ms(loop_env(loop));
     r->ended = ended;
     r->ctx = ctx;
     r->count = count;
@@ -136,6 +141,14 @@ struct relay *relay_new(struct loop *loop, int fd, const struct relay_target *ta
     conn_set_reading(r->client.conn, false);
     start_dial(r);
     return r;
+}
+
+bool relay_busy(const struct relay *r, const char *host, int64_t quiet_ms)
+{
+    if (!text_eq(r->dial_options.host, host))
+        return false;
+    return r->dial || r->last == &r->client ||
+           env_mono_ms(loop_env(r->loop)) - r->last_ms < quiet_ms;
 }
 
 void relay_free(struct relay *r)

@@ -23,5 +23,8 @@ struct relay_target {
 struct relay *relay_new(struct loop *loop, int fd, const struct relay_target *targets, size_t count,
     int64_t connect_ms, void (*ended)(void *ctx, struct relay *r, const struct error *err),
     void *ctx) must_check;
+/* Whether this host is, or may be, at work for the client: it was asked and has not answered, or
+ * bytes moved within the last quiet_ms. */
+bool relay_busy(const struct relay *r, const char *host, int64_t quiet_ms);
 /* Cuts it. */
 void relay_free(struct relay *r);

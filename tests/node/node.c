@@ -2,6 +2,8 @@
 
 #include "node/node.h"
 
+#include <unistd.h>
+
 #include "kube/file.h"
 #include "kube/pod_log.h"
 #include "node/image_map.h"
@@ -9,6 +11,7 @@
 #include "tests/node/harbor.h"
 
 #define PODS "/api/v1/namespaces/default/pods"
+#define SLICES "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 
 struct place {
     struct harbor harbor;
@@ -16,8 +19,14 @@ struct place {
     struct process_runtime *runtime;
     struct image_map *images;
     struct node *node;
-    bool stopped;
+    bool stopped, in_use;
 };
+
+static bool in_use(void *ctx, const char *ip)
+{
+    (void)ip;
+    return ((struct place *)ctx)->in_use;
+}
 
 static void place_open(struct place *p)
 {
@@ -35,7 +44,9 @@ static void place_open(struct place *p)
                            .name = "here",
                            .directory = p->harbor.dir,
                            .path = "/usr/bin:/bin",
-                           .back_off_ms = 50 },
+                           .back_off_ms = 50,
+                           .in_use = in_use,
+                           .in_use_ctx = p },
         &err);
     if (!p->node)
         test_fail(__FILE__, __LINE__, "%s", err.text);
@@ -57,8 +68,9 @@ static void place_close(struct place *p)
     harbor_close(&p->harbor);
 }
 
-/* A pod of one container `main` on our node; rest: more of its container, ", 'x': …" or "". */
-static void run_pod(struct place *p, const char *name, const char *script, const char *rest)
+/* A pod of one container `main` on our node; of_container, of_pod: ", 'x': …" or "". */
+static void run_pod_with(struct place *p, const char *name, const char *script,
+    const char *of_container, const char *of_pod)
 {
     harbor_do(&p->harbor,
         "POST",
@@ -67,10 +79,16 @@ static void run_pod(struct place *p, const char *name, const char *script, const
             "{'metadata': {'name': '%s'}, 'spec': {'nodeName': 'here', "
             "'automountServiceAccountToken': false, 'terminationGracePeriodSeconds': 5, "
             "'containers': [{'name': 'main', 'image': 'busybox', "
-            "'command': ['sh', '-c', '%s']%s}]}}",
+            "'command': ['sh', '-c', '%s']%s}]%s}}",
             name,
             script,
-            rest));
+            of_container,
+            of_pod));
+}
+
+static void run_pod(struct place *p, const char *name, const char *script, const char *of_container)
+{
+    run_pod_with(p, name, script, of_container, "");
 }
 
 static struct json pod_now(struct place *p, const char *name)
@@ -229,5 +247,119 @@ TEST(node_logs_that_are_not_there_say_why)
         check_int(err.code, cases[i].code);
         check_text(err.text, cases[i].text);
     }
+    place_close(&p);
+}
+
+TEST(node_stops_a_pod_after_it_has_left_its_services_and_has_answered)
+{
+    struct place p;
+    place_open(&p);
+    run_pod(&p,
+        "web",
+        "asked() { touch $HOME/asked; exit 0; }; trap asked TERM; while :; do sleep 0.05; done",
+        "");
+    await(&p, is_ready(&p, "web"));
+    struct json pod = pod_now(&p, "web");
+    const char *uid = json_get_text(pod, "metadata.uid");
+    static const char slice[] =
+        "{'metadata': {'name': 'web', 'labels': {'kubernetes.io/service-name': 'web'}}, "
+        "'addressType': 'IPv4', 'endpoints': [{'addresses': ['%s'], 'conditions': {'ready': %s}, "
+        "'targetRef': {'kind': 'Pod', 'name': 'web', 'uid': '%s'}}]}";
+    const char *ip = json_get_text(pod, "status.podIP");
+    harbor_do(&p.harbor, "POST", SLICES, arena_printf(test_arena(), slice, ip, "true", uid));
+    p.in_use = true;
+    harbor_do(&p.harbor, "DELETE", PODS "/web?gracePeriodSeconds=600", NULL);
+    rig_turn_for(p.loop, 300);
+    harbor_do(&p.harbor, "PUT", SLICES "/web", arena_printf(test_arena(), slice, ip, "false", uid));
+    rig_turn_for(p.loop, 300);
+    const char *asked = arena_printf(test_arena(), "%s/pods/%s/home/asked", p.harbor.dir, uid);
+    check(is_ready(&p, "web") && access(asked, F_OK) != 0);
+    p.in_use = false;
+    int status = 200;
+    await(&p, (harbor_ask(&p.harbor, "GET", PODS "/web", NULL, &status), status == 404));
+    place_close(&p);
+}
+
+/* How the last run of `main` ended, once it has. */
+static const char *last_word(struct place *p, const char *name)
+{
+    const char *path = "status.containerStatuses.0.state.terminated";
+    await(p, json_present(json_get(pod_now(p, name), path)));
+    return json_get_text(json_get(pod_now(p, name), path), "message");
+}
+
+static void run_once(
+    struct place *p, const char *name, const char *script, const char *of_container)
+{
+    run_pod_with(p, name, script, of_container, ", 'restartPolicy': 'Never'");
+}
+
+TEST(node_hands_on_the_last_word_of_a_container)
+{
+    static const struct {
+        const char *name, *script, *rest, *want;
+    } cases[] = {
+        { "plain", "printf last >/dev/termination-log", "", "last" },
+        { "path",
+            "mkdir -p $HOME/x; printf other >/tmp/leeboard-test-word; exit 1",
+            ", 'terminationMessagePath': '/tmp/leeboard-test-word'",
+            "other" },
+        { "bytes", "printf a\\\\\\\\377b >/dev/termination-log", "", "a?b" },
+        { "quiet", "echo from the log; exit 3", "", NULL },
+        { "log",
+            "echo from the log; exit 3",
+            ", 'terminationMessagePolicy': 'FallbackToLogsOnError'",
+            "from the log\n" },
+        { "both",
+            "echo from the log; printf word >/dev/termination-log; exit 3",
+            ", 'terminationMessagePolicy': 'FallbackToLogsOnError'",
+            "word" },
+    };
+    struct place p;
+    place_open(&p);
+    for (size_t i = 0; i < lengthof(cases); i++)
+        run_once(&p, cases[i].name, cases[i].script, cases[i].rest);
+    for (size_t i = 0; i < lengthof(cases); i++)
+        check_text(last_word(&p, cases[i].name), cases[i].want);
+    check(access("/tmp/leeboard-test-word", F_OK) != 0);
+    place_close(&p);
+}
+
+TEST(node_lets_pods_resolve_services_that_come_later)
+{
+    struct place p;
+    place_open(&p);
+    if (!process_runtime_node(p.runtime)->mounts) { /* not root: a condition says so */
+        place_close(&p);
+        return;
+    }
+    run_once(&p,
+        "web",
+        "until getent hosts db.default.svc.cluster.local; do sleep 0.05; done; "
+        "getent hosts db >/dev/termination-log; getent hosts web >>/dev/termination-log",
+        "");
+    await(&p, is_ready(&p, "web"));
+    struct json service = harbor_do(&p.harbor,
+        "POST",
+        "/api/v1/namespaces/default/services",
+        "{'metadata': {'name': 'db'}, 'spec': {'ports': [{'port': 80}]}}");
+    const char *word = last_word(&p, "web");
+    check(text_starts(word, json_get_text(service, "spec.clusterIP")));
+    check(strstr(word, "db.default.svc.cluster.local"));
+    check(strstr(word, json_get_text(pod_now(&p, "web"), "status.podIP")));
+    place_close(&p);
+}
+
+TEST(node_gives_the_address_of_the_machine_to_who_asks_for_its_network)
+{
+    struct place p;
+    place_open(&p);
+    run_pod_with(&p,
+        "web",
+        "echo $HOSTNAME $IP >/dev/termination-log",
+        ", 'env': [{'name': 'IP', 'valueFrom': {'fieldRef': {'fieldPath': 'status.podIP'}}}]",
+        ", 'hostNetwork': true, 'restartPolicy': 'Never'");
+    check_text(last_word(&p, "web"), "here 127.0.0.1\n");
+    check_text(json_get_text(pod_now(&p, "web"), "status.podIP"), "127.0.0.1");
     place_close(&p);
 }
