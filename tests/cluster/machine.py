@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 
 import source
 from lab import ROOT, Operator
@@ -40,9 +41,11 @@ spec: {{modelRef: {name}, replicas: 1, resources: {{cpu: 100m, memory: 64Mi}}}}
 
 
 class Source:
-    """Serves one GGUF file of some MiB. A download of all of it stops half-way until `go_on` is set."""
+    """Serves one GGUF file. A download stops half-way until `go_on` is set, which it is unless held; pace: bytes a
+    second."""
 
-    def __init__(self, size=8 * MIB, held=False):
+    def __init__(self, size=8 * MIB, held=False, pace=None):
+        self.pace = pace
         self.data = source.TINY + bytes(size - len(source.TINY))
         self.go_on, self.downloads = threading.Event(), []
         if not held:
@@ -63,6 +66,12 @@ class Source:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server.server_port}/weights.gguf"
 
+    def write(self, request, body):
+        for at in range(0, len(body), MIB):
+            request.wfile.write(body[at:at + MIB])
+            if self.pace:
+                time.sleep(MIB / self.pace)
+
     def answer(self, request):
         """The operator reads a header by range; what has an open end, or none, is a download."""
         wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("Range", ""))
@@ -81,10 +90,10 @@ class Source:
             if not wanted or not wanted[2]:
                 self.downloads.append(first)
                 half = max(0, len(self.data) // 2 + MIB // 8 - first)
-                request.wfile.write(body[:half])
+                self.write(request, body[:half])
                 self.go_on.wait(120)
                 body = body[half:]
-            request.wfile.write(body)
+            self.write(request, body)
         except ConnectionError:  # whoever asked has gone
             pass
 
