@@ -17,6 +17,7 @@
 #include "cli/embedded.h"
 #include "cli/engine_service.h"
 #include "cli/local_transport.h"
+#include "cli/notify.h"
 #include "cli/show.h"
 #include "cli/up_detach.h"
 #include "cli/up_folder.h"
@@ -102,6 +103,7 @@ static void on_signal(void *ctx, int number)
         timer_set(loop_env(up->loop), &up->deadline, EXIT_MS);
     } else {
         up->ending = true;
+        notify("STOPPING=1");
         log_info("got %s; ending the pods", strsignal(number));
         say(up, "ending; once more kills");
         node_stop(up->node, pods_ended, up);
@@ -331,6 +333,7 @@ static bool start(struct up *up, struct error *err)
     engine_lead(up->engine.engine);
     proxy_start(up->proxy);
     make_show(up);
+    notify("READY=1");
     return true;
 }
 

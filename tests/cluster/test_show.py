@@ -2,9 +2,10 @@
 import os
 import re
 import signal
+import socket
 import subprocess
 
-from lab import spawn, tail, wait_for
+from lab import PATIENCE_S, spawn, tail, wait_for
 from machine import Machine, Source
 from terminal import Terminal
 
@@ -55,22 +56,28 @@ def test_terminal_without_unicode_gets_ascii():
         assert terminal.raw.isascii()
 
 
-def test_plain_lines_without_a_terminal():
-    with Source(held=True) as source, Machine(source.url) as machine:
-        log = f"{machine.folder}/out"
+def test_plain_lines_without_a_terminal_and_word_to_the_service_manager():
+    with Source(held=True) as source, Machine(source.url) as machine, \
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        log, address = f"{machine.folder}/out", f"{machine.folder}/notify"
+        manager.bind(address)
+        manager.settimeout(PATIENCE_S)
         with open(log, "wb") as out:
-            process = subprocess.Popen(machine.up(), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(machine.up(), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL,
+                                       env={**os.environ, "NOTIFY_SOCKET": address})
 
         def said(pattern):
             with open(log, encoding="utf8") as f:
                 return re.search(pattern, f.read(), re.M)
         try:
+            assert manager.recv(100) == b"READY=1"
             wait_for(lambda: said(r"^Model tiny: pulling  5\d%  4\.\d/8\.0 MiB"), 60, "the line of the download")
             source.go_on.set()
             wait_for(lambda: said(r"^InferenceService tiny: ready  http://\S+$"), 60, "the line of the service")
         finally:
             process.send_signal(signal.SIGTERM)
-            assert process.wait(60) == 0, tail(log, 20)
+            assert process.wait(PATIENCE_S) == 0, tail(log, 20)
+        assert manager.recv(100) == b"STOPPING=1"
         with open(log, "rb") as f:
             assert b"\x1b" not in f.read()
 
