@@ -30,6 +30,7 @@
 #include "node/image_map.h"
 #include "node/node.h"
 #include "node/process_runtime.h"
+#include "node/reclaim.h"
 #include "proxy/proxy.h"
 
 /* Addresses of Services: loopback ones, which answer on this machine and on no other. Those of pods
@@ -52,6 +53,7 @@ struct up {
     struct image_map *images;
     struct process_runtime *runtime;
     struct node *node;
+    struct reclaim *reclaim;
     struct proxy *proxy;
     struct pod_log_source logs; /* the node's, which the server is given before there is a node */
     struct show *show;
@@ -332,6 +334,8 @@ static bool start(struct up *up, struct error *err)
     node_start(up->node); /* first: what ran before is what somebody waits for */
     engine_lead(up->engine.engine);
     proxy_start(up->proxy);
+    up->reclaim = reclaim_new(
+        up->loop, local_transport_kube(up->local), up_folder_path(a, up->folder, "volumes"));
     make_show(up);
     notify("READY=1");
     return true;
@@ -352,6 +356,7 @@ static void free_all(struct up *up)
     if (up->proxy)
         proxy_free(up->proxy);
     node_free(up->node);
+    reclaim_free(up->reclaim);
     if (up->runtime)
         process_runtime_free(up->runtime);
     image_map_free(up->images);
@@ -416,7 +421,7 @@ static const struct cli_flag flags[] = {
         "ADDRESS:PORT",
         "127.0.0.1:6443",
         "Where kubectl reaches it; port 0: any free one." },
-    { "images", 0, "FILE", NULL, "Further local programs for images; see docs/operations.md." },
+    { "images", 0, "FILE", NULL, "Further local programs for images; see docs/one-machine.md." },
     { "ask", 0, "TEXT", NULL, "Once all is ready, ask the first InferenceService this." },
     { "detach", 'd', NULL, "false", "Return when all is ready, and run on; log: DATA/up.log." },
     { "wait", 0, "DURATION", "10m", "How long --detach waits for that." },
