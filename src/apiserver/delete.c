@@ -106,6 +106,13 @@ bool delete_object(struct write *w, const struct delete_options *o, struct json 
     }
     if (namespace)
         return namespace_delete(w, finalizers, object, ret, ret_gone);
-    *object = *ret_gone ? w->old : mark(w, finalizers, grace_s);
+    bool pod = api_kind_is_core(w->kind, "Pod");
+    *object = *ret_gone && !pod ? w->old : mark(w, finalizers, grace_s);
+    /* A Pod is marked and then deleted, which those see who watch it. */
+    if (pod && *ret_gone && !(w->call && w->call->dry_run)) {
+        if (!write_store(w, *object, false, ret) || !write_read_old(w))
+            return false;
+        *object = w->old;
+    }
     return write_store(w, *object, *ret_gone, ret);
 }

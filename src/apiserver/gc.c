@@ -29,6 +29,7 @@ struct gc_step {
     struct gc_step *next;
     char *owner;             /* uid that is gone: look at its dependents; NULL: */
     struct gc_object object; /* look at this one */
+    char *gone;              /* … because this uid is gone; NULL: for another reason */
     char *fill;              /* a namespace that lacks what all have */
 };
 
@@ -129,6 +130,7 @@ static void remove_edges(struct gc *gc, const struct api_kind *k, struct json ob
 static void step_free(struct gc_step *step)
 {
     free(step->owner);
+    free(step->gone);
     free(step->fill);
     object_done(&step->object);
     free(step);
@@ -228,9 +230,11 @@ void gc_written(struct gc *gc, const struct api_kind *k, struct json old, struct
 
 enum owner_state { OWNER_SOLID, OWNER_WAITING, OWNER_GONE };
 
-static enum owner_state owner_state(
-    const struct gc *gc, struct arena *a, struct json ref, const char *namespace)
+static enum owner_state owner_state(const struct gc *gc, struct arena *a, struct json ref,
+    const char *namespace, const char *gone_uid)
 {
+    if (gone_uid && text_eq(json_get_text(ref, "uid"), gone_uid))
+        return OWNER_GONE; /* its kind may be gone as well */
     const struct api_kind *k = kind_of_owner(gc, a, ref);
     const char *name = json_get_text(ref, "name");
     if (!k || !name)
@@ -268,14 +272,14 @@ static enum propagation own_propagation(struct json object, bool waiting_owner, 
     return PROPAGATION_BACKGROUND;
 }
 
-static void check_dependent(struct gc *gc, struct write *w)
+static void check_dependent(struct gc *gc, struct write *w, const char *gone_uid)
 {
     struct json references = json_get(w->old, "metadata.ownerReferences");
     struct json_builder solid;
     bool waiting = false;
     json_builder_init(&solid, w->arena);
     json_each (ref, references) {
-        enum owner_state state = owner_state(gc, w->arena, *ref, w->namespace);
+        enum owner_state state = owner_state(gc, w->arena, *ref, w->namespace, gone_uid);
         if (state == OWNER_SOLID)
             json_push(&solid, *ref);
         waiting |= state == OWNER_WAITING;
@@ -346,7 +350,7 @@ static bool is_blocked(struct gc *gc, struct arena *a, const char *uid)
     return false;
 }
 
-static void look_at_dependents(struct gc *gc, const char *uid)
+static void look_at_dependents(struct gc *gc, const char *uid, bool gone)
 {
     for (struct gc_edge *e = first_edge(gc, uid); e; e = next_edge(e->node.next, uid))
         push(gc,
@@ -354,6 +358,7 @@ static void look_at_dependents(struct gc *gc, const char *uid)
                 .object = { mem_strdup(e->dependent.table),
                     mem_strdup(e->dependent.namespace),
                     mem_strdup(e->dependent.name) },
+                .gone = gone ? mem_strdup(uid) : NULL,
             });
 }
 
@@ -392,7 +397,7 @@ static void check_owner(struct gc *gc, struct write *w)
             remove_finalizer(w, "orphan");
     } else if (json_list_has(finalizers, "foregroundDeletion")) {
         if (is_blocked(gc, w->arena, uid))
-            look_at_dependents(gc, uid);
+            look_at_dependents(gc, uid, false);
         else
             remove_finalizer(w, "foregroundDeletion");
     }
@@ -414,12 +419,12 @@ static bool take_step(struct gc *gc)
     if (step->fill) {
         run_fill(gc, &a, step->fill);
     } else if (step->owner) {
-        look_at_dependents(gc, step->owner);
+        look_at_dependents(gc, step->owner, true);
     } else if (read_write(gc, &a, &step->object, &w)) {
         if (meta_is_deleting(w.old))
             check_owner(gc, &w);
         if (write_read_old(&w))
-            check_dependent(gc, &w);
+            check_dependent(gc, &w, step->gone);
     }
     arena_done(&a);
     step_free(step);

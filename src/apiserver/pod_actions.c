@@ -318,17 +318,21 @@ static void evict(struct api_call *c, struct json eviction)
     struct delete_options o;
     struct json options = json_member(eviction, "deleteOptions"), gone_object;
     const struct store_object *stored;
-    bool gone, dry_run = c->dry_run;
+    bool gone, asked_dry = c->dry_run;
     if (!text_eq(json_get_text(eviction, "metadata.name"), c->name)) {
         call_fail_bad(c, "name in URL does not match name in Eviction object");
         return;
     }
     if (!delete_options_read(c, json_is(options, JSON_MAP) ? options : json_empty_map(), &o))
         return;
-    c->dry_run = c->dry_run || dry_run;
-    if (!read_pod(&w, c, c->name) || !delete_check_preconditions(&w, &o) || !ask_budget(c, w.old))
+    /* Options in the body are those of the deletion alone. */
+    bool delete_dry = c->dry_run;
+    c->dry_run = asked_dry;
+    if (!read_pod(&w, c, c->name) || !delete_check_preconditions(&w, &o) || !ask_budget(c, w.old) ||
+        (!asked_dry && !mark_evicted(&w)))
         return;
-    if ((c->dry_run || mark_evicted(&w)) && delete_object(&w, &o, &gone_object, &stored, &gone))
+    c->dry_run = asked_dry || delete_dry;
+    if (delete_object(&w, &o, &gone_object, &stored, &gone))
         answer_done(c);
 }
 

@@ -12,14 +12,39 @@
 #define INSTALL_MS 10000
 #define INSTALL_PAUSE_MS 100
 
+static bool open_config(struct ask *ret, const struct kube_config_options *options,
+    const char *namespace, struct error *err)
+{
+    if (!kube_config_load(&ret->cli->arena, options, &ret->config, err))
+        return false;
+    ret->namespace = text_empty(namespace) ? ret->config.namespace : namespace;
+    ret->loop = loop_new();
+    ret->transport = http_transport_new(
+        ret->loop, &(struct http_transport_options){ .config = &ret->config }, err);
+    if (!ret->transport)
+        return false;
+    ret->kube = http_transport_kube(ret->transport);
+    return true;
+}
+
+static bool nothing_runs(const char *folder, struct error *err)
+{
+    return fail(err,
+        ERR_NOT_FOUND,
+        "nothing runs on %s; start it with `leeboard up`, or say where it is with --data",
+        folder);
+}
+
 /* Nobody said which server: the one that `leeboard up` runs, if it does. */
-static void use_running(struct cli *cli, struct kube_config_options *options)
+static bool use_running(struct cli *cli, struct kube_config_options *options, struct error *err)
 {
     const char *folder;
-    bool said = !text_empty(options->kubeconfig) || options->context ||
-                (!text_empty(options->kubeconfig_list) && !cli_given(cli, "data"));
-    if (!said && up_folder(cli, &folder, NULL))
-        options->kubeconfig = up_folder_kubeconfig(&cli->arena, folder);
+    bool given = cli_given(cli, "data");
+    if (!text_empty(options->kubeconfig) || options->context ||
+        (!text_empty(options->kubeconfig_list) && !given) || !up_folder(cli, &folder, NULL))
+        return true;
+    options->kubeconfig = up_folder_kubeconfig(&cli->arena, folder);
+    return options->kubeconfig || !given || nothing_runs(folder, err);
 }
 
 bool ask_open(struct cli *cli, struct ask *ret, struct error *err)
@@ -30,18 +55,17 @@ bool ask_open(struct cli *cli, struct ask *ret, struct error *err)
         .context = cli_text(cli, "context"),
     };
     kube_config_from_environment(&options);
-    use_running(cli, &options);
-    if (!kube_config_load(&cli->arena, &options, &ret->config, err))
-        return false;
-    const char *namespace = cli_text(cli, "namespace");
-    ret->namespace = text_empty(namespace) ? ret->config.namespace : namespace;
-    ret->loop = loop_new();
-    ret->transport = http_transport_new(
-        ret->loop, &(struct http_transport_options){ .config = &ret->config }, err);
-    if (!ret->transport)
-        return false;
-    ret->kube = http_transport_kube(ret->transport);
-    return true;
+    return use_running(cli, &options, err) &&
+           open_config(ret, &options, cli_text(cli, "namespace"), err);
+}
+
+bool ask_open_running(struct cli *cli, const char *folder, struct ask *ret, struct error *err)
+{
+    *ret = (struct ask){ .cli = cli };
+    const char *file = up_folder_kubeconfig(&cli->arena, folder);
+    if (!file)
+        return nothing_runs(folder, err);
+    return open_config(ret, &(struct kube_config_options){ .kubeconfig = file }, NULL, err);
 }
 
 void ask_over(struct cli *cli, struct loop *loop, const struct kube_transport *kube,

@@ -22,6 +22,10 @@ struct ask {
  * also none in KUBECONFIG, the one that `leeboard up` runs. ask_close() is due after failure too.
  */
 bool ask_open(struct cli *cli, struct ask *ret, struct error *err) must_check;
+/* The one that `leeboard up` runs on this folder, in the namespace "default". Fails if none does.
+ */
+bool ask_open_running(
+    struct cli *cli, const char *folder, struct ask *ret, struct error *err) must_check;
 void ask_close(struct ask *q);
 /* The same questions on another way, which goes through this loop. Needs no closing. */
 void ask_over(struct cli *cli, struct loop *loop, const struct kube_transport *kube,

@@ -2,6 +2,10 @@
 
 const struct cli_command *const cli_commands[] = {
     &cli_up,
+    &cli_down,
+    &cli_ps,
+    &cli_logs,
+    &cli_kubeconfig,
     &cli_operator,
     &cli_apiserver,
     &cli_apply,

@@ -68,8 +68,8 @@ static void walk_files(struct walk *w, const char *directory, const char *prefix
     const char *name;
     while (w->count < FILES_MAX && (name = next_name(dir))) {
         const char *path = arena_printf(w->arena, "%s/%s", directory, name);
-        if (lstat(path, &st) != 0)
-            continue;
+        if (lstat(path, &st) != 0 || strstr(name, ".tmp."))
+            continue; /* notes of the downloader */
         const char *below = arena_printf(w->arena, "%s%s", prefix, name);
         if (S_ISREG(st.st_mode))
             add_file(w, path, below, st.st_size);
@@ -127,7 +127,8 @@ bool model_cache_list(struct arena *a, const char *folder, struct model_file **r
 
 /* ---- what is on its way ---- */
 
-int64_t model_cache_fetched(const char *volumes, const char *namespace, const char *key)
+void model_cache_look(const char *volumes, const char *namespace, const char *key, bool *ret_whole,
+    int64_t *ret_partial)
 {
     char path[PATH_MAX];
     struct walk w = { 0 };
@@ -138,11 +139,13 @@ int64_t model_cache_fetched(const char *volumes, const char *namespace, const ch
     const char *claim;
     while ((claim = next_name(dir)))
         walk_files(&w, arena_printf(&arena, "%s/%s/%s", path, claim, key), "", 0);
-    int64_t bytes = -1;
-    for (size_t i = 0; i < w.count; i++)
-        if (w.files[i].partial && w.files[i].bytes > bytes)
-            bytes = w.files[i].bytes;
-    return bytes;
+    *ret_whole = false;
+    *ret_partial = -1;
+    for (size_t i = 0; i < w.count; i++) {
+        *ret_whole = *ret_whole || !w.files[i].partial;
+        if (w.files[i].partial && w.files[i].bytes > *ret_partial)
+            *ret_partial = w.files[i].bytes;
+    }
 }
 
 /* ---- removing ---- */

@@ -223,7 +223,7 @@ static void print_list(struct models *m)
         return;
     }
     columns_print(a, json_list_end(&rows));
-    printf("%zu files, %s\n", m->count, size_text(a, all));
+    printf("%zu file%s, %s\n", m->count, m->count == 1 ? "" : "s", size_text(a, all));
 }
 
 /* ---- remove ---- */

@@ -72,9 +72,11 @@ static void put(const struct show *s, struct buf *bytes)
     }
 }
 
-static int64_t fetched_bytes(void *ctx, const char *namespace, const char *cache_key)
+static struct show_disk look_at_disk(void *ctx, const char *namespace, const char *cache_key)
 {
-    return model_cache_fetched(ctx, namespace, cache_key);
+    struct show_disk disk;
+    model_cache_look(ctx, namespace, cache_key, &disk.whole, &disk.partial);
+    return disk;
 }
 
 static struct json objects_of(struct arena *a, struct show *s)
@@ -105,7 +107,7 @@ static void draw(void *ctx)
     struct show *s = ctx;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     cleanup(buf_done) struct buf out = BUF_INIT(OUTPUT_BYTES_MAX);
-    struct show_fetched fetched = { fetched_bytes, s->volumes };
+    struct show_fetched fetched = { look_at_disk, s->volumes };
     struct show_row *rows;
     size_t count = show_rows(&a, objects_of(&a, s), s->volumes ? &fetched : NULL, &rows);
     s->drawn_ms = env_mono_ms(env_of(s));

@@ -246,14 +246,17 @@ static void add_column(struct line *l, enum colour colour, const char *text, int
 
 static void add_bar(struct line *l, const struct show_row *row, int cells)
 {
-    int halves = (int)((double)row->bytes / (double)row->total * 2 * cells);
-    for (int i = 0; i < cells; i++) {
-        bool full = 2 * i + 1 < halves, half = 2 * i + 1 == halves;
-        if (l->look->utf8)
-            add(l, full || half ? CYAN : DIM, full ? "━" : half ? "╸" : "─");
-        else
-            add(l, full || half ? CYAN : DIM, full ? "=" : half ? "-" : ".");
-    }
+    static const char *const pieces[2][3] = { { "=", "-", "." }, { "━", "╸", "─" } };
+    const char *const *p = pieces[l->look->utf8];
+    int halves = (int)((double)row->bytes / (double)row->total * 2 * cells), i = 0;
+    cleanup(buf_done) struct buf full = BUF_INIT(FRAME_BYTES_MAX);
+    cleanup(buf_done) struct buf rest = BUF_INIT(FRAME_BYTES_MAX);
+    for (; i < (halves + 1) / 2; i++)
+        buf_add_text(&full, 2 * i + 1 < halves ? p[0] : p[1]);
+    for (; i < cells; i++)
+        buf_add_text(&rest, p[2]);
+    add(l, CYAN, buf_text(&full));
+    add(l, DIM, buf_text(&rest));
     add(l, PLAIN, "  ");
 }
 

@@ -41,7 +41,7 @@ static struct str workload_of(struct json pod)
     return name;
 }
 
-static bool belongs(struct json pod, struct json object)
+bool show_rows_belongs(struct json pod, struct json object)
 {
     struct str name = str_of(json_get_text(object, "metadata.name"));
     struct str workload = workload_of(pod);
@@ -107,8 +107,7 @@ static bool explain(struct arena *a, struct json pod, struct show_row *row)
         if (stuck(a, *status, row))
             return true;
         bool runs = json_present(json_get(*status, "state.running"));
-        bool done =
-            json_get_bool(*status, "ready", false) || json_get_bool(*status, "started", false);
+        bool done = json_get_bool(*status, "ready", false);
         if (runs && !done) {
             row->detail = text_eq(json_get_text(*status, "name"), "model-downloader")
                               ? "waits for its model"
@@ -129,7 +128,7 @@ static void explain_by_pods(
     struct arena *a, struct json object, struct json pods, struct show_row *row)
 {
     json_each (pod, pods)
-        if (belongs(*pod, object) && !condition_is(*pod, "Ready", "True") &&
+        if (show_rows_belongs(*pod, object) && !condition_is(*pod, "Ready", "True") &&
             !json_present(json_get(*pod, "metadata.deletionTimestamp")) && explain(a, *pod, row))
             return;
 }
@@ -149,32 +148,38 @@ static void set(struct show_row *row, enum show_state state, const char *phase, 
     row->detail = detail;
 }
 
+static struct show_disk disk_of(const struct pass *p, const struct show_row *row)
+{
+    const char *key = json_get_text(p->object, "status.cacheKey");
+    const char *source = json_get_text(p->object, "spec.source");
+    if (!p->fetched || (!key && !source))
+        return (struct show_disk){ .whole = true, .partial = -1 };
+    return p->fetched->look(
+        p->fetched->ctx, row->namespace, key ? key : source_cache_key(p->arena, source));
+}
+
 static void of_model(const struct pass *p, struct show_row *row)
 {
     struct json o = p->object;
-    const char *phase = text_or_empty(o, "status.phase");
-    const char *key = json_get_text(o, "status.cacheKey"),
-               *source = json_get_text(o, "spec.source");
-    if (!key && source)
-        key = source_cache_key(p->arena, source);
-    int64_t bytes =
-        p->fetched && key ? p->fetched->bytes(p->fetched->ctx, row->namespace, key) : -1;
+    const char *phase = text_or_empty(o, "status.phase"), *size = text_or_empty(o, "status.size");
+    struct show_disk disk = disk_of(p, row);
+    size = text_eq(size, "0") ? "" : size; /* nobody knows it */
+    /* Ready says that pods may fetch it; until they do, it is only known where it is. */
+    bool later = text_eq(text_or_empty(condition_of(o, "Available"), "reason"), "WorkloadResolved");
     if (text_eq(phase, "Failed"))
         set(row, SHOW_FAILED, "failed", message_of(o, "Degraded"));
-    else if (bytes >= 0)
+    else if (disk.partial >= 0)
         set(row, SHOW_WORKS, "pulling", "");
     else if (text_eq(phase, "Copying"))
         set(row, SHOW_WORKS, "copying", message_of(o, "Progressing"));
     else if (text_eq(phase, "Ready"))
-        set(row, SHOW_READY, "ready", text_or_empty(o, "status.size"));
+        set(row, SHOW_READY, later && !disk.whole ? "found" : "ready", size);
     else
         set(row, SHOW_WAITS, "pending", message_of(o, "Progressing"));
-    if (text_eq(row->detail, "0"))
-        row->detail = ""; /* a size that nobody knows */
-    if (bytes >= 0) {
-        row->bytes = bytes;
-        row->total = json_get_int(o, "status.sourceContentLength", 0);
-        row->total = row->total >= bytes ? row->total : 0;
+    if (disk.partial >= 0) {
+        int64_t total = json_get_int(o, "status.sourceContentLength", 0);
+        row->bytes = disk.partial;
+        row->total = total >= disk.partial ? total : 0;
     }
 }
 

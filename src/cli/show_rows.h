@@ -24,9 +24,12 @@ struct show_row {
 };
 
 /* What the status of a Model does not tell: how much of it is on the disk. */
+struct show_disk {
+    bool whole;      /* all of it, or of one of its files */
+    int64_t partial; /* bytes so far of what is being fetched; -1: nothing is */
+};
 struct show_fetched {
-    /* The bytes so far of what is fetched under this cache key; -1: nothing is. */
-    int64_t (*bytes)(void *ctx, const char *namespace, const char *cache_key);
+    struct show_disk (*look)(void *ctx, const char *namespace, const char *cache_key);
     void *ctx;
 };
 
@@ -38,3 +41,6 @@ size_t show_rows(struct arena *a, struct json objects, const struct show_fetched
 /* The row of one object, with the pods of its namespace. */
 struct show_row show_row_of(
     struct arena *a, struct json object, struct json pods, const struct show_fetched *fetched);
+/* Whether a pod was made for an object: by its Deployment or whatever else has the object's name.
+ */
+bool show_rows_belongs(struct json pod, struct json object);

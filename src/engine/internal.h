@@ -93,7 +93,7 @@ struct write {
     struct kube_op *op;
     /* Another key is creating the same shared object: nothing is sent, its end is awaited. */
     const struct write *follows;
-    bool followed; /* and ours is such an end */
+    bool followed;      /* and ours is such an end */
     struct write *next; /* of the run */
 };
 

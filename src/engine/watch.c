@@ -164,6 +164,12 @@ static void on_bad(void *ctx, const struct reflector_bad *bad)
     if (entry)
         entry->round = w->resource->round;
     cleanup(arena_done) struct arena a = ARENA_INIT;
+    if (engine_kind_of(e, w->resource) && json_present(bad->object)) {
+        /* Its status can tell it: pass.c knows a spec that is a text for what it is. */
+        struct json why = json_str(bad->err->text);
+        on_put(w, json_with_member(&a, bad->object, "spec", why), bad->initial);
+        return;
+    }
     const struct resource *r = w->resource->resource;
     struct json regarding = json_fields(&a,
         { "apiVersion", json_str(resource_api_version(&a, r)) },

@@ -545,3 +545,10 @@ void node_stop(struct node *n, void (*done)(void *ctx), void *ctx)
     }
     look_whether_stopped(n);
 }
+
+void node_kill(struct node *n)
+{
+    for (each_entry(e, n))
+        if (at(&e_at)->pod)
+            pod_stop(at(&e_at)->pod, 0);
+}

@@ -41,5 +41,7 @@ void node_start(struct node *n);
 /* Ends all pods, each within its grace period, and leaves their objects: the next process starts
  * them again. done() may free the node. */
 void node_stop(struct node *n, void (*done)(void *ctx), void *ctx);
+/* After node_stop(): no more grace for anybody. */
+void node_kill(struct node *n);
 /* The logs of its containers (kube/pod_log.h); lives as long as the node. */
 const struct pod_log_source *node_logs(struct node *n);

@@ -45,11 +45,6 @@ void sim_history_add(struct sim_history *h, const char *actor, const char *forma
     va_start(args, format);
     vsnprintf(l->text, sizeof(l->text), format, args);
     va_end(args);
-    /* Who leads is told when it changes. */
-    if (strstr(l->text, "/leases")) {
-        h->added--;
-        return;
-    }
     if (h->sim->options.trace)
         print_line(l);
 }

@@ -243,6 +243,7 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
     struct str target = str_of(c->request.path), plain = str_cut(&target, '?');
     bool watch = c->watch;
     cleanup(arena_done) struct arena a = ARENA_INIT; /* the call may be gone after the flush */
+    sim_flush(s);
     s->request = (struct sim_request){ c->actor,
         arena_strdup(&a, c->request.method),
         arena_strdup(&a, c->request.path),
@@ -319,19 +320,32 @@ static void answer(struct call *c, int status, const char *reason, int64_t retry
     piece_add(c, PIECE_END, (struct str){ 0 });
 }
 
-/* Rights on one resource at a time are withdrawn, for up to a minute. */
+/* Rights on one resource at a time are withdrawn, for up to a minute, in one namespace or all. */
 static bool is_forbidden(struct call *c)
 {
-    static const char *const plurals[] = {
-        "/deployments", "/services", "/models", "/modelservices", "/inferenceservices", "/secrets"
-    };
+    static const char *const plurals[] = { "/deployments",
+        "/services",
+        "/models",
+        "/modelservices",
+        "/modelartifacts",
+        "/inferenceservices",
+        "/secrets",
+        "/configmaps",
+        "/persistentvolumeclaims",
+        "/jobs",
+        "/clusterroles",
+        "/customresourcedefinitions",
+        "/events",
+        "/leases" };
+    static const char *const places[] = { "", "", "/sim-a/", "/sim-b/" };
     struct sim *s = c->sim;
     if (faulty(c, s->options.rates.forbidden) && s->forbidden_until_ms < s->now_ms) {
         s->forbidden = plurals[sim_below(s, SIM_FAULTS, lengthof(plurals))];
+        s->forbidden_in = places[sim_below(s, SIM_FAULTS, lengthof(places))];
         s->forbidden_until_ms = s->now_ms + sim_below(s, SIM_FAULTS, 60000);
     }
     return !s->quiet && s->forbidden && s->now_ms < s->forbidden_until_ms &&
-           strstr(c->request.path, s->forbidden);
+           strstr(c->request.path, s->forbidden) && strstr(c->request.path, s->forbidden_in);
 }
 
 static void arrive(void *ctx)
@@ -421,7 +435,7 @@ static struct kube_call *network_open(
     sim_check_sent(s->checks, o, c->request.method, c->request.path);
     const struct sim_rates *r = &s->options.rates;
     if (faulty(c, r->clock_jump))
-        o->skew_ms = (int64_t)sim_below(s, SIM_FAULTS, 240000) - 120000;
+        o->skew_ms = sim_operator_skew(s);
     if (o->sent == s->options.rival_at)
         timer_set(&s->env, &s->rival, 0);
     if (o->sent == s->options.crash_at || (!s->quiet && sim_chance(s, SIM_FAULTS, r->crash)))

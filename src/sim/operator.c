@@ -164,6 +164,8 @@ struct sim_operator *sim_operator_new(struct sim *s, size_t number)
     snprintf(o->name, sizeof(o->name), "operator-%zu", number);
     o->random = sim_random(s, SIM_NETWORK);
     o->env = (struct env){ operator_mono, operator_wall, operator_random, o, &o->timers };
+    if (s->options.rates.clock_jump)
+        o->skew_ms = sim_operator_skew(s);
     timer_init(&o->restart, restart, o);
     timer_init(&o->death, die, o);
     life_start(o);
@@ -187,6 +189,11 @@ void sim_operator_crash(struct sim_operator *o, int64_t restart_ms)
     o->dying = true;
     timer_set(&o->env, &o->death, 0);
     timer_set(&o->env, &o->restart, restart_ms + 1);
+}
+
+int64_t sim_operator_skew(struct sim *s)
+{
+    return (int64_t)sim_below(s, SIM_FAULTS, 240000) - 120000;
 }
 
 void sim_operator_pause(struct sim_operator *o, int64_t ms)

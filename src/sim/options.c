@@ -35,6 +35,9 @@ static const struct fault {
     FAULT(server_crash, 6),
     FAULT(stream_twice, 200),
     FAULT(stream_lag, 300),
+    FAULT(crd_gone, 60),
+    FAULT(crd_optional, 200),
+    FAULT(namespace_gone, 80),
 #undef FAULT
 };
 

@@ -28,36 +28,6 @@ static void changed(void *ctx, const struct store_event *event)
         sim_scenario_changed(s->scenario, event);
 }
 
-void sim_server_start(struct sim *s)
-{
-    struct error err;
-    s->request.actor.name = "start";
-    s->store = store_new(&s->env, &(struct store_options){ .disk = sim_disk_of(s->disk) }, &err);
-    s->server = s->store ? apiserver_new(
-                               &(struct apiserver_options){
-                                   .env = &s->env,
-                                   .store = s->store,
-                                   .token_key = STR("0123456789abcdef0123456789abcdef"),
-                                   .allow_all = true,
-                               },
-                               &err)
-                         : NULL;
-    if (!s->server) {
-        fprintf(stderr, "the API server does not start: %s\n", err.text);
-        abort();
-    }
-    s->request.actor.name = "server";
-    s->watch = (struct store_watch){ .event = changed, .ctx = s };
-    store_watch_start_all(s->store, &s->watch);
-}
-
-void sim_server_stop(struct sim *s)
-{
-    store_watch_stop(&s->watch);
-    apiserver_free(s->server);
-    store_free(s->store);
-}
-
 /* 5: what was acknowledged is there, as it was. */
 static void check_kept(struct sim *s, struct store *before)
 {
@@ -81,6 +51,44 @@ static void check_kept(struct sim *s, struct store *before)
         sim_fail(s, "promise 5: the API server had %zu objects and has %zu", count, kept);
 }
 
+/* before: what the process that died had; NULL: there was none. */
+static void start(struct sim *s, struct store *before)
+{
+    struct error err;
+    s->request.actor.name = "start";
+    s->store = store_new(&s->env, &(struct store_options){ .disk = sim_disk_of(s->disk) }, &err);
+    if (s->store && before)
+        check_kept(s, before);
+    s->server = s->store ? apiserver_new(
+                               &(struct apiserver_options){
+                                   .env = &s->env,
+                                   .store = s->store,
+                                   .token_key = STR("0123456789abcdef0123456789abcdef"),
+                                   .allow_all = true,
+                               },
+                               &err)
+                         : NULL;
+    if (!s->server) {
+        fprintf(stderr, "the API server does not start: %s\n", err.text);
+        abort();
+    }
+    s->request.actor.name = "server";
+    s->watch = (struct store_watch){ .event = changed, .ctx = s };
+    store_watch_start_all(s->store, &s->watch);
+}
+
+void sim_server_start(struct sim *s)
+{
+    start(s, NULL);
+}
+
+void sim_server_stop(struct sim *s)
+{
+    store_watch_stop(&s->watch);
+    apiserver_free(s->server);
+    store_free(s->store);
+}
+
 void sim_server_crash(void *ctx)
 {
     struct sim *s = ctx;
@@ -90,8 +98,7 @@ void sim_server_crash(void *ctx)
         sim_operator_disconnect(s->operators[i]);
     store_watch_stop(&s->watch);
     apiserver_free(s->server);
-    sim_server_start(s);
-    check_kept(s, before);
+    start(s, before);
     store_free(before);
     s->server_wakes_ms = s->now_ms + sim_below(s, SIM_FAULTS, DOWN_MS_MAX);
 }

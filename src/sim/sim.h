@@ -48,26 +48,29 @@ bool sim_chance(struct sim *s, enum sim_stream stream, uint32_t of_1000);
 
 /* How often what goes wrong, of 1000 times. */
 struct sim_rates {
-    uint16_t request_lost; /* never arrives */
-    uint16_t answer_lost;  /* done, but the client never hears of it */
-    uint16_t repeated;     /* arrives twice: a proxy that tries again */
-    uint16_t slow;         /* takes seconds instead of milliseconds */
-    uint16_t busy;         /* 429 with Retry-After */
-    uint16_t failing;      /* 500 or 503 */
-    uint16_t forbidden;    /* rights on a resource are withdrawn for a while: 403 */
-    uint16_t stream_cut;   /* a watch ends, at each of its events */
-    uint16_t stream_stall; /* a watch falls silent */
-    uint16_t stream_gone;  /* a watch begins with 410 */
-    uint16_t crash;        /* of the operator, at each of its requests */
-    uint16_t pause;        /* it stands still for up to a minute, likewise */
-    uint16_t clock_jump;   /* its wall clock is set anew, by up to two minutes */
-    uint16_t effect_fails; /* a download or probe, at each try */
-    uint16_t pods_fail;    /* pods of a Deployment crash before they are ready */
-    uint16_t disk_full;    /* a commit of the API server fails, and all for some seconds */
-    uint16_t disk_slow;    /* a commit takes seconds, in which the server does nothing else */
-    uint16_t server_crash; /* the API server dies at a request and starts again from its disk */
-    uint16_t stream_twice; /* an event of a watch comes again */
-    uint16_t stream_lag;   /* a watch is served from a cache that is up to a minute behind */
+    uint16_t request_lost;   /* never arrives */
+    uint16_t answer_lost;    /* done, but the client never hears of it */
+    uint16_t repeated;       /* arrives twice: a proxy that tries again */
+    uint16_t slow;           /* takes seconds instead of milliseconds */
+    uint16_t busy;           /* 429 with Retry-After */
+    uint16_t failing;        /* 500 or 503 */
+    uint16_t forbidden;      /* rights on a resource are withdrawn for a while: 403 */
+    uint16_t stream_cut;     /* a watch ends, at each of its events */
+    uint16_t stream_stall;   /* a watch falls silent */
+    uint16_t stream_gone;    /* a watch begins with 410 */
+    uint16_t crash;          /* of the operator, at each of its requests */
+    uint16_t pause;          /* it stands still for up to a minute, likewise */
+    uint16_t clock_jump;   /* its wall clock is set anew; each operator has its own time */
+    uint16_t effect_fails;   /* a download or probe, at each try */
+    uint16_t pods_fail;      /* pods of a Deployment crash before they are ready */
+    uint16_t disk_full;      /* a commit of the API server fails, and all for some seconds */
+    uint16_t disk_slow;      /* a commit takes seconds, in which the server does nothing else */
+    uint16_t server_crash;   /* the API server dies at a request and starts again from its disk */
+    uint16_t stream_twice;   /* an event of a watch comes again */
+    uint16_t stream_lag;     /* a watch is served from a cache that is up to a minute behind */
+    uint16_t crd_gone;       /* a CRD of ours is removed and comes back, every ten seconds or so */
+    uint16_t crd_optional;   /* a CRD of others comes or goes, likewise */
+    uint16_t namespace_gone; /* a namespace is deleted and made anew, likewise */
 };
 
 /* Who did something, for checks and the history. */
@@ -123,6 +126,7 @@ struct sim {
     struct sim_operator *operators[SIM_OPERATORS_MAX];
     struct sim_checks *checks;
     struct sim_history *history;
+    struct sim_cluster *cluster;
     struct sim_scenario *scenario;
     struct sim_workloads *workloads;
     uint64_t steps;        /* things that happened */
@@ -130,6 +134,7 @@ struct sim {
     uint64_t injected;     /* faults */
     struct timer rival;    /* options.rival_at */
     const char *forbidden; /* a plural; NULL: all is allowed */
+    const char *forbidden_in;
     int64_t forbidden_until_ms;
     bool quiet;           /* no more faults */
     struct error failure; /* the first check that failed; code ERR_NONE: none */
@@ -160,6 +165,8 @@ struct sim *sim_new(const struct sim_options *options);
 void sim_free(struct sim *s);
 /* Lets everything happen until this time, or until a check fails. */
 void sim_run_until(struct sim *s, int64_t at_ms);
+/* What the server wrote by itself is committed, before others write. */
+void sim_flush(struct sim *s);
 /* A request that goes straight to the server, as somebody other than an operator; returns the HTTP
  * status. The answer, if it is an object, lives in the arena; NULL: not wanted. */
 int sim_ask(struct sim *s, const char *who, const char *method, const char *path,
@@ -206,6 +213,7 @@ struct sim_operator {
 struct sim_operator *sim_operator_new(struct sim *s, size_t number);
 void sim_operator_free(struct sim_operator *o);
 void sim_operator_crash(struct sim_operator *o, int64_t restart_ms);
+int64_t sim_operator_skew(struct sim *s); /* of a wall clock that was set anew */
 void sim_operator_pause(struct sim_operator *o, int64_t ms);
 void sim_operator_disconnect(struct sim_operator *o); /* the server is gone */
 bool sim_operator_leads(const struct sim_operator *o);
@@ -223,6 +231,12 @@ void sim_effects_free(struct sim_effects *e);
 struct sim_workloads *sim_workloads_new(struct sim *s);
 void sim_workloads_changed(struct sim_workloads *w, const struct store_event *event);
 void sim_workloads_free(struct sim_workloads *w);
+
+/* ---- cluster.c: CRDs and namespaces, which come and go ---- */
+
+static const char *const sim_namespaces[] = { "sim-a", "sim-b" };
+struct sim_cluster *sim_cluster_new(struct sim *s);
+void sim_cluster_free(struct sim_cluster *c);
 
 /* ---- scenario.c: what people and rivals do ---- */
 

@@ -71,7 +71,7 @@ static void start_fresh(struct sim *s, const char *end)
         return;
     struct buf text = BUF_INIT(1 << 16);
     print_differences(&text, "before", end, "after", fresh);
-    sim_fail(s, "promise 6: a fresh operator comes to another end%s", buf_text(&text));
+    sim_fail(s, "promise 6, fresh: a fresh operator comes to another end%s", buf_text(&text));
     buf_done(&text);
 }
 
@@ -118,7 +118,7 @@ struct sim_trial sim_try(const struct sim_options *options, bool tell)
     if (failure.code != ERR_NONE) {
         buf_add_text(&text, failure.text);
     } else if (options->heals && strcmp(with.end, without.end) != 0) {
-        buf_add_text(&text, "promise 5: the end is not the same as without faults");
+        buf_add_text(&text, "promise 5, end: the end is not the same as without faults");
         print_differences(&text, "with", with.end, "without", without.end);
     }
     trial.failure = text.len ? mem_strdup(buf_text(&text)) : NULL;
@@ -128,11 +128,11 @@ struct sim_trial sim_try(const struct sim_options *options, bool tell)
     return trial;
 }
 
-/* Fails in the same way: by the same promise. */
+/* Fails in the same way: by the same check. */
 static bool fails_alike(const struct sim_options *o, const char *how, uint64_t *steps)
 {
     struct sim_trial t = sim_try(o, false);
-    bool alike = t.failure && strncmp(t.failure, how, strlen("promise N")) == 0;
+    bool alike = t.failure && strncmp(t.failure, how, strcspn(how, ":")) == 0;
     *steps += t.steps;
     free(t.failure);
     return alike;

@@ -134,6 +134,12 @@ static const struct api_user admin = {
     .groups = (const char *const[]){ "system:masters", "system:authenticated", NULL },
 };
 
+void sim_flush(struct sim *s)
+{
+    while (store_is_dirty(s->store))
+        apiserver_flush(s->server);
+}
+
 int sim_ask(struct sim *s, const char *who, const char *method, const char *path,
     const char *content_type, struct json body, struct arena *a, struct json *ret)
 {
@@ -141,8 +147,7 @@ int sim_ask(struct sim *s, const char *who, const char *method, const char *path
     struct answer answer = { .body = BUF_INIT(ANSWER_BYTES_MAX) };
     struct str target = str_of(path), plain = str_cut(&target, '?');
     char *text = json_present(body) ? json_to_text(&scratch, body) : NULL;
-    while (store_is_dirty(s->store)) /* by the server itself: the disk may refuse that */
-        apiserver_flush(s->server);
+    sim_flush(s);
     s->request = (struct sim_request){ { who, NULL }, method, path, str_of(text) };
     s->request_changes = 0;
     apiserver_open(s->server,
@@ -175,23 +180,6 @@ static void rival(void *ctx)
     sim_scenario_rival(s->scenario);
 }
 
-static void install_crds(struct sim *s)
-{
-    json_each (crd, s->crds) {
-        int status = sim_ask(s,
-            "person",
-            "POST",
-            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-            "application/json",
-            *crd,
-            NULL,
-            NULL);
-        if (status != 201)
-            sim_fail(
-                s, "the CRD %s is refused with %d", json_get_text(*crd, "metadata.name"), status);
-    }
-}
-
 struct sim *sim_new(const struct sim_options *options)
 {
     struct sim *s = mem_new_of(struct sim);
@@ -212,7 +200,7 @@ struct sim *sim_new(const struct sim_options *options)
     s->checks = sim_checks_new(s);
     s->workloads = sim_workloads_new(s);
     sim_server_start(s);
-    install_crds(s);
+    s->cluster = sim_cluster_new(s);
     for (size_t i = 0; i < s->options.operators; i++)
         s->operators[i] = sim_operator_new(s, i);
     s->scenario = sim_scenario_new(s);
@@ -223,6 +211,7 @@ void sim_free(struct sim *s)
 {
     timer_stop(&s->env, &s->rival);
     sim_scenario_free(s->scenario);
+    sim_cluster_free(s->cluster);
     for (size_t i = 0; i < s->options.operators; i++)
         sim_operator_free(s->operators[i]);
     timer_stop(&s->env, &s->server_crash);

@@ -63,10 +63,11 @@ TEST(a_model_is_pending_copying_ready_or_failed_with_the_words_of_its_conditions
         "no such file");
 }
 
-static int64_t half_of_one_key(void *ctx, const char *namespace, const char *key)
+static struct show_disk half_of_one_key(void *ctx, const char *namespace, const char *key)
 {
     (void)ctx;
-    return text_eq(namespace, "team") && text_eq(key, "abc") ? 50 : -1;
+    bool half = text_eq(namespace, "team") && text_eq(key, "abc");
+    return (struct show_disk){ text_eq(key, "whole"), half ? 50 : -1 };
 }
 
 TEST(a_model_that_a_pod_fetches_is_pulled_although_its_status_says_ready)
@@ -81,16 +82,22 @@ TEST(a_model_that_a_pod_fetches_is_pulled_although_its_status_says_ready)
                             "'status':{'phase':'Ready','cacheKey':'abc',"
                             "'sourceContentLength':20}},"
                             "{'kind':'Model','metadata':{'namespace':'team','name':'c'},"
-                            "'status':{'phase':'Ready','cacheKey':'other'}}]"),
+                            "'status':{'phase':'Ready','cacheKey':'other','conditions':[{'type':"
+                            "'Available','reason':'WorkloadResolved'}]}},"
+                            "{'kind':'Model','metadata':{'namespace':'team','name':'d'},"
+                            "'status':{'phase':'Ready','cacheKey':'whole','conditions':[{'type':"
+                            "'Available','reason':'WorkloadResolved'}]}}]"),
                   &fetched,
                   &rows),
-        3);
+        4);
     check_text(rows[0].phase, "pulling");
     check_int(rows[0].state, SHOW_WORKS);
     check_int(rows[0].bytes, 50);
     check_int(rows[0].total, 200);
-    check_int(rows[1].total, 0); /* more came than it is long: the length is not known */
-    check_text(rows[2].phase, "ready");
+    check_int(rows[1].total, 0);        /* more came than it is long: the length is not known */
+    check_text(rows[2].phase, "found"); /* nobody fetches it yet */
+    check_int(rows[2].state, SHOW_READY);
+    check_text(rows[3].phase, "ready");
 }
 
 TEST(a_service_is_ready_with_its_endpoint)
@@ -138,13 +145,14 @@ TEST(the_pods_of_a_service_tell_why_it_is_not_ready)
         SHOW_WAITS,
         "pending",
         "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
-    check_row(starting("{'initContainerStatuses':[{'name':'model-downloader','state':"
-                       "{'running':{}}}],'containerStatuses':[{'name':'server','state':"
-                       "{'waiting':{'reason':'PodInitializing'}}}]}"),
+    check_row(
+        starting("{'initContainerStatuses':[{'name':'model-downloader','started':true,'state':"
+                 "{'running':{}}}],'containerStatuses':[{'name':'server','state':"
+                 "{'waiting':{'reason':'PodInitializing'}}}]}"),
         SHOW_WORKS,
         "starting",
         "waits for its model");
-    check_row(starting("{'initContainerStatuses':[{'name':'side','started':true,'state':"
+    check_row(starting("{'initContainerStatuses':[{'name':'side','ready':true,'state':"
                        "{'running':{}}}],'containerStatuses':[{'name':'server','state':"
                        "{'running':{}}}]}"),
         SHOW_WORKS,

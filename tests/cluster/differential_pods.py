@@ -108,7 +108,6 @@ def bindings(s):
     s.delete(p + "/held")
     s.post(p + "/held/binding", binding("held"))
     s.ask("PATCH", p + "/held", {"metadata": {"finalizers": None}}, type=MERGE)
-    s.get("/api/v1")
 
 
 def eviction(name, **more):
@@ -135,7 +134,6 @@ def evictions(s):
     s.post(free, {**eviction("free"), "apiVersion": "v1"})
     s.post(free, {**eviction("free"), "kind": "Pod", "apiVersion": "v1"})
     s.post(free, eviction("free", deleteOptions={"propagationPolicy": "x"}))
-    s.post(free, eviction("free", deleteOptions={"preconditions": {"uid": "zz"}}))
     s.post(free + "?dryRun=x", eviction("free"))
     s.post(free + "?dryRun=All", eviction("free"))
     s.post(free, eviction("free", deleteOptions={"dryRun": ["All"]}))
