@@ -308,6 +308,7 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
         *object = fill_each(a, *object, "spec", add_tolerations);
         return true;
     }
+    pod_limits_fill(w, object);
     if (!pod_account_admit(w, object, err) || !find_priority(w, *object, &priority, err) ||
         !find_runtime(w, *object, err))
         return false;
@@ -415,6 +416,7 @@ const struct builtin_rules builtin_pod = {
     .fill = fill_pod,
     .prepare = prepare_pod,
     .validate = check_pod,
+    .admit = limits_check,
     .warn = warn_pod,
     .validate_change = check_pod_change,
     .fields = pod_fields,

@@ -15,6 +15,11 @@ struct json claim_spec_fill(struct arena *a, struct json spec);
 bool pod_account_admit(
     const struct api_write *w, struct json *object, struct error *err) must_check;
 
+/* What LimitRanges set for containers that do not say it. */
+void pod_limits_fill(const struct api_write *w, struct json *object);
+/* Whether LimitRanges allow a Pod or a claim. */
+bool limits_check(const struct api_write *w, struct json object, struct error *err) must_check;
+
 /* What is wrong with a pod spec; path is its own ("spec.template.spec"). */
 void pod_spec_check(struct field_errors *e, struct json spec, const char *path);
 /* A template that must have these labels: its metadata and its spec. */

@@ -98,6 +98,8 @@ struct api_behaviour {
     bool (*prepare)(const struct api_write *w, struct json *object, struct error *err);
     /* metadata is validated already. */
     void (*validate)(const struct api_write *w, struct json object, struct field_errors *errors);
+    /* What others than the kind itself refuse of an object that is valid. */
+    bool (*admit)(const struct api_write *w, struct json object, struct error *err);
     /* What is valid and not good: call_warn(w->call, …). */
     void (*warn)(const struct api_write *w, struct json object);
     /* After it was written (object absent: deleted) and before the flush: follow-up work such as
