@@ -146,15 +146,6 @@ static void look_at(struct gc *gc, const char *table, struct json object)
     push(gc, (struct gc_step){ .object = object_new(table, object) });
 }
 
-static const struct api_kind *kind_of_table(const struct registry *r, const char *table)
-{
-    const struct api_kind *k;
-    for (size_t i = 0; (k = registry_at(r, i)); i++)
-        if (k->table && strcmp(k->table, table) == 0)
-            return k;
-    return NULL;
-}
-
 /* The kind that an owner reference names; NULL: nobody knows it. */
 static const struct api_kind *kind_of_owner(const struct gc *gc, struct arena *a, struct json ref)
 {
@@ -327,7 +318,7 @@ static void remove_finalizer(struct write *w, const char *name)
 
 static bool read_write(struct gc *gc, struct arena *a, const struct gc_object *o, struct write *ret)
 {
-    const struct api_kind *k = kind_of_table(gc->server->registry, o->table);
+    const struct api_kind *k = registry_find_table(gc->server->registry, o->table);
     if (!k)
         return false;
     *ret = (struct write){
@@ -472,7 +463,7 @@ struct gc *gc_new(struct apiserver *s)
     table_init(&gc->edges, s->env->random(s->env->ctx), s->env->random(s->env->ctx));
     const struct api_kind *k;
     for (size_t i = 0; (k = registry_at(s->registry, i)); i++)
-        if (k->table && kind_of_table(s->registry, k->table) == k)
+        if (k->table && registry_find_table(s->registry, k->table) == k)
             learn(gc, k);
     return gc;
 }

@@ -179,6 +179,22 @@ bool apiserver_is_pending(const struct apiserver *s)
            gc_is_pending(s->gc) || crds_is_pending(s->crds) || aggregate_is_pending(s->aggregate);
 }
 
+/* A write did not happen: what follows from it is taken back, as if its reverse had been written.
+ */
+static void on_undone(void *ctx, const struct store_event *e)
+{
+    struct apiserver *s = ctx;
+    const struct api_kind *k = registry_find_table(s->registry, store_table_name(e->object->table));
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    if (!k)
+        return;
+    struct json was = e->gone ? (struct json){ 0 } : object_read(k, &a, e->object);
+    struct json is = e->before ? object_read(k, &a, e->before) : (struct json){ 0 };
+    if (k->behaviour && k->behaviour->written)
+        k->behaviour->written(s, k, was, is);
+    gc_written(s->gc, k, was, is);
+}
+
 /* What was written or read since the last flush did not happen: nobody may be told otherwise. */
 static void refuse_all(struct apiserver *s, const struct error *why)
 {
@@ -350,6 +366,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
     s->aggregate = aggregate_new(s);
+    store_set_undone(s->store, on_undone, s);
     create_bootstrap(s);
     for (int i = 0; i < SETTLE_FLUSHES_MAX && apiserver_is_pending(s); i++)
         apiserver_flush(s);
@@ -364,6 +381,7 @@ void apiserver_free(struct apiserver *s)
         assert(!s->calls->busy);
         call_free(s->calls);
     }
+    store_set_undone(s->store, NULL, NULL);
     aggregate_free(s->aggregate);
     documents_free(s->documents);
     auth_free(s->auth);

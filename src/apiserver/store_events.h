@@ -51,6 +51,8 @@ struct store {
     struct store_change *first_change, *last_change;
     size_t change_count, change_bytes;
     struct store_watch *watches; /* of all tables */
+    void (*undone)(void *ctx, const struct store_event *event);
+    void *undone_ctx;
     struct timer aging;
     uint64_t history_ms;
     size_t history_count, history_bytes;

@@ -46,6 +46,11 @@ void desk_init_with(struct desk *r, struct apiserver_options options, struct sto
     begin(r, options, store);
 }
 
+void desk_init_store(struct desk *r, struct apiserver_options options, struct store_options store)
+{
+    begin(r, options, store);
+}
+
 void desk_init_builtin(struct desk *r, struct apiserver_options options)
 {
     begin(r, options, (struct store_options){ 0 });
