@@ -17,6 +17,7 @@
 #include "cli/embedded.h"
 #include "cli/engine_service.h"
 #include "cli/local_transport.h"
+#include "cli/notify.h"
 #include "cli/show.h"
 #include "cli/up_detach.h"
 #include "cli/up_folder.h"
@@ -34,6 +35,7 @@
 /* Addresses of Services: loopback ones, which answer on this machine and on no other. Those of pods
  * lie below. */
 #define SERVICE_CIDR "127.96.0.0/16"
+#define CRDS_LABEL "leeboard.dev/made-from"
 #define EXIT_MS 3000
 #define TRIM_MS 15000
 #define IMAGES_BYTES_MAX ((size_t)1 << 20)
@@ -101,6 +103,7 @@ static void on_signal(void *ctx, int number)
         timer_set(loop_env(up->loop), &up->deadline, EXIT_MS);
     } else {
         up->ending = true;
+        notify("STOPPING=1");
         log_info("got %s; ending the pods", strsignal(number));
         say(up, "ending; once more kills");
         node_stop(up->node, pods_ended, up);
@@ -121,14 +124,46 @@ static bool apply_all(struct ask *q, struct json objects, struct error *err)
     return true;
 }
 
+/* Reading and checking our CRDs takes longer than everything else that a start does, so they are
+ * labelled with what they were made from, and left alone while that is the same. */
+static bool apply_crds(struct up *up, struct ask *q, struct error *err)
+{
+    struct arena *a = &up->cli->arena;
+    const char *digest = embedded_crds_digest(a);
+    struct ask_request request = {
+        .method = "GET",
+        .path = arena_printf(a,
+            "%s?labelSelector=" CRDS_LABEL "%%3D%s",
+            resource_path(a, &RESOURCE_CRD, NULL, NULL, NULL),
+            digest),
+        .accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+    };
+    int status;
+    struct json there;
+    if (!ask(q, &request, &status, &there, err))
+        return false;
+    size_t count = 0;
+    while (embedded_crd_texts[count])
+        count++;
+    if (json_get(there, "items").count == count)
+        return true;
+    struct json label = json_map(a, { CRDS_LABEL, json_str(digest) });
+    struct json_builder crds;
+    json_builder_init(&crds, a);
+    json_each (crd, embedded_crds(a)) {
+        struct json labels = json_overlay(a, json_get(*crd, "metadata.labels"), label);
+        json_push(&crds, json_with(a, *crd, "metadata.labels", labels));
+    }
+    return apply_all(q, json_list_end(&crds), err);
+}
+
 /* All kinds are known before the first object is written. */
 static bool apply_manifests(struct up *up, struct error *err)
 {
     struct ask q;
     struct apply_target target;
     ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
-    if (!apply_all(&q, embedded_crds(&up->cli->arena), err) ||
-        !apply_all(&q, embedded_priority_classes(&up->cli->arena), err))
+    if (!apply_crds(up, &q, err) || !apply_all(&q, embedded_priority_classes(&up->cli->arena), err))
         return false;
     json_each (object, up->objects)
         if (!apply_find_target(&q, *object, &target, err)) {
@@ -302,10 +337,11 @@ static bool start(struct up *up, struct error *err)
         return false;
     up->running = true;
     timer_set(loop_env(up->loop), &up->trim, TRIM_MS);
+    node_start(up->node); /* first: what ran before is what somebody waits for */
     engine_lead(up->engine.engine);
-    node_start(up->node);
     proxy_start(up->proxy);
     make_show(up);
+    notify("READY=1");
     return true;
 }
 

@@ -47,7 +47,7 @@ extern const struct resource WORKLOADS_VOLUME_CHILD;
 
 /* Letters and digits that no word is made of, as Kubernetes chooses them: ten at most. */
 const char *workloads_hash(struct arena *a, const char *text);
-/* BASE-XXXXX: the n-th name that an owner gives. */
+/* BASE-XXXXX: the n-th name that an owner gives. A long base is cut. */
 const char *workloads_name(struct arena *a, const char *base, const char *uid, int64_t n);
 
 /* ---- objects ---- */
@@ -71,6 +71,9 @@ bool workloads_pod_is_ready(struct json pod);
  * none). */
 bool workloads_pod_is_available(
     const struct view *in, struct json pod, int64_t min_ready_s, int64_t *next_ms);
+/* Those that serve least in front, then the youngest: the order in which pods that are too many go.
+ */
+void workloads_pods_sort(struct json *pods, size_t count);
 /* A pod of this template: labels, annotations, finalizers and spec. */
 struct json workloads_pod_of(struct arena *a, struct json template, const char *name);
 
