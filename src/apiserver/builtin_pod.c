@@ -5,6 +5,7 @@
 #include "apiserver/builtin_rules.h"
 #include "apiserver/builtin_warn.h"
 #include "apiserver/fill.h"
+#include "apiserver/meta.h"
 #include "apiserver/server.h"
 #include "base/quantity.h"
 
@@ -235,7 +236,7 @@ static bool find_priority(
         int64_t value;
     } own[] = { { "system-cluster-critical", 2000000000 }, { "system-node-critical", 2000001000 } };
     const char *class = json_get_text(object, "spec.priorityClassName");
-    const char *name = json_get_text(object, "metadata.name");
+    const char *name = meta_asked_name(object);
     struct json given = json_get(object, "spec.priority"), found = json_int(0);
     if (!text_empty(class)) {
         found = json_member(read_class(w, "scheduling.k8s.io", "PriorityClass", class), "value");
@@ -265,7 +266,7 @@ static bool find_priority(
 static bool find_runtime(const struct api_write *w, struct json object, struct error *err)
 {
     const char *class = json_get_text(object, "spec.runtimeClassName");
-    const char *name = json_get_text(object, "metadata.name");
+    const char *name = meta_asked_name(object);
     bool overhead = json_present(json_get(object, "spec.overhead"));
     if (!class && overhead)
         return fail(err,
@@ -282,6 +283,18 @@ static bool find_runtime(const struct api_write *w, struct json object, struct e
     return true;
 }
 
+/* The condition of a Pod that is not to be scheduled yet. */
+static struct json gated(const struct api_write *w)
+{
+    return json_map(w->arena,
+        { "lastProbeTime", json_null() },
+        { "lastTransitionTime", json_str(w->now) },
+        { "message", json_str("Scheduling is blocked due to non-empty scheduling gates") },
+        { "reason", json_str("SchedulingGated") },
+        { "status", json_str("False") },
+        { "type", json_str("PodScheduled") });
+}
+
 static bool prepare_pod(const struct api_write *w, struct json *object, struct error *err)
 {
     struct arena *a = w->arena;
@@ -295,10 +308,13 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
         *object = fill_each(a, *object, "spec", add_tolerations);
         return true;
     }
-    if (!find_priority(w, *object, &priority, err) || !find_runtime(w, *object, err))
+    if (!pod_account_admit(w, object, err) || !find_priority(w, *object, &priority, err) ||
+        !find_runtime(w, *object, err))
         return false;
     *object = json_with(a, *object, "status.phase", json_str("Pending"));
     struct json spec = json_member(*object, "spec");
+    if (json_member(spec, "schedulingGates").count)
+        *object = json_with(a, *object, "status.conditions", json_list(a, gated(w)));
     *object = json_with(a, *object, "status.qosClass", json_str(quality_of(spec)));
     if (json_get_int(spec, "terminationGracePeriodSeconds", 0) < 0)
         spec = json_with_member(a, spec, "terminationGracePeriodSeconds", json_int(1));
@@ -408,3 +424,4 @@ const struct builtin_rules builtin_pod_template = {
     .validate = check_pod_template,
     .warn = warn_pod_template,
 };
+const struct builtin_rules builtin_pod_binding = { 0 };

@@ -11,6 +11,10 @@ struct json pod_template_fill(struct arena *a, struct json object, const char *p
 /* Defaults of the spec of a PersistentVolumeClaim. */
 struct json claim_spec_fill(struct arena *a, struct json spec);
 
+/* The account of a Pod that is created, and the mounts of its token. */
+bool pod_account_admit(
+    const struct api_write *w, struct json *object, struct error *err) must_check;
+
 /* What is wrong with a pod spec; path is its own ("spec.template.spec"). */
 void pod_spec_check(struct field_errors *e, struct json spec, const char *path);
 /* A template that must have these labels: its metadata and its spec. */

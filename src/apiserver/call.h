@@ -13,6 +13,7 @@
 #include "apiserver/table.h"
 
 struct list_stream;
+struct log_stream;
 struct watch_stream;
 
 struct call_param {
@@ -53,6 +54,7 @@ struct api_call {
     const struct store_object *held;
     struct list_stream *list;
     struct watch_stream *watch;
+    struct log_stream *log;
 
     /* on its way out */
     bool answered, head_sent, paused, busy, cancelled, ended;

@@ -13,6 +13,7 @@ struct builtin;
 struct crds;
 struct documents;
 struct gc;
+struct undone;
 
 struct apiserver {
     struct apiserver_options options;
@@ -41,6 +42,7 @@ struct apiserver {
     struct auth *auth;
     struct documents *documents;
     struct aggregate *aggregate;
+    struct undone *undone;
     struct builtin *builtin; /* NULL: the kinds are the host's */
 };
 
@@ -60,6 +62,8 @@ void api_call_end(struct api_call *c);
 
 /* Reads path and query, asks whether it is allowed, and hands it to its verb: always answers. */
 void request_handle(struct api_call *c);
+/* The kind with its schema, which those that nobody stores come without. */
+const struct api_kind *request_with_schema(struct arena *a, const struct api_kind *k);
 
 /* ---- the verbs; each answers ---- */
 
@@ -71,6 +75,14 @@ void rest_update(struct api_call *c);
 void rest_patch(struct api_call *c);
 void rest_delete(struct api_call *c);
 void rest_delete_collection(struct api_call *c);
+
+/* pods/NAME/log: rest_log.c. */
+void rest_get_log(struct api_call *c);
+
+/* What a POST does to a pod: pod_actions.c. */
+void rest_bind(struct api_call *c);
+void rest_create_binding(struct api_call *c);
+void rest_evict(struct api_call *c);
 
 /* The scale subresource: rest_scale.c. */
 void rest_get_scale(struct api_call *c, const struct store_object *parent);
@@ -84,6 +96,10 @@ int64_t list_stream_bytes(const struct list_stream *l); /* of the answer; -1: no
 void list_stream_free(struct list_stream *l);
 void watch_stream_send(struct api_call *c);
 void watch_stream_free(struct api_call *c);
+/* Too many streams are open. */
+bool watch_refuse(struct api_call *c);
+void log_stream_send(struct api_call *c);
+void log_stream_free(struct api_call *c);
 /* What waited for the pace goes out with the next flush. */
 void watch_release_held(struct apiserver *s);
 /* Those who asked for bookmarks get one. */

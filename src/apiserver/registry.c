@@ -101,6 +101,14 @@ const struct api_kind *registry_at(const struct registry *r, size_t index)
     return index < r->count ? r->kinds[index] : NULL;
 }
 
+const struct api_kind *registry_of_table(const struct registry *r, const char *table)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->kinds[i]->table && strcmp(r->kinds[i]->table, table) == 0)
+            return r->kinds[i];
+    return NULL;
+}
+
 uint64_t registry_generation(const struct registry *r)
 {
     return r->generation;

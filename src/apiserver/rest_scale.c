@@ -83,7 +83,8 @@ static struct managers_scale_path replicas_path(const struct write *w)
 {
     struct managers_scale_path path = { .api_version = object_api_version(w->arena, w->kind) };
     struct error err;
-    bool ok = field_path_parse(w->arena, ".spec.replicas", &path.path, &err);
+    const char *text = arena_printf(w->arena, ".%s", w->kind->scale.spec_replicas);
+    bool ok = field_path_parse(w->arena, text, &path.path, &err);
     assert(ok);
     return path;
 }
@@ -97,6 +98,19 @@ struct json scale_owners(struct write *w)
     bool ok = managers_to_scale(
         w->arena, json_get(w->old, "metadata.managedFields"), &paths, &owners, &err);
     return ok ? owners : (struct json){ 0 };
+}
+
+/* The API server knows no time for who scales a custom object. */
+static struct json without_scale_times(struct arena *a, struct json owners)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each (owner, owners)
+        json_push(&b,
+            text_eq(json_get_text(*owner, "subresource"), "scale")
+                ? json_with_member(a, *owner, "time", (struct json){ 0 })
+                : *owner);
+    return json_list_end(&b);
 }
 
 static void fill_owners(struct write *w, struct json scale, bool applied, struct json *object)
@@ -114,8 +128,6 @@ static void fill_owners(struct write *w, struct json scale, bool applied, struct
         .now = meta_now(w->server->env, a),
     };
     struct json before = scale_of(a, w->kind, w->old);
-    if (w->kind->custom)
-        return; /* a custom object's Scale leaves no owner */
     before = json_with(a, before, "metadata.managedFields", scale_owners(w));
     if (!applied) {
         struct json new = json_with(a, before, "spec.replicas", json_get(scale, "spec.replicas"));
@@ -129,7 +141,10 @@ static void fill_owners(struct write *w, struct json scale, bool applied, struct
             path.api_version,
             &owners,
             &err))
-        *object = json_with(a, *object, "metadata.managedFields", owners);
+        *object = json_with(a,
+            *object,
+            "metadata.managedFields",
+            w->kind->custom ? without_scale_times(a, owners) : owners);
 }
 
 bool scale_store(struct api_call *c, struct write *w, struct json scale, bool applied)

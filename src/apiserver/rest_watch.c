@@ -371,6 +371,16 @@ static struct watch_stream *watch_new(
     return w;
 }
 
+bool watch_refuse(struct api_call *c)
+{
+    return call_fail(c,
+        (struct api_status){ 429,
+            "TooManyRequests",
+            "too many watches are open, please try again later",
+            .details = json_map(&c->arena, { "retryAfterSeconds", json_int(1) }),
+            .retry_after_s = 1 });
+}
+
 void rest_watch(struct api_call *c)
 {
     struct list_options o;
@@ -380,12 +390,7 @@ void rest_watch(struct api_call *c)
         !select_init(c, &o, &selection))
         return;
     if (s->watcher_count >= s->options.watchers_max) {
-        call_fail(c,
-            (struct api_status){ 429,
-                "TooManyRequests",
-                "too many watches are open, please try again later",
-                .details = json_map(&c->arena, { "retryAfterSeconds", json_int(1) }),
-                .retry_after_s = 1 });
+        watch_refuse(c);
         return;
     }
     call_text(c, 200, c->accept.content_type, (struct str){ NULL, 0 });

@@ -232,10 +232,19 @@ static void undo(struct store *s)
             store_object_hold(before);
         store_object_release(table_set(c->table, o->namespace, o->name, before));
         c->table->version = c->newer_than;
+        if (s->undone)
+            s->undone(s->undone_ctx, &c->event);
         store_events_drop_last(s);
     }
     s->flushed = s->version;
     s->broken = (struct error){ 0 };
+}
+
+void store_set_undone(
+    struct store *s, void (*undone)(void *ctx, const struct store_event *event), void *ctx)
+{
+    s->undone = undone;
+    s->undone_ctx = ctx;
 }
 
 static void compact_disk(struct store *s)

@@ -332,9 +332,14 @@ const char *structural_path(struct arena *a, const struct structural_place *p, b
 }
 
 void structural_check(const struct structural *s, struct arena *a, struct json object,
-    struct json old, struct field_errors *errors)
+    struct json old, bool status, struct field_errors *errors)
 {
-    structural_check_schema(s, a, object, old, "", errors);
+    const struct structural *part = status ? structural_field(s, "status") : s;
+    if (!status)
+        structural_check_schema(s, a, object, old, "", errors);
+    else if (part && json_present(json_member(object, "status")))
+        structural_check_schema(
+            part, a, json_member(object, "status"), json_member(old, "status"), "status", errors);
     structural_check_embedded(s, a, object, "", errors);
     struct field_errors before;
     field_errors_init(&before, a);

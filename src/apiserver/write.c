@@ -85,7 +85,7 @@ static bool prepare(struct write *w, struct json *object)
     struct api_status status = status_of_error(w->arena, &err);
     if (err.code == ERR_FORBIDDEN)
         status.details = json_map(w->arena,
-            { "name", json_str_or_absent(w->name) },
+            { "name", json_str_or_absent(meta_asked_name(*object)) },
             { "group", json_str_or_absent(w->kind->resource.group) },
             { "kind", json_str(w->kind->resource.plural) });
     return call_fail(w->call, status);
