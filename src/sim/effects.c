@@ -73,8 +73,7 @@ static const struct {
     { ERR_INTERNAL, "the source answered 500" },
 #define FAILURES_THAT_PASS 4
     { ERR_INVALID, "not a GGUF file: it begins with \"<htm\"" },
-    { ERR_INVALID,
-        "spec.sha256 is 00, but the file has 11: correct the one or replace the other" },
+    { ERR_INVALID, "spec.sha256 is 00, but the file has 11: correct the one or replace the other" },
     { ERR_UNAUTHORIZED, "the source answered 401" },
     { ERR_FORBIDDEN, "/models/x.gguf: permission denied" },
     { ERR_NOT_FOUND, "/models/x.gguf: no such file or directory" },
@@ -118,8 +117,8 @@ static void half(void *ctx)
     struct sim *s = run->effects->operator->sim;
     run->timer.fire = finish;
     timer_set(&run->effects->operator->env, &run->timer, sim_below(s, SIM_FAULTS, 300000));
-    run->sink->progress(
-        run->ctx, json_fields(&run->arena, { "bytes", json_int(500000) }, { "total", json_int(1000000) }));
+    run->sink->progress(run->ctx,
+        json_fields(&run->arena, { "bytes", json_int(500000) }, { "total", json_int(1000000) }));
 }
 
 static struct effect_run *start(

@@ -38,6 +38,7 @@ enum sim_stream {
     SIM_FAULTS,
     SIM_WORKLOADS,
     SIM_SERVER, /* uids, names */
+    SIM_POISON,
     SIM_STREAM_COUNT,
 };
 uint64_t sim_random(struct sim *s, enum sim_stream stream);
@@ -60,7 +61,7 @@ struct sim_rates {
     uint16_t stream_gone;    /* a watch begins with 410 */
     uint16_t crash;          /* of the operator, at each of its requests */
     uint16_t pause;          /* it stands still for up to a minute, likewise */
-    uint16_t clock_jump;   /* its wall clock is set anew; each operator has its own time */
+    uint16_t clock_jump;     /* its wall clock is set anew; each operator has its own time */
     uint16_t effect_fails;   /* a download or probe, at each try */
     uint16_t pods_fail;      /* pods of a Deployment crash before they are ready */
     uint16_t disk_full;      /* a commit of the API server fails, and all for some seconds */
@@ -131,6 +132,7 @@ struct sim {
     struct sim_history *history;
     struct sim_cluster *cluster;
     struct sim_scenario *scenario;
+    struct sim_poison *poison;
     struct sim_workloads *workloads;
     uint64_t steps;     /* things that happened */
     uint64_t requests;  /* of operators that arrived */
@@ -258,6 +260,12 @@ void sim_workloads_free(struct sim_workloads *w);
 static const char *const sim_namespaces[] = { "sim-a", "sim-b" };
 struct sim_cluster *sim_cluster_new(struct sim *s);
 void sim_cluster_free(struct sim_cluster *c);
+
+/* ---- poison.c: objects that cannot be served ---- */
+
+struct sim_poison *sim_poison_new(struct sim *s);
+void sim_poison_free(struct sim_poison *p);
+bool sim_is_poison(const char *name); /* one of them, or made for one */
 
 /* ---- scenario.c: what people and rivals do ---- */
 
