@@ -152,6 +152,12 @@ static void restart(void *ctx)
     life_start(o);
 }
 
+void sim_operator_end(struct sim_operator *o)
+{
+    sim_history_add(o->sim->history, o->name, "~ ends; starts again");
+    timer_set(&o->env, &o->restart, 0);
+}
+
 static void die(void *ctx)
 {
     life_end(ctx);
