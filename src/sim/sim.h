@@ -216,6 +216,7 @@ struct sim_operator {
     uint64_t random;
     struct sim_life *life;  /* NULL: crashed, waits for its restart */
     bool dying;             /* crashed in the middle of a turn */
+    int64_t leased_ms;      /* when its lease was written last */
     int64_t stale_until_ms; /* what it lists is old */
     struct timer restart, death;
 };
