@@ -197,6 +197,12 @@ static bool make_api(struct up *up, struct error *err)
     return true;
 }
 
+static bool is_in_use(void *ctx, const char *ip)
+{
+    struct up *up = ctx;
+    return up->proxy && proxy_busy(up->proxy, ip);
+}
+
 static bool make_node(struct up *up, struct error *err)
 {
     struct arena *a = &up->cli->arena;
@@ -216,6 +222,8 @@ static bool make_node(struct up *up, struct error *err)
             .name = engine_service_instance(a),
             .directory = up_folder_path(a, up->folder, "node"),
             .path = getenv("PATH"),
+            .in_use = is_in_use,
+            .in_use_ctx = up,
         },
         err);
     if (!up->node)
