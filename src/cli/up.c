@@ -384,7 +384,7 @@ static void set_families(struct up *up)
         up->families.llmkube.model_cache_path = up_folder_path(a, up->folder, "models");
     if (!cli_given(up->cli, "allowed-host-path-roots"))
         up->families.llmkube.allowed_host_path_roots = json_list(a, json_str("/"));
-    up->families.llmkube.direct_endpoints = true;
+    up->families.llmkube.one_machine = true;
     families_add_workloads(&up->families, up_folder_path(a, up->folder, "volumes"));
 }
 

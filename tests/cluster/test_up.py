@@ -181,6 +181,8 @@ def test_commands_and_kubectl_see_what_runs():
         assert rows[1][:3] == ["tiny", "Model", "ready"] and rows[2][:5] == ["chat", "InferenceService", "ready",
                                                                              endpoint, "0"]
         assert re.search(r" \d+ MiB ", up.run("ps"))
+        # What only root may do is not asked for: plain users run models too.
+        assert [c["name"] for c in up.pods()[0]["spec"]["initContainers"]] == ["model-downloader"]
         assert up.run("kubeconfig").strip() == f"{up.data}/kubeconfig"
         assert "is ready" in up.run("logs", "chat", "-c", "model-downloader")
         up.kubectl("rollout", "status", "deployment/chat", "--timeout=60s")
@@ -235,6 +237,17 @@ def test_change_rolls_without_a_failed_request_and_deletion_leaves_nothing():
         wait_for(lambda: not up.get("pods"), 60, "the pods to go")
         wait_for(lambda: not up.tasks() and not os.listdir(f"{up.data}/node/pods"), 60, "their files to go")
         up.stop()
+
+
+def test_second_signal_kills_what_does_not_end():
+    stubborn = {"name": "main", "image": "busybox", "command": ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"]}
+    with Up({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stubborn"},
+             "spec": {"containers": [stubborn], "terminationGracePeriodSeconds": 3600}}) as up:
+        wait_for(up.tasks, 30, "the pod to run")
+        up.process.send_signal(signal.SIGINT)
+        wait_for(lambda: "once more kills" in up.said(), 30, "the first signal to be seen")
+        assert up.tasks()
+        up.stop(signal.SIGINT)
 
 
 def waiting_reason(up):
