@@ -35,6 +35,7 @@
  * lie below. */
 #define SERVICE_CIDR "127.96.0.0/16"
 #define EXIT_MS 3000
+#define INSTALL_MS 5000 /* until a kind of a CRD among the manifests is served */
 #define TRIM_MS 15000
 #define IMAGES_BYTES_MAX ((size_t)1 << 20)
 
@@ -92,7 +93,9 @@ static void pods_ended(void *ctx)
 static void on_signal(void *ctx, int number)
 {
     struct up *up = ctx;
-    if (!up->running || up->stopping) {
+    if (!up->running) {
+        up->ending = true; /* start() looks at it */
+    } else if (up->stopping) {
         loop_stop(up->loop);
     } else if (up->ending) {
         up->stopping = true;
@@ -109,16 +112,36 @@ static void on_signal(void *ctx, int number)
 
 /* ---- the manifests ---- */
 
-static bool apply_all(struct ask *q, struct json objects, struct error *err)
+/* What others need comes first, whatever file it stands in. */
+static bool is_ground(struct json object)
+{
+    const char *kind = json_get_text(object, "kind");
+    return text_eq(kind, "CustomResourceDefinition") || text_eq(kind, "Namespace");
+}
+
+static bool apply_all(struct ask *q, struct json objects, bool ground, struct error *err)
 {
     struct apply_target target;
     const char *outcome;
     json_each (object, objects)
-        if (!apply_object(q, *object, &target, &outcome, err)) {
+        if (is_ground(*object) == ground && !apply_object(q, *object, &target, &outcome, err)) {
             apply_name_error(*object, err);
             return false;
         }
     return true;
+}
+
+/* Whether a CRD among the objects makes this kind known. */
+static bool is_brought(struct json objects, struct json object)
+{
+    struct str group = str_of(json_get_text(object, "apiVersion"));
+    group = group.ptr ? str_cut(&group, '/') : group;
+    json_each (crd, objects)
+        if (text_eq(json_get_text(*crd, "kind"), "CustomResourceDefinition") &&
+            text_eq(json_get_text(*crd, "spec.names.kind"), json_get_text(object, "kind")) &&
+            str_eq(str_of(json_get_text(*crd, "spec.group")), group))
+            return true;
+    return false;
 }
 
 /* All kinds are known before the first object is written. */
@@ -127,15 +150,16 @@ static bool apply_manifests(struct up *up, struct error *err)
     struct ask q;
     struct apply_target target;
     ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
-    if (!apply_all(&q, embedded_crds(&up->cli->arena), err) ||
-        !apply_all(&q, embedded_priority_classes(&up->cli->arena), err))
+    if (!apply_all(&q, embedded_crds(&up->cli->arena), true, err) ||
+        !apply_all(&q, embedded_priority_classes(&up->cli->arena), false, err))
         return false;
     json_each (object, up->objects)
-        if (!apply_find_target(&q, *object, &target, err)) {
+        if (!is_brought(up->objects, *object) && !apply_find_target(&q, *object, &target, err)) {
             apply_name_error(*object, err);
             return false;
         }
-    return apply_all(&q, up->objects, err);
+    q.install_ms = INSTALL_MS;
+    return apply_all(&q, up->objects, true, err) && apply_all(&q, up->objects, false, err);
 }
 
 /* ---- construction ---- */
@@ -292,6 +316,8 @@ static bool start(struct up *up, struct error *err)
     make_proxy(up);
     if (!apply_manifests(up, err) || !move_log(up, err))
         return false;
+    if (up->ending)
+        return fail(err, ERR_CANCELLED, "told to end before it had begun");
     up->running = true;
     timer_set(loop_env(up->loop), &up->trim, TRIM_MS);
     engine_lead(up->engine.engine);

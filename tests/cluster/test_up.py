@@ -326,6 +326,18 @@ def test_models_that_are_wrong_are_told():
         assert "InferenceService chat is not ready: crashing" in said, said
 
 
+def test_kinds_of_crds_among_the_manifests_are_known():
+    boat = {"apiVersion": "sea.example.org/v1", "kind": "Boat", "metadata": {"name": "one", "namespace": "harbour"}}
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+           "metadata": {"name": "boats.sea.example.org"},
+           "spec": {"group": "sea.example.org", "scope": "Namespaced", "names": {"kind": "Boat", "plural": "boats"},
+                    "versions": [{"name": "v1", "served": True, "storage": True,
+                                  "schema": {"openAPIV3Schema": {"type": "object"}}}]}}
+    with Up(boat, crd, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "harbour"}}) as up:
+        assert "one" in up.run("get", "boats", "-n", "harbour")
+        up.stop()
+
+
 def refused(*objects, flags=(), text=None):
     """What `up` says of what it cannot run; nothing is left of it."""
     with Up(*objects, start=False) as up:
