@@ -22,6 +22,7 @@
 #include "cli/up_folder.h"
 #include "cli/up_hello.h"
 #include "cli/up_objects.h"
+#include "cli/up_stale.h"
 #include "engine/engine.h"
 #include "http/loop.h"
 #include "kube/file.h"
@@ -150,7 +151,8 @@ static bool apply_manifests(struct up *up, struct error *err)
     struct ask q;
     struct apply_target target;
     ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
-    if (!apply_all(&q, embedded_crds(&up->cli->arena), true, err) ||
+    if (!up_stale_settle(&q, up->folder, err) ||
+        !apply_all(&q, embedded_crds(&up->cli->arena), true, err) ||
         !apply_all(&q, embedded_priority_classes(&up->cli->arena), false, err))
         return false;
     json_each (object, up->objects)
@@ -254,6 +256,7 @@ static void all_ready(void *ctx)
     int64_t took_ms = env_mono_ms(loop_env(up->loop)) - up->begun_ms;
     say(up, arena_printf(a, "ready after %.1f s", (double)took_ms / 1000));
     up->hello = up_hello_new(&(struct up_hello_options){
+        .env = loop_env(up->loop),
         .client = up->engine.client,
         .http = up->engine.http,
         .question = cli_text(up->cli, "ask"),

@@ -16,7 +16,7 @@ import yaml
 
 from lab import ROOT, programs, spawn, tail, wait_for
 
-LEEBOARD = f"{ROOT}/build/leeboard"
+LEEBOARD = os.environ.get("LEEBOARD", f"{ROOT}/build/leeboard")
 PLAIN = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -288,6 +288,25 @@ def test_killed_leeboard_is_followed_by_one_that_adopts():
         up.process.wait()
         assert "left running: 1" in up.run("down")
         assert not up.tasks()
+
+
+def test_what_died_with_the_machine_is_not_called_ready():
+    """All that runs is killed at once, as by a power failure, and what is stored says Ready."""
+    with Up(model(), service()) as up:
+        up.await_ready()
+        before = up.tasks()
+        up.process.kill()
+        up.process.wait()
+        for supervisor, _ in before:
+            os.kill(supervisor, signal.SIGKILL)
+        wait_for(lambda: not up.tasks(), 30, "all to be dead")
+        os.remove(up.log)
+        up.command += ["--ask", "Ahoy?"]
+        up.start()
+        wait_for(lambda: "\n< " in up.said() or "no answer" in up.said(), 60, "an answer")
+        assert "no answer" not in up.said()
+        assert "InferenceService chat: starting" in up.said().split("ready after")[0]
+        assert up.tasks() != before
 
 
 def ask_or_none(endpoint):
