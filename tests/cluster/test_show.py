@@ -72,6 +72,8 @@ def test_plain_lines_without_a_terminal_and_word_to_the_service_manager():
         try:
             assert manager.recv(100) == b"READY=1"
             wait_for(lambda: said(r"^Model tiny: pulling  5\d%  4\.\d/8\.0 MiB"), 60, "the line of the download")
+            wait_for(lambda: "A pod fetches the model: 50% of 8.0 MiB" in machine.ask("get", "models", "tiny", "-o",
+                                                                                     "yaml"), 60, "it in the status")
             source.go_on.set()
             wait_for(lambda: said(r"^InferenceService tiny: ready  http://\S+$"), 60, "the line of the service")
         finally:

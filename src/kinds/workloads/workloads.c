@@ -33,6 +33,18 @@ const struct resource WORKLOADS_CLAIM_CHILD = CLAIM;
 const struct resource WORKLOADS_VOLUME = VOLUME;
 const struct resource WORKLOADS_VOLUME_CHILD = VOLUME;
 const struct resource WORKLOADS_JOB = { "batch", "v1", "Job", "jobs" };
+const struct resource WORKLOADS_BUDGET = {
+    .group = "policy",
+    .version = "v1",
+    .kind = "PodDisruptionBudget",
+    .plural = "poddisruptionbudgets",
+};
+const struct resource WORKLOADS_AUTOSCALER = {
+    .group = "autoscaling",
+    .version = "v2",
+    .kind = "HorizontalPodAutoscaler",
+    .plural = "horizontalpodautoscalers",
+};
 const struct resource WORKLOADS_SLICE = {
     .group = "discovery.k8s.io",
     .version = "v1",
@@ -46,6 +58,8 @@ const struct kind *const workloads_kinds[] = {
     &workloads_stateful_set_kind,
     &workloads_service_kind,
     &workloads_job_kind,
+    &workloads_budget_kind,
+    &workloads_autoscaler_kind,
     &workloads_claim_kind,
     &workloads_volume_kind,
     NULL,

@@ -21,6 +21,8 @@ extern const struct kind workloads_replica_set_kind;
 extern const struct kind workloads_stateful_set_kind;
 extern const struct kind workloads_service_kind;
 extern const struct kind workloads_job_kind;
+extern const struct kind workloads_budget_kind;
+extern const struct kind workloads_autoscaler_kind;
 extern const struct kind workloads_claim_kind;
 extern const struct kind workloads_volume_kind;
 extern const struct kind *const workloads_kinds[]; /* all of the family, NULL-terminated */
@@ -36,6 +38,8 @@ extern const struct resource WORKLOADS_POD;
 extern const struct resource WORKLOADS_SERVICE;
 extern const struct resource WORKLOADS_SLICE;
 extern const struct resource WORKLOADS_JOB;
+extern const struct resource WORKLOADS_BUDGET;
+extern const struct resource WORKLOADS_AUTOSCALER;
 extern const struct resource WORKLOADS_CLAIM;
 extern const struct resource WORKLOADS_CLAIM_CHILD;
 extern const struct resource WORKLOADS_VOLUME;
