@@ -371,7 +371,8 @@ void sim_check_end(struct sim_checks *c)
             if (!json_parse(&a, o->text, &object, &err))
                 continue;
             check_owner(c, o, object);
-            if (is_served(c, object))
+            /* The server itself cannot hold what is poisoned, so nobody can write into it. */
+            if (is_served(c, object) && !sim_is_poison(o->name))
                 check_told(c, o, object);
         }
     }
@@ -430,7 +431,8 @@ const char *sim_end_state(struct sim *s, struct arena *a)
                 continue;
             const struct fieldset *ours = owned(&one, object);
             /* The claim that all Models of a namespace share stays for good once one asked. */
-            if (fieldset_is_empty(ours) || text_eq(o->name, "llmkube-model-cache"))
+            if (fieldset_is_empty(ours) || text_eq(o->name, "llmkube-model-cache") ||
+                sim_is_poison(o->name))
                 continue;
             const struct schema *schema = schema_of_object(s->checks->schemas, object);
             struct json mine = typed_extract(&one, schema, object, ours, EXTRACT_KEYS);

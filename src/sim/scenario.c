@@ -98,6 +98,11 @@ static const struct {
     { "/persistentvolumeclaims", "/api/v1" },
 };
 
+static bool is_meddled_with(const struct store_object *o)
+{
+    return !text_eq(o->name, "kube-root-ca.crt") && !sim_is_poison(o->name);
+}
+
 static const struct store_object *any_child(struct sim *s, size_t which)
 {
     struct store_table *t = store_table(s->store, children[which].table);
@@ -105,11 +110,9 @@ static const struct store_object *any_child(struct sim *s, size_t which)
     for (int pass = 0; pass < 2; pass++) {
         struct store_cursor at = { 0 };
         for (const struct store_object *o; (o = store_next(t, &at));)
-            if (text_starts(o->namespace, "sim-") && !text_eq(o->name, "kube-root-ca.crt") &&
-                pass == 0)
+            if (text_starts(o->namespace, "sim-") && is_meddled_with(o) && pass == 0)
                 count++;
-            else if (text_starts(o->namespace, "sim-") && !text_eq(o->name, "kube-root-ca.crt") &&
-                     n-- == 0)
+            else if (text_starts(o->namespace, "sim-") && is_meddled_with(o) && n-- == 0)
                 return o;
         if (!count)
             return NULL;

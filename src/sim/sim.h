@@ -38,6 +38,7 @@ enum sim_stream {
     SIM_FAULTS,
     SIM_WORKLOADS,
     SIM_SERVER, /* uids, names */
+    SIM_POISON,
     SIM_STREAM_COUNT,
 };
 uint64_t sim_random(struct sim *s, enum sim_stream stream);
@@ -134,6 +135,7 @@ struct sim {
     struct sim_history *history;
     struct sim_cluster *cluster;
     struct sim_scenario *scenario;
+    struct sim_poison *poison;
     struct sim_workloads *workloads;
     uint64_t steps;     /* things that happened */
     uint64_t requests;  /* of operators that arrived */
@@ -262,6 +264,12 @@ void sim_workloads_free(struct sim_workloads *w);
 static const char *const sim_namespaces[] = { "sim-a", "sim-b" };
 struct sim_cluster *sim_cluster_new(struct sim *s);
 void sim_cluster_free(struct sim_cluster *c);
+
+/* ---- poison.c: objects that cannot be served ---- */
+
+struct sim_poison *sim_poison_new(struct sim *s);
+void sim_poison_free(struct sim_poison *p);
+bool sim_is_poison(const char *name); /* one of them, or made for one */
 
 /* ---- scenario.c: what people and rivals do ---- */
 

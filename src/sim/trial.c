@@ -119,6 +119,7 @@ struct sim_trial sim_try(const struct sim_options *options, const char *plain_en
     if (failure.code == ERR_NONE && !plain_end) {
         struct sim_options plain = *options;
         plain.rates = (struct sim_rates){ 0 };
+        plain.poisoned = false; /* 7: the others' end is as if they had never been */
         plain.crash_at = plain.lose_at = plain.rival_at = plain.stale_at = 0;
         plain.delete_at = plain.end_at = 0;
         without = play(&plain, tell);
