@@ -48,6 +48,7 @@ static const struct effect_type *const types[] = {
     &effect_copy,
     &effect_idle,
     &effect_acceleration,
+    &effect_remove,
 };
 
 static struct effect_run *start(

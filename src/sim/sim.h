@@ -60,7 +60,7 @@ struct sim_rates {
     uint16_t stream_gone;    /* a watch begins with 410 */
     uint16_t crash;          /* of the operator, at each of its requests */
     uint16_t pause;          /* it stands still for up to a minute, likewise */
-    uint16_t clock_jump;   /* its wall clock is set anew; each operator has its own time */
+    uint16_t clock_jump;     /* its wall clock is set anew; each operator has its own time */
     uint16_t effect_fails;   /* a download or probe, at each try */
     uint16_t pods_fail;      /* pods of a Deployment crash before they are ready */
     uint16_t disk_full;      /* a commit of the API server fails, and all for some seconds */
