@@ -72,6 +72,8 @@ def test_plain_lines_without_a_terminal_and_word_to_the_service_manager():
         try:
             assert manager.recv(100) == b"READY=1"
             wait_for(lambda: said(r"^Model tiny: pulling  5\d%  4\.\d/8\.0 MiB"), 60, "the line of the download")
+            wait_for(lambda: "A pod fetches the model: 50% of 8.0 MiB" in machine.ask("get", "models", "tiny", "-o",
+                                                                                     "yaml"), 60, "it in the status")
             source.go_on.set()
             wait_for(lambda: said(r"^InferenceService tiny: ready  http://\S+$"), 60, "the line of the service")
         finally:
@@ -143,3 +145,18 @@ def test_models_lists_who_uses_what_and_removes_the_rest():
         assert missing.returncode == 1 and "`leeboard models` lists them" in missing.stderr, missing
         assert "removed" in machine.ask("models", "remove", "--unused")
         assert not os.path.exists(folder)
+
+
+def test_files_of_a_claim_go_with_it():
+    with Source() as source, Machine(source.url) as machine:
+        machine.write("claim.yaml", "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: llmkube-model-cache}}")
+        volumes = f"{machine.data}/volumes"
+        with Up(machine) as up:
+            up.wait_ready()
+            assert os.listdir(f"{volumes}/default") == ["llmkube-model-cache"]
+            machine.ask("delete", "-f", f"{machine.folder}/claim.yaml")
+            os.stat(f"{volumes}/default/llmkube-model-cache")  # a pod uses it
+            machine.ask("delete", "-f", f"{machine.folder}/tiny.yaml")
+            wait_for(lambda: not os.listdir(f"{volumes}/default"), 60, "the claim's files to go")
+            wait_for(lambda: os.listdir(volumes) == ["default"], 60, "nothing to be left beside them")
+            assert machine.ask("models", check=False).stderr.startswith("There are no model files")
