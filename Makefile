@@ -65,7 +65,7 @@ $(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)
 $(O)/o/src/apiserver/bootstrap.o: src/apiserver/bootstrap.json
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
-run: build ## our API server and operator with the quickstart: what is created
+run: setup-run build ## leeboard up on the quickstart with a real llama-server; Ctrl-C ends it
 	@tools/quickstart $(EXAMPLE)
 test: setup-$(if $(filter asan,$(V)),asan,test) $(O)/leeboard $(O)/tests $(TOOLS) $(FUZZ:%=$(O)/%) ## unit tests, recorded cases, fuzz corpora
 	@tests/run $(O)

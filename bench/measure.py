@@ -24,6 +24,7 @@ AT_ONCE = 16    # requests of the load; as many keys as the engine runs
 QUIET_S = 3     # without a write: it has come to rest
 BUSY_S = 80     # an operator that has not come to rest by then is measured as it is
 CONVERGE_S = 3600  # the server makes a Service the slower, the more there are
+READY_S = 120   # an operator that is not ready by then is none
 CHILDREN = ("deployments", "services")
 GROUP = LLMKUBE.removeprefix("/apis/")
 
@@ -77,10 +78,10 @@ class World:
         wait_for(lambda: (self.lab.get("models", NAMESPACE, "weights").get("status") or {})
                  .get("phase") == "Ready", 60, "the Model to be ready")
 
-    def create(self, n):
-        """InferenceServices that share the Model; returns their uids."""
+    def create(self, n, first=0):
+        """InferenceServices that share the Model, up to n of them; returns their uids."""
         made = self._each(lambda i: self.lab.create("inferenceservices", NAMESPACE,
-                                                    self.service(i)), range(n))
+                                                    self.service(i)), range(first, n))
         return [o["metadata"]["uid"] for o in made]
 
     def play_ready(self, n):
@@ -187,15 +188,24 @@ class Process:
         environment = {"KUBECONFIG": self.world.lab.kubeconfig, "HOME": self.world.lab.dir,
                        "PATH": os.environ["PATH"]}
         start = time.monotonic()
-        self.process = spawn(self.command, self.log, env=environment)
+        try:
+            self.process = spawn(self.command, self.log, env=environment)
+        except OSError as e:
+            raise SystemExit(f"{self.name} cannot be started: {e}") from None
         connection = None
         try:
             while True:
                 connection, ready = self._ask(connection)
                 if ready:
                     return (time.monotonic() - start) * 1000
-                if self.process.poll() is not None or time.monotonic() - start > 120:
-                    raise SystemExit(f"{self.name} does not get ready:\n{tail(self.log, 20)}")
+                code = self.process.poll()
+                if code is not None:
+                    raise SystemExit(f"{self.name} ended with {code} instead of getting ready "
+                                     f"(/readyz on its health port):\n{tail(self.log, 20)}")
+                if time.monotonic() - start > READY_S:
+                    self.stop()
+                    raise SystemExit(f"{self.name} is not ready after {READY_S} s (/readyz on its "
+                                     f"health port); is it an operator?\n{tail(self.log, 20)}")
                 time.sleep(0.002)
         finally:
             if connection:
@@ -252,6 +262,12 @@ def peer(world, binary):
                    [binary, "--metrics-secure=false"])
 
 
+def prove(process):
+    """A peer that is no operator is found out before half an hour of measurements of ours."""
+    process.start()
+    process.stop()
+
+
 # The measurements, each on a world without load, which it leaves so
 
 
@@ -283,6 +299,25 @@ def load(world, process, n, options):
         process.stop()
         out["lists_ms"] = lists(world, process)
     world.wipe()
+    return out
+
+
+def grow(world, process, sizes, told):
+    """One operator and more and more objects; what each step costs. Leaves the objects there."""
+    out, before = {}, 0
+    process.start()
+    world.create_model()
+    world.await_model()
+    for n in sizes:
+        audit, cpu, begun = Audit(world.lab, process.agent), process.cpu(), time.time()
+        world.create(n, before)
+        audit.wait_made(len(CHILDREN) * (n - before))
+        out[n] = {"added": n - before, "s": max(audit.made) - begun, "rests": audit.wait_quiet(),
+                  "cpu_s": process.cpu() - cpu, "writes": audit.count}
+        out[n]["loaded_mb"], out[n]["peak_mb"] = process.memory()
+        told(n, out[n])
+        before = n
+    process.stop()
     return out
 
 

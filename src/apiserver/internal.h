@@ -14,6 +14,7 @@ struct builtin;
 struct crds;
 struct documents;
 struct gc;
+struct undone;
 
 struct apiserver {
     struct apiserver_options options;
@@ -45,6 +46,7 @@ struct apiserver {
     struct auth *auth;
     struct documents *documents;
     struct aggregate *aggregate;
+    struct undone *undone;
     struct builtin *builtin; /* NULL: the kinds are the host's */
 };
 

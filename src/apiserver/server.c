@@ -13,6 +13,7 @@
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
 #include "apiserver/object.h"
+#include "apiserver/undone.h"
 #include "apiserver/write.h"
 
 /* ---- calls ---- */
@@ -176,23 +177,8 @@ void apiserver_resume(struct apiserver *s, struct api_call *call)
 bool apiserver_is_pending(const struct apiserver *s)
 {
     return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) ||
-           gc_is_pending(s->gc) || crds_is_pending(s->crds) || aggregate_is_pending(s->aggregate);
-}
-
-/* A write did not happen: what follows from it is taken back, as if its reverse had been written.
- */
-static void on_undone(void *ctx, const struct store_event *e)
-{
-    struct apiserver *s = ctx;
-    const struct api_kind *k = registry_find_table(s->registry, store_table_name(e->object->table));
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    if (!k)
-        return;
-    struct json was = e->gone ? (struct json){ 0 } : object_read(k, &a, e->object);
-    struct json is = e->before ? object_read(k, &a, e->before) : (struct json){ 0 };
-    if (k->behaviour && k->behaviour->written)
-        k->behaviour->written(s, k, was, is);
-    gc_written(s->gc, k, was, is);
+           (!undone_rests(s->undone) && (gc_is_pending(s->gc) || crds_is_pending(s->crds) ||
+                                            aggregate_is_pending(s->aggregate)));
 }
 
 /* What was written or read since the last flush did not happen: nobody may be told otherwise. */
@@ -229,13 +215,18 @@ static void send_ready(struct apiserver *s)
 void apiserver_flush(struct apiserver *s)
 {
     struct error err = { 0 };
-    aggregate_run(s->aggregate);
-    if (!store_flush(s->store, &err))
+    if (!undone_rests(s->undone))
+        aggregate_run(s->aggregate);
+    if (!store_flush(s->store, &err)) {
         refuse_all(s, &err);
+        undone_recover(s->undone);
+    }
     if (s->bookmarks_due)
         watch_send_bookmarks(s);
     s->bookmarks_due = false;
     send_ready(s);
+    if (undone_rests(s->undone))
+        return;
     crds_run(s->crds);
     gc_run(s->gc);
 }
@@ -366,7 +357,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
     s->aggregate = aggregate_new(s);
-    store_set_undone(s->store, on_undone, s);
+    s->undone = undone_new(s);
     create_bootstrap(s);
     for (int i = 0; i < SETTLE_FLUSHES_MAX && apiserver_is_pending(s); i++)
         apiserver_flush(s);
@@ -381,7 +372,7 @@ void apiserver_free(struct apiserver *s)
         assert(!s->calls->busy);
         call_free(s->calls);
     }
-    store_set_undone(s->store, NULL, NULL);
+    undone_free(s->undone);
     aggregate_free(s->aggregate);
     documents_free(s->documents);
     auth_free(s->auth);

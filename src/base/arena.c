@@ -56,7 +56,6 @@ void arena_reset(struct arena *a)
     }
     free_chunks(kept->next);
     kept->next = NULL;
-    memset(kept->bytes, 0, kept->used);
     kept->used = 0;
     a->chunks = kept;
     a->used = 0;
@@ -67,12 +66,11 @@ bool arena_overflowed(const struct arena *a)
     return a->used > a->limit;
 }
 
-static struct arena_chunk *add_chunk(struct arena *a, size_t size)
+/* What lies in it is zeroed when it is given out: most arenas use little of their only chunk. */
+static struct arena_chunk *new_chunk(size_t size, size_t used, struct arena_chunk *next)
 {
-    struct arena_chunk *c = mem_new(sizeof(struct arena_chunk) + size);
-    c->size = size;
-    c->next = a->chunks;
-    a->chunks = c;
+    struct arena_chunk *c = mem_resize(NULL, 1, sizeof(struct arena_chunk) + size);
+    *c = (struct arena_chunk){ .next = next, .size = size, .used = used };
     return c;
 }
 
@@ -81,30 +79,23 @@ void *arena_alloc(struct arena *a, size_t size)
     assert(a->limit > 0);
     a->used += size;
     if (ARENA_EACH_ALONE) {
-        struct arena_chunk *alone = add_chunk(a, size);
-        alone->used = size;
-        return alone->bytes;
+        a->chunks = new_chunk(size, size, a->chunks);
+        return memset(a->chunks->bytes, 0, size);
     }
     size = (size + ARENA_ALIGN - 1) & ~(ARENA_ALIGN - 1);
     struct arena_chunk *c = a->chunks;
     if (!c || c->size - c->used < size) {
         if (size > ARENA_CHUNK_BYTES / 4) {
             /* Behind the current chunk, whose rest stays in use. */
-            struct arena_chunk *own = mem_new(sizeof(struct arena_chunk) + size);
-            own->size = own->used = size;
-            if (c) {
-                own->next = c->next;
-                c->next = own;
-            } else {
-                a->chunks = own;
-            }
-            return own->bytes;
+            struct arena_chunk **at = c ? &c->next : &a->chunks;
+            *at = new_chunk(size, size, *at);
+            return memset((*at)->bytes, 0, size);
         }
-        c = add_chunk(a, ARENA_CHUNK_BYTES);
+        c = a->chunks = new_chunk(ARENA_CHUNK_BYTES, 0, c);
     }
     void *memory = c->bytes + c->used;
     c->used += size;
-    return memory;
+    return memset(memory, 0, size);
 }
 
 void *arena_array(struct arena *a, size_t count, size_t size)

@@ -461,7 +461,8 @@ bool engine_ready(const struct engine *e, struct error *err)
 
 bool engine_healthy(const struct engine *e, struct error *err)
 {
-    int64_t since_ms = env_mono_ms(e->env) - e->taken_ms;
+    int64_t ready_ms = e->queue.first ? e->queue.first->ready_ms : INT64_MAX;
+    int64_t since_ms = env_mono_ms(e->env) - (ready_ms > e->taken_ms ? ready_ms : e->taken_ms);
     bool stuck = e->leading && !e->draining && e->queue.depth && since_ms > ENGINE_STUCK_MS;
     return !stuck || fail(err,
                          ERR_INTERNAL,

@@ -163,12 +163,10 @@ struct gate_decision gate_child(struct run *run, const struct plan_child *c, str
         note_foreign(run, c, entry);
         return skip;
     }
-    if (!entry) {
-        uint64_t hash = memo_hash(&run->arena, wanted);
-        if (is_held(run, m, hash))
-            return skip;
-        return (struct gate_decision){ .action = GATE_CREATE, .hash = hash };
-    }
+    if (!entry && m && is_held(run, m, memo_hash(&run->arena, wanted)))
+        return skip;
+    if (!entry)
+        return (struct gate_decision){ .action = GATE_CREATE };
     if (entry->deleting || c->mode != PLAN_OWNED)
         return skip;
     return gate_existing(run, c, entry, wanted);

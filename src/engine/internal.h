@@ -84,7 +84,7 @@ struct write {
     const char *subresource;        /* NULL, "status" */
     const struct plan_child *child; /* NULL: status, deletion */
     struct json body;
-    uint64_t hash;   /* of the body */
+    uint64_t hash;   /* of the body; 0: not worked out, see write_hash() */
     uint64_t before; /* version that we build on; 0: creating */
     bool deleting;
     bool adopting;
@@ -93,6 +93,7 @@ struct write {
     struct kube_op *op;
     /* Another key is creating the same shared object: nothing is sent, its end is awaited. */
     const struct write *follows;
+    bool followed;      /* and ours is such an end */
     struct write *next; /* of the run */
 };
 
@@ -115,6 +116,7 @@ struct run {
     struct write *writes;
     size_t pending;   /* requests in flight */
     bool status_told; /* the status was written: events may go out */
+    bool later;       /* children wait for others that are on their way: write_later() */
     bool again;       /* a refusal came: plan again with it in the view */
     bool stopped;     /* no leadership: forget the rest */
     bool failed;      /* the world failed: back off */
@@ -213,7 +215,7 @@ enum gate_action {
 };
 struct gate_decision {
     enum gate_action action;
-    uint64_t hash; /* of what is wanted */
+    uint64_t hash; /* of what is wanted; 0: not worked out */
 };
 /* The planned object with apiVersion, kind, namespace and owner. */
 struct json gate_complete(struct run *run, const struct plan_child *c);
@@ -225,6 +227,8 @@ bool gate_is_leftover(const struct run *run, const struct cache_entry *entry);
 
 /* write.c: each adds what it sent to run->pending. */
 void write_children(struct run *run);
+/* Those children that come after others, now that these are answered. */
+void write_later(struct run *run);
 void write_status(struct run *run);
 /* Puts the kind's finalizer on the object, if it is not there; off, when the object is going. */
 void write_finalizer(struct run *run);

@@ -281,6 +281,9 @@ void run_advance(struct run *run)
                 write_farewell(run);
             else
                 write_children(run);
+        } else if (run->later) {
+            run->later = false;
+            write_later(run);
         } else if (run->stage == RUN_CHILDREN) {
             run->stage = RUN_STATUS;
             if (run->going)

@@ -27,8 +27,10 @@ static void on_put(void *ctx, struct json object, bool initial)
     const char *name = json_get_text(object, "metadata.name");
     uint64_t version = cache_version(object);
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct json before = cached_labels(&a, cache_find(r, namespace, name));
-    struct cache_entry *entry;
+    struct cache_entry *entry = cache_find(r, namespace, name);
+    if (entry && entry->version >= version)
+        entry = NULL; /* an echo, which will change nothing */
+    struct json before = cached_labels(&a, entry);
     engine_need_schema(e, r);
     enum cache_change change = cache_put(r, object, CACHE_FROM_WATCH, &entry);
     if (!initial && version > r->version)
@@ -162,6 +164,12 @@ static void on_bad(void *ctx, const struct reflector_bad *bad)
     if (entry)
         entry->round = w->resource->round;
     cleanup(arena_done) struct arena a = ARENA_INIT;
+    if (engine_kind_of(e, w->resource) && json_present(bad->object)) {
+        /* Its status can tell it: pass.c knows a spec that is a text for what it is. */
+        struct json why = json_str(bad->err->text);
+        on_put(w, json_with_member(&a, bad->object, "spec", why), bad->initial);
+        return;
+    }
     const struct resource *r = w->resource->resource;
     struct json regarding = json_fields(&a,
         { "apiVersion", json_str(resource_api_version(&a, r)) },

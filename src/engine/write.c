@@ -37,6 +37,13 @@ struct write *write_under_way(
     return NULL;
 }
 
+uint64_t write_hash(struct write *w)
+{
+    if (!w->hash)
+        w->hash = memo_hash(&w->run->arena, w->body);
+    return w->hash;
+}
+
 struct kube_target write_target(const struct write *w)
 {
     return (struct kube_target){
@@ -88,6 +95,8 @@ static struct write *follower_of(const struct write *w)
 /* Those who need the same object go on; without it, they try for themselves. */
 static void release_followers(const struct write *w)
 {
+    if (!w->followed)
+        return;
     bool there = cache_find(w->resource, w->namespace, w->name) != NULL;
     for (struct write *f; (f = follower_of(w));) {
         f->follows = NULL;
@@ -177,7 +186,7 @@ static void check_answer(struct write *w, const struct kube_reply *reply, struct
         return;
     struct memo *m = memo_get(w->run->key, w->resource->resource, w->name);
     m->learnt = true;
-    m->learnt_hash = w->hash;
+    m->learnt_hash = write_hash(w);
     m->owned_hash = memo_hash(a, owned.fields);
 }
 
@@ -304,7 +313,7 @@ static void refused(struct write *w, const struct kube_reply *reply)
     memo_trouble(m,
         TROUBLE_REFUSED,
         reply->error.text,
-        w->hash,
+        write_hash(w),
         env_mono_ms(write_engine(w)->env) + WRITE_HELD_MS);
     run->again = true;
 }

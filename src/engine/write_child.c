@@ -57,7 +57,7 @@ static void delete (struct write *w, const struct cache_entry *entry)
                 (struct kube_then){ write_answered, w }));
 }
 
-/* What it needs is not there yet; if it is on its way, the pass is made again. */
+/* What it needs is not there yet; if it is on its way, this is looked at again once it is there. */
 static bool comes_later(struct run *run, const struct plan_child *c)
 {
     if (!c->after)
@@ -69,7 +69,7 @@ static bool comes_later(struct run *run, const struct plan_child *c)
     if (cache_find(r, namespace, name))
         return false;
     const struct write *first = write_under_way(e, r, namespace, name);
-    run->again |= first && first->run == run;
+    run->later |= first && first->run == run;
     return true;
 }
 
@@ -104,9 +104,12 @@ static void write_child(struct run *run, const struct plan_child *c)
         return;
     }
     w->follows = other;
-    if (w->follows)
+    if (other) {
+        other->followed = true;
         run->pending++;
-    else if (d.action == GATE_DELETE)
+        return;
+    }
+    if (d.action == GATE_DELETE)
         delete (w, entry);
     else if (d.action == GATE_ADOPT)
         write_adopt(w);
@@ -158,6 +161,13 @@ void write_children(struct run *run)
         write_child(run, &run->plan.children[i]);
     if (!run->plan.keep_children)
         delete_leftovers(run);
+}
+
+void write_later(struct run *run)
+{
+    for (size_t i = 0; i < run->plan.child_count && !run->stopped; i++)
+        if (run->plan.children[i].after)
+            write_child(run, &run->plan.children[i]);
 }
 
 void write_farewell(struct run *run)

@@ -70,7 +70,7 @@ static void contest_seen(void *ctx, const struct kube_reply *reply)
                 path,
                 w->resource->resource->kind,
                 w->name),
-            w->hash,
+            write_hash(w),
             env_mono_ms(e->env) + WRITE_CONTESTED_MS);
         e->counts.contested++;
         w->run->again = true;

@@ -25,6 +25,7 @@ struct fetch_options {
     struct kube_client *kube;
     struct json allowed_remote_hosts; /* list of names */
     struct json allowed_roots;        /* list of directories that local sources lie in */
+    int64_t progress_ms;              /* how often a copy tells how far it is; 0: every second */
 };
 
 /* What the options point to outlives it. */

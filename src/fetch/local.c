@@ -250,12 +250,18 @@ static void done(void *ctx)
     free(j);
 }
 
+static void set_progress_timer(struct local *l)
+{
+    int64_t wanted_ms = l->run.fetch->options.progress_ms;
+    timer_set(fetch_env(l->run.fetch), &l->progress, wanted_ms ? wanted_ms : LOCAL_PROGRESS_MS);
+}
+
 static void tell_progress(void *ctx)
 {
     struct local *l = ctx;
     struct effect_run *run = &l->run;
     int64_t bytes = atomic_load(&l->job->bytes), total = atomic_load(&l->job->total);
-    timer_set(fetch_env(run->fetch), &l->progress, LOCAL_PROGRESS_MS);
+    set_progress_timer(l);
     if (bytes)
         run->sink->progress(run->ctx,
             json_fields(&run->arena, { "bytes", json_int(bytes) }, { "total", json_int(total) }));
@@ -282,7 +288,7 @@ void local_start(struct effect_run *run, const char *path, bool copy)
         j->roots[i] = arena_strdup(a, roots.items[i].string);
     timer_init(&l->progress, tell_progress, l);
     if (copy)
-        timer_set(fetch_env(run->fetch), &l->progress, LOCAL_PROGRESS_MS);
+        set_progress_timer(l);
     loop_work(run->fetch->options.loop, work, done, j);
 }
 

@@ -18,7 +18,7 @@
 
 struct kube_call {
     struct kube_call *next,
-        **link; /* of the transport's list: all calls, in the order of opening */
+        **link; /* of the transport's list: all calls, streams first, in the order of opening */
     struct http_transport *transport;
     struct arena arena; /* a copy of the request */
     struct kube_request request;
@@ -266,13 +266,13 @@ static void fail_queued(struct http_transport *t, const struct error *why)
     }
 }
 
-/* The oldest that waits and has a place; NULL. */
+/* The first that waits, if it has a place; if it has none, nobody behind it has. */
 static struct kube_call *next_to_send(const struct http_transport *t)
 {
-    for (struct kube_call *c = t->calls; c; c = c->next)
-        if (!c->http && (!c->request.timeout_ms || t->on_wire < t->requests_max))
-            return c;
-    return NULL;
+    struct kube_call *c = t->calls;
+    while (c && c->http)
+        c = c->next;
+    return c && (!c->request.timeout_ms || t->on_wire < t->requests_max) ? c : NULL;
 }
 
 /* Sends what may be sent. */
@@ -304,6 +304,18 @@ static void pump(void *ctx)
 
 /* ---- the face ---- */
 
+/* Streams, which need no place on the wire, before all others. */
+static void enqueue(struct http_transport *t, struct kube_call *c)
+{
+    c->link = c->request.timeout_ms ? t->tail : &t->calls;
+    c->next = *c->link;
+    *c->link = c;
+    if (c->next)
+        c->next->link = &c->next;
+    else
+        t->tail = &c->next;
+}
+
 static struct kube_call *open_call(
     void *self, const struct kube_request *request, const struct kube_handlers *handlers, void *ctx)
 {
@@ -320,9 +332,7 @@ static struct kube_call *open_call(
     c->request.content_type = arena_strdup(&c->arena, request->content_type);
     c->request.accept = arena_strdup(&c->arena, request->accept);
     c->request.body.ptr = str_dup(&c->arena, request->body);
-    c->link = t->tail;
-    *t->tail = c;
-    t->tail = &c->next;
+    enqueue(t, c);
     timer_init(&c->timer, on_queue_timeout, c);
     if (request->timeout_ms)
         timer_set(t->env, &c->timer, request->timeout_ms);

@@ -234,11 +234,25 @@ static bool advance(struct reflector *r, const char *version)
     return fits;
 }
 
-static void report_bad(struct reflector *r, struct stream_identity id, const struct error *err)
+static void report(
+    struct reflector *r, struct stream_identity id, struct json object, const struct error *err)
 {
-    struct reflector_bad bad = { id.namespace, id.name, id.uid, id.version, err };
+    struct reflector_bad bad = {
+        .namespace = id.namespace,
+        .name = id.name,
+        .uid = id.uid,
+        .version = id.version,
+        .object = object,
+        .initial = r->phase != PHASE_WATCHING,
+        .err = err,
+    };
     r->stats.bad++;
     r->sink->bad(r->ctx, &bad);
+}
+
+static void report_bad(struct reflector *r, struct stream_identity id, const struct error *err)
+{
+    report(r, id, (struct json){ 0 }, err);
 }
 
 /* An object that has no name, or is none of ours: a proxy's Table, a page of HTML. */
@@ -296,12 +310,25 @@ static struct json stub(struct reflector *r, struct stream_identity id)
         { "metadata.resourceVersion", json_str_or_absent(id.version) });
 }
 
+/* The object without what lies too deep, if that was all that was wrong with it. */
+static struct json flattened(struct reflector *r, struct str text, bool is_event)
+{
+    struct json object;
+    struct error err;
+    struct str flat = stream_flatten(&r->arena, text, JSON_DEPTH_MAX / 2);
+    if (!json_parse(&r->arena, flat, &object, &err))
+        return (struct json){ 0 };
+    object = is_event ? json_get(object, "object") : object;
+    return fits(r, object, &err) ? object : (struct json){ 0 };
+}
+
 static void unreadable(struct reflector *r, struct str text, bool is_event, const struct error *err)
 {
     struct stream_identity id = stream_identify(&r->arena, text, is_event);
-    if (is_event && text_eq(id.event, "DELETED") && !text_empty(id.name))
+    bool gone = is_event && text_eq(id.event, "DELETED");
+    if (gone && !text_empty(id.name))
         r->sink->remove(r->ctx, stub(r, id));
-    report_bad(r, id, err);
+    report(r, id, gone ? (struct json){ 0 } : flattened(r, text, is_event), err);
     if (is_event)
         advance(r, id.version);
 }

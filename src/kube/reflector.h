@@ -17,7 +17,8 @@
  *   put, remove, bookmark                  afterwards, in the server's order
  *
  * An object that cannot be read (not JSON, too large, too deep) goes to bad() and harms no other.
- * With its name known it counts as put: it is there, keep what you had of it. */
+ * With its name known it counts as put: it is there, keep what you had of it, unless bad() brings
+ * what could be read. */
 
 #include "base/json.h"
 
@@ -36,6 +37,8 @@ enum reflector_state {
 
 struct reflector_bad {
     const char *namespace, *name, *uid, *version; /* NULL where even that could not be read */
+    struct json object; /* with {} and [] for what lies too deep; absent: not readable even so */
+    bool initial;       /* as for put() */
     const struct error *err;
 };
 

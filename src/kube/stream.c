@@ -250,3 +250,24 @@ struct stream_identity stream_identify(struct arena *a, struct str text, bool is
     }
     return id;
 }
+
+struct str stream_flatten(struct arena *a, struct str text, int64_t depth_max)
+{
+    char *out = arena_alloc(a, text.len);
+    size_t length = 0;
+    int64_t depth = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        size_t start = i;
+        if (c == '"')
+            i = string_end(text, i + 1);
+        depth -= c == '}' || c == ']';
+        size_t end = i < text.len ? i + 1 : text.len;
+        if (depth <= depth_max) {
+            memcpy(out + length, text.ptr + start, end - start);
+            length += end - start;
+        }
+        depth += c == '{' || c == '[';
+    }
+    return (struct str){ out, length };
+}

@@ -52,3 +52,5 @@ struct stream_identity {
 };
 /* Looks at metadata (of `object`, in a watch event) in text that need not be whole nor right. */
 struct stream_identity stream_identify(struct arena *a, struct str text, bool is_event);
+/* The text with {} and [] for the maps and lists that lie deeper than so many levels. */
+struct str stream_flatten(struct arena *a, struct str text, int64_t depth_max);

@@ -12,7 +12,7 @@ static const struct hint {
             "pvc://claim/model.gguf",
             "/models/x.gguf",
             NULL } },
-    { "modelRef", (const char *const[]){ "m0", "m1", "m2", "not-there", NULL } },
+    { "modelRef", (const char *const[]){ "m0", "m-1", "m.1", "not-there", NULL } },
     { "image", (const char *const[]){ "example/server:1", "example/server:2", NULL } },
     { "cpu", (const char *const[]){ "1", "500m", "2", "two", NULL } },
     { "memory", (const char *const[]){ "1Gi", "512Mi", "1.5Gi", "lots", NULL } },

@@ -2,6 +2,7 @@
 
 #include "sim/sim.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -30,11 +31,25 @@ static bool take_number(const char *flag, const char *name, int64_t *ret)
            str_to_int(str_of(flag + length + 1), ret);
 }
 
+/* A set of bits, all 64 of them. */
+static bool take_mask(const char *flag, const char *name, uint64_t *ret)
+{
+    size_t length = strlen(name);
+    if (strncmp(flag, name, length) != 0 || flag[length] != '=')
+        return false;
+    char *end;
+    errno = 0;
+    *ret = strtoull(flag + length + 1, &end, 0);
+    return errno == 0 && end != flag + length + 1 && *end == '\0';
+}
+
 static bool take_flag(struct run *r, const char *flag)
 {
     int64_t n;
     if (text_eq(flag, "--trace") || text_eq(flag, "--trace=true"))
         r->options.trace = true;
+    else if (text_eq(flag, "--heals"))
+        r->options.heals = true;
     else if (text_eq(flag, "--no-shrink"))
         r->shrinks = false;
     else if (text_eq(flag, "--first")) /* failure ends it */
@@ -51,8 +66,8 @@ static bool take_flag(struct run *r, const char *flag)
         r->seconds = n;
     else if (take_number(flag, "--until", &n))
         r->options.faults_ms = n * 1000;
-    else if (take_number(flag, "--only", &n))
-        r->options.only = (uint64_t)n;
+    else if (take_mask(flag, "--only", &r->options.only))
+        ;
     else if (take_number(flag, "--crash-at", &n))
         r->options.crash_at = (uint64_t)n;
     else if (take_number(flag, "--lose-at", &n))
@@ -71,7 +86,8 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
     for (size_t i = 0; i < r->dropped_count; i++)
         sim_options_drop(&o, r->dropped[i]);
     o.faults_ms = r->options.faults_ms ? r->options.faults_ms : o.faults_ms;
-    o.only = r->options.only ? r->options.only : o.only;
+    o.only &= r->options.only;
+    o.heals |= r->options.heals;
     o.crash_at = r->options.crash_at;
     o.lose_at = r->options.lose_at;
     o.rival_at = r->options.rival_at;
@@ -145,20 +161,22 @@ static int usage(void)
         "usage: leeboard-sim [--seed=N] [--steps=M] [--seconds=T] [--trace] [--no-shrink] "
         "[--first]\n"
         "         [--scenario=random|crashes|answers|rivals] [--without=FAULT]… [--until=SECONDS]\n"
-        "         [--only=MASK] [--crash-at=N] [--lose-at=N] [--rival-at=N]\n",
+        "         [--only=MASK] [--heals] [--crash-at=N] [--lose-at=N] [--rival-at=N]\n",
         stderr);
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    struct run r = {
-        .options.seed = 1, .scenario = "random", .shrinks = true, .failures_max = FAILURES_MAX
-    };
+    struct run r = { .options = { .seed = 1, .only = SIM_WISHES_ALL },
+        .scenario = "random",
+        .shrinks = true,
+        .failures_max = FAILURES_MAX };
+    cleanup(arena_done) struct arena a = ARENA_INIT;
     for (int i = 1; i < argc; i++) {
-        char flag[200];
         bool pair = i + 1 < argc && !strchr(argv[i], '=') && argv[i + 1][0] != '-';
-        snprintf(flag, sizeof(flag), "%s%s%s", argv[i], pair ? "=" : "", pair ? argv[i + 1] : "");
+        const char *flag =
+            arena_printf(&a, "%s%s%s", argv[i], pair ? "=" : "", pair ? argv[i + 1] : "");
         i += pair;
         if (!take_flag(&r, flag))
             return usage();

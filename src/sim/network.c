@@ -40,6 +40,7 @@ struct call {
     struct piece *first, **last; /* of the answer, on their way */
     int64_t last_at_ms;          /* when the last piece arrives */
     int64_t deadline_ms;         /* of the whole call */
+    int64_t lag_ms;              /* the cache that serves it is so old */
     bool watch, lost, stalled;
 };
 
@@ -117,7 +118,9 @@ static struct piece *piece_add(struct call *c, enum piece_kind kind, struct str 
     int64_t delay = sim_below(s, SIM_NETWORK, 20);
     if (!s->quiet && sim_chance(s, SIM_FAULTS, s->options.rates.slow))
         delay += sim_below(s, SIM_FAULTS, 8000);
-    int64_t at = s->now_ms + delay;
+    int64_t at = (s->server_wakes_ms > s->now_ms ? s->server_wakes_ms : s->now_ms) + delay;
+    if (kind != PIECE_BREAK)
+        at += c->lag_ms;
     p->kind = kind;
     p->at_ms = c->last_at_ms = at > c->last_at_ms ? at : c->last_at_ms;
     *c->last = p;
@@ -206,6 +209,8 @@ static bool api_data(void *ctx, struct str bytes)
         return true;
     }
     piece_add(c, PIECE_DATA, bytes);
+    if (c->watch && faulty(c, c->sim->options.rates.stream_twice))
+        piece_add(c, PIECE_DATA, bytes);
     if (c->watch && faulty(c, c->sim->options.rates.stream_cut)) {
         sim_history_add(c->sim->history, c->actor.name, "  ~ stream is cut: %s", c->request.path);
         piece_add(c, PIECE_BREAK, (struct str){ 0 });
@@ -238,6 +243,7 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
     struct str target = str_of(c->request.path), plain = str_cut(&target, '?');
     bool watch = c->watch;
     cleanup(arena_done) struct arena a = ARENA_INIT; /* the call may be gone after the flush */
+    sim_flush(s);
     s->request = (struct sim_request){ c->actor,
         arena_strdup(&a, c->request.method),
         arena_strdup(&a, c->request.path),
@@ -262,12 +268,14 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
         c->api = api;
     apiserver_flush(s->server);
     if (!watch) {
-        sim_history_add(s->history,
-            s->request.actor.name,
-            "%s %s -> %d",
-            s->request.method,
-            s->request.path,
-            s->request_status);
+        bool skip = s->request_status < 300 && sim_history_skips(s->request.path);
+        if (!skip)
+            sim_history_add(s->history,
+                s->request.actor.name,
+                "%s %s -> %d",
+                s->request.method,
+                s->request.path,
+                s->request_status);
         if (!again)
             sim_check_request(s->checks, &s->request, s->request_status, s->request_changes);
     }
@@ -312,19 +320,32 @@ static void answer(struct call *c, int status, const char *reason, int64_t retry
     piece_add(c, PIECE_END, (struct str){ 0 });
 }
 
-/* Rights on one resource at a time are withdrawn, for up to a minute. */
+/* Rights on one resource at a time are withdrawn, for up to a minute, in one namespace or all. */
 static bool is_forbidden(struct call *c)
 {
-    static const char *const plurals[] = {
-        "/deployments", "/services", "/models", "/modelservices", "/inferenceservices", "/secrets"
-    };
+    static const char *const plurals[] = { "/deployments",
+        "/services",
+        "/models",
+        "/modelservices",
+        "/modelartifacts",
+        "/inferenceservices",
+        "/secrets",
+        "/configmaps",
+        "/persistentvolumeclaims",
+        "/jobs",
+        "/clusterroles",
+        "/customresourcedefinitions",
+        "/events",
+        "/leases" };
+    static const char *const places[] = { "", "", "/sim-a/", "/sim-b/" };
     struct sim *s = c->sim;
     if (faulty(c, s->options.rates.forbidden) && s->forbidden_until_ms < s->now_ms) {
         s->forbidden = plurals[sim_below(s, SIM_FAULTS, lengthof(plurals))];
+        s->forbidden_in = places[sim_below(s, SIM_FAULTS, lengthof(places))];
         s->forbidden_until_ms = s->now_ms + sim_below(s, SIM_FAULTS, 60000);
     }
     return !s->quiet && s->forbidden && s->now_ms < s->forbidden_until_ms &&
-           strstr(c->request.path, s->forbidden);
+           strstr(c->request.path, s->forbidden) && strstr(c->request.path, s->forbidden_in);
 }
 
 static void arrive(void *ctx)
@@ -332,6 +353,14 @@ static void arrive(void *ctx)
     struct call *c = ctx;
     struct sim *s = c->sim;
     const struct sim_rates *r = &s->options.rates;
+    if (s->now_ms < s->server_wakes_ms) {
+        timer_set(&s->env, &c->arrive, s->server_wakes_ms - s->now_ms);
+        return;
+    }
+    if (faulty(c, r->server_crash))
+        timer_set(&s->env, &s->server_crash, 0);
+    if (c->watch && faulty(c, r->stream_lag))
+        c->lag_ms = sim_below(s, SIM_FAULTS, 60000);
     if (faulty(c, r->request_lost)) {
         sim_history_add(
             s->history, c->actor.name, "%s %s ~> lost", c->request.method, c->request.path);
@@ -406,7 +435,7 @@ static struct kube_call *network_open(
     sim_check_sent(s->checks, o, c->request.method, c->request.path);
     const struct sim_rates *r = &s->options.rates;
     if (faulty(c, r->clock_jump))
-        o->skew_ms = (int64_t)sim_below(s, SIM_FAULTS, 240000) - 120000;
+        o->skew_ms = sim_operator_skew(s);
     if (o->sent == s->options.rival_at)
         timer_set(&s->env, &s->rival, 0);
     if (o->sent == s->options.crash_at || (!s->quiet && sim_chance(s, SIM_FAULTS, r->crash)))
@@ -433,6 +462,17 @@ struct sim_network *sim_network_new(struct sim_operator *o)
 const struct kube_transport *sim_network_transport(struct sim_network *n)
 {
     return &n->transport;
+}
+
+void sim_network_disconnect(struct sim_network *n)
+{
+    for (struct call *c = n->calls; c; c = c->next)
+        if (c->api) {
+            apiserver_cancel(c->sim->server, c->api);
+            c->api = NULL;
+            if (!c->stalled)
+                piece_add(c, PIECE_BREAK, (struct str){ 0 });
+        }
 }
 
 void sim_network_free(struct sim_network *n)

@@ -30,6 +30,14 @@ static const struct fault {
     FAULT(clock_jump, 20),
     FAULT(effect_fails, 400),
     FAULT(pods_fail, 300),
+    FAULT(disk_full, 30),
+    FAULT(disk_slow, 60),
+    FAULT(server_crash, 6),
+    FAULT(stream_twice, 200),
+    FAULT(stream_lag, 300),
+    FAULT(crd_gone, 60),
+    FAULT(crd_optional, 200),
+    FAULT(namespace_gone, 80),
 #undef FAULT
 };
 
@@ -54,7 +62,7 @@ struct sim_options sim_options_of(uint64_t seed)
         .rivals = seed % 4 != 3,
         .heals = seed % 3 != 0,
         .faults_ms = FAULTS_MS,
-        .only = UINT64_MAX,
+        .only = SIM_WISHES_ALL,
     };
     for (size_t i = 0; i < lengthof(faults); i++)
         *rate_of(&o, &faults[i]) = draw(&r, faults[i].most);
@@ -104,7 +112,9 @@ void sim_options_print(const struct sim_options *o)
     if (o->faults_ms != fresh.faults_ms)
         printf(" --until=%lld", (long long)o->faults_ms / 1000);
     if (o->only != fresh.only)
-        printf(" --only=%llu", (unsigned long long)o->only);
+        printf(" --only=0x%llx", (unsigned long long)o->only);
+    if (o->heals && !fresh.heals)
+        printf(" --heals");
     if (o->crash_at)
         printf(" --crash-at=%llu", (unsigned long long)o->crash_at);
     if (o->lose_at)

@@ -22,6 +22,7 @@
 
 #define SIM_OPERATORS_MAX 2
 #define SIM_WISHES 32 /* numbers of wishes are below */
+#define SIM_WISHES_ALL (((uint64_t)1 << SIM_WISHES) - 1)
 /* Nobody asks for it while there are faults, and it is there. */
 #define SIM_SOURCE_HEALTHY "https://models.example/healthy.gguf"
 
@@ -47,21 +48,29 @@ bool sim_chance(struct sim *s, enum sim_stream stream, uint32_t of_1000);
 
 /* How often what goes wrong, of 1000 times. */
 struct sim_rates {
-    uint16_t request_lost; /* never arrives */
-    uint16_t answer_lost;  /* done, but the client never hears of it */
-    uint16_t repeated;     /* arrives twice: a proxy that tries again */
-    uint16_t slow;         /* takes seconds instead of milliseconds */
-    uint16_t busy;         /* 429 with Retry-After */
-    uint16_t failing;      /* 500 or 503 */
-    uint16_t forbidden;    /* rights on a resource are withdrawn for a while: 403 */
-    uint16_t stream_cut;   /* a watch ends, at each of its events */
-    uint16_t stream_stall; /* a watch falls silent */
-    uint16_t stream_gone;  /* a watch begins with 410 */
-    uint16_t crash;        /* of the operator, at each of its requests */
-    uint16_t pause;        /* it stands still for up to a minute, likewise */
-    uint16_t clock_jump;   /* its wall clock is set anew, by up to two minutes */
-    uint16_t effect_fails; /* a download or probe, at each try */
-    uint16_t pods_fail;    /* pods of a Deployment crash before they are ready */
+    uint16_t request_lost;   /* never arrives */
+    uint16_t answer_lost;    /* done, but the client never hears of it */
+    uint16_t repeated;       /* arrives twice: a proxy that tries again */
+    uint16_t slow;           /* takes seconds instead of milliseconds */
+    uint16_t busy;           /* 429 with Retry-After */
+    uint16_t failing;        /* 500 or 503 */
+    uint16_t forbidden;      /* rights on a resource are withdrawn for a while: 403 */
+    uint16_t stream_cut;     /* a watch ends, at each of its events */
+    uint16_t stream_stall;   /* a watch falls silent */
+    uint16_t stream_gone;    /* a watch begins with 410 */
+    uint16_t crash;          /* of the operator, at each of its requests */
+    uint16_t pause;          /* it stands still for up to a minute, likewise */
+    uint16_t clock_jump;     /* its wall clock is set anew; each operator has its own time */
+    uint16_t effect_fails;   /* a download or probe, at each try */
+    uint16_t pods_fail;      /* pods of a Deployment crash before they are ready */
+    uint16_t disk_full;      /* a commit of the API server fails, and all for some seconds */
+    uint16_t disk_slow;      /* a commit takes seconds, in which the server does nothing else */
+    uint16_t server_crash;   /* the API server dies at a request and starts again from its disk */
+    uint16_t stream_twice;   /* an event of a watch comes again */
+    uint16_t stream_lag;     /* a watch is served from a cache that is up to a minute behind */
+    uint16_t crd_gone;       /* a CRD of ours is removed and comes back, every ten seconds or so */
+    uint16_t crd_optional;   /* a CRD of others comes or goes, likewise */
+    uint16_t namespace_gone; /* a namespace is deleted and made anew, likewise */
 };
 
 /* Who did something, for checks and the history. */
@@ -99,12 +108,17 @@ struct sim_options {
 
 struct sim {
     struct sim_options options;
+    struct arena arena; /* of what lasts as long as the run */
+    struct json crds;   /* of every kind that operators serve */
     uint64_t random[SIM_STREAM_COUNT];
     int64_t now_ms;
     struct timers timers; /* of the network, the server and everybody but operators */
     struct env env;
+    struct sim_disk *disk;
     struct store *store;
     struct apiserver *server;
+    int64_t server_wakes_ms; /* it answers nobody before */
+    struct timer server_crash;
     struct store_watch watch;
     struct sim_request request; /* being served */
     size_t request_changes;     /* what it did so far */
@@ -112,6 +126,7 @@ struct sim {
     struct sim_operator *operators[SIM_OPERATORS_MAX];
     struct sim_checks *checks;
     struct sim_history *history;
+    struct sim_cluster *cluster;
     struct sim_scenario *scenario;
     struct sim_workloads *workloads;
     uint64_t steps;        /* things that happened */
@@ -119,6 +134,7 @@ struct sim {
     uint64_t injected;     /* faults */
     struct timer rival;    /* options.rival_at */
     const char *forbidden; /* a plural; NULL: all is allowed */
+    const char *forbidden_in;
     int64_t forbidden_until_ms;
     bool quiet;           /* no more faults */
     struct error failure; /* the first check that failed; code ERR_NONE: none */
@@ -149,6 +165,8 @@ struct sim *sim_new(const struct sim_options *options);
 void sim_free(struct sim *s);
 /* Lets everything happen until this time, or until a check fails. */
 void sim_run_until(struct sim *s, int64_t at_ms);
+/* What the server wrote by itself is committed, before others write. */
+void sim_flush(struct sim *s);
 /* A request that goes straight to the server, as somebody other than an operator; returns the HTTP
  * status. The answer, if it is an object, lives in the arena; NULL: not wanted. */
 int sim_ask(struct sim *s, const char *who, const char *method, const char *path,
@@ -156,11 +174,23 @@ int sim_ask(struct sim *s, const char *who, const char *method, const char *path
 /* A check failed: the run is over. */
 void sim_fail(struct sim *s, const char *format, ...) printf_like(2, 3);
 
+/* ---- server.c, disk.c: the API server's process, and its disk ---- */
+
+void sim_server_start(struct sim *s);
+void sim_server_stop(struct sim *s);
+void sim_server_crash(void *sim); /* and starts again; not from inside the server */
+
+struct sim_disk *sim_disk_new(struct sim *s);
+const struct store_disk *sim_disk_of(struct sim_disk *d);
+void sim_disk_free(struct sim_disk *d);
+
 /* ---- network.c ---- */
 
 struct sim_network; /* of one operator */
 struct sim_network *sim_network_new(struct sim_operator *o);
 const struct kube_transport *sim_network_transport(struct sim_network *n);
+/* The server is gone: its streams break. */
+void sim_network_disconnect(struct sim_network *n);
 /* The operator is gone: nothing reaches it any more; what it sent still arrives. */
 void sim_network_free(struct sim_network *n);
 
@@ -183,7 +213,9 @@ struct sim_operator {
 struct sim_operator *sim_operator_new(struct sim *s, size_t number);
 void sim_operator_free(struct sim_operator *o);
 void sim_operator_crash(struct sim_operator *o, int64_t restart_ms);
+int64_t sim_operator_skew(struct sim *s); /* of a wall clock that was set anew */
 void sim_operator_pause(struct sim_operator *o, int64_t ms);
+void sim_operator_disconnect(struct sim_operator *o); /* the server is gone */
 bool sim_operator_leads(const struct sim_operator *o);
 
 /* ---- effects.c: downloads and probes, played ---- */
@@ -200,11 +232,19 @@ struct sim_workloads *sim_workloads_new(struct sim *s);
 void sim_workloads_changed(struct sim_workloads *w, const struct store_event *event);
 void sim_workloads_free(struct sim_workloads *w);
 
+/* ---- cluster.c: CRDs and namespaces, which come and go ---- */
+
+static const char *const sim_namespaces[] = { "sim-a", "sim-b" };
+struct sim_cluster *sim_cluster_new(struct sim *s);
+void sim_cluster_free(struct sim_cluster *c);
+
 /* ---- scenario.c: what people and rivals do ---- */
 
 struct sim_scenario *sim_scenario_new(struct sim *s);
 void sim_scenario_free(struct sim_scenario *c);
 void sim_scenario_rival(struct sim_scenario *c); /* one acts right now */
+/* An operator wrote something: a rival may answer to that. */
+void sim_scenario_changed(struct sim_scenario *c, const struct store_event *event);
 
 /* ---- check.c ---- */
 
@@ -217,7 +257,7 @@ void sim_check_request(
 void sim_check_sent(
     struct sim_checks *c, struct sim_operator *o, const char *method, const char *path);
 /* The world is at rest from now on: whatever an operator writes is too much. */
-void sim_check_rest(struct sim_checks *c);
+void sim_check_rest(struct sim_checks *c, bool rest);
 /* Nothing is left whose owner is gone; nobody grew without bound. */
 void sim_check_end(struct sim_checks *c);
 /* What the operators made of it all, as lines that two runs can be compared by. */
@@ -229,5 +269,7 @@ struct sim_history *sim_history_new(struct sim *s);
 void sim_history_free(struct sim_history *h);
 void sim_history_add(struct sim_history *h, const char *actor, const char *format, ...)
     printf_like(3, 4);
+/* Leases are renewed all the time; who leads is told anyway. */
+bool sim_history_skips(const char *path);
 /* The last lines, as a table: time, who, what, what came of it. */
 void sim_history_print(const struct sim_history *h, size_t lines);

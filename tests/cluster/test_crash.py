@@ -2,10 +2,12 @@
 creates nothing that is there already."""
 import collections
 import json
+import re
+import signal
 import threading
 
 import replay  # noqa: F401 - finds golden
-from lab import wait_for
+from lab import PATIENCE_S, wait_for
 from promises import KINDS, Operator, creations, model, service
 from proxy import ANSWERED, BEFORE, CUT, SENT, Proxy
 
@@ -120,3 +122,49 @@ def test_killed_at_any_request_the_next_one_ends_in_the_same_state(lab):
     deleted = [what for what in lab.writes(mark) if what.startswith("delete")]
     assert not deleted, f"deleted: {deleted}"
     print(f"     {struck} of {BOUNDARIES} runs were killed at a request, the others at their end")
+
+
+class Holder:
+    """Keeps the answer to the first write of a Deployment until it is let go."""
+
+    def __init__(self):
+        self.held, self.let_go = threading.Event(), threading.Event()
+
+    def __call__(self, request, stage):
+        if stage == SENT and request.mutates() and "/deployments/" in request.path \
+                and not self.held.is_set():
+            self.held.set()
+            self.let_go.wait()
+
+
+def stop_while_held(lab, ns, released):
+    """What the operator logged after a SIGTERM that came while an answer was held back."""
+    lab.namespace(ns)
+    holder = Holder()
+    try:
+        with Proxy(lab, holder) as proxy:
+            op = Operator(lab, kubeconfig=proxy.kubeconfig)
+            lab.create("models", ns, model(source="s3://weights/tiny.gguf"))
+            lab.create("inferenceservices", ns, service())
+            wait_for(holder.held.is_set, 20, "a write whose answer is held back")
+            op.process.send_signal(signal.SIGTERM)
+            wait_for(lambda: "finishing what is in flight" in op.log(), 5, "the signal")
+            if released:
+                holder.let_go.set()
+            assert op.process.wait(PATIENCE_S) == 0, op.log(5)
+            return op.log()
+    finally:
+        holder.let_go.set()
+
+
+def test_sigterm_waits_for_an_answer_that_is_under_way_but_not_for_ever(lab):
+    """Broken by a deadline of minutes, and by ending without engine_drain(): both times nothing was
+    told of what was still in flight, once after the 30 s that a request may take, once at once."""
+    log = stop_while_held(lab, "held-a-moment", released=True)
+    assert "still in flight" not in log and "created kind=Deployment" in log, log
+    log = stop_while_held(lab, "held-for-ever", released=False)
+    told = re.search(r"still in flight after (\d+) ms", log)
+    assert told and int(told[1]) < 5000, log
+    with Operator(lab) as op:  # and whoever comes next finds what the lost answer told
+        wait_for(lambda: lab.list("services", "held-for-ever"), 20, "the rest of it")
+        assert op.count("leeboard_created_twice_total") == 0

@@ -225,3 +225,25 @@ TEST(a_source_that_fails_for_now_is_asked_again_with_growing_pauses)
     check(first <= 3000 && last >= 30000);
     bench_close(&b);
 }
+
+/* What /healthz answers by: 503 while a key is ready and none has its turn. Seen to fail when the
+ * time since the last turn counted, however long nobody had wanted one. */
+TEST(an_engine_that_gives_no_key_its_turn_is_not_healthy)
+{
+    struct bench b;
+    struct error err;
+    bench_open(&b, "file:///srv/none.gguf");
+    b.ends_with = ERR_NOT_FOUND;
+    live(&b, 20);
+    world_stop(&b.w, 120000);
+    check(engine_healthy(b.engine, &err)); /* nothing to do is no reason */
+    live(&b, 1);
+    store(&b, json_with(test_arena(), b.model, "metadata.generation", json_int(2)));
+    tell_watchers(&b);
+    check(engine_healthy(b.engine, &err)); /* its turn is yet to come */
+    world_stop(&b.w, 61000);
+    check_fails(engine_healthy(b.engine, &err), err, "1 keys are ready and none had its turn for");
+    live(&b, 1);
+    check(engine_healthy(b.engine, &err));
+    bench_close(&b);
+}

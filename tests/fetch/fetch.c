@@ -14,14 +14,16 @@ struct outcome {
     struct fetch *fetch;
     struct effect_run *run;
     struct json result;
+    struct json progress; /* the first that was told */
     struct error err;
     bool ended;
 };
 
 static void on_progress(void *ctx, struct json progress)
 {
-    (void)ctx;
-    (void)progress;
+    struct outcome *o = ctx;
+    if (!json_present(o->progress))
+        o->progress = json_copy(test_arena(), progress);
 }
 
 static void on_done(void *ctx, struct json result, const struct error *err)
@@ -43,6 +45,7 @@ static void run_effect(struct rig *r, const char *allowed, const char *roots, co
         .http = r->client,
         .allowed_remote_hosts = test_json(allowed),
         .allowed_roots = test_json(roots),
+        .progress_ms = 1,
     });
     const struct effect_runner *runner = fetch_runner(o->fetch);
     o->run = runner->start(runner->self, effect, test_json(args), &sink, o);
@@ -207,6 +210,32 @@ TEST(a_local_file_is_copied_checked_and_kept_within_its_roots)
     run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(link, into, NULL)), &o);
     check_int(o.err.code, ERR_FORBIDDEN);
     check(system(arena_printf(a, "ls -A %s | grep -c tmp >/dev/null", into)) != 0);
+    check(system(arena_printf(a, "rm -r %s", directory)) == 0);
+    rig_close(&r);
+}
+
+/* A file of nothing but holes; where it is copied before anybody looked, a larger one. */
+TEST(a_copy_tells_how_far_it_is)
+{
+    struct rig r;
+    rig_open(&r, RIG_H1);
+    char directory[] = "/tmp/leeboard-test-XXXXXX";
+    check(mkdtemp(directory));
+    struct arena *a = test_arena();
+    const char *source = write_file(directory, "weights.gguf", "");
+    const char *into = arena_printf(a, "%s/cache", directory);
+    const char *roots = arena_printf(a, "['%s']", directory);
+    struct outcome o = { 0 };
+    int64_t size = 8 << 20;
+    for (; !json_present(o.progress) && size < 1 << 30; size *= 2) {
+        check(truncate(source, size * 2) == 0);
+        run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(source, into, NULL)), &o);
+        check_text(o.err.text, "");
+        check(system(arena_printf(a, "rm -r %s", into)) == 0);
+    }
+    int64_t bytes = json_get_int(o.progress, "bytes", 0);
+    check(bytes > 0 && bytes <= size);
+    check_int(json_get_int(o.progress, "total", 0), size);
     check(system(arena_printf(a, "rm -r %s", directory)) == 0);
     rig_close(&r);
 }

@@ -13,6 +13,7 @@ struct bench {
     struct buf told;
     struct error err; /* of the last state */
     struct error bad; /* of the last bad object */
+    struct json rest; /* what could be read of it */
     bool stop_at_put;
 };
 
@@ -52,6 +53,7 @@ static void on_bad(void *ctx, const struct reflector_bad *bad)
     struct bench *b = ctx;
     buf_printf(&b->told, "bad:%s ", bad->name ? bad->name : "?");
     b->bad = *bad->err;
+    b->rest = json_copy(test_arena(), bad->object);
 }
 
 static void on_state(void *ctx, enum reflector_state state, const struct error *err)
@@ -613,6 +615,7 @@ TEST(an_object_that_cannot_be_read_harms_no_other)
     world_data(c, buf_text(&deep));
     check_told(&b, "bad:deep ");
     check_text(reflector_version(b.r), "6");
+    check(!json_present(b.rest)); /* it does not say what it is */
     world_data(c, "this is no JSON\n");
     world_data(
         c, "{'type': 'ADDED', 'object': {'apiVersion': 'meta.k8s.io/v1', 'kind': 'Table'}}\n");
@@ -629,6 +632,32 @@ TEST(an_object_that_cannot_be_read_harms_no_other)
     check_told(&b, "bad:? bad:? bad:? bad:? bad:? bad:? bad:? -gone bad:gone *nul *b ");
     check_int(reflector_stats(b.r).bad, 9);
     check_int(reflector_state(b.r), REFLECTOR_WATCHING);
+    bench_done(&b);
+}
+
+TEST(of_an_object_that_is_nested_too_deep_the_rest_is_told)
+{
+    struct bench b;
+    bench_init(&b);
+    struct world_call *c = load(&b);
+    static const char object[] =
+        "'apiVersion': 'apps/v1', 'kind': 'Deployment', 'metadata': {'name': 'deep', "
+        "'resourceVersion': '%d'}, 'spec': {'x': %s1%s, 'y': 2}";
+    cleanup(buf_done) struct buf open = BUF_INIT(10000), close = BUF_INIT(10000);
+    for (int i = 0; i < 300; i++) {
+        buf_add_char(&open, '[');
+        buf_add_char(&close, ']');
+    }
+    const char *text = arena_printf(test_arena(), object, 6, buf_text(&open), buf_text(&close));
+    world_data(c, arena_printf(test_arena(), "{'type': 'MODIFIED', 'object': {%s}}\n", text));
+    check_told(&b, "bad:deep ");
+    check_text(b.bad.text, "nested deeper than 200 levels");
+    check_int(json_get_int(b.rest, "spec.y", 0), 2);
+    check_text(json_get_text(b.rest, "metadata.resourceVersion"), "6");
+    /* What is gone is not told of again. */
+    world_data(c, arena_printf(test_arena(), "{'type': 'DELETED', 'object': {%s}}\n", text));
+    check_told(&b, "-deep bad:deep ");
+    check(!json_present(b.rest));
     bench_done(&b);
 }
 

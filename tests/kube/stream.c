@@ -96,3 +96,18 @@ TEST(an_object_is_identified_in_text_that_breaks_off)
     id = stream_identify(a, STR("{\"metadata\":{\"name\":\"a\"}}}}}]]"), false);
     check_text(id.name, "a");
 }
+
+TEST(what_lies_too_deep_is_cut_out_of_a_text)
+{
+    static const char *const rows[][2] = {
+        { "{\"a\":{\"b\":[1]}}", "{\"a\":{}}" },
+        { "[[1,[2]],3]", "[[],3]" },
+        { "{\"a\":\"}]{[\\\"{\",\"b\":[\"]\"]}", "{\"a\":\"}]{[\\\"{\",\"b\":[]}" },
+        { "{\"a\":\"not whole", "{\"a\":\"not whole" },
+        { "}}}{\"a\":[[[", "}}}{\"a\":[[[" },
+        { "", "" },
+    };
+    for (size_t i = 0; i < lengthof(rows); i++)
+        check_text(
+            str_dup(test_arena(), stream_flatten(test_arena(), str_of(rows[i][0]), 1)), rows[i][1]);
+}

@@ -6,6 +6,7 @@
 
 #include "engine/plan.h"
 #include "engine/view.h"
+#include "kinds/workloads/stateful_set.h"
 
 static bool is_used(const struct view *in)
 {
@@ -51,13 +52,45 @@ static bool is_ours(const struct view *in, struct json volume)
            (!uid || text_eq(uid, json_get_text(in->object, "metadata.uid")));
 }
 
+/* A claim of a StatefulSet's pod, NAME-SET-NUMBER, may have to go with the set or the pod. Dashes
+ * may be anywhere in these names. Absent: no set has a say. */
+static struct json owners(const struct view *in)
+{
+    struct arena *a = in->arena;
+    const char *name = view_name(in), *last = strrchr(name, '-');
+    for (const char *dash = strchr(name, '-'); dash && dash < last; dash = strchr(dash + 1, '-')) {
+        const char *set_name = str_dup(a, (struct str){ dash + 1, (size_t)(last - dash - 1) });
+        const char *of = str_dup(a, (struct str){ name, (size_t)(dash - name) });
+        struct json set = view_get(in, &WORKLOADS_STATEFUL_SET, set_name);
+        struct json pod = view_get(in, &WORKLOADS_POD, dash + 1);
+        int64_t ordinal = stateful_ordinal(set_name, dash + 1);
+        bool has = false;
+        json_each (template, json_get(set, "spec.volumeClaimTemplates"))
+            has |= text_eq(json_get_text(*template, "metadata.name"), of);
+        if (has && ordinal >= 0 &&
+            text_eq(workloads_controller(pod), json_get_text(set, "metadata.uid")))
+            return stateful_claim_owners(a, in->object, set, pod, !stateful_wants(set, ordinal));
+    }
+    return (struct json){ 0 };
+}
+
+static void amend(const struct view *in, struct plan *out, struct json patch)
+{
+    struct json wanted = owners(in), there = json_get(in->object, "metadata.ownerReferences");
+    if (json_present(wanted) && !json_equal(json_or_absent(wanted), json_or_absent(there)))
+        patch = json_with(in->arena, patch, "metadata.ownerReferences", wanted);
+    if (patch.count)
+        plan_amend(out, patch);
+}
+
 static void bind(const struct view *in, struct plan *out, const char *name, struct json volume)
 {
     struct arena *a = in->arena;
     struct json done = json_map(a,
         { "pv.kubernetes.io/bind-completed", json_str("yes") },
         { "pv.kubernetes.io/bound-by-controller", json_str("yes") });
-    plan_amend(out,
+    amend(in,
+        out,
         json_fields(a, { "metadata.annotations", done }, { "spec.volumeName", json_str(name) }));
     plan_status(out,
         json_fields(a,
@@ -87,6 +120,7 @@ static void reconcile(const struct view *in, struct plan *out)
         bind(in, out, wanted, volume);
         return;
     }
+    amend(in, out, json_empty_map());
     plan_status(out, json_fields(in->arena, { "phase", json_str("Pending") }), NULL);
     plan_done(out);
 }
@@ -104,6 +138,7 @@ static const char *const pod_fields[] = { "spec.volumes", "status.phase", NULL }
 static const struct kind_watch watches[] = {
     { .resource = &WORKLOADS_VOLUME_CHILD, .child = true, .keep = volume_fields },
     { .resource = &WORKLOADS_POD, .keep = pod_fields },
+    { .resource = &WORKLOADS_STATEFUL_SET },
     { 0 },
 };
 

@@ -9,12 +9,20 @@ const struct resource WORKLOADS_REPLICA_SET = { "apps", "v1", "ReplicaSet", "rep
 const struct resource WORKLOADS_REPLICA_SET_CHILD = { "apps", "v1", "ReplicaSet", "replicasets" };
 const struct resource WORKLOADS_POD = { "", "v1", "Pod", "pods" };
 const struct resource WORKLOADS_SERVICE = { "", "v1", "Service", "services" };
-const struct resource WORKLOADS_CLAIM = {
-    .group = "",
+const struct resource WORKLOADS_STATEFUL_SET = { "apps", "v1", "StatefulSet", "statefulsets" };
+const struct resource WORKLOADS_REVISION = {
+    .group = "apps",
     .version = "v1",
-    .kind = "PersistentVolumeClaim",
-    .plural = "persistentvolumeclaims",
+    .kind = "ControllerRevision",
+    .plural = "controllerrevisions",
 };
+#define CLAIM                                                                                      \
+    {                                                                                              \
+        .group = "", .version = "v1", .kind = "PersistentVolumeClaim",                             \
+        .plural = "persistentvolumeclaims"                                                         \
+    }
+const struct resource WORKLOADS_CLAIM = CLAIM;
+const struct resource WORKLOADS_CLAIM_CHILD = CLAIM;
 #define VOLUME                                                                                     \
     {                                                                                              \
         .group = "", .version = "v1", .kind = "PersistentVolume", .plural = "persistentvolumes",   \
@@ -33,6 +41,7 @@ const struct resource WORKLOADS_SLICE = {
 const struct kind *const workloads_kinds[] = {
     &workloads_deployment_kind,
     &workloads_replica_set_kind,
+    &workloads_stateful_set_kind,
     &workloads_service_kind,
     &workloads_job_kind,
     &workloads_claim_kind,

@@ -18,6 +18,7 @@ struct workloads_settings {
 
 extern const struct kind workloads_deployment_kind;
 extern const struct kind workloads_replica_set_kind;
+extern const struct kind workloads_stateful_set_kind;
 extern const struct kind workloads_service_kind;
 extern const struct kind workloads_job_kind;
 extern const struct kind workloads_claim_kind;
@@ -29,11 +30,14 @@ extern const struct kind *const workloads_kinds[]; /* all of the family, NULL-te
 extern const struct resource WORKLOADS_DEPLOYMENT;
 extern const struct resource WORKLOADS_REPLICA_SET;
 extern const struct resource WORKLOADS_REPLICA_SET_CHILD;
+extern const struct resource WORKLOADS_STATEFUL_SET;
+extern const struct resource WORKLOADS_REVISION;
 extern const struct resource WORKLOADS_POD;
 extern const struct resource WORKLOADS_SERVICE;
 extern const struct resource WORKLOADS_SLICE;
 extern const struct resource WORKLOADS_JOB;
 extern const struct resource WORKLOADS_CLAIM;
+extern const struct resource WORKLOADS_CLAIM_CHILD;
 extern const struct resource WORKLOADS_VOLUME;
 extern const struct resource WORKLOADS_VOLUME_CHILD;
 

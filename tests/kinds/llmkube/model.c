@@ -425,6 +425,8 @@ TEST(a_prefetch_fills_the_cache_once)
     check_text(phase(w), "Downloading");
     settle(w);
     stage_add_all(w, json_list(test_arena(), job_with(w, "Complete")));
+    /* At once: nobody wakes it for that later. */
+    check(asks(run(w), "model.head"));
     p = settle(w);
     check_text(
         condition(w, "Available"), "True ModelPrefetched: The weights lie in the shared cache");

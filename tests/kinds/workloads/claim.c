@@ -80,3 +80,24 @@ TEST(a_volume_tells_whose_it_is)
     stage_run(&s, &workloads_volume_kind, "v");
     check_json(s.plan.status, "{'phase': 'Available'}");
 }
+
+TEST(a_claim_of_a_stateful_set_goes_with_whom_its_policy_names)
+{
+    struct stage s;
+    stage_init(&s, &SETTINGS);
+    stage_add(&s,
+        "[{'kind': 'PersistentVolumeClaim', 'metadata': {'name': 'my-data-my-db-1', 'uid': 'u1'},"
+        "  'spec': {}},"
+        " {'kind': 'StatefulSet', 'metadata': {'name': 'my-db'}, 'spec': {'replicas': 2,"
+        "  'persistentVolumeClaimRetentionPolicy': {'whenDeleted': 'Delete', 'whenScaled':"
+        "  'Delete'}, 'volumeClaimTemplates': [{'metadata': {'name': 'my-data'}}]}},"
+        " {'kind': 'Pod', 'metadata': {'name': 'my-db-1', 'ownerReferences': ["
+        "  {'controller': true, 'uid': 'StatefulSet/my-db'}]}}]");
+    stage_run(&s, &workloads_claim_kind, "my-data-my-db-1");
+    struct json owners = json_get(s.plan.amendment, "metadata.ownerReferences");
+    check_text(json_get_text(owners, "0.kind"), "StatefulSet");
+    stage_edit(&s, &WORKLOADS_STATEFUL_SET, "my-db", "spec.replicas", "1");
+    stage_run(&s, &workloads_claim_kind, "my-data-my-db-1");
+    owners = json_get(s.plan.amendment, "metadata.ownerReferences");
+    check_text(json_get_text(owners, "0.kind"), "Pod");
+}
