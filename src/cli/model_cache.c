@@ -125,29 +125,6 @@ bool model_cache_list(struct arena *a, const char *folder, struct model_file **r
     return true;
 }
 
-/* ---- what is on its way ---- */
-
-void model_cache_look(const char *volumes, const char *namespace, const char *key, bool *ret_whole,
-    int64_t *ret_partial)
-{
-    char path[PATH_MAX];
-    struct walk w = { 0 };
-    cleanup(arena_done) struct arena arena = ARENA_INIT;
-    w.arena = &arena;
-    snprintf(path, sizeof(path), "%s/%s", volumes, namespace);
-    cleanup(close_dir) DIR *dir = opendir(path);
-    const char *claim;
-    while ((claim = next_name(dir)))
-        walk_files(&w, arena_printf(&arena, "%s/%s/%s", path, claim, key), "", 0);
-    *ret_whole = false;
-    *ret_partial = -1;
-    for (size_t i = 0; i < w.count; i++) {
-        *ret_whole = *ret_whole || !w.files[i].partial;
-        if (w.files[i].partial && w.files[i].bytes > *ret_partial)
-            *ret_partial = w.files[i].bytes;
-    }
-}
-
 /* ---- removing ---- */
 
 /* By descriptors: a directory that becomes a link meanwhile leads nowhere else. */

@@ -14,15 +14,15 @@
 #include "cli/api_service.h"
 #include "cli/apiserver_http.h"
 #include "cli/apply.h"
-#include "cli/embedded.h"
 #include "cli/engine_service.h"
 #include "cli/local_transport.h"
+#include "cli/notify.h"
 #include "cli/show.h"
+#include "cli/up_apply.h"
 #include "cli/up_detach.h"
 #include "cli/up_folder.h"
 #include "cli/up_hello.h"
 #include "cli/up_objects.h"
-#include "cli/up_stale.h"
 #include "engine/engine.h"
 #include "http/loop.h"
 #include "kube/file.h"
@@ -36,7 +36,6 @@
  * lie below. */
 #define SERVICE_CIDR "127.96.0.0/16"
 #define EXIT_MS 3000
-#define INSTALL_MS 5000 /* until a kind of a CRD among the manifests is served */
 #define TRIM_MS 15000
 #define IMAGES_BYTES_MAX ((size_t)1 << 20)
 
@@ -105,63 +104,11 @@ static void on_signal(void *ctx, int number)
         timer_set(loop_env(up->loop), &up->deadline, EXIT_MS);
     } else {
         up->ending = true;
+        notify("STOPPING=1");
         log_info("got %s; ending the pods", strsignal(number));
         say(up, "ending; once more kills");
         node_stop(up->node, pods_ended, up);
     }
-}
-
-/* ---- the manifests ---- */
-
-/* What others need comes first, whatever file it stands in. */
-static bool is_ground(struct json object)
-{
-    const char *kind = json_get_text(object, "kind");
-    return text_eq(kind, "CustomResourceDefinition") || text_eq(kind, "Namespace");
-}
-
-static bool apply_all(struct ask *q, struct json objects, bool ground, struct error *err)
-{
-    struct apply_target target;
-    const char *outcome;
-    json_each (object, objects)
-        if (is_ground(*object) == ground && !apply_object(q, *object, &target, &outcome, err)) {
-            apply_name_error(*object, err);
-            return false;
-        }
-    return true;
-}
-
-/* Whether a CRD among the objects makes this kind known. */
-static bool is_brought(struct json objects, struct json object)
-{
-    struct str group = str_of(json_get_text(object, "apiVersion"));
-    group = group.ptr ? str_cut(&group, '/') : group;
-    json_each (crd, objects)
-        if (text_eq(json_get_text(*crd, "kind"), "CustomResourceDefinition") &&
-            text_eq(json_get_text(*crd, "spec.names.kind"), json_get_text(object, "kind")) &&
-            str_eq(str_of(json_get_text(*crd, "spec.group")), group))
-            return true;
-    return false;
-}
-
-/* All kinds are known before the first object is written. */
-static bool apply_manifests(struct up *up, struct error *err)
-{
-    struct ask q;
-    struct apply_target target;
-    ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
-    if (!up_stale_settle(&q, up->folder, err) ||
-        !apply_all(&q, embedded_crds(&up->cli->arena), true, err) ||
-        !apply_all(&q, embedded_priority_classes(&up->cli->arena), false, err))
-        return false;
-    json_each (object, up->objects)
-        if (!is_brought(up->objects, *object) && !apply_find_target(&q, *object, &target, err)) {
-            apply_name_error(*object, err);
-            return false;
-        }
-    q.install_ms = INSTALL_MS;
-    return apply_all(&q, up->objects, true, err) && apply_all(&q, up->objects, false, err);
 }
 
 /* ---- construction ---- */
@@ -186,6 +133,12 @@ static bool make_api(struct up *up, struct error *err)
     return true;
 }
 
+static bool is_in_use(void *ctx, const char *ip)
+{
+    struct up *up = ctx;
+    return up->proxy && proxy_busy(up->proxy, ip);
+}
+
 static bool make_node(struct up *up, struct error *err)
 {
     struct arena *a = &up->cli->arena;
@@ -205,6 +158,8 @@ static bool make_node(struct up *up, struct error *err)
             .name = engine_service_instance(a),
             .directory = up_folder_path(a, up->folder, "node"),
             .path = getenv("PATH"),
+            .in_use = is_in_use,
+            .in_use_ctx = up,
         },
         err);
     if (!up->node)
@@ -305,6 +260,7 @@ static bool start(struct up *up, struct error *err)
 {
     static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
     struct arena *a = &up->cli->arena;
+    struct ask q;
     if (!up_folder_lock(a, up->folder, err))
         return false;
     up->loop = loop_new();
@@ -317,16 +273,18 @@ static bool start(struct up *up, struct error *err)
         return false;
     make_engine(up);
     make_proxy(up);
-    if (!apply_manifests(up, err) || !move_log(up, err))
+    ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
+    if (!up_apply(&q, up->folder, up->objects, err) || !move_log(up, err))
         return false;
     if (up->ending)
         return fail(err, ERR_CANCELLED, "told to end before it had begun");
     up->running = true;
     timer_set(loop_env(up->loop), &up->trim, TRIM_MS);
+    node_start(up->node); /* first: what ran before is what somebody waits for */
     engine_lead(up->engine.engine);
-    node_start(up->node);
     proxy_start(up->proxy);
     make_show(up);
+    notify("READY=1");
     return true;
 }
 
