@@ -14,16 +14,15 @@
 #include "cli/api_service.h"
 #include "cli/apiserver_http.h"
 #include "cli/apply.h"
-#include "cli/embedded.h"
 #include "cli/engine_service.h"
 #include "cli/local_transport.h"
 #include "cli/notify.h"
 #include "cli/show.h"
+#include "cli/up_apply.h"
 #include "cli/up_detach.h"
 #include "cli/up_folder.h"
 #include "cli/up_hello.h"
 #include "cli/up_objects.h"
-#include "cli/up_stale.h"
 #include "engine/engine.h"
 #include "http/loop.h"
 #include "kube/file.h"
@@ -36,9 +35,7 @@
 /* Addresses of Services: loopback ones, which answer on this machine and on no other. Those of pods
  * lie below. */
 #define SERVICE_CIDR "127.96.0.0/16"
-#define CRDS_LABEL "leeboard.dev/made-from"
 #define EXIT_MS 3000
-#define INSTALL_MS 5000 /* until a kind of a CRD among the manifests is served */
 #define TRIM_MS 15000
 #define IMAGES_BYTES_MAX ((size_t)1 << 20)
 
@@ -112,91 +109,6 @@ static void on_signal(void *ctx, int number)
         say(up, "ending; once more kills");
         node_stop(up->node, pods_ended, up);
     }
-}
-
-/* ---- the manifests ---- */
-
-/* What others need comes first, whatever file it stands in. */
-static bool is_ground(struct json object)
-{
-    const char *kind = json_get_text(object, "kind");
-    return text_eq(kind, "CustomResourceDefinition") || text_eq(kind, "Namespace");
-}
-
-static bool apply_all(struct ask *q, struct json objects, bool ground, struct error *err)
-{
-    struct apply_target target;
-    const char *outcome;
-    json_each (object, objects)
-        if (is_ground(*object) == ground && !apply_object(q, *object, &target, &outcome, err)) {
-            apply_name_error(*object, err);
-            return false;
-        }
-    return true;
-}
-
-/* Reading and checking our CRDs takes longer than everything else that a start does, so they are
- * labelled with what they were made from, and left alone while that is the same. */
-static bool apply_crds(struct up *up, struct ask *q, struct error *err)
-{
-    struct arena *a = &up->cli->arena;
-    const char *digest = embedded_crds_digest(a);
-    struct ask_request request = {
-        .method = "GET",
-        .path = arena_printf(a,
-            "%s?labelSelector=" CRDS_LABEL "%%3D%s",
-            resource_path(a, &RESOURCE_CRD, NULL, NULL, NULL),
-            digest),
-        .accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
-    };
-    int status;
-    struct json there;
-    if (!ask(q, &request, &status, &there, err))
-        return false;
-    size_t count = 0;
-    while (embedded_crd_texts[count])
-        count++;
-    if (json_get(there, "items").count == count)
-        return true;
-    struct json label = json_map(a, { CRDS_LABEL, json_str(digest) });
-    struct json_builder crds;
-    json_builder_init(&crds, a);
-    json_each (crd, embedded_crds(a)) {
-        struct json labels = json_overlay(a, json_get(*crd, "metadata.labels"), label);
-        json_push(&crds, json_with(a, *crd, "metadata.labels", labels));
-    }
-    return apply_all(q, json_list_end(&crds), true, err);
-}
-
-/* Whether a CRD among the objects makes this kind known. */
-static bool is_brought(struct json objects, struct json object)
-{
-    struct str group = str_of(json_get_text(object, "apiVersion"));
-    group = group.ptr ? str_cut(&group, '/') : group;
-    json_each (crd, objects)
-        if (text_eq(json_get_text(*crd, "kind"), "CustomResourceDefinition") &&
-            text_eq(json_get_text(*crd, "spec.names.kind"), json_get_text(object, "kind")) &&
-            str_eq(str_of(json_get_text(*crd, "spec.group")), group))
-            return true;
-    return false;
-}
-
-/* All kinds are known before the first object is written. */
-static bool apply_manifests(struct up *up, struct error *err)
-{
-    struct ask q;
-    struct apply_target target;
-    ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
-    if (!up_stale_settle(&q, up->folder, err) || !apply_crds(up, &q, err) ||
-        !apply_all(&q, embedded_priority_classes(&up->cli->arena), false, err))
-        return false;
-    json_each (object, up->objects)
-        if (!is_brought(up->objects, *object) && !apply_find_target(&q, *object, &target, err)) {
-            apply_name_error(*object, err);
-            return false;
-        }
-    q.install_ms = INSTALL_MS;
-    return apply_all(&q, up->objects, true, err) && apply_all(&q, up->objects, false, err);
 }
 
 /* ---- construction ---- */
@@ -348,6 +260,7 @@ static bool start(struct up *up, struct error *err)
 {
     static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
     struct arena *a = &up->cli->arena;
+    struct ask q;
     if (!up_folder_lock(a, up->folder, err))
         return false;
     up->loop = loop_new();
@@ -360,7 +273,8 @@ static bool start(struct up *up, struct error *err)
         return false;
     make_engine(up);
     make_proxy(up);
-    if (!apply_manifests(up, err) || !move_log(up, err))
+    ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
+    if (!up_apply(&q, up->folder, up->objects, err) || !move_log(up, err))
         return false;
     if (up->ending)
         return fail(err, ERR_CANCELLED, "told to end before it had begun");
