@@ -31,7 +31,6 @@
 #include "node/image_map.h"
 #include "node/node.h"
 #include "node/process_runtime.h"
-#include "node/reclaim.h"
 #include "proxy/proxy.h"
 
 /* Addresses of Services: loopback ones, which answer on this machine and on no other. Those of pods
@@ -55,7 +54,6 @@ struct up {
     struct image_map *images;
     struct process_runtime *runtime;
     struct node *node;
-    struct reclaim *reclaim;
     struct proxy *proxy;
     struct pod_log_source logs; /* the node's, which the server is given before there is a node */
     struct show *show;
@@ -371,8 +369,6 @@ static bool start(struct up *up, struct error *err)
     node_start(up->node); /* first: what ran before is what somebody waits for */
     engine_lead(up->engine.engine);
     proxy_start(up->proxy);
-    up->reclaim = reclaim_new(
-        up->loop, local_transport_kube(up->local), up_folder_path(a, up->folder, "volumes"));
     make_show(up);
     notify("READY=1");
     return true;
@@ -393,7 +389,6 @@ static void free_all(struct up *up)
     if (up->proxy)
         proxy_free(up->proxy);
     node_free(up->node);
-    reclaim_free(up->reclaim);
     if (up->runtime)
         process_runtime_free(up->runtime);
     image_map_free(up->images);

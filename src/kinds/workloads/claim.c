@@ -39,8 +39,11 @@ static void leave(const struct view *in, struct plan *out, bool provided)
     }
     if (provided)
         return;
-    struct json what = json_map(
-        in->arena, { "path", json_str(directory(in)) }, { "within", json_str(settings->volumes) });
+    /* Not by its name alone: a later claim of that name has files of its own. */
+    struct json what = json_map(in->arena,
+        { "claim", json_str(json_get_text(in->object, "metadata.uid")) },
+        { "path", json_str(directory(in)) },
+        { "within", json_str(settings->volumes) });
     struct json fact = view_fact(in, "volume.remove", what);
     plan_effect(out, "volume.remove", what, 0);
     if (!json_present(json_get(fact, "result")) && !json_present(json_get(fact, "error")))
