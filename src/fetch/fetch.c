@@ -46,8 +46,10 @@ static const struct effect_type *const types[] = {
     &effect_probe,
     &effect_head,
     &effect_copy,
+    &effect_staged,
     &effect_idle,
     &effect_acceleration,
+    &effect_remove,
 };
 
 static struct effect_run *start(

@@ -10,6 +10,8 @@
 /* The promises, looked at from outside: at what reaches the store and what leaves an operator. */
 
 #define MANAGER "leeboard"
+#define LEASES "coordination.k8s.io/leases"
+#define LEASE_MS 15000     /* after that another may take it */
 #define UPSTREAM "manager" /* whose fields become ours */
 /* Writes of one object by operators within WINDOW_MS: more than that is a fight or a spin. */
 #define WINDOW_MS 60000
@@ -190,14 +192,18 @@ static void check_pace(struct sim_checks *c, const char *name)
 
 static bool is_housekeeping(const char *table)
 {
-    return text_eq(table, "coordination.k8s.io/leases") || text_eq(table, "/events");
+    return text_eq(table, LEASES) || text_eq(table, "/events");
 }
 
 void sim_check_change(struct sim_checks *c, const struct sim_change *change)
 {
     const struct store_event *e = change->event;
     const char *who = change->request->actor.name;
-    if (!change->request->actor.operator|| is_housekeeping(store_table_name(e->object->table)))
+    if (!change->request->actor.operator)
+        return;
+    if (text_eq(store_table_name(e->object->table), LEASES))
+        change->request->actor.operator->leased_ms = c->sim->now_ms;
+    if (is_housekeeping(store_table_name(e->object->table)))
         return;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json before, after;
@@ -224,13 +230,20 @@ void sim_check_change(struct sim_checks *c, const struct sim_change *change)
     check_generation(c, e->object, before, after);
 }
 
+/* Who believed an old list a while ago may write what is there. */
+static bool is_misled(const struct sim_operator *o)
+{
+    return o->stale_until_ms && o->sim->now_ms < o->stale_until_ms + WINDOW_MS;
+}
+
 /* 2: a write that is accepted does something. An event is told again when its answer was lost: to
  * look first would cost as much. */
 void sim_check_request(
     struct sim_checks *c, const struct sim_request *request, int status, size_t changes)
 {
     if (text_eq(request->method, "GET") || status >= 300 || changes ||
-        !request->actor.operator|| strstr(request->path, "/events/"))
+        !request->actor.operator|| strstr(request->path, "/events/") ||
+        is_misled(request->actor.operator))
         return;
     sim_history_add(c->sim->history, "body", "%.*s", (int)request->body.len, request->body.ptr);
     sim_fail(c->sim,
@@ -255,10 +268,18 @@ void sim_check_sent(
         sim_fail(c->sim, "promise 4, leader: %s sent %s %s without leading", o->name, method, path);
         return;
     }
+    int64_t age_ms = c->sim->now_ms - o->leased_ms;
+    if (age_ms > LEASE_MS) {
+        sim_fail(c->sim,
+            "promise 4, lease: %s sent %s %s, and wrote its lease %lld ms ago",
+            o->name,
+            method,
+            path,
+            (long long)age_ms);
+        return;
+    }
     const struct store_object *lease =
-        store_get(store_table(c->sim->store, "coordination.k8s.io/leases"),
-            "kube-system",
-            "882d6afe.llmkube.dev");
+        store_get(store_table(c->sim->store, LEASES), "kube-system", "882d6afe.llmkube.dev");
     struct json object;
     struct error err;
     if (!lease || !json_parse(&a, lease->text, &object, &err))
@@ -332,7 +353,8 @@ void sim_check_end(struct sim_checks *c)
             if (!json_parse(&a, o->text, &object, &err))
                 continue;
             check_owner(c, o, object);
-            if (is_served(c, object))
+            /* The server itself cannot hold what is poisoned, so nobody can write into it. */
+            if (is_served(c, object) && !sim_is_poison(o->name))
                 check_told(c, o, object);
         }
     }
@@ -391,7 +413,8 @@ const char *sim_end_state(struct sim *s, struct arena *a)
                 continue;
             const struct fieldset *ours = owned(&one, object);
             /* The claim that all Models of a namespace share stays for good once one asked. */
-            if (fieldset_is_empty(ours) || text_eq(o->name, "llmkube-model-cache"))
+            if (fieldset_is_empty(ours) || text_eq(o->name, "llmkube-model-cache") ||
+                sim_is_poison(o->name))
                 continue;
             const struct schema *schema = schema_of_object(s->checks->schemas, object);
             struct json mine = typed_extract(&one, schema, object, ours, EXTRACT_KEYS);

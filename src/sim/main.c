@@ -10,8 +10,9 @@
 #include "base/log.h"
 
 #define FAILURES_MAX 10
-/* A campaign plays at most this many points of a scenario. */
+/* More requests than that in a tour of a minute are no calm run. */
 #define POINTS_MAX 1000
+#define TOUR_MS (60 * 1000)
 
 struct run {
     struct sim_options options; /* of the first seed; what follows differs in the seed only */
@@ -50,6 +51,8 @@ static bool take_flag(struct run *r, const char *flag)
         r->options.trace = true;
     else if (text_eq(flag, "--heals"))
         r->options.heals = true;
+    else if (text_eq(flag, "--tour"))
+        r->options.tour = true;
     else if (text_eq(flag, "--no-shrink"))
         r->shrinks = false;
     else if (text_eq(flag, "--first")) /* failure ends it */
@@ -74,6 +77,10 @@ static bool take_flag(struct run *r, const char *flag)
         r->options.lose_at = (uint64_t)n;
     else if (take_number(flag, "--rival-at", &n))
         r->options.rival_at = (uint64_t)n;
+    else if (take_number(flag, "--stale-at", &n))
+        r->options.stale_at = (uint64_t)n;
+    else if (take_number(flag, "--end-at", &n))
+        r->options.end_at = (uint64_t)n;
     else
         return false;
     return true;
@@ -91,30 +98,35 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
     o.crash_at = r->options.crash_at;
     o.lose_at = r->options.lose_at;
     o.rival_at = r->options.rival_at;
+    o.stale_at = r->options.stale_at;
+    o.end_at = r->options.end_at;
+    if (r->options.tour) {
+        o.tour = true;
+        o.faults_ms = r->options.faults_ms ? r->options.faults_ms : TOUR_MS;
+    }
     o.trace = r->options.trace;
     return o;
 }
 
 /* true: it passed. */
-static bool try(struct run *r, const struct sim_options *o, uint64_t *ret_sent)
+static bool try(struct run *r, const struct sim_options *o, const char *plain_end)
 {
-    struct sim_trial t = sim_try(o, false);
+    struct sim_trial t = sim_try(o, plain_end, false);
     r->done += t.steps;
-    if (ret_sent)
-        *ret_sent = t.sent;
     if (!t.failure) {
         r->passed++;
+        sim_trial_done(&t);
         return true;
     }
     r->failed++;
     struct sim_options small = r->shrinks ? sim_shrink(o, t.failure, &r->done) : *o;
     small.trace = false;
-    struct sim_trial again = sim_try(&small, true);
+    struct sim_trial again = sim_try(&small, NULL, true);
     printf(
         "seed %llu: %s\n", (unsigned long long)o->seed, again.failure ? again.failure : t.failure);
     sim_options_print(&small);
-    free(again.failure);
-    free(t.failure);
+    sim_trial_done(&again);
+    sim_trial_done(&t);
     return false;
 }
 
@@ -128,22 +140,28 @@ static void random_seeds(struct run *r)
     } while ((r->done < (uint64_t)r->steps || time(NULL) < until) && r->failed < r->failures_max);
 }
 
-/* One fault at every single request of a world that is calm otherwise. */
-static void campaign(struct run *r, size_t offset)
+/* One fault at every single request of a world that is calm otherwise, in which somebody has a wish
+ * of every kind. */
+static void campaign(struct run *r, const char *name, size_t offset)
 {
+    r->options.tour = true;
     struct sim_options o = options_of(r, r->options.seed);
     o.rates = (struct sim_rates){ 0 };
     o.operators = 1;
     o.rivals = false;
     o.heals = true;
-    uint64_t requests, *at = (uint64_t *)(void *)((char *)&o + offset);
-    if (!try(r, &o, &requests))
-        return;
-    printf("%llu requests\n", (unsigned long long)requests);
-    if (requests > POINTS_MAX)
-        requests = POINTS_MAX;
-    for (*at = 1; *at <= requests && r->failed < r->failures_max; ++*at)
-        try(r, &o, NULL);
+    struct sim_trial calm = sim_try(&o, NULL, false);
+    r->done += calm.steps;
+    if (calm.failure) {
+        try(r, &o, NULL); /* tells of it */
+    } else {
+        uint64_t *at = (uint64_t *)(void *)((char *)&o + offset);
+        printf("%s: %llu points\n", name, (unsigned long long)calm.sent);
+        assert(calm.sent <= POINTS_MAX);
+        for (*at = 1; *at <= calm.sent && r->failed < r->failures_max; ++*at)
+            try(r, &o, calm.end);
+    }
+    sim_trial_done(&calm);
 }
 
 static const struct {
@@ -153,15 +171,18 @@ static const struct {
     { "crashes", offsetof(struct sim_options, crash_at) },
     { "answers", offsetof(struct sim_options, lose_at) },
     { "rivals", offsetof(struct sim_options, rival_at) },
+    { "stale", offsetof(struct sim_options, stale_at) },
+    { "ends", offsetof(struct sim_options, end_at) },
 };
 
 static int usage(void)
 {
-    fputs(
-        "usage: leeboard-sim [--seed=N] [--steps=M] [--seconds=T] [--trace] [--no-shrink] "
-        "[--first]\n"
-        "         [--scenario=random|crashes|answers|rivals] [--without=FAULT]… [--until=SECONDS]\n"
-        "         [--only=MASK] [--heals] [--crash-at=N] [--lose-at=N] [--rival-at=N]\n",
+    fputs("usage: leeboard-sim [--seed=N] [--steps=M] [--seconds=T] [--trace] [--no-shrink] "
+          "[--first]\n"
+          "         [--scenario=random|crashes|answers|rivals|stale|ends] [--without=FAULT]… "
+          "[--until=SECONDS]\n"
+          "         [--only=MASK] [--heals] [--crash-at=N] [--lose-at=N] [--rival-at=N] "
+          "[--stale-at=N] [--end-at=N] [--tour]\n",
         stderr);
     return 2;
 }
@@ -190,7 +211,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < lengthof(campaigns); i++)
         if (text_eq(r.scenario, campaigns[i].name)) {
             known = true;
-            campaign(&r, campaigns[i].offset);
+            campaign(&r, campaigns[i].name, campaigns[i].offset);
         }
     if (!known)
         return usage();

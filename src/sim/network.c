@@ -12,6 +12,9 @@
  * cancels, or dies): the call lives on until the server's end is through. */
 
 #define PIECE_BYTES_MAX ((size_t)64 << 20)
+/* An old list is of so many requests before the crash, and is believed for so long. */
+#define STALE_REQUESTS 12
+#define STALE_MS 20000
 
 enum piece_kind { PIECE_HEAD, PIECE_DATA, PIECE_END, PIECE_BREAK };
 
@@ -42,12 +45,14 @@ struct call {
     int64_t deadline_ms;         /* of the whole call */
     int64_t lag_ms;              /* the cache that serves it is so old */
     bool watch, lost, stalled;
+    bool headless; /* its head and what came first were told from an old list */
 };
 
 struct sim_network {
     struct sim_operator *operator;
     struct kube_transport transport;
     struct call *calls;
+    struct timer snapshot; /* of all that it watches, on the world's clock */
 };
 
 /* ---- ending ---- */
@@ -191,7 +196,10 @@ static void api_head(void *ctx, const struct api_head *head)
 {
     struct call *c = ctx;
     c->sim->request_status = head->status;
-    if (c->network && !c->lost) {
+    if (c->headless) {
+        if (head->status != 200)
+            c->stalled = true; /* too old to go on from: it hears nothing more */
+    } else if (c->network && !c->lost) {
         struct piece *p = piece_add(c, PIECE_HEAD, (struct str){ 0 });
         p->status = head->status;
         p->retry_after_ms = head->retry_after_s * 1000;
@@ -348,6 +356,23 @@ static bool is_forbidden(struct call *c)
            strstr(c->request.path, s->forbidden) && strstr(c->request.path, s->forbidden_in);
 }
 
+/* An old list now, and what became of it some seconds later. */
+static void answer_stale(struct call *c)
+{
+    struct sim *s = c->sim;
+    struct str list;
+    const char *path;
+    if (!c->network || s->now_ms >= c->actor.operator->stale_until_ms || !sim_stale_use(
+                                        s->stale, c->request.path, &c->arena, &list, &path))
+        return;
+    sim_history_add(s->history, c->actor.name, "  ~ an old list: %s", c->request.path);
+    piece_add(c, PIECE_HEAD, (struct str){ 0 })->status = 200;
+    piece_add(c, PIECE_DATA, list);
+    c->request.path = path;
+    c->headless = true;
+    c->last_at_ms = c->actor.operator->stale_until_ms;
+}
+
 static void arrive(void *ctx)
 {
     struct call *c = ctx;
@@ -382,6 +407,8 @@ static void arrive(void *ctx)
             if (c->network)
                 piece_add(c, PIECE_BREAK, (struct str){ 0 });
         }
+        if (c->watch)
+            answer_stale(c);
         bool again = !c->watch && faulty(c, r->repeated);
         if (again)
             serve(c, &unheard_handlers, false);
@@ -438,7 +465,14 @@ static struct kube_call *network_open(
         o->skew_ms = sim_operator_skew(s);
     if (o->sent == s->options.rival_at)
         timer_set(&s->env, &s->rival, 0);
-    if (o->sent == s->options.crash_at || (!s->quiet && sim_chance(s, SIM_FAULTS, r->crash)))
+    if (s->options.stale_at && o->sent + STALE_REQUESTS == s->options.stale_at)
+        timer_set(&s->env, &n->snapshot, 0);
+    if (s->options.stale_at && o->sent == s->options.stale_at)
+        o->stale_until_ms = s->now_ms + STALE_MS;
+    if (o->sent == s->options.end_at)
+        sim_operator_end(o);
+    else if (o->sent == s->options.stale_at || o->sent == s->options.crash_at ||
+             (!s->quiet && sim_chance(s, SIM_FAULTS, r->crash)))
         sim_operator_crash(o, sim_below(s, SIM_FAULTS, 20000));
     else if (!s->quiet && sim_chance(s, SIM_FAULTS, r->pause))
         sim_operator_pause(o, sim_below(s, SIM_FAULTS, 60000));
@@ -451,9 +485,18 @@ static void network_cancel(void *self, struct kube_call *call)
     hang_up((struct call *)call);
 }
 
+static void snapshot(void *ctx)
+{
+    struct sim_network *n = ctx;
+    for (const struct call *c = n->calls; c; c = c->next)
+        if (c->watch && strstr(c->request.path, "sendInitialEvents=true"))
+            sim_stale_take(n->operator->sim->stale, c->request.path);
+}
+
 struct sim_network *sim_network_new(struct sim_operator *o)
 {
     struct sim_network *n = mem_new_of(struct sim_network);
+    timer_init(&n->snapshot, snapshot, n);
     n->operator= o;
     n->transport = (struct kube_transport){ network_open, network_cancel, n };
     return n;
@@ -477,6 +520,7 @@ void sim_network_disconnect(struct sim_network *n)
 
 void sim_network_free(struct sim_network *n)
 {
+    timer_stop(&n->operator->sim->env, &n->snapshot);
     while (n->calls)
         hang_up(n->calls);
     free(n);

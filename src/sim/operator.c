@@ -45,6 +45,10 @@ static uint64_t operator_random(void *ctx)
 static bool may_write(void *ctx)
 {
     struct sim_life *life = ctx;
+    if (life->operator->life != life) {
+        sim_fail(life->operator->sim, "promise 4, ended: %s wants to write", life->operator->name);
+        return false;
+    }
     return lease_may_write(life->lease);
 }
 
@@ -150,6 +154,12 @@ static void restart(void *ctx)
     life_end(o);
     o->dying = false;
     life_start(o);
+}
+
+void sim_operator_end(struct sim_operator *o)
+{
+    sim_history_add(o->sim->history, o->name, "~ ends; starts again");
+    timer_set(&o->env, &o->restart, 0);
 }
 
 static void die(void *ctx)

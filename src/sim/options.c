@@ -61,6 +61,7 @@ struct sim_options sim_options_of(uint64_t seed)
         .operators = 1 + seed % 2,
         .rivals = seed % 4 != 3,
         .heals = seed % 3 != 0,
+        .poisoned = true,
         .faults_ms = FAULTS_MS,
         .only = SIM_WISHES_ALL,
     };
@@ -74,6 +75,11 @@ bool sim_options_drop(struct sim_options *o, const char *name)
     if (text_eq(name, "rivals")) {
         bool had = o->rivals;
         o->rivals = false;
+        return had;
+    }
+    if (text_eq(name, "poison")) {
+        bool had = o->poisoned;
+        o->poisoned = false;
         return had;
     }
     if (text_eq(name, "standby")) {
@@ -95,6 +101,7 @@ const char *sim_options_name(size_t i)
     return i < lengthof(faults)        ? faults[i].name
            : i == lengthof(faults)     ? "rivals"
            : i == lengthof(faults) + 1 ? "standby"
+           : i == lengthof(faults) + 2 ? "poison"
                                        : NULL;
 }
 
@@ -113,6 +120,8 @@ void sim_options_print(const struct sim_options *o)
         printf(" --until=%lld", (long long)o->faults_ms / 1000);
     if (o->only != fresh.only)
         printf(" --only=0x%llx", (unsigned long long)o->only);
+    if (o->tour)
+        printf(" --tour");
     if (o->heals && !fresh.heals)
         printf(" --heals");
     if (o->crash_at)
@@ -121,5 +130,9 @@ void sim_options_print(const struct sim_options *o)
         printf(" --lose-at=%llu", (unsigned long long)o->lose_at);
     if (o->rival_at)
         printf(" --rival-at=%llu", (unsigned long long)o->rival_at);
+    if (o->stale_at)
+        printf(" --stale-at=%llu", (unsigned long long)o->stale_at);
+    if (o->end_at)
+        printf(" --end-at=%llu", (unsigned long long)o->end_at);
     printf(" --trace\n");
 }

@@ -98,6 +98,11 @@ static const struct {
     { "/persistentvolumeclaims", "/api/v1" },
 };
 
+static bool is_meddled_with(const struct store_object *o)
+{
+    return !text_eq(o->name, "kube-root-ca.crt") && !sim_is_poison(o->name);
+}
+
 static const struct store_object *any_child(struct sim *s, size_t which)
 {
     struct store_table *t = store_table(s->store, children[which].table);
@@ -105,11 +110,9 @@ static const struct store_object *any_child(struct sim *s, size_t which)
     for (int pass = 0; pass < 2; pass++) {
         struct store_cursor at = { 0 };
         for (const struct store_object *o; (o = store_next(t, &at));)
-            if (text_starts(o->namespace, "sim-") && !text_eq(o->name, "kube-root-ca.crt") &&
-                pass == 0)
+            if (text_starts(o->namespace, "sim-") && is_meddled_with(o) && pass == 0)
                 count++;
-            else if (text_starts(o->namespace, "sim-") && !text_eq(o->name, "kube-root-ca.crt") &&
-                     n-- == 0)
+            else if (text_starts(o->namespace, "sim-") && is_meddled_with(o) && n-- == 0)
                 return o;
         if (!count)
             return NULL;
@@ -273,10 +276,21 @@ static void delete (struct sim_scenario *c, struct wish *w)
     wish_set(w, (struct json){ 0 });
 }
 
+/* An object that can be served, of which there was no talk before. */
+static struct json healthy(struct sim_scenario *c, struct arena *a, const struct wish *w)
+{
+    struct json plain = sim_plainest(c->sim, a, w->crd, w->namespace, w->name);
+    if (json_present(json_get(plain, "spec.source")))
+        plain = json_with(a, plain, "spec.source", json_str(SIM_SOURCE_HEALTHY));
+    if (json_present(json_get(plain, "spec.modelRef")))
+        plain = json_with(a, plain, "spec.modelRef", json_strf(a, "m%s", w->name + 1));
+    return plain;
+}
+
 /* What cannot be served keeps what was served before it, and that depends on who was quick. So at
  * the end everybody asks for plain things, of which there was no talk before: a source that no
- * Model had, a Model that is there. Of services whose names clash, whoever came first has the name
- * for good: both go, and one comes back when that is over. */
+ * Model had, a Model that is there. Of objects whose names clash, whoever came first has
+ * the name for good: both go, and one comes back when that is over. */
 static void heal(void *ctx)
 {
     struct sim_scenario *c = ctx;
@@ -285,19 +299,41 @@ static void heal(void *ctx)
     for (size_t i = 0; i < c->wish_count; i++) {
         cleanup(arena_done) struct arena a = ARENA_INIT;
         struct wish *w = &c->wishes[i];
-        struct json plain = sim_plainest(c->sim, &a, w->crd, w->namespace, w->name);
+        struct json plain = healthy(c, &a, w);
         bool is_model = text_eq(json_get_text(plain, "kind"), "Model");
-        bool clashes = text_eq(json_get_text(plain, "kind"), "ModelService") &&
-                       w->name[1] != names[0][0] && !(w->name[1] == '-' && c->healed > 1);
-        if (json_present(json_get(plain, "spec.source")))
-            plain = json_with(&a, plain, "spec.source", json_str(SIM_SOURCE_HEALTHY));
-        if (json_present(json_get(plain, "spec.modelRef")))
-            plain = json_with(&a, plain, "spec.modelRef", json_strf(&a, "m%s", w->name + 1));
+        bool clashes =
+            !is_model && w->name[1] != names[0][0] && !(w->name[1] == '-' && c->healed > 1);
         /* What may not be changed back goes. */
         bool wanted = (is_model || c->kept >> i & 1) && has_wish(c, i) && !clashes;
         if (wanted ? !apply(c, w, plain) : json_present(w->object))
             delete (c, w);
     }
+}
+
+/* Two of each kind at a time: made, edited, and at last taken back or deleted. */
+static void tour(void *ctx)
+{
+    struct sim_scenario *c = ctx;
+    struct sim *s = c->sim;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    size_t kinds = s->crds.count, at = c->turn % kinds, round = c->turn / kinds;
+    s->random[SIM_INPUTS] = s->options.seed * 1000003 + ++c->turn;
+    for (size_t i = 0; i < 2; i++) {
+        struct wish *w = &c->wishes[at * OBJECTS_PER_KIND + i];
+        if (round == 0)
+            apply(c, w, healthy(c, &a, w));
+        else if (round == 1)
+            apply(c, w, sim_mutate(s, &a, w->crd, w->object));
+        else if (at % 2)
+            delete (c, w);
+        else if (json_present(w->before))
+            apply(c, w, json_copy(&a, w->before));
+    }
+    int64_t next = s->options.faults_ms / (int64_t)(3 * kinds + 1);
+    if (c->turn < 3 * kinds)
+        timer_set(&s->env, &c->person, next);
+    else if (s->options.heals)
+        heal(c);
 }
 
 static void person(void *ctx)
@@ -342,14 +378,16 @@ struct sim_scenario *sim_scenario_new(struct sim *s)
     for (size_t i = 0; i < c->wish_count; i++) {
         struct wish *w = &c->wishes[i];
         *w = (struct wish){ .crd = json_item(s->crds, i / OBJECTS_PER_KIND),
-            .namespace = sim_namespaces[sides >> i % OBJECTS_PER_KIND & 1] };
+            .namespace = sim_namespaces[s->options.tour ? 0 : sides >> i % OBJECTS_PER_KIND & 1] };
         arena_init(&w->arenas[0], 1 << 20);
         arena_init(&w->arenas[1], 1 << 20);
         const char *kind = json_get_text(w->crd, "spec.names.singular");
         snprintf(w->name, sizeof(w->name), "%c%s", kind[0], names[i % OBJECTS_PER_KIND]);
     }
     c->kept = sim_random(s, SIM_INPUTS);
-    timer_init(&c->person, person, c);
+    for (size_t i = 0; s->options.tour && i < c->wish_count; i++)
+        c->kept = i % OBJECTS_PER_KIND ? c->kept & ~((uint64_t)1 << i) : c->kept | (uint64_t)1 << i;
+    timer_init(&c->person, s->options.tour ? tour : person, c);
     timer_init(&c->rival, rival, c);
     timer_init(&c->again, heal, c);
     timer_init(&c->reaction, react, c);

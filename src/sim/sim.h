@@ -38,6 +38,7 @@ enum sim_stream {
     SIM_FAULTS,
     SIM_WORKLOADS,
     SIM_SERVER, /* uids, names */
+    SIM_POISON,
     SIM_STREAM_COUNT,
 };
 uint64_t sim_random(struct sim *s, enum sim_stream stream);
@@ -98,10 +99,13 @@ struct sim_options {
     bool poisoned;     /* with objects that cannot be served among the others */
     bool rivals;       /* with others who write */
     bool heals;        /* in the end the person asks for plain things only */
+    bool tour;         /* the person has a plain wish of every kind, edits it, takes it back */
     int64_t faults_ms; /* faults and inputs end then */
     uint64_t crash_at; /* crash of the operator just after its n-th request; 0: none */
     uint64_t lose_at;  /* its n-th answer is lost; 0: none */
     uint64_t rival_at; /* a rival acts just after its n-th request; 0: none */
+    uint64_t stale_at; /* it crashes there, and what it lists then is older than that; 0: none */
+    uint64_t end_at;   /* it ends in order just after its n-th request, and starts again; 0: none */
     uint64_t only;     /* the wishes that the person has, by number */
     bool trace;        /* print the history as it happens */
 };
@@ -128,11 +132,13 @@ struct sim {
     struct sim_history *history;
     struct sim_cluster *cluster;
     struct sim_scenario *scenario;
+    struct sim_poison *poison;
     struct sim_workloads *workloads;
-    uint64_t steps;        /* things that happened */
-    uint64_t requests;     /* of operators that arrived */
-    uint64_t injected;     /* faults */
-    struct timer rival;    /* options.rival_at */
+    uint64_t steps;     /* things that happened */
+    uint64_t requests;  /* of operators that arrived */
+    uint64_t injected;  /* faults */
+    struct timer rival; /* options.rival_at */
+    struct sim_stale *stale;
     const char *forbidden; /* a plural; NULL: all is allowed */
     const char *forbidden_in;
     int64_t forbidden_until_ms;
@@ -154,8 +160,11 @@ struct sim_trial {
     uint64_t steps;
     uint64_t sent; /* requests of the first operator while there were faults */
     char *failure; /* NULL: none; to be freed */
+    char *end;     /* of the run without faults; NULL: not played; to be freed */
 };
-struct sim_trial sim_try(const struct sim_options *options, bool tell);
+/* plain_end: how the run without faults ends; NULL: it is played. */
+struct sim_trial sim_try(const struct sim_options *options, const char *plain_end, bool tell);
+void sim_trial_done(struct sim_trial *t);
 /* A smaller world that fails alike. */
 struct sim_options sim_shrink(const struct sim_options *from, const char *how, uint64_t *steps);
 
@@ -205,8 +214,10 @@ struct sim_operator {
     int64_t skew_ms;  /* of its wall clock */
     uint64_t sent;    /* requests, over all its lives */
     uint64_t random;
-    struct sim_life *life; /* NULL: crashed, waits for its restart */
-    bool dying;            /* crashed in the middle of a turn */
+    struct sim_life *life;  /* NULL: crashed, waits for its restart */
+    bool dying;             /* crashed in the middle of a turn */
+    int64_t leased_ms;      /* when its lease was written last */
+    int64_t stale_until_ms; /* what it lists is old */
     struct timer restart, death;
 };
 
@@ -214,9 +225,22 @@ struct sim_operator *sim_operator_new(struct sim *s, size_t number);
 void sim_operator_free(struct sim_operator *o);
 void sim_operator_crash(struct sim_operator *o, int64_t restart_ms);
 int64_t sim_operator_skew(struct sim *s); /* of a wall clock that was set anew */
+/* As by SIGTERM: everything is given back, then it starts again. */
+void sim_operator_end(struct sim_operator *o);
 void sim_operator_pause(struct sim_operator *o, int64_t ms);
 void sim_operator_disconnect(struct sim_operator *o); /* the server is gone */
 bool sim_operator_leads(const struct sim_operator *o);
+
+/* ---- stale.c: lists as they were some time ago ---- */
+
+struct sim_stale *sim_stale_new(struct sim *s);
+void sim_stale_free(struct sim_stale *t);
+/* Remembers what a list that begins with this path would say now. */
+void sim_stale_take(struct sim_stale *t, const char *path);
+/* The remembered list, which is then forgotten, and the path of a watch that goes on from it;
+ * false: there is none. Both live in the arena. */
+bool sim_stale_use(struct sim_stale *t, const char *path, struct arena *a, struct str *ret_list,
+    const char **ret_path);
 
 /* ---- effects.c: downloads and probes, played ---- */
 
@@ -237,6 +261,12 @@ void sim_workloads_free(struct sim_workloads *w);
 static const char *const sim_namespaces[] = { "sim-a", "sim-b" };
 struct sim_cluster *sim_cluster_new(struct sim *s);
 void sim_cluster_free(struct sim_cluster *c);
+
+/* ---- poison.c: objects that cannot be served ---- */
+
+struct sim_poison *sim_poison_new(struct sim *s);
+void sim_poison_free(struct sim_poison *p);
+bool sim_is_poison(const char *name); /* one of them, or made for one */
 
 /* ---- scenario.c: what people and rivals do ---- */
 

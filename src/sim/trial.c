@@ -101,40 +101,48 @@ static struct outcome play(const struct sim_options *options, bool tell)
     return outcome;
 }
 
-struct sim_trial sim_try(const struct sim_options *options, bool tell)
+void sim_trial_done(struct sim_trial *t)
+{
+    free(t->failure);
+    free(t->end);
+}
+
+struct sim_trial sim_try(const struct sim_options *options, const char *plain_end, bool tell)
 {
     struct outcome with = play(options, tell), without = { 0 };
     struct sim_trial trial = { .steps = with.steps, .sent = with.sent };
     struct error failure = with.failure;
     struct buf text = BUF_INIT(1 << 16);
-    if (failure.code == ERR_NONE) {
+    if (failure.code == ERR_NONE && !plain_end) {
         struct sim_options plain = *options;
         plain.rates = (struct sim_rates){ 0 };
-        plain.crash_at = plain.lose_at = plain.rival_at = 0;
+        plain.poisoned = false; /* 7: the others' end is as if they had never been */
+        plain.crash_at = plain.lose_at = plain.rival_at = plain.stale_at = plain.end_at = 0;
         without = play(&plain, tell);
         trial.steps += without.steps;
         failure = without.failure;
+        plain_end = without.end;
     }
     if (failure.code != ERR_NONE) {
         buf_add_text(&text, failure.text);
-    } else if (options->heals && strcmp(with.end, without.end) != 0) {
+    } else if (options->heals && strcmp(with.end, plain_end) != 0) {
         buf_add_text(&text, "promise 5, end: the end is not the same as without faults");
-        print_differences(&text, "with", with.end, "without", without.end);
+        print_differences(&text, "with", with.end, "without", plain_end);
     }
     trial.failure = text.len ? mem_strdup(buf_text(&text)) : NULL;
     buf_done(&text);
     free(with.end);
-    free(without.end);
+    trial.end = without.end;
     return trial;
 }
 
 /* Fails in the same way: by the same check. */
 static bool fails_alike(const struct sim_options *o, const char *how, uint64_t *steps)
 {
-    struct sim_trial t = sim_try(o, false);
+    struct sim_trial t = sim_try(o, NULL, false);
     bool alike = t.failure && strncmp(t.failure, how, strcspn(how, ":")) == 0;
     *steps += t.steps;
-    free(t.failure);
+    sim_trial_done(&t);
     return alike;
 }
 

@@ -199,11 +199,13 @@ struct sim *sim_new(const struct sim_options *options)
     timer_init(&s->server_crash, sim_server_crash, s);
     s->checks = sim_checks_new(s);
     s->workloads = sim_workloads_new(s);
+    s->stale = sim_stale_new(s);
     sim_server_start(s);
     s->cluster = sim_cluster_new(s);
     for (size_t i = 0; i < s->options.operators; i++)
         s->operators[i] = sim_operator_new(s, i);
     s->scenario = sim_scenario_new(s);
+    s->poison = sim_poison_new(s);
     return s;
 }
 
@@ -211,6 +213,7 @@ void sim_free(struct sim *s)
 {
     timer_stop(&s->env, &s->rival);
     sim_scenario_free(s->scenario);
+    sim_poison_free(s->poison);
     sim_cluster_free(s->cluster);
     for (size_t i = 0; i < s->options.operators; i++)
         sim_operator_free(s->operators[i]);
@@ -218,6 +221,7 @@ void sim_free(struct sim *s)
     sim_server_stop(s);
     sim_disk_free(s->disk);
     sim_workloads_free(s->workloads);
+    sim_stale_free(s->stale);
     sim_checks_free(s->checks);
     timers_done(&s->timers);
     sim_history_free(s->history);
