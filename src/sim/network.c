@@ -341,7 +341,6 @@ static bool is_forbidden(struct call *c)
         "/configmaps",
         "/persistentvolumeclaims",
         "/jobs",
-        "/clusterroles",
         "/customresourcedefinitions",
         "/events",
         "/leases" };

@@ -132,6 +132,7 @@ struct sim {
     struct sim_history *history;
     struct sim_cluster *cluster;
     struct sim_scenario *scenario;
+    struct sim_rivals *rivals;
     struct sim_poison *poison;
     struct sim_workloads *workloads;
     uint64_t steps;     /* things that happened */
@@ -213,6 +214,7 @@ struct sim_operator {
     int64_t wakes_ms; /* stands still until then */
     int64_t skew_ms;  /* of its wall clock */
     uint64_t sent;    /* requests, over all its lives */
+    int64_t lives;
     uint64_t random;
     struct sim_life *life;  /* NULL: crashed, waits for its restart */
     bool dying;             /* crashed in the middle of a turn */
@@ -260,6 +262,12 @@ void sim_workloads_free(struct sim_workloads *w);
 static const char *const sim_namespaces[] = { "sim-a", "sim-b" };
 struct sim_cluster *sim_cluster_new(struct sim *s);
 void sim_cluster_free(struct sim_cluster *c);
+
+/* ---- rivals.c: those with a plan of their own ---- */
+
+struct sim_rivals *sim_rivals_new(struct sim *s);
+void sim_rivals_free(struct sim_rivals *r);
+void sim_rivals_changed(struct sim_rivals *r, const struct store_event *event); /* by an operator */
 
 /* ---- poison.c: objects that cannot be served ---- */
 

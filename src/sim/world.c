@@ -205,6 +205,7 @@ struct sim *sim_new(const struct sim_options *options)
     for (size_t i = 0; i < s->options.operators; i++)
         s->operators[i] = sim_operator_new(s, i);
     s->scenario = sim_scenario_new(s);
+    s->rivals = sim_rivals_new(s);
     s->poison = sim_poison_new(s);
     return s;
 }
@@ -213,6 +214,7 @@ void sim_free(struct sim *s)
 {
     timer_stop(&s->env, &s->rival);
     sim_scenario_free(s->scenario);
+    sim_rivals_free(s->rivals);
     sim_poison_free(s->poison);
     sim_cluster_free(s->cluster);
     for (size_t i = 0; i < s->options.operators; i++)
