@@ -10,6 +10,8 @@
 /* The promises, looked at from outside: at what reaches the store and what leaves an operator. */
 
 #define MANAGER "leeboard"
+#define LEASES "coordination.k8s.io/leases"
+#define LEASE_MS 15000     /* after that another may take it */
 #define UPSTREAM "manager" /* whose fields become ours */
 /* Writes of one object by operators within WINDOW_MS: more than that is a fight or a spin. */
 #define WINDOW_MS 60000
@@ -190,14 +192,18 @@ static void check_pace(struct sim_checks *c, const char *name)
 
 static bool is_housekeeping(const char *table)
 {
-    return text_eq(table, "coordination.k8s.io/leases") || text_eq(table, "/events");
+    return text_eq(table, LEASES) || text_eq(table, "/events");
 }
 
 void sim_check_change(struct sim_checks *c, const struct sim_change *change)
 {
     const struct store_event *e = change->event;
     const char *who = change->request->actor.name;
-    if (!change->request->actor.operator|| is_housekeeping(store_table_name(e->object->table)))
+    if (!change->request->actor.operator)
+        return;
+    if (text_eq(store_table_name(e->object->table), LEASES))
+        change->request->actor.operator->leased_ms = c->sim->now_ms;
+    if (is_housekeeping(store_table_name(e->object->table)))
         return;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json before, after;
@@ -262,10 +268,18 @@ void sim_check_sent(
         sim_fail(c->sim, "promise 4, leader: %s sent %s %s without leading", o->name, method, path);
         return;
     }
+    int64_t age_ms = c->sim->now_ms - o->leased_ms;
+    if (age_ms > LEASE_MS) {
+        sim_fail(c->sim,
+            "promise 4, lease: %s sent %s %s, and wrote its lease %lld ms ago",
+            o->name,
+            method,
+            path,
+            (long long)age_ms);
+        return;
+    }
     const struct store_object *lease =
-        store_get(store_table(c->sim->store, "coordination.k8s.io/leases"),
-            "kube-system",
-            "882d6afe.llmkube.dev");
+        store_get(store_table(c->sim->store, LEASES), "kube-system", "882d6afe.llmkube.dev");
     struct json object;
     struct error err;
     if (!lease || !json_parse(&a, lease->text, &object, &err))

@@ -29,6 +29,8 @@ static const char *const words[] = { "a",
     "x.example/y",
     "ümlaut",
     "",
+    "",
+    "",
     "A_LONG_NAME",
     "1",
     NULL };

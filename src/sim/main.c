@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "cli/embedded.h"
+#include "sim/coverage.h"
 
 #define FAILURES_MAX 10
 /* More requests than that in a tour of a minute are no calm run. */
@@ -79,6 +81,8 @@ static bool take_flag(struct run *r, const char *flag)
         r->options.rival_at = (uint64_t)n;
     else if (take_number(flag, "--stale-at", &n))
         r->options.stale_at = (uint64_t)n;
+    else if (take_number(flag, "--delete-at", &n))
+        r->options.delete_at = (uint64_t)n;
     else if (take_number(flag, "--end-at", &n))
         r->options.end_at = (uint64_t)n;
     else
@@ -99,12 +103,14 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
     o.lose_at = r->options.lose_at;
     o.rival_at = r->options.rival_at;
     o.stale_at = r->options.stale_at;
+    o.delete_at = r->options.delete_at;
     o.end_at = r->options.end_at;
     if (r->options.tour) {
         o.tour = true;
         o.faults_ms = r->options.faults_ms ? r->options.faults_ms : TOUR_MS;
     }
     o.trace = r->options.trace;
+    o.coverage = r->options.coverage;
     return o;
 }
 
@@ -138,6 +144,8 @@ static void random_seeds(struct run *r)
         struct sim_options o = options_of(r, seed++);
         try(r, &o, NULL);
     } while ((r->done < (uint64_t)r->steps || time(NULL) < until) && r->failed < r->failures_max);
+    if (r->steps)
+        sim_coverage_print(r->options.coverage);
 }
 
 /* One fault at every single request of a world that is calm otherwise, in which somebody has a wish
@@ -171,6 +179,7 @@ static const struct {
     { "crashes", offsetof(struct sim_options, crash_at) },
     { "answers", offsetof(struct sim_options, lose_at) },
     { "rivals", offsetof(struct sim_options, rival_at) },
+    { "deletions", offsetof(struct sim_options, delete_at) },
     { "stale", offsetof(struct sim_options, stale_at) },
     { "ends", offsetof(struct sim_options, end_at) },
 };
@@ -179,10 +188,11 @@ static int usage(void)
 {
     fputs("usage: leeboard-sim [--seed=N] [--steps=M] [--seconds=T] [--trace] [--no-shrink] "
           "[--first]\n"
-          "         [--scenario=random|crashes|answers|rivals|stale|ends] [--without=FAULT]… "
+          "         [--scenario=random|crashes|answers|rivals|deletions|stale|ends] "
+          "[--without=FAULT]… "
           "[--until=SECONDS]\n"
           "         [--only=MASK] [--heals] [--crash-at=N] [--lose-at=N] [--rival-at=N] "
-          "[--stale-at=N] [--end-at=N] [--tour]\n",
+          "[--delete-at=N] [--stale-at=N] [--end-at=N] [--tour]\n",
         stderr);
     return 2;
 }
@@ -205,6 +215,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     log_setup(LOG_FORMAT_TEXT, r.options.trace ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
     r.shrinks &= !r.options.trace;
+    r.options.coverage = sim_coverage_new(embedded_crds(&a));
     bool known = text_eq(r.scenario, "random");
     if (known)
         random_seeds(&r);
@@ -213,6 +224,7 @@ int main(int argc, char **argv)
             known = true;
             campaign(&r, campaigns[i].name, campaigns[i].offset);
         }
+    sim_coverage_free(r.options.coverage);
     if (!known)
         return usage();
     printf("%llu steps\n%llu passed, %llu failed\n",

@@ -14,6 +14,7 @@
 #define PIECE_BYTES_MAX ((size_t)64 << 20)
 /* An old list is of so many requests before the crash, and is believed for so long. */
 #define STALE_REQUESTS 12
+#define OVERTAKEN_MS 2000
 #define STALE_MS 20000
 
 enum piece_kind { PIECE_HEAD, PIECE_DATA, PIECE_END, PIECE_BREAK };
@@ -45,7 +46,8 @@ struct call {
     int64_t deadline_ms;         /* of the whole call */
     int64_t lag_ms;              /* the cache that serves it is so old */
     bool watch, lost, stalled;
-    bool headless; /* its head and what came first were told from an old list */
+    bool overtaken; /* what it writes is deleted before its answer comes */
+    bool headless;  /* its head and what came first were told from an old list */
 };
 
 struct sim_network {
@@ -171,6 +173,12 @@ static void deliver(void *ctx)
     case PIECE_DATA:
         set_limit(c);
         deliver_next(c);
+        if (p->kind == PIECE_DATA)
+            sim_check_heard(c->sim->writes,
+                c->network->operator,
+                c->request.method,
+                c->request.path,
+                (struct str){ p->bytes, p->length });
         if (p->kind == PIECE_HEAD)
             handlers->head(
                 to, &(struct kube_head){ p->status, p->retry_after_ms, "application/json", NULL });
@@ -249,7 +257,7 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
 {
     struct sim *s = c->sim;
     struct str target = str_of(c->request.path), plain = str_cut(&target, '?');
-    bool watch = c->watch;
+    bool watch = c->watch, overtaken = c->overtaken;
     cleanup(arena_done) struct arena a = ARENA_INIT; /* the call may be gone after the flush */
     sim_flush(s);
     s->request = (struct sim_request){ c->actor,
@@ -280,13 +288,23 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
         if (!skip)
             sim_history_add(s->history,
                 s->request.actor.name,
-                "%s %s -> %d",
+                "%s %.*s -> %d",
                 s->request.method,
+                (int)strcspn(s->request.path, "?"),
                 s->request.path,
                 s->request_status);
         if (!again)
             sim_check_request(s->checks, &s->request, s->request_status, s->request_changes);
     }
+    if (overtaken)
+        sim_ask(s,
+            "person",
+            "DELETE",
+            arena_strndup(&a, s->request.path, strcspn(s->request.path, "?")),
+            NULL,
+            (struct json){ 0 },
+            NULL,
+            NULL);
     s->request = (struct sim_request){ .actor.name = "server" };
 }
 
@@ -408,6 +426,8 @@ static void arrive(void *ctx)
         }
         if (c->watch)
             answer_stale(c);
+        if (c->overtaken)
+            c->last_at_ms = s->now_ms + OVERTAKEN_MS;
         bool again = !c->watch && faulty(c, r->repeated);
         if (again)
             serve(c, &unheard_handlers, false);
@@ -459,9 +479,15 @@ static struct kube_call *network_open(
     timer_set(&s->env, &c->arrive, 1 + sim_below(s, SIM_NETWORK, 20));
     o->sent++;
     sim_check_sent(s->checks, o, c->request.method, c->request.path);
+    sim_check_based(s->writes,
+        o,
+        &(struct sim_request){ c->actor, c->request.method, c->request.path, c->request.body });
     const struct sim_rates *r = &s->options.rates;
     if (faulty(c, r->clock_jump))
         o->skew_ms = sim_operator_skew(s);
+    /* Of a child, by name; what becomes of the person's own objects is the person's business. */
+    c->overtaken = o->sent == s->options.delete_at && text_eq(c->request.method, "PATCH") &&
+                   !strstr(c->request.path, "/status") && !strstr(c->request.path, "/events/");
     if (o->sent == s->options.rival_at)
         timer_set(&s->env, &s->rival, 0);
     if (s->options.stale_at && o->sent + STALE_REQUESTS == s->options.stale_at)

@@ -45,6 +45,10 @@ static uint64_t operator_random(void *ctx)
 static bool may_write(void *ctx)
 {
     struct sim_life *life = ctx;
+    if (life->operator->life != life) {
+        sim_fail(life->operator->sim, "promise 4, ended: %s wants to write", life->operator->name);
+        return false;
+    }
     return lease_may_write(life->lease);
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sim/coverage.h"
 #include "sim/generate.h"
 
 /* A person who creates, edits, takes back and deletes objects of every kind that operators serve;
@@ -263,6 +264,8 @@ static bool apply(struct sim_scenario *c, struct wish *w, struct json object)
     int status = sim_ask(
         c->sim, "person", "PATCH", path, "application/apply-patch+yaml", object, &a, &answer);
     if (status < 300)
+        sim_coverage_add(c->sim->options.coverage, object);
+    if (status < 300)
         wish_set(w, object); /* else it was refused, and the person lets it be */
     else if (status >= 500 && !strstr(json_to_text(&a, answer), "typed patch object"))
         sim_fail(c->sim, "PATCH %s is answered %d: %s", path, status, json_to_text(&a, answer));
@@ -310,23 +313,25 @@ static void heal(void *ctx)
     }
 }
 
-/* One of each kind: made, edited, and at last taken back or deleted. */
+/* Two of each kind at a time: made, edited, and at last taken back or deleted. */
 static void tour(void *ctx)
 {
     struct sim_scenario *c = ctx;
     struct sim *s = c->sim;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     size_t kinds = s->crds.count, at = c->turn % kinds, round = c->turn / kinds;
-    struct wish *w = &c->wishes[at * OBJECTS_PER_KIND];
     s->random[SIM_INPUTS] = s->options.seed * 1000003 + ++c->turn;
-    if (round == 0)
-        apply(c, w, healthy(c, &a, w));
-    else if (round == 1)
-        apply(c, w, sim_mutate(s, &a, w->crd, w->object));
-    else if (at % 2)
-        delete (c, w);
-    else
-        apply(c, w, json_copy(&a, w->before));
+    for (size_t i = 0; i < 2; i++) {
+        struct wish *w = &c->wishes[at * OBJECTS_PER_KIND + i];
+        if (round == 0)
+            apply(c, w, healthy(c, &a, w));
+        else if (round == 1)
+            apply(c, w, sim_mutate(s, &a, w->crd, w->object));
+        else if (at % 2)
+            delete (c, w);
+        else if (json_present(w->before))
+            apply(c, w, json_copy(&a, w->before));
+    }
     int64_t next = s->options.faults_ms / (int64_t)(3 * kinds + 1);
     if (c->turn < 3 * kinds)
         timer_set(&s->env, &c->person, next);
@@ -376,7 +381,7 @@ struct sim_scenario *sim_scenario_new(struct sim *s)
     for (size_t i = 0; i < c->wish_count; i++) {
         struct wish *w = &c->wishes[i];
         *w = (struct wish){ .crd = json_item(s->crds, i / OBJECTS_PER_KIND),
-            .namespace = sim_namespaces[sides >> i % OBJECTS_PER_KIND & 1] };
+            .namespace = sim_namespaces[s->options.tour ? 0 : sides >> i % OBJECTS_PER_KIND & 1] };
         arena_init(&w->arenas[0], 1 << 20);
         arena_init(&w->arenas[1], 1 << 20);
         const char *kind = json_get_text(w->crd, "spec.names.singular");

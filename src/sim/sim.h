@@ -105,9 +105,13 @@ struct sim_options {
     uint64_t lose_at;  /* its n-th answer is lost; 0: none */
     uint64_t rival_at; /* a rival acts just after its n-th request; 0: none */
     uint64_t stale_at; /* it crashes there, and what it lists then is older than that; 0: none */
-    uint64_t end_at;   /* it ends in order just after its n-th request, and starts again; 0: none */
-    uint64_t only;     /* the wishes that the person has, by number */
-    bool trace;        /* print the history as it happens */
+    uint64_t
+        delete_at;   /* what its n-th request writes is deleted before it has the answer; 0: none */
+    uint64_t end_at; /* it ends in order just after its n-th request, and starts again; 0: none */
+    uint64_t only;   /* the wishes that the person has, by number */
+    bool trace;      /* print the history as it happens */
+    struct sim_coverage *coverage; /* of inputs; NULL: not counted */
+    bool tell;       /* the history says which fields changed */
 };
 
 struct sim {
@@ -129,6 +133,7 @@ struct sim {
     int request_status;
     struct sim_operator *operators[SIM_OPERATORS_MAX];
     struct sim_checks *checks;
+    struct sim_writes *writes;
     struct sim_history *history;
     struct sim_cluster *cluster;
     struct sim_scenario *scenario;
@@ -218,6 +223,7 @@ struct sim_operator {
     uint64_t random;
     struct sim_life *life;  /* NULL: crashed, waits for its restart */
     bool dying;             /* crashed in the middle of a turn */
+    int64_t leased_ms;      /* when its lease was written last */
     int64_t stale_until_ms; /* what it lists is old */
     struct timer restart, death;
 };
@@ -300,12 +306,24 @@ void sim_check_end(struct sim_checks *c);
 /* What the operators made of it all, as lines that two runs can be compared by. */
 const char *sim_end_state(struct sim *s, struct arena *a);
 
+/* ---- check_write.c: what writes are based on ---- */
+
+struct sim_writes *sim_writes_new(void);
+void sim_writes_free(struct sim_writes *w);
+/* An answer with an object reached the operator; a request leaves it. */
+void sim_check_heard(struct sim_writes *w, const struct sim_operator *o, const char *method,
+    const char *path, struct str body);
+void sim_check_based(
+    struct sim_writes *w, struct sim_operator *o, const struct sim_request *request);
+
 /* ---- history.c ---- */
 
 struct sim_history *sim_history_new(struct sim *s);
 void sim_history_free(struct sim_history *h);
 void sim_history_add(struct sim_history *h, const char *actor, const char *format, ...)
     printf_like(3, 4);
+/* The paths of the first few fields in which two objects differ; lives in the arena. */
+const char *sim_history_fields(struct arena *a, struct json before, struct json after);
 /* Leases are renewed all the time; who leads is told anyway. */
 bool sim_history_skips(const char *path);
 /* The last lines, as a table: time, who, what, what came of it. */

@@ -198,6 +198,7 @@ struct sim *sim_new(const struct sim_options *options)
     timer_init(&s->rival, rival, s);
     timer_init(&s->server_crash, sim_server_crash, s);
     s->checks = sim_checks_new(s);
+    s->writes = sim_writes_new();
     s->workloads = sim_workloads_new(s);
     s->stale = sim_stale_new(s);
     sim_server_start(s);
@@ -225,6 +226,7 @@ void sim_free(struct sim *s)
     sim_workloads_free(s->workloads);
     sim_stale_free(s->stale);
     sim_checks_free(s->checks);
+    sim_writes_free(s->writes);
     timers_done(&s->timers);
     sim_history_free(s->history);
     arena_done(&s->arena);
