@@ -16,6 +16,10 @@
 #define POINTS_MAX 1000
 #define TOUR_MS (60 * 1000)
 
+/* The person's turns of so many worlds reach every field. */
+#define INPUT_SEEDS 4
+#define INPUT_MS ((int64_t)15 * 60 * 1000)
+
 struct run {
     struct sim_options options; /* of the first seed; what follows differs in the seed only */
     int64_t steps, seconds;
@@ -172,6 +176,36 @@ static void campaign(struct run *r, const char *name, size_t offset)
     sim_trial_done(&calm);
 }
 
+/* Every field of every kind, with operators that follow. */
+static void inputs(struct run *r)
+{
+    for (uint64_t i = 0; i < INPUT_SEEDS && r->failed < r->failures_max; i++) {
+        struct sim_options o = options_of(r, r->options.seed + i);
+        o.rates = (struct sim_rates){ 0 };
+        o.operators = 1;
+        o.rivals = false;
+        o.poisoned = false;
+        o.hurry = true;
+        o.faults_ms = r->options.faults_ms ? r->options.faults_ms : INPUT_MS;
+        try(r, &o, "");
+    }
+    sim_coverage_print(r->options.coverage);
+}
+
+static void memory(struct run *r)
+{
+    struct sim_options o = options_of(r, r->options.seed);
+    struct sim_trial t = sim_try_memory(&o);
+    r->done += t.steps;
+    *(t.failure ? &r->failed : &r->passed) += 1;
+    if (t.failure)
+        printf("seed %llu: %s\nagain: leeboard-sim --scenario=memory --seed=%llu\n",
+            (unsigned long long)o.seed,
+            t.failure,
+            (unsigned long long)o.seed);
+    sim_trial_done(&t);
+}
+
 static const struct {
     const char *name;
     size_t offset;
@@ -219,6 +253,11 @@ int main(int argc, char **argv)
     bool known = text_eq(r.scenario, "random");
     if (known)
         random_seeds(&r);
+    known |= text_eq(r.scenario, "inputs") || text_eq(r.scenario, "memory");
+    if (text_eq(r.scenario, "inputs"))
+        inputs(&r);
+    if (text_eq(r.scenario, "memory"))
+        memory(&r);
     for (size_t i = 0; i < lengthof(campaigns); i++)
         if (text_eq(r.scenario, campaigns[i].name)) {
             known = true;

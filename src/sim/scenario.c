@@ -349,7 +349,8 @@ static void person(void *ctx)
     s->random[SIM_INPUTS] = s->options.seed * 1000003 + ++c->turn;
     struct wish *w = &c->wishes[sim_below(s, SIM_INPUTS, (uint32_t)c->wish_count)];
     uint32_t action = sim_below(s, SIM_INPUTS, 10);
-    int64_t next = 200 + sim_below(s, SIM_INPUTS, 8000);
+    int64_t next = s->options.hurry ? 100 + sim_below(s, SIM_INPUTS, 200)
+                                    : 200 + sim_below(s, SIM_INPUTS, 8000);
     if (!has_wish(c, (size_t)(w - c->wishes))) {
         /* not in this run */
     } else if (!json_present(w->object)) {
@@ -397,10 +398,22 @@ struct sim_scenario *sim_scenario_new(struct sim *s)
     /* What was about to go took no new wish. */
     if (s->options.heals)
         timer_set(&s->env, &c->again, s->options.faults_ms + HEALS_AGAIN_MS);
-    timer_set(&s->env, &c->person, 100);
-    if (s->options.rivals)
-        timer_set(&s->env, &c->rival, 5000);
+    sim_scenario_begin(c);
     return c;
+}
+
+void sim_scenario_begin(struct sim_scenario *c)
+{
+    timer_set(&c->sim->env, &c->person, 100);
+    if (c->sim->options.rivals)
+        timer_set(&c->sim->env, &c->rival, 5000);
+}
+
+void sim_scenario_clear(struct sim_scenario *c)
+{
+    withdraw(c);
+    for (size_t i = 0; i < c->wish_count; i++)
+        delete (c, &c->wishes[i]);
 }
 
 void sim_scenario_free(struct sim_scenario *c)

@@ -100,6 +100,7 @@ struct sim_options {
     bool rivals;       /* with others who write */
     bool heals;        /* in the end the person asks for plain things only */
     bool tour;         /* the person has a plain wish of every kind, edits it, takes it back */
+    bool hurry;        /* the person has another wish five times a second */
     int64_t faults_ms; /* faults and inputs end then */
     uint64_t crash_at; /* crash of the operator just after its n-th request; 0: none */
     uint64_t lose_at;  /* its n-th answer is lost; 0: none */
@@ -171,6 +172,8 @@ struct sim_trial {
 /* plain_end: how the run without faults ends; NULL: it is played. */
 struct sim_trial sim_try(const struct sim_options *options, const char *plain_end, bool tell);
 void sim_trial_done(struct sim_trial *t);
+/* memory.c: whether many rounds in one world leave more behind than a few. */
+struct sim_trial sim_try_memory(const struct sim_options *options);
 /* A smaller world that fails alike. */
 struct sim_options sim_shrink(const struct sim_options *from, const char *how, uint64_t *steps);
 
@@ -285,6 +288,8 @@ bool sim_is_poison(const char *name); /* one of them, or made for one */
 
 struct sim_scenario *sim_scenario_new(struct sim *s);
 void sim_scenario_free(struct sim_scenario *c);
+void sim_scenario_begin(struct sim_scenario *c); /* people and rivals go on */
+void sim_scenario_clear(struct sim_scenario *c); /* all that people wished for goes */
 void sim_scenario_rival(struct sim_scenario *c); /* one acts right now */
 /* An operator wrote something: a rival may answer to that. */
 void sim_scenario_changed(struct sim_scenario *c, const struct store_event *event);
