@@ -45,6 +45,7 @@ struct call {
     int64_t last_at_ms;          /* when the last piece arrives */
     int64_t deadline_ms;         /* of the whole call */
     int64_t lag_ms;              /* the cache that serves it is so old */
+    uint64_t heard;              /* the object's version in it, if it is one */
     bool watch, lost, stalled;
     bool overtaken; /* what it writes is deleted before its answer comes */
     bool headless;  /* its head and what came first were told from an old list */
@@ -166,6 +167,8 @@ static void deliver(void *ctx)
         break_off(c, ERR_UNAVAILABLE, "the connection was lost");
         break;
     case PIECE_END:
+        sim_check_heard(
+            c->sim->writes, c->network->operator, c->request.method, c->request.path, c->heard);
         hang_up(c);
         handlers->end(to, NULL, true);
         break;
@@ -173,12 +176,8 @@ static void deliver(void *ctx)
     case PIECE_DATA:
         set_limit(c);
         deliver_next(c);
-        if (p->kind == PIECE_DATA)
-            sim_check_heard(c->sim->writes,
-                c->network->operator,
-                c->request.method,
-                c->request.path,
-                (struct str){ p->bytes, p->length });
+        if (p->kind == PIECE_DATA && !c->watch)
+            c->heard = sim_version_in((struct str){ p->bytes, p->length });
         if (p->kind == PIECE_HEAD)
             handlers->head(
                 to, &(struct kube_head){ p->status, p->retry_after_ms, "application/json", NULL });

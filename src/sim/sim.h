@@ -112,7 +112,7 @@ struct sim_options {
     uint64_t only;   /* the wishes that the person has, by number */
     bool trace;      /* print the history as it happens */
     struct sim_coverage *coverage; /* of inputs; NULL: not counted */
-    bool tell;       /* the history says which fields changed */
+    bool tell;                     /* the history says which fields changed */
 };
 
 struct sim {
@@ -317,7 +317,8 @@ struct sim_writes *sim_writes_new(void);
 void sim_writes_free(struct sim_writes *w);
 /* An answer with an object reached the operator; a request leaves it. */
 void sim_check_heard(struct sim_writes *w, const struct sim_operator *o, const char *method,
-    const char *path, struct str body);
+    const char *path, uint64_t version);
+uint64_t sim_version_in(struct str text); /* of an object; 0: it is none */
 void sim_check_based(
     struct sim_writes *w, struct sim_operator *o, const struct sim_request *request);
 
