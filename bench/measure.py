@@ -385,7 +385,7 @@ def standby(world):
     """Our operator with all its watches, but somebody else holds the lease: it writes nothing."""
     now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "bench-standby"},
-             "spec": {"holderIdentity": "bench", "leaseDurationSeconds": 36000, "renewTime": now, "acquireTime": now}}
+             "spec": {"holderIdentity": "bench", "leaseDurationSeconds": 3600, "renewTime": now, "acquireTime": now}}
     if not world.lab.get("leases", "default", "bench-standby"):
         world.lab.create("leases", "default", lease)
     process = ours(world)

@@ -77,6 +77,12 @@ static void validate(const struct api_write *w, struct json object, struct field
         rules->validate_change(w, object, errors);
 }
 
+static bool admit(const struct api_write *w, struct json object, struct error *err)
+{
+    const struct builtin_rules *rules = builtin_of(w->kind)->rules;
+    return !rules->admit || *w->subresource || rules->admit(w, object, err);
+}
+
 /* Selectors that are not "what stands at this path, or nothing". */
 static const struct {
     const char *path, *from, *otherwise;
@@ -135,8 +141,8 @@ static struct json convert(
 }
 
 #define BEHAVIOUR                                                                                  \
-    .prune = prune, .fill = fill, .prepare = prepare, .validate = validate, .warn = warn,          \
-    .written = written, .field = field, .cells = cells
+    .prune = prune, .fill = fill, .prepare = prepare, .validate = validate, .admit = admit,        \
+    .warn = warn, .written = written, .field = field, .cells = cells
 
 const struct api_behaviour builtin_behaviour = { BEHAVIOUR };
 const struct api_behaviour builtin_converting_behaviour = { BEHAVIOUR, .convert = convert };

@@ -180,7 +180,7 @@ static bool asks_for_something(struct json containers)
     return false;
 }
 
-static const char *quality_of(struct json spec)
+const char *pod_quality_of(struct json spec)
 {
     struct json main = json_member(spec, "containers"), init = json_member(spec, "initContainers");
     if (!asks_for_something(main) && !asks_for_something(init))
@@ -299,8 +299,10 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
 {
     struct arena *a = w->arena;
     int64_t priority = 0;
-    if (*w->subresource)
+    if (*w->subresource) {
+        *object = pod_part_keep(w, *object);
         return true;
+    }
     if (json_present(w->old)) {
         static const char *const kept[] = { "spec.priority", "spec.preemptionPolicy" };
         for (size_t i = 0; i < lengthof(kept); i++)
@@ -308,6 +310,7 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
         *object = fill_each(a, *object, "spec", add_tolerations);
         return true;
     }
+    pod_limits_fill(w, object);
     if (!pod_account_admit(w, object, err) || !find_priority(w, *object, &priority, err) ||
         !find_runtime(w, *object, err))
         return false;
@@ -315,7 +318,7 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
     struct json spec = json_member(*object, "spec");
     if (json_member(spec, "schedulingGates").count)
         *object = json_with(a, *object, "status.conditions", json_list(a, gated(w)));
-    *object = json_with(a, *object, "status.qosClass", json_str(quality_of(spec)));
+    *object = json_with(a, *object, "status.qosClass", json_str(pod_quality_of(spec)));
     if (json_get_int(spec, "terminationGracePeriodSeconds", 0) < 0)
         spec = json_with_member(a, spec, "terminationGracePeriodSeconds", json_int(1));
     spec = add_tolerations(a, spec);
@@ -343,8 +346,8 @@ static const char *const pod_fields[] = { "spec.nodeName",
 
 static void check_pod(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    (void)w;
     pod_spec_check(e, json_member(o, "spec"), "spec");
+    pod_ephemeral_check(w, o, e);
 }
 
 /* Of a Pod that runs, only a few fields can be changed. */
@@ -354,8 +357,10 @@ static void check_pod_change(const struct api_write *w, struct json o, struct fi
         "containers", "initContainers", "activeDeadlineSeconds", "tolerations", "schedulingGates"
     };
     struct arena *a = w->arena;
-    if (*w->subresource)
+    if (*w->subresource) {
+        pod_part_check(w, o, e);
         return;
+    }
     struct json old = json_member(w->old, "spec"), new = json_member(o, "spec"),
                 image = json_str("");
     json_each (t, json_member(old, "tolerations")) {
@@ -415,6 +420,7 @@ const struct builtin_rules builtin_pod = {
     .fill = fill_pod,
     .prepare = prepare_pod,
     .validate = check_pod,
+    .admit = limits_check,
     .warn = warn_pod,
     .validate_change = check_pod_change,
     .fields = pod_fields,

@@ -17,6 +17,7 @@ struct builtin_rules {
     /* What a change may not do, in addition. */
     void (*validate_change)(
         const struct api_write *w, struct json object, struct field_errors *errors);
+    bool (*admit)(const struct api_write *w, struct json object, struct error *err);
     void (*warn)(const struct api_write *w, struct json object);
     void (*written)(
         struct apiserver *server, const struct api_kind *k, struct json old, struct json object);

@@ -39,6 +39,7 @@ struct api_call {
     bool watch_path;             /* …/watch/…, the old form */
     struct accept accept;        /* the form of the answer */
     enum table_include include;
+    bool pretty; /* JSON is laid out for people */
     bool dry_run;
     enum field_validation validation;
     const char *manager; /* field manager */

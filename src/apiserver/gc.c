@@ -323,7 +323,7 @@ static void remove_finalizer(struct write *w, const char *name)
 
 static bool read_write(struct gc *gc, struct arena *a, const struct gc_object *o, struct write *ret)
 {
-    const struct api_kind *k = registry_of_table(gc->server->registry, o->table);
+    const struct api_kind *k = registry_find_table(gc->server->registry, o->table);
     if (!k)
         return false;
     *ret = (struct write){
@@ -454,7 +454,7 @@ static void learn_all(struct gc *gc)
     const struct registry *r = gc->server->registry;
     const struct api_kind *k;
     for (size_t i = 0; (k = registry_at(r, i)); i++)
-        if (k->table && registry_of_table(r, k->table) == k)
+        if (k->table && registry_find_table(r, k->table) == k)
             learn(gc, k);
 }
 

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 
 #define LIST_PIECE_BYTES ((size_t)64 << 10)
+#define WATCH_BATCH_MAX 32
 
 struct aggregate;
 struct auth;
@@ -23,12 +24,15 @@ struct apiserver {
     struct api_call *calls;              /* all that are open */
     struct api_call *ready, **ready_end; /* have something to send with this flush */
     struct buf scratch;                  /* a text on its way into the store */
-    struct watch_frame {                 /* the last event as text, for all who watch it */
+    struct watch_batch {                 /* the last events as text, for all who watch them */
         struct buf text;
-        const struct store_object *object;
         const struct api_kind *kind;
-        int type;
-    } frame;
+        size_t count; /* 0: nobody else can have them */
+        struct {
+            const struct store_object *object; /* held */
+            int type;
+        } items[WATCH_BATCH_MAX];
+    } batch;
     struct arena spare[8]; /* arenas of ended calls, with their memory */
     size_t spare_count;
     size_t watcher_count;
@@ -100,6 +104,8 @@ void watch_stream_free(struct api_call *c);
 bool watch_refuse(struct api_call *c);
 void log_stream_send(struct api_call *c);
 void log_stream_free(struct api_call *c);
+/* Lets go of the events that were sent last. */
+void watch_batch_forget(struct watch_batch *b);
 /* What waited for the pace goes out with the next flush. */
 void watch_release_held(struct apiserver *s);
 /* Those who asked for bookmarks get one. */

@@ -101,15 +101,16 @@ const struct api_kind *registry_at(const struct registry *r, size_t index)
     return index < r->count ? r->kinds[index] : NULL;
 }
 
-const struct api_kind *registry_of_table(const struct registry *r, const char *table)
-{
-    for (size_t i = 0; i < r->count; i++)
-        if (r->kinds[i]->table && strcmp(r->kinds[i]->table, table) == 0)
-            return r->kinds[i];
-    return NULL;
-}
-
 uint64_t registry_generation(const struct registry *r)
 {
     return r->generation;
+}
+
+const struct api_kind *registry_find_table(const struct registry *r, const char *table)
+{
+    const struct api_kind *k;
+    for (size_t i = 0; (k = registry_at(r, i)); i++)
+        if (k->table && strcmp(k->table, table) == 0)
+            return k;
+    return NULL;
 }

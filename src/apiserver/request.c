@@ -28,12 +28,15 @@ static const char *decode_param(struct arena *a, struct str s)
     return url_decode(a, (struct str){ copy, s.len }, &decoded) ? decoded : NULL;
 }
 
-/* Pairs that cannot be read are left out, as the API server does it. */
-static void read_query(struct api_call *c)
+/* Pairs that cannot be read are left out, as the API server does it. Our texts hold no NUL, and
+ * what a selector with one means must not become "everything": such a query is refused. */
+static bool read_query(struct api_call *c)
 {
     struct str rest = c->request->query;
     if (!rest.ptr || !rest.len)
-        return;
+        return true;
+    if (memmem(rest.ptr, rest.len, "%00", 3))
+        return call_fail_bad(c, "the query has a NUL (%%00) in it");
     c->params = arena_array(&c->arena, PARAMS_MAX, sizeof(*c->params));
     while (rest.ptr && c->param_count < PARAMS_MAX) {
         struct str value = str_cut(&rest, '&');
@@ -45,6 +48,25 @@ static void read_query(struct api_call *c)
         if (k && v)
             c->params[c->param_count++] = (struct call_param){ k, v };
     }
+    return true;
+}
+
+/* Who reads with their own eyes gets lines: by ?pretty=, or by the program that asks. */
+static bool wants_lines(const struct api_call *c)
+{
+    static const char *const yes[] = { "1", "t", "T", "TRUE", "true", "True" };
+    static const char *const agents[] = { "curl", "Wget", "Mozilla/5.0" };
+    const char *asked = call_param(c, "pretty"), *agent = c->request->user_agent;
+    if (!text_empty(asked)) {
+        for (size_t i = 0; i < lengthof(yes); i++)
+            if (text_eq(asked, yes[i]))
+                return true;
+        return false;
+    }
+    for (size_t i = 0; agent && i < lengthof(agents); i++)
+        if (text_starts(agent, agents[i]))
+            return true;
+    return false;
 }
 
 /* ---- the path ---- */
@@ -440,7 +462,9 @@ void request_handle(struct api_call *c)
     c->namespace = c->subresource = "";
     if (is_document(c))
         return;
-    read_query(c);
+    if (!read_query(c))
+        return;
+    c->pretty = wants_lines(c);
     if (read_path(c))
         route_resource(c);
 }

@@ -344,7 +344,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->registry = registry_new();
     s->ready_end = &s->ready;
     buf_init(&s->scratch, (size_t)64 << 20);
-    buf_init(&s->frame.text, (size_t)64 << 20);
+    buf_init(&s->batch.text, (size_t)64 << 20);
     timer_init(&s->bookmarks, on_bookmarks, s);
     timer_init(&s->pace, on_pace, s);
     timer_set(s->env, &s->bookmarks, s->options.bookmark_ms);
@@ -386,8 +386,8 @@ void apiserver_free(struct apiserver *s)
     buf_done(&s->scratch);
     timer_stop(s->env, &s->bookmarks);
     timer_stop(s->env, &s->pace);
-    store_object_release(s->frame.object);
-    buf_done(&s->frame.text);
+    watch_batch_forget(&s->batch);
+    buf_done(&s->batch.text);
     free(s);
 }
 

@@ -240,13 +240,6 @@ static void undo(struct store *s)
     s->broken = (struct error){ 0 };
 }
 
-void store_set_undone(
-    struct store *s, void (*undone)(void *ctx, const struct store_event *event), void *ctx)
-{
-    s->undone = undone;
-    s->undone_ctx = ctx;
-}
-
 static void compact_disk(struct store *s)
 {
     struct error ignored; /* what is too much on the disk now will be so at the next step */
@@ -271,6 +264,18 @@ bool store_flush(struct store *s, struct error *err)
     store_events_forget(s);
     compact_disk(s);
     return true;
+}
+
+void store_set_undone(
+    struct store *s, void (*undone)(void *ctx, const struct store_event *event), void *ctx)
+{
+    s->undone = undone;
+    s->undone_ctx = ctx;
+}
+
+bool store_table_is_dirty(const struct store *s, const struct store_table *t)
+{
+    return t->version > s->flushed;
 }
 
 /* ---- the whole ---- */

@@ -25,7 +25,7 @@ static void tell(void *ctx, const struct store_event *event)
 {
     struct undone *u = ctx;
     const char *table = store_table_name(event->object->table);
-    const struct api_kind *k = registry_of_table(u->server->registry, table);
+    const struct api_kind *k = registry_find_table(u->server->registry, table);
     if (!k || !k->behaviour || !k->behaviour->written)
         return;
     cleanup(arena_done) struct arena a = ARENA_INIT;

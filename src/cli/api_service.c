@@ -129,8 +129,11 @@ static bool make_http(struct api_service *s, struct error *err)
             .tls = s->tls,
         },
         err);
-    if (!s->http)
-        return fail_in(err, "listening on %s", s->options.listen);
+    if (!s->http) {
+        struct error why = *err;
+        return fail(
+            err, why.code, "%s; --listen takes another, with port 0 any free one", why.text);
+    }
     apiserver_set_endpoint(s->server, own_address(s), apiserver_http_port(s->http));
     return true;
 }

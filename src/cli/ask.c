@@ -237,7 +237,9 @@ bool ask_resource_of_kind(struct ask *q, const char *api_version, const char *ki
         if (env_mono_ms(env) >= until)
             return fail(err,
                 ERR_NOT_FOUND,
-                "the server has no kind %s in %s; install its CRD first (leeboard manifests)",
+                "the server has no kind %s in %s; apply its CRD first (`leeboard manifests` has "
+                "those of "
+                "leeboard)",
                 kind,
                 api_version);
         wait_ms(q, INSTALL_PAUSE_MS);

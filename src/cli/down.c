@@ -13,6 +13,8 @@
 #include "cli/up_folder.h"
 #include "cli/up_tasks.h"
 
+#define KILL_MS 5000
+
 static int64_t now_ms(void)
 {
     struct timespec t;
@@ -60,20 +62,21 @@ static bool end_process(int pid, bool now, int64_t wait_ms, struct error *err)
     return ok;
 }
 
-/* What a leeboard that was killed left behind: no pod ends with it. */
-static size_t end_tasks(struct cli *cli, const char *folder, int64_t wait_ms)
+/* What a leeboard that was killed left behind: no pod ends with it. Supervisors pass SIGTERM on,
+ * and kill for SIGUSR1 (node/shim.h). */
+static size_t end_tasks(struct cli *cli, const char *folder, bool now, int64_t wait_ms)
 {
     struct up_task *tasks;
     size_t count = up_tasks(&cli->arena, folder, &tasks);
     int64_t until_ms = now_ms() + wait_ms;
     for (size_t i = 0; i < count; i++)
-        kill(tasks[i].pid, SIGTERM);
+        kill(tasks[i].pid, now ? SIGUSR1 : SIGTERM);
     for (size_t i = 0; i < count; i++) {
         int pidfd = open_process(tasks[i].pid);
         if (pidfd < 0)
             continue;
-        if (!await_end(pidfd, until_ms))
-            kill(tasks[i].pid, SIGUSR1); /* kills what is below it: node/shim.h */
+        if (!await_end(pidfd, until_ms) && kill(tasks[i].pid, SIGUSR1) == 0)
+            await_end(pidfd, now_ms() + KILL_MS);
         close(pidfd);
     }
     return count;
@@ -97,7 +100,7 @@ static int run_down(struct cli *cli)
         printf("ended\n");
         return CLI_OK;
     }
-    size_t left = end_tasks(cli, folder, now ? 0 : wait_ms);
+    size_t left = end_tasks(cli, folder, now, wait_ms);
     if (left)
         printf("ended what an earlier process had left running: %zu\n", left);
     else

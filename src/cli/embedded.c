@@ -1,6 +1,7 @@
 #include "cli/embedded.h"
 
 #include "base/embed.h"
+#include "base/hash.h"
 #include "base/yaml.h"
 
 EMBED(crd_models, "api/inference.llmkube.dev_models.yaml");
@@ -28,6 +29,15 @@ struct json embedded_crds(struct arena *a)
         json_push_all(&list, documents);
     }
     return json_list_end(&list);
+}
+
+const char *embedded_crds_digest(struct arena *a)
+{
+    struct sha256 h;
+    sha256_init(&h);
+    for (size_t i = 0; embedded_crd_texts[i]; i++)
+        sha256_add(&h, embedded_crd_texts[i], strlen(embedded_crd_texts[i]));
+    return arena_strndup(a, sha256_end_hex(&h, a), 16);
 }
 
 /* Upstream's chart makes the same five; pods that name a class which does not exist are refused. */

@@ -23,10 +23,6 @@ struct model_file {
 /* All of them, by path. No directory means no files. */
 bool model_cache_list(struct arena *a, const char *folder, struct model_file **ret,
     size_t *ret_count, struct error *err) must_check;
-/* What there is under a key in the claims of a namespace: a whole file? and the bytes of what is on
- * its way, -1 if nothing is. */
-void model_cache_look(const char *volumes, const char *namespace, const char *key, bool *ret_whole,
-    int64_t *ret_partial);
 /* Removes a key's directory with everything in it. */
 bool model_cache_remove(
     const char *folder, const struct model_file *file, struct error *err) must_check;

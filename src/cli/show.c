@@ -11,8 +11,8 @@
 #include "base/resource.h"
 #include "base/str.h"
 #include "base/table.h"
-#include "cli/model_cache.h"
 #include "cli/show_draw.h"
+#include "fetch/staged.h"
 #include "http/loop.h"
 #include "kube/reflector.h"
 
@@ -74,9 +74,10 @@ static void put(const struct show *s, struct buf *bytes)
 
 static struct show_disk look_at_disk(void *ctx, const char *namespace, const char *cache_key)
 {
-    struct show_disk disk;
-    model_cache_look(ctx, namespace, cache_key, &disk.whole, &disk.partial);
-    return disk;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct staged staged =
+        staged_look(arena_printf(&a, "%s/%s", (char *)ctx, namespace), cache_key);
+    return (struct show_disk){ staged.whole, staged.partial };
 }
 
 static struct json objects_of(struct arena *a, struct show *s)

@@ -17,11 +17,13 @@
 #include "cli/embedded.h"
 #include "cli/engine_service.h"
 #include "cli/local_transport.h"
+#include "cli/notify.h"
 #include "cli/show.h"
 #include "cli/up_detach.h"
 #include "cli/up_folder.h"
 #include "cli/up_hello.h"
 #include "cli/up_objects.h"
+#include "cli/up_stale.h"
 #include "engine/engine.h"
 #include "http/loop.h"
 #include "kube/file.h"
@@ -29,12 +31,15 @@
 #include "node/image_map.h"
 #include "node/node.h"
 #include "node/process_runtime.h"
+#include "node/reclaim.h"
 #include "proxy/proxy.h"
 
 /* Addresses of Services: loopback ones, which answer on this machine and on no other. Those of pods
  * lie below. */
 #define SERVICE_CIDR "127.96.0.0/16"
+#define CRDS_LABEL "leeboard.dev/made-from"
 #define EXIT_MS 3000
+#define INSTALL_MS 5000 /* until a kind of a CRD among the manifests is served */
 #define TRIM_MS 15000
 #define IMAGES_BYTES_MAX ((size_t)1 << 20)
 
@@ -50,6 +55,7 @@ struct up {
     struct image_map *images;
     struct process_runtime *runtime;
     struct node *node;
+    struct reclaim *reclaim;
     struct proxy *proxy;
     struct pod_log_source logs; /* the node's, which the server is given before there is a node */
     struct show *show;
@@ -92,7 +98,9 @@ static void pods_ended(void *ctx)
 static void on_signal(void *ctx, int number)
 {
     struct up *up = ctx;
-    if (!up->running || up->stopping) {
+    if (!up->running) {
+        up->ending = true; /* start() looks at it */
+    } else if (up->stopping) {
         loop_stop(up->loop);
     } else if (up->ending) {
         up->stopping = true;
@@ -101,6 +109,7 @@ static void on_signal(void *ctx, int number)
         timer_set(loop_env(up->loop), &up->deadline, EXIT_MS);
     } else {
         up->ending = true;
+        notify("STOPPING=1");
         log_info("got %s; ending the pods", strsignal(number));
         say(up, "ending; once more kills");
         node_stop(up->node, pods_ended, up);
@@ -109,16 +118,69 @@ static void on_signal(void *ctx, int number)
 
 /* ---- the manifests ---- */
 
-static bool apply_all(struct ask *q, struct json objects, struct error *err)
+/* What others need comes first, whatever file it stands in. */
+static bool is_ground(struct json object)
+{
+    const char *kind = json_get_text(object, "kind");
+    return text_eq(kind, "CustomResourceDefinition") || text_eq(kind, "Namespace");
+}
+
+static bool apply_all(struct ask *q, struct json objects, bool ground, struct error *err)
 {
     struct apply_target target;
     const char *outcome;
     json_each (object, objects)
-        if (!apply_object(q, *object, &target, &outcome, err)) {
+        if (is_ground(*object) == ground && !apply_object(q, *object, &target, &outcome, err)) {
             apply_name_error(*object, err);
             return false;
         }
     return true;
+}
+
+/* Reading and checking our CRDs takes longer than everything else that a start does, so they are
+ * labelled with what they were made from, and left alone while that is the same. */
+static bool apply_crds(struct up *up, struct ask *q, struct error *err)
+{
+    struct arena *a = &up->cli->arena;
+    const char *digest = embedded_crds_digest(a);
+    struct ask_request request = {
+        .method = "GET",
+        .path = arena_printf(a,
+            "%s?labelSelector=" CRDS_LABEL "%%3D%s",
+            resource_path(a, &RESOURCE_CRD, NULL, NULL, NULL),
+            digest),
+        .accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+    };
+    int status;
+    struct json there;
+    if (!ask(q, &request, &status, &there, err))
+        return false;
+    size_t count = 0;
+    while (embedded_crd_texts[count])
+        count++;
+    if (json_get(there, "items").count == count)
+        return true;
+    struct json label = json_map(a, { CRDS_LABEL, json_str(digest) });
+    struct json_builder crds;
+    json_builder_init(&crds, a);
+    json_each (crd, embedded_crds(a)) {
+        struct json labels = json_overlay(a, json_get(*crd, "metadata.labels"), label);
+        json_push(&crds, json_with(a, *crd, "metadata.labels", labels));
+    }
+    return apply_all(q, json_list_end(&crds), true, err);
+}
+
+/* Whether a CRD among the objects makes this kind known. */
+static bool is_brought(struct json objects, struct json object)
+{
+    struct str group = str_of(json_get_text(object, "apiVersion"));
+    group = group.ptr ? str_cut(&group, '/') : group;
+    json_each (crd, objects)
+        if (text_eq(json_get_text(*crd, "kind"), "CustomResourceDefinition") &&
+            text_eq(json_get_text(*crd, "spec.names.kind"), json_get_text(object, "kind")) &&
+            str_eq(str_of(json_get_text(*crd, "spec.group")), group))
+            return true;
+    return false;
 }
 
 /* All kinds are known before the first object is written. */
@@ -127,15 +189,16 @@ static bool apply_manifests(struct up *up, struct error *err)
     struct ask q;
     struct apply_target target;
     ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
-    if (!apply_all(&q, embedded_crds(&up->cli->arena), err) ||
-        !apply_all(&q, embedded_priority_classes(&up->cli->arena), err))
+    if (!up_stale_settle(&q, up->folder, err) || !apply_crds(up, &q, err) ||
+        !apply_all(&q, embedded_priority_classes(&up->cli->arena), false, err))
         return false;
     json_each (object, up->objects)
-        if (!apply_find_target(&q, *object, &target, err)) {
+        if (!is_brought(up->objects, *object) && !apply_find_target(&q, *object, &target, err)) {
             apply_name_error(*object, err);
             return false;
         }
-    return apply_all(&q, up->objects, err);
+    q.install_ms = INSTALL_MS;
+    return apply_all(&q, up->objects, true, err) && apply_all(&q, up->objects, false, err);
 }
 
 /* ---- construction ---- */
@@ -160,6 +223,12 @@ static bool make_api(struct up *up, struct error *err)
     return true;
 }
 
+static bool is_in_use(void *ctx, const char *ip)
+{
+    struct up *up = ctx;
+    return up->proxy && proxy_busy(up->proxy, ip);
+}
+
 static bool make_node(struct up *up, struct error *err)
 {
     struct arena *a = &up->cli->arena;
@@ -179,6 +248,8 @@ static bool make_node(struct up *up, struct error *err)
             .name = engine_service_instance(a),
             .directory = up_folder_path(a, up->folder, "node"),
             .path = getenv("PATH"),
+            .in_use = is_in_use,
+            .in_use_ctx = up,
         },
         err);
     if (!up->node)
@@ -230,6 +301,7 @@ static void all_ready(void *ctx)
     int64_t took_ms = env_mono_ms(loop_env(up->loop)) - up->begun_ms;
     say(up, arena_printf(a, "ready after %.1f s", (double)took_ms / 1000));
     up->hello = up_hello_new(&(struct up_hello_options){
+        .env = loop_env(up->loop),
         .client = up->engine.client,
         .http = up->engine.http,
         .question = cli_text(up->cli, "ask"),
@@ -292,12 +364,17 @@ static bool start(struct up *up, struct error *err)
     make_proxy(up);
     if (!apply_manifests(up, err) || !move_log(up, err))
         return false;
+    if (up->ending)
+        return fail(err, ERR_CANCELLED, "told to end before it had begun");
     up->running = true;
     timer_set(loop_env(up->loop), &up->trim, TRIM_MS);
+    node_start(up->node); /* first: what ran before is what somebody waits for */
     engine_lead(up->engine.engine);
-    node_start(up->node);
     proxy_start(up->proxy);
+    up->reclaim = reclaim_new(
+        up->loop, local_transport_kube(up->local), up_folder_path(a, up->folder, "volumes"));
     make_show(up);
+    notify("READY=1");
     return true;
 }
 
@@ -316,6 +393,7 @@ static void free_all(struct up *up)
     if (up->proxy)
         proxy_free(up->proxy);
     node_free(up->node);
+    reclaim_free(up->reclaim);
     if (up->runtime)
         process_runtime_free(up->runtime);
     image_map_free(up->images);
@@ -335,7 +413,7 @@ static void set_families(struct up *up)
         up->families.llmkube.model_cache_path = up_folder_path(a, up->folder, "models");
     if (!cli_given(up->cli, "allowed-host-path-roots"))
         up->families.llmkube.allowed_host_path_roots = json_list(a, json_str("/"));
-    up->families.llmkube.direct_endpoints = true;
+    up->families.llmkube.one_machine = true;
     families_add_workloads(&up->families, up_folder_path(a, up->folder, "volumes"));
 }
 
@@ -380,7 +458,7 @@ static const struct cli_flag flags[] = {
         "ADDRESS:PORT",
         "127.0.0.1:6443",
         "Where kubectl reaches it; port 0: any free one." },
-    { "images", 0, "FILE", NULL, "Further local programs for images; see docs/operations.md." },
+    { "images", 0, "FILE", NULL, "Further local programs for images; see docs/one-machine.md." },
     { "ask", 0, "TEXT", NULL, "Once all is ready, ask the first InferenceService this." },
     { "detach", 'd', NULL, "false", "Return when all is ready, and run on; log: DATA/up.log." },
     { "wait", 0, "DURATION", "10m", "How long --detach waits for that." },

@@ -17,6 +17,7 @@
 #include "base/table.h"
 
 struct order;
+struct write;
 struct resource;
 struct schema;
 struct kind_watch;
@@ -60,6 +61,7 @@ struct cache_resource {
     struct table table;
     struct table index;
     struct order *orders; /* NULL: nobody asked for one */
+    struct write *writes; /* of its objects, in flight: write_begin() */
     struct cache_resource *next;
 };
 

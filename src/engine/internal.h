@@ -93,8 +93,9 @@ struct write {
     struct kube_op *op;
     /* Another key is creating the same shared object: nothing is sent, its end is awaited. */
     const struct write *follows;
-    bool followed;      /* and ours is such an end */
-    struct write *next; /* of the run */
+    bool followed;                        /* and ours is such an end */
+    struct write *next;                   /* of the run */
+    struct write *next_in_flight, **back; /* of the resource; back NULL: not in flight */
 };
 
 enum run_stage { RUN_FINALIZER, RUN_CHILDREN, RUN_STATUS, RUN_EVICTION };
@@ -242,8 +243,8 @@ void write_cancel(struct run *run);
 void write_unfollow(struct run *run);
 /* A watch event came for an object that we are writing just now: whose key must wait for our own
  * answer before it is woken; NULL if nobody's. */
-struct key *write_hold_event(struct engine *e, const struct cache_resource *r,
-    const char *namespace, const char *name, uint64_t version);
+struct key *write_hold_event(
+    const struct cache_resource *r, const char *namespace, const char *name, uint64_t version);
 
 /* memo.c */
 struct memo *memo_find(const struct key *k, const struct resource *r, const char *name);

@@ -39,7 +39,7 @@ static void on_put(void *ctx, struct json object, bool initial)
         e->counts.echoes += !initial;
         return;
     }
-    struct key *except = write_hold_event(e, r, namespace, name, version);
+    struct key *except = write_hold_event(r, namespace, name, version);
     struct engine_kind *kind = engine_kind_of(e, r);
     if (kind) {
         struct key *k = key_get(kind, namespace, name);

@@ -27,14 +27,35 @@ struct write *write_new(struct run *run, struct cache_resource *r, const char *n
 
 /* Whoever is writing this object just now; NULL if nobody is. */
 struct write *write_under_way(
-    const struct engine *e, const struct cache_resource *r, const char *namespace, const char *name)
+    const struct cache_resource *r, const char *namespace, const char *name)
 {
-    for (struct run *run = e->runs; run; run = run->next)
-        for (struct write *w = run->writes; w; w = w->next)
-            if (w->op && w->resource == r && strcmp(w->name, name) == 0 &&
-                strcmp(w->namespace, namespace) == 0)
-                return w;
-    return NULL;
+    struct write *w = r->writes;
+    while (w && (strcmp(w->name, name) != 0 || strcmp(w->namespace, namespace) != 0))
+        w = w->next_in_flight;
+    return w;
+}
+
+void write_begin(struct write *w, struct kube_op *op)
+{
+    w->op = op;
+    if (w->back)
+        return;
+    w->back = &w->resource->writes;
+    w->next_in_flight = *w->back;
+    if (w->next_in_flight)
+        w->next_in_flight->back = &w->next_in_flight;
+    *w->back = w;
+}
+
+static void land(struct write *w)
+{
+    w->op = NULL;
+    if (!w->back)
+        return;
+    *w->back = w->next_in_flight;
+    if (w->next_in_flight)
+        w->next_in_flight->back = w->back;
+    w->back = NULL;
 }
 
 uint64_t write_hash(struct write *w)
@@ -67,7 +88,7 @@ bool write_allowed(struct run *run)
 
 void write_sent(struct write *w, struct kube_op *op)
 {
-    w->op = op;
+    write_begin(w, op);
     w->run->pending++;
     write_engine(w)->counts.writes++;
 }
@@ -108,7 +129,7 @@ static void release_followers(const struct write *w)
 void write_end(struct write *w)
 {
     struct run *run = w->run;
-    w->op = NULL;
+    land(w);
     release_followers(w);
     assert(run->pending > 0);
     run->pending--;
@@ -258,7 +279,7 @@ static void looked(void *ctx, const struct kube_reply *reply)
     if (reply->error.code == ERR_NONE)
         take_in(w, reply->body);
     else if (is_gone(w, reply) && entry) {
-        w->op = NULL;
+        land(w);
         watch_object_gone(e, entry);
         if (own) { /* and its run with it */
             engine_pump(e);
@@ -282,7 +303,8 @@ static void look(struct write *w, const struct error *why)
         run->error = *why;
     struct kube_target what = write_target(w);
     what.subresource = NULL;
-    w->op = kube_get(write_engine(w)->options.client, what, (struct kube_then){ looked, w });
+    write_begin(
+        w, kube_get(write_engine(w)->options.client, what, (struct kube_then){ looked, w }));
 }
 
 void write_look(struct write *w)
@@ -367,16 +389,16 @@ void write_cancel(struct run *run)
         if (!w->op)
             continue;
         kube_op_cancel(e->options.client, w->op);
-        w->op = NULL;
+        land(w);
         release_followers(w);
     }
     run->pending = 0;
 }
 
-struct key *write_hold_event(struct engine *e, const struct cache_resource *r,
-    const char *namespace, const char *name, uint64_t version)
+struct key *write_hold_event(
+    const struct cache_resource *r, const char *namespace, const char *name, uint64_t version)
 {
-    struct write *w = write_under_way(e, r, namespace, name);
+    struct write *w = write_under_way(r, namespace, name);
     if (!w)
         return NULL;
     w->event_version = version;

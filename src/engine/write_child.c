@@ -68,7 +68,7 @@ static bool comes_later(struct run *run, const struct plan_child *c)
     const char *namespace = r->resource->cluster_scoped ? "" : view_namespace(&run->view);
     if (cache_find(r, namespace, name))
         return false;
-    const struct write *first = write_under_way(e, r, namespace, name);
+    const struct write *first = write_under_way(r, namespace, name);
     run->later |= first && first->run == run;
     return true;
 }
@@ -98,7 +98,7 @@ static void write_child(struct run *run, const struct plan_child *c)
     w->child = c;
     w->body = wanted;
     w->hash = d.hash;
-    struct write *other = entry ? NULL : write_under_way(e, r, w->namespace, name);
+    struct write *other = entry ? NULL : write_under_way(r, w->namespace, name);
     if (other && c->mode != PLAN_SHARED) {
         run->conflict = true; /* another key makes it: by its answer we shall see whose it is */
         return;

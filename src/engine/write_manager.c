@@ -39,8 +39,9 @@ static void adopt_seen(void *ctx, const struct kube_reply *reply)
 void write_adopt(struct write *w)
 {
     w->adopting = true;
-    w->op = kube_get(
-        write_engine(w)->options.client, write_target(w), (struct kube_then){ adopt_seen, w });
+    write_begin(w,
+        kube_get(
+            write_engine(w)->options.client, write_target(w), (struct kube_then){ adopt_seen, w }));
     w->run->pending++;
 }
 
@@ -80,7 +81,9 @@ static void contest_seen(void *ctx, const struct kube_reply *reply)
 
 void write_contest(struct write *w)
 {
-    w->op = kube_get(
-        write_engine(w)->options.client, write_target(w), (struct kube_then){ contest_seen, w });
+    write_begin(w,
+        kube_get(write_engine(w)->options.client,
+            write_target(w),
+            (struct kube_then){ contest_seen, w }));
     w->run->pending++;
 }

@@ -9,6 +9,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "http/loop.h"
+#include "node/cgroup.h"
 #include "node/logs.h"
 #include "node/pod_internal.h"
 #include "node/volumes.h"
@@ -72,6 +73,7 @@ static struct action_place place_of(struct container *c)
         .directory = folder_of(&c->arena, c, c->run),
         .envp = c->envp,
         .cwd = c->cwd,
+        .cgroup = c->cgroup,
         .translate = container_translate,
         .translate_ctx = c };
 }
@@ -223,6 +225,9 @@ static void task_ended(void *ctx)
     action_cancel(take(c->hook));
     timer_stop(env_of(c), &c->kill);
     remember_end(c);
+    if (c->state.exit_code && c->pod->host->cgroups &&
+        cgroups_ran_out(c->pod->host->cgroups, c->pod->uid, c->name))
+        c->reason = "OOMKilled";
     if (c->state.finished_ms - c->state.started_ms >= BACK_OFF_FORGET_MS)
         c->back_off_ms = 0;
     pod_wake(c->pod);
@@ -318,6 +323,18 @@ static bool in_back_off(struct container *c, int64_t *ret_after_ms)
     return true;
 }
 
+static bool enter_group(struct container *c, struct error *err)
+{
+    struct cgroups *groups = c->pod->host->cgroups;
+    return !groups || cgroups_make(groups,
+                          &c->arena,
+                          c->pod->uid,
+                          c->name,
+                          json_get(c->spec, "resources"),
+                          &c->cgroup[0],
+                          err);
+}
+
 bool container_start(struct container *c, int64_t *ret_after_ms)
 {
     const struct node_runtime *r = c->pod->host->runtime;
@@ -338,7 +355,7 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
     const char *folder = folder_of(&c->arena, c, c->run);
     char *above = arena_printf(&c->arena, "%s/containers/%s", c->pod->directory, c->name);
     bool made = mkdir(above, 0750) == 0 || errno == EEXIST || fail_errno(&err, errno, "%s", above);
-    if (!made || !make_message_file(c, &err)) {
+    if (!made || !make_message_file(c, &err) || !enter_group(c, &err)) {
         note_start_error(c, &err);
         return true;
     }
@@ -348,7 +365,8 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
         .cwd = c->cwd,
         .log = container_log(&c->arena, c, c->run),
         .mounts = c->mounts,
-        .mount_count = c->mount_count };
+        .mount_count = c->mount_count,
+        .cgroup = c->cgroup };
     c->task = r->start(r->self, &spec, (struct runtime_watch){ task_ended, c }, &err);
     if (!c->task) {
         note_start_error(c, &err);

@@ -114,6 +114,7 @@ bool container_resolve(struct container *c, const char *const **ret_argv)
     struct pod_view view = pod_view(p);
     struct json env;
     c->message_path = NULL;
+    c->cgroup[0] = NULL;
     if (!fields_env(a, &view, c->spec, basic_env(a, c), &env, &err) ||
         !resolve_mounts(c, env, &err))
         return wait_because(c, "CreateContainerConfigError", err.text);

@@ -10,6 +10,7 @@
 #include "http/loop.h"
 #include "http/tls.h"
 #include "kube/file.h"
+#include "node/cgroup.h"
 #include "node/names.h"
 #include "node/node_internal.h"
 #include "kube/objects.h"
@@ -109,6 +110,9 @@ const char *entry_unfit(struct arena *a, const struct entry *e)
 {
     struct capacity used = { { 0 } };
     struct node *n = e->node;
+    const char *unknown = capacity_unknown(a, e->unbound);
+    if (unknown)
+        return unknown;
     for (each_entry(o, n))
         if (at(&o_at) != e && holds(at(&o_at)))
             capacity_add(&used, &at(&o_at)->wanted);
@@ -194,13 +198,15 @@ static void tell_stopped(void *ctx)
         stopped(n->stopped_ctx);
 }
 
-static void look_whether_stopped(struct node *n)
+void node_look_whether_stopped(struct node *n)
 {
     if (!n->stopped)
         return;
-    for (each_entry(e, n))
-        if (at(&e_at)->pod && !pod_stopped(at(&e_at)->pod))
+    for (each_entry(e, n)) {
+        const struct entry *e = at(&e_at);
+        if (e->pod && (!pod_stopped(e->pod) || e->write))
             return;
+    }
     timer_set(loop_env(n->options.loop), &n->stop_told, 0);
 }
 
@@ -233,11 +239,13 @@ static void pod_changed(void *ctx, struct pod *p)
     node_logs_wake(n, e->uid);
     if (e->gone && pod_stopped(p)) {
         volumes_remove(pod_directory(p));
+        if (n->host.cgroups)
+            cgroups_remove(n->host.cgroups, e->uid);
         entry_remove(e);
     } else {
         entry_write(e);
     }
-    look_whether_stopped(n);
+    node_look_whether_stopped(n);
 }
 
 static void pod_wants_token(void *ctx, struct pod *p, const char *audience)
@@ -412,6 +420,8 @@ static void sweep(struct node *n)
     }
     if (folders)
         closedir(folders);
+    if (n->host.cgroups)
+        cgroups_remove(n->host.cgroups, NULL);
 }
 
 static void put_each(void *ctx, struct json object)
@@ -466,10 +476,16 @@ struct node *node_new(const struct node_options *options, struct error *err)
     n->client = kube_client_new(options->transport, env);
     n->objects = objects_new(
         options->transport, env, kinds, (struct objects_watch){ object_changed, all_loaded, n });
+    struct error no_groups = { 0 };
+    struct cgroups *groups = cgroups_new(options->cgroups ? options->cgroups : "/sys/fs/cgroup",
+        arena_printf(&n->arena, "leeboard-%s", options->name),
+        &no_groups);
     n->host = (struct pod_host){ .loop = options->loop,
         .http = http_client_new(options->loop, &(struct http_client_options){ 0 }),
         .tls = tls_client_new(&(struct tls_client_options){ .verify_off = true }, err),
         .runtime = options->runtime,
+        .cgroups = groups,
+        .no_cgroups = arena_strdup(&n->arena, no_groups.text),
         .objects = n->objects,
         .images = options->images,
         .node_name = n->options.name,
@@ -507,6 +523,7 @@ void node_free(struct node *n)
     kube_client_free(n->client);
     http_client_free(n->host.http);
     tls_context_unref(n->host.tls);
+    cgroups_free(n->host.cgroups);
     arena_done(&n->arena);
     free(n->names);
     free(n);
@@ -528,7 +545,7 @@ void node_stop(struct node *n, void (*done)(void *ctx), void *ctx)
             pod_stop(
                 p, json_get_int(pod_object(p), "spec.terminationGracePeriodSeconds", 30) * 1000);
     }
-    look_whether_stopped(n);
+    node_look_whether_stopped(n);
 }
 
 void node_kill(struct node *n)

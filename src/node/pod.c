@@ -193,6 +193,18 @@ static bool is_leaving(struct pod *p)
     return true;
 }
 
+static bool has_expired(struct pod *p)
+{
+    int64_t limit_s = json_get_int(p->object, "spec.activeDeadlineSeconds", 0);
+    if (limit_s <= 0)
+        return false;
+    int64_t left_ms = p->start_ms + limit_s * 1000 - env_wall_ms(env_of(p));
+    p->expired = left_ms <= 0;
+    if (!p->expired)
+        try_again(p, left_ms);
+    return p->expired;
+}
+
 static void advance(struct pod *p)
 {
     if (p->stopping) {
@@ -204,7 +216,7 @@ static void advance(struct pod *p)
         p->stopped = nothing_runs(p);
         return;
     }
-    if (p->finished || has_finished(p)) {
+    if (p->finished || has_finished(p) || has_expired(p)) {
         p->finished = true;
         stop_all(p, json_get_int(p->object, "spec.terminationGracePeriodSeconds", 30) * 1000);
         return;
@@ -340,6 +352,7 @@ struct pod *pod_new(
         snprintf(p->blocked, sizeof(p->blocked), "%s: %s", p->directory, strerror(errno));
     else if (last_word(p))
         p->finished = true;
+    p->expired = text_eq(json_get_text(p->object, "status.reason"), "DeadlineExceeded");
     if (!p->blocked[0] && !p->finished)
         prepare_volumes(p);
     adopt(p);

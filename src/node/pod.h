@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 
+struct cgroups;
 struct http_client;
 struct image_map;
 struct loop;
@@ -26,6 +27,8 @@ struct pod_host {
     struct http_client *http;
     struct tls_context *tls; /* for probes; takes any certificate */
     const struct node_runtime *runtime;
+    struct cgroups *cgroups; /* NULL: there are none, and why */
+    const char *no_cgroups;
     const struct objects *objects;
     const struct image_map *images;
     const char *node_name, *host_ip;

@@ -30,6 +30,7 @@ struct container {
     const char *cwd;
     const struct root_mount *mounts;
     size_t mount_count;
+    const char *cgroup[2];    /* what it enters, ended by NULL */
     const char *message_path; /* where the program may leave a last word, on the machine */
 
     /* Why it does not run. */
@@ -62,6 +63,7 @@ struct pod {
     bool names_known;  /* its hosts file is up to date */
     char blocked[640]; /* why no container can be made; "": none */
     bool initialized, stopping, stopped, finished;
+    bool expired;       /* it took longer than spec.activeDeadlineSeconds */
     int64_t start_ms;   /* wall */
     int64_t stop_at_ms; /* mono: when what is left is killed */
     int64_t leave_ms;   /* mono: until when it may go on because Services lead to it */
@@ -99,4 +101,4 @@ const char *container_translate(void *ctx, struct arena *a, const char *word);
 /* ---- pod_limits.c ---- */
 
 /* What this node cannot do of what the pod asks for, in one sentence; NULL: nothing. */
-const char *pod_limits(struct arena *a, struct json pod, const struct node_runtime *runtime);
+const char *pod_limits(struct arena *a, const struct pod *p);

@@ -17,6 +17,9 @@ static const struct hint {
     { "cpu", (const char *const[]){ "1", "500m", "2", "two", NULL } },
     { "memory", (const char *const[]){ "1Gi", "512Mi", "1.5Gi", "lots", NULL } },
     { "name", (const char *const[]){ "a", "b", "c-d", NULL } },
+    { "operator", (const char *const[]){ "Exists", "Equal", "In", NULL } },
+    { "effect", (const char *const[]){ "NoSchedule", "", "NoExecute", NULL } },
+    { "value", (const char *const[]){ "", "a", NULL } },
     { "key", (const char *const[]){ "a", "b", NULL } },
 };
 static const char *const words[] = { "a",

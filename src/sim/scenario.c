@@ -313,7 +313,7 @@ static void heal(void *ctx)
     }
 }
 
-/* Two of each kind at a time: made, edited, and at last taken back or deleted. */
+/* Two of each kind at a time: made, edited, and at last taken back, or deleted and made anew. */
 static void tour(void *ctx)
 {
     struct sim_scenario *c = ctx;
@@ -327,9 +327,10 @@ static void tour(void *ctx)
             apply(c, w, healthy(c, &a, w));
         else if (round == 1)
             apply(c, w, sim_mutate(s, &a, w->crd, w->object));
-        else if (at % 2)
+        else if (at % 2) {
             delete (c, w);
-        else if (json_present(w->before))
+            apply(c, w, healthy(c, &a, w));
+        } else if (json_present(w->before))
             apply(c, w, json_copy(&a, w->before));
     }
     int64_t next = s->options.faults_ms / (int64_t)(3 * kinds + 1);

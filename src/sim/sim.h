@@ -108,7 +108,7 @@ struct sim_options {
     uint64_t stale_at; /* it crashes there, and what it lists then is older than that; 0: none */
     uint64_t
         delete_at;   /* what its n-th request writes is deleted before it has the answer; 0: none */
-    uint64_t end_at; /* it ends in order just after its n-th request, and starts again; 0: none */
+    uint64_t end_at; /* its n-th answer is late, and it ends in order before; 0: none */
     uint64_t only;   /* the wishes that the person has, by number */
     bool trace;      /* print the history as it happens */
     struct sim_coverage *coverage; /* of inputs; NULL: not counted */
@@ -236,7 +236,7 @@ void sim_operator_free(struct sim_operator *o);
 void sim_operator_crash(struct sim_operator *o, int64_t restart_ms);
 int64_t sim_operator_skew(struct sim *s); /* of a wall clock that was set anew */
 /* As by SIGTERM: everything is given back, then it starts again. */
-void sim_operator_end(struct sim_operator *o);
+void sim_operator_end(struct sim_operator *o, int64_t after_ms);
 void sim_operator_pause(struct sim_operator *o, int64_t ms);
 void sim_operator_disconnect(struct sim_operator *o); /* the server is gone */
 bool sim_operator_leads(const struct sim_operator *o);

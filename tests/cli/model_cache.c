@@ -74,25 +74,6 @@ TEST(a_model_cache_lists_the_files_of_keys_and_nothing_else)
     folder_remove(folder);
 }
 
-TEST(a_model_cache_tells_what_is_on_its_way)
-{
-    const char *folder = folder_new();
-    const char *volumes = arena_printf(test_arena(), "%s/volumes", folder);
-    bool whole;
-    int64_t partial;
-    model_cache_look(volumes, "team", KEY, &whole, &partial);
-    check(!whole && partial == -1);
-    put(folder, "volumes/team/a/" KEY "/x.gguf.pod.tmp", 70);
-    model_cache_look(volumes, "team", KEY, &whole, &partial);
-    check(!whole && partial == 70);
-    put(folder, "volumes/team/b/" KEY "/x.gguf", 90);
-    model_cache_look(volumes, "team", KEY, &whole, &partial);
-    check(whole && partial == 70);
-    model_cache_look(volumes, "other", KEY, &whole, &partial);
-    check(!whole && partial == -1);
-    folder_remove(folder);
-}
-
 TEST(removing_from_a_model_cache_takes_the_key_and_leaves_what_links_lead_to)
 {
     const char *folder = folder_new();

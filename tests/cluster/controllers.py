@@ -9,7 +9,7 @@ from promises import Operator
 
 OURS_OFF = "*," + ",".join(f"-{name}-controller" for name in (
     "deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob",
-    "horizontal-pod-autoscaler", "ttl-after-finished", "endpoints", "endpointslice",
+    "horizontal-pod-autoscaler", "disruption", "ttl-after-finished", "endpoints", "endpointslice",
     "persistentvolume-binder", "persistentvolumeclaim-protection", "persistentvolume-protection"))
 IMAGE = "registry.invalid/app"
 LABELS = {"app": "web"}

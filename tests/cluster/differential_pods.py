@@ -164,3 +164,32 @@ def evictions(s):
     s.post(p + "/sick/eviction", eviction("sick"))
     for name in ("kept", "sick"):
         s.delete(p + f"/{name}?gracePeriodSeconds=0")
+
+
+@script
+def parts_of_pods(s):
+    p = s.namespace() + "/pods"
+    amounts = {"requests": {"cpu": "100m"}, "limits": {"cpu": "1"}}
+    s.post(p, pod("a", containers=[{"name": "c", "image": "i", "resources": amounts}, {"name": "d", "image": "i"}]))
+    s.post(p, pod("b", ephemeralContainers=[{"name": "w", "image": "i"}]))
+    extra, size = p + "/a/ephemeralcontainers", p + "/a/resize"
+    for path in (extra, size):
+        s.get(path)
+        s.post(path, {})
+        s.delete(path)
+
+    def with_containers(*list):
+        body = s.ask("GET", extra).body
+        return {**body, "spec": {**body["spec"], "ephemeralContainers": list}}
+    x = {"name": "x", "image": "i"}
+    s.put(extra, with_containers(x))
+    s.put(extra, with_containers())
+    s.put(extra, with_containers(x, {"name": "c", "image": "i"},
+                                 {"name": "y", "image": "i", "ports": [{"containerPort": 1}], "livenessProbe": {}}))
+    for name, target in (("z", "c"), ("t", "nope")):
+        s.patch(extra, {"spec": {"ephemeralContainers": [{"name": name, "image": "i", "targetContainerName": target}]}}, type=STRATEGIC)
+    for resources in ({"requests": {"cpu": "200m"}}, {"limits": {"cpu": None}}, {"requests": {"memory": "1Mi"}},
+                      {"requests": {"ephemeral-storage": "1Mi"}}, {"limits": {"cpu": "200m", "memory": "1Mi"}},
+                      {"requests": {"cpu": "3"}}):
+        s.patch(size, {"spec": {"containers": [{"name": "c", "resources": resources}]}}, type=STRATEGIC)
+    s.get(p + "/a")

@@ -50,6 +50,7 @@ GROUPS = {
     "/apis/discovery.k8s.io/v1": ("endpointslices",),
     "/apis/batch/v1": ("jobs", "cronjobs"),
     "/apis/autoscaling/v2": ("horizontalpodautoscalers",),
+    "/apis/policy/v1": ("poddisruptionbudgets",),
     "/apis/coordination.k8s.io/v1": ("leases",),
     "/apis/rbac.authorization.k8s.io/v1": ("roles", "rolebindings", "clusterroles",
                                            "clusterrolebindings"),

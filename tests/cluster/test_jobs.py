@@ -1,5 +1,6 @@
 """Jobs under the real controller and under ours."""
 import json
+import time
 
 from controllers import IMAGE, compare, play_pod, pods, snapshot, status, told
 from lab import wait_for
@@ -18,8 +19,14 @@ def jobs(lab, ns):
     for uid, name in uids.items():
         text = text.replace(uid, f"UID-{name}")
     found = json.loads(text)
-    for pod in found["pods"]:
+    for o in found["jobs"]:  # of pods without a node: one that is told to go is gone
+        o["status"].pop("terminating", None)
+    for pod in found["pods"]:  # how it is known that one was counted is each controller's own
         pod["metadata"].pop("finalizers", None)
+        notes = pod["metadata"].get("annotations", {})
+        notes.pop("leeboard.dev/counted", None)
+        if not notes:
+            pod["metadata"].pop("annotations", None)
     return {kind: sorted(items, key=lambda o: json.dumps(o, sort_keys=True))
             for kind, items in found.items()}
 
@@ -87,5 +94,122 @@ def a_job_rests_and_goes(world, lab, ns):
     wait_for(lambda: not lab.get("jobs", ns, "rests"), 30, "the end of the Job")
 
 
+def play_index(lab, ns, name, index, code, conditions=()):
+    """The pod of an index ends with this code."""
+    def waiting():
+        return [p for p in of_job(lab, ns, name) if p["status"]["phase"] == "Pending" and
+                p["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"] == str(index)]
+    end_pod(lab, ns, wait_for(waiting, 30, f"a pod of index {index}")[0], code, conditions)
+
+
+def end_pod(lab, ns, pod, code, conditions=()):
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    lab.patch("pods", ns, f"{pod['metadata']['name']}/status", {"status": {
+        "phase": "Failed" if code else "Succeeded", "conditions": list(conditions),
+        "containerStatuses": [{
+            "name": "main", "image": IMAGE, "imageID": "x", "ready": False, "restartCount": 0,
+            "state": {"terminated": {"exitCode": code, "startedAt": now, "finishedAt": now}}}]}})
+
+
+def says(lab, ns, name, **wanted):
+    wait_for(lambda: all(status(lab, ns, "jobs", name).get(k) == v for k, v in wanted.items()), 30,
+             f"{name} to say {wanted}")
+
+
+def a_job_has_indexes(world, lab, ns):
+    lab.apply(ns, job("all", completionMode="Indexed", completions=5, parallelism=4))
+    says(lab, ns, "all", active=4)
+    world.look(ns, jobs)
+    for index in (0, 3, 2):
+        play_index(lab, ns, "all", index, 0)
+    says(lab, ns, "all", completedIndexes="0,2,3", active=2)
+    world.look(ns, jobs)
+    for index in (1, 4):
+        play_index(lab, ns, "all", index, 0)
+    ended(lab, ns, "all", "Complete")
+    world.look(ns, jobs)
+    lab.apply(ns, job("enough", completionMode="Indexed", completions=4, parallelism=4, successPolicy={
+        "rules": [{"succeededIndexes": "0-1,3", "succeededCount": 2}]}))
+    for index in (2, 0):
+        play_index(lab, ns, "enough", index, 0)
+    says(lab, ns, "enough", completedIndexes="0,2", active=2)
+    play_index(lab, ns, "enough", 3, 0)
+    ended(lab, ns, "enough", "Complete")
+    world.look(ns, jobs)
+
+
+def a_job_loses_indexes(world, lab, ns):
+    rules = [{"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [42]}},
+             {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]
+    lab.apply(ns, job("some", completionMode="Indexed", completions=4, parallelism=4,
+                      backoffLimitPerIndex=1, podFailurePolicy={"rules": rules}))
+    says(lab, ns, "some", active=4)
+    play_index(lab, ns, "some", 1, 42)
+    play_index(lab, ns, "some", 2, 0)
+    play_index(lab, ns, "some", 0, 1)
+    play_index(lab, ns, "some", 3, 1, [{"type": "DisruptionTarget", "status": "True"}])
+    says(lab, ns, "some", failedIndexes="1", completedIndexes="2", failed=1, active=None)
+    world.look(ns, jobs)
+    # After ten seconds those that may try once more do.
+    says(lab, ns, "some", active=2, failed=2)
+    world.look(ns, jobs)
+    play_index(lab, ns, "some", 0, 1)
+    says(lab, ns, "some", failedIndexes="0,1", active=1)
+    play_index(lab, ns, "some", 3, 0)
+    ended(lab, ns, "some", "Failed")
+    world.look(ns, jobs)
+    lab.apply(ns, job("many", completionMode="Indexed", completions=2, parallelism=2,
+                      backoffLimitPerIndex=0, maxFailedIndexes=1))
+    for index in (0, 1):
+        play_index(lab, ns, "many", index, 3)
+    ended(lab, ns, "many", "Failed")
+    world.look(ns, jobs)
+
+
+def a_job_has_a_policy_for_failures(world, lab, ns):
+    rules = [{"action": "Ignore", "onExitCodes": {"operator": "In", "values": [41]}},
+             {"action": "Count", "onExitCodes": {"containerName": "main", "operator": "In", "values": [42]}},
+             {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [40]}}]
+    lab.apply(ns, job("picky", completions=4, parallelism=4, podFailurePolicy={"rules": rules}))
+    says(lab, ns, "picky", active=4)
+    one, two, three, four = of_job(lab, ns, "picky")
+    end_pod(lab, ns, one, 41)
+    end_pod(lab, ns, two, 42)
+    says(lab, ns, "picky", failed=1, active=2)
+    world.look(ns, jobs)
+    end_pod(lab, ns, three, 43)
+    ended(lab, ns, "picky", "Failed")
+    why = status(lab, ns, "jobs", "picky")["conditions"][0]["message"]
+    name = three["metadata"]["name"]
+    assert why == (f"Container main for pod {ns}/{name} failed with exit code 43 "
+                   "matching FailJob rule at index 2"), why
+
+
+def a_job_replaces_pods(world, lab, ns):
+    """Of a node, so that one that is told to go is there until somebody lets it go."""
+    lab.create("nodes", None, {"metadata": {"name": "machine"}})
+    for name, policy in (("soon", "TerminatingOrFailed"), ("late", "Failed")):
+        o = job(name, podReplacementPolicy=policy)
+        o["spec"]["template"]["spec"]["nodeName"] = "machine"
+        lab.apply(ns, o)
+        says(lab, ns, name, active=1)
+        lab.delete("pods", ns, of_job(lab, ns, name)[0]["metadata"]["name"])
+        says(lab, ns, name, terminating=1, failed=1 if name == "soon" else None)
+    says(lab, ns, "soon", active=1, failed=1)  # after a while, as after any failure
+    says(lab, ns, "late", active=None, failed=None)
+    assert not of_job(lab, ns, "late")
+    lab.apply(ns, job("theirs", managedBy="example.org/other"))
+    lab.apply(ns, job("shrinks", parallelism=3, completions=9))
+    says(lab, ns, "shrinks", active=3)
+    lab.patch("jobs", ns, "shrinks", {"spec": {"parallelism": 1}})
+    says(lab, ns, "shrinks", active=1)
+    wait_for(lambda: len(of_job(lab, ns, "shrinks")) == 1, 30, "two pods to go")
+    assert not status(lab, ns, "jobs", "theirs") and not of_job(lab, ns, "theirs")
+
+
 def test_jobs_end_as_under_kubernetes():
-    compare(a_job_ends, a_job_fails, a_job_rests_and_goes)
+    compare(a_job_ends, a_job_fails, a_job_rests_and_goes, a_job_replaces_pods)
+
+
+def test_jobs_have_indexes_and_policies_as_under_kubernetes():
+    compare(a_job_has_indexes, a_job_loses_indexes, a_job_has_a_policy_for_failures)

@@ -2,9 +2,10 @@
 import json
 import time
 
-from controllers import (IMAGE, LABELS, compare, play_pod, play_until, pods, snapshot, status, template,
+from controllers import (IMAGE, LABELS, OURS_OFF, compare, play_pod, play_until, pods, snapshot, status, template,
                          told)
-from lab import wait_for
+from lab import own_lab, wait_for
+from promises import Operator
 
 
 def deployment(name="web", replicas=3, tag="1", **spec):
@@ -128,6 +129,43 @@ def a_deployment_takes_too_long(world, lab, ns):
     world.picture(ns)
 
 
+def a_deployment_waits_until_pods_have_been_ready_for_long(world, lab, ns):
+    """Of five, 30 % more are two more, and 30 % less are one less."""
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "30%", "maxUnavailable": "30%"}}
+    spec = {"replicas": 5, "minReadySeconds": 1, "strategy": strategy}
+    budget(lab, ns)
+    lab.apply(ns, deployment(**spec))
+    play_until(lab, ns, rolled_out(lab, ns, 5))
+    wait_for(lambda: lab.get("poddisruptionbudgets", ns, "part")["status"]["disruptionsAllowed"] == 2, 30,
+             "the budgets to know of them")
+    world.picture(ns, ("poddisruptionbudgets",))
+    lab.apply(ns, deployment(tag="2", **spec))
+    wait_for(lambda: len(pods(lab, ns, "2")) == 3 and len(pods(lab, ns, "1")) == 4 and seen(lab, ns) and
+             status(lab, ns).get("replicas") == 7, 30, "three new pods beside four old ones")
+    world.picture(ns)
+    play_until(lab, ns, rolled_out(lab, ns, 5))
+    lab.kubectl("-n", ns, "wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
+    lab.kubectl("-n", ns, "set", "image", "deployment/web", f"main={IMAGE}:3")
+    wait_for(lambda: pods(lab, ns, "3"), 30, "the third template's pods")
+    play_until(lab, ns, rolled_out(lab, ns, 5))
+    lab.kubectl("-n", ns, "rollout", "undo", "deployment/web", "--to-revision=1")
+    wait_for(lambda: pods(lab, ns, "1"), 30, "the first template's pods")
+    play_until(lab, ns, rolled_out(lab, ns, 5))
+    wait_for(lambda: len(pods(lab, ns)) == 5, 30, "five pods")
+    world.picture(ns)
+    lab.kubectl("-n", ns, "rollout", "restart", "deployment/web")
+    wait_for(lambda: len(lab.list("replicasets", ns)) == 4, 30, "another set")
+    play_until(lab, ns, rolled_out(lab, ns, 5))
+    lab.kubectl("-n", ns, "rollout", "status", "deployment/web", "--timeout=60s")
+
+
+def budget(lab, ns):
+    for name, spec in (("least", {"minAvailable": 2}), ("part", {"minAvailable": "50%"}),
+                       ("most", {"maxUnavailable": 1}), ("none", {"maxUnavailable": 1})):
+        lab.create("poddisruptionbudgets", ns, {"metadata": {"name": name}, "spec": {
+            "selector": {"matchLabels": {"app": "nobody"} if name == "none" else LABELS}, **spec}})
+
+
 def a_replica_set_keeps_its_pods(world, lab, ns):
     lab.create("replicasets", ns, {"metadata": {"name": "web"}, "spec": {
         "replicas": 2, "selector": {"matchLabels": LABELS}, "template": template()}})
@@ -210,8 +248,20 @@ def test_deployments_roll_as_under_kubernetes():
 
 
 def test_deployments_pause_and_time_out_as_under_kubernetes():
-    compare(a_deployment_pauses, a_deployment_takes_too_long, a_replica_set_keeps_its_pods)
+    compare(a_deployment_pauses, a_deployment_takes_too_long, a_replica_set_keeps_its_pods,
+            a_deployment_waits_until_pods_have_been_ready_for_long)
 
 
 def test_services_find_their_pods_as_under_kubernetes():
     compare(a_service_finds_its_pods)
+
+
+@own_lab(controllers=OURS_OFF)
+def test_an_autoscaler_says_that_nothing_measures_pods(lab):
+    ns = lab.namespace("scaled")
+    with Operator(lab, "--workloads"):
+        lab.apply(ns, deployment(replicas=2))
+        lab.kubectl("-n", ns, "autoscale", "deployment/web", "--min=1", "--max=5", "--cpu=50%")
+        lab.kubectl("-n", ns, "wait", "--for=condition=ScalingActive=False", "hpa/web", "--timeout=90s")
+        wait_for(lambda: status(lab, ns, "horizontalpodautoscalers").get("currentReplicas") == 2, 30,
+                 "the size of its target")

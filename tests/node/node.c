@@ -8,6 +8,7 @@
 #include "kube/pod_log.h"
 #include "node/image_map.h"
 #include "node/process_runtime.h"
+#include "node/volumes.h"
 #include "tests/node/harbor.h"
 
 #define PODS "/api/v1/namespaces/default/pods"
@@ -28,7 +29,7 @@ static bool in_use(void *ctx, const char *ip)
     return ((struct place *)ctx)->in_use;
 }
 
-static void place_open(struct place *p)
+static void place_open_with(struct place *p, const char *cgroups)
 {
     *p = (struct place){ 0 };
     struct error err;
@@ -45,12 +46,18 @@ static void place_open(struct place *p)
                            .directory = p->harbor.dir,
                            .path = "/usr/bin:/bin",
                            .back_off_ms = 50,
+                           .cgroups = cgroups,
                            .in_use = in_use,
                            .in_use_ctx = p },
         &err);
     if (!p->node)
         test_fail(__FILE__, __LINE__, "%s", err.text);
     node_start(p->node);
+}
+
+static void place_open(struct place *p)
+{
+    place_open_with(p, "/no/cgroups/here");
 }
 
 static void has_stopped(void *ctx)
@@ -361,5 +368,105 @@ TEST(node_gives_the_address_of_the_machine_to_who_asks_for_its_network)
         ", 'hostNetwork': true, 'restartPolicy': 'Never'");
     check_text(last_word(&p, "web"), "here 127.0.0.1\n");
     check_text(json_get_text(pod_now(&p, "web"), "status.podIP"), "127.0.0.1");
+    place_close(&p);
+}
+
+static struct json condition(struct place *p, const char *pod, const char *type)
+{
+    return json_find(json_get(pod_now(p, pod), "status.conditions"), "type", type);
+}
+
+TEST(node_names_what_it_does_not_do)
+{
+    struct place p;
+    place_open(&p);
+    run_pod_with(&p,
+        "web",
+        "while :; do sleep 0.05; done",
+        ", 'tty': true, 'stdin': false, 'ports': [{'name': 'web', 'containerPort': 80, 'hostPort':"
+        " 8080}], 'securityContext': {'allowPrivilegeEscalation': true, 'runAsNonRoot': false},"
+        " 'resources': {'limits': {'memory': '1Gi'}}, 'volumeMounts': [{'name': 'v', 'mountPath':"
+        " '/leeboard-test'}]",
+        ", 'nodeSelector': {'disk': 'ssd'}, 'volumes': [{'name': 'v', 'emptyDir': {'sizeLimit':"
+        " '1Gi'}}], 'readinessGates': [{'conditionType': 'example.com/open'}]");
+    await(&p, json_present(condition(&p, "web", "leeboard.dev/Limited")));
+    const char *text = json_get_text(condition(&p, "web", "leeboard.dev/Limited"), "message");
+    static const char want[] =
+        "Containers run as local processes; not in effect: spec.nodeSelector, "
+        "spec.volumes[v].emptyDir.sizeLimit, spec.containers[main].ports[web].hostPort, "
+        "spec.containers[main].resources.limits.memory, spec.containers[main].tty. Limits need "
+        "control groups: there are no control groups of version 2 at /no/cgroups/here.";
+    check(text_starts(text, want));
+    bool mounts = process_runtime_node(p.runtime)->mounts;
+    check((strstr(text, "names of Services do not resolve") == NULL) == mounts);
+
+    await(&p, is_ready(&p, "web")); /* the container; the pod waits for its gate */
+    struct json ready = condition(&p, "web", "Ready");
+    check_text(json_get_text(ready, "status"), "False");
+    check_text(json_get_text(ready, "reason"), "ReadinessGatesNotReady");
+    check_text(json_get_text(ready, "message"),
+        "corresponding condition of pod readiness gate \"example.com/open\" does not exist.");
+    struct json all = json_get(pod_now(&p, "web"), "status.conditions");
+    struct json_builder b;
+    json_builder_init(&b, test_arena());
+    json_push_all(&b, all);
+    json_push(&b, test_json("{'type': 'example.com/open', 'status': 'True'}"));
+    harbor_do(&p.harbor,
+        "PATCH",
+        PODS "/web/status",
+        json_to_text(
+            test_arena(), json_fields(test_arena(), { "status.conditions", json_list_end(&b) })));
+    await(&p, text_eq(json_get_text(condition(&p, "web", "Ready"), "status"), "True"));
+    place_close(&p);
+}
+
+TEST(node_ends_a_pod_that_is_active_for_too_long)
+{
+    struct place p;
+    place_open(&p);
+    run_pod_with(&p, "web", "sleep 1000", "", ", 'activeDeadlineSeconds': 1");
+    await(&p, text_eq(json_get_text(pod_now(&p, "web"), "status.phase"), "Failed"));
+    check_text(json_get_text(pod_now(&p, "web"), "status.reason"), "DeadlineExceeded");
+    place_close(&p);
+}
+
+TEST(node_puts_programs_into_control_groups)
+{
+    char root[] = "/tmp/leeboard-cgroup-XXXXXX";
+    struct place p;
+    check(mkdtemp(root));
+    FILE *f = fopen(arena_printf(test_arena(), "%s/cgroup.controllers", root), "we");
+    check(f && fputs("cpu memory\n", f) >= 0 && fclose(f) == 0);
+    place_open_with(&p, root);
+    run_pod(&p, "web", "sleep 1000", ", 'resources': {'limits': {'memory': '1Gi'}}");
+    /* The kernel would have made the file that a program enters its group by. */
+    await(&p,
+        strstr(json_get_text(
+                   pod_now(&p, "web"), "status.containerStatuses.0.lastState.terminated.message")
+                   ?: "",
+            "/main/cgroup.procs"));
+    struct str limit;
+    struct error err;
+    const char *uid = json_get_text(pod_now(&p, "web"), "metadata.uid");
+    check(file_read(test_arena(),
+        arena_printf(test_arena(), "%s/leeboard-here/%s/main/memory.max", root, uid),
+        100,
+        &limit,
+        &err));
+    check_text(limit.ptr, "1073741824");
+    place_close(&p);
+    check(volumes_remove(root));
+}
+
+TEST(node_that_stops_leaves_a_true_status)
+{
+    struct place p;
+    place_open(&p);
+    run_pod(&p, "web", "while :; do sleep 0.05; done", "");
+    await(&p, is_ready(&p, "web"));
+    node_stop(p.node, has_stopped, &p);
+    await(&p, p.stopped);
+    check(!is_ready(&p, "web"));
+    check_text(json_get_text(condition(&p, "web", "Ready"), "status"), "False");
     place_close(&p);
 }

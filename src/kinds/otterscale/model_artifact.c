@@ -135,11 +135,7 @@ static struct json labels(const struct artifact *p)
 
 static struct json claim(const struct artifact *p)
 {
-    struct json size = json_get(p->spec, "storage.size");
-    if (json_is(size, JSON_INT))
-        size = json_strf(p->a, "%lld", (long long)size.integer);
-    else if (json_is(size, JSON_REAL))
-        size = json_strf(p->a, "%.17g", size.real);
+    struct json size = otterscale_quantity(p->a, json_get(p->spec, "storage.size"));
     return json_fields(p->a,
         { "metadata.name", json_str(p->claim) },
         { "metadata.labels", labels(p) },

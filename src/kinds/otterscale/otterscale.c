@@ -269,18 +269,18 @@ const char *otterscale_text(struct json v, const char *path, const char *otherwi
     return text_empty(text) ? otherwise : text;
 }
 
+struct json otterscale_quantity(struct arena *a, struct json v)
+{
+    bool number = json_is(v, JSON_INT) || json_is(v, JSON_REAL);
+    return number ? json_str(json_to_text(a, v)) : v;
+}
+
 static struct json quantities(struct arena *a, struct json map)
 {
     struct json_builder b;
     json_builder_init(&b, a);
-    json_each_member (m, map) {
-        struct json v = m->value;
-        if (json_is(v, JSON_INT))
-            v = json_strf(a, "%lld", (long long)v.integer);
-        else if (json_is(v, JSON_REAL))
-            v = json_strf(a, "%.17g", v.real);
-        json_put(&b, m->key, v);
-    }
+    json_each_member (m, map)
+        json_put(&b, m->key, otterscale_quantity(a, m->value));
     return json_or_absent(json_map_end(&b));
 }
 

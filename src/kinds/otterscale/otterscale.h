@@ -77,6 +77,8 @@ struct json otterscale_mount(struct arena *a, const char *volume, const char *pa
 /* The text at a path; `otherwise` where it is absent or empty, as upstream's CRD defaults come back
  * after its update. */
 const char *otterscale_text(struct json v, const char *path, const char *otherwise);
+/* A number as text, with as few digits as tell it; anything else as it is. */
+struct json otterscale_quantity(struct arena *a, struct json v);
 /* Requests and limits with numbers as text; empty maps go. */
 struct json otterscale_resources(struct arena *a, struct json resources);
 /* The API server's own words in a view_trouble(), without what we asked of it. */

@@ -113,6 +113,31 @@ TEST(a_monitor_is_off_only_where_the_block_is_there)
     }
 }
 
+/* Fields that no recorded case has. */
+TEST(monitors_policies_and_the_parallelism_of_prefill_pods_are_the_users)
+{
+    struct otters w;
+    otters_init(&w);
+    otters_service(&w,
+        "owl",
+        "{'engine': {'imagePullPolicy': 'Never', 'args': ['--a', 'b c']}, 'accelerator': {'type': "
+        "'amd'}, 'prefill': {'parallelism': {'data': 3, 'dataLocal': 2}}, 'monitoring': "
+        "{'podMonitor': {'enabled': true, 'portName': 'p', 'path': '/m', 'interval': '5s'}}}");
+    const struct plan *p = otters_run(&w, KIND, "owl");
+    struct json engine = engine_of(p, "owl-prefill");
+    check_text(json_get_text(engine, "imagePullPolicy"), "Never");
+    check_json(json_get(engine, "args"),
+        "['/models', '--port', '8000', '--served-model-name', 'acme/owl', '--data-parallel-size', "
+        "'3', '--data-parallel-size-local', '2', '--a', 'b c']");
+    check_json(json_get(engine, "resources"),
+        "{'limits': {'amd.com/gpu': '2'}, 'requests': {'amd.com/gpu': '2'}}");
+    struct json monitor = otters_child(p, &OTTERSCALE_POD_MONITOR, "owl-prefill");
+    monitor = json_get(monitor, "spec.podMetricsEndpoints.0");
+    check_text(json_get_text(monitor, "port"), "p");
+    check_text(json_get_text(monitor, "path"), "/m");
+    check_text(json_get_text(monitor, "interval"), "5s");
+}
+
 TEST(a_surplus_does_not_make_up_for_a_lack)
 {
     static const struct {

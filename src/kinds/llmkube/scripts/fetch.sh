@@ -114,7 +114,11 @@ request() {
 # One attempt at a URL into a file, from where the last one ended if the server still has the same
 # file: its ETag says so. Sets http to the status.
 attempt() {
-  to=$2 code=0 etag=$(cat "$2.etag" 2>/dev/null || :)
+  to=$2 code=0
+  # One from the beginning that was killed: what it wrote is of the file that its ETag names.
+  [ -s "$to.etag" ] || mv -f "$to.new" "$to.etag" 2>/dev/null || :
+  etag=$(cat "$to.etag" 2>/dev/null || :)
+  rm -f "$to.new"
   [ -n "$etag" ] || rm -f "$to"
   set -- "$1"
   [ ! -s "$to" ] || set -- "$@" --continue-at - --header "If-Range: $etag"
