@@ -104,6 +104,23 @@ static void check_foreign(struct sim_checks *c, const char *who, const struct st
             o->name);
 }
 
+/* 6: that somebody was faster is nothing that people could mend. */
+static void check_conflict(
+    struct sim_checks *c, const char *who, const struct store_object *o, struct json after)
+{
+    json_each (condition, json_get(after, "status.conditions")) {
+        const char *message = json_get_text(*condition, "message");
+        if (message && strstr(message, "the object has been modified"))
+            sim_fail(c->sim,
+                "promise 6, conflict: %s tells of a conflict in %s %s/%s: %s",
+                who,
+                store_table_name(o->table),
+                o->namespace,
+                o->name,
+                message);
+    }
+}
+
 /* Kinds that operators serve; their objects are the person's. */
 static bool is_served(const struct sim_checks *c, struct json object)
 {
@@ -227,6 +244,7 @@ void sim_check_change(struct sim_checks *c, const struct sim_change *change)
         return;
     check_foreign(c, who, e->object, before, after);
     check_spec(c, who, e->object, before, after);
+    check_conflict(c, who, e->object, after);
     check_generation(c, e->object, before, after);
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/buf.h"
+
 #define LINES_MAX 1000
 #define LINE_BYTES 1000
 
@@ -49,6 +51,56 @@ void sim_history_add(struct sim_history *h, const char *actor, const char *forma
         print_line(l);
 }
 
+#define FIELDS_MAX 4
+
+/* One level down where both are maps; a list counts as one field. */
+static void add_fields(
+    struct buf *b, size_t *count, const char *path, struct json before, struct json after)
+{
+    static const char *const dull[] = {
+        "metadata.managedFields", "metadata.resourceVersion", "metadata.generation", NULL
+    };
+    for (size_t i = 0; dull[i]; i++)
+        if (text_eq(path, dull[i]))
+            return;
+    if (json_is(before, JSON_MAP) && json_is(after, JSON_MAP)) {
+        cleanup(arena_done) struct arena a = ARENA_INIT;
+        json_each_member (m, before)
+            add_fields(b,
+                count,
+                arena_printf(&a, "%s%s%s", path, *path ? "." : "", m->key),
+                m->value,
+                json_member(after, m->key));
+        json_each_member (m, after)
+            if (!json_present(json_member(before, m->key)))
+                add_fields(b,
+                    count,
+                    arena_printf(&a, "%s%s%s", path, *path ? "." : "", m->key),
+                    (struct json){ 0 },
+                    m->value);
+        return;
+    }
+    if (json_equal(before, after) || ++*count > FIELDS_MAX)
+        return;
+    buf_printf(b,
+        "%s%s%s",
+        b->len ? ", " : "",
+        !json_present(before)  ? "+"
+        : !json_present(after) ? "-"
+                               : "",
+        path);
+}
+
+const char *sim_history_fields(struct arena *a, struct json before, struct json after)
+{
+    struct buf b = BUF_INIT(LINE_BYTES);
+    size_t count = 0;
+    add_fields(&b, &count, "", before, after);
+    const char *text = arena_printf(a, "%s%s", buf_text(&b), count > FIELDS_MAX ? ", …" : "");
+    buf_done(&b);
+    return text;
+}
+
 bool sim_history_skips(const char *path)
 {
     return path && strstr(path, "/leases");
@@ -59,7 +111,7 @@ void sim_history_print(const struct sim_history *h, size_t lines)
     size_t kept = h->added < LINES_MAX ? h->added : LINES_MAX;
     if (lines > kept)
         lines = kept;
-    printf("%8s  %-12s %s\n", "seconds", "who", "what -> answer; below it what changed");
+    printf("%8s  %-12s %s\n", "seconds", "who", "what changed; then the request -> answer");
     for (size_t i = h->added - lines; i < h->added; i++)
         print_line(&h->lines[i % LINES_MAX]);
 }

@@ -14,6 +14,9 @@
 #define PIECE_BYTES_MAX ((size_t)64 << 20)
 /* An old list is of so many requests before the crash, and is believed for so long. */
 #define STALE_REQUESTS 12
+#define LATE_MS 2000
+/* Longer than a request is waited for: it may arrive when its sender thinks of other things. */
+#define LATE_REQUEST_MS_MAX 40000
 #define STALE_MS 20000
 
 enum piece_kind { PIECE_HEAD, PIECE_DATA, PIECE_END, PIECE_BREAK };
@@ -44,8 +47,11 @@ struct call {
     int64_t last_at_ms;          /* when the last piece arrives */
     int64_t deadline_ms;         /* of the whole call */
     int64_t lag_ms;              /* the cache that serves it is so old */
+    uint64_t heard;              /* the object's version in it, if it is one */
     bool watch, lost, stalled;
-    bool headless; /* its head and what came first were told from an old list */
+    bool late;      /* its answer is; events about what it did are not */
+    bool overtaken; /* what it writes is deleted before its answer comes */
+    bool headless;  /* its head and what came first were told from an old list */
 };
 
 struct sim_network {
@@ -164,6 +170,8 @@ static void deliver(void *ctx)
         break_off(c, ERR_UNAVAILABLE, "the connection was lost");
         break;
     case PIECE_END:
+        sim_check_heard(
+            c->sim->writes, c->network->operator, c->request.method, c->request.path, c->heard);
         hang_up(c);
         handlers->end(to, NULL, true);
         break;
@@ -171,6 +179,8 @@ static void deliver(void *ctx)
     case PIECE_DATA:
         set_limit(c);
         deliver_next(c);
+        if (p->kind == PIECE_DATA && !c->watch)
+            c->heard = sim_version_in((struct str){ p->bytes, p->length });
         if (p->kind == PIECE_HEAD)
             handlers->head(
                 to, &(struct kube_head){ p->status, p->retry_after_ms, "application/json", NULL });
@@ -249,7 +259,7 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
 {
     struct sim *s = c->sim;
     struct str target = str_of(c->request.path), plain = str_cut(&target, '?');
-    bool watch = c->watch;
+    bool watch = c->watch, overtaken = c->overtaken;
     cleanup(arena_done) struct arena a = ARENA_INIT; /* the call may be gone after the flush */
     sim_flush(s);
     s->request = (struct sim_request){ c->actor,
@@ -280,13 +290,23 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
         if (!skip)
             sim_history_add(s->history,
                 s->request.actor.name,
-                "%s %s -> %d",
+                "%s %.*s -> %d",
                 s->request.method,
+                (int)strcspn(s->request.path, "?"),
                 s->request.path,
                 s->request_status);
         if (!again)
             sim_check_request(s->checks, &s->request, s->request_status, s->request_changes);
     }
+    if (overtaken)
+        sim_ask(s,
+            "person",
+            "DELETE",
+            arena_strndup(&a, s->request.path, strcspn(s->request.path, "?")),
+            NULL,
+            (struct json){ 0 },
+            NULL,
+            NULL);
     s->request = (struct sim_request){ .actor.name = "server" };
 }
 
@@ -341,7 +361,6 @@ static bool is_forbidden(struct call *c)
         "/configmaps",
         "/persistentvolumeclaims",
         "/jobs",
-        "/clusterroles",
         "/customresourcedefinitions",
         "/events",
         "/leases" };
@@ -409,10 +428,12 @@ static void arrive(void *ctx)
         }
         if (c->watch)
             answer_stale(c);
+        if (c->late)
+            c->last_at_ms = s->now_ms + LATE_MS;
         bool again = !c->watch && faulty(c, r->repeated);
         if (again)
             serve(c, &unheard_handlers, false);
-        serve(c, &api_handlers, again);
+        serve(c, &api_handlers, again || !c->network);
         return; /* the call may be gone */
     }
     maybe_free(c);
@@ -457,12 +478,22 @@ static struct kube_call *network_open(
     set_limit(c);
     if (o->dying)
         return (struct kube_call *)c;
-    timer_set(&s->env, &c->arrive, 1 + sim_below(s, SIM_NETWORK, 20));
+    int64_t way_ms = 1 + sim_below(s, SIM_NETWORK, 20);
+    if (!c->watch && faulty(c, s->options.rates.slow))
+        way_ms += sim_below(s, SIM_FAULTS, LATE_REQUEST_MS_MAX);
+    timer_set(&s->env, &c->arrive, way_ms);
     o->sent++;
     sim_check_sent(s->checks, o, c->request.method, c->request.path);
+    sim_check_based(s->writes,
+        o,
+        &(struct sim_request){ c->actor, c->request.method, c->request.path, c->request.body });
     const struct sim_rates *r = &s->options.rates;
     if (faulty(c, r->clock_jump))
         o->skew_ms = sim_operator_skew(s);
+    /* Of a child, by name; what becomes of the person's own objects is the person's business. */
+    c->overtaken = o->sent == s->options.delete_at && text_eq(c->request.method, "PATCH") &&
+                   !strstr(c->request.path, "/status") && !strstr(c->request.path, "/events/");
+    c->late = c->overtaken || o->sent == s->options.end_at;
     if (o->sent == s->options.rival_at)
         timer_set(&s->env, &s->rival, 0);
     if (s->options.stale_at && o->sent + STALE_REQUESTS == s->options.stale_at)
@@ -470,11 +501,12 @@ static struct kube_call *network_open(
     if (s->options.stale_at && o->sent == s->options.stale_at)
         o->stale_until_ms = s->now_ms + STALE_MS;
     if (o->sent == s->options.end_at)
-        sim_operator_end(o);
+        sim_operator_end(o, LATE_MS / 2);
     else if (o->sent == s->options.stale_at || o->sent == s->options.crash_at ||
              (!s->quiet && sim_chance(s, SIM_FAULTS, r->crash)))
         sim_operator_crash(o, sim_below(s, SIM_FAULTS, 20000));
-    else if (!s->quiet && sim_chance(s, SIM_FAULTS, r->pause))
+    else if (!s->quiet &&
+             sim_chance(s, SIM_FAULTS, text_eq(c->request.method, "GET") ? r->pause : 3 * r->pause))
         sim_operator_pause(o, sim_below(s, SIM_FAULTS, 60000));
     return (struct kube_call *)c;
 }

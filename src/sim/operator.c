@@ -93,6 +93,7 @@ static const struct lease_handlers lease_handlers = { gained, lost, holder, trou
 static void life_start(struct sim_operator *o)
 {
     struct sim_life *life = o->life = mem_new_of(struct sim_life);
+    o->lives++;
     struct error err;
     life->operator= o;
     life->network = sim_network_new(o);
@@ -156,10 +157,10 @@ static void restart(void *ctx)
     life_start(o);
 }
 
-void sim_operator_end(struct sim_operator *o)
+void sim_operator_end(struct sim_operator *o, int64_t after_ms)
 {
-    sim_history_add(o->sim->history, o->name, "~ ends; starts again");
-    timer_set(&o->env, &o->restart, 0);
+    sim_history_add(o->sim->history, o->name, "~ will end in order");
+    timer_set(&o->env, &o->restart, after_ms);
 }
 
 static void die(void *ctx)

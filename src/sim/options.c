@@ -132,6 +132,8 @@ void sim_options_print(const struct sim_options *o)
         printf(" --rival-at=%llu", (unsigned long long)o->rival_at);
     if (o->stale_at)
         printf(" --stale-at=%llu", (unsigned long long)o->stale_at);
+    if (o->delete_at)
+        printf(" --delete-at=%llu", (unsigned long long)o->delete_at);
     if (o->end_at)
         printf(" --end-at=%llu", (unsigned long long)o->end_at);
     printf(" --trace\n");

@@ -11,21 +11,30 @@ static void changed(void *ctx, const struct store_event *event)
 {
     struct sim *s = ctx;
     s->request_changes++;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json before, after;
+    struct error err;
+    bool tell = s->options.tell && event->before && !event->gone &&
+                json_parse(&a, event->before->text, &before, &err) &&
+                json_parse(&a, event->object->text, &after, &err);
     if (!sim_history_skips(s->request.path))
         sim_history_add(s->history,
             s->request.actor.name,
-            "  %s %s %s/%s v%llu",
+            "  %s %s %s/%s v%llu %s",
             event->gone     ? "deleted"
             : event->before ? "changed"
                             : "created",
             store_table_name(event->object->table),
             event->object->namespace,
             event->object->name,
-            (unsigned long long)event->version);
+            (unsigned long long)event->version,
+            tell ? sim_history_fields(&a, before, after) : "");
     sim_check_change(s->checks, &(struct sim_change){ &s->request, event });
     sim_workloads_changed(s->workloads, event);
     if (s->request.actor.operator)
         sim_scenario_changed(s->scenario, event);
+    if (s->request.actor.operator)
+        sim_rivals_changed(s->rivals, event);
 }
 
 /* 5: what was acknowledged is there, as it was. */

@@ -19,7 +19,8 @@
 struct outcome {
     uint64_t steps, sent;
     struct error failure;
-    char *end; /* the end state; to be freed */
+    char *end;         /* the end state; to be freed */
+    char *differences; /* to what a fresh operator makes of it, as text; to be freed */
 };
 
 static void print_around(
@@ -59,7 +60,7 @@ static void print_differences(struct buf *b, const char *name_with, const char *
 
 /* Operators that know nothing of what was must come to the same: else the old ones missed
  * something, or waited for what has already happened. */
-static void start_fresh(struct sim *s, const char *end)
+static void start_fresh(struct sim *s, const char *end, struct buf *differences)
 {
     sim_check_rest(s->checks, false);
     for (size_t i = 0; i < s->options.operators; i++)
@@ -69,15 +70,14 @@ static void start_fresh(struct sim *s, const char *end)
     const char *fresh = sim_end_state(s, &a);
     if (s->failure.code != ERR_NONE || strcmp(end, fresh) == 0)
         return;
-    struct buf text = BUF_INIT(1 << 16);
-    print_differences(&text, "before", end, "after", fresh);
-    sim_fail(s, "promise 6, fresh: a fresh operator comes to another end%s", buf_text(&text));
-    buf_done(&text);
+    print_differences(differences, "before", end, "after", fresh);
+    sim_fail(s, "promise 6, fresh: a fresh operator comes to another end");
 }
 
 static struct outcome play(const struct sim_options *options, bool tell)
 {
     struct sim *s = sim_new(options);
+    s->options.tell = tell || options->trace;
     sim_run_until(s, options->faults_ms);
     s->quiet = true;
     uint64_t sent = s->operators[0]->sent;
@@ -87,14 +87,17 @@ static struct outcome play(const struct sim_options *options, bool tell)
     sim_check_end(s->checks);
     cleanup(arena_done) struct arena a = ARENA_INIT;
     const char *end = sim_end_state(s, &a);
+    struct buf differences = BUF_INIT(1 << 16);
     if (s->failure.code == ERR_NONE)
-        start_fresh(s, end);
+        start_fresh(s, end, &differences);
     struct outcome outcome = {
         .steps = s->steps,
         .sent = sent,
         .failure = s->failure,
         .end = mem_strdup(end),
+        .differences = mem_strdup(buf_text(&differences)),
     };
+    buf_done(&differences);
     if (s->failure.code != ERR_NONE && tell)
         sim_history_print(s->history, HISTORY_LINES);
     sim_free(s);
@@ -117,7 +120,8 @@ struct sim_trial sim_try(const struct sim_options *options, const char *plain_en
         struct sim_options plain = *options;
         plain.rates = (struct sim_rates){ 0 };
         plain.poisoned = false; /* 7: the others' end is as if they had never been */
-        plain.crash_at = plain.lose_at = plain.rival_at = plain.stale_at = plain.end_at = 0;
+        plain.crash_at = plain.lose_at = plain.rival_at = plain.stale_at = 0;
+        plain.delete_at = plain.end_at = 0;
         without = play(&plain, tell);
         trial.steps += without.steps;
         failure = without.failure;
@@ -125,6 +129,7 @@ struct sim_trial sim_try(const struct sim_options *options, const char *plain_en
     }
     if (failure.code != ERR_NONE) {
         buf_add_text(&text, failure.text);
+        buf_add_text(&text, without.differences ? without.differences : with.differences);
     } else if (options->heals && strcmp(with.end, plain_end) != 0) {
         buf_add_text(&text, "promise 5, end: the end is not the same as without faults");
         print_differences(&text, "with", with.end, "without", plain_end);
@@ -132,6 +137,8 @@ struct sim_trial sim_try(const struct sim_options *options, const char *plain_en
     trial.failure = text.len ? mem_strdup(buf_text(&text)) : NULL;
     buf_done(&text);
     free(with.end);
+    free(with.differences);
+    free(without.differences);
     trial.end = without.end;
     return trial;
 }
