@@ -36,6 +36,7 @@
  * lie below. */
 #define SERVICE_CIDR "127.96.0.0/16"
 #define EXIT_MS 3000
+#define ECHO_MS 500
 #define TRIM_MS 15000
 #define IMAGES_BYTES_MAX ((size_t)1 << 20)
 
@@ -55,9 +56,9 @@ struct up {
     struct pod_log_source logs; /* the node's, which the server is given before there is a node */
     struct show *show;
     struct up_hello *hello;
-    struct loop_signal *signals[3];
+    struct loop_signal *signals[4];
     struct timer trim, deadline;
-    int64_t begun_ms;
+    int64_t begun_ms, signalled_ms;
     int old_stderr; /* -1: it is where it was */
     bool running, ending, stopping;
 };
@@ -88,26 +89,43 @@ static void pods_ended(void *ctx)
     engine_drain(up->engine.engine, drained, up);
 }
 
-/* Once: pods end within their grace. Twice: they are killed. Three times: whatever is left stays.
- */
+static void end_pods(struct up *up)
+{
+    up->ending = true;
+    notify("STOPPING=1");
+    say(up, "ending; once more kills");
+    node_stop(up->node, pods_ended, up);
+}
+
+static void kill_pods(struct up *up)
+{
+    up->stopping = true;
+    say(up, "killing what has not ended");
+    node_kill(up->node);
+    timer_set(loop_env(up->loop), &up->deadline, EXIT_MS);
+}
+
+/* Once: pods end within their grace. Twice, or SIGQUIT: they are killed. Three times: whatever is
+ * left stays. Terminals, make and the like often tell us the same thing twice. */
 static void on_signal(void *ctx, int number)
 {
     struct up *up = ctx;
+    int64_t now = env_mono_ms(loop_env(up->loop));
+    bool echo = up->ending && now - up->signalled_ms < ECHO_MS && number != SIGQUIT;
+    log_info("got %s", strsignal(number));
+    if (echo)
+        return;
+    up->signalled_ms = now;
     if (!up->running) {
         up->ending = true; /* start() looks at it */
     } else if (up->stopping) {
         loop_stop(up->loop);
-    } else if (up->ending) {
-        up->stopping = true;
-        say(up, "killing what has not ended");
-        node_kill(up->node);
-        timer_set(loop_env(up->loop), &up->deadline, EXIT_MS);
     } else {
-        up->ending = true;
-        notify("STOPPING=1");
-        log_info("got %s; ending the pods", strsignal(number));
-        say(up, "ending; once more kills");
-        node_stop(up->node, pods_ended, up);
+        bool again = up->ending;
+        if (!again)
+            end_pods(up);
+        if (again || number == SIGQUIT)
+            kill_pods(up);
     }
 }
 
@@ -258,7 +276,7 @@ static void restore_log(struct up *up)
 
 static bool start(struct up *up, struct error *err)
 {
-    static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
+    static const int numbers[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
     struct arena *a = &up->cli->arena;
     struct ask q;
     if (!up_folder_lock(a, up->folder, err))
