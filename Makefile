@@ -65,7 +65,7 @@ $(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)
 $(O)/o/src/apiserver/bootstrap.o: src/apiserver/bootstrap.json
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
-run: build ## our API server and operator with the quickstart: what is created
+run: setup-run build ## leeboard up on the quickstart with a real llama-server; Ctrl-C ends it
 	@tools/quickstart $(EXAMPLE)
 test: setup-$(if $(filter asan,$(V)),asan,test) $(O)/leeboard $(O)/tests $(TOOLS) $(FUZZ:%=$(O)/%) ## unit tests, recorded cases, fuzz corpora
 	@tests/run $(O)
@@ -88,15 +88,18 @@ bench: setup-cluster build $(TOOLS) ## speed and memory beside a real kube-apise
 	@bench/apiserver
 	@bench/run $(BENCH)
 	@bench/otterscale
+	@bench/up
 format: setup-format ## lay out the sources
 	@clang-format -i $(shell find src tests fuzz bench -name '*.[ch]')
-install: build ## into PREFIX: program, man page, completion
+install: build ## into PREFIX: program, man page, completion, systemd unit
 	install -Dm755 build/leeboard $(DESTDIR)$(PREFIX)/bin/leeboard
 	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 	  $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 	build/leeboard man >$(DESTDIR)$(PREFIX)/share/man/man1/leeboard.1
 	build/leeboard completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/leeboard
 	build/leeboard completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_leeboard
+	mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's,/usr/local/bin/,$(PREFIX)/bin/,' packaging/leeboard.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/leeboard.service
 clean: ## remove build/
 	rm -rf build
 help: ## this list

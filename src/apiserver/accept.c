@@ -163,15 +163,19 @@ bool accept_choose(struct arena *a, const char *header, const struct api_kind *k
 {
     size_t count;
     const struct accept_clause *list = accept_parse(a, header, &count);
-    if (!k->custom && !accept_router_takes(list, count)) {
-        answer_status(a,
-            ret_refusal,
-            406,
-            "NotAcceptable",
-            target == ACCEPT_OF_OBJECT
-                ? "406: Not Acceptable\n\nAvailable representations: " OFFERED
-                : "406: Not Acceptable\n\nAvailable representations: " OFFERED ", " OFFERED_STREAMS,
-            json_empty_map());
+    static const char *const offers[] = {
+        [ACCEPT_OF_OBJECT] = "406: Not Acceptable\n\nAvailable representations: " OFFERED,
+        [ACCEPT_OF_LIST] =
+            "406: Not Acceptable\n\nAvailable representations: " OFFERED ", " OFFERED_STREAMS,
+        [ACCEPT_OF_WATCH] =
+            "406: Not Acceptable\n\nAvailable representations: " OFFERED ", " OFFERED_STREAMS,
+        [ACCEPT_OF_LOG] = "406: Not Acceptable\n\nAvailable representations: text/plain, " OFFERED,
+    };
+    bool routed = k->custom || accept_router_takes(list, count);
+    for (size_t i = 0; i < count && target == ACCEPT_OF_LOG; i++)
+        routed = routed || text_eq(list[i].type, "text/plain");
+    if (!routed) {
+        answer_status(a, ret_refusal, 406, "NotAcceptable", offers[target], json_empty_map());
         return false;
     }
     for (size_t i = 0; i < count; i++) {

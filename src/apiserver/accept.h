@@ -28,7 +28,7 @@ struct accept {
 };
 
 /* What the answer is about, for what may be asked of it. */
-enum accept_target { ACCEPT_OF_OBJECT, ACCEPT_OF_LIST, ACCEPT_OF_WATCH };
+enum accept_target { ACCEPT_OF_OBJECT, ACCEPT_OF_LIST, ACCEPT_OF_WATCH, ACCEPT_OF_LOG };
 
 /* The first form of the list, by quality, that can be served. header NULL or "": JSON. False: none
  * can, and *ret_refusal is the answer, usually 406. */

@@ -95,9 +95,10 @@ enum address_state addresses_state(const struct addresses *x, const char *ip)
     uint32_t value;
     if (!read_ip(ip, &value))
         return ADDRESS_BAD;
-    /* The network's own address and the broadcast address are given to nobody. */
-    if (value - x->network >= x->count || value == x->network || value - x->network == x->count - 1)
+    if (value - x->network >= x->count)
         return ADDRESS_OUTSIDE;
+    if (value == x->network || value - x->network == x->count - 1)
+        return ADDRESS_RESERVED;
     return bit_of(x->ips, value - x->network) ? ADDRESS_TAKEN : ADDRESS_FREE;
 }
 

@@ -23,7 +23,8 @@ void addresses_load(struct addresses *x, struct apiserver *s, const struct api_k
 /* A Service came, changed or went; absent: there is none. */
 void addresses_note(struct addresses *x, struct json old, struct json new);
 
-enum address_state { ADDRESS_FREE, ADDRESS_TAKEN, ADDRESS_OUTSIDE, ADDRESS_BAD };
+/* ADDRESS_RESERVED: the network's own or its last one, which nobody gets. */
+enum address_state { ADDRESS_FREE, ADDRESS_TAKEN, ADDRESS_OUTSIDE, ADDRESS_RESERVED, ADDRESS_BAD };
 enum address_state addresses_state(const struct addresses *x, const char *ip);
 enum address_state addresses_port_state(const struct addresses *x, int64_t port);
 /* A free one, sought from a place that the seed gives; NULL or 0: none is left. */

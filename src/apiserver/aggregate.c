@@ -39,6 +39,11 @@ void aggregate_free(struct aggregate *g)
     free(g);
 }
 
+void aggregate_doubt(struct aggregate *g)
+{
+    g->due = g->kind != NULL;
+}
+
 bool aggregate_is_pending(const struct aggregate *g)
 {
     return g->due;

@@ -1,18 +1,17 @@
 #include "apiserver/bootstrap.h"
 
+#include "apiserver/addresses.h"
 #include "base/embed.h"
 
 EMBED(bootstrap_text, "src/apiserver/bootstrap.json");
 
-/* The address behind the network's own; NULL: not known. */
+/* The address behind the network's own. */
 static const char *first_address(struct arena *a, const char *cidr)
 {
-    struct str rest = str_of(cidr), network = str_cut(&rest, '/');
-    const char *text = str_dup(a, network), *dot = strrchr(text, '.');
-    int64_t last;
-    if (!dot || !str_to_int(str_of(dot + 1), &last) || last > 254)
-        return NULL;
-    return arena_printf(a, "%.*s.%d", (int)(dot - text), text, (int)last + 1);
+    struct addresses *x = arena_new(a, struct addresses);
+    bool ok = addresses_init(x, cidr, NULL);
+    assert(ok); /* the server has looked at it before */
+    return addresses_choose(x, a, 0);
 }
 
 struct json bootstrap_objects(struct arena *a, const char *service_cidr)
@@ -23,12 +22,66 @@ struct json bootstrap_objects(struct arena *a, const char *service_cidr)
     assert(ok);
     struct json_builder objects;
     json_builder_init(&objects, a);
-    json_each (o, list) {
-        bool service = text_eq(json_get_text(*o, "kind"), "Service");
-        const char *address = service ? first_address(a, service_cidr) : NULL;
-        json_push(&objects, address ? json_with(a, *o, "spec.clusterIP", json_str(address)) : *o);
-    }
+    json_each (o, list)
+        json_push(&objects,
+            text_eq(json_get_text(*o, "kind"), "Service")
+                ? json_with(a, *o, "spec.clusterIP", json_str(first_address(a, service_cidr)))
+                : *o);
     return json_list_end(&objects);
+}
+
+struct json bootstrap_endpoint(
+    struct arena *a, const char *service_cidr, const char *address, uint16_t port)
+{
+    struct json ports = json_list(a,
+        json_map(a,
+            { "name", json_str("https") },
+            { "port", json_int(port) },
+            { "protocol", json_str("TCP") }));
+    struct json service = json_fields(a,
+        { "apiVersion", json_str("v1") },
+        { "kind", json_str("Service") },
+        { "metadata.name", json_str("kubernetes") },
+        { "metadata.namespace", json_str("default") },
+        { "metadata.labels.component", json_str("apiserver") },
+        { "metadata.labels.provider", json_str("kubernetes") },
+        { "spec.clusterIP", json_str(first_address(a, service_cidr)) },
+        { "spec.type", json_str("ClusterIP") },
+        { "spec.sessionAffinity", json_str("None") },
+        { "spec.ports",
+            json_list(a,
+                json_map(a,
+                    { "name", json_str("https") },
+                    { "port", json_int(443) },
+                    { "protocol", json_str("TCP") },
+                    { "targetPort", json_int(port) })) });
+    struct json endpoints = json_fields(a,
+        { "apiVersion", json_str("v1") },
+        { "kind", json_str("Endpoints") },
+        { "metadata.name", json_str("kubernetes") },
+        { "metadata.namespace", json_str("default") },
+        { "metadata.labels",
+            json_map(a, { "endpointslice.kubernetes.io/skip-mirror", json_str("true") }) },
+        { "subsets",
+            json_list(a,
+                json_map(a,
+                    { "addresses", json_list(a, json_map(a, { "ip", json_str(address) })) },
+                    { "ports", ports })) });
+    struct json slice = json_fields(a,
+        { "apiVersion", json_str("discovery.k8s.io/v1") },
+        { "kind", json_str("EndpointSlice") },
+        { "metadata.name", json_str("kubernetes") },
+        { "metadata.namespace", json_str("default") },
+        { "metadata.labels",
+            json_map(a, { "kubernetes.io/service-name", json_str("kubernetes") }) },
+        { "addressType", json_str(strchr(address, ':') ? "IPv6" : "IPv4") },
+        { "endpoints",
+            json_list(a,
+                json_map(a,
+                    { "addresses", json_list(a, json_str(address)) },
+                    { "conditions", json_map(a, { "ready", json_bool(true) }) })) },
+        { "ports", ports });
+    return json_list(a, service, endpoints, slice);
 }
 
 struct json bootstrap_namespace_objects(struct arena *a, const char *namespace, struct str ca)

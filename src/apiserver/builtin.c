@@ -21,6 +21,7 @@ enum row_flag {
     LABEL = 1 << 7,         /* the name is a DNS label */
     FREE_NAME = 1 << 8,     /* it is whatever can stand in a path */
     RETURNS = 1 << 9,       /* a DELETE answers with the object */
+    CREATED_ONLY = 1 << 10, /* it is posted and kept nowhere */
 };
 
 /* Lists of names are separated by commas. Columns are separated by |; behind the name of one stand
@@ -44,6 +45,8 @@ struct group {
 
 /* clang-format off */
 static const struct row core[] = {
+    { "Binding", "bindings", "", "", CREATED_ONLY,
+        "Name!", &builtin_pod_binding },
     { "ConfigMap", "configmaps", "cm", "", 0,
         "Name!|Data|Age", &builtin_config_map },
     { "Endpoints", "endpoints", "ep", "", PUT_CREATES,
@@ -335,8 +338,9 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
         .list_kind = arena_printf(a, "%sList", row->kind),
         .short_names = names_of(a, row->short_names),
         .categories = names_of(a, row->categories),
-        .verbs =
-            row->flags & NO_COLLECTION ? API_ALL_VERBS & ~API_DELETE_COLLECTION : API_ALL_VERBS,
+        .verbs = row->flags & CREATED_ONLY    ? API_CREATE
+                 : row->flags & NO_COLLECTION ? API_ALL_VERBS & ~API_DELETE_COLLECTION
+                                              : API_ALL_VERBS,
         .name_form = row->flags & LABEL       ? API_NAME_LABEL
                      : row->flags & FREE_NAME ? API_NAME_PATH
                                               : API_NAME_SUBDOMAIN,
@@ -353,7 +357,7 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
         .group_priority = g->priority,
         .version_priority = g->version_priority,
     };
-    assert(!k->schema->deduced && context->cells);
+    assert(!k->schema->deduced && (context->cells || row->flags & CREATED_ONLY));
     k->storage_version = resource_api_version(a, &k->resource);
     if (row->flags & SCALE)
         k->scale = (struct api_scale_paths){ "spec.replicas", "status.replicas", "spec.selector" };

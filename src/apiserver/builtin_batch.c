@@ -61,8 +61,10 @@ static bool prepare_job(const struct api_write *w, struct json *object, struct e
         *object = json_with(a, *object, "metadata.labels", labels);
     *object = json_with(a, *object, "spec.template.metadata.labels", labels);
     struct json match = json_map(a, { "batch.kubernetes.io/controller-uid", uid });
-    if (!json_present(json_get(*object, "spec.selector")))
-        *object = json_with(a, *object, "spec.selector", json_map(a, { "matchLabels", match }));
+    json_each_member (m, json_get(*object, "spec.selector.matchLabels"))
+        if (!json_present(json_member(match, m->key)))
+            match = json_with_member(a, match, m->key, m->value);
+    *object = json_with(a, *object, "spec.selector.matchLabels", match);
     return true;
 }
 
@@ -127,9 +129,23 @@ static void check_job_spec(struct field_errors *e, struct json spec, const char 
     }
 }
 
+/* Unless the client takes care of it, the selector is the one that was made here. */
+static void check_generated(struct field_errors *e, struct json o)
+{
+    struct json selector = json_get(o, "spec.selector");
+    struct json made = json_map(e->arena,
+        { "matchLabels",
+            json_map(
+                e->arena, { "batch.kubernetes.io/controller-uid", json_get(o, "metadata.uid") }) });
+    if (!json_get_bool(o, "spec.manualSelector", false) && json_present(selector) &&
+        !json_equal(selector, made))
+        field_invalid(e, "spec.selector", selector, "`selector` not auto-generated");
+}
+
 static void check_job(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    (void)w;
+    if (!json_present(w->old))
+        check_generated(e, o);
     struct json spec = json_member(o, "spec"), selector = json_member(spec, "selector");
     struct json labels = json_get(spec, "template.metadata.labels");
     struct selector parsed;

@@ -3,8 +3,10 @@
 
 #include "apiserver/builtin_rules.h"
 #include "apiserver/builtin_warn.h"
+#include "apiserver/call.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
+#include "apiserver/json_error.h"
 #include "base/base64.h"
 
 /* ---- Secret ---- */
@@ -161,7 +163,7 @@ static void check_json_key(struct field_errors *e, struct json data, const char 
         field_invalid(e,
             field_key(e->arena, "data", key),
             json_str("<secret contents redacted>"),
-            "invalid character 'x' looking for beginning of value");
+            json_error_text(e->arena, bytes));
 }
 
 static void check_secret(const struct api_write *w, struct json o, struct field_errors *e)
@@ -227,7 +229,31 @@ const struct builtin_rules builtin_config_map = {
     .validate = check_config_map,
     .validate_change = check_data_change,
 };
+/* A pair of certificate and key in which nothing of the kind stands. */
+static void warn_secret(const struct api_write *w, struct json o)
+{
+    static const struct {
+        const char *key, *words;
+    } parts[] = {
+        { "tls.crt", "tls: failed to find any PEM data in certificate input" },
+        { "tls.key", "tls: failed to find any PEM data in key input" },
+    };
+    if (!text_eq(json_get_text(o, "type"), "kubernetes.io/tls"))
+        return;
+    for (size_t i = 0; i < lengthof(parts); i++) {
+        struct json text = json_member(json_member(o, "data"), parts[i].key);
+        struct str bytes = { NULL, 0 };
+        if (text.type == JSON_STR &&
+            base64_decode(w->arena, (struct str){ text.string, text.count }, &bytes) &&
+            memmem(bytes.ptr, bytes.len, "-----BEGIN ", 11))
+            continue;
+        call_warn(w->call, parts[i].words);
+        return;
+    }
+}
+
 const struct builtin_rules builtin_secret = {
+    .warn = warn_secret,
     .fill = fill_secret,
     .validate = check_secret,
     .validate_change = check_secret_change,

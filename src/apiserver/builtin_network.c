@@ -5,22 +5,6 @@
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 
-static struct json fill_endpoints(struct arena *a, struct json o)
-{
-    return fill_path(a, o, "subsets.*.ports.*.protocol", json_str("TCP"));
-}
-
-static const struct fill slice_defaults[] = {
-    { "ports.*.name", FILL_STR("") },
-    { "ports.*.protocol", FILL_STR("TCP") },
-    { 0 },
-};
-
-static struct json fill_endpoint_slice(struct arena *a, struct json o)
-{
-    return fill_table(a, o, slice_defaults);
-}
-
 /* ---- NetworkPolicy ---- */
 
 static struct json fill_network_policy(struct arena *a, struct json o)
@@ -212,72 +196,6 @@ static void check_network_policy(const struct api_write *w, struct json o, struc
         check_enum(e, *type, check_item_path(a, "spec", "policyTypes", i++), types);
 }
 
-/* ---- endpoints ---- */
-
-static void check_endpoints(const struct api_write *w, struct json o, struct field_errors *e)
-{
-    static const struct check rules[] = {
-        { "subsets.*.ports.*.port", CHECK_PORT },
-        { 0 },
-    };
-    (void)w;
-    size_t i = 0;
-    json_each (subset, json_member(o, "subsets")) {
-        const char *here = check_item_path(e->arena, "", "subsets", i++);
-        if (!json_member(*subset, "addresses").count &&
-            !json_member(*subset, "notReadyAddresses").count)
-            field_required(e, here, "must specify `addresses` or `notReadyAddresses`");
-        size_t j = 0;
-        json_each (address, json_member(*subset, "addresses")) {
-            struct json ip = json_member(*address, "ip");
-            const char *at = check_item_path(e->arena, here, "addresses", j++);
-            const char *ip_path = field_child(e->arena, at, "ip");
-            check_value(e, ip, ip_path, &(struct check){ "", CHECK_IP });
-            if (!check_is_ip(json_text(ip) ? json_text(ip) : ""))
-                field_invalid(e, ip_path, ip, "must be a valid IP address");
-        }
-    }
-    check_table(e, o, "", rules);
-}
-
-static void check_endpoint_slice(const struct api_write *w, struct json o, struct field_errors *e)
-{
-    static const char *const types[] = { "FQDN", "IPv4", "IPv6", NULL };
-    static const struct check ip = { "", CHECK_IP };
-    (void)w;
-    struct arena *a = e->arena;
-    struct json type = json_member(o, "addressType");
-    if (check_is_empty(type))
-        field_required(e, "addressType", NULL);
-    else
-        check_enum(e, type, "addressType", types);
-    size_t i = 0;
-    json_each (endpoint, json_member(o, "endpoints")) {
-        const char *here = check_item_path(a, "", "endpoints", i++);
-        struct json addresses = json_member(*endpoint, "addresses");
-        if (!addresses.count)
-            field_required(e, field_child(a, here, "addresses"), "must contain at least 1 address");
-        for (size_t j = 0; j < addresses.count; j++)
-            check_value(e, addresses.items[j], check_item_path(a, here, "addresses", j), &ip);
-    }
-    struct json ports = json_member(o, "ports");
-    for (i = 0; i < ports.count; i++) {
-        struct json name = json_member(ports.items[i], "name");
-        if (!check_is_empty(name))
-            check_name(e,
-                name,
-                field_child(a, check_item_path(a, "", "ports", i), "name"),
-                NAME_DNS1123_LABEL);
-    }
-}
-
-static void check_endpoint_slice_change(
-    const struct api_write *w, struct json o, struct field_errors *e)
-{
-    check_immutable(
-        e, json_member(w->old, "addressType"), json_member(o, "addressType"), "addressType");
-}
-
 /* ---- Lease ---- */
 
 static void check_lease(const struct api_write *w, struct json o, struct field_errors *e)
@@ -303,15 +221,5 @@ const struct builtin_rules builtin_ingress_class = {
 const struct builtin_rules builtin_network_policy = {
     .fill = fill_network_policy,
     .validate = check_network_policy,
-};
-const struct builtin_rules builtin_endpoints = {
-    .fill = fill_endpoints,
-    .validate = check_endpoints,
-    .warning = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
-};
-const struct builtin_rules builtin_endpoint_slice = {
-    .fill = fill_endpoint_slice,
-    .validate = check_endpoint_slice,
-    .validate_change = check_endpoint_slice_change,
 };
 const struct builtin_rules builtin_lease = { .validate = check_lease };

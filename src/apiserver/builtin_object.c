@@ -58,6 +58,7 @@ static struct json keep_other_part(const struct api_write *w, struct json object
 static bool prepare(const struct api_write *w, struct json *object, struct error *err)
 {
     const struct builtin_rules *rules = builtin_of(w->kind)->rules;
+    *object = decode_for_store(w->arena, w->kind->schema, *object);
     if (w->kind->has_status)
         *object = keep_other_part(w, *object);
     return !rules->prepare || rules->prepare(w, object, err);
@@ -74,6 +75,12 @@ static void validate(const struct api_write *w, struct json object, struct field
         rules->validate(w, object, errors);
     if (rules->validate_change && json_present(w->old))
         rules->validate_change(w, object, errors);
+}
+
+static bool admit(const struct api_write *w, struct json object, struct error *err)
+{
+    const struct builtin_rules *rules = builtin_of(w->kind)->rules;
+    return !rules->admit || *w->subresource || rules->admit(w, object, err);
 }
 
 /* Selectors that are not "what stands at this path, or nothing". */
@@ -134,8 +141,8 @@ static struct json convert(
 }
 
 #define BEHAVIOUR                                                                                  \
-    .prune = prune, .fill = fill, .prepare = prepare, .validate = validate, .warn = warn,          \
-    .written = written, .field = field, .cells = cells
+    .prune = prune, .fill = fill, .prepare = prepare, .validate = validate, .admit = admit,        \
+    .warn = warn, .written = written, .field = field, .cells = cells
 
 const struct api_behaviour builtin_behaviour = { BEHAVIOUR };
 const struct api_behaviour builtin_converting_behaviour = { BEHAVIOUR, .convert = convert };

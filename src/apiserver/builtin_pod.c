@@ -5,6 +5,7 @@
 #include "apiserver/builtin_rules.h"
 #include "apiserver/builtin_warn.h"
 #include "apiserver/fill.h"
+#include "apiserver/meta.h"
 #include "apiserver/server.h"
 #include "base/quantity.h"
 
@@ -179,7 +180,7 @@ static bool asks_for_something(struct json containers)
     return false;
 }
 
-static const char *quality_of(struct json spec)
+const char *pod_quality_of(struct json spec)
 {
     struct json main = json_member(spec, "containers"), init = json_member(spec, "initContainers");
     if (!asks_for_something(main) && !asks_for_something(init))
@@ -235,7 +236,7 @@ static bool find_priority(
         int64_t value;
     } own[] = { { "system-cluster-critical", 2000000000 }, { "system-node-critical", 2000001000 } };
     const char *class = json_get_text(object, "spec.priorityClassName");
-    const char *name = json_get_text(object, "metadata.name");
+    const char *name = meta_asked_name(object);
     struct json given = json_get(object, "spec.priority"), found = json_int(0);
     if (!text_empty(class)) {
         found = json_member(read_class(w, "scheduling.k8s.io", "PriorityClass", class), "value");
@@ -265,7 +266,7 @@ static bool find_priority(
 static bool find_runtime(const struct api_write *w, struct json object, struct error *err)
 {
     const char *class = json_get_text(object, "spec.runtimeClassName");
-    const char *name = json_get_text(object, "metadata.name");
+    const char *name = meta_asked_name(object);
     bool overhead = json_present(json_get(object, "spec.overhead"));
     if (!class && overhead)
         return fail(err,
@@ -282,12 +283,26 @@ static bool find_runtime(const struct api_write *w, struct json object, struct e
     return true;
 }
 
+/* The condition of a Pod that is not to be scheduled yet. */
+static struct json gated(const struct api_write *w)
+{
+    return json_map(w->arena,
+        { "lastProbeTime", json_null() },
+        { "lastTransitionTime", json_str(w->now) },
+        { "message", json_str("Scheduling is blocked due to non-empty scheduling gates") },
+        { "reason", json_str("SchedulingGated") },
+        { "status", json_str("False") },
+        { "type", json_str("PodScheduled") });
+}
+
 static bool prepare_pod(const struct api_write *w, struct json *object, struct error *err)
 {
     struct arena *a = w->arena;
     int64_t priority = 0;
-    if (*w->subresource)
+    if (*w->subresource) {
+        *object = pod_part_keep(w, *object);
         return true;
+    }
     if (json_present(w->old)) {
         static const char *const kept[] = { "spec.priority", "spec.preemptionPolicy" };
         for (size_t i = 0; i < lengthof(kept); i++)
@@ -295,11 +310,15 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
         *object = fill_each(a, *object, "spec", add_tolerations);
         return true;
     }
-    if (!find_priority(w, *object, &priority, err) || !find_runtime(w, *object, err))
+    pod_limits_fill(w, object);
+    if (!pod_account_admit(w, object, err) || !find_priority(w, *object, &priority, err) ||
+        !find_runtime(w, *object, err))
         return false;
     *object = json_with(a, *object, "status.phase", json_str("Pending"));
     struct json spec = json_member(*object, "spec");
-    *object = json_with(a, *object, "status.qosClass", json_str(quality_of(spec)));
+    if (json_member(spec, "schedulingGates").count)
+        *object = json_with(a, *object, "status.conditions", json_list(a, gated(w)));
+    *object = json_with(a, *object, "status.qosClass", json_str(pod_quality_of(spec)));
     if (json_get_int(spec, "terminationGracePeriodSeconds", 0) < 0)
         spec = json_with_member(a, spec, "terminationGracePeriodSeconds", json_int(1));
     spec = add_tolerations(a, spec);
@@ -327,8 +346,8 @@ static const char *const pod_fields[] = { "spec.nodeName",
 
 static void check_pod(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    (void)w;
     pod_spec_check(e, json_member(o, "spec"), "spec");
+    pod_ephemeral_check(w, o, e);
 }
 
 /* Of a Pod that runs, only a few fields can be changed. */
@@ -338,8 +357,10 @@ static void check_pod_change(const struct api_write *w, struct json o, struct fi
         "containers", "initContainers", "activeDeadlineSeconds", "tolerations", "schedulingGates"
     };
     struct arena *a = w->arena;
-    if (*w->subresource)
+    if (*w->subresource) {
+        pod_part_check(w, o, e);
         return;
+    }
     struct json old = json_member(w->old, "spec"), new = json_member(o, "spec"),
                 image = json_str("");
     json_each (t, json_member(old, "tolerations")) {
@@ -399,6 +420,7 @@ const struct builtin_rules builtin_pod = {
     .fill = fill_pod,
     .prepare = prepare_pod,
     .validate = check_pod,
+    .admit = limits_check,
     .warn = warn_pod,
     .validate_change = check_pod_change,
     .fields = pod_fields,
@@ -408,3 +430,4 @@ const struct builtin_rules builtin_pod_template = {
     .validate = check_pod_template,
     .warn = warn_pod_template,
 };
+const struct builtin_rules builtin_pod_binding = { 0 };

@@ -11,6 +11,22 @@ struct json pod_template_fill(struct arena *a, struct json object, const char *p
 /* Defaults of the spec of a PersistentVolumeClaim. */
 struct json claim_spec_fill(struct arena *a, struct json spec);
 
+/* The account of a Pod that is created, and the mounts of its token. */
+bool pod_account_admit(
+    const struct api_write *w, struct json *object, struct error *err) must_check;
+
+/* What LimitRanges set for containers that do not say it. */
+void pod_limits_fill(const struct api_write *w, struct json *object);
+/* Whether LimitRanges allow a Pod or a claim. */
+bool limits_check(const struct api_write *w, struct json object, struct error *err) must_check;
+
+/* The old Pod with the part that a subresource writes; and what is wrong with such a change. */
+struct json pod_part_keep(const struct api_write *w, struct json object);
+void pod_part_check(const struct api_write *w, struct json o, struct field_errors *e);
+void pod_ephemeral_check(const struct api_write *w, struct json o, struct field_errors *e);
+/* status.qosClass. */
+const char *pod_quality_of(struct json spec);
+
 /* What is wrong with a pod spec; path is its own ("spec.template.spec"). */
 void pod_spec_check(struct field_errors *e, struct json spec, const char *path);
 /* A template that must have these labels: its metadata and its spec. */

@@ -17,6 +17,7 @@ struct builtin_rules {
     /* What a change may not do, in addition. */
     void (*validate_change)(
         const struct api_write *w, struct json object, struct field_errors *errors);
+    bool (*admit)(const struct api_write *w, struct json object, struct error *err);
     void (*warn)(const struct api_write *w, struct json object);
     void (*written)(
         struct apiserver *server, const struct api_kind *k, struct json old, struct json object);
@@ -54,7 +55,7 @@ extern const struct builtin_rules
     builtin_config_map, builtin_secret, builtin_service_account, builtin_namespace, builtin_node,
     builtin_event, builtin_new_event, builtin_endpoints, builtin_limit_range,
     builtin_resource_quota,
-    builtin_pod, builtin_pod_template, builtin_replication_controller,
+    builtin_pod, builtin_pod_binding, builtin_pod_template, builtin_replication_controller,
     builtin_claim, builtin_volume, builtin_storage_class, builtin_csi_driver, builtin_csi_node,
     builtin_volume_attachment, builtin_attributes_class, builtin_csi_capacity,
     builtin_service, builtin_ingress, builtin_ingress_class, builtin_network_policy,

@@ -72,13 +72,40 @@ static struct json fill_service(struct arena *a, struct json o)
 static uint64_t seed_of(const struct api_write *w, struct json object, const char *what)
 {
     const char *uid = json_get_text(object, "metadata.uid");
-    const char *text = arena_printf(w->arena, "%s %s", uid ? uid : "", what);
+    const char *version = json_get_text(w->old, "metadata.resourceVersion");
+    const char *text =
+        arena_printf(w->arena, "%s %s %s", uid ? uid : "", version ? version : "", what);
     uint8_t digest[SHA256_BYTES];
     sha256_of(str_of(text), digest);
     uint64_t seed = 0;
     for (size_t i = 0; i < sizeof(seed); i++)
         seed = seed << 8 | digest[i];
     return seed;
+}
+
+static bool has_node_port(struct json ports, struct json node_port)
+{
+    json_each (port, ports)
+        if (json_equal(json_member(*port, "nodePort"), node_port))
+            return true;
+    return false;
+}
+
+/* A port keeps its node port by its name, unless another one has it now. */
+static struct json keep_node_ports(struct arena *a, struct json ports, struct json old)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each (port, ports) {
+        struct json kept = *port, before = { 0 };
+        json_each (o, old)
+            if (json_equal(json_member(*o, "name"), json_member(*port, "name")))
+                before = json_member(*o, "nodePort");
+        if (json_present(before) && !has_node_port(ports, before))
+            kept = fill_path(a, kept, "nodePort", before);
+        json_push(&b, kept);
+    }
+    return json_or_absent(json_list_end(&b));
 }
 
 /* What a change leaves unsaid stays as it was, as far as it still makes sense. */
@@ -96,17 +123,10 @@ static struct json keep_given(struct arena *a, struct json spec, struct json old
         spec = fill_path(a, spec, kept[i], json_member(old, kept[i]));
     if (!is_external(spec) || !is_external(old))
         return spec;
-    struct json_builder ports;
-    json_builder_init(&ports, a);
-    json_each (port, json_member(spec, "ports")) {
-        struct json kept_port = *port;
-        json_each (before, json_member(old, "ports"))
-            if (json_equal(json_member(*port, "port"), json_member(*before, "port")) &&
-                json_equal(json_member(*port, "protocol"), json_member(*before, "protocol")))
-                kept_port = fill_path(a, kept_port, "nodePort", json_member(*before, "nodePort"));
-        json_push(&ports, kept_port);
-    }
-    spec = json_with_member(a, spec, "ports", json_or_absent(json_list_end(&ports)));
+    spec = json_with_member(a,
+        spec,
+        "ports",
+        keep_node_ports(a, json_member(spec, "ports"), json_member(old, "ports")));
     return fill_path(a, spec, "healthCheckNodePort", json_member(old, "healthCheckNodePort"));
 }
 
@@ -142,7 +162,7 @@ static struct json drop_unused(struct arena *a, struct json spec, struct json ol
     }
     if (is_type(spec, "ExternalName") && is_type(old, "ExternalName") == false) {
         static const char *const gone[] = {
-            "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"
+            "clusterIP", "clusterIPs", "internalTrafficPolicy", "ipFamilies", "ipFamilyPolicy"
         };
         for (size_t i = 0; i < lengthof(gone); i++)
             if (json_equal(json_member(spec, gone[i]), json_member(old, gone[i])))
@@ -368,8 +388,10 @@ static void check_addresses(const struct api_write *w, struct json spec, struct 
     enum address_state state = addresses_state(x, first);
     if (mine || e->count || state == ADDRESS_FREE || state == ADDRESS_BAD)
         return;
-    const char *why = state == ADDRESS_TAKEN
-                          ? "provided IP is already allocated"
+    const char *why = state == ADDRESS_TAKEN ? "provided IP is already allocated"
+                      : state == ADDRESS_OUTSIDE
+                          ? "the provided network does not match the "
+                            "current range"
                           : arena_printf(e->arena,
                                 "the provided IP (%s) is not in the valid range. The range of "
                                 "valid IPs is %s",

@@ -275,6 +275,7 @@ static void check_storage_class_change(
 const struct builtin_rules builtin_claim = {
     .fill = fill_claim,
     .prepare = prepare_claim,
+    .admit = limits_check,
     .validate = check_claim,
     .warn = warn_claim,
     .validate_change = check_claim_change,

@@ -129,6 +129,8 @@ void warn_service(const struct api_write *w, struct json object)
             external ? "spec.externalIPs is ignored when spec.type is \"ExternalName\""
                      : "spec.externalIPs is deprecated and may no longer be implemented in some "
                        "clusters");
+    if (!external && !text_empty(json_get_text(spec, "externalName")))
+        warn(w, "spec.externalName is ignored when spec.type is not \"ExternalName\"");
     if (text_eq(json_get_text(spec, "trafficDistribution"), "PreferClose"))
         warn(w, "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"");
     if (!external && text_eq(json_get_text(spec, "clusterIP"), "None") &&

@@ -22,7 +22,9 @@ void call_text(struct api_call *c, int status, const char *content_type, struct 
 void call_json(struct api_call *c, int status, struct json body)
 {
     cleanup(buf_done) struct buf b = BUF_INIT(SIZE_MAX / 2);
-    if (json_present(json_member(body, "kind")))
+    if (c->pretty)
+        json_print_pretty(&b, body, 2);
+    else if (json_present(json_member(body, "kind")))
         object_print(&b, body);
     else
         json_print(&b, body);
@@ -70,11 +72,12 @@ bool call_negotiate(struct api_call *c, enum accept_target target)
     struct error err;
     const char *header = c->request->accept;
     if (text_empty(header) || text_eq(header, "application/json"))
-        c->accept = (struct accept){ .content_type = "application/json" };
+        c->accept = (struct accept){ .content_type = "application/json", .pretty = c->pretty };
     else if (!accept_choose(&c->arena, header, c->kind, target, &c->accept, &refusal)) {
         call_answer(c, &refusal);
         return false;
     }
+    c->accept.pretty = c->accept.pretty || c->pretty;
     if (c->accept.form == ACCEPT_TABLE &&
         !table_include_parse(call_param(c, "includeObject"), &c->include, &err))
         return call_fail_bad(c, "%s", err.text);

@@ -13,6 +13,7 @@
 #include "apiserver/table.h"
 
 struct list_stream;
+struct log_stream;
 struct watch_stream;
 
 struct call_param {
@@ -38,6 +39,7 @@ struct api_call {
     bool watch_path;             /* …/watch/…, the old form */
     struct accept accept;        /* the form of the answer */
     enum table_include include;
+    bool pretty; /* JSON is laid out for people */
     bool dry_run;
     enum field_validation validation;
     const char *manager; /* field manager */
@@ -53,6 +55,7 @@ struct api_call {
     const struct store_object *held;
     struct list_stream *list;
     struct watch_stream *watch;
+    struct log_stream *log;
 
     /* on its way out */
     bool answered, head_sent, paused, busy, cancelled, ended;

@@ -10,6 +10,7 @@
 #include "apiserver/custom.h"
 #include "apiserver/delete.h"
 #include "apiserver/formats.h"
+#include "apiserver/gc.h"
 #include "apiserver/internal.h"
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
@@ -155,6 +156,8 @@ static void define(struct crds *c, struct json crd, bool schema_changed)
     }
     retire(c, d);
     d->arena = &fresh->arena;
+    if (served && c->server->gc)
+        gc_doubt(c->server->gc); /* whose owners were of a kind that nobody knew */
 }
 
 static void undefine(struct crds *c, const char *name)
@@ -349,6 +352,22 @@ static void settle(struct crds *c, struct definition *d)
         settle_names(c, &a, crd);
     else if (json_list_has(json_get(crd, "metadata.finalizers"), CRD_FINALIZER))
         end(c, d, &a, crd);
+}
+
+static bool is_unsettled(struct json crd)
+{
+    return !crd_status_is(crd, "Established") ||
+           json_present(json_get(crd, "metadata.deletionTimestamp"));
+}
+
+void crds_doubt(struct crds *c)
+{
+    for (struct table_cursor t = table_first(&c->definitions); t.node; table_next(&t)) {
+        struct definition *d = container_of(t.node, struct definition, node);
+        cleanup(arena_done) struct arena a = ARENA_INIT;
+        if (is_unsettled(read_crd(c, &a, d->name)))
+            set_due(c, d);
+    }
 }
 
 bool crds_is_pending(const struct crds *c)
@@ -563,8 +582,7 @@ static void define_stored(struct crds *c)
         struct json crd = object_read(&c->kind, &a, o);
         /* One that was changed has objects that were stored under another schema. */
         define(c, crd, json_get_int(crd, "metadata.generation", 1) > 1);
-        if (!crd_status_is(crd, "Established") ||
-            json_present(json_get(crd, "metadata.deletionTimestamp")))
+        if (is_unsettled(crd))
             set_due(c, definition_of(c, o->name));
     }
 }

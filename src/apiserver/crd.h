@@ -16,6 +16,8 @@ struct crds *crds_new(struct apiserver *s);
 void crds_free(struct crds *c); /* after the registry */
 bool crds_is_pending(const struct crds *c);
 void crds_run(struct crds *c);
+/* What was done of late may have been undone: every definition is looked at again. */
+void crds_doubt(struct crds *c);
 
 /* Whether this is the kind CustomResourceDefinition itself. */
 bool crds_is_kind(const struct api_kind *k);

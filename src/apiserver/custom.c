@@ -193,7 +193,7 @@ static void validate(const struct api_write *w, struct json object, struct field
 {
     const struct structural *schema = schema_of_kind(w->kind);
     const struct cel_rules *rules = custom_of(w->kind)->rules;
-    structural_check(schema, w->arena, object, w->old, errors);
+    structural_check(schema, w->arena, object, w->old, text_eq(w->subresource, "status"), errors);
     check_scale(w, object, errors);
     if (rules && is_blocked(errors))
         field_invalid(errors,

@@ -20,6 +20,7 @@ struct decoder {
     const struct schema *schema;
     struct field_errors *errors;
     bool failed; /* Go reports the first one only */
+    bool stored; /* as it comes back from the store */
 };
 
 static struct json read_value(
@@ -346,9 +347,10 @@ static struct json read_field(struct decoder *d, const struct schema_type *t,
         return f->flags & SCHEMA_OMIT ? (struct json){ 0 } : read;
     if (!canonical_is_zero(read))
         return read;
-    /* A list or map that is always written is null when it is empty. */
+    /* A list or map that is always written is null when it is empty, a list only once it is stored.
+     */
     if (f->filled == FILLED_NULL && !is_struct(schema_type(s, f->type)) &&
-        (read.type == JSON_LIST || read.type == JSON_MAP))
+        ((read.type == JSON_LIST && d->stored) || read.type == JSON_MAP))
         return json_null();
     return f->flags & SCHEMA_OMIT ? (struct json){ 0 } : read;
 }
@@ -384,6 +386,33 @@ static struct json read_value(
     if (t->map == MAP_NONE)
         return read_scalar(d, t, go, v, at);
     return is_struct(t) ? read_struct(d, t, go, v, at) : read_map(d, t, go, v, at);
+}
+
+static bool has_empty_list(struct json v)
+{
+    if (v.type == JSON_LIST) {
+        for (size_t i = 0; i < v.count; i++)
+            if (has_empty_list(v.items[i]))
+                return true;
+        return !v.count;
+    }
+    if (v.type == JSON_MAP)
+        json_each_member (m, v)
+            if (has_empty_list(m->value))
+                return true;
+    return false;
+}
+
+struct json decode_for_store(struct arena *a, const struct schema *s, struct json object)
+{
+    struct field_errors ignored;
+    if (!has_empty_list(object))
+        return object;
+    field_errors_init(&ignored, a);
+    struct decoder d = { .arena = a, .schema = s, .errors = &ignored, .stored = true };
+    struct json metadata = json_member(object, "metadata");
+    object = read_value(&d, s->root, schema_name(s, schema_type(s, s->root)->go), object, NULL);
+    return json_with_member(a, object, "metadata", metadata);
 }
 
 struct json decode_object(

@@ -12,3 +12,5 @@
  * then what is returned has a zero value there. */
 struct json decode_object(
     struct arena *a, const struct schema *s, struct json object, struct field_errors *unknown);
+/* A decoded object as it is stored: lists that are always written and empty are null there. */
+struct json decode_for_store(struct arena *a, const struct schema *s, struct json object);

@@ -27,7 +27,7 @@ static bool fail_precondition(
                 why)));
 }
 
-static bool check_preconditions(struct write *w, const struct delete_options *o)
+bool delete_check_preconditions(struct write *w, const struct delete_options *o)
 {
     const char *uid = json_get_text(w->old, "metadata.uid");
     const char *version = json_get_text(w->old, "metadata.resourceVersion");
@@ -93,7 +93,7 @@ static struct json mark(struct write *w, struct json finalizers, int64_t grace_s
 bool delete_object(struct write *w, const struct delete_options *o, struct json *object,
     const struct store_object **ret, bool *ret_gone)
 {
-    if (!check_preconditions(w, o))
+    if (!delete_check_preconditions(w, o))
         return false;
     struct json finalizers = finalizers_for(w, o);
     int64_t grace_s = grace_of(w, o);
@@ -106,6 +106,13 @@ bool delete_object(struct write *w, const struct delete_options *o, struct json 
     }
     if (namespace)
         return namespace_delete(w, finalizers, object, ret, ret_gone);
-    *object = *ret_gone ? w->old : mark(w, finalizers, grace_s);
+    bool pod = api_kind_is_core(w->kind, "Pod");
+    *object = *ret_gone && !pod ? w->old : mark(w, finalizers, grace_s);
+    /* A Pod is marked and then deleted, which those see who watch it. */
+    if (pod && *ret_gone && !(w->call && w->call->dry_run)) {
+        if (!write_store(w, *object, false, ret) || !write_read_old(w))
+            return false;
+        *object = w->old;
+    }
     return write_store(w, *object, *ret_gone, ret);
 }

@@ -19,6 +19,10 @@ struct delete_options {
     bool dry_run;
 };
 
+/* Reads and checks the options (JSON, as in a body); sets the call's dry_run too. */
+bool delete_options_read(
+    struct api_call *c, struct json options, struct delete_options *ret) must_check;
+bool delete_check_preconditions(struct write *w, const struct delete_options *o) must_check;
 /* Deletes the object of w (before and old are there): at once, or, if finalizers or a grace period
  * hold it, by marking it. *ret_gone says which; *ret is its last or its new state (NULL: a dry run;
  * *object then has it). Fails with the answer given, or silently where w has no call. */

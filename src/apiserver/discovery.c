@@ -5,6 +5,11 @@
 
 static const struct subresource subresources[] = {
     { "", "namespaces", "finalize", "", "", "Namespace", API_UPDATE },
+    { "", "pods", "binding", "", "", "Binding", API_CREATE },
+    { "", "pods", "ephemeralcontainers", "", "", "Pod", API_GET | API_PATCH | API_UPDATE },
+    { "", "pods", "eviction", "policy", "v1", "Eviction", API_CREATE },
+    { "", "pods", "log", "", "", "Pod", API_GET },
+    { "", "pods", "resize", "", "", "Pod", API_GET | API_PATCH | API_UPDATE },
     { "", "serviceaccounts", "token", "authentication.k8s.io", "v1", "TokenRequest", API_CREATE },
 };
 
@@ -68,6 +73,15 @@ static const struct subresource *named(const char *plural, const char *group, si
 const struct subresource *discovery_subresource(const struct api_kind *k, size_t i)
 {
     return k->custom ? NULL : named(k->resource.plural, k->resource.group, i);
+}
+
+const struct subresource *discovery_find_subresource(const struct api_kind *k, const char *name)
+{
+    const struct subresource *s;
+    for (size_t i = 0; (s = discovery_subresource(k, i)); i++)
+        if (text_eq(s->name, name))
+            return s;
+    return NULL;
 }
 
 #define SUBRESOURCES_MAX 16

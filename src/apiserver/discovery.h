@@ -26,3 +26,4 @@ struct subresource {
 };
 /* The i-th of a built-in kind; NULL past the last. */
 const struct subresource *discovery_subresource(const struct api_kind *k, size_t i);
+const struct subresource *discovery_find_subresource(const struct api_kind *k, const char *name);

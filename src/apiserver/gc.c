@@ -29,6 +29,7 @@ struct gc_step {
     struct gc_step *next;
     char *owner;             /* uid that is gone: look at its dependents; NULL: */
     struct gc_object object; /* look at this one */
+    char *gone;              /* … because this uid is gone; NULL: for another reason */
     char *fill;              /* a namespace that lacks what all have */
 };
 
@@ -38,6 +39,7 @@ struct gc {
     struct gc_step *first, **end;
     bool namespaces; /* those that end are to be looked at */
     bool waits;      /* some of them wait for objects to go */
+    bool doubts;     /* all of the above */
 };
 
 /* ---- what is known ---- */
@@ -128,6 +130,7 @@ static void remove_edges(struct gc *gc, const struct api_kind *k, struct json ob
 static void step_free(struct gc_step *step)
 {
     free(step->owner);
+    free(step->gone);
     free(step->fill);
     object_done(&step->object);
     free(step);
@@ -144,15 +147,6 @@ static void push(struct gc *gc, struct gc_step step)
 static void look_at(struct gc *gc, const char *table, struct json object)
 {
     push(gc, (struct gc_step){ .object = object_new(table, object) });
-}
-
-static const struct api_kind *kind_of_table(const struct registry *r, const char *table)
-{
-    const struct api_kind *k;
-    for (size_t i = 0; (k = registry_at(r, i)); i++)
-        if (k->table && strcmp(k->table, table) == 0)
-            return k;
-    return NULL;
 }
 
 /* The kind that an owner reference names; NULL: nobody knows it. */
@@ -236,9 +230,11 @@ void gc_written(struct gc *gc, const struct api_kind *k, struct json old, struct
 
 enum owner_state { OWNER_SOLID, OWNER_WAITING, OWNER_GONE };
 
-static enum owner_state owner_state(
-    const struct gc *gc, struct arena *a, struct json ref, const char *namespace)
+static enum owner_state owner_state(const struct gc *gc, struct arena *a, struct json ref,
+    const char *namespace, const char *gone_uid)
 {
+    if (gone_uid && text_eq(json_get_text(ref, "uid"), gone_uid))
+        return OWNER_GONE; /* its kind may be gone as well */
     const struct api_kind *k = kind_of_owner(gc, a, ref);
     const char *name = json_get_text(ref, "name");
     if (!k || !name)
@@ -276,14 +272,14 @@ static enum propagation own_propagation(struct json object, bool waiting_owner, 
     return PROPAGATION_BACKGROUND;
 }
 
-static void check_dependent(struct gc *gc, struct write *w)
+static void check_dependent(struct gc *gc, struct write *w, const char *gone_uid)
 {
     struct json references = json_get(w->old, "metadata.ownerReferences");
     struct json_builder solid;
     bool waiting = false;
     json_builder_init(&solid, w->arena);
     json_each (ref, references) {
-        enum owner_state state = owner_state(gc, w->arena, *ref, w->namespace);
+        enum owner_state state = owner_state(gc, w->arena, *ref, w->namespace, gone_uid);
         if (state == OWNER_SOLID)
             json_push(&solid, *ref);
         waiting |= state == OWNER_WAITING;
@@ -327,7 +323,7 @@ static void remove_finalizer(struct write *w, const char *name)
 
 static bool read_write(struct gc *gc, struct arena *a, const struct gc_object *o, struct write *ret)
 {
-    const struct api_kind *k = kind_of_table(gc->server->registry, o->table);
+    const struct api_kind *k = registry_find_table(gc->server->registry, o->table);
     if (!k)
         return false;
     *ret = (struct write){
@@ -354,7 +350,7 @@ static bool is_blocked(struct gc *gc, struct arena *a, const char *uid)
     return false;
 }
 
-static void look_at_dependents(struct gc *gc, const char *uid)
+static void look_at_dependents(struct gc *gc, const char *uid, bool gone)
 {
     for (struct gc_edge *e = first_edge(gc, uid); e; e = next_edge(e->node.next, uid))
         push(gc,
@@ -362,6 +358,7 @@ static void look_at_dependents(struct gc *gc, const char *uid)
                 .object = { mem_strdup(e->dependent.table),
                     mem_strdup(e->dependent.namespace),
                     mem_strdup(e->dependent.name) },
+                .gone = gone ? mem_strdup(uid) : NULL,
             });
 }
 
@@ -400,13 +397,13 @@ static void check_owner(struct gc *gc, struct write *w)
             remove_finalizer(w, "orphan");
     } else if (json_list_has(finalizers, "foregroundDeletion")) {
         if (is_blocked(gc, w->arena, uid))
-            look_at_dependents(gc, uid);
+            look_at_dependents(gc, uid, false);
         else
             remove_finalizer(w, "foregroundDeletion");
     }
 }
 
-/* ---- running ---- */
+/* ---- one step ---- */
 
 static bool take_step(struct gc *gc)
 {
@@ -422,29 +419,16 @@ static bool take_step(struct gc *gc)
     if (step->fill) {
         run_fill(gc, &a, step->fill);
     } else if (step->owner) {
-        look_at_dependents(gc, step->owner);
+        look_at_dependents(gc, step->owner, true);
     } else if (read_write(gc, &a, &step->object, &w)) {
         if (meta_is_deleting(w.old))
             check_owner(gc, &w);
         if (write_read_old(&w))
-            check_dependent(gc, &w);
+            check_dependent(gc, &w, step->gone);
     }
     arena_done(&a);
     step_free(step);
     return true;
-}
-
-bool gc_is_pending(const struct gc *gc)
-{
-    return gc->first || gc->namespaces;
-}
-
-void gc_run(struct gc *gc)
-{
-    for (int i = 0; i < STEPS_MAX && take_step(gc); i++)
-        ;
-    if (gc->namespaces)
-        gc->namespaces = namespace_run(gc->server, &gc->waits);
 }
 
 /* ---- beginning and end ---- */
@@ -455,7 +439,8 @@ static void learn(struct gc *gc, const struct api_kind *k)
     struct store_cursor cursor = { 0 };
     const struct store_object *o;
     while ((o = store_next(t, &cursor))) {
-        bool matters = memmem(o->text.ptr, o->text.len, "ownerReferences", 15) ||
+        bool matters = api_kind_is_core(k, "Namespace") ||
+                       memmem(o->text.ptr, o->text.len, "ownerReferences", 15) ||
                        memmem(o->text.ptr, o->text.len, "deletionTimestamp", 17);
         if (!matters)
             continue;
@@ -464,16 +449,38 @@ static void learn(struct gc *gc, const struct api_kind *k)
     }
 }
 
+static void learn_all(struct gc *gc)
+{
+    const struct registry *r = gc->server->registry;
+    const struct api_kind *k;
+    for (size_t i = 0; (k = registry_at(r, i)); i++)
+        if (k->table && registry_find_table(r, k->table) == k)
+            learn(gc, k);
+}
+
+static void forget(struct gc *gc)
+{
+    for (struct table_cursor c = table_first(&gc->edges); c.node; table_next(&c)) {
+        struct gc_edge *e = edge_of(c.node);
+        table_remove(&gc->edges, c.node);
+        edge_free(e);
+    }
+    while (gc->first) {
+        struct gc_step *step = gc->first;
+        gc->first = step->next;
+        step_free(step);
+    }
+    gc->end = &gc->first;
+    gc->doubts = false;
+}
+
 struct gc *gc_new(struct apiserver *s)
 {
     struct gc *gc = mem_new_of(struct gc);
     gc->server = s;
     gc->end = &gc->first;
     table_init(&gc->edges, s->env->random(s->env->ctx), s->env->random(s->env->ctx));
-    const struct api_kind *k;
-    for (size_t i = 0; (k = registry_at(s->registry, i)); i++)
-        if (k->table && kind_of_table(s->registry, k->table) == k)
-            learn(gc, k);
+    learn_all(gc);
     return gc;
 }
 
@@ -481,16 +488,31 @@ void gc_free(struct gc *gc)
 {
     if (!gc)
         return;
-    for (struct table_cursor c = table_first(&gc->edges); c.node; table_next(&c)) {
-        struct gc_edge *e = edge_of(c.node);
-        table_remove(&gc->edges, c.node);
-        edge_free(e);
-    }
+    forget(gc);
     table_done(&gc->edges);
-    while (gc->first) {
-        struct gc_step *step = gc->first;
-        gc->first = step->next;
-        step_free(step);
-    }
     free(gc);
+}
+
+/* ---- running ---- */
+
+void gc_doubt(struct gc *gc)
+{
+    gc->doubts = true;
+}
+
+bool gc_is_pending(const struct gc *gc)
+{
+    return gc->first || gc->namespaces || gc->doubts;
+}
+
+void gc_run(struct gc *gc)
+{
+    if (gc->doubts) {
+        forget(gc);
+        learn_all(gc);
+    }
+    for (int i = 0; i < STEPS_MAX && take_step(gc); i++)
+        ;
+    if (gc->namespaces)
+        gc->namespaces = namespace_run(gc->server, &gc->waits);
 }

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 
 #define LIST_PIECE_BYTES ((size_t)64 << 10)
+#define WATCH_BATCH_MAX 32
 
 struct aggregate;
 struct auth;
@@ -13,6 +14,7 @@ struct builtin;
 struct crds;
 struct documents;
 struct gc;
+struct undone;
 
 struct apiserver {
     struct apiserver_options options;
@@ -22,12 +24,15 @@ struct apiserver {
     struct api_call *calls;              /* all that are open */
     struct api_call *ready, **ready_end; /* have something to send with this flush */
     struct buf scratch;                  /* a text on its way into the store */
-    struct watch_frame {                 /* the last event as text, for all who watch it */
+    struct watch_batch {                 /* the last events as text, for all who watch them */
         struct buf text;
-        const struct store_object *object;
         const struct api_kind *kind;
-        int type;
-    } frame;
+        size_t count; /* 0: nobody else can have them */
+        struct {
+            const struct store_object *object; /* held */
+            int type;
+        } items[WATCH_BATCH_MAX];
+    } batch;
     struct arena spare[8]; /* arenas of ended calls, with their memory */
     size_t spare_count;
     size_t watcher_count;
@@ -41,6 +46,7 @@ struct apiserver {
     struct auth *auth;
     struct documents *documents;
     struct aggregate *aggregate;
+    struct undone *undone;
     struct builtin *builtin; /* NULL: the kinds are the host's */
 };
 
@@ -60,6 +66,8 @@ void api_call_end(struct api_call *c);
 
 /* Reads path and query, asks whether it is allowed, and hands it to its verb: always answers. */
 void request_handle(struct api_call *c);
+/* The kind with its schema, which those that nobody stores come without. */
+const struct api_kind *request_with_schema(struct arena *a, const struct api_kind *k);
 
 /* ---- the verbs; each answers ---- */
 
@@ -71,6 +79,14 @@ void rest_update(struct api_call *c);
 void rest_patch(struct api_call *c);
 void rest_delete(struct api_call *c);
 void rest_delete_collection(struct api_call *c);
+
+/* pods/NAME/log: rest_log.c. */
+void rest_get_log(struct api_call *c);
+
+/* What a POST does to a pod: pod_actions.c. */
+void rest_bind(struct api_call *c);
+void rest_create_binding(struct api_call *c);
+void rest_evict(struct api_call *c);
 
 /* The scale subresource: rest_scale.c. */
 void rest_get_scale(struct api_call *c, const struct store_object *parent);
@@ -84,6 +100,12 @@ int64_t list_stream_bytes(const struct list_stream *l); /* of the answer; -1: no
 void list_stream_free(struct list_stream *l);
 void watch_stream_send(struct api_call *c);
 void watch_stream_free(struct api_call *c);
+/* Too many streams are open. */
+bool watch_refuse(struct api_call *c);
+void log_stream_send(struct api_call *c);
+void log_stream_free(struct api_call *c);
+/* Lets go of the events that were sent last. */
+void watch_batch_forget(struct watch_batch *b);
 /* What waited for the pace goes out with the next flush. */
 void watch_release_held(struct apiserver *s);
 /* Those who asked for bookmarks get one. */

@@ -192,17 +192,30 @@ const char *meta_uid(const struct env *env, struct arena *a)
 #define GENERATED_BASE_MAX (NAME_LABEL_MAX - GENERATED_BYTES)
 #define GENERATED_TRIES 8
 
-/* base and five characters out of which no words can be made. */
-static const char *generate_name(struct api_call *c, const char *namespace, const char *base)
+const char *meta_random_name(const struct env *env, struct arena *a, const char *base)
 {
     static const char alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
+    char suffix[GENERATED_BYTES + 1] = { 0 };
+    for (int i = 0; i < GENERATED_BYTES; i++)
+        suffix[i] = alphabet[env_random_below(env, sizeof(alphabet) - 1)];
+    return arena_printf(a, "%.*s%s", GENERATED_BASE_MAX, base, suffix);
+}
+
+const char *meta_asked_name(struct json object)
+{
+    const char *name = json_get_text(object, "metadata.name");
+    const char *base = json_get_text(object, "metadata.generateName");
+    bool made =
+        name && base && text_starts(name, base) && strlen(name) == strlen(base) + GENERATED_BYTES;
+    return made ? base : name ? name : "";
+}
+
+static const char *generate_name(struct api_call *c, const char *namespace, const char *base)
+{
     const struct store_table *t = store_table(c->server->store, c->kind->table);
     const char *name = "";
     for (int i = 0; i < GENERATED_TRIES; i++) {
-        char suffix[GENERATED_BYTES + 1] = { 0 };
-        for (int j = 0; j < GENERATED_BYTES; j++)
-            suffix[j] = alphabet[env_random_below(c->server->env, sizeof(alphabet) - 1)];
-        name = arena_printf(&c->arena, "%.*s%s", GENERATED_BASE_MAX, base, suffix);
+        name = meta_random_name(c->server->env, &c->arena, base);
         if (!store_get(t, namespace, name))
             break;
     }

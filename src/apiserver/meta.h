@@ -24,6 +24,10 @@ void meta_validate(struct field_errors *errors, const struct api_kind *k, struct
 void meta_validate_update(
     struct field_errors *errors, const struct api_kind *k, struct json old, struct json metadata);
 
+/* base and five characters out of which no words can be made. */
+const char *meta_random_name(const struct env *env, struct arena *a, const char *base);
+/* What refusals call a new object: its name, or what its name was to be made from. */
+const char *meta_asked_name(struct json object);
 /* A random uid of version 4. */
 const char *meta_uid(const struct env *env, struct arena *a);
 const char *meta_now(const struct env *env, struct arena *a);

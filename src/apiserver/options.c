@@ -111,7 +111,7 @@ bool options_read_write(struct api_call *c, const char *kind, bool apply)
 }
 
 /* As strconv.ParseInt reads it. */
-static bool read_int(struct api_call *c, const char *key, int64_t *ret)
+bool options_read_int(struct api_call *c, const char *key, int64_t *ret)
 {
     const char *text = call_param(c, key);
     *ret = 0;
@@ -223,7 +223,8 @@ bool options_read_list(struct api_call *c, bool watch, struct list_options *ret)
         .initial = call_param_bool(c, "sendInitialEvents"),
         .initial_given = call_param(c, "sendInitialEvents") != NULL,
     };
-    if (!read_int(c, "limit", &o.limit) || !read_int(c, "timeoutSeconds", &o.timeout_s))
+    if (!options_read_int(c, "limit", &o.limit) ||
+        !options_read_int(c, "timeoutSeconds", &o.timeout_s))
         return false;
     struct field_errors errors;
     field_errors_init(&errors, &c->arena);

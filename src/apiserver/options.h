@@ -23,6 +23,9 @@ bool options_read_write(struct api_call *c, const char *kind, bool apply) must_c
 bool options_read_list(struct api_call *c, bool watch, struct list_options *ret) must_check;
 bool options_read_get(struct api_call *c, uint64_t *ret_version) must_check;
 
+/* A number in the query; 0: not there. */
+bool options_read_int(struct api_call *c, const char *key, int64_t *ret) must_check;
+
 void options_check_dry_run(struct field_errors *errors, struct json values);
 /* What is wrong with a resourceVersion that is none. */
 const char *options_version_error(struct arena *a, const char *text);

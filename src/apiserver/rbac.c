@@ -171,7 +171,11 @@ static void refresh(struct rbac *r)
     read_bindings(r, CLUSTER_ROLE_BINDINGS);
     read_bindings(r, ROLE_BINDINGS);
     /* What is written but not flushed is read here and may yet be undone: then look again. */
-    r->fresh = !store_is_dirty(apiserver_store(r->server));
+    r->fresh = true;
+    for (int i = 0; i < TABLES; i++) {
+        const struct store_table *t = table(r, i);
+        r->fresh = r->fresh && (!t || !store_table_is_dirty(apiserver_store(r->server), t));
+    }
 }
 
 /* ---- who is meant ---- */

@@ -105,3 +105,12 @@ uint64_t registry_generation(const struct registry *r)
 {
     return r->generation;
 }
+
+const struct api_kind *registry_find_table(const struct registry *r, const char *table)
+{
+    const struct api_kind *k;
+    for (size_t i = 0; (k = registry_at(r, i)); i++)
+        if (k->table && strcmp(k->table, table) == 0)
+            return k;
+    return NULL;
+}

@@ -98,6 +98,8 @@ struct api_behaviour {
     bool (*prepare)(const struct api_write *w, struct json *object, struct error *err);
     /* metadata is validated already. */
     void (*validate)(const struct api_write *w, struct json object, struct field_errors *errors);
+    /* What others than the kind itself refuse of an object that is valid. */
+    bool (*admit)(const struct api_write *w, struct json object, struct error *err);
     /* What is valid and not good: call_warn(w->call, …). */
     void (*warn)(const struct api_write *w, struct json object);
     /* After it was written (object absent: deleted) and before the flush: follow-up work such as
@@ -164,6 +166,8 @@ const struct api_kind *registry_find_kind(
 /* Any version of it, the preferred one first; for owner references and tables of the store. */
 const struct api_kind *registry_find_any(
     const struct registry *r, const char *group, const char *kind);
+/* The preferred version of what is stored in this table. */
+const struct api_kind *registry_find_table(const struct registry *r, const char *table);
 /* All, sorted by group priority, group, version priority, version, plural: the order of discovery.
  * NULL after the last. */
 const struct api_kind *registry_at(const struct registry *r, size_t index);

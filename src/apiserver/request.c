@@ -4,6 +4,7 @@
 
 #include "apiserver/auth.h"
 #include "apiserver/body.h"
+#include "apiserver/discovery.h"
 #include "apiserver/documents.h"
 #include "apiserver/internal.h"
 #include "apiserver/options.h"
@@ -27,12 +28,15 @@ static const char *decode_param(struct arena *a, struct str s)
     return url_decode(a, (struct str){ copy, s.len }, &decoded) ? decoded : NULL;
 }
 
-/* Pairs that cannot be read are left out, as the API server does it. */
-static void read_query(struct api_call *c)
+/* Pairs that cannot be read are left out, as the API server does it. Our texts hold no NUL, and
+ * what a selector with one means must not become "everything": such a query is refused. */
+static bool read_query(struct api_call *c)
 {
     struct str rest = c->request->query;
     if (!rest.ptr || !rest.len)
-        return;
+        return true;
+    if (memmem(rest.ptr, rest.len, "%00", 3))
+        return call_fail_bad(c, "the query has a NUL (%%00) in it");
     c->params = arena_array(&c->arena, PARAMS_MAX, sizeof(*c->params));
     while (rest.ptr && c->param_count < PARAMS_MAX) {
         struct str value = str_cut(&rest, '&');
@@ -44,6 +48,25 @@ static void read_query(struct api_call *c)
         if (k && v)
             c->params[c->param_count++] = (struct call_param){ k, v };
     }
+    return true;
+}
+
+/* Who reads with their own eyes gets lines: by ?pretty=, or by the program that asks. */
+static bool wants_lines(const struct api_call *c)
+{
+    static const char *const yes[] = { "1", "t", "T", "TRUE", "true", "True" };
+    static const char *const agents[] = { "curl", "Wget", "Mozilla/5.0" };
+    const char *asked = call_param(c, "pretty"), *agent = c->request->user_agent;
+    if (!text_empty(asked)) {
+        for (size_t i = 0; i < lengthof(yes); i++)
+            if (text_eq(asked, yes[i]))
+                return true;
+        return false;
+    }
+    for (size_t i = 0; agent && i < lengthof(agents); i++)
+        if (text_starts(agent, agents[i]))
+            return true;
+    return false;
 }
 
 /* ---- the path ---- */
@@ -294,21 +317,14 @@ static bool is_document(struct api_call *c)
 
 static bool has_subresource(const struct api_kind *k, const char *name)
 {
-    static const struct {
-        const char *kind, *name;
-    } others[] = { { "Namespace", "finalize" }, { "ServiceAccount", "token" } };
     if (strcmp(name, "status") == 0)
         return k->has_status;
     if (strcmp(name, "scale") == 0)
         return k->scale.spec_replicas != NULL;
-    for (size_t i = 0; i < lengthof(others); i++)
-        if (api_kind_is_core(k, others[i].kind) && strcmp(name, others[i].name) == 0)
-            return true;
-    return false;
+    return discovery_find_subresource(k, name) != NULL;
 }
 
-/* The kind with its schema, which those that nobody stores come without. */
-static const struct api_kind *with_schema(struct arena *a, const struct api_kind *k)
+const struct api_kind *request_with_schema(struct arena *a, const struct api_kind *k)
 {
     const struct resource *r = &k->resource;
     const char *name = arena_printf(a, "%s/%s/%s", r->group, r->version, r->kind);
@@ -332,7 +348,7 @@ static void add_owners(struct api_call *c, struct json *object)
         .call = c,
         .server = c->server,
         .arena = &c->arena,
-        .kind = with_schema(&c->arena, c->kind),
+        .kind = request_with_schema(&c->arena, c->kind),
         .namespace = c->namespace,
         .name = "",
     };
@@ -373,35 +389,68 @@ static void answer_token(struct api_call *c)
     call_answer(c, &answer);
 }
 
+/* POSTs on an object. False: there is none of this name. */
+static bool post_on_object(struct api_call *c)
+{
+    static const struct {
+        const char *name;
+        void (*handle)(struct api_call *c);
+    } rows[] = {
+        { "binding", rest_bind },
+        { "eviction", rest_evict },
+        { "token", answer_token },
+    };
+    for (size_t i = 0; i < lengthof(rows); i++)
+        if (text_eq(c->subresource, rows[i].name)) {
+            rows[i].handle(c);
+            return true;
+        }
+    return false;
+}
+
+/* Whether this can be done to it at all. */
+static bool route_fits(const struct api_call *c, const struct route *route)
+{
+    const struct subresource *s = discovery_find_subresource(c->kind, c->subresource);
+    if (!route)
+        return false;
+    if (s)
+        return s->verbs & route->verb;
+    if (*c->subresource && !(route->verb & (API_GET | API_UPDATE | API_PATCH)))
+        return false;
+    bool everywhere = !c->kind->resource.cluster_scoped && !*c->namespace;
+    return (c->kind->verbs & route->verb) && (!everywhere || route->verb == API_LIST);
+}
+
+/* There is no such path: a kind that is only created has a collection in a namespace. */
+static bool has_path(const struct api_call *c)
+{
+    bool everywhere = !c->kind->resource.cluster_scoped && !*c->namespace;
+    if (c->kind->verbs == API_CREATE && (c->name || everywhere))
+        return false;
+    return !*c->subresource || has_subresource(c->kind, c->subresource);
+}
+
 static void route_resource(struct api_call *c)
 {
     const struct route *route = find_route(c);
     const struct resource *r = &c->kind->resource;
     if (!may_ask(c, r->group, r->version, r->plural))
         return;
-    if (*c->subresource && !has_subresource(c->kind, c->subresource)) {
+    if (!has_path(c)) {
         call_fail(c, status_not_served());
         return;
     }
     if (c->kind->warning)
         call_warn(c, c->kind->warning);
-    bool post = strcmp(c->request->method, "POST") == 0;
-    if (post && strcmp(c->subresource, "token") == 0) {
-        answer_token(c);
+    if (strcmp(c->request->method, "POST") == 0 && post_on_object(c))
         return;
-    }
-    bool everywhere = !c->kind->resource.cluster_scoped && !*c->namespace;
-    bool fits = route && (c->kind->verbs & route->verb);
-    if (everywhere && route && route->verb != API_LIST)
-        fits = false;
-    if (*c->subresource && route && !(route->verb & (API_GET | API_UPDATE | API_PATCH)))
-        fits = false;
-    if (strcmp(c->subresource, "finalize") == 0)
-        fits = route && route->verb == API_UPDATE;
-    if (!fits)
+    if (!route_fits(c, route))
         method_not_allowed(c);
     else if (auth_is_review(c->kind))
         answer_review(c);
+    else if (api_kind_is_core(c->kind, "Binding"))
+        rest_create_binding(c);
     else if (route->verb == API_LIST && (c->watch_path || call_param_bool(c, "watch")))
         rest_watch(c);
     else
@@ -413,7 +462,9 @@ void request_handle(struct api_call *c)
     c->namespace = c->subresource = "";
     if (is_document(c))
         return;
-    read_query(c);
+    if (!read_query(c))
+        return;
+    c->pretty = wants_lines(c);
     if (read_path(c))
         route_resource(c);
 }

@@ -6,8 +6,7 @@
 #include "apiserver/options.h"
 #include "apiserver/write.h"
 
-/* The namespace of the path goes into the object; another one in there is an error. */
-static bool check_namespace(struct api_call *c, struct json object)
+bool create_check_namespace(struct api_call *c, struct json object)
 {
     const char *given = json_get_text(object, "metadata.namespace");
     if (text_empty(given) || c->kind->resource.cluster_scoped || text_eq(given, c->namespace))
@@ -37,7 +36,7 @@ void rest_create(struct api_call *c)
 {
     struct json object;
     if (!call_negotiate(c, ACCEPT_OF_OBJECT) || !options_read_write(c, "CreateOptions", false) ||
-        !body_decode(c, &object) || !check_namespace(c, object))
+        !body_decode(c, &object) || !create_check_namespace(c, object))
         return;
     struct write w = {
         .call = c,

@@ -110,12 +110,9 @@ static enum propagation usual_propagation(struct api_call *c)
                                                               : PROPAGATION_DEFAULT;
 }
 
-static bool read_options(struct api_call *c, struct delete_options *ret)
+bool delete_options_read(struct api_call *c, struct json o, struct delete_options *ret)
 {
     static const char *const policies[] = { "", "Background", "Foreground", "Orphan" };
-    struct json o;
-    if (c->request->body.len ? !parse_body(c, &o) : !options_of_query(c, &o))
-        return false;
     struct field_errors errors;
     field_errors_init(&errors, &c->arena);
     struct json orphan = json_member(o, "orphanDependents");
@@ -152,6 +149,14 @@ static bool read_options(struct api_call *c, struct delete_options *ret)
     c->dry_run = ret->dry_run;
     return !errors.count ||
            call_fail(c, status_invalid(&c->arena, "meta.k8s.io", "DeleteOptions", "", &errors));
+}
+
+static bool read_options(struct api_call *c, struct delete_options *ret)
+{
+    struct json o;
+    if (c->request->body.len ? !parse_body(c, &o) : !options_of_query(c, &o))
+        return false;
+    return delete_options_read(c, o, ret);
 }
 
 /* ---- one object ---- */

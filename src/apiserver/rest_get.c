@@ -8,6 +8,10 @@ void rest_get(struct api_call *c)
 {
     uint64_t version;
     struct apiserver *s = c->server;
+    if (text_eq(c->subresource, "log")) {
+        rest_get_log(c);
+        return;
+    }
     if (!options_read_get(c, &version) || !call_negotiate(c, ACCEPT_OF_OBJECT))
         return;
     if (version > store_version(s->store)) {
@@ -18,7 +22,7 @@ void rest_get(struct api_call *c)
         store_get(store_table(s->store, c->kind->table), c->namespace, c->name);
     if (!o)
         call_fail(c, status_not_found(&c->arena, c->kind, c->name));
-    else if (*c->subresource && c->subresource[1] == 'c')
+    else if (text_eq(c->subresource, "scale"))
         rest_get_scale(c, o);
     else
         call_object(c, 200, o);

@@ -361,7 +361,7 @@ static void apply_scale(struct write *w)
     struct apply_result result = { 0 };
     struct error err = { 0 };
     struct apply_request request = {
-        .schema = schema_deduced(),
+        .schema = scale_kind(w->arena)->schema,
         .api_version = SCALE_API_VERSION,
         .manager = c->manager,
         .subresource = c->subresource,

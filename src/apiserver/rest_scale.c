@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "apiserver/body.h"
+#include "apiserver/decode.h"
 #include "apiserver/internal.h"
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
@@ -52,24 +53,70 @@ struct json scale_of(struct arena *a, const struct api_kind *k, struct json pare
                 { "selector", selector_text(a, k, parent) }) });
 }
 
+/* ---- the kind ---- */
+
+static struct json prune(
+    const struct api_kind *k, struct arena *a, struct json object, struct field_errors *unknown)
+{
+    return decode_object(a, k->schema, object, unknown);
+}
+
+static struct json cells(
+    const struct api_kind *k, struct arena *a, struct json object, int64_t wall_ms)
+{
+    (void)k;
+    return json_list(a,
+        json_get(object, "metadata.name"),
+        json_int(json_get_int(object, "spec.replicas", 0)),
+        json_int(json_get_int(object, "status.replicas", 0)),
+        json_str(table_age(a, json_get_text(object, "metadata.creationTimestamp"), wall_ms)));
+}
+
+const struct api_kind *scale_kind(struct arena *a)
+{
+    static const struct api_behaviour behaviour = { .prune = prune, .cells = cells };
+    static const struct api_column columns[] = {
+        { .name = "Name", .type = "string", .format = "", .description = "" },
+        { .name = "Desired", .type = "integer", .format = "", .description = "" },
+        { .name = "Available", .type = "integer", .format = "", .description = "" },
+        { .name = "Age", .type = "string", .format = "", .description = "" },
+    };
+    static const struct api_kind kind = {
+        .resource = { "autoscaling", "v1", "Scale", "scales", false },
+        .columns = columns,
+        .column_count = lengthof(columns),
+        .behaviour = &behaviour,
+    };
+    return request_with_schema(a, &kind);
+}
+
+/* In the form that was asked for. */
+static void answer_scale(struct api_call *c, struct json scale)
+{
+    const struct api_kind *parent = c->kind;
+    c->kind = scale_kind(&c->arena);
+    call_value(c, 200, scale);
+    c->kind = parent;
+}
+
 void rest_get_scale(struct api_call *c, const struct store_object *parent)
 {
     struct json o = object_read(c->kind, &c->arena, parent);
-    call_json(c, 200, scale_of(&c->arena, c->kind, o));
+    answer_scale(c, scale_of(&c->arena, c->kind, o));
 }
 
-static bool check_scale(struct api_call *c, struct json scale)
+static bool check_scale(struct api_call *c, struct json *scale, bool applied)
 {
-    struct json replicas = json_get(scale, "spec.replicas");
+    const struct api_kind *kind = scale_kind(&c->arena);
+    const char *why = NULL;
     struct field_errors errors;
     field_errors_init(&errors, &c->arena);
-    if (!update_check_own_name(c, scale))
+    if (!update_check_own_name(c, *scale))
         return false;
-    if (json_present(replicas) && !json_is(replicas, JSON_INT))
-        return call_fail_bad(c,
-            "Scale in version \"v1\" cannot be handled as a Scale: json: cannot unmarshal %s into "
-            "Go struct field ScaleSpec.spec.replicas of type int32",
-            json_is(replicas, JSON_STR) ? "string" : json_type_name(replicas));
+    if (!applied && !body_read_object(c, kind, scale, (struct str){ NULL, 0 }, false, &why))
+        return call_fail_bad(
+            c, "Scale in version \"v1\" cannot be handled as a Scale: %s", why ? why : "");
+    struct json replicas = json_get(*scale, "spec.replicas");
     if (json_is(replicas, JSON_INT) && replicas.integer < 0)
         field_invalid(&errors, "spec.replicas", replicas, "must be greater than or equal to 0");
     return !errors.count ||
@@ -83,7 +130,8 @@ static struct managers_scale_path replicas_path(const struct write *w)
 {
     struct managers_scale_path path = { .api_version = object_api_version(w->arena, w->kind) };
     struct error err;
-    bool ok = field_path_parse(w->arena, ".spec.replicas", &path.path, &err);
+    const char *text = arena_printf(w->arena, ".%s", w->kind->scale.spec_replicas);
+    bool ok = field_path_parse(w->arena, text, &path.path, &err);
     assert(ok);
     return path;
 }
@@ -99,6 +147,19 @@ struct json scale_owners(struct write *w)
     return ok ? owners : (struct json){ 0 };
 }
 
+/* The API server knows no time for who scales a custom object. */
+static struct json without_scale_times(struct arena *a, struct json owners)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each (owner, owners)
+        json_push(&b,
+            text_eq(json_get_text(*owner, "subresource"), "scale")
+                ? json_with_member(a, *owner, "time", (struct json){ 0 })
+                : *owner);
+    return json_list_end(&b);
+}
+
 static void fill_owners(struct write *w, struct json scale, bool applied, struct json *object)
 {
     struct arena *a = w->arena;
@@ -107,18 +168,17 @@ static void fill_owners(struct write *w, struct json scale, bool applied, struct
     struct json owners, after = scale;
     struct error err;
     struct apply_request request = {
-        .schema = schema_deduced(),
+        .schema = scale_kind(a)->schema,
         .api_version = SCALE_API_VERSION,
         .manager = w->call->manager,
         .subresource = "scale",
         .now = meta_now(w->server->env, a),
     };
     struct json before = scale_of(a, w->kind, w->old);
-    if (w->kind->custom)
-        return; /* a custom object's Scale leaves no owner */
     before = json_with(a, before, "metadata.managedFields", scale_owners(w));
     if (!applied) {
-        struct json new = json_with(a, before, "spec.replicas", json_get(scale, "spec.replicas"));
+        int64_t replicas = json_get_int(scale, "spec.replicas", 0);
+        struct json new = json_with(a, before, "spec.replicas", json_int_or_absent(replicas));
         if (!apply_update(a, &request, before, new, &after, &err))
             return;
     }
@@ -129,14 +189,17 @@ static void fill_owners(struct write *w, struct json scale, bool applied, struct
             path.api_version,
             &owners,
             &err))
-        *object = json_with(a, *object, "metadata.managedFields", owners);
+        *object = json_with(a,
+            *object,
+            "metadata.managedFields",
+            w->kind->custom ? without_scale_times(a, owners) : owners);
 }
 
 bool scale_store(struct api_call *c, struct write *w, struct json scale, bool applied)
 {
     struct arena *a = &c->arena;
     const char *version = json_get_text(scale, "metadata.resourceVersion");
-    if (!check_scale(c, scale))
+    if (!check_scale(c, &scale, applied))
         return false;
     if (!text_empty(version) &&
         !text_eq(version, json_get_text(w->old, "metadata.resourceVersion")))
@@ -154,7 +217,7 @@ bool scale_store(struct api_call *c, struct write *w, struct json scale, bool ap
         return false;
     if (stored)
         object = object_read(c->kind, a, stored);
-    call_json(c, 200, scale_of(a, c->kind, object));
+    answer_scale(c, scale_of(a, c->kind, object));
     return true;
 }
 

@@ -9,9 +9,6 @@
 #include "apiserver/options.h"
 #include "apiserver/write.h"
 
-#define MODIFIED                                                                                   \
-    "the object has been modified; please apply your changes to the latest version and try again"
-
 bool update_check_own_name(struct api_call *c, struct json object)
 {
     const char *name = json_get_text(object, "metadata.name");
@@ -39,30 +36,37 @@ bool update_check_name(struct api_call *c, struct json object)
     return true;
 }
 
+bool write_check_uid(struct write *w, const char *uid)
+{
+    struct arena *a = w->arena;
+    const char *old_uid = json_get_text(w->old, "metadata.uid");
+    if (text_empty(uid) || text_eq(uid, old_uid))
+        return true;
+    return call_fail(w->call,
+        status_conflict(a,
+            w->kind,
+            w->name,
+            arena_printf(a,
+                "StorageError: invalid object, Code: 4, Key: /registry/%s%s%s/%s, "
+                "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
+                "precondition: %s, UID in object meta: %s",
+                w->kind->custom ? w->kind->table : w->kind->resource.plural,
+                *w->namespace ? "/" : "",
+                w->namespace,
+                w->name,
+                uid,
+                old_uid)));
+}
+
 /* The uid and version that the client has seen, if it says so. */
 static bool check_preconditions(struct write *w, struct json object)
 {
     struct api_call *c = w->call;
     struct arena *a = w->arena;
     const char *uid = json_get_text(object, "metadata.uid");
-    const char *old_uid = json_get_text(w->old, "metadata.uid");
     const char *version = json_get_text(object, "metadata.resourceVersion");
-    if (!w->patches && !text_empty(uid) && !text_eq(uid, old_uid))
-        return call_fail(c,
-            status_conflict(a,
-                w->kind,
-                w->name,
-                arena_printf(a,
-                    "StorageError: invalid object, Code: 4, Key: /registry/%s%s%s%s/%s, "
-                    "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
-                    "precondition: %s, UID in object meta: %s",
-                    w->kind->custom ? w->kind->table : w->kind->resource.plural,
-                    "",
-                    *w->namespace ? "/" : "",
-                    w->namespace,
-                    w->name,
-                    uid,
-                    old_uid)));
+    if (!w->patches && !write_check_uid(w, uid))
+        return false;
     if (text_empty(version) || text_eq(version, "0")) {
         if (w->kind->unconditional)
             return true;
@@ -82,7 +86,7 @@ static bool check_preconditions(struct write *w, struct json object)
                     json_to_text(a, json_str(version))),
                 .details = { 0 } });
     if (!text_eq(version, json_get_text(w->old, "metadata.resourceVersion")))
-        return call_fail(c, status_conflict(a, w->kind, w->name, MODIFIED));
+        return call_fail(c, status_conflict(a, w->kind, w->name, WRITE_MODIFIED));
     return true;
 }
 

@@ -9,6 +9,9 @@
 #include "apiserver/object.h"
 #include "apiserver/select.h"
 
+/* About a record of TLS. */
+#define WATCH_BATCH_BYTES ((size_t)15 << 10)
+
 enum watch_type { WATCH_ADDED, WATCH_MODIFIED, WATCH_DELETED, WATCH_BOOKMARK, WATCH_ERROR };
 
 static const char *const type_names[] = { "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR" };
@@ -194,26 +197,58 @@ static void print_object(struct watch_stream *w, struct buf *b, const struct wat
     json_print(b, object);
 }
 
-/* The same event goes to many who watch: its text is made once. */
-static struct str frame_of(struct watch_stream *w, const struct watch_item *item)
+void watch_batch_forget(struct watch_batch *b)
 {
-    struct watch_frame *f = &w->call->server->frame;
-    bool shared = item->object && w->call->accept.form == ACCEPT_OBJECT;
-    if (shared && f->object == item->object && f->kind == w->selection.kind &&
-        f->type == (int)item->type)
-        return buf_str(&f->text);
-    f->text.len = 0;
-    buf_printf(&f->text, "{\"type\":\"%s\",\"object\":", type_names[item->type]);
-    print_object(w, &f->text, item);
-    buf_add_text(&f->text, "}\n");
-    store_object_release(take(f->object));
-    if (shared) {
+    for (size_t i = 0; i < b->count; i++)
+        store_object_release(b->items[i].object);
+    b->count = 0;
+}
+
+static const struct watch_item *item_at(const struct watch_stream *w, size_t i)
+{
+    return &w->items[(w->first + i) % w->size];
+}
+
+/* Whether the events that were printed last are the next ones of this watcher. */
+static bool is_next(const struct watch_batch *b, const struct watch_stream *w)
+{
+    bool same = b->count && b->count <= w->count && b->kind == w->selection.kind;
+    for (size_t i = 0; same && i < b->count; i++)
+        same = b->items[i].object == item_at(w, i)->object &&
+               b->items[i].type == (int)item_at(w, i)->type;
+    return same;
+}
+
+/* The next events as text. The same ones go to many who watch: their text is made once. */
+static struct str print_batch(struct watch_stream *w, size_t *ret_count)
+{
+    struct watch_batch *b = &w->call->server->batch;
+    bool plain = w->call->accept.form == ACCEPT_OBJECT;
+    *ret_count = b->count;
+    if (plain && is_next(b, w))
+        return buf_str(&b->text);
+    watch_batch_forget(b);
+    b->kind = w->selection.kind;
+    b->text.len = 0;
+    size_t i = 0;
+    for (; i < w->count && i < WATCH_BATCH_MAX && b->text.len < WATCH_BATCH_BYTES; i++) {
+        const struct watch_item *item = item_at(w, i);
+        bool shared = plain && item->object;
+        if (i && !shared)
+            break;
+        buf_printf(&b->text, "{\"type\":\"%s\",\"object\":", type_names[item->type]);
+        print_object(w, &b->text, item);
+        buf_add_text(&b->text, "}\n");
+        if (!shared) {
+            i++;
+            break;
+        }
         store_object_hold(item->object);
-        f->object = item->object;
-        f->kind = w->selection.kind;
-        f->type = (int)item->type;
+        b->items[b->count].object = item->object;
+        b->items[b->count++].type = (int)item->type;
     }
-    return buf_str(&f->text);
+    *ret_count = i;
+    return buf_str(&b->text);
 }
 
 /* A system call costs more than an event: who got one just now gets the next ones together. */
@@ -249,10 +284,12 @@ void watch_stream_send(struct api_call *c)
     if (hold_back(w))
         return;
     while (w->count && !c->paused && !c->cancelled) {
-        struct str frame = frame_of(w, &w->items[w->first]);
+        size_t count;
+        struct str text = print_batch(w, &count);
         w->first_out = true;
-        drop_first(w);
-        api_call_send(c, frame);
+        while (count--)
+            drop_first(w);
+        api_call_send(c, text);
         if (w->scratch.used)
             arena_reset(&w->scratch);
     }
@@ -371,6 +408,16 @@ static struct watch_stream *watch_new(
     return w;
 }
 
+bool watch_refuse(struct api_call *c)
+{
+    return call_fail(c,
+        (struct api_status){ 429,
+            "TooManyRequests",
+            "too many watches are open, please try again later",
+            .details = json_map(&c->arena, { "retryAfterSeconds", json_int(1) }),
+            .retry_after_s = 1 });
+}
+
 void rest_watch(struct api_call *c)
 {
     struct list_options o;
@@ -380,12 +427,7 @@ void rest_watch(struct api_call *c)
         !select_init(c, &o, &selection))
         return;
     if (s->watcher_count >= s->options.watchers_max) {
-        call_fail(c,
-            (struct api_status){ 429,
-                "TooManyRequests",
-                "too many watches are open, please try again later",
-                .details = json_map(&c->arena, { "retryAfterSeconds", json_int(1) }),
-                .retry_after_s = 1 });
+        watch_refuse(c);
         return;
     }
     call_text(c, 200, c->accept.content_type, (struct str){ NULL, 0 });

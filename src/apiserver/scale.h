@@ -6,6 +6,8 @@
 
 #define SCALE_API_VERSION "autoscaling/v1"
 
+/* The kind Scale, with its schema. */
+const struct api_kind *scale_kind(struct arena *a);
 /* An autoscaling/v1 Scale of a parent. */
 struct json scale_of(struct arena *a, const struct api_kind *k, struct json parent);
 /* managedFields of that Scale: who owns the replicas. Absent if nobody does. */

@@ -13,6 +13,7 @@
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
 #include "apiserver/object.h"
+#include "apiserver/undone.h"
 #include "apiserver/write.h"
 
 /* ---- calls ---- */
@@ -45,6 +46,7 @@ static void call_free(struct api_call *c)
     store_object_release(c->held);
     list_stream_free(c->list);
     watch_stream_free(c);
+    log_stream_free(c);
     arena_reset(&c->arena);
     if (s->spare_count < lengthof(s->spare))
         s->spare[s->spare_count++] = c->arena;
@@ -102,9 +104,10 @@ static void send_head(struct api_call *c)
         .content_type = c->content_type,
         .warnings = c->warnings,
         .retry_after_s = c->retry_after_s,
-        .body_bytes = c->watch  ? -1
-                      : c->list ? list_stream_bytes(c->list)
-                                : bytes,
+        .body_bytes = c->watch || c->log ? -1
+                      : c->list          ? list_stream_bytes(c->list)
+                                         : bytes,
+        .live = c->watch || c->log,
         .etag = c->etag,
     };
     c->head_sent = true;
@@ -124,6 +127,8 @@ static void send_answer(struct api_call *c)
         room = list_stream_send(c);
     if (c->watch)
         watch_stream_send(c);
+    else if (c->log)
+        log_stream_send(c);
     else if (room)
         api_call_end(c);
     c->busy = false;
@@ -172,7 +177,8 @@ void apiserver_resume(struct apiserver *s, struct api_call *call)
 bool apiserver_is_pending(const struct apiserver *s)
 {
     return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) ||
-           gc_is_pending(s->gc) || crds_is_pending(s->crds) || aggregate_is_pending(s->aggregate);
+           (!undone_rests(s->undone) && (gc_is_pending(s->gc) || crds_is_pending(s->crds) ||
+                                            aggregate_is_pending(s->aggregate)));
 }
 
 /* What was written or read since the last flush did not happen: nobody may be told otherwise. */
@@ -184,6 +190,7 @@ static void refuse_all(struct apiserver *s, const struct error *why)
         store_object_release(take(c->held));
         list_stream_free(take(c->list));
         watch_stream_free(c);
+        log_stream_free(c);
         memset(c->parts, 0, sizeof(c->parts));
         call_fail(c, status_internal(&c->arena, arena_strdup(&c->arena, why->text)));
     }
@@ -208,13 +215,18 @@ static void send_ready(struct apiserver *s)
 void apiserver_flush(struct apiserver *s)
 {
     struct error err = { 0 };
-    aggregate_run(s->aggregate);
-    if (!store_flush(s->store, &err))
+    if (!undone_rests(s->undone))
+        aggregate_run(s->aggregate);
+    if (!store_flush(s->store, &err)) {
         refuse_all(s, &err);
+        undone_recover(s->undone);
+    }
     if (s->bookmarks_due)
         watch_send_bookmarks(s);
     s->bookmarks_due = false;
     send_ready(s);
+    if (undone_rests(s->undone))
+        return;
     crds_run(s->crds);
     gc_run(s->gc);
 }
@@ -235,11 +247,17 @@ static void on_pace(void *ctx)
     watch_release_held(ctx);
 }
 
-/* What the server makes itself goes the way of everything else, without anybody who waits. */
-void server_create(struct apiserver *s, struct json object)
+static const char *const own_groups[] = { "system:masters", NULL };
+static const struct api_user self = { .name = "system:apiserver", .uid = "", .groups = own_groups };
+
+bool apiserver_allows_loopback(const struct apiserver *s, const struct api_user *user)
 {
-    static const char *const groups[] = { "system:masters", NULL };
-    static const struct api_user self = { .name = "system:apiserver", .uid = "", .groups = groups };
+    return s->options.loopback_endpoints || user == &self;
+}
+
+/* What the server makes itself goes the way of everything else, without anybody who waits. */
+static void put_object(struct apiserver *s, struct json object, bool again)
+{
     static const struct api_request request = { .method = "POST", .user = &self };
     static const struct api_handlers nobody = { 0 };
     struct api_call *c = call_new(s, &nobody, NULL);
@@ -260,11 +278,27 @@ void server_create(struct apiserver *s, struct json object)
         .namespace = c->namespace,
         .name = json_get_text(object, "metadata.name"),
     };
-    bool missing =
-        c->kind && !store_get(store_table(s->store, c->kind->table), w.namespace, w.name);
-    if (missing && body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why))
-        create_object(&w, object, false);
+    bool there = c->kind && write_read_old(&w);
+    if (c->kind && (again || !there) &&
+        body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
+        if (there)
+            update_object(&w, object, false);
+        else
+            create_object(&w, object, false);
+    }
     call_free(c);
+}
+
+void server_create(struct apiserver *s, struct json object)
+{
+    put_object(s, object, false);
+}
+
+void apiserver_set_endpoint(struct apiserver *s, const char *address, uint16_t port)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    json_each (object, bootstrap_endpoint(&a, s->options.service_cidr, address, port))
+        put_object(s, *object, true);
 }
 
 static void create_bootstrap(struct apiserver *s)
@@ -310,7 +344,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->registry = registry_new();
     s->ready_end = &s->ready;
     buf_init(&s->scratch, (size_t)64 << 20);
-    buf_init(&s->frame.text, (size_t)64 << 20);
+    buf_init(&s->batch.text, (size_t)64 << 20);
     timer_init(&s->bookmarks, on_bookmarks, s);
     timer_init(&s->pace, on_pace, s);
     timer_set(s->env, &s->bookmarks, s->options.bookmark_ms);
@@ -323,6 +357,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
     s->aggregate = aggregate_new(s);
+    s->undone = undone_new(s);
     create_bootstrap(s);
     for (int i = 0; i < SETTLE_FLUSHES_MAX && apiserver_is_pending(s); i++)
         apiserver_flush(s);
@@ -337,6 +372,7 @@ void apiserver_free(struct apiserver *s)
         assert(!s->calls->busy);
         call_free(s->calls);
     }
+    undone_free(s->undone);
     aggregate_free(s->aggregate);
     documents_free(s->documents);
     auth_free(s->auth);
@@ -350,8 +386,8 @@ void apiserver_free(struct apiserver *s)
     buf_done(&s->scratch);
     timer_stop(s->env, &s->bookmarks);
     timer_stop(s->env, &s->pace);
-    store_object_release(s->frame.object);
-    buf_done(&s->frame.text);
+    watch_batch_forget(&s->batch);
+    buf_done(&s->batch.text);
     free(s);
 }
 

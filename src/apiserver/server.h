@@ -16,6 +16,7 @@
 
 struct api_call;
 struct auth;
+struct pod_log_source;
 struct store;
 
 struct api_header {
@@ -41,7 +42,8 @@ struct api_head {
     const char *content_type;
     const char *const *warnings; /* whole texts of Warning headers (299 - "…"); NULL-terminated */
     int64_t retry_after_s;       /* 0: none */
-    int64_t body_bytes;          /* -1: a stream */
+    int64_t body_bytes;          /* -1: not known */
+    bool live;                   /* what comes goes out at once: a watch, a log */
     const char *etag;            /* NULL: none */
 };
 
@@ -68,6 +70,10 @@ struct apiserver_options {
     size_t watch_behind_bytes; /* a watcher may lag by; 16 MiB */
     int64_t watch_pace_ms;     /* events that come faster go out together; 0: each at once */
     bool allow_all;            /* no RBAC: everybody may do everything */
+    /* Endpoints may be in 127.0.0.0/8, as on a machine that is all of its cluster. */
+    bool loopback_endpoints;
+    /* Who has the logs of containers, borrowed; NULL: nobody, as if no kubelet could be reached. */
+    const struct pod_log_source *logs;
 };
 
 /* Creates what every cluster has (namespaces, the roles and bindings of the system, the kinds of
@@ -84,6 +90,9 @@ void apiserver_resume(struct apiserver *s, struct api_call *call);
 bool apiserver_is_pending(const struct apiserver *s);
 void apiserver_flush(struct apiserver *s);
 
+/* Where the server itself is reached: the Service `kubernetes` leads there. */
+void apiserver_set_endpoint(struct apiserver *s, const char *address, uint16_t port);
+
 /* Called when a timer of the server makes a flush necessary; it must not flush itself. */
 void apiserver_set_wake(struct apiserver *s, void (*wake)(void *ctx), void *ctx);
 
@@ -93,6 +102,8 @@ struct store *apiserver_store(struct apiserver *s);
 struct registry *apiserver_registry(struct apiserver *s);
 const struct env *apiserver_env(const struct apiserver *s);
 struct auth *apiserver_auth(struct apiserver *s);
+/* Whether this user may name endpoints in 127.0.0.0/8: the server itself always may. */
+bool apiserver_allows_loopback(const struct apiserver *s, const struct api_user *user);
 /* An object as stored, in the storage version; absent: not there. */
 struct json apiserver_read(struct apiserver *s, struct arena *a, const struct api_kind *k,
     const char *namespace, const char *name);

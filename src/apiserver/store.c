@@ -232,6 +232,8 @@ static void undo(struct store *s)
             store_object_hold(before);
         store_object_release(table_set(c->table, o->namespace, o->name, before));
         c->table->version = c->newer_than;
+        if (s->undone)
+            s->undone(s->undone_ctx, &c->event);
         store_events_drop_last(s);
     }
     s->flushed = s->version;
@@ -262,6 +264,18 @@ bool store_flush(struct store *s, struct error *err)
     store_events_forget(s);
     compact_disk(s);
     return true;
+}
+
+void store_set_undone(
+    struct store *s, void (*undone)(void *ctx, const struct store_event *event), void *ctx)
+{
+    s->undone = undone;
+    s->undone_ctx = ctx;
+}
+
+bool store_table_is_dirty(const struct store *s, const struct store_table *t)
+{
+    return t->version > s->flushed;
 }
 
 /* ---- the whole ---- */

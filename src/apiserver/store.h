@@ -127,6 +127,11 @@ const struct store_object *store_write(struct store *s, struct store_table *t,
     struct error *err) must_check;
 bool store_is_dirty(const struct store *s);
 bool store_flush(struct store *s, struct error *err) must_check;
+/* Told of each change that a failed flush undid, newest first; NULL: nobody. It must not write. */
+void store_set_undone(
+    struct store *s, void (*undone)(void *ctx, const struct store_event *event), void *ctx);
+/* Whether this table has changes that are not flushed. */
+bool store_table_is_dirty(const struct store *s, const struct store_table *t);
 
 /* ---- watching ---- */
 

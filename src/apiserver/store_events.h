@@ -48,6 +48,8 @@ struct store {
     uint64_t oldest;    /* versions below it are forgotten */
     uint64_t compacted; /* up to which the disk has forgotten too */
     struct error broken;
+    void (*undone)(void *ctx, const struct store_event *event);
+    void *undone_ctx;
     struct store_change *first_change, *last_change;
     size_t change_count, change_bytes;
     struct store_watch *watches; /* of all tables */

@@ -42,6 +42,10 @@ struct compilation {
     struct arena *arena;
     struct arena scratch;
     struct table names; /* field names come again and again */
+    struct shared_pattern {
+        struct pattern pattern;
+        struct shared_pattern *next;
+    } * patterns;
 };
 
 struct name_entry {
@@ -97,6 +101,18 @@ static const struct structural *const *compile_all(
 }
 
 /* ---- rules ---- */
+
+/* The same one for the same text, which is a shared name. */
+static struct pattern *shared_pattern(struct compilation *c, const char *text)
+{
+    for (struct shared_pattern *p = c->patterns; p; p = p->next)
+        if (p->pattern.text == text)
+            return &p->pattern;
+    struct shared_pattern *p = arena_new(c->arena, struct shared_pattern);
+    *p = (struct shared_pattern){ { .text = text, .arena = c->arena }, c->patterns };
+    c->patterns = p;
+    return &p->pattern;
+}
 
 /* How the value of a keyword becomes a rule. */
 enum rule_value {
@@ -183,6 +199,8 @@ static void compile_rules(struct compilation *c, struct json schema, struct stru
         struct structural_rule r = { .type = (uint8_t)i };
         if (!json_present(v) || !fill_value(c, rule_table[i].value, v, &r))
             continue;
+        if (i == RULE_PATTERN)
+            r.pattern = shared_pattern(c, r.text);
         if (i == RULE_FORMAT)
             r.format = (uint8_t)format_of(r.text, json_text(json_member(schema, "type")));
         if (i == RULE_FORMAT && r.format == FORMAT_UNKNOWN)
@@ -332,9 +350,14 @@ const char *structural_path(struct arena *a, const struct structural_place *p, b
 }
 
 void structural_check(const struct structural *s, struct arena *a, struct json object,
-    struct json old, struct field_errors *errors)
+    struct json old, bool status, struct field_errors *errors)
 {
-    structural_check_schema(s, a, object, old, "", errors);
+    const struct structural *part = status ? structural_field(s, "status") : s;
+    if (!status)
+        structural_check_schema(s, a, object, old, "", errors);
+    else if (part && json_present(json_member(object, "status")))
+        structural_check_schema(
+            part, a, json_member(object, "status"), json_member(old, "status"), "status", errors);
     structural_check_embedded(s, a, object, "", errors);
     struct field_errors before;
     field_errors_init(&before, a);

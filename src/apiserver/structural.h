@@ -33,9 +33,9 @@ struct json structural_prune(
 struct json structural_fill(const struct structural *s, struct arena *a, struct json object);
 
 /* What is wrong with an object that was pruned and filled. old absent: it is new; else errors of
- * parts that were like that before are left out. */
+ * parts that were like that before are left out. status: nothing else is written. */
 void structural_check(const struct structural *s, struct arena *a, struct json object,
-    struct json old, struct field_errors *errors);
+    struct json old, bool status, struct field_errors *errors);
 
 /* The same three for a value somewhere below the root, as defaults in a schema are: path stands in
  * front of the paths of errors. Pruning says whether there was anything to prune. */

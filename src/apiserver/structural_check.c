@@ -293,8 +293,8 @@ static bool check_text(
                 arena_printf(c->arena, "should be at least %lld chars long", (long long)r->limit);
         break;
     default:
-        if (!pattern_matches(r->text, (struct str){ in->value.string, in->value.count }))
-            what = arena_printf(c->arena, "should match '%s'", r->text);
+        if (!pattern_found(r->pattern, (struct str){ in->value.string, in->value.count }))
+            what = arena_printf(c->arena, "should match '%s'", r->pattern->text);
         break;
     }
     if (what)

@@ -5,6 +5,7 @@
  * is a list behind it. */
 
 #include "apiserver/formats.h"
+#include "apiserver/patterns.h"
 #include "apiserver/structural.h"
 
 enum structural_type {
@@ -57,6 +58,7 @@ struct structural_rule {
         int64_t limit;
         double number;
         const char *text;
+        struct pattern *pattern;
         const char *const *names;
         const struct structural *const *nodes;
         const struct json *values; /* a list */

@@ -71,6 +71,17 @@ static struct json prepare_plain(struct write *w, struct json object)
     return json_with_member(a, object, "status", status);
 }
 
+static bool fail_refused(struct write *w, struct json object, const struct error *err)
+{
+    struct api_status status = status_of_error(w->arena, err);
+    if (err->code == ERR_FORBIDDEN)
+        status.details = json_map(w->arena,
+            { "name", json_str_or_absent(meta_asked_name(object)) },
+            { "group", json_str_or_absent(w->kind->resource.group) },
+            { "kind", json_str(w->kind->resource.plural) });
+    return call_fail(w->call, status);
+}
+
 static bool prepare(struct write *w, struct json *object)
 {
     struct error err = { 0 };
@@ -80,15 +91,7 @@ static bool prepare(struct write *w, struct json *object)
         *object = prepare_plain(w, *object);
         return true;
     }
-    if (b->prepare(&for_kind, object, &err))
-        return true;
-    struct api_status status = status_of_error(w->arena, &err);
-    if (err.code == ERR_FORBIDDEN)
-        status.details = json_map(w->arena,
-            { "name", json_str_or_absent(w->name) },
-            { "group", json_str_or_absent(w->kind->resource.group) },
-            { "kind", json_str(w->kind->resource.plural) });
-    return call_fail(w->call, status);
+    return b->prepare(&for_kind, object, &err) || fail_refused(w, *object, &err);
 }
 
 static bool validate(struct write *w, struct json object, struct field_errors *errors)
@@ -114,6 +117,9 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
                 w->kind->resource.kind,
                 name ? name : "",
                 errors));
+    struct error err = { 0 };
+    if (b && b->admit && !b->admit(&for_kind, object, &err))
+        return fail_refused(w, object, &err);
     if (b && b->warn && w->call)
         b->warn(&for_kind, object);
     return true;

@@ -39,8 +39,15 @@ bool write_check_namespace(struct write *w) must_check;
 /* The object that is there; false: none. */
 bool write_read_old(struct write *w) must_check;
 
+/* The uid that a client saw is still the object's; "" or NULL: it does not say. */
+bool write_check_uid(struct write *w, const char *uid) must_check;
+#define WRITE_MODIFIED                                                                             \
+    "the object has been modified; please apply your changes to the latest version and try again"
+
 /* Whole writes, which answer. object is decoded; applied: its managedFields are made already. */
 bool create_object(struct write *w, struct json object, bool applied);
+/* The namespace of the path goes into the object; another one in there is an error. */
+bool create_check_namespace(struct api_call *c, struct json object) must_check;
 bool update_object(struct write *w, struct json object, bool applied);
 /* The object has the name of the path, and its namespace too; false: answered. */
 bool update_check_own_name(struct api_call *c, struct json object) must_check;

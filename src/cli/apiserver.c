@@ -11,60 +11,29 @@
 
 #include "apiserver/auth.h"
 #include "apiserver/server.h"
-#include "apiserver/store.h"
 #include "apiserver/store_sqlite.h"
 #include "base/log.h"
-#include "cli/apiserver_files.h"
+#include "cli/api_service.h"
 #include "cli/apiserver_http.h"
 #include "cli/cli.h"
 #include "http/loop.h"
-#include "http/tls.h"
 #include "kube/file.h"
 
 #define EXIT_MS 5000
 #define TRIM_MS 15000
-#define WATCH_PACE_MS 2
-#define HEAP_KEEP_BYTES (16 << 20)
 #define TOKENS_MAX 1024
 #define TOKEN_FILE_BYTES_MAX ((size_t)1 << 20)
-#define HOSTS_MAX 32
-/* What one flush makes may ask for another; each asks for less. */
-#define START_ROUNDS_MAX 100
 
 struct app {
     struct cli *cli;
     struct loop *loop;
-    struct store_sqlite *disk;
-    struct store *store;
-    struct apiserver *server;
-    struct apiserver_files files;
-    struct tls_context *tls;
-    struct apiserver_http *http;
+    struct api_service *service;
     struct loop_signal *signals[2];
     struct timer trim;
-    char host[128]; /* of --listen; "" for all */
-    uint16_t port;
     bool ending;
 };
 
 /* ---- the command line ---- */
-
-/* "127.0.0.1:6443", ":6443", "[::1]:6443". */
-static bool read_listen(struct app *app, struct error *err)
-{
-    const char *text = cli_text(app->cli, "listen"), *colon = strrchr(text, ':');
-    int64_t port;
-    if (!colon || !str_to_int(str_of(colon + 1), &port) || port < 0 || port > 65535)
-        return fail(err, ERR_INVALID, "--listen %s is not ADDRESS:PORT or :PORT", text);
-    struct str name = { text, (size_t)(colon - text) };
-    if (name.len > 1 && name.ptr[0] == '[' && name.ptr[name.len - 1] == ']')
-        name = (struct str){ name.ptr + 1, name.len - 2 };
-    if (name.len >= sizeof(app->host))
-        return fail(err, ERR_INVALID, "--listen %s: the address is too long", text);
-    memcpy(app->host, name.ptr, name.len);
-    app->port = (uint16_t)port;
-    return true;
-}
 
 /* token,user,uid[,"group,group"] a line, as kube-apiserver's --token-auth-file. */
 static bool read_token_line(struct arena *a, struct str line, struct auth_static_token *ret)
@@ -109,22 +78,8 @@ static bool read_tokens(struct app *app, struct error *err)
                 path,
                 number);
     }
-    auth_set_static_tokens(apiserver_auth(app->server), list);
+    auth_set_static_tokens(apiserver_auth(api_service_server(app->service)), list);
     return true;
-}
-
-static const char *const *read_hosts(struct app *app)
-{
-    struct arena *a = &app->cli->arena;
-    const char **list = arena_array(a, HOSTS_MAX + 2, sizeof(*list));
-    size_t count = 0;
-    if (*app->host)
-        list[count++] = app->host;
-    const char *more = cli_text(app->cli, "tls-san");
-    struct str rest = str_of(more);
-    while (rest.ptr && rest.len && count < HOSTS_MAX)
-        list[count++] = str_dup(a, str_trim(str_cut(&rest, ',')));
-    return list;
 }
 
 /* ---- construction ---- */
@@ -134,80 +89,34 @@ static const char *data_folder(const struct app *app)
     return cli_on(app->cli, "in-memory") ? NULL : cli_text(app->cli, "data");
 }
 
-static bool make_server(struct app *app, struct error *err)
+static bool make_service(struct app *app, struct error *err)
 {
-    const char *folder = data_folder(app);
-    const struct env *env = loop_env(app->loop);
-    if (folder) {
-        app->disk = store_sqlite_open(folder,
-            &(struct store_sqlite_options){ .no_fsync = cli_on(app->cli, "no-fsync") },
-            err);
-        if (!app->disk)
-            return false;
-    }
-    app->store = store_new(env,
-        &(struct store_options){ .disk = app->disk ? store_sqlite_disk(app->disk) : NULL },
-        err);
-    if (!app->store ||
-        !apiserver_files_load(&app->cli->arena, folder, read_hosts(app), &app->files, err))
-        return false;
-    app->server = apiserver_new(
-        &(struct apiserver_options){
-            .env = env,
-            .store = app->store,
-            .token_key = app->files.token_key,
-            .root_ca = app->files.ca,
-            .service_cidr = cli_text(app->cli, "service-cidr"),
-            .watch_pace_ms = WATCH_PACE_MS,
-        },
-        err);
-    if (!app->server)
-        return false;
-    for (int i = 0; i < START_ROUNDS_MAX && apiserver_is_pending(app->server); i++)
-        apiserver_flush(app->server);
-    return true;
-}
-
-static bool make_http(struct app *app, struct error *err)
-{
-    app->tls = tls_server_new(
-        &(struct tls_server_options){
-            .certificate = app->files.certificate,
-            .key = app->files.key,
-            .client_ca = app->files.ca,
-        },
-        err);
-    if (!app->tls)
-        return false;
-    app->http = apiserver_http_new(
-        &(struct apiserver_http_options){
+    app->service = api_service_new(&app->cli->arena,
+        &(struct api_service_options){
             .loop = app->loop,
-            .server = app->server,
-            .address = *app->host ? app->host : NULL,
-            .port = app->port,
-            .tls = app->tls,
+            .folder = data_folder(app),
+            .no_fsync = cli_on(app->cli, "no-fsync"),
+            .listen = cli_text(app->cli, "listen"),
+            .names = cli_text(app->cli, "tls-san"),
+            .service_cidr = cli_text(app->cli, "service-cidr"),
         },
         err);
-    return app->http || fail_in(err, "listening on %s", cli_text(app->cli, "listen"));
+    return app->service != NULL;
 }
 
 static bool write_kubeconfig(struct app *app, struct error *err)
 {
-    struct arena *a = &app->cli->arena;
     const char *path = cli_text(app->cli, "kubeconfig"), *folder = data_folder(app);
     if (text_empty(path))
-        path = folder ? arena_printf(a, "%s/kubeconfig", folder) : "leeboard.kubeconfig";
-    bool all = !*app->host || text_eq(app->host, "0.0.0.0") || text_eq(app->host, "::");
-    const char *host = all ? "127.0.0.1" : app->host;
-    const char *url = arena_printf(a,
-        strchr(host, ':') ? "https://[%s]:%d" : "https://%s:%d",
-        host,
-        apiserver_http_port(app->http));
-    if (!apiserver_files_write_kubeconfig(a, &app->files, url, path, err))
+        path = folder ? arena_printf(&app->cli->arena, "%s/kubeconfig", folder)
+                      : "leeboard.kubeconfig";
+    if (!api_service_write_kubeconfig(app->service, path, err))
         return false;
     printf("%s\n", path);
     fflush(stdout);
-    log_info("leeboard " LEEBOARD_VERSION " serves %s; kubeconfig: %s", url, path);
+    log_info("leeboard " LEEBOARD_VERSION " serves %s; kubeconfig: %s",
+        api_service_url(app->service),
+        path);
     return true;
 }
 
@@ -228,7 +137,7 @@ static void on_signal(void *ctx, int number)
     }
     app->ending = true;
     log_info("got %s; finishing what is in flight", strsignal(number));
-    apiserver_http_drain(app->http, EXIT_MS, stop, app);
+    apiserver_http_drain(api_service_http(app->service), EXIT_MS, stop, app);
 }
 
 /* Memory that lists and bursts have used goes back to the system. */
@@ -241,16 +150,10 @@ static void trim(void *ctx)
 
 static void free_all(struct app *app)
 {
-    apiserver_http_free(app->http);
     for (size_t i = 0; i < lengthof(app->signals); i++)
         if (app->signals[i])
             loop_signal_free(app->signals[i]);
-    apiserver_free(app->server);
-    if (app->store)
-        store_free(app->store);
-    if (app->disk)
-        store_sqlite_close(app->disk);
-    tls_context_unref(app->tls);
+    api_service_free(app->service);
     timer_stop(loop_env(app->loop), &app->trim);
     loop_free(app->loop);
 }
@@ -275,17 +178,12 @@ static int run(struct cli *cli)
         return run_backup(cli);
     if (cli->argument_count)
         return cli_usage(cli, "there is no %s; see --help", cli->arguments[0]);
-    if (!read_listen(&app, &err))
+    if (!api_service_check_listen(cli_text(cli, "listen"), &err))
         return cli_usage(cli, "%s", err.text);
-    /* One thread works; further heaps would only cost memory. What a burst used stays for the next
-     * request, until trim(): giving it back each time costs more than the request itself. */
-    mallopt(M_ARENA_MAX, 1);
-    mallopt(M_TRIM_THRESHOLD, HEAP_KEEP_BYTES);
-    mallopt(M_MMAP_THRESHOLD, HEAP_KEEP_BYTES / 16);
+    api_service_tune_heap();
     app.loop = loop_new();
     timer_init(&app.trim, trim, &app);
-    bool ok = make_server(&app, &err) && read_tokens(&app, &err) && make_http(&app, &err) &&
-              write_kubeconfig(&app, &err);
+    bool ok = make_service(&app, &err) && read_tokens(&app, &err) && write_kubeconfig(&app, &err);
     if (ok) {
         app.signals[0] = loop_signal_new(app.loop, SIGTERM, on_signal, &app);
         app.signals[1] = loop_signal_new(app.loop, SIGINT, on_signal, &app);

@@ -5,7 +5,6 @@
 #include "apiserver/auth.h"
 #include "apiserver/server.h"
 #include "base/buf.h"
-#include "base/url.h"
 #include "http/gzip.h"
 #include "http/loop.h"
 #include "http/server.h"
@@ -41,7 +40,7 @@ struct exchange {
     struct buf body;
     struct gzip *gzip;
     struct buf packed;
-    bool takes_gzip, is_watch, refused, responded, overloaded;
+    bool takes_gzip, live, refused, responded, overloaded;
     struct exchange *next, **link;
 };
 
@@ -85,7 +84,7 @@ static void on_head(void *ctx, const struct api_head *head)
         int length = snprintf(retry, sizeof(retry), "%lld", (long long)head->retry_after_s);
         list[count++] = (struct http_header){ STR("retry-after"), { retry, (size_t)length } };
     }
-    if (x->takes_gzip && !x->is_watch &&
+    if (x->takes_gzip && !head->live &&
         (head->body_bytes < 0 || head->body_bytes >= GZIP_FROM_BYTES)) {
         x->gzip = gzip_new();
         buf_init(&x->packed, GZIP_HELD_BYTES);
@@ -95,6 +94,7 @@ static void on_head(void *ctx, const struct api_head *head)
     for (const char *const *w = head->warnings; w && *w && count < HEADERS_MAX; w++)
         list[count++] = (struct http_header){ STR("warning"), str_of(*w) };
     x->responded = true;
+    x->live = head->live;
     http_exchange_respond(x->http,
         head->status,
         (struct http_headers){ list, count },
@@ -157,12 +157,6 @@ static const struct api_header *impersonation(struct arena *a, struct http_heade
     return list;
 }
 
-static bool asks_to_watch(struct arena *a, const struct api_request *r)
-{
-    const char *watch = r->query.ptr ? url_query_value(a, str_dup(a, r->query), "watch") : NULL;
-    return watch && !text_eq(watch, "0") && !text_eq(watch, "false");
-}
-
 static bool authenticate(
     struct exchange *x, const struct http_request_head *head, struct error *err)
 {
@@ -192,7 +186,6 @@ static void read_head(struct exchange *x, const struct http_request_head *head)
         .impersonate = impersonation(a, headers),
     };
     x->takes_gzip = http_header_has_token(headers, "accept-encoding", "gzip");
-    x->is_watch = asks_to_watch(a, &x->request);
 }
 
 /* An answer of our own, to a request that the server does not see. */
@@ -333,7 +326,7 @@ void apiserver_http_drain(
     http_server_drain(h->http, grace_ms, drained, ctx);
     for (struct exchange *x = h->list, *next; x; x = next) {
         next = x->next;
-        if (!x->is_watch || !x->call || !x->responded)
+        if (!x->live || !x->call || !x->responded)
             continue;
         apiserver_cancel(h->options.server, take(x->call));
         http_exchange_finish(x->http);

@@ -5,22 +5,18 @@
 
 #include "base/buf.h"
 #include "base/str.h"
-#include "base/utf8.h"
 #include "base/yaml.h"
-#include "cli/ask.h"
+#include "cli/apply.h"
+#include "cli/columns.h"
 #include "cli/input.h"
+#include "cli/up_folder.h"
 
 #define FIELD_MANAGER "leeboard-cli"
 #define OUTPUT_BYTES_MAX ((size_t)256 << 20)
 
 /* ---- apply and delete: each object of some files ---- */
 
-struct target {
-    struct resource resource;
-    const char *namespace, *name, *path;
-};
-
-static bool find_target(struct ask *q, struct json object, struct target *t, struct error *err)
+bool apply_find_target(struct ask *q, struct json object, struct apply_target *t, struct error *err)
 {
     const char *version = json_get_text(object, "apiVersion");
     const char *kind = json_get_text(object, "kind");
@@ -35,40 +31,47 @@ static bool find_target(struct ask *q, struct json object, struct target *t, str
     return true;
 }
 
-static bool apply_one(struct ask *q, struct json object, struct error *err)
+bool apply_object(struct ask *q, struct json object, struct apply_target *t,
+    const char **ret_outcome, struct error *err)
 {
     struct arena *a = &q->cli->arena;
-    struct target t;
-    if (!find_target(q, object, &t, err))
+    if (!apply_find_target(q, object, t, err))
         return false;
     int status;
     struct json before = { 0 }, after;
-    if (!ask(q, &(struct ask_request){ .method = "GET", .path = t.path }, &status, &before, err) &&
+    if (!ask(q, &(struct ask_request){ .method = "GET", .path = t->path }, &status, &before, err) &&
         err->code != ERR_NOT_FOUND)
         return false;
     struct ask_request patch = {
         .method = "PATCH",
-        .path = arena_printf(a, "%s?fieldManager=" FIELD_MANAGER "&force=true", t.path),
+        .path = arena_printf(a, "%s?fieldManager=" FIELD_MANAGER "&force=true", t->path),
         .content_type = "application/apply-patch+yaml",
         .body = object,
     };
     if (!ask(q, &patch, &status, &after, err))
         return false;
     const char *was = json_get_text(before, "metadata.resourceVersion");
-    const char *outcome = status == 201 ? "created"
-                          : text_eq(was, json_get_text(after, "metadata.resourceVersion"))
-                              ? "unchanged"
-                              : "changed";
+    bool same = text_eq(was, json_get_text(after, "metadata.resourceVersion"));
+    *ret_outcome = status == 201 ? "created" : same ? "unchanged" : "changed";
+    return true;
+}
+
+static bool apply_one(struct ask *q, struct json object, struct error *err)
+{
+    struct apply_target t;
+    const char *outcome;
+    if (!apply_object(q, object, &t, &outcome, err))
+        return false;
     printf("%s/%s %s\n", t.resource.plural, t.name, outcome);
     return true;
 }
 
 static bool delete_one(struct ask *q, struct json object, struct error *err)
 {
-    struct target t;
+    struct apply_target t;
     int status;
     struct json answer;
-    if (!find_target(q, object, &t, err))
+    if (!apply_find_target(q, object, &t, err))
         return false;
     struct ask_request request = { .method = "DELETE", .path = t.path };
     bool deleted = ask(q, &request, &status, &answer, err);
@@ -78,35 +81,48 @@ static bool delete_one(struct ask *q, struct json object, struct error *err)
     return true;
 }
 
+bool apply_read_files(struct cli *cli, bool *ret_given, struct json *ret, struct error *err)
+{
+    struct json_builder objects;
+    json_builder_init(&objects, &cli->arena);
+    *ret_given = false;
+    for (size_t i = 0; i < cli->count; i++) {
+        if (!text_eq(cli->names[i], "filename"))
+            continue;
+        *ret_given = true;
+        if (!input_read(&cli->arena, cli->values[i], &objects, err))
+            return false;
+    }
+    *ret = json_list_end(&objects);
+    return true;
+}
+
+void apply_name_error(struct json object, struct error *err)
+{
+    const char *kind = json_get_text(object, "kind");
+    const char *name = json_get_text(object, "metadata.name");
+    fail_in(err, "%s/%s", kind ? kind : "?", name ? name : "?");
+}
+
 /* One that fails does not keep the others. */
 static int each_object(
     struct cli *cli, bool (*one)(struct ask *q, struct json object, struct error *err))
 {
     struct ask q;
     struct error err;
-    struct json_builder objects;
-    json_builder_init(&objects, &cli->arena);
-    const char *given = NULL;
-    for (size_t i = 0; i < cli->count; i++)
-        if (text_eq(cli->names[i], "filename")) {
-            given = cli->values[i];
-            if (!input_read(&cli->arena, given, &objects, &err))
-                return cli_fail(cli, &err);
-        }
+    struct json objects;
+    bool given;
+    if (!apply_read_files(cli, &given, &objects, &err))
+        return cli_fail(cli, &err);
     if (!given)
         return cli_usage(cli, "say which manifests: -f FILE, DIR or -");
     int code = CLI_OK;
     if (!ask_open(cli, &q, &err)) {
         code = cli_fail(cli, &err);
     } else {
-        json_each (object, json_list_end(&objects))
+        json_each (object, objects)
             if (!one(&q, *object, &err)) {
-                fail_in(&err,
-                    "%s/%s",
-                    json_get_text(*object, "kind") ? json_get_text(*object, "kind") : "?",
-                    json_get_text(*object, "metadata.name")
-                        ? json_get_text(*object, "metadata.name")
-                        : "?");
+                apply_name_error(*object, &err);
                 code = cli_fail(cli, &err);
             }
     }
@@ -125,18 +141,6 @@ static int run_delete(struct cli *cli)
 }
 
 /* ---- get: a table, as the server lays it out ---- */
-
-static size_t width(const char *text)
-{
-    size_t count = 0;
-    for (struct str s = str_of(text); s.len; count++) {
-        uint32_t character;
-        size_t bytes = utf8_first(s, &character);
-        s.ptr += bytes ? bytes : 1;
-        s.len -= bytes ? bytes : 1;
-    }
-    return count;
-}
 
 static const char *cell_text(struct arena *a, struct json cell)
 {
@@ -183,25 +187,6 @@ static struct json table_rows(struct arena *a, struct json table, bool wide, boo
     return json_list_end(&rows);
 }
 
-static void print_table(struct arena *a, struct json rows)
-{
-    size_t count = json_item(rows, 0).count;
-    size_t *widths = arena_array(a, count, sizeof(size_t));
-    json_each (row, rows)
-        for (size_t i = 0; i < count; i++) {
-            size_t w = width(json_item(*row, i).string);
-            widths[i] = w > widths[i] ? w : widths[i];
-        }
-    json_each (row, rows) {
-        for (size_t i = 0; i < count; i++) {
-            const char *text = json_item(*row, i).string;
-            int gap = i + 1 < count ? (int)(widths[i] - width(text)) + 3 : 0;
-            printf("%s%*s", text, gap, "");
-        }
-        putchar('\n');
-    }
-}
-
 static void print_object(struct cli *cli, struct json object)
 {
     struct buf b = BUF_INIT(OUTPUT_BYTES_MAX);
@@ -239,7 +224,7 @@ static bool get(struct cli *cli, struct ask *q, struct error *err)
     else if (!json_member(answer, "rows").count)
         fprintf(stderr, "There are no %s.\n", r.plural);
     else
-        print_table(&cli->arena,
+        columns_print(&cli->arena,
             table_rows(&cli->arena, answer, text_eq(output, "wide"), all && !r.cluster_scoped));
     return true;
 }
@@ -260,7 +245,7 @@ static int run_get(struct cli *cli)
 
 /* ---- the commands ---- */
 
-static const struct cli_flag files[] = {
+const struct cli_flag apply_flags[] = {
     { "filename", 'f', "PATH", NULL, "A file, a directory, or - for standard input; repeatable." },
     { 0 },
 };
@@ -274,19 +259,19 @@ const struct cli_command cli_apply = {
     .name = "apply",
     .summary = "Create or change what manifests say, on any API server.",
     .text = "Server-side apply under the name " FIELD_MANAGER ", which takes fields from others.\n",
-    .flags = (const struct cli_flag *const[]){ files, cli_flags_kube, NULL },
+    .flags = (const struct cli_flag *const[]){ apply_flags, cli_flags_kube, up_folder_flags, NULL },
     .run = run_apply,
 };
 const struct cli_command cli_delete = {
     .name = "delete",
     .summary = "Delete what manifests name.",
-    .flags = (const struct cli_flag *const[]){ files, cli_flags_kube, NULL },
+    .flags = (const struct cli_flag *const[]){ apply_flags, cli_flags_kube, up_folder_flags, NULL },
     .run = run_delete,
 };
 const struct cli_command cli_get = {
     .name = "get",
     .summary = "Show objects of an API server.",
     .arguments = "RESOURCE [NAME]",
-    .flags = (const struct cli_flag *const[]){ looks, cli_flags_kube, NULL },
+    .flags = (const struct cli_flag *const[]){ looks, cli_flags_kube, up_folder_flags, NULL },
     .run = run_get,
 };

@@ -2,32 +2,76 @@
 
 #include "base/buf.h"
 #include "base/timer.h"
+#include "cli/up_folder.h"
 #include "http/loop.h"
 #include "kube/http_transport.h"
 #include "kube/status.h"
 
 #define ANSWER_BYTES_MAX ((size_t)256 << 20)
 #define ANSWER_MS 60000
-/* How long a kind whose CRD is new may take to be served. */
 #define INSTALL_MS 10000
 #define INSTALL_PAUSE_MS 100
 
+static bool open_config(struct ask *ret, const struct kube_config_options *options,
+    const char *namespace, struct error *err)
+{
+    if (!kube_config_load(&ret->cli->arena, options, &ret->config, err))
+        return false;
+    ret->namespace = text_empty(namespace) ? ret->config.namespace : namespace;
+    ret->loop = loop_new();
+    ret->transport = http_transport_new(
+        ret->loop, &(struct http_transport_options){ .config = &ret->config }, err);
+    if (!ret->transport)
+        return false;
+    ret->kube = http_transport_kube(ret->transport);
+    return true;
+}
+
+static bool nothing_runs(const char *folder, struct error *err)
+{
+    return fail(err,
+        ERR_NOT_FOUND,
+        "nothing runs on %s; start it with `leeboard up`, or say where it is with --data",
+        folder);
+}
+
+/* Nobody said which server: the one that `leeboard up` runs, if it does. */
+static bool use_running(struct cli *cli, struct kube_config_options *options, struct error *err)
+{
+    const char *folder;
+    bool given = cli_given(cli, "data");
+    if (!text_empty(options->kubeconfig) || options->context ||
+        (!text_empty(options->kubeconfig_list) && !given) || !up_folder(cli, &folder, NULL))
+        return true;
+    options->kubeconfig = up_folder_kubeconfig(&cli->arena, folder);
+    return options->kubeconfig || !given || nothing_runs(folder, err);
+}
+
 bool ask_open(struct cli *cli, struct ask *ret, struct error *err)
 {
-    *ret = (struct ask){ .cli = cli };
+    *ret = (struct ask){ .cli = cli, .install_ms = INSTALL_MS };
     struct kube_config_options options = {
         .kubeconfig = cli_text(cli, "kubeconfig"),
         .context = cli_text(cli, "context"),
     };
     kube_config_from_environment(&options);
-    if (!kube_config_load(&cli->arena, &options, &ret->config, err))
-        return false;
-    const char *namespace = cli_text(cli, "namespace");
-    ret->namespace = text_empty(namespace) ? ret->config.namespace : namespace;
-    ret->loop = loop_new();
-    ret->transport = http_transport_new(
-        ret->loop, &(struct http_transport_options){ .config = &ret->config }, err);
-    return ret->transport != NULL;
+    return use_running(cli, &options, err) &&
+           open_config(ret, &options, cli_text(cli, "namespace"), err);
+}
+
+bool ask_open_running(struct cli *cli, const char *folder, struct ask *ret, struct error *err)
+{
+    *ret = (struct ask){ .cli = cli };
+    const char *file = up_folder_kubeconfig(&cli->arena, folder);
+    if (!file)
+        return nothing_runs(folder, err);
+    return open_config(ret, &(struct kube_config_options){ .kubeconfig = file }, NULL, err);
+}
+
+void ask_over(struct cli *cli, struct loop *loop, const struct kube_transport *kube,
+    const char *namespace, struct ask *ret)
+{
+    *ret = (struct ask){ .cli = cli, .namespace = namespace, .loop = loop, .kube = kube };
 }
 
 void ask_close(struct ask *q)
@@ -101,7 +145,7 @@ bool ask(struct ask *q, const struct ask_request *r, int *ret_status, struct jso
     struct answer got = { .body = BUF_INIT(ANSWER_BYTES_MAX) };
     const char *body = json_present(r->body) ? json_to_text(a, r->body) : NULL;
     const char *type = r->content_type ? r->content_type : "application/json";
-    kube_open(http_transport_kube(q->transport),
+    kube_open(q->kube,
         &(struct kube_request){
             .method = r->method,
             .path = r->path,
@@ -186,14 +230,16 @@ bool ask_resource_of_kind(struct ask *q, const char *api_version, const char *ki
     struct resource *ret, struct error *err)
 {
     const struct env *env = loop_env(q->loop);
-    int64_t until = env_mono_ms(env) + INSTALL_MS;
+    int64_t until = env_mono_ms(env) + q->install_ms;
     while (!find_kind(q, api_version, kind, ret, err)) {
         if (err->code != ERR_NOT_FOUND)
             return false;
         if (env_mono_ms(env) >= until)
             return fail(err,
                 ERR_NOT_FOUND,
-                "the server has no kind %s in %s; install its CRD first (leeboard manifests)",
+                "the server has no kind %s in %s; apply its CRD first (`leeboard manifests` has "
+                "those of "
+                "leeboard)",
                 kind,
                 api_version);
         wait_ms(q, INSTALL_PAUSE_MS);

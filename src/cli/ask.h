@@ -13,12 +13,23 @@ struct ask {
     struct kube_config config;
     const char *namespace; /* --namespace, else the context's */
     struct loop *loop;
-    struct http_transport *transport;
+    struct http_transport *transport;  /* NULL: kube is somebody else's, and so is the loop */
+    const struct kube_transport *kube; /* where questions go */
+    int64_t install_ms;                /* how long a kind whose CRD is new may take to be served */
 };
 
-/* By --kubeconfig, --context and --namespace. ask_close() is due after failure too. */
+/* By --kubeconfig, --context and --namespace, and up_folder_flags: without a word on which server,
+ * also none in KUBECONFIG, the one that `leeboard up` runs. ask_close() is due after failure too.
+ */
 bool ask_open(struct cli *cli, struct ask *ret, struct error *err) must_check;
+/* The one that `leeboard up` runs on this folder, in the namespace "default". Fails if none does.
+ */
+bool ask_open_running(
+    struct cli *cli, const char *folder, struct ask *ret, struct error *err) must_check;
 void ask_close(struct ask *q);
+/* The same questions on another way, which goes through this loop. Needs no closing. */
+void ask_over(struct cli *cli, struct loop *loop, const struct kube_transport *kube,
+    const char *namespace, struct ask *ret);
 
 struct ask_request {
     const char *method, *path;

@@ -74,10 +74,16 @@ extern const struct cli_flag cli_flags_kube[]; /* --kubeconfig, --context, --nam
 bool cli_setup_log(const struct cli *cli, struct error *err) must_check;
 
 extern const struct cli_command cli_operator;
+extern const struct cli_command cli_up;
+extern const struct cli_command cli_down;
+extern const struct cli_command cli_ps;
+extern const struct cli_command cli_logs;
+extern const struct cli_command cli_kubeconfig;
 extern const struct cli_command cli_apiserver;
 extern const struct cli_command cli_apply;
 extern const struct cli_command cli_get;
 extern const struct cli_command cli_delete;
+extern const struct cli_command cli_models;
 extern const struct cli_command cli_render;
 extern const struct cli_command cli_manifests;
 extern const struct cli_command cli_sim;

@@ -1,11 +1,17 @@
 #include "cli/cli.h"
 
 const struct cli_command *const cli_commands[] = {
+    &cli_up,
+    &cli_down,
+    &cli_ps,
+    &cli_logs,
+    &cli_kubeconfig,
     &cli_operator,
     &cli_apiserver,
     &cli_apply,
     &cli_get,
     &cli_delete,
+    &cli_models,
     &cli_render,
     &cli_manifests,
     &cli_sim,

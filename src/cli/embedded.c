@@ -1,6 +1,7 @@
 #include "cli/embedded.h"
 
 #include "base/embed.h"
+#include "base/hash.h"
 #include "base/yaml.h"
 
 EMBED(crd_models, "api/inference.llmkube.dev_models.yaml");
@@ -27,5 +28,47 @@ struct json embedded_crds(struct arena *a)
         assert(ok); /* tests/crds/check reads them too */
         json_push_all(&list, documents);
     }
+    return json_list_end(&list);
+}
+
+const char *embedded_crds_digest(struct arena *a)
+{
+    struct sha256 h;
+    sha256_init(&h);
+    for (size_t i = 0; embedded_crd_texts[i]; i++)
+        sha256_add(&h, embedded_crd_texts[i], strlen(embedded_crd_texts[i]));
+    return arena_strndup(a, sha256_end_hex(&h, a), 16);
+}
+
+/* Upstream's chart makes the same five; pods that name a class which does not exist are refused. */
+static const struct {
+    const char *name;
+    int64_t value;
+    bool never_preempts;
+} priorities[] = {
+    { "llmkube-critical", 1000000, false },
+    { "llmkube-high", 100000, false },
+    { "llmkube-normal", 10000, false },
+    { "llmkube-low", 1000, false },
+    { "llmkube-batch", 100, true },
+};
+
+struct json embedded_priority_classes(struct arena *a)
+{
+    struct json labels = json_map(a,
+        { "app.kubernetes.io/name", json_str("leeboard") },
+        { "app.kubernetes.io/managed-by", json_str("leeboard") });
+    struct json_builder list;
+    json_builder_init(&list, a);
+    for (size_t i = 0; i < lengthof(priorities); i++)
+        json_push(&list,
+            json_fields(a,
+                { "apiVersion", json_str("scheduling.k8s.io/v1") },
+                { "kind", json_str("PriorityClass") },
+                { "metadata.name", json_str(priorities[i].name) },
+                { "metadata.labels", labels },
+                { "value", json_int(priorities[i].value) },
+                { "preemptionPolicy",
+                    priorities[i].never_preempts ? json_str("Never") : (struct json){ 0 } }));
     return json_list_end(&list);
 }

@@ -8,3 +8,7 @@
 struct json embedded_crds(struct arena *a);
 /* The same as the text of the files, comments and all, each a document of its own. */
 extern const char *const embedded_crd_texts[]; /* NULL-terminated */
+/* Sixteen hexadecimal digits that change with those texts. */
+const char *embedded_crds_digest(struct arena *a);
+/* The priority classes that serving pods name; a list. */
+struct json embedded_priority_classes(struct arena *a);

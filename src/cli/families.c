@@ -84,6 +84,7 @@ void families_add_workloads(struct families *f, const char *volumes)
 {
     assert(f->count < FAMILIES_MAX);
     f->workloads.volumes = volumes;
+    f->llmkube.claims = volumes;
     f->list[f->count++] = (struct engine_family){
         .name = "workloads",
         .kinds = workloads_kinds,

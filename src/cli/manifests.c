@@ -15,19 +15,6 @@
 
 #define NAME "leeboard"
 
-/* Upstream's chart makes the same five; pods that name a class which does not exist are refused. */
-static const struct {
-    const char *name;
-    int64_t value;
-    bool never_preempts;
-} priorities[] = {
-    { "llmkube-critical", 1000000, false },
-    { "llmkube-high", 100000, false },
-    { "llmkube-normal", 10000, false },
-    { "llmkube-low", 1000, false },
-    { "llmkube-batch", 100, true },
-};
-
 struct out {
     struct cli *cli;
     struct arena *a;
@@ -324,14 +311,8 @@ static void print_rest(struct out *o, const struct families *f, const char *imag
             labels(a),
             json_map(a, { "pod-security.kubernetes.io/enforce", json_str("restricted") })));
     print(o, namespace);
-    for (size_t i = 0; i < lengthof(priorities); i++) {
-        struct json class =
-            head(o, "scheduling.k8s.io/v1", "PriorityClass", priorities[i].name, NULL);
-        class = json_with_member(a, class, "value", json_int(priorities[i].value));
-        if (priorities[i].never_preempts)
-            class = json_with_member(a, class, "preemptionPolicy", json_str("Never"));
-        print(o, class);
-    }
+    json_each (class, embedded_priority_classes(a))
+        print(o, *class);
     print(o, head(o, "v1", "ServiceAccount", NAME, o->namespace));
     print_roles(o, f);
     print_deployment(o, image);

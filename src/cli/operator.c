@@ -8,26 +8,20 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cli/cli.h"
-#include "cli/embedded.h"
+#include "cli/engine_service.h"
 #include "cli/families.h"
 #include "cli/serve.h"
 #include "engine/engine.h"
-#include "engine/facts.h"
-#include "fetch/fetch.h"
-#include "http/client.h"
 #include "http/loop.h"
-#include "kube/client.h"
 #include "kube/config.h"
 #include "kube/events.h"
 #include "kube/http_transport.h"
 #include "kube/lease.h"
-#include "merge/schema.h"
 
 /* From the signal to the end, whatever hangs. */
 #define OPERATOR_EXIT_MS 4500
@@ -40,12 +34,8 @@ struct app {
     struct kube_config config;
     struct loop *loop;
     struct http_transport *transport;
-    struct kube_client *client;
-    struct event_recorder *events;
-    struct http_client *http;
-    struct fetch *fetch;
-    struct schemas *schemas;
-    struct engine *engine;
+    struct engine_service service;
+    struct engine *engine; /* the service's */
     struct lease *lease;
     struct serve *serve;
     struct loop_signal *signals[2];
@@ -153,15 +143,6 @@ static int64_t send_within_ms(void *ctx, const struct kube_request *request)
 
 /* ---- construction ---- */
 
-static const char *instance_name(struct arena *a)
-{
-    const char *pod = getenv("POD_NAME");
-    char host[256] = "";
-    if (text_empty(pod) && gethostname(host, sizeof(host) - 1) != 0)
-        return "leeboard";
-    return text_empty(pod) ? arena_strdup(a, host) : pod;
-}
-
 static bool load_config(struct app *app, struct error *err)
 {
     struct kube_config_options options = {
@@ -172,9 +153,8 @@ static bool load_config(struct app *app, struct error *err)
     return kube_config_load(&app->cli->arena, &options, &app->config, err);
 }
 
-static bool make_client(struct app *app, struct error *err)
+static bool make_transport(struct app *app, struct error *err)
 {
-    struct arena *a = &app->cli->arena;
     app->loop = loop_new();
     app->transport = http_transport_new(app->loop,
         &(struct http_transport_options){
@@ -183,25 +163,7 @@ static bool make_client(struct app *app, struct error *err)
             .ctx = app,
         },
         err);
-    if (!app->transport)
-        return false;
-    const struct env *env = loop_env(app->loop);
-    app->client = kube_client_new(http_transport_kube(app->transport), env);
-    app->events = event_recorder_new(app->client,
-        env,
-        &(struct event_recorder_options){
-            .controller = "leeboard",
-            .instance = instance_name(a),
-        });
-    app->http = http_client_new(app->loop, &(struct http_client_options){ .connections_max = 8 });
-    app->fetch = fetch_new(&(struct fetch_options){
-        .loop = app->loop,
-        .http = app->http,
-        .kube = app->client,
-        .allowed_remote_hosts = app->families.llmkube.allowed_remote_hosts,
-        .allowed_roots = app->families.llmkube.allowed_host_path_roots,
-    });
-    return true;
+    return app->transport != NULL;
 }
 
 /* Whom events about ourselves are about: the pod we are in. */
@@ -219,37 +181,20 @@ static struct json self(struct app *app)
             json_str(text_empty(namespace) ? app->config.namespace : namespace) });
 }
 
-/* Reading the YAML takes some milliseconds, in which the server is busy with its lists. */
-static void add_crds(void *ctx, struct schemas *to)
-{
-    (void)ctx;
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    json_each (crd, embedded_crds(&a)) {
-        struct error err;
-        bool ok = schemas_add_crd(to, *crd, &err);
-        assert(ok); /* tests/crds/check reads them too */
-    }
-}
-
 static void make_engine(struct app *app)
 {
-    app->schemas = schemas_new();
-    app->engine = engine_new(&(struct engine_options){
-        .env = loop_env(app->loop),
-        .transport = http_transport_kube(app->transport),
-        .client = app->client,
-        .effects = fetch_runner(app->fetch),
-        .events = app->events,
-        .schemas = app->schemas,
-        .add_crds = add_crds,
-        .families = app->families.list,
-        .family_count = app->families.count,
-        .namespace = cli_text(app->cli, "namespace"),
-        .manager = "leeboard",
-        .self = self(app),
-        .may_write = may_write,
-        .ctx = app,
-    });
+    engine_service_init(&app->service,
+        &(struct engine_service_options){
+            .loop = app->loop,
+            .transport = http_transport_kube(app->transport),
+            .families = &app->families,
+            .instance = engine_service_instance(&app->cli->arena),
+            .namespace = cli_text(app->cli, "namespace"),
+            .self = self(app),
+            .may_write = may_write,
+            .ctx = app,
+        });
+    app->engine = app->service.engine;
 }
 
 static void make_lease(struct app *app)
@@ -266,13 +211,15 @@ static void make_lease(struct app *app)
     const char *namespace = cli_text(app->cli, "leader-election-namespace");
     if (text_empty(namespace))
     namespace = getenv("POD_NAMESPACE");
-    app->lease = lease_new(app->client,
+    app->lease = lease_new(app->service.client,
         env,
         &(struct lease_options){
             .namespace = text_empty(namespace) ? app->config.namespace : namespace,
             .name = cli_text(app->cli, "leader-election-id"),
-            .identity = arena_printf(
-                a, "%s_%016llx", instance_name(a), (unsigned long long)env->random(env->ctx)),
+            .identity = arena_printf(a,
+                "%s_%016llx",
+                engine_service_instance(a),
+                (unsigned long long)env->random(env->ctx)),
         },
         &handlers,
         app);
@@ -295,7 +242,7 @@ static void more_metrics(void *ctx, struct buf *to)
         cli_text(app->cli, "leader-election-id"),
         may_write(app),
         t.connections,
-        event_recorder_pending(app->events));
+        event_recorder_pending(app->service.events));
     buf_add_text(to,
         "# HELP rest_client_requests_total Requests to the API server by status and method.\n"
         "# TYPE rest_client_requests_total counter\n");
@@ -333,7 +280,7 @@ static bool start(struct app *app, struct error *err)
             .health_address = cli_text(app->cli, "health-probe-bind-address"),
             .metrics_address = cli_text(app->cli, "metrics-bind-address"),
             .secure = cli_on(app->cli, "metrics-secure"),
-            .client = app->client,
+            .client = app->service.client,
             .certificate_file = certificate_path(app, "metrics-cert-name"),
             .key_file = certificate_path(app, "metrics-cert-key"),
             .more_metrics = more_metrics,
@@ -363,13 +310,8 @@ static void free_all(struct app *app)
         if (app->signals[i])
             loop_signal_free(app->signals[i]);
     lease_free(app->lease);
-    engine_free(app->engine);
-    fetch_free(app->fetch);
-    event_recorder_free(app->events);
-    kube_client_free(app->client);
-    http_client_free(app->http);
+    engine_service_done(&app->service);
     http_transport_free(app->transport);
-    schemas_free(app->schemas);
     if (app->loop) {
         timer_stop(loop_env(app->loop), &app->deadline);
         timer_stop(loop_env(app->loop), &app->trim);
@@ -403,7 +345,7 @@ static int run(struct cli *cli)
     for (size_t i = 0; not_yet[i]; i++)
         if (cli_given(cli, not_yet[i]) && !text_eq(cli_text(cli, not_yet[i]), "false"))
             log_warn("--%s has no effect in this version", not_yet[i]);
-    bool ok = load_config(&app, &err) && make_client(&app, &err);
+    bool ok = load_config(&app, &err) && make_transport(&app, &err);
     if (ok) {
         make_engine(&app);
         ok = start(&app, &err);

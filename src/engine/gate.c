@@ -90,7 +90,7 @@ static bool must_be_replaced(const struct plan_child *c, struct json owned, stru
     return false;
 }
 
-/* Counts how often the same plan had to be written; true when it is a fight. */
+/* The same plan was written again and again (write.c counts): what failed was no fight. */
 static bool is_fight(struct run *run, struct memo *m, uint64_t hash)
 {
     int64_t now = now_ms(run);
@@ -99,7 +99,7 @@ static bool is_fight(struct run *run, struct memo *m, uint64_t hash)
         m->fights = 0;
         m->fights_since_ms = now;
     }
-    return m->fights++ >= GATE_FIGHTS_MAX;
+    return m->fights >= GATE_FIGHTS_MAX;
 }
 
 static struct gate_decision gate_existing(struct run *run, const struct plan_child *c,

@@ -235,6 +235,17 @@ static bool has_moved(const struct run *run)
     return run->order && entry && order_position(run->order, entry) != run->position;
 }
 
+/* How long until something that was refused or contested may be tried again; nobody else would. */
+static int64_t held_ms(const struct run *run)
+{
+    int64_t now_ms = env_mono_ms(engine_of(run)->env), least = INT64_MAX;
+    for (const struct memo *m = run->key->memos; m; m = m->next)
+        if ((m->what == TROUBLE_REFUSED || m->what == TROUBLE_CONTESTED) && m->until_ms > now_ms &&
+            m->until_ms - now_ms < least)
+            least = m->until_ms - now_ms;
+    return least;
+}
+
 static void finish(struct run *run)
 {
     struct engine *e = engine_of(run);
@@ -246,12 +257,17 @@ static void finish(struct run *run)
         queue_wake(item);
     if (run->failed || run->conflict)
         queue_retry(item, run->floor_ms);
-    else if (run->again || run->stopped || p->outcome == OUTCOME_DONE)
-        queue_done(item);
-    else if (p->outcome == OUTCOME_RETRY)
+    else if (!run->again && !run->stopped && p->outcome == OUTCOME_RETRY)
         queue_retry(item, 0);
-    else
-        queue_recheck(item, p->after_ms + env_random_below(e->env, p->after_ms / 10 + 1));
+    else {
+        bool done = run->again || run->stopped || p->outcome == OUTCOME_DONE;
+        int64_t after_ms = done ? INT64_MAX : p->after_ms, held = held_ms(run);
+        after_ms = held < after_ms ? held : after_ms;
+        if (after_ms == INT64_MAX)
+            queue_done(item);
+        else
+            queue_recheck(item, after_ms + env_random_below(e->env, after_ms / 10 + 1));
+    }
     run_free(run);
     engine_pump(e);
 }

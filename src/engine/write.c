@@ -235,6 +235,8 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
     }
     struct cache_entry *entry = take_in(w, reply->body);
     struct memo *m = memo_find(w->run->key, w->resource->resource, w->name);
+    if (m && w->child && m->plan_hash == w->hash)
+        m->fights++;
     if (m && m->what != TROUBLE_NONE) {
         /* The status that was planned still tells of it. */
         memo_calm(m);

@@ -46,6 +46,7 @@ static const struct effect_type *const types[] = {
     &effect_probe,
     &effect_head,
     &effect_copy,
+    &effect_staged,
     &effect_idle,
     &effect_acceleration,
 };

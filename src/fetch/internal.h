@@ -46,7 +46,7 @@ struct effect_type {
     size_t size; /* of its struct */
     void (*start)(struct effect_run *run);
 };
-extern const struct effect_type effect_probe, effect_head, effect_copy, effect_idle,
+extern const struct effect_type effect_probe, effect_head, effect_copy, effect_staged, effect_idle,
     effect_acceleration;
 
 /* ---- remote.c: one HTTP exchange, redirects followed, addresses checked ---- */

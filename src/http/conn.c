@@ -109,6 +109,14 @@ void conn_free(struct conn *c)
         release(c);
 }
 
+void conn_abort(struct conn *c)
+{
+    if (c)
+        setsockopt(
+            c->fd, SOL_SOCKET, SO_LINGER, &(struct linger){ .l_onoff = 1 }, sizeof(struct linger));
+    conn_free(c);
+}
+
 /* Problems are told from the loop, never from inside a call of the owner. */
 static void conn_fail(struct conn *c)
 {

@@ -30,6 +30,8 @@ struct conn *conn_new(
 void conn_set_handlers(struct conn *c, const struct conn_handlers *handlers, void *ctx);
 /* Closes at once, with a TLS goodbye if possible. From any callback; none comes after it. */
 void conn_free(struct conn *c);
+/* The same with a reset: the other side must not take what it has for everything. */
+void conn_abort(struct conn *c);
 
 /* From here on everything goes through TLS; see tls_session_new(). */
 void conn_secure(struct conn *c, struct tls_context *tls, const char *host, const char *alpn);

@@ -198,9 +198,11 @@ static void start_command(struct action *a, struct json handler, int64_t timeout
         "%s/exec-%016llx",
         a->place.directory,
         (unsigned long long)env->random(env->ctx));
-    struct runtime_spec spec = {
-        .directory = a->directory, .argv = argv, .envp = a->place.envp, .cwd = a->place.cwd
-    };
+    struct runtime_spec spec = { .directory = a->directory,
+        .argv = argv,
+        .envp = a->place.envp,
+        .cwd = a->place.cwd,
+        .cgroup = a->place.cgroup };
     struct error err = { 0 };
     const struct node_runtime *r = a->place.runtime;
     a->task =

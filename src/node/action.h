@@ -23,6 +23,7 @@ struct action_place {
     const char *directory; /* to make a directory of its own in */
     const char *const *envp;
     const char *cwd;
+    const char *const *cgroup;
     const char *(*translate)(void *ctx, struct arena *a, const char *word); /* NULL: none */
     void *translate_ctx;
 };

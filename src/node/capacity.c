@@ -121,3 +121,29 @@ const char *capacity_lacks(struct arena *a, const struct capacity *all, const st
     }
     return text ? arena_printf(a, "%s.", text) : NULL;
 }
+
+static bool is_known(const char *name)
+{
+    for (int i = 0; i < CAPACITY_COUNT; i++)
+        if (text_eq(name, names[i]))
+            return true;
+    return !strchr(name, '/') && !text_starts(name, "hugepages-");
+}
+
+const char *capacity_unknown(struct arena *a, struct json pod)
+{
+    static const char *const lists[] = { "spec.initContainers", "spec.containers" };
+    for (size_t k = 0; k < lengthof(lists); k++)
+        json_each (c, json_get(pod, lists[k]))
+            json_each_member (m, json_get(*c, "resources.limits")) {
+                struct quantity q;
+                const char *text = json_text(m->value);
+                bool none = text ? quantity_parse(str_of(text), &q, NULL) && !q.value
+                                 : json_is(m->value, JSON_INT) && !m->value.integer;
+                if (!none && !is_known(m->key))
+                    return arena_printf(a,
+                        "0/1 nodes are available: 1 Insufficient %s (this machine has none).",
+                        m->key);
+            }
+    return NULL;
+}

@@ -19,6 +19,8 @@ struct json capacity_to_json(struct arena *a, const struct capacity *c);
 /* Of a whole pod: the most that its init containers or its containers need. */
 struct capacity capacity_of_pod(struct json pod);
 void capacity_add(struct capacity *to, const struct capacity *more);
+/* … if it asks for a resource that no machine of ours has (amd.com/gpu, hugepages-2Mi); or NULL. */
+const char *capacity_unknown(struct arena *a, struct json pod);
 /* The scheduler's words if it does not fit into what is left, with the numbers; NULL: it fits. */
 const char *capacity_lacks(struct arena *a, const struct capacity *all, const struct capacity *used,
     const struct capacity *wanted);

@@ -2,10 +2,14 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/time.h"
+#include "base/utf8.h"
 #include "http/loop.h"
+#include "node/cgroup.h"
 #include "node/logs.h"
 #include "node/pod_internal.h"
 #include "node/volumes.h"
@@ -32,9 +36,9 @@ static const char *folder_of(struct arena *a, const struct container *c, int run
     return arena_printf(a, "%s/containers/%s/%d", c->pod->directory, c->name, run);
 }
 
-static const char *log_of(struct arena *a, const struct container *c)
+const char *container_log(struct arena *a, const struct container *c, int run)
 {
-    return arena_printf(a, "%s/log", folder_of(a, c, c->run));
+    return arena_printf(a, "%s/log", folder_of(a, c, run));
 }
 
 const char *container_id(struct arena *a, const struct container *c)
@@ -69,6 +73,7 @@ static struct action_place place_of(struct container *c)
         .directory = folder_of(&c->arena, c, c->run),
         .envp = c->envp,
         .cwd = c->cwd,
+        .cgroup = c->cgroup,
         .translate = container_translate,
         .translate_ctx = c };
 }
@@ -141,20 +146,73 @@ static void start_probes(struct container *c)
         c->ready = true;
 }
 
-/* ---- beginning ---- */
+/* ---- the last word ---- */
+
+const char *container_message_file(struct arena *a, const struct container *c)
+{
+    return arena_printf(a, "%s/containers/%s/termination-log", c->pod->directory, c->name);
+}
+
+/* Empty, for anybody to write to. */
+static bool make_message_file(const struct container *c, struct error *err)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *path = container_message_file(&a, c);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0 || fchmod(fd, 0666))
+        fail_errno(err, errno, "%s", path);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* The end of what the program left there; "" if nothing. */
+static const char *read_message(struct arena *a, const struct container *c)
+{
+    char *text = arena_alloc(a, sizeof(c->message));
+    struct stat st;
+    int fd = open(c->message_path ? c->message_path : container_message_file(a, c),
+        O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    off_t size = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
+    off_t max = sizeof(c->message) - 1;
+    if (size && pread(fd, text, (size_t)max, size > max ? size - max : 0) < 0)
+        text[0] = 0;
+    if (fd >= 0)
+        close(fd);
+    return text;
+}
+
+/* Programs write what they like; the API takes characters. */
+static void keep_message(struct container *c, const char *text)
+{
+    size_t at = 0;
+    uint32_t character;
+    for (struct str rest = str_of(text); rest.len && at + 4 < sizeof(c->message);) {
+        size_t length = utf8_first(rest, &character);
+        if (length)
+            memcpy(c->message + at, rest.ptr, length);
+        else
+            c->message[at] = '?';
+        length = length ? length : 1;
+        at += length;
+        rest = (struct str){ rest.ptr + length, rest.len - length };
+    }
+    c->message[at] = 0;
+}
 
 static void remember_end(struct container *c)
 {
+    cleanup(arena_done) struct arena a = ARENA_INIT;
     const char *policy = json_get_text(c->spec, "terminationMessagePolicy");
-    c->message[0] = 0;
-    if (c->state.lost)
-        snprintf(
-            c->message, sizeof(c->message), "its supervisor was killed, or the machine restarted");
-    else if (c->state.exit_code && text_eq(policy, "FallbackToLogsOnError")) {
-        cleanup(arena_done) struct arena a = ARENA_INIT;
-        snprintf(c->message, sizeof(c->message), "%s", logs_tail(&a, log_of(&a, c), 2048, 80));
-    }
+    const char *text = read_message(&a, c);
+    if (!*text && c->state.lost)
+        text = "its supervisor was killed, or the machine restarted";
+    else if (!*text && c->state.exit_code && text_eq(policy, "FallbackToLogsOnError"))
+        text = logs_tail(&a, container_log(&a, c, c->run), 2048, 80);
+    keep_message(c, text);
 }
+
+/* ---- beginning ---- */
 
 static void task_ended(void *ctx)
 {
@@ -167,6 +225,9 @@ static void task_ended(void *ctx)
     action_cancel(take(c->hook));
     timer_stop(env_of(c), &c->kill);
     remember_end(c);
+    if (c->state.exit_code && c->pod->host->cgroups &&
+        cgroups_ran_out(c->pod->host->cgroups, c->pod->uid, c->name))
+        c->reason = "OOMKilled";
     if (c->state.finished_ms - c->state.started_ms >= BACK_OFF_FORGET_MS)
         c->back_off_ms = 0;
     pod_wake(c->pod);
@@ -262,6 +323,18 @@ static bool in_back_off(struct container *c, int64_t *ret_after_ms)
     return true;
 }
 
+static bool enter_group(struct container *c, struct error *err)
+{
+    struct cgroups *groups = c->pod->host->cgroups;
+    return !groups || cgroups_make(groups,
+                          &c->arena,
+                          c->pod->uid,
+                          c->name,
+                          json_get(c->spec, "resources"),
+                          &c->cgroup[0],
+                          err);
+}
+
 bool container_start(struct container *c, int64_t *ret_after_ms)
 {
     const struct node_runtime *r = c->pod->host->runtime;
@@ -281,8 +354,8 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
     c->message[0] = 0;
     const char *folder = folder_of(&c->arena, c, c->run);
     char *above = arena_printf(&c->arena, "%s/containers/%s", c->pod->directory, c->name);
-    if (mkdir(above, 0750) && errno != EEXIST) {
-        fail_errno(&err, errno, "%s", above);
+    bool made = mkdir(above, 0750) == 0 || errno == EEXIST || fail_errno(&err, errno, "%s", above);
+    if (!made || !make_message_file(c, &err) || !enter_group(c, &err)) {
         note_start_error(c, &err);
         return true;
     }
@@ -290,9 +363,10 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
         .argv = argv,
         .envp = c->envp,
         .cwd = c->cwd,
-        .log = log_of(&c->arena, c),
+        .log = container_log(&c->arena, c, c->run),
         .mounts = c->mounts,
-        .mount_count = c->mount_count };
+        .mount_count = c->mount_count,
+        .cgroup = c->cgroup };
     c->task = r->start(r->self, &spec, (struct runtime_watch){ task_ended, c }, &err);
     if (!c->task) {
         note_start_error(c, &err);

@@ -1,9 +1,12 @@
 #include <stdarg.h>
 
 #include "node/image_map.h"
+#include "node/names.h"
 #include "node/paths.h"
 #include "node/pod_internal.h"
 #include "node/volumes.h"
+
+#define MESSAGE_PATH_DEFAULT "/dev/termination-log"
 
 static bool wait_because(struct container *c, const char *reason, const char *message)
 {
@@ -43,12 +46,22 @@ static const char *devices_of(struct arena *a, const struct container *c)
 static struct json basic_env(struct arena *a, const struct container *c)
 {
     const struct pod_host *h = c->pod->host;
+    struct json pod = c->pod->object, hostname = json_get(pod, "spec.hostname");
     const struct image_row *row = image_map_find(h->images, json_get_text(c->spec, "image"));
     struct json_builder b;
     json_builder_init(&b, a);
+    json_put_all(&b,
+        names_env(a,
+            h->objects,
+            json_get_text(pod, "metadata.namespace"),
+            json_get_bool(pod, "spec.enableServiceLinks", true)));
     json_put(&b, "PATH", json_str(h->path));
     json_put(&b, "HOME", json_strf(a, "%s/home", c->pod->directory));
-    json_put(&b, "HOSTNAME", json_get(c->pod->object, "metadata.name"));
+    json_put(&b,
+        "HOSTNAME",
+        json_get_bool(pod, "spec.hostNetwork", false) ? json_str(h->node_name)
+        : json_present(hostname)                      ? hostname
+                                                      : json_get(pod, "metadata.name"));
     const char *devices = devices_of(a, c);
     json_put(&b, "CUDA_VISIBLE_DEVICES", json_str(devices));
     json_put(&b, "NVIDIA_VISIBLE_DEVICES", json_str(devices));
@@ -74,6 +87,23 @@ static const char *const *env_words(struct container *c, struct json env)
     return words;
 }
 
+static bool resolve_mounts(struct container *c, struct json env, struct error *err)
+{
+    struct arena *a = &c->arena;
+    struct pod *p = c->pod;
+    const char *message = json_get_text(c->spec, "terminationMessagePath");
+    if (text_empty(message) || message[0] != '/' || strstr(message, "/."))
+        message = MESSAGE_PATH_DEFAULT;
+    struct root_mount more[3] = { { container_message_file(a, c), message, false } };
+    if (p->host->runtime->mounts)
+        more[1] =
+            (struct root_mount){ arena_printf(a, "%s/hosts", p->directory), "/etc/hosts", false };
+    if (!volumes_mounts(a, c->spec, p->places, env, more, &c->mounts, &c->mount_count, err))
+        return false;
+    c->message_path = paths_translate(a, message, c->mounts, c->mount_count);
+    return true;
+}
+
 bool container_resolve(struct container *c, const char *const **ret_argv)
 {
     struct pod *p = c->pod;
@@ -83,13 +113,15 @@ bool container_resolve(struct container *c, const char *const **ret_argv)
     struct arena *a = &c->arena;
     struct pod_view view = pod_view(p);
     struct json env;
+    c->message_path = NULL;
+    c->cgroup[0] = NULL;
     if (!fields_env(a, &view, c->spec, basic_env(a, c), &env, &err) ||
-        !volumes_mounts(a, c->spec, p->places, env, &c->mounts, &c->mount_count, &err))
+        !resolve_mounts(c, env, &err))
         return wait_because(c, "CreateContainerConfigError", err.text);
     struct image_request request = { .image = json_get_text(c->spec, "image"),
         .command = fields_expand_list(a, json_get(c->spec, "command"), env),
         .args = fields_expand_list(a, json_get(c->spec, "args"), env),
-        .address = p->ip,
+        .address = json_get_bool(p->object, "spec.hostNetwork", false) ? NULL : p->ip,
         .path = p->host->path,
         .mounts = c->mounts,
         .mount_count = c->mount_count };

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/quantity.h"
 #include "base/resource.h"
-#include "node/objects.h"
+#include "kube/objects.h"
 
 /* ---- the downward API ---- */
 

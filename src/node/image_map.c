@@ -206,7 +206,7 @@ bool image_map_argv(const struct image_map *m, struct arena *a, const struct ima
     json_push_all(&b, first ? request->command : row->program);
     json_push_all(&b, request->args);
     struct json all = json_list_end(&b);
-    if (row->host_flag && own_program)
+    if (row->host_flag && own_program && request->address)
         all = with_host(a, all, row->host_flag, request->address);
     const char *name = json_text(all.items[0]);
     const char *program = find_program(a, name, request);

@@ -34,7 +34,7 @@ const struct image_row *image_map_find(const struct image_map *m, const char *im
 struct image_request {
     const char *image;
     struct json command, args;       /* of the container, variables expanded */
-    const char *address;             /* what to listen on */
+    const char *address;             /* what to listen on; NULL: as the command says */
     const char *path;                /* where programs are looked for: text like $PATH */
     const struct root_mount *mounts; /* programs may also lie in a volume */
     size_t mount_count;

@@ -4,18 +4,21 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/resource.h"
 #include "http/client.h"
 #include "http/loop.h"
 #include "http/tls.h"
 #include "kube/file.h"
+#include "node/cgroup.h"
+#include "node/names.h"
 #include "node/node_internal.h"
-#include "node/objects.h"
+#include "kube/objects.h"
 #include "node/runtime.h"
 #include "node/volumes.h"
 
-#define GONE_GRACE_MS 2000 /* of a pod whose object is gone: nobody waits for it */
-#define ADDRESSES ((uint32_t)1 << 22)
+#define GONE_GRACE_MS 2000            /* of a pod whose object is gone: nobody waits for it */
+#define ADDRESSES ((uint32_t)1 << 21) /* up to 127.95: Services come behind */
 #define FIRST_ADDRESS ((uint32_t)127 << 24 | (uint32_t)64 << 16)
 
 /* ---- the table ---- */
@@ -25,7 +28,7 @@ static bool entry_is(const struct table_node *n, const void *key)
     return text_eq(container_of(n, struct entry, hash)->uid, key);
 }
 
-static struct entry *entry_find(const struct node *n, const char *uid)
+struct entry *node_entry(const struct node *n, const char *uid)
 {
     struct table_node *found =
         table_find(&n->entries, table_hash(&n->entries, uid, strlen(uid)), entry_is, uid);
@@ -87,6 +90,15 @@ static struct entry *at(const struct table_cursor *c)
     return container_of(c->node, struct entry, hash);
 }
 
+struct entry *node_entry_named(struct node *n, const char *namespace, const char *name)
+{
+    for (each_entry(e, n))
+        if (!at(&e_at)->gone && text_eq(at(&e_at)->namespace, namespace) &&
+            text_eq(at(&e_at)->name, name))
+            return at(&e_at);
+    return NULL;
+}
+
 /* ---- places: resources, devices, addresses ---- */
 
 static bool holds(const struct entry *e)
@@ -98,6 +110,9 @@ const char *entry_unfit(struct arena *a, const struct entry *e)
 {
     struct capacity used = { { 0 } };
     struct node *n = e->node;
+    const char *unknown = capacity_unknown(a, e->unbound);
+    if (unknown)
+        return unknown;
     for (each_entry(o, n))
         if (at(&o_at) != e && holds(at(&o_at)))
             capacity_add(&used, &at(&o_at)->wanted);
@@ -159,6 +174,8 @@ static bool address_is_used(struct node *n, const char *address)
 /* The one it had, or one by its uid, so that it seldom changes hands. */
 static const char *address_for(struct arena *a, struct entry *e, struct json object)
 {
+    if (json_get_bool(object, "spec.hostNetwork", false))
+        return e->node->host.host_ip;
     const char *old = json_get_text(object, "status.podIP");
     if (text_starts(old, "127.") && !address_is_used(e->node, old))
         return old;
@@ -208,7 +225,7 @@ static void entry_remove(struct entry *e)
 
 static struct entry *entry_of(struct node *n, const struct pod *p)
 {
-    struct entry *e = entry_find(n, json_get_text(pod_object(p), "metadata.uid"));
+    struct entry *e = node_entry(n, json_get_text(pod_object(p), "metadata.uid"));
     assert(e && e->pod == p);
     return e;
 }
@@ -217,8 +234,11 @@ static void pod_changed(void *ctx, struct pod *p)
 {
     struct node *n = ctx;
     struct entry *e = entry_of(n, p);
+    node_logs_wake(n, e->uid);
     if (e->gone && pod_stopped(p)) {
         volumes_remove(pod_directory(p));
+        if (n->host.cgroups)
+            cgroups_remove(n->host.cgroups, e->uid);
         entry_remove(e);
     } else {
         entry_write(e);
@@ -229,7 +249,7 @@ static void pod_changed(void *ctx, struct pod *p)
 static void pod_wants_token(void *ctx, struct pod *p, const char *audience)
 {
     struct node *n = ctx;
-    struct entry *e = entry_find(n, json_get_text(pod_object(p), "metadata.uid"));
+    struct entry *e = node_entry(n, json_get_text(pod_object(p), "metadata.uid"));
     size_t i = 0;
     if (!e || !e->pod)
         return; /* it has just been made, and asks again */
@@ -274,7 +294,7 @@ static void pod_put(struct node *n, struct json object)
 {
     const char *uid = json_get_text(object, "metadata.uid");
     const char *at_node = json_get_text(object, "spec.nodeName");
-    struct entry *e = entry_find(n, uid);
+    struct entry *e = node_entry(n, uid);
     bool leaving = json_present(json_get(object, "metadata.deletionTimestamp"));
     bool gated = json_get(object, "spec.schedulingGates").count > 0;
     if (text_eq(at_node, n->options.name)) {
@@ -306,13 +326,25 @@ static void pod_gone(struct entry *e)
 
 /* ---- what the watches say ---- */
 
+/* Slices change all the time, names seldom. */
+static void look_at_names(void *ctx)
+{
+    struct node *n = ctx;
+    struct buf b = BUF_INIT((size_t)4 << 20);
+    names_hosts(&b, n->objects, NULL);
+    if (!text_eq(n->names, buf_text(&b))) {
+        free(n->names);
+        n->names = mem_strdup(buf_text(&b));
+        for (each_entry(e, n))
+            if (at(&e_at)->pod)
+                pod_names_changed(at(&e_at)->pod);
+    }
+    buf_done(&b);
+}
+
 static void pods_gone(struct node *n, const char *namespace, const char *name)
 {
-    struct entry *found = NULL;
-    for (each_entry(e, n))
-        if (!at(&e_at)->gone && text_eq(at(&e_at)->namespace, namespace) &&
-            text_eq(at(&e_at)->name, name))
-            found = at(&e_at);
+    struct entry *found = node_entry_named(n, namespace, name);
     if (found)
         pod_gone(found);
 }
@@ -325,12 +357,14 @@ static void object_changed(void *ctx, const struct resource *kind, const char *n
         return;
     if (kind == &RESOURCE_POD && json_present(object)) {
         /* A pod of the same name that came after another one, whose end the watch did not show. */
-        struct entry *e = entry_find(n, json_get_text(object, "metadata.uid"));
+        struct entry *e = node_entry(n, json_get_text(object, "metadata.uid"));
         if (!e)
             pods_gone(n, namespace, name);
         pod_put(n, object);
     } else if (kind == &RESOURCE_POD) {
         pods_gone(n, namespace, name);
+    } else if (kind == &RESOURCE_SERVICE || kind == &RESOURCE_ENDPOINT_SLICE) {
+        timer_set(loop_env(n->options.loop), &n->names_look, 0);
     } else {
         for (each_entry(e, n))
             if (at(&e_at)->pod && (!namespace || text_eq(at(&e_at)->namespace, namespace)))
@@ -376,7 +410,7 @@ static void sweep(struct node *n)
     const char *pods = arena_printf(&a, "%s/pods", n->options.directory);
     DIR *folders = opendir(pods);
     for (struct dirent *e; folders && (e = readdir(folders));) {
-        if (e->d_name[0] == '.' || entry_find(n, e->d_name))
+        if (e->d_name[0] == '.' || node_entry(n, e->d_name))
             continue;
         const char *folder = arena_printf(&a, "%s/%s", pods, e->d_name);
         kill_left(n, folder);
@@ -384,6 +418,8 @@ static void sweep(struct node *n)
     }
     if (folders)
         closedir(folders);
+    if (n->host.cgroups)
+        cgroups_remove(n->host.cgroups, NULL);
 }
 
 static void put_each(void *ctx, struct json object)
@@ -420,6 +456,8 @@ struct node *node_new(const struct node_options *options, struct error *err)
         &RESOURCE_SECRET,
         &RESOURCE_PVC,
         &NODE_PERSISTENT_VOLUME,
+        &RESOURCE_SERVICE,
+        &RESOURCE_ENDPOINT_SLICE,
         NULL };
     struct node *n = mem_new_of(struct node);
     const struct env *env = loop_env(options->loop);
@@ -431,13 +469,21 @@ struct node *node_new(const struct node_options *options, struct error *err)
     n->capacity = capacity_of_machine();
     table_init(&n->entries, env->random(env->ctx), env->random(env->ctx));
     timer_init(&n->stop_told, tell_stopped, n);
+    timer_init(&n->names_look, look_at_names, n);
+    node_logs_init(n);
     n->client = kube_client_new(options->transport, env);
     n->objects = objects_new(
         options->transport, env, kinds, (struct objects_watch){ object_changed, all_loaded, n });
+    struct error no_groups = { 0 };
+    struct cgroups *groups = cgroups_new(options->cgroups ? options->cgroups : "/sys/fs/cgroup",
+        arena_printf(&n->arena, "leeboard-%s", options->name),
+        &no_groups);
     n->host = (struct pod_host){ .loop = options->loop,
         .http = http_client_new(options->loop, &(struct http_client_options){ 0 }),
         .tls = tls_client_new(&(struct tls_client_options){ .verify_off = true }, err),
         .runtime = options->runtime,
+        .cgroups = groups,
+        .no_cgroups = arena_strdup(&n->arena, no_groups.text),
         .objects = n->objects,
         .images = options->images,
         .node_name = n->options.name,
@@ -446,6 +492,8 @@ struct node *node_new(const struct node_options *options, struct error *err)
         .directory = n->options.directory,
         .allocatable = capacity_to_json(&n->arena, &n->capacity),
         .back_off_ms = options->back_off_ms,
+        .in_use = options->in_use,
+        .in_use_ctx = options->in_use_ctx,
         .changed = pod_changed,
         .token = pod_wants_token,
         .ctx = n };
@@ -460,7 +508,9 @@ void node_free(struct node *n)
 {
     if (!n)
         return;
+    assert(!n->log_streams);
     timer_stop(loop_env(n->options.loop), &n->stop_told);
+    timer_stop(loop_env(n->options.loop), &n->names_look);
     for (each_entry(e, n)) {
         struct entry *e = at(&e_at);
         table_remove(&n->entries, &e->hash);
@@ -471,7 +521,9 @@ void node_free(struct node *n)
     kube_client_free(n->client);
     http_client_free(n->host.http);
     tls_context_unref(n->host.tls);
+    cgroups_free(n->host.cgroups);
     arena_done(&n->arena);
+    free(n->names);
     free(n);
 }
 
@@ -492,4 +544,11 @@ void node_stop(struct node *n, void (*done)(void *ctx), void *ctx)
                 p, json_get_int(pod_object(p), "spec.terminationGracePeriodSeconds", 30) * 1000);
     }
     look_whether_stopped(n);
+}
+
+void node_kill(struct node *n)
+{
+    for (each_entry(e, n))
+        if (at(&e_at)->pod)
+            pod_stop(at(&e_at)->pod, 0);
 }

@@ -14,6 +14,7 @@ struct kube_transport;
 struct loop;
 struct node;
 struct node_runtime;
+struct pod_log_source;
 
 struct node_options {
     struct loop *loop;
@@ -24,12 +25,23 @@ struct node_options {
     const char *directory; /* absolute; made if it is not there */
     const char *path;      /* where programs are looked for, like $PATH */
     int64_t back_off_ms;   /* 0: the kubelet's 10 s */
+    const char *cgroups;   /* where control groups are; NULL: /sys/fs/cgroup */
+    /* Whether somebody waits for an answer from a pod's address: one that is deleted is stopped
+     * once it has left the Services and nobody does, or half its grace period is over. NULL: nobody
+     * is asked. */
+    bool (*in_use)(void *ctx, const char *ip);
+    void *in_use_ctx;
 };
 
 /* Everything in options but the texts outlives it. */
 struct node *node_new(const struct node_options *options, struct error *err) must_check;
+/* Every stream of node_logs() must have been closed. */
 void node_free(struct node *n);
 void node_start(struct node *n);
 /* Ends all pods, each within its grace period, and leaves their objects: the next process starts
  * them again. done() may free the node. */
 void node_stop(struct node *n, void (*done)(void *ctx), void *ctx);
+/* After node_stop(): no more grace for anybody. */
+void node_kill(struct node *n);
+/* The logs of its containers (kube/pod_log.h); lives as long as the node. */
+const struct pod_log_source *node_logs(struct node *n);

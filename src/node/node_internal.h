@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "base/timer.h"
 #include "kube/client.h"
+#include "kube/pod_log.h"
 #include "node/capacity.h"
 #include "node/node.h"
 #include "node/pod.h"
@@ -45,6 +46,10 @@ struct node {
     void (*stopped)(void *ctx);
     void *stopped_ctx;
     struct timer stop_told;
+    char *names; /* of Services, as pods were told last */
+    struct timer names_look;
+    struct pod_log_source logs;
+    struct pod_log_stream *log_streams;
 };
 
 /* ---- node_write.c ---- */
@@ -55,7 +60,17 @@ void entry_write(struct entry *e);
 void entry_ask_token(struct entry *e);
 void node_register(struct node *n);
 
+/* ---- node_logs.c ---- */
+
+void node_logs_init(struct node *n);
+/* A container of this pod may have ended, or the pod is gone. */
+void node_logs_wake(struct node *n, const char *uid);
+
 /* ---- node.c ---- */
+
+struct entry *node_entry(const struct node *n, const char *uid);
+/* Of a pod that is not gone. */
+struct entry *node_entry_named(struct node *n, const char *namespace, const char *name);
 
 /* NULL: it may be bound to us; else why not. */
 const char *entry_unfit(struct arena *a, const struct entry *e);

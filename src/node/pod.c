@@ -3,10 +3,16 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "base/resource.h"
 #include "base/time.h"
 #include "http/loop.h"
+#include "kube/objects.h"
+#include "node/names.h"
 #include "node/pod_internal.h"
 #include "node/volumes.h"
+
+#define HEARD_MS 100     /* until everybody has heard that it is no endpoint any more */
+#define RESERVE_MS 10000 /* of a long grace period, for the containers to end in */
 
 static const struct env *env_of(const struct pod *p)
 {
@@ -115,6 +121,18 @@ static void stop_all(struct pod *p, int64_t grace_ms)
         container_stop(&p->containers[i], grace_ms);
 }
 
+/* Where nothing can be mounted, nobody would see it. */
+static bool write_hosts(struct pod *p, struct error *err)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct pod_view view = pod_view(p);
+    if (p->names_known || !p->host->runtime->mounts)
+        return true;
+    p->names_known = names_hosts_write(
+        arena_printf(&a, "%s/hosts", p->directory), names_hosts_file(&a, &view), err);
+    return p->names_known;
+}
+
 static bool prepare_volumes(struct pod *p)
 {
     struct error err;
@@ -122,7 +140,8 @@ static bool prepare_volumes(struct pod *p)
     const char *audience;
     struct arena fresh = ARENA_INIT;
     struct json places;
-    if (!volumes_prepare(&fresh, &view, p->directory, &places, &audience, &err)) {
+    if (!volumes_prepare(&fresh, &view, p->directory, &places, &audience, &err) ||
+        !write_hosts(p, &err)) {
         snprintf(p->blocked, sizeof(p->blocked), "%s", err.text);
         arena_done(&fresh);
         if (audience)
@@ -137,15 +156,67 @@ static bool prepare_volumes(struct pod *p)
     return true;
 }
 
+/* ---- leaving the Services ---- */
+
+/* What a slice says of it. */
+struct listing {
+    const struct pod *pod;
+    bool listed, wanted; /* wanted: new connections may come to it */
+};
+
+static void look_at_slice(void *ctx, struct json slice)
+{
+    struct listing *l = ctx;
+    json_each (endpoint, json_get(slice, "endpoints")) {
+        if (!text_eq(json_get_text(*endpoint, "targetRef.uid"), l->pod->uid))
+            continue;
+        l->listed = true;
+        l->wanted = l->wanted || (json_get_bool(*endpoint, "conditions.ready", true) &&
+                                     !json_get_bool(*endpoint, "conditions.terminating", false));
+    }
+}
+
+/* Whether it goes on for now, so that nobody who was led to it is turned away. */
+static bool is_leaving(struct pod *p)
+{
+    struct listing l = { .pod = p };
+    int64_t now = env_mono_ms(env_of(p));
+    if (now >= p->leave_ms)
+        return false;
+    objects_each(p->host->objects, &RESOURCE_ENDPOINT_SLICE, look_at_slice, &l);
+    if (l.listed && !l.wanted && !p->left_ms)
+        p->left_ms = now;
+    bool heard = !l.listed || (p->left_ms && now - p->left_ms >= HEARD_MS);
+    if (heard && (!p->host->in_use || !p->host->in_use(p->host->in_use_ctx, p->ip)))
+        return false;
+    try_again(p, HEARD_MS);
+    return true;
+}
+
+static bool has_expired(struct pod *p)
+{
+    int64_t limit_s = json_get_int(p->object, "spec.activeDeadlineSeconds", 0);
+    if (limit_s <= 0)
+        return false;
+    int64_t left_ms = p->start_ms + limit_s * 1000 - env_wall_ms(env_of(p));
+    p->expired = left_ms <= 0;
+    if (!p->expired)
+        try_again(p, left_ms);
+    return p->expired;
+}
+
 static void advance(struct pod *p)
 {
     if (p->stopping) {
+        if (is_leaving(p))
+            return;
+        p->leave_ms = 0;
         int64_t left = p->stop_at_ms - env_mono_ms(env_of(p));
         stop_all(p, left > 0 ? left : 0);
         p->stopped = nothing_runs(p);
         return;
     }
-    if (p->finished || has_finished(p)) {
+    if (p->finished || has_finished(p) || has_expired(p)) {
         p->finished = true;
         stop_all(p, json_get_int(p->object, "spec.terminationGracePeriodSeconds", 30) * 1000);
         return;
@@ -172,13 +243,26 @@ void pod_wake(struct pod *p)
     timer_set(env_of(p), &p->wake, 0);
 }
 
-void pod_stop(struct pod *p, int64_t grace_ms)
+void pod_names_changed(struct pod *p)
 {
-    int64_t at_ms = env_mono_ms(env_of(p)) + grace_ms;
-    if (!p->stopping || at_ms < p->stop_at_ms)
-        p->stop_at_ms = at_ms;
+    p->names_known = false;
+    pod_wake(p);
+}
+
+static void stop(struct pod *p, int64_t grace_ms, int64_t leave_ms)
+{
+    int64_t now = env_mono_ms(env_of(p));
+    if (!p->stopping || now + grace_ms < p->stop_at_ms)
+        p->stop_at_ms = now + grace_ms;
+    if (!p->stopping || now + leave_ms < p->leave_ms)
+        p->leave_ms = now + leave_ms;
     p->stopping = true;
     pod_wake(p);
+}
+
+void pod_stop(struct pod *p, int64_t grace_ms)
+{
+    stop(p, grace_ms, 0);
 }
 
 bool pod_stopped(const struct pod *p)
@@ -268,6 +352,7 @@ struct pod *pod_new(
         snprintf(p->blocked, sizeof(p->blocked), "%s: %s", p->directory, strerror(errno));
     else if (last_word(p))
         p->finished = true;
+    p->expired = text_eq(json_get_text(p->object, "status.reason"), "DeadlineExceeded");
     if (!p->blocked[0] && !p->finished)
         prepare_volumes(p);
     adopt(p);
@@ -294,8 +379,9 @@ void pod_free(struct pod *p)
 void pod_set(struct pod *p, struct json object)
 {
     take_object(p, object);
+    int64_t grace_ms = json_get_int(p->object, "metadata.deletionGracePeriodSeconds", 30) * 1000;
     if (json_present(json_get(p->object, "metadata.deletionTimestamp")))
-        pod_stop(p, json_get_int(p->object, "metadata.deletionGracePeriodSeconds", 30) * 1000);
+        stop(p, grace_ms, grace_ms / 2 > RESERVE_MS ? grace_ms - RESERVE_MS : grace_ms / 2);
     pod_wake(p);
 }
 
@@ -324,4 +410,50 @@ const char *pod_ip(const struct pod *p)
 struct json pod_gpus(const struct pod *p)
 {
     return p->gpus;
+}
+
+/* ---- logs ---- */
+
+static const struct container *container_named(const struct pod *p, const char *name)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (text_eq(p->containers[i].name, name))
+            return &p->containers[i];
+    return NULL;
+}
+
+const char *pod_log(struct arena *a, const struct pod *p, const char *container, bool previous,
+    int *ret_run, struct error *err)
+{
+    const struct container *c = container_named(p, container);
+    const char *name = json_get_text(p->object, "metadata.name");
+    if (!c) {
+        fail(err, ERR_INVALID, "container %s is not valid for pod %s", container ?: "", name);
+        return NULL;
+    }
+    *ret_run = previous ? c->run - 1 : c->run;
+    if (*ret_run >= 0)
+        return container_log(a, c, *ret_run);
+    if (previous)
+        fail(err,
+            ERR_NOT_FOUND,
+            "previous terminated container \"%s\" in pod \"%s\" not found",
+            container,
+            name);
+    else
+        fail(err,
+            ERR_NOT_FOUND,
+            "container \"%s\" in pod \"%s\" is waiting to start: %s",
+            container,
+            name,
+            c->waiting       ? c->waiting
+            : p->initialized ? "ContainerCreating"
+                             : "PodInitializing");
+    return NULL;
+}
+
+bool pod_runs(const struct pod *p, const char *container, int run)
+{
+    const struct container *c = container_named(p, container);
+    return c && c->run == run && c->running;
 }

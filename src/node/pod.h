@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 
+struct cgroups;
 struct http_client;
 struct image_map;
 struct loop;
@@ -26,6 +27,8 @@ struct pod_host {
     struct http_client *http;
     struct tls_context *tls; /* for probes; takes any certificate */
     const struct node_runtime *runtime;
+    struct cgroups *cgroups; /* NULL: there are none, and why */
+    const char *no_cgroups;
     const struct objects *objects;
     const struct image_map *images;
     const char *node_name, *host_ip;
@@ -33,6 +36,9 @@ struct pod_host {
     const char *directory;   /* absolute */
     struct json allocatable; /* resource to quantity */
     int64_t back_off_ms;     /* after the second failure, doubling up to 30 times that; 0: 10 s */
+    /* Whether somebody waits for an answer from this address; NULL: nobody knows. */
+    bool (*in_use)(void *ctx, const char *ip);
+    void *in_use_ctx;
     /* Its status may differ, or it is over. */
     void (*changed)(void *ctx, struct pod *p);
     /* It needs a token of its service account: pod_token(). May come again until it is there. */
@@ -45,13 +51,16 @@ struct pod *pod_new(
     const struct pod_host *host, struct json object, const char *ip, struct json gpus) must_check;
 /* Forgets it; what runs goes on. */
 void pod_free(struct pod *p);
-/* A newer version of its object; a deletionTimestamp in it stops the pod. */
+/* A newer version of its object; a deletionTimestamp in it stops the pod, after it has left the
+ * Services that lead to it. */
 void pod_set(struct pod *p, struct json object);
 struct json pod_object(const struct pod *p);
 void pod_token(struct pod *p, const char *audience, const char *token);
 /* Something that it refers to has changed. */
 void pod_wake(struct pod *p);
-/* Ends it: the grace period counts from now, a shorter one than before wins. */
+/* Names or addresses of Services have. */
+void pod_names_changed(struct pod *p);
+/* Ends it at once: the grace period counts from now, a shorter one than before wins. */
 void pod_stop(struct pod *p, int64_t grace_ms);
 /* It was to stop, and nothing of it runs any more. */
 bool pod_stopped(const struct pod *p);
@@ -60,3 +69,10 @@ struct json pod_status(struct arena *a, const struct pod *p);
 const char *pod_directory(const struct pod *p);
 const char *pod_ip(const struct pod *p);
 struct json pod_gpus(const struct pod *p);
+
+/* A run of a container, for its log: the last one, or the one before it. NULL: there is none, and
+ * err says so in the kubelet's words. */
+const char *pod_log(struct arena *a, const struct pod *p, const char *container, bool previous,
+    int *ret_run, struct error *err);
+/* Whether that run goes on, so that its log may grow. */
+bool pod_runs(const struct pod *p, const char *container, int run);

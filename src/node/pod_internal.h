@@ -24,12 +24,14 @@ struct container {
     struct runtime_state state;
     bool running, ended;
     const char *reason;      /* of the end, where it was not the program's own */
-    char message[2048 + 1];  /* of the end */
+    char message[4096 + 1];  /* of the end */
     struct arena arena;      /* of the run: */
     const char *const *envp; /* … for commands in it */
     const char *cwd;
     const struct root_mount *mounts;
     size_t mount_count;
+    const char *cgroup[2];    /* what it enters, ended by NULL */
+    const char *message_path; /* where the program may leave a last word, on the machine */
 
     /* Why it does not run. */
     const char *waiting; /* "CrashLoopBackOff"; NULL: nothing yet */
@@ -58,10 +60,14 @@ struct pod {
     struct arena places_arena;
     struct arena token_arena;
     struct json tokens;
+    bool names_known;  /* its hosts file is up to date */
     char blocked[640]; /* why no container can be made; "": none */
     bool initialized, stopping, stopped, finished;
+    bool expired;       /* it took longer than spec.activeDeadlineSeconds */
     int64_t start_ms;   /* wall */
     int64_t stop_at_ms; /* mono: when what is left is killed */
+    int64_t leave_ms;   /* mono: until when it may go on because Services lead to it */
+    int64_t left_ms;    /* mono: when none did any more; 0: not yet */
     struct timer wake;
 };
 
@@ -78,8 +84,13 @@ bool container_start(struct container *c, int64_t *ret_after_ms);
 void container_stop(struct container *c, int64_t grace_ms);
 /* Its state in the API: { running: … }, { waiting: … } or { terminated: … }. */
 struct json container_terminated(struct arena *a, const struct container *c);
+/* Its log of that run. */
+const char *container_log(struct arena *a, const struct container *c, int run);
 /* What a run is called in the API: process://UID/NAME/N. */
 const char *container_id(struct arena *a, const struct container *c);
+
+/* Where its last word is, unless the program's path for it lies in a volume. */
+const char *container_message_file(struct arena *a, const struct container *c);
 
 /* ---- container_command.c ---- */
 
@@ -90,4 +101,4 @@ const char *container_translate(void *ctx, struct arena *a, const char *word);
 /* ---- pod_limits.c ---- */
 
 /* What this node cannot do of what the pod asks for, in one sentence; NULL: nothing. */
-const char *pod_limits(struct arena *a, struct json pod, const struct node_runtime *runtime);
+const char *pod_limits(struct arena *a, const struct pod *p);

@@ -1,49 +1,83 @@
 /* What local processes cannot do. */
 
-#include "node/action.h"
 #include "node/pod_internal.h"
 
-static const char *const pod_paths[] = {
-    "spec.nodeSelector",
-    "spec.affinity",
-    "spec.topologySpreadConstraints",
-    "spec.hostIPC",
-    "spec.hostPID",
-    "spec.shareProcessNamespace",
-    "spec.securityContext.runAsUser",
-    "spec.securityContext.runAsGroup",
-    "spec.securityContext.fsGroup",
-    "spec.securityContext.supplementalGroups",
-    "spec.securityContext.seLinuxOptions",
-    "spec.securityContext.seccompProfile",
-    "spec.securityContext.sysctls",
-    "spec.dnsConfig",
-    "spec.hostAliases",
-    "spec.runtimeClassName",
+/* path: "x[]" is each item of a list. fine: the value that asks for nothing, besides none at all,
+ * false and what is empty. */
+struct limit {
+    const char *path, *fine;
+    enum { ALWAYS, WITHOUT_GROUPS, WITHOUT_MOUNTS, WITHOUT_HOST_NETWORK } when;
 };
 
-static const char *const container_paths[] = {
-    "securityContext.runAsUser",
-    "securityContext.runAsGroup",
-    "securityContext.runAsNonRoot",
-    "securityContext.privileged",
-    "securityContext.readOnlyRootFilesystem",
-    "securityContext.allowPrivilegeEscalation",
-    "securityContext.capabilities",
-    "securityContext.seLinuxOptions",
-    "securityContext.seccompProfile",
-    "lifecycle.stopSignal",
-    "volumeDevices",
-    "resources.limits.cpu",
-    "resources.limits.memory",
-    "resources.claims",
-    "livenessProbe.grpc",
-    "readinessProbe.grpc",
-    "startupProbe.grpc",
+static const struct limit of_pod[] = {
+    { "spec.nodeSelector" },
+    { "spec.affinity" },
+    { "spec.topologySpreadConstraints" },
+    { "spec.schedulerName", "default-scheduler" },
+    { "spec.priorityClassName" },
+    { "spec.runtimeClassName" },
+    { "spec.overhead" },
+    { "spec.resources" },
+    { "spec.resourceClaims" },
+    { "spec.hostUsers", "true" },
+    { "spec.setHostnameAsFQDN" },
+    { "spec.hostnameOverride" },
+    { "spec.imagePullSecrets" },
+    { "spec.ephemeralContainers" },
+    { "spec.dnsConfig" },
+    { "spec.hostAliases", NULL, WITHOUT_MOUNTS },
+    { "spec.os.name", "linux" },
+    { "spec.securityContext.runAsUser" },
+    { "spec.securityContext.runAsGroup" },
+    { "spec.securityContext.runAsNonRoot" },
+    { "spec.securityContext.fsGroup" },
+    { "spec.securityContext.supplementalGroups" },
+    { "spec.securityContext.appArmorProfile" },
+    { "spec.securityContext.seLinuxOptions" },
+    { "spec.securityContext.seccompProfile" },
+    { "spec.securityContext.sysctls" },
+    { "spec.volumes[].emptyDir.medium" },
+    { "spec.volumes[].emptyDir.sizeLimit" },
+    { "spec.volumes[].persistentVolumeClaim.readOnly" },
 };
 
-/* Texts of the API that ask for nothing do not count. */
-static bool asks(struct json v)
+static const struct limit of_container[] = {
+    { "securityContext.runAsUser" },
+    { "securityContext.runAsGroup" },
+    { "securityContext.runAsNonRoot" },
+    { "securityContext.privileged" },
+    { "securityContext.readOnlyRootFilesystem" },
+    { "securityContext.allowPrivilegeEscalation", "true" },
+    { "securityContext.capabilities" },
+    { "securityContext.procMount", "Default" },
+    { "securityContext.appArmorProfile" },
+    { "securityContext.seLinuxOptions" },
+    { "securityContext.seccompProfile" },
+    { "lifecycle.stopSignal" },
+    { "volumeDevices" },
+    { "volumeMounts[].mountPropagation", "None" },
+    { "volumeMounts[].recursiveReadOnly", "Disabled" },
+    { "ports[].hostPort", NULL, WITHOUT_HOST_NETWORK },
+    { "resources.limits.cpu", NULL, WITHOUT_GROUPS },
+    { "resources.limits.memory", NULL, WITHOUT_GROUPS },
+    { "resources.limits.ephemeral-storage" },
+    { "resources.claims" },
+    { "restartPolicyRules" },
+    { "stdin" },
+    { "tty" },
+    { "livenessProbe.grpc" },
+    { "readinessProbe.grpc" },
+    { "startupProbe.grpc" },
+};
+
+struct looking {
+    struct arena *arena;
+    const struct pod *pod;
+    const char *all;     /* what was found so far */
+    bool mounts, groups; /* containers have mounts; limits that need control groups */
+};
+
+static bool asks(struct json v, const char *fine)
 {
     switch (v.type) {
     case JSON_ABSENT:
@@ -52,41 +86,93 @@ static bool asks(struct json v)
     case JSON_LIST:
     case JSON_MAP:
         return v.count > 0;
+    case JSON_BOOL:
+        return v.boolean != text_eq(fine, "true");
+    case JSON_STR:
+        return v.count > 0 && !text_eq(json_text(v), fine);
     default:
         return true;
     }
 }
 
-static void add(struct arena *a, const char **all, const char *where, const char *path)
+static void look(
+    struct looking *l, struct json in, const char *where, const char *path, const char *fine)
 {
-    *all = arena_printf(a, "%s%s%s%s", *all ? *all : "", *all ? ", " : "", where, path);
+    const char *list = strstr(path, "[]");
+    if (!list) {
+        if (asks(json_get(in, path), fine))
+            l->all = arena_printf(
+                l->arena, "%s%s%s%s", l->all ? l->all : "", l->all ? ", " : "", where, path);
+        return;
+    }
+    const char *name = arena_strndup(l->arena, path, (size_t)(list - path));
+    struct json items = json_get(in, name);
+    json_each (item, items) {
+        const char *title = json_get_text(*item, "name");
+        if (!title)
+            title = arena_printf(l->arena, "%td", item - items.items);
+        look(l,
+            *item,
+            arena_printf(l->arena, "%s%s[%s].", where, name, title),
+            list + strlen("[]."),
+            fine);
+    }
 }
 
-const char *pod_limits(struct arena *a, struct json pod, const struct node_runtime *runtime)
+static bool applies(struct looking *l, const struct limit *limit)
 {
-    static const char *const lists[] = { "initContainers", "containers" };
-    const char *all = NULL;
-    for (size_t i = 0; i < lengthof(pod_paths); i++)
-        if (asks(json_get(pod, pod_paths[i])))
-            add(a, &all, "", pod_paths[i]);
-    bool mounts = false;
+    const struct pod_host *host = l->pod->host;
+    switch (limit->when) {
+    case WITHOUT_GROUPS:
+        return !host->cgroups;
+    case WITHOUT_MOUNTS:
+        return !host->runtime->mounts;
+    case WITHOUT_HOST_NETWORK:
+        return !json_get_bool(l->pod->object, "spec.hostNetwork", false);
+    default:
+        return true;
+    }
+}
+
+static void look_at_containers(struct looking *l)
+{
+    static const char *const lists[] = { "spec.initContainers[].", "spec.containers[]." };
     for (size_t k = 0; k < lengthof(lists); k++)
-        json_each (c, json_member(json_get(pod, "spec"), lists[k])) {
-            const char *where =
-                arena_printf(a, "spec.%s[%s].", lists[k], json_get_text(*c, "name"));
-            mounts = mounts || json_get(*c, "volumeMounts").count > 0;
-            for (size_t i = 0; i < lengthof(container_paths); i++)
-                if (asks(json_get(*c, container_paths[i])))
-                    add(a, &all, where, container_paths[i]);
+        for (size_t i = 0; i < lengthof(of_container); i++) {
+            const struct limit *limit = &of_container[i];
+            const char *before = l->all;
+            if (applies(l, limit))
+                look(l,
+                    l->pod->object,
+                    "",
+                    arena_printf(l->arena, "%s%s", lists[k], limit->path),
+                    limit->fine);
+            l->groups = l->groups || (limit->when == WITHOUT_GROUPS && l->all != before);
         }
-    const char *text =
-        all ? arena_printf(a, "Containers run as local processes; not in effect: %s.", all) : NULL;
-    if (mounts && !runtime->mounts)
+    for (size_t i = 0; i < l->pod->count; i++)
+        l->mounts = l->mounts || json_get(l->pod->containers[i].spec, "volumeMounts").count > 0;
+}
+
+const char *pod_limits(struct arena *a, const struct pod *p)
+{
+    struct looking l = { .arena = a, .pod = p };
+    for (size_t i = 0; i < lengthof(of_pod); i++)
+        if (applies(&l, &of_pod[i]))
+            look(&l, p->object, "", of_pod[i].path, of_pod[i].fine);
+    look_at_containers(&l);
+    const char *text = "";
+    if (l.all)
+        text = arena_printf(a, "Containers run as local processes; not in effect: %s.", l.all);
+    if (l.groups)
+        text = arena_printf(a, "%s Limits need control groups: %s.", text, p->host->no_cgroups);
+    if (!p->host->runtime->mounts)
         text = arena_printf(a,
-            "%s%sWithout root there are no mounts: mount paths in command, args and env are "
-            "replaced "
-            "by the real ones, read-only mounts can be written to.",
-            text ? text : "",
-            text ? " " : "");
-    return text;
+            "%s%sWithout root there are no mounts: names of Services do not resolve (use their "
+            "addresses, or the variables NAME_SERVICE_HOST and NAME_SERVICE_PORT)%s.",
+            text,
+            *text ? " " : "",
+            l.mounts ? ", mount paths in command, args and env are replaced by the real ones, "
+                       "read-only mounts can be written to"
+                     : "");
+    return *text ? text : NULL;
 }

@@ -71,7 +71,7 @@ static const char *phase_of(const struct pod *p)
     if (text_eq(before, "Succeeded") || text_eq(before, "Failed"))
         return before;
     if (p->finished && !running)
-        return failed ? "Failed" : "Succeeded";
+        return failed || p->expired ? "Failed" : "Succeeded";
     return any_run ? "Running" : "Pending";
 }
 
@@ -119,6 +119,30 @@ static const struct container *without_program(const struct pod *p)
     return NULL;
 }
 
+/* Of spec.readinessGates; NULL: all are open. */
+static const char *closed_gates(struct arena *a, const struct pod *p)
+{
+    const char *text = NULL;
+    json_each (gate, json_get(p->object, "spec.readinessGates")) {
+        const char *type = json_get_text(*gate, "conditionType");
+        struct json found = json_find(json_get(p->object, "status.conditions"), "type", type);
+        const char *status = json_get_text(found, "status");
+        if (text_eq(status, "True"))
+            continue;
+        const char *one =
+            !json_present(found)
+                ? arena_printf(a,
+                      "corresponding condition of pod readiness gate \"%s\" does not exist.",
+                      type)
+                : arena_printf(a,
+                      "the status of pod readiness gate \"%s\" is not \"True\", but %s",
+                      type,
+                      status);
+        text = arena_printf(a, "%s%s%s", text ? text : "", text ? ", " : "", one);
+    }
+    return text;
+}
+
 static struct json conditions_of(struct arena *a, const struct pod *p, const char *phase)
 {
     bool succeeded = text_eq(phase, "Succeeded"), ended = succeeded || text_eq(phase, "Failed");
@@ -130,8 +154,9 @@ static struct json conditions_of(struct arena *a, const struct pod *p, const cha
     const char *what =
         ended || !unready ? NULL : arena_printf(a, "containers with unready status: [%s]", unready);
     bool ready = !ended && !unready;
+    const char *closed = closed_gates(a, p);
     bool init = p->initialized || succeeded;
-    const char *limits = pod_limits(a, p->object, p->host->runtime);
+    const char *limits = pod_limits(a, p);
     const struct container *missing = without_program(p);
     const struct condition all[] = {
         { "PodReadyToStartContainers", !p->blocked[0] && !ended, NULL, NULL },
@@ -140,7 +165,10 @@ static struct json conditions_of(struct arena *a, const struct pod *p, const cha
             init ? succeeded ? "PodCompleted" : NULL : "ContainersNotInitialized",
             init ? NULL
                  : arena_printf(a, "containers with incomplete status: [%s]", uninit ?: "") },
-        { "Ready", ready, why, what },
+        { "Ready",
+            ready && !closed,
+            ready && closed ? "ReadinessGatesNotReady" : why,
+            ready ? closed : what },
         { "ContainersReady", ready, why, what },
         { "PodScheduled", true, NULL, NULL },
         { LIMITED, true, "NotInEffect", limits },
@@ -170,6 +198,10 @@ struct json pod_status(struct arena *a, const struct pod *p)
     struct json host_ips = json_list(a, json_map(a, { "ip", json_str(p->host->host_ip) }));
     return json_map(a,
         { "phase", json_str(phase) },
+        { "reason", json_str(p->expired ? "DeadlineExceeded" : NULL) },
+        { "message",
+            json_str(p->expired ? "Pod was active on the node longer than the specified deadline"
+                                : NULL) },
         { "conditions", conditions_of(a, p, phase) },
         { "initContainerStatuses", json_or_absent(statuses_of(a, p, false)) },
         { "containerStatuses", statuses_of(a, p, true) },

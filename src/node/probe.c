@@ -3,6 +3,11 @@
 #include "base/timer.h"
 #include "http/loop.h"
 
+/* Until the first success, looks between those that count, at ever longer distances: what answers
+ * after a second is not to wait for the rest of its period. */
+#define EAGER_MS 200
+#define EAGER_SHARE 8
+
 struct probe {
     struct arena arena;
     struct action_place place;
@@ -11,25 +16,38 @@ struct probe {
     void *ctx;
     struct timer next;
     struct action *action;
-    int64_t period_ms, timeout_ms, due_ms;
+    int64_t period_ms, timeout_ms, due_ms, begun_ms;
+    bool eager, counts;
     int64_t successes, failures; /* in a row */
     enum { UNKNOWN, GOOD, BAD } verdict;
 };
 
 static void look(void *ctx);
 
+static void plan_next(struct probe *p)
+{
+    const struct env *env = loop_env(p->place.loop);
+    int64_t now = env_mono_ms(env), wait = p->due_ms > now ? p->due_ms - now : 0;
+    int64_t soon = (now - p->begun_ms) / EAGER_SHARE;
+    if (soon < EAGER_MS)
+        soon = EAGER_MS;
+    timer_set(env, &p->next, p->eager && soon < wait ? soon : wait);
+}
+
 static void looked(void *ctx, bool ok, const char *message)
 {
     struct probe *p = ctx;
-    const struct env *env = loop_env(p->place.loop);
+    int64_t now = env_mono_ms(loop_env(p->place.loop));
     p->action = NULL;
-    p->successes = ok ? p->successes + 1 : 0;
-    p->failures = ok ? 0 : p->failures + 1;
-    int64_t now = env_mono_ms(env);
-    p->due_ms += p->period_ms;
-    timer_set(env, &p->next, p->due_ms > now ? p->due_ms - now : 0);
-    if (p->due_ms < now)
+    if (ok && !p->counts)
         p->due_ms = now;
+    p->eager = p->eager && !ok;
+    if (ok || p->counts) {
+        p->successes = ok ? p->successes + 1 : 0;
+        p->failures = ok ? 0 : p->failures + 1;
+        p->due_ms = p->due_ms + p->period_ms > now ? p->due_ms + p->period_ms : now;
+    }
+    plan_next(p);
     bool good = ok && p->successes >= json_get_int(p->spec, "successThreshold", 1);
     bool bad = !ok && p->failures >= json_get_int(p->spec, "failureThreshold", 3);
     int verdict = good ? GOOD : bad ? BAD : (int)p->verdict;
@@ -42,6 +60,7 @@ static void looked(void *ctx, bool ok, const char *message)
 static void look(void *ctx)
 {
     struct probe *p = ctx;
+    p->counts = env_mono_ms(loop_env(p->place.loop)) >= p->due_ms;
     p->action = action_start(&p->place, p->spec, p->timeout_ms, looked, p);
 }
 
@@ -58,13 +77,15 @@ struct probe *probe_new(const struct action_place *place, struct json spec,
     const struct env *env = loop_env(place->loop);
     arena_init(&p->arena, ARENA_LIMIT_DEFAULT);
     p->place = *place;
+    p->place.container = json_copy(&p->arena, place->container);
     p->spec = json_copy(&p->arena, spec);
     p->changed = changed;
     p->ctx = ctx;
     p->period_ms = seconds(spec, "periodSeconds", 10);
     p->timeout_ms = seconds(spec, "timeoutSeconds", 1);
     int64_t delay_ms = seconds(spec, "initialDelaySeconds", 0);
-    p->due_ms = env_mono_ms(env) + delay_ms;
+    p->due_ms = p->begun_ms = env_mono_ms(env) + delay_ms;
+    p->eager = !json_present(json_get(spec, "exec"));
     timer_init(&p->next, look, p);
     timer_set(env, &p->next, delay_ms);
     return p;

@@ -1,9 +1,10 @@
 #pragma once
 
 /* A probe of a container: an action (action.h) again and again, with delay, period and thresholds
- * as the kubelet counts them. changed() comes when a threshold is reached: ok after as many
- * successes in a row, not ok after as many failures; again only after the other verdict, or, for a
- * probe that was not ok, never: whoever acts on it frees it. */
+ * as the kubelet counts them; until one over the network succeeds for the first time it is also
+ * tried in between, which counts only if it succeeds. changed() comes when a threshold is reached:
+ * ok after as many successes in a row, not ok after as many failures; again only after the other
+ * verdict, or, for a probe that was not ok, never: whoever acts on it frees it. */
 
 #include "node/action.h"
 

@@ -16,10 +16,12 @@ struct process_runtime {
     struct process_runtime_options options;
     struct node_runtime node;
     size_t tasks;
+    struct runtime_task *left; /* released while they ran: still our children, to be waited for */
 };
 
 struct runtime_task {
     struct process_runtime *runtime;
+    struct runtime_task *next, **link; /* of those that were left; NULL: it was not */
     char *directory;
     struct shim_task shim;
     struct runtime_state state;
@@ -54,6 +56,20 @@ static void look_at_end(struct runtime_task *t)
     t->state.finished_ms = env_wall_ms(loop_env(t->runtime->loop));
 }
 
+static void task_free(struct runtime_task *t)
+{
+    timer_stop(loop_env(t->runtime->loop), &t->told);
+    loop_watch_free(t->exit_watch);
+    if (t->pidfd >= 0)
+        close(t->pidfd);
+    if (t->link)
+        *t->link = t->next;
+    if (t->next)
+        t->next->link = t->link;
+    free(t->directory);
+    free(t);
+}
+
 static void has_ended(void *ctx)
 {
     struct runtime_task *t = ctx;
@@ -68,6 +84,10 @@ static void pidfd_ready(void *ctx, int events)
     close(t->pidfd);
     t->pidfd = -1;
     waitpid(t->shim.pid, NULL, WNOHANG); /* an adopted one is somebody else's child */
+    if (t->link) {
+        task_free(t);
+        return;
+    }
     look_at_end(t);
     has_ended(t);
 }
@@ -174,13 +194,16 @@ static struct runtime_state runtime_state(void *self, const struct runtime_task 
 static void runtime_release(void *self, struct runtime_task *task)
 {
     struct process_runtime *r = self;
-    timer_stop(loop_env(r->loop), &task->told);
-    loop_watch_free(task->exit_watch);
-    if (task->pidfd >= 0)
-        close(task->pidfd);
-    free(task->directory);
-    free(task);
     r->tasks--;
+    if (!task->exit_watch) {
+        task_free(task);
+        return;
+    }
+    task->next = r->left;
+    task->link = &r->left;
+    if (r->left)
+        r->left->link = &task->next;
+    r->left = task;
 }
 
 struct process_runtime *process_runtime_new(
@@ -205,6 +228,8 @@ void process_runtime_free(struct process_runtime *r)
     if (!r)
         return;
     assert(r->tasks == 0);
+    while (r->left)
+        task_free(r->left);
     free(r);
 }
 

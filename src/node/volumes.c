@@ -7,10 +7,18 @@
 #include <unistd.h>
 
 #include "base/resource.h"
-#include "node/objects.h"
+#include "kube/objects.h"
 #include "node/volumes_files.h"
 
 #define FILES_MAX 4096
+
+const struct resource NODE_PERSISTENT_VOLUME = {
+    .group = "",
+    .version = "v1",
+    .kind = "PersistentVolume",
+    .plural = "persistentvolumes",
+    .cluster_scoped = true,
+};
 
 struct volume {
     struct arena *arena;
@@ -341,12 +349,26 @@ static const char *without_last_slash(struct arena *a, const char *path)
     return arena_strndup(a, path, length);
 }
 
+static bool lies_in(const char *path, const struct root_mount *mounts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(mounts[i].to);
+        if (strncmp(path, mounts[i].to, length) == 0 && (path[length] == '/' || !path[length]))
+            return true;
+    }
+    return false;
+}
+
 bool volumes_mounts(struct arena *a, struct json container, struct json places, struct json env,
-    const struct root_mount **ret, size_t *ret_count, struct error *err)
+    const struct root_mount *more, const struct root_mount **ret, size_t *ret_count,
+    struct error *err)
 {
     struct json list = json_get(container, "volumeMounts");
-    struct root_mount *mounts = arena_array(a, list.count + 1, sizeof(*mounts));
     size_t count = 0;
+    while (more[count].to)
+        count++;
+    struct root_mount *mounts = arena_array(a, list.count + count + 1, sizeof(*mounts));
+    count = 0;
     json_each (m, list) {
         const char *name = json_get_text(*m, "name");
         const char *from = json_text(json_member(places, name));
@@ -366,6 +388,9 @@ bool volumes_mounts(struct arena *a, struct json container, struct json places, 
             without_last_slash(a, json_get_text(*m, "mountPath")),
             json_get_bool(*m, "readOnly", false) };
     }
+    for (size_t volumes = count; more->to; more++)
+        if (!lies_in(more->to, mounts, volumes))
+            mounts[count++] = *more;
     qsort(mounts, count, sizeof(*mounts), compare_mounts);
     *ret = mounts;
     *ret_count = count;

@@ -11,15 +11,21 @@
 #include "node/fields.h"
 #include "node/root.h"
 
+struct resource;
+
+extern const struct resource NODE_PERSISTENT_VOLUME;
+
 /* Makes what is not there and brings what changed up to date. ret: volume name to place, a map of
  * texts. Fails with the kubelet's words for what is missing; with ERR_BUSY and *ret_audience if a
  * token is needed that is not in v->tokens. */
 bool volumes_prepare(struct arena *a, const struct pod_view *v, const char *pod_directory,
     struct json *ret, const char **ret_audience, struct error *err) must_check;
 
-/* What a container has mounted, parents before children. env: for subPathExpr. */
+/* What a container has mounted, parents before children. env: for subPathExpr. more: files of the
+ * node's own, ended by one without a place; those that lie in a volume are left out. */
 bool volumes_mounts(struct arena *a, struct json container, struct json places, struct json env,
-    const struct root_mount **ret, size_t *ret_count, struct error *err) must_check;
+    const struct root_mount *more, const struct root_mount **ret, size_t *ret_count,
+    struct error *err) must_check;
 
 /* Removes a directory with all that is in it; never follows links, never leaves its file system. */
 bool volumes_remove(const char *directory);

@@ -4,13 +4,14 @@
 
 #include "base/buf.h"
 #include "base/table.h"
-#include "cli/embedded.h"
 #include "merge/managers.h"
 #include "merge/typed.h"
 
 /* The promises, looked at from outside: at what reaches the store and what leaves an operator. */
 
 #define MANAGER "leeboard"
+#define LEASES "coordination.k8s.io/leases"
+#define LEASE_MS 15000     /* after that another may take it */
 #define UPSTREAM "manager" /* whose fields become ours */
 /* Writes of one object by operators within WINDOW_MS: more than that is a fight or a spin. */
 #define WINDOW_MS 60000
@@ -36,9 +37,8 @@ struct sim_checks *sim_checks_new(struct sim *s)
     c->sim = s;
     c->schemas = schemas_new();
     table_init(&c->written, 1, 2);
-    cleanup(arena_done) struct arena a = ARENA_INIT;
     struct error err;
-    json_each (crd, embedded_crds(&a))
+    json_each (crd, s->crds)
         if (!schemas_add_crd(c->schemas, *crd, &err))
             sim_fail(s, "%s", err.text);
     return c;
@@ -96,9 +96,53 @@ static void check_foreign(struct sim_checks *c, const char *who, const struct st
     const struct field_path *paths = fieldset_paths(&a, foreign, &count);
     if (count)
         sim_fail(c->sim,
-            "promise 1: %s changed %s of %s %s/%s, which is not its own",
+            "promise 1, foreign: %s changed %s of %s %s/%s, which is not its own",
             who,
             field_path_text(&a, &paths[0]),
+            store_table_name(o->table),
+            o->namespace,
+            o->name);
+}
+
+/* Kinds that operators serve; their objects are the person's. */
+static bool is_served(const struct sim_checks *c, struct json object)
+{
+    json_each (crd, c->sim->crds)
+        if (text_eq(json_get_text(*crd, "spec.names.kind"), json_get_text(object, "kind")))
+            return true;
+    return false;
+}
+
+/* 1: who made an object that has nothing of ours keeps it. */
+static void check_stranger(struct sim_checks *c, const char *who, const struct store_object *o,
+    struct json before, bool gone)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct managers m;
+    struct error err;
+    if (is_served(c, before) ||
+        !managers_decode(&a, json_get(before, "metadata.managedFields"), &m, &err))
+        return;
+    for (size_t i = 0; i < m.count; i++)
+        if (text_eq(m.entries[i].manager, MANAGER) || text_eq(m.entries[i].manager, UPSTREAM))
+            return;
+    sim_fail(c->sim,
+        "promise 1, stranger: %s %s %s %s/%s, which somebody else made",
+        who,
+        gone ? "deleted" : "wrote",
+        store_table_name(o->table),
+        o->namespace,
+        o->name);
+}
+
+/* 1: what the person asks for is the person's. */
+static void check_spec(struct sim_checks *c, const char *who, const struct store_object *o,
+    struct json before, struct json after)
+{
+    if (is_served(c, after) && !json_equal(json_get(before, "spec"), json_get(after, "spec")))
+        sim_fail(c->sim,
+            "promise 1, spec: %s changed the spec of %s %s/%s",
+            who,
             store_table_name(o->table),
             o->namespace,
             o->name);
@@ -114,7 +158,7 @@ static void check_generation(
         text_eq(json_get_text(before, "metadata.uid"), json_get_text(after, "metadata.uid"));
     if (same && (is < was || is > json_get_int(after, "metadata.generation", INT64_MAX)))
         sim_fail(c->sim,
-            "promise 4: status.observedGeneration of %s %s/%s went from %lld to %lld",
+            "promise 4, generation: status.observedGeneration of %s %s/%s went from %lld to %lld",
             store_table_name(o->table),
             o->namespace,
             o->name,
@@ -143,19 +187,23 @@ static void check_pace(struct sim_checks *c, const char *name)
         w->count = 0;
     }
     if (++w->count > WINDOW_WRITES_MAX)
-        sim_fail(c->sim, "promise 3: %s %u times in a minute", name, w->count);
+        sim_fail(c->sim, "promise 3, pace: %s %u times in a minute", name, w->count);
 }
 
 static bool is_housekeeping(const char *table)
 {
-    return text_eq(table, "coordination.k8s.io/leases") || text_eq(table, "/events");
+    return text_eq(table, LEASES) || text_eq(table, "/events");
 }
 
 void sim_check_change(struct sim_checks *c, const struct sim_change *change)
 {
     const struct store_event *e = change->event;
     const char *who = change->request->actor.name;
-    if (!change->request->actor.operator|| is_housekeeping(store_table_name(e->object->table)))
+    if (!change->request->actor.operator)
+        return;
+    if (text_eq(store_table_name(e->object->table), LEASES))
+        change->request->actor.operator->leased_ms = c->sim->now_ms;
+    if (is_housekeeping(store_table_name(e->object->table)))
         return;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json before, after;
@@ -168,26 +216,38 @@ void sim_check_change(struct sim_checks *c, const struct sim_change *change)
             e->object->name));
     if (c->rest)
         sim_fail(c->sim,
-            "promise 2: %s %s %s while the world is at rest",
+            "promise 2, rest: %s %s %s while the world is at rest",
             who,
             change->request->method,
             change->request->path);
-    if (!e->before || e->gone || !json_parse(&a, e->before->text, &before, &err) ||
-        !json_parse(&a, e->object->text, &after, &err))
+    if (!e->before || !json_parse(&a, e->before->text, &before, &err))
+        return;
+    check_stranger(c, who, e->object, before, e->gone);
+    if (e->gone || !json_parse(&a, e->object->text, &after, &err))
         return;
     check_foreign(c, who, e->object, before, after);
+    check_spec(c, who, e->object, before, after);
     check_generation(c, e->object, before, after);
 }
 
-/* 2: a write that is accepted does something. */
+/* Who believed an old list a while ago may write what is there. */
+static bool is_misled(const struct sim_operator *o)
+{
+    return o->stale_until_ms && o->sim->now_ms < o->stale_until_ms + WINDOW_MS;
+}
+
+/* 2: a write that is accepted does something. An event is told again when its answer was lost: to
+ * look first would cost as much. */
 void sim_check_request(
     struct sim_checks *c, const struct sim_request *request, int status, size_t changes)
 {
-    if (text_eq(request->method, "GET") || status >= 300 || changes || !request->actor.operator)
+    if (text_eq(request->method, "GET") || status >= 300 || changes ||
+        !request->actor.operator|| strstr(request->path, "/events/") ||
+        is_misled(request->actor.operator))
         return;
     sim_history_add(c->sim->history, "body", "%.*s", (int)request->body.len, request->body.ptr);
     sim_fail(c->sim,
-        "promise 2: %s sent %s %s, which changed nothing",
+        "promise 2, effect: %s sent %s %s, which changed nothing",
         request->actor.name,
         request->method,
         request->path);
@@ -205,13 +265,21 @@ void sim_check_sent(
     if (text_eq(method, "GET"))
         return;
     if (!sim_operator_leads(o)) {
-        sim_fail(c->sim, "promise 4: %s sent %s %s without leading", o->name, method, path);
+        sim_fail(c->sim, "promise 4, leader: %s sent %s %s without leading", o->name, method, path);
+        return;
+    }
+    int64_t age_ms = c->sim->now_ms - o->leased_ms;
+    if (age_ms > LEASE_MS) {
+        sim_fail(c->sim,
+            "promise 4, lease: %s sent %s %s, and wrote its lease %lld ms ago",
+            o->name,
+            method,
+            path,
+            (long long)age_ms);
         return;
     }
     const struct store_object *lease =
-        store_get(store_table(c->sim->store, "coordination.k8s.io/leases"),
-            "kube-system",
-            "882d6afe.llmkube.dev");
+        store_get(store_table(c->sim->store, LEASES), "kube-system", "882d6afe.llmkube.dev");
     struct json object;
     struct error err;
     if (!lease || !json_parse(&a, lease->text, &object, &err))
@@ -219,16 +287,16 @@ void sim_check_sent(
     const char *holder = json_get_text(object, "spec.holderIdentity");
     if (!text_empty(holder) && !text_starts(holder, o->name))
         sim_fail(c->sim,
-            "promise 4: %s sent %s %s while %s holds the lease",
+            "promise 4, lease: %s sent %s %s while %s holds the lease",
             o->name,
             method,
             path,
             holder);
 }
 
-void sim_check_rest(struct sim_checks *c)
+void sim_check_rest(struct sim_checks *c, bool rest)
 {
-    c->rest = true;
+    c->rest = rest;
 }
 
 /* ---- the end ---- */
@@ -248,13 +316,29 @@ static void check_owner(struct sim_checks *c, const struct store_object *o, stru
         }
         if (!there)
             sim_fail(s,
-                "promise 5: %s %s/%s is left of %s %s, which is gone",
+                "promise 5, owner: %s %s/%s is left of %s %s, which is gone",
                 store_table_name(o->table),
                 o->namespace,
                 o->name,
                 json_get_text(*owner, "kind"),
                 json_get_text(*owner, "name"));
     }
+}
+
+/* 6: whatever became of it, a condition tells of what is asked for now. */
+static void check_told(struct sim_checks *c, const struct store_object *o, struct json object)
+{
+    int64_t generation = json_get_int(object, "metadata.generation", 0);
+    bool told = json_present(json_get(object, "metadata.deletionTimestamp"));
+    json_each (condition, json_get(object, "status.conditions"))
+        told |= json_get_int(*condition, "observedGeneration", 0) == generation;
+    if (!told)
+        sim_fail(c->sim,
+            "promise 6, told: no condition of %s %s/%s is of its generation %lld",
+            store_table_name(o->table),
+            o->namespace,
+            o->name,
+            (long long)generation);
 }
 
 void sim_check_end(struct sim_checks *c)
@@ -266,8 +350,12 @@ void sim_check_end(struct sim_checks *c)
             cleanup(arena_done) struct arena a = ARENA_INIT;
             struct json object;
             struct error err;
-            if (json_parse(&a, o->text, &object, &err))
-                check_owner(c, o, object);
+            if (!json_parse(&a, o->text, &object, &err))
+                continue;
+            check_owner(c, o, object);
+            /* The server itself cannot hold what is poisoned, so nobody can write into it. */
+            if (is_served(c, object) && !sim_is_poison(o->name))
+                check_told(c, o, object);
         }
     }
 }
@@ -325,7 +413,8 @@ const char *sim_end_state(struct sim *s, struct arena *a)
                 continue;
             const struct fieldset *ours = owned(&one, object);
             /* The claim that all Models of a namespace share stays for good once one asked. */
-            if (fieldset_is_empty(ours) || text_eq(o->name, "llmkube-model-cache"))
+            if (fieldset_is_empty(ours) || text_eq(o->name, "llmkube-model-cache") ||
+                sim_is_poison(o->name))
                 continue;
             const struct schema *schema = schema_of_object(s->checks->schemas, object);
             struct json mine = typed_extract(&one, schema, object, ours, EXTRACT_KEYS);

@@ -62,20 +62,63 @@ static bool find(struct effect_run *run, struct json *ret, struct error *err)
     return true;
 }
 
+/* The ways in which an effect may fail; those that pass come first. */
+static const struct {
+    enum error_code code;
+    const char *text;
+} failures[] = {
+    { ERR_UNAVAILABLE, "the connection was lost" },
+    { ERR_TIMEOUT, "no answer for 30 s" },
+    { ERR_BUSY, "the source answered 503" },
+    { ERR_INTERNAL, "the source answered 500" },
+#define FAILURES_THAT_PASS 4
+    { ERR_INVALID, "not a GGUF file: it begins with \"<htm\"" },
+    { ERR_INVALID, "spec.sha256 is 00, but the file has 11: correct the one or replace the other" },
+    { ERR_UNAUTHORIZED, "the source answered 401" },
+    { ERR_FORBIDDEN, "/models/x.gguf: permission denied" },
+    { ERR_NOT_FOUND, "/models/x.gguf: no such file or directory" },
+    { ERR_UNSUPPORTED, "the source answered 405" },
+    { ERR_TOO_LARGE, "the source answered 413" },
+};
+
+/* At this try, for good or for now; half of the source's bytes may have come. What is there in the
+ * end is not denied for good, and its header is read once only, before a Model is first Ready: what
+ * was missed then would stay missed. */
+static bool fails(struct effect_run *run, struct error *err)
+{
+    struct sim *s = run->effects->operator->sim;
+    bool healthy = strstr(json_to_text(&run->arena, run->args), SIM_SOURCE_HEALTHY);
+    if (s->quiet || (healthy && text_eq(run->name, "model.probe")) ||
+        !sim_chance(s, SIM_FAULTS, s->options.rates.effect_fails))
+        return false;
+    s->injected++;
+    uint32_t ways = healthy ? FAILURES_THAT_PASS : lengthof(failures);
+    uint32_t way = sim_below(s, SIM_FAULTS, ways);
+    fail(err, failures[way].code, "%s", failures[way].text);
+    sim_history_add(
+        s->history, run->effects->operator->name, "  ~ %s fails: %s", run->name, err->text);
+    return true;
+}
+
 static void finish(void *ctx)
 {
     struct effect_run *run = ctx;
-    struct sim *s = run->effects->operator->sim;
     struct error err;
     struct json result = { 0 };
-    /* A header is read once, before a Model is first Ready: what was missed then stays missed. */
-    bool once = text_eq(run->name, "model.probe") &&
-                strstr(json_to_text(&run->arena, run->args), SIM_SOURCE_HEALTHY);
-    bool ok = s->quiet || once || !sim_chance(s, SIM_FAULTS, s->options.rates.effect_fails)
-                  ? find(run, &result, &err)
-                  : fail(&err, ERR_UNAVAILABLE, "the connection was lost");
+    bool ok = !fails(run, &err) && find(run, &result, &err);
     run->sink->done(run->ctx, result, ok ? NULL : &err);
     run_free(run);
+}
+
+/* Some take minutes, and say so meanwhile. */
+static void half(void *ctx)
+{
+    struct effect_run *run = ctx;
+    struct sim *s = run->effects->operator->sim;
+    run->timer.fire = finish;
+    timer_set(&run->effects->operator->env, &run->timer, sim_below(s, SIM_FAULTS, 300000));
+    run->sink->progress(run->ctx,
+        json_fields(&run->arena, { "bytes", json_int(500000) }, { "total", json_int(1000000) }));
 }
 
 static struct effect_run *start(
@@ -94,8 +137,9 @@ static struct effect_run *start(
     if (run->next)
         run->next->link = &run->next;
     e->runs = run;
-    timer_init(&run->timer, finish, run);
     struct sim *s = e->operator->sim;
+    bool slow = !s->quiet && sim_chance(s, SIM_FAULTS, s->options.rates.effect_fails / 4);
+    timer_init(&run->timer, slow ? half : finish, run);
     timer_set(&e->operator->env, &run->timer, 5 + sim_below(s, SIM_NETWORK, 3000));
     return run;
 }

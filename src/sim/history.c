@@ -49,6 +49,11 @@ void sim_history_add(struct sim_history *h, const char *actor, const char *forma
         print_line(l);
 }
 
+bool sim_history_skips(const char *path)
+{
+    return path && strstr(path, "/leases");
+}
+
 void sim_history_print(const struct sim_history *h, size_t lines)
 {
     size_t kept = h->added < LINES_MAX ? h->added : LINES_MAX;

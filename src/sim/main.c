@@ -2,6 +2,7 @@
 
 #include "sim/sim.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -9,8 +10,9 @@
 #include "base/log.h"
 
 #define FAILURES_MAX 10
-/* A campaign plays at most this many points of a scenario. */
+/* More requests than that in a tour of a minute are no calm run. */
 #define POINTS_MAX 1000
+#define TOUR_MS (60 * 1000)
 
 struct run {
     struct sim_options options; /* of the first seed; what follows differs in the seed only */
@@ -30,11 +32,27 @@ static bool take_number(const char *flag, const char *name, int64_t *ret)
            str_to_int(str_of(flag + length + 1), ret);
 }
 
+/* A set of bits, all 64 of them. */
+static bool take_mask(const char *flag, const char *name, uint64_t *ret)
+{
+    size_t length = strlen(name);
+    if (strncmp(flag, name, length) != 0 || flag[length] != '=')
+        return false;
+    char *end;
+    errno = 0;
+    *ret = strtoull(flag + length + 1, &end, 0);
+    return errno == 0 && end != flag + length + 1 && *end == '\0';
+}
+
 static bool take_flag(struct run *r, const char *flag)
 {
     int64_t n;
     if (text_eq(flag, "--trace") || text_eq(flag, "--trace=true"))
         r->options.trace = true;
+    else if (text_eq(flag, "--heals"))
+        r->options.heals = true;
+    else if (text_eq(flag, "--tour"))
+        r->options.tour = true;
     else if (text_eq(flag, "--no-shrink"))
         r->shrinks = false;
     else if (text_eq(flag, "--first")) /* failure ends it */
@@ -51,14 +69,18 @@ static bool take_flag(struct run *r, const char *flag)
         r->seconds = n;
     else if (take_number(flag, "--until", &n))
         r->options.faults_ms = n * 1000;
-    else if (take_number(flag, "--only", &n))
-        r->options.only = (uint64_t)n;
+    else if (take_mask(flag, "--only", &r->options.only))
+        ;
     else if (take_number(flag, "--crash-at", &n))
         r->options.crash_at = (uint64_t)n;
     else if (take_number(flag, "--lose-at", &n))
         r->options.lose_at = (uint64_t)n;
     else if (take_number(flag, "--rival-at", &n))
         r->options.rival_at = (uint64_t)n;
+    else if (take_number(flag, "--stale-at", &n))
+        r->options.stale_at = (uint64_t)n;
+    else if (take_number(flag, "--end-at", &n))
+        r->options.end_at = (uint64_t)n;
     else
         return false;
     return true;
@@ -71,34 +93,40 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
     for (size_t i = 0; i < r->dropped_count; i++)
         sim_options_drop(&o, r->dropped[i]);
     o.faults_ms = r->options.faults_ms ? r->options.faults_ms : o.faults_ms;
-    o.only = r->options.only ? r->options.only : o.only;
+    o.only &= r->options.only;
+    o.heals |= r->options.heals;
     o.crash_at = r->options.crash_at;
     o.lose_at = r->options.lose_at;
     o.rival_at = r->options.rival_at;
+    o.stale_at = r->options.stale_at;
+    o.end_at = r->options.end_at;
+    if (r->options.tour) {
+        o.tour = true;
+        o.faults_ms = r->options.faults_ms ? r->options.faults_ms : TOUR_MS;
+    }
     o.trace = r->options.trace;
     return o;
 }
 
 /* true: it passed. */
-static bool try(struct run *r, const struct sim_options *o, uint64_t *ret_sent)
+static bool try(struct run *r, const struct sim_options *o, const char *plain_end)
 {
-    struct sim_trial t = sim_try(o, false);
+    struct sim_trial t = sim_try(o, plain_end, false);
     r->done += t.steps;
-    if (ret_sent)
-        *ret_sent = t.sent;
     if (!t.failure) {
         r->passed++;
+        sim_trial_done(&t);
         return true;
     }
     r->failed++;
     struct sim_options small = r->shrinks ? sim_shrink(o, t.failure, &r->done) : *o;
     small.trace = false;
-    struct sim_trial again = sim_try(&small, true);
+    struct sim_trial again = sim_try(&small, NULL, true);
     printf(
         "seed %llu: %s\n", (unsigned long long)o->seed, again.failure ? again.failure : t.failure);
     sim_options_print(&small);
-    free(again.failure);
-    free(t.failure);
+    sim_trial_done(&again);
+    sim_trial_done(&t);
     return false;
 }
 
@@ -112,22 +140,28 @@ static void random_seeds(struct run *r)
     } while ((r->done < (uint64_t)r->steps || time(NULL) < until) && r->failed < r->failures_max);
 }
 
-/* One fault at every single request of a world that is calm otherwise. */
-static void campaign(struct run *r, size_t offset)
+/* One fault at every single request of a world that is calm otherwise, in which somebody has a wish
+ * of every kind. */
+static void campaign(struct run *r, const char *name, size_t offset)
 {
+    r->options.tour = true;
     struct sim_options o = options_of(r, r->options.seed);
     o.rates = (struct sim_rates){ 0 };
     o.operators = 1;
     o.rivals = false;
     o.heals = true;
-    uint64_t requests, *at = (uint64_t *)(void *)((char *)&o + offset);
-    if (!try(r, &o, &requests))
-        return;
-    printf("%llu requests\n", (unsigned long long)requests);
-    if (requests > POINTS_MAX)
-        requests = POINTS_MAX;
-    for (*at = 1; *at <= requests && r->failed < r->failures_max; ++*at)
-        try(r, &o, NULL);
+    struct sim_trial calm = sim_try(&o, NULL, false);
+    r->done += calm.steps;
+    if (calm.failure) {
+        try(r, &o, NULL); /* tells of it */
+    } else {
+        uint64_t *at = (uint64_t *)(void *)((char *)&o + offset);
+        printf("%s: %llu points\n", name, (unsigned long long)calm.sent);
+        assert(calm.sent <= POINTS_MAX);
+        for (*at = 1; *at <= calm.sent && r->failed < r->failures_max; ++*at)
+            try(r, &o, calm.end);
+    }
+    sim_trial_done(&calm);
 }
 
 static const struct {
@@ -137,28 +171,33 @@ static const struct {
     { "crashes", offsetof(struct sim_options, crash_at) },
     { "answers", offsetof(struct sim_options, lose_at) },
     { "rivals", offsetof(struct sim_options, rival_at) },
+    { "stale", offsetof(struct sim_options, stale_at) },
+    { "ends", offsetof(struct sim_options, end_at) },
 };
 
 static int usage(void)
 {
-    fputs(
-        "usage: leeboard-sim [--seed=N] [--steps=M] [--seconds=T] [--trace] [--no-shrink] "
-        "[--first]\n"
-        "         [--scenario=random|crashes|answers|rivals] [--without=FAULT]… [--until=SECONDS]\n"
-        "         [--only=MASK] [--crash-at=N] [--lose-at=N] [--rival-at=N]\n",
+    fputs("usage: leeboard-sim [--seed=N] [--steps=M] [--seconds=T] [--trace] [--no-shrink] "
+          "[--first]\n"
+          "         [--scenario=random|crashes|answers|rivals|stale|ends] [--without=FAULT]… "
+          "[--until=SECONDS]\n"
+          "         [--only=MASK] [--heals] [--crash-at=N] [--lose-at=N] [--rival-at=N] "
+          "[--stale-at=N] [--end-at=N] [--tour]\n",
         stderr);
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    struct run r = {
-        .options.seed = 1, .scenario = "random", .shrinks = true, .failures_max = FAILURES_MAX
-    };
+    struct run r = { .options = { .seed = 1, .only = SIM_WISHES_ALL },
+        .scenario = "random",
+        .shrinks = true,
+        .failures_max = FAILURES_MAX };
+    cleanup(arena_done) struct arena a = ARENA_INIT;
     for (int i = 1; i < argc; i++) {
-        char flag[200];
         bool pair = i + 1 < argc && !strchr(argv[i], '=') && argv[i + 1][0] != '-';
-        snprintf(flag, sizeof(flag), "%s%s%s", argv[i], pair ? "=" : "", pair ? argv[i + 1] : "");
+        const char *flag =
+            arena_printf(&a, "%s%s%s", argv[i], pair ? "=" : "", pair ? argv[i + 1] : "");
         i += pair;
         if (!take_flag(&r, flag))
             return usage();
@@ -172,7 +211,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < lengthof(campaigns); i++)
         if (text_eq(r.scenario, campaigns[i].name)) {
             known = true;
-            campaign(&r, campaigns[i].offset);
+            campaign(&r, campaigns[i].name, campaigns[i].offset);
         }
     if (!known)
         return usage();

@@ -12,6 +12,9 @@
  * cancels, or dies): the call lives on until the server's end is through. */
 
 #define PIECE_BYTES_MAX ((size_t)64 << 20)
+/* An old list is of so many requests before the crash, and is believed for so long. */
+#define STALE_REQUESTS 12
+#define STALE_MS 20000
 
 enum piece_kind { PIECE_HEAD, PIECE_DATA, PIECE_END, PIECE_BREAK };
 
@@ -40,13 +43,16 @@ struct call {
     struct piece *first, **last; /* of the answer, on their way */
     int64_t last_at_ms;          /* when the last piece arrives */
     int64_t deadline_ms;         /* of the whole call */
+    int64_t lag_ms;              /* the cache that serves it is so old */
     bool watch, lost, stalled;
+    bool headless; /* its head and what came first were told from an old list */
 };
 
 struct sim_network {
     struct sim_operator *operator;
     struct kube_transport transport;
     struct call *calls;
+    struct timer snapshot; /* of all that it watches, on the world's clock */
 };
 
 /* ---- ending ---- */
@@ -117,7 +123,9 @@ static struct piece *piece_add(struct call *c, enum piece_kind kind, struct str 
     int64_t delay = sim_below(s, SIM_NETWORK, 20);
     if (!s->quiet && sim_chance(s, SIM_FAULTS, s->options.rates.slow))
         delay += sim_below(s, SIM_FAULTS, 8000);
-    int64_t at = s->now_ms + delay;
+    int64_t at = (s->server_wakes_ms > s->now_ms ? s->server_wakes_ms : s->now_ms) + delay;
+    if (kind != PIECE_BREAK)
+        at += c->lag_ms;
     p->kind = kind;
     p->at_ms = c->last_at_ms = at > c->last_at_ms ? at : c->last_at_ms;
     *c->last = p;
@@ -188,7 +196,10 @@ static void api_head(void *ctx, const struct api_head *head)
 {
     struct call *c = ctx;
     c->sim->request_status = head->status;
-    if (c->network && !c->lost) {
+    if (c->headless) {
+        if (head->status != 200)
+            c->stalled = true; /* too old to go on from: it hears nothing more */
+    } else if (c->network && !c->lost) {
         struct piece *p = piece_add(c, PIECE_HEAD, (struct str){ 0 });
         p->status = head->status;
         p->retry_after_ms = head->retry_after_s * 1000;
@@ -206,6 +217,8 @@ static bool api_data(void *ctx, struct str bytes)
         return true;
     }
     piece_add(c, PIECE_DATA, bytes);
+    if (c->watch && faulty(c, c->sim->options.rates.stream_twice))
+        piece_add(c, PIECE_DATA, bytes);
     if (c->watch && faulty(c, c->sim->options.rates.stream_cut)) {
         sim_history_add(c->sim->history, c->actor.name, "  ~ stream is cut: %s", c->request.path);
         piece_add(c, PIECE_BREAK, (struct str){ 0 });
@@ -238,6 +251,7 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
     struct str target = str_of(c->request.path), plain = str_cut(&target, '?');
     bool watch = c->watch;
     cleanup(arena_done) struct arena a = ARENA_INIT; /* the call may be gone after the flush */
+    sim_flush(s);
     s->request = (struct sim_request){ c->actor,
         arena_strdup(&a, c->request.method),
         arena_strdup(&a, c->request.path),
@@ -262,12 +276,14 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
         c->api = api;
     apiserver_flush(s->server);
     if (!watch) {
-        sim_history_add(s->history,
-            s->request.actor.name,
-            "%s %s -> %d",
-            s->request.method,
-            s->request.path,
-            s->request_status);
+        bool skip = s->request_status < 300 && sim_history_skips(s->request.path);
+        if (!skip)
+            sim_history_add(s->history,
+                s->request.actor.name,
+                "%s %s -> %d",
+                s->request.method,
+                s->request.path,
+                s->request_status);
         if (!again)
             sim_check_request(s->checks, &s->request, s->request_status, s->request_changes);
     }
@@ -312,19 +328,49 @@ static void answer(struct call *c, int status, const char *reason, int64_t retry
     piece_add(c, PIECE_END, (struct str){ 0 });
 }
 
-/* Rights on one resource at a time are withdrawn, for up to a minute. */
+/* Rights on one resource at a time are withdrawn, for up to a minute, in one namespace or all. */
 static bool is_forbidden(struct call *c)
 {
-    static const char *const plurals[] = {
-        "/deployments", "/services", "/models", "/modelservices", "/inferenceservices", "/secrets"
-    };
+    static const char *const plurals[] = { "/deployments",
+        "/services",
+        "/models",
+        "/modelservices",
+        "/modelartifacts",
+        "/inferenceservices",
+        "/secrets",
+        "/configmaps",
+        "/persistentvolumeclaims",
+        "/jobs",
+        "/clusterroles",
+        "/customresourcedefinitions",
+        "/events",
+        "/leases" };
+    static const char *const places[] = { "", "", "/sim-a/", "/sim-b/" };
     struct sim *s = c->sim;
     if (faulty(c, s->options.rates.forbidden) && s->forbidden_until_ms < s->now_ms) {
         s->forbidden = plurals[sim_below(s, SIM_FAULTS, lengthof(plurals))];
+        s->forbidden_in = places[sim_below(s, SIM_FAULTS, lengthof(places))];
         s->forbidden_until_ms = s->now_ms + sim_below(s, SIM_FAULTS, 60000);
     }
     return !s->quiet && s->forbidden && s->now_ms < s->forbidden_until_ms &&
-           strstr(c->request.path, s->forbidden);
+           strstr(c->request.path, s->forbidden) && strstr(c->request.path, s->forbidden_in);
+}
+
+/* An old list now, and what became of it some seconds later. */
+static void answer_stale(struct call *c)
+{
+    struct sim *s = c->sim;
+    struct str list;
+    const char *path;
+    if (!c->network || s->now_ms >= c->actor.operator->stale_until_ms || !sim_stale_use(
+                                        s->stale, c->request.path, &c->arena, &list, &path))
+        return;
+    sim_history_add(s->history, c->actor.name, "  ~ an old list: %s", c->request.path);
+    piece_add(c, PIECE_HEAD, (struct str){ 0 })->status = 200;
+    piece_add(c, PIECE_DATA, list);
+    c->request.path = path;
+    c->headless = true;
+    c->last_at_ms = c->actor.operator->stale_until_ms;
 }
 
 static void arrive(void *ctx)
@@ -332,6 +378,14 @@ static void arrive(void *ctx)
     struct call *c = ctx;
     struct sim *s = c->sim;
     const struct sim_rates *r = &s->options.rates;
+    if (s->now_ms < s->server_wakes_ms) {
+        timer_set(&s->env, &c->arrive, s->server_wakes_ms - s->now_ms);
+        return;
+    }
+    if (faulty(c, r->server_crash))
+        timer_set(&s->env, &s->server_crash, 0);
+    if (c->watch && faulty(c, r->stream_lag))
+        c->lag_ms = sim_below(s, SIM_FAULTS, 60000);
     if (faulty(c, r->request_lost)) {
         sim_history_add(
             s->history, c->actor.name, "%s %s ~> lost", c->request.method, c->request.path);
@@ -353,6 +407,8 @@ static void arrive(void *ctx)
             if (c->network)
                 piece_add(c, PIECE_BREAK, (struct str){ 0 });
         }
+        if (c->watch)
+            answer_stale(c);
         bool again = !c->watch && faulty(c, r->repeated);
         if (again)
             serve(c, &unheard_handlers, false);
@@ -406,10 +462,17 @@ static struct kube_call *network_open(
     sim_check_sent(s->checks, o, c->request.method, c->request.path);
     const struct sim_rates *r = &s->options.rates;
     if (faulty(c, r->clock_jump))
-        o->skew_ms = (int64_t)sim_below(s, SIM_FAULTS, 240000) - 120000;
+        o->skew_ms = sim_operator_skew(s);
     if (o->sent == s->options.rival_at)
         timer_set(&s->env, &s->rival, 0);
-    if (o->sent == s->options.crash_at || (!s->quiet && sim_chance(s, SIM_FAULTS, r->crash)))
+    if (s->options.stale_at && o->sent + STALE_REQUESTS == s->options.stale_at)
+        timer_set(&s->env, &n->snapshot, 0);
+    if (s->options.stale_at && o->sent == s->options.stale_at)
+        o->stale_until_ms = s->now_ms + STALE_MS;
+    if (o->sent == s->options.end_at)
+        sim_operator_end(o);
+    else if (o->sent == s->options.stale_at || o->sent == s->options.crash_at ||
+             (!s->quiet && sim_chance(s, SIM_FAULTS, r->crash)))
         sim_operator_crash(o, sim_below(s, SIM_FAULTS, 20000));
     else if (!s->quiet && sim_chance(s, SIM_FAULTS, r->pause))
         sim_operator_pause(o, sim_below(s, SIM_FAULTS, 60000));
@@ -422,9 +485,18 @@ static void network_cancel(void *self, struct kube_call *call)
     hang_up((struct call *)call);
 }
 
+static void snapshot(void *ctx)
+{
+    struct sim_network *n = ctx;
+    for (const struct call *c = n->calls; c; c = c->next)
+        if (c->watch && strstr(c->request.path, "sendInitialEvents=true"))
+            sim_stale_take(n->operator->sim->stale, c->request.path);
+}
+
 struct sim_network *sim_network_new(struct sim_operator *o)
 {
     struct sim_network *n = mem_new_of(struct sim_network);
+    timer_init(&n->snapshot, snapshot, n);
     n->operator= o;
     n->transport = (struct kube_transport){ network_open, network_cancel, n };
     return n;
@@ -435,8 +507,20 @@ const struct kube_transport *sim_network_transport(struct sim_network *n)
     return &n->transport;
 }
 
+void sim_network_disconnect(struct sim_network *n)
+{
+    for (struct call *c = n->calls; c; c = c->next)
+        if (c->api) {
+            apiserver_cancel(c->sim->server, c->api);
+            c->api = NULL;
+            if (!c->stalled)
+                piece_add(c, PIECE_BREAK, (struct str){ 0 });
+        }
+}
+
 void sim_network_free(struct sim_network *n)
 {
+    timer_stop(&n->operator->sim->env, &n->snapshot);
     while (n->calls)
         hang_up(n->calls);
     free(n);

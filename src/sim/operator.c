@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "cli/embedded.h"
 #include "cli/families.h"
 #include "engine/engine.h"
 #include "kube/client.h"
@@ -46,6 +45,10 @@ static uint64_t operator_random(void *ctx)
 static bool may_write(void *ctx)
 {
     struct sim_life *life = ctx;
+    if (life->operator->life != life) {
+        sim_fail(life->operator->sim, "promise 4, ended: %s wants to write", life->operator->name);
+        return false;
+    }
     return lease_may_write(life->lease);
 }
 
@@ -100,8 +103,7 @@ static void life_start(struct sim_operator *o)
         &(struct event_recorder_options){ .controller = "leeboard", .instance = o->name });
     life->effects = sim_effects_new(o);
     life->schemas = schemas_new();
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    json_each (crd, embedded_crds(&a))
+    json_each (crd, o->sim->crds)
         if (!schemas_add_crd(life->schemas, *crd, &err))
             sim_fail(o->sim, "%s", err.text);
     struct cli no_flags = { 0 };
@@ -154,6 +156,12 @@ static void restart(void *ctx)
     life_start(o);
 }
 
+void sim_operator_end(struct sim_operator *o)
+{
+    sim_history_add(o->sim->history, o->name, "~ ends; starts again");
+    timer_set(&o->env, &o->restart, 0);
+}
+
 static void die(void *ctx)
 {
     life_end(ctx);
@@ -166,6 +174,8 @@ struct sim_operator *sim_operator_new(struct sim *s, size_t number)
     snprintf(o->name, sizeof(o->name), "operator-%zu", number);
     o->random = sim_random(s, SIM_NETWORK);
     o->env = (struct env){ operator_mono, operator_wall, operator_random, o, &o->timers };
+    if (s->options.rates.clock_jump)
+        o->skew_ms = sim_operator_skew(s);
     timer_init(&o->restart, restart, o);
     timer_init(&o->death, die, o);
     life_start(o);
@@ -191,10 +201,21 @@ void sim_operator_crash(struct sim_operator *o, int64_t restart_ms)
     timer_set(&o->env, &o->restart, restart_ms + 1);
 }
 
+int64_t sim_operator_skew(struct sim *s)
+{
+    return (int64_t)sim_below(s, SIM_FAULTS, 240000) - 120000;
+}
+
 void sim_operator_pause(struct sim_operator *o, int64_t ms)
 {
     sim_history_add(o->sim->history, o->name, "~ stands still for %lld ms", (long long)ms);
     o->wakes_ms = o->sim->now_ms + ms;
+}
+
+void sim_operator_disconnect(struct sim_operator *o)
+{
+    if (o->life)
+        sim_network_disconnect(o->life->network);
 }
 
 bool sim_operator_leads(const struct sim_operator *o)

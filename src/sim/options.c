@@ -30,6 +30,14 @@ static const struct fault {
     FAULT(clock_jump, 20),
     FAULT(effect_fails, 400),
     FAULT(pods_fail, 300),
+    FAULT(disk_full, 30),
+    FAULT(disk_slow, 60),
+    FAULT(server_crash, 6),
+    FAULT(stream_twice, 200),
+    FAULT(stream_lag, 300),
+    FAULT(crd_gone, 60),
+    FAULT(crd_optional, 200),
+    FAULT(namespace_gone, 80),
 #undef FAULT
 };
 
@@ -53,8 +61,9 @@ struct sim_options sim_options_of(uint64_t seed)
         .operators = 1 + seed % 2,
         .rivals = seed % 4 != 3,
         .heals = seed % 3 != 0,
+        .poisoned = true,
         .faults_ms = FAULTS_MS,
-        .only = UINT64_MAX,
+        .only = SIM_WISHES_ALL,
     };
     for (size_t i = 0; i < lengthof(faults); i++)
         *rate_of(&o, &faults[i]) = draw(&r, faults[i].most);
@@ -66,6 +75,11 @@ bool sim_options_drop(struct sim_options *o, const char *name)
     if (text_eq(name, "rivals")) {
         bool had = o->rivals;
         o->rivals = false;
+        return had;
+    }
+    if (text_eq(name, "poison")) {
+        bool had = o->poisoned;
+        o->poisoned = false;
         return had;
     }
     if (text_eq(name, "standby")) {
@@ -87,6 +101,7 @@ const char *sim_options_name(size_t i)
     return i < lengthof(faults)        ? faults[i].name
            : i == lengthof(faults)     ? "rivals"
            : i == lengthof(faults) + 1 ? "standby"
+           : i == lengthof(faults) + 2 ? "poison"
                                        : NULL;
 }
 
@@ -104,12 +119,20 @@ void sim_options_print(const struct sim_options *o)
     if (o->faults_ms != fresh.faults_ms)
         printf(" --until=%lld", (long long)o->faults_ms / 1000);
     if (o->only != fresh.only)
-        printf(" --only=%llu", (unsigned long long)o->only);
+        printf(" --only=0x%llx", (unsigned long long)o->only);
+    if (o->tour)
+        printf(" --tour");
+    if (o->heals && !fresh.heals)
+        printf(" --heals");
     if (o->crash_at)
         printf(" --crash-at=%llu", (unsigned long long)o->crash_at);
     if (o->lose_at)
         printf(" --lose-at=%llu", (unsigned long long)o->lose_at);
     if (o->rival_at)
         printf(" --rival-at=%llu", (unsigned long long)o->rival_at);
+    if (o->stale_at)
+        printf(" --stale-at=%llu", (unsigned long long)o->stale_at);
+    if (o->end_at)
+        printf(" --end-at=%llu", (unsigned long long)o->end_at);
     printf(" --trace\n");
 }

@@ -3,15 +3,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/embedded.h"
 #include "sim/generate.h"
 
 /* A person who creates, edits, takes back and deletes objects of every kind that operators serve;
  * rivals who have their own business with what operators make of them. */
 
 #define OBJECTS_PER_KIND 3
+/* After the kind's letter; two of them are the same once they are made names of Services. */
+static const char *const names[OBJECTS_PER_KIND] = { "0", "-1", ".1" };
 #define HEALS_AGAIN_MS (12 * 60 * 1000)
-static const char *const namespaces[] = { "sim-a", "sim-b" };
+/* How often a rival answers to a write of an operator, and how soon. */
+#define STRANGERS_MAX 8
+#define STRANGERS_OF_1000 60
+#define REACTS_OF_1000 100
+#define REACTS_MS_MAX 1000
 
 struct wish { /* one object of the person's */
     struct json crd;
@@ -24,13 +29,20 @@ struct wish { /* one object of the person's */
 
 struct sim_scenario {
     struct sim *sim;
-    struct arena arena;
-    struct json crds;
     struct wish *wishes;
     size_t wish_count;
     uint64_t kept; /* in the end, by the wish's number */
     uint64_t turn; /* of the person */
+    unsigned healed;
     struct timer person, rival, again;
+    struct timer reaction; /* of a rival to what an operator wrote: */
+    size_t reacts_to;      /* of children */
+    char reacts_in[64], reacts_at[260];
+    struct stranger {
+        size_t child; /* of children */
+        char namespace[64], name[260];
+    } strangers[STRANGERS_MAX];
+    size_t stranger_count;
 };
 
 static const char *path_of(struct arena *a, const struct wish *w, bool named)
@@ -43,92 +55,6 @@ static const char *path_of(struct arena *a, const struct wish *w, bool named)
         json_get_text(w->crd, "spec.names.plural"),
         named ? "/" : "",
         named ? w->name : "");
-}
-
-/* ---- the person ---- */
-
-static bool has_wish(const struct sim_scenario *c, size_t wish)
-{
-    return c->sim->options.only >> wish & 1;
-}
-
-static void wish_set(struct wish *w, struct json object)
-{
-    w->which ^= 1;
-    arena_reset(&w->arenas[w->which]);
-    w->before = w->object;
-    w->object = json_copy(&w->arenas[w->which], object);
-}
-
-static bool apply(struct sim_scenario *c, struct wish *w, struct json object)
-{
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *path = arena_printf(&a, "%s?fieldManager=person&force=true", path_of(&a, w, true));
-    struct json answer;
-    int status = sim_ask(
-        c->sim, "person", "PATCH", path, "application/apply-patch+yaml", object, &a, &answer);
-    if (status < 300)
-        wish_set(w, object); /* else it was refused, and the person lets it be */
-    else if (status >= 500 && !strstr(json_to_text(&a, answer), "typed patch object"))
-        sim_fail(c->sim, "PATCH %s is answered %d: %s", path, status, json_to_text(&a, answer));
-    return status < 300;
-}
-
-static void delete (struct sim_scenario *c, struct wish *w)
-{
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    sim_ask(c->sim, "person", "DELETE", path_of(&a, w, true), NULL, (struct json){ 0 }, NULL, NULL);
-    wish_set(w, (struct json){ 0 });
-}
-
-/* What cannot be served keeps what was served before it, and that depends on who was quick. So at
- * the end everybody asks for plain things, of which there was no talk before: a source that no
- * Model had, a Model that is there. */
-static void heal(void *ctx)
-{
-    struct sim_scenario *c = ctx;
-    for (size_t i = 0; i < c->wish_count; i++) {
-        cleanup(arena_done) struct arena a = ARENA_INIT;
-        struct wish *w = &c->wishes[i];
-        struct json plain = sim_plainest(c->sim, &a, w->crd, w->namespace, w->name);
-        bool is_model = text_eq(json_get_text(plain, "kind"), "Model");
-        if (json_present(json_get(plain, "spec.source")))
-            plain = json_with(&a, plain, "spec.source", json_str(SIM_SOURCE_HEALTHY));
-        if (json_present(json_get(plain, "spec.modelRef")))
-            plain = json_with(&a, plain, "spec.modelRef", json_strf(&a, "m%s", w->name + 1));
-        /* What may not be changed back goes. */
-        bool wanted = (is_model || c->kept >> i & 1) && has_wish(c, i);
-        if (wanted ? !apply(c, w, plain) : json_present(w->object))
-            delete (c, w);
-    }
-}
-
-static void person(void *ctx)
-{
-    struct sim_scenario *c = ctx;
-    struct sim *s = c->sim;
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    /* Chosen anew at each turn: what is refused in one world and not in the other changes nothing
-     * for the next. */
-    s->random[SIM_INPUTS] = s->options.seed * 1000003 + ++c->turn;
-    struct wish *w = &c->wishes[sim_below(s, SIM_INPUTS, (uint32_t)c->wish_count)];
-    uint32_t action = sim_below(s, SIM_INPUTS, 10);
-    int64_t next = 200 + sim_below(s, SIM_INPUTS, 8000);
-    if (!has_wish(c, (size_t)(w - c->wishes))) {
-        /* not in this run */
-    } else if (!json_present(w->object)) {
-        apply(c, w, sim_generate(s, &a, w->crd, w->namespace, w->name));
-    } else if (action == 0) {
-        delete (c, w);
-    } else if (action == 1 && json_present(w->before)) {
-        apply(c, w, json_copy(&a, w->before));
-    } else {
-        apply(c, w, sim_mutate(s, &a, w->crd, w->object));
-    }
-    if (s->now_ms + next < s->options.faults_ms)
-        timer_set(&s->env, &c->person, next);
-    else if (s->options.heals)
-        heal(c);
 }
 
 /* ---- rivals ---- */
@@ -172,6 +98,11 @@ static const struct {
     { "/persistentvolumeclaims", "/api/v1" },
 };
 
+static bool is_meddled_with(const struct store_object *o)
+{
+    return !text_eq(o->name, "kube-root-ca.crt") && !sim_is_poison(o->name);
+}
+
 static const struct store_object *any_child(struct sim *s, size_t which)
 {
     struct store_table *t = store_table(s->store, children[which].table);
@@ -179,11 +110,9 @@ static const struct store_object *any_child(struct sim *s, size_t which)
     for (int pass = 0; pass < 2; pass++) {
         struct store_cursor at = { 0 };
         for (const struct store_object *o; (o = store_next(t, &at));)
-            if (text_starts(o->namespace, "sim-") && !text_eq(o->name, "kube-root-ca.crt") &&
-                pass == 0)
+            if (text_starts(o->namespace, "sim-") && is_meddled_with(o) && pass == 0)
                 count++;
-            else if (text_starts(o->namespace, "sim-") && !text_eq(o->name, "kube-root-ca.crt") &&
-                     n-- == 0)
+            else if (text_starts(o->namespace, "sim-") && is_meddled_with(o) && n-- == 0)
                 return o;
         if (!count)
             return NULL;
@@ -192,13 +121,69 @@ static const struct store_object *any_child(struct sim *s, size_t which)
     return NULL;
 }
 
-void sim_scenario_rival(struct sim_scenario *c)
+static const char *child_path(
+    struct arena *a, size_t which, const char *namespace, const char *name)
+{
+    return arena_printf(a,
+        "%s/namespaces/%s/%s%s%s",
+        children[which].root,
+        namespace,
+        strchr(children[which].table, '/') + 1,
+        *name ? "/" : "",
+        name);
+}
+
+/* Takes the place of a child: an object of the same name that is nobody's. */
+static void intrude(struct sim_scenario *c, size_t which, const struct store_object *o)
 {
     struct sim *s = c->sim;
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    size_t which = sim_below(s, SIM_RIVALS, lengthof(children));
+    struct json object;
+    struct error err;
+    if (c->stranger_count == STRANGERS_MAX || !json_parse(&a, o->text, &object, &err))
+        return;
+    struct stranger *stranger = &c->strangers[c->stranger_count];
+    stranger->child = which;
+    snprintf(stranger->namespace, sizeof(stranger->namespace), "%s", o->namespace);
+    snprintf(stranger->name, sizeof(stranger->name), "%s", o->name);
+    struct json_builder labels;
+    json_builder_init(&labels, &a);
+    json_each_member (label, json_get(object, "metadata.labels"))
+        json_put(&labels, label->key, json_str("stranger"));
+    struct json metadata =
+        json_fields(&a, { "name", json_str(stranger->name) }, { "labels", json_map_end(&labels) });
+    object = json_with_member(&a, object, "metadata", metadata);
+    object = json_with_member(&a, object, "status", (struct json){ 0 });
+    object = json_with(&a, object, "spec.clusterIP", (struct json){ 0 });
+    object = json_with(&a, object, "spec.clusterIPs", (struct json){ 0 });
+    object = json_with(&a, object, "spec.volumeName", (struct json){ 0 });
+    const char *at = child_path(&a, which, stranger->namespace, stranger->name);
+    const char *in = child_path(&a, which, stranger->namespace, "");
+    sim_ask(s, "stranger", "DELETE", at, NULL, (struct json){ 0 }, NULL, NULL);
+    if (sim_ask(s, "stranger", "POST", in, "application/json", object, NULL, NULL) == 201)
+        c->stranger_count++;
+}
+
+/* The strangers go, and leave the names to whom they belong. */
+static void withdraw(struct sim_scenario *c)
+{
+    while (c->stranger_count) {
+        const struct stranger *stranger = &c->strangers[--c->stranger_count];
+        cleanup(arena_done) struct arena a = ARENA_INIT;
+        const char *path = child_path(&a, stranger->child, stranger->namespace, stranger->name);
+        sim_ask(c->sim, "stranger", "DELETE", path, NULL, (struct json){ 0 }, NULL, NULL);
+    }
+}
+
+static void meddle(struct sim_scenario *c, size_t which, const struct store_object *o)
+{
+    struct sim *s = c->sim;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    if (o && sim_chance(s, SIM_RIVALS, STRANGERS_OF_1000)) {
+        intrude(c, which, o);
+        return;
+    }
     const struct business *b = &businesses[sim_below(s, SIM_RIVALS, lengthof(businesses))];
-    const struct store_object *o = any_child(s, which);
     bool workload = which == 0 || !b->body || strstr(b->body, "\"metadata\":{") == b->body + 1;
     struct json body = { 0 };
     struct error err;
@@ -206,15 +191,43 @@ void sim_scenario_rival(struct sim_scenario *c)
         if (b->body && !json_parse(&a, str_of(b->body), &body, &err))
             sim_fail(s, "%s", err.text);
         const char *path = arena_printf(&a,
-            "%s/namespaces/%s/%s/%s%s%s",
-            children[which].root,
-            o->namespace,
-            strchr(children[which].table, '/') + 1,
-            o->name,
+            "%s%s%s",
+            child_path(&a, which, o->namespace, o->name),
             b->subresource,
             b->body ? arena_printf(&a, "?fieldManager=%s", b->who) : "");
         sim_ask(s, b->who, b->body ? "PATCH" : "DELETE", path, b->type, body, NULL, NULL);
     }
+}
+
+void sim_scenario_rival(struct sim_scenario *c)
+{
+    size_t which = sim_below(c->sim, SIM_RIVALS, lengthof(children));
+    meddle(c, which, any_child(c->sim, which));
+}
+
+static void react(void *ctx)
+{
+    struct sim_scenario *c = ctx;
+    struct store_table *t = store_table(c->sim->store, children[c->reacts_to].table);
+    meddle(c, c->reacts_to, store_get(t, c->reacts_in, c->reacts_at));
+}
+
+/* Injectors and people who watch act on what is new, often before the operator has heard of its own
+ * write. */
+void sim_scenario_changed(struct sim_scenario *c, const struct store_event *event)
+{
+    struct sim *s = c->sim;
+    const struct store_object *o = event->object;
+    bool free = s->options.rivals && !s->quiet && !event->gone && !timer_is_set(&c->reaction);
+    for (size_t i = 0; free && i < lengthof(children); i++)
+        if (text_eq(store_table_name(o->table), children[i].table) &&
+            sim_chance(s, SIM_RIVALS, REACTS_OF_1000)) {
+            c->reacts_to = i;
+            snprintf(c->reacts_in, sizeof(c->reacts_in), "%s", o->namespace);
+            snprintf(c->reacts_at, sizeof(c->reacts_at), "%s", o->name);
+            timer_set(&s->env, &c->reaction, sim_below(s, SIM_RIVALS, REACTS_MS_MAX));
+            return;
+        }
 }
 
 static void rival(void *ctx)
@@ -227,6 +240,130 @@ static void rival(void *ctx)
         timer_set(&s->env, &c->rival, next);
 }
 
+/* ---- the person ---- */
+
+static bool has_wish(const struct sim_scenario *c, size_t wish)
+{
+    return c->sim->options.only >> wish & 1;
+}
+
+static void wish_set(struct wish *w, struct json object)
+{
+    w->which ^= 1;
+    arena_reset(&w->arenas[w->which]);
+    w->before = w->object;
+    w->object = json_copy(&w->arenas[w->which], object);
+}
+
+static bool apply(struct sim_scenario *c, struct wish *w, struct json object)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *path = arena_printf(&a, "%s?fieldManager=person&force=true", path_of(&a, w, true));
+    struct json answer;
+    int status = sim_ask(
+        c->sim, "person", "PATCH", path, "application/apply-patch+yaml", object, &a, &answer);
+    if (status < 300)
+        wish_set(w, object); /* else it was refused, and the person lets it be */
+    else if (status >= 500 && !strstr(json_to_text(&a, answer), "typed patch object"))
+        sim_fail(c->sim, "PATCH %s is answered %d: %s", path, status, json_to_text(&a, answer));
+    return status < 300;
+}
+
+static void delete (struct sim_scenario *c, struct wish *w)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    sim_ask(c->sim, "person", "DELETE", path_of(&a, w, true), NULL, (struct json){ 0 }, NULL, NULL);
+    wish_set(w, (struct json){ 0 });
+}
+
+/* An object that can be served, of which there was no talk before. */
+static struct json healthy(struct sim_scenario *c, struct arena *a, const struct wish *w)
+{
+    struct json plain = sim_plainest(c->sim, a, w->crd, w->namespace, w->name);
+    if (json_present(json_get(plain, "spec.source")))
+        plain = json_with(a, plain, "spec.source", json_str(SIM_SOURCE_HEALTHY));
+    if (json_present(json_get(plain, "spec.modelRef")))
+        plain = json_with(a, plain, "spec.modelRef", json_strf(a, "m%s", w->name + 1));
+    return plain;
+}
+
+/* What cannot be served keeps what was served before it, and that depends on who was quick. So at
+ * the end everybody asks for plain things, of which there was no talk before: a source that no
+ * Model had, a Model that is there. Of objects whose names clash, whoever came first has
+ * the name for good: both go, and one comes back when that is over. */
+static void heal(void *ctx)
+{
+    struct sim_scenario *c = ctx;
+    withdraw(c);
+    c->healed++;
+    for (size_t i = 0; i < c->wish_count; i++) {
+        cleanup(arena_done) struct arena a = ARENA_INIT;
+        struct wish *w = &c->wishes[i];
+        struct json plain = healthy(c, &a, w);
+        bool is_model = text_eq(json_get_text(plain, "kind"), "Model");
+        bool clashes =
+            !is_model && w->name[1] != names[0][0] && !(w->name[1] == '-' && c->healed > 1);
+        /* What may not be changed back goes. */
+        bool wanted = (is_model || c->kept >> i & 1) && has_wish(c, i) && !clashes;
+        if (wanted ? !apply(c, w, plain) : json_present(w->object))
+            delete (c, w);
+    }
+}
+
+/* Two of each kind at a time: made, edited, and at last taken back or deleted. */
+static void tour(void *ctx)
+{
+    struct sim_scenario *c = ctx;
+    struct sim *s = c->sim;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    size_t kinds = s->crds.count, at = c->turn % kinds, round = c->turn / kinds;
+    s->random[SIM_INPUTS] = s->options.seed * 1000003 + ++c->turn;
+    for (size_t i = 0; i < 2; i++) {
+        struct wish *w = &c->wishes[at * OBJECTS_PER_KIND + i];
+        if (round == 0)
+            apply(c, w, healthy(c, &a, w));
+        else if (round == 1)
+            apply(c, w, sim_mutate(s, &a, w->crd, w->object));
+        else if (at % 2)
+            delete (c, w);
+        else if (json_present(w->before))
+            apply(c, w, json_copy(&a, w->before));
+    }
+    int64_t next = s->options.faults_ms / (int64_t)(3 * kinds + 1);
+    if (c->turn < 3 * kinds)
+        timer_set(&s->env, &c->person, next);
+    else if (s->options.heals)
+        heal(c);
+}
+
+static void person(void *ctx)
+{
+    struct sim_scenario *c = ctx;
+    struct sim *s = c->sim;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    /* Chosen anew at each turn: what is refused in one world and not in the other changes nothing
+     * for the next. */
+    s->random[SIM_INPUTS] = s->options.seed * 1000003 + ++c->turn;
+    struct wish *w = &c->wishes[sim_below(s, SIM_INPUTS, (uint32_t)c->wish_count)];
+    uint32_t action = sim_below(s, SIM_INPUTS, 10);
+    int64_t next = 200 + sim_below(s, SIM_INPUTS, 8000);
+    if (!has_wish(c, (size_t)(w - c->wishes))) {
+        /* not in this run */
+    } else if (!json_present(w->object)) {
+        apply(c, w, sim_generate(s, &a, w->crd, w->namespace, w->name));
+    } else if (action == 0) {
+        delete (c, w);
+    } else if (action == 1 && json_present(w->before)) {
+        apply(c, w, json_copy(&a, w->before));
+    } else {
+        apply(c, w, sim_mutate(s, &a, w->crd, w->object));
+    }
+    if (s->now_ms + next < s->options.faults_ms)
+        timer_set(&s->env, &c->person, next);
+    else if (s->options.heals)
+        heal(c);
+}
+
 /* ---- the whole ---- */
 
 /* Faults end; the world comes to rest. */
@@ -234,34 +371,26 @@ struct sim_scenario *sim_scenario_new(struct sim *s)
 {
     struct sim_scenario *c = mem_new_of(struct sim_scenario);
     c->sim = s;
-    arena_init(&c->arena, ARENA_LIMIT_DEFAULT);
-    c->crds = embedded_crds(&c->arena);
-    c->wish_count = c->crds.count * OBJECTS_PER_KIND;
+    c->wish_count = s->crds.count * OBJECTS_PER_KIND;
     assert(c->wish_count <= SIM_WISHES);
     c->wishes = mem_resize(NULL, c->wish_count, sizeof(*c->wishes));
     uint64_t sides = sim_random(s, SIM_INPUTS); /* a Model is where its service is */
     for (size_t i = 0; i < c->wish_count; i++) {
         struct wish *w = &c->wishes[i];
-        *w = (struct wish){ .crd = json_item(c->crds, i / OBJECTS_PER_KIND),
-            .namespace = namespaces[sides >> i % OBJECTS_PER_KIND & 1] };
+        *w = (struct wish){ .crd = json_item(s->crds, i / OBJECTS_PER_KIND),
+            .namespace = sim_namespaces[s->options.tour ? 0 : sides >> i % OBJECTS_PER_KIND & 1] };
         arena_init(&w->arenas[0], 1 << 20);
         arena_init(&w->arenas[1], 1 << 20);
         const char *kind = json_get_text(w->crd, "spec.names.singular");
-        snprintf(w->name, sizeof(w->name), "%c%zu", kind[0], i % OBJECTS_PER_KIND);
-    }
-    for (size_t i = 0; i < lengthof(namespaces); i++) {
-        cleanup(arena_done) struct arena a = ARENA_INIT;
-        struct json namespace = json_fields(&a,
-            { "apiVersion", json_str("v1") },
-            { "kind", json_str("Namespace") },
-            { "metadata.name", json_str(namespaces[i]) });
-        sim_ask(
-            s, "person", "POST", "/api/v1/namespaces", "application/json", namespace, NULL, NULL);
+        snprintf(w->name, sizeof(w->name), "%c%s", kind[0], names[i % OBJECTS_PER_KIND]);
     }
     c->kept = sim_random(s, SIM_INPUTS);
-    timer_init(&c->person, person, c);
+    for (size_t i = 0; s->options.tour && i < c->wish_count; i++)
+        c->kept = i % OBJECTS_PER_KIND ? c->kept & ~((uint64_t)1 << i) : c->kept | (uint64_t)1 << i;
+    timer_init(&c->person, s->options.tour ? tour : person, c);
     timer_init(&c->rival, rival, c);
     timer_init(&c->again, heal, c);
+    timer_init(&c->reaction, react, c);
     /* What was about to go took no new wish. */
     if (s->options.heals)
         timer_set(&s->env, &c->again, s->options.faults_ms + HEALS_AGAIN_MS);
@@ -276,10 +405,10 @@ void sim_scenario_free(struct sim_scenario *c)
     timer_stop(&c->sim->env, &c->person);
     timer_stop(&c->sim->env, &c->rival);
     timer_stop(&c->sim->env, &c->again);
+    timer_stop(&c->sim->env, &c->reaction);
     for (size_t i = 0; i < c->wish_count; i++)
         for (size_t j = 0; j < 2; j++)
             arena_done(&c->wishes[i].arenas[j]);
     free(c->wishes);
-    arena_done(&c->arena);
     free(c);
 }

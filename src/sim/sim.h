@@ -22,6 +22,7 @@
 
 #define SIM_OPERATORS_MAX 2
 #define SIM_WISHES 32 /* numbers of wishes are below */
+#define SIM_WISHES_ALL (((uint64_t)1 << SIM_WISHES) - 1)
 /* Nobody asks for it while there are faults, and it is there. */
 #define SIM_SOURCE_HEALTHY "https://models.example/healthy.gguf"
 
@@ -37,6 +38,7 @@ enum sim_stream {
     SIM_FAULTS,
     SIM_WORKLOADS,
     SIM_SERVER, /* uids, names */
+    SIM_POISON,
     SIM_STREAM_COUNT,
 };
 uint64_t sim_random(struct sim *s, enum sim_stream stream);
@@ -47,21 +49,29 @@ bool sim_chance(struct sim *s, enum sim_stream stream, uint32_t of_1000);
 
 /* How often what goes wrong, of 1000 times. */
 struct sim_rates {
-    uint16_t request_lost; /* never arrives */
-    uint16_t answer_lost;  /* done, but the client never hears of it */
-    uint16_t repeated;     /* arrives twice: a proxy that tries again */
-    uint16_t slow;         /* takes seconds instead of milliseconds */
-    uint16_t busy;         /* 429 with Retry-After */
-    uint16_t failing;      /* 500 or 503 */
-    uint16_t forbidden;    /* rights on a resource are withdrawn for a while: 403 */
-    uint16_t stream_cut;   /* a watch ends, at each of its events */
-    uint16_t stream_stall; /* a watch falls silent */
-    uint16_t stream_gone;  /* a watch begins with 410 */
-    uint16_t crash;        /* of the operator, at each of its requests */
-    uint16_t pause;        /* it stands still for up to a minute, likewise */
-    uint16_t clock_jump;   /* its wall clock is set anew, by up to two minutes */
-    uint16_t effect_fails; /* a download or probe, at each try */
-    uint16_t pods_fail;    /* pods of a Deployment crash before they are ready */
+    uint16_t request_lost;   /* never arrives */
+    uint16_t answer_lost;    /* done, but the client never hears of it */
+    uint16_t repeated;       /* arrives twice: a proxy that tries again */
+    uint16_t slow;           /* takes seconds instead of milliseconds */
+    uint16_t busy;           /* 429 with Retry-After */
+    uint16_t failing;        /* 500 or 503 */
+    uint16_t forbidden;      /* rights on a resource are withdrawn for a while: 403 */
+    uint16_t stream_cut;     /* a watch ends, at each of its events */
+    uint16_t stream_stall;   /* a watch falls silent */
+    uint16_t stream_gone;    /* a watch begins with 410 */
+    uint16_t crash;          /* of the operator, at each of its requests */
+    uint16_t pause;          /* it stands still for up to a minute, likewise */
+    uint16_t clock_jump;     /* its wall clock is set anew; each operator has its own time */
+    uint16_t effect_fails;   /* a download or probe, at each try */
+    uint16_t pods_fail;      /* pods of a Deployment crash before they are ready */
+    uint16_t disk_full;      /* a commit of the API server fails, and all for some seconds */
+    uint16_t disk_slow;      /* a commit takes seconds, in which the server does nothing else */
+    uint16_t server_crash;   /* the API server dies at a request and starts again from its disk */
+    uint16_t stream_twice;   /* an event of a watch comes again */
+    uint16_t stream_lag;     /* a watch is served from a cache that is up to a minute behind */
+    uint16_t crd_gone;       /* a CRD of ours is removed and comes back, every ten seconds or so */
+    uint16_t crd_optional;   /* a CRD of others comes or goes, likewise */
+    uint16_t namespace_gone; /* a namespace is deleted and made anew, likewise */
 };
 
 /* Who did something, for checks and the history. */
@@ -89,22 +99,30 @@ struct sim_options {
     bool poisoned;     /* with objects that cannot be served among the others */
     bool rivals;       /* with others who write */
     bool heals;        /* in the end the person asks for plain things only */
+    bool tour;         /* the person has a plain wish of every kind, edits it, takes it back */
     int64_t faults_ms; /* faults and inputs end then */
     uint64_t crash_at; /* crash of the operator just after its n-th request; 0: none */
     uint64_t lose_at;  /* its n-th answer is lost; 0: none */
     uint64_t rival_at; /* a rival acts just after its n-th request; 0: none */
+    uint64_t stale_at; /* it crashes there, and what it lists then is older than that; 0: none */
+    uint64_t end_at;   /* it ends in order just after its n-th request, and starts again; 0: none */
     uint64_t only;     /* the wishes that the person has, by number */
     bool trace;        /* print the history as it happens */
 };
 
 struct sim {
     struct sim_options options;
+    struct arena arena; /* of what lasts as long as the run */
+    struct json crds;   /* of every kind that operators serve */
     uint64_t random[SIM_STREAM_COUNT];
     int64_t now_ms;
     struct timers timers; /* of the network, the server and everybody but operators */
     struct env env;
+    struct sim_disk *disk;
     struct store *store;
     struct apiserver *server;
+    int64_t server_wakes_ms; /* it answers nobody before */
+    struct timer server_crash;
     struct store_watch watch;
     struct sim_request request; /* being served */
     size_t request_changes;     /* what it did so far */
@@ -112,13 +130,17 @@ struct sim {
     struct sim_operator *operators[SIM_OPERATORS_MAX];
     struct sim_checks *checks;
     struct sim_history *history;
+    struct sim_cluster *cluster;
     struct sim_scenario *scenario;
+    struct sim_poison *poison;
     struct sim_workloads *workloads;
-    uint64_t steps;        /* things that happened */
-    uint64_t requests;     /* of operators that arrived */
-    uint64_t injected;     /* faults */
-    struct timer rival;    /* options.rival_at */
+    uint64_t steps;     /* things that happened */
+    uint64_t requests;  /* of operators that arrived */
+    uint64_t injected;  /* faults */
+    struct timer rival; /* options.rival_at */
+    struct sim_stale *stale;
     const char *forbidden; /* a plural; NULL: all is allowed */
+    const char *forbidden_in;
     int64_t forbidden_until_ms;
     bool quiet;           /* no more faults */
     struct error failure; /* the first check that failed; code ERR_NONE: none */
@@ -138,8 +160,11 @@ struct sim_trial {
     uint64_t steps;
     uint64_t sent; /* requests of the first operator while there were faults */
     char *failure; /* NULL: none; to be freed */
+    char *end;     /* of the run without faults; NULL: not played; to be freed */
 };
-struct sim_trial sim_try(const struct sim_options *options, bool tell);
+/* plain_end: how the run without faults ends; NULL: it is played. */
+struct sim_trial sim_try(const struct sim_options *options, const char *plain_end, bool tell);
+void sim_trial_done(struct sim_trial *t);
 /* A smaller world that fails alike. */
 struct sim_options sim_shrink(const struct sim_options *from, const char *how, uint64_t *steps);
 
@@ -149,6 +174,8 @@ struct sim *sim_new(const struct sim_options *options);
 void sim_free(struct sim *s);
 /* Lets everything happen until this time, or until a check fails. */
 void sim_run_until(struct sim *s, int64_t at_ms);
+/* What the server wrote by itself is committed, before others write. */
+void sim_flush(struct sim *s);
 /* A request that goes straight to the server, as somebody other than an operator; returns the HTTP
  * status. The answer, if it is an object, lives in the arena; NULL: not wanted. */
 int sim_ask(struct sim *s, const char *who, const char *method, const char *path,
@@ -156,11 +183,23 @@ int sim_ask(struct sim *s, const char *who, const char *method, const char *path
 /* A check failed: the run is over. */
 void sim_fail(struct sim *s, const char *format, ...) printf_like(2, 3);
 
+/* ---- server.c, disk.c: the API server's process, and its disk ---- */
+
+void sim_server_start(struct sim *s);
+void sim_server_stop(struct sim *s);
+void sim_server_crash(void *sim); /* and starts again; not from inside the server */
+
+struct sim_disk *sim_disk_new(struct sim *s);
+const struct store_disk *sim_disk_of(struct sim_disk *d);
+void sim_disk_free(struct sim_disk *d);
+
 /* ---- network.c ---- */
 
 struct sim_network; /* of one operator */
 struct sim_network *sim_network_new(struct sim_operator *o);
 const struct kube_transport *sim_network_transport(struct sim_network *n);
+/* The server is gone: its streams break. */
+void sim_network_disconnect(struct sim_network *n);
 /* The operator is gone: nothing reaches it any more; what it sent still arrives. */
 void sim_network_free(struct sim_network *n);
 
@@ -175,16 +214,33 @@ struct sim_operator {
     int64_t skew_ms;  /* of its wall clock */
     uint64_t sent;    /* requests, over all its lives */
     uint64_t random;
-    struct sim_life *life; /* NULL: crashed, waits for its restart */
-    bool dying;            /* crashed in the middle of a turn */
+    struct sim_life *life;  /* NULL: crashed, waits for its restart */
+    bool dying;             /* crashed in the middle of a turn */
+    int64_t leased_ms;      /* when its lease was written last */
+    int64_t stale_until_ms; /* what it lists is old */
     struct timer restart, death;
 };
 
 struct sim_operator *sim_operator_new(struct sim *s, size_t number);
 void sim_operator_free(struct sim_operator *o);
 void sim_operator_crash(struct sim_operator *o, int64_t restart_ms);
+int64_t sim_operator_skew(struct sim *s); /* of a wall clock that was set anew */
+/* As by SIGTERM: everything is given back, then it starts again. */
+void sim_operator_end(struct sim_operator *o);
 void sim_operator_pause(struct sim_operator *o, int64_t ms);
+void sim_operator_disconnect(struct sim_operator *o); /* the server is gone */
 bool sim_operator_leads(const struct sim_operator *o);
+
+/* ---- stale.c: lists as they were some time ago ---- */
+
+struct sim_stale *sim_stale_new(struct sim *s);
+void sim_stale_free(struct sim_stale *t);
+/* Remembers what a list that begins with this path would say now. */
+void sim_stale_take(struct sim_stale *t, const char *path);
+/* The remembered list, which is then forgotten, and the path of a watch that goes on from it;
+ * false: there is none. Both live in the arena. */
+bool sim_stale_use(struct sim_stale *t, const char *path, struct arena *a, struct str *ret_list,
+    const char **ret_path);
 
 /* ---- effects.c: downloads and probes, played ---- */
 
@@ -200,11 +256,25 @@ struct sim_workloads *sim_workloads_new(struct sim *s);
 void sim_workloads_changed(struct sim_workloads *w, const struct store_event *event);
 void sim_workloads_free(struct sim_workloads *w);
 
+/* ---- cluster.c: CRDs and namespaces, which come and go ---- */
+
+static const char *const sim_namespaces[] = { "sim-a", "sim-b" };
+struct sim_cluster *sim_cluster_new(struct sim *s);
+void sim_cluster_free(struct sim_cluster *c);
+
+/* ---- poison.c: objects that cannot be served ---- */
+
+struct sim_poison *sim_poison_new(struct sim *s);
+void sim_poison_free(struct sim_poison *p);
+bool sim_is_poison(const char *name); /* one of them, or made for one */
+
 /* ---- scenario.c: what people and rivals do ---- */
 
 struct sim_scenario *sim_scenario_new(struct sim *s);
 void sim_scenario_free(struct sim_scenario *c);
 void sim_scenario_rival(struct sim_scenario *c); /* one acts right now */
+/* An operator wrote something: a rival may answer to that. */
+void sim_scenario_changed(struct sim_scenario *c, const struct store_event *event);
 
 /* ---- check.c ---- */
 
@@ -217,7 +287,7 @@ void sim_check_request(
 void sim_check_sent(
     struct sim_checks *c, struct sim_operator *o, const char *method, const char *path);
 /* The world is at rest from now on: whatever an operator writes is too much. */
-void sim_check_rest(struct sim_checks *c);
+void sim_check_rest(struct sim_checks *c, bool rest);
 /* Nothing is left whose owner is gone; nobody grew without bound. */
 void sim_check_end(struct sim_checks *c);
 /* What the operators made of it all, as lines that two runs can be compared by. */
@@ -229,5 +299,7 @@ struct sim_history *sim_history_new(struct sim *s);
 void sim_history_free(struct sim_history *h);
 void sim_history_add(struct sim_history *h, const char *actor, const char *format, ...)
     printf_like(3, 4);
+/* Leases are renewed all the time; who leads is told anyway. */
+bool sim_history_skips(const char *path);
 /* The last lines, as a table: time, who, what, what came of it. */
 void sim_history_print(const struct sim_history *h, size_t lines);

@@ -184,7 +184,7 @@ void sim_workloads_changed(struct sim_workloads *w, const struct store_event *ev
 {
     const char *table = store_table_name(event->object->table);
     for (size_t i = 0; !event->gone && i < lengthof(rules); i++) {
-        if (!text_eq(rules[i].table, table))
+        if (!text_eq(rules[i].table, table) || sim_is_poison(event->object->name))
             continue;
         struct job *j = mem_new_of(struct job);
         j->workloads = w;

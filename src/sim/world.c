@@ -134,6 +134,12 @@ static const struct api_user admin = {
     .groups = (const char *const[]){ "system:masters", "system:authenticated", NULL },
 };
 
+void sim_flush(struct sim *s)
+{
+    while (store_is_dirty(s->store))
+        apiserver_flush(s->server);
+}
+
 int sim_ask(struct sim *s, const char *who, const char *method, const char *path,
     const char *content_type, struct json body, struct arena *a, struct json *ret)
 {
@@ -141,6 +147,7 @@ int sim_ask(struct sim *s, const char *who, const char *method, const char *path
     struct answer answer = { .body = BUF_INIT(ANSWER_BYTES_MAX) };
     struct str target = str_of(path), plain = str_cut(&target, '?');
     char *text = json_present(body) ? json_to_text(&scratch, body) : NULL;
+    sim_flush(s);
     s->request = (struct sim_request){ { who, NULL }, method, path, str_of(text) };
     s->request_changes = 0;
     apiserver_open(s->server,
@@ -167,52 +174,15 @@ int sim_ask(struct sim *s, const char *who, const char *method, const char *path
 
 /* ---- the whole ---- */
 
-static void changed(void *ctx, const struct store_event *event)
-{
-    struct sim *s = ctx;
-    s->request_changes++;
-    sim_history_add(s->history,
-        s->request.actor.name,
-        "  %s %s %s/%s v%llu",
-        event->gone     ? "deleted"
-        : event->before ? "changed"
-                        : "created",
-        store_table_name(event->object->table),
-        event->object->namespace,
-        event->object->name,
-        (unsigned long long)event->version);
-    sim_check_change(s->checks, &(struct sim_change){ &s->request, event });
-    sim_workloads_changed(s->workloads, event);
-}
-
 static void rival(void *ctx)
 {
     struct sim *s = ctx;
     sim_scenario_rival(s->scenario);
 }
 
-static void install_crds(struct sim *s)
-{
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    json_each (crd, embedded_crds(&a)) {
-        int status = sim_ask(s,
-            "person",
-            "POST",
-            "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-            "application/json",
-            *crd,
-            NULL,
-            NULL);
-        if (status != 201)
-            sim_fail(
-                s, "the CRD %s is refused with %d", json_get_text(*crd, "metadata.name"), status);
-    }
-}
-
 struct sim *sim_new(const struct sim_options *options)
 {
     struct sim *s = mem_new_of(struct sim);
-    struct error err;
     s->options = *options;
     if (!s->options.operators)
         s->options.operators = 1;
@@ -222,29 +192,20 @@ struct sim *sim_new(const struct sim_options *options)
         s->random[i] = next_random(&seed);
     s->env = (struct env){ env_mono, env_wall, env_random, s, &s->timers };
     s->history = sim_history_new(s);
-    s->store = store_new(&s->env, &(struct store_options){ 0 }, &err);
-    s->server = apiserver_new(
-        &(struct apiserver_options){
-            .env = &s->env,
-            .store = s->store,
-            .token_key = STR("0123456789abcdef0123456789abcdef"),
-            .allow_all = true,
-        },
-        &err);
-    if (!s->server) {
-        fprintf(stderr, "the API server does not start: %s\n", err.text);
-        abort();
-    }
+    s->disk = sim_disk_new(s);
+    arena_init(&s->arena, ARENA_LIMIT_DEFAULT);
+    s->crds = embedded_crds(&s->arena);
     timer_init(&s->rival, rival, s);
-    s->request.actor.name = "server";
+    timer_init(&s->server_crash, sim_server_crash, s);
     s->checks = sim_checks_new(s);
     s->workloads = sim_workloads_new(s);
-    s->watch = (struct store_watch){ .event = changed, .ctx = s };
-    store_watch_start_all(s->store, &s->watch);
-    install_crds(s);
+    s->stale = sim_stale_new(s);
+    sim_server_start(s);
+    s->cluster = sim_cluster_new(s);
     for (size_t i = 0; i < s->options.operators; i++)
         s->operators[i] = sim_operator_new(s, i);
     s->scenario = sim_scenario_new(s);
+    s->poison = sim_poison_new(s);
     return s;
 }
 
@@ -252,14 +213,18 @@ void sim_free(struct sim *s)
 {
     timer_stop(&s->env, &s->rival);
     sim_scenario_free(s->scenario);
+    sim_poison_free(s->poison);
+    sim_cluster_free(s->cluster);
     for (size_t i = 0; i < s->options.operators; i++)
         sim_operator_free(s->operators[i]);
-    store_watch_stop(&s->watch);
+    timer_stop(&s->env, &s->server_crash);
+    sim_server_stop(s);
+    sim_disk_free(s->disk);
     sim_workloads_free(s->workloads);
+    sim_stale_free(s->stale);
     sim_checks_free(s->checks);
-    apiserver_free(s->server);
-    store_free(s->store);
     timers_done(&s->timers);
     sim_history_free(s->history);
+    arena_done(&s->arena);
     free(s);
 }

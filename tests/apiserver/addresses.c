@@ -7,8 +7,8 @@ TEST(addresses_are_given_once_and_come_back)
     struct error err;
     check(addresses_init(x, "10.0.0.0/29", &err));
     check_text(addresses_range(x, test_arena()), "10.0.0.0/29");
-    check_int(addresses_state(x, "10.0.0.0"), ADDRESS_OUTSIDE);
-    check_int(addresses_state(x, "10.0.0.7"), ADDRESS_OUTSIDE);
+    check_int(addresses_state(x, "10.0.0.0"), ADDRESS_RESERVED);
+    check_int(addresses_state(x, "10.0.0.7"), ADDRESS_RESERVED);
     check_int(addresses_state(x, "10.0.0.8"), ADDRESS_OUTSIDE);
     check_int(addresses_state(x, "x"), ADDRESS_BAD);
     struct json given[6];

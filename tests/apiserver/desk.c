@@ -23,7 +23,7 @@ static uint64_t random64(void *ctx)
     return z ^ (z >> 31);
 }
 
-void desk_init_with(struct desk *r, struct apiserver_options options, struct store_options store)
+static void begin(struct desk *r, struct apiserver_options options, struct store_options store)
 {
     struct error err = { 0 };
     *r = (struct desk){ .seed = 1 };
@@ -32,13 +32,28 @@ void desk_init_with(struct desk *r, struct apiserver_options options, struct sto
     check(r->store);
     options.env = &r->env;
     options.store = r->store;
-    if (!options.kinds)
-        options.kinds = desk_kinds;
     options.allow_all = true;
     r->server = apiserver_new(&options, &err);
     check(r->server);
     desk_settle(r);
     desk_do(r, "POST", "/api/v1/namespaces", "{'metadata':{'name':'other'}}");
+}
+
+void desk_init_with(struct desk *r, struct apiserver_options options, struct store_options store)
+{
+    if (!options.kinds)
+        options.kinds = desk_kinds;
+    begin(r, options, store);
+}
+
+void desk_init_store(struct desk *r, struct apiserver_options options, struct store_options store)
+{
+    begin(r, options, store);
+}
+
+void desk_init_builtin(struct desk *r, struct apiserver_options options)
+{
+    begin(r, options, (struct store_options){ 0 });
 }
 
 void desk_init(struct desk *r)

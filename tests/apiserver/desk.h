@@ -51,6 +51,9 @@ struct desk_stream {
 void desk_init(struct desk *r);
 /* With other options; env, store and kinds are filled in. */
 void desk_init_with(struct desk *r, struct apiserver_options options, struct store_options store);
+/* The same with the kinds of Kubernetes. */
+void desk_init_builtin(struct desk *r, struct apiserver_options options);
+void desk_init_store(struct desk *r, struct apiserver_options options, struct store_options store);
 void desk_done(struct desk *r);
 /* Flushes until nothing is left to do. */
 void desk_settle(struct desk *r);

@@ -16,6 +16,7 @@ static const char *faults(const char *schema, const char *value, const char *old
         test_arena(),
         test_json(value),
         old ? test_json(old) : (struct json){ 0 },
+        false,
         &errors);
     return field_errors_text(&errors);
 }

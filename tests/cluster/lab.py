@@ -46,10 +46,11 @@ LLMKUBE = "/apis/inference.llmkube.dev/v1alpha1"
 GROUPS = {
     "/api/v1": ("pods", "services", "configmaps", "secrets", "serviceaccounts", "events",
                 "persistentvolumeclaims", "persistentvolumes", "namespaces", "nodes"),
-    "/apis/apps/v1": ("deployments", "statefulsets", "replicasets", "daemonsets"),
+    "/apis/apps/v1": ("deployments", "statefulsets", "replicasets", "daemonsets", "controllerrevisions"),
     "/apis/discovery.k8s.io/v1": ("endpointslices",),
     "/apis/batch/v1": ("jobs", "cronjobs"),
     "/apis/autoscaling/v2": ("horizontalpodautoscalers",),
+    "/apis/policy/v1": ("poddisruptionbudgets",),
     "/apis/coordination.k8s.io/v1": ("leases",),
     "/apis/rbac.authorization.k8s.io/v1": ("roles", "rolebindings", "clusterroles",
                                            "clusterrolebindings"),

@@ -85,10 +85,10 @@ class Replay:
 
     def __init__(self, family, flags, operator=True):
         self.family, self.accepted = family, golden.Accepted(family, "cluster")
-        self.lab = Lab(controllers=FAMILIES[family]["controllers"])
+        self.lab = self._new_lab()
         self.lab.install_crds("api", "tests/golden/crds")
         self.resources = self._namespaced_resources()
-        self.stillness = Stillness(self.lab)
+        self.stillness = self._new_stillness()
         folders = {path: f"{self.lab.dir}{path}" for path in ("/srv", "/models")}
         for folder in (*folders.values(), f"{folders['/srv']}/models", f"{folders['/srv']}/cache"):
             os.mkdir(folder)
@@ -97,6 +97,15 @@ class Replay:
                 f.write(source.TINY)
         self.generated = {}  # by namespace: objects whose names may be in later pictures too
         self.operator = Operator(self.lab, *flags, bind=folders) if operator else None
+
+    def _new_lab(self):
+        return Lab(controllers=FAMILIES[self.family]["controllers"])
+
+    def _new_stillness(self):
+        return Stillness(self.lab)
+
+    def _play_ready(self, namespace):
+        self.lab.play_ready(namespace)
 
     def stop(self):
         self.stillness.stop()
@@ -229,7 +238,7 @@ class Replay:
             for command in step.get("kubectl", ()):
                 self.lab.kubectl("-n", case, *command, check=False)
             if step.get("play") == "pods":
-                self.lab.play_ready(case)
+                self._play_ready(case)
             elif step.get("play"):
                 self._play_jobs(case, step["play"])
             name = f"step {step['name']}"
@@ -261,7 +270,7 @@ class Replay:
         self._await_status(case)
         recording["applied"] = self._await_picture(case, "applied", brought, start)
         start = time.monotonic() if lab.list("deployments", case) or plays else start
-        lab.play_ready(case)
+        self._play_ready(case)
         for how in plays:
             self._play_jobs(case, how)
         recording["ready"] = self._await_picture(case, "ready", brought, start)
@@ -278,8 +287,8 @@ class Replay:
         return recording
 
 
-def replay(family, cases, operator=True):
-    """Yields (case, future of its recording) as they come. cases: {name: path}."""
+def replay(family, cases, operator=True, on=Replay):
+    """Yields (case, future of its recording) as they come. cases: {name: path}; on: what runs them."""
     server = source.serve() if family == "llmkube" else None
     try:
         left = dict(cases)
@@ -287,7 +296,7 @@ def replay(family, cases, operator=True):
             group = {name: left.pop(name) for name in list(left) if fnmatch.fnmatch(name, pattern)}
             if not group:
                 continue
-            run = Replay(family, flags, operator)
+            run = on(family, flags, operator)
             try:
                 harmful = {name: group.pop(name) for name in list(group) if name.startswith("zz-")}
                 for part, width in ((group, AT_ONCE), (harmful, 1)):

@@ -126,3 +126,27 @@ def test_garbage_on_the_wire_ends_its_connection_alone():
             until_closed(plain)
             assert session.ask("GET", "/version", accept=JSON).status == 200
         assert ours.process.poll() is None
+
+
+def test_what_is_too_far_back_is_gone():
+    """The history has 64 MiB: a watch and the rest of a list from before that are told to begin again."""
+    with Ours("--no-fsync") as ours:
+        session = Session(Server("ours", ours.kubeconfig), "gone")
+        for name in ("a", "b"):
+            assert session.ask("POST", PATH, configmap(name, 10)).status == 201
+        first = session.ask("GET", PATH + "?limit=1")
+        version, rest = first["metadata.resourceVersion"], first["metadata.continue"]
+        assert session.ask("GET", f"{PATH}?limit=1&continue={rest}").status == 200
+        for i in range(140):
+            answer = session.ask("PUT", PATH + "/a", configmap("a", MEGABYTE // 2, "xy"[i % 2]))
+            assert answer.status == 200, answer.text[:300]
+        wait_for(lambda: session.ask("GET", f"{PATH}?limit=1&continue={rest}").status == 410, 30, "the version to be forgotten")
+        answer = session.ask("GET", f"{PATH}?limit=1&continue={rest}")
+        assert answer["reason"] == "Expired", answer.text
+        watch = session.watch(f"{PATH}?watch=true&resourceVersion={version}", 1)
+        events = watch.read()
+        assert [e["type"] for e in events] == ["ERROR"] and events[0]["object"]["code"] == 410, events
+        now = session.ask("GET", PATH + "?limit=1")["metadata.resourceVersion"]
+        watch = session.watch(f"{PATH}?watch=true&resourceVersion={now}", 1)
+        session.ask("DELETE", PATH + "/b")
+        assert [e["type"] for e in watch.read()] == ["DELETED"]

@@ -10,18 +10,13 @@ import urllib.parse
 
 import differential as d
 import differential_kinds
+import differential_pods
+import differential_types
 import merge_kinds as kinds
 from differential import APPLY, JSON_PATCH, MERGE, PARTIAL, PARTIAL_LIST, STRATEGIC, TABLE, YAML
-from lab import Lab
+from lab import NO_WORKLOADS, Lab
 
 SCRIPTS = []
-# What differs in them is known and not mended yet: DIFFERENTIAL=1 plays them too.
-NOT_YET = {
-    "warnings",  # a negative grace period is mended before anybody could warn of it
-    "custom",  # the path of a wrong type in a status; the owner that a scale of a custom object leaves
-    "kind_csinode_v1",  # a list that is always written is owned although it is empty
-    "kind_endpointslice_v1",  # the same
-}
 SEEDS = os.environ.get("DIFFERENTIAL_SEEDS", "0-39")
 
 
@@ -928,13 +923,14 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    everything = SCRIPTS + list(differential_kinds.scripts()) + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)]
+    everything = SCRIPTS + differential_pods.SCRIPTS + differential_types.SCRIPTS + list(differential_kinds.scripts()) + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)]
     chosen = [(name, function) for name, function in everything
-              if wanted(name) and (name not in NOT_YET or os.environ.get("DIFFERENTIAL"))]
+              if wanted(name)]
     if not chosen:
         return
     counted = []
-    with Lab() as lab, Lab() if os.environ.get("DIFFERENTIAL_SELF") else d.Ours() as ours:
+    quiet = NO_WORKLOADS + ",-disruption-controller"  # scripts write the status of budgets
+    with Lab(quiet) as lab, Lab(quiet) if os.environ.get("DIFFERENTIAL_SELF") else d.Ours() as ours:
         real, other = d.Server("real", lab.kubeconfig), d.Server("other", ours.kubeconfig)
         def test(name, function):
             def one():

@@ -1,173 +1,17 @@
-"""The controllers of Kubernetes, real ones and ours: the same manifests and the same changes, with
-pods that the test plays, end in the same objects."""
+"""Deployments, ReplicaSets and Services under the real controllers and under ours."""
 import json
-import re
 import time
 
-from lab import ApiError, Lab, own_lab, wait_for
+from controllers import (IMAGE, LABELS, OURS_OFF, compare, play_pod, play_until, pods, snapshot, status, template,
+                         told)
+from lab import own_lab, wait_for
 from promises import Operator
-
-OURS_OFF = "*," + ",".join(f"-{name}-controller" for name in (
-    "deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob",
-    "horizontal-pod-autoscaler", "ttl-after-finished", "endpoints", "endpointslice",
-    "persistentvolume-binder", "persistentvolumeclaim-protection", "persistentvolume-protection"))
-IMAGE = "registry.invalid/app"
-LABELS = {"app": "web"}
-TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
-KINDS = ("deployments", "replicasets", "pods")
-# Who wrote it, when and by which name it is known; blockOwnerDeletion needs more rights than ours.
-PRIVATE = ("managedFields", "uid", "resourceVersion", "creationTimestamp", "blockOwnerDeletion")
-
-
-def template(tag="1", **more):
-    container = {"name": "main", "image": f"{IMAGE}:{tag}", **more}
-    return {"metadata": {"labels": LABELS}, "spec": {"containers": [container]}}
 
 
 def deployment(name="web", replicas=3, tag="1", **spec):
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
             "spec": {"replicas": replicas, "selector": {"matchLabels": LABELS},
                      "template": template(tag), **spec}}
-
-
-def play_pod(lab, ns, pod, phase="Running", ready=True):
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    conditions = [{"type": kind, "status": "True" if ready else "False", "lastTransitionTime": now}
-                  for kind in ("Ready", "ContainersReady")]
-    try:
-        lab.patch("pods", ns, f"{pod['metadata']['name']}/status", {"status": {
-            "phase": phase, "conditions": conditions, "startTime": now}})
-    except ApiError as e:
-        assert e.code == 404, e  # its controller was faster
-
-
-def pods(lab, ns, tag=None):
-    return [p for p in lab.list("pods", ns) if "deletionTimestamp" not in p["metadata"] and (
-        tag is None or p["spec"]["containers"][0]["image"] == f"{IMAGE}:{tag}")]
-
-
-def is_ready(pod):
-    return any(c["type"] == "Ready" and c["status"] == "True"
-               for c in pod["status"].get("conditions") or ())
-
-
-def play(lab, ns, tag=None):
-    """The kubelet's part: what is there becomes ready."""
-    for pod in pods(lab, ns, tag):
-        if not is_ready(pod):
-            play_pod(lab, ns, pod)
-
-
-def play_until(lab, ns, done, tag=None):
-    def step():
-        play(lab, ns, tag)
-        return done()
-    wait_for(step, 30, "the pods to be played")
-
-
-# What two worlds are compared by
-
-def shown(o, names):
-    """Without what differs between two runs."""
-    if isinstance(o, dict):
-        return {names(k): shown(v, names) for k, v in o.items()
-                if k not in PRIVATE and v not in (None, {})}
-    if isinstance(o, list):
-        rest = [shown(v, names) for v in o]
-        return sorted(rest, key=lambda v: v["type"]) if all(
-            isinstance(v, dict) and "type" in v for v in rest) else rest
-    return names(o) if isinstance(o, str) else o
-
-
-def snapshot(lab, ns, kinds=KINDS):
-    """Every object of these kinds; hashes are numbered by revision, names by chance are left out."""
-    hashes = {}
-    for s in sorted(lab.list("replicasets", ns), key=lambda s: int(
-            s["metadata"].get("annotations", {}).get("deployment.kubernetes.io/revision", 0))):
-        if h := s["metadata"].get("labels", {}).get("pod-template-hash"):
-            hashes.setdefault(h, f"HASH{len(hashes)}")
-
-    def names(text):
-        for h, number in hashes.items():
-            text = text.replace(h, number)
-        text = re.sub(r"kube-api-access-\w{5}", "kube-api-access", text)
-        return TIMES.sub("TIME", text)
-    all_of = {}
-    for kind in kinds:
-        items = [shown(o, names) for o in lab.list(kind, ns)]
-        for o in items:
-            # Between two passes of another controller it may have any number.
-            o["metadata"].pop("generation", None)
-            o.get("status", {}).pop("observedGeneration", None)
-            if o["metadata"].get("generateName"):
-                o["metadata"]["name"] = "CHANCE"
-        all_of[kind] = sorted(items, key=lambda o: json.dumps(o, sort_keys=True))
-    return all_of
-
-
-def differences(theirs, ours, path=""):
-    if isinstance(theirs, dict) and isinstance(ours, dict):
-        for key in sorted({*theirs, *ours}):
-            yield from differences(theirs.get(key), ours.get(key), f"{path}.{key}")
-    elif isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
-        for i, pair in enumerate(zip(theirs, ours)):
-            yield from differences(*pair, f"{path}[{i}]")
-    elif theirs != ours:
-        yield f"{path}: theirs {theirs!r}, ours {ours!r}"
-
-
-class World:
-    """One run of a scenario. The real controllers' pictures are kept; ours must become the same."""
-
-    def __init__(self, lab, theirs=None):
-        self.lab, self.theirs, self.pictures = lab, theirs, []
-
-    def picture(self, ns, kinds=KINDS):
-        return self.look(ns, lambda lab, ns: snapshot(lab, ns, kinds))
-
-    def look(self, ns, how):
-        if self.theirs is None:
-            self.pictures.append(how(self.lab, ns))
-            return self.pictures[-1]
-        wanted, last = self.theirs[len(self.pictures)], []
-
-        def same():
-            last[:] = differences(wanted, how(self.lab, ns))
-            return not last
-        try:
-            wait_for(same, 30, "the same picture")
-        except AssertionError:
-            raise AssertionError(f"picture {len(self.pictures)} of {ns}:\n" + "\n".join(last)) from None
-        self.pictures.append(wanted)
-        return wanted
-
-
-def compare(*scenarios):
-    """Each under the real controllers, then under ours."""
-    with Lab(controllers="*") as real:
-        theirs = []
-        for scenario in scenarios:
-            world = World(real)
-            scenario(world, real, real.namespace(scenario.__name__.replace("_", "-")))
-            theirs.append(world.pictures)
-    with Lab(controllers=OURS_OFF) as lab:
-        lab.install_crds("api")
-        with Operator(lab, "--workloads"):
-            for scenario, pictures in zip(scenarios, theirs):
-                world = World(lab, pictures)
-                scenario(world, lab, lab.namespace(scenario.__name__.replace("_", "-")))
-
-
-def status(lab, ns, plural="deployments", name="web"):
-    return lab.get(plural, ns, name).get("status", {})
-
-
-def told(lab, ns, kind, plural="deployments", name="web"):
-    """"True Reason" of a condition."""
-    for c in status(lab, ns, plural, name).get("conditions") or ():
-        if c["type"] == kind:
-            return f"{c['status']} {c.get('reason')}"
-    return None
 
 
 def seen(lab, ns):
@@ -285,6 +129,43 @@ def a_deployment_takes_too_long(world, lab, ns):
     world.picture(ns)
 
 
+def a_deployment_waits_until_pods_have_been_ready_for_long(world, lab, ns):
+    """Of five, 30 % more are two more, and 30 % less are one less."""
+    strategy = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "30%", "maxUnavailable": "30%"}}
+    spec = {"replicas": 5, "minReadySeconds": 1, "strategy": strategy}
+    budget(lab, ns)
+    lab.apply(ns, deployment(**spec))
+    play_until(lab, ns, rolled_out(lab, ns, 5))
+    wait_for(lambda: lab.get("poddisruptionbudgets", ns, "part")["status"]["disruptionsAllowed"] == 2, 30,
+             "the budgets to know of them")
+    world.picture(ns, ("poddisruptionbudgets",))
+    lab.apply(ns, deployment(tag="2", **spec))
+    wait_for(lambda: len(pods(lab, ns, "2")) == 3 and len(pods(lab, ns, "1")) == 4 and seen(lab, ns) and
+             status(lab, ns).get("replicas") == 7, 30, "three new pods beside four old ones")
+    world.picture(ns)
+    play_until(lab, ns, rolled_out(lab, ns, 5))
+    lab.kubectl("-n", ns, "wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
+    lab.kubectl("-n", ns, "set", "image", "deployment/web", f"main={IMAGE}:3")
+    wait_for(lambda: pods(lab, ns, "3"), 30, "the third template's pods")
+    play_until(lab, ns, rolled_out(lab, ns, 5))
+    lab.kubectl("-n", ns, "rollout", "undo", "deployment/web", "--to-revision=1")
+    wait_for(lambda: pods(lab, ns, "1"), 30, "the first template's pods")
+    play_until(lab, ns, rolled_out(lab, ns, 5))
+    wait_for(lambda: len(pods(lab, ns)) == 5, 30, "five pods")
+    world.picture(ns)
+    lab.kubectl("-n", ns, "rollout", "restart", "deployment/web")
+    wait_for(lambda: len(lab.list("replicasets", ns)) == 4, 30, "another set")
+    play_until(lab, ns, rolled_out(lab, ns, 5))
+    lab.kubectl("-n", ns, "rollout", "status", "deployment/web", "--timeout=60s")
+
+
+def budget(lab, ns):
+    for name, spec in (("least", {"minAvailable": 2}), ("part", {"minAvailable": "50%"}),
+                       ("most", {"maxUnavailable": 1}), ("none", {"maxUnavailable": 1})):
+        lab.create("poddisruptionbudgets", ns, {"metadata": {"name": name}, "spec": {
+            "selector": {"matchLabels": {"app": "nobody"} if name == "none" else LABELS}, **spec}})
+
+
 def a_replica_set_keeps_its_pods(world, lab, ns):
     lab.create("replicasets", ns, {"metadata": {"name": "web"}, "spec": {
         "replicas": 2, "selector": {"matchLabels": LABELS}, "template": template()}})
@@ -362,135 +243,25 @@ def a_service_finds_its_pods(world, lab, ns):
     world.look(ns, slices)
 
 
-def job(name, **spec):
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {
-        "template": {"spec": {"restartPolicy": "Never", "containers": [
-            {"name": "main", "image": IMAGE}]}}, **spec}}
-
-
-def jobs(lab, ns):
-    found = snapshot(lab, ns, ("jobs", "pods"))
-    uids = {o["metadata"]["uid"]: o["metadata"]["name"] for o in lab.list("jobs", ns)}
-    text = json.dumps(found)
-    for uid, name in uids.items():
-        text = text.replace(uid, f"UID-{name}")
-    found = json.loads(text)
-    for pod in found["pods"]:
-        pod["metadata"].pop("finalizers", None)
-    return {kind: sorted(items, key=lambda o: json.dumps(o, sort_keys=True))
-            for kind, items in found.items()}
-
-
-def of_job(lab, ns, name):
-    return [p for p in pods(lab, ns) if p["metadata"]["labels"].get("job-name") == name]
-
-
-def play_job(lab, ns, name, phase, count=1):
-    """So many pods of it end like that."""
-    wait_for(lambda: sum(p["status"]["phase"] == "Pending" for p in of_job(lab, ns, name)) >= count,
-             30, f"{count} pods of {name}")
-    waiting = [p for p in of_job(lab, ns, name) if p["status"]["phase"] == "Pending"]
-    for pod in waiting[:count]:
-        play_pod(lab, ns, pod, phase=phase, ready=False)
-
-
-def ended(lab, ns, name, how):
-    wait_for(lambda: (told(lab, ns, how, "jobs", name) or "").startswith("True"), 30,
-             f"{name} to be {how}")
-
-
-def a_job_ends(world, lab, ns):
-    lab.apply(ns, job("once"))
-    wait_for(lambda: status(lab, ns, "jobs", "once").get("active") == 1, 30, "a pod")
-    world.look(ns, jobs)
-    play_job(lab, ns, "once", "Succeeded")
-    ended(lab, ns, "once", "Complete")
-    lab.kubectl("-n", ns, "wait", "--for=condition=complete", "job/once", "--timeout=60s")
-    world.look(ns, jobs)
-    lab.apply(ns, job("many", completions=3, parallelism=2))
-    play_job(lab, ns, "many", "Succeeded", 2)
-    wait_for(lambda: status(lab, ns, "jobs", "many").get("succeeded") == 2 and
-             status(lab, ns, "jobs", "many").get("active") == 1, 30, "two of three")
-    world.look(ns, jobs)
-    play_job(lab, ns, "many", "Succeeded")
-    ended(lab, ns, "many", "Complete")
-    world.look(ns, jobs)
-
-
-def a_job_fails(world, lab, ns):
-    lab.apply(ns, [job("fails", backoffLimit=0, completions=2, parallelism=2),
-                   job("late", activeDeadlineSeconds=2)])
-    wait_for(lambda: len(of_job(lab, ns, "fails")) == 2, 30, "two pods")
-    play_job(lab, ns, "fails", "Failed")
-    ended(lab, ns, "fails", "Failed")
-    ended(lab, ns, "late", "Failed")
-    wait_for(lambda: len(pods(lab, ns)) == 1, 30, "the others to go")
-    for o in world.look(ns, jobs)["jobs"]:
-        assert "active" not in o["status"], o
-
-
-def a_job_rests_and_goes(world, lab, ns):
-    lab.apply(ns, job("rests", suspend=True))
-    wait_for(lambda: told(lab, ns, "Suspended", "jobs", "rests") == "True JobSuspended", 30, "rest")
-    world.look(ns, jobs)
-    lab.patch("jobs", ns, "rests", {"spec": {"suspend": False}})
-    wait_for(lambda: status(lab, ns, "jobs", "rests").get("active") == 1, 30, "a pod")
-    world.look(ns, jobs)
-    lab.patch("jobs", ns, "rests", {"spec": {"suspend": True}})
-    wait_for(lambda: not pods(lab, ns), 30, "no pod")
-    wait_for(lambda: not status(lab, ns, "jobs", "rests").get("active"), 30, "rest")
-    lab.patch("jobs", ns, "rests", {"spec": {"suspend": False, "ttlSecondsAfterFinished": 1}})
-    play_job(lab, ns, "rests", "Succeeded")
-    wait_for(lambda: not lab.get("jobs", ns, "rests"), 30, "the end of the Job")
-
-
-def claim(name, **spec):
-    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name},
-            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}},
-                     **spec}}
-
-
 def test_deployments_roll_as_under_kubernetes():
     compare(a_deployment_rolls, a_deployment_changes_its_size, a_deployment_is_recreated)
 
 
 def test_deployments_pause_and_time_out_as_under_kubernetes():
-    compare(a_deployment_pauses, a_deployment_takes_too_long, a_replica_set_keeps_its_pods)
+    compare(a_deployment_pauses, a_deployment_takes_too_long, a_replica_set_keeps_its_pods,
+            a_deployment_waits_until_pods_have_been_ready_for_long)
 
 
 def test_services_find_their_pods_as_under_kubernetes():
     compare(a_service_finds_its_pods)
 
 
-def test_jobs_end_as_under_kubernetes():
-    compare(a_job_ends, a_job_fails, a_job_rests_and_goes)
-
-
 @own_lab(controllers=OURS_OFF)
-def test_a_claim_gets_a_directory_that_goes_with_it(lab):
-    ns = lab.namespace("claims")
+def test_an_autoscaler_says_that_nothing_measures_pods(lab):
+    ns = lab.namespace("scaled")
     with Operator(lab, "--workloads"):
-        lab.apply(ns, [claim("data"), claim("other", storageClassName="")])
-        lab.kubectl("-n", ns, "wait", "--for=jsonpath={.status.phase}=Bound", "pvc/data",
-                    "--timeout=60s")
-        o = lab.get("persistentvolumeclaims", ns, "data")
-        name = f"pvc-{o['metadata']['uid']}"
-        assert o["spec"]["volumeName"] == name, o
-        assert o["status"]["capacity"] == {"storage": "1Gi"}, o
-        wait_for(lambda: (lab.get("persistentvolumes", None, name).get("status") or {}).get(
-            "phase") == "Bound", 30, "the volume to be bound")
-        volume = lab.get("persistentvolumes", None, name)
-        assert volume["spec"]["hostPath"]["path"].endswith("/claims/data"), volume
-        assert status(lab, ns, "persistentvolumeclaims", "other")["phase"] == "Pending"
-        # Whoever uses it keeps it.
-        lab.create("pods", ns, {"metadata": {"name": "user"}, "spec": {
-            "containers": [{"name": "main", "image": IMAGE}], "volumes": [
-                {"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}})
-        lab.kubectl("-n", ns, "delete", "pvc", "data", "--wait=false")
-        lab.apply(ns, claim("later"))
-        lab.kubectl("-n", ns, "wait", "--for=jsonpath={.status.phase}=Bound", "pvc/later",
-                    "--timeout=60s")
-        assert lab.get("persistentvolumes", None, name)["status"]["phase"] == "Bound"
-        lab.delete("pods", ns, "user")
-        wait_for(lambda: not lab.get("persistentvolumeclaims", ns, "data"), 30, "the claim to go")
-        wait_for(lambda: not lab.get("persistentvolumes", None, name), 30, "the volume to go")
+        lab.apply(ns, deployment(replicas=2))
+        lab.kubectl("-n", ns, "autoscale", "deployment/web", "--min=1", "--max=5", "--cpu=50%")
+        lab.kubectl("-n", ns, "wait", "--for=condition=ScalingActive=False", "hpa/web", "--timeout=90s")
+        wait_for(lambda: status(lab, ns, "horizontalpodautoscalers").get("currentReplicas") == 2, 30,
+                 "the size of its target")

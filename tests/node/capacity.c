@@ -36,3 +36,14 @@ TEST(capacity_that_lacks_is_said_with_numbers)
         "0/1 nodes are available: 1 Insufficient cpu (asked for 501m, free 500m of 2), 1 "
         "Insufficient nvidia.com/gpu (asked for 1, free 0 of 1).");
 }
+
+TEST(capacity_names_a_resource_that_the_machine_does_not_have)
+{
+    check_text(capacity_unknown(test_arena(),
+                   test_json("{'spec': {'containers': [{'resources': {'limits': {'cpu': '1', "
+                             "'nvidia.com/gpu': 1, 'amd.com/gpu': '2'}}}]}}")),
+        "0/1 nodes are available: 1 Insufficient amd.com/gpu (this machine has none).");
+    check(!capacity_unknown(test_arena(),
+        test_json("{'spec': {'containers': [{'resources': {'limits': {'ephemeral-storage': '1Gi', "
+                  "'amd.com/gpu': '0', 'hugepages-2Mi': 0}}}]}}")));
+}

@@ -1,5 +1,9 @@
 #include "node/probe.h"
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "tests/http/rig.h"
 
 struct answer {
@@ -62,14 +66,39 @@ TEST(probe_counts_before_it_speaks)
     struct json spec = test_json(arena_printf(test_arena(),
         "{'httpGet': {'path': '/no-such', 'port': %d}, 'periodSeconds': 1, 'failureThreshold': 2}",
         r.origin.port));
+    int64_t begun_ms = env_mono_ms(loop_env(r.loop));
     struct probe *p = probe_new(&place, spec, got, &a);
     await(&a, a.bads);
-    check_int(r.requests, 2);
+    check(env_mono_ms(loop_env(r.loop)) >= begun_ms + 1000); /* looks in between do not count */
+    check(r.requests >= 2);
     check_int(a.goods, 0);
     probe_free(p);
     spec = json_with(test_arena(), spec, "httpGet.path", json_str("/hello"));
     p = probe_new(&place, spec, got, &a);
+    int before = r.requests;
     await(&a, a.goods);
-    check_int(r.requests, 3);
+    check_int(r.requests, before + 1);
     probe_free(p);
+}
+
+TEST(probe_sees_the_first_success_before_its_period_is_over)
+{
+    cleanup(rig_close) struct rig r;
+    rig_open(&r, RIG_H1);
+    struct answer a = { .loop = r.loop };
+    struct action_place place = { .loop = r.loop, .http = r.client, .address = "127.0.0.1" };
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+    socklen_t length = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    check(bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0);
+    check(getsockname(fd, (struct sockaddr *)&at, &length) == 0);
+    struct json spec = test_json(arena_printf(test_arena(),
+        "{'tcpSocket': {'port': %d}, 'periodSeconds': 3600, 'failureThreshold': 1}",
+        ntohs(at.sin_port)));
+    struct probe *p = probe_new(&place, spec, got, &a);
+    await(&a, a.bads);
+    check(listen(fd, 1) == 0);
+    await(&a, a.goods);
+    probe_free(p);
+    close(fd);
 }

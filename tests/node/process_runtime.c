@@ -227,6 +227,22 @@ TEST(process_runtime_whose_supervisor_is_killed_loses_the_program_with_it)
     place_close(&p);
 }
 
+TEST(process_runtime_waits_for_what_was_released_while_it_ran)
+{
+    struct place p;
+    place_open(&p, (struct process_runtime_options){ 0 });
+    struct runtime_spec spec = script(&p, "a", "sleep 1000");
+    struct runtime_task *t = start(&p, &spec);
+    struct shim_task shim;
+    check(shim_task_read(spec.directory, &shim));
+    p.node->stop(p.node->self, t, true);
+    p.node->release(p.node->self, t);
+    /* A zombie would still take the signal. */
+    await(&p, kill(shim.pid, 0) != 0);
+    check_int(p.ended, 0);
+    place_close(&p);
+}
+
 TEST(process_runtime_survives_our_death_unless_told_otherwise)
 {
     for (int dies = 0; dies < 2; dies++) {

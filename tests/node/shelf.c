@@ -3,10 +3,15 @@
 #include "base/resource.h"
 #include "http/loop.h"
 #include "kube/transport.h"
+#include "node/volumes.h"
 
-static const struct resource *const kinds[] = {
-    &RESOURCE_CONFIG_MAP, &RESOURCE_SECRET, &RESOURCE_PVC, &NODE_PERSISTENT_VOLUME, NULL
-};
+static const struct resource *const kinds[] = { &RESOURCE_CONFIG_MAP,
+    &RESOURCE_SECRET,
+    &RESOURCE_PVC,
+    &NODE_PERSISTENT_VOLUME,
+    &RESOURCE_SERVICE,
+    &RESOURCE_ENDPOINT_SLICE,
+    NULL };
 static const struct kube_transport nobody;
 
 static void count(void *ctx, const struct resource *kind, const char *namespace, const char *name,

@@ -2,7 +2,7 @@
 
 /* Objects of namespace "ns" for tests, without a server behind them. */
 
-#include "node/objects.h"
+#include "kube/objects.h"
 #include "tests/test.h"
 
 struct loop;

@@ -108,10 +108,14 @@ TEST(volumes_of_the_machine_are_places)
                   " 'mountPath': '/m', 'readOnly': true, 'subPathExpr': 'of-$(POD)'}]}"),
         places,
         test_json("{'POD': 'web'}"),
+        (const struct root_mount[]){
+            { "/own", "/dev/own", false }, { "/own", "/m/own", false }, { 0 } },
         &mounts,
         &count,
         &err));
-    check_int((int64_t)count, 2);
+    check_int((int64_t)count, 3); /* /m/own lies in a volume */
+    check_text(mounts[0].to, "/dev/own");
+    mounts++;
     check_text(mounts[0].to, "/m");
     check(mounts[0].read_only && text_ends(mounts[0].from, "/deep/pv/of-web"));
     check_text(mounts[1].to, "/m/x");

@@ -356,7 +356,11 @@ static const struct kind_watch watches[] = {
             "status.updatedReplicas",
             NULL },
     },
-    { .resource = &RESOURCE_SERVICE, .child = true },
+    {
+        .resource = &RESOURCE_SERVICE,
+        .child = true,
+        .keep = (const char *const[]){ "spec.clusterIP", NULL },
+    },
     { .resource = &RESOURCE_HPA, .child = true },
     { .resource = &RESOURCE_PVC, .child = true },
     {

@@ -144,6 +144,29 @@ static bool look_at_header(struct model_pass *p, struct model_ready *r)
     return true;
 }
 
+/* On one machine one can see how much the pods have fetched. In steps of ten: each is a write. */
+static void look_at_claims(struct model_pass *p, int64_t total)
+{
+    struct arena *a = p->arena;
+    if (!p->settings->claims)
+        return;
+    struct json args = json_fields(a,
+        { "path", json_strf(a, "%s/%s", p->settings->claims, p->m.namespace) },
+        { "key", json_str(p->m.key) });
+    struct json fact = view_fact(p->in, "model.staged", args);
+    plan_effect(p->out, "model.staged", args, PLAN_WAIT_RECHECK_MS);
+    int64_t bytes = json_get_int(fact, "progress.bytes", 0);
+    if (bytes <= 0 || model_fact_ended(fact))
+        return;
+    const char *message = "A pod fetches the model";
+    if (bytes <= total)
+        message = arena_printf(a,
+            "A pod fetches the model: %d%% of %s",
+            (int)((double)bytes / (double)total * 10) * 10,
+            model_size_text(a, total));
+    p->progress = (struct model_progress){ "Downloading", message, true };
+}
+
 /* http, https, s3: an init container of the serving pod, or the agent on a Metal node. */
 static void reconcile_remote(struct model_pass *p)
 {
@@ -165,6 +188,7 @@ static void reconcile_remote(struct model_pass *p)
         return;
     if (p->m.source.class == SOURCE_HTTP)
         (void)model_revalidate(p, p->m.source.text, &r);
+    look_at_claims(p, r.content_length);
     model_end_ready(p, &r);
 }
 

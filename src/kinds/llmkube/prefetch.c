@@ -109,13 +109,15 @@ static void end_not_prefetched(struct model_pass *p, const char *reason, const c
 
 static void end_prefetched(struct model_pass *p)
 {
-    model_end_ready(p,
-        &(struct model_ready){
-            .reason = "ModelPrefetched",
-            .message = MODEL_PREFETCHED,
-            .cache_key = p->m.key,
-            .staged_files = json_or_absent(model_files(p->arena, &p->m)),
-        });
+    struct model_ready r = {
+        .reason = "ModelPrefetched",
+        .message = MODEL_PREFETCHED,
+        .cache_key = p->m.key,
+        .staged_files = json_or_absent(model_files(p->arena, &p->m)),
+    };
+    if (p->m.source.class == SOURCE_HTTP)
+        (void)model_revalidate(p, p->m.source.text, &r);
+    model_end_ready(p, &r);
 }
 
 static void run(struct model_pass *p, const char *name, struct json live)

@@ -10,12 +10,24 @@ int64_t service_port(const struct isvc *svc)
     return svc->spec.port ? svc->spec.port : DEFAULT_PORT;
 }
 
+/* The name that a cluster's DNS knows; without one, the Service's own address. NULL: not known yet.
+ */
+static const char *endpoint_host(const struct isvc *svc)
+{
+    if (svc->settings->direct_endpoints)
+        return json_get_text(
+            view_child(svc->in, &RESOURCE_SERVICE, svc->service), "spec.clusterIP");
+    return arena_printf(svc->arena, "%s.%s.svc.cluster.local", svc->service, svc->namespace);
+}
+
 const char *service_endpoint(const struct isvc *svc)
 {
+    const char *host = endpoint_host(svc);
+    if (!host)
+        return NULL;
     return arena_printf(svc->arena,
-        "http://%s.%s.svc.cluster.local:%lld%s",
-        svc->service,
-        svc->namespace,
+        "http://%s:%lld%s",
+        host,
         (long long)service_port(svc),
         text_empty(svc->spec.path) ? DEFAULT_PATH : svc->spec.path);
 }

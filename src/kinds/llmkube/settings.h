@@ -31,6 +31,8 @@ struct llmkube_settings {
     const char *router_proxy_image;       /* for ModelRouter; NULL: none */
     const char *default_litellm_url;      /* for ModelRouter; NULL: none */
     const char *intel_gpu_resource;       /* from the environment, or NULL */
+    const char *claims;                   /* directory of all claims, on one machine; or NULL */
+    bool direct_endpoints;                /* no DNS: status.endpoint has the Service's address */
 };
 
 /* Upstream's defaults. */

@@ -6,6 +6,7 @@
 
 #include "engine/plan.h"
 #include "engine/view.h"
+#include "kinds/workloads/stateful_set.h"
 
 static bool is_used(const struct view *in)
 {
@@ -51,20 +52,76 @@ static bool is_ours(const struct view *in, struct json volume)
            (!uid || text_eq(uid, json_get_text(in->object, "metadata.uid")));
 }
 
-static void bind(const struct view *in, struct plan *out, const char *name, struct json volume)
+/* A claim of a StatefulSet's pod, NAME-SET-NUMBER, may have to go with the set or the pod. Dashes
+ * may be anywhere in these names. Absent: no set has a say. */
+static struct json owners(const struct view *in)
 {
     struct arena *a = in->arena;
-    struct json done = json_map(a,
+    const char *name = view_name(in), *last = strrchr(name, '-');
+    for (const char *dash = strchr(name, '-'); dash && dash < last; dash = strchr(dash + 1, '-')) {
+        const char *set_name = str_dup(a, (struct str){ dash + 1, (size_t)(last - dash - 1) });
+        const char *of = str_dup(a, (struct str){ name, (size_t)(dash - name) });
+        struct json set = view_get(in, &WORKLOADS_STATEFUL_SET, set_name);
+        struct json pod = view_get(in, &WORKLOADS_POD, dash + 1);
+        int64_t ordinal = stateful_ordinal(set_name, dash + 1);
+        bool has = false;
+        json_each (template, json_get(set, "spec.volumeClaimTemplates"))
+            has |= text_eq(json_get_text(*template, "metadata.name"), of);
+        if (has && ordinal >= 0 &&
+            text_eq(workloads_controller(pod), json_get_text(set, "metadata.uid")))
+            return stateful_claim_owners(a, in->object, set, pod, !stateful_wants(set, ordinal));
+    }
+    return (struct json){ 0 };
+}
+
+static void amend(const struct view *in, struct plan *out, struct json patch)
+{
+    struct json wanted = owners(in), there = json_get(in->object, "metadata.ownerReferences");
+    if (json_present(wanted) && !json_equal(json_or_absent(wanted), json_or_absent(there)))
+        patch = json_with(in->arena, patch, "metadata.ownerReferences", wanted);
+    if (patch.count)
+        plan_amend(out, patch);
+}
+
+/* What a directory cannot do; a volume of somebody else is theirs to tell about. */
+static struct json limits(const struct view *in, bool provided)
+{
+    static const struct workloads_condition c = {
+        "leeboard.dev/SizeNotEnforced",
+        "True",
+        "Directory",
+        "the claim is a directory of this machine: it may grow beyond the size that is asked for",
+    };
+    struct json list = json_get(in->object, "status.conditions");
+    return provided ? json_or_absent(list) : workloads_condition_set(in, list, &c, NULL);
+}
+
+static void bind(
+    const struct view *in, struct plan *out, const char *name, struct json volume, bool provided)
+{
+    struct arena *a = in->arena;
+    struct json notes = json_map(a,
         { "pv.kubernetes.io/bind-completed", json_str("yes") },
-        { "pv.kubernetes.io/bound-by-controller", json_str("yes") });
-    plan_amend(out,
-        json_fields(a, { "metadata.annotations", done }, { "spec.volumeName", json_str(name) }));
+        { "pv.kubernetes.io/bound-by-controller",
+            provided ? (struct json){ 0 } : json_str("yes") });
+    amend(in,
+        out,
+        json_fields(a, { "metadata.annotations", notes }, { "spec.volumeName", json_str(name) }));
     plan_status(out,
         json_fields(a,
             { "phase", json_str("Bound") },
             { "accessModes", json_get(volume, "spec.accessModes") },
-            { "capacity", json_get(volume, "spec.capacity") }),
+            { "capacity", json_get(volume, "spec.capacity") },
+            { "conditions", limits(in, provided) }),
         NULL);
+    plan_done(out);
+}
+
+static void pend(const struct view *in, struct plan *out, const char *reason, const char *message)
+{
+    amend(in, out, json_empty_map());
+    plan_status(out, json_fields(in->arena, { "phase", json_str("Pending") }), NULL);
+    plan_event(out, false, reason, "%s", message);
     plan_done(out);
 }
 
@@ -76,19 +133,30 @@ static void reconcile(const struct view *in, struct plan *out)
     bool provided = text_empty(wanted) ? class && !*class : !text_eq(wanted, name);
     if (json_present(json_get(in->object, "metadata.deletionTimestamp")) && is_used(in))
         plan_stay(out);
+    if (!provided && text_eq(json_get_text(in->object, "spec.volumeMode"), "Block")) {
+        pend(in,
+            out,
+            "ProvisioningFailed",
+            "volumeMode Block is not there on one machine: a claim is a directory");
+        return;
+    }
     if (!provided) {
         struct json volume = make_volume(in, name);
         plan_once(out, &WORKLOADS_VOLUME_CHILD, volume);
-        bind(in, out, name, volume);
+        bind(in, out, name, volume, false);
         return;
     }
     struct json volume = view_get(in, &WORKLOADS_VOLUME_CHILD, wanted);
-    if (is_ours(in, volume)) {
-        bind(in, out, wanted, volume);
-        return;
-    }
-    plan_status(out, json_fields(in->arena, { "phase", json_str("Pending") }), NULL);
-    plan_done(out);
+    if (is_ours(in, volume))
+        bind(in, out, wanted, volume, true);
+    else
+        pend(in,
+            out,
+            "FailedBinding",
+            text_empty(wanted)
+                ? "no persistent volumes available for this claim and no storage class is set"
+                : arena_printf(
+                      in->arena, "volume \"%s\" is not there, or for another claim", wanted));
 }
 
 static const char *const volume_fields[] = {
@@ -104,6 +172,7 @@ static const char *const pod_fields[] = { "spec.volumes", "status.phase", NULL }
 static const struct kind_watch watches[] = {
     { .resource = &WORKLOADS_VOLUME_CHILD, .child = true, .keep = volume_fields },
     { .resource = &WORKLOADS_POD, .keep = pod_fields },
+    { .resource = &WORKLOADS_STATEFUL_SET },
     { 0 },
 };
 
@@ -116,6 +185,27 @@ const struct kind workloads_claim_kind = {
 
 /* ---- volumes ---- */
 
+/* One of nobody is for the oldest claim that names it. */
+static void reserve(const struct view *in, struct plan *out)
+{
+    struct json first = { 0 };
+    json_each (claim, view_list(in, &WORKLOADS_CLAIM, NULL, NULL)) {
+        bool older =
+            !json_present(first) || workloads_time_ms(*claim, "metadata.creationTimestamp") <
+                                        workloads_time_ms(first, "metadata.creationTimestamp");
+        if (text_eq(json_get_text(*claim, "spec.volumeName"), view_name(in)) && older)
+            first = *claim;
+    }
+    if (json_present(first))
+        plan_amend(out,
+            json_fields(in->arena,
+                { "spec.claimRef.apiVersion", json_str("v1") },
+                { "spec.claimRef.kind", json_str("PersistentVolumeClaim") },
+                { "spec.claimRef.namespace", json_get(first, "metadata.namespace") },
+                { "spec.claimRef.name", json_get(first, "metadata.name") },
+                { "spec.claimRef.uid", json_get(first, "metadata.uid") }));
+}
+
 static void reconcile_volume(const struct view *in, struct plan *out)
 {
     const char *uid = json_get_text(in->object, "spec.claimRef.uid");
@@ -127,6 +217,8 @@ static void reconcile_volume(const struct view *in, struct plan *out)
         json_present(claim) && (!uid || text_eq(uid, json_get_text(claim, "metadata.uid")));
     bool named = json_present(json_get(in->object, "spec.claimRef"));
     bool going = json_present(json_get(in->object, "metadata.deletionTimestamp"));
+    if (!named && !going)
+        reserve(in, out);
     if (going && there && !json_present(json_get(claim, "metadata.deletionTimestamp")))
         plan_stay(out);
     plan_status(out,

@@ -3,8 +3,6 @@
 
 #include "kinds/workloads/workloads.h"
 
-#include <stdlib.h>
-
 #include "base/selector.h"
 #include "engine/plan.h"
 #include "engine/view.h"
@@ -14,57 +12,6 @@
 #define STEP_AGAIN_MS 10
 /* Names that are looked at for a free one, besides one a pod. */
 #define NAMES_SPARE 1000
-
-/* ---- who goes first ---- */
-
-static int64_t cost(struct json pod)
-{
-    int64_t value = 0;
-    const char *text = json_text(json_member(
-        json_get(pod, "metadata.annotations"), "controller.kubernetes.io/pod-deletion-cost"));
-    return text && str_to_int(str_of(text), &value) ? value : 0;
-}
-
-static int64_t phase_rank(struct json pod)
-{
-    const char *phase = json_get_text(pod, "status.phase");
-    return text_eq(phase, "Running") ? 2 : text_eq(phase, "Unknown") ? 1 : 0;
-}
-
-static int64_t ready_since(struct json pod)
-{
-    struct json ready = json_find(json_get(pod, "status.conditions"), "type", "Ready");
-    return workloads_pod_is_ready(pod) ? workloads_time_ms(ready, "lastTransitionTime") : 0;
-}
-
-static int64_t restarts(struct json pod)
-{
-    int64_t most = 0;
-    json_each (c, json_get(pod, "status.containerStatuses")) {
-        int64_t count = json_get_int(*c, "restartCount", 0);
-        most = count > most ? count : most;
-    }
-    return most;
-}
-
-static int compare_pods(const void *left, const void *right)
-{
-    struct json a = *(const struct json *)left, b = *(const struct json *)right;
-    const int64_t by[][2] = {
-        { json_get_text(a, "spec.nodeName") != NULL, json_get_text(b, "spec.nodeName") != NULL },
-        { phase_rank(a), phase_rank(b) },
-        { workloads_pod_is_ready(a), workloads_pod_is_ready(b) },
-        { cost(a), cost(b) },
-        { ready_since(b), ready_since(a) },
-        { restarts(b), restarts(a) },
-        { workloads_time_ms(b, "metadata.creationTimestamp"),
-            workloads_time_ms(a, "metadata.creationTimestamp") },
-    };
-    for (size_t i = 0; i < lengthof(by); i++)
-        if (by[i][0] != by[i][1])
-            return by[i][0] < by[i][1] ? -1 : 1;
-    return json_compare(json_get(b, "metadata.name"), json_get(a, "metadata.name"));
-}
 
 /* ---- one pass ---- */
 
@@ -147,7 +94,7 @@ static void make_pods(struct set *s, int64_t wanted)
 
 static void delete_pods(struct set *s, int64_t wanted)
 {
-    qsort(s->active, s->count, sizeof(*s->active), compare_pods);
+    workloads_pods_sort(s->active, s->count);
     while ((int64_t)s->count > wanted) {
         if (s->out->child_count == STEP_MAX) {
             s->more = true;

@@ -1,5 +1,7 @@
 #include "kinds/workloads/workloads.h"
 
+#include <stdlib.h>
+
 #include "base/selector.h"
 #include "base/time.h"
 #include "engine/view.h"
@@ -9,12 +11,20 @@ const struct resource WORKLOADS_REPLICA_SET = { "apps", "v1", "ReplicaSet", "rep
 const struct resource WORKLOADS_REPLICA_SET_CHILD = { "apps", "v1", "ReplicaSet", "replicasets" };
 const struct resource WORKLOADS_POD = { "", "v1", "Pod", "pods" };
 const struct resource WORKLOADS_SERVICE = { "", "v1", "Service", "services" };
-const struct resource WORKLOADS_CLAIM = {
-    .group = "",
+const struct resource WORKLOADS_STATEFUL_SET = { "apps", "v1", "StatefulSet", "statefulsets" };
+const struct resource WORKLOADS_REVISION = {
+    .group = "apps",
     .version = "v1",
-    .kind = "PersistentVolumeClaim",
-    .plural = "persistentvolumeclaims",
+    .kind = "ControllerRevision",
+    .plural = "controllerrevisions",
 };
+#define CLAIM                                                                                      \
+    {                                                                                              \
+        .group = "", .version = "v1", .kind = "PersistentVolumeClaim",                             \
+        .plural = "persistentvolumeclaims"                                                         \
+    }
+const struct resource WORKLOADS_CLAIM = CLAIM;
+const struct resource WORKLOADS_CLAIM_CHILD = CLAIM;
 #define VOLUME                                                                                     \
     {                                                                                              \
         .group = "", .version = "v1", .kind = "PersistentVolume", .plural = "persistentvolumes",   \
@@ -23,6 +33,18 @@ const struct resource WORKLOADS_CLAIM = {
 const struct resource WORKLOADS_VOLUME = VOLUME;
 const struct resource WORKLOADS_VOLUME_CHILD = VOLUME;
 const struct resource WORKLOADS_JOB = { "batch", "v1", "Job", "jobs" };
+const struct resource WORKLOADS_BUDGET = {
+    .group = "policy",
+    .version = "v1",
+    .kind = "PodDisruptionBudget",
+    .plural = "poddisruptionbudgets",
+};
+const struct resource WORKLOADS_AUTOSCALER = {
+    .group = "autoscaling",
+    .version = "v2",
+    .kind = "HorizontalPodAutoscaler",
+    .plural = "horizontalpodautoscalers",
+};
 const struct resource WORKLOADS_SLICE = {
     .group = "discovery.k8s.io",
     .version = "v1",
@@ -33,14 +55,20 @@ const struct resource WORKLOADS_SLICE = {
 const struct kind *const workloads_kinds[] = {
     &workloads_deployment_kind,
     &workloads_replica_set_kind,
+    &workloads_stateful_set_kind,
     &workloads_service_kind,
     &workloads_job_kind,
+    &workloads_budget_kind,
+    &workloads_autoscaler_kind,
     &workloads_claim_kind,
     &workloads_volume_kind,
     NULL,
 };
 
 /* ---- names ---- */
+
+/* What the API server keeps of a name that it completes: with the rest a label may hold it. */
+#define BASE_MAX 58
 
 static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
 
@@ -66,7 +94,7 @@ const char *workloads_name(struct arena *a, const char *base, const char *uid, i
     char suffix[6] = "";
     for (size_t i = 0; i < 5; i++, h /= sizeof(letters) - 1)
         suffix[i] = letters[h % (sizeof(letters) - 1)];
-    return arena_printf(a, "%s-%s", base, suffix);
+    return arena_printf(a, "%.*s%s", BASE_MAX, arena_printf(a, "%s-", base), suffix);
 }
 
 /* ---- objects ---- */
@@ -153,6 +181,63 @@ struct json workloads_pod_of(struct arena *a, struct json template, const char *
         { "metadata.annotations", json_or_absent(json_get(template, "metadata.annotations")) },
         { "metadata.finalizers", json_or_absent(json_get(template, "metadata.finalizers")) },
         { "spec", json_get(template, "spec") });
+}
+
+/* ---- which pod goes first ---- */
+
+static int64_t cost(struct json pod)
+{
+    int64_t value = 0;
+    const char *text = json_text(json_member(
+        json_get(pod, "metadata.annotations"), "controller.kubernetes.io/pod-deletion-cost"));
+    return text && str_to_int(str_of(text), &value) ? value : 0;
+}
+
+static int64_t phase_rank(struct json pod)
+{
+    const char *phase = json_get_text(pod, "status.phase");
+    return text_eq(phase, "Running") ? 2 : text_eq(phase, "Unknown") ? 1 : 0;
+}
+
+static int64_t ready_since(struct json pod)
+{
+    struct json ready = json_find(json_get(pod, "status.conditions"), "type", "Ready");
+    return workloads_pod_is_ready(pod) ? workloads_time_ms(ready, "lastTransitionTime") : 0;
+}
+
+static int64_t restarts(struct json pod)
+{
+    int64_t most = 0;
+    json_each (c, json_get(pod, "status.containerStatuses")) {
+        int64_t count = json_get_int(*c, "restartCount", 0);
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+static int compare_pods(const void *left, const void *right)
+{
+    struct json a = *(const struct json *)left, b = *(const struct json *)right;
+    const int64_t by[][2] = {
+        { json_get_text(a, "spec.nodeName") != NULL, json_get_text(b, "spec.nodeName") != NULL },
+        { phase_rank(a), phase_rank(b) },
+        { workloads_pod_is_ready(a), workloads_pod_is_ready(b) },
+        { cost(a), cost(b) },
+        { ready_since(b), ready_since(a) },
+        { restarts(b), restarts(a) },
+        { workloads_time_ms(b, "metadata.creationTimestamp"),
+            workloads_time_ms(a, "metadata.creationTimestamp") },
+    };
+    for (size_t i = 0; i < lengthof(by); i++)
+        if (by[i][0] != by[i][1])
+            return by[i][0] < by[i][1] ? -1 : 1;
+    return json_compare(json_get(b, "metadata.name"), json_get(a, "metadata.name"));
+}
+
+void workloads_pods_sort(struct json *pods, size_t count)
+{
+    if (count > 1)
+        qsort(pods, count, sizeof(*pods), compare_pods);
 }
 
 /* ---- conditions ---- */

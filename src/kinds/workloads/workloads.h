@@ -18,8 +18,11 @@ struct workloads_settings {
 
 extern const struct kind workloads_deployment_kind;
 extern const struct kind workloads_replica_set_kind;
+extern const struct kind workloads_stateful_set_kind;
 extern const struct kind workloads_service_kind;
 extern const struct kind workloads_job_kind;
+extern const struct kind workloads_budget_kind;
+extern const struct kind workloads_autoscaler_kind;
 extern const struct kind workloads_claim_kind;
 extern const struct kind workloads_volume_kind;
 extern const struct kind *const workloads_kinds[]; /* all of the family, NULL-terminated */
@@ -29,11 +32,16 @@ extern const struct kind *const workloads_kinds[]; /* all of the family, NULL-te
 extern const struct resource WORKLOADS_DEPLOYMENT;
 extern const struct resource WORKLOADS_REPLICA_SET;
 extern const struct resource WORKLOADS_REPLICA_SET_CHILD;
+extern const struct resource WORKLOADS_STATEFUL_SET;
+extern const struct resource WORKLOADS_REVISION;
 extern const struct resource WORKLOADS_POD;
 extern const struct resource WORKLOADS_SERVICE;
 extern const struct resource WORKLOADS_SLICE;
 extern const struct resource WORKLOADS_JOB;
+extern const struct resource WORKLOADS_BUDGET;
+extern const struct resource WORKLOADS_AUTOSCALER;
 extern const struct resource WORKLOADS_CLAIM;
+extern const struct resource WORKLOADS_CLAIM_CHILD;
 extern const struct resource WORKLOADS_VOLUME;
 extern const struct resource WORKLOADS_VOLUME_CHILD;
 
@@ -43,7 +51,7 @@ extern const struct resource WORKLOADS_VOLUME_CHILD;
 
 /* Letters and digits that no word is made of, as Kubernetes chooses them: ten at most. */
 const char *workloads_hash(struct arena *a, const char *text);
-/* BASE-XXXXX: the n-th name that an owner gives. */
+/* BASE-XXXXX: the n-th name that an owner gives. A long base is cut. */
 const char *workloads_name(struct arena *a, const char *base, const char *uid, int64_t n);
 
 /* ---- objects ---- */
@@ -67,6 +75,9 @@ bool workloads_pod_is_ready(struct json pod);
  * none). */
 bool workloads_pod_is_available(
     const struct view *in, struct json pod, int64_t min_ready_s, int64_t *next_ms);
+/* Those that serve least in front, then the youngest: the order in which pods that are too many go.
+ */
+void workloads_pods_sort(struct json *pods, size_t count);
 /* A pod of this template: labels, annotations, finalizers and spec. */
 struct json workloads_pod_of(struct arena *a, struct json template, const char *name);
 

@@ -213,6 +213,25 @@ TEST(a_copy_tells_how_far_it_is)
     check(json_equal(stage_status(w, &LLMKUBE_MODEL, "m"), before));
 }
 
+/* As on a machine of one's own, where claims are directories. */
+TEST(a_download_by_a_pod_tells_how_far_it_is)
+{
+    struct stage *w = with_model("{'source': '" URL "'}");
+    llmkube_stage_settings(w)->claims = "/data/volumes";
+    stage_fact(w, PROBE, "{'result': {'contentLength': 10000000000}}");
+    settle(w);
+    check_text(phase(w), "Ready");
+    check(!*condition(w, "Progressing"));
+    stage_fact(w, "model.staged /data/volumes/ns", "{'progress': {'bytes': 4500000000}}");
+    run(w);
+    check_text(
+        condition(w, "Progressing"), "True Downloading: A pod fetches the model: 40% of 9.3 GiB");
+    check_text(phase(w), "Ready");
+    stage_fact(w, "model.staged /data/volumes/ns", "{'result': {'whole': true}}");
+    run(w);
+    check(text_starts(condition(w, "Progressing"), "False Superseded: "));
+}
+
 TEST(failures_of_a_copy_wait_or_are_tried_again)
 {
     static const struct {
@@ -425,6 +444,8 @@ TEST(a_prefetch_fills_the_cache_once)
     check_text(phase(w), "Downloading");
     settle(w);
     stage_add_all(w, json_list(test_arena(), job_with(w, "Complete")));
+    /* At once: nobody wakes it for that later. */
+    check(asks(run(w), "model.head"));
     p = settle(w);
     check_text(
         condition(w, "Available"), "True ModelPrefetched: The weights lie in the shared cache");

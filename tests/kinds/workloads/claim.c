@@ -27,8 +27,9 @@ TEST(a_claim_is_bound_to_a_directory_of_its_own)
     check_text(json_get_text(volume, "spec.storageClassName"), "fast");
     check_text(json_get_text(volume, "spec.claimRef.uid"), "u1");
     check_text(json_get_text(s.plan.amendment, "spec.volumeName"), "pvc-u1");
-    check_json(s.plan.status,
-        "{'phase': 'Bound', 'accessModes': ['ReadWriteOnce'], 'capacity': {'storage': '1Gi'}}");
+    check_text(json_get_text(s.plan.status, "phase"), "Bound");
+    check_text(json_get_text(s.plan.status, "capacity.storage"), "1Gi");
+    check_text(json_get_text(s.plan.status, "conditions.0.type"), "leeboard.dev/SizeNotEnforced");
 }
 
 TEST(a_claim_for_a_volume_of_others_waits_for_it)
@@ -79,4 +80,49 @@ TEST(a_volume_tells_whose_it_is)
     stage_edit(&s, &WORKLOADS_VOLUME, "v", "spec.claimRef", NULL);
     stage_run(&s, &workloads_volume_kind, "v");
     check_json(s.plan.status, "{'phase': 'Available'}");
+}
+
+TEST(a_claim_of_a_stateful_set_goes_with_whom_its_policy_names)
+{
+    struct stage s;
+    stage_init(&s, &SETTINGS);
+    stage_add(&s,
+        "[{'kind': 'PersistentVolumeClaim', 'metadata': {'name': 'my-data-my-db-1', 'uid': 'u1'},"
+        "  'spec': {}},"
+        " {'kind': 'StatefulSet', 'metadata': {'name': 'my-db'}, 'spec': {'replicas': 2,"
+        "  'persistentVolumeClaimRetentionPolicy': {'whenDeleted': 'Delete', 'whenScaled':"
+        "  'Delete'}, 'volumeClaimTemplates': [{'metadata': {'name': 'my-data'}}]}},"
+        " {'kind': 'Pod', 'metadata': {'name': 'my-db-1', 'ownerReferences': ["
+        "  {'controller': true, 'uid': 'StatefulSet/my-db'}]}}]");
+    stage_run(&s, &workloads_claim_kind, "my-data-my-db-1");
+    struct json owners = json_get(s.plan.amendment, "metadata.ownerReferences");
+    check_text(json_get_text(owners, "0.kind"), "StatefulSet");
+    stage_edit(&s, &WORKLOADS_STATEFUL_SET, "my-db", "spec.replicas", "1");
+    stage_run(&s, &workloads_claim_kind, "my-data-my-db-1");
+    owners = json_get(s.plan.amendment, "metadata.ownerReferences");
+    check_text(json_get_text(owners, "0.kind"), "Pod");
+}
+
+TEST(a_claim_for_a_block_device_waits_and_says_why)
+{
+    struct stage s;
+    begin(&s, "{'spec.volumeMode': 'Block'}");
+    stage_run(&s, &workloads_claim_kind, "c");
+    check_int(s.plan.child_count, 0);
+    check_json(s.plan.status, "{'phase': 'Pending'}");
+    check(stage_has_event(&s, "ProvisioningFailed"));
+}
+
+TEST(a_volume_of_nobody_is_for_the_claim_that_names_it)
+{
+    struct stage s;
+    begin(&s, "{'spec.volumeName': 'disk'}");
+    stage_add(&s, "{'kind': 'PersistentVolume', 'metadata': {'name': 'disk'}, 'spec': {}}");
+    stage_run(&s, &workloads_volume_kind, "disk");
+    check_text(json_get_text(s.plan.amendment, "spec.claimRef.name"), "c");
+    check_text(json_get_text(s.plan.amendment, "spec.claimRef.uid"), "u1");
+    check_json(s.plan.status, "{'phase': 'Available'}");
+    stage_edit(&s, &WORKLOADS_CLAIM, "c", "spec.volumeName", "'other'");
+    stage_run(&s, &workloads_volume_kind, "disk");
+    check(!json_present(s.plan.amendment));
 }

@@ -114,7 +114,11 @@ request() {
 # One attempt at a URL into a file, from where the last one ended if the server still has the same
 # file: its ETag says so. Sets http to the status.
 attempt() {
-  to=$2 code=0 etag=$(cat "$2.etag" 2>/dev/null || :)
+  to=$2 code=0
+  # One from the beginning that was killed: what it wrote is of the file that its ETag names.
+  [ -s "$to.etag" ] || mv -f "$to.new" "$to.etag" 2>/dev/null || :
+  etag=$(cat "$to.etag" 2>/dev/null || :)
+  rm -f "$to.new"
   [ -n "$etag" ] || rm -f "$to"
   set -- "$1"
   [ ! -s "$to" ] || set -- "$@" --continue-at - --header "If-Range: $etag"
@@ -181,10 +185,8 @@ right() {
 remember() { say "$sha256 $(size_of "$1")" 2>/dev/null >"${1%/*}/.${1##*/}.sha256" || :; }
 #-
 
-# The file of a URL under its name.
-stage() {
-  mkdir -p "${2%/*}"
-  find "${2%/*}" -name '*.tmp' -type f -mmin +1440 -exec rm -f {} + 2>/dev/null || :
+# Whether a file may stay: there=yes, or old if it may unless a better one can be had.
+look() {
   there=
   [ ! -f "$2" ] || there=yes
   #+ sha256
@@ -199,9 +201,26 @@ stage() {
     [ "${size:-0}" != 0 ] && [ "$size" = "$(size_of "$2")" ] || there=old
   fi
   #-
+}
+
+# Sets part to where a file is fetched to. Several pods may fill one cache at a time: one fetches, the
+# others wait, and what one left, the next goes on with. Where the volume or the image has no locks,
+# each pod has a part of its own.
+own() {
+  lock=${1%/*}/.${1##*/}.lock part=$1.${HOSTNAME:-$(hostname)}.tmp
+  command -v flock >/dev/null 2>&1 && (: >>"$lock") 2>/dev/null || return 0
+  exec 9>>"$lock"
+  flock -n 9 2>/dev/null || { say "Waiting for another pod that fetches it"; flock 9 || return 0; }
+  part=$1.tmp
+}
+
+# The file of a URL under its name.
+stage() {
+  mkdir -p "${2%/*}"
+  find "${2%/*}" -name '*.tmp' -type f -mmin +10080 -exec rm -f {} + 2>/dev/null || :
+  look "$1" "$2"
+  [ "$there" = yes ] || { own "$2"; look "$1" "$2"; }
   [ "$there" != yes ] || { say "$2 is there"; return 0; }
-  # A name of this pod's own: several pods may fill one cache at a time.
-  part=$2.$(hostname).tmp
   say "Fetching $(public "$1")"
   if ! fetch "$1" "$part"; then
     [ "$there" = old ] || exit 1

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Copies of the objects that pods refer to, by namespace and name, kept true by reflectors. */
+/* Copies of all objects of some kinds, by namespace and name, kept true by reflectors. */
 
 #include "base/json.h"
 
@@ -8,8 +8,6 @@ struct env;
 struct kube_transport;
 struct objects;
 struct resource;
-
-extern const struct resource NODE_PERSISTENT_VOLUME;
 
 /* changed() is called for each object that came, changed or went (initial load included) with what
  * it is now, or absent; it may ask but not free. loaded() once, when everything is there. */

@@ -1,4 +1,4 @@
-#include "node/objects.h"
+#include "kube/objects.h"
 
 #include "base/resource.h"
 #include "base/table.h"
@@ -6,14 +6,6 @@
 #include "kube/reflector.h"
 
 #define KINDS_MAX 8
-
-const struct resource NODE_PERSISTENT_VOLUME = {
-    .group = "",
-    .version = "v1",
-    .kind = "PersistentVolume",
-    .plural = "persistentvolumes",
-    .cluster_scoped = true,
-};
 
 struct entry {
     struct table_node node;

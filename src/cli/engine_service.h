@@ -1,0 +1,42 @@
+#pragma once
+
+/* The engine with everything that it works with: client, events, effects, schemas. */
+
+#include "base/json.h"
+#include "cli/families.h"
+
+struct engine;
+struct event_recorder;
+struct fetch;
+struct http_client;
+struct kube_client;
+struct kube_transport;
+struct loop;
+struct schemas;
+
+struct engine_service_options {
+    struct loop *loop;
+    const struct kube_transport *transport;
+    const struct families *families;
+    const char *instance;  /* of events: the pod or the machine */
+    const char *namespace; /* only this one; NULL: all */
+    struct json self;      /* our pod; absent: none */
+    bool (*may_write)(void *ctx);
+    void *ctx;
+};
+
+struct engine_service {
+    struct kube_client *client;
+    struct event_recorder *events;
+    struct http_client *http;
+    struct fetch *fetch;
+    struct schemas *schemas;
+    struct engine *engine;
+};
+
+/* What the options point to outlives it. The engine is not started. */
+void engine_service_init(struct engine_service *s, const struct engine_service_options *options);
+/* Takes one that is all zero. */
+void engine_service_done(struct engine_service *s);
+/* POD_NAME, else the machine's name. */
+const char *engine_service_instance(struct arena *a);

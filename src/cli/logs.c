@@ -1,0 +1,196 @@
+/* leeboard logs: what a container wrote, by the name of its pod or of what the pod is for. */
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/str.h"
+#include "base/url.h"
+#include "cli/show_rows.h"
+#include "cli/up_folder.h"
+#include "cli/up_objects.h"
+#include "http/loop.h"
+#include "kube/status.h"
+#include "kube/transport.h"
+
+#define COMPLAINT_BYTES_MAX ((size_t)64 << 10)
+
+/* ---- whose ---- */
+
+/* Of several pods the youngest that is not on its way out. */
+static bool is_better(struct json pod, struct json best)
+{
+    bool leaves = json_present(json_get(pod, "metadata.deletionTimestamp"));
+    bool best_leaves = json_present(json_get(best, "metadata.deletionTimestamp"));
+    const char *made = json_get_text(pod, "metadata.creationTimestamp");
+    const char *best_made = json_get_text(best, "metadata.creationTimestamp");
+    if (!json_present(best) || leaves != best_leaves)
+        return !json_present(best) || best_leaves;
+    return strcmp(made ? made : "", best_made ? best_made : "") > 0;
+}
+
+static bool find_pod(struct ask *q, const char *name, struct json *ret, struct error *err)
+{
+    struct up_objects all;
+    if (!up_objects_list(q, &all, err))
+        return false;
+    struct json owner = json_map(&q->cli->arena,
+        { "metadata",
+            json_map(&q->cli->arena,
+                { "name", json_str(name) },
+                { "namespace", json_str(q->namespace) }) });
+    *ret = (struct json){ 0 };
+    json_each (pod, all.objects) {
+        if (!text_eq(json_get_text(*pod, "kind"), "Pod") ||
+            !text_eq(json_get_text(*pod, "metadata.namespace"), q->namespace))
+            continue;
+        bool named = text_eq(json_get_text(*pod, "metadata.name"), name);
+        if (named || (show_rows_belongs(*pod, owner) && is_better(*pod, *ret)))
+            *ret = *pod;
+        if (named)
+            break;
+    }
+    return json_present(*ret) ||
+           fail(err,
+               ERR_NOT_FOUND,
+               "there is no pod of %s in namespace %s; `leeboard ps` shows what there is",
+               name,
+               q->namespace);
+}
+
+/* The first one; before it began, the last of the init containers that did. */
+static const char *find_container(struct json pod)
+{
+    const char *first = json_get_text(pod, "spec.containers.0.name");
+    struct json status = json_find(json_get(pod, "status.containerStatuses"), "name", first);
+    bool begun = json_get_int(status, "restartCount", 0) > 0 ||
+                 !json_present(json_get(status, "state.waiting"));
+    const char *init = NULL;
+    json_each (s, json_get(pod, "status.initContainerStatuses"))
+        if (!json_present(json_get(*s, "state.waiting")))
+            init = json_get_text(*s, "name");
+    return begun || !init ? first : init;
+}
+
+/* ---- the stream ---- */
+
+struct stream {
+    int status;
+    bool done;
+    struct error err;
+    struct buf complaint;
+};
+
+static void on_head(void *ctx, const struct kube_head *head)
+{
+    ((struct stream *)ctx)->status = head->status;
+}
+
+static void on_data(void *ctx, struct str bytes)
+{
+    struct stream *s = ctx;
+    if (s->status >= 300) {
+        buf_add(&s->complaint, bytes.ptr, bytes.len);
+        return;
+    }
+    while (bytes.len && !s->done) {
+        ssize_t n = write(STDOUT_FILENO, bytes.ptr, bytes.len);
+        if (n > 0)
+            bytes = (struct str){ bytes.ptr + n, bytes.len - (size_t)n };
+        else if (n < 0 && errno != EINTR)
+            s->done = true; /* nobody reads any more */
+    }
+}
+
+static void on_end(void *ctx, const struct error *err, bool sent)
+{
+    (void)sent;
+    struct stream *s = ctx;
+    s->done = true;
+    if (err)
+        s->err = *err;
+}
+
+static bool is_done(void *ctx)
+{
+    return ((struct stream *)ctx)->done;
+}
+
+static const char *log_path(struct cli *cli, struct json pod)
+{
+    struct arena *a = &cli->arena;
+    const char *container = cli_text(cli, "container"), *tail = cli_text(cli, "tail");
+    struct buf path = BUF_INIT((size_t)64 << 10);
+    buf_printf(&path,
+        "/api/v1/namespaces/%s/pods/%s/log",
+        json_get_text(pod, "metadata.namespace"),
+        json_get_text(pod, "metadata.name"));
+    url_add_query(&path, "container", text_empty(container) ? find_container(pod) : container);
+    url_add_query(&path, "follow", cli_on(cli, "follow") ? "true" : NULL);
+    url_add_query(&path, "previous", cli_on(cli, "previous") ? "true" : NULL);
+    url_add_query(&path, "tailLines", text_empty(tail) ? NULL : tail);
+    const char *text = arena_strdup(a, buf_text(&path));
+    buf_done(&path);
+    return text;
+}
+
+static bool copy_log(struct ask *q, const char *path, struct error *err)
+{
+    static const struct kube_handlers handlers = { on_head, on_data, on_end };
+    struct stream s = { .complaint = BUF_INIT(COMPLAINT_BYTES_MAX) };
+    kube_open(q->kube, &(struct kube_request){ .method = "GET", .path = path }, &handlers, &s);
+    while (!s.done)
+        loop_run_until(q->loop, is_done, &s, INT32_MAX);
+    bool ok = s.status < 300 && !s.err.code;
+    if (s.err.code)
+        *err = s.err;
+    else if (!ok) {
+        struct json body;
+        if (!json_parse(&q->cli->arena, buf_str(&s.complaint), &body, NULL))
+            body = (struct json){ 0 };
+        *err = kube_status_of_answer(s.status, 0, body, buf_str(&s.complaint)).error;
+    }
+    buf_done(&s.complaint);
+    return ok;
+}
+
+static int run(struct cli *cli)
+{
+    struct ask q = { 0 };
+    struct error err;
+    struct json pod;
+    const char *folder, *namespace = cli_text(cli, "namespace");
+    if (cli->argument_count != 1)
+        return cli_usage(cli, "say whose: leeboard logs NAME, of an InferenceService or a pod");
+    if (!up_folder(cli, &folder, &err))
+        return cli_fail(cli, &err);
+    bool ok = ask_open_running(cli, folder, &q, &err);
+    if (ok && !text_empty(namespace))
+        q.namespace = namespace;
+    ok =
+        ok && find_pod(&q, cli->arguments[0], &pod, &err) && copy_log(&q, log_path(cli, pod), &err);
+    ask_close(&q);
+    return ok ? CLI_OK : cli_fail(cli, &err);
+}
+
+static const struct cli_flag flags[] = {
+    { "follow", 'f', NULL, "false", "Go on as long as the container writes." },
+    { "container",
+        'c',
+        "NAME",
+        NULL,
+        "Which of the pod; else its first, before that begins its last init container." },
+    { "previous", 'p', NULL, "false", "Of the run before the last restart." },
+    { "tail", 0, "LINES", NULL, "Only so many at the end." },
+    { "namespace", 'n', "NAME", NULL, "Where it is; else in `default`." },
+    { 0 },
+};
+
+const struct cli_command cli_logs = {
+    .name = "logs",
+    .summary = "Show what a model server or another container of `leeboard up` wrote.",
+    .arguments = "NAME",
+    .flags = (const struct cli_flag *const[]){ flags, up_folder_flags, NULL },
+    .run = run,
+};

@@ -1,0 +1,33 @@
+#pragma once
+
+/* The live display of `leeboard up`: watches resources and shows a line for each, at most ten times
+ * a second on a terminal, and plain lines on change where there is none.
+ *
+ *   show_new ─> …                 lines come by themselves
+ *               show_print()      a line above them, for logs and hints
+ *            ─> show_free         the last state stays on the screen, the cursor is back */
+
+#include "base/error.h"
+
+struct kube_transport;
+struct loop;
+struct resource;
+struct show;
+
+struct show_options {
+    struct loop *loop;
+    const struct kube_transport *transport;
+    /* What gets lines, ended by NULL; constants. Pods are watched besides. */
+    const struct resource *const *resources;
+    int fd;              /* standard output */
+    const char *volumes; /* the directory of claims (families_add_workloads); NULL: no progress */
+    /* Everything that has a line is ready, which it was not before; NULL: nobody asks. */
+    void (*ready)(void *ctx);
+    void *ctx;
+};
+
+/* All but `volumes` outlives it. */
+struct show *show_new(const struct show_options *options);
+void show_free(struct show *s);
+/* Control characters come out as blanks. */
+void show_print(struct show *s, const char *format, ...) printf_like(2, 3);

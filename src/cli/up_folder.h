@@ -1,0 +1,32 @@
+#pragma once
+
+/* Where `leeboard up` keeps everything, and how the commands beside it find the one that runs.
+ *
+ *   DATA/up.pid        the process that runs, which holds a lock on it
+ *   DATA/server        objects and certificates (the API server's folder)
+ *   DATA/node          pods: their files and logs
+ *   DATA/volumes       claims: NAMESPACE/NAME each, the model cache among them
+ *   DATA/models        copies of local model files
+ *   DATA/kubeconfig    the administrator's
+ *   DATA/up.log        what is logged with --detach, or behind the live display */
+
+#include "cli/cli.h"
+
+extern const struct cli_flag up_folder_flags[]; /* --data */
+
+/* --data, else where the system keeps such things for this user; absolute. */
+bool up_folder(struct cli *cli, const char **ret, struct error *err) must_check;
+/* DATA/NAME. */
+const char *up_folder_path(struct arena *a, const char *folder, const char *name);
+/* Makes it, and the folders that others do not make themselves. */
+bool up_folder_make(struct arena *a, const char *folder, struct error *err) must_check;
+/* Makes it this process's until it ends. Fails if another one has it, naming that. */
+bool up_folder_lock(struct arena *a, const char *folder, struct error *err) must_check;
+/* The process that runs on it; 0: none does. */
+int up_folder_pid(struct arena *a, const char *folder);
+/* The kubeconfig of the one that runs; NULL: none does. */
+const char *up_folder_kubeconfig(struct arena *a, const char *folder);
+/* Puts standard error (and with out standard output) into DATA/up.log. The old standard error is
+ * *ret, -1 if there is none. */
+bool up_folder_log(
+    struct arena *a, const char *folder, bool out, int *ret, struct error *err) must_check;

@@ -1,0 +1,20 @@
+#pragma once
+
+/* What people have of `leeboard up`: the kinds that get a line in its display and in `leeboard ps`,
+ * and the pods behind them. */
+
+#include "cli/ask.h"
+#include "cli/show_rows.h"
+
+extern const struct resource *const up_resources[]; /* NULL-terminated */
+
+struct up_objects {
+    struct json objects; /* of those kinds and all pods */
+    struct show_row *rows;
+    size_t count;
+};
+
+/* All there are. */
+bool up_objects_list(struct ask *q, struct up_objects *ret, struct error *err) must_check;
+/* The object of a row. */
+struct json up_objects_find(const struct up_objects *o, const struct show_row *row);

@@ -1,0 +1,16 @@
+#pragma once
+
+/* The processes of pods, as the node's files tell (node/shim.h): for commands beside the node, and
+ * for what a leeboard that was killed left running. */
+
+#include "base/arena.h"
+
+struct up_task {
+    const char *uid; /* of the pod */
+    int pid;         /* of the supervisor, which is the session of all below it */
+};
+
+/* Those that run. */
+size_t up_tasks(struct arena *a, const char *folder, struct up_task **ret);
+/* Resident bytes of what runs below the supervisors of a pod. */
+int64_t up_tasks_bytes(const struct up_task *tasks, size_t count, const char *uid);

@@ -1,0 +1,16 @@
+#pragma once
+
+/* Model files in the claims of this machine, where claims are directories:
+ *
+ *   DIRECTORY/CLAIM/KEY/FILE          DIRECTORY is that of a namespace, KEY a model's cache key
+ *
+ * A file that is on its way has a name that ends in ".tmp". */
+
+#include "base/base.h"
+
+struct staged {
+    bool whole;      /* there is a whole file */
+    int64_t partial; /* bytes of the largest one that is on its way; -1: none is */
+};
+
+struct staged staged_look(const char *directory, const char *key);

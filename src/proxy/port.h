@@ -1,0 +1,69 @@
+#pragma once
+
+/* One port of one Service, for proxy.c: where it listens, and who is behind it. */
+
+#include "base/table.h"
+#include "base/timer.h"
+#include "proxy/proxy.h"
+#include "proxy/relay.h"
+
+#define PORT_LISTENERS_MAX 3 /* two cluster addresses and a node port */
+#define PORT_ENDPOINTS_MAX 1000
+#define PORT_TRIES_MAX 8 /* endpoints that one connection is offered to */
+
+struct port;
+struct proxy;
+
+struct listener {
+    struct port *port;
+    char address[46]; /* numeric */
+    uint16_t number;
+    bool wanted;
+    int fd; /* -1: closed */
+    struct loop_watch *watch;
+    struct timer again; /* after it could not be opened */
+    unsigned failures;
+    char told[480]; /* why it could not, as the event had it */
+};
+
+struct endpoints {
+    struct relay_target *items;
+    size_t count, size;
+};
+
+struct port {
+    struct table_node node;
+    struct proxy *proxy;
+    char *key;              /* "NAMESPACE/SERVICE/PORT" */
+    char *namespace, *name; /* of the Service */
+    struct listener listeners[PORT_LISTENERS_MAX];
+    size_t listener_count;
+    struct endpoints ready, ending; /* ending: serving and terminating */
+    uint32_t turn;
+    bool affinity; /* by the client's address */
+    bool seen;
+    bool told; /* that its protocol is not forwarded */
+};
+
+struct port *port_new(struct proxy *p, const char *key, const char *namespace, const char *name);
+void port_free(struct port *port);
+/* A new look at the objects begins: nothing is wanted, nobody is behind it. */
+void port_begin(struct port *port);
+void port_listen(struct port *port, const char *address, int64_t number);
+void port_endpoint(struct port *port, bool ending, const char *host, int64_t number);
+/* … and ends: sockets are opened and closed. */
+void port_end(struct port *port);
+/* Takes connections, or lets them wait. */
+void port_accept(struct port *port, bool on);
+
+/* ---- proxy.c ---- */
+
+struct loop *proxy_loop(const struct proxy *p);
+uint64_t proxy_hash(const struct proxy *p, const void *bytes, size_t count);
+/* Whether another connection may be taken. */
+bool proxy_has_room(const struct proxy *p);
+void proxy_connect(struct proxy *p, int fd, const struct relay_target *targets, size_t count);
+/* Nobody can take connections for a while. */
+void proxy_out_of_files(struct proxy *p);
+void proxy_tell(struct proxy *p, const struct port *port, const char *reason, const char *note);
+void proxy_count(struct proxy *p, int listening, int unbound);

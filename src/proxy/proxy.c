@@ -1,0 +1,325 @@
+#include "proxy/proxy.h"
+
+#include <sys/resource.h>
+
+#include "base/resource.h"
+#include "http/loop.h"
+#include "kube/client.h"
+#include "kube/events.h"
+#include "kube/objects.h"
+#include "proxy/port.h"
+
+#define CONNECT_DEFAULT_MS 2000
+#define CONNECTIONS_FLOOR 16
+#define OUT_OF_FILES_MS 200
+#define QUIET_MS 3000 /* longer than a model takes from one token to the next */
+#define SERVICE_NAME "kubernetes.io/service-name"
+
+struct connection {
+    struct connection *next, **link;
+    struct proxy *proxy;
+    struct relay *relay;
+};
+
+struct proxy {
+    struct proxy_options options;
+    char *node_address;
+    struct kube_client *client;
+    struct event_recorder *events;
+    struct objects *objects;
+    struct table ports; /* by key */
+    struct connection *connections;
+    struct proxy_stats stats;
+    struct timer look;         /* something changed */
+    struct timer out_of_files; /* while it is set, nobody is taken */
+    bool loaded, waiting;      /* waiting: listeners do not accept */
+};
+
+/* ---- connections ---- */
+
+struct loop *proxy_loop(const struct proxy *p)
+{
+    return p->options.loop;
+}
+
+uint64_t proxy_hash(const struct proxy *p, const void *bytes, size_t count)
+{
+    return table_hash(&p->ports, bytes, count);
+}
+
+bool proxy_has_room(const struct proxy *p)
+{
+    return p->stats.connections < p->options.connections_max && !timer_is_set(&p->out_of_files);
+}
+
+static void accept_or_wait(void *ctx)
+{
+    struct proxy *p = ctx;
+    bool wait = !proxy_has_room(p);
+    if (wait == p->waiting)
+        return;
+    p->waiting = wait;
+    for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i))
+        port_accept(container_of(i.node, struct port, node), !wait);
+}
+
+void proxy_out_of_files(struct proxy *p)
+{
+    timer_set(loop_env(p->options.loop), &p->out_of_files, OUT_OF_FILES_MS);
+    accept_or_wait(p);
+}
+
+static void connection_free(struct connection *c)
+{
+    relay_free(c->relay);
+    *c->link = c->next;
+    if (c->next)
+        c->next->link = c->link;
+    c->proxy->stats.connections--;
+    free(c);
+}
+
+static void relay_ended(void *ctx, struct relay *r, const struct error *err)
+{
+    (void)r;
+    struct connection *c = ctx;
+    struct proxy *p = c->proxy;
+    p->stats.failed += err != NULL;
+    connection_free(c);
+    accept_or_wait(p);
+}
+
+void proxy_connect(struct proxy *p, int fd, const struct relay_target *targets, size_t count)
+{
+    struct connection *c = mem_new_of(struct connection);
+    *c = (struct connection){ .proxy = p, .next = p->connections, .link = &p->connections };
+    if (c->next)
+        c->next->link = &c->next;
+    p->connections = c;
+    p->stats.connections++;
+    p->stats.accepted++;
+    c->relay =
+        relay_new(p->options.loop, fd, targets, count, p->options.connect_ms, relay_ended, c);
+    accept_or_wait(p);
+}
+
+/* ---- what is told ---- */
+
+void proxy_count(struct proxy *p, int listening, int unbound)
+{
+    p->stats.listening += (size_t)listening;
+    p->stats.unbound += (size_t)unbound;
+}
+
+void proxy_tell(struct proxy *p, const struct port *port, const char *reason, const char *note)
+{
+    struct json service = objects_get(p->objects, &RESOURCE_SERVICE, port->namespace, port->name);
+    if (json_present(service))
+        event_record(p->events,
+            &(struct event){ .regarding = service,
+                .warning = true,
+                .reason = reason,
+                .action = "Listen",
+                .note = note });
+}
+
+/* ---- from objects to ports ---- */
+
+static bool port_is(const struct table_node *n, const void *key)
+{
+    return text_eq(container_of(n, struct port, node)->key, key);
+}
+
+static struct port *port_find(
+    struct proxy *p, const char *namespace, const char *service, const char *port, bool make)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *key = arena_printf(&a, "%s/%s/%s", namespace, service, port ? port : "");
+    uint64_t hash = table_hash(&p->ports, key, strlen(key));
+    struct table_node *n = table_find(&p->ports, hash, port_is, key);
+    if (n || !make)
+        return n ? container_of(n, struct port, node) : NULL;
+    struct port *new = port_new(p, key, namespace, service);
+    table_add(&p->ports, &new->node, hash);
+    return new;
+}
+
+static void refuse_protocol(struct proxy *p, struct port *port, const char *protocol)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    if (!port->told)
+        proxy_tell(p,
+            port,
+            "NotForwarded",
+            arena_printf(&a,
+                "protocol %s: only TCP is forwarded on this machine; connect to the pods "
+                "themselves",
+                protocol));
+    port->told = true;
+}
+
+static void add_service(void *ctx, struct json service)
+{
+    struct proxy *p = ctx;
+    const char *type = json_get_text(service, "spec.type");
+    const char *address = json_get_text(service, "spec.clusterIP");
+    bool node_port = text_eq(type, "NodePort") || text_eq(type, "LoadBalancer");
+    if (text_empty(address) || text_eq(address, "None") || text_eq(type, "ExternalName"))
+        return;
+    json_each (of, json_get(service, "spec.ports")) {
+        struct port *port = port_find(p,
+            json_get_text(service, "metadata.namespace"),
+            json_get_text(service, "metadata.name"),
+            json_get_text(*of, "name"),
+            true);
+        const char *protocol = json_get_text(*of, "protocol");
+        port->seen = true;
+        port->affinity = text_eq(json_get_text(service, "spec.sessionAffinity"), "ClientIP");
+        if (protocol && !text_eq(protocol, "TCP")) {
+            refuse_protocol(p, port, protocol);
+            continue;
+        }
+        json_each (ip, json_get(service, "spec.clusterIPs"))
+            if (json_text(*ip))
+                port_listen(port, json_text(*ip), json_get_int(*of, "port", 0));
+        if (node_port && json_get_int(*of, "nodePort", 0))
+            port_listen(port, p->node_address, json_get_int(*of, "nodePort", 0));
+    }
+}
+
+static void add_endpoint(struct port *port, struct json endpoint, int64_t number)
+{
+    bool ready = json_get_bool(endpoint, "conditions.ready", true);
+    bool ending = json_get_bool(endpoint, "conditions.terminating", false) &&
+                  json_get_bool(endpoint, "conditions.serving", true);
+    const char *host = json_text(json_item(json_get(endpoint, "addresses"), 0));
+    if (host && (ready || ending))
+        port_endpoint(port, !ready, host, number);
+}
+
+static void add_slice(void *ctx, struct json slice)
+{
+    struct proxy *p = ctx;
+    const char *service = json_text(json_member(json_get(slice, "metadata.labels"), SERVICE_NAME));
+    if (!service || text_eq(json_get_text(slice, "addressType"), "FQDN"))
+        return;
+    json_each (of, json_get(slice, "ports")) {
+        struct port *port = port_find(p,
+            json_get_text(slice, "metadata.namespace"),
+            service,
+            json_get_text(*of, "name"),
+            false);
+        json_each (endpoint, json_get(slice, "endpoints"))
+            if (port)
+                add_endpoint(port, *endpoint, json_get_int(*of, "port", 0));
+    }
+}
+
+/* All of it each time: some hundred small objects, and nothing that could be missed. */
+static void look(void *ctx)
+{
+    struct proxy *p = ctx;
+    for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i))
+        port_begin(container_of(i.node, struct port, node));
+    objects_each(p->objects, &RESOURCE_SERVICE, add_service, p);
+    objects_each(p->objects, &RESOURCE_ENDPOINT_SLICE, add_slice, p);
+    for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i)) {
+        struct port *port = container_of(i.node, struct port, node);
+        if (port->seen)
+            continue;
+        table_remove(&p->ports, i.node);
+        port_free(port); /* before others open: its address may be theirs now */
+    }
+    for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i))
+        port_end(container_of(i.node, struct port, node));
+}
+
+static void changed(void *ctx, const struct resource *kind, const char *namespace, const char *name,
+    struct json object)
+{
+    (void)kind, (void)namespace, (void)name, (void)object;
+    struct proxy *p = ctx;
+    if (p->loaded)
+        timer_set(loop_env(p->options.loop), &p->look, 0);
+}
+
+static void loaded(void *ctx)
+{
+    struct proxy *p = ctx;
+    p->loaded = true;
+    timer_set(loop_env(p->options.loop), &p->look, 0);
+}
+
+/* ---- life ---- */
+
+static size_t connections_default(void)
+{
+    struct rlimit files = { 0 };
+    size_t quarter = getrlimit(RLIMIT_NOFILE, &files) ? 0 : (size_t)files.rlim_cur / 4 / 2;
+    return quarter < CONNECTIONS_FLOOR ? CONNECTIONS_FLOOR : quarter;
+}
+
+struct proxy *proxy_new(const struct proxy_options *options)
+{
+    static const struct resource *const kinds[] = {
+        &RESOURCE_SERVICE, &RESOURCE_ENDPOINT_SLICE, NULL
+    };
+    struct proxy *p = mem_new_of(struct proxy);
+    const struct env *env = loop_env(options->loop);
+    p->options = *options;
+    p->node_address = mem_strdup(options->node_address ? options->node_address : "127.0.0.1");
+    if (!p->options.connections_max)
+        p->options.connections_max = connections_default();
+    if (!p->options.connect_ms)
+        p->options.connect_ms = CONNECT_DEFAULT_MS;
+    table_init(&p->ports, env->random(env->ctx), env->random(env->ctx));
+    timer_init(&p->look, look, p);
+    timer_init(&p->out_of_files, accept_or_wait, p);
+    p->client = kube_client_new(options->transport, env);
+    p->events = event_recorder_new(p->client,
+        env,
+        &(struct event_recorder_options){ .controller = "leeboard-proxy", .instance = "leeboard" });
+    p->objects =
+        objects_new(options->transport, env, kinds, (struct objects_watch){ changed, loaded, p });
+    return p;
+}
+
+void proxy_free(struct proxy *p)
+{
+    if (!p)
+        return;
+    const struct env *env = loop_env(p->options.loop);
+    timer_stop(env, &p->look);
+    timer_stop(env, &p->out_of_files);
+    while (p->connections)
+        connection_free(p->connections);
+    for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i)) {
+        struct port *port = container_of(i.node, struct port, node);
+        table_remove(&p->ports, i.node);
+        port_free(port);
+    }
+    table_done(&p->ports);
+    objects_free(p->objects);
+    event_recorder_free(p->events);
+    kube_client_free(p->client);
+    free(p->node_address);
+    free(p);
+}
+
+void proxy_start(struct proxy *p)
+{
+    objects_start(p->objects);
+}
+
+struct proxy_stats proxy_stats(const struct proxy *p)
+{
+    return p->stats;
+}
+
+bool proxy_busy(const struct proxy *p, const char *address)
+{
+    for (const struct connection *c = p->connections; c; c = c->next)
+        if (relay_busy(c->relay, address, QUIET_MS))
+            return true;
+    return false;
+}

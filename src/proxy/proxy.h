@@ -1,0 +1,46 @@
+#pragma once
+
+/* Services on one machine: what kube-proxy is in a cluster, with sockets in place of kernel rules.
+ *
+ *   clusterIP:port, NODE-ADDRESS:nodePort ──> an endpoint of the Service's EndpointSlices
+ *
+ * A port is listened on while it has an endpoint, so without one connections are refused. Endpoints
+ * that are ready take turns (or, with sessionAffinity, each client has its own); where none is
+ * ready, those that still serve while they end. One that does not answer is passed over. When an
+ * endpoint goes away, connections to it go on until they end by themselves.
+ *
+ * What cannot be done (an address that cannot be bound, a protocol that is not TCP) is told by an
+ * event of the Service, and tried again. Cluster addresses must be addresses of this machine: give
+ * the API server a range of 127.0.0.0/8. Headless Services and external names have no address. */
+
+#include "base/base.h"
+
+struct kube_transport;
+struct loop;
+struct proxy;
+
+struct proxy_options {
+    struct loop *loop;
+    const struct kube_transport *transport;
+    const char *node_address; /* for node ports; NULL: 127.0.0.1 */
+    /* At once; more wait in the kernel. 0: what a quarter of our file descriptors is enough for. */
+    size_t connections_max;
+    int64_t connect_ms; /* for an endpoint to answer; 0: 2 s */
+};
+
+struct proxy_stats {
+    size_t listening;   /* sockets */
+    size_t unbound;     /* … that could not be bound */
+    size_t connections; /* now */
+    uint64_t accepted, failed;
+};
+
+/* Everything in options but the text outlives it. */
+struct proxy *proxy_new(const struct proxy_options *options) must_check;
+/* Connections are cut. */
+void proxy_free(struct proxy *p);
+void proxy_start(struct proxy *p);
+struct proxy_stats proxy_stats(const struct proxy *p);
+/* Whether an endpoint of this address is at work for somebody: a connection to it has an answer
+ * outstanding, or was not quiet for some seconds. */
+bool proxy_busy(const struct proxy *p, const char *address);

@@ -1,0 +1,337 @@
+"""`leeboard up` with a real llama-server: from manifests to answers on one machine, and what happens when things go
+wrong. No kube-apiserver takes part; kubectl does."""
+import functools
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import urllib.request
+
+import yaml
+
+from lab import ROOT, programs, spawn, tail, wait_for
+
+LEEBOARD = f"{ROOT}/build/leeboard"
+PLAIN = "/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@functools.cache
+def llama():
+    """The folder of a llama-server."""
+    return subprocess.run([f"{ROOT}/tools/llama"], check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
+
+
+@functools.cache
+def tiny():
+    path = os.path.join(tempfile.mkdtemp(prefix="up-model-"), "tiny.gguf")
+    subprocess.run([f"{ROOT}/tools/tiny-gguf", path], check=True)
+    return path
+
+
+def model(name="tiny", **spec):
+    return {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "Model", "metadata": {"name": name},
+            "spec": {"source": f"file://{tiny()}", **spec}}
+
+
+def service(name="chat", **spec):
+    """One thread: more would wait for each other on a busy machine."""
+    spec = {"modelRef": "tiny", "replicas": 1, "contextSize": 512, "extraArgs": ["--threads", "1"],
+            "resources": {"cpu": "100m", "memory": "64Mi"}, **spec}
+    return {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "InferenceService",
+            "metadata": {"name": name}, "spec": spec}
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class Up:
+    """A `leeboard up` in the foreground, on a folder of its own. Nothing of it outlives the test."""
+
+    def __init__(self, *objects, flags=(), path=f"{llama()}:{PLAIN}", start=True):
+        self.dir = tempfile.mkdtemp(prefix="up-")
+        self.data, self.log = f"{self.dir}/data", f"{self.dir}/log"
+        self.env = {"PATH": path, "LEEBOARD_DATA": self.data, "HOME": self.dir}
+        self.manifest = f"{self.dir}/manifest.yaml"
+        self.write(*objects)
+        self.command = [LEEBOARD, "up", "-f", self.manifest, "--listen", "127.0.0.1:0", *flags]
+        self.process = None
+        if start:
+            self.start()
+
+    def write(self, *objects):
+        with open(self.manifest, "w") as f:
+            yaml.safe_dump_all(objects, f)
+
+    def start(self):
+        self.process = spawn(self.command, self.log, env=self.env)
+        wait_for(lambda: self.process.poll() is not None or "serves" in tail(self.log, 1000), 30, "up to serve")
+        assert self.process.poll() is None, self.said()
+
+    def said(self):
+        return tail(self.log, 1000)
+
+    def run(self, *args, code=0):
+        """Another leeboard command on the same folder; what it prints."""
+        done = subprocess.run([LEEBOARD, *args], env=self.env, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=120)
+        assert done.returncode == code, (args, done.returncode, done.stdout, self.said())
+        return done.stdout
+
+    def kubectl(self, *args):
+        done = subprocess.run([f"{programs()}/kubectl", *args], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=120,
+                              env={**self.env, "KUBECONFIG": f"{self.data}/kubeconfig"})
+        assert done.returncode == 0, (args, done.stdout, self.said())
+        return done.stdout
+
+    def get(self, resource, name=None):
+        """The object, or (without a name) all of them."""
+        found = json.loads(self.run("get", resource, *([name] if name else []), "-o", "json"))
+        return found if name else found["items"]
+
+    def await_ready(self, name="chat"):
+        def look():
+            found = self.get("inferenceservices", name)
+            return found if found.get("status", {}).get("phase") == "Ready" else None
+        try:
+            return wait_for(look, 60, f"{name} to be ready")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.said()}\n{json.dumps(self.get('pods'), indent=1)}") from error
+
+    def pods(self):
+        return [p for p in self.get("pods") if "deletionTimestamp" not in p["metadata"]]
+
+    def tasks(self):
+        """(supervisor, program) of every container that runs."""
+        found = []
+        for path in glob.glob(f"{self.data}/node/pods/*/containers/*/*/task"):
+            try:
+                with open(path) as f:
+                    words = f.read().split()
+            except FileNotFoundError:
+                continue
+            if alive(words[0]):
+                found.append((int(words[0]), int(words[2])))
+        return sorted(found)
+
+    def stop(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        self.process.wait(90)
+        assert self.process.returncode == 0, self.said()
+        assert not self.tasks()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        if os.path.exists(self.data):
+            self.run("down", "--now")
+        shutil.rmtree(self.dir)
+
+
+def ask(endpoint, tokens=4):
+    body = json.dumps({"messages": [{"role": "user", "content": "Ahoy?"}], "max_tokens": tokens}).encode()
+    request = urllib.request.Request(endpoint, body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.load(answer)["choices"][0]["message"]["content"]
+
+
+def test_quickstart_answers_ends_and_fetches_nothing_twice():
+    folder = tempfile.mkdtemp(prefix="up-")
+    log, env = f"{folder}/log", {**os.environ, "RUN": f"{folder}/run"}
+
+    def run_once(times):
+        process = spawn(["make", "-s", "-C", ROOT, "run"], log, env=env)
+        wait_for(lambda: process.poll() is not None or tail(log, 1000).count("\n< ") == times, 120, "an answer")
+        assert process.poll() is None, tail(log, 100)
+        (file,) = glob.glob(f"{folder}/run/data/volumes/default/llmkube-model-cache/*/*.gguf")
+        with open(f"{folder}/run/data/up.pid") as f:
+            os.kill(int(f.read()), signal.SIGTERM)
+        assert process.wait(90) == 0, tail(log, 100)
+        return os.stat(file).st_ino, os.stat(file).st_mtime_ns
+
+    try:
+        first = run_once(1)
+        assert re.search(r"^curl http://127\.96\.\d+\.\d+:8080/v1/chat/completions ", tail(log, 100), re.M)
+        assert run_once(2) == first
+    finally:
+        subprocess.run([LEEBOARD, "down", "--now", "--data", f"{folder}/run/data"], check=True)
+        shutil.rmtree(folder)
+
+
+def test_commands_and_kubectl_see_what_runs():
+    with Up(model(), service()) as up:
+        endpoint = up.await_ready()["status"]["endpoint"]
+        assert ask(endpoint)
+        rows = [line.split() for line in up.run("ps").splitlines()]
+        assert rows[0] == ["NAME", "KIND", "PHASE", "ENDPOINT", "RESTARTS", "MEMORY", "AGE"]
+        assert rows[1][:3] == ["tiny", "Model", "ready"] and rows[2][:5] == ["chat", "InferenceService", "ready",
+                                                                             endpoint, "0"]
+        assert re.search(r" \d+ MiB ", up.run("ps"))
+        assert up.run("kubeconfig").strip() == f"{up.data}/kubeconfig"
+        assert "is ready" in up.run("logs", "chat", "-c", "model-downloader")
+        up.kubectl("rollout", "status", "deployment/chat", "--timeout=60s")
+        up.kubectl("wait", "pod", "--all", "--for=condition=Ready", "--timeout=60s")
+        assert "1/1" in up.kubectl("get", "deployments")
+        followed = f"{up.dir}/followed"
+        follow = spawn([f"{programs()}/kubectl", "logs", "-f", "deployment/chat"], followed,
+                       env={**up.env, "KUBECONFIG": f"{up.data}/kubeconfig"})
+        ours = spawn([LEEBOARD, "logs", "chat", "-f", "--tail", "1"], f"{followed}-too", env=up.env)
+        wait_for(lambda: "listening" in tail(followed, 1000), 30, "the log so far")
+        wait_for(lambda: tail(f"{followed}-too", 10), 30, "its last line")
+        ask(endpoint)
+        for log in followed, f"{followed}-too":
+            wait_for(lambda: "print_timing" in tail(log, 1000), 30, "the log of a request")
+        up.stop(signal.SIGINT)
+        assert follow.wait(30) is not None and ours.wait(30) is not None
+
+
+def test_change_rolls_without_a_failed_request_and_deletion_leaves_nothing():
+    with Up(model(), service()) as up:
+        endpoint = up.await_ready()["status"]["endpoint"]
+        before = up.pods()[0]["metadata"]["name"]
+        over, answers, failures = threading.Event(), [], []
+
+        def keep_asking():
+            while not over.is_set():
+                try:
+                    answers.append(ask(endpoint, 2))
+                except Exception as error:  # noqa: BLE001 - whatever a client may see
+                    failures.append(repr(error))
+
+        askers = [threading.Thread(target=keep_asking) for _ in range(2)]
+        for thread in askers:
+            thread.start()
+        try:
+            wait_for(lambda: len(answers) > 3, 60, "answers before the change")
+            up.write(model(), service(contextSize=1024))
+            assert "inferenceservices/chat changed" in up.run("apply", "-f", up.manifest)
+            up.kubectl("rollout", "status", "deployment/chat", "--timeout=90s")
+            wait_for(lambda: len(up.get("pods")) == 1, 60, "the old pod to go")
+            count = len(answers)
+            wait_for(lambda: len(answers) > count + 3, 60, "answers after the change")
+        finally:
+            over.set()
+            for thread in askers:
+                thread.join()
+        assert not failures, failures
+        (after,) = up.pods()
+        assert after["metadata"]["name"] != before
+        assert "1024" in after["spec"]["containers"][0]["args"]
+        assert "inferenceservices/chat deleted" in up.run("delete", "-f", up.manifest)
+        wait_for(lambda: not up.get("pods"), 60, "the pods to go")
+        wait_for(lambda: not up.tasks() and not os.listdir(f"{up.data}/node/pods"), 60, "their files to go")
+        up.stop()
+
+
+def waiting_reason(up):
+    for status in (s for pod in up.pods() for s in pod["status"].get("containerStatuses", [])):
+        return status["state"].get("waiting", {}).get("reason")
+
+
+def test_server_that_crashes_is_backed_off_and_recovers():
+    with Up(model(), service()) as up:
+        endpoint = up.await_ready()["status"]["endpoint"]
+        first = up.tasks()
+        os.kill(first[0][1], signal.SIGKILL)
+        second = wait_for(lambda: [t for t in up.tasks() if t not in first], 30, "its first restart, at once")
+        os.kill(second[0][1], signal.SIGKILL)
+        wait_for(lambda: waiting_reason(up) == "CrashLoopBackOff", 30, "its back-off")
+        assert "crashing" in up.run("ps")
+        wait_for(lambda: up.pods()[0]["status"]["containerStatuses"][0]["restartCount"] == 2, 30, "its restart")
+        up.await_ready()
+        assert ask(endpoint)
+        assert up.run("ps").splitlines()[2].split()[4] == "2"
+
+
+def test_killed_leeboard_is_followed_by_one_that_adopts():
+    with Up(model(), service()) as up:
+        endpoint = up.await_ready()["status"]["endpoint"]
+        before = up.tasks()
+        up.process.kill()
+        up.process.wait()
+        assert "nothing runs" in up.run("ps", code=1)
+        assert up.tasks() == before
+        os.remove(up.log)
+        up.start()
+        assert up.await_ready()["status"]["endpoint"] == endpoint
+        wait_for(lambda: ask_or_none(endpoint), 30, "an answer again")
+        assert up.tasks() == before
+        assert up.pods()[0]["status"]["containerStatuses"][0]["restartCount"] == 0
+        up.process.kill()
+        up.process.wait()
+        assert "left running: 1" in up.run("down")
+        assert not up.tasks()
+
+
+def ask_or_none(endpoint):
+    try:
+        return ask(endpoint)
+    except OSError:
+        return None
+
+
+def test_detached_one_says_when_it_is_ready_and_what_is_not():
+    with Up(model(), service(), start=False) as up:
+        assert "ready" in up.run(*up.command[1:], "--detach")
+        assert ask(up.get("inferenceservices", "chat")["status"]["endpoint"])
+        assert "runs already" in up.run(*up.command[1:], code=1)
+        assert up.run("down") == "ended\n" and not up.tasks()
+        assert "nothing runs" in up.run("down")
+    with Up(model(), service(), path=PLAIN, start=False) as up:
+        said = up.run(*up.command[1:], "--detach", code=1)
+        assert "InferenceService chat is not ready: no program" in said and "program llama-server" in said
+        assert "ghcr.io/ggml-org/llama.cpp" in said
+        (pod,) = up.pods()
+        (found,) = [c for c in pod["status"]["conditions"] if c["type"] == "leeboard.dev/ProgramFound"]
+        assert found["status"] == "False" and "llama-server" in found["message"]
+
+
+def test_models_that_are_wrong_are_told():
+    cut = f"{os.path.dirname(tiny())}/cut.gguf"
+    with open(tiny(), "rb") as whole, open(cut, "wb") as half:
+        half.write(whole.read()[:100000])
+    wrong = model("wrong", sha256="0" * 64)
+    with Up(wrong, service(modelRef="wrong"), start=False) as up:
+        said = up.run(*up.command[1:], "--detach", code=1)
+        assert "Model wrong is not ready: failed: spec.sha256 " in said, said
+    with Up(model("cut", source=f"file://{cut}"), service(modelRef="cut"), start=False) as up:
+        said = up.run(*up.command[1:], "--detach", code=1)
+        assert "InferenceService chat is not ready: crashing" in said, said
+
+
+def refused(*objects, flags=(), text=None):
+    """What `up` says of what it cannot run; nothing is left of it."""
+    with Up(*objects, start=False) as up:
+        if text is not None:
+            with open(up.manifest, "w") as f:
+                f.write(text)
+        said = up.run(*up.command[1:], *flags, code=1)
+        assert not up.tasks() and "nothing runs" in up.run("ps", code=1)
+        return said
+
+
+def test_bad_input_is_refused_with_a_remedy():
+    thing = {"apiVersion": "example.org/v1", "kind": "Thing", "metadata": {"name": "one"}}
+    assert "Thing/one: the server has no kind Thing in example.org/v1; apply its CRD first" in refused(thing)
+    assert "manifest.yaml:" in refused(text="kind: [Model")
+    assert 'spec.contextSize' in refused(model(), service(contextSize="much"))
+    with Up() as up:
+        taken = re.search(r"serves https://(\S+);", up.said()).group(1)
+        said = refused(model(), flags=["--listen", taken])
+        assert "Address already in use" in said and "--listen" in said
+    assert "No such file or directory" in refused(flags=["-f", "/nowhere.yaml"])
+    assert "images: write a list" in refused(flags=["--images", f"{ROOT}/examples/quickstart/model.yaml"])

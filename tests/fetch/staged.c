@@ -1,0 +1,125 @@
+#include "fetch/staged.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/facts.h"
+#include "fetch/internal.h"
+#include "tests/http/rig.h"
+#include "tests/test.h"
+
+#define KEY "0123456789abcdef"
+
+/* A file of so many bytes, with the folders above it. */
+static void put(const char *folder, const char *name, size_t bytes)
+{
+    char *path = arena_printf(test_arena(), "%s/%s", folder, name);
+    for (char *c = path + strlen(folder) + 1; *c; c++)
+        if (*c == '/') {
+            *c = '\0';
+            check(mkdir(path, 0755) == 0 || access(path, F_OK) == 0);
+            *c = '/';
+        }
+    int fd = open(path, O_WRONLY | O_CREAT, 0644);
+    check(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0);
+    close(fd);
+}
+
+static const char *folder_new(void)
+{
+    char *folder = arena_strdup(test_arena(), "/tmp/leeboard-staged-XXXXXX");
+    check(mkdtemp(folder));
+    return folder;
+}
+
+static void folder_remove(const char *folder)
+{
+    check(system(arena_printf(test_arena(), "rm -rf %s", folder)) == 0);
+}
+
+static void check_staged(const char *folder, const char *key, bool whole, int64_t partial)
+{
+    struct staged s = staged_look(folder, key);
+    check_int(s.whole, whole);
+    check_int(s.partial, partial);
+}
+
+TEST(what_pods_fetched_is_seen_in_all_claims_of_a_namespace)
+{
+    const char *folder = folder_new();
+    check_staged("/tmp/leeboard-no-such-folder", KEY, false, -1);
+    check_staged(folder, KEY, false, -1);
+    put(folder, "a/" KEY "/.x.gguf.lock", 0);
+    put(folder, "a/" KEY "/x.gguf.tmp.etag", 9);
+    check_staged(folder, KEY, false, -1);
+    put(folder, "a/" KEY "/sub/x.gguf.tmp", 70);
+    check_staged(folder, KEY, false, 70);
+    put(folder, "b/" KEY "/x.gguf", 90);
+    check_staged(folder, KEY, true, 70);
+    check_staged(folder, "fedcba9876543210", false, -1);
+    folder_remove(folder);
+}
+
+struct outcome {
+    int64_t bytes; /* the last that was told */
+    bool ended;
+    struct json result;
+};
+
+static void on_progress(void *ctx, struct json progress)
+{
+    struct outcome *o = ctx;
+    o->bytes = json_get_int(progress, "bytes", -1);
+}
+
+static void on_done(void *ctx, struct json result, const struct error *err)
+{
+    struct outcome *o = ctx;
+    check(!err);
+    o->ended = true;
+    o->result = json_copy(test_arena(), result);
+}
+
+TEST(a_download_is_followed_until_the_file_is_whole)
+{
+    static const struct effect_sink sink = { on_progress, on_done };
+    const char *folder = folder_new();
+    struct rig r;
+    struct outcome o = { 0 };
+    rig_open(&r, RIG_H1);
+    struct fetch *f = fetch_new(&(struct fetch_options){ .loop = r.loop, .progress_ms = 1 });
+    const struct effect_runner *runner = fetch_runner(f);
+    struct json args =
+        json_map(test_arena(), { "path", json_str(folder) }, { "key", json_str(KEY) });
+    runner->start(runner->self, "model.staged", args, &sink, &o);
+    put(folder, "a/" KEY "/x.gguf.tmp", 70);
+    await(&r, o.bytes == 70);
+    put(folder, "a/" KEY "/x.gguf.tmp", 80);
+    await(&r, o.bytes == 80);
+    check(!o.ended);
+    check(rename(arena_printf(test_arena(), "%s/a/" KEY "/x.gguf.tmp", folder),
+              arena_printf(test_arena(), "%s/a/" KEY "/x.gguf", folder)) == 0);
+    await(&r, o.ended);
+    check_json(o.result, "{'whole': true}");
+    fetch_free(f);
+    rig_close(&r);
+    folder_remove(folder);
+}
+
+TEST(a_download_that_is_followed_can_be_let_go)
+{
+    static const struct effect_sink sink = { on_progress, on_done };
+    struct rig r;
+    struct outcome o = { 0 };
+    rig_open(&r, RIG_H1);
+    struct fetch *f = fetch_new(&(struct fetch_options){ .loop = r.loop, .progress_ms = 1 });
+    const struct effect_runner *runner = fetch_runner(f);
+    struct json args = json_map(
+        test_arena(), { "path", json_str("/tmp/leeboard-no-such") }, { "key", json_str(KEY) });
+    runner->cancel(runner->self, runner->start(runner->self, "model.staged", args, &sink, &o));
+    fetch_free(f); /* the rig asserts that nothing is left on its loop */
+    rig_close(&r);
+    check(!o.ended);
+}

@@ -1,0 +1,459 @@
+/* A whole node on the built-in API server, with real processes. */
+
+#include "node/node.h"
+
+#include <unistd.h>
+
+#include "kube/file.h"
+#include "kube/pod_log.h"
+#include "node/image_map.h"
+#include "node/process_runtime.h"
+#include "node/volumes.h"
+#include "tests/node/harbor.h"
+
+#define PODS "/api/v1/namespaces/default/pods"
+#define SLICES "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+
+struct place {
+    struct harbor harbor;
+    struct loop *loop;
+    struct process_runtime *runtime;
+    struct image_map *images;
+    struct node *node;
+    bool stopped, in_use;
+};
+
+static bool in_use(void *ctx, const char *ip)
+{
+    (void)ip;
+    return ((struct place *)ctx)->in_use;
+}
+
+static void place_open_with(struct place *p, const char *cgroups)
+{
+    *p = (struct place){ 0 };
+    struct error err;
+    harbor_open(&p->harbor);
+    p->loop = p->harbor.loop;
+    p->images = image_map_new();
+    p->runtime =
+        process_runtime_new(p->loop, &(struct process_runtime_options){ .log_bytes_max = 2000 });
+    p->node = node_new(&(struct node_options){ .loop = p->loop,
+                           .transport = &p->harbor.transport,
+                           .runtime = process_runtime_node(p->runtime),
+                           .images = p->images,
+                           .name = "here",
+                           .directory = p->harbor.dir,
+                           .path = "/usr/bin:/bin",
+                           .back_off_ms = 50,
+                           .cgroups = cgroups,
+                           .in_use = in_use,
+                           .in_use_ctx = p },
+        &err);
+    if (!p->node)
+        test_fail(__FILE__, __LINE__, "%s", err.text);
+    node_start(p->node);
+}
+
+static void place_open(struct place *p)
+{
+    place_open_with(p, "/no/cgroups/here");
+}
+
+static void has_stopped(void *ctx)
+{
+    ((struct place *)ctx)->stopped = true;
+}
+
+static void place_close(struct place *p)
+{
+    node_stop(p->node, has_stopped, p);
+    await(p, p->stopped);
+    node_free(p->node);
+    process_runtime_free(p->runtime);
+    image_map_free(p->images);
+    harbor_close(&p->harbor);
+}
+
+/* A pod of one container `main` on our node; of_container, of_pod: ", 'x': …" or "". */
+static void run_pod_with(struct place *p, const char *name, const char *script,
+    const char *of_container, const char *of_pod)
+{
+    harbor_do(&p->harbor,
+        "POST",
+        PODS,
+        arena_printf(test_arena(),
+            "{'metadata': {'name': '%s'}, 'spec': {'nodeName': 'here', "
+            "'automountServiceAccountToken': false, 'terminationGracePeriodSeconds': 5, "
+            "'containers': [{'name': 'main', 'image': 'busybox', "
+            "'command': ['sh', '-c', '%s']%s}]%s}}",
+            name,
+            script,
+            of_container,
+            of_pod));
+}
+
+static void run_pod(struct place *p, const char *name, const char *script, const char *of_container)
+{
+    run_pod_with(p, name, script, of_container, "");
+}
+
+static struct json pod_now(struct place *p, const char *name)
+{
+    return harbor_do(&p->harbor, "GET", arena_printf(test_arena(), PODS "/%s", name), NULL);
+}
+
+static int64_t restarts(struct place *p, const char *name)
+{
+    return json_get_int(pod_now(p, name), "status.containerStatuses.0.restartCount", -1);
+}
+
+static bool is_ready(struct place *p, const char *name)
+{
+    return json_get_bool(pod_now(p, name), "status.containerStatuses.0.ready", false);
+}
+
+/* Its probe goes on asking while new versions of the object come; it once looked at old ones. */
+TEST(node_restarts_what_its_liveness_probe_finds_dead)
+{
+    struct place p;
+    place_open(&p);
+    run_pod(&p,
+        "web",
+        "while :; do sleep 0.05; done",
+        ", 'ports': [{'name': 'web', 'containerPort': 80}], "
+        "'livenessProbe': {'exec': {'command': ['sh', '-c', 'test ! -e $HOME/sick']}, "
+        "'periodSeconds': 1, 'timeoutSeconds': 60, 'failureThreshold': 1}, "
+        "'lifecycle': {'preStop': {'exec': {'command': ['sh', '-c', 'rm $HOME/sick']}}}");
+    await(&p, is_ready(&p, "web"));
+    struct json pod = pod_now(&p, "web");
+    for (int i = 0; i < 3; i++)
+        harbor_do(&p.harbor,
+            "PATCH",
+            PODS "/web",
+            arena_printf(test_arena(), "{'metadata': {'labels': {'turn': '%d'}}}", i));
+    const char *sick = arena_printf(
+        test_arena(), "%s/pods/%s/home/sick", p.harbor.dir, json_get_text(pod, "metadata.uid"));
+    fclose(fopen(sick, "we"));
+    await(&p, restarts(&p, "web") == 1 && is_ready(&p, "web"));
+    place_close(&p);
+}
+
+struct reading {
+    struct loop *loop;
+    const struct pod_log_source *source;
+    struct pod_log_stream *stream;
+    struct buf text;
+    int wakes;
+    bool ended;
+};
+
+static void read_on(struct reading *r)
+{
+    char bytes[100];
+    for (size_t count = 1; count && !r->ended;) {
+        count = r->source->read(r->source->self, r->stream, bytes, sizeof(bytes), &r->ended);
+        buf_add(&r->text, bytes, count);
+    }
+}
+
+static void woken(void *ctx)
+{
+    struct reading *r = ctx;
+    r->wakes++;
+    read_on(r);
+}
+
+static void reading_open(struct reading *r, struct place *p, struct pod_log_request request)
+{
+    struct error err = { 0 };
+    *r = (struct reading){
+        .loop = p->loop, .source = node_logs(p->node), .text = BUF_INIT(1 << 20)
+    };
+    request.namespace = "default";
+    request.pod = "web";
+    request.container = "main";
+    r->stream = r->source->open(r->source->self, &request, woken, r, &err);
+    if (!r->stream)
+        test_fail(__FILE__, __LINE__, "%s", err.text);
+    read_on(r);
+}
+
+static const char *reading_close(struct reading *r)
+{
+    const char *text = arena_strdup(test_arena(), buf_text(&r->text));
+    r->source->close(r->source->self, r->stream);
+    buf_done(&r->text);
+    return text;
+}
+
+TEST(node_logs_are_followed_to_the_end_of_their_run)
+{
+    struct place p;
+    place_open(&p);
+    run_pod(&p,
+        "web",
+        "i=0; while [ $i -lt 100 ]; do echo line $i; i=$((i+1)); done; "
+        "until [ -e $HOME/go ]; do sleep 0.05; done; echo last; sleep 0.1",
+        "");
+    await(&p, is_ready(&p, "web"));
+    struct reading r;
+    reading_open(
+        &r, &p, (struct pod_log_request){ .follow = true, .tail_lines = -1, .limit_bytes = -1 });
+    await(&r, strstr(buf_text(&r.text), "line 99\n"));
+    check(text_starts(buf_text(&r.text), "line 0\nline 1\n"));
+    check(!r.ended);
+    const char *go = arena_printf(test_arena(),
+        "%s/pods/%s/home/go",
+        p.harbor.dir,
+        json_get_text(pod_now(&p, "web"), "metadata.uid"));
+    fclose(fopen(go, "we"));
+    await(&r, r.ended);
+    check(r.wakes > 0);
+    check(text_ends(reading_close(&r), "line 99\nlast\n"));
+
+    await(&p, restarts(&p, "web") >= 1);
+    reading_open(&r,
+        &p,
+        (struct pod_log_request){
+            .previous = true, .follow = true, .tail_lines = 2, .limit_bytes = 12 });
+    check(r.ended);
+    check_text(reading_close(&r), "line 99\nlast");
+    place_close(&p);
+}
+
+TEST(node_logs_that_are_not_there_say_why)
+{
+    struct place p;
+    place_open(&p);
+    run_pod(&p, "web", "sleep 1000", ", 'envFrom': [{'secretRef': {'name': 'none'}}]");
+    await(&p,
+        text_eq(
+            json_get_text(pod_now(&p, "web"), "status.containerStatuses.0.state.waiting.reason"),
+            "CreateContainerConfigError"));
+    const struct pod_log_source *logs = node_logs(p.node);
+    static const struct {
+        struct pod_log_request request;
+        enum error_code code;
+        const char *text;
+    } cases[] = {
+        { { .pod = "none", .container = "main" }, ERR_NOT_FOUND, "pod none is not on this node" },
+        { { .pod = "web", .container = "x" }, ERR_INVALID, "container x is not valid for pod web" },
+        { { .pod = "web", .container = "main" },
+            ERR_NOT_FOUND,
+            "container \"main\" in pod \"web\" is waiting to start: CreateContainerConfigError" },
+        { { .pod = "web", .container = "main", .previous = true },
+            ERR_NOT_FOUND,
+            "previous terminated container \"main\" in pod \"web\" not found" },
+    };
+    for (size_t i = 0; i < lengthof(cases); i++) {
+        struct error err;
+        struct pod_log_request request = cases[i].request;
+        request.namespace = "default";
+        check(!logs->open(logs->self, &request, woken, NULL, &err));
+        check_int(err.code, cases[i].code);
+        check_text(err.text, cases[i].text);
+    }
+    place_close(&p);
+}
+
+TEST(node_stops_a_pod_after_it_has_left_its_services_and_has_answered)
+{
+    struct place p;
+    place_open(&p);
+    run_pod(&p,
+        "web",
+        "asked() { touch $HOME/asked; exit 0; }; trap asked TERM; while :; do sleep 0.05; done",
+        "");
+    await(&p, is_ready(&p, "web"));
+    struct json pod = pod_now(&p, "web");
+    const char *uid = json_get_text(pod, "metadata.uid");
+    static const char slice[] =
+        "{'metadata': {'name': 'web', 'labels': {'kubernetes.io/service-name': 'web'}}, "
+        "'addressType': 'IPv4', 'endpoints': [{'addresses': ['%s'], 'conditions': {'ready': %s}, "
+        "'targetRef': {'kind': 'Pod', 'name': 'web', 'uid': '%s'}}]}";
+    const char *ip = json_get_text(pod, "status.podIP");
+    harbor_do(&p.harbor, "POST", SLICES, arena_printf(test_arena(), slice, ip, "true", uid));
+    p.in_use = true;
+    harbor_do(&p.harbor, "DELETE", PODS "/web?gracePeriodSeconds=600", NULL);
+    rig_turn_for(p.loop, 300);
+    harbor_do(&p.harbor, "PUT", SLICES "/web", arena_printf(test_arena(), slice, ip, "false", uid));
+    rig_turn_for(p.loop, 300);
+    const char *asked = arena_printf(test_arena(), "%s/pods/%s/home/asked", p.harbor.dir, uid);
+    check(is_ready(&p, "web") && access(asked, F_OK) != 0);
+    p.in_use = false;
+    int status = 200;
+    await(&p, (harbor_ask(&p.harbor, "GET", PODS "/web", NULL, &status), status == 404));
+    place_close(&p);
+}
+
+/* How the last run of `main` ended, once it has. */
+static const char *last_word(struct place *p, const char *name)
+{
+    const char *path = "status.containerStatuses.0.state.terminated";
+    await(p, json_present(json_get(pod_now(p, name), path)));
+    return json_get_text(json_get(pod_now(p, name), path), "message");
+}
+
+static void run_once(
+    struct place *p, const char *name, const char *script, const char *of_container)
+{
+    run_pod_with(p, name, script, of_container, ", 'restartPolicy': 'Never'");
+}
+
+TEST(node_hands_on_the_last_word_of_a_container)
+{
+    static const struct {
+        const char *name, *script, *rest, *want;
+    } cases[] = {
+        { "plain", "printf last >/dev/termination-log", "", "last" },
+        { "path",
+            "mkdir -p $HOME/x; printf other >/tmp/leeboard-test-word; exit 1",
+            ", 'terminationMessagePath': '/tmp/leeboard-test-word'",
+            "other" },
+        { "bytes", "printf a\\\\\\\\377b >/dev/termination-log", "", "a?b" },
+        { "quiet", "echo from the log; exit 3", "", NULL },
+        { "log",
+            "echo from the log; exit 3",
+            ", 'terminationMessagePolicy': 'FallbackToLogsOnError'",
+            "from the log\n" },
+        { "both",
+            "echo from the log; printf word >/dev/termination-log; exit 3",
+            ", 'terminationMessagePolicy': 'FallbackToLogsOnError'",
+            "word" },
+    };
+    struct place p;
+    place_open(&p);
+    for (size_t i = 0; i < lengthof(cases); i++)
+        run_once(&p, cases[i].name, cases[i].script, cases[i].rest);
+    for (size_t i = 0; i < lengthof(cases); i++)
+        check_text(last_word(&p, cases[i].name), cases[i].want);
+    check(access("/tmp/leeboard-test-word", F_OK) != 0);
+    place_close(&p);
+}
+
+TEST(node_lets_pods_resolve_services_that_come_later)
+{
+    struct place p;
+    place_open(&p);
+    if (!process_runtime_node(p.runtime)->mounts) { /* not root: a condition says so */
+        place_close(&p);
+        return;
+    }
+    run_once(&p,
+        "web",
+        "until getent hosts db.default.svc.cluster.local; do sleep 0.05; done; "
+        "getent hosts db >/dev/termination-log; getent hosts web >>/dev/termination-log",
+        "");
+    await(&p, is_ready(&p, "web"));
+    struct json service = harbor_do(&p.harbor,
+        "POST",
+        "/api/v1/namespaces/default/services",
+        "{'metadata': {'name': 'db'}, 'spec': {'ports': [{'port': 80}]}}");
+    const char *word = last_word(&p, "web");
+    check(text_starts(word, json_get_text(service, "spec.clusterIP")));
+    check(strstr(word, "db.default.svc.cluster.local"));
+    check(strstr(word, json_get_text(pod_now(&p, "web"), "status.podIP")));
+    place_close(&p);
+}
+
+TEST(node_gives_the_address_of_the_machine_to_who_asks_for_its_network)
+{
+    struct place p;
+    place_open(&p);
+    run_pod_with(&p,
+        "web",
+        "echo $HOSTNAME $IP >/dev/termination-log",
+        ", 'env': [{'name': 'IP', 'valueFrom': {'fieldRef': {'fieldPath': 'status.podIP'}}}]",
+        ", 'hostNetwork': true, 'restartPolicy': 'Never'");
+    check_text(last_word(&p, "web"), "here 127.0.0.1\n");
+    check_text(json_get_text(pod_now(&p, "web"), "status.podIP"), "127.0.0.1");
+    place_close(&p);
+}
+
+static struct json condition(struct place *p, const char *pod, const char *type)
+{
+    return json_find(json_get(pod_now(p, pod), "status.conditions"), "type", type);
+}
+
+TEST(node_names_what_it_does_not_do)
+{
+    struct place p;
+    place_open(&p);
+    run_pod_with(&p,
+        "web",
+        "while :; do sleep 0.05; done",
+        ", 'tty': true, 'stdin': false, 'ports': [{'name': 'web', 'containerPort': 80, 'hostPort':"
+        " 8080}], 'securityContext': {'allowPrivilegeEscalation': true, 'runAsNonRoot': false},"
+        " 'resources': {'limits': {'memory': '1Gi'}}, 'volumeMounts': [{'name': 'v', 'mountPath':"
+        " '/leeboard-test'}]",
+        ", 'nodeSelector': {'disk': 'ssd'}, 'volumes': [{'name': 'v', 'emptyDir': {'sizeLimit':"
+        " '1Gi'}}], 'readinessGates': [{'conditionType': 'example.com/open'}]");
+    await(&p, json_present(condition(&p, "web", "leeboard.dev/Limited")));
+    const char *text = json_get_text(condition(&p, "web", "leeboard.dev/Limited"), "message");
+    static const char want[] =
+        "Containers run as local processes; not in effect: spec.nodeSelector, "
+        "spec.volumes[v].emptyDir.sizeLimit, spec.containers[main].ports[web].hostPort, "
+        "spec.containers[main].resources.limits.memory, spec.containers[main].tty. Limits need "
+        "control groups: there are no control groups of version 2 at /no/cgroups/here.";
+    check(text_starts(text, want));
+    bool mounts = process_runtime_node(p.runtime)->mounts;
+    check((strstr(text, "names of Services do not resolve") == NULL) == mounts);
+
+    await(&p, is_ready(&p, "web")); /* the container; the pod waits for its gate */
+    struct json ready = condition(&p, "web", "Ready");
+    check_text(json_get_text(ready, "status"), "False");
+    check_text(json_get_text(ready, "reason"), "ReadinessGatesNotReady");
+    check_text(json_get_text(ready, "message"),
+        "corresponding condition of pod readiness gate \"example.com/open\" does not exist.");
+    struct json all = json_get(pod_now(&p, "web"), "status.conditions");
+    struct json_builder b;
+    json_builder_init(&b, test_arena());
+    json_push_all(&b, all);
+    json_push(&b, test_json("{'type': 'example.com/open', 'status': 'True'}"));
+    harbor_do(&p.harbor,
+        "PATCH",
+        PODS "/web/status",
+        json_to_text(
+            test_arena(), json_fields(test_arena(), { "status.conditions", json_list_end(&b) })));
+    await(&p, text_eq(json_get_text(condition(&p, "web", "Ready"), "status"), "True"));
+    place_close(&p);
+}
+
+TEST(node_ends_a_pod_that_is_active_for_too_long)
+{
+    struct place p;
+    place_open(&p);
+    run_pod_with(&p, "web", "sleep 1000", "", ", 'activeDeadlineSeconds': 1");
+    await(&p, text_eq(json_get_text(pod_now(&p, "web"), "status.phase"), "Failed"));
+    check_text(json_get_text(pod_now(&p, "web"), "status.reason"), "DeadlineExceeded");
+    place_close(&p);
+}
+
+TEST(node_puts_programs_into_control_groups)
+{
+    char root[] = "/tmp/leeboard-cgroup-XXXXXX";
+    struct place p;
+    check(mkdtemp(root));
+    FILE *f = fopen(arena_printf(test_arena(), "%s/cgroup.controllers", root), "we");
+    check(f && fputs("cpu memory\n", f) >= 0 && fclose(f) == 0);
+    place_open_with(&p, root);
+    run_pod(&p, "web", "sleep 1000", ", 'resources': {'limits': {'memory': '1Gi'}}");
+    /* The kernel would have made the file that a program enters its group by. */
+    await(&p,
+        strstr(json_get_text(
+                   pod_now(&p, "web"), "status.containerStatuses.0.lastState.terminated.message")
+                   ?: "",
+            "/main/cgroup.procs"));
+    struct str limit;
+    struct error err;
+    const char *uid = json_get_text(pod_now(&p, "web"), "metadata.uid");
+    check(file_read(test_arena(),
+        arena_printf(test_arena(), "%s/leeboard-here/%s/main/memory.max", root, uid),
+        100,
+        &limit,
+        &err));
+    check_text(limit.ptr, "1073741824");
+    place_close(&p);
+    check(volumes_remove(root));
+}
