@@ -2,13 +2,13 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/str.h"
+#include "node/volumes.h"
 
 #define KEY_LENGTH 16
 #define DEPTH_MAX 8 /* of directories below a key: repositories have some */
@@ -125,25 +125,6 @@ bool model_cache_list(struct arena *a, const char *folder, struct model_file **r
     return true;
 }
 
-/* ---- removing ---- */
-
-/* By descriptors: a directory that becomes a link meanwhile leads nowhere else. */
-static bool remove_below(int parent, const char *name, int depth)
-{
-    if (unlinkat(parent, name, 0) == 0)
-        return true;
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    cleanup(close_dir) DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!dir || depth > DEPTH_MAX)
-        return false;
-    bool all = true;
-    struct dirent *entry;
-    while ((entry = readdir(dir)))
-        if (!text_eq(entry->d_name, ".") && !text_eq(entry->d_name, ".."))
-            all = remove_below(fd, entry->d_name, depth + 1) && all;
-    return all && unlinkat(parent, name, AT_REMOVEDIR) == 0;
-}
-
 bool model_cache_remove(const char *folder, const struct model_file *f, struct error *err)
 {
     char path[PATH_MAX];
@@ -151,7 +132,7 @@ bool model_cache_remove(const char *folder, const struct model_file *f, struct e
         snprintf(path, sizeof(path), "%s/volumes/%s/%s/%s", folder, f->namespace, f->claim, f->key);
     else
         snprintf(path, sizeof(path), "%s/models/%s", folder, f->key);
-    if (!remove_below(AT_FDCWD, path, 0))
-        return fail_errno(err, errno, "removing %s", path);
-    return true;
+    return access(path, F_OK) == 0 && volumes_remove(path)
+               ? true
+               : fail_errno(err, errno, "removing %s", path);
 }

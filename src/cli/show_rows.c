@@ -183,13 +183,27 @@ static void of_model(const struct pass *p, struct show_row *row)
     }
 }
 
+/* Whether it has pods and none is ready: what is stored of it may be from before a restart. */
+static bool pods_are_down(const struct pass *p)
+{
+    bool any = false;
+    json_each (pod, p->pods)
+        if (show_rows_belongs(*pod, p->object)) {
+            any = true;
+            if (condition_is(*pod, "Ready", "True"))
+                return false;
+        }
+    return any;
+}
+
 static void of_inference_service(const struct pass *p, struct show_row *row)
 {
     struct json o = p->object;
     const char *phase = text_or_empty(o, "status.phase");
     int64_t ready = json_get_int(o, "status.readyReplicas", 0);
     int64_t wanted = json_get_int(o, "status.desiredReplicas", 0);
-    if (text_eq(phase, "Ready"))
+    bool down = text_eq(phase, "Ready") && pods_are_down(p);
+    if (text_eq(phase, "Ready") && !down)
         set(row, SHOW_READY, "ready", text_or_empty(o, "status.endpoint"));
     else if (text_eq(phase, "Failed"))
         set(row, SHOW_FAILED, "failed", message_of(o, "Degraded"));
@@ -197,7 +211,7 @@ static void of_inference_service(const struct pass *p, struct show_row *row)
         set(row, SHOW_READY, text_eq(phase, "Stopped") ? "stopped" : "suspended", "");
     else if (text_eq(phase, "WaitingForGPU"))
         set(row, SHOW_WAITS, "waiting", message_of(o, "GPUAvailable"));
-    else if (text_eq(phase, "Creating") || text_eq(phase, "Progressing")) {
+    else if (down || text_eq(phase, "Creating") || text_eq(phase, "Progressing")) {
         set(row, SHOW_WORKS, "starting", "");
         explain_by_pods(p->arena, o, p->pods, row);
     } else

@@ -23,6 +23,7 @@
 #include "cli/up_folder.h"
 #include "cli/up_hello.h"
 #include "cli/up_objects.h"
+#include "cli/up_stale.h"
 #include "engine/engine.h"
 #include "http/loop.h"
 #include "kube/file.h"
@@ -37,6 +38,7 @@
 #define SERVICE_CIDR "127.96.0.0/16"
 #define CRDS_LABEL "leeboard.dev/made-from"
 #define EXIT_MS 3000
+#define INSTALL_MS 5000 /* until a kind of a CRD among the manifests is served */
 #define TRIM_MS 15000
 #define IMAGES_BYTES_MAX ((size_t)1 << 20)
 
@@ -94,7 +96,9 @@ static void pods_ended(void *ctx)
 static void on_signal(void *ctx, int number)
 {
     struct up *up = ctx;
-    if (!up->running || up->stopping) {
+    if (!up->running) {
+        up->ending = true; /* start() looks at it */
+    } else if (up->stopping) {
         loop_stop(up->loop);
     } else if (up->ending) {
         up->stopping = true;
@@ -112,12 +116,19 @@ static void on_signal(void *ctx, int number)
 
 /* ---- the manifests ---- */
 
-static bool apply_all(struct ask *q, struct json objects, struct error *err)
+/* What others need comes first, whatever file it stands in. */
+static bool is_ground(struct json object)
+{
+    const char *kind = json_get_text(object, "kind");
+    return text_eq(kind, "CustomResourceDefinition") || text_eq(kind, "Namespace");
+}
+
+static bool apply_all(struct ask *q, struct json objects, bool ground, struct error *err)
 {
     struct apply_target target;
     const char *outcome;
     json_each (object, objects)
-        if (!apply_object(q, *object, &target, &outcome, err)) {
+        if (is_ground(*object) == ground && !apply_object(q, *object, &target, &outcome, err)) {
             apply_name_error(*object, err);
             return false;
         }
@@ -154,7 +165,20 @@ static bool apply_crds(struct up *up, struct ask *q, struct error *err)
         struct json labels = json_overlay(a, json_get(*crd, "metadata.labels"), label);
         json_push(&crds, json_with(a, *crd, "metadata.labels", labels));
     }
-    return apply_all(q, json_list_end(&crds), err);
+    return apply_all(q, json_list_end(&crds), true, err);
+}
+
+/* Whether a CRD among the objects makes this kind known. */
+static bool is_brought(struct json objects, struct json object)
+{
+    struct str group = str_of(json_get_text(object, "apiVersion"));
+    group = group.ptr ? str_cut(&group, '/') : group;
+    json_each (crd, objects)
+        if (text_eq(json_get_text(*crd, "kind"), "CustomResourceDefinition") &&
+            text_eq(json_get_text(*crd, "spec.names.kind"), json_get_text(object, "kind")) &&
+            str_eq(str_of(json_get_text(*crd, "spec.group")), group))
+            return true;
+    return false;
 }
 
 /* All kinds are known before the first object is written. */
@@ -163,14 +187,16 @@ static bool apply_manifests(struct up *up, struct error *err)
     struct ask q;
     struct apply_target target;
     ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
-    if (!apply_crds(up, &q, err) || !apply_all(&q, embedded_priority_classes(&up->cli->arena), err))
+    if (!up_stale_settle(&q, up->folder, err) || !apply_crds(up, &q, err) ||
+        !apply_all(&q, embedded_priority_classes(&up->cli->arena), false, err))
         return false;
     json_each (object, up->objects)
-        if (!apply_find_target(&q, *object, &target, err)) {
+        if (!is_brought(up->objects, *object) && !apply_find_target(&q, *object, &target, err)) {
             apply_name_error(*object, err);
             return false;
         }
-    return apply_all(&q, up->objects, err);
+    q.install_ms = INSTALL_MS;
+    return apply_all(&q, up->objects, true, err) && apply_all(&q, up->objects, false, err);
 }
 
 /* ---- construction ---- */
@@ -273,6 +299,7 @@ static void all_ready(void *ctx)
     int64_t took_ms = env_mono_ms(loop_env(up->loop)) - up->begun_ms;
     say(up, arena_printf(a, "ready after %.1f s", (double)took_ms / 1000));
     up->hello = up_hello_new(&(struct up_hello_options){
+        .env = loop_env(up->loop),
         .client = up->engine.client,
         .http = up->engine.http,
         .question = cli_text(up->cli, "ask"),
@@ -335,6 +362,8 @@ static bool start(struct up *up, struct error *err)
     make_proxy(up);
     if (!apply_manifests(up, err) || !move_log(up, err))
         return false;
+    if (up->ending)
+        return fail(err, ERR_CANCELLED, "told to end before it had begun");
     up->running = true;
     timer_set(loop_env(up->loop), &up->trim, TRIM_MS);
     node_start(up->node); /* first: what ran before is what somebody waits for */
@@ -379,7 +408,7 @@ static void set_families(struct up *up)
         up->families.llmkube.model_cache_path = up_folder_path(a, up->folder, "models");
     if (!cli_given(up->cli, "allowed-host-path-roots"))
         up->families.llmkube.allowed_host_path_roots = json_list(a, json_str("/"));
-    up->families.llmkube.direct_endpoints = true;
+    up->families.llmkube.one_machine = true;
     families_add_workloads(&up->families, up_folder_path(a, up->folder, "volumes"));
 }
 
@@ -424,7 +453,7 @@ static const struct cli_flag flags[] = {
         "ADDRESS:PORT",
         "127.0.0.1:6443",
         "Where kubectl reaches it; port 0: any free one." },
-    { "images", 0, "FILE", NULL, "Further local programs for images; see docs/operations.md." },
+    { "images", 0, "FILE", NULL, "Further local programs for images; see docs/one-machine.md." },
     { "ask", 0, "TEXT", NULL, "Once all is ready, ask the first InferenceService this." },
     { "detach", 'd', NULL, "false", "Return when all is ready, and run on; log: DATA/up.log." },
     { "wait", 0, "DURATION", "10m", "How long --detach waits for that." },

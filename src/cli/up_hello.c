@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "base/timer.h"
 #include "base/url.h"
 #include "http/client.h"
 #include "kinds/llmkube/inference_service.h"
@@ -13,13 +14,18 @@
 #define ANSWER_TOKENS 32
 #define ANSWER_BYTES_MAX (1 << 20)
 #define ANSWER_MS 120000
+/* Right after its pods the Service comes, and what is adopted is ready before all of us are. */
+#define AGAIN_MS 250
+#define AGAIN_MAX 120
 
 struct up_hello {
     struct up_hello_options options;
     struct arena arena;
     struct kube_op *op;
     struct http_call *call;
-    int status;
+    const char *endpoint;
+    struct timer again;
+    int tries, status;
     struct buf answer;
 };
 
@@ -50,6 +56,10 @@ static void on_end(void *ctx, const struct error *err, bool sent)
     struct up_hello *h = ctx;
     struct json answer;
     h->call = NULL;
+    if ((err || h->status == 503) && ++h->tries < AGAIN_MAX) {
+        timer_set(h->options.env, &h->again, AGAIN_MS);
+        return;
+    }
     struct str text = buf_str(&h->answer);
     bool read = !err && json_parse(&h->arena, text, &answer, NULL);
     const char *content = read ? json_get_text(answer, "choices.0.message.content") : NULL;
@@ -61,8 +71,9 @@ static void on_end(void *ctx, const struct error *err, bool sent)
         say(h, "no answer: status %d %.*s", h->status, (int)text.len, text.ptr);
 }
 
-static void ask_first(struct up_hello *h, const char *endpoint)
+static void ask_first(void *ctx)
 {
+    struct up_hello *h = ctx;
     static const struct http_call_handlers handlers = { on_head, on_data, on_end, NULL };
     static const struct http_header headers[] = {
         { { "content-type", 12 }, { "application/json", 16 } },
@@ -70,7 +81,7 @@ static void ask_first(struct up_hello *h, const char *endpoint)
     struct arena *a = &h->arena;
     struct url url;
     struct error err;
-    if (!url_parse(a, endpoint, &url, &err)) {
+    if (!url_parse(a, h->endpoint, &url, &err)) {
         say(h, "%s", err.text);
         return;
     }
@@ -78,7 +89,7 @@ static void ask_first(struct up_hello *h, const char *endpoint)
         json_map(a, { "role", json_str("user") }, { "content", json_str(h->options.question) });
     struct json body = json_map(
         a, { "messages", json_list(a, message) }, { "max_tokens", json_int(ANSWER_TOKENS) });
-    say(h, "> %s", h->options.question);
+    buf_reset(&h->answer);
     h->call = http_call_open(h->options.http,
         &(struct http_request){
             .origin = &(struct http_origin){ .host = url.host, .port = (uint16_t)url_port(&url) },
@@ -105,8 +116,11 @@ static void listed(void *ctx, const struct kube_reply *reply)
             continue;
         say(h, "curl %s -H 'Content-Type: application/json' \\", endpoint);
         say(h, "  -d '{\"messages\": [{\"role\": \"user\", \"content\": \"" EXAMPLE "\"}]}'");
-        if (h->options.question)
-            ask_first(h, arena_strdup(&h->arena, endpoint));
+        if (h->options.question) {
+            h->endpoint = arena_strdup(&h->arena, endpoint);
+            say(h, "> %s", h->options.question);
+            ask_first(h);
+        }
         return;
     }
 }
@@ -117,6 +131,7 @@ struct up_hello *up_hello_new(const struct up_hello_options *options)
     h->options = *options;
     arena_init(&h->arena, ARENA_LIMIT_DEFAULT);
     buf_init(&h->answer, ANSWER_BYTES_MAX);
+    timer_init(&h->again, ask_first, h);
     h->op = kube_list(options->client,
         &(struct kube_list){ .what = { .resource = &LLMKUBE_INFERENCE_SERVICE } },
         (struct kube_then){ listed, h });
@@ -131,6 +146,7 @@ void up_hello_free(struct up_hello *h)
         kube_op_cancel(h->options.client, h->op);
     if (h->call)
         http_call_cancel(h->call);
+    timer_stop(h->options.env, &h->again);
     buf_done(&h->answer);
     arena_done(&h->arena);
     free(h);

@@ -5,11 +5,13 @@
 
 #include "base/base.h"
 
+struct env;
 struct http_client;
 struct kube_client;
 struct up_hello;
 
 struct up_hello_options {
+    const struct env *env;
     struct kube_client *client;
     struct http_client *http;
     const char *question; /* NULL: none is asked */
@@ -18,7 +20,7 @@ struct up_hello_options {
     void *ctx;
 };
 
-/* Both outlive it. */
+/* What the options point to outlives it. */
 struct up_hello *up_hello_new(const struct up_hello_options *options) must_check;
 /* NULL is fine. */
 void up_hello_free(struct up_hello *h);

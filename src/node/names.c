@@ -104,7 +104,7 @@ static void add_line(struct lines *l, const char *ip, const char *prefix, struct
 {
     const char *name = json_get_text(service, "metadata.name");
     const char *namespace = json_get_text(service, "metadata.namespace");
-    static const char *const domains[] = { "." DOMAIN, ".svc", "" };
+    static const char *const domains[] = { ".svc.cluster.local", ".svc", "" };
     buf_add_text(l->out, ip);
     for (size_t i = 0; i < lengthof(domains); i++)
         buf_printf(l->out, "%s%s%s.%s%s", i ? " " : "\t", prefix, name, namespace, domains[i]);

@@ -198,13 +198,15 @@ static void tell_stopped(void *ctx)
         stopped(n->stopped_ctx);
 }
 
-static void look_whether_stopped(struct node *n)
+void node_look_whether_stopped(struct node *n)
 {
     if (!n->stopped)
         return;
-    for (each_entry(e, n))
-        if (at(&e_at)->pod && !pod_stopped(at(&e_at)->pod))
+    for (each_entry(e, n)) {
+        const struct entry *e = at(&e_at);
+        if (e->pod && (!pod_stopped(e->pod) || e->write))
             return;
+    }
     timer_set(loop_env(n->options.loop), &n->stop_told, 0);
 }
 
@@ -243,7 +245,7 @@ static void pod_changed(void *ctx, struct pod *p)
     } else {
         entry_write(e);
     }
-    look_whether_stopped(n);
+    node_look_whether_stopped(n);
 }
 
 static void pod_wants_token(void *ctx, struct pod *p, const char *audience)
@@ -543,7 +545,7 @@ void node_stop(struct node *n, void (*done)(void *ctx), void *ctx)
             pod_stop(
                 p, json_get_int(pod_object(p), "spec.terminationGracePeriodSeconds", 30) * 1000);
     }
-    look_whether_stopped(n);
+    node_look_whether_stopped(n);
 }
 
 void node_kill(struct node *n)

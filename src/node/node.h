@@ -38,8 +38,8 @@ struct node *node_new(const struct node_options *options, struct error *err) mus
 /* Every stream of node_logs() must have been closed. */
 void node_free(struct node *n);
 void node_start(struct node *n);
-/* Ends all pods, each within its grace period, and leaves their objects: the next process starts
- * them again. done() may free the node. */
+/* Ends all pods, each within its grace period, tells that in their status and leaves their objects:
+ * the next process starts them again. done() may free the node. */
 void node_stop(struct node *n, void (*done)(void *ctx), void *ctx);
 /* After node_stop(): no more grace for anybody. */
 void node_kill(struct node *n);

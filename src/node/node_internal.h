@@ -69,6 +69,8 @@ void node_logs_wake(struct node *n, const char *uid);
 /* ---- node.c ---- */
 
 struct entry *node_entry(const struct node *n, const char *uid);
+/* Tells who waits in node_stop(), once all pods have ended and the API knows it. */
+void node_look_whether_stopped(struct node *n);
 /* Of a pod that is not gone. */
 struct entry *node_entry_named(struct node *n, const char *namespace, const char *name);
 

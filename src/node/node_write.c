@@ -50,8 +50,10 @@ static void written(void *ctx, const struct kube_reply *reply)
         e->binding = false; /* the watch tells the rest */
         if (e->dirty)
             entry_write(e);
+        node_look_whether_stopped(e->node);
         return;
     }
+    node_look_whether_stopped(e->node); /* who does not answer keeps nobody */
     e->deleted = e->binding = false;
     int64_t wait_ms = reply->error.retry_after_ms;
     timer_set(env_of(e),

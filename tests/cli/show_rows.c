@@ -121,6 +121,18 @@ TEST(a_service_is_ready_with_its_endpoint)
         "ask for less");
 }
 
+TEST(a_service_without_a_ready_pod_is_not_ready_whatever_is_stored)
+{
+    static const char stored[] =
+        "[{'kind':'InferenceService','metadata':{'namespace':'a','name':'tiny'},"
+        "'status':{'phase':'Ready'}},"
+        "{'kind':'Pod','metadata':{'namespace':'a','name':'tiny-x',"
+        "'ownerReferences':[{'name':'tiny','controller':true}]},"
+        "'status':{'conditions':[{'type':'Ready','status':'%s'}]}}]";
+    check_row(arena_printf(test_arena(), stored, "False"), SHOW_WORKS, "starting", "");
+    check_row(arena_printf(test_arena(), stored, "True"), SHOW_READY, "ready", "");
+}
+
 /* A service that starts, with one pod of it. */
 static const char *starting(const char *pod_status)
 {

@@ -145,3 +145,18 @@ def test_models_lists_who_uses_what_and_removes_the_rest():
         assert missing.returncode == 1 and "`leeboard models` lists them" in missing.stderr, missing
         assert "removed" in machine.ask("models", "remove", "--unused")
         assert not os.path.exists(folder)
+
+
+def test_files_of_a_claim_go_with_it():
+    with Source() as source, Machine(source.url) as machine:
+        machine.write("claim.yaml", "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: llmkube-model-cache}}")
+        volumes = f"{machine.data}/volumes"
+        with Up(machine) as up:
+            up.wait_ready()
+            assert os.listdir(f"{volumes}/default") == ["llmkube-model-cache"]
+            machine.ask("delete", "-f", f"{machine.folder}/claim.yaml")
+            os.stat(f"{volumes}/default/llmkube-model-cache")  # a pod uses it
+            machine.ask("delete", "-f", f"{machine.folder}/tiny.yaml")
+            wait_for(lambda: not os.listdir(f"{volumes}/default"), 60, "the claim's files to go")
+            wait_for(lambda: os.listdir(volumes) == ["default"], 60, "nothing to be left beside them")
+            assert machine.ask("models", check=False).stderr.startswith("There are no model files")

@@ -16,7 +16,7 @@ import yaml
 
 from lab import ROOT, programs, spawn, tail, wait_for
 
-LEEBOARD = f"{ROOT}/build/leeboard"
+LEEBOARD = os.environ.get("LEEBOARD", f"{ROOT}/build/leeboard")
 PLAIN = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -181,6 +181,8 @@ def test_commands_and_kubectl_see_what_runs():
         assert rows[1][:3] == ["tiny", "Model", "ready"] and rows[2][:5] == ["chat", "InferenceService", "ready",
                                                                              endpoint, "0"]
         assert re.search(r" \d+ MiB ", up.run("ps"))
+        # What only root may do is not asked for: plain users run models too.
+        assert [c["name"] for c in up.pods()[0]["spec"]["initContainers"]] == ["model-downloader"]
         assert up.run("kubeconfig").strip() == f"{up.data}/kubeconfig"
         assert "is ready" in up.run("logs", "chat", "-c", "model-downloader")
         up.kubectl("rollout", "status", "deployment/chat", "--timeout=60s")
@@ -237,6 +239,17 @@ def test_change_rolls_without_a_failed_request_and_deletion_leaves_nothing():
         up.stop()
 
 
+def test_second_signal_kills_what_does_not_end():
+    stubborn = {"name": "main", "image": "busybox", "command": ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"]}
+    with Up({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stubborn"},
+             "spec": {"containers": [stubborn], "terminationGracePeriodSeconds": 3600}}) as up:
+        wait_for(up.tasks, 30, "the pod to run")
+        up.process.send_signal(signal.SIGINT)
+        wait_for(lambda: "once more kills" in up.said(), 30, "the first signal to be seen")
+        assert up.tasks()
+        up.stop(signal.SIGINT)
+
+
 def waiting_reason(up):
     for status in (s for pod in up.pods() for s in pod["status"].get("containerStatuses", [])):
         return status["state"].get("waiting", {}).get("reason")
@@ -277,6 +290,25 @@ def test_killed_leeboard_is_followed_by_one_that_adopts():
         assert not up.tasks()
 
 
+def test_what_died_with_the_machine_is_not_called_ready():
+    """All that runs is killed at once, as by a power failure, and what is stored says Ready."""
+    with Up(model(), service()) as up:
+        up.await_ready()
+        before = up.tasks()
+        up.process.kill()
+        up.process.wait()
+        for supervisor, _ in before:
+            os.kill(supervisor, signal.SIGKILL)
+        wait_for(lambda: not up.tasks(), 30, "all to be dead")
+        os.remove(up.log)
+        up.command += ["--ask", "Ahoy?"]
+        up.start()
+        wait_for(lambda: "\n< " in up.said() or "no answer" in up.said(), 60, "an answer")
+        assert "no answer" not in up.said()
+        assert "InferenceService chat: starting" in up.said().split("ready after")[0]
+        assert up.tasks() != before
+
+
 def ask_or_none(endpoint):
     try:
         return ask(endpoint)
@@ -311,6 +343,18 @@ def test_models_that_are_wrong_are_told():
     with Up(model("cut", source=f"file://{cut}"), service(modelRef="cut"), start=False) as up:
         said = up.run(*up.command[1:], "--detach", code=1)
         assert "InferenceService chat is not ready: crashing" in said, said
+
+
+def test_kinds_of_crds_among_the_manifests_are_known():
+    boat = {"apiVersion": "sea.example.org/v1", "kind": "Boat", "metadata": {"name": "one", "namespace": "harbour"}}
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+           "metadata": {"name": "boats.sea.example.org"},
+           "spec": {"group": "sea.example.org", "scope": "Namespaced", "names": {"kind": "Boat", "plural": "boats"},
+                    "versions": [{"name": "v1", "served": True, "storage": True,
+                                  "schema": {"openAPIV3Schema": {"type": "object"}}}]}}
+    with Up(boat, crd, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "harbour"}}) as up:
+        assert "one" in up.run("get", "boats", "-n", "harbour")
+        up.stop()
 
 
 def refused(*objects, flags=(), text=None):

@@ -457,3 +457,16 @@ TEST(node_puts_programs_into_control_groups)
     place_close(&p);
     check(volumes_remove(root));
 }
+
+TEST(node_that_stops_leaves_a_true_status)
+{
+    struct place p;
+    place_open(&p);
+    run_pod(&p, "web", "while :; do sleep 0.05; done", "");
+    await(&p, is_ready(&p, "web"));
+    node_stop(p.node, has_stopped, &p);
+    await(&p, p.stopped);
+    check(!is_ready(&p, "web"));
+    check_text(json_get_text(condition(&p, "web", "Ready"), "status"), "False");
+    place_close(&p);
+}

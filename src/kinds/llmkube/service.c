@@ -14,7 +14,7 @@ int64_t service_port(const struct isvc *svc)
  */
 static const char *endpoint_host(const struct isvc *svc)
 {
-    if (svc->settings->direct_endpoints)
+    if (svc->settings->one_machine)
         return json_get_text(
             view_child(svc->in, &RESOURCE_SERVICE, svc->service), "spec.clusterIP");
     return arena_printf(svc->arena, "%s.%s.svc.cluster.local", svc->service, svc->namespace);

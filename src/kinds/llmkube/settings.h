@@ -32,7 +32,9 @@ struct llmkube_settings {
     const char *default_litellm_url;      /* for ModelRouter; NULL: none */
     const char *intel_gpu_resource;       /* from the environment, or NULL */
     const char *claims;                   /* directory of all claims, on one machine; or NULL */
-    bool direct_endpoints;                /* no DNS: status.endpoint has the Service's address */
+    /* No cluster: status.endpoint has the Service's address, as no DNS knows its name, and the
+     * cache needs no preparing, as all containers run as one user. */
+    bool one_machine;
 };
 
 /* Upstream's defaults. */

@@ -182,11 +182,12 @@ struct storage storage_of(struct arena *a, const struct llmkube_settings *settin
     s.path = s.several  ? arena_printf(a, "%s/%s", s.dir, m->files.items[0].string)
              : s.cached ? arena_printf(a, "%s/%s", s.dir, model_file_name(a, m))
                         : arena_printf(a, "%s.gguf", own_name);
+    bool prepare = s.cached && !settings->one_machine;
     return (struct storage){
         .volumes = volumes(&s),
         .mounts = json_list(a, mount(a, s.volume, "/models", true)),
         .init_containers =
-            json_list(a, s.cached ? preparer(&s) : (struct json){ 0 }, downloader(&s)),
+            json_list(a, prepare ? preparer(&s) : (struct json){ 0 }, downloader(&s)),
         .model_path = s.path,
         .staged_dir = s.several ? s.dir : NULL,
         .mmproj_path = s.several && m->mmproj ? arena_printf(a, "%s/%s", s.dir, m->mmproj) : NULL,
