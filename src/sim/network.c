@@ -47,6 +47,7 @@ struct call {
     int64_t last_at_ms;          /* when the last piece arrives */
     int64_t deadline_ms;         /* of the whole call */
     int64_t lag_ms;              /* the cache that serves it is so old */
+    int status;                  /* that arrived */
     uint64_t heard;              /* the object's version in it, if it is one */
     bool watch, lost, stalled;
     bool late;      /* its answer is; events about what it did are not */
@@ -170,6 +171,8 @@ static void deliver(void *ctx)
         break_off(c, ERR_UNAVAILABLE, "the connection was lost");
         break;
     case PIECE_END:
+        if (c->status == 404)
+            sim_check_gone(c->sim->writes, c->network->operator, c->request.path);
         sim_check_heard(
             c->sim->writes, c->network->operator, c->request.method, c->request.path, c->heard);
         hang_up(c);
@@ -179,6 +182,8 @@ static void deliver(void *ctx)
     case PIECE_DATA:
         set_limit(c);
         deliver_next(c);
+        if (p->kind == PIECE_HEAD)
+            c->status = p->status;
         if (p->kind == PIECE_DATA && !c->watch)
             c->heard = sim_version_in((struct str){ p->bytes, p->length });
         if (p->kind == PIECE_HEAD)

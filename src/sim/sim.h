@@ -318,6 +318,9 @@ void sim_writes_free(struct sim_writes *w);
 /* An answer with an object reached the operator; a request leaves it. */
 void sim_check_heard(struct sim_writes *w, const struct sim_operator *o, const char *method,
     const char *path, uint64_t version);
+/* It was told that there is no such object: a late watch may bring an old state of it back, which
+ * the server then refuses by uid and version. */
+void sim_check_gone(struct sim_writes *w, const struct sim_operator *o, const char *path);
 uint64_t sim_version_in(struct str text); /* of an object; 0: it is none */
 void sim_check_based(
     struct sim_writes *w, struct sim_operator *o, const struct sim_request *request);
