@@ -161,6 +161,7 @@ static void campaign(struct run *r, const char *name, size_t offset)
     o.rates = (struct sim_rates){ 0 };
     o.operators = 1;
     o.rivals = false;
+    o.poisoned = false;
     o.heals = true;
     struct sim_trial calm = sim_try(&o, NULL, false);
     r->done += calm.steps;
