@@ -89,20 +89,22 @@ static void on_replace_begin(void *ctx)
     }
 }
 
-static void remove_unseen(struct engine *e, struct cache_resource *r)
+/* Those that the list did not name, up to its version: what an answer told of later, the watch will
+ * tell of too. */
+static void remove_unseen(struct engine *e, struct cache_resource *r, uint64_t version)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     size_t count;
     struct cache_entry **all = cache_list(&a, r, NULL, NULL, &count);
     for (size_t i = 0; i < count; i++)
-        if (all[i]->round != r->round)
+        if (all[i]->round != r->round && all[i]->version <= version)
             watch_object_gone(e, all[i]);
 }
 
 void watch_reload(struct engine_watch *w)
 {
     w->resource->round++;
-    remove_unseen(w->engine, w->resource);
+    remove_unseen(w->engine, w->resource, UINT64_MAX);
     reflector_reload(w->reflector);
 }
 
@@ -116,8 +118,12 @@ static void advance_version(struct cache_resource *r, const char *text)
 static void on_replace_end(void *ctx, const char *version)
 {
     struct engine_watch *w = ctx;
-    remove_unseen(w->engine, w->resource);
-    advance_version(w->resource, version);
+    struct cache_resource *r = w->resource;
+    int64_t listed;
+    /* A server whose versions went back was restored: whatever it does not list is not there. */
+    bool goes_on = str_to_int(str_of(version), &listed) && (uint64_t)listed >= r->version;
+    remove_unseen(w->engine, r, goes_on ? (uint64_t)listed : UINT64_MAX);
+    advance_version(r, version);
     served_loaded(w);
     if (w->resource->synced || w->needs_schema)
         return;
@@ -190,7 +196,7 @@ static void served_changed(struct engine_watch *w, bool missing)
     w->resource->missing = missing;
     if (missing) {
         w->resource->round++;
-        remove_unseen(e, w->resource);
+        remove_unseen(e, w->resource, UINT64_MAX);
         w->resource->synced = false;
     }
     /* What was refused while it came or went says nothing about now. */
