@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     crd = crd_fill(&a, crd_shape_prune(&a, crd, &unknown));
     crd = crd_prepare(&a, crd, (struct json){ 0 }, false);
-    crd_check(&a, crd, (struct json){ 0 }, false, &errors);
+    crd_check(&a, crd, (struct json){ 0 }, &errors);
     if (!errors.count)
         json_each (version, json_get(crd, "spec.versions"))
             check_object(&a, json_get(*version, "schema.openAPIV3Schema"), object);

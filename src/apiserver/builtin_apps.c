@@ -140,6 +140,32 @@ static struct json fill_stateful_set(struct arena *a, struct json o)
 
 /* ---- what is wrong ---- */
 
+/* The template as the pods of a StatefulSet will be: a volume for each claim, in front, instead of
+ * one of that name. */
+static struct json with_claims(struct arena *a, struct json spec)
+{
+    struct json template = json_member(spec, "template");
+    struct json claims = json_member(spec, "volumeClaimTemplates");
+    struct json_builder volumes;
+    if (!json_is(claims, JSON_LIST) || claims.count == 0)
+        return template;
+    json_builder_init(&volumes, a);
+    json_each (claim, claims) {
+        struct json name = json_get(*claim, "metadata.name");
+        json_push(&volumes,
+            json_fields(a, { "name", name }, { "persistentVolumeClaim.claimName", name }));
+    }
+    json_each (volume, json_get(template, "spec.volumes")) {
+        const char *name = json_get_text(*volume, "name");
+        bool replaced = false;
+        json_each (claim, claims)
+            replaced |= text_eq(json_get_text(*claim, "metadata.name"), name);
+        if (!replaced)
+            json_push(&volumes, *volume);
+    }
+    return json_with(a, template, "spec.volumes", json_list_end(&volumes));
+}
+
 /* A selector that is there, and a template that it matches; what: the kind, in messages. */
 static void check_selected(struct field_errors *e, struct json spec, const char *what)
 {
@@ -171,7 +197,7 @@ static void check_selected(struct field_errors *e, struct json spec, const char 
             "spec.template.metadata.labels",
             json_present(labels) ? labels : json_null(),
             "`selector` does not match template `labels`");
-    pod_template_check(e, template, "spec.template");
+    pod_template_check(e, with_claims(e->arena, spec), "spec.template");
     struct json policy = json_get(template, "spec.restartPolicy");
     if (json_present(policy) && !text_eq(json_text(policy), "Always"))
         field_not_supported(e, "spec.template.spec.restartPolicy", policy, always);

@@ -389,9 +389,8 @@ static void check_addresses(const struct api_write *w, struct json spec, struct 
     if (mine || e->count || state == ADDRESS_FREE || state == ADDRESS_BAD)
         return;
     const char *why = state == ADDRESS_TAKEN ? "provided IP is already allocated"
-                      : state == ADDRESS_OUTSIDE
-                          ? "the provided network does not match the "
-                            "current range"
+                      : state == ADDRESS_OUTSIDE && !w->dry_run
+                          ? "the provided network does not match the current range"
                           : arena_printf(e->arena,
                                 "the provided IP (%s) is not in the valid range. The range of "
                                 "valid IPs is %s",

@@ -88,14 +88,11 @@ static bool check_bindable(struct write *w, struct json binding)
 {
     struct arena *a = w->arena;
     const char *node = json_get_text(w->old, "spec.nodeName");
-    struct delete_options asked = {
-        .uid = json_get_text(binding, "metadata.uid"),
-        .version = json_get_text(binding, "metadata.resourceVersion"),
-    };
-    if (!write_check_uid(w, asked.uid))
+    const char *version = json_get_text(binding, "metadata.resourceVersion");
+    if (!write_check_uid(w, json_get_text(binding, "metadata.uid")))
         return false;
-    if (!text_empty(asked.version) &&
-        !text_eq(asked.version, json_get_text(w->old, "metadata.resourceVersion")))
+    if (!text_empty(version) &&
+        !text_eq(version, json_get_text(w->old, "metadata.resourceVersion")))
         return call_fail(w->call, status_conflict(a, w->kind, w->name, WRITE_MODIFIED));
     if (meta_is_deleting(w->old))
         return fail_binding(

@@ -299,6 +299,7 @@ void apiserver_set_endpoint(struct apiserver *s, const char *address, uint16_t p
     cleanup(arena_done) struct arena a = ARENA_INIT;
     json_each (object, bootstrap_endpoint(&a, s->options.service_cidr, address, port))
         put_object(s, *object, true);
+    server_wake(s);
 }
 
 static void create_bootstrap(struct apiserver *s)

@@ -41,7 +41,7 @@ static int open_process(int pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* SIGTERM, and twice where nobody is to wait for anything. */
+/* SIGQUIT where nobody is to wait for anything; see up.c. */
 static bool end_process(int pid, bool now, int64_t wait_ms, struct error *err)
 {
     int pidfd = open_process(pid);
@@ -49,7 +49,7 @@ static bool end_process(int pid, bool now, int64_t wait_ms, struct error *err)
         return true;
     if (pidfd < 0)
         return fail_errno(err, errno, "process %d", pid);
-    bool ok = kill(pid, SIGTERM) == 0 && (!now || kill(pid, SIGTERM) == 0);
+    bool ok = kill(pid, now ? SIGQUIT : SIGTERM) == 0;
     if (!ok)
         fail_errno(err, errno, "ending process %d", pid);
     else if (!(ok = await_end(pidfd, now_ms() + wait_ms)))

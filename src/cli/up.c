@@ -14,16 +14,15 @@
 #include "cli/api_service.h"
 #include "cli/apiserver_http.h"
 #include "cli/apply.h"
-#include "cli/embedded.h"
 #include "cli/engine_service.h"
 #include "cli/local_transport.h"
 #include "cli/notify.h"
 #include "cli/show.h"
+#include "cli/up_apply.h"
 #include "cli/up_detach.h"
 #include "cli/up_folder.h"
 #include "cli/up_hello.h"
 #include "cli/up_objects.h"
-#include "cli/up_stale.h"
 #include "engine/engine.h"
 #include "http/loop.h"
 #include "kube/file.h"
@@ -31,15 +30,13 @@
 #include "node/image_map.h"
 #include "node/node.h"
 #include "node/process_runtime.h"
-#include "node/reclaim.h"
 #include "proxy/proxy.h"
 
 /* Addresses of Services: loopback ones, which answer on this machine and on no other. Those of pods
  * lie below. */
 #define SERVICE_CIDR "127.96.0.0/16"
-#define CRDS_LABEL "leeboard.dev/made-from"
 #define EXIT_MS 3000
-#define INSTALL_MS 5000 /* until a kind of a CRD among the manifests is served */
+#define ECHO_MS 500
 #define TRIM_MS 15000
 #define IMAGES_BYTES_MAX ((size_t)1 << 20)
 
@@ -55,14 +52,13 @@ struct up {
     struct image_map *images;
     struct process_runtime *runtime;
     struct node *node;
-    struct reclaim *reclaim;
     struct proxy *proxy;
     struct pod_log_source logs; /* the node's, which the server is given before there is a node */
     struct show *show;
     struct up_hello *hello;
-    struct loop_signal *signals[3];
+    struct loop_signal *signals[4];
     struct timer trim, deadline;
-    int64_t begun_ms;
+    int64_t begun_ms, signalled_ms;
     int old_stderr; /* -1: it is where it was */
     bool running, ending, stopping;
 };
@@ -93,112 +89,44 @@ static void pods_ended(void *ctx)
     engine_drain(up->engine.engine, drained, up);
 }
 
-/* Once: pods end within their grace. Twice: they are killed. Three times: whatever is left stays.
- */
+static void end_pods(struct up *up)
+{
+    up->ending = true;
+    notify("STOPPING=1");
+    say(up, "ending; once more kills");
+    node_stop(up->node, pods_ended, up);
+}
+
+static void kill_pods(struct up *up)
+{
+    up->stopping = true;
+    say(up, "killing what has not ended");
+    node_kill(up->node);
+    timer_set(loop_env(up->loop), &up->deadline, EXIT_MS);
+}
+
+/* Once: pods end within their grace. Twice, or SIGQUIT: they are killed. Three times: whatever is
+ * left stays. Terminals, make and the like often tell us the same thing twice. */
 static void on_signal(void *ctx, int number)
 {
     struct up *up = ctx;
+    int64_t now = env_mono_ms(loop_env(up->loop));
+    bool echo = up->ending && now - up->signalled_ms < ECHO_MS && number != SIGQUIT;
+    log_info("got %s", strsignal(number));
+    if (echo)
+        return;
+    up->signalled_ms = now;
     if (!up->running) {
         up->ending = true; /* start() looks at it */
     } else if (up->stopping) {
         loop_stop(up->loop);
-    } else if (up->ending) {
-        up->stopping = true;
-        say(up, "killing what has not ended");
-        node_kill(up->node);
-        timer_set(loop_env(up->loop), &up->deadline, EXIT_MS);
     } else {
-        up->ending = true;
-        notify("STOPPING=1");
-        log_info("got %s; ending the pods", strsignal(number));
-        say(up, "ending; once more kills");
-        node_stop(up->node, pods_ended, up);
+        bool again = up->ending;
+        if (!again)
+            end_pods(up);
+        if (again || number == SIGQUIT)
+            kill_pods(up);
     }
-}
-
-/* ---- the manifests ---- */
-
-/* What others need comes first, whatever file it stands in. */
-static bool is_ground(struct json object)
-{
-    const char *kind = json_get_text(object, "kind");
-    return text_eq(kind, "CustomResourceDefinition") || text_eq(kind, "Namespace");
-}
-
-static bool apply_all(struct ask *q, struct json objects, bool ground, struct error *err)
-{
-    struct apply_target target;
-    const char *outcome;
-    json_each (object, objects)
-        if (is_ground(*object) == ground && !apply_object(q, *object, &target, &outcome, err)) {
-            apply_name_error(*object, err);
-            return false;
-        }
-    return true;
-}
-
-/* Reading and checking our CRDs takes longer than everything else that a start does, so they are
- * labelled with what they were made from, and left alone while that is the same. */
-static bool apply_crds(struct up *up, struct ask *q, struct error *err)
-{
-    struct arena *a = &up->cli->arena;
-    const char *digest = embedded_crds_digest(a);
-    struct ask_request request = {
-        .method = "GET",
-        .path = arena_printf(a,
-            "%s?labelSelector=" CRDS_LABEL "%%3D%s",
-            resource_path(a, &RESOURCE_CRD, NULL, NULL, NULL),
-            digest),
-        .accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
-    };
-    int status;
-    struct json there;
-    if (!ask(q, &request, &status, &there, err))
-        return false;
-    size_t count = 0;
-    while (embedded_crd_texts[count])
-        count++;
-    if (json_get(there, "items").count == count)
-        return true;
-    struct json label = json_map(a, { CRDS_LABEL, json_str(digest) });
-    struct json_builder crds;
-    json_builder_init(&crds, a);
-    json_each (crd, embedded_crds(a)) {
-        struct json labels = json_overlay(a, json_get(*crd, "metadata.labels"), label);
-        json_push(&crds, json_with(a, *crd, "metadata.labels", labels));
-    }
-    return apply_all(q, json_list_end(&crds), true, err);
-}
-
-/* Whether a CRD among the objects makes this kind known. */
-static bool is_brought(struct json objects, struct json object)
-{
-    struct str group = str_of(json_get_text(object, "apiVersion"));
-    group = group.ptr ? str_cut(&group, '/') : group;
-    json_each (crd, objects)
-        if (text_eq(json_get_text(*crd, "kind"), "CustomResourceDefinition") &&
-            text_eq(json_get_text(*crd, "spec.names.kind"), json_get_text(object, "kind")) &&
-            str_eq(str_of(json_get_text(*crd, "spec.group")), group))
-            return true;
-    return false;
-}
-
-/* All kinds are known before the first object is written. */
-static bool apply_manifests(struct up *up, struct error *err)
-{
-    struct ask q;
-    struct apply_target target;
-    ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
-    if (!up_stale_settle(&q, up->folder, err) || !apply_crds(up, &q, err) ||
-        !apply_all(&q, embedded_priority_classes(&up->cli->arena), false, err))
-        return false;
-    json_each (object, up->objects)
-        if (!is_brought(up->objects, *object) && !apply_find_target(&q, *object, &target, err)) {
-            apply_name_error(*object, err);
-            return false;
-        }
-    q.install_ms = INSTALL_MS;
-    return apply_all(&q, up->objects, true, err) && apply_all(&q, up->objects, false, err);
 }
 
 /* ---- construction ---- */
@@ -348,8 +276,9 @@ static void restore_log(struct up *up)
 
 static bool start(struct up *up, struct error *err)
 {
-    static const int numbers[] = { SIGTERM, SIGINT, SIGHUP };
+    static const int numbers[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
     struct arena *a = &up->cli->arena;
+    struct ask q;
     if (!up_folder_lock(a, up->folder, err))
         return false;
     up->loop = loop_new();
@@ -362,7 +291,8 @@ static bool start(struct up *up, struct error *err)
         return false;
     make_engine(up);
     make_proxy(up);
-    if (!apply_manifests(up, err) || !move_log(up, err))
+    ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
+    if (!up_apply(&q, up->folder, up->objects, err) || !move_log(up, err))
         return false;
     if (up->ending)
         return fail(err, ERR_CANCELLED, "told to end before it had begun");
@@ -371,8 +301,6 @@ static bool start(struct up *up, struct error *err)
     node_start(up->node); /* first: what ran before is what somebody waits for */
     engine_lead(up->engine.engine);
     proxy_start(up->proxy);
-    up->reclaim = reclaim_new(
-        up->loop, local_transport_kube(up->local), up_folder_path(a, up->folder, "volumes"));
     make_show(up);
     notify("READY=1");
     return true;
@@ -393,7 +321,6 @@ static void free_all(struct up *up)
     if (up->proxy)
         proxy_free(up->proxy);
     node_free(up->node);
-    reclaim_free(up->reclaim);
     if (up->runtime)
         process_runtime_free(up->runtime);
     image_map_free(up->images);

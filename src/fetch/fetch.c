@@ -49,6 +49,7 @@ static const struct effect_type *const types[] = {
     &effect_staged,
     &effect_idle,
     &effect_acceleration,
+    &effect_remove,
 };
 
 static struct effect_run *start(

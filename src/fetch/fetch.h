@@ -8,6 +8,7 @@
  *   model.staged       how much of it pods have fetched into claims of this machine
  *   pods.idle          do these servers serve nobody just now?
  *   pod.acceleration   what a server's log says about its GPU
+ *   volume.remove      the directory of a claim that is gone
  *
  * Remote addresses must be public unless their host is allowed by name: whoever may create a Model
  * must not make the operator talk to the inside of the cluster (GHSA-jw3m-8q7m-f35r upstream). */

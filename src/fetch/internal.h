@@ -47,7 +47,7 @@ struct effect_type {
     void (*start)(struct effect_run *run);
 };
 extern const struct effect_type effect_probe, effect_head, effect_copy, effect_staged, effect_idle,
-    effect_acceleration;
+    effect_acceleration, effect_remove;
 
 /* ---- remote.c: one HTTP exchange, redirects followed, addresses checked ---- */
 

@@ -40,6 +40,7 @@ static const char *const words[] = { "a",
 static const int64_t numbers[] = { 0, 1, 2, 3, 80, 8080, 65536, -1 };
 
 #define DEPTH_MAX 6
+#define AIMED_DEPTH_MAX 20
 
 static const char *pick(struct sim *s, const char *const *from)
 {
@@ -72,6 +73,67 @@ static struct json any_number(struct sim *s, struct json schema)
 
 static struct json any_value(
     struct sim *s, struct arena *a, struct json schema, const char *field, unsigned depth);
+
+/* ---- one field of them all ---- */
+
+/* How many fields there are in it, itself included. */
+static uint32_t weigh(struct json schema, unsigned depth)
+{
+    uint32_t weight = 1;
+    if (depth > AIMED_DEPTH_MAX || !json_is(schema, JSON_MAP))
+        return 0;
+    json_each_member (m, json_member(schema, "properties"))
+        weight += weigh(m->value, depth + 1);
+    return weight + weigh(json_member(schema, "items"), depth + 1) +
+           weigh(json_member(schema, "additionalProperties"), depth + 1);
+}
+
+/* Each field of a whole schema is as likely as any other, however deep it is. */
+static const struct json_member *pick_member(struct sim *s, struct json properties)
+{
+    uint32_t total = 0;
+    json_each_member (m, properties)
+        total += weigh(m->value, 0);
+    uint32_t at = sim_below(s, SIM_INPUTS, total);
+    json_each_member (m, properties) {
+        uint32_t weight = weigh(m->value, 0);
+        if (at < weight)
+            return m;
+        at -= weight;
+    }
+    return &properties.members[0];
+}
+
+/* What leads to one field somewhere below, and beside it what must be there. */
+static struct json aimed_value(
+    struct sim *s, struct arena *a, struct json schema, const char *field, unsigned depth)
+{
+    struct json properties = json_member(schema, "properties");
+    struct json more = json_member(schema, "additionalProperties");
+    struct json items = json_member(schema, "items");
+    struct json_builder b;
+    json_builder_init(&b, a);
+    if (depth > AIMED_DEPTH_MAX)
+        return (struct json){ 0 };
+    if (json_is(items, JSON_MAP)) {
+        json_push(&b, aimed_value(s, a, items, field, depth + 1));
+        return json_list_end(&b);
+    }
+    if (!properties.count && !json_is(more, JSON_MAP))
+        return any_value(s, a, schema, field, 0);
+    const struct json_member *aim = properties.count ? pick_member(s, properties) : NULL;
+    struct json required = json_member(schema, "required");
+    json_each_member (m, properties)
+        if (m == aim)
+            json_put(&b, m->key, aimed_value(s, a, m->value, m->key, depth + 1));
+        else if (json_list_has(required, m->key))
+            json_put(&b, m->key, any_value(s, a, m->value, m->key, 0));
+    if (!aim)
+        json_put(&b, pick(s, words), aimed_value(s, a, more, "", depth + 1));
+    return json_map_end(&b);
+}
+
+/* ---- any of them ---- */
 
 static struct json any_map(struct sim *s, struct arena *a, struct json schema, unsigned depth)
 {
@@ -190,10 +252,15 @@ struct json sim_mutate(struct sim *s, struct arena *a, struct json crd, struct j
     struct json schema = spec_schema(crd), properties = json_member(schema, "properties");
     if (!properties.count)
         return object;
-    const struct json_member *m = &properties.members[sim_below(s, SIM_INPUTS, properties.count)];
+    bool aimed = sim_chance(s, SIM_INPUTS, 600);
+    const struct json_member *m =
+        aimed ? pick_member(s, properties)
+              : &properties.members[sim_below(s, SIM_INPUTS, properties.count)];
     bool drop =
         sim_chance(s, SIM_INPUTS, 200) && !json_list_has(json_member(schema, "required"), m->key);
-    struct json value = drop ? (struct json){ 0 } : any_value(s, a, m->value, m->key, 0);
+    struct json value = drop    ? (struct json){ 0 }
+                        : aimed ? aimed_value(s, a, m->value, m->key, 0)
+                                : any_value(s, a, m->value, m->key, 0);
     struct json spec = json_with_member(a, json_member(object, "spec"), m->key, value);
     return json_with_member(a, object, "spec", spec);
 }

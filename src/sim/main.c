@@ -8,11 +8,17 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "cli/embedded.h"
+#include "sim/coverage.h"
 
 #define FAILURES_MAX 10
 /* More requests than that in a tour of a minute are no calm run. */
 #define POINTS_MAX 1000
 #define TOUR_MS (60 * 1000)
+
+/* The person's turns of so many worlds reach every field. */
+#define INPUT_SEEDS 4
+#define INPUT_MS ((int64_t)15 * 60 * 1000)
 
 struct run {
     struct sim_options options; /* of the first seed; what follows differs in the seed only */
@@ -108,6 +114,7 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
         o.faults_ms = r->options.faults_ms ? r->options.faults_ms : TOUR_MS;
     }
     o.trace = r->options.trace;
+    o.coverage = r->options.coverage;
     return o;
 }
 
@@ -141,6 +148,8 @@ static void random_seeds(struct run *r)
         struct sim_options o = options_of(r, seed++);
         try(r, &o, NULL);
     } while ((r->done < (uint64_t)r->steps || time(NULL) < until) && r->failed < r->failures_max);
+    if (r->steps)
+        sim_coverage_print(r->options.coverage);
 }
 
 /* One fault at every single request of a world that is calm otherwise, in which somebody has a wish
@@ -168,6 +177,37 @@ static void campaign(struct run *r, const char *name, size_t offset)
     sim_trial_done(&calm);
 }
 
+/* Every field of every kind, with operators that follow. */
+static void inputs(struct run *r)
+{
+    for (uint64_t i = 0; i < INPUT_SEEDS && r->failed < r->failures_max; i++) {
+        struct sim_options o = options_of(r, r->options.seed + i);
+        o.rates = (struct sim_rates){ 0 };
+        o.operators = 1;
+        o.rivals = false;
+        o.poisoned = false;
+        o.hurry = true;
+        o.faults_ms = r->options.faults_ms ? r->options.faults_ms : INPUT_MS;
+        o.heals = false; /* steps are checked, ends are not compared */
+        try(r, &o, "");
+    }
+    sim_coverage_print(r->options.coverage);
+}
+
+static void memory(struct run *r)
+{
+    struct sim_options o = options_of(r, r->options.seed);
+    struct sim_trial t = sim_try_memory(&o);
+    r->done += t.steps;
+    *(t.failure ? &r->failed : &r->passed) += 1;
+    if (t.failure)
+        printf("seed %llu: %s\nagain: leeboard-sim --scenario=memory --seed=%llu\n",
+            (unsigned long long)o.seed,
+            t.failure,
+            (unsigned long long)o.seed);
+    sim_trial_done(&t);
+}
+
 static const struct {
     const char *name;
     size_t offset;
@@ -184,7 +224,7 @@ static int usage(void)
 {
     fputs("usage: leeboard-sim [--seed=N] [--steps=M] [--seconds=T] [--trace] [--no-shrink] "
           "[--first]\n"
-          "         [--scenario=random|crashes|answers|rivals|deletions|stale|ends] "
+          "         [--scenario=random|crashes|answers|rivals|deletions|stale|ends|inputs|memory] "
           "[--without=FAULT]… "
           "[--until=SECONDS]\n"
           "         [--only=MASK] [--heals] [--crash-at=N] [--lose-at=N] [--rival-at=N] "
@@ -211,14 +251,21 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     log_setup(LOG_FORMAT_TEXT, r.options.trace ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
     r.shrinks &= !r.options.trace;
+    r.options.coverage = sim_coverage_new(embedded_crds(&a));
     bool known = text_eq(r.scenario, "random");
     if (known)
         random_seeds(&r);
+    known |= text_eq(r.scenario, "inputs") || text_eq(r.scenario, "memory");
+    if (text_eq(r.scenario, "inputs"))
+        inputs(&r);
+    if (text_eq(r.scenario, "memory"))
+        memory(&r);
     for (size_t i = 0; i < lengthof(campaigns); i++)
         if (text_eq(r.scenario, campaigns[i].name)) {
             known = true;
             campaign(&r, campaigns[i].name, campaigns[i].offset);
         }
+    sim_coverage_free(r.options.coverage);
     if (!known)
         return usage();
     printf("%llu steps\n%llu passed, %llu failed\n",

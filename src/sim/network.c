@@ -47,6 +47,8 @@ struct call {
     int64_t last_at_ms;          /* when the last piece arrives */
     int64_t deadline_ms;         /* of the whole call */
     int64_t lag_ms;              /* the cache that serves it is so old */
+    int status;                  /* that arrived */
+    uint64_t heard;              /* the object's version in it, if it is one */
     bool watch, lost, stalled;
     bool late;      /* its answer is; events about what it did are not */
     bool overtaken; /* what it writes is deleted before its answer comes */
@@ -169,6 +171,10 @@ static void deliver(void *ctx)
         break_off(c, ERR_UNAVAILABLE, "the connection was lost");
         break;
     case PIECE_END:
+        if (c->status == 404)
+            sim_check_gone(c->sim->writes, c->network->operator, c->request.path);
+        sim_check_heard(
+            c->sim->writes, c->network->operator, c->request.method, c->request.path, c->heard);
         hang_up(c);
         handlers->end(to, NULL, true);
         break;
@@ -176,6 +182,10 @@ static void deliver(void *ctx)
     case PIECE_DATA:
         set_limit(c);
         deliver_next(c);
+        if (p->kind == PIECE_HEAD)
+            c->status = p->status;
+        if (p->kind == PIECE_DATA && !c->watch)
+            c->heard = sim_version_in((struct str){ p->bytes, p->length });
         if (p->kind == PIECE_HEAD)
             handlers->head(
                 to, &(struct kube_head){ p->status, p->retry_after_ms, "application/json", NULL });
@@ -356,7 +366,6 @@ static bool is_forbidden(struct call *c)
         "/configmaps",
         "/persistentvolumeclaims",
         "/jobs",
-        "/clusterroles",
         "/customresourcedefinitions",
         "/events",
         "/leases" };
@@ -480,6 +489,9 @@ static struct kube_call *network_open(
     timer_set(&s->env, &c->arrive, way_ms);
     o->sent++;
     sim_check_sent(s->checks, o, c->request.method, c->request.path);
+    sim_check_based(s->writes,
+        o,
+        &(struct sim_request){ c->actor, c->request.method, c->request.path, c->request.body });
     const struct sim_rates *r = &s->options.rates;
     if (faulty(c, r->clock_jump))
         o->skew_ms = sim_operator_skew(s);

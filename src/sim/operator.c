@@ -93,6 +93,7 @@ static const struct lease_handlers lease_handlers = { gained, lost, holder, trou
 static void life_start(struct sim_operator *o)
 {
     struct sim_life *life = o->life = mem_new_of(struct sim_life);
+    o->lives++;
     struct error err;
     life->operator= o;
     life->network = sim_network_new(o);

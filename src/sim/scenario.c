@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "sim/coverage.h"
 #include "sim/generate.h"
 
 /* A person who creates, edits, takes back and deletes objects of every kind that operators serve;
@@ -263,6 +264,8 @@ static bool apply(struct sim_scenario *c, struct wish *w, struct json object)
     int status = sim_ask(
         c->sim, "person", "PATCH", path, "application/apply-patch+yaml", object, &a, &answer);
     if (status < 300)
+        sim_coverage_add(c->sim->options.coverage, object);
+    if (status < 300)
         wish_set(w, object); /* else it was refused, and the person lets it be */
     else if (status >= 500 && !strstr(json_to_text(&a, answer), "typed patch object"))
         sim_fail(c->sim, "PATCH %s is answered %d: %s", path, status, json_to_text(&a, answer));
@@ -347,7 +350,8 @@ static void person(void *ctx)
     s->random[SIM_INPUTS] = s->options.seed * 1000003 + ++c->turn;
     struct wish *w = &c->wishes[sim_below(s, SIM_INPUTS, (uint32_t)c->wish_count)];
     uint32_t action = sim_below(s, SIM_INPUTS, 10);
-    int64_t next = 200 + sim_below(s, SIM_INPUTS, 8000);
+    int64_t next = s->options.hurry ? 100 + sim_below(s, SIM_INPUTS, 200)
+                                    : 200 + sim_below(s, SIM_INPUTS, 8000);
     if (!has_wish(c, (size_t)(w - c->wishes))) {
         /* not in this run */
     } else if (!json_present(w->object)) {
@@ -395,10 +399,22 @@ struct sim_scenario *sim_scenario_new(struct sim *s)
     /* What was about to go took no new wish. */
     if (s->options.heals)
         timer_set(&s->env, &c->again, s->options.faults_ms + HEALS_AGAIN_MS);
-    timer_set(&s->env, &c->person, 100);
-    if (s->options.rivals)
-        timer_set(&s->env, &c->rival, 5000);
+    sim_scenario_begin(c);
     return c;
+}
+
+void sim_scenario_begin(struct sim_scenario *c)
+{
+    timer_set(&c->sim->env, &c->person, 100);
+    if (c->sim->options.rivals)
+        timer_set(&c->sim->env, &c->rival, 5000);
+}
+
+void sim_scenario_clear(struct sim_scenario *c)
+{
+    withdraw(c);
+    for (size_t i = 0; i < c->wish_count; i++)
+        delete (c, &c->wishes[i]);
 }
 
 void sim_scenario_free(struct sim_scenario *c)

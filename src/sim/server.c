@@ -33,6 +33,8 @@ static void changed(void *ctx, const struct store_event *event)
     sim_workloads_changed(s->workloads, event);
     if (s->request.actor.operator)
         sim_scenario_changed(s->scenario, event);
+    if (s->request.actor.operator)
+        sim_rivals_changed(s->rivals, event);
 }
 
 /* 5: what was acknowledged is there, as it was. */

@@ -100,6 +100,7 @@ struct sim_options {
     bool rivals;       /* with others who write */
     bool heals;        /* in the end the person asks for plain things only */
     bool tour;         /* the person has a plain wish of every kind, edits it, takes it back */
+    bool hurry;        /* the person has another wish five times a second */
     int64_t faults_ms; /* faults and inputs end then */
     uint64_t crash_at; /* crash of the operator just after its n-th request; 0: none */
     uint64_t lose_at;  /* its n-th answer is lost; 0: none */
@@ -110,7 +111,8 @@ struct sim_options {
     uint64_t end_at; /* its n-th answer is late, and it ends in order before; 0: none */
     uint64_t only;   /* the wishes that the person has, by number */
     bool trace;      /* print the history as it happens */
-    bool tell;       /* the history says which fields changed */
+    struct sim_coverage *coverage; /* of inputs; NULL: not counted */
+    bool tell;                     /* the history says which fields changed */
 };
 
 struct sim {
@@ -132,9 +134,11 @@ struct sim {
     int request_status;
     struct sim_operator *operators[SIM_OPERATORS_MAX];
     struct sim_checks *checks;
+    struct sim_writes *writes;
     struct sim_history *history;
     struct sim_cluster *cluster;
     struct sim_scenario *scenario;
+    struct sim_rivals *rivals;
     struct sim_poison *poison;
     struct sim_workloads *workloads;
     uint64_t steps;     /* things that happened */
@@ -168,6 +172,8 @@ struct sim_trial {
 /* plain_end: how the run without faults ends; NULL: it is played. */
 struct sim_trial sim_try(const struct sim_options *options, const char *plain_end, bool tell);
 void sim_trial_done(struct sim_trial *t);
+/* memory.c: whether many rounds in one world leave more behind than a few. */
+struct sim_trial sim_try_memory(const struct sim_options *options);
 /* A smaller world that fails alike. */
 struct sim_options sim_shrink(const struct sim_options *from, const char *how, uint64_t *steps);
 
@@ -216,6 +222,7 @@ struct sim_operator {
     int64_t wakes_ms; /* stands still until then */
     int64_t skew_ms;  /* of its wall clock */
     uint64_t sent;    /* requests, over all its lives */
+    int64_t lives;
     uint64_t random;
     struct sim_life *life;  /* NULL: crashed, waits for its restart */
     bool dying;             /* crashed in the middle of a turn */
@@ -265,6 +272,12 @@ static const char *const sim_namespaces[] = { "sim-a", "sim-b" };
 struct sim_cluster *sim_cluster_new(struct sim *s);
 void sim_cluster_free(struct sim_cluster *c);
 
+/* ---- rivals.c: those with a plan of their own ---- */
+
+struct sim_rivals *sim_rivals_new(struct sim *s);
+void sim_rivals_free(struct sim_rivals *r);
+void sim_rivals_changed(struct sim_rivals *r, const struct store_event *event); /* by an operator */
+
 /* ---- poison.c: objects that cannot be served ---- */
 
 struct sim_poison *sim_poison_new(struct sim *s);
@@ -275,6 +288,8 @@ bool sim_is_poison(const char *name); /* one of them, or made for one */
 
 struct sim_scenario *sim_scenario_new(struct sim *s);
 void sim_scenario_free(struct sim_scenario *c);
+void sim_scenario_begin(struct sim_scenario *c); /* people and rivals go on */
+void sim_scenario_clear(struct sim_scenario *c); /* all that people wished for goes */
 void sim_scenario_rival(struct sim_scenario *c); /* one acts right now */
 /* An operator wrote something: a rival may answer to that. */
 void sim_scenario_changed(struct sim_scenario *c, const struct store_event *event);
@@ -295,6 +310,20 @@ void sim_check_rest(struct sim_checks *c, bool rest);
 void sim_check_end(struct sim_checks *c);
 /* What the operators made of it all, as lines that two runs can be compared by. */
 const char *sim_end_state(struct sim *s, struct arena *a);
+
+/* ---- check_write.c: what writes are based on ---- */
+
+struct sim_writes *sim_writes_new(void);
+void sim_writes_free(struct sim_writes *w);
+/* An answer with an object reached the operator; a request leaves it. */
+void sim_check_heard(struct sim_writes *w, const struct sim_operator *o, const char *method,
+    const char *path, uint64_t version);
+/* It was told that there is no such object: a late watch may bring an old state of it back, which
+ * the server then refuses by uid and version. */
+void sim_check_gone(struct sim_writes *w, const struct sim_operator *o, const char *path);
+uint64_t sim_version_in(struct str text); /* of an object; 0: it is none */
+void sim_check_based(
+    struct sim_writes *w, struct sim_operator *o, const struct sim_request *request);
 
 /* ---- history.c ---- */
 

@@ -198,6 +198,7 @@ struct sim *sim_new(const struct sim_options *options)
     timer_init(&s->rival, rival, s);
     timer_init(&s->server_crash, sim_server_crash, s);
     s->checks = sim_checks_new(s);
+    s->writes = sim_writes_new();
     s->workloads = sim_workloads_new(s);
     s->stale = sim_stale_new(s);
     sim_server_start(s);
@@ -205,6 +206,7 @@ struct sim *sim_new(const struct sim_options *options)
     for (size_t i = 0; i < s->options.operators; i++)
         s->operators[i] = sim_operator_new(s, i);
     s->scenario = sim_scenario_new(s);
+    s->rivals = sim_rivals_new(s);
     s->poison = sim_poison_new(s);
     return s;
 }
@@ -213,6 +215,7 @@ void sim_free(struct sim *s)
 {
     timer_stop(&s->env, &s->rival);
     sim_scenario_free(s->scenario);
+    sim_rivals_free(s->rivals);
     sim_poison_free(s->poison);
     sim_cluster_free(s->cluster);
     for (size_t i = 0; i < s->options.operators; i++)
@@ -223,6 +226,7 @@ void sim_free(struct sim *s)
     sim_workloads_free(s->workloads);
     sim_stale_free(s->stale);
     sim_checks_free(s->checks);
+    sim_writes_free(s->writes);
     timers_done(&s->timers);
     sim_history_free(s->history);
     arena_done(&s->arena);

@@ -89,3 +89,21 @@ TEST(builtin_deployments_must_select_their_pods)
         "spec.template.metadata.labels: Invalid value: {\"a\":\"c\"}: `selector` does not match "
         "template `labels`");
 }
+
+TEST(builtin_stateful_sets_may_mount_their_claims)
+{
+    const char *const set =
+        "{'apiVersion': 'apps/v1', 'kind': 'StatefulSet', 'metadata': {'name': 'a'}, 'spec': {"
+        " 'selector': {'matchLabels': {'x': 'y'}}, 'volumeClaimTemplates': [{'metadata': {"
+        "  'name': 'data'}, 'spec': {'accessModes': ['ReadWriteOnce'],"
+        "  'resources': {'requests': {'storage': '1Gi'}}}}],"
+        " 'template': {'metadata': {'labels': {'x': 'y'}}, 'spec': {'volumes': ["
+        "  {'name': 'data', 'emptyDir': {}}, {'name': 'B', 'emptyDir': {}}],"
+        "  'containers': [{'name': 'c', 'image': 'i', 'volumeMounts': ["
+        "   {'name': 'data', 'mountPath': '/a'}, {'name': 'none', 'mountPath': '/b'}]}]}}}}";
+    const char *errors;
+    created(set, &errors);
+    check(strstr(errors, "spec.template.spec.volumes[1].name: Invalid value: \"B\""));
+    check(strstr(errors, "volumeMounts[1].name: Not found: \"none\""));
+    check(!strstr(errors, "volumeMounts[0]"));
+}

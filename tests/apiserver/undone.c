@@ -2,6 +2,8 @@
 
 #define CONFIG_MAPS "/api/v1/namespaces/default/configmaps"
 #define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+#define BOATS "/apis/sea.example.com/v1/namespaces/default/boats"
+#define SERVICES "/api/v1/namespaces/default/services"
 
 /* Takes everything until it is full. */
 struct full_disk {
@@ -43,10 +45,22 @@ static bool compact(void *self, uint64_t up_to, struct error *err)
     return true;
 }
 
-static void start(struct desk *d, struct full_disk *disk)
+static void make_disk(struct full_disk *disk)
 {
     *disk = (struct full_disk){ .commits_left = -1 };
     disk->disk = (struct store_disk){ load, write, commit, rollback, compact, disk };
+}
+
+static void start_builtin(struct desk *d, struct full_disk *disk)
+{
+    make_disk(disk);
+    desk_init_store(
+        d, (struct apiserver_options){ 0 }, (struct store_options){ .disk = &disk->disk });
+}
+
+static void start(struct desk *d, struct full_disk *disk)
+{
+    make_disk(disk);
     desk_init_with(
         d, (struct apiserver_options){ 0 }, (struct store_options){ .disk = &disk->disk });
 }
@@ -108,5 +122,65 @@ TEST(a_crd_that_the_disk_refused_is_not_served)
     check_int(status_of(&d, toys), 404);
     check_int(desk_ask(&d, "POST", CRDS, crd).status, 201);
     check_int(status_of(&d, toys), 200);
+    desk_done(&d);
+}
+
+static const char boats[] =
+    "{'metadata':{'name':'boats.sea.example.com'},'spec':{'group':'sea.example.com','scope':"
+    "'Namespaced','names':{'plural':'boats','kind':'Boat'},'versions':[{'name':'v1','served':true,"
+    "'storage':true,'schema':{'openAPIV3Schema':{'type':'object','properties':{'spec':{'type':"
+    "'object','properties':{'crew':{'type':'integer'}}}}}}}]}}";
+
+TEST(a_definition_whose_commit_failed_is_not_served_and_one_whose_deletion_failed_is)
+{
+    struct desk d;
+    struct full_disk disk;
+    start_builtin(&d, &disk);
+    disk.commits_left = 0;
+    check(desk_ask(&d, "POST", CRDS, boats).status >= 500);
+    check_int(desk_ask(&d, "GET", BOATS, NULL).status, 404);
+    check_int(desk_ask(&d, "GET", CRDS "/boats.sea.example.com", NULL).status, 404);
+    disk.commits_left = -1;
+    desk_advance(&d, 2000); /* the server's controllers rest a while after a refusal */
+    desk_do(&d, "POST", CRDS, boats);
+    check_int(desk_ask(&d, "GET", BOATS, NULL).status, 200);
+    disk.commits_left = 0;
+    check(desk_ask(&d, "DELETE", CRDS "/boats.sea.example.com", NULL).status >= 500);
+    check_int(desk_ask(&d, "GET", BOATS, NULL).status, 200);
+    disk.commits_left = -1;
+    desk_advance(&d, 2000); /* the server's controllers rest a while after a refusal */
+    struct json boat = desk_do(&d,
+        "POST",
+        BOATS,
+        "{'apiVersion':'sea.example.com/v1','kind':'Boat','metadata':{'name':'b'},'spec':"
+        "{'crew':1}}");
+    check_int(json_get_int(boat, "spec.crew", 0), 1);
+    desk_done(&d);
+}
+
+TEST(dependents_and_addresses_are_known_after_a_failed_commit)
+{
+    struct desk d;
+    struct full_disk disk;
+    start_builtin(&d, &disk);
+    struct json owner = desk_do(&d, "POST", CONFIG_MAPS, "{'metadata':{'name':'owner'}}");
+    desk_do(&d,
+        "POST",
+        CONFIG_MAPS,
+        arena_printf(test_arena(),
+            "{'metadata':{'name':'child','ownerReferences':[{'apiVersion':'v1','kind':"
+            "'ConfigMap','name':'owner','uid':'%s'}]}}",
+            json_get_text(owner, "metadata.uid")));
+    static const char service[] = "{'metadata':{'name':'s'},'spec':{'clusterIP':'10.96.0.77',"
+                                  "'ports':[{'port':80}]}}";
+    disk.commits_left = 0;
+    check(desk_ask(&d, "DELETE", CONFIG_MAPS "/child", NULL).status >= 500);
+    check(desk_ask(&d, "POST", SERVICES, service).status >= 500);
+    disk.commits_left = -1;
+    desk_advance(&d, 2000); /* the server's controllers rest a while after a refusal */
+    desk_do(&d, "POST", SERVICES, service);
+    desk_do(&d, "DELETE", CONFIG_MAPS "/owner", NULL);
+    desk_settle(&d);
+    check_int(desk_ask(&d, "GET", CONFIG_MAPS "/child", NULL).status, 404);
     desk_done(&d);
 }

@@ -61,6 +61,9 @@ GROUPS = {
     "/apis/inference.networking.k8s.io/v1": ("inferencepools",),
     "/apis/networking.istio.io/v1beta1": ("destinationrules",),
     "/apis/monitoring.coreos.com/v1": ("podmonitors", "servicemonitors"),
+    "/apis/gateway.envoyproxy.io/v1alpha1": ("backends",),
+    "/apis/aigateway.envoyproxy.io/v1beta1": ("aiservicebackends", "aigatewayroutes"),
+    "/apis/pyrra.dev/v1alpha1": ("servicelevelobjectives",),
 }
 BASE = {plural: base for base, plurals in GROUPS.items() for plural in plurals}
 MUTATING = ("create", "update", "patch", "delete", "deletecollection")

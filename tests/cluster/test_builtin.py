@@ -147,6 +147,7 @@ def test_the_table_of_kinds_is_the_servers(lab):
                 "columns": [[c["name"], c["type"], c["format"], c["priority"]] for c in table["columnDefinitions"]]}
         if found := differences(real, {name: k[name] for name in real}):
             raise Failure(f"{kind}: {found}")
+    ours.pop(("", "v1", "Binding"))  # which is created and has no table
     if ours:
         raise Failure(f"the server does not have {list(ours)}")
     tool.close()
@@ -401,19 +402,31 @@ def whole_change(server, real, ours, name, minimal, o):
     return whole_difference(real, ours, name, "PUT", path + "?dryRun=All", *bodies)
 
 
+def with_account(o):
+    """A Pod that says what admission would add: it is off on the real server, whose accounts nobody makes here."""
+    spec = o.get("spec")
+    if o.get("kind") != "Pod" or not isinstance(spec, dict):
+        return o
+    return {**o, "spec": {"serviceAccountName": "default", "automountServiceAccountToken": False, **spec}}
+
+
 def compare_whole(lab, pattern=""):
     server, found, count = Server(lab), [], 0
     with differential.Ours("--no-fsync") as process:
         real = differential.Session(differential.Server("real", lab.kubeconfig), "builtin")
         ours = differential.Session(differential.Server("ours", process.kubeconfig), "builtin")
+        for account in ("s", "x"):
+            ours.ask("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": account}})
         for name, minimal, o in changed(pattern):
-            count += 2
+            if "A_B" in str(o["spec"].get("serviceAccountName") if isinstance(o.get("spec"), dict) else ""):
+                continue  # nobody can have such an account, which is seen before it is seen that the name is none
+            count, minimal, o = count + 2, with_account(minimal), with_account(o)
             found += whole_difference(real, ours, name, "POST", server.path(o) + "?dryRun=All", o)
             found += whole_change(server, real, ours, f"changed: {name}", minimal, o)
         if not pattern:
             for name, o in corpus("minimal"):
                 count += 1
-                found += whole_difference(real, ours, name, "POST", server.path(o) + "?dryRun=All", o)
+                found += whole_difference(real, ours, name, "POST", server.path(o) + "?dryRun=All", with_account(o))
     if found or not count:
         raise Failure(f"{len(found)} differences in {count} requests (real / ours):\n" + "\n".join(found))
 

@@ -1,4 +1,6 @@
 """Claims and their directories."""
+import os
+
 from controllers import IMAGE, OURS_OFF, status
 from lab import own_lab, wait_for
 from promises import Operator
@@ -13,7 +15,9 @@ def claim(name, **spec):
 @own_lab(controllers=OURS_OFF)
 def test_a_claim_gets_a_directory_that_goes_with_it(lab):
     ns = lab.namespace("claims")
-    with Operator(lab, "--workloads"):
+    data = f"{lab.dir}/state/volumes/{ns}/data"
+    os.makedirs(f"{data}/deep")
+    with Operator(lab, "--workloads", bind={"/var/lib/leeboard": f"{lab.dir}/state"}):
         lab.apply(ns, [claim("data"), claim("other", storageClassName="")])
         lab.kubectl("-n", ns, "wait", "--for=jsonpath={.status.phase}=Bound", "pvc/data",
                     "--timeout=60s")
@@ -36,8 +40,10 @@ def test_a_claim_gets_a_directory_that_goes_with_it(lab):
         lab.kubectl("-n", ns, "wait", "--for=jsonpath={.status.phase}=Bound", "pvc/later",
                     "--timeout=60s")
         assert lab.get("persistentvolumes", None, name)["status"]["phase"] == "Bound"
+        assert os.path.exists(data)
         lab.delete("pods", ns, "user")
         wait_for(lambda: not lab.get("persistentvolumeclaims", ns, "data"), 30, "the claim to go")
+        assert not os.path.exists(data)
         wait_for(lambda: not lab.get("persistentvolumes", None, name), 30, "the volume to go")
 
 

@@ -247,7 +247,11 @@ def test_second_signal_kills_what_does_not_end():
         up.process.send_signal(signal.SIGINT)
         wait_for(lambda: "once more kills" in up.said(), 30, "the first signal to be seen")
         assert up.tasks()
-        up.stop(signal.SIGINT)
+        wait_for(lambda: up.process.send_signal(signal.SIGINT) or "killing" in up.said(), 30, "the second one")
+        assert up.process.wait(90) == 0 and not up.tasks(), up.said()
+        up.start()
+        wait_for(up.tasks, 30, "the pod to run again")
+        assert up.run("down", "--now") == "ended\n" and not up.tasks()
 
 
 def waiting_reason(up):

@@ -240,6 +240,46 @@ TEST(a_copy_tells_how_far_it_is)
     rig_close(&r);
 }
 
+TEST(a_directory_is_removed_with_all_that_is_in_it_and_nothing_else)
+{
+    struct rig r;
+    rig_open(&r, RIG_H1);
+    char within[] = "/tmp/leeboard-test-XXXXXX";
+    check(mkdtemp(within));
+    struct arena *a = test_arena();
+    check(system(arena_printf(a,
+              "mkdir -p %s/ns/c/deep %s/ns/d && touch %s/ns/c/deep/f %s/ns/d/kept &&"
+              " ln -s ../d %s/ns/c/link",
+              within,
+              within,
+              within,
+              within,
+              within)) == 0);
+    struct outcome o;
+    static const struct {
+        const char *path;
+        enum error_code code;
+    } cases[] = {
+        { "/ns/c", ERR_NONE },
+        { "/ns/c", ERR_NONE },
+        { "", ERR_INVALID },
+        { "/", ERR_INVALID },
+        { "/ns/../../x", ERR_INVALID },
+        { "/ns/..", ERR_INVALID },
+        { "-beside/x", ERR_INVALID },
+    };
+    for (size_t i = 0; i < lengthof(cases); i++) {
+        const char *args =
+            arena_printf(a, "{'path': '%s%s', 'within': '%s'}", within, cases[i].path, within);
+        run_effect(&r, "[]", "[]", "volume.remove", args, &o);
+        check_int(o.err.code, cases[i].code);
+    }
+    check(access(arena_printf(a, "%s/ns/c", within), F_OK) != 0);
+    check(access(arena_printf(a, "%s/ns/d/kept", within), F_OK) == 0);
+    check(system(arena_printf(a, "rm -r %s", within)) == 0);
+    rig_close(&r);
+}
+
 TEST(nobody_to_ask_is_idle_and_somebody_who_does_not_answer_is_not)
 {
     struct rig r;

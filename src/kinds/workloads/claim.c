@@ -21,10 +21,38 @@ static bool is_used(const struct view *in)
     return false;
 }
 
+static const char *directory(const struct view *in)
+{
+    const struct workloads_settings *settings = in->settings;
+    return arena_printf(
+        in->arena, "%s/%s/%s", settings->volumes, view_namespace(in), view_name(in));
+}
+
+/* One that goes stays while a pod uses it, and then until its directory is removed, or cannot be.
+ */
+static void leave(const struct view *in, struct plan *out, bool provided)
+{
+    const struct workloads_settings *settings = in->settings;
+    if (is_used(in)) {
+        plan_stay(out);
+        return;
+    }
+    if (provided)
+        return;
+    /* Not by its name alone: a later claim of that name has files of its own. */
+    struct json what = json_map(in->arena,
+        { "claim", json_str(json_get_text(in->object, "metadata.uid")) },
+        { "path", json_str(directory(in)) },
+        { "within", json_str(settings->volumes) });
+    struct json fact = view_fact(in, "volume.remove", what);
+    plan_effect(out, "volume.remove", what, 0);
+    if (!json_present(json_get(fact, "result")) && !json_present(json_get(fact, "error")))
+        plan_stay(out);
+}
+
 static struct json make_volume(const struct view *in, const char *name)
 {
     struct arena *a = in->arena;
-    const struct workloads_settings *settings = in->settings;
     struct json spec = json_get(in->object, "spec");
     return json_fields(a,
         { "metadata.name", json_str(name) },
@@ -33,8 +61,7 @@ static struct json make_volume(const struct view *in, const char *name)
         { "spec.volumeMode", json_str("Filesystem") },
         { "spec.storageClassName", json_get(spec, "storageClassName") },
         { "spec.persistentVolumeReclaimPolicy", json_str("Delete") },
-        { "spec.hostPath.path",
-            json_strf(a, "%s/%s/%s", settings->volumes, view_namespace(in), view_name(in)) },
+        { "spec.hostPath.path", json_str(directory(in)) },
         { "spec.hostPath.type", json_str("DirectoryOrCreate") },
         { "spec.claimRef.apiVersion", json_str("v1") },
         { "spec.claimRef.kind", json_str("PersistentVolumeClaim") },
@@ -131,8 +158,8 @@ static void reconcile(const struct view *in, struct plan *out)
     const char *wanted = json_get_text(in->object, "spec.volumeName");
     const char *class = json_get_text(in->object, "spec.storageClassName");
     bool provided = text_empty(wanted) ? class && !*class : !text_eq(wanted, name);
-    if (json_present(json_get(in->object, "metadata.deletionTimestamp")) && is_used(in))
-        plan_stay(out);
+    if (json_present(json_get(in->object, "metadata.deletionTimestamp")))
+        leave(in, out, provided);
     if (!provided && text_eq(json_get_text(in->object, "spec.volumeMode"), "Block")) {
         pend(in,
             out,

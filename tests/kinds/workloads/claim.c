@@ -60,9 +60,16 @@ TEST(a_claim_that_goes_stays_while_a_pod_uses_it)
         " 'volumes': [{'persistentVolumeClaim': {'claimName': 'c'}}]}}");
     stage_run(&s, &workloads_claim_kind, "c");
     check(s.plan.stay);
+    check(!stage_has_effect(&s, "volume.remove"));
     stage_edit(&s, &WORKLOADS_POD, "p", "status.phase", "'Succeeded'");
     stage_run(&s, &workloads_claim_kind, "c");
+    check(s.plan.stay && stage_has_effect(&s, "volume.remove"));
+    stage_fact(&s, "volume.remove /data/ns/c", "{'result': {}}");
+    stage_run(&s, &workloads_claim_kind, "c");
     check(!s.plan.stay);
+    stage_edit(&s, &WORKLOADS_CLAIM, "c", "spec.volumeName", "'disk'");
+    stage_run(&s, &workloads_claim_kind, "c");
+    check(!stage_has_effect(&s, "volume.remove"));
 }
 
 TEST(a_volume_tells_whose_it_is)

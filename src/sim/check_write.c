@@ -1,0 +1,129 @@
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/table.h"
+
+/* 4: what a write is based on. An operator that was told the outcome of its last write to an object
+ * must not build on an older state of it, and whatever changes an object by force or deletes it
+ * names the uid that was seen: a successor of the same name is somebody else. */
+
+struct heard { /* the last version that an operator was told of by an answer */
+    struct table_node node;
+    uint64_t version;
+    char path[];
+};
+
+struct sim_writes {
+    struct table heard;
+};
+
+struct sim_writes *sim_writes_new(void)
+{
+    struct sim_writes *w = mem_new_of(struct sim_writes);
+    table_init(&w->heard, 3, 4);
+    return w;
+}
+
+void sim_writes_free(struct sim_writes *w)
+{
+    for (struct table_cursor at = table_first(&w->heard); at.node; table_next(&at)) {
+        struct heard *h = container_of(at.node, struct heard, node);
+        table_remove(&w->heard, at.node);
+        free(h);
+    }
+    table_done(&w->heard);
+    free(w);
+}
+
+static bool is_path(const struct table_node *n, const void *key)
+{
+    return text_eq(container_of(n, struct heard, node)->path, key);
+}
+
+/* Of the object, for this life of the operator. */
+static const char *path_of(struct arena *a, const struct sim_operator *o, const char *path)
+{
+    size_t length = strcspn(path, "?");
+    if (length > 7 && strncmp(path + length - 7, "/status", 7) == 0)
+        length -= 7;
+    return arena_printf(a, "%s.%lld %.*s", o->name, (long long)o->lives, (int)length, path);
+}
+
+static uint64_t version_in(struct json object)
+{
+    int64_t version = 0;
+    const char *text = json_get_text(object, "metadata.resourceVersion");
+    return text && str_to_int(str_of(text), &version) ? (uint64_t)version : 0;
+}
+
+uint64_t sim_version_in(struct str text)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json object;
+    struct error err;
+    return json_parse(&a, text, &object, &err) ? version_in(object) : 0;
+}
+
+static bool is_of_interest(const char *method, const char *path)
+{
+    return text_eq(method, "PATCH") && !strstr(path, "/leases/") && !strstr(path, "/events/");
+}
+
+void sim_check_heard(struct sim_writes *w, const struct sim_operator *o, const char *method,
+    const char *path, uint64_t version)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    if (!is_of_interest(method, path) || !version)
+        return;
+    const char *name = path_of(&a, o, path);
+    uint64_t hash = table_hash(&w->heard, name, strlen(name));
+    struct table_node *n = table_find(&w->heard, hash, is_path, name);
+    struct heard *h = n ? container_of(n, struct heard, node) : NULL;
+    if (!h) {
+        h = mem_new(sizeof(*h) + strlen(name) + 1);
+        memcpy(h->path, name, strlen(name) + 1);
+        table_add(&w->heard, &h->node, hash);
+    }
+    h->version = version;
+}
+
+void sim_check_gone(struct sim_writes *w, const struct sim_operator *o, const char *path)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *name = path_of(&a, o, path);
+    uint64_t hash = table_hash(&w->heard, name, strlen(name));
+    struct table_node *n = table_find(&w->heard, hash, is_path, name);
+    if (n)
+        container_of(n, struct heard, node)->version = 0;
+}
+
+void sim_check_based(
+    struct sim_writes *w, struct sim_operator *o, const struct sim_request *request)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json body = { 0 };
+    struct error err;
+    bool parsed = json_parse(&a, request->body, &body, &err);
+    if (text_eq(request->method, "DELETE") && !strstr(request->path, "/leases/") &&
+        !(parsed && json_present(json_get(body, "preconditions.uid"))))
+        sim_fail(o->sim, "promise 4, uid: %s deletes %s, whoever it is", o->name, request->path);
+    if (!is_of_interest(request->method, request->path) || !parsed)
+        return;
+    if (strstr(request->path, "force=true") && !json_present(json_get(body, "metadata.uid")))
+        sim_fail(o->sim, "promise 4, uid: %s changes %s, whoever it is", o->name, request->path);
+    const char *name = path_of(&a, o, request->path);
+    uint64_t hash = table_hash(&w->heard, name, strlen(name)), based = version_in(body);
+    struct table_node *n = table_find(&w->heard, hash, is_path, name);
+    uint64_t heard = n ? container_of(n, struct heard, node)->version : 0;
+    /* Where a watch may lag, a state that was passed already comes back with it; the version in the
+     * write then makes the server refuse it. */
+    if (based && based < heard && !o->sim->options.rates.stream_lag)
+        sim_fail(o->sim,
+            "promise 4, stale: %s writes %s on version %llu, though it wrote %llu itself",
+            o->name,
+            request->path,
+            (unsigned long long)based,
+            (unsigned long long)heard);
+}

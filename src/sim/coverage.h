@@ -1,0 +1,13 @@
+#pragma once
+
+/* Which fields of the kinds' specs people have set, over all runs of a process: those that the API
+ * server accepted. */
+
+#include "sim/sim.h"
+
+struct sim_coverage;
+struct sim_coverage *sim_coverage_new(struct json crds);
+void sim_coverage_free(struct sim_coverage *c);
+void sim_coverage_add(struct sim_coverage *c, struct json object);
+/* "N of M fields", then a line for each that was not reached. */
+void sim_coverage_print(const struct sim_coverage *c);

@@ -1,0 +1,226 @@
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Rivals with a plan of their own, beside those of scenario.c who only meddle:
+ *
+ *   gitops    applies its manifest again and again under its own manager
+ *   manager   an upstream operator that still runs: plain updates of whole objects
+ *   taker     a controller that takes one of our fields back after each of our writes
+ *
+ * 3: a fight with the taker ends after a few rounds, and the owner's status says with whom. */
+
+#define ROUND_MS 20000
+#define TAKES_MS_MAX 3000
+/* The engine writes five times; in a world with faults some of its answers get lost. */
+#define FIGHT_TOLD 6
+#define FIGHT_MAX 12
+#define TOLD_MS 60000
+
+struct sim_rivals {
+    struct sim *sim;
+    struct timer round, takes, told;
+    bool takes_one;                /* in this run */
+    char namespace[64], name[260]; /* what the taker has chosen */
+    unsigned strikes;              /* in this fight */
+    int64_t lives, since_ms;       /* what makes it another fight, */
+    bool planned;                  /* … and an operator that wants something else */
+};
+
+static const char *path_of(struct arena *a, const char *namespace, const char *name)
+{
+    return arena_printf(a, "/apis/apps/v1/namespaces/%s/deployments/%s", namespace, name);
+}
+
+static struct json read(
+    struct sim *s, struct arena *a, const char *table, const char *namespace, const char *name)
+{
+    const struct store_object *o = store_get(store_table(s->store, table), namespace, name);
+    struct json object;
+    struct error err;
+    return o && json_parse(a, o->text, &object, &err) ? object : (struct json){ 0 };
+}
+
+static int64_t lives(const struct sim *s)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < s->options.operators; i++)
+        count += s->operators[i]->lives;
+    return count;
+}
+
+/* ---- gitops, manager ---- */
+
+static void gitops(struct sim *s, struct arena *a, const struct store_object *o)
+{
+    struct json manifest = json_fields(a,
+        { "apiVersion", json_str("apps/v1") },
+        { "kind", json_str("Deployment") },
+        { "metadata.name", json_str(o->name) },
+        { "metadata.namespace", json_str(o->namespace) });
+    manifest = json_with(a,
+        manifest,
+        "metadata.labels",
+        json_map(a, { "gitops.example/instance", json_str("shop") }));
+    manifest = json_with(a,
+        manifest,
+        "spec.template.metadata.annotations",
+        json_map(a, { "gitops.example/revision", json_strf(a, "r%d", (int)(s->now_ms / 60000)) }));
+    const char *path = arena_printf(
+        a, "%s?fieldManager=gitops-apply&force=true", path_of(a, o->namespace, o->name));
+    sim_ask(s, "gitops", "PATCH", path, "application/apply-patch+yaml", manifest, NULL, NULL);
+}
+
+static void upstream(struct sim *s, struct arena *a, const struct store_object *o)
+{
+    struct json object = read(s, a, "apps/deployments", o->namespace, o->name);
+    object = json_with(a, object, "spec.replicas", json_int(2 + sim_below(s, SIM_RIVALS, 2)));
+    const char *path =
+        arena_printf(a, "%s?fieldManager=manager", path_of(a, o->namespace, o->name));
+    sim_ask(s, "manager", "PUT", path, "application/json", object, NULL, NULL);
+}
+
+/* Each Deployment gets its turn; the next one is chosen by what was reached. */
+static void round_of_all(void *ctx)
+{
+    struct sim_rivals *r = ctx;
+    struct sim *s = r->sim;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct store_cursor at = { 0 };
+    const struct store_object *o, *chosen[16];
+    size_t count = 0;
+    while ((o = store_next(store_table(s->store, "apps/deployments"), &at)) &&
+           count < lengthof(chosen))
+        if (text_starts(o->namespace, "sim-") && !sim_is_poison(o->name)) {
+            store_object_hold(o);
+            chosen[count++] = o;
+        }
+    for (size_t i = 0; i < count; i++) {
+        if (sim_chance(s, SIM_RIVALS, 100))
+            upstream(s, &a, chosen[i]);
+        else if (sim_chance(s, SIM_RIVALS, 500))
+            gitops(s, &a, chosen[i]);
+        store_object_release(chosen[i]);
+    }
+    if (s->now_ms + ROUND_MS < s->options.faults_ms)
+        timer_set(&s->env, &r->round, ROUND_MS);
+}
+
+/* ---- the taker ---- */
+
+static bool is_calm(const struct sim *s)
+{
+    static const struct sim_rates none;
+    return memcmp(&s->options.rates, &none, sizeof(none)) == 0;
+}
+
+static void told(void *ctx)
+{
+    struct sim_rivals *r = ctx;
+    struct sim *s = r->sim;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json object = read(s, &a, "apps/deployments", r->namespace, r->name);
+    struct json owner = json_item(json_get(object, "metadata.ownerReferences"), 0);
+    bool same = !r->planned && lives(s) == r->lives && r->strikes >= FIGHT_TOLD;
+    if (!same || !json_present(owner) || s->quiet)
+        return;
+    for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
+        object = read(s, &a, store_table_name(t), r->namespace, json_get_text(owner, "name"));
+        if (!text_eq(json_get_text(object, "metadata.uid"), json_get_text(owner, "uid")))
+            continue;
+        struct json c = json_find(json_get(object, "status.conditions"), "type", "Contested");
+        const char *message = json_get_text(c, "message");
+        sim_history_add(s->history, "taker", "  told: %s", message ? message : "nobody");
+        if (!json_present(json_get(object, "metadata.deletionTimestamp")) &&
+            !text_eq(json_get_text(c, "status"), "True"))
+            sim_fail(s,
+                "promise 3, told: %s/%s is fought over, and %s does not say so",
+                r->namespace,
+                r->name,
+                json_get_text(owner, "kind"));
+    }
+}
+
+static void take_one(void *ctx)
+{
+    struct sim_rivals *r = ctx;
+    struct sim *s = r->sim;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json object = read(s, &a, "apps/deployments", r->namespace, r->name);
+    struct json labels = json_get(object, "metadata.labels");
+    const char *label = NULL;
+    json_each_member (m, labels)
+        if (!strstr(m->key, "gitops"))
+            label = m->key;
+    if (s->quiet || !label || text_eq(json_text(json_member(labels, label)), "taken"))
+        return;
+    if (r->planned || lives(s) != r->lives || s->now_ms - r->since_ms > 10 * 60 * 1000) {
+        r->strikes = 0;
+        r->since_ms = s->now_ms;
+    }
+    r->planned = false;
+    r->lives = lives(s);
+    if (++r->strikes > FIGHT_MAX)
+        sim_fail(s,
+            "promise 3, fight: %s/%s was taken back %u times",
+            r->namespace,
+            r->name,
+            r->strikes);
+    if (r->strikes == FIGHT_TOLD && is_calm(s))
+        timer_set(&s->env, &r->told, TOLD_MS);
+    struct json body = json_fields(
+        &a, { "metadata", json_map(&a, { "labels", json_map(&a, { label, json_str("taken") }) }) });
+    sim_history_add(s->history, "taker", "takes %s, the %u. time", label, r->strikes);
+    const char *path =
+        arena_printf(&a, "%s?fieldManager=taker", path_of(&a, r->namespace, r->name));
+    sim_ask(s, "taker", "PATCH", path, "application/merge-patch+json", body, NULL, NULL);
+}
+
+static int64_t generation_of(struct arena *a, const struct store_object *o)
+{
+    struct json object = { 0 };
+    struct error err;
+    return o && json_parse(a, o->text, &object, &err)
+               ? json_get_int(object, "metadata.generation", 0)
+               : 0;
+}
+
+void sim_rivals_changed(struct sim_rivals *r, const struct store_event *event)
+{
+    struct sim *s = r->sim;
+    const struct store_object *o = event->object;
+    if (!r->takes_one || s->quiet || event->gone ||
+        !text_eq(store_table_name(o->table), "apps/deployments"))
+        return;
+    if (!*r->name) {
+        snprintf(r->namespace, sizeof(r->namespace), "%s", o->namespace);
+        snprintf(r->name, sizeof(r->name), "%s", o->name);
+    }
+    if (!text_eq(o->name, r->name) || !text_eq(o->namespace, r->namespace))
+        return;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    r->planned |= generation_of(&a, o) != generation_of(&a, event->before);
+    timer_set(&s->env, &r->takes, sim_below(s, SIM_RIVALS, TAKES_MS_MAX));
+}
+
+struct sim_rivals *sim_rivals_new(struct sim *s)
+{
+    struct sim_rivals *r = mem_new_of(struct sim_rivals);
+    r->sim = s;
+    r->takes_one = s->options.rivals && sim_below(s, SIM_RIVALS, 3) == 0;
+    timer_init(&r->round, round_of_all, r);
+    timer_init(&r->takes, take_one, r);
+    timer_init(&r->told, told, r);
+    if (s->options.rivals)
+        timer_set(&s->env, &r->round, ROUND_MS);
+    return r;
+}
+
+void sim_rivals_free(struct sim_rivals *r)
+{
+    timer_stop(&r->sim->env, &r->round);
+    timer_stop(&r->sim->env, &r->takes);
+    timer_stop(&r->sim->env, &r->told);
+    free(r);
+}
