@@ -411,7 +411,8 @@ static struct json normal(struct arena *a, struct json v, const char *key)
         return v;
     json_each (item, v)
         /* That something was wrong once and is no more, is told only if it was seen. */
-        if (!text_eq(json_get_text(*item, "reason"), "Superseded"))
+        if (!text_eq(json_get_text(*item, "reason"), "Superseded") &&
+            !text_eq(json_get_text(*item, "reason"), "ConfigValid"))
             json_push(&b, normal(a, *item, NULL));
     return json_list_end(&b);
 }

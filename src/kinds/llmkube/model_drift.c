@@ -89,6 +89,9 @@ int64_t model_revalidate(struct model_pass *p, const char *source, struct model_
     struct json fact = view_fact(p->in, "model.head", args);
     if (model_error_is_transient(json_get(fact, "error")))
         p->retry_cause = json_get_text(fact, "error.message");
+    /* What no retry heals may still be healed by somebody: an hour would be long for them. */
+    if (json_present(json_get(fact, "error")) && interval_ms > PLAN_WAIT_RECHECK_MS)
+        p->recheck_ms = interval_ms = PLAN_WAIT_RECHECK_MS;
     /* A little less than the pace of the rechecks, or the fact would be just too young at each. */
     plan_effect(p->out, "model.head", args, interval_ms - interval_ms / 8);
     struct json result = json_get(fact, "result");
