@@ -329,6 +329,17 @@ TEST(a_source_is_asked_once_an_interval_whether_it_changed)
     check_text(json_get_text(stage_status(w, &LLMKUBE_MODEL, "m"), "sourceETag"), "one");
 }
 
+TEST(a_source_that_may_not_be_asked_is_asked_again_in_five_minutes)
+{
+    struct stage *w = with_baseline("IfNotPresent");
+    w->world.now_ms += 3600000;
+    check(asks(run(w), "model.head"));
+    stage_fact(w, HEAD, "{'error': {'code': 'Forbidden', 'message': 'HTTP 403'}}");
+    const struct plan *p = run(w);
+    check(p->outcome == OUTCOME_RECHECK && p->after_ms == PLAN_WAIT_RECHECK_MS);
+    check(asks(p, "model.head"));
+}
+
 /* Our own write of the status wakes nobody, so the pass that makes it Ready sees to what follows.
  */
 TEST(a_model_that_becomes_ready_will_be_looked_at_again)
