@@ -115,7 +115,11 @@ static int fuzz_requests(const uint8_t *data, size_t size, bool (*kinds)(struct 
     struct error err;
     struct store *store = store_new(&env, &(struct store_options){ 0 }, &err);
     struct apiserver_options options = {
-        .env = &env, .store = store, .kinds = kinds, .allow_all = true
+        .env = &env,
+        .store = store,
+        .kinds = kinds,
+        .token_key = STR("0123456789abcdef0123456789abcdef"),
+        .allow_all = true,
     };
     struct apiserver *s = apiserver_new(&options, &err);
     assert(store && s);
