@@ -117,9 +117,7 @@ void sim_check_based(
     uint64_t hash = table_hash(&w->heard, name, strlen(name)), based = version_in(body);
     struct table_node *n = table_find(&w->heard, hash, is_path, name);
     uint64_t heard = n ? container_of(n, struct heard, node)->version : 0;
-    /* Where a watch may lag, a state that was passed already comes back with it; the version in the
-     * write then makes the server refuse it. */
-    if (based && based < heard && !o->sim->options.rates.stream_lag)
+    if (based && based < heard)
         sim_fail(o->sim,
             "promise 4, stale: %s writes %s on version %llu, though it wrote %llu itself",
             o->name,
