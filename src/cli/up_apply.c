@@ -73,11 +73,23 @@ static bool apply_crds(struct ask *q, struct error *err)
     return apply_all(q, json_list_end(&crds), true, err);
 }
 
+/* Manifests for NVIDIA's GPUs name it; a local process sees the devices without one. */
+static struct json runtime_classes(struct arena *a)
+{
+    return json_list(a,
+        json_fields(a,
+            { "apiVersion", json_str("node.k8s.io/v1") },
+            { "kind", json_str("RuntimeClass") },
+            { "metadata.name", json_str("nvidia") },
+            { "handler", json_str("nvidia") }));
+}
+
 bool up_apply(struct ask *q, const char *folder, struct json objects, struct error *err)
 {
     struct apply_target target;
     if (!up_stale_settle(q, folder, err) || !apply_crds(q, err) ||
-        !apply_all(q, embedded_priority_classes(&q->cli->arena), false, err))
+        !apply_all(q, embedded_priority_classes(&q->cli->arena), false, err) ||
+        !apply_all(q, runtime_classes(&q->cli->arena), false, err))
         return false;
     json_each (object, objects)
         if (!is_brought(objects, *object) && !apply_find_target(q, *object, &target, err)) {

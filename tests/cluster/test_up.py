@@ -321,7 +321,7 @@ def ask_or_none(endpoint):
 
 
 def test_detached_one_says_when_it_is_ready_and_what_is_not():
-    with Up(model(), service(), start=False) as up:
+    with Up(model(), service(runtimeClassName="nvidia"), start=False) as up:  # a class that nobody has to make
         assert "ready" in up.run(*up.command[1:], "--detach")
         assert ask(up.get("inferenceservices", "chat")["status"]["endpoint"])
         assert "runs already" in up.run(*up.command[1:], code=1)
