@@ -6,36 +6,10 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "tests/folder.h"
 #include "tests/test.h"
 
 #define KEY "0123456789abcdef"
-
-/* A file of so many bytes, with the folders above it. */
-static void put(const char *folder, const char *name, size_t bytes)
-{
-    char *path = arena_printf(test_arena(), "%s/%s", folder, name);
-    for (char *c = path + strlen(folder) + 1; *c; c++)
-        if (*c == '/') {
-            *c = '\0';
-            check(mkdir(path, 0755) == 0 || access(path, F_OK) == 0);
-            *c = '/';
-        }
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
-    check(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0);
-    close(fd);
-}
-
-static const char *folder_new(void)
-{
-    char *folder = arena_strdup(test_arena(), "/tmp/leeboard-models-XXXXXX");
-    check(mkdtemp(folder));
-    return folder;
-}
-
-static void folder_remove(const char *folder)
-{
-    check(system(arena_printf(test_arena(), "rm -rf %s", folder)) == 0);
-}
 
 TEST(a_model_cache_without_a_folder_is_empty)
 {
@@ -52,13 +26,13 @@ TEST(a_model_cache_lists_the_files_of_keys_and_nothing_else)
     struct model_file *files;
     size_t count;
     struct error err;
-    put(folder, "volumes/team/llmkube-model-cache/" KEY "/tiny.gguf", 5);
-    put(folder, "volumes/team/llmkube-model-cache/" KEY "/.tiny.gguf.sha256", 5);
-    put(folder, "volumes/team/llmkube-model-cache/" KEY "/sub/part.gguf.tmp", 7);
-    put(folder, "volumes/team/llmkube-model-cache/" KEY "/sub/part.gguf.tmp.etag", 2);
-    put(folder, "volumes/team/data/notes.txt", 9);
-    put(folder, "volumes/team/data/0123/notes.txt", 9);
-    put(folder, "models/" KEY "/copy.gguf", 3);
+    folder_put(folder, "volumes/team/llmkube-model-cache/" KEY "/tiny.gguf", 5);
+    folder_put(folder, "volumes/team/llmkube-model-cache/" KEY "/.tiny.gguf.sha256", 5);
+    folder_put(folder, "volumes/team/llmkube-model-cache/" KEY "/sub/part.gguf.tmp", 7);
+    folder_put(folder, "volumes/team/llmkube-model-cache/" KEY "/sub/part.gguf.tmp.etag", 2);
+    folder_put(folder, "volumes/team/data/notes.txt", 9);
+    folder_put(folder, "volumes/team/data/0123/notes.txt", 9);
+    folder_put(folder, "models/" KEY "/copy.gguf", 3);
     check(model_cache_list(test_arena(), folder, &files, &count, &err));
     check_int((int64_t)count, 3);
     check_text(files[0].name, "copy.gguf");
@@ -80,8 +54,8 @@ TEST(removing_from_a_model_cache_takes_the_key_and_leaves_what_links_lead_to)
     struct model_file *files;
     size_t count;
     struct error err;
-    put(folder, "volumes/team/a/" KEY "/sub/x.gguf", 5);
-    put(folder, "outside/keep", 5);
+    folder_put(folder, "volumes/team/a/" KEY "/sub/x.gguf", 5);
+    folder_put(folder, "outside/keep", 5);
     check(symlink(arena_printf(test_arena(), "%s/outside", folder),
               arena_printf(test_arena(), "%s/volumes/team/a/" KEY "/link", folder)) == 0);
     check(model_cache_list(test_arena(), folder, &files, &count, &err));

@@ -8,36 +8,10 @@
 #include "engine/facts.h"
 #include "fetch/internal.h"
 #include "tests/http/rig.h"
+#include "tests/folder.h"
 #include "tests/test.h"
 
 #define KEY "0123456789abcdef"
-
-/* A file of so many bytes, with the folders above it. */
-static void put(const char *folder, const char *name, size_t bytes)
-{
-    char *path = arena_printf(test_arena(), "%s/%s", folder, name);
-    for (char *c = path + strlen(folder) + 1; *c; c++)
-        if (*c == '/') {
-            *c = '\0';
-            check(mkdir(path, 0755) == 0 || access(path, F_OK) == 0);
-            *c = '/';
-        }
-    int fd = open(path, O_WRONLY | O_CREAT, 0644);
-    check(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0);
-    close(fd);
-}
-
-static const char *folder_new(void)
-{
-    char *folder = arena_strdup(test_arena(), "/tmp/leeboard-staged-XXXXXX");
-    check(mkdtemp(folder));
-    return folder;
-}
-
-static void folder_remove(const char *folder)
-{
-    check(system(arena_printf(test_arena(), "rm -rf %s", folder)) == 0);
-}
 
 static void check_staged(const char *folder, const char *key, bool whole, int64_t partial)
 {
@@ -51,12 +25,12 @@ TEST(what_pods_fetched_is_seen_in_all_claims_of_a_namespace)
     const char *folder = folder_new();
     check_staged("/tmp/leeboard-no-such-folder", KEY, false, -1);
     check_staged(folder, KEY, false, -1);
-    put(folder, "a/" KEY "/.x.gguf.lock", 0);
-    put(folder, "a/" KEY "/x.gguf.tmp.etag", 9);
+    folder_put(folder, "a/" KEY "/.x.gguf.lock", 0);
+    folder_put(folder, "a/" KEY "/x.gguf.tmp.etag", 9);
     check_staged(folder, KEY, false, -1);
-    put(folder, "a/" KEY "/sub/x.gguf.tmp", 70);
+    folder_put(folder, "a/" KEY "/sub/x.gguf.tmp", 70);
     check_staged(folder, KEY, false, 70);
-    put(folder, "b/" KEY "/x.gguf", 90);
+    folder_put(folder, "b/" KEY "/x.gguf", 90);
     check_staged(folder, KEY, true, 70);
     check_staged(folder, "fedcba9876543210", false, -1);
     folder_remove(folder);
@@ -94,9 +68,9 @@ TEST(a_download_is_followed_until_the_file_is_whole)
     struct json args =
         json_map(test_arena(), { "path", json_str(folder) }, { "key", json_str(KEY) });
     runner->start(runner->self, "model.staged", args, &sink, &o);
-    put(folder, "a/" KEY "/x.gguf.tmp", 70);
+    folder_put(folder, "a/" KEY "/x.gguf.tmp", 70);
     await(&r, o.bytes == 70);
-    put(folder, "a/" KEY "/x.gguf.tmp", 80);
+    folder_put(folder, "a/" KEY "/x.gguf.tmp", 80);
     await(&r, o.bytes == 80);
     check(!o.ended);
     check(rename(arena_printf(test_arena(), "%s/a/" KEY "/x.gguf.tmp", folder),
