@@ -1,8 +1,5 @@
 #include "cli/model_cache.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/str.h"

@@ -1,10 +1,5 @@
 #include "fetch/staged.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "engine/facts.h"
 #include "fetch/internal.h"
 #include "tests/http/rig.h"
