@@ -246,7 +246,7 @@ static void make_show(struct up *up)
         .transport = local_transport_kube(up->local),
         .resources = up_resources,
         .fd = STDOUT_FILENO,
-        .volumes = up_folder_path(a, up->folder, "volumes"),
+        .folder = up->folder,
         .ready = all_ready,
         .ctx = up,
     });
