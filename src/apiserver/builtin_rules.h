@@ -46,6 +46,8 @@ static inline const struct builtin_kind *builtin_of(const struct api_kind *k)
 void builtin_status_check(
     const struct api_write *w, struct json object, struct field_errors *errors);
 
+void builtin_quota_status_check(struct json object, struct field_errors *errors);
+
 extern const struct api_behaviour builtin_behaviour;
 /* With a convert function: for kinds whose versions differ. */
 extern const struct api_behaviour builtin_converting_behaviour;
