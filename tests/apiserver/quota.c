@@ -35,7 +35,8 @@ TEST(a_quota_counts_from_its_beginning_and_takes_every_write_along)
     desk_do(&r,
         "POST",
         NS "resourcequotas",
-        "{'metadata':{'name':'q'},'spec':{'hard':{'count/secrets':'2','persistentvolumeclaims':'1'}}}");
+        "{'metadata':{'name':'q'},'spec':{'hard':{'count/"
+        "secrets':'2','persistentvolumeclaims':'1'}}}");
     check_json(used(&r, "q"), "{'count/secrets':'1','persistentvolumeclaims':'0'}");
     desk_do(&r, "POST", NS "secrets", "{'metadata':{'generateName':'s-'}}");
     check_json(used(&r, "q"), "{'count/secrets':'2','persistentvolumeclaims':'0'}");
