@@ -10,8 +10,13 @@
 
 static bool wait_because(struct container *c, const char *reason, const char *message)
 {
+    bool known = text_eq(c->waiting, reason) && text_eq(c->waiting_message, message);
     c->waiting = reason;
     snprintf(c->waiting_message, sizeof(c->waiting_message), "%s", message);
+    if (!known && text_eq(reason, "ErrImageNeverPull"))
+        pod_event(c->pod, c, true, reason, "%s", message);
+    else if (!known)
+        pod_event(c->pod, c, true, "Failed", "Error: %s", message);
     return false;
 }
 

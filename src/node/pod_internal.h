@@ -60,8 +60,9 @@ struct pod {
     struct arena places_arena;
     struct arena token_arena;
     struct json tokens;
-    bool names_known;  /* its hosts file is up to date */
-    char blocked[640]; /* why no container can be made; "": none */
+    bool names_known;   /* its hosts file is up to date */
+    char blocked[640];  /* why no container can be made; "": none */
+    int64_t blocked_ms; /* mono: since when; 0: there is an event of it already */
     bool initialized, stopping, stopped, finished;
     bool expired;       /* it took longer than spec.activeDeadlineSeconds */
     int64_t start_ms;   /* wall */
@@ -72,6 +73,9 @@ struct pod {
 };
 
 struct pod_view pod_view(const struct pod *p);
+/* An event in the kubelet's words; c: about a container, or NULL. */
+void pod_event(const struct pod *p, const struct container *c, bool warning, const char *reason,
+    const char *format, ...) printf_like(5, 6);
 
 /* ---- container.c ---- */
 
@@ -81,7 +85,8 @@ void container_done(struct container *c);
 void container_adopt(struct container *c, struct json old);
 /* Starts it, or says in `waiting` why not; false asks to try again after *ret_after_ms. */
 bool container_start(struct container *c, int64_t *ret_after_ms);
-void container_stop(struct container *c, int64_t grace_ms);
+/* why: for people, NULL: it is told to. */
+void container_stop(struct container *c, int64_t grace_ms, const char *why);
 /* Its state in the API: { running: … }, { waiting: … } or { terminated: … }. */
 struct json container_terminated(struct arena *a, const struct container *c);
 /* Its log of that run. */
