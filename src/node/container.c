@@ -74,6 +74,7 @@ static struct action_place place_of(struct container *c)
         .envp = c->envp,
         .cwd = c->cwd,
         .cgroup = c->cgroup,
+        .user = c->user,
         .translate = container_translate,
         .translate_ctx = c };
 }
@@ -399,7 +400,9 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
         .log = container_log(&c->arena, c, c->run),
         .mounts = c->mounts,
         .mount_count = c->mount_count,
-        .cgroup = c->cgroup };
+        .cgroup = c->cgroup,
+        .user = c->user,
+        .stop_signal = container_stop_signal(c) };
     c->task = r->start(r->self, &spec, (struct runtime_watch){ task_ended, c }, &err);
     if (!c->task) {
         note_start_error(c, &err);

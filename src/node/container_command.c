@@ -120,6 +120,7 @@ bool container_resolve(struct container *c, const char *const **ret_argv)
     struct json env;
     c->message_path = NULL;
     c->cgroup[0] = NULL;
+    c->user = container_user(a, c);
     if (!fields_env(a, &view, c->spec, basic_env(a, c), &env, &err) ||
         !resolve_mounts(c, env, &err))
         return wait_because(c, "CreateContainerConfigError", err.text);

@@ -340,11 +340,13 @@ static bool make_folders(struct pod *p)
 {
     static const char *const folders[] = { "", "/volumes", "/containers", "/home" };
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    for (size_t i = 0; i < lengthof(folders); i++)
-        if (mkdir(arena_printf(&a, "%s%s", p->directory, folders[i]), i == 3 ? 0777 : 0755) &&
-            errno != EEXIST)
+    const char *path = NULL;
+    for (size_t i = 0; i < lengthof(folders); i++) {
+        path = arena_printf(&a, "%s%s", p->directory, folders[i]);
+        if (mkdir(path, 0755) && errno != EEXIST)
             return false;
-    return true;
+    }
+    return chmod(path, 0777) == 0; /* whoever its containers run as */
 }
 
 static void adopt(struct pod *p)

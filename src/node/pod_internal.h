@@ -30,8 +30,9 @@ struct container {
     const char *cwd;
     const struct root_mount *mounts;
     size_t mount_count;
-    const char *cgroup[2];    /* what it enters, ended by NULL */
-    const char *message_path; /* where the program may leave a last word, on the machine */
+    const char *cgroup[2];           /* what it enters, ended by NULL */
+    const struct runtime_user *user; /* NULL: ours */
+    const char *message_path;        /* where the program may leave a last word, on the machine */
 
     /* Why it does not run. */
     const char *waiting; /* "CrashLoopBackOff"; NULL: nothing yet */
@@ -102,6 +103,15 @@ const char *container_message_file(struct arena *a, const struct container *c);
 /* Resolves what a run needs into c->arena. False: `waiting` says why not. */
 bool container_resolve(struct container *c, const char *const **ret_argv);
 const char *container_translate(void *ctx, struct arena *a, const char *word);
+
+/* ---- container_user.c ---- */
+
+/* Whose rights it has by its securityContext and the pod's; NULL: it does not say. */
+const struct runtime_user *container_user(struct arena *a, const struct container *c);
+/* It must not be root's, and nothing says whose else. */
+bool container_is_root_against_its_will(const struct container *c);
+/* lifecycle.stopSignal as a number; 0: none, or one that this machine does not have. */
+int container_stop_signal(const struct container *c);
 
 /* ---- pod_limits.c ---- */
 

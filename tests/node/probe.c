@@ -59,8 +59,21 @@ TEST(action_asks_by_http_and_tcp)
     check_int(ask(&r, "{'tcpSocket': {'port': 1}}", 60000).bads, 1);
     check_int(ask(&r, "{'httpGet': {'port': 'none'}}", 60000).bads, 1);
     check_int(ask(&r, "{'sleep': {'seconds': 0}}", 1000).goods, 1);
-    a = ask(&r, "{'grpc': {'port': 1}}", 1000);
+    a = ask(&r, "{'smoke': {'port': 1}}", 1000);
     check_text(a.message, "a kind of handler that this node does not have");
+}
+
+TEST(action_asks_for_health_by_grpc)
+{
+    cleanup(rig_close) struct rig r;
+    rig_open(&r, RIG_H2);
+    const char *handler =
+        arena_printf(test_arena(), "{'grpc': {'port': %d, 'service': 'model'}}", r.origin.port);
+    check_int(ask(&r, handler, 60000).goods, 1);
+    r.hold_body = true;
+    check_text(
+        ask(&r, handler, 60000).message, "service unhealthy (responded with \"NOT_SERVING\")");
+    check_int(ask(&r, "{'grpc': {'port': 1}}", 60000).bads, 1);
 }
 
 TEST(action_that_takes_too_long_has_failed)
