@@ -157,6 +157,13 @@ TEST(kinds_that_nobody_knows_are_read_by_phase_and_conditions)
         SHOW_READY,
         "ready",
         "2/2");
+    check_row("[{'kind':'PersistentVolumeClaim','metadata':{'deletionTimestamp':"
+              "'2026-11-15T17:00:00Z'},'status':{'conditions':[{'type':'leeboard.dev/NotRemoved',"
+              "'status':'True','message':'removing /x: busy'}]}},"
+              "{'kind':'PersistentVolumeClaim','metadata':{'name':'quiet'}}]",
+        SHOW_FAILED,
+        "not removed",
+        "removing /x: busy; see to what is in there: it is tried again every minute");
     check_row("[{'kind':'CronJob','metadata':{'name':'c'}}]",
         SHOW_FAILED,
         "not run",
