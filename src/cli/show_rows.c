@@ -284,6 +284,11 @@ static struct show_row row_of(const struct show_why *p)
         set(&row, SHOW_WORKS, "leaving", "");
     else
         shown_as(row.kind)->row(p, &row);
+    bool hopes = row.state == SHOW_WORKS || row.state == SHOW_WAITS;
+    if (hopes && p->machine && p->machine->is_full(p->machine->ctx)) {
+        set(&row, SHOW_FAILED, "no space", show_why_no_space(p));
+        row.bytes = row.total = 0;
+    }
     return row;
 }
 
