@@ -108,7 +108,8 @@ static void draw(void *ctx)
     put(s, &out);
     bool works = false, loaded = is_loaded(s), ready = count > 0 && loaded;
     for (size_t i = 0; i < count; i++) {
-        works = works || rows[i].state == SHOW_WORKS;
+        /* Nobody tells when a disk has room again. */
+        works = works || rows[i].state == SHOW_WORKS || text_eq(rows[i].phase, "no space");
         ready = ready && rows[i].state == SHOW_READY;
     }
     bool news = ready && !s->ready;

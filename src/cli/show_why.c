@@ -143,6 +143,14 @@ static bool is_refused(struct json workload, struct show_row *row)
     return message && say(row, SHOW_FAILED, "refused", message);
 }
 
+const char *show_why_no_space(const struct show_why *w)
+{
+    return arena_printf(w->arena,
+        "no space left in %s: free some (`leeboard models remove --unused`), or take another disk "
+        "with --data",
+        w->machine->folder);
+}
+
 /* What LLMKube's diagnosis found in the words of a pod that fetched a model. */
 static bool is_without_model(const struct show_why *w, struct show_row *row)
 {
@@ -151,14 +159,7 @@ static bool is_without_model(const struct show_why *w, struct show_row *row)
         return false;
     if (!text_eq(json_get_text(found, "reason"), "ModelTransferOutOfSpace") || !w->machine)
         return say(row, SHOW_FAILED, "no model", text_or_empty(found, "message"));
-    return say(row,
-        SHOW_FAILED,
-        "no space",
-        arena_printf(w->arena,
-            "no space left in %s/%s: free some (`leeboard models remove --unused`), or take "
-            "another disk with --data",
-            w->machine->volumes,
-            row->namespace));
+    return say(row, SHOW_FAILED, "no space", show_why_no_space(w));
 }
 
 /* ---- whose pods ---- */

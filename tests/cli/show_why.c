@@ -15,10 +15,19 @@ static struct show_disk no_model(void *ctx, const char *namespace, const char *c
     return (struct show_disk){ .partial = -1 };
 }
 
+static bool full;
+
+static bool is_full(void *ctx)
+{
+    return *(bool *)ctx;
+}
+
 static void check_row(
     const char *objects, enum show_state state, const char *phase, const char *detail)
 {
-    struct show_machine machine = { .model = no_model, .log_end = log_end, .volumes = "/data" };
+    struct show_machine machine = {
+        .model = no_model, .log_end = log_end, .is_full = is_full, .folder = "/data", .ctx = &full
+    };
     struct show_row *rows;
     check_int((int64_t)show_rows(test_arena(), test_json(objects), &machine, &rows), 1);
     check_text(rows[0].phase, phase);
@@ -179,8 +188,21 @@ TEST(a_model_that_cannot_be_fetched_is_told_even_while_it_is_tried_again)
     check_row(service(arena_printf(test_arena(), status, "ModelTransferOutOfSpace"), running),
         SHOW_FAILED,
         "no space",
-        "no space left in /data/a: free some (`leeboard models remove --unused`), or take another "
+        "no space left in /data: free some (`leeboard models remove --unused`), or take another "
         "disk with --data");
+}
+
+TEST(what_is_on_its_way_says_when_the_disk_is_full)
+{
+    full = true;
+    check_row(starting("{}"),
+        SHOW_FAILED,
+        "no space",
+        "no space left in /data: free some (`leeboard models remove --unused`), or take another "
+        "disk with --data");
+    check_row(
+        "[{'kind':'InferenceService','status':{'phase':'Stopped'}}]", SHOW_READY, "stopped", "");
+    full = false;
 }
 
 TEST(a_job_tells_how_many_are_done_and_how_the_last_one_failed)
