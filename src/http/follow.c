@@ -104,6 +104,11 @@ bool follow_is_last(const struct follow *f)
     return f->last;
 }
 
+bool follow_is_chunked(const struct follow *f)
+{
+    return f->parser.flags & F_CHUNKED;
+}
+
 bool follow_may_act(const struct follow *f)
 {
     static const uint8_t repeatable[] = {

@@ -24,8 +24,9 @@ void follow_free(struct follow *f);
 /* Looks at bytes up to the end of a message: how many those are. All of them once it is lost. */
 size_t follow_feed(struct follow *f, struct str bytes) must_check;
 enum follow_state follow_state(const struct follow *f);
-/* The ended message was the last of its connection. */
+/* Of an ended message: it was the last of its connection; it came in chunks. */
 bool follow_is_last(const struct follow *f);
+bool follow_is_chunked(const struct follow *f);
 /* Of a request: its head is whole, so a server may act on it; and doing that twice would not be the
  * same as doing it once (RFC 9110, 9.2.2). */
 bool follow_may_act(const struct follow *f);

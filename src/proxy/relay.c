@@ -11,6 +11,9 @@
 #define COPY_MAX ((size_t)160 << 10)
 #define REPEATS_MAX 2
 #define IDLE_MAX_MS 60000 /* for a client without a server */
+/* After that the next request gets a connection of its own: servers close idle ones, and a request
+ * that crosses such an end is lost. No server that is known does so sooner. */
+#define REUSE_MAX_MS 1000
 
 struct side {
     struct conn *conn;
@@ -109,6 +112,9 @@ static void look_whether_exchanged(struct relay *r)
         become_pipe(r);
         return;
     }
+    /* llama-server closes after a stream, and does not say so. */
+    if (follow_is_chunked(r->answers))
+        drop_server(r);
     follow_next(r->requests);
     follow_next(r->answers);
     buf_done(&r->copy);
@@ -152,11 +158,14 @@ static size_t pass_request(struct relay *r, struct str bytes)
 static void client_data(void *ctx, struct str bytes)
 {
     struct relay *r = ctx;
+    int64_t now_ms = env_mono_ms(loop_env(r->loop));
+    if (is_between(r) && r->used && r->server.conn && now_ms - r->last_ms > REUSE_MAX_MS)
+        drop_server(r);
     r->last = &r->client;
-    r->last_ms = env_mono_ms(loop_env(r->loop));
-    bool now =
+    r->last_ms = now_ms;
+    bool at_once =
         r->server.conn && !r->held.len && (is_pipe(r) || follow_state(r->requests) != FOLLOW_ENDED);
-    size_t count = now ? pass_request(r, bytes) : 0;
+    size_t count = at_once ? pass_request(r, bytes) : 0;
     buf_add(&r->held, bytes.ptr + count, bytes.len - count);
     settle(r);
 }
@@ -352,8 +361,8 @@ const struct relay_target *relay_server(const struct relay *r)
 
 void relay_leave(struct relay *r, bool leave)
 {
-    r->leave = leave;
-    if (leave)
+    r->leave = leave && relay_server(r);
+    if (r->leave)
         settle(r);
 }
 

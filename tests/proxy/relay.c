@@ -218,6 +218,32 @@ TEST(relay_hides_a_server_that_closes_between_two_requests)
     berth_close(&b);
 }
 
+TEST(relay_begins_a_new_connection_where_the_old_one_may_be_closing)
+{
+    struct berth b;
+    berth_open(&b);
+    int one = server_of(&b, 0);
+    pass(&b, b.client, one, POST);
+    pass(&b, one, b.client, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+    pass(&b, one, b.client, "1\r\na\r\n0\r\n\r\n");
+    check(raw_closed(b.loop, one)); /* after a stream */
+    raw_send(b.client, STR(POST));
+    int two = server_of(&b, 0);
+    check_text(raw_read_until(b.loop, two, "hello"), POST);
+    pass(&b, two, b.client, OK);
+    pass(&b, b.client, two, POST); /* not after others … */
+    pass(&b, two, b.client, OK);
+    rig_turn_for(b.loop, 1100); /* … unless it was long ago */
+    raw_send(b.client, STR(POST));
+    int three = server_of(&b, 0);
+    check_text(raw_read_until(b.loop, three, "hello"), POST);
+    check(raw_closed(b.loop, two));
+    close(one);
+    close(two);
+    close(three);
+    berth_close(&b);
+}
+
 TEST(relay_asks_another_server_when_one_dies_before_it_answers)
 {
     static const struct {
@@ -329,6 +355,8 @@ TEST(relay_follows_streams_and_answers_without_a_body)
     int at = server_of(&b, 0);
     static const char *const exchanges[][2] = {
         { "POST /v1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+            OK },
+        { GET,
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: "
             "chunked\r\n\r\n"
             "8\r\ndata: a\n\r\n8\r\ndata: b\n\r\n0\r\n\r\n" },
