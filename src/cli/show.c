@@ -51,6 +51,7 @@ struct show {
     struct timer draw;
     int64_t drawn_ms;
     bool ready; /* everything was, when it was last drawn */
+    bool ending;
 };
 
 /* ---- output ---- */
@@ -111,6 +112,12 @@ static void draw(void *ctx)
     struct show_fetched fetched = { look_at_disk, s->volumes };
     struct show_row *rows;
     size_t count = show_rows(&a, objects_of(&a, s), s->volumes ? &fetched : NULL, &rows);
+    for (size_t i = 0; i < count && s->ending; i++)
+        if (rows[i].state == SHOW_WORKS || rows[i].state == SHOW_WAITS) {
+            rows[i].state = SHOW_WAITS;
+            rows[i].phase = "stopped";
+            rows[i].detail = "";
+        }
     s->drawn_ms = env_mono_ms(env_of(s));
     show_screen_draw(s->screen, &s->look, rows, count, s->drawn_ms, &out);
     put(s, &out);
@@ -321,6 +328,12 @@ void show_free(struct show *s)
         loop_signal_free(s->resized);
     free(s->volumes);
     free(s);
+}
+
+void show_ending(struct show *s)
+{
+    s->ending = true;
+    draw_soon(s);
 }
 
 void show_print(struct show *s, const char *format, ...)

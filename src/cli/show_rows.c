@@ -53,19 +53,67 @@ bool show_rows_belongs(struct json pod, struct json object)
            (str_eq(workload, name) || role);
 }
 
+/* Where a line calls something an error, from that word on: "ValueError: no such file". */
+static struct str error_in(struct str line)
+{
+    static const char word[] = "error";
+    for (size_t i = 0; i + sizeof(word) <= line.len; i++) {
+        char after = line.ptr[i + strlen(word)];
+        bool begins = i == 0 || line.ptr[i] == 'E' || !isalpha((unsigned char)line.ptr[i - 1]);
+        if (strncasecmp(line.ptr + i, word, strlen(word)) != 0 || !begins ||
+            (after != ':' && after != ' '))
+            continue;
+        while (i > 0 && isalnum((unsigned char)line.ptr[i - 1]))
+            i--;
+        return (struct str){ line.ptr + i, line.len - i };
+    }
+    return (struct str){ 0 };
+}
+
+/* The line that tells most among a program's last ones: the first that has an error, as what comes
+ * after it follows from it; or the last. */
+static const char *telling_line(struct arena *a, const char *text)
+{
+    struct str rest = str_of(text), last = { 0 };
+    while (rest.ptr) {
+        struct str line = str_trim(str_cut(&rest, '\n')), found = error_in(line);
+        if (found.len)
+            return str_dup(a, found);
+        if (line.len)
+            last = line;
+    }
+    return last.len ? str_dup(a, last) : "";
+}
+
 /* What the last run of a container left behind. */
 static const char *last_words(struct arena *a, struct json status)
 {
     struct json ended = json_get(status, "lastState.terminated");
-    const char *message = text_or_empty(ended, "message");
+    const char *message = telling_line(a, text_or_empty(ended, "message"));
     long long code = json_get_int(ended, "exitCode", -1);
     if (*message)
         return message;
     return code >= 0 ? arena_printf(a, "exit code %lld", code) : "";
 }
 
+/* The command that prints all of what a container said. */
+static const char *logs_command(
+    struct arena *a, struct json pod, const char *init_container, const struct show_row *row)
+{
+    bool by_name = text_eq(row->kind, "InferenceService") || text_eq(row->kind, "Deployment");
+    bool usual = text_eq(row->namespace, "default");
+    return arena_printf(a,
+        "leeboard logs %s%s%s%s%s",
+        by_name ? row->name : text_or_empty(pod, "metadata.name"),
+        usual ? "" : " -n ",
+        usual ? "" : row->namespace,
+        init_container ? " -c " : "",
+        init_container ? init_container : "");
+}
+
 /* A container that waits for something that time alone does not bring. */
-static bool stuck(struct arena *a, struct json status, struct show_row *row)
+static bool stuck(
+    struct arena *a, struct json pod, struct json status, bool init, struct show_row *row)
 {
     static const struct {
         const char *reason, *phase;
@@ -82,13 +130,15 @@ static bool stuck(struct arena *a, struct json status, struct show_row *row)
     for (size_t i = 0; i < lengthof(reasons); i++) {
         if (!text_eq(reason, reasons[i].reason))
             continue;
+        const char *name = text_or_empty(status, "name");
         const char *last = i == 0 ? last_words(a, status) : "";
         row->state = SHOW_FAILED;
         row->phase = reasons[i].phase;
-        row->detail = arena_printf(a,
-            "%s: %s",
-            text_or_empty(status, "name"),
-            *last ? last : text_or_empty(status, "state.waiting.message"));
+        row->detail = arena_printf(
+            a, "%s: %s", name, *last ? last : text_or_empty(status, "state.waiting.message"));
+        if (i == 0)
+            row->detail = arena_printf(
+                a, "%s (%s)", row->detail, logs_command(a, pod, init ? name : NULL, row));
         return true;
     }
     return false;
@@ -104,7 +154,7 @@ static bool explain(struct arena *a, struct json pod, struct show_row *row)
         return true;
     }
     json_each (status, json_get(pod, "status.initContainerStatuses")) {
-        if (stuck(a, *status, row))
+        if (stuck(a, pod, *status, true, row))
             return true;
         bool runs = json_present(json_get(*status, "state.running"));
         bool done = json_get_bool(*status, "ready", false);
@@ -116,7 +166,7 @@ static bool explain(struct arena *a, struct json pod, struct show_row *row)
         }
     }
     json_each (status, json_get(pod, "status.containerStatuses")) {
-        if (stuck(a, *status, row))
+        if (stuck(a, pod, *status, false, row))
             return true;
         if (json_present(json_get(*status, "state.running")))
             row->detail = "runs, not ready yet";

@@ -175,7 +175,28 @@ TEST(the_pods_of_a_service_tell_why_it_is_not_ready)
                        "{'exitCode':3}}}]}"),
         SHOW_FAILED,
         "crashing",
-        "server: exit code 3");
+        "server: exit code 3 (leeboard logs tiny -n a)");
+    check_row(starting("{'initContainerStatuses':[{'name':'fetch','state':{'waiting':{'reason':"
+                       "'CrashLoopBackOff'}},'lastState':{'terminated':{'exitCode':3}}}]}"),
+        SHOW_FAILED,
+        "crashing",
+        "fetch: exit code 3 (leeboard logs tiny -n a -c fetch)");
+    static const char *const said[][2] = {
+        { "loading\\n0.1 E load: error loading model: cut\\n0.2 E exiting due to an error\\n",
+            "error loading model: cut" },
+        { "Traceback\\n  raise ValueError(x)\\nValueError: no such file",
+            "ValueError: no such file" },
+        { "one\\nsh: 1: gone: not found\\n\\n", "sh: 1: gone: not found" },
+        { "no terror here, nor errors", "no terror here, nor errors" },
+    };
+    for (size_t i = 0; i < lengthof(said); i++)
+        check_row(starting(arena_printf(test_arena(),
+                      "{'containerStatuses':[{'name':'server','state':{'waiting':{'reason':"
+                      "'CrashLoopBackOff'}},'lastState':{'terminated':{'message':'%s'}}}]}",
+                      said[i][0])),
+            SHOW_FAILED,
+            "crashing",
+            arena_printf(test_arena(), "server: %s (leeboard logs tiny -n a)", said[i][1]));
     check_row(starting("{'containerStatuses':[{'name':'server','state':{'waiting':{'reason':"
                        "'ErrImageNeverPull','message':'no program for image x'}}}]}"),
         SHOW_FAILED,
