@@ -19,9 +19,7 @@ from test_merge import differences
 LAB = {"controllers": None, "apiserver": ("--disable-admission-plugins=ServiceAccount",)}
 NOW = "2026-01-01T00:00:00Z"
 # Groups that we do not serve, and kinds of groups that we do.
-NOT_SERVED = {"apiregistration.k8s.io", "authentication.k8s.io", "authorization.k8s.io", "certificates.k8s.io",
-              "resource.k8s.io", "flowcontrol.apiserver.k8s.io", "apiextensions.k8s.io", "Binding", "ComponentStatus",
-              "IPAddress", "ServiceCIDR"}
+NOT_SERVED = {"authentication.k8s.io", "authorization.k8s.io", "apiextensions.k8s.io", "Binding", "ComponentStatus"}
 VERBS = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 ADDRESS = re.compile(r"10\.96\.\d+\.\d+")
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
