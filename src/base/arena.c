@@ -15,8 +15,11 @@
 #define ARENA_EACH_ALONE 0
 #endif
 
-/* Small, because most arenas live for one request; a large allocation gets a chunk of its own. */
+/* Small, because most arenas live for one request; a large allocation gets a chunk of its own. An
+ * arena that has become large goes on in large ones, which come from the system and go back to it
+ * whole: what a large request leaves behind is no heap full of holes. */
 #define ARENA_CHUNK_BYTES ((size_t)8192)
+#define ARENA_LARGE_BYTES ((size_t)128 << 10)
 #define ARENA_ALIGN ((size_t)16)
 
 struct arena_chunk {
@@ -91,7 +94,8 @@ void *arena_alloc(struct arena *a, size_t size)
             *at = new_chunk(size, size, *at);
             return memset((*at)->bytes, 0, size);
         }
-        c = a->chunks = new_chunk(ARENA_CHUNK_BYTES, 0, c);
+        bool large = a->used > ARENA_LARGE_BYTES;
+        c = a->chunks = new_chunk(large ? ARENA_LARGE_BYTES : ARENA_CHUNK_BYTES, 0, c);
     }
     void *memory = c->bytes + c->used;
     c->used += size;
