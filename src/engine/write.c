@@ -280,6 +280,7 @@ static void looked(void *ctx, const struct kube_reply *reply)
         take_in(w, reply->body);
     else if (is_gone(w, reply) && entry) {
         land(w);
+        cache_bury(entry);
         watch_object_gone(e, entry);
         if (own) { /* and its run with it */
             engine_pump(e);
