@@ -254,14 +254,34 @@ static bool is_misled(const struct sim_operator *o)
     return o->stale_until_ms && o->sim->now_ms < o->stale_until_ms + WINDOW_MS;
 }
 
+/* 5: who creates means that there is nothing. */
+static void check_twice(struct sim_checks *c, const struct sim_request *request)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json body;
+    struct error err;
+    if (text_eq(request->method, "PATCH") && json_parse(&a, request->body, &body, &err) &&
+        json_present(json_get(body, "apiVersion")) && !json_present(json_get(body, "metadata.uid")))
+        sim_fail(c->sim,
+            "promise 5, twice: %s creates %s, which is there",
+            request->actor.name,
+            request->path);
+}
+
 /* 2: a write that is accepted does something. An event is told again when its answer was lost: to
  * look first would cost as much. */
 void sim_check_request(
     struct sim_checks *c, const struct sim_request *request, int status, size_t changes)
 {
-    if (text_eq(request->method, "GET") || status >= 300 || changes ||
+    if (text_eq(request->method, "DELETE") && status < 300 && changes && request->actor.operator)
+        sim_deletions_add(c->sim->deletions, request->path);
+    if (text_eq(request->method, "GET") || status >= 300 ||
         !request->actor.operator|| strstr(request->path, "/events/") ||
         is_misled(request->actor.operator))
+        return;
+    if (status == 200)
+        check_twice(c, request);
+    if (changes)
         return;
     sim_history_add(c->sim->history, "body", "%.*s", (int)request->body.len, request->body.ptr);
     sim_fail(c->sim,
@@ -362,6 +382,8 @@ static void check_told(struct sim_checks *c, const struct store_object *o, struc
 void sim_check_end(struct sim_checks *c)
 {
     struct sim *s = c->sim;
+    for (size_t i = 0; i < s->options.operators; i++)
+        sim_operator_check(s->operators[i]);
     for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
         struct store_cursor at = { 0 };
         for (const struct store_object *o; (o = store_next(t, &at));) {

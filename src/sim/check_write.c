@@ -89,16 +89,6 @@ void sim_check_heard(struct sim_writes *w, const struct sim_operator *o, const c
     h->version = version;
 }
 
-void sim_check_gone(struct sim_writes *w, const struct sim_operator *o, const char *path)
-{
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *name = path_of(&a, o, path);
-    uint64_t hash = table_hash(&w->heard, name, strlen(name));
-    struct table_node *n = table_find(&w->heard, hash, is_path, name);
-    if (n)
-        container_of(n, struct heard, node)->version = 0;
-}
-
 void sim_check_based(
     struct sim_writes *w, struct sim_operator *o, const struct sim_request *request)
 {

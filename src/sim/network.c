@@ -18,6 +18,7 @@
 /* Longer than a request is waited for: it may arrive when its sender thinks of other things. */
 #define LATE_REQUEST_MS_MAX 40000
 #define STALE_MS 20000
+#define EVENT_SHOWN 400
 
 enum piece_kind { PIECE_HEAD, PIECE_DATA, PIECE_END, PIECE_BREAK };
 
@@ -48,7 +49,7 @@ struct call {
     int64_t deadline_ms;         /* of the whole call */
     int64_t lag_ms;              /* the cache that serves it is so old */
     int status;                  /* that arrived */
-    uint64_t heard;              /* the object's version in it, if it is one */
+    const char *answer;          /* that arrived; NULL: none, or a watch's lines */
     bool watch, lost, stalled;
     bool late;      /* its answer is; events about what it did are not */
     bool overtaken; /* what it writes is deleted before its answer comes */
@@ -157,6 +158,35 @@ static void limit(void *ctx)
     break_off(ctx, ERR_TIMEOUT, "no answer in time");
 }
 
+/* What a write told its sender. */
+static void hear(const struct call *c)
+{
+    struct sim *s = c->sim;
+    const struct sim_operator *o = c->network->operator;
+    struct str answer = str_of(c->answer);
+    sim_check_heard(s->writes, o, c->request.method, c->request.path, sim_version_in(answer));
+    if (!text_eq(c->request.method, "DELETE"))
+        sim_wakes_told(s->wakes, o, c->request.path, answer);
+}
+
+/* The call may be gone when it returns. */
+static void deliver_lines(struct call *c, struct str lines)
+{
+    struct sim *s = c->sim;
+    const struct sim_operator *o = c->network->operator;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *path = arena_strdup(&a, c->request.path);
+    bool news = c->status != 200 || sim_wakes_news(s->wakes, o, path, lines);
+    uint64_t wakes = sim_operator_wakes(o);
+    c->handlers->data(c->ctx, lines);
+    if (!news && sim_operator_wakes(o) != wakes)
+        sim_fail(s,
+            "promise 3, wake: %s is woken by an event that says nothing new: %.*s",
+            o->name,
+            (int)(lines.len < EVENT_SHOWN ? lines.len : EVENT_SHOWN),
+            lines.ptr);
+}
+
 static void deliver(void *ctx)
 {
     struct call *c = ctx;
@@ -171,10 +201,8 @@ static void deliver(void *ctx)
         break_off(c, ERR_UNAVAILABLE, "the connection was lost");
         break;
     case PIECE_END:
-        if (c->status == 404)
-            sim_check_gone(c->sim->writes, c->network->operator, c->request.path);
-        sim_check_heard(
-            c->sim->writes, c->network->operator, c->request.method, c->request.path, c->heard);
+        if (c->answer && !text_eq(c->request.method, "GET"))
+            hear(c);
         hang_up(c);
         handlers->end(to, NULL, true);
         break;
@@ -184,11 +212,15 @@ static void deliver(void *ctx)
         deliver_next(c);
         if (p->kind == PIECE_HEAD)
             c->status = p->status;
+        if (c->watch && c->status == 404)
+            sim_wakes_forget(c->sim->wakes, c->network->operator, c->request.path);
         if (p->kind == PIECE_DATA && !c->watch)
-            c->heard = sim_version_in((struct str){ p->bytes, p->length });
+            c->answer = arena_strndup(&c->arena, p->bytes, p->length);
         if (p->kind == PIECE_HEAD)
             handlers->head(
                 to, &(struct kube_head){ p->status, p->retry_after_ms, "application/json", NULL });
+        else if (c->watch)
+            deliver_lines(c, (struct str){ p->bytes, p->length });
         else
             handlers->data(to, (struct str){ p->bytes, p->length });
         break;
@@ -518,8 +550,11 @@ static struct kube_call *network_open(
 
 static void network_cancel(void *self, struct kube_call *call)
 {
-    (void)self;
-    hang_up((struct call *)call);
+    struct sim_network *n = self;
+    struct call *c = (struct call *)call;
+    if (c->watch) /* a reload: what it has of it is not needed any more */
+        sim_wakes_forget(n->operator->sim->wakes, n->operator, c->request.path);
+    hang_up(c);
 }
 
 static void snapshot(void *ctx)
