@@ -217,12 +217,24 @@ static bool is_shared(const struct write *w)
     return w->child && w->child->mode == PLAN_SHARED;
 }
 
+/* The status that was planned still tells that it cannot be deleted. */
+static void forgive_leftover(struct write *w)
+{
+    struct memo *m = memo_find(w->run->key, w->resource->resource, w->name);
+    if (!m || !m->leftover)
+        return;
+    m->leftover = false;
+    memo_calm(m);
+    w->run->again = true;
+}
+
 static void succeeded(struct write *w, const struct kube_reply *reply)
 {
     struct engine *e = write_engine(w);
     uint64_t version = cache_version(reply->body);
     if (w->deleting) {
         write_say(w, "deleted");
+        forgive_leftover(w);
         return;
     }
     if (w->before && version == w->before) {
@@ -328,13 +340,15 @@ static void refused(struct write *w, const struct kube_reply *reply)
         reply->error.text);
     if (run->going)
         return; /* said; nobody waits for it */
-    if (!w->child) {
-        /* A status or a deletion that the server will not have: nothing that a retry could heal. */
+    bool self = w->resource == run->key->kind->resource;
+    if (!w->child && (self || !w->deleting)) {
+        /* A write of the object itself that the server will not have: nobody can be told. */
         run->floor_ms = WRITE_HELD_MS;
         run->failed = true;
         return;
     }
     struct memo *m = memo_get(run->key, w->resource->resource, w->name);
+    m->leftover = !w->child;
     memo_trouble(m,
         TROUBLE_REFUSED,
         reply->error.text,
@@ -352,6 +366,7 @@ void write_answered(void *ctx, const struct kube_reply *reply)
     if (code == ERR_NONE) {
         succeeded(w, reply);
     } else if (code == ERR_NOT_FOUND && (w->deleting || w->subresource)) {
+        forgive_leftover(w);
         run->stopped = w->subresource != NULL; /* gone: the watch will say so */
     } else if (reply->outcome_unknown) {
         e->counts.ambiguous++;
