@@ -1,5 +1,6 @@
 #include "sim/sim.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -165,6 +166,10 @@ static void hear(const struct call *c)
     const struct sim_operator *o = c->network->operator;
     struct str answer = str_of(c->answer);
     sim_check_heard(s->writes, o, c->request.method, c->request.path, sim_version_in(answer));
+    sim_causes_heard(s->causes,
+        &(struct sim_request){ c->actor, c->request.method, c->request.path, c->request.body },
+        c->status,
+        answer);
     if (!text_eq(c->request.method, "DELETE"))
         sim_wakes_told(s->wakes, o, c->request.path, answer);
 }
@@ -296,7 +301,7 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
 {
     struct sim *s = c->sim;
     struct str target = str_of(c->request.path), plain = str_cut(&target, '?');
-    bool watch = c->watch, overtaken = c->overtaken;
+    bool watch = c->watch, overtaken = c->overtaken, given_up = !c->network;
     cleanup(arena_done) struct arena a = ARENA_INIT; /* the call may be gone after the flush */
     sim_flush(s);
     s->request = (struct sim_request){ c->actor,
@@ -322,6 +327,8 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
     if (handlers == &api_handlers)
         c->api = api;
     apiserver_flush(s->server);
+    if (given_up && s->request_changes)
+        snprintf(s->overdue, sizeof(s->overdue), "%s", s->request.path);
     if (!watch) {
         bool skip = s->request_status < 300 && sim_history_skips(s->request.path);
         if (!skip)
@@ -366,7 +373,8 @@ static void unheard_end(void *ctx)
 static const struct api_handlers unheard_handlers = { unheard_head, unheard_data, unheard_end };
 
 /* An answer that somebody in front of the server gives. */
-static void answer(struct call *c, int status, const char *reason, int64_t retry_after_ms)
+static void answer(
+    struct call *c, int status, const char *reason, const char *message, int64_t retry_after_ms)
 {
     sim_history_add(
         c->sim->history, c->actor.name, "%s %s ~> %d", c->request.method, c->request.path, status);
@@ -380,9 +388,26 @@ static void answer(struct call *c, int status, const char *reason, int64_t retry
         { "apiVersion", json_str("v1") },
         { "status", json_str("Failure") },
         { "reason", json_str(reason) },
+        { "message", json_str_or_absent(message) },
         { "code", json_int(status) });
     piece_add(c, PIECE_DATA, str_of(json_to_text(&c->arena, body)));
     piece_add(c, PIECE_END, (struct str){ 0 });
+}
+
+/* Some right is never given back, in worlds whose end need not be that of a calm one. */
+static bool is_withheld(const struct call *c)
+{
+    static const char *const plurals[] = { "/deployments/",
+        "/services/",
+        "/configmaps/",
+        "/jobs/",
+        "/horizontalpodautoscalers/",
+        "/roles/",
+        "/serviceaccounts/" };
+    const struct sim_options *o = &c->sim->options;
+    return o->rates.withheld && !o->heals && c->sim->now_ms > o->faults_ms / 2 &&
+           !text_eq(c->request.method, "GET") &&
+           strstr(c->request.path, plurals[o->rates.withheld % lengthof(plurals)]);
 }
 
 /* Rights on one resource at a time are withdrawn, for up to a minute, in one namespace or all. */
@@ -408,8 +433,9 @@ static bool is_forbidden(struct call *c)
         s->forbidden_in = places[sim_below(s, SIM_FAULTS, lengthof(places))];
         s->forbidden_until_ms = s->now_ms + sim_below(s, SIM_FAULTS, 60000);
     }
-    return !s->quiet && s->forbidden && s->now_ms < s->forbidden_until_ms &&
-           strstr(c->request.path, s->forbidden) && strstr(c->request.path, s->forbidden_in);
+    return is_withheld(c) ||
+           (!s->quiet && s->forbidden && s->now_ms < s->forbidden_until_ms &&
+               strstr(c->request.path, s->forbidden) && strstr(c->request.path, s->forbidden_in));
 }
 
 /* An old list now, and what became of it some seconds later. */
@@ -448,13 +474,13 @@ static void arrive(void *ctx)
         if (c->network)
             piece_add(c, PIECE_BREAK, (struct str){ 0 });
     } else if (faulty(c, r->busy)) {
-        answer(c, 429, "TooManyRequests", 1000 * (1 + sim_below(s, SIM_FAULTS, 5)));
+        answer(c, 429, "TooManyRequests", NULL, 1000 * (1 + sim_below(s, SIM_FAULTS, 5)));
     } else if (faulty(c, r->failing)) {
-        answer(c, sim_below(s, SIM_FAULTS, 2) ? 500 : 503, "InternalError", 0);
+        answer(c, sim_below(s, SIM_FAULTS, 2) ? 500 : 503, "InternalError", NULL, 0);
     } else if (is_forbidden(c)) {
-        answer(c, 403, "Forbidden", 0);
+        answer(c, 403, "Forbidden", "forbidden: rights were withdrawn", 0);
     } else if (c->watch && faulty(c, r->stream_gone)) {
-        answer(c, 410, "Expired", 0);
+        answer(c, 410, "Expired", NULL, 0);
     } else {
         bool lose = c->actor.operator->sent == s->options.lose_at && s->options.lose_at;
         if (!c->watch && (lose || faulty(c, r->answer_lost))) {

@@ -72,6 +72,7 @@ struct sim_rates {
     uint16_t crd_gone;       /* a CRD of ours is removed and comes back, every ten seconds or so */
     uint16_t crd_optional;   /* a CRD of others comes or goes, likewise */
     uint16_t namespace_gone; /* a namespace is deleted and made anew, likewise */
+    uint16_t withheld;       /* rights to write some resource end for good; which one: the rate */
 };
 
 /* Who did something, for checks and the history. */
@@ -131,12 +132,14 @@ struct sim {
     struct store_watch watch;
     struct sim_request request; /* being served */
     size_t request_changes;     /* what it did so far */
+    char overdue[512];          /* the last write that took effect after its sender gave it up */
     int request_status;
     struct sim_operator *operators[SIM_OPERATORS_MAX];
     struct sim_checks *checks;
     struct sim_writes *writes;
     struct sim_wakes *wakes;
     struct sim_deletions *deletions;
+    struct sim_causes *causes;
     struct sim_history *history;
     struct sim_cluster *cluster;
     struct sim_scenario *scenario;
@@ -342,6 +345,16 @@ void sim_deletions_add(struct sim_deletions *d, const char *path);
 char *sim_deletions_text(const struct sim_deletions *d);
 /* What was deleted more often than there; NULL: nothing. Lives in the arena. */
 const char *sim_deletions_more(struct arena *a, const char *text, const char *there);
+
+/* ---- check_cause.c: whether people are told why something is not there ---- */
+
+struct sim_causes *sim_causes_new(struct sim *s);
+void sim_causes_free(struct sim_causes *c);
+/* A write was answered, and its sender heard it. */
+void sim_causes_heard(
+    struct sim_causes *c, const struct sim_request *request, int status, struct str answer);
+/* The end: whatever is still refused is named by a condition of its owner. */
+void sim_causes_check(struct sim_causes *c);
 
 /* ---- check_wake.c: what events may wake, and how often ---- */
 

@@ -201,6 +201,7 @@ struct sim *sim_new(const struct sim_options *options)
     s->writes = sim_writes_new();
     s->wakes = sim_wakes_new(s);
     s->deletions = sim_deletions_new();
+    s->causes = sim_causes_new(s);
     s->workloads = sim_workloads_new(s);
     s->stale = sim_stale_new(s);
     sim_server_start(s);
@@ -231,6 +232,7 @@ void sim_free(struct sim *s)
     sim_writes_free(s->writes);
     sim_wakes_free(s->wakes);
     sim_deletions_free(s->deletions);
+    sim_causes_free(s->causes);
     timers_done(&s->timers);
     sim_history_free(s->history);
     arena_done(&s->arena);
