@@ -20,6 +20,8 @@
 #define LATE_REQUEST_MS_MAX 40000
 #define STALE_MS 20000
 #define EVENT_SHOWN 400
+#define SKIPS_MAX 5
+#define EXPIRED_MS (2 * 60 * 1000)
 
 enum piece_kind { PIECE_HEAD, PIECE_DATA, PIECE_END, PIECE_BREAK };
 
@@ -54,6 +56,8 @@ struct call {
     bool watch, lost, stalled;
     bool late;      /* its answer is; events about what it did are not */
     bool overtaken; /* what it writes is deleted before its answer comes */
+    bool listed;    /* a watch is past its list */
+    unsigned skips; /* so many events more */
     bool headless;  /* its head and what came first were told from an old list */
 };
 
@@ -62,6 +66,7 @@ struct sim_network {
     struct kube_transport transport;
     struct call *calls;
     struct timer snapshot; /* of all that it watches, on the world's clock */
+    int64_t expired_ms;    /* until then no watch goes on from where it was */
 };
 
 /* ---- ending ---- */
@@ -258,10 +263,29 @@ static void api_head(void *ctx, const struct api_head *head)
     }
 }
 
+/* Events that the server loses; what it says next is newer. */
+static bool is_skipped(struct call *c, struct str bytes)
+{
+    if (!c->watch || memmem(bytes.ptr, bytes.len, "\"BOOKMARK\"", 10)) {
+        c->listed = true;
+        c->skips = 0;
+    }
+    if (!c->listed)
+        c->listed = !strstr(c->request.path, "sendInitialEvents=true");
+    if (c->listed && !c->skips && c->watch && faulty(c, c->sim->options.rates.stream_skip)) {
+        c->skips = 1 + sim_below(c->sim, SIM_FAULTS, SKIPS_MAX);
+        sim_history_add(c->sim->history, c->actor.name, "  ~ stream skips: %s", c->request.path);
+    }
+    if (!c->skips)
+        return false;
+    c->skips--;
+    return true;
+}
+
 static bool api_data(void *ctx, struct str bytes)
 {
     struct call *c = ctx;
-    if (!c->network || c->lost || c->stalled)
+    if (!c->network || c->lost || c->stalled || is_skipped(c, bytes))
         return true;
     if (c->watch && faulty(c, c->sim->options.rates.stream_stall)) {
         c->stalled = true;
@@ -438,6 +462,13 @@ static bool is_forbidden(struct call *c)
                strstr(c->request.path, s->forbidden) && strstr(c->request.path, s->forbidden_in));
 }
 
+/* A watch that would go on after what was lost. */
+static bool is_expired(const struct call *c)
+{
+    return c->network && c->sim->now_ms < c->network->expired_ms &&
+           !strstr(c->request.path, "sendInitialEvents=true");
+}
+
 /* An old list now, and what became of it some seconds later. */
 static void answer_stale(struct call *c)
 {
@@ -479,7 +510,7 @@ static void arrive(void *ctx)
         answer(c, sim_below(s, SIM_FAULTS, 2) ? 500 : 503, "InternalError", NULL, 0);
     } else if (is_forbidden(c)) {
         answer(c, 403, "Forbidden", "forbidden: rights were withdrawn", 0);
-    } else if (c->watch && faulty(c, r->stream_gone)) {
+    } else if (c->watch && (faulty(c, r->stream_gone) || is_expired(c))) {
         answer(c, 410, "Expired", NULL, 0);
     } else {
         bool lose = c->actor.operator->sent == s->options.lose_at && s->options.lose_at;
@@ -613,6 +644,17 @@ void sim_network_disconnect(struct sim_network *n)
             c->api = NULL;
             if (!c->stalled)
                 piece_add(c, PIECE_BREAK, (struct str){ 0 });
+        }
+}
+
+void sim_network_expire(struct sim_network *n)
+{
+    n->expired_ms = n->operator->sim->now_ms + EXPIRED_MS;
+    for (struct call *c = n->calls; c; c = c->next)
+        if (c->watch && c->api) {
+            apiserver_cancel(c->sim->server, c->api);
+            c->api = NULL;
+            piece_add(c, PIECE_BREAK, (struct str){ 0 });
         }
 }
 

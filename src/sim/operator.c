@@ -246,6 +246,12 @@ void sim_operator_disconnect(struct sim_operator *o)
         sim_network_disconnect(o->life->network);
 }
 
+void sim_operator_expire(struct sim_operator *o)
+{
+    if (o->life)
+        sim_network_expire(o->life->network);
+}
+
 bool sim_operator_leads(const struct sim_operator *o)
 {
     return o->life && lease_may_write(o->life->lease);

@@ -72,6 +72,7 @@ struct sim_rates {
     uint16_t crd_gone;       /* a CRD of ours is removed and comes back, every ten seconds or so */
     uint16_t crd_optional;   /* a CRD of others comes or goes, likewise */
     uint16_t namespace_gone; /* a namespace is deleted and made anew, likewise */
+    uint16_t stream_skip;    /* a watch loses events, and a bookmark leads past them */
     uint16_t withheld;       /* rights to write some resource end for good; which one: the rate */
 };
 
@@ -220,6 +221,8 @@ struct sim_network *sim_network_new(struct sim_operator *o);
 const struct kube_transport *sim_network_transport(struct sim_network *n);
 /* The server is gone: its streams break. */
 void sim_network_disconnect(struct sim_network *n);
+/* The server has forgotten what was: its streams break, and must begin with a list. */
+void sim_network_expire(struct sim_network *n);
 /* The operator is gone: nothing reaches it any more; what it sent still arrives. */
 void sim_network_free(struct sim_network *n);
 
@@ -250,6 +253,7 @@ int64_t sim_operator_skew(struct sim *s); /* of a wall clock that was set anew *
 void sim_operator_end(struct sim_operator *o, int64_t after_ms);
 void sim_operator_pause(struct sim_operator *o, int64_t ms);
 void sim_operator_disconnect(struct sim_operator *o); /* the server is gone */
+void sim_operator_expire(struct sim_operator *o);     /* sim_network_expire() */
 bool sim_operator_leads(const struct sim_operator *o);
 void sim_operator_check(const struct sim_operator *o); /* what its engine counted */
 /* How often the engine was told of new input, in this life. */
