@@ -141,4 +141,6 @@ void builtin_status_check(const struct api_write *w, struct json object, struct 
         check_job_status(w, object, e);
     else if (text_eq(kind, "ResourceQuota"))
         check_amounts(object, e);
+    else if (text_eq(kind, "CertificateSigningRequest"))
+        builtin_request_status_check(w, object, e);
 }

@@ -10,6 +10,7 @@
 #include "apiserver/builtin.h"
 #include "apiserver/crd.h"
 #include "apiserver/documents.h"
+#include "apiserver/expiry.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
 #include "apiserver/object.h"
@@ -355,6 +356,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     }
     s->crds = crds_new(s);
     s->gc = gc_new(s);
+    s->expiry = expiry_new(s);
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
     s->aggregate = aggregate_new(s);
@@ -378,6 +380,7 @@ void apiserver_free(struct apiserver *s)
     documents_free(s->documents);
     auth_free(s->auth);
     gc_free(s->gc);
+    expiry_free(s->expiry);
     for (size_t i = 0; i < s->spare_count; i++)
         arena_done(&s->spare[i]);
     registry_free(s->registry);

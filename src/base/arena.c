@@ -120,11 +120,14 @@ char *arena_strdup(struct arena *a, const char *text)
 
 char *arena_vprintf(struct arena *a, const char *format, va_list args)
 {
+    char small[256];
     va_list again;
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, again);
+    int length = vsnprintf(small, sizeof(small), format, again);
     va_end(again);
     assert(length >= 0);
+    if ((size_t)length < sizeof(small))
+        return arena_strndup(a, small, (size_t)length);
     char *text = arena_alloc(a, (size_t)length + 1);
     vsnprintf(text, (size_t)length + 1, format, args);
     return text;
