@@ -118,9 +118,10 @@ static const char *name_of(
 
 static bool is_of(struct arena *a, const struct resource *r, const char *collection)
 {
-    return text_eq(collection,
-        *r->group ? arena_printf(a, "/apis/%s/%s/%s", r->group, r->version, r->plural)
-                  : arena_printf(a, "/api/%s/%s", r->version, r->plural));
+    return text_ends(collection, r->plural) &&
+           text_eq(collection,
+               *r->group ? arena_printf(a, "/apis/%s/%s/%s", r->group, r->version, r->plural)
+                         : arena_printf(a, "/api/%s/%s", r->version, r->plural));
 }
 
 static void keep(struct arena *a, struct json_builder *b, struct json object, const char *path)
@@ -175,10 +176,9 @@ void sim_wakes_told(
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json object;
     struct error err;
-    uint64_t version = sim_version_in(answer);
+    uint64_t version = json_parse(&a, answer, &object, &err) ? sim_version_of(object) : 0;
     /* What is going is taken note of when the watch tells it. */
-    if (!version || !json_parse(&a, answer, &object, &err) ||
-        json_present(json_get(object, "metadata.deletionTimestamp")))
+    if (!version || json_present(json_get(object, "metadata.deletionTimestamp")))
         return;
     const char *collection = collection_of(&a, path);
     struct told *t = get(w, name_of(&a, o, collection, object));
@@ -210,7 +210,7 @@ static bool is_news(
         forget(w, known);
         return true;
     }
-    uint64_t version = sim_version_in(str_of(json_to_text(&a, object)));
+    uint64_t version = sim_version_of(object);
     struct told *t = get(w, known);
     if (version <= t->version)
         return false;

@@ -343,6 +343,7 @@ void sim_writes_free(struct sim_writes *w);
 void sim_check_heard(struct sim_writes *w, const struct sim_operator *o, const char *method,
     const char *path, uint64_t version);
 uint64_t sim_version_in(struct str text); /* of an object; 0: it is none */
+uint64_t sim_version_of(struct json object);
 void sim_check_based(
     struct sim_writes *w, struct sim_operator *o, const struct sim_request *request);
 
