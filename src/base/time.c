@@ -93,24 +93,6 @@ const char *time_format_micro(struct arena *a, int64_t wall_us)
     return text;
 }
 
-const char *time_format_http(struct arena *a, int64_t wall_ms)
-{
-    static const char *const weekdays[] = { "Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed" };
-    static const char *const months[] = {
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"
-    };
-    struct civil c = civil_of_seconds(floor_div(wall_ms, 1000));
-    return arena_printf(a,
-        "%s, %02d %s %04d %02d:%02d:%02d GMT",
-        weekdays[c.days - floor_div(c.days, 7) * 7],
-        c.date.day,
-        months[c.date.month - 1],
-        (int)c.date.year,
-        c.hour,
-        c.minute,
-        c.second);
-}
-
 /* Exactly `digits` digits with a value of at most max. */
 static bool read_number(const char **at, int digits, int max, int *ret)
 {
