@@ -76,7 +76,7 @@ sim: $(O)/leeboard-sim ## the promises under every fault: a million steps and mo
 	@tests/sim/run $(O)/leeboard-sim
 sim-long: $(O)/leeboard-sim ## new seeds for SIM_SECONDS
 	@tests/sim/run $(O)/leeboard-sim $(SIM_SECONDS)
-mutants: setup-mutants ## deliberate bugs, each of which the simulator must find; SOME=HASH: a few
+mutants: setup-test ## deliberate bugs, each of which the simulator must find; SOME=HASH: a few
 	@tests/mutants/run $(if $(SOME),--some=$(SOME))
 fuzz-replay: setup-test $(FUZZ:%=$(O)/%) ## every fuzz corpus once
 	@tests/run $(O) fuzz

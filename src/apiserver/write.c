@@ -244,7 +244,7 @@ bool write_store(struct write *w, struct json object, bool gone, const struct st
     }
     object = with_version(
         a, object, json_strf(a, "%llu", (unsigned long long)store_next_version(s->store)));
-    s->scratch.len = 0;
+    buf_reset(&s->scratch);
     object_print(&s->scratch, object_to_storage(w->kind, a, object));
     *ret = store_write(s->store,
         store_table(s->store, w->kind->table),

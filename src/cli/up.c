@@ -96,6 +96,8 @@ static void end_pods(struct up *up)
     up->ending = true;
     notify("STOPPING=1");
     say(up, "ending; once more kills");
+    if (up->show)
+        show_ending(up->show);
     node_stop(up->node, pods_ended, up);
 }
 
