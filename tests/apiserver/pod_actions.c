@@ -72,6 +72,11 @@ TEST(an_eviction_asks_the_budget)
     patch(&d, BUDGETS "/b/status", "{'status':{'disruptionsAllowed':1}}");
     got = desk_ask(&d, "POST", PODS "/p/eviction?dryRun=All", eviction);
     check_int(got.status, 201);
+    got = desk_ask(&d,
+        "POST",
+        PODS "/p/eviction?dryRun=All",
+        "{'apiVersion':'policy/v1beta1','kind':'Eviction','metadata':{'name':'p'}}");
+    check_int(got.status, 201);
     check_int(
         json_get_int(desk_do(&d, "GET", BUDGETS "/b", NULL), "status.disruptionsAllowed", -1), 1);
     got = desk_ask(&d, "POST", PODS "/p/eviction", eviction);
