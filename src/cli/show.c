@@ -52,6 +52,7 @@ struct show {
     struct timer draw;
     int64_t drawn_ms;
     bool ready; /* everything was, when it was last drawn */
+    bool rests;
 };
 
 /* ---- output ---- */
@@ -124,6 +125,8 @@ static void draw(void *ctx)
 
 static void draw_soon(struct show *s)
 {
+    if (s->rests)
+        return;
     int64_t passed = env_mono_ms(env_of(s)) - s->drawn_ms;
     timer_set(env_of(s), &s->draw, passed < DRAW_MS ? DRAW_MS - passed : 0);
 }
@@ -297,6 +300,12 @@ struct show *show_new(const struct show_options *options)
         watch(s, options->resources[i]);
     watch(s, &RESOURCE_POD);
     return s;
+}
+
+void show_rest(struct show *s)
+{
+    s->rests = true;
+    timer_stop(env_of(s), &s->draw);
 }
 
 void show_free(struct show *s)
