@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -78,7 +79,14 @@ static struct show_disk look_at_disk(void *ctx, const char *namespace, const cha
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct staged staged =
         staged_look(arena_printf(&a, "%s/%s", (char *)ctx, namespace), cache_key);
-    return (struct show_disk){ staged.whole, staged.partial };
+    struct statvfs fs;
+    bool known = statvfs(ctx, &fs) == 0;
+    return (struct show_disk){
+        .whole = staged.whole,
+        .partial = staged.partial,
+        .place = known ? ctx : NULL,
+        .free_bytes = known ? (int64_t)(fs.f_bavail * fs.f_frsize) : 0,
+    };
 }
 
 static struct json objects_of(struct arena *a, struct show *s)

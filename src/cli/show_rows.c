@@ -208,6 +208,14 @@ static struct show_disk disk_of(const struct pass *p, const struct show_row *row
         p->fetched->ctx, row->namespace, key ? key : source_cache_key(p->arena, source));
 }
 
+static const char *no_space(struct arena *a, int64_t missing, const char *place)
+{
+    return arena_printf(a,
+        "%lld MiB more are needed in %s: make room, or start with --data on another disk",
+        (long long)(missing >> 20) + 1,
+        place);
+}
+
 static void of_model(const struct pass *p, struct show_row *row)
 {
     struct json o = p->object;
@@ -230,6 +238,9 @@ static void of_model(const struct pass *p, struct show_row *row)
         int64_t total = json_get_int(o, "status.sourceContentLength", 0);
         row->bytes = disk.partial;
         row->total = total >= disk.partial ? total : 0;
+        int64_t missing = row->total ? row->total - row->bytes - disk.free_bytes : 0;
+        if (disk.place && missing > 0)
+            set(row, SHOW_FAILED, "no space", no_space(p->arena, missing, disk.place));
     }
 }
 

@@ -25,8 +25,10 @@ struct show_row {
 
 /* What the status of a Model does not tell: how much of it is on the disk. */
 struct show_disk {
-    bool whole;      /* all of it, or of one of its files */
-    int64_t partial; /* bytes so far of what is being fetched; -1: nothing is */
+    bool whole;        /* all of it, or of one of its files */
+    int64_t partial;   /* bytes so far of what is being fetched; -1: nothing is */
+    const char *place; /* where to, and how much is free there; NULL: nobody knows */
+    int64_t free_bytes;
 };
 struct show_fetched {
     struct show_disk (*look)(void *ctx, const char *namespace, const char *cache_key);

@@ -100,6 +100,30 @@ TEST(a_model_that_a_pod_fetches_is_pulled_although_its_status_says_ready)
     check_text(rows[3].phase, "ready");
 }
 
+static struct show_disk full_disk(void *ctx, const char *namespace, const char *key)
+{
+    (void)namespace, (void)key;
+    return (
+        struct show_disk){ .partial = 50 << 20, .place = "/data", .free_bytes = *(int64_t *)ctx };
+}
+
+TEST(a_model_that_the_disk_has_no_room_for_says_how_much_is_missing)
+{
+    int64_t free_bytes = 50 << 20;
+    struct show_fetched fetched = { full_disk, &free_bytes };
+    struct json objects = test_json("[{'kind':'Model','metadata':{'name':'a'},'status':{'phase':"
+                                    "'Ready','cacheKey':'k','sourceContentLength':104857600}}]");
+    struct show_row *rows;
+    check_int((int64_t)show_rows(test_arena(), objects, &fetched, &rows), 1);
+    check_text(rows[0].phase, "pulling");
+    free_bytes = 3 << 20;
+    check_int((int64_t)show_rows(test_arena(), objects, &fetched, &rows), 1);
+    check_text(rows[0].phase, "no space");
+    check_int(rows[0].state, SHOW_FAILED);
+    check_text(rows[0].detail,
+        "48 MiB more are needed in /data: make room, or start with --data on another disk");
+}
+
 TEST(a_service_is_ready_with_its_endpoint)
 {
     check_row("[{'kind':'InferenceService','status':{'phase':'Ready','readyReplicas':1,"
