@@ -42,6 +42,7 @@ struct apiserver {
     void *wake_ctx;
     struct timer bookmarks, pace;
     struct gc *gc;
+    struct expiry *expiry;
     struct crds *crds;
     struct auth *auth;
     struct documents *documents;

@@ -10,9 +10,11 @@
 #include "apiserver/builtin.h"
 #include "apiserver/crd.h"
 #include "apiserver/documents.h"
+#include "apiserver/expiry.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
 #include "apiserver/object.h"
+#include "apiserver/quota.h"
 #include "apiserver/undone.h"
 #include "apiserver/write.h"
 
@@ -355,11 +357,13 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     }
     s->crds = crds_new(s);
     s->gc = gc_new(s);
+    s->expiry = expiry_new(s);
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
     s->aggregate = aggregate_new(s);
     s->undone = undone_new(s);
     create_bootstrap(s);
+    quota_count_all(s);
     for (int i = 0; i < SETTLE_FLUSHES_MAX && apiserver_is_pending(s); i++)
         apiserver_flush(s);
     return s;
@@ -378,6 +382,7 @@ void apiserver_free(struct apiserver *s)
     documents_free(s->documents);
     auth_free(s->auth);
     gc_free(s->gc);
+    expiry_free(s->expiry);
     for (size_t i = 0; i < s->spare_count; i++)
         arena_done(&s->spare[i]);
     registry_free(s->registry);

@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "base/url.h"
 #include "cli/show_rows.h"
+#include "cli/show_why.h"
 #include "cli/up_folder.h"
 #include "cli/up_objects.h"
 #include "http/loop.h"
@@ -33,7 +34,7 @@ static bool is_better(struct json pod, struct json best)
 static bool find_pod(struct ask *q, const char *name, struct json *ret, struct error *err)
 {
     struct up_objects all;
-    if (!up_objects_list(q, &all, err))
+    if (!up_objects_list(q, NULL, &all, err))
         return false;
     struct json owner = json_map(&q->cli->arena,
         { "metadata",
@@ -46,7 +47,7 @@ static bool find_pod(struct ask *q, const char *name, struct json *ret, struct e
             !text_eq(json_get_text(*pod, "metadata.namespace"), q->namespace))
             continue;
         bool named = text_eq(json_get_text(*pod, "metadata.name"), name);
-        if (named || (show_rows_belongs(*pod, owner) && is_better(*pod, *ret)))
+        if (named || (show_why_belongs(*pod, owner) && is_better(*pod, *ret)))
             *ret = *pod;
         if (named)
             break;

@@ -5,6 +5,7 @@
 #include "apiserver/table.h"
 #include "base/str.h"
 #include "cli/columns.h"
+#include "cli/show_why.h"
 #include "cli/up_folder.h"
 #include "cli/up_objects.h"
 #include "cli/up_tasks.h"
@@ -36,8 +37,7 @@ static struct json row_of(struct ps *p, const struct show_row *row)
     bool pods = false;
     bool may = !text_eq(row->kind, "Model") && !text_eq(row->kind, "ModelArtifact");
     json_each (pod, p->all.objects) {
-        if (!may || !text_eq(json_get_text(*pod, "kind"), "Pod") ||
-            !show_rows_belongs(*pod, object))
+        if (!may || !text_eq(json_get_text(*pod, "kind"), "Pod") || !show_why_belongs(*pod, object))
             continue;
         pods = true;
         bytes += up_tasks_bytes(p->tasks, p->task_count, json_get_text(*pod, "metadata.uid"));
@@ -91,7 +91,7 @@ static int run(struct cli *cli)
     const char *folder;
     if (!up_folder(cli, &folder, &err))
         return cli_fail(cli, &err);
-    bool ok = ask_open_running(cli, folder, &q, &err) && up_objects_list(&q, &p.all, &err);
+    bool ok = ask_open_running(cli, folder, &q, &err) && up_objects_list(&q, folder, &p.all, &err);
     if (ok) {
         p.task_count = up_tasks(&cli->arena, folder, &p.tasks);
         p.now_ms = env_wall_ms(loop_env(q.loop));

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -13,7 +12,7 @@
 #include "base/str.h"
 #include "base/table.h"
 #include "cli/show_draw.h"
-#include "fetch/staged.h"
+#include "cli/show_machine.h"
 #include "http/loop.h"
 #include "kube/reflector.h"
 
@@ -42,7 +41,8 @@ struct held {
 
 struct show {
     struct show_options options;
-    char *volumes;
+    struct arena arena; /* of: */
+    struct show_machine machine;
     struct collection collections[KINDS_MAX];
     size_t count;
     struct table objects;
@@ -74,21 +74,6 @@ static void put(const struct show *s, struct buf *bytes)
     }
 }
 
-static struct show_disk look_at_disk(void *ctx, const char *namespace, const char *cache_key)
-{
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct staged staged =
-        staged_look(arena_printf(&a, "%s/%s", (char *)ctx, namespace), cache_key);
-    struct statvfs fs;
-    bool known = statvfs(ctx, &fs) == 0;
-    return (struct show_disk){
-        .whole = staged.whole,
-        .partial = staged.partial,
-        .place = known ? ctx : NULL,
-        .free_bytes = known ? (int64_t)(fs.f_bavail * fs.f_frsize) : 0,
-    };
-}
-
 static struct json objects_of(struct arena *a, struct show *s)
 {
     struct json_builder b;
@@ -117,9 +102,8 @@ static void draw(void *ctx)
     struct show *s = ctx;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     cleanup(buf_done) struct buf out = BUF_INIT(OUTPUT_BYTES_MAX);
-    struct show_fetched fetched = { look_at_disk, s->volumes };
     struct show_row *rows;
-    size_t count = show_rows(&a, objects_of(&a, s), s->volumes ? &fetched : NULL, &rows);
+    size_t count = show_rows(&a, objects_of(&a, s), &s->machine, &rows);
     for (size_t i = 0; i < count && s->ending; i++)
         if (rows[i].state == SHOW_WORKS || rows[i].state == SHOW_WAITS) {
             rows[i].state = SHOW_WAITS;
@@ -129,15 +113,18 @@ static void draw(void *ctx)
     s->drawn_ms = env_mono_ms(env_of(s));
     show_screen_draw(s->screen, &s->look, rows, count, s->drawn_ms, &out);
     put(s, &out);
-    bool works = false, ready = count > 0 && is_loaded(s);
+    bool works = false, loaded = is_loaded(s), ready = count > 0 && loaded;
     for (size_t i = 0; i < count; i++) {
-        works = works || rows[i].state == SHOW_WORKS;
+        /* Nobody tells when a disk has room again. */
+        works = works || rows[i].state == SHOW_WORKS || text_eq(rows[i].phase, "no space");
         ready = ready && rows[i].state == SHOW_READY;
     }
     bool news = ready && !s->ready;
     s->ready = ready;
     if (works)
         timer_set(env_of(s), &s->draw, s->look.terminal ? DRAW_MS : LOOK_MS);
+    if (loaded && s->options.drawn)
+        s->options.drawn(s->options.ctx, rows, count);
     if (news && s->options.ready)
         s->options.ready(s->options.ctx);
 }
@@ -208,6 +195,7 @@ static struct json slim(struct arena *a, struct json o)
         "metadata.generation",
         "metadata.deletionTimestamp",
         "metadata.ownerReferences",
+        "spec.completions",
         "spec.replicas",
         "spec.source",
         "status",
@@ -303,9 +291,10 @@ struct show *show_new(const struct show_options *options)
     struct show *s = mem_new_of(struct show);
     const struct env *env = loop_env(options->loop);
     s->options = *options;
-    s->volumes = options->volumes ? mem_strdup(options->volumes) : NULL;
+    arena_init(&s->arena, ARENA_LIMIT_DEFAULT);
+    s->machine = show_machine(&s->arena, options->folder);
     s->screen = show_screen_new();
-    s->look = show_look_of(options->fd);
+    s->look = options->plain ? (struct show_look){ 0 } : show_look_of(options->fd);
     table_init(&s->objects, env->random(env->ctx), env->random(env->ctx));
     timer_init(&s->draw, draw, s);
     s->drawn_ms = env_mono_ms(env) - DRAW_MS;
@@ -321,6 +310,7 @@ void show_free(struct show *s)
 {
     cleanup(buf_done) struct buf out = BUF_INIT(OUTPUT_BYTES_MAX);
     s->options.ready = NULL;
+    s->options.drawn = NULL;
     if (timer_is_set(&s->draw))
         draw(s); /* the last word */
     show_screen_end(s->screen, &out);
@@ -334,7 +324,7 @@ void show_free(struct show *s)
     timer_stop(env_of(s), &s->draw);
     if (s->resized)
         loop_signal_free(s->resized);
-    free(s->volumes);
+    arena_done(&s->arena);
     free(s);
 }
 

@@ -13,20 +13,24 @@ struct kube_transport;
 struct loop;
 struct resource;
 struct show;
+struct show_row;
 
 struct show_options {
     struct loop *loop;
     const struct kube_transport *transport;
     /* What gets lines, ended by NULL; constants. Pods are watched besides. */
     const struct resource *const *resources;
-    int fd;              /* standard output */
-    const char *volumes; /* the directory of claims (families_add_workloads); NULL: no progress */
+    int fd;             /* standard output */
+    const char *folder; /* of the data: models and logs are looked at there */
+    bool plain;         /* lines on change, even on a terminal */
     /* Everything that has a line is ready, which it was not before; NULL: nobody asks. */
     void (*ready)(void *ctx);
+    /* The rows, whenever they were worked out and all is loaded; NULL: nobody asks. */
+    void (*drawn)(void *ctx, const struct show_row *rows, size_t count);
     void *ctx;
 };
 
-/* All but `volumes` outlives it. */
+/* All but the folder's name outlives it. */
 struct show *show_new(const struct show_options *options);
 void show_free(struct show *s);
 /* From here on what is not ready has ended: it does not start any more. */

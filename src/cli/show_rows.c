@@ -4,7 +4,10 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "cli/show_why.h"
 #include "kinds/llmkube/source.h"
+
+#define CLAIM_STAYS "leeboard.dev/NotRemoved"
 
 static const char *text_or_empty(struct json object, const char *path)
 {
@@ -27,169 +30,7 @@ static const char *message_of(struct json object, const char *type)
     return text_or_empty(condition_of(object, type), "message");
 }
 
-/* ---- what pods tell ---- */
-
-/* The Deployment or whatever else a pod was made for; a ReplicaSet has a hash behind its name. */
-static struct str workload_of(struct json pod)
-{
-    struct json labels = json_get(pod, "metadata.labels");
-    const char *hash = json_text(json_member(labels, "pod-template-hash"));
-    struct str name = str_of(json_get_text(pod, "metadata.ownerReferences.0.name"));
-    size_t tail = hash ? strlen(hash) + 1 : 0;
-    if (tail && name.len > tail && str_ends(name, str_of(hash)))
-        name.len -= tail;
-    return name;
-}
-
-bool show_rows_belongs(struct json pod, struct json object)
-{
-    struct str name = str_of(json_get_text(object, "metadata.name"));
-    struct str workload = workload_of(pod);
-    bool roles = text_eq(json_get_text(object, "kind"), "ModelService");
-    bool role = roles && workload.len > name.len && str_starts(workload, name) &&
-                workload.ptr[name.len] == '-';
-    return text_eq(json_get_text(pod, "metadata.namespace"),
-               json_get_text(object, "metadata.namespace")) &&
-           (str_eq(workload, name) || role);
-}
-
-/* Where a line calls something an error, from that word on: "ValueError: no such file". */
-static struct str error_in(struct str line)
-{
-    static const char word[] = "error";
-    for (size_t i = 0; i + sizeof(word) <= line.len; i++) {
-        char after = line.ptr[i + strlen(word)];
-        bool begins = i == 0 || line.ptr[i] == 'E' || !isalpha((unsigned char)line.ptr[i - 1]);
-        if (strncasecmp(line.ptr + i, word, strlen(word)) != 0 || !begins ||
-            (after != ':' && after != ' '))
-            continue;
-        while (i > 0 && isalnum((unsigned char)line.ptr[i - 1]))
-            i--;
-        return (struct str){ line.ptr + i, line.len - i };
-    }
-    return (struct str){ 0 };
-}
-
-/* The line that tells most among a program's last ones: the first that has an error, as what comes
- * after it follows from it; or the last. */
-static const char *telling_line(struct arena *a, const char *text)
-{
-    struct str rest = str_of(text), last = { 0 };
-    while (rest.ptr) {
-        struct str line = str_trim(str_cut(&rest, '\n')), found = error_in(line);
-        if (found.len)
-            return str_dup(a, found);
-        if (line.len)
-            last = line;
-    }
-    return last.len ? str_dup(a, last) : "";
-}
-
-/* What the last run of a container left behind. */
-static const char *last_words(struct arena *a, struct json status)
-{
-    struct json ended = json_get(status, "lastState.terminated");
-    const char *message = telling_line(a, text_or_empty(ended, "message"));
-    long long code = json_get_int(ended, "exitCode", -1);
-    if (*message)
-        return message;
-    return code >= 0 ? arena_printf(a, "exit code %lld", code) : "";
-}
-
-/* The command that prints all of what a container said. */
-static const char *logs_command(
-    struct arena *a, struct json pod, const char *init_container, const struct show_row *row)
-{
-    bool by_name = text_eq(row->kind, "InferenceService") || text_eq(row->kind, "Deployment");
-    bool usual = text_eq(row->namespace, "default");
-    return arena_printf(a,
-        "leeboard logs %s%s%s%s%s",
-        by_name ? row->name : text_or_empty(pod, "metadata.name"),
-        usual ? "" : " -n ",
-        usual ? "" : row->namespace,
-        init_container ? " -c " : "",
-        init_container ? init_container : "");
-}
-
-/* A container that waits for something that time alone does not bring. */
-static bool stuck(
-    struct arena *a, struct json pod, struct json status, bool init, struct show_row *row)
-{
-    static const struct {
-        const char *reason, *phase;
-    } reasons[] = {
-        { "CrashLoopBackOff", "crashing" },
-        { "ErrImageNeverPull", "no program" },
-        { "CreateContainerConfigError", "no settings" },
-        { "CreateContainerError", "no start" },
-        { "RunContainerError", "no start" },
-        { "ErrImagePull", "no image" },
-        { "ImagePullBackOff", "no image" },
-    };
-    const char *reason = json_get_text(status, "state.waiting.reason");
-    for (size_t i = 0; i < lengthof(reasons); i++) {
-        if (!text_eq(reason, reasons[i].reason))
-            continue;
-        const char *name = text_or_empty(status, "name");
-        const char *last = i == 0 ? last_words(a, status) : "";
-        row->state = SHOW_FAILED;
-        row->phase = reasons[i].phase;
-        row->detail = arena_printf(
-            a, "%s: %s", name, *last ? last : text_or_empty(status, "state.waiting.message"));
-        if (i == 0)
-            row->detail = arena_printf(
-                a, "%s (%s)", row->detail, logs_command(a, pod, init ? name : NULL, row));
-        return true;
-    }
-    return false;
-}
-
-/* The first thing that a pod says about why it is not ready. */
-static bool explain(struct arena *a, struct json pod, struct show_row *row)
-{
-    if (condition_is(pod, "PodScheduled", "False")) {
-        row->state = SHOW_WAITS;
-        row->phase = "pending";
-        row->detail = message_of(pod, "PodScheduled");
-        return true;
-    }
-    json_each (status, json_get(pod, "status.initContainerStatuses")) {
-        if (stuck(a, pod, *status, true, row))
-            return true;
-        bool runs = json_present(json_get(*status, "state.running"));
-        bool done = json_get_bool(*status, "ready", false);
-        if (runs && !done) {
-            row->detail = text_eq(json_get_text(*status, "name"), "model-downloader")
-                              ? "waits for its model"
-                              : arena_printf(a, "runs %s", text_or_empty(*status, "name"));
-            return true;
-        }
-    }
-    json_each (status, json_get(pod, "status.containerStatuses")) {
-        if (stuck(a, pod, *status, false, row))
-            return true;
-        if (json_present(json_get(*status, "state.running")))
-            row->detail = "runs, not ready yet";
-    }
-    return *row->detail;
-}
-
-static void explain_by_pods(
-    struct arena *a, struct json object, struct json pods, struct show_row *row)
-{
-    json_each (pod, pods)
-        if (show_rows_belongs(*pod, object) && !condition_is(*pod, "Ready", "True") &&
-            !json_present(json_get(*pod, "metadata.deletionTimestamp")) && explain(a, *pod, row))
-            return;
-}
-
 /* ---- kinds ---- */
-
-struct pass {
-    struct arena *arena;
-    struct json object, pods;
-    const struct show_fetched *fetched;
-};
 
 static void set(struct show_row *row, enum show_state state, const char *phase, const char *detail)
 {
@@ -198,25 +39,17 @@ static void set(struct show_row *row, enum show_state state, const char *phase, 
     row->detail = detail;
 }
 
-static struct show_disk disk_of(const struct pass *p, const struct show_row *row)
+static struct show_disk disk_of(const struct show_why *p, const struct show_row *row)
 {
     const char *key = json_get_text(p->object, "status.cacheKey");
     const char *source = json_get_text(p->object, "spec.source");
-    if (!p->fetched || (!key && !source))
+    if (!p->machine || (!key && !source))
         return (struct show_disk){ .whole = true, .partial = -1 };
-    return p->fetched->look(
-        p->fetched->ctx, row->namespace, key ? key : source_cache_key(p->arena, source));
+    return p->machine->model(
+        p->machine->ctx, row->namespace, key ? key : source_cache_key(p->arena, source));
 }
 
-static const char *no_space(struct arena *a, int64_t missing, const char *place)
-{
-    return arena_printf(a,
-        "%lld MiB more are needed in %s: make room, or start with --data on another disk",
-        (long long)(missing >> 20) + 1,
-        place);
-}
-
-static void of_model(const struct pass *p, struct show_row *row)
+static void of_model(const struct show_why *p, struct show_row *row)
 {
     struct json o = p->object;
     const char *phase = text_or_empty(o, "status.phase"), *size = text_or_empty(o, "status.size");
@@ -238,18 +71,15 @@ static void of_model(const struct pass *p, struct show_row *row)
         int64_t total = json_get_int(o, "status.sourceContentLength", 0);
         row->bytes = disk.partial;
         row->total = total >= disk.partial ? total : 0;
-        int64_t missing = row->total ? row->total - row->bytes - disk.free_bytes : 0;
-        if (disk.place && missing > 0)
-            set(row, SHOW_FAILED, "no space", no_space(p->arena, missing, disk.place));
     }
 }
 
 /* Whether it has pods and none is ready: what is stored of it may be from before a restart. */
-static bool pods_are_down(const struct pass *p)
+static bool pods_are_down(const struct show_why *p)
 {
     bool any = false;
-    json_each (pod, p->pods)
-        if (show_rows_belongs(*pod, p->object)) {
+    json_each (pod, p->others)
+        if (text_eq(json_get_text(*pod, "kind"), "Pod") && show_why_belongs(*pod, p->object)) {
             any = true;
             if (condition_is(*pod, "Ready", "True"))
                 return false;
@@ -257,53 +87,130 @@ static bool pods_are_down(const struct pass *p)
     return any;
 }
 
-static void of_inference_service(const struct pass *p, struct show_row *row)
+/* Ready, but what was changed last does not come up. */
+static void look_behind(const struct show_why *p, struct show_row *row)
 {
-    struct json o = p->object;
-    const char *phase = text_or_empty(o, "status.phase");
-    int64_t ready = json_get_int(o, "status.readyReplicas", 0);
-    int64_t wanted = json_get_int(o, "status.desiredReplicas", 0);
-    bool down = text_eq(phase, "Ready") && pods_are_down(p);
-    if (text_eq(phase, "Ready") && !down)
-        set(row, SHOW_READY, "ready", text_or_empty(o, "status.endpoint"));
-    else if (text_eq(phase, "Failed"))
-        set(row, SHOW_FAILED, "failed", message_of(o, "Degraded"));
-    else if (text_eq(phase, "Stopped") || text_eq(phase, "Suspended"))
-        set(row, SHOW_READY, text_eq(phase, "Stopped") ? "stopped" : "suspended", "");
-    else if (text_eq(phase, "WaitingForGPU"))
-        set(row, SHOW_WAITS, "waiting", message_of(o, "GPUAvailable"));
-    else if (down || text_eq(phase, "Creating") || text_eq(phase, "Progressing")) {
-        set(row, SHOW_WORKS, "starting", "");
-        explain_by_pods(p->arena, o, p->pods, row);
-    } else
-        set(row, SHOW_WAITS, "pending", message_of(o, "Progressing"));
-    if (wanted > 1)
-        row->detail = arena_printf(p->arena,
-            "%lld/%lld%s%s",
-            (long long)ready,
-            (long long)wanted,
-            *row->detail ? "  " : "",
-            row->detail);
+    if (show_why_stuck(p, row))
+        row->detail = arena_printf(p->arena, "what is new of it: %s", row->detail);
 }
 
-static void of_workload(const struct pass *p, struct show_row *row)
+static void put_count(const struct show_why *p, struct show_row *row, int64_t ready, int64_t wanted)
 {
-    int64_t wanted = json_get_int(p->object, "spec.replicas", 1);
-    int64_t ready = json_get_int(p->object, "status.readyReplicas", 0);
-    bool seen = json_get_int(p->object, "status.observedGeneration", 0) >=
-                json_get_int(p->object, "metadata.generation", 0);
-    if (seen && ready >= wanted)
-        set(row, SHOW_READY, "ready", "");
-    else {
-        set(row, SHOW_WORKS, "starting", "");
-        explain_by_pods(p->arena, p->object, p->pods, row);
-    }
     row->detail = arena_printf(p->arena,
         "%lld/%lld%s%s",
         (long long)ready,
         (long long)wanted,
         *row->detail ? "  " : "",
         row->detail);
+}
+
+static void of_inference_service(const struct show_why *p, struct show_row *row)
+{
+    struct json o = p->object;
+    const char *phase = text_or_empty(o, "status.phase");
+    int64_t wanted = json_get_int(o, "status.desiredReplicas", 0);
+    bool down = text_eq(phase, "Ready") && pods_are_down(p);
+    if (text_eq(phase, "Ready") && !down) {
+        set(row, SHOW_READY, "ready", text_or_empty(o, "status.endpoint"));
+        look_behind(p, row);
+    } else if (text_eq(phase, "Failed"))
+        set(row, SHOW_FAILED, "failed", message_of(o, "Degraded"));
+    else if (text_eq(phase, "Stopped") || text_eq(phase, "Suspended"))
+        set(row, SHOW_READY, text_eq(phase, "Stopped") ? "stopped" : "suspended", "");
+    else if (text_eq(phase, "WaitingForGPU")) {
+        set(row, SHOW_WAITS, "waiting", message_of(o, "GPUAvailable"));
+        show_why_stuck(p, row);
+    } else if (down || text_eq(phase, "Creating") || text_eq(phase, "Progressing")) {
+        set(row, SHOW_WORKS, "starting", "");
+        show_why(p, row);
+    } else
+        set(row, SHOW_WAITS, "pending", message_of(o, "Progressing"));
+    if (wanted > 1)
+        put_count(p, row, json_get_int(o, "status.readyReplicas", 0), wanted);
+}
+
+static void of_workload(const struct show_why *p, struct show_row *row)
+{
+    int64_t wanted = json_get_int(p->object, "spec.replicas", 1);
+    int64_t ready = json_get_int(p->object, "status.readyReplicas", 0);
+    bool seen = json_get_int(p->object, "status.observedGeneration", 0) >=
+                json_get_int(p->object, "metadata.generation", 0);
+    if (seen && ready >= wanted) {
+        set(row, SHOW_READY, "ready", "");
+        look_behind(p, row);
+    } else {
+        set(row, SHOW_WORKS, "starting", "");
+        show_why(p, row);
+    }
+    put_count(p, row, ready, wanted);
+}
+
+static void of_job(const struct show_why *p, struct show_row *row)
+{
+    struct json o = p->object;
+    int64_t done = json_get_int(o, "status.succeeded", 0);
+    int64_t failed = json_get_int(o, "status.failed", 0);
+    const char *words = failed ? show_why_ended(p) : NULL;
+    set(row, SHOW_WORKS, "running", "");
+    if (condition_is(o, "Complete", "True"))
+        set(row, SHOW_READY, "done", "");
+    else if (condition_is(o, "Failed", "True"))
+        set(row, SHOW_FAILED, "failed", message_of(o, "Failed"));
+    else if (condition_is(o, "Suspended", "True"))
+        set(row, SHOW_READY, "suspended", "");
+    else if (!show_why(p, row) && failed)
+        set(row, SHOW_WORKS, "trying again", "");
+    if (words && row->state != SHOW_READY)
+        row->detail = arena_printf(p->arena,
+            "%s%s%lld failed, the last one: %s",
+            row->detail,
+            *row->detail ? "  " : "",
+            (long long)failed,
+            words);
+    put_count(p, row, done, json_get_int(o, "spec.completions", 1));
+}
+
+/* One that nobody made a workload for. */
+static void of_pod(const struct show_why *p, struct show_row *row)
+{
+    const char *phase = text_or_empty(p->object, "status.phase");
+    struct show_why self = *p;
+    self.others = json_list(p->arena, p->object);
+    if (text_eq(phase, "Succeeded"))
+        set(row, SHOW_READY, "done", "");
+    else if (condition_is(p->object, "Ready", "True"))
+        set(row, SHOW_READY, "ready", "");
+    else if (text_eq(phase, "Failed")) {
+        const char *words = show_why_ended(&self);
+        set(row, SHOW_FAILED, "failed", words ? words : text_or_empty(p->object, "status.message"));
+    } else {
+        set(row, SHOW_WORKS, "starting", "");
+        show_why(&self, row);
+    }
+}
+
+/* Has a row only while its directory cannot be removed. */
+static void of_claim(const struct show_why *p, struct show_row *row)
+{
+    set(row,
+        SHOW_FAILED,
+        "not removed",
+        arena_printf(p->arena,
+            "%s; see to what is in there: it is tried again every minute",
+            message_of(p->object, CLAIM_STAYS)));
+}
+
+/* Kinds that the server takes and nothing here acts on. */
+static void of_unrun(const struct show_why *p, struct show_row *row)
+{
+    bool cron = text_eq(row->kind, "CronJob");
+    (void)p;
+    set(row,
+        SHOW_FAILED,
+        "not run",
+        cron ? "nothing starts CronJobs on one machine: make its Jobs with `kubectl create job "
+               "--from=cronjob/NAME`, from the machine's own cron if need be"
+             : "nothing starts DaemonSets on one machine: make it a Deployment");
 }
 
 static const char *lower_case(struct arena *a, const char *text)
@@ -315,7 +222,7 @@ static const char *lower_case(struct arena *a, const char *text)
 }
 
 /* Whatever has a phase or the usual conditions; without a status there is nothing to wait for. */
-static void of_anything(const struct pass *p, struct show_row *row)
+static void of_anything(const struct show_why *p, struct show_row *row)
 {
     static const char *const good[] = { "Ready", "Available", "Complete", "Succeeded" };
     struct json o = p->object;
@@ -334,13 +241,13 @@ static void of_anything(const struct pass *p, struct show_row *row)
         set(row, SHOW_FAILED, "failed", *why ? why : message_of(o, "Failed"));
     else {
         set(row, SHOW_WORKS, *phase ? lower_case(p->arena, phase) : "starting", why);
-        explain_by_pods(p->arena, o, p->pods, row);
+        show_why(p, row);
     }
 }
 
 static const struct shown {
     const char *kind;
-    void (*row)(const struct pass *p, struct show_row *row);
+    void (*row)(const struct show_why *p, struct show_row *row);
 } kinds[] = {
     /* in the order of the lines */
     { "Model", of_model },
@@ -349,6 +256,11 @@ static const struct shown {
     { "ModelService", of_anything },
     { "Deployment", of_workload },
     { "StatefulSet", of_workload },
+    { "Job", of_job },
+    { "CronJob", of_unrun },
+    { "DaemonSet", of_unrun },
+    { "Pod", of_pod },
+    { "PersistentVolumeClaim", of_claim },
     { NULL, of_anything },
 };
 
@@ -360,19 +272,23 @@ static const struct shown *shown_as(const char *kind)
     return s;
 }
 
-struct show_row show_row_of(
-    struct arena *a, struct json object, struct json pods, const struct show_fetched *fetched)
+static struct show_row row_of(const struct show_why *p)
 {
     struct show_row row = {
-        .kind = text_or_empty(object, "kind"),
-        .namespace = text_or_empty(object, "metadata.namespace"),
-        .name = text_or_empty(object, "metadata.name"),
+        .kind = text_or_empty(p->object, "kind"),
+        .namespace = text_or_empty(p->object, "metadata.namespace"),
+        .name = text_or_empty(p->object, "metadata.name"),
     };
-    struct pass p = { a, object, pods, fetched };
-    if (json_present(json_get(object, "metadata.deletionTimestamp")))
+    if (json_present(json_get(p->object, "metadata.deletionTimestamp")) &&
+        !json_present(condition_of(p->object, CLAIM_STAYS)))
         set(&row, SHOW_WORKS, "leaving", "");
     else
-        shown_as(row.kind)->row(&p, &row);
+        shown_as(row.kind)->row(p, &row);
+    bool hopes = row.state == SHOW_WORKS || row.state == SHOW_WAITS;
+    if (hopes && p->machine && p->machine->is_full(p->machine->ctx)) {
+        set(&row, SHOW_FAILED, "no space", show_why_no_space(p));
+        row.bytes = row.total = 0;
+    }
     return row;
 }
 
@@ -397,20 +313,21 @@ static bool has_controller(struct json object)
     return false;
 }
 
-size_t show_rows(
-    struct arena *a, struct json objects, const struct show_fetched *fetched, struct show_row **ret)
+/* There are many, and people see them through their pods. */
+static bool is_quiet(struct json object)
 {
-    struct json_builder pods;
-    json_builder_init(&pods, a);
-    json_each (o, objects)
-        if (text_eq(json_get_text(*o, "kind"), "Pod"))
-            json_push(&pods, *o);
-    struct json list = json_list_end(&pods);
+    return text_eq(json_get_text(object, "kind"), "PersistentVolumeClaim") &&
+           !json_present(condition_of(object, CLAIM_STAYS));
+}
+
+size_t show_rows(
+    struct arena *a, struct json objects, const struct show_machine *machine, struct show_row **ret)
+{
     struct show_row *rows = arena_array(a, objects.count + 1, sizeof(*rows));
     size_t count = 0;
     json_each (o, objects)
-        if (!text_eq(json_get_text(*o, "kind"), "Pod") && !has_controller(*o))
-            rows[count++] = show_row_of(a, *o, list, fetched);
+        if (!has_controller(*o) && !is_quiet(*o))
+            rows[count++] = row_of(&(struct show_why){ a, *o, objects, machine });
     qsort(rows, count, sizeof(*rows), compare_rows);
     *ret = rows;
     return count;

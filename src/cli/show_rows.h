@@ -23,26 +23,23 @@ struct show_row {
     int64_t total; /* 0: nothing is, or its size is not known */
 };
 
-/* What the status of a Model does not tell: how much of it is on the disk. */
+/* What objects do not tell: how much of a model is on the disk, and what a container wrote last. */
 struct show_disk {
-    bool whole;        /* all of it, or of one of its files */
-    int64_t partial;   /* bytes so far of what is being fetched; -1: nothing is */
-    const char *place; /* where to, and how much is free there; NULL: nobody knows */
-    int64_t free_bytes;
+    bool whole;      /* all of it, or of one of its files */
+    int64_t partial; /* bytes so far of what is being fetched; -1: nothing is */
 };
-struct show_fetched {
-    struct show_disk (*look)(void *ctx, const char *namespace, const char *cache_key);
+struct show_machine {
+    struct show_disk (*model)(void *ctx, const char *namespace, const char *cache_key);
+    /* The end of the log of one run, by its containerID; "" if there is none. */
+    const char *(*log_end)(void *ctx, struct arena *a, const char *container_id);
+    /* Whether its disk is full: then objects cannot tell it any more, because they lie there too.
+     */
+    bool (*is_full)(void *ctx);
+    const char *folder; /* of the data */
     void *ctx;
 };
 
-/* One row for every object but pods, in the order of kind (a Model before its services), namespace
- * and name. Pods explain the rows of what they belong to. Objects that another one controls get no
- * row. fetched may be NULL. */
-size_t show_rows(struct arena *a, struct json objects, const struct show_fetched *fetched,
+/* One row for every object that no other one controls, in the order of kind (a Model before its
+ * services), namespace and name. The others explain these rows. machine may be NULL. */
+size_t show_rows(struct arena *a, struct json objects, const struct show_machine *machine,
     struct show_row **ret);
-/* The row of one object, with the pods of its namespace. */
-struct show_row show_row_of(
-    struct arena *a, struct json object, struct json pods, const struct show_fetched *fetched);
-/* Whether a pod was made for an object: by its Deployment or whatever else has the object's name.
- */
-bool show_rows_belongs(struct json pod, struct json object);

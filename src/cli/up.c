@@ -40,6 +40,8 @@
 #define TRIM_MS 15000
 #define IMAGES_BYTES_MAX ((size_t)1 << 20)
 
+static const int signal_numbers[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
+
 struct up {
     struct cli *cli;
     const char *folder;
@@ -56,7 +58,7 @@ struct up {
     struct pod_log_source logs; /* the node's, which the server is given before there is a node */
     struct show *show;
     struct up_hello *hello;
-    struct loop_signal *signals[4];
+    struct loop_signal *signals[lengthof(signal_numbers)];
     struct timer trim, deadline;
     int64_t begun_ms, signalled_ms;
     int old_stderr; /* -1: it is where it was */
@@ -248,7 +250,7 @@ static void make_show(struct up *up)
         .transport = local_transport_kube(up->local),
         .resources = up_resources,
         .fd = STDOUT_FILENO,
-        .volumes = up_folder_path(a, up->folder, "volumes"),
+        .folder = up->folder,
         .ready = all_ready,
         .ctx = up,
     });
@@ -278,7 +280,6 @@ static void restore_log(struct up *up)
 
 static bool start(struct up *up, struct error *err)
 {
-    static const int numbers[] = { SIGTERM, SIGINT, SIGHUP, SIGQUIT };
     struct arena *a = &up->cli->arena;
     struct ask q;
     if (!up_folder_lock(a, up->folder, err))
@@ -287,8 +288,8 @@ static bool start(struct up *up, struct error *err)
     up->begun_ms = env_mono_ms(loop_env(up->loop));
     timer_init(&up->trim, trim, up);
     timer_init(&up->deadline, stop, up);
-    for (size_t i = 0; i < lengthof(numbers); i++)
-        up->signals[i] = loop_signal_new(up->loop, numbers[i], on_signal, up);
+    for (size_t i = 0; i < lengthof(signal_numbers); i++)
+        up->signals[i] = loop_signal_new(up->loop, signal_numbers[i], on_signal, up);
     if (!make_api(up, err) || !make_node(up, err))
         return false;
     make_engine(up);
@@ -308,10 +309,21 @@ static bool start(struct up *up, struct error *err)
     return true;
 }
 
+/* From here on everything ends anyway: whoever is impatient must not cut it short. */
+static void hear_nothing_more(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < lengthof(signal_numbers); i++)
+        sigaddset(&set, signal_numbers[i]);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 static void free_all(struct up *up)
 {
     if (!up->loop)
         return;
+    hear_nothing_more();
     for (size_t i = 0; i < lengthof(up->signals); i++)
         loop_signal_free(up->signals[i]);
     up_hello_free(up->hello);

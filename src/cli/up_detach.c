@@ -8,12 +8,13 @@
 
 #include "base/str.h"
 #include "base/time.h"
+#include "cli/show.h"
 #include "cli/up_folder.h"
 #include "cli/up_objects.h"
 #include "http/loop.h"
 
 #define LOOK_MS 250
-/* What has failed may come back by itself: a server that crashed once. */
+/* What has failed may come back by itself, a server that crashed once; and others may fail, too. */
 #define FAILED_MS 5000
 
 /* ---- the one that runs on ---- */
@@ -41,73 +42,104 @@ void up_detach_tell(int pipe, const struct error *err)
 
 /* ---- the one that waits ---- */
 
-static bool is_over(void *ctx)
-{
-    (void)ctx;
-    return false;
-}
-
 struct wait {
-    struct ask ask;
-    struct up_objects all;
-    int64_t until_ms, failed_ms; /* since when something has failed; 0: nothing has */
+    const struct env *env;
+    struct arena arena;
+    const char *unready; /* lines about what is not; "": everything is. NULL: nobody knows yet */
+    bool failed;         /* something has */
+    int64_t changed_ms;  /* when a row last became something else */
+    uint64_t states;     /* of all rows */
+    pid_t child;
 };
 
-/* 1: all is ready; 0: not yet; -1: it will not be. */
-static int judge(struct wait *w, int64_t now_ms)
+static void look_at_rows(void *ctx, const struct show_row *rows, size_t count)
 {
-    bool ready = true, failed = false;
-    for (size_t i = 0; i < w->all.count; i++) {
-        ready = ready && w->all.rows[i].state == SHOW_READY;
-        failed = failed || w->all.rows[i].state == SHOW_FAILED;
-    }
-    if (!failed || !w->failed_ms)
-        w->failed_ms = failed ? now_ms : 0;
-    bool over = failed && now_ms - w->failed_ms > FAILED_MS;
-    return ready ? 1 : over || now_ms > w->until_ms ? -1 : 0;
-}
-
-static int tell_unready(const struct wait *w)
-{
-    for (size_t i = 0; i < w->all.count; i++) {
-        const struct show_row *row = &w->all.rows[i];
+    struct wait *w = ctx;
+    const char *text = "";
+    uint64_t states = count;
+    arena_reset(&w->arena);
+    w->failed = false;
+    for (const struct show_row *row = rows; row < rows + count; row++) {
+        w->failed = w->failed || row->state == SHOW_FAILED;
+        for (const char *c = row->phase; *c; c++) /* FNV-1a */
+            states = (states ^ (unsigned char)*c) * 0x100000001b3u;
         if (row->state != SHOW_READY)
-            fprintf(stderr,
-                "leeboard up: %s %s is not ready: %s%s%s\n",
+            text = arena_printf(&w->arena,
+                "%sleeboard up: %s %s is not ready: %s%s%s\n",
+                text,
                 row->kind,
                 row->name,
                 row->phase,
                 *row->detail ? ": " : "",
                 row->detail);
     }
-    fprintf(stderr,
-        "It runs on: `leeboard ps` and `leeboard logs` say more, `leeboard down` ends it.\n");
-    return CLI_FAILED;
+    w->unready = text;
+    if (states != w->states)
+        w->changed_ms = env_mono_ms(w->env);
+    w->states = states;
 }
 
-static int await_ready(struct cli *cli, const char *folder)
+static bool is_ready(const struct wait *w)
 {
-    struct wait w = { 0 };
+    return w->unready && !*w->unready;
+}
+
+static bool is_decided(void *ctx)
+{
+    struct wait *w = ctx;
+    return is_ready(w) || (w->failed && env_mono_ms(w->env) - w->changed_ms > FAILED_MS);
+}
+
+/* Whether it ended; then nothing is to be waited for. */
+static bool has_ended(struct wait *w)
+{
+    if (w->child > 0 && waitpid(w->child, NULL, WNOHANG) == w->child)
+        w->child = 0;
+    return !w->child;
+}
+
+static void await_rows(struct wait *w, struct ask *q, const char *folder, int64_t wait_ms)
+{
+    w->env = loop_env(q->loop);
+    struct show *show = show_new(&(struct show_options){
+        .loop = q->loop,
+        .transport = q->kube,
+        .resources = up_resources,
+        .fd = STDOUT_FILENO,
+        .folder = folder,
+        .plain = true,
+        .drawn = look_at_rows,
+        .ctx = w,
+    });
+    int64_t until_ms = env_mono_ms(w->env) + wait_ms;
+    while (!is_decided(w) && !has_ended(w) && env_mono_ms(w->env) < until_ms)
+        loop_run_until(q->loop, is_decided, w, LOOK_MS);
+    show_free(show);
+}
+
+static int await_ready(struct cli *cli, const char *folder, pid_t child)
+{
+    struct wait w = { .child = child };
+    struct ask q = { 0 };
     struct error err;
     int64_t wait_ns = 0;
-    int verdict = 0;
     bool ok = time_duration_parse(cli_text(cli, "wait"), &wait_ns) &&
-              ask_open_running(cli, folder, &w.ask, &err);
+              ask_open_running(cli, folder, &q, &err);
+    arena_init(&w.arena, ARENA_LIMIT_DEFAULT);
     if (ok)
-        w.until_ms = env_mono_ms(loop_env(w.ask.loop)) + wait_ns / TIME_NS_PER_MS;
-    while (ok && !verdict) {
-        ok = up_objects_list(&w.ask, &w.all, &err);
-        verdict = judge(&w, env_mono_ms(loop_env(w.ask.loop)));
-        if (ok && !verdict)
-            loop_run_until(w.ask.loop, is_over, NULL, LOOK_MS);
-    }
-    ask_close(&w.ask);
-    if (!ok)
-        return cli_fail(cli, &err);
-    if (verdict < 0)
-        return tell_unready(&w);
-    printf("ready; `leeboard ps` shows it, `leeboard down` ends it\n");
-    return CLI_OK;
+        await_rows(&w, &q, folder, wait_ns / TIME_NS_PER_MS);
+    ask_close(&q);
+    if (ok && !w.child)
+        ok = fail(&err, ERR_INTERNAL, "it ended; %s/up.log may say why", folder);
+    if (ok && is_ready(&w))
+        printf("ready; `leeboard ps` shows it, `leeboard down` ends it\n");
+    else if (ok)
+        fprintf(stderr,
+            "%sIt runs on: `leeboard ps` and `leeboard logs` say more, `leeboard down` ends it.\n",
+            w.unready ? w.unready : "");
+    int code = !ok ? cli_fail(cli, &err) : is_ready(&w) ? CLI_OK : CLI_FAILED;
+    arena_done(&w.arena);
+    return code;
 }
 
 static int await_start(struct cli *cli, const char *folder, int pipe, pid_t child)
@@ -122,7 +154,7 @@ static int await_start(struct cli *cli, const char *folder, int pipe, pid_t chil
     }
     close(pipe);
     if (text_eq(text, "ok"))
-        return await_ready(cli, folder);
+        return await_ready(cli, folder, child);
     waitpid(child, NULL, 0);
     struct error err;
     fail(&err,

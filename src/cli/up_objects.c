@@ -1,9 +1,13 @@
 #include "cli/up_objects.h"
 
 #include "base/str.h"
+#include "cli/show_machine.h"
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/model.h"
 #include "kinds/otterscale/otterscale.h"
+
+static const struct resource CRON_JOB = { "batch", "v1", "CronJob", "cronjobs", false };
+static const struct resource DAEMON_SET = { "apps", "v1", "DaemonSet", "daemonsets", false };
 
 const struct resource *const up_resources[] = {
     &LLMKUBE_MODEL,
@@ -13,6 +17,9 @@ const struct resource *const up_resources[] = {
     &RESOURCE_DEPLOYMENT,
     &RESOURCE_STATEFUL_SET,
     &RESOURCE_JOB,
+    &CRON_JOB,
+    &DAEMON_SET,
+    &RESOURCE_PVC,
     NULL,
 };
 
@@ -34,7 +41,7 @@ static bool add_list(
     return true;
 }
 
-bool up_objects_list(struct ask *q, struct up_objects *ret, struct error *err)
+bool up_objects_list(struct ask *q, const char *folder, struct up_objects *ret, struct error *err)
 {
     struct arena *a = &q->cli->arena;
     struct json_builder all;
@@ -45,7 +52,8 @@ bool up_objects_list(struct ask *q, struct up_objects *ret, struct error *err)
     if (!add_list(q, &RESOURCE_POD, &all, err))
         return false;
     ret->objects = json_list_end(&all);
-    ret->count = show_rows(a, ret->objects, NULL, &ret->rows);
+    struct show_machine machine = show_machine(a, folder ? folder : "");
+    ret->count = show_rows(a, ret->objects, folder ? &machine : NULL, &ret->rows);
     return true;
 }
 

@@ -14,7 +14,8 @@ struct up_objects {
     size_t count;
 };
 
-/* All there are. */
-bool up_objects_list(struct ask *q, struct up_objects *ret, struct error *err) must_check;
+/* All there are. folder: of the data, for what its files tell; NULL: nobody looks. */
+bool up_objects_list(
+    struct ask *q, const char *folder, struct up_objects *ret, struct error *err) must_check;
 /* The object of a row. */
 struct json up_objects_find(const struct up_objects *o, const struct show_row *row);

@@ -100,14 +100,19 @@ struct capacity capacity_of_pod(struct json pod)
     return most;
 }
 
+/* The scheduler's words for a pod that would not fit an empty machine either. */
+#define NEVER " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+
 const char *capacity_lacks(struct arena *a, const struct capacity *all, const struct capacity *used,
     const struct capacity *wanted)
 {
     const char *text = NULL;
+    bool never = false;
     for (int i = 0; i < CAPACITY_COUNT; i++) {
         int64_t left = all->amounts[i] - used->amounts[i];
         if (!wanted->amounts[i] || wanted->amounts[i] <= left)
             continue;
+        never = never || wanted->amounts[i] > all->amounts[i];
         const char *lack =
             i == CAPACITY_PODS ? "Too many pods" : arena_printf(a, "Insufficient %s", names[i]);
         text = arena_printf(a,
@@ -119,7 +124,7 @@ const char *capacity_lacks(struct arena *a, const struct capacity *all, const st
             amount_text(a, i, left > 0 ? left : 0),
             amount_text(a, i, all->amounts[i]));
     }
-    return text ? arena_printf(a, "%s.", text) : NULL;
+    return text ? arena_printf(a, "%s.%s", text, never ? NEVER : "") : NULL;
 }
 
 static bool is_known(const char *name)
@@ -142,7 +147,7 @@ const char *capacity_unknown(struct arena *a, struct json pod)
                                  : json_is(m->value, JSON_INT) && !m->value.integer;
                 if (!none && !is_known(m->key))
                     return arena_printf(a,
-                        "0/1 nodes are available: 1 Insufficient %s (this machine has none).",
+                        "0/1 nodes are available: 1 Insufficient %s (this machine has none)." NEVER,
                         m->key);
             }
     return NULL;

@@ -32,7 +32,7 @@ TEST(rows_come_in_the_order_of_kind_namespace_and_name_and_children_have_none)
                   "'ownerReferences':[{'name':'x','controller':true}]}}]"),
         NULL,
         &rows);
-    static const char *const want[] = { "a/b", "a/z", "b/a", "a/x", "a/w" };
+    static const char *const want[] = { "a/b", "a/z", "b/a", "a/x", "a/p", "a/w" };
     check_int((int64_t)count, lengthof(want));
     for (size_t i = 0; i < count; i++)
         check_text(arena_printf(test_arena(), "%s/%s", rows[i].namespace, rows[i].name), want[i]);
@@ -70,9 +70,15 @@ static struct show_disk half_of_one_key(void *ctx, const char *namespace, const 
     return (struct show_disk){ text_eq(key, "whole"), half ? 50 : -1 };
 }
 
+static bool never(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
 TEST(a_model_that_a_pod_fetches_is_pulled_although_its_status_says_ready)
 {
-    struct show_fetched fetched = { half_of_one_key, NULL };
+    struct show_machine machine = { .model = half_of_one_key, .is_full = never };
     struct show_row *rows;
     check_int((int64_t)show_rows(test_arena(),
                   test_json("[{'kind':'Model','metadata':{'namespace':'team','name':'a'},"
@@ -87,7 +93,7 @@ TEST(a_model_that_a_pod_fetches_is_pulled_although_its_status_says_ready)
                             "{'kind':'Model','metadata':{'namespace':'team','name':'d'},"
                             "'status':{'phase':'Ready','cacheKey':'whole','conditions':[{'type':"
                             "'Available','reason':'WorkloadResolved'}]}}]"),
-                  &fetched,
+                  &machine,
                   &rows),
         4);
     check_text(rows[0].phase, "pulling");
@@ -98,30 +104,6 @@ TEST(a_model_that_a_pod_fetches_is_pulled_although_its_status_says_ready)
     check_text(rows[2].phase, "found"); /* nobody fetches it yet */
     check_int(rows[2].state, SHOW_READY);
     check_text(rows[3].phase, "ready");
-}
-
-static struct show_disk full_disk(void *ctx, const char *namespace, const char *key)
-{
-    (void)namespace, (void)key;
-    return (
-        struct show_disk){ .partial = 50 << 20, .place = "/data", .free_bytes = *(int64_t *)ctx };
-}
-
-TEST(a_model_that_the_disk_has_no_room_for_says_how_much_is_missing)
-{
-    int64_t free_bytes = 50 << 20;
-    struct show_fetched fetched = { full_disk, &free_bytes };
-    struct json objects = test_json("[{'kind':'Model','metadata':{'name':'a'},'status':{'phase':"
-                                    "'Ready','cacheKey':'k','sourceContentLength':104857600}}]");
-    struct show_row *rows;
-    check_int((int64_t)show_rows(test_arena(), objects, &fetched, &rows), 1);
-    check_text(rows[0].phase, "pulling");
-    free_bytes = 3 << 20;
-    check_int((int64_t)show_rows(test_arena(), objects, &fetched, &rows), 1);
-    check_text(rows[0].phase, "no space");
-    check_int(rows[0].state, SHOW_FAILED);
-    check_text(rows[0].detail,
-        "48 MiB more are needed in /data: make room, or start with --data on another disk");
 }
 
 TEST(a_service_is_ready_with_its_endpoint)
@@ -157,77 +139,6 @@ TEST(a_service_without_a_ready_pod_is_not_ready_whatever_is_stored)
     check_row(arena_printf(test_arena(), stored, "True"), SHOW_READY, "ready", "");
 }
 
-/* A service that starts, with one pod of it. */
-static const char *starting(const char *pod_status)
-{
-    return arena_printf(test_arena(),
-        "[{'kind':'InferenceService','metadata':{'namespace':'a','name':'tiny'},"
-        "'status':{'phase':'Creating','desiredReplicas':1}},"
-        "{'kind':'Pod','metadata':{'namespace':'a','name':'tiny-other-5d-x','labels':"
-        "{'pod-template-hash':'5d'},'ownerReferences':[{'name':'tiny-other-5d'}]},"
-        "'status':{'conditions':[{'type':'PodScheduled','status':'False',"
-        "'message':'not mine'}]}},"
-        "{'kind':'Pod','metadata':{'namespace':'a','name':'tiny-7f-x','labels':"
-        "{'pod-template-hash':'7f'},'ownerReferences':[{'name':'tiny-7f','controller':true}]},"
-        "'status':%s}]",
-        pod_status);
-}
-
-TEST(the_pods_of_a_service_tell_why_it_is_not_ready)
-{
-    check_row(starting("{}"), SHOW_WORKS, "starting", "");
-    check_row(starting("{'conditions':[{'type':'PodScheduled','status':'False','message':"
-                       "'0/1 nodes are available: 1 Insufficient nvidia.com/gpu.'}]}"),
-        SHOW_WAITS,
-        "pending",
-        "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
-    check_row(
-        starting("{'initContainerStatuses':[{'name':'model-downloader','started':true,'state':"
-                 "{'running':{}}}],'containerStatuses':[{'name':'server','state':"
-                 "{'waiting':{'reason':'PodInitializing'}}}]}"),
-        SHOW_WORKS,
-        "starting",
-        "waits for its model");
-    check_row(starting("{'initContainerStatuses':[{'name':'side','ready':true,'state':"
-                       "{'running':{}}}],'containerStatuses':[{'name':'server','state':"
-                       "{'running':{}}}]}"),
-        SHOW_WORKS,
-        "starting",
-        "runs, not ready yet");
-    check_row(starting("{'containerStatuses':[{'name':'server','state':{'waiting':{'reason':"
-                       "'CrashLoopBackOff','message':'back-off 10s'}},'lastState':{'terminated':"
-                       "{'exitCode':3}}}]}"),
-        SHOW_FAILED,
-        "crashing",
-        "server: exit code 3 (leeboard logs tiny -n a)");
-    check_row(starting("{'initContainerStatuses':[{'name':'fetch','state':{'waiting':{'reason':"
-                       "'CrashLoopBackOff'}},'lastState':{'terminated':{'exitCode':3}}}]}"),
-        SHOW_FAILED,
-        "crashing",
-        "fetch: exit code 3 (leeboard logs tiny -n a -c fetch)");
-    static const char *const said[][2] = {
-        { "loading\\n0.1 E load: error loading model: cut\\n0.2 E exiting due to an error\\n",
-            "error loading model: cut" },
-        { "Traceback\\n  raise ValueError(x)\\nValueError: no such file",
-            "ValueError: no such file" },
-        { "one\\nsh: 1: gone: not found\\n\\n", "sh: 1: gone: not found" },
-        { "no terror here, nor errors", "no terror here, nor errors" },
-    };
-    for (size_t i = 0; i < lengthof(said); i++)
-        check_row(starting(arena_printf(test_arena(),
-                      "{'containerStatuses':[{'name':'server','state':{'waiting':{'reason':"
-                      "'CrashLoopBackOff'}},'lastState':{'terminated':{'message':'%s'}}}]}",
-                      said[i][0])),
-            SHOW_FAILED,
-            "crashing",
-            arena_printf(test_arena(), "server: %s (leeboard logs tiny -n a)", said[i][1]));
-    check_row(starting("{'containerStatuses':[{'name':'server','state':{'waiting':{'reason':"
-                       "'ErrImageNeverPull','message':'no program for image x'}}}]}"),
-        SHOW_FAILED,
-        "no program",
-        "server: no program for image x");
-}
-
 TEST(kinds_that_nobody_knows_are_read_by_phase_and_conditions)
 {
     check_row("[{'kind':'ConfigMap','data':{}}]", SHOW_READY, "ready", "");
@@ -252,6 +163,18 @@ TEST(kinds_that_nobody_knows_are_read_by_phase_and_conditions)
         SHOW_READY,
         "ready",
         "2/2");
+    check_row("[{'kind':'PersistentVolumeClaim','metadata':{'deletionTimestamp':"
+              "'2026-11-15T17:00:00Z'},'status':{'conditions':[{'type':'leeboard.dev/NotRemoved',"
+              "'status':'True','message':'removing /x: busy'}]}},"
+              "{'kind':'PersistentVolumeClaim','metadata':{'name':'quiet'}}]",
+        SHOW_FAILED,
+        "not removed",
+        "removing /x: busy; see to what is in there: it is tried again every minute");
+    check_row("[{'kind':'CronJob','metadata':{'name':'c'}}]",
+        SHOW_FAILED,
+        "not run",
+        "nothing starts CronJobs on one machine: make its Jobs with `kubectl create job "
+        "--from=cronjob/NAME`, from the machine's own cron if need be");
     check_row("[{'kind':'Widget','metadata':{'deletionTimestamp':'2026-11-15T17:00:00Z'}}]",
         SHOW_WORKS,
         "leaving",

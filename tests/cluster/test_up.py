@@ -266,10 +266,11 @@ def test_change_rolls_without_a_failed_request_and_deletion_leaves_nothing():
 
 
 def test_second_signal_kills_what_does_not_end():
-    stubborn = {"name": "main", "image": "busybox", "command": ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"]}
+    stubborn = {"name": "main", "image": "busybox", "command": ["sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 1; done"]}
     with Up({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "stubborn"},
              "spec": {"containers": [stubborn], "terminationGracePeriodSeconds": 3600}}) as up:
         wait_for(up.tasks, 30, "the pod to run")
+        wait_for(lambda: "deaf" in up.run("logs", "stubborn"), 30, "it to hear no signal any more")
         up.process.send_signal(signal.SIGINT)
         wait_for(lambda: "once more kills" in up.said(), 30, "the first signal to be seen")
         assert up.tasks()

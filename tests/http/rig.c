@@ -18,6 +18,7 @@ struct answer {
     struct http_exchange *x;
     size_t left;
     char location[128];
+    char authorization[64];
     bool streaming;
 };
 
@@ -108,6 +109,16 @@ static void do_hello(struct answer *a)
     http_exchange_finish(a->x);
 }
 
+/* HealthCheckResponse with the status SERVING; NOT_SERVING while bodies are held. */
+static void do_health(struct answer *a)
+{
+    char message[] = { 0, 0, 0, 0, 2, 0x08, a->rig->hold_body ? 2 : 1 };
+    http_exchange_respond(
+        a->x, 200, HTTP_HEADERS({ STR("content-type"), STR("application/grpc") }), sizeof(message));
+    http_exchange_write(a->x, (struct str){ message, sizeof(message) });
+    http_exchange_finish(a->x);
+}
+
 static void do_echo(struct answer *a)
 {
     http_exchange_respond(a->x, 200, (struct http_headers){ 0 }, -1);
@@ -165,6 +176,12 @@ static void do_split(struct answer *a)
     http_exchange_finish(a->x);
 }
 
+static void do_guard(struct answer *a)
+{
+    bool known = text_eq(a->authorization, "Basic bWU6c2VjcmV0");
+    http_exchange_reply(a->x, known ? 204 : 401, NULL, STR(""));
+}
+
 static void do_redirect(struct answer *a)
 {
     http_exchange_respond(a->x, 302, HTTP_HEADERS({ STR("location"), str_of(a->location) }), 0);
@@ -176,7 +193,8 @@ static const struct {
     void (*answer)(struct answer *a);
     const struct http_exchange_handlers *handlers;
 } routes[] = {
-    { "/hello", do_hello, &plain_handlers },       /* 200 hello */
+    { "/hello", do_hello, &plain_handlers }, /* 200 hello */
+    { "/grpc.health.v1.Health/Check", do_health, &plain_handlers },
     { "/echo", do_echo, &echo_handlers },          /* the body back, streamed */
     { "/sink", do_nothing, &sink_handlers },       /* counts the body, answers with the count */
     { "/big", do_big, &plain_handlers },           /* ?N bytes, announced */
@@ -188,6 +206,7 @@ static const struct {
     { "/wide", do_wide, &plain_handlers },         /* a header of ?N bytes */
     { "/split", do_split, &plain_handlers },       /* a header that would split the answer */
     { "/redirect", do_redirect, &plain_handlers }, /* 302 to the URL that is its query */
+    { "/guard", do_guard, &plain_handlers },       /* 204 to me:secret, else 401 */
 };
 
 static void inspect(struct rig *r, const struct http_request_head *head)
@@ -232,6 +251,12 @@ static void on_request(void *ctx, struct http_exchange *x, const struct http_req
             a->left = (size_t)number;
         snprintf(
             a->location, sizeof(a->location), "%.*s", (int)head->query.len, head->query.ptr ?: "");
+        struct str authorization = http_header_find(head->headers, "authorization");
+        snprintf(a->authorization,
+            sizeof(a->authorization),
+            "%.*s",
+            (int)authorization.len,
+            authorization.ptr ?: "");
         http_exchange_take(x, routes[i].handlers, a);
         routes[i].answer(a);
         return;

@@ -31,10 +31,15 @@ TEST(capacity_that_lacks_is_said_with_numbers)
 {
     struct capacity all = { { 2000, 1 << 30, 1, 110 } }, used = { { 1500, 0, 1, 109 } };
     struct capacity fits = { { 500, 1 << 30, 0, 1 } }, not = { { 501, 1, 1, 1 } };
+    struct capacity never = { { 2001, 1, 0, 1 } };
     check(!capacity_lacks(test_arena(), &all, &used, &fits));
     check_text(capacity_lacks(test_arena(), &all, &used, &not ),
         "0/1 nodes are available: 1 Insufficient cpu (asked for 501m, free 500m of 2), 1 "
         "Insufficient nvidia.com/gpu (asked for 1, free 0 of 1).");
+    check_text(capacity_lacks(test_arena(), &all, &used, &never),
+        "0/1 nodes are available: 1 Insufficient cpu (asked for 2001m, free 500m of 2). "
+        "preemption: "
+        "0/1 nodes are available: 1 Preemption is not helpful for scheduling.");
 }
 
 TEST(capacity_names_a_resource_that_the_machine_does_not_have)
@@ -42,7 +47,8 @@ TEST(capacity_names_a_resource_that_the_machine_does_not_have)
     check_text(capacity_unknown(test_arena(),
                    test_json("{'spec': {'containers': [{'resources': {'limits': {'cpu': '1', "
                              "'nvidia.com/gpu': 1, 'amd.com/gpu': '2'}}}]}}")),
-        "0/1 nodes are available: 1 Insufficient amd.com/gpu (this machine has none).");
+        "0/1 nodes are available: 1 Insufficient amd.com/gpu (this machine has none)."
+        " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.");
     check(!capacity_unknown(test_arena(),
         test_json("{'spec': {'containers': [{'resources': {'limits': {'ephemeral-storage': '1Gi', "
                   "'amd.com/gpu': '0', 'hugepages-2Mi': 0}}}]}}")));

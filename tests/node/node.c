@@ -113,6 +113,17 @@ static bool is_ready(struct place *p, const char *name)
     return json_get_bool(pod_now(p, name), "status.containerStatuses.0.ready", false);
 }
 
+/* The notes of all events with this reason. */
+static const char *notes(struct place *p, const char *reason)
+{
+    struct json all = harbor_do(&p->harbor, "GET", "/api/v1/namespaces/default/events", NULL);
+    const char *text = "";
+    json_each (e, json_get(all, "items"))
+        if (text_eq(json_get_text(*e, "reason"), reason))
+            text = arena_printf(test_arena(), "%s%s\n", text, json_get_text(*e, "message"));
+    return text;
+}
+
 /* Its probe goes on asking while new versions of the object come; it once looked at old ones. */
 TEST(node_restarts_what_its_liveness_probe_finds_dead)
 {
@@ -120,11 +131,12 @@ TEST(node_restarts_what_its_liveness_probe_finds_dead)
     place_open(&p);
     run_pod(&p,
         "web",
-        "while :; do sleep 0.05; done",
+        "trap exit\\\\ 9 USR2; trap : TERM; while :; do sleep 0.05; done",
         ", 'ports': [{'name': 'web', 'containerPort': 80}], "
         "'livenessProbe': {'exec': {'command': ['sh', '-c', 'test ! -e $HOME/sick']}, "
         "'periodSeconds': 1, 'timeoutSeconds': 60, 'failureThreshold': 1}, "
-        "'lifecycle': {'preStop': {'exec': {'command': ['sh', '-c', 'rm $HOME/sick']}}}");
+        "'lifecycle': {'stopSignal': 'SIGUSR2',"
+        " 'preStop': {'exec': {'command': ['sh', '-c', 'rm $HOME/sick']}}}");
     await(&p, is_ready(&p, "web"));
     struct json pod = pod_now(&p, "web");
     for (int i = 0; i < 3; i++)
@@ -136,6 +148,12 @@ TEST(node_restarts_what_its_liveness_probe_finds_dead)
         test_arena(), "%s/pods/%s/home/sick", p.harbor.dir, json_get_text(pod, "metadata.uid"));
     fclose(fopen(sick, "we"));
     await(&p, restarts(&p, "web") == 1 && is_ready(&p, "web"));
+    pod = pod_now(&p, "web");
+    check_int(json_get_int(pod, "status.containerStatuses.0.lastState.terminated.exitCode", 0), 9);
+    await(&p, *notes(&p, "Killing"));
+    check_text(notes(&p, "Killing"), "Container main failed liveness probe, will be restarted\n");
+    check_text(
+        notes(&p, "Unhealthy"), "Liveness probe failed: command terminated with exit code 1\n");
     place_close(&p);
 }
 

@@ -38,6 +38,7 @@ struct job {
     int64_t completions; /* -1: as many as there are */
     struct job_indexes done, lost, busy;
     const char *verdict; /* why the policy ends the Job; NULL: it does not */
+    const char *refusal; /* why a pod cannot be made; NULL: it can */
     int64_t active, ready, terminating, succeeded, failed, restarts;
     int64_t failures, failed_at_ms; /* since the last success, and the last of them */
     int64_t names;                  /* tried for pods so far */
@@ -378,8 +379,11 @@ static bool make_pod(struct job *j, int64_t index)
     struct json pod = workloads_pod_of(a, json_get(j->in->object, "spec.template"), name);
     pod = json_with(a, pod, "metadata.generateName", json_strf(a, "%s-", base));
     plan_once(j->out, &WORKLOADS_POD, index >= 0 ? with_index(j, pod, index) : pod);
-    if (view_trouble(j->in, &WORKLOADS_POD, name).what == TROUBLE_REFUSED)
+    struct view_trouble t = view_trouble(j->in, &WORKLOADS_POD, name);
+    if (t.what == TROUBLE_REFUSED) {
+        j->refusal = t.message;
         return false;
+    }
     plan_event(j->out, false, "SuccessfulCreate", "Created pod: %s", name);
     j->active++;
     return true;
@@ -651,8 +655,11 @@ static void reconcile(const struct view *in, struct plan *out)
     }
     if (holds(&j, "Complete") || holds(&j, "Failed"))
         expire(&j);
+    j.conditions = workloads_refusal(in, out, j.conditions, j.refusal);
     tell(&j);
-    if (j.next_ms)
+    if (j.refusal && !j.next_ms)
+        plan_wait(out, "%s", j.refusal);
+    else if (j.next_ms)
         plan_recheck(out, j.next_ms);
     else
         plan_done(out);

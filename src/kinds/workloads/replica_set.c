@@ -108,15 +108,6 @@ static void delete_pods(struct set *s, int64_t wanted)
     }
 }
 
-static struct json conditions(const struct set *s)
-{
-    struct json list = json_get(s->in->object, "status.conditions");
-    if (!s->failure)
-        return json_or_absent(workloads_condition_drop(s->in->arena, list, "ReplicaFailure"));
-    struct workloads_condition c = { "ReplicaFailure", "True", "FailedCreate", s->failure };
-    return workloads_condition_set(s->in, list, &c, NULL);
-}
-
 /* As it is once this plan is done. */
 static int64_t tell(const struct set *s)
 {
@@ -138,7 +129,9 @@ static int64_t tell(const struct set *s)
             { "availableReplicas", json_int_or_absent(available) },
             { "terminatingReplicas", json_int(s->terminating) },
             { "observedGeneration", json_get(in->object, "metadata.generation") },
-            { "conditions", conditions(s) }),
+            { "conditions",
+                json_or_absent(workloads_refusal(
+                    in, s->out, json_get(in->object, "status.conditions"), s->failure)) }),
         NULL);
     return next_ms;
 }

@@ -377,16 +377,6 @@ static void go_on(struct set *s)
 
 /* ---- the status ---- */
 
-static struct json conditions(const struct set *s)
-{
-    struct json list = json_get(s->in->object, "status.conditions");
-    const char *why = s->failure ? s->failure : s->r.failure;
-    if (!why)
-        return json_or_absent(workloads_condition_drop(s->in->arena, list, "ReplicaFailure"));
-    struct workloads_condition c = { "ReplicaFailure", "True", "FailedCreate", why };
-    return workloads_condition_set(s->in, list, &c, NULL);
-}
-
 /* As it is once this plan is done. */
 static void tell(struct set *s)
 {
@@ -415,7 +405,11 @@ static void tell(struct set *s)
             { "currentRevision", json_str(s->r.current) },
             { "updateRevision", json_str(s->r.update) },
             { "collisionCount", json_int(s->r.collisions) },
-            { "conditions", conditions(s) }),
+            { "conditions",
+                json_or_absent(workloads_refusal(s->in,
+                    s->out,
+                    json_get(s->in->object, "status.conditions"),
+                    s->failure ? s->failure : s->r.failure)) }),
         NULL);
 }
 

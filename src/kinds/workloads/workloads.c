@@ -4,6 +4,7 @@
 
 #include "base/selector.h"
 #include "base/time.h"
+#include "engine/plan.h"
 #include "engine/view.h"
 
 const struct resource WORKLOADS_DEPLOYMENT = { "apps", "v1", "Deployment", "deployments" };
@@ -275,4 +276,17 @@ struct json workloads_condition_set(const struct view *in, struct json list,
     json_push_all(&all, workloads_condition_drop(a, list, c->type));
     json_push(&all, condition);
     return json_list_end(&all);
+}
+
+struct json workloads_refusal(
+    const struct view *in, struct plan *out, struct json list, const char *why)
+{
+    struct workloads_condition c = { "ReplicaFailure", "True", "FailedCreate", why };
+    if (!why)
+        return workloads_condition_drop(in->arena, list, c.type);
+    const char *behind = text_starts(why, "apply ") ? strstr(why, ": ") : NULL;
+    c.message = behind ? behind + 2 : why; /* the server's words alone, as Kubernetes has them */
+    if (!json_present(json_find(list, "type", c.type)) && out->event_count < PLAN_MAX_EVENTS)
+        plan_event(out, true, c.reason, "Error creating: %s", c.message);
+    return workloads_condition_set(in, list, &c, NULL);
 }

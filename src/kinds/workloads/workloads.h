@@ -9,6 +9,7 @@
 #include "base/resource.h"
 #include "engine/kind.h"
 
+struct plan;
 struct selector;
 struct view;
 
@@ -92,3 +93,7 @@ struct workloads_condition {
 struct json workloads_condition_set(const struct view *in, struct json list,
     const struct workloads_condition *c, const char *updated);
 struct json workloads_condition_drop(struct arena *a, struct json list, const char *type);
+/* The list with ReplicaFailure, and an event when it is new, if the API server refuses a pod; why
+ * NULL: it does not. */
+struct json workloads_refusal(
+    const struct view *in, struct plan *out, struct json list, const char *why);

@@ -52,6 +52,17 @@ static size_t count(const struct stage *s, enum plan_child_mode mode)
     return n;
 }
 
+TEST(a_pod_that_is_refused_is_told_by_its_job)
+{
+    struct stage s;
+    begin(&s, "{}");
+    stage_trouble(&s, "Pod", TROUBLE_REFUSED, "exceeded quota");
+    stage_run(&s, KIND, "j");
+    check_text(condition(&s, "ReplicaFailure"), "True FailedCreate");
+    check_text(s.plan.events[0].message, "Error creating: exceeded quota");
+    check_int(s.plan.outcome, OUTCOME_WAIT);
+}
+
 TEST(a_job_starts_as_many_pods_as_are_missing)
 {
     struct stage s;

@@ -114,6 +114,14 @@ TEST(a_pod_that_is_refused_is_a_failure_of_its_set)
     stage_run(&s, &workloads_replica_set_kind, "web");
     check_text(json_get_text(s.plan.status, "conditions.0.type"), "ReplicaFailure");
     check_text(json_get_text(s.plan.status, "conditions.0.message"), "exceeded quota");
+    check_text(s.plan.events[0].message, "Error creating: exceeded quota");
+    stage_edit(&s,
+        &WORKLOADS_REPLICA_SET,
+        "web",
+        "status.conditions",
+        "[{'type': 'ReplicaFailure', 'status': 'True', 'reason': 'FailedCreate'}]");
+    stage_run(&s, &workloads_replica_set_kind, "web");
+    check_int((int64_t)s.plan.event_count, 0); /* said once */
     check_int(s.plan.outcome, OUTCOME_WAIT);
 }
 
