@@ -340,10 +340,13 @@ enum cache_change cache_put(struct cache_resource *r, struct json object, enum c
         old->round = r->round;
         return CACHE_SAME;
     }
-    /* The watch is past it: what it said since then, a deletion perhaps, is newer. */
-    if (origin == CACHE_FROM_ANSWER && version <= r->version)
+    /* The watch is past it: what it said since then, a deletion perhaps, is newer. If it is still
+     * there, then an event was lost. */
+    const char *uid = json_get_text(object, "metadata.uid");
+    bool known = old && text_eq(old->uid, uid);
+    if (origin == CACHE_FROM_ANSWER && version <= r->version && !known)
         return CACHE_SAME;
-    struct cache_grave *grave = *find_grave(r, json_get_text(object, "metadata.uid"));
+    struct cache_grave *grave = *find_grave(r, uid);
     if (grave) {
         grave->round = r->round;
         return CACHE_SAME;

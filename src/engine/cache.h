@@ -9,8 +9,9 @@
  *
  * Two sources feed it: the watch, and the answers to our own writes, so that a decision never rests
  * on a state older than our own last write. An answer counts only while the watch has not passed
- * its version; a watch event counts only if it is newer than what is there. Versions are compared
- * as numbers, which Kubernetes permits within one resource. */
+ * its version, or if it is newer than the object that is there; a watch event counts only if it is
+ * newer than what is there. Versions are compared as numbers, which Kubernetes permits within one
+ * resource. */
 
 #include "base/json.h"
 #include "base/pack.h"
