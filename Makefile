@@ -43,6 +43,14 @@ $(O)/leeboard: $(O)/o/src/main.o $(LIB)
 $(O)/leeboard-sim: $(SIM) $(LIB) # a developers' program
 	$(LINK)
 	$(if $(filter release,$(V)),@ln -f $@ build/leeboard-sim)
+# A deliberate bug: only what its patch touches is compiled anew.
+TOUCHED = $(shell sed -n 's|^+++ b/||p' $<)
+$(O)/mutants/%: tests/mutants/%.patch $(SIM) $(LIB)
+	@rm -rf $@.src; mkdir -p $@.src; cp --parents $(TOUCHED) $@.src; patch -s -d $@.src -p1 <$<
+	@for f in $(TOUCHED); do $(CC) $(ALL_CFLAGS) -Wno-error -w -c -o $@.src/$$(basename $$f .c).o $@.src/$$f || exit 1; done
+	@$(CC) -pie -g $(CFLAGS.$(V)) $(LDFLAGS.$(V)) $(LDFLAGS) -o $@ \
+	  $(filter-out $(TOUCHED:%.c=$(O)/o/%.o),$(SIM) $(LIB)) $@.src/*.o $(PKG_LIBS) -lm
+	@rm -rf $@.src
 $(O)/tests: $(TEST_SRC:%.c=$(O)/o/%.o) $(LIB)
 	$(LINK)
 $(TOOLS): $(O)/%: $(O)/o/tests/tools/%.o $(LIB) # programs that only tests start

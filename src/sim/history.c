@@ -6,12 +6,12 @@
 
 #include "base/buf.h"
 
-#define LINES_MAX 1000
-#define LINE_BYTES 1000
+#define LINES_MAX 20000
+#define LINE_BYTES 400
 
 struct line {
     int64_t at_ms;
-    const char *actor; /* of one of the few names that live as long as the run */
+    char actor[16];
     char text[LINE_BYTES];
 };
 
@@ -42,7 +42,7 @@ void sim_history_add(struct sim_history *h, const char *actor, const char *forma
 {
     struct line *l = &h->lines[h->added++ % LINES_MAX];
     l->at_ms = h->sim->now_ms;
-    l->actor = actor;
+    snprintf(l->actor, sizeof(l->actor), "%s", actor);
     va_list args;
     va_start(args, format);
     vsnprintf(l->text, sizeof(l->text), format, args);
@@ -106,12 +106,19 @@ bool sim_history_skips(const char *path)
     return path && strstr(path, "/leases");
 }
 
-void sim_history_print(const struct sim_history *h, size_t lines)
+/* Of the object, of what was made for it, and what went wrong around it. */
+static bool is_about(const struct line *l, const char *name)
 {
-    size_t kept = h->added < LINES_MAX ? h->added : LINES_MAX;
-    if (lines > kept)
-        lines = kept;
+    return !*name || strstr(l->text, name) || (l->text[0] == '~');
+}
+
+void sim_history_print(const struct sim_history *h, const char *about, size_t lines)
+{
+    size_t kept = h->added < LINES_MAX ? h->added : LINES_MAX, from = h->added;
+    while (lines && from > h->added - kept)
+        lines -= is_about(&h->lines[--from % LINES_MAX], about);
     printf("%8s  %-12s %s\n", "seconds", "who", "what changed; then the request -> answer");
-    for (size_t i = h->added - lines; i < h->added; i++)
-        print_line(&h->lines[i % LINES_MAX]);
+    for (size_t i = from; i < h->added; i++)
+        if (is_about(&h->lines[i % LINES_MAX], about))
+            print_line(&h->lines[i % LINES_MAX]);
 }

@@ -172,13 +172,13 @@ static void random_seeds(struct run *r)
 }
 
 /* One fault at every single request of a world that is calm otherwise, in which somebody has a wish
- * of every kind. */
+ * of every kind, or a story is told. */
 static void campaign(struct run *r, const char *name, size_t offset)
 {
-    r->options.tour = true;
+    r->options.tour = !r->options.story;
     struct sim_options o = options_of(r, r->options.seed);
     sim_options_calm(&o);
-    o.heals = true;
+    o.heals = !o.story;
     struct sim_trial calm = sim_try(&o, NULL, false);
     r->done += calm.steps;
     if (calm.failure) {

@@ -395,5 +395,6 @@ void sim_history_add(struct sim_history *h, const char *actor, const char *forma
 const char *sim_history_fields(struct arena *a, struct json before, struct json after);
 /* Leases are renewed all the time; who leads is told anyway. */
 bool sim_history_skips(const char *path);
-/* The last lines, as a table: time, who, what, what came of it. */
-void sim_history_print(const struct sim_history *h, size_t lines);
+/* The last lines about an object of this name (""; about all), as a table: time, who, what, what
+ * came of it. */
+void sim_history_print(const struct sim_history *h, const char *about, size_t lines);

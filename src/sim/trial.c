@@ -21,8 +21,38 @@ struct outcome {
     uint64_t steps, sent;
     struct error failure;
     struct sim_end end;
-    char *differences; /* to what a fresh operator makes of it, as text; to be freed */
+    char *differences;           /* to what a fresh operator makes of it, as text; to be freed */
+    struct sim_history *history; /* to be freed */
 };
+
+static void end_free(struct sim_end *end)
+{
+    free(end->state);
+    free(end->deleted);
+}
+
+static void outcome_done(struct outcome *o)
+{
+    end_free(&o->end);
+    free(o->differences);
+    if (o->history)
+        sim_history_free(o->history);
+}
+
+/* The history of the object that a failure tells of first. */
+static void print_history(const struct outcome *o, const char *failure)
+{
+    char name[256] = "";
+    for (size_t i = 0; !*name && i < lengthof(sim_namespaces); i++) {
+        const char *at = strstr(failure, sim_namespaces[i]);
+        if (at && at[strlen(sim_namespaces[i])] == '/')
+            snprintf(name, sizeof(name), "%s", at + strlen(sim_namespaces[i]) + 1);
+    }
+    name[strcspn(name, " ,:?\n")] = '\0';
+    if (text_eq(name, "GENERATED"))
+        *name = '\0';
+    sim_history_print(o->history, name, HISTORY_LINES);
+}
 
 static void print_around(
     struct buf *b, const char *name, const char *line, size_t length, size_t at)
@@ -110,16 +140,9 @@ static struct outcome play(const struct sim_options *options, bool tell)
         .differences = mem_strdup(buf_text(&differences)),
     };
     buf_done(&differences);
-    if (s->failure.code != ERR_NONE && tell)
-        sim_history_print(s->history, HISTORY_LINES);
+    outcome.history = take(s->history);
     sim_free(s);
     return outcome;
-}
-
-static void end_free(struct sim_end *end)
-{
-    free(end->state);
-    free(end->deleted);
 }
 
 void sim_trial_done(struct sim_trial *t)
@@ -144,8 +167,9 @@ static bool wants_alike(const struct sim_options *o)
     return o->tour && !o->rival_at && !o->rivals;
 }
 
-static void compare(struct buf *text, const struct sim_options *options, const struct sim_end *with,
-    const struct sim_end *without)
+/* False: text says where they differ. */
+static bool is_alike(struct buf *text, const struct sim_options *options,
+    const struct sim_end *with, const struct sim_end *without)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     const char *more =
@@ -156,54 +180,74 @@ static void compare(struct buf *text, const struct sim_options *options, const s
     } else if (more) {
         buf_printf(text, "promise 5, wanted: deleted more often than without faults: %s", more);
     }
+    return text->len == 0;
 }
 
 /* 5: what there is follows from what is wished for, not from what was wished for before. */
-static void try_direct(const struct sim_options *options, const char *end, bool tell,
-    struct buf *text, uint64_t *steps)
+static struct outcome play_direct(const struct sim_options *options, bool tell)
 {
     struct sim_options o = without_faults(options);
     sim_options_calm(&o);
     o.direct = true;
-    struct outcome direct = play(&o, tell);
-    *steps += direct.steps;
-    if (direct.failure.code != ERR_NONE) {
-        buf_add_text(text, direct.failure.text);
-    } else if (strcmp(end, direct.end.state) != 0) {
-        buf_add_text(text, "promise 5, history: the end depends on what was wished for before");
-        print_differences(text, "after all", end, "at once", direct.end.state);
+    return play(&o, tell);
+}
+
+static bool failed(const struct outcome *o, struct buf *text)
+{
+    if (o->failure.code == ERR_NONE)
+        return false;
+    buf_add_text(text, o->failure.text);
+    buf_add_text(text, o->differences);
+    return true;
+}
+
+/* plain NULL: as below. Whose history tells of the failure that text then has. */
+static const struct outcome *judge(const struct sim_options *options, const struct sim_end *plain,
+    bool tell, struct outcome all[3], struct buf *text)
+{
+    all[0] = play(options, tell);
+    if (failed(&all[0], text))
+        return &all[0];
+    if (!plain) {
+        struct sim_options calm = without_faults(options);
+        all[1] = play(&calm, tell);
+        if (failed(&all[1], text))
+            return &all[1];
     }
-    end_free(&direct.end);
-    free(direct.differences);
+    if (!compares(options))
+        return NULL;
+    if (!is_alike(text, options, &all[0].end, plain ? plain : &all[1].end))
+        return &all[0];
+    if (plain)
+        return NULL;
+    all[2] = play_direct(options, tell);
+    if (failed(&all[2], text))
+        return &all[2];
+    if (strcmp(all[1].end.state, all[2].end.state) != 0) {
+        buf_add_text(text, "promise 5, history: the end depends on what was wished for before");
+        print_differences(text, "after all", all[1].end.state, "at once", all[2].end.state);
+        return &all[1];
+    }
+    return NULL;
 }
 
 struct sim_trial sim_try(const struct sim_options *options, const struct sim_end *plain, bool tell)
 {
-    struct outcome with = play(options, tell), without = { 0 };
-    struct sim_trial trial = { .steps = with.steps, .sent = with.sent };
-    struct error failure = with.failure;
+    struct outcome all[3] = { 0 };
     struct buf text = BUF_INIT(1 << 16);
-    if (failure.code == ERR_NONE && !plain) {
-        struct sim_options calm = without_faults(options);
-        without = play(&calm, tell);
-        trial.steps += without.steps;
-        failure = without.failure;
-        plain = &without.end;
-    }
-    if (failure.code != ERR_NONE) {
-        buf_add_text(&text, failure.text);
-        buf_add_text(&text, without.differences ? without.differences : with.differences);
-    } else if (compares(options)) {
-        compare(&text, options, &with.end, plain);
-        if (!text.len && without.end.state)
-            try_direct(options, plain->state, tell, &text, &trial.steps);
-    }
-    trial.failure = text.len ? mem_strdup(buf_text(&text)) : NULL;
+    const struct outcome *culprit = judge(options, plain, tell, all, &text);
+    struct sim_trial trial = {
+        .steps = all[0].steps + all[1].steps + all[2].steps,
+        .sent = all[0].sent,
+        .failure = culprit ? mem_strdup(buf_text(&text)) : NULL,
+        .end = all[1].end,
+    };
+    if (culprit && tell)
+        print_history(culprit, trial.failure);
+    all[1].end = (struct sim_end){ 0 };
     buf_done(&text);
-    end_free(&with.end);
-    free(with.differences);
-    free(without.differences);
-    trial.end = without.end;
+    for (size_t i = 0; i < lengthof(all); i++)
+        outcome_done(&all[i]);
     return trial;
 }
 

@@ -163,16 +163,21 @@ int sim_ask(struct sim *s, const char *who, const char *method, const char *path
         &answer_handlers,
         &answer);
     apiserver_flush(s->server);
+    struct error err;
+    struct json refusal = { 0 };
+    if (answer.status >= 400 && !json_parse(&scratch, buf_str(&answer.body), &refusal, &err))
+        refusal = (struct json){ 0 };
+    const char *why = json_get_text(refusal, "message");
     sim_history_add(s->history,
         who,
-        "%s %s -> %d%s%.200s",
+        "%s %.*s -> %d%s%.150s",
         method,
-        path,
+        (int)plain.len,
+        plain.ptr,
         answer.status,
-        answer.status >= 400 ? " " : "",
-        answer.status >= 400 ? buf_text(&answer.body) : "");
+        why ? " " : "",
+        why ? why : "");
     s->request = (struct sim_request){ .actor.name = "server" };
-    struct error err;
     if (ret && !json_parse(a, buf_str(&answer.body), ret, &err))
         *ret = (struct json){ 0 };
     buf_done(&answer.body);
@@ -241,7 +246,8 @@ void sim_free(struct sim *s)
     sim_deletions_free(s->deletions);
     sim_causes_free(s->causes);
     timers_done(&s->timers);
-    sim_history_free(s->history);
+    if (s->history)
+        sim_history_free(s->history);
     arena_done(&s->arena);
     free(s);
 }
