@@ -163,6 +163,9 @@ def custom(s):
     s.put(p + "/w0/scale", {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "w0", "namespace": s.ns},
                             "spec": {"replicas": 4}})
     s.patch(p + "/w0/scale", {"spec": {"replicas": 5}})
+    for force in (None, True):  # refused, either way
+        s.apply(p + "/w0/scale", {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "w0"}, "spec": {"replicas": 3}},
+                manager="scaler", force=force)
     s.patch(p + "/w0", {"spec": {"size": 4}}, type="application/strategic-merge-patch+json")
     s.apply(p + "/applied", widget("applied", size=2, parts=[{"name": "x"}]))
     s.apply(p + "/applied", widget("applied", size=3, parts=[{"name": "y"}]), manager="second")
