@@ -3,6 +3,7 @@
  * server itself signs nothing, passes no request on and has no queues. */
 
 #include "apiserver/builtin_rules.h"
+#include "apiserver/call.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "base/base64.h"
@@ -191,6 +192,12 @@ static bool prepare_api_service(const struct api_write *w, struct json *object, 
     return true;
 }
 
+static void warn_api_service(const struct api_write *w, struct json o)
+{
+    if (w->call && !json_present(w->old) && json_present(json_get(o, "spec.service")))
+        call_warn(w->call, "this server stores APIServices and passes no requests on to others");
+}
+
 static void check_range(struct field_errors *e, struct json spec, const char *name, int64_t below)
 {
     int64_t n = json_get_int(spec, name, 0);
@@ -327,6 +334,7 @@ const struct builtin_rules builtin_certificate_request = {
 };
 const struct builtin_rules builtin_api_service = {
     .fill = fill_api_service, .prepare = prepare_api_service, .validate = check_api_service,
+    .warn = warn_api_service,
 };
 const struct builtin_rules builtin_ip_address = {
     .validate = check_address, .validate_change = check_address_change,

@@ -367,6 +367,7 @@ static int run_here(struct up *up, int pipe)
     if (ok) {
         log_info("leeboard " LEEBOARD_VERSION " serves %s", api_service_url(up->api));
         loop_run(up->loop);
+        say(up, "ended");
         log_info("ended");
     }
     free_all(up);

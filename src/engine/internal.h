@@ -58,6 +58,7 @@ struct memo {
     uint64_t learnt_hash; /* of a wanted object … */
     uint64_t owned_hash;  /* … that the server stores like this: counts as equal */
     bool learnt;          /* the two are valid */
+    bool leftover;        /* not planned any more, and its deletion is what was refused */
     bool unknown;         /* what became of the last write: to be looked up before the next */
     unsigned fights;      /* the same plan had to be written again */
     int64_t fights_since_ms;

@@ -214,6 +214,8 @@ void run_start(struct key *key)
         return;
     }
     e->counts.reconciles++;
+    if (e->options.passes)
+        e->options.passes(e->options.ctx, kind->kind, key->namespace, key->name);
     struct run *run = run_new(key, entry);
     run->going = entry->deleting;
     e->counts.unreadable += !pass_plan(kind->kind, kind->resource->schema, &run->view, &run->plan);

@@ -86,6 +86,7 @@ static void on_remove(void *ctx, struct json last)
     if (version > r->version)
         r->version = version;
     const char *name = json_get_text(last, "metadata.name");
+    cache_grave_done(r, json_get_text(last, "metadata.uid"));
     struct cache_entry *entry = cache_find(r, namespace_of(last), name);
     /* A successor of the same name is another object. */
     if (entry && text_eq(entry->uid, json_get_text(last, "metadata.uid")))
@@ -112,6 +113,7 @@ static void remove_unseen(struct engine *e, struct cache_resource *r, uint64_t v
     for (size_t i = 0; i < count; i++)
         if (all[i]->round != r->round && all[i]->version <= version)
             watch_object_gone(e, all[i]);
+    cache_graves_clear(r, version);
 }
 
 void watch_reload(struct engine_watch *w)

@@ -238,12 +238,24 @@ static bool is_shared(const struct write *w)
     return w->child && w->child->mode == PLAN_SHARED;
 }
 
+/* The status that was planned still tells that it cannot be deleted. */
+static void forgive_leftover(struct write *w)
+{
+    struct memo *m = memo_find(w->run->key, w->resource->resource, w->name);
+    if (!m || !m->leftover)
+        return;
+    m->leftover = false;
+    memo_calm(m);
+    w->run->again = true;
+}
+
 static void succeeded(struct write *w, const struct kube_reply *reply)
 {
     struct engine *e = write_engine(w);
     uint64_t version = write_version(w, reply);
     if (w->deleting) {
         write_say(w, "deleted");
+        forgive_leftover(w);
         return;
     }
     if (w->before && version == w->before) {
@@ -301,6 +313,7 @@ static void looked(void *ctx, const struct kube_reply *reply)
         take_in(w, reply->body);
     else if (is_gone(w, reply) && entry) {
         land(w);
+        cache_bury(entry);
         watch_object_gone(e, entry);
         if (own) { /* and its run with it */
             engine_pump(e);
@@ -348,13 +361,15 @@ static void refused(struct write *w, const struct kube_reply *reply)
         reply->error.text);
     if (run->going)
         return; /* said; nobody waits for it */
-    if (!w->child) {
-        /* A status or a deletion that the server will not have: nothing that a retry could heal. */
+    bool self = w->resource == run->key->kind->resource;
+    if (!w->child && (self || !w->deleting)) {
+        /* A write of the object itself that the server will not have: nobody can be told. */
         run->floor_ms = WRITE_HELD_MS;
         run->failed = true;
         return;
     }
     struct memo *m = memo_get(run->key, w->resource->resource, w->name);
+    m->leftover = !w->child;
     memo_trouble(m,
         TROUBLE_REFUSED,
         reply->error.text,
@@ -372,6 +387,7 @@ void write_answered(void *ctx, const struct kube_reply *reply)
     if (code == ERR_NONE) {
         succeeded(w, reply);
     } else if (code == ERR_NOT_FOUND && (w->deleting || w->subresource)) {
+        forgive_leftover(w);
         run->stopped = w->subresource != NULL; /* gone: the watch will say so */
     } else if (reply->outcome_unknown) {
         e->counts.ambiguous++;

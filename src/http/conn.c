@@ -221,6 +221,19 @@ void conn_flush(struct conn *c)
         watch_update(c);
 }
 
+void conn_write(struct conn *c, struct str bytes)
+{
+    bool direct = c->layer_count == 0 && !conn_pending(c) && !c->failed && !c->write_failed;
+    assert(!c->shut);
+    ssize_t count = direct ? send(c->fd, bytes.ptr, bytes.len, MSG_NOSIGNAL) : 0;
+    size_t taken = count > 0 ? (size_t)count : 0;
+    c->written += taken;
+    if (taken == bytes.len)
+        return;
+    conn_send(c, (struct str){ bytes.ptr + taken, bytes.len - taken });
+    conn_flush(c); /* which also finds what was wrong */
+}
+
 void conn_shutdown(struct conn *c)
 {
     if (c->shut || c->freed)

@@ -41,6 +41,8 @@ const struct sockaddr *conn_address(const struct conn *c); /* of the other side 
 
 void conn_send(struct conn *c, struct str bytes);
 void conn_flush(struct conn *c);
+/* Both, without a copy of what the kernel takes at once. */
+void conn_write(struct conn *c, struct str bytes);
 size_t conn_pending(const struct conn *c);
 /* Bytes ever queued for the kernel, and ever taken by it: what was queued at some time has partly
  * left when written passes it. */

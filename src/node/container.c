@@ -401,8 +401,7 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
         .mounts = c->mounts,
         .mount_count = c->mount_count,
         .cgroup = c->cgroup,
-        .user = c->user,
-        .stop_signal = container_stop_signal(c) };
+        .user = c->user };
     c->task = r->start(r->self, &spec, (struct runtime_watch){ task_ended, c }, &err);
     if (!c->task) {
         note_start_error(c, &err);

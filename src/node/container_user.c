@@ -1,6 +1,5 @@
-/* Whose a container is, and what tells it to end. */
+/* Whose a container is. */
 
-#include <signal.h>
 #include <unistd.h>
 
 #include "node/pod_internal.h"
@@ -40,24 +39,4 @@ bool container_is_root_against_its_will(const struct container *c)
     struct json not_root = of_context(c, "runAsNonRoot"), user = of_context(c, "runAsUser");
     return c->pod->host->runtime->users && json_is(not_root, JSON_BOOL) && not_root.boolean &&
            !(is_id(user) && user.integer > 0);
-}
-
-int container_stop_signal(const struct container *c)
-{
-    const char *name = json_get_text(c->spec, "lifecycle.stopSignal");
-    int64_t more = 0;
-    if (!text_starts(name, "SIG"))
-        return 0;
-    name += strlen("SIG");
-    for (int number = 1; number < SIGRTMIN; number++)
-        if (text_eq(name, sigabbrev_np(number)))
-            return number;
-    bool from_end = text_starts(name, "RTMAX");
-    if (!from_end && !text_starts(name, "RTMIN"))
-        return 0;
-    name += strlen("RTMAX");
-    if (*name && !str_to_int(str_of(name + 1), &more))
-        return 0;
-    int64_t number = from_end ? SIGRTMAX - more : SIGRTMIN + more;
-    return number >= SIGRTMIN && number <= SIGRTMAX ? (int)number : 0;
 }

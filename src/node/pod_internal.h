@@ -110,8 +110,6 @@ const char *container_translate(void *ctx, struct arena *a, const char *word);
 const struct runtime_user *container_user(struct arena *a, const struct container *c);
 /* It must not be root's, and nothing says whose else. */
 bool container_is_root_against_its_will(const struct container *c);
-/* lifecycle.stopSignal as a number; 0: none, or one that this machine does not have. */
-int container_stop_signal(const struct container *c);
 
 /* ---- pod_limits.c ---- */
 

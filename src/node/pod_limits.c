@@ -155,8 +155,6 @@ static void look_at_containers(struct looking *l)
         l->mounts = l->mounts || json_get(c->spec, "volumeMounts").count > 0;
         if (container_is_root_against_its_will(c))
             list(l, "runAsNonRoot without runAsUser of container ", c->name);
-        if (json_present(json_get(c->spec, "lifecycle.stopSignal")) && !container_stop_signal(c))
-            list(l, "lifecycle.stopSignal of container ", c->name);
     }
 }
 

@@ -136,7 +136,6 @@ static struct runtime_task *start_with(struct process_runtime *r, const struct r
     shim.log_files = r->options.log_files;
     shim.cgroup = spec->cgroup;
     shim.user = r->node.users ? spec->user : NULL;
-    shim.stop_signal = spec->stop_signal;
     shim.dies_with_us = r->options.dies_with_us;
     if (shim.mount_count) {
         shim.root = arena_printf(&a, "%s/root", spec->directory);

@@ -30,7 +30,6 @@ struct runtime_spec {
     size_t mount_count;
     const char *const *cgroup;       /* cgroup.procs files to enter; NULL: none */
     const struct runtime_user *user; /* NULL: our own */
-    int stop_signal;                 /* 0: SIGTERM */
 };
 
 enum runtime_phase { RUNTIME_RUNNING, RUNTIME_EXITED };

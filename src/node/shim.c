@@ -206,7 +206,7 @@ static void take_signals(struct shim *s, int64_t *kill_at_ms)
         if (info.ssi_signo == SIGUSR1)
             s->killing = true;
         if (info.ssi_signo == SIGTERM && !s->program_ended)
-            kill(s->program, s->spec->stop_signal ? s->spec->stop_signal : SIGTERM);
+            kill(s->program, SIGTERM);
         if (info.ssi_signo == SIGTERM && s->spec->dies_with_us && info.ssi_pid == 0)
             *kill_at_ms = now_ms() + DYING_MS;
     }

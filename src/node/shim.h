@@ -34,7 +34,6 @@ struct shim_spec {
     int join_pid;                    /* into this process's mounts; 0: none */
     const char *const *cgroup;       /* cgroup.procs files to enter, NULL at the end; NULL: none */
     const struct runtime_user *user; /* NULL: ours */
-    int stop_signal;                 /* what SIGTERM to the shim is for the program; 0: SIGTERM */
     bool dies_with_us; /* ends (SIGTERM, then SIGKILL 1 s later) when this thread ends */
 };
 

@@ -149,8 +149,7 @@ static size_t pass_request(struct relay *r, struct str bytes)
         if (follow_state(r->requests) == FOLLOW_LOST)
             become_pipe(r);
     }
-    conn_send(r->server.conn, part);
-    conn_flush(r->server.conn);
+    conn_write(r->server.conn, part);
     look_whether_exchanged(r);
     return blank + part.len;
 }
@@ -175,8 +174,7 @@ static void server_data(void *ctx, struct str bytes)
     struct relay *r = ctx;
     r->last = &r->server;
     r->last_ms = env_mono_ms(loop_env(r->loop));
-    conn_send(r->client.conn, bytes);
-    conn_flush(r->client.conn);
+    conn_write(r->client.conn, bytes);
     if (!is_pipe(r)) {
         bool awaited = !is_between(r) && follow_state(r->answers) != FOLLOW_ENDED;
         bool all = awaited && follow_feed(r->answers, bytes) == bytes.len;
@@ -334,8 +332,7 @@ static void dialled(void *ctx, struct conn *conn, const struct error *err)
     if (r->repeat) {
         r->repeat = false;
         r->mark = 0;
-        conn_send(conn, buf_str(&r->copy));
-        conn_flush(conn);
+        conn_write(conn, buf_str(&r->copy));
     }
     settle(r);
 }

@@ -6,6 +6,7 @@
 
 #include "kube/file.h"
 #include "kube/pod_log.h"
+#include "node/cgroup.h"
 #include "node/image_map.h"
 #include "node/process_runtime.h"
 #include "node/volumes.h"
@@ -131,12 +132,11 @@ TEST(node_restarts_what_its_liveness_probe_finds_dead)
     place_open(&p);
     run_pod(&p,
         "web",
-        "trap exit\\\\ 9 USR2; trap : TERM; while :; do sleep 0.05; done",
+        "trap exit\\\\ 9 TERM; while :; do sleep 0.05; done",
         ", 'ports': [{'name': 'web', 'containerPort': 80}], "
         "'livenessProbe': {'exec': {'command': ['sh', '-c', 'test ! -e $HOME/sick']}, "
         "'periodSeconds': 1, 'timeoutSeconds': 60, 'failureThreshold': 1}, "
-        "'lifecycle': {'stopSignal': 'SIGUSR2',"
-        " 'preStop': {'exec': {'command': ['sh', '-c', 'rm $HOME/sick']}}}");
+        "'lifecycle': {'preStop': {'exec': {'command': ['sh', '-c', 'rm $HOME/sick']}}}");
     await(&p, is_ready(&p, "web"));
     struct json pod = pod_now(&p, "web");
     for (int i = 0; i < 3; i++)
@@ -474,6 +474,52 @@ TEST(node_puts_programs_into_control_groups)
     check_text(limit.ptr, "1073741824");
     place_close(&p);
     check(volumes_remove(root));
+}
+
+/* What the kernel has in a file of a pod's group. */
+static const char *limit_of(struct place *p, const char *pod, const char *file)
+{
+    char text[200] = "";
+    const char *path = arena_printf(test_arena(),
+        "/sys/fs/cgroup/leeboard-here/%s/main/%s",
+        json_get_text(pod_now(p, pod), "metadata.uid"),
+        file);
+    FILE *f = fopen(path, "re");
+    check(f && fgets(text, sizeof(text), f) && fclose(f) == 0);
+    return str_dup(test_arena(), str_trim(str_of(text)));
+}
+
+TEST(node_holds_programs_to_their_limits_by_the_kernels_control_groups)
+{
+    struct place p;
+    struct error err;
+    struct cgroups *probe = cgroups_new("/sys/fs/cgroup", "leeboard-probe", &err);
+    if (!probe) {
+        printf("     skipped: %s\n", err.text);
+        return;
+    }
+    cgroups_free(probe);
+    place_open_with(&p, "/sys/fs/cgroup");
+    run_pod(&p,
+        "modest",
+        "while :; do sleep 0.05; done",
+        ", 'resources': {'limits': {'cpu': '500m', 'memory': '64Mi'}}");
+    await(&p, is_ready(&p, "modest"));
+    check_text(limit_of(&p, "modest", "cpu.max"), "50000 100000");
+    check_text(limit_of(&p, "modest", "memory.max"), "67108864");
+    check(*limit_of(&p, "modest", "cgroup.procs"));
+    run_pod(&p, "greedy", "tail /dev/zero", ", 'resources': {'limits': {'memory': '16Mi'}}");
+    await(&p,
+        text_eq(json_get_text(pod_now(&p, "greedy"),
+                    "status.containerStatuses.0.lastState.terminated.reason"),
+            "OOMKilled"));
+    check(is_ready(&p, "modest"));
+    place_close(&p);
+    struct cgroups *left = cgroups_new("/sys/fs/cgroup", "leeboard-here", &err);
+    check(left);
+    cgroups_remove(left, NULL);
+    cgroups_free(left);
+    check(access("/sys/fs/cgroup/leeboard-here", F_OK) != 0);
 }
 
 TEST(node_that_stops_leaves_a_true_status)

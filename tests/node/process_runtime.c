@@ -92,22 +92,6 @@ static const char *lines_of(const char *path)
     return all;
 }
 
-TEST(process_runtime_stops_by_the_signal_that_is_asked_for)
-{
-    struct place p;
-    place_open(&p, (struct process_runtime_options){ 0 });
-    struct runtime_spec spec = script(
-        &p, "a", "trap 'exit 5' USR2; trap 'exit 6' TERM; echo set; while :; do sleep 0.01; done");
-    spec.stop_signal = SIGUSR2;
-    struct runtime_task *t = start(&p, &spec);
-    await(&p, contents(spec.log) && strstr(contents(spec.log), "set"));
-    p.node->stop(p.node->self, t, false);
-    await(&p, p.ended);
-    check_int(p.node->state(p.node->self, t).exit_code, 5);
-    p.node->release(p.node->self, t);
-    place_close(&p);
-}
-
 TEST(process_runtime_gives_a_program_another_user_where_it_may)
 {
     static const uint32_t more[] = { 4321 };
