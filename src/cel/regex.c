@@ -232,17 +232,9 @@ static struct tree *read_class(struct reader *r)
     struct tree *t = tree_new(r, SET, NULL, NULL);
     size_t open = r->at++;
     bool inverted = accept(r, "^"), first = true;
-    for (; first || peek(r, 0) != ']'; first = false) {
-        /* A dash between items must be a range, or stand at an end. */
-        if (peek(r, 0) == '-' && !first && peek(r, 1) != ']') {
-            size_t dash = r->at;
-            r->at++;
-            next_character(r);
-            return refuse(r, "invalid character class range", dash, r->at);
-        }
+    for (; first || peek(r, 0) != ']'; first = false)
         if (!read_class_item(r, open, &t->set))
             return NULL;
-    }
     r->at++;
     if (r->flags & FOLD)
         cel_set_fold(r->arena, &t->set);

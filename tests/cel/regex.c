@@ -37,6 +37,8 @@ TEST(regex_knows_classes_and_edges)
     check_text(found("\\p{Lu}\\P{Lu}", "aÄb"), "Äb");
     check_text(found(".{2}", "é€x"), "é€");
     check_text(found("[]-]+", "a]-b"), "]-");
+    check_text(found("[0-9a-zA-Z-.]+", "!a-b.c!"), "a-b.c");
+    check_text(found("[a-c-e]+", "dc-e"), "c-e");
     check_text(found("\\x{20ac}\\Q.*\\E", "€.*"), "€.*");
 }
 
