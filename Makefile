@@ -70,13 +70,14 @@ run: setup-run build ## leeboard up on the quickstart with a real llama-server; 
 test: setup-$(if $(filter asan,$(V)),asan,test) $(O)/leeboard $(O)/tests $(TOOLS) $(FUZZ:%=$(O)/%) ## unit tests, recorded cases, fuzz corpora
 	@tests/run $(O)
 test-cluster: setup-cluster build $(TOOLS) ## tests against a real kube-apiserver (built once)
+	@tools/kube >/dev/null && tools/llama >/dev/null
 	@tests/cluster/run
 sim: $(O)/leeboard-sim ## the promises under every fault: a million steps and more (docs/simulation.md)
 	@tests/sim/run $(O)/leeboard-sim
 sim-long: $(O)/leeboard-sim ## new seeds for SIM_SECONDS
 	@tests/sim/run $(O)/leeboard-sim $(SIM_SECONDS)
-mutants: ## deliberate bugs, each of which the simulator must find
-	@tests/mutants/run
+mutants: setup-test ## deliberate bugs, each of which the simulator must find; SOME=HASH: a few
+	@tests/mutants/run $(if $(SOME),--some=$(SOME))
 fuzz-replay: setup-test $(FUZZ:%=$(O)/%) ## every fuzz corpus once
 	@tests/run $(O) fuzz
 fuzz: setup-fuzz ## each fuzz target for FUZZ_SECONDS

@@ -22,11 +22,15 @@ struct json bootstrap_objects(struct arena *a, const char *service_cidr)
     assert(ok);
     struct json_builder objects;
     json_builder_init(&objects, a);
-    json_each (o, list)
-        json_push(&objects,
-            text_eq(json_get_text(*o, "kind"), "Service")
-                ? json_with(a, *o, "spec.clusterIP", json_str(first_address(a, service_cidr)))
-                : *o);
+    json_each (o, list) {
+        const char *kind = json_get_text(*o, "kind");
+        struct json made = *o;
+        if (text_eq(kind, "Service"))
+            made = json_with(a, made, "spec.clusterIP", json_str(first_address(a, service_cidr)));
+        else if (text_eq(kind, "ServiceCIDR"))
+            made = json_with(a, made, "spec.cidrs", json_list(a, json_str(service_cidr)));
+        json_push(&objects, made);
+    }
     return json_list_end(&objects);
 }
 

@@ -129,8 +129,12 @@ static const struct row networking[] = {
         "Name!|Controller|Parameters|Age", &builtin_ingress_class },
     { "Ingress", "ingresses", "ing", "", WORKLOAD,
         "Name!|Class|Hosts|Address|Ports|Age", &builtin_ingress },
+    { "IPAddress", "ipaddresses", "ip", "", CLUSTER | FREE_NAME,
+        "Name!|ParentRef", &builtin_ip_address },
     { "NetworkPolicy", "networkpolicies", "netpol", "", GENERATION,
         "Name!|Pod-Selector|Age", &builtin_network_policy },
+    { "ServiceCIDR", "servicecidrs", "", "", CLUSTER | STATUS,
+        "Name!|CIDRs|Age", &builtin_service_cidr },
     { 0 },
 };
 
@@ -201,6 +205,42 @@ static const struct row scheduling[] = {
     { 0 },
 };
 
+static const struct row certificates[] = {
+    { "CertificateSigningRequest", "certificatesigningrequests", "csr", "", CLUSTER | STATUS,
+        "Name!|Age|SignerName|Requestor|RequestedDuration|Condition",
+        &builtin_certificate_request },
+    { 0 },
+};
+
+static const struct row registration[] = {
+    { "APIService", "apiservices", "", "api-extensions", CLUSTER | STATUS | CONDITIONAL,
+        "Name!|Service|Available|Age", &builtin_api_service },
+    { 0 },
+};
+
+static const struct row flow_control[] = {
+    { "FlowSchema", "flowschemas", "", "", CLUSTER | WORKLOAD | CONDITIONAL,
+        "Name!|PriorityLevel|MatchingPrecedence|DistinguisherMethod|Age|MissingPL",
+        &builtin_flow_schema },
+    { "PriorityLevelConfiguration", "prioritylevelconfigurations", "", "",
+        CLUSTER | WORKLOAD | CONDITIONAL,
+        "Name!|Type|NominalConcurrencyShares|Queues|HandSize|QueueLengthLimit|Age",
+        &builtin_priority_level },
+    { 0 },
+};
+
+static const struct row devices[] = {
+    { "DeviceClass", "deviceclasses", "", "", CLUSTER | GENERATION | RETURNS,
+        "Name!|Age", &builtin_device_class },
+    { "ResourceClaim", "resourceclaims", "", "", STATUS | RETURNS,
+        "Name!|State|Age", &builtin_resource_claim },
+    { "ResourceClaimTemplate", "resourceclaimtemplates", "", "", RETURNS,
+        "Name!|Age", &builtin_resource_claim_template },
+    { "ResourceSlice", "resourceslices", "", "", CLUSTER | GENERATION | RETURNS,
+        "Name!|Node|Driver|Pool|Age", &builtin_resource_slice },
+    { 0 },
+};
+
 static const struct row coordination[] = {
     { "Lease", "leases", "", "", CONDITIONAL | PUT_CREATES,
         "Name!|Holder|Age", &builtin_lease },
@@ -223,11 +263,13 @@ static const struct row discovery[] = {
 /* Priorities as the real server's APIService objects have them. */
 static const struct group groups[] = {
     { "", "v1", 18000, 1, core },
+    { "apiregistration.k8s.io", "v1", 20000, 15, registration },
     { "apps", "v1", 17800, 15, apps },
     { "events.k8s.io", "v1", 17750, 15, events },
     { "autoscaling", "v2", 17500, 30, autoscaling_v2 },
     { "autoscaling", "v1", 17500, 15, autoscaling_v1 },
     { "batch", "v1", 17400, 15, batch },
+    { "certificates.k8s.io", "v1", 17300, 15, certificates },
     { "networking.k8s.io", "v1", 17200, 15, networking },
     { "policy", "v1", 17100, 15, policy },
     { "rbac.authorization.k8s.io", "v1", 17000, 15, rbac },
@@ -237,6 +279,8 @@ static const struct group groups[] = {
     { "coordination.k8s.io", "v1", 16500, 15, coordination },
     { "node.k8s.io", "v1", 16300, 15, node },
     { "discovery.k8s.io", "v1", 16200, 15, discovery },
+    { "resource.k8s.io", "v1", 16200, 21, devices },
+    { "flowcontrol.apiserver.k8s.io", "v1", 16100, 21, flow_control },
 };
 
 /* ---- from rows to kinds ---- */

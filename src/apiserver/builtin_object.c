@@ -45,7 +45,7 @@ static struct json status_metadata(const struct api_write *w, struct json object
 static struct json keep_other_part(const struct api_write *w, struct json object)
 {
     struct json old = w->old;
-    if (text_eq(w->subresource, "status")) {
+    if (text_eq(w->subresource, "status") || text_eq(w->subresource, "approval")) {
         struct json kept = json_with_member(w->arena, old, "status", json_member(object, "status"));
         return json_with_member(w->arena, kept, "metadata", status_metadata(w, object));
     }
@@ -58,7 +58,7 @@ static struct json keep_other_part(const struct api_write *w, struct json object
 static bool prepare(const struct api_write *w, struct json *object, struct error *err)
 {
     const struct builtin_rules *rules = builtin_of(w->kind)->rules;
-    *object = decode_for_store(w->arena, w->kind->schema, *object);
+    *object = builtin_drop_gated(w, decode_for_store(w->arena, w->kind->schema, *object));
     if (w->kind->has_status)
         *object = keep_other_part(w, *object);
     return !rules->prepare || rules->prepare(w, object, err);

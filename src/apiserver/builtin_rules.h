@@ -46,6 +46,12 @@ static inline const struct builtin_kind *builtin_of(const struct api_kind *k)
 void builtin_status_check(
     const struct api_write *w, struct json object, struct field_errors *errors);
 
+/* The object without fields of features that are off, unless it had them before. */
+struct json builtin_drop_gated(const struct api_write *w, struct json object);
+void builtin_request_status_check(
+    const struct api_write *w, struct json object, struct field_errors *e);
+void builtin_quota_status_check(struct json object, struct field_errors *errors);
+
 extern const struct api_behaviour builtin_behaviour;
 /* With a convert function: for kinds whose versions differ. */
 extern const struct api_behaviour builtin_converting_behaviour;
@@ -65,5 +71,9 @@ extern const struct builtin_rules
     builtin_role, builtin_binding, builtin_lease, builtin_endpoint_slice,
     builtin_priority_class, builtin_runtime_class,
     builtin_admission, builtin_mutating_webhook, builtin_validating_webhook,
-    builtin_admission_binding;
+    builtin_admission_binding,
+    builtin_certificate_request, builtin_api_service, builtin_ip_address, builtin_service_cidr,
+    builtin_flow_schema, builtin_priority_level,
+    builtin_device_class, builtin_resource_claim, builtin_resource_claim_template,
+    builtin_resource_slice;
 /* clang-format on */

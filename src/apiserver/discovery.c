@@ -10,6 +10,13 @@ static const struct subresource subresources[] = {
     { "", "pods", "eviction", "policy", "v1", "Eviction", API_CREATE },
     { "", "pods", "log", "", "", "Pod", API_GET },
     { "", "pods", "resize", "", "", "Pod", API_GET | API_PATCH | API_UPDATE },
+    { "certificates.k8s.io",
+        "certificatesigningrequests",
+        "approval",
+        "",
+        "",
+        "CertificateSigningRequest",
+        API_GET | API_PATCH | API_UPDATE },
     { "", "serviceaccounts", "token", "authentication.k8s.io", "v1", "TokenRequest", API_CREATE },
 };
 

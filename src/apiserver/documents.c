@@ -5,6 +5,7 @@
 #include "apiserver/accept.h"
 #include "apiserver/discovery.h"
 #include "apiserver/openapi.h"
+#include "apiserver/openapi_v2.h"
 #include "apiserver/store.h"
 #include "base/buf.h"
 #include "base/hash.h"
@@ -80,18 +81,25 @@ static struct document *find(struct documents *d, const char *key)
     return NULL;
 }
 
-static struct document *keep(struct documents *d, struct arena *a, const char *key, struct json v)
+/* A document without its text, yet. */
+static struct document *keep(struct documents *d, const char *key, const char *digest)
 {
     struct document *doc = mem_new_of(struct document);
     doc->key = mem_strdup(key);
     buf_init(&doc->text, DOCUMENT_BYTES_MAX);
-    json_print(&doc->text, v);
-    const char *digest = sha256_hex(a, buf_str(&doc->text));
     snprintf(doc->etag, sizeof(doc->etag), "\"%s\"", digest);
     for (char *p = doc->etag; *p; p++)
         *p = *p >= 'a' && *p <= 'f' ? (char)(*p - 'a' + 'A') : *p;
     doc->next = d->list;
-    d->list = doc;
+    return d->list = doc;
+}
+
+static struct document *keep_text(
+    struct documents *d, struct arena *a, const char *key, struct json v)
+{
+    const char *text = json_to_text(a, v);
+    struct document *doc = keep(d, key, sha256_hex(a, str_of(text)));
+    buf_add_text(&doc->text, text);
     size_t bytes = doc->text.len;
     for (struct document *last = doc; last->next;) {
         bytes += last->next->text.len;
@@ -106,10 +114,15 @@ static struct document *keep(struct documents *d, struct arena *a, const char *k
     return doc;
 }
 
+static bool has_it(const struct api_request *r, const struct document *doc)
+{
+    return r->if_none_match && strstr(r->if_none_match, doc->etag);
+}
+
 static void answer_document(const struct api_request *r, const struct document *doc,
     const char *content_type, struct api_answer *ret)
 {
-    bool same = r->if_none_match && strstr(r->if_none_match, doc->etag);
+    bool same = has_it(r, doc);
     *ret = (struct api_answer){
         .status = same ? 304 : 200,
         .content_type = content_type,
@@ -236,7 +249,7 @@ static void answer_discovery(struct documents *d, struct arena *a, const struct 
         const char *key = core ? "/api" : "/apis";
         struct document *doc = find(d, key);
         if (!doc)
-            doc = keep(d, a, key, discovery_aggregated(a, registry, core));
+            doc = keep_text(d, a, key, discovery_aggregated(a, registry, core));
         answer_document(r, doc, AGGREGATED, ret);
         return;
     }
@@ -293,12 +306,12 @@ static const char *const checks[] = { "ping", "log", "etcd", "poststarthook/rbac
 static bool answer_health(struct documents *d, struct arena *a, const struct api_request *r,
     const char *path, struct api_answer *ret)
 {
-    static const char *const names[] = { "healthz", "livez", "readyz" };
+    static const char *const names[] = { "/healthz", "/livez", "/readyz" };
     for (size_t i = 0; i < lengthof(names); i++) {
         size_t length = strlen(names[i]);
-        if (!text_starts(path + 1, names[i]) || (path[1 + length] && path[1 + length] != '/'))
+        if (!text_starts(path, names[i]) || (path[length] && path[length] != '/'))
             continue;
-        const char *one = path[1 + length] ? path + 2 + length : "";
+        const char *one = path[length] ? path + length + 1 : "";
         bool known = !*one;
         for (size_t c = 0; c < lengthof(checks); c++)
             known |= text_eq(one, checks[c]);
@@ -311,7 +324,7 @@ static bool answer_health(struct documents *d, struct arena *a, const struct api
             buf_reset(&d->scratch);
             for (size_t c = 0; c < lengthof(checks); c++)
                 buf_printf(&d->scratch, "[+]%s ok\n", checks[c]);
-            buf_printf(&d->scratch, "%s check passed\n", names[i]);
+            buf_printf(&d->scratch, "%s check passed\n", names[i] + 1);
             answer_text(ret, 200, "");
             ret->body = buf_str(&d->scratch);
         }
@@ -391,13 +404,47 @@ static void answer_root(struct documents *d, struct arena *a, struct api_answer 
 
 /* ---- OpenAPI ---- */
 
-static void answer_openapi(struct documents *d, struct arena *a, const struct api_request *r,
-    const char *path, struct api_answer *ret)
+/* All kinds in one: about a megabyte. It is made for whoever has none, and only its digest kept. */
+static void answer_openapi_v2(
+    struct documents *d, struct arena *a, const struct api_request *r, struct api_answer *ret)
 {
-    if (text_eq(path, "/openapi/v2") && form_of(a, r->accept, false) == FORM_NONE) {
+    static const char *const types[][2] = {
+        { "application/json", "application/json" },
+        { "application/*", "application/json" },
+        { "*/*", "application/json" },
+        { "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", OPENAPI_V2_BINARY },
+        { OPENAPI_V2_BINARY, OPENAPI_V2_BINARY },
+    };
+    const char *type = NULL;
+    size_t count;
+    const struct accept_clause *c = accept_parse(a, r->accept, &count);
+    for (; !type && count > 0; count--, c++)
+        for (size_t i = 0; i < lengthof(types); i++)
+            if (text_eq(c->type, types[i][0]))
+                type = types[i][1];
+    if (!type) {
         *ret = (struct api_answer){ .status = 406, .content_type = NULL, .body = STR("") };
         return;
     }
+    static const char path[] = "/openapi/v2";
+    struct document *doc = find(d, path);
+    if (!doc)
+        doc = keep(d, path, openapi_digest(d->server, a, NULL, NULL));
+    answer_document(r, doc, type, ret);
+    if (has_it(r, doc))
+        return;
+    struct json v = openapi_document(d->server, a, path);
+    buf_reset(&d->scratch);
+    if (text_eq(type, OPENAPI_V2_BINARY))
+        openapi_v2_encode(&d->scratch, v);
+    else
+        json_print(&d->scratch, v);
+    ret->body = buf_str(&d->scratch);
+}
+
+static void answer_openapi(struct documents *d, struct arena *a, const struct api_request *r,
+    const char *path, struct api_answer *ret)
+{
     struct document *doc = find(d, path);
     if (!doc) {
         struct json v = openapi_document(d->server, a, path);
@@ -405,7 +452,7 @@ static void answer_openapi(struct documents *d, struct arena *a, const struct ap
             *ret = (struct api_answer){ .status = 404, .content_type = NULL, .body = STR("") };
             return;
         }
-        doc = keep(d, a, path, v);
+        doc = keep_text(d, a, path, v);
     }
     answer_document(r, doc, "application/json", ret);
 }
@@ -432,6 +479,8 @@ bool documents_answer(
     const char *path = str_dup(a, r->path), *parts[2];
     if (text_eq(path, "/")) {
         answer_root(d, a, ret);
+    } else if (text_eq(path, "/openapi/v2")) {
+        answer_openapi_v2(d, a, r, ret);
     } else if (text_starts(path, "/openapi/")) {
         answer_openapi(d, a, r, path, ret);
     } else if (text_eq(path, "/metrics")) {

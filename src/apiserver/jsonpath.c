@@ -190,13 +190,6 @@ static struct json walk(struct arena *a, const struct steps *s, size_t at, struc
     return (struct json){ 0 };
 }
 
-bool jsonpath_check(const char *path, struct error *err)
-{
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct steps steps;
-    return parse(&a, path, &steps, err);
-}
-
 struct json jsonpath_first(struct arena *a, const char *path, struct json value)
 {
     struct steps steps;

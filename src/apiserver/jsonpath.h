@@ -9,7 +9,5 @@
 
 #include "base/json.h"
 
-/* Whether this is such a path; err says what is wrong with it. */
-bool jsonpath_check(const char *path, struct error *err) must_check;
 /* The first value that a path leads to; absent if none, or if the path cannot be read. */
 struct json jsonpath_first(struct arena *a, const char *path, struct json value);

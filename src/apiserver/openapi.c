@@ -210,8 +210,7 @@ static struct json document_v2(struct apiserver *s, struct arena *a)
         { "definitions", openapi_schemas_end(&schemas) });
 }
 
-/* A digest of what a document is made from, so that the index needs no documents. */
-static const char *digest_of(
+const char *openapi_digest(
     struct apiserver *s, struct arena *a, const char *group, const char *version)
 {
     const struct registry *registry = apiserver_registry(s);
@@ -220,9 +219,11 @@ static const char *digest_of(
     sha256_add(&h, LEEBOARD_VERSION, sizeof(LEEBOARD_VERSION));
     const struct api_kind *k;
     for (size_t i = 0; (k = registry_at(registry, i)); i++) {
-        if (!text_eq(k->resource.group, group) || !text_eq(k->resource.version, version))
+        if (group && (!text_eq(k->resource.group, group) || !text_eq(k->resource.version, version)))
             continue;
         const char *text = k->custom ? json_to_text(a, openapi_crd_schema(s, a, k)) : "";
+        sha256_add(&h, k->resource.group, strlen(k->resource.group) + 1);
+        sha256_add(&h, k->resource.version, strlen(k->resource.version) + 1);
         sha256_add(&h, k->resource.plural, strlen(k->resource.plural) + 1);
         sha256_add(&h, &k->verbs, sizeof(k->verbs));
         sha256_add(&h, text, strlen(text) + 1);
@@ -251,8 +252,10 @@ static struct json index_of(struct apiserver *s, struct arena *a)
             name,
             json_map(a,
                 { "serverRelativeURL",
-                    json_strf(
-                        a, "/openapi/v3/%s?hash=%s", name, digest_of(s, a, group, version)) }));
+                    json_strf(a,
+                        "/openapi/v3/%s?hash=%s",
+                        name,
+                        openapi_digest(s, a, group, version)) }));
     }
     return json_map(a, { "paths", json_map_end(&paths) });
 }

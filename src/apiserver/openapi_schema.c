@@ -1,5 +1,7 @@
 #include "apiserver/openapi_schema.h"
 
+#include "apiserver/openapi_v2.h"
+
 /* ---- names ---- */
 
 const char *openapi_kind_name(struct arena *a, const struct api_kind *k)
@@ -209,6 +211,12 @@ static struct json custom_schema(struct openapi_schemas *o, const struct api_kin
     struct json properties = json_member(schema, "properties");
     if (!json_is(schema, JSON_MAP))
         schema = json_map(a, { "type", json_str("object") });
+    if (o->v2) {
+        /* Whatever else it says, the object itself has metadata. */
+        schema = openapi_v2_schema(a, schema);
+        properties = json_member(schema, "properties");
+        schema = json_with_member(a, schema, "type", json_str("object"));
+    }
     struct json text = json_map(a, { "type", json_str("string") });
     properties = json_overlay(a,
         properties,

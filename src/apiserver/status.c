@@ -146,17 +146,6 @@ struct api_status status_forbidden(
     };
 }
 
-struct api_status status_method_not_supported(
-    struct arena *a, const struct api_kind *k, const char *verb)
-{
-    return (struct api_status){
-        405,
-        "MethodNotAllowed",
-        arena_printf(a, "%s is not supported on resources of kind \"%s\"", verb, kind_text(a, k)),
-        .details = kind_details(a, k, NULL),
-    };
-}
-
 struct api_status status_invalid(struct arena *a, const char *group, const char *kind,
     const char *name, const struct field_errors *errors)
 {

@@ -33,8 +33,6 @@ struct api_status status_conflict(
     struct arena *a, const struct api_kind *k, const char *name, const char *why);
 struct api_status status_forbidden(
     struct arena *a, const struct api_kind *k, const char *name, const char *why);
-struct api_status status_method_not_supported(
-    struct arena *a, const struct api_kind *k, const char *verb);
 /* 422; group and kind of what is invalid, which may be the options of a request. */
 struct api_status status_invalid(struct arena *a, const char *group, const char *kind,
     const char *name, const struct field_errors *errors);

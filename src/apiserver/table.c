@@ -195,13 +195,3 @@ struct json table_of_object(struct arena *a, const struct api_kind *k, const str
         columns ? table_columns(a, k) : json_null(),
         json_list(a, table_row(a, k, accept, include, object, wall_ms)));
 }
-
-struct json table_of_list(struct arena *a, const struct api_kind *k, const struct accept *accept,
-    enum table_include include, struct json metadata, struct json items, int64_t wall_ms)
-{
-    struct json_builder rows;
-    json_builder_init(&rows, a);
-    json_each (item, items)
-        json_push(&rows, table_row(a, k, accept, include, *item, wall_ms));
-    return table(a, accept, metadata, table_columns(a, k), json_list_end(&rows));
-}

@@ -19,10 +19,6 @@ struct json table_row(struct arena *a, const struct api_kind *k, const struct ac
  * is null, as in all events but a watch's first. A bookmark's object makes a row of nothing. */
 struct json table_of_object(struct arena *a, const struct api_kind *k, const struct accept *accept,
     enum table_include include, struct json object, bool columns, int64_t wall_ms);
-/* A Table of a list, whose metadata (resourceVersion, continue, remainingItemCount) is given. The
- * server streams long lists itself by table_columns() and table_row(). */
-struct json table_of_list(struct arena *a, const struct api_kind *k, const struct accept *accept,
-    enum table_include include, struct json metadata, struct json items, int64_t wall_ms);
 /* kind, apiVersion and metadata; nothing else. */
 struct json partial_of_object(struct arena *a, const struct accept *accept, struct json object);
 

@@ -64,21 +64,22 @@ void buf_add_text(struct buf *b, const char *text)
     buf_add(b, text, strlen(text));
 }
 
-void buf_add_char(struct buf *b, char c)
-{
-    buf_add(b, &c, 1);
-}
-
+/* Printing is dear, and mostly there is room: it is measured only where there is none. */
 void buf_vprintf(struct buf *b, const char *format, va_list args)
 {
+    size_t room = b->size - b->len;
     va_list again;
     va_copy(again, args);
-    int length = vsnprintf(NULL, 0, format, again);
+    int length = vsnprintf(room ? b->ptr + b->len : NULL, room, format, again);
     va_end(again);
     assert(length >= 0);
-    if (!reserve(b, (size_t)length))
+    if (!reserve(b, (size_t)length)) {
+        if (room)
+            b->ptr[b->len] = '\0';
         return;
-    vsnprintf(b->ptr + b->len, (size_t)length + 1, format, args);
+    }
+    if ((size_t)length >= room)
+        vsnprintf(b->ptr + b->len, (size_t)length + 1, format, args);
     b->len += (size_t)length;
 }
 

@@ -27,7 +27,6 @@ void buf_done(struct buf *b);
 void buf_reset(struct buf *b);
 void buf_add(struct buf *b, const void *bytes, size_t count);
 void buf_add_text(struct buf *b, const char *text);
-void buf_add_char(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *format, ...) printf_like(2, 3);
 void buf_vprintf(struct buf *b, const char *format, va_list args) printf_like(2, 0);
 /* Takes count bytes off the front. */
@@ -35,6 +34,15 @@ void buf_eat(struct buf *b, size_t count);
 /* The contents as NUL-terminated text; "" when empty. */
 const char *buf_text(const struct buf *b);
 
+static inline void buf_add_char(struct buf *b, char c)
+{
+    if (b->len + 1 < b->size && b->len < b->limit && !b->overflowed) {
+        b->ptr[b->len++] = c;
+        b->ptr[b->len] = '\0';
+    } else {
+        buf_add(b, &c, 1);
+    }
+}
 static inline struct str buf_str(const struct buf *b)
 {
     return (struct str){ b->ptr, b->len };

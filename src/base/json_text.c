@@ -7,6 +7,7 @@
 #include <yyjson.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
 
 struct conversion {
     struct arena *arena;
@@ -154,11 +155,14 @@ static bool parse(struct arena *a, struct str text, bool joins, struct json *ret
     yyjson_doc *doc = yyjson_read_opts(copy, text.len, YYJSON_READ_INSITU, NULL, &why);
     if (!doc)
         return fail_at(err, text, &why);
+    /* Most texts have no escapes at all, which is quickly seen. */
+    const char *escape = text.len ? memchr(text.ptr, '\\', text.len) : NULL;
+    size_t rest = escape ? text.len - (size_t)(escape - text.ptr) : 0;
     struct conversion c = {
         .arena = a,
         .err = err,
         .joins = joins,
-        .may_hold_nul = memmem(text.ptr, text.len, "\\u0000", 6) != NULL,
+        .may_hold_nul = escape && memmem(escape, rest, "\\u0000", 6),
     };
     bool ok = convert(&c, yyjson_doc_get_root(doc), 0, ret);
     yyjson_doc_free(doc);
@@ -239,14 +243,27 @@ void json_walk_keys(
 static void print_string(struct buf *b, const char *text, size_t length)
 {
     static const char hex[] = "0123456789abcdef";
+    static const bool special[256] = {
+        [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x80 ... 0xff] = true
+    };
     buf_add_char(b, '"');
     size_t clean = 0;
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
-        if (c >= 0x20 && c != '"' && c != '\\')
+        if (!special[c])
             continue;
+        uint32_t character;
+        size_t bytes = c < 0x80 ? 0 : utf8_first((struct str){ text + i, length - i }, &character);
+        if (bytes) {
+            i += bytes - 1;
+            continue;
+        }
         buf_add(b, text + clean, i - clean);
         clean = i + 1;
+        if (c >= 0x80) { /* of a request's path, say, which a message quotes */
+            buf_add_text(b, "\xef\xbf\xbd");
+            continue;
+        }
         const char *found = strchr("\"\"\\\\\nn\rr\tt", c);
         if (found && c) {
             buf_add(b, (char[]){ '\\', found[1] }, 2);

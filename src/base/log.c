@@ -73,6 +73,16 @@ static void add_escape(struct buf *b, uint32_t c, enum log_format as)
         buf_printf(b, "\\x%02x", (unsigned)c);
 }
 
+/* How many of the first bytes stand for themselves: nearly always all of them. */
+static size_t plain_bytes(struct str text, bool quoted)
+{
+    size_t i = 0;
+    while (i < text.len && text.ptr[i] >= ' ' && text.ptr[i] <= '~' &&
+           !(quoted && (text.ptr[i] == '"' || text.ptr[i] == '\\')))
+        i++;
+    return i;
+}
+
 /* Text that stays on its line and inside its quotes. Without quotes a quotation mark and a
  * backslash are plain characters. */
 static void add_escaped(
@@ -81,12 +91,15 @@ static void add_escaped(
     size_t end = b->len + bytes_max;
     for (struct str rest = str_of(text); rest.len;) {
         uint32_t c;
-        size_t length = utf8_first(rest, &c);
+        size_t length = plain_bytes(rest, quoted);
         if (b->len > end) {
             buf_add_text(b, "…");
             return;
         }
-        if (length == 0) {
+        if (length) {
+            length = length <= end - b->len ? length : end + 1 - b->len;
+            buf_add(b, rest.ptr, length);
+        } else if ((length = utf8_first(rest, &c)) == 0) {
             length = 1;
             if (as == LOG_FORMAT_JSON)
                 buf_add_text(b, "\ufffd");
@@ -118,7 +131,9 @@ static void add_field(struct buf *b, const struct log_field *f, enum log_format 
         add_quoted(b, f->value, as, VALUE_BYTES_MAX);
         return;
     }
-    buf_printf(b, " %s=", f->key);
+    buf_add_char(b, ' ');
+    buf_add_text(b, f->key);
+    buf_add_char(b, '=');
     if (!*f->value || strpbrk(f->value, " \t\r\n\"=\\"))
         add_quoted(b, f->value, as, VALUE_BYTES_MAX);
     else

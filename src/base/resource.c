@@ -18,7 +18,6 @@ const struct resource RESOURCE_SERVICE_ACCOUNT = CORE("ServiceAccount", "service
 const struct resource RESOURCE_PVC = CORE("PersistentVolumeClaim", "persistentvolumeclaims");
 const struct resource RESOURCE_POD = CORE("Pod", "pods");
 const struct resource RESOURCE_NODE = CORE("Node", "nodes", .cluster_scoped = true);
-const struct resource RESOURCE_NAMESPACE = CORE("Namespace", "namespaces", .cluster_scoped = true);
 const struct resource RESOURCE_JOB = { "batch", "v1", "Job", "jobs" };
 const struct resource RESOURCE_HPA = {
     .group = "autoscaling",

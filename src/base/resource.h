@@ -28,7 +28,6 @@ extern const struct resource RESOURCE_ENDPOINT_SLICE;
 extern const struct resource RESOURCE_LEASE;
 extern const struct resource RESOURCE_EVENT;
 extern const struct resource RESOURCE_CRD;
-extern const struct resource RESOURCE_NAMESPACE;
 
 struct arena;
 /* "v1" or "apps/v1". */

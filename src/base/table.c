@@ -49,6 +49,25 @@ static inline void sip_block(struct sip *s, uint64_t block)
     s->v0 ^= block;
 }
 
+/* The last up to seven bytes as a number, low ones first. */
+static inline uint64_t tail(const uint8_t *at, size_t count)
+{
+    uint32_t four = 0;
+    uint16_t two = 0;
+    uint64_t last = 0;
+    if (count & 1)
+        last = at[count - 1];
+    if (count & 2) {
+        memcpy(&two, at + (count & 4), 2);
+        last = last << 16 | two;
+    }
+    if (count & 4) {
+        memcpy(&four, at, 4);
+        last = last << 32 | four;
+    }
+    return last;
+}
+
 uint64_t table_hash(const struct table *t, const void *bytes, size_t count)
 {
     struct sip s = { t->seed[0] ^ 0x736f6d6570736575,
@@ -62,9 +81,7 @@ uint64_t table_hash(const struct table *t, const void *bytes, size_t count)
         memcpy(&block, at, 8);
         sip_block(&s, block);
     }
-    for (size_t i = 0; i < count; i++)
-        last |= (uint64_t)at[i] << (8 * i);
-    sip_block(&s, last);
+    sip_block(&s, last | tail(at, count));
     s.v2 ^= 0xff;
     for (int i = 0; i < 3; i++)
         sip_round(&s);

@@ -18,9 +18,6 @@ const char *time_format_micro(struct arena *a, int64_t wall_us);
 bool time_parse(const char *text, int64_t *ret_ms) must_check;
 bool time_parse_micro(const char *text, int64_t *ret_us) must_check;
 
-/* HTTP's date: "Sun, 15 Nov 2026 17:00:00 GMT". */
-const char *time_format_http(struct arena *a, int64_t wall_ms);
-
 /* ---- durations of Go: "1h30m", "300ms", "1.5s", "-2m" ---- */
 
 /* In nanoseconds, as Go counts; units ns us µs ms s m h. "0" needs no unit. */

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base64.h"
+
 /* Which characters may stand where, RFC 3986 appendix A. */
 enum {
     UNRESERVED = 1, /* ALPHA DIGIT - . _ ~ */
@@ -399,11 +401,11 @@ const char *url_target(struct arena *a, const struct url *u)
     return u->query ? arena_printf(a, "%s?%s", path, u->query) : path;
 }
 
-static const char *to_text(struct arena *a, const struct url *u, bool with_user)
+const char *url_to_text(struct arena *a, const struct url *u)
 {
     cleanup(buf_done) struct buf b = BUF_INIT(URL_BYTES_MAX * 8);
     buf_printf(&b, "%s://", u->scheme);
-    if (with_user && u->userinfo)
+    if (u->userinfo)
         buf_printf(&b, "%s@", u->userinfo);
     add_host(&b, u, u->port != 0);
     buf_add_text(&b, u->path);
@@ -414,12 +416,21 @@ static const char *to_text(struct arena *a, const struct url *u, bool with_user)
     return str_dup(a, buf_str(&b));
 }
 
-const char *url_to_text(struct arena *a, const struct url *u)
-{
-    return to_text(a, u, true);
-}
-
 const char *url_to_safe_text(struct arena *a, const struct url *u)
 {
-    return to_text(a, u, false);
+    struct url safe = *u;
+    safe.userinfo = safe.query = safe.fragment = NULL;
+    return url_to_text(a, &safe);
+}
+
+bool url_basic_auth(struct arena *a, const struct url *u, const char **ret, struct error *err)
+{
+    const char *userinfo;
+    *ret = NULL;
+    if (!u->userinfo)
+        return true;
+    if (!url_decode(a, str_of(u->userinfo), &userinfo))
+        return fail(err, ERR_INVALID, "user and password are not properly encoded");
+    *ret = arena_printf(a, "Basic %s", base64_encode(a, str_of(userinfo)));
+    return true;
 }

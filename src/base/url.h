@@ -34,8 +34,11 @@ bool url_parse(struct arena *a, const char *text, struct url *ret, struct error 
 bool url_resolve(struct arena *a, const struct url *base, const char *reference, struct url *ret,
     struct error *err) must_check;
 const char *url_to_text(struct arena *a, const struct url *u);
-/* The same without user and password: for messages and logs. */
+/* For messages and logs: without user and password, and without the query, where signatures are. */
 const char *url_to_safe_text(struct arena *a, const struct url *u);
+/* User and password as an Authorization header has them; *ret NULL if there are none. */
+bool url_basic_auth(
+    struct arena *a, const struct url *u, const char **ret, struct error *err) must_check;
 /* The port as written, or the scheme's own (http 80, https 443); 0 if neither. */
 int url_port(const struct url *u);
 /* Scheme, host and port are the same: may credentials for a go to b? */

@@ -111,12 +111,6 @@ static uint64_t characters(struct str s)
     return count;
 }
 
-bool cel_is_sized(struct cel_value v)
-{
-    return v.kind == CEL_STRING || v.kind == CEL_BYTES || v.kind == CEL_LIST || v.kind == CEL_MAP ||
-           v.kind == CEL_IP || v.kind == CEL_CIDR;
-}
-
 uint64_t cel_size(struct cel_value v)
 {
     switch (v.kind) {

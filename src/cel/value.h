@@ -184,7 +184,6 @@ bool cel_map_next(struct cel_eval *e, struct cel_value map, size_t *position,
 
 /* As size() counts: characters, bytes, items, entries; 1 for everything else. */
 uint64_t cel_size(struct cel_value v);
-bool cel_is_sized(struct cel_value v);
 /* A bool, or an error where values refuse to be compared. */
 struct cel_value cel_equal(struct cel_eval *e, struct cel_value a, struct cel_value b);
 bool cel_is_true(struct cel_value v);

@@ -52,7 +52,7 @@ struct show {
     struct timer draw;
     int64_t drawn_ms;
     bool ready; /* everything was, when it was last drawn */
-    bool rests;
+    bool ending;
 };
 
 /* ---- output ---- */
@@ -104,6 +104,12 @@ static void draw(void *ctx)
     cleanup(buf_done) struct buf out = BUF_INIT(OUTPUT_BYTES_MAX);
     struct show_row *rows;
     size_t count = show_rows(&a, objects_of(&a, s), &s->machine, &rows);
+    for (size_t i = 0; i < count && s->ending; i++)
+        if (rows[i].state == SHOW_WORKS || rows[i].state == SHOW_WAITS) {
+            rows[i].state = SHOW_WAITS;
+            rows[i].phase = "stopped";
+            rows[i].detail = "";
+        }
     s->drawn_ms = env_mono_ms(env_of(s));
     show_screen_draw(s->screen, &s->look, rows, count, s->drawn_ms, &out);
     put(s, &out);
@@ -125,8 +131,6 @@ static void draw(void *ctx)
 
 static void draw_soon(struct show *s)
 {
-    if (s->rests)
-        return;
     int64_t passed = env_mono_ms(env_of(s)) - s->drawn_ms;
     timer_set(env_of(s), &s->draw, passed < DRAW_MS ? DRAW_MS - passed : 0);
 }
@@ -302,12 +306,6 @@ struct show *show_new(const struct show_options *options)
     return s;
 }
 
-void show_rest(struct show *s)
-{
-    s->rests = true;
-    timer_stop(env_of(s), &s->draw);
-}
-
 void show_free(struct show *s)
 {
     cleanup(buf_done) struct buf out = BUF_INIT(OUTPUT_BYTES_MAX);
@@ -328,6 +326,12 @@ void show_free(struct show *s)
         loop_signal_free(s->resized);
     arena_done(&s->arena);
     free(s);
+}
+
+void show_ending(struct show *s)
+{
+    s->ending = true;
+    draw_soon(s);
 }
 
 void show_print(struct show *s, const char *format, ...)

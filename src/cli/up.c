@@ -95,9 +95,9 @@ static void end_pods(struct up *up)
 {
     up->ending = true;
     notify("STOPPING=1");
-    if (up->show)
-        show_rest(up->show);
     say(up, "ending; once more kills");
+    if (up->show)
+        show_ending(up->show);
     node_stop(up->node, pods_ended, up);
 }
 

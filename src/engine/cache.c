@@ -7,6 +7,7 @@
 #include "engine/kind.h"
 #include "engine/order.h"
 #include "engine/plan.h"
+#include "kube/stream.h"
 #include "merge/merge.h"
 
 void cache_init(struct cache *c, const char *manager, const char *const *predecessors,
@@ -154,11 +155,23 @@ struct cache_resource *cache_watch(struct cache *c, const struct kind_watch *wat
     return r;
 }
 
-uint64_t cache_version(struct json object)
+static uint64_t version_of(const char *text)
 {
-    const char *text = json_get_text(object, "metadata.resourceVersion");
     int64_t version;
     return text && str_to_int(str_of(text), &version) && version > 0 ? (uint64_t)version : 0;
+}
+
+uint64_t cache_version(struct json object)
+{
+    return version_of(json_get_text(object, "metadata.resourceVersion"));
+}
+
+struct cache_entry *cache_known(
+    const struct cache_resource *r, const struct stream_identity *id, uint64_t *ret_version)
+{
+    struct cache_entry *e = cache_find(r, id->namespace, id->name);
+    *ret_version = version_of(id->version);
+    return e && *ret_version && e->version >= *ret_version ? e : NULL;
 }
 
 /* Who controls it: by uid, or by PLAN_OWNER_ANNOTATION where an owner reference cannot. */

@@ -21,6 +21,7 @@ struct write;
 struct resource;
 struct schema;
 struct kind_watch;
+struct stream_identity;
 
 struct cache_entry {
     struct table_node node;       /* in its resource, by namespace and name */
@@ -107,6 +108,9 @@ enum cache_change cache_delete(struct cache_resource *r, struct cache_entry *ent
 
 struct cache_entry *cache_find(
     const struct cache_resource *r, const char *namespace, const char *name);
+/* The entry, if it is in this version or a later one; else NULL. */
+struct cache_entry *cache_known(
+    const struct cache_resource *r, const struct stream_identity *id, uint64_t *ret_version);
 struct json cache_read(struct arena *a, const struct cache_entry *entry);
 struct json cache_read_owned(struct arena *a, const struct cache_entry *entry); /* absent: none */
 

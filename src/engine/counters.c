@@ -102,8 +102,11 @@ static void set_versions(struct engine *e)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     for (const struct cache_resource *r = e->cache.first; r; r = r->next)
         if (!r->missing) {
-            const char *group = r->resource->group, *plural = r->resource->plural;
-            const char *labels = arena_printf(&a, "group=\"%s\",resource=\"%s\"", group, plural);
+            const char *labels = arena_printf(&a,
+                "group=\"%s\",resource=\"%s\",selector=\"%s\"",
+                r->resource->group,
+                r->resource->plural,
+                r->label_selector ? r->label_selector : "");
             metric_set(&e->m->version, labels, (double)r->version);
         }
 }

@@ -43,12 +43,18 @@ uint64_t depend_on_name(
     return mix(d, mix(d, hash_resource(d, r), namespace ? namespace : ""), name);
 }
 
-/* A blank cannot be part of a name, so lists and names never meet. */
-static uint64_t hash_list(const struct depends *d, const struct resource *r, const char *namespace,
-    const char *key, const char *value)
+/* Everything in a namespace, or everywhere. A blank cannot be part of a name, so lists and names
+ * never meet. */
+static uint64_t hash_list(const struct depends *d, const struct resource *r, const char *namespace)
 {
-    uint64_t hash = mix(d, hash_resource(d, r), namespace ? namespace : " ");
-    return key ? mix(d, mix(d, mix(d, hash, " "), key), value) : mix(d, hash, " ");
+    return mix(d, mix(d, hash_resource(d, r), namespace ? namespace : " "), " ");
+}
+
+/* What of that has a label. */
+static uint64_t hash_label(
+    const struct depends *d, uint64_t list, const char *key, const char *value)
+{
+    return mix(d, mix(d, list, key), value);
 }
 
 /* `key=value`, and nothing else in it. */
@@ -69,9 +75,10 @@ uint64_t depend_on_list(
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     char *key, *value;
+    uint64_t list = hash_list(d, r, namespace);
     if (selector && split_equality(&a, selector, &key, &value))
-        return hash_list(d, r, namespace, key, value);
-    return hash_list(d, r, namespace, NULL, NULL);
+        return hash_label(d, list, key, value);
+    return list;
 }
 
 static bool any(const struct table_node *n, const void *key)
@@ -165,10 +172,10 @@ void depend_each_of_object(struct depends *d, const struct resource *r, const ch
     depend_each(d, depend_on_name(d, r, namespace, name), call, ctx);
     const char *const scopes[] = { namespace, NULL };
     for (size_t i = 0; i < lengthof(scopes); i++) {
-        depend_each(d, hash_list(d, r, scopes[i], NULL, NULL), call, ctx);
+        uint64_t list = hash_list(d, r, scopes[i]);
+        depend_each(d, list, call, ctx);
         json_each_member (label, labels)
             if (label->value.type == JSON_STR)
-                depend_each(
-                    d, hash_list(d, r, scopes[i], label->key, label->value.string), call, ctx);
+                depend_each(d, hash_label(d, list, label->key, label->value.string), call, ctx);
     }
 }

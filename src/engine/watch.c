@@ -50,6 +50,19 @@ static void on_put(void *ctx, struct json object, bool initial)
     engine_object_changed(e, r, namespace, name, before, labels, except);
 }
 
+static bool is_known(void *ctx, const struct stream_identity *id)
+{
+    struct engine_watch *w = ctx;
+    struct cache_resource *r = w->resource;
+    uint64_t version;
+    if (!cache_known(r, id, &version))
+        return false;
+    if (version > r->version)
+        r->version = version;
+    w->engine->counts.echoes++;
+    return true;
+}
+
 void watch_object_gone(struct engine *e, struct cache_entry *entry)
 {
     struct cache_resource *r = entry->resource;
@@ -236,6 +249,7 @@ static void on_state(void *ctx, enum reflector_state state, const struct error *
 const struct reflector_sink watch_sink = {
     .replace_begin = on_replace_begin,
     .put = on_put,
+    .known = is_known,
     .remove = on_remove,
     .replace_end = on_replace_end,
     .bookmark = on_bookmark,

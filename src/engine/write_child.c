@@ -14,7 +14,7 @@ static void create_shared(struct write *w)
                 collection,
                 w->body,
                 (struct kube_write){ .field_manager = e->options.manager },
-                (struct kube_then){ write_answered, w }));
+                WRITE_THEN(write_answered, w)));
 }
 
 static void apply(struct write *w, const struct cache_entry *entry)
@@ -31,11 +31,8 @@ static void apply(struct write *w, const struct cache_entry *entry)
     }
     if (write_allowed(w->run))
         write_sent(w,
-            kube_apply(e->options.client,
-                write_target(w),
-                body,
-                how,
-                (struct kube_then){ write_answered, w }));
+            kube_apply(
+                e->options.client, write_target(w), body, how, WRITE_THEN(write_answered, w)));
 }
 
 static void delete (struct write *w, const struct cache_entry *entry)

@@ -15,7 +15,7 @@ static void patch_answered(void *ctx, const struct kube_reply *reply)
     struct write *w = ctx;
     bool ok = reply->error.code == ERR_NONE;
     if (ok)
-        w->run->version = cache_version(reply->body);
+        w->run->version = write_version(w, reply);
     if (ok && w->run->going) {
         /* The answer may be older than its end: the cache does not take it. */
         write_say(w, "let go");
@@ -39,7 +39,7 @@ static void patch_self(struct run *run, const char *what, struct json patch)
                 KUBE_PATCH_MERGE,
                 write_with_preconditions(w, run->uid, run->version),
                 (struct kube_write){ .field_manager = e->options.manager },
-                (struct kube_then){ patch_answered, w }));
+                WRITE_THEN(patch_answered, w)));
 }
 
 void write_finalizer(struct run *run)
@@ -211,7 +211,7 @@ void write_status(struct run *run)
                 write_target(w),
                 write_with_preconditions(w, run->uid, run->version),
                 (struct kube_write){ .field_manager = e->options.manager, .force = true },
-                (struct kube_then){ status_answered, w }));
+                WRITE_THEN(status_answered, w)));
 }
 
 /* ---- eviction ---- */

@@ -122,14 +122,14 @@ static void on_end(struct remote *r, const struct error *err)
     struct arena *a = &i->run.arena;
     bool idle = false;
     if (err) {
-        answer(i, false, "IdleCheckFailed", arena_printf(a, "%s: %s", r->url, err->text));
+        answer(i, false, "IdleCheckFailed", arena_printf(a, "%s: %s", r->where, err->text));
     } else if (!judge(i, &idle)) {
         answer(i,
             false,
             "IdleCheckFailed",
-            arena_printf(a, "%s answered %d and nothing that could be read", r->url, i->status));
+            arena_printf(a, "%s answered %d and nothing that could be read", r->where, i->status));
     } else if (!idle) {
-        answer(i, false, "PodsBusy", arena_printf(a, "%s serves requests", r->url));
+        answer(i, false, "PodsBusy", arena_printf(a, "%s serves requests", r->where));
     } else {
         i->at++;
         ask_next(i);

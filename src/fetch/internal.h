@@ -67,7 +67,8 @@ struct remote {
     int hops;
     bool redirecting;
     const char *location;
-    bool guarded; /* public addresses only */
+    bool guarded;      /* public addresses only */
+    const char *where; /* the URL for messages: a redirect's may be signed */
 };
 
 /* The fields up to ctx are filled. Failing to start comes through end(), later. */

@@ -88,7 +88,7 @@ static void on_end(struct remote *r, const struct error *err)
     struct arena *a = &p->run.arena;
     struct error why;
     if (!err && p->status >= 300) {
-        fail(&why, code_of(p->status), "%s answered %d", r->url, p->status);
+        fail(&why, code_of(p->status), "%s answered %d", r->where, p->status);
         err = &why;
     }
     struct json gguf = { 0 };

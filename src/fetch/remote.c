@@ -109,7 +109,7 @@ static void on_end(void *ctx, const struct error *err, bool sent)
             ERR_FORBIDDEN,
             "%s resolves to an address that is not public; name its host in "
             "--allowed-remote-hosts to permit it",
-            r->url);
+            r->where);
         err = &why;
     }
     end(r, err);
@@ -132,11 +132,14 @@ static bool open_url(struct remote *r, struct error *err)
     struct fetch *f = r->run->fetch;
     struct arena *a = &r->run->arena;
     struct url url;
-    if (!url_parse(a, r->url, &url, err))
+    const char *authorization;
+    r->where = r->url;
+    if (!url_parse(a, r->url, &url, err) || !url_basic_auth(a, &url, &authorization, err))
         return false;
+    r->where = url_to_safe_text(a, &url);
     bool secure = text_eq(url.scheme, "https");
     if ((!secure && !text_eq(url.scheme, "http")) || !*url.host)
-        return fail(err, ERR_INVALID, "%s is not an http or https URL", r->url);
+        return fail(err, ERR_INVALID, "%s is not an http or https URL", r->where);
     if (secure && !prepare_tls(f, err))
         return false;
     r->guarded = !r->any_address && !host_allowed(f, url.host);
@@ -146,9 +149,11 @@ static bool open_url(struct remote *r, struct error *err)
         .tls = secure ? f->tls : NULL,
         .address_allowed = r->guarded ? address_allowed : NULL,
     };
-    struct http_header *headers = arena_array(a, r->headers.count + 1, sizeof(*headers));
+    struct http_header *headers = arena_array(a, r->headers.count + 2, sizeof(*headers));
     size_t count = 0;
     headers[count++] = (struct http_header){ STR("user-agent"), STR("leeboard/" LEEBOARD_VERSION) };
+    if (authorization)
+        headers[count++] = (struct http_header){ STR("authorization"), str_of(authorization) };
     json_each_member (m, r->headers)
         headers[count++] = (struct http_header){ str_of(m->key), str_of(m->value.string) };
     r->call = http_call_open(f->options.http,

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <linux/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -173,6 +173,14 @@ uint64_t conn_queued(const struct conn *c)
 uint64_t conn_written(const struct conn *c)
 {
     return c->written;
+}
+
+uint64_t conn_confirmed(const struct conn *c)
+{
+    struct tcp_info info = { 0 };
+    socklen_t size = sizeof(info);
+    getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &size);
+    return info.tcpi_bytes_acked ? info.tcpi_bytes_acked - 1 : 0; /* the SYN counts, too */
 }
 
 /* A failed write is not the end: an answer that explains it may still be there to be read. */

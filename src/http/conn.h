@@ -46,6 +46,8 @@ size_t conn_pending(const struct conn *c);
  * left when written passes it. */
 uint64_t conn_queued(const struct conn *c);
 uint64_t conn_written(const struct conn *c);
+/* Of a connection that we opened: bytes that the other side's kernel has ever confirmed. */
+uint64_t conn_confirmed(const struct conn *c);
 /* After what is pending, ends our side; the other can still send. */
 void conn_shutdown(struct conn *c);
 /* Whether to read on. What was read and not yet handed out waits. */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/url.h"
 
 struct dialling {
@@ -40,13 +39,8 @@ static bool read_proxy(struct origin *o, struct error *err)
                                 ?: tls_client_new(&(struct tls_client_options){ 0 }, err);
     if (is_tls && !o->dial.proxy_tls)
         return fail_in(err, "proxy");
-    const char *userinfo = NULL;
-    if (url.userinfo && !url_decode(&o->arena, str_of(url.userinfo), &userinfo))
-        return fail(err, ERR_INVALID, "proxy: user and password are not properly encoded");
-    if (userinfo)
-        o->dial.proxy_authorization =
-            arena_printf(&o->arena, "Basic %s", base64_encode(&o->arena, str_of(userinfo)));
-    return true;
+    return url_basic_auth(&o->arena, &url, &o->dial.proxy_authorization, err) ||
+           fail_in(err, "proxy");
 }
 
 static struct origin *origin_new(struct http_client *c, const struct http_origin *key)

@@ -378,11 +378,11 @@ void sim_check_end(struct sim_checks *c)
     }
 }
 
-/* Names that the server makes up end in these five. */
+/* Names that the server makes up end in these five; what is before them it cuts to fit a label. */
 static bool is_generated(const char *name)
 {
     size_t length = strlen(name);
-    return length > 6 && name[length - 6] == '-' &&
+    return length > 6 && (name[length - 6] == '-' || length == 63) &&
            strspn(name + length - 5, "bcdfghjklmnpqrstvwxz2456789") == 5;
 }
 

@@ -93,13 +93,52 @@ void sim_coverage_add(struct sim_coverage *c, struct json object)
         arena_printf(&a, "%s spec", json_get_text(object, "kind")));
 }
 
-void sim_coverage_print(const struct sim_coverage *c)
+const char *sim_coverage_missing(struct sim_coverage *c, const char *kind, uint32_t which)
 {
-    size_t reached = 0;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *front = arena_printf(&a, "%s spec.", kind);
+    const char *found = "";
+    uint32_t count = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        uint32_t at = count ? which % count : 0;
+        for (size_t i = 0; i < c->count; i++)
+            if (!c->fields[i].count && text_starts(c->fields[i].path, front)) {
+                if (pass == 0)
+                    count++;
+                else if (at-- == 0)
+                    found = c->fields[i].path + strlen(front) - 1;
+            }
+    }
+    return found;
+}
+
+/* Fields that no accepted object can have set, and why. */
+static const struct {
+    const char *path, *why;
+} unreachable[] = {
+    { NULL, NULL },
+};
+
+static const char *excuse(const char *path)
+{
+    for (size_t i = 0; unreachable[i].path; i++)
+        if (text_eq(unreachable[i].path, path))
+            return unreachable[i].why;
+    return NULL;
+}
+
+size_t sim_coverage_print(const struct sim_coverage *c)
+{
+    size_t reached = 0, unexplained = 0;
     for (size_t i = 0; i < c->count; i++)
         reached += c->fields[i].count > 0;
     printf("inputs reached %zu of %zu fields\n", reached, c->count);
     for (size_t i = 0; i < c->count; i++)
-        if (!c->fields[i].count)
-            printf("input not reached: %s\n", c->fields[i].path);
+        if (!c->fields[i].count) {
+            const char *why = excuse(c->fields[i].path);
+            printf(
+                "input not reached: %s%s%s\n", c->fields[i].path, why ? ": " : "", why ? why : "");
+            unexplained += !why;
+        }
+    return unexplained;
 }

@@ -1,5 +1,7 @@
 #include "sim/generate.h"
 
+#include "sim/coverage.h"
+
 /* What people write into fields of these names: without it, hardly anything would ever work. */
 static const struct hint {
     const char *field;
@@ -16,11 +18,18 @@ static const struct hint {
     { "image", (const char *const[]){ "example/server:1", "example/server:2", NULL } },
     { "cpu", (const char *const[]){ "1", "500m", "2", "two", NULL } },
     { "memory", (const char *const[]){ "1Gi", "512Mi", "1.5Gi", "lots", NULL } },
+    { "size", (const char *const[]){ "1Gi", "10G", "none", NULL } },
     { "name", (const char *const[]){ "a", "b", "c-d", NULL } },
     { "operator", (const char *const[]){ "Exists", "Equal", "In", NULL } },
     { "effect", (const char *const[]){ "NoSchedule", "", "NoExecute", NULL } },
     { "value", (const char *const[]){ "", "a", NULL } },
     { "key", (const char *const[]){ "a", "b", NULL } },
+    { "objective", (const char *const[]){ "99.5", "50", "100", NULL } },
+    { "latencyThreshold", (const char *const[]){ "0.5", "2", "fast", NULL } },
+    { "window", (const char *const[]){ "4w", "28d", "forever", NULL } },
+    { "sha256",
+        (const char *const[]){
+            "00112233445566778899aabbccddeeff00112233445566778899AABBCCDDEEFF", "00", NULL } },
 };
 static const char *const words[] = { "a",
     "b",
@@ -104,9 +113,22 @@ static const struct json_member *pick_member(struct sim *s, struct json properti
     return &properties.members[0];
 }
 
-/* What leads to one field somewhere below, and beside it what must be there. */
-static struct json aimed_value(
-    struct sim *s, struct arena *a, struct json schema, const char *field, unsigned depth)
+/* The first name in ".a.b[].c", or by chance if there is no such path; path goes on behind it. */
+static const struct json_member *aim_at(struct sim *s, struct json properties, const char **path)
+{
+    size_t length = **path == '.' ? strcspn(*path + 1, ".[{") : 0;
+    json_each_member (m, properties)
+        if (length && strlen(m->key) == length && memcmp(m->key, *path + 1, length) == 0) {
+            *path += 1 + length;
+            return m;
+        }
+    *path = "";
+    return pick_member(s, properties);
+}
+
+/* What leads to one field somewhere below, and beside it what must be there. path: "", or which. */
+static struct json aimed_value(struct sim *s, struct arena *a, struct json schema,
+    const char *field, const char *path, unsigned depth)
 {
     struct json properties = json_member(schema, "properties");
     struct json more = json_member(schema, "additionalProperties");
@@ -115,21 +137,23 @@ static struct json aimed_value(
     json_builder_init(&b, a);
     if (depth > AIMED_DEPTH_MAX)
         return (struct json){ 0 };
+    if (text_starts(path, "[]") || text_starts(path, "{}"))
+        path += 2;
     if (json_is(items, JSON_MAP)) {
-        json_push(&b, aimed_value(s, a, items, field, depth + 1));
+        json_push(&b, aimed_value(s, a, items, field, path, depth + 1));
         return json_list_end(&b);
     }
     if (!properties.count && !json_is(more, JSON_MAP))
         return any_value(s, a, schema, field, 0);
-    const struct json_member *aim = properties.count ? pick_member(s, properties) : NULL;
+    const struct json_member *aim = properties.count ? aim_at(s, properties, &path) : NULL;
     struct json required = json_member(schema, "required");
     json_each_member (m, properties)
         if (m == aim)
-            json_put(&b, m->key, aimed_value(s, a, m->value, m->key, depth + 1));
+            json_put(&b, m->key, aimed_value(s, a, m->value, m->key, path, depth + 1));
         else if (json_list_has(required, m->key))
             json_put(&b, m->key, any_value(s, a, m->value, m->key, 0));
     if (!aim)
-        json_put(&b, pick(s, words), aimed_value(s, a, more, "", depth + 1));
+        json_put(&b, pick(s, words), aimed_value(s, a, more, "", path, depth + 1));
     return json_map_end(&b);
 }
 
@@ -191,6 +215,13 @@ static struct json plain_value(
                     a,
                     json_member(json_member(schema, "properties"), name->string),
                     name->string));
+        /* "Exactly one of these": the first. */
+        struct json properties = json_member(schema, "properties");
+        if (json_present(json_member(schema, "x-kubernetes-validations")) && properties.count &&
+            !json_present(json_member(schema, "required")))
+            json_put(&map,
+                properties.members[0].key,
+                plain_value(s, a, properties.members[0].value, properties.members[0].key));
         return json_map_end(&map);
     }
     if (text_eq(type, "array"))
@@ -253,13 +284,18 @@ struct json sim_mutate(struct sim *s, struct arena *a, struct json crd, struct j
     if (!properties.count)
         return object;
     bool aimed = sim_chance(s, SIM_INPUTS, 600);
+    /* A person in a hurry looks for what nobody has asked for yet. */
+    const char *path = s->reached && aimed ? sim_coverage_missing(s->reached,
+                                                 json_get_text(object, "kind"),
+                                                 (uint32_t)sim_random(s, SIM_INPUTS))
+                                           : "";
     const struct json_member *m =
-        aimed ? pick_member(s, properties)
+        aimed ? aim_at(s, properties, &path)
               : &properties.members[sim_below(s, SIM_INPUTS, properties.count)];
-    bool drop =
-        sim_chance(s, SIM_INPUTS, 200) && !json_list_has(json_member(schema, "required"), m->key);
+    bool drop = !*path && sim_chance(s, SIM_INPUTS, 200) &&
+                !json_list_has(json_member(schema, "required"), m->key);
     struct json value = drop    ? (struct json){ 0 }
-                        : aimed ? aimed_value(s, a, m->value, m->key, 0)
+                        : aimed ? aimed_value(s, a, m->value, m->key, path, 0)
                                 : any_value(s, a, m->value, m->key, 0);
     struct json spec = json_with_member(a, json_member(object, "spec"), m->key, value);
     return json_with_member(a, object, "spec", spec);

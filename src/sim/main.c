@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cli/embedded.h"
 #include "sim/coverage.h"
+#include "sim/story.h"
 
 #define FAILURES_MAX 10
 /* More requests than that in a tour of a minute are no calm run. */
@@ -18,6 +19,8 @@
 
 /* The person's turns of so many worlds reach every field. */
 #define INPUT_SEEDS 4
+/* Each story is played with the faults of so many seeds. */
+#define STORY_SEEDS 3
 #define INPUT_MS ((int64_t)15 * 60 * 1000)
 
 struct run {
@@ -26,7 +29,7 @@ struct run {
     const char *scenario;
     const char *dropped[SIM_WISHES];
     size_t dropped_count;
-    bool shrinks;
+    bool shrinks, calm;
     uint64_t failures_max;
     uint64_t done, passed, failed;
 };
@@ -59,6 +62,12 @@ static bool take_flag(struct run *r, const char *flag)
         r->options.heals = true;
     else if (text_eq(flag, "--tour"))
         r->options.tour = true;
+    else if (text_eq(flag, "--calm"))
+        r->calm = true;
+    else if (text_eq(flag, "--hurry"))
+        r->options.hurry = true;
+    else if (text_starts(flag, "--story="))
+        return (r->options.story = sim_story_find(strchr(flag, '=') + 1)) != NULL;
     else if (text_eq(flag, "--no-shrink"))
         r->shrinks = false;
     else if (text_eq(flag, "--first")) /* failure ends it */
@@ -100,6 +109,8 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
     struct sim_options o = sim_options_of(seed);
     for (size_t i = 0; i < r->dropped_count; i++)
         sim_options_drop(&o, r->dropped[i]);
+    if (r->calm)
+        sim_options_calm(&o);
     o.faults_ms = r->options.faults_ms ? r->options.faults_ms : o.faults_ms;
     o.only &= r->options.only;
     o.heals |= r->options.heals;
@@ -112,6 +123,14 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
     if (r->options.tour) {
         o.tour = true;
         o.faults_ms = r->options.faults_ms ? r->options.faults_ms : TOUR_MS;
+    }
+    o.hurry = r->options.hurry;
+    o.story = r->options.story;
+    if (o.story) {
+        o.heals = o.rivals = false;
+        /* Nobody would make all of it anew, or try again. */
+        o.rates.crd_gone = o.rates.namespace_gone = o.rates.pods_fail = 0;
+        o.faults_ms = r->options.faults_ms ? r->options.faults_ms : sim_story_ms(o.story);
     }
     o.trace = r->options.trace;
     o.coverage = r->options.coverage;
@@ -158,10 +177,7 @@ static void campaign(struct run *r, const char *name, size_t offset)
 {
     r->options.tour = true;
     struct sim_options o = options_of(r, r->options.seed);
-    o.rates = (struct sim_rates){ 0 };
-    o.operators = 1;
-    o.rivals = false;
-    o.poisoned = false;
+    sim_options_calm(&o);
     o.heals = true;
     struct sim_trial calm = sim_try(&o, NULL, false);
     r->done += calm.steps;
@@ -182,16 +198,26 @@ static void inputs(struct run *r)
 {
     for (uint64_t i = 0; i < INPUT_SEEDS && r->failed < r->failures_max; i++) {
         struct sim_options o = options_of(r, r->options.seed + i);
-        o.rates = (struct sim_rates){ 0 };
-        o.operators = 1;
-        o.rivals = false;
-        o.poisoned = false;
+        sim_options_calm(&o);
         o.hurry = true;
         o.faults_ms = r->options.faults_ms ? r->options.faults_ms : INPUT_MS;
         o.heals = false; /* steps are checked, ends are not compared */
         try(r, &o, "");
     }
-    sim_coverage_print(r->options.coverage);
+    size_t missed = sim_coverage_print(r->options.coverage);
+    *(missed ? &r->failed : &r->passed) += 1;
+}
+
+/* As they are written, then with faults. */
+static void stories(struct run *r)
+{
+    for (size_t i = 0; (r->options.story = sim_story_at(i)) && r->failed < r->failures_max; i++)
+        for (uint64_t n = 0; n <= STORY_SEEDS && r->failed < r->failures_max; n++) {
+            struct sim_options o = options_of(r, r->options.seed + n);
+            if (n == 0)
+                sim_options_calm(&o);
+            try(r, &o, NULL);
+        }
 }
 
 static void memory(struct run *r)
@@ -220,17 +246,54 @@ static const struct {
     { "ends", offsetof(struct sim_options, end_at) },
 };
 
-static int usage(void)
+static const struct {
+    const char *name;
+    void (*play)(struct run *r);
+} scenarios[] = {
+    { "random", random_seeds },
+    { "stories", stories },
+    { "inputs", inputs },
+    { "memory", memory },
+};
+
+static int help(FILE *to, int code)
 {
-    fputs("usage: leeboard-sim [--seed=N] [--steps=M] [--seconds=T] [--trace] [--no-shrink] "
-          "[--first]\n"
-          "         [--scenario=random|crashes|answers|rivals|deletions|stale|ends|inputs|memory] "
-          "[--without=FAULT]… "
-          "[--until=SECONDS]\n"
-          "         [--only=MASK] [--heals] [--crash-at=N] [--lose-at=N] [--rival-at=N] "
-          "[--delete-at=N] [--stale-at=N] [--end-at=N] [--tour]\n",
-        stderr);
-    return 2;
+    fputs(
+        "usage: leeboard-sim [OPTION]…\n\n"
+        "Plays a cluster in which much goes wrong, and checks what the operators do.\n"
+        "docs/simulation.md tells more.\n\n"
+        "What is played\n"
+        "  --seed=N            this world; 1 unless told\n"
+        "  --steps=M           and the next ones, until so much has happened\n"
+        "  --seconds=T         and the next ones, for so long\n"
+        "  --scenario=NAME     random (unless told), stories, inputs, memory; or a fault at every\n"
+        "                      request of a tour: crashes, answers, rivals, deletions, stale, "
+        "ends\n"
+        "  --story=NAME        the person does this:\n",
+        to);
+    const struct sim_story *story;
+    for (size_t i = 0; (story = sim_story_at(i)); i++)
+        fprintf(to, "                        %-14s %s\n", story->name, story->what);
+    fputs("\nHow it is told\n"
+          "  --trace             the history as it happens; nothing is shrunk\n"
+          "  --no-shrink         a failing world is not made smaller\n"
+          "  --first             the first failure ends it, and is not made smaller\n\n"
+          "What a failing world's line is made of\n"
+          "  --without=NAME      without this fault, or rivals, standby, poison:\n",
+        to);
+    const char *name;
+    for (size_t i = 0; (name = sim_options_name(i)); i++)
+        fprintf(to, "%s%s", i % 6 ? " " : "\n                        " + !i, name);
+    fputs("\n  --calm              without all of them\n"
+          "  --until=SECONDS     faults and wishes end then\n"
+          "  --only=MASK         the person's wishes, by number\n"
+          "  --tour              a plain wish of each kind, edited, taken back\n"
+          "  --hurry             five wishes a second\n"
+          "  --heals             in the end plain wishes only, and ends are compared\n"
+          "  --crash-at=N        one fault at the operator's n-th request; likewise --lose-at,\n"
+          "                      --rival-at, --stale-at, --delete-at, --end-at\n",
+        to);
+    return code;
 }
 
 int main(int argc, char **argv)
@@ -245,21 +308,21 @@ int main(int argc, char **argv)
         const char *flag =
             arena_printf(&a, "%s%s%s", argv[i], pair ? "=" : "", pair ? argv[i + 1] : "");
         i += pair;
+        if (text_eq(flag, "--help"))
+            return help(stdout, 0);
         if (!take_flag(&r, flag))
-            return usage();
+            return help(stderr, 2);
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
     log_setup(LOG_FORMAT_TEXT, r.options.trace ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
     r.shrinks &= !r.options.trace;
     r.options.coverage = sim_coverage_new(embedded_crds(&a));
-    bool known = text_eq(r.scenario, "random");
-    if (known)
-        random_seeds(&r);
-    known |= text_eq(r.scenario, "inputs") || text_eq(r.scenario, "memory");
-    if (text_eq(r.scenario, "inputs"))
-        inputs(&r);
-    if (text_eq(r.scenario, "memory"))
-        memory(&r);
+    bool known = false;
+    for (size_t i = 0; i < lengthof(scenarios); i++)
+        if (text_eq(r.scenario, scenarios[i].name)) {
+            known = true;
+            scenarios[i].play(&r);
+        }
     for (size_t i = 0; i < lengthof(campaigns); i++)
         if (text_eq(r.scenario, campaigns[i].name)) {
             known = true;
@@ -267,7 +330,7 @@ int main(int argc, char **argv)
         }
     sim_coverage_free(r.options.coverage);
     if (!known)
-        return usage();
+        return help(stderr, 2);
     printf("%llu steps\n%llu passed, %llu failed\n",
         (unsigned long long)r.done,
         (unsigned long long)r.passed,

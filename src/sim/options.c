@@ -2,6 +2,9 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "sim/story.h"
 
 #define FAULTS_MS (3 * 60 * 1000)
 
@@ -70,6 +73,14 @@ struct sim_options sim_options_of(uint64_t seed)
     return o;
 }
 
+void sim_options_calm(struct sim_options *o)
+{
+    o->rates = (struct sim_rates){ 0 };
+    o->operators = 1;
+    o->rivals = false;
+    o->poisoned = false;
+}
+
 bool sim_options_drop(struct sim_options *o, const char *name)
 {
     if (text_eq(name, "rivals")) {
@@ -105,36 +116,51 @@ const char *sim_options_name(size_t i)
                                        : NULL;
 }
 
+static bool is_calm(const struct sim_options *o)
+{
+    static const struct sim_rates none;
+    return memcmp(&o->rates, &none, sizeof(none)) == 0 && o->operators < 2 && !o->rivals &&
+           !o->poisoned;
+}
+
 void sim_options_print(const struct sim_options *o)
 {
     struct sim_options fresh = sim_options_of(o->seed), probe;
+    const struct {
+        const char *name;
+        uint64_t at;
+    } points[] = {
+        { "crash", o->crash_at },
+        { "lose", o->lose_at },
+        { "rival", o->rival_at },
+        { "stale", o->stale_at },
+        { "delete", o->delete_at },
+        { "end", o->end_at },
+    };
     printf("again: leeboard-sim --seed=%llu", (unsigned long long)o->seed);
     const char *name;
-    for (size_t i = 0; (name = sim_options_name(i)); i++) {
+    for (size_t i = 0; !is_calm(o) && (name = sim_options_name(i)); i++) {
         struct sim_options had = fresh;
         probe = *o;
         if (sim_options_drop(&had, name) && !sim_options_drop(&probe, name))
             printf(" --without=%s", name);
     }
-    if (o->faults_ms != fresh.faults_ms)
+    if (is_calm(o))
+        printf(" --calm");
+    if (o->story)
+        printf(" --story=%s", o->story->name);
+    if (o->faults_ms != (o->story ? sim_story_ms(o->story) : fresh.faults_ms))
         printf(" --until=%lld", (long long)o->faults_ms / 1000);
     if (o->only != fresh.only)
         printf(" --only=0x%llx", (unsigned long long)o->only);
     if (o->tour)
         printf(" --tour");
+    if (o->hurry)
+        printf(" --hurry");
     if (o->heals && !fresh.heals)
         printf(" --heals");
-    if (o->crash_at)
-        printf(" --crash-at=%llu", (unsigned long long)o->crash_at);
-    if (o->lose_at)
-        printf(" --lose-at=%llu", (unsigned long long)o->lose_at);
-    if (o->rival_at)
-        printf(" --rival-at=%llu", (unsigned long long)o->rival_at);
-    if (o->stale_at)
-        printf(" --stale-at=%llu", (unsigned long long)o->stale_at);
-    if (o->delete_at)
-        printf(" --delete-at=%llu", (unsigned long long)o->delete_at);
-    if (o->end_at)
-        printf(" --end-at=%llu", (unsigned long long)o->end_at);
+    for (size_t i = 0; i < lengthof(points); i++)
+        if (points[i].at)
+            printf(" --%s-at=%llu", points[i].name, (unsigned long long)points[i].at);
     printf(" --trace\n");
 }

@@ -5,6 +5,7 @@
 
 #include "sim/coverage.h"
 #include "sim/generate.h"
+#include "sim/story.h"
 
 /* A person who creates, edits, takes back and deletes objects of every kind that operators serve;
  * rivals who have their own business with what operators make of them. */
@@ -22,7 +23,7 @@ static const char *const names[OBJECTS_PER_KIND] = { "0", "-1", ".1" };
 struct wish { /* one object of the person's */
     struct json crd;
     const char *namespace;
-    char name[16];
+    char name[64];
     struct arena arenas[2]; /* of what is wished now, and of what was before */
     struct json object, before;
     unsigned which;
@@ -263,8 +264,10 @@ static bool apply(struct sim_scenario *c, struct wish *w, struct json object)
     struct json answer;
     int status = sim_ask(
         c->sim, "person", "PATCH", path, "application/apply-patch+yaml", object, &a, &answer);
-    if (status < 300)
+    if (status < 300) {
         sim_coverage_add(c->sim->options.coverage, object);
+        sim_coverage_add(c->sim->reached, object);
+    }
     if (status < 300)
         wish_set(w, object); /* else it was refused, and the person lets it be */
     else if (status >= 500 && !strstr(json_to_text(&a, answer), "typed patch object"))
@@ -283,10 +286,12 @@ static void delete (struct sim_scenario *c, struct wish *w)
 static struct json healthy(struct sim_scenario *c, struct arena *a, const struct wish *w)
 {
     struct json plain = sim_plainest(c->sim, a, w->crd, w->namespace, w->name);
-    if (json_present(json_get(plain, "spec.source")))
+    if (json_is(json_get(plain, "spec.source"), JSON_STR))
         plain = json_with(a, plain, "spec.source", json_str(SIM_SOURCE_HEALTHY));
     if (json_present(json_get(plain, "spec.modelRef")))
         plain = json_with(a, plain, "spec.modelRef", json_strf(a, "m%s", w->name + 1));
+    if (json_present(json_get(plain, "spec.target")))
+        plain = json_with(a, plain, "spec.target.tag", json_str("healthy"));
     return plain;
 }
 
@@ -340,11 +345,67 @@ static void tour(void *ctx)
         heal(c);
 }
 
+/* ---- stories ---- */
+
+/* A step's wish: what everybody would write, with the members that the step names. */
+static bool take_step(struct sim_scenario *c, const struct sim_step *step)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct wish *w = c->wishes;
+    while (!text_eq(w->name, step->name) ||
+           !text_eq(json_get_text(w->crd, "spec.names.kind"), step->kind))
+        w++;
+    if (!step->spec) {
+        delete (c, w);
+        return true;
+    }
+    struct json object = healthy(c, &a, w), spec;
+    struct error err;
+    if (!json_parse(&a, str_of(step->spec), &spec, &err))
+        sim_fail(c->sim, "the story's %s: %s", step->name, err.text);
+    json_each_member (m, spec)
+        object = json_with(&a, object, arena_printf(&a, "spec.%s", m->key), m->value);
+    return apply(c, w, object);
+}
+
+/* Without its history: of each object only what is wished for in the end. */
+static bool is_last(const struct sim_step *step)
+{
+    for (const struct sim_step *later = step + 1; later->kind; later++)
+        if (text_eq(later->kind, step->kind) && text_eq(later->name, step->name))
+            return false;
+    return true;
+}
+
+/* What is refused while the server has its troubles is asked for again. */
+static void tell(void *ctx)
+{
+    struct sim_scenario *c = ctx;
+    struct sim *s = c->sim;
+    const struct sim_step *step = &s->options.story->steps[c->turn];
+    int64_t wait_ms = s->options.direct ? 0 : step->at_s * 1000 - s->now_ms;
+    if (!step->kind)
+        return;
+    if (wait_ms <= 0) {
+        bool wanted = !s->options.direct || (is_last(step) && step->spec);
+        bool done = !wanted || take_step(c, step);
+        c->turn += done;
+        wait_ms = done ? 1 : 1000;
+        if (!done && s->quiet)
+            sim_fail(s, "the story's %s %s is refused", step->kind, step->name);
+    }
+    timer_set(&s->env, &c->person, wait_ms);
+}
+
 static void person(void *ctx)
 {
     struct sim_scenario *c = ctx;
     struct sim *s = c->sim;
     cleanup(arena_done) struct arena a = ARENA_INIT;
+    if (s->options.direct) {
+        heal(c);
+        return;
+    }
     /* Chosen anew at each turn: what is refused in one world and not in the other changes nothing
      * for the next. */
     s->random[SIM_INPUTS] = s->options.seed * 1000003 + ++c->turn;
@@ -371,28 +432,56 @@ static void person(void *ctx)
 
 /* ---- the whole ---- */
 
-/* Faults end; the world comes to rest. */
-struct sim_scenario *sim_scenario_new(struct sim *s)
+static void add_wish(
+    struct sim_scenario *c, struct json crd, const char *namespace, const char *name)
 {
-    struct sim_scenario *c = mem_new_of(struct sim_scenario);
-    c->sim = s;
-    c->wish_count = s->crds.count * OBJECTS_PER_KIND;
-    assert(c->wish_count <= SIM_WISHES);
-    c->wishes = mem_resize(NULL, c->wish_count, sizeof(*c->wishes));
+    assert(c->wish_count < SIM_WISHES);
+    struct wish *w = &c->wishes[c->wish_count++];
+    *w = (struct wish){ .crd = crd, .namespace = namespace };
+    arena_init(&w->arenas[0], 1 << 20);
+    arena_init(&w->arenas[1], 1 << 20);
+    snprintf(w->name, sizeof(w->name), "%s", name);
+}
+
+/* Three of each kind; two of their names are the same once they are made names of Services. */
+static void add_wishes(struct sim_scenario *c)
+{
+    struct sim *s = c->sim;
     uint64_t sides = sim_random(s, SIM_INPUTS); /* a Model is where its service is */
-    for (size_t i = 0; i < c->wish_count; i++) {
-        struct wish *w = &c->wishes[i];
-        *w = (struct wish){ .crd = json_item(s->crds, i / OBJECTS_PER_KIND),
-            .namespace = sim_namespaces[s->options.tour ? 0 : sides >> i % OBJECTS_PER_KIND & 1] };
-        arena_init(&w->arenas[0], 1 << 20);
-        arena_init(&w->arenas[1], 1 << 20);
-        const char *kind = json_get_text(w->crd, "spec.names.singular");
-        snprintf(w->name, sizeof(w->name), "%c%s", kind[0], names[i % OBJECTS_PER_KIND]);
+    for (size_t i = 0; i < s->crds.count * OBJECTS_PER_KIND; i++) {
+        cleanup(arena_done) struct arena a = ARENA_INIT;
+        struct json crd = json_item(s->crds, i / OBJECTS_PER_KIND);
+        const char *kind = json_get_text(crd, "spec.names.singular");
+        add_wish(c,
+            crd,
+            sim_namespaces[s->options.tour ? 0 : sides >> i % OBJECTS_PER_KIND & 1],
+            arena_printf(&a, "%c%s", kind[0], names[i % OBJECTS_PER_KIND]));
     }
     c->kept = sim_random(s, SIM_INPUTS);
     for (size_t i = 0; s->options.tour && i < c->wish_count; i++)
         c->kept = i % OBJECTS_PER_KIND ? c->kept & ~((uint64_t)1 << i) : c->kept | (uint64_t)1 << i;
-    timer_init(&c->person, s->options.tour ? tour : person, c);
+}
+
+static void add_story(struct sim_scenario *c, const struct sim_story *story)
+{
+    for (const struct sim_step *step = story->steps; step->kind; step++)
+        json_each (crd, c->sim->crds)
+            if (is_last(step) && text_eq(json_get_text(*crd, "spec.names.kind"), step->kind))
+                add_wish(c, *crd, sim_namespaces[0], step->name);
+}
+
+struct sim_scenario *sim_scenario_new(struct sim *s)
+{
+    struct sim_scenario *c = mem_new_of(struct sim_scenario);
+    c->sim = s;
+    c->wishes = mem_resize(NULL, SIM_WISHES, sizeof(*c->wishes));
+    if (s->options.story)
+        add_story(c, s->options.story);
+    else
+        add_wishes(c);
+    if (s->options.hurry)
+        s->reached = sim_coverage_new(s->crds);
+    timer_init(&c->person, s->options.story ? tell : s->options.tour ? tour : person, c);
     timer_init(&c->rival, rival, c);
     timer_init(&c->again, heal, c);
     timer_init(&c->reaction, react, c);
@@ -408,6 +497,43 @@ void sim_scenario_begin(struct sim_scenario *c)
     timer_set(&c->sim->env, &c->person, 100);
     if (c->sim->options.rivals)
         timer_set(&c->sim->env, &c->rival, 5000);
+}
+
+/* Ready, Available or whatever its kind calls it. */
+static bool is_served(struct json object)
+{
+    json_each (condition, json_get(object, "status.conditions")) {
+        const char *type = json_get_text(*condition, "type");
+        if ((text_eq(type, "Ready") || text_eq(type, "Available")) &&
+            text_eq(json_get_text(*condition, "status"), "True"))
+            return true;
+    }
+    return false;
+}
+
+void sim_scenario_end(struct sim_scenario *c)
+{
+    for (size_t i = 0; i < c->wish_count; i++) {
+        const struct wish *w = &c->wishes[i];
+        cleanup(arena_done) struct arena a = ARENA_INIT;
+        struct json object;
+        if (json_present(w->object) &&
+            sim_ask(c->sim,
+                "person",
+                "GET",
+                path_of(&a, w, true),
+                NULL,
+                (struct json){ 0 },
+                &a,
+                &object) == 200 &&
+            !is_served(object))
+            sim_fail(c->sim,
+                "promise 5, served: %s %s/%s is what everybody would write, and is not served: %s",
+                json_get_text(object, "kind"),
+                w->namespace,
+                w->name,
+                json_to_text(&a, json_get(object, "status.conditions")));
+    }
 }
 
 void sim_scenario_clear(struct sim_scenario *c)
@@ -426,6 +552,8 @@ void sim_scenario_free(struct sim_scenario *c)
     for (size_t i = 0; i < c->wish_count; i++)
         for (size_t j = 0; j < 2; j++)
             arena_done(&c->wishes[i].arenas[j]);
+    if (c->sim->reached)
+        sim_coverage_free(c->sim->reached);
     free(c->wishes);
     free(c);
 }

@@ -28,6 +28,7 @@
 
 struct sim;
 struct sim_operator;
+struct sim_story;
 
 /* Streams of choices that do not disturb one another: the same inputs come with and without
  * faults. */
@@ -95,16 +96,18 @@ struct sim_change {
 struct sim_options {
     uint64_t seed;
     struct sim_rates rates;
-    size_t operators;  /* 0: one */
-    bool poisoned;     /* with objects that cannot be served among the others */
-    bool rivals;       /* with others who write */
-    bool heals;        /* in the end the person asks for plain things only */
-    bool tour;         /* the person has a plain wish of every kind, edits it, takes it back */
-    bool hurry;        /* the person has another wish five times a second */
-    int64_t faults_ms; /* faults and inputs end then */
-    uint64_t crash_at; /* crash of the operator just after its n-th request; 0: none */
-    uint64_t lose_at;  /* its n-th answer is lost; 0: none */
-    uint64_t rival_at; /* a rival acts just after its n-th request; 0: none */
+    size_t operators; /* 0: one */
+    bool poisoned;    /* with objects that cannot be served among the others */
+    bool rivals;      /* with others who write */
+    bool heals;       /* in the end the person asks for plain things only */
+    bool tour;        /* the person has a plain wish of every kind, edits it, takes it back */
+    bool hurry;       /* the person has another wish five times a second */
+    bool direct;      /* there is no history: only what is wished for in the end */
+    const struct sim_story *story; /* what the person does instead; NULL: anything */
+    int64_t faults_ms;             /* faults and inputs end then */
+    uint64_t crash_at;             /* crash of the operator just after its n-th request; 0: none */
+    uint64_t lose_at;              /* its n-th answer is lost; 0: none */
+    uint64_t rival_at;             /* a rival acts just after its n-th request; 0: none */
     uint64_t stale_at; /* it crashes there, and what it lists then is older than that; 0: none */
     uint64_t
         delete_at;   /* what its n-th request writes is deleted before it has the answer; 0: none */
@@ -146,7 +149,8 @@ struct sim {
     uint64_t injected;  /* faults */
     struct timer rival; /* options.rival_at */
     struct sim_stale *stale;
-    const char *forbidden; /* a plural; NULL: all is allowed */
+    struct sim_coverage *reached; /* in this run; NULL: nobody is in a hurry */
+    const char *forbidden;        /* a plural; NULL: all is allowed */
     const char *forbidden_in;
     int64_t forbidden_until_ms;
     bool quiet;           /* no more faults */
@@ -156,6 +160,7 @@ struct sim {
 /* ---- options.c: what a seed decides before anything happens ---- */
 
 struct sim_options sim_options_of(uint64_t seed);
+void sim_options_calm(struct sim_options *o); /* nothing goes wrong, and nobody meddles */
 /* Without this fault, "rivals" or "standby"; false: it was off already. */
 bool sim_options_drop(struct sim_options *o, const char *name);
 const char *sim_options_name(size_t i);              /* of what can be dropped; NULL past the end */
@@ -291,6 +296,7 @@ void sim_scenario_free(struct sim_scenario *c);
 void sim_scenario_begin(struct sim_scenario *c); /* people and rivals go on */
 void sim_scenario_clear(struct sim_scenario *c); /* all that people wished for goes */
 void sim_scenario_rival(struct sim_scenario *c); /* one acts right now */
+void sim_scenario_end(struct sim_scenario *c);   /* what everybody would write is served */
 /* An operator wrote something: a rival may answer to that. */
 void sim_scenario_changed(struct sim_scenario *c, const struct store_event *event);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "sim/story.h"
 
 /* After the last fault everything must be settled by then: the longest back-off is five minutes,
  * and a watch that fell silent is given up after ten. Models are looked at once an hour: that is
@@ -74,6 +75,12 @@ static void start_fresh(struct sim *s, const char *end, struct buf *differences)
     sim_fail(s, "promise 6, fresh: a fresh operator comes to another end");
 }
 
+/* The end follows from what is asked for in the end. */
+static bool compares(const struct sim_options *o)
+{
+    return o->heals || (o->story && !o->story->race);
+}
+
 static struct outcome play(const struct sim_options *options, bool tell)
 {
     struct sim *s = sim_new(options);
@@ -85,10 +92,12 @@ static struct outcome play(const struct sim_options *options, bool tell)
     sim_check_rest(s->checks, true);
     sim_run_until(s, options->faults_ms + SETTLE_MS + REST_MS);
     sim_check_end(s->checks);
+    if (options->heals || options->story)
+        sim_scenario_end(s->scenario);
     cleanup(arena_done) struct arena a = ARENA_INIT;
     const char *end = sim_end_state(s, &a);
     struct buf differences = BUF_INIT(1 << 16);
-    if (s->failure.code == ERR_NONE)
+    if (s->failure.code == ERR_NONE && !options->direct)
         start_fresh(s, end, &differences);
     struct outcome outcome = {
         .steps = s->steps,
@@ -110,6 +119,34 @@ void sim_trial_done(struct sim_trial *t)
     free(t->end);
 }
 
+static struct sim_options without_faults(const struct sim_options *options)
+{
+    struct sim_options o = *options;
+    o.rates = (struct sim_rates){ 0 };
+    o.poisoned = false; /* 7: the others' end is as if they had never been */
+    o.crash_at = o.lose_at = o.rival_at = o.stale_at = o.delete_at = o.end_at = 0;
+    return o;
+}
+
+/* 5: what there is follows from what is wished for, not from what was wished for before. */
+static void try_direct(const struct sim_options *options, const char *end, bool tell,
+    struct buf *text, uint64_t *steps)
+{
+    struct sim_options o = without_faults(options);
+    sim_options_calm(&o);
+    o.direct = true;
+    struct outcome direct = play(&o, tell);
+    *steps += direct.steps;
+    if (direct.failure.code != ERR_NONE) {
+        buf_add_text(text, direct.failure.text);
+    } else if (strcmp(end, direct.end) != 0) {
+        buf_add_text(text, "promise 5, history: the end depends on what was wished for before");
+        print_differences(text, "after all", end, "at once", direct.end);
+    }
+    free(direct.end);
+    free(direct.differences);
+}
+
 struct sim_trial sim_try(const struct sim_options *options, const char *plain_end, bool tell)
 {
     struct outcome with = play(options, tell), without = { 0 };
@@ -117,11 +154,7 @@ struct sim_trial sim_try(const struct sim_options *options, const char *plain_en
     struct error failure = with.failure;
     struct buf text = BUF_INIT(1 << 16);
     if (failure.code == ERR_NONE && !plain_end) {
-        struct sim_options plain = *options;
-        plain.rates = (struct sim_rates){ 0 };
-        plain.poisoned = false; /* 7: the others' end is as if they had never been */
-        plain.crash_at = plain.lose_at = plain.rival_at = plain.stale_at = 0;
-        plain.delete_at = plain.end_at = 0;
+        struct sim_options plain = without_faults(options);
         without = play(&plain, tell);
         trial.steps += without.steps;
         failure = without.failure;
@@ -130,9 +163,11 @@ struct sim_trial sim_try(const struct sim_options *options, const char *plain_en
     if (failure.code != ERR_NONE) {
         buf_add_text(&text, failure.text);
         buf_add_text(&text, without.differences ? without.differences : with.differences);
-    } else if (options->heals && strcmp(with.end, plain_end) != 0) {
+    } else if (compares(options) && strcmp(with.end, plain_end) != 0) {
         buf_add_text(&text, "promise 5, end: the end is not the same as without faults");
         print_differences(&text, "with", with.end, "without", plain_end);
+    } else if (compares(options) && without.end) {
+        try_direct(options, plain_end, tell, &text, &trial.steps);
     }
     trial.failure = text.len ? mem_strdup(buf_text(&text)) : NULL;
     buf_done(&text);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/time.h"
 
 /* The cluster's own controllers, as far as operators see them: some time after a Deployment changed
@@ -70,36 +71,59 @@ static struct json claim_status(struct arena *a, struct json object, const char 
         { "capacity", json_get(object, "spec.resources.requests") });
 }
 
-static struct json job_status(struct arena *a, struct json object, const char *now)
+static struct json job_end(struct arena *a, const char *const types[2], const char *now)
 {
-    (void)object;
     struct json_builder conditions;
     json_builder_init(&conditions, a);
-    static const char *const types[] = { "SuccessCriteriaMet", "Complete" };
-    for (size_t i = 0; i < lengthof(types); i++)
+    for (size_t i = 0; i < 2; i++)
         json_push(&conditions,
             json_fields(a,
                 { "type", json_str(types[i]) },
                 { "status", json_str("True") },
+                { "reason", json_str("CompletionsReached") },
+                { "message", json_str("the Job came to its end") },
                 { "lastProbeTime", json_str(now) },
                 { "lastTransitionTime", json_str(now) }));
+    return json_list_end(&conditions);
+}
+
+static struct json job_status(struct arena *a, struct json object, const char *now)
+{
+    (void)object;
+    static const char *const types[] = { "SuccessCriteriaMet", "Complete" };
     return json_fields(a,
         { "startTime", json_str(now) },
         { "completionTime", json_str(now) },
         { "succeeded", json_int(1) },
         { "ready", json_int(0) },
-        { "conditions", json_list_end(&conditions) });
+        { "conditions", job_end(a, types, now) });
+}
+
+static struct json failed_status(struct arena *a, struct json object, const char *now)
+{
+    (void)object;
+    static const char *const types[] = { "FailureTarget", "Failed" };
+    return json_fields(a,
+        { "startTime", json_str(now) },
+        { "failed", json_int(1) },
+        { "ready", json_int(0) },
+        { "conditions", job_end(a, types, now) });
 }
 
 /* done: a path that is there, with this meaning, once the status says so for this generation. */
 static const struct rule {
     const char *table, *path;
     struct json (*status)(struct arena *a, struct json object, const char *now);
+    struct json (*failed)(struct arena *a, struct json object, const char *now);
     const char *done;
 } rules[] = {
-    { "apps/deployments", "/apis/apps/v1", deployment_status, "status.observedGeneration" },
-    { "/persistentvolumeclaims", "/api/v1", claim_status, "status.capacity" },
-    { "batch/jobs", "/apis/batch/v1", job_status, "status.succeeded" },
+    { "apps/deployments",
+        "/apis/apps/v1",
+        deployment_status,
+        crash_status,
+        "status.observedGeneration" },
+    { "/persistentvolumeclaims", "/api/v1", claim_status, claim_status, "status.capacity" },
+    { "batch/jobs", "/apis/batch/v1", job_status, failed_status, "status.conditions" },
 };
 
 static bool is_done(const struct rule *r, struct json object)
@@ -123,6 +147,56 @@ static void let_go(struct sim *s, struct arena *a, const char *path, struct json
     if (!json_parse(a, STR("{\"metadata\":{\"finalizers\":null}}"), &body, &err))
         sim_fail(s, "%s", err.text);
     sim_ask(s, "workloads", "PATCH", path, "application/merge-patch+json", body, NULL, NULL);
+}
+
+/* The Job's pod, at its end: what it says is a digest of what it was told to do. */
+static void end_pod(struct sim *s, struct arena *a, struct json job, bool fails, const char *now)
+{
+    struct json template = json_get(job, "spec.template");
+    const char *namespace = json_get_text(job, "metadata.namespace");
+    const char *name = json_get_text(job, "metadata.name");
+    struct json labels = json_with_member(
+        a, json_get(template, "metadata.labels"), "batch.kubernetes.io/job-name", json_str(name));
+    struct json pod = json_fields(a,
+        { "apiVersion", json_str("v1") },
+        { "kind", json_str("Pod") },
+        { "metadata.name", json_str(name) },
+        { "metadata.labels", labels },
+        { "metadata.ownerReferences",
+            json_list(a,
+                json_fields(a,
+                    { "apiVersion", json_str("batch/v1") },
+                    { "kind", json_str("Job") },
+                    { "name", json_str(name) },
+                    { "uid", json_get(job, "metadata.uid") },
+                    { "controller", json_bool(true) })) },
+        { "spec", json_get(template, "spec") });
+    struct json env = json_get(template, "spec.containers.0.env");
+    struct json ended = json_fields(a,
+        { "name", json_get(template, "spec.containers.0.name") },
+        { "image", json_get(template, "spec.containers.0.image") },
+        { "imageID", json_str("") },
+        { "ready", json_bool(false) },
+        { "restartCount", json_int(0) },
+        { "state.terminated.exitCode", json_int(fails) },
+        { "state.terminated.finishedAt", json_str(now) },
+        { "state.terminated.message",
+            fails ? json_str("no space left")
+                  : json_strf(a, "sha256:%s", sha256_hex(a, str_of(json_to_text(a, env)))) });
+    struct json status = json_fields(a,
+        { "phase", json_str(fails ? "Failed" : "Succeeded") },
+        { "containerStatuses", json_list(a, ended) });
+    const char *in = arena_printf(a, "/api/v1/namespaces/%s/pods", namespace);
+    const char *at = arena_printf(a, "%s/%s/status", in, name);
+    sim_ask(s, "workloads", "POST", in, "application/json", pod, NULL, NULL);
+    sim_ask(s,
+        "workloads",
+        "PATCH",
+        at,
+        "application/merge-patch+json",
+        json_fields(a, { "status", status }),
+        NULL,
+        NULL);
 }
 
 static void job_free(struct job *j)
@@ -155,10 +229,11 @@ static void act(void *ctx)
         let_go(s, &a, path, object);
     } else if (json_present(object) && !is_done(r, object)) {
         path = arena_printf(&a, "%s/status", path);
-        bool fails = r->status == deployment_status && !s->quiet &&
-                     sim_chance(s, SIM_FAULTS, s->options.rates.pods_fail);
-        struct json status =
-            (fails ? crash_status : r->status)(&a, object, time_format(&a, env_wall_ms(&s->env)));
+        bool fails = !s->quiet && sim_chance(s, SIM_FAULTS, s->options.rates.pods_fail);
+        const char *now = time_format(&a, env_wall_ms(&s->env));
+        if (r->status == job_status)
+            end_pod(s, &a, object, fails, now);
+        struct json status = (fails ? r->failed : r->status)(&a, object, now);
         int code = sim_ask(s,
             "workloads",
             "PATCH",

@@ -163,7 +163,14 @@ int sim_ask(struct sim *s, const char *who, const char *method, const char *path
         &answer_handlers,
         &answer);
     apiserver_flush(s->server);
-    sim_history_add(s->history, who, "%s %s -> %d", method, path, answer.status);
+    sim_history_add(s->history,
+        who,
+        "%s %s -> %d%s%.200s",
+        method,
+        path,
+        answer.status,
+        answer.status >= 400 ? " " : "",
+        answer.status >= 400 ? buf_text(&answer.body) : "");
     s->request = (struct sim_request){ .actor.name = "server" };
     struct error err;
     if (ret && !json_parse(a, buf_str(&answer.body), ret, &err))

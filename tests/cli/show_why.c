@@ -114,13 +114,40 @@ TEST(a_pod_that_crashes_tells_its_code_and_its_last_line)
     check_row(waiting("CrashLoopBackOff", "back-off 10s"),
         SHOW_FAILED,
         "crashing",
-        "server: exit code 3: out of luck");
+        "server: exit code 3: out of luck (leeboard logs tiny -n a)");
     check_row(starting("{'containerStatuses':[{'name':'server','state':{'waiting':{'reason':"
                        "'CrashLoopBackOff'}},'lastState':{'terminated':{'exitCode':137,"
                        "'reason':'OOMKilled','message':'one\\ntwo\\n'}}}]}"),
         SHOW_FAILED,
         "crashing",
-        "server: OOMKilled: two");
+        "server: OOMKilled: two (leeboard logs tiny -n a)");
+    check_row(starting("{'initContainerStatuses':[{'name':'fetch','state':{'waiting':{'reason':"
+                       "'CrashLoopBackOff'}},'lastState':{'terminated':{'exitCode':3}}}]}"),
+        SHOW_FAILED,
+        "crashing",
+        "fetch: exit code 3 (leeboard logs tiny -n a -c fetch)");
+}
+
+TEST(the_first_error_among_the_last_lines_of_a_log_tells_most)
+{
+    static const char *const said[][2] = {
+        { "loading\\n0.1 E load: error loading model: cut\\n0.2 E exiting due to an error\\n",
+            "error loading model: cut" },
+        { "Traceback\\n  raise ValueError(x)\\nValueError: no such file",
+            "ValueError: no such file" },
+        { "one\\nsh: 1: gone: not found\\n\\n", "sh: 1: gone: not found" },
+        { "no terror here, nor errors", "no terror here, nor errors" },
+    };
+    for (size_t i = 0; i < lengthof(said); i++)
+        check_row(starting(arena_printf(test_arena(),
+                      "{'containerStatuses':[{'name':'server','state':{'waiting':{'reason':"
+                      "'CrashLoopBackOff'}},'lastState':{'terminated':{'exitCode':1,'message':"
+                      "'%s'}}}]}",
+                      said[i][0])),
+            SHOW_FAILED,
+            "crashing",
+            arena_printf(
+                test_arena(), "server: exit code 1: %s (leeboard logs tiny -n a)", said[i][1]));
 }
 
 TEST(a_pod_that_does_not_fit_waits_unless_it_never_will)

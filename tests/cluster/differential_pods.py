@@ -132,6 +132,7 @@ def evictions(s):
     s.post(free, {})
     s.post(free, eviction("other"))
     s.post(free, {**eviction("free"), "apiVersion": "v1"})
+    s.post(free + "?dryRun=All", {**eviction("free"), "apiVersion": "policy/v1beta1"})
     s.post(free, {**eviction("free"), "kind": "Pod", "apiVersion": "v1"})
     s.post(free, eviction("free", deleteOptions={"propagationPolicy": "x"}))
     s.post(free + "?dryRun=x", eviction("free"))

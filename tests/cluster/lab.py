@@ -89,24 +89,25 @@ def wait_for(condition, timeout, what):
         pause = min(pause * 1.5, 0.25)
 
 
-def free_port(given=set()):
-    """Never the same twice: it may be long until the first one is bound."""
+def free_port(claims=[]):
+    """Never the same twice while this process lives, nor one of another test run on this machine: it may be long
+    until it is bound. A claim is a name that the system forgets with its holder."""
     while True:
-        port = random.choice(PORTS)
-        if port in given:
-            continue
-        given.add(port)
-        with socket.socket() as s:
-            try:
+        port, claim = random.choice(PORTS), socket.socket(socket.AF_UNIX)
+        try:
+            claim.bind(f"\0leeboard-port-{port}")
+            with socket.socket() as s:
                 s.bind(("127.0.0.1", port))
-                return port
-            except OSError:  # it is taken
-                continue
+        except OSError:  # it is taken
+            claim.close()
+            continue
+        claims.append(claim)
+        return port
 
 
-def die_with_parent():
+def die_with_parent(number=signal.SIGKILL):
     """In a child, before exec: whatever ends the test run ends this too."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    ctypes.CDLL(None).prctl(1, number)
 
 
 def spawn(command, log, **options):

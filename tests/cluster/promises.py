@@ -58,7 +58,8 @@ class Operator(labs.Operator):
         found = {}
         for plural in WATCHED:
             group = BASE[plural].split("/")[2] if BASE[plural].startswith("/apis") else ""
-            path = self.lab.path(plural, namespace) + f"?labelSelector={SELECTED.get(plural, '')}"
+            selector = SELECTED.get(plural, "")
+            path = self.lab.path(plural, namespace) + f"?labelSelector={selector}"
             try:
                 items = self.lab.api("GET", path)["items"]
             except ApiError as e:
@@ -66,7 +67,7 @@ class Operator(labs.Operator):
                     raise
                 continue
             versions = [int(o["metadata"]["resourceVersion"]) for o in items]
-            metric = f'leeboard_watched_resource_version{{group="{group}",resource="{plural}"}}'
+            metric = f'leeboard_watched_resource_version{{group="{group}",resource="{plural}",selector="{selector}"}}'
             found[metric] = max(versions, default=0)
         return found
 

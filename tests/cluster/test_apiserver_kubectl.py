@@ -107,6 +107,24 @@ def test_kubectl_applies_diffs_and_edits():
         "unknown field \"spec.replikas\"")
 
 
+def test_kubectl_applies_lists_of_objects():
+    """What kubectl checks itself, by OpenAPI version 2 in its binary form."""
+    n = ("-n", namespace("lists"))
+    items = [yaml.safe_load(DEPLOYMENT.replace("IMAGE", "web:1")),
+             {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}},
+             {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
+              "spec": {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": "http"}]}}]
+    good = yaml.dump({"apiVersion": "v1", "kind": "List", "items": items})
+    has(kubectl(*n, "apply", "-f", "-", input=good), "deployment.apps/web created", "configmap/c created", "service/web created")
+    has(kubectl(*n, "apply", "-f", "-", input=good), "deployment.apps/web unchanged", "configmap/c unchanged")
+    has(kubectl(*n, "diff", "-f", "-", input=good.replace("replicas: 2", "replicas: 3"), code=1), "-  replicas: 2", "+  replicas: 3")
+    has(kubectl(*n, "apply", "--server-side", "-f", "-", input=good), "deployment.apps/web serverside-applied")
+    bad = good.replace("replicas: 2", "replicas: many").replace("- apiVersion: v1\n  data:", "- apiVersion: v1\n  dates:")
+    has(kubectl(*n, "apply", "-f", "-", input=bad, code=1), 'unknown field "dates" in io.k8s.api.core.v1.ConfigMap',
+        'DeploymentSpec.replicas: got "string", expected "integer"')
+    has(kubectl("explain", "--output=plaintext-openapiv2", "service.spec.ports"), "targetPort", "<string>")
+
+
 def test_kubectl_shows_and_changes_objects():
     n = ("-n", namespace("show"))
     kubectl(*n, "create", "deployment", "web", "--image=web:1", "--replicas=2")

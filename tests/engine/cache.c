@@ -1,6 +1,7 @@
 #include "engine/cache.h"
 #include "base/resource.h"
 #include "engine/kind.h"
+#include "kube/stream.h"
 #include "merge/schema.h"
 #include "tests/test.h"
 
@@ -64,6 +65,30 @@ TEST(an_answer_counts_only_while_the_watch_is_behind_it)
     r->version = 20;
     check_int(put(r, pod("b", 15, "x", "Pending"), CACHE_FROM_ANSWER), CACHE_SAME);
     check(!cache_find(r, "ns", "b"));
+    cache_done(&c);
+}
+
+TEST(what_is_there_in_the_same_version_or_a_later_one_is_known)
+{
+    static const struct {
+        struct stream_identity id;
+        bool known;
+    } rows[] = {
+        { { .namespace = "ns", .name = "a", .version = "4" }, true },
+        { { .namespace = "ns", .name = "a", .version = "5" }, true },
+        { { .namespace = "ns", .name = "a", .version = "6" }, false },
+        { { .namespace = "ns", .name = "a", .version = "x" }, false },
+        { { .namespace = "ns", .name = "b", .version = "5" }, false },
+        { { .namespace = "other", .name = "a", .version = "5" }, false },
+        { { .name = "a", .version = "5" }, false },
+    };
+    struct cache c;
+    uint64_t version;
+    cache_init(&c, "leeboard", NULL, 1, 2);
+    struct cache_resource *r = cache_watch(&c, &pods);
+    put(r, pod("a", 5, "x", "Pending"), CACHE_FROM_WATCH);
+    for (size_t i = 0; i < lengthof(rows); i++)
+        check_int(cache_known(r, &rows[i].id, &version) != NULL, rows[i].known);
     cache_done(&c);
 }
 

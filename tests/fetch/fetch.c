@@ -78,6 +78,26 @@ TEST(an_address_that_is_not_public_is_refused_unless_its_host_is_allowed)
     rig_close(&r);
 }
 
+/* A redirect may go to a signed URL, and a source may name a password: neither is anybody's who can
+ * read a status or a log. */
+TEST(credentials_in_a_url_are_used_and_never_told)
+{
+    struct rig r;
+    rig_open(&r, RIG_H1);
+    struct outcome o;
+    struct arena *a = test_arena();
+    unsigned port = http_server_port(r.server);
+#define SOURCE(user) arena_printf(a, "{'source': 'http://" user "@127.0.0.1:%u/guard?x=y'}", port)
+    run_effect(&r, "['127.0.0.1']", "[]", "model.head", SOURCE("me:secret"), &o);
+    check_int(o.err.code, ERR_NONE);
+    run_effect(&r, "['127.0.0.1']", "[]", "model.head", SOURCE("me:wrong"), &o);
+    check_text(o.err.text, arena_printf(a, "http://127.0.0.1:%u/guard answered 401", port));
+    run_effect(
+        &r, "['127.0.0.1']", "[]", "model.head", url(&r, "/redirect?/guard?signature=abc"), &o);
+    check_text(o.err.text, arena_printf(a, "http://127.0.0.1:%u/guard answered 401", port));
+    rig_close(&r);
+}
+
 TEST(a_redirect_leads_only_to_where_the_source_itself_may_be)
 {
     struct rig r;

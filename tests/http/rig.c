@@ -18,6 +18,7 @@ struct answer {
     struct http_exchange *x;
     size_t left;
     char location[128];
+    char authorization[64];
     bool streaming;
 };
 
@@ -175,6 +176,12 @@ static void do_split(struct answer *a)
     http_exchange_finish(a->x);
 }
 
+static void do_guard(struct answer *a)
+{
+    bool known = text_eq(a->authorization, "Basic bWU6c2VjcmV0");
+    http_exchange_reply(a->x, known ? 204 : 401, NULL, STR(""));
+}
+
 static void do_redirect(struct answer *a)
 {
     http_exchange_respond(a->x, 302, HTTP_HEADERS({ STR("location"), str_of(a->location) }), 0);
@@ -199,6 +206,7 @@ static const struct {
     { "/wide", do_wide, &plain_handlers },         /* a header of ?N bytes */
     { "/split", do_split, &plain_handlers },       /* a header that would split the answer */
     { "/redirect", do_redirect, &plain_handlers }, /* 302 to the URL that is its query */
+    { "/guard", do_guard, &plain_handlers },       /* 204 to me:secret, else 401 */
 };
 
 static void inspect(struct rig *r, const struct http_request_head *head)
@@ -243,6 +251,12 @@ static void on_request(void *ctx, struct http_exchange *x, const struct http_req
             a->left = (size_t)number;
         snprintf(
             a->location, sizeof(a->location), "%.*s", (int)head->query.len, head->query.ptr ?: "");
+        struct str authorization = http_header_find(head->headers, "authorization");
+        snprintf(a->authorization,
+            sizeof(a->authorization),
+            "%.*s",
+            (int)authorization.len,
+            authorization.ptr ?: "");
         http_exchange_take(x, routes[i].handlers, a);
         routes[i].answer(a);
         return;

@@ -178,13 +178,24 @@ static bool use_named_claim(struct isvc *svc)
         svc->namespace);
 }
 
+/* The user's own volumes may name a cache claim, as those of llamacpp-router do. */
+static bool mounts(const struct isvc *svc, const char *claim)
+{
+    json_each (volume, json_get(svc->raw, "extraVolumes"))
+        if (text_eq(json_get_text(*volume, "persistentVolumeClaim.claimName"), claim))
+            return true;
+    return false;
+}
+
 static bool plan_claim(struct isvc *svc)
 {
     bool per_service = svc->settings->model_cache_mode == CACHE_PER_SERVICE;
     struct json own = storage_service_claim(svc->arena, svc->settings, svc->child);
     const char *own_name = json_get_text(own, "metadata.name");
-    bool wanted = uses_cache(svc, &svc->model) || (svc->has_draft && uses_cache(svc, &svc->draft));
     bool named = !text_empty(svc->spec.claim_name);
+    bool wanted = uses_cache(svc, &svc->model) ||
+                  (svc->has_draft && uses_cache(svc, &svc->draft)) ||
+                  (!named && mounts(svc, per_service ? own_name : STORAGE_SHARED_CLAIM));
     /* Weights that were fetched once are not thrown away because of an edit; they go with the
      * service. */
     if (json_present(view_child(svc->in, &RESOURCE_PVC, own_name)) ||

@@ -155,6 +155,12 @@ TEST(a_claim_is_made_only_where_a_pod_mounts_it)
         service_run(&s);
         check(!json_present(stage_child(&s, "PersistentVolumeClaim")));
     }
+    service_init(&s,
+        "'runtime': 'llamacpp-router', 'extraVolumes': [{'name': 'models',"
+        " 'persistentVolumeClaim': {'claimName': 'llmkube-model-cache'}}]");
+    service_run(&s);
+    check_text(json_get_text(stage_child(&s, "PersistentVolumeClaim"), "metadata.name"),
+        "llmkube-model-cache");
 }
 
 TEST(weights_on_a_claim_need_no_cache)

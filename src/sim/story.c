@@ -1,0 +1,92 @@
+#include "sim/story.h"
+
+#include "base/str.h"
+
+/* After the last step, for what is under way then. */
+#define AFTER_S 15
+
+#define STEPS(...) ((const struct sim_step[]){ __VA_ARGS__, { 0 } })
+#define LONG_60 "m-a-name-of-sixty-characters-which-is-more-than-children-can-h"
+#define LONG_63 "m-a-name-of-sixty-three-characters-just-what-a-label-can-hold-x"
+#define SOURCE_A "{\"source\":\"https://models.example/old.gguf\"}"
+
+static const struct sim_story stories[] = {
+    { "names-alike",
+        "otterscale: `owl-1.5` and `owl-1-5` are one name to a Service",
+        true,
+        STEPS({ 1, "ModelService", "owl-1.5", "{}" }, { 10, "ModelService", "owl-1-5", "{}" },
+            { 20, "ModelService", "owl-1-5", "{\"decode.replicas\":2}" }) },
+    { "names-long",
+        "otterscale, toolhive: names of 60 to 63 characters, and one that begins with a digit",
+        false,
+        STEPS({ 1, "ModelService", LONG_60, "{}" }, { 2, "ModelService", LONG_63, "{}" },
+            { 3, "ModelService", "7b", "{}" }, { 4, "ModelArtifact", LONG_63, "{}" },
+            { 5, "Model", LONG_63, "{}" },
+            { 6, "InferenceService", LONG_63, "{\"modelRef\":\"" LONG_63 "\"}" }) },
+    { "source-edited",
+        "llmkube: after an edit of the source the old weights were served on",
+        false,
+        STEPS({ 1, "Model", "m0", SOURCE_A }, { 2, "InferenceService", "i0", "{}" },
+            { 30, "Model", "m0", "{}" }) },
+    { "exposure-off",
+        "llmkube: what exposed a service stayed when it was switched off",
+        false,
+        STEPS({ 1, "Model", "m0", "{}" },
+            { 2,
+                "InferenceService",
+                "i0",
+                "{\"endpoint\":{\"gateway\":{\"enabled\":true,\"gatewayRef\":{\"name\":\"gw\"}}},"
+                "\"autoscaling\":{\"maxReplicas\":3}}" },
+            { 30, "InferenceService", "i0", "{}" },
+            { 31, "ModelService", "m0", "{\"monitoring\":{\"podMonitor\":{}},\"prefill\":{}}" },
+            { 50, "ModelService", "m0", "{}" }) },
+    { "tag-edited",
+        "otterscale: the digest of one tag was told of the next",
+        false,
+        STEPS({ 1, "ModelArtifact", "m0", "{\"target.tag\":\"v1\"}" },
+            { 2, "ModelArtifact", "m-1", "{\"target.tag\":\"v1\"}" },
+            { 4, "ModelArtifact", "m-1", "{\"target.tag\":\"v2\"}" },
+            { 40, "ModelArtifact", "m0", "{\"target.tag\":\"v2\"}" }) },
+    { "service-first",
+        "llmkube: that a Model is missing stayed told after it came",
+        false,
+        STEPS({ 1, "InferenceService", "i0", "{}" }, { 20, "Model", "m0", "{}" }) },
+    { "hpa-refused",
+        "llmkube: a refused autoscaler left no status",
+        false,
+        STEPS({ 1, "Model", "m0", "{}" },
+            { 2,
+                "InferenceService",
+                "i0",
+                "{\"autoscaling\":{\"minReplicas\":5,\"maxReplicas\":2}}" },
+            { 30, "InferenceService", "i0", "{\"autoscaling\":{\"maxReplicas\":2}}" }) },
+    { "made-anew",
+        "otterscale: what a predecessor of the same name left behind",
+        false,
+        STEPS({ 1, "ModelService", "m0", "{}" }, { 2, "ModelArtifact", "m0", "{}" },
+            { 20, "ModelService", "m0", NULL }, { 21, "ModelArtifact", "m0", NULL },
+            { 22, "ModelService", "m0", "{}" }, { 23, "ModelArtifact", "m0", "{}" },
+            { 24, "ModelService", "gone", "{}" }, { 40, "ModelService", "gone", NULL }) },
+};
+
+const struct sim_story *sim_story_at(size_t i)
+{
+    return i < lengthof(stories) ? &stories[i] : NULL;
+}
+
+const struct sim_story *sim_story_find(const char *name)
+{
+    for (size_t i = 0; i < lengthof(stories); i++)
+        if (text_eq(stories[i].name, name))
+            return &stories[i];
+    return NULL;
+}
+
+int64_t sim_story_ms(const struct sim_story *story)
+{
+    int64_t last_s = 0;
+    for (const struct sim_step *step = story->steps; step->kind; step++)
+        if (step->at_s > last_s)
+            last_s = step->at_s;
+    return (last_s + AFTER_S) * 1000;
+}
