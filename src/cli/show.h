@@ -5,7 +5,6 @@
  *
  *   show_new ─> …                 lines come by themselves
  *               show_print()      a line above them, for logs and hints
- *               show_rest()       no more changes of the lines
  *            ─> show_free         the last state stays on the screen, the cursor is back */
 
 #include "base/error.h"
