@@ -84,7 +84,7 @@ sim: $(O)/leeboard-sim ## the promises under every fault: a million steps and mo
 	@tests/sim/run $(O)/leeboard-sim
 sim-long: $(O)/leeboard-sim ## new seeds for SIM_SECONDS
 	@tests/sim/run $(O)/leeboard-sim $(SIM_SECONDS)
-mutants: setup-mutants ## deliberate bugs, each of which the simulator must find; SOME=HASH: a few
+mutants: setup-test ## deliberate bugs, each of which the simulator must find; SOME=HASH: a few
 	@tests/mutants/run $(if $(SOME),--some=$(SOME))
 fuzz-replay: setup-test $(FUZZ:%=$(O)/%) ## every fuzz corpus once
 	@tests/run $(O) fuzz
@@ -98,6 +98,7 @@ bench: setup-cluster build $(TOOLS) ## speed and memory beside a real kube-apise
 	@bench/run $(BENCH)
 	@bench/otterscale
 	@bench/up
+	@bench/proxy
 format: setup-format ## lay out the sources
 	@clang-format -i $(shell find src tests fuzz bench -name '*.[ch]')
 install: build ## into PREFIX: program, man page, completion, systemd unit

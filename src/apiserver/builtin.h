@@ -7,7 +7,7 @@
  * behave as that kind does. The types come from the generated schemas of src/merge.
  *
  * Stored only, with nothing that acts on them: webhook configurations and admission policies (they
- * are not called), runtime classes' scheduling, quotas. */
+ * are not called), runtime classes' scheduling. */
 
 #include "apiserver/registry.h"
 

@@ -2,6 +2,7 @@
  * runtime classes. */
 
 #include "apiserver/builtin_rules.h"
+#include "apiserver/call.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 
@@ -140,6 +141,25 @@ static void check_runtime_class_change(
     check_immutable(e, json_member(w->old, "handler"), json_member(o, "handler"), "handler");
 }
 
+/* Whoever makes one relies on it: they are told that nothing comes of it. */
+static void warn_new(const struct api_write *w, const char *text)
+{
+    if (!json_present(w->old) && w->call)
+        call_warn(w->call, text);
+}
+
+static void warn_webhook(const struct api_write *w, struct json o)
+{
+    (void)o;
+    warn_new(w, "this server stores webhook configurations and calls no webhooks");
+}
+
+static void warn_policy(const struct api_write *w, struct json o)
+{
+    (void)o;
+    warn_new(w, "this server stores admission policies and does not enforce them");
+}
+
 const struct builtin_rules builtin_priority_class = {
     .fill = fill_priority_class,
     .validate = check_priority_class,
@@ -149,13 +169,18 @@ const struct builtin_rules builtin_runtime_class = {
     .validate = check_runtime_class,
     .validate_change = check_runtime_class_change,
 };
-const struct builtin_rules builtin_admission = { .fill = fill_admission };
+const struct builtin_rules builtin_admission = { .fill = fill_admission, .warn = warn_policy };
 const struct builtin_rules builtin_mutating_webhook = {
     .fill = fill_mutating_webhook,
     .validate = check_webhooks,
+    .warn = warn_webhook,
 };
 const struct builtin_rules builtin_validating_webhook = {
     .fill = fill_admission,
     .validate = check_webhooks,
+    .warn = warn_webhook,
 };
-const struct builtin_rules builtin_admission_binding = { .fill = fill_admission_binding };
+const struct builtin_rules builtin_admission_binding = {
+    .fill = fill_admission_binding,
+    .warn = warn_policy,
+};

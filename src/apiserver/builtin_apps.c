@@ -131,11 +131,24 @@ static const struct fill stateful_update_defaults[] = {
 
 static struct json fill_stateful_set(struct arena *a, struct json o)
 {
+    /* Who names the strategy and says nothing more gets nothing more. */
+    bool whole = text_empty(json_get_text(o, "spec.updateStrategy.type")) ||
+                 json_is(json_get(o, "spec.updateStrategy.rollingUpdate"), JSON_MAP);
     o = fill_table(a, o, stateful_set_defaults);
-    if (text_eq(json_get_text(o, "spec.updateStrategy.type"), "RollingUpdate"))
+    if (whole && text_eq(json_get_text(o, "spec.updateStrategy.type"), "RollingUpdate"))
         o = fill_table(a, o, stateful_update_defaults);
     o = fill_each(a, o, "spec.volumeClaimTemplates.*.spec", claim_spec_fill);
     return pod_template_fill(a, o, "spec.template");
+}
+
+/* A field behind a feature gate that is closed by default. */
+static bool prepare_stateful_set(const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    static const char path[] = "spec.updateStrategy.rollingUpdate.maxUnavailable";
+    if (json_present(json_get(*object, path)))
+        *object = json_with(w->arena, *object, path, (struct json){ 0 });
+    return true;
 }
 
 /* ---- what is wrong ---- */
@@ -389,9 +402,8 @@ static void check_stateful_set(const struct api_write *w, struct json o, struct 
             FIELD_INVALID,
             "spec.updateStrategy.rollingUpdate",
             arena_printf(e->arena,
-                "{\"Partition\":%lld,\"MaxUnavailable\":%s}",
-                (long long)json_get_int(rolling, "partition", 0),
-                json_to_text(e->arena, json_member(rolling, "maxUnavailable"))),
+                "{\"Partition\":%lld,\"MaxUnavailable\":null}",
+                (long long)json_get_int(rolling, "partition", 0)),
             "only allowed for updateStrategy 'RollingUpdate'");
 }
 
@@ -464,6 +476,7 @@ const struct builtin_rules builtin_daemon_set = {
 };
 const struct builtin_rules builtin_stateful_set = {
     .fill = fill_stateful_set,
+    .prepare = prepare_stateful_set,
     .validate = check_stateful_set,
     .warn = warn_template,
     .validate_change = check_stateful_set_change,

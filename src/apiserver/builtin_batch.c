@@ -20,9 +20,7 @@ static const struct fill job_defaults[] = {
 
 static struct json fill_job(struct arena *a, struct json o)
 {
-    struct json spec = json_member(o, "spec"), labels = json_get(spec, "template.metadata.labels");
-    if (json_present(labels))
-        o = fill_path(a, o, "metadata.labels", labels);
+    struct json spec = json_member(o, "spec");
     if (!json_present(json_member(spec, "completions")) &&
         !json_present(json_member(spec, "parallelism"))) {
         spec = fill_path(a, spec, "completions", json_int(1));
@@ -36,13 +34,24 @@ static struct json fill_job(struct arena *a, struct json o)
     return pod_template_fill(a, json_with_member(a, o, "spec", spec), "spec.template");
 }
 
+/* A Job without labels has those of its Pods. */
+static struct json with_labels(struct arena *a, struct json object)
+{
+    struct json labels = json_get(object, "spec.template.metadata.labels");
+    if (json_get(object, "metadata.labels").count || !json_present(labels))
+        return object;
+    return json_with(a, object, "metadata.labels", labels);
+}
+
 /* The selector is the Job's own uid, and the Pods get it as labels, old and new ones. */
 static bool prepare_job(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
     struct arena *a = w->arena;
-    if (json_present(w->old) || json_get_bool(*object, "spec.manualSelector", false))
+    if (json_present(w->old) || json_get_bool(*object, "spec.manualSelector", false)) {
+        *object = with_labels(a, *object);
         return true;
+    }
     struct json uid = json_get(*object, "metadata.uid"), name = json_get(*object, "metadata.name");
     struct json labels = json_get(*object, "spec.template.metadata.labels");
     if (labels.type != JSON_MAP)
@@ -55,11 +64,8 @@ static bool prepare_job(const struct api_write *w, struct json *object, struct e
     };
     for (size_t i = 0; i < lengthof(own); i++)
         labels = json_with_member(a, labels, own[i].path, own[i].value);
-    struct json before = json_get(*object, "spec.template.metadata.labels"),
-                own_labels = json_get(*object, "metadata.labels");
-    if (!json_present(own_labels) || json_equal(own_labels, before))
-        *object = json_with(a, *object, "metadata.labels", labels);
     *object = json_with(a, *object, "spec.template.metadata.labels", labels);
+    *object = with_labels(a, *object);
     struct json match = json_map(a, { "batch.kubernetes.io/controller-uid", uid });
     json_each_member (m, json_get(*object, "spec.selector.matchLabels"))
         if (!json_present(json_member(match, m->key)))

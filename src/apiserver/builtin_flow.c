@@ -7,30 +7,40 @@
 
 #define NAME_OF_ALL "exempt" /* the one level that has no limit */
 
-static const struct fill schema_defaults[] = {
-    { "spec.matchingPrecedence", FILL_INT(1000) },
-    { 0 },
-};
+/* Numbers that are 0 if they are not given, which none may be. */
+static struct json fill_numbers(
+    struct arena *a, struct json o, const char *const *paths, const int64_t *values)
+{
+    for (; *paths; paths++, values++) {
+        struct json v = json_get(o, *paths);
+        if (v.type == JSON_INT && !v.integer)
+            o = json_with(a, o, *paths, json_int(*values));
+    }
+    return o;
+}
 
 static struct json fill_schema(struct arena *a, struct json o)
 {
-    return fill_table(a, o, schema_defaults);
+    static const char *const paths[] = { "spec.matchingPrecedence", NULL };
+    return fill_numbers(a, o, paths, (const int64_t[]){ 1000 });
 }
 
-static const struct fill level_defaults[] = {
-    { "spec.limited.nominalConcurrencyShares", FILL_INT(30) },
-    { "spec.limited.lendablePercent", FILL_INT(0) },
-    { "spec.limited.limitResponse.queuing.queues", FILL_INT(64) },
-    { "spec.limited.limitResponse.queuing.handSize", FILL_INT(8) },
-    { "spec.limited.limitResponse.queuing.queueLengthLimit", FILL_INT(50) },
-    { "spec.exempt.nominalConcurrencyShares", FILL_INT(0) },
-    { "spec.exempt.lendablePercent", FILL_INT(0) },
-    { 0 },
-};
+#define QUEUING "spec.limited.limitResponse.queuing."
 
 static struct json fill_level(struct arena *a, struct json o)
 {
-    return fill_table(a, o, level_defaults);
+    static const struct fill defaults[] = {
+        { "spec.limited.nominalConcurrencyShares", FILL_INT(30) },
+        { "spec.limited.lendablePercent", FILL_INT(0) },
+        { "spec.exempt.nominalConcurrencyShares", FILL_INT(0) },
+        { "spec.exempt.lendablePercent", FILL_INT(0) },
+        { 0 },
+    };
+    static const char *const paths[] = {
+        QUEUING "queues", QUEUING "handSize", QUEUING "queueLengthLimit", NULL
+    };
+    o = fill_table(a, o, defaults);
+    return fill_numbers(a, o, paths, (const int64_t[]){ 64, 8, 50 });
 }
 
 /* ---- FlowSchema ---- */

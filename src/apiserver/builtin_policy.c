@@ -1,4 +1,4 @@
-/* Autoscalers in both versions, disruption budgets, quotas and limits. */
+/* Autoscalers in both versions, disruption budgets and limits. */
 
 #include "apiserver/builtin_convert.h"
 #include "apiserver/builtin_rules.h"
@@ -265,43 +265,7 @@ static void check_disruption_budget(
     check_table(e, o, "", rules);
 }
 
-/* ---- ResourceQuota and LimitRange ---- */
-
-static void check_quota(const struct api_write *w, struct json o, struct field_errors *e)
-{
-    static const char *const whole[] = { "pods",
-        "services",
-        "replicationcontrollers",
-        "resourcequotas",
-        "secrets",
-        "configmaps",
-        "persistentvolumeclaims" };
-    static const char *const scopes[] = { "BestEffort",
-        "NotBestEffort",
-        "Terminating",
-        "NotTerminating",
-        "PriorityClass",
-        "CrossNamespacePodAffinity",
-        "VolumeAttributesClass" };
-    (void)w;
-    json_each (scope, json_get(o, "spec.scopes")) {
-        bool known = false;
-        for (size_t i = 0; i < lengthof(scopes); i++)
-            known = known || text_eq(json_text(*scope), scopes[i]);
-        if (!known)
-            field_invalid(e, "spec.scopes", json_get(o, "spec.scopes"), "unsupported scope");
-    }
-    json_each_member (m, json_get(o, "spec.hard")) {
-        const char *here = field_key(e->arena, "spec.hard", m->key);
-        struct quantity q;
-        check_quantity(e, m->value, here);
-        for (size_t i = 0; i < lengthof(whole); i++)
-            if (text_eq(m->key, whole[i]) &&
-                quantity_parse(str_of(json_text(m->value)), &q, NULL) &&
-                quantity_milli_value(q) % 1000)
-                field_invalid(e, here, m->value, "must be an integer");
-    }
-}
+/* ---- LimitRange ---- */
 
 const struct builtin_rules builtin_autoscaler = {
     .fill = fill_autoscaler,
@@ -314,23 +278,6 @@ const struct builtin_rules builtin_autoscaler_v1 = {
     .validate = check_autoscaler,
 };
 const struct builtin_rules builtin_disruption_budget = { .validate = check_disruption_budget };
-static void check_quota_change(const struct api_write *w, struct json o, struct field_errors *e)
-{
-    check_immutable(e, json_get(w->old, "spec.scopes"), json_get(o, "spec.scopes"), "spec.scopes");
-}
-
-static void warn_quota(const struct api_write *w, struct json o)
-{
-    (void)o;
-    if (!json_present(w->old))
-        call_warn(w->call, "this server stores resource quotas and does not enforce them");
-}
-
-const struct builtin_rules builtin_resource_quota = {
-    .warn = warn_quota,
-    .validate = check_quota,
-    .validate_change = check_quota_change,
-};
 /* Maxima are limits where there are none, and limits or minima requests. */
 static struct json fill_limit(struct arena *a, struct json item)
 {

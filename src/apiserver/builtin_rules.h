@@ -46,6 +46,12 @@ static inline const struct builtin_kind *builtin_of(const struct api_kind *k)
 void builtin_status_check(
     const struct api_write *w, struct json object, struct field_errors *errors);
 
+/* The object without fields of features that are off, unless it had them before. */
+struct json builtin_drop_gated(const struct api_write *w, struct json object);
+void builtin_request_status_check(
+    const struct api_write *w, struct json object, struct field_errors *e);
+void builtin_quota_status_check(struct json object, struct field_errors *errors);
+
 extern const struct api_behaviour builtin_behaviour;
 /* With a convert function: for kinds whose versions differ. */
 extern const struct api_behaviour builtin_converting_behaviour;

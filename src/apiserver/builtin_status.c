@@ -117,16 +117,6 @@ static void check_job_status(const struct api_write *w, struct json object, stru
     }
 }
 
-static void check_amounts(struct json object, struct field_errors *e)
-{
-    static const char *const lists[] = { "hard", "used" };
-    for (size_t i = 0; i < lengthof(lists); i++) {
-        const char *path = field_child(e->arena, "status", lists[i]);
-        json_each_member (m, json_get(object, path))
-            check_quantity(e, m->value, field_key(e->arena, path, m->key));
-    }
-}
-
 void builtin_status_check(const struct api_write *w, struct json object, struct field_errors *e)
 {
     const char *kind = w->kind->resource.kind;
@@ -140,5 +130,7 @@ void builtin_status_check(const struct api_write *w, struct json object, struct 
     else if (text_eq(kind, "Job"))
         check_job_status(w, object, e);
     else if (text_eq(kind, "ResourceQuota"))
-        check_amounts(object, e);
+        builtin_quota_status_check(object, e);
+    else if (text_eq(kind, "CertificateSigningRequest"))
+        builtin_request_status_check(w, object, e);
 }

@@ -3,6 +3,7 @@
  * server itself signs nothing, passes no request on and has no queues. */
 
 #include "apiserver/builtin_rules.h"
+#include "apiserver/call.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "base/base64.h"
@@ -32,31 +33,15 @@ static struct json with_requestor(const struct api_write *w, struct json object)
     return json_with_member(a, object, "spec", spec);
 }
 
-static bool is_verdict(struct json condition)
-{
-    const char *type = json_get_text(condition, "type");
-    return text_eq(type, "Approved") || text_eq(type, "Denied");
-}
-
-/* Who may approve is another than who may sign: each path keeps the other's part. Times that were
- * left out are now. */
+/* Times that were left out are now. */
 static struct json with_conditions(const struct api_write *w, struct json object)
 {
     struct arena *a = w->arena;
-    struct json old = json_get(w->old, "status.conditions");
-    bool approval = text_eq(w->subresource, "approval");
+    struct json old = json_get(w->old, "status.conditions"), now = json_str(w->now);
     struct json_builder b;
     json_builder_init(&b, a);
-    if (!approval) {
-        json_each (c, old)
-            if (is_verdict(*c))
-                json_push(&b, *c);
-    }
     json_each (c, json_get(object, "status.conditions")) {
-        struct json now = json_str(w->now),
-                    before = json_find(old, "type", json_get_text(*c, "type"));
-        if (!approval && is_verdict(*c))
-            continue;
+        struct json before = json_find(old, "type", json_get_text(*c, "type"));
         struct json same = json_equal(json_member(before, "status"), json_member(*c, "status"))
                                ? json_member(before, "lastTransitionTime")
                                : now;
@@ -64,6 +49,29 @@ static struct json with_conditions(const struct api_write *w, struct json object
         json_push(&b, fill_path(a, made, "lastTransitionTime", json_present(same) ? same : now));
     }
     return json_with(a, object, "status.conditions", json_or_absent(json_list_end(&b)));
+}
+
+/* Who may approve is another than who may sign. A verdict stays. */
+void builtin_request_status_check(
+    const struct api_write *w, struct json object, struct field_errors *e)
+{
+    static const char *const verdicts[] = { "Approved", "Denied", "Failed" };
+    struct json olds = json_get(w->old, "status.conditions"),
+                news = json_get(object, "status.conditions");
+    for (size_t i = 0; i < lengthof(verdicts); i++) {
+        struct json old = json_find(olds, "type", verdicts[i]),
+                    new = json_find(news, "type", verdicts[i]);
+        bool adds = text_eq(verdicts[i], "Failed") || text_eq(w->subresource, "approval");
+        const char *what = json_present(old) && !json_present(new)   ? "remove"
+                           : !json_present(old) && json_present(new) ? (adds ? NULL : "add")
+                           : !json_equal(old, new)                   ? "modify"
+                                                                     : NULL;
+        if (what)
+            field_forbidden(e,
+                "status.conditions",
+                arena_printf(
+                    e->arena, "updates may not %s a condition of type \"%s\"", what, verdicts[i]));
+    }
 }
 
 static bool prepare_request(const struct api_write *w, struct json *object, struct error *err)
@@ -82,6 +90,20 @@ static bool prepare_request(const struct api_write *w, struct json *object, stru
     return true;
 }
 
+static void check_labels_of(struct field_errors *e, struct json domain, const char *path)
+{
+    struct str rest = str_of(domain.string);
+    while (rest.ptr) {
+        const char *label = str_dup(e->arena, str_cut(&rest, '.'));
+        struct error err;
+        if (!name_check(NAME_DNS1123_LABEL, label, &err))
+            field_invalid(e,
+                path,
+                domain,
+                arena_printf(e->arena, "validating label \"%s\": %s", label, err.text));
+    }
+}
+
 static void check_signer(struct field_errors *e, struct json signer)
 {
     static const char form[] =
@@ -97,7 +119,7 @@ static void check_signer(struct field_errors *e, struct json signer)
         return;
     }
     struct json name = json_strn(e->arena, domain.ptr, domain.len);
-    check_name(e, name, path, NAME_DNS1123_SUBDOMAIN);
+    check_labels_of(e, name, path);
     if (!strchr(name.string, '.'))
         field_invalid(
             e, path, name, "should be a domain with at least two segments separated by dots");
@@ -124,6 +146,8 @@ static void check_request(const struct api_write *w, struct json o, struct field
     struct json spec = json_member(o, "spec"), request = json_member(spec, "request"),
                 expiry = json_member(spec, "expirationSeconds");
     size_t i = 0;
+    if (*w->subresource)
+        builtin_request_status_check(w, o, e);
     if (json_present(w->old))
         return;
     if (!is_request_pem(e->arena, request))
@@ -166,6 +190,12 @@ static bool prepare_api_service(const struct api_write *w, struct json *object, 
                     json_str(local ? "Local APIServices are always available"
                                    : "this API server passes no requests on to others") })));
     return true;
+}
+
+static void warn_api_service(const struct api_write *w, struct json o)
+{
+    if (w->call && !json_present(w->old) && json_present(json_get(o, "spec.service")))
+        call_warn(w->call, "this server stores APIServices and passes no requests on to others");
 }
 
 static void check_range(struct field_errors *e, struct json spec, const char *name, int64_t below)
@@ -262,12 +292,13 @@ static void check_address_change(const struct api_write *w, struct json o, struc
         e, json_get(w->old, "spec.parentRef"), json_get(o, "spec.parentRef"), "spec.parentRef");
 }
 
+/* A range stays; one of the other family may be added. */
 static void check_service_cidr(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    struct json cidrs = json_get(o, "spec.cidrs");
-    if (json_present(w->old))
-        return;
-    if (!cidrs.count)
+    struct json cidrs = json_get(o, "spec.cidrs"), old = json_get(w->old, "spec.cidrs");
+    if (json_present(w->old) && (!cidrs.count || cidrs.count > 2))
+        field_invalid(e, "spec.cidrs", cidrs.count ? cidrs : json_null(), "field is immutable");
+    else if (!cidrs.count)
         field_required(e, "spec.cidrs", "at least one CIDR required");
     else if (cidrs.count > 2)
         check_invalid_text(e,
@@ -275,25 +306,25 @@ static void check_service_cidr(const struct api_write *w, struct json o, struct 
             "spec.cidrs",
             arena_printf(e->arena, "{\"CIDRs\":%s}", json_to_text(e->arena, cidrs)),
             "may only hold up to 2 values");
-    else if (cidrs.count == 2 &&
-             !strchr(json_text(cidrs.items[0]), ':') == !strchr(json_text(cidrs.items[1]), ':'))
+    if (!cidrs.count || cidrs.count > 2)
+        return;
+    for (size_t i = 0; i < cidrs.count; i++) {
+        const char *path = check_item_path(e->arena, "spec", "cidrs", i);
+        if (i < old.count)
+            check_immutable(e, old.items[i], cidrs.items[i], path);
+        else if (!check_is_cidr(json_text(cidrs.items[i])))
+            field_invalid(e,
+                path,
+                cidrs.items[i],
+                "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+    }
+    if (cidrs.count == 2 &&
+        !strchr(json_text(cidrs.items[0]), ':') == !strchr(json_text(cidrs.items[1]), ':'))
         field_invalid(e,
             "spec.cidrs",
             cidrs,
             "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and "
             "2001:db8::/64");
-    for (size_t i = 0; i < cidrs.count; i++)
-        if (!check_is_cidr(json_text(cidrs.items[i])))
-            field_invalid(e,
-                check_item_path(e->arena, "spec", "cidrs", i),
-                cidrs.items[i],
-                "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
-}
-
-static void check_service_cidr_change(
-    const struct api_write *w, struct json o, struct field_errors *e)
-{
-    check_immutable(e, json_get(w->old, "spec.cidrs"), json_get(o, "spec.cidrs"), "spec.cidrs");
 }
 
 /* clang-format off */
@@ -303,11 +334,12 @@ const struct builtin_rules builtin_certificate_request = {
 };
 const struct builtin_rules builtin_api_service = {
     .fill = fill_api_service, .prepare = prepare_api_service, .validate = check_api_service,
+    .warn = warn_api_service,
 };
 const struct builtin_rules builtin_ip_address = {
     .validate = check_address, .validate_change = check_address_change,
 };
 const struct builtin_rules builtin_service_cidr = {
-    .validate = check_service_cidr, .validate_change = check_service_cidr_change,
+    .validate = check_service_cidr,
 };
 /* clang-format on */

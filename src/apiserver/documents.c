@@ -306,12 +306,12 @@ static const char *const checks[] = { "ping", "log", "etcd", "poststarthook/rbac
 static bool answer_health(struct documents *d, struct arena *a, const struct api_request *r,
     const char *path, struct api_answer *ret)
 {
-    static const char *const names[] = { "healthz", "livez", "readyz" };
+    static const char *const names[] = { "/healthz", "/livez", "/readyz" };
     for (size_t i = 0; i < lengthof(names); i++) {
         size_t length = strlen(names[i]);
-        if (!text_starts(path + 1, names[i]) || (path[1 + length] && path[1 + length] != '/'))
+        if (!text_starts(path, names[i]) || (path[length] && path[length] != '/'))
             continue;
-        const char *one = path[1 + length] ? path + 2 + length : "";
+        const char *one = path[length] ? path + length + 1 : "";
         bool known = !*one;
         for (size_t c = 0; c < lengthof(checks); c++)
             known |= text_eq(one, checks[c]);
@@ -324,7 +324,7 @@ static bool answer_health(struct documents *d, struct arena *a, const struct api
             buf_reset(&d->scratch);
             for (size_t c = 0; c < lengthof(checks); c++)
                 buf_printf(&d->scratch, "[+]%s ok\n", checks[c]);
-            buf_printf(&d->scratch, "%s check passed\n", names[i]);
+            buf_printf(&d->scratch, "%s check passed\n", names[i] + 1);
             answer_text(ret, 200, "");
             ret->body = buf_str(&d->scratch);
         }

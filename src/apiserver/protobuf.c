@@ -96,8 +96,8 @@ static bool take_few(struct str in, struct item few[FEW + 1], struct error *err)
 
 static bool text_of(struct arena *a, struct str bytes, struct json *ret, struct error *err)
 {
-    if (!utf8_valid(bytes))
-        return fail(err, ERR_INVALID, "the body has a string that is not UTF-8");
+    if (!utf8_valid(bytes) || (bytes.len && memchr(bytes.ptr, 0, bytes.len)))
+        return fail(err, ERR_INVALID, "the body has a string that is not UTF-8, or has a NUL");
     *ret = json_strn(a, bytes.ptr, bytes.len);
     return true;
 }

@@ -431,6 +431,22 @@ static bool has_path(const struct api_call *c)
     return !*c->subresource || has_subresource(c->kind, c->subresource);
 }
 
+/* What people try first on a pod, and kubectl shows the words of. */
+static bool fail_not_offered(struct api_call *c)
+{
+    static const char *const names[] = { "attach", "exec", "portforward", "proxy" };
+    for (size_t i = 0; api_kind_is_core(c->kind, "Pod") && i < lengthof(names); i++)
+        if (text_eq(c->subresource, names[i])) {
+            call_fail(c,
+                (struct api_status){ 501,
+                    "NotImplemented",
+                    arena_printf(&c->arena, "this server does not offer pods/%s", names[i]),
+                    .details = { 0 } });
+            return true;
+        }
+    return false;
+}
+
 static void route_resource(struct api_call *c)
 {
     const struct route *route = find_route(c);
@@ -438,7 +454,8 @@ static void route_resource(struct api_call *c)
     if (!may_ask(c, r->group, r->version, r->plural))
         return;
     if (!has_path(c)) {
-        call_fail(c, status_not_served());
+        if (!fail_not_offered(c))
+            call_fail(c, status_not_served());
         return;
     }
     if (c->kind->warning)

@@ -354,6 +354,19 @@ static void apply_object(struct write *w)
 
 /* ---- scale ---- */
 
+/* The API server cannot do this, and who relies on it would find out on a cluster. */
+static void fail_custom_scale(struct write *w, struct json config)
+{
+    const char *namespace = json_get_text(config, "metadata.namespace");
+    const char *text = arena_printf(w->arena,
+        "failed to convert new object (%s/%s; " SCALE_API_VERSION
+        ", Kind=Scale) to proper version: "
+        "request to convert CR to an invalid group/version: " SCALE_API_VERSION,
+        namespace ? namespace : "",
+        w->name);
+    call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
+}
+
 static void apply_scale(struct write *w)
 {
     struct api_call *c = w->call;
@@ -374,6 +387,8 @@ static void apply_scale(struct write *w)
     live = json_with(w->arena, live, "metadata.managedFields", scale_owners(w));
     if (!apply_config(w->arena, &request, live, config, &result, &err))
         fail_apply(w, config, &result, &err);
+    else if (w->kind->custom)
+        fail_custom_scale(w, config);
     else
         scale_store(c, w, result.object, true);
 }

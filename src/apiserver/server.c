@@ -14,6 +14,7 @@
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
 #include "apiserver/object.h"
+#include "apiserver/quota.h"
 #include "apiserver/undone.h"
 #include "apiserver/write.h"
 
@@ -362,6 +363,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->aggregate = aggregate_new(s);
     s->undone = undone_new(s);
     create_bootstrap(s);
+    quota_count_all(s);
     for (int i = 0; i < SETTLE_FLUSHES_MAX && apiserver_is_pending(s); i++)
         apiserver_flush(s);
     return s;

@@ -272,7 +272,7 @@ static bool open_file(struct store_sqlite *d, const char *folder, bool no_fsync,
     int code = sqlite3_open_v2(
         path, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     bool fine = code == SQLITE_OK ? execute(d,
-                                        "PRAGMA journal_mode = WAL; PRAGMA cache_size = -512;"
+                                        "PRAGMA journal_mode = WAL; PRAGMA cache_size = -256;"
                                         "PRAGMA wal_autocheckpoint = 1000;",
                                         err)
                                   : sql_fail(d->db, err, path);

@@ -8,6 +8,7 @@
 #include "apiserver/internal.h"
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
+#include "apiserver/quota.h"
 #include "merge/apply.h"
 
 /* ---- owners ---- */
@@ -71,12 +72,12 @@ static struct json prepare_plain(struct write *w, struct json object)
     return json_with_member(a, object, "status", status);
 }
 
-static bool fail_refused(struct write *w, struct json object, const struct error *err)
+static bool fail_refused(struct write *w, const char *name, const struct error *err)
 {
     struct api_status status = status_of_error(w->arena, err);
     if (err->code == ERR_FORBIDDEN)
         status.details = json_map(w->arena,
-            { "name", json_str_or_absent(meta_asked_name(object)) },
+            { "name", json_str_or_absent(name) },
             { "group", json_str_or_absent(w->kind->resource.group) },
             { "kind", json_str(w->kind->resource.plural) });
     return call_fail(w->call, status);
@@ -91,7 +92,7 @@ static bool prepare(struct write *w, struct json *object)
         *object = prepare_plain(w, *object);
         return true;
     }
-    return b->prepare(&for_kind, object, &err) || fail_refused(w, *object, &err);
+    return b->prepare(&for_kind, object, &err) || fail_refused(w, meta_asked_name(*object), &err);
 }
 
 static bool validate(struct write *w, struct json object, struct field_errors *errors)
@@ -119,7 +120,9 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
                 errors));
     struct error err = { 0 };
     if (b && b->admit && !b->admit(&for_kind, object, &err))
-        return fail_refused(w, object, &err);
+        return fail_refused(w, meta_asked_name(object), &err);
+    if (!quota_admit(&for_kind, object, &err))
+        return fail_refused(w, name, &err);
     if (b && b->warn && w->call)
         b->warn(&for_kind, object);
     return true;
@@ -241,7 +244,7 @@ bool write_store(struct write *w, struct json object, bool gone, const struct st
     }
     object = with_version(
         a, object, json_strf(a, "%llu", (unsigned long long)store_next_version(s->store)));
-    s->scratch.len = 0;
+    buf_reset(&s->scratch);
     object_print(&s->scratch, object_to_storage(w->kind, a, object));
     *ret = store_write(s->store,
         store_table(s->store, w->kind->table),
@@ -256,7 +259,9 @@ bool write_store(struct write *w, struct json object, bool gone, const struct st
     struct json now = gone ? (struct json){ 0 } : object;
     if (b && b->written)
         b->written(s, w->kind, w->old, now);
-    gc_written(s->gc, w->kind, w->before ? w->old : (struct json){ 0 }, now);
+    struct json before = w->before ? w->old : (struct json){ 0 };
+    gc_written(s->gc, w->kind, before, now);
+    quota_written(s, w->kind, before, now);
     return true;
 }
 

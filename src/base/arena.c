@@ -15,8 +15,13 @@
 #define ARENA_EACH_ALONE 0
 #endif
 
-/* Small, because most arenas live for one request; a large allocation gets a chunk of its own. */
+/* Chunks begin small, because many arenas hold a few texts for as long as a watch is open, and grow
+ * with what the arena holds; a large allocation gets a chunk of its own. An arena that has become
+ * large goes on in large ones, which come from the system and go back to it whole: what a large
+ * request leaves behind is no heap full of holes. */
+#define ARENA_CHUNK_MIN_BYTES ((size_t)1024)
 #define ARENA_CHUNK_BYTES ((size_t)8192)
+#define ARENA_LARGE_BYTES ((size_t)128 << 10)
 #define ARENA_ALIGN ((size_t)16)
 
 struct arena_chunk {
@@ -74,6 +79,14 @@ static struct arena_chunk *new_chunk(size_t size, size_t used, struct arena_chun
     return c;
 }
 
+static size_t next_bytes(size_t used)
+{
+    size_t bytes = ARENA_CHUNK_MIN_BYTES;
+    while (bytes < used && bytes < ARENA_CHUNK_BYTES)
+        bytes *= 2;
+    return used > ARENA_LARGE_BYTES ? ARENA_LARGE_BYTES : bytes;
+}
+
 void *arena_alloc(struct arena *a, size_t size)
 {
     assert(a->limit > 0);
@@ -91,7 +104,7 @@ void *arena_alloc(struct arena *a, size_t size)
             *at = new_chunk(size, size, *at);
             return memset((*at)->bytes, 0, size);
         }
-        c = a->chunks = new_chunk(ARENA_CHUNK_BYTES, 0, c);
+        c = a->chunks = new_chunk(next_bytes(a->used), 0, c);
     }
     void *memory = c->bytes + c->used;
     c->used += size;

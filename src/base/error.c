@@ -89,7 +89,8 @@ bool fail_errno(struct error *err, int number, const char *format, ...)
     char reason[96];
     const char *text = strerror_r(number, reason, sizeof(reason));
     size_t length = strlen(err->text);
-    snprintf(err->text + length, sizeof(err->text) - length, ": %s", text);
+    const char *remedy = number == ENOSPC ? "; make room there" : "";
+    snprintf(err->text + length, sizeof(err->text) - length, ": %s%s", text, remedy);
     trim_to_character(err->text, sizeof(err->text));
     return false;
 }

@@ -184,6 +184,7 @@ bool json_parse_joined(
  * below it. */
 void json_walk_keys(
     struct str text, bool (*key)(void *ctx, const char *path, bool again), void *ctx);
-void json_print(struct buf *b, struct json v); /* compact; absent prints null */
+/* Compact; absent prints null. What is not UTF-8 prints as U+FFFD, so that the text is JSON. */
+void json_print(struct buf *b, struct json v);
 void json_print_pretty(struct buf *b, struct json v, int indent);
 char *json_to_text(struct arena *a, struct json v); /* compact */

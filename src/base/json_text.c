@@ -7,6 +7,7 @@
 #include <yyjson.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
 
 struct conversion {
     struct arena *arena;
@@ -242,15 +243,27 @@ void json_walk_keys(
 static void print_string(struct buf *b, const char *text, size_t length)
 {
     static const char hex[] = "0123456789abcdef";
-    static const bool escaped[256] = { [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true };
+    static const bool special[256] = {
+        [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, [0x80 ... 0xff] = true
+    };
     buf_add_char(b, '"');
     size_t clean = 0;
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)text[i];
-        if (!escaped[c])
+        if (!special[c])
             continue;
+        uint32_t character;
+        size_t bytes = c < 0x80 ? 0 : utf8_first((struct str){ text + i, length - i }, &character);
+        if (bytes) {
+            i += bytes - 1;
+            continue;
+        }
         buf_add(b, text + clean, i - clean);
         clean = i + 1;
+        if (c >= 0x80) { /* of a request's path, say, which a message quotes */
+            buf_add_text(b, "\xef\xbf\xbd");
+            continue;
+        }
         const char *found = strchr("\"\"\\\\\nn\rr\tt", c);
         if (found && c) {
             buf_add(b, (char[]){ '\\', found[1] }, 2);

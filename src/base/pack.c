@@ -123,7 +123,7 @@ enum what {
     SHARED,   /* text: its number in the pool */
     OWN,      /* text: its length; bytes and a NUL follow */
     LIST,     /* count; values follow */
-    MAP,      /* count; for each the number of its key, then its value */
+    MAP,      /* count; unless 0, the number of its keys, see put_keys(); values follow */
 };
 enum constant { IS_ABSENT, IS_NULL, IS_FALSE, IS_TRUE };
 
@@ -145,12 +145,23 @@ static void put(struct buf *b, enum what what, uint64_t n)
     put_number(b, n << 3 | what);
 }
 
-static uint32_t key_number(struct strings *pool, const char *key)
+/* The keys of a map are one text of the pool, with a NUL behind each: few sets of keys come again
+ * and again. No value is such a text, because values hold no NUL. */
+static void put_keys(struct buf *b, struct strings *pool, struct json map)
 {
+    char small[512];
+    size_t bytes = 0;
+    json_each_member (m, map)
+        bytes += strlen(m->key) + 1;
+    char *keys = bytes <= sizeof(small) ? small : mem_new(bytes), *at = keys;
+    json_each_member (m, map)
+        at = stpcpy(at, m->key) + 1;
     uint32_t number = 0;
-    bool ok = intern(pool, str_of(key), false, &number);
+    bool ok = intern(pool, (struct str){ keys, bytes }, false, &number);
     assert(ok);
-    return number;
+    if (keys != small)
+        free(keys);
+    put_number(b, number);
 }
 
 static void put_value(struct buf *b, struct strings *pool, struct json v)
@@ -193,10 +204,10 @@ static void put_value(struct buf *b, struct strings *pool, struct json v)
         break;
     case JSON_MAP:
         put(b, MAP, v.count);
-        json_each_member (m, v) {
-            put_number(b, key_number(pool, m->key));
+        if (v.count)
+            put_keys(b, pool, v);
+        json_each_member (m, v)
             put_value(b, pool, m->value);
-        }
         break;
     }
 }
@@ -231,11 +242,10 @@ static void release_value(struct strings *pool, const uint8_t **at)
     if (what == SHARED)
         release(pool, (uint32_t)n);
     *at += what == OWN ? n + 1 : what == WIDE || what == REAL ? 8 : 0;
-    for (uint64_t i = 0; (what == LIST || what == MAP) && i < n; i++) {
-        if (what == MAP)
-            release(pool, (uint32_t)get_number(at));
+    if (what == MAP && n)
+        release(pool, (uint32_t)get_number(at));
+    for (uint64_t i = 0; (what == LIST || what == MAP) && i < n; i++)
         release_value(pool, at);
-    }
 }
 
 void pack_free(struct strings *pool, struct pack *p)
@@ -268,8 +278,9 @@ static struct json get_list(struct source *s, uint32_t count)
 static struct json get_map(struct source *s, uint32_t count)
 {
     struct json_member *members = arena_array(s->arena, count, sizeof(*members));
-    for (uint32_t i = 0; i < count; i++) {
-        members[i].key = s->pool->entries[get_number(&s->at)]->text;
+    const char *key = count ? s->pool->entries[get_number(&s->at)]->text : NULL;
+    for (uint32_t i = 0; i < count; i++, key += strlen(key) + 1) {
+        members[i].key = key;
         members[i].value = get_value(s);
     }
     return (struct json){ .type = JSON_MAP, .count = count, .members = members };

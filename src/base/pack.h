@@ -17,7 +17,7 @@
 
 struct pack;
 
-/* The pool: texts that are used more than once, and keys. */
+/* The pool: texts that are used more than once, and the keys of maps. */
 struct strings {
     struct table table;
     struct strings_entry **entries; /* by number */

@@ -286,6 +286,35 @@ int64_t quantity_milli_value(struct quantity q)
     return clamped(q, MILLI);
 }
 
+struct quantity quantity_plus(struct quantity a, struct quantity b)
+{
+    const wide largest = (wide)1000000000000000000 * 1000000000000000000;
+    enum quantity_format format = a.value ? a.format : b.format;
+    struct quantity high = a.exponent >= b.exponent ? a : b, low = a.exponent >= b.exponent ? b : a;
+    if (!a.value || !b.value) {
+        high = a.value ? a : b;
+        low = (struct quantity){ .exponent = high.exponent };
+    }
+    for (; high.exponent > low.exponent; high.exponent--) {
+        if (high.value > largest / 10 || high.value < -largest / 10)
+            break;
+        high.value *= 10;
+    }
+    if (high.exponent == low.exponent)
+        high.value += low.value;
+    for (; high.value && high.value % 10 == 0; high.exponent++)
+        high.value /= 10;
+    high.exponent = high.value ? high.exponent : 0;
+    high.format = format;
+    return high;
+}
+
+struct quantity quantity_minus(struct quantity a, struct quantity b)
+{
+    b.value = -b.value;
+    return quantity_plus(a, b);
+}
+
 struct quantity quantity_of_bytes(int64_t bytes)
 {
     struct parts p = { .negative = bytes < 0, .suffix.format = QUANTITY_BINARY };

@@ -38,6 +38,10 @@ int quantity_compare(struct quantity a, struct quantity b);
 int64_t quantity_value(struct quantity q);
 /* In thousandths, likewise: what a CPU quantity means. */
 int64_t quantity_milli_value(struct quantity q);
+/* Written as the first one, or as the second if the first is zero. Of two that differ by more than
+ * 36 digits, the larger. */
+struct quantity quantity_plus(struct quantity a, struct quantity b);
+struct quantity quantity_minus(struct quantity a, struct quantity b);
 /* A whole number of something, written with binary suffixes where it can be. */
 struct quantity quantity_of_bytes(int64_t bytes);
 

@@ -199,5 +199,5 @@ void api_service_tune_heap(void)
 {
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_TRIM_THRESHOLD, HEAP_KEEP_BYTES);
-    mallopt(M_MMAP_THRESHOLD, HEAP_KEEP_BYTES / 16);
+    mallopt(M_MMAP_THRESHOLD, HEAP_KEEP_BYTES / 128);
 }

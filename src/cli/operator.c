@@ -337,6 +337,8 @@ static int run(struct cli *cli)
     struct error err;
     /* One thread works; a second heap for the few that look up names would only cost memory. */
     mallopt(M_ARENA_MAX, 1);
+    /* Fixed: what is as large as this, such as a list, goes back to the system when it is done. */
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
     setenv("UV_THREADPOOL_SIZE", "2", 0);
     if (!cli_setup_log(cli, &err) || !families_read(cli, &app.families, &err))
         return cli_usage(cli, "%s", err.text);

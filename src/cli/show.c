@@ -52,6 +52,7 @@ struct show {
     struct timer draw;
     int64_t drawn_ms;
     bool ready; /* everything was, when it was last drawn */
+    bool ending;
 };
 
 /* ---- output ---- */
@@ -103,12 +104,19 @@ static void draw(void *ctx)
     cleanup(buf_done) struct buf out = BUF_INIT(OUTPUT_BYTES_MAX);
     struct show_row *rows;
     size_t count = show_rows(&a, objects_of(&a, s), &s->machine, &rows);
+    for (size_t i = 0; i < count && s->ending; i++)
+        if (rows[i].state == SHOW_WORKS || rows[i].state == SHOW_WAITS) {
+            rows[i].state = SHOW_WAITS;
+            rows[i].phase = "stopped";
+            rows[i].detail = "";
+        }
     s->drawn_ms = env_mono_ms(env_of(s));
     show_screen_draw(s->screen, &s->look, rows, count, s->drawn_ms, &out);
     put(s, &out);
     bool works = false, loaded = is_loaded(s), ready = count > 0 && loaded;
     for (size_t i = 0; i < count; i++) {
-        works = works || rows[i].state == SHOW_WORKS;
+        /* Nobody tells when a disk has room again. */
+        works = works || rows[i].state == SHOW_WORKS || text_eq(rows[i].phase, "no space");
         ready = ready && rows[i].state == SHOW_READY;
     }
     bool news = ready && !s->ready;
@@ -318,6 +326,12 @@ void show_free(struct show *s)
         loop_signal_free(s->resized);
     arena_done(&s->arena);
     free(s);
+}
+
+void show_ending(struct show *s)
+{
+    s->ending = true;
+    draw_soon(s);
 }
 
 void show_print(struct show *s, const char *format, ...)

@@ -5,6 +5,7 @@
  *
  *   show_new ─> …                 lines come by themselves
  *               show_print()      a line above them, for logs and hints
+ *               show_rest()       no more changes of the lines
  *            ─> show_free         the last state stays on the screen, the cursor is back */
 
 #include "base/error.h"
@@ -33,5 +34,7 @@ struct show_options {
 /* All but the folder's name outlives it. */
 struct show *show_new(const struct show_options *options);
 void show_free(struct show *s);
+/* From here on what is not ready has ended: it does not start any more. */
+void show_ending(struct show *s);
 /* Control characters come out as blanks. */
 void show_print(struct show *s, const char *format, ...) printf_like(2, 3);

@@ -277,6 +277,19 @@ static const char *mark_of(const struct show_row *row, const struct show_look *l
     return look->utf8 ? marks[row->state] : plain[row->state];
 }
 
+/* An endpoint that does not fit is told by its base, which is what clients are configured with. */
+static void add_detail(struct line *l, const struct show_row *row)
+{
+    static const char path[] = "/chat/completions";
+    size_t length = strlen(row->detail);
+    char base[300];
+    bool shorten =
+        cells_of(row->detail) > l->left && text_ends(row->detail, path) && length < sizeof(base);
+    if (shorten)
+        snprintf(base, sizeof(base), "%.*s", (int)(length - strlen(path)), row->detail);
+    add(l, row->state == SHOW_WAITS ? DIM : PLAIN, shorten ? base : row->detail);
+}
+
 struct columns {
     int kind, name, phase;
 };
@@ -296,7 +309,7 @@ static void draw_row(struct line *l, const struct show_row *row, const struct me
     add_column(l, PLAIN, name_of(row, name, sizeof(name)), c->name);
     add_column(l, colour, row->phase, c->phase);
     if (!fetches(row)) {
-        add(l, row->state == SHOW_WAITS ? DIM : PLAIN, row->detail);
+        add_detail(l, row);
         return;
     }
     cleanup(buf_done) struct buf text = BUF_INIT(FRAME_BYTES_MAX);

@@ -1,11 +1,15 @@
 #include "cli/show_machine.h"
 
+#include <sys/statvfs.h>
+#include <unistd.h>
+
 #include "base/str.h"
 #include "fetch/staged.h"
 #include "node/logs.h"
 
 #define LOG_END_BYTES 2048
-#define LOG_END_LINES 4 /* the last ones may be empty */
+#define LOG_END_LINES 4         /* the last ones may be empty */
+#define FULL_BYTES (256 * 1024) /* less than this is as good as nothing */
 #define ID_PREFIX "process://"
 
 static struct show_disk look_at_model(void *ctx, const char *namespace, const char *cache_key)
@@ -36,12 +40,22 @@ static const char *read_log_end(void *ctx, struct arena *a, const char *containe
         LOG_END_LINES);
 }
 
+static bool look_whether_full(void *ctx)
+{
+    struct statvfs fs;
+    if (statvfs(ctx, &fs))
+        return false;
+    uint64_t blocks = geteuid() == 0 ? fs.f_bfree : fs.f_bavail;
+    return blocks * fs.f_frsize < FULL_BYTES;
+}
+
 struct show_machine show_machine(struct arena *a, const char *folder)
 {
     return (struct show_machine){
         .model = look_at_model,
         .log_end = read_log_end,
-        .volumes = arena_printf(a, "%s/volumes", folder),
+        .is_full = look_whether_full,
+        .folder = arena_strdup(a, folder),
         .ctx = arena_strdup(a, folder),
     };
 }

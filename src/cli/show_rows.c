@@ -7,6 +7,8 @@
 #include "cli/show_why.h"
 #include "kinds/llmkube/source.h"
 
+#define CLAIM_STAYS "leeboard.dev/NotRemoved"
+
 static const char *text_or_empty(struct json object, const char *path)
 {
     const char *text = json_get_text(object, path);
@@ -187,6 +189,17 @@ static void of_pod(const struct show_why *p, struct show_row *row)
     }
 }
 
+/* Has a row only while its directory cannot be removed. */
+static void of_claim(const struct show_why *p, struct show_row *row)
+{
+    set(row,
+        SHOW_FAILED,
+        "not removed",
+        arena_printf(p->arena,
+            "%s; see to what is in there: it is tried again every minute",
+            message_of(p->object, CLAIM_STAYS)));
+}
+
 /* Kinds that the server takes and nothing here acts on. */
 static void of_unrun(const struct show_why *p, struct show_row *row)
 {
@@ -247,6 +260,7 @@ static const struct shown {
     { "CronJob", of_unrun },
     { "DaemonSet", of_unrun },
     { "Pod", of_pod },
+    { "PersistentVolumeClaim", of_claim },
     { NULL, of_anything },
 };
 
@@ -265,10 +279,16 @@ static struct show_row row_of(const struct show_why *p)
         .namespace = text_or_empty(p->object, "metadata.namespace"),
         .name = text_or_empty(p->object, "metadata.name"),
     };
-    if (json_present(json_get(p->object, "metadata.deletionTimestamp")))
+    if (json_present(json_get(p->object, "metadata.deletionTimestamp")) &&
+        !json_present(condition_of(p->object, CLAIM_STAYS)))
         set(&row, SHOW_WORKS, "leaving", "");
     else
         shown_as(row.kind)->row(p, &row);
+    bool hopes = row.state == SHOW_WORKS || row.state == SHOW_WAITS;
+    if (hopes && p->machine && p->machine->is_full(p->machine->ctx)) {
+        set(&row, SHOW_FAILED, "no space", show_why_no_space(p));
+        row.bytes = row.total = 0;
+    }
     return row;
 }
 
@@ -293,13 +313,20 @@ static bool has_controller(struct json object)
     return false;
 }
 
+/* There are many, and people see them through their pods. */
+static bool is_quiet(struct json object)
+{
+    return text_eq(json_get_text(object, "kind"), "PersistentVolumeClaim") &&
+           !json_present(condition_of(object, CLAIM_STAYS));
+}
+
 size_t show_rows(
     struct arena *a, struct json objects, const struct show_machine *machine, struct show_row **ret)
 {
     struct show_row *rows = arena_array(a, objects.count + 1, sizeof(*rows));
     size_t count = 0;
     json_each (o, objects)
-        if (!has_controller(*o))
+        if (!has_controller(*o) && !is_quiet(*o))
             rows[count++] = row_of(&(struct show_why){ a, *o, objects, machine });
     qsort(rows, count, sizeof(*rows), compare_rows);
     *ret = rows;

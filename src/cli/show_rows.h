@@ -32,7 +32,10 @@ struct show_machine {
     struct show_disk (*model)(void *ctx, const char *namespace, const char *cache_key);
     /* The end of the log of one run, by its containerID; "" if there is none. */
     const char *(*log_end)(void *ctx, struct arena *a, const char *container_id);
-    const char *volumes; /* where claims are directories */
+    /* Whether its disk is full: then objects cannot tell it any more, because they lie there too.
+     */
+    bool (*is_full)(void *ctx);
+    const char *folder; /* of the data */
     void *ctx;
 };
 

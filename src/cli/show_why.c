@@ -1,5 +1,8 @@
 #include "cli/show_why.h"
 
+#include <ctype.h>
+#include <strings.h>
+
 #include "base/str.h"
 
 static const char *text_or_empty(struct json object, const char *path)
@@ -28,12 +31,36 @@ static bool say(struct show_row *row, enum show_state state, const char *phase, 
 
 /* ---- how a container ended ---- */
 
-static const char *last_line(struct arena *a, const char *text)
+/* Where a line calls something an error, from that word on: "ValueError: no such file". */
+static struct str error_in(struct str line)
 {
-    struct str rest = str_trim(str_of(text)), line = rest;
-    while (rest.len)
-        line = str_cut(&rest, '\n');
-    return str_dup(a, str_trim(line));
+    static const char word[] = "error";
+    for (size_t i = 0; i + sizeof(word) <= line.len; i++) {
+        char after = line.ptr[i + strlen(word)];
+        bool begins = i == 0 || line.ptr[i] == 'E' || !isalpha((unsigned char)line.ptr[i - 1]);
+        if (strncasecmp(line.ptr + i, word, strlen(word)) != 0 || !begins ||
+            (after != ':' && after != ' '))
+            continue;
+        while (i > 0 && isalnum((unsigned char)line.ptr[i - 1]))
+            i--;
+        return (struct str){ line.ptr + i, line.len - i };
+    }
+    return (struct str){ 0 };
+}
+
+/* The line that tells most among a program's last ones: the first that has an error, as what comes
+ * after it follows from it; or the last. */
+static const char *telling_line(struct arena *a, const char *text)
+{
+    struct str rest = str_of(text), last = { 0 };
+    while (rest.ptr) {
+        struct str line = str_trim(str_cut(&rest, '\n')), found = error_in(line);
+        if (found.len)
+            return str_dup(a, found);
+        if (line.len)
+            last = line;
+    }
+    return last.len ? str_dup(a, last) : "";
 }
 
 /* "exit code 3: its last words", or "OOMKilled: …" */
@@ -45,9 +72,9 @@ static const char *words_of(const struct show_why *w, struct json ended)
         usual ? arena_printf(
                     w->arena, "exit code %lld", (long long)json_get_int(ended, "exitCode", 0))
               : reason;
-    const char *words = last_line(w->arena, text_or_empty(ended, "message"));
+    const char *words = telling_line(w->arena, text_or_empty(ended, "message"));
     if (!*words && id && w->machine)
-        words = last_line(w->arena, w->machine->log_end(w->machine->ctx, w->arena, id));
+        words = telling_line(w->arena, w->machine->log_end(w->machine->ctx, w->arena, id));
     return *words ? arena_printf(w->arena, "%s: %s", how, words) : how;
 }
 
@@ -63,8 +90,26 @@ static struct json statuses_of(struct arena *a, struct json pod)
 
 /* ---- what needs somebody ---- */
 
+/* The command that prints all of what a container said. */
+static const char *logs_command(
+    const struct show_why *w, struct json pod, const char *container, const struct show_row *row)
+{
+    struct json inits = json_get(pod, "status.initContainerStatuses");
+    bool init = json_present(json_find(inits, "name", container));
+    bool by_name = text_eq(row->kind, "InferenceService") || text_eq(row->kind, "Deployment");
+    bool usual = text_eq(row->namespace, "default");
+    return arena_printf(w->arena,
+        "leeboard logs %s%s%s%s%s",
+        by_name ? row->name : text_or_empty(pod, "metadata.name"),
+        usual ? "" : " -n ",
+        usual ? "" : row->namespace,
+        init ? " -c " : "",
+        init ? container : "");
+}
+
 /* A container that waits for something that time alone does not bring. */
-static bool container_is_stuck(const struct show_why *w, struct json status, struct show_row *row)
+static bool container_is_stuck(
+    const struct show_why *w, struct json pod, struct json status, struct show_row *row)
 {
     static const struct {
         const char *reason, *phase;
@@ -82,14 +127,13 @@ static bool container_is_stuck(const struct show_why *w, struct json status, str
         if (!text_eq(reason, reasons[i].reason))
             continue;
         struct json ended = json_get(status, "lastState.terminated");
-        return say(row,
-            SHOW_FAILED,
-            reasons[i].phase,
-            arena_printf(w->arena,
-                "%s: %s",
-                text_or_empty(status, "name"),
-                i == 0 && json_present(ended) ? words_of(w, ended)
-                                              : text_or_empty(status, "state.waiting.message")));
+        const char *name = text_or_empty(status, "name");
+        const char *why =
+            i == 0 && json_present(ended)
+                ? arena_printf(
+                      w->arena, "%s (%s)", words_of(w, ended), logs_command(w, pod, name, row))
+                : text_or_empty(status, "state.waiting.message");
+        return say(row, SHOW_FAILED, reasons[i].phase, arena_printf(w->arena, "%s: %s", name, why));
     }
     return false;
 }
@@ -123,7 +167,7 @@ static bool pod_is_stuck(const struct show_why *w, struct json pod, struct show_
         return true;
     struct json statuses = statuses_of(w->arena, pod);
     json_each (status, statuses)
-        if (container_is_stuck(w, *status, row))
+        if (container_is_stuck(w, pod, *status, row))
             return true;
     json_each (status, statuses)
         if (*block_of(*status) && !strstr(block_of(*status), "unbound"))
@@ -143,6 +187,14 @@ static bool is_refused(struct json workload, struct show_row *row)
     return message && say(row, SHOW_FAILED, "refused", message);
 }
 
+const char *show_why_no_space(const struct show_why *w)
+{
+    return arena_printf(w->arena,
+        "no space left in %s: free some (`leeboard models remove --unused`), or take another disk "
+        "with --data",
+        w->machine->folder);
+}
+
 /* What LLMKube's diagnosis found in the words of a pod that fetched a model. */
 static bool is_without_model(const struct show_why *w, struct show_row *row)
 {
@@ -151,14 +203,7 @@ static bool is_without_model(const struct show_why *w, struct show_row *row)
         return false;
     if (!text_eq(json_get_text(found, "reason"), "ModelTransferOutOfSpace") || !w->machine)
         return say(row, SHOW_FAILED, "no model", text_or_empty(found, "message"));
-    return say(row,
-        SHOW_FAILED,
-        "no space",
-        arena_printf(w->arena,
-            "no space left in %s/%s: free some (`leeboard models remove --unused`), or take "
-            "another disk with --data",
-            w->machine->volumes,
-            row->namespace));
+    return say(row, SHOW_FAILED, "no space", show_why_no_space(w));
 }
 
 /* ---- whose pods ---- */

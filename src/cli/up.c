@@ -96,6 +96,8 @@ static void end_pods(struct up *up)
     up->ending = true;
     notify("STOPPING=1");
     say(up, "ending; once more kills");
+    if (up->show)
+        show_ending(up->show);
     node_stop(up->node, pods_ended, up);
 }
 
@@ -365,6 +367,7 @@ static int run_here(struct up *up, int pipe)
     if (ok) {
         log_info("leeboard " LEEBOARD_VERSION " serves %s", api_service_url(up->api));
         loop_run(up->loop);
+        say(up, "ended");
         log_info("ended");
     }
     free_all(up);

@@ -14,7 +14,7 @@
 #include "http/loop.h"
 
 #define LOOK_MS 250
-/* What has failed may come back by itself: a server that crashed once. */
+/* What has failed may come back by itself, a server that crashed once; and others may fail, too. */
 #define FAILED_MS 5000
 
 /* ---- the one that runs on ---- */
@@ -46,18 +46,23 @@ struct wait {
     const struct env *env;
     struct arena arena;
     const char *unready; /* lines about what is not; "": everything is. NULL: nobody knows yet */
-    int64_t failed_ms;   /* since when something has failed; 0: nothing has */
+    bool failed;         /* something has */
+    int64_t changed_ms;  /* when a row last became something else */
+    uint64_t states;     /* of all rows */
     pid_t child;
 };
 
 static void look_at_rows(void *ctx, const struct show_row *rows, size_t count)
 {
     struct wait *w = ctx;
-    bool failed = false;
     const char *text = "";
+    uint64_t states = count;
     arena_reset(&w->arena);
+    w->failed = false;
     for (const struct show_row *row = rows; row < rows + count; row++) {
-        failed = failed || row->state == SHOW_FAILED;
+        w->failed = w->failed || row->state == SHOW_FAILED;
+        for (const char *c = row->phase; *c; c++) /* FNV-1a */
+            states = (states ^ (unsigned char)*c) * 0x100000001b3u;
         if (row->state != SHOW_READY)
             text = arena_printf(&w->arena,
                 "%sleeboard up: %s %s is not ready: %s%s%s\n",
@@ -69,8 +74,9 @@ static void look_at_rows(void *ctx, const struct show_row *rows, size_t count)
                 row->detail);
     }
     w->unready = text;
-    if (!failed || !w->failed_ms)
-        w->failed_ms = failed ? env_mono_ms(w->env) : 0;
+    if (states != w->states)
+        w->changed_ms = env_mono_ms(w->env);
+    w->states = states;
 }
 
 static bool is_ready(const struct wait *w)
@@ -81,7 +87,7 @@ static bool is_ready(const struct wait *w)
 static bool is_decided(void *ctx)
 {
     struct wait *w = ctx;
-    return is_ready(w) || (w->failed_ms && env_mono_ms(w->env) - w->failed_ms > FAILED_MS);
+    return is_ready(w) || (w->failed && env_mono_ms(w->env) - w->changed_ms > FAILED_MS);
 }
 
 /* Whether it ended; then nothing is to be waited for. */

@@ -19,6 +19,7 @@ const struct resource *const up_resources[] = {
     &RESOURCE_JOB,
     &CRON_JOB,
     &DAEMON_SET,
+    &RESOURCE_PVC,
     NULL,
 };
 

@@ -7,6 +7,7 @@
 #include "engine/kind.h"
 #include "engine/order.h"
 #include "engine/plan.h"
+#include "kube/stream.h"
 #include "merge/merge.h"
 
 void cache_init(struct cache *c, const char *manager, const char *const *predecessors,
@@ -69,11 +70,58 @@ static void free_entry(struct cache_entry *e)
     free(e);
 }
 
+/* ---- what an answer told to be gone ---- */
+
+void cache_bury(const struct cache_entry *entry)
+{
+    struct cache_resource *r = entry->resource;
+    size_t size = strlen(entry->uid) + 1;
+    struct cache_grave *g = mem_new(sizeof(*g) + size);
+    memcpy(g->uid, entry->uid, size);
+    g->version = entry->version;
+    g->round = r->round;
+    g->next = r->graves;
+    r->graves = g;
+}
+
+static void remove_grave(struct cache_grave **at)
+{
+    struct cache_grave *g = *at;
+    *at = g->next;
+    free(g);
+}
+
+static struct cache_grave **find_grave(struct cache_resource *r, const char *uid)
+{
+    struct cache_grave **at = &r->graves;
+    while (*at && !text_eq((*at)->uid, uid))
+        at = &(*at)->next;
+    return at;
+}
+
+void cache_grave_done(struct cache_resource *r, const char *uid)
+{
+    struct cache_grave **at = find_grave(r, uid);
+    if (*at)
+        remove_grave(at);
+}
+
+void cache_graves_clear(struct cache_resource *r, uint64_t version)
+{
+    for (struct cache_grave **at = &r->graves; *at;)
+        if ((*at)->round != r->round && (*at)->version <= version)
+            remove_grave(at);
+        else
+            at = &(*at)->next;
+}
+
 void cache_done(struct cache *c)
 {
     while (c->first) {
         struct cache_resource *r = c->first;
         orders_free(r);
+        while (r->graves)
+            remove_grave(&r->graves);
         for (struct table_cursor at = table_first(&r->table); at.node; table_next(&at)) {
             struct cache_entry *e = container_of(at.node, struct cache_entry, node);
             unlink_entry(e);
@@ -154,11 +202,23 @@ struct cache_resource *cache_watch(struct cache *c, const struct kind_watch *wat
     return r;
 }
 
-uint64_t cache_version(struct json object)
+static uint64_t version_of(const char *text)
 {
-    const char *text = json_get_text(object, "metadata.resourceVersion");
     int64_t version;
     return text && str_to_int(str_of(text), &version) && version > 0 ? (uint64_t)version : 0;
+}
+
+uint64_t cache_version(struct json object)
+{
+    return version_of(json_get_text(object, "metadata.resourceVersion"));
+}
+
+struct cache_entry *cache_known(
+    const struct cache_resource *r, const struct stream_identity *id, uint64_t *ret_version)
+{
+    struct cache_entry *e = cache_find(r, id->namespace, id->name);
+    *ret_version = version_of(id->version);
+    return e && *ret_version && e->version >= *ret_version ? e : NULL;
 }
 
 /* Who controls it: by uid, or by PLAN_OWNER_ANNOTATION where an owner reference cannot. */
@@ -280,9 +340,17 @@ enum cache_change cache_put(struct cache_resource *r, struct json object, enum c
         old->round = r->round;
         return CACHE_SAME;
     }
-    /* The watch is past it: what it said since then, a deletion perhaps, is newer. */
-    if (origin == CACHE_FROM_ANSWER && version <= r->version)
+    /* The watch is past it: what it said since then, a deletion perhaps, is newer. If it is still
+     * there, then an event was lost. */
+    const char *uid = json_get_text(object, "metadata.uid");
+    bool known = old && text_eq(old->uid, uid);
+    if (origin == CACHE_FROM_ANSWER && version <= r->version && !known)
         return CACHE_SAME;
+    struct cache_grave *grave = *find_grave(r, uid);
+    if (grave) {
+        grave->round = r->round;
+        return CACHE_SAME;
+    }
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct cache_entry *e = new_entry(&a, r, object);
     e->version = version;

@@ -9,8 +9,9 @@
  *
  * Two sources feed it: the watch, and the answers to our own writes, so that a decision never rests
  * on a state older than our own last write. An answer counts only while the watch has not passed
- * its version; a watch event counts only if it is newer than what is there. Versions are compared
- * as numbers, which Kubernetes permits within one resource. */
+ * its version, or if it is newer than the object that is there; a watch event counts only if it is
+ * newer than what is there. Versions are compared as numbers, which Kubernetes permits within one
+ * resource. */
 
 #include "base/json.h"
 #include "base/pack.h"
@@ -21,6 +22,7 @@ struct write;
 struct resource;
 struct schema;
 struct kind_watch;
+struct stream_identity;
 
 struct cache_entry {
     struct table_node node;       /* in its resource, by namespace and name */
@@ -42,6 +44,14 @@ struct cache_entry {
     char texts[];
 };
 
+/* An object that an answer told to be gone: what the watch still says of it is older. */
+struct cache_grave {
+    struct cache_grave *next;
+    uint64_t version; /* the last that was known */
+    uint32_t round;   /* of the last relist that has seen it */
+    char uid[];
+};
+
 struct cache_resource {
     struct cache *cache;
     const struct resource *resource;
@@ -61,6 +71,7 @@ struct cache_resource {
     struct table table;
     struct table index;
     struct order *orders; /* NULL: nobody asked for one */
+    struct cache_grave *graves;
     struct write *writes; /* of its objects, in flight: write_begin() */
     struct cache_resource *next;
 };
@@ -101,12 +112,21 @@ enum cache_origin { CACHE_FROM_WATCH, CACHE_FROM_ANSWER };
  * set unless the result is CACHE_SAME and there is none. */
 enum cache_change cache_put(struct cache_resource *r, struct json object, enum cache_origin origin,
     struct cache_entry **ret_entry);
-/* The watch says that it is gone; uid NULL: whichever it was. The entry is freed: callers that need
- * it look before. */
+/* It is gone. The entry is freed: callers that need it look before. */
 enum cache_change cache_delete(struct cache_resource *r, struct cache_entry *entry);
+
+/* Before cache_delete(), when an answer says that it is gone: cache_put() refuses this uid from now
+ * on, until the watch says so too (cache_grave_done) or a list (cache_graves_clear) that has this
+ * version does not name it in the present round. */
+void cache_bury(const struct cache_entry *entry);
+void cache_grave_done(struct cache_resource *r, const char *uid);
+void cache_graves_clear(struct cache_resource *r, uint64_t version);
 
 struct cache_entry *cache_find(
     const struct cache_resource *r, const char *namespace, const char *name);
+/* The entry, if it is in this version or a later one; else NULL. */
+struct cache_entry *cache_known(
+    const struct cache_resource *r, const struct stream_identity *id, uint64_t *ret_version);
 struct json cache_read(struct arena *a, const struct cache_entry *entry);
 struct json cache_read_owned(struct arena *a, const struct cache_entry *entry); /* absent: none */
 

@@ -475,5 +475,6 @@ struct engine_counts engine_counts(const struct engine *e)
 {
     struct engine_counts c = e->counts;
     c.throttled = e->queue.throttled;
+    c.wakes = e->queue.wakes;
     return c;
 }

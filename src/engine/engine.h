@@ -56,6 +56,8 @@ struct engine_options {
     size_t runs_max;       /* keys in work at the same time; 0: 16 */
     /* Asked immediately before each write; NULL: always. */
     bool (*may_write)(void *ctx);
+    /* Told of each pass over an object as it begins; NULL: nobody wants to know. */
+    void (*passes)(void *ctx, const struct kind *kind, const char *namespace, const char *name);
     void *ctx;
 };
 
@@ -82,6 +84,7 @@ struct engine_counts {
     uint64_t self_check;     /* stored field sets that were not the computed ones: must stay 0 */
     uint64_t stale;          /* writes that leadership or a precondition held back */
     uint64_t contested, throttled, unreadable;
+    uint64_t wakes; /* times that a key was told of new input */
     uint64_t created_twice; /* creates that met an object: must stay 0 */
 };
 struct engine_counts engine_counts(const struct engine *e);

@@ -80,6 +80,14 @@ static bool is_ours(struct run *run, const struct plan_child *c, const struct ca
     return c->orphan || (entry->upstream ? r->cluster_scoped : entry->owned != NULL);
 }
 
+/* The same for a step towards what is wanted, which is refused like a write of it. */
+static bool is_step_held(
+    struct run *run, const struct plan_child *c, const char *name, struct json wanted)
+{
+    const struct memo *m = memo_find(run->key, c->resource, name);
+    return m && m->what != TROUBLE_NONE && is_held(run, m, memo_hash(&run->arena, wanted));
+}
+
 static bool must_be_replaced(const struct plan_child *c, struct json owned, struct json wanted)
 {
     for (size_t i = 0; c->fixed && c->fixed[i]; i++) {
@@ -102,15 +110,38 @@ static bool is_fight(struct run *run, struct memo *m, uint64_t hash)
     return m->fights >= GATE_FIGHTS_MAX;
 }
 
+/* It is not there. If the owner has a status, this is hardly its first time: then it is counted,
+ * and one that is deleted after each creation is fought over, too. Whoever deletes a pod wants
+ * another.
+ */
+static struct gate_decision gate_missing(
+    struct run *run, const struct plan_child *c, struct json wanted, const char *name)
+{
+    struct memo *m = memo_find(run->key, c->resource, name);
+    bool counts = c->mode != PLAN_SHARED && c->resource != &RESOURCE_POD &&
+                  json_present(json_get(run->view.object, "status.conditions"));
+    if (!m && !counts)
+        return (struct gate_decision){ .action = GATE_CREATE };
+    uint64_t hash = memo_hash(&run->arena, wanted);
+    if (is_held(run, m, hash))
+        return (struct gate_decision){ .action = GATE_SKIP };
+    if (counts && is_fight(run, memo_get(run->key, c->resource, name), hash))
+        return (struct gate_decision){ .action = GATE_CONTEST, .hash = hash };
+    return (struct gate_decision){ .action = GATE_CREATE, .hash = hash };
+}
+
 static struct gate_decision gate_existing(struct run *run, const struct plan_child *c,
     const struct cache_entry *entry, struct json wanted)
 {
     struct arena *a = &run->arena;
     struct json owned = cache_read_owned(a, entry);
-    if (must_be_replaced(c, owned, wanted))
-        return (struct gate_decision){ .action = GATE_DELETE };
-    if (entry->upstream)
-        return (struct gate_decision){ .action = GATE_ADOPT };
+    bool replaced = must_be_replaced(c, owned, wanted);
+    if (replaced || entry->upstream)
+        return (struct gate_decision){
+            .action = is_step_held(run, c, entry->name, wanted) ? GATE_SKIP
+                      : replaced                                ? GATE_DELETE
+                                                                : GATE_ADOPT,
+        };
     struct merge_owned ours = {
         .found = entry->owned != NULL,
         .exact = entry->exact,
@@ -152,7 +183,7 @@ struct gate_decision gate_child(struct run *run, const struct plan_child *c, str
     struct memo *m = memo_find(run->key, c->resource, name);
     bool foreign = entry && c->mode != PLAN_SHARED && !is_ours(run, c, entry);
     if (c->mode == PLAN_ABSENT)
-        return entry && !foreign && !entry->deleting
+        return entry && !foreign && !entry->deleting && !is_step_held(run, c, name, wanted)
                    ? (struct gate_decision){ .action = GATE_DELETE }
                    : skip;
     if (m && m->what == TROUBLE_FOREIGN && !foreign) {
@@ -163,10 +194,8 @@ struct gate_decision gate_child(struct run *run, const struct plan_child *c, str
         note_foreign(run, c, entry);
         return skip;
     }
-    if (!entry && m && is_held(run, m, memo_hash(&run->arena, wanted)))
-        return skip;
     if (!entry)
-        return (struct gate_decision){ .action = GATE_CREATE };
+        return gate_missing(run, c, wanted, name);
     if (entry->deleting || c->mode != PLAN_OWNED)
         return skip;
     return gate_existing(run, c, entry, wanted);

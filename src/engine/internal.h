@@ -58,6 +58,7 @@ struct memo {
     uint64_t learnt_hash; /* of a wanted object … */
     uint64_t owned_hash;  /* … that the server stores like this: counts as equal */
     bool learnt;          /* the two are valid */
+    bool leftover;        /* not planned any more, and its deletion is what was refused */
     bool unknown;         /* what became of the last write: to be looked up before the next */
     unsigned fights;      /* the same plan had to be written again */
     int64_t fights_since_ms;
@@ -90,6 +91,7 @@ struct write {
     bool adopting;
     const char *plain; /* a patch of ours that is no apply: what the log calls it; NULL: none */
     uint64_t event_version; /* a watch event that came while we waited; 0: none */
+    uint64_t known;         /* the version of an answer that the watch brought before; 0: not so */
     struct kube_op *op;
     /* Another key is creating the same shared object: nothing is sent, its end is awaited. */
     const struct write *follows;

@@ -81,11 +81,20 @@ static bool is_planned(const struct plan *p, const struct memo *m)
     return false;
 }
 
+/* It could not be deleted, and is there still. */
+static bool is_left(const struct key *k, const struct memo *m)
+{
+    const struct cache_resource *r = cache_resource_of(&k->kind->engine->cache, m->resource);
+    return m->leftover && cache_find(r, k->namespace, m->name);
+}
+
 void memos_keep(struct key *k, const struct plan *p)
 {
     for (struct memo **at = &k->memos; *at;) {
         struct memo *m = *at;
-        if (p->keep_children || is_planned(p, m)) {
+        bool planned = is_planned(p, m);
+        m->leftover &= !planned;
+        if (p->keep_children || planned || is_left(k, m)) {
             at = &m->next;
             continue;
         }

@@ -126,8 +126,8 @@ void plan_amend(struct plan *p, struct json patch);
 /* The object itself is deleted, and nothing else is done. */
 void plan_end(struct plan *p);
 
-/* The object is deleted but must be there for now, with its children: the kind's finalizer stays.
- */
+/* The object is deleted but must be there for now, with its children as they are: the kind's
+ * finalizer stays. Its status is told. */
 void plan_stay(struct plan *p);
 
 /* The status we own, whole: what is not in it is released. Conditions that it has itself are those

@@ -67,6 +67,7 @@ void queue_item_done(struct queue_item *item)
 
 void queue_wake(struct queue_item *item)
 {
+    item->queue->wakes++;
     switch ((enum queue_state)item->state) {
     case QUEUE_IDLE:
         become_ready_allowed(item);

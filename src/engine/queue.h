@@ -43,7 +43,7 @@ struct queue {
     void (*on_ready)(void *ctx);
     void *ctx;
     /* Counters for metrics. */
-    uint64_t adds, retries, throttled;
+    uint64_t wakes, adds, retries, throttled;
 };
 
 void queue_init(struct queue *q, const struct env *env, void (*on_ready)(void *ctx), void *ctx);

@@ -214,6 +214,8 @@ void run_start(struct key *key)
         return;
     }
     e->counts.reconciles++;
+    if (e->options.passes)
+        e->options.passes(e->options.ctx, kind->kind, key->namespace, key->name);
     struct run *run = run_new(key, entry);
     run->going = entry->deleting;
     e->counts.unreadable += !pass_plan(kind->kind, kind->resource->schema, &run->view, &run->plan);
@@ -291,18 +293,16 @@ void run_advance(struct run *run)
         }
         if (run->stage == RUN_FINALIZER) {
             run->stage = RUN_CHILDREN;
-            if (run->going && run->plan.stay)
-                run->stage = RUN_EVICTION;
-            else if (run->going)
+            if (run->going && !run->plan.stay)
                 write_farewell(run);
-            else
+            else if (!run->going)
                 write_children(run);
         } else if (run->later) {
             run->later = false;
             write_later(run);
         } else if (run->stage == RUN_CHILDREN) {
             run->stage = RUN_STATUS;
-            if (run->going)
+            if (run->going && !run->plan.stay)
                 write_finalizer(run);
             else
                 write_status(run);

@@ -50,6 +50,19 @@ static void on_put(void *ctx, struct json object, bool initial)
     engine_object_changed(e, r, namespace, name, before, labels, except);
 }
 
+static bool is_known(void *ctx, const struct stream_identity *id)
+{
+    struct engine_watch *w = ctx;
+    struct cache_resource *r = w->resource;
+    uint64_t version;
+    if (!cache_known(r, id, &version))
+        return false;
+    if (version > r->version)
+        r->version = version;
+    w->engine->counts.echoes++;
+    return true;
+}
+
 void watch_object_gone(struct engine *e, struct cache_entry *entry)
 {
     struct cache_resource *r = entry->resource;
@@ -73,6 +86,7 @@ static void on_remove(void *ctx, struct json last)
     if (version > r->version)
         r->version = version;
     const char *name = json_get_text(last, "metadata.name");
+    cache_grave_done(r, json_get_text(last, "metadata.uid"));
     struct cache_entry *entry = cache_find(r, namespace_of(last), name);
     /* A successor of the same name is another object. */
     if (entry && text_eq(entry->uid, json_get_text(last, "metadata.uid")))
@@ -99,6 +113,7 @@ static void remove_unseen(struct engine *e, struct cache_resource *r, uint64_t v
     for (size_t i = 0; i < count; i++)
         if (all[i]->round != r->round && all[i]->version <= version)
             watch_object_gone(e, all[i]);
+    cache_graves_clear(r, version);
 }
 
 void watch_reload(struct engine_watch *w)
@@ -236,6 +251,7 @@ static void on_state(void *ctx, enum reflector_state state, const struct error *
 const struct reflector_sink watch_sink = {
     .replace_begin = on_replace_begin,
     .put = on_put,
+    .known = is_known,
     .remove = on_remove,
     .replace_end = on_replace_end,
     .bookmark = on_bookmark,

@@ -151,11 +151,30 @@ void write_say(const struct write *w, const char *what)
         what);
 }
 
+/* The watch was faster: there is nothing in the answer that is not in the cache. */
+bool write_known(void *ctx, const struct stream_identity *id)
+{
+    struct write *w = ctx;
+    uint64_t version;
+    const struct cache_entry *entry = cache_known(w->resource, id, &version);
+    if (entry && entry->version == version && text_eq(entry->name, w->name) &&
+        text_eq(entry->namespace, w->namespace))
+        w->known = version;
+    return w->known;
+}
+
+uint64_t write_version(const struct write *w, const struct kube_reply *reply)
+{
+    return w->known ? w->known : cache_version(reply->body);
+}
+
 /* Takes what the server says about an object into the cache, and tells those who depend on it. */
 static struct cache_entry *take_in(struct write *w, struct json object)
 {
     struct cache_entry *entry;
     struct cache_entry *old = cache_find(w->resource, w->namespace, w->name);
+    if (!json_present(object) || (old && old->version >= cache_version(object)))
+        return old;
     struct json before = old ? cache_read(&w->run->arena, old) : (struct json){ 0 };
     before = json_copy(&w->run->arena, json_get(before, "metadata.labels"));
     engine_need_schema(write_engine(w), w->resource);
@@ -189,19 +208,21 @@ static void check_answer(struct write *w, const struct kube_reply *reply, struct
     const char *path = NULL;
     struct error err;
     struct merge_owned owned = { 0 };
-    if (entry && entry->version == cache_version(reply->body))
+    struct json answer = reply->body;
+    if (entry && entry->version == write_version(w, reply))
         owned = (struct merge_owned){
             .found = entry->owned != NULL,
             .exact = entry->exact,
             .fields = cache_read_owned(a, entry),
         };
     else
-        merge_owned(a, schema, reply->body, e->options.manager, subresource, &owned);
+        merge_owned(a, schema, answer, e->options.manager, subresource, &owned);
     if (owned.found && merge_equal(schema, &owned, w->body))
         return;
-    if (!merge_set_of(a, schema, w->body, &set, &err))
+    if ((w->known && !json_parse(a, reply->text, &answer, &err)) ||
+        !merge_set_of(a, schema, w->body, &set, &err))
         complain(w, err.text, "");
-    else if (!merge_set_equal_entry(a, set, reply->body, e->options.manager, subresource, &path))
+    else if (!merge_set_equal_entry(a, set, answer, e->options.manager, subresource, &path))
         complain(w, "stored fields differ at ", path);
     if (!w->child || !entry)
         return;
@@ -217,12 +238,24 @@ static bool is_shared(const struct write *w)
     return w->child && w->child->mode == PLAN_SHARED;
 }
 
+/* The status that was planned still tells that it cannot be deleted. */
+static void forgive_leftover(struct write *w)
+{
+    struct memo *m = memo_find(w->run->key, w->resource->resource, w->name);
+    if (!m || !m->leftover)
+        return;
+    m->leftover = false;
+    memo_calm(m);
+    w->run->again = true;
+}
+
 static void succeeded(struct write *w, const struct kube_reply *reply)
 {
     struct engine *e = write_engine(w);
-    uint64_t version = cache_version(reply->body);
+    uint64_t version = write_version(w, reply);
     if (w->deleting) {
         write_say(w, "deleted");
+        forgive_leftover(w);
         return;
     }
     if (w->before && version == w->before) {
@@ -280,6 +313,7 @@ static void looked(void *ctx, const struct kube_reply *reply)
         take_in(w, reply->body);
     else if (is_gone(w, reply) && entry) {
         land(w);
+        cache_bury(entry);
         watch_object_gone(e, entry);
         if (own) { /* and its run with it */
             engine_pump(e);
@@ -327,13 +361,15 @@ static void refused(struct write *w, const struct kube_reply *reply)
         reply->error.text);
     if (run->going)
         return; /* said; nobody waits for it */
-    if (!w->child) {
-        /* A status or a deletion that the server will not have: nothing that a retry could heal. */
+    bool self = w->resource == run->key->kind->resource;
+    if (!w->child && (self || !w->deleting)) {
+        /* A write of the object itself that the server will not have: nobody can be told. */
         run->floor_ms = WRITE_HELD_MS;
         run->failed = true;
         return;
     }
     struct memo *m = memo_get(run->key, w->resource->resource, w->name);
+    m->leftover = !w->child;
     memo_trouble(m,
         TROUBLE_REFUSED,
         reply->error.text,
@@ -351,6 +387,7 @@ void write_answered(void *ctx, const struct kube_reply *reply)
     if (code == ERR_NONE) {
         succeeded(w, reply);
     } else if (code == ERR_NOT_FOUND && (w->deleting || w->subresource)) {
+        forgive_leftover(w);
         run->stopped = w->subresource != NULL; /* gone: the watch will say so */
     } else if (reply->outcome_unknown) {
         e->counts.ambiguous++;

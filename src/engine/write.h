@@ -21,10 +21,18 @@ struct json write_with_preconditions(struct write *w, const char *uid, uint64_t 
 /* Leadership, asked at the last moment; without it the run stops. */
 bool write_allowed(struct run *run);
 void write_sent(struct write *w, struct kube_op *op);
-/* The usual end of a request that changes something. */
 /* Sees what is there; the run ends and decides anew. */
 void write_look(struct write *w);
+/* The usual end of a request that changes something. */
 void write_answered(void *ctx, const struct kube_reply *reply);
+/* What done and known of a kube_then are for w. */
+#define WRITE_THEN(done_, w_)                                                                      \
+    (struct kube_then)                                                                             \
+    {                                                                                              \
+        .done = (done_), .ctx = (w_), .known = write_known                                         \
+    }
+bool write_known(void *ctx, const struct stream_identity *id);
+uint64_t write_version(const struct write *w, const struct kube_reply *reply); /* of the answer */
 /* Nothing more comes of it: the run goes on, as do those who waited for the same object. */
 void write_end(struct write *w);
 void write_say(const struct write *w, const char *what);

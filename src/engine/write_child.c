@@ -14,7 +14,7 @@ static void create_shared(struct write *w)
                 collection,
                 w->body,
                 (struct kube_write){ .field_manager = e->options.manager },
-                (struct kube_then){ write_answered, w }));
+                WRITE_THEN(write_answered, w)));
 }
 
 static void apply(struct write *w, const struct cache_entry *entry)
@@ -31,11 +31,8 @@ static void apply(struct write *w, const struct cache_entry *entry)
     }
     if (write_allowed(w->run))
         write_sent(w,
-            kube_apply(e->options.client,
-                write_target(w),
-                body,
-                how,
-                (struct kube_then){ write_answered, w }));
+            kube_apply(
+                e->options.client, write_target(w), body, how, WRITE_THEN(write_answered, w)));
 }
 
 static void delete (struct write *w, const struct cache_entry *entry)
@@ -121,13 +118,20 @@ static void write_child(struct run *run, const struct plan_child *c)
         apply(w, entry);
 }
 
+/* Its deletion was refused, not long ago. */
+static bool is_kept(const struct run *run, const struct cache_entry *entry)
+{
+    const struct memo *m = memo_find(run->key, entry->resource->resource, entry->name);
+    return m && m->leftover && env_mono_ms(run->key->kind->engine->env) < m->until_ms;
+}
+
 static void delete_leftovers_of(struct run *run, const char *owner)
 {
     struct engine *e = run->key->kind->engine;
     size_t count;
     struct cache_entry **children = cache_children(&run->arena, &e->cache, owner, &count);
     for (size_t i = 0; i < count && !run->stopped; i++)
-        if (gate_is_leftover(run, children[i]))
+        if (gate_is_leftover(run, children[i]) && !is_kept(run, children[i]))
             delete (write_new(run, children[i]->resource, children[i]->name), children[i]);
 }
 

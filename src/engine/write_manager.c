@@ -45,6 +45,18 @@ void write_adopt(struct write *w)
     w->run->pending++;
 }
 
+static void give_way(struct write *w, const char *message)
+{
+    struct engine *e = write_engine(w);
+    memo_trouble(memo_get(w->run->key, w->resource->resource, w->name),
+        TROUBLE_CONTESTED,
+        message,
+        write_hash(w),
+        env_mono_ms(e->env) + WRITE_CONTESTED_MS);
+    e->counts.contested++;
+    w->run->again = true;
+}
+
 static void contest_seen(void *ctx, const struct kube_reply *reply)
 {
     struct write *w = ctx;
@@ -62,25 +74,29 @@ static void contest_seen(void *ctx, const struct kube_reply *reply)
         for (size_t i = 0; i < who.count; i++)
             if (!text_eq(who.items[i].name, e->options.manager))
                 other = who.items[i].name;
-        memo_trouble(memo_get(w->run->key, w->resource->resource, w->name),
-            TROUBLE_CONTESTED,
+        give_way(w,
             arena_printf(a,
                 "%s keeps changing %s of %s %s; Leeboard stopped writing it for now: let one of "
                 "the two manage this field",
                 other,
                 path,
                 w->resource->resource->kind,
-                w->name),
-            write_hash(w),
-            env_mono_ms(e->env) + WRITE_CONTESTED_MS);
-        e->counts.contested++;
-        w->run->again = true;
+                w->name));
     }
     write_end(w);
 }
 
 void write_contest(struct write *w)
 {
+    if (!cache_find(w->resource, w->namespace, w->name)) {
+        give_way(w,
+            arena_printf(&w->run->arena,
+                "Somebody keeps deleting %s %s; Leeboard stopped making it for now: find out who "
+                "does, and let it be",
+                w->resource->resource->kind,
+                w->name));
+        return;
+    }
     write_begin(w,
         kube_get(write_engine(w)->options.client,
             write_target(w),

@@ -15,7 +15,7 @@ static void patch_answered(void *ctx, const struct kube_reply *reply)
     struct write *w = ctx;
     bool ok = reply->error.code == ERR_NONE;
     if (ok)
-        w->run->version = cache_version(reply->body);
+        w->run->version = write_version(w, reply);
     if (ok && w->run->going) {
         /* The answer may be older than its end: the cache does not take it. */
         write_say(w, "let go");
@@ -39,7 +39,7 @@ static void patch_self(struct run *run, const char *what, struct json patch)
                 KUBE_PATCH_MERGE,
                 write_with_preconditions(w, run->uid, run->version),
                 (struct kube_write){ .field_manager = e->options.manager },
-                (struct kube_then){ patch_answered, w }));
+                WRITE_THEN(patch_answered, w)));
 }
 
 void write_finalizer(struct run *run)
@@ -87,9 +87,33 @@ void write_amendment(struct run *run)
 
 static void add_contested(struct run *run)
 {
+    const struct cache *cache = &run->key->kind->engine->cache;
     for (const struct memo *m = run->key->memos; m; m = m->next)
         if (m->what == TROUBLE_CONTESTED) {
-            plan_condition(&run->plan, "Contested", true, "FieldTaken", "%s", m->message);
+            bool there = cache_find(
+                cache_resource_of(cache, m->resource), view_namespace(&run->view), m->name);
+            plan_condition(&run->plan,
+                "Contested",
+                true,
+                there ? "FieldTaken" : "ChildDeleted",
+                "%s",
+                m->message);
+            return;
+        }
+}
+
+static void add_leftover(struct run *run)
+{
+    for (const struct memo *m = run->key->memos; m; m = m->next)
+        if (m->leftover && m->what == TROUBLE_REFUSED) {
+            plan_condition(&run->plan,
+                "Leftover",
+                true,
+                "DeletionRefused",
+                "%s %s is not wanted any more, and its deletion is refused: %s",
+                m->resource->kind,
+                m->name,
+                m->message);
             return;
         }
 }
@@ -186,6 +210,7 @@ void write_status(struct run *run)
         return;
     }
     add_contested(run);
+    add_leftover(run);
     struct json owned = cache_read_owned(a, entry);
     struct json status = complete(run, json_get(owned, "status"));
     w->body = json_fields(a,
@@ -211,7 +236,7 @@ void write_status(struct run *run)
                 write_target(w),
                 write_with_preconditions(w, run->uid, run->version),
                 (struct kube_write){ .field_manager = e->options.manager, .force = true },
-                (struct kube_then){ status_answered, w }));
+                WRITE_THEN(status_answered, w)));
 }
 
 /* ---- eviction ---- */

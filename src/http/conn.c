@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <linux/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -175,6 +175,14 @@ uint64_t conn_written(const struct conn *c)
     return c->written;
 }
 
+uint64_t conn_confirmed(const struct conn *c)
+{
+    struct tcp_info info = { 0 };
+    socklen_t size = sizeof(info);
+    getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &size);
+    return info.tcpi_bytes_acked ? info.tcpi_bytes_acked - 1 : 0; /* the SYN counts, too */
+}
+
 /* A failed write is not the end: an answer that explains it may still be there to be read. */
 static void write_failure(struct conn *c, int number)
 {
@@ -211,6 +219,19 @@ void conn_flush(struct conn *c)
     }
     if (!c->freed)
         watch_update(c);
+}
+
+void conn_write(struct conn *c, struct str bytes)
+{
+    bool direct = c->layer_count == 0 && !conn_pending(c) && !c->failed && !c->write_failed;
+    assert(!c->shut);
+    ssize_t count = direct ? send(c->fd, bytes.ptr, bytes.len, MSG_NOSIGNAL) : 0;
+    size_t taken = count > 0 ? (size_t)count : 0;
+    c->written += taken;
+    if (taken == bytes.len)
+        return;
+    conn_send(c, (struct str){ bytes.ptr + taken, bytes.len - taken });
+    conn_flush(c); /* which also finds what was wrong */
 }
 
 void conn_shutdown(struct conn *c)

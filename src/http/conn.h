@@ -41,11 +41,15 @@ const struct sockaddr *conn_address(const struct conn *c); /* of the other side 
 
 void conn_send(struct conn *c, struct str bytes);
 void conn_flush(struct conn *c);
+/* Both, without a copy of what the kernel takes at once. */
+void conn_write(struct conn *c, struct str bytes);
 size_t conn_pending(const struct conn *c);
 /* Bytes ever queued for the kernel, and ever taken by it: what was queued at some time has partly
  * left when written passes it. */
 uint64_t conn_queued(const struct conn *c);
 uint64_t conn_written(const struct conn *c);
+/* Of a connection that we opened: bytes that the other side's kernel has ever confirmed. */
+uint64_t conn_confirmed(const struct conn *c);
 /* After what is pending, ends our side; the other can still send. */
 void conn_shutdown(struct conn *c);
 /* Whether to read on. What was read and not yet handed out waits. */

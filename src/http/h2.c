@@ -344,7 +344,8 @@ static void hand_out(struct h2 *h, struct stream *s)
 static void h2_step(struct wire *w)
 {
     struct h2 *h = h2_of(w);
-    struct stream *s = w->streams;
+    struct stream *s = w->resume_due ? w->streams : NULL;
+    w->resume_due = false;
     while (s && !w->failed) {
         bool has_data = !s->paused && s->held.len;
         bool has_end = !s->paused && s->in_done && !s->end_told;

@@ -285,6 +285,7 @@ void stream_pause(struct stream *s)
 void stream_resume(struct stream *s)
 {
     s->paused = false;
+    s->wire->resume_due = true;
     s->active_ms = env_mono_ms(s->wire->env);
     wire_kick(s->wire);
 }

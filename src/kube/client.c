@@ -7,6 +7,7 @@
 #include "base/timer.h"
 #include "base/url.h"
 #include "kube/status.h"
+#include "kube/stream.h"
 #include "kube/transport.h"
 
 /* An API server refuses objects above 3 MiB; managed fields and a Status around them add some. */
@@ -92,9 +93,19 @@ static bool is_json(const char *content_type)
     return content_type && strstr(content_type, "json");
 }
 
+static bool is_known(struct kube_op *op)
+{
+    if (!op->then.known || op->status < 200 || op->status >= 300 || !is_json(op->content_type))
+        return false;
+    struct stream_identity id = stream_identify(&op->arena, buf_str(&op->body), false);
+    return !text_empty(id.name) && !text_empty(id.version) && op->then.known(op->then.ctx, &id);
+}
+
 static void read_answer(struct kube_op *op, struct kube_reply *reply)
 {
     struct error unreadable = { 0 };
+    if (is_known(op))
+        return;
     bool parsed = is_json(op->content_type) &&
                   json_parse(&op->arena, buf_str(&op->body), &reply->body, &unreadable);
     if (op->status >= 400) {

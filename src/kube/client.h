@@ -20,6 +20,7 @@ struct kube_client;
 struct kube_op; /* a question under way; gone once done has run */
 struct kube_transport;
 struct resource;
+struct stream_identity;
 
 struct kube_reply {
     struct error error; /* code ERR_NONE: the server said yes */
@@ -36,6 +37,9 @@ struct kube_reply {
 struct kube_then {
     void (*done)(void *ctx, const struct kube_reply *reply);
     void *ctx;
+    /* Optional: true if the object that a yes brings is known, so that it need not be read: done
+     * gets no body then. */
+    bool (*known)(void *ctx, const struct stream_identity *id);
 };
 
 /* Which object, or (name NULL) which collection. */

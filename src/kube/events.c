@@ -97,7 +97,7 @@ static const char *cut(struct arena *a, const char *text, size_t bytes_max)
     return arena_strndup(a, b.ptr, b.len);
 }
 
-static struct json reference(struct arena *a, struct json object)
+static struct json reference(struct arena *a, struct json object, const char *field)
 {
     struct json metadata = json_get(object, "metadata");
     if (!json_present(object))
@@ -108,7 +108,8 @@ static struct json reference(struct arena *a, struct json object)
         { "namespace", json_get(metadata, "namespace") },
         { "name", json_get(metadata, "name") },
         { "uid", json_get(metadata, "uid") },
-        { "resourceVersion", json_get(metadata, "resourceVersion") });
+        { "resourceVersion", json_get(metadata, "resourceVersion") },
+        { "fieldPath", json_str(field) });
 }
 
 static const char *or_empty(const char *text)
@@ -210,11 +211,16 @@ static bool may_speak(struct event_recorder *r, const char *object)
 
 /* ---- writing ---- */
 
+/* Behind the object's name nanoseconds, as client-go has it: kubectl shows events in the order of
+ * their names. The last six digits are a number and chance. */
 static const char *new_name(struct event_recorder *r, struct arena *a, const char *object)
 {
     const char *base = cut(a, object, OBJECT_NAME_BYTES_MAX);
-    unsigned long long random = r->env->random(r->env->ctx);
-    return arena_printf(a, "%s.%016llx", name_is_dns1123_subdomain(base) ? base : "object", random);
+    uint64_t behind = r->sequence % 1000 * 1000 + r->env->random(r->env->ctx) % 1000;
+    return arena_printf(a,
+        "%s.%016llx",
+        name_is_dns1123_subdomain(base) ? base : "object",
+        (unsigned long long)((uint64_t)env_wall_ms(r->env) * 1000000 + behind));
 }
 
 static struct json series(struct arena *a, const struct entry *e)
@@ -233,7 +239,7 @@ static void on_written(void *ctx, const struct kube_reply *reply)
     enum error_code code = reply->error.code;
     r->op = NULL;
     if (code == ERR_EXISTS)
-        code = ERR_NONE; /* the name is random: it was we, in a try whose answer was lost */
+        code = ERR_NONE; /* names hardly ever meet: it was we, in a try whose answer was lost */
     if (!code) {
         r->stats.written++;
         e->posted = true;
@@ -328,14 +334,14 @@ static struct entry *entry_new(
         { "reason", json_str(cut(a, event->reason, WORD_BYTES_MAX)) },
         { "action", json_str(cut(a, event->action, WORD_BYTES_MAX)) },
         { "note", json_str(cut(a, or_empty(event->note), NOTE_BYTES_MAX)) },
-        { "regarding", reference(a, event->regarding) },
-        { "related", reference(a, event->related) });
+        { "regarding", reference(a, event->regarding, event->field) },
+        { "related", reference(a, event->related, NULL) });
     e->key = key;
     e->body = mem_strdup(json_to_text(a, body));
     /* Validation wants events about cluster-scoped objects there. */
     e->namespace = mem_strdup(text_empty(ns) ? "default" : ns);
-    e->name = mem_strdup(new_name(r, a, or_empty(name)));
     e->sequence = ++r->sequence;
+    e->name = mem_strdup(new_name(r, a, or_empty(name)));
     r->entries[r->entry_count++] = e;
     return e;
 }
@@ -356,12 +362,13 @@ void event_record(struct event_recorder *r, const struct event *event)
     assert(!text_empty(event->reason) && !text_empty(event->action));
     const char *object = object_key(&a, event->regarding);
     const char *text = arena_printf(&a,
-        "%d|%s|%s|%s|%s|%s",
+        "%d|%s|%s|%s|%s|%s|%s",
         event->warning,
         event->reason,
         event->action,
         object,
         object_key(&a, event->related),
+        or_empty(event->field),
         or_empty(event->note));
     struct key key = key_of(text);
     r->stats.recorded++;

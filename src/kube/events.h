@@ -14,6 +14,7 @@ struct kube_client;
 
 struct event {
     struct json regarding; /* the object: apiVersion, kind and metadata are taken */
+    const char *field;     /* the part of it: "spec.containers{main}"; NULL: all of it */
     struct json related;   /* another one that has to do with it, or absent */
     bool warning;          /* else normal */
     const char *reason;    /* "Created": one CamelCase word, at most 128 characters */

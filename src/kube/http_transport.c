@@ -17,8 +17,7 @@
 #define WAIT_MS 30000
 
 struct kube_call {
-    struct kube_call *next,
-        **link; /* of the transport's list: all calls, streams first, in the order of opening */
+    struct kube_call *next, **link; /* of one of the transport's lists */
     struct http_transport *transport;
     struct arena arena; /* a copy of the request */
     struct kube_request request;
@@ -44,7 +43,8 @@ struct http_transport {
     struct url server;
     const char *user_agent;
     size_t requests_max, on_wire;
-    struct kube_call *calls, **tail;
+    struct kube_call *waiting, **tail; /* streams first, in the order of opening */
+    struct kube_call *sent;
     struct timer pump;
     struct kube_transport face;
     int64_t (*send_within_ms)(void *ctx, const struct kube_request *request);
@@ -68,14 +68,32 @@ static void leave_wire(struct kube_call *c)
     }
 }
 
-static void call_free(struct kube_call *c)
+static void link_call(struct kube_call *c, struct kube_call **at)
+{
+    struct http_transport *t = c->transport;
+    c->link = at;
+    c->next = *at;
+    *at = c;
+    if (c->next)
+        c->next->link = &c->next;
+    else if (at == t->tail)
+        t->tail = &c->next;
+}
+
+static void unlink_call(struct kube_call *c)
 {
     struct http_transport *t = c->transport;
     *c->link = c->next;
     if (c->next)
         c->next->link = c->link;
-    else
+    else if (t->tail == &c->next)
         t->tail = c->link;
+}
+
+static void call_free(struct kube_call *c)
+{
+    struct http_transport *t = c->transport;
+    unlink_call(c);
     timer_stop(t->env, &c->timer);
     arena_done(&c->arena);
     free(c);
@@ -149,6 +167,8 @@ static void on_head(void *ctx, const struct http_response *response)
         t->stats.repeated++;
         http_call_cancel(c->http);
         leave_wire(c);
+        unlink_call(c);
+        link_call(c, &t->waiting);
         if (c->request.timeout_ms)
             timer_set(t->env, &c->timer, left_ms(c));
         timer_set(t->env, &t->pump, 0);
@@ -235,6 +255,8 @@ static void send_call(struct kube_call *c, int64_t within_ms)
         },
     };
     timer_stop(t->env, &c->timer);
+    unlink_call(c);
+    link_call(c, &t->sent);
     c->answered = false;
     c->epoch = credentials_epoch(t->credentials);
     c->counted = c->request.timeout_ms != 0;
@@ -258,20 +280,14 @@ static void fail_queued(struct http_transport *t, const struct error *why)
 {
     struct error err = *why;
     size_t count = http_transport_stats(t).queued;
-    for (struct kube_call *c; count > 0; count--) {
-        for (c = t->calls; c && c->http;)
-            c = c->next;
-        if (c)
-            call_end(c, &err, false);
-    }
+    for (; count > 0 && t->waiting; count--)
+        call_end(t->waiting, &err, false);
 }
 
 /* The first that waits, if it has a place; if it has none, nobody behind it has. */
 static struct kube_call *next_to_send(const struct http_transport *t)
 {
-    struct kube_call *c = t->calls;
-    while (c && c->http)
-        c = c->next;
+    struct kube_call *c = t->waiting;
     return c && (!c->request.timeout_ms || t->on_wire < t->requests_max) ? c : NULL;
 }
 
@@ -279,7 +295,7 @@ static struct kube_call *next_to_send(const struct http_transport *t)
 static void pump(void *ctx)
 {
     struct http_transport *t = ctx;
-    if (!t->calls || !credentials_ready(t->credentials))
+    if (!(t->waiting || t->sent) || !credentials_ready(t->credentials))
         return;
     const struct error *err = credentials_error(t->credentials);
     if (err) {
@@ -304,18 +320,6 @@ static void pump(void *ctx)
 
 /* ---- the face ---- */
 
-/* Streams, which need no place on the wire, before all others. */
-static void enqueue(struct http_transport *t, struct kube_call *c)
-{
-    c->link = c->request.timeout_ms ? t->tail : &t->calls;
-    c->next = *c->link;
-    *c->link = c;
-    if (c->next)
-        c->next->link = &c->next;
-    else
-        t->tail = &c->next;
-}
-
 static struct kube_call *open_call(
     void *self, const struct kube_request *request, const struct kube_handlers *handlers, void *ctx)
 {
@@ -332,7 +336,8 @@ static struct kube_call *open_call(
     c->request.content_type = arena_strdup(&c->arena, request->content_type);
     c->request.accept = arena_strdup(&c->arena, request->accept);
     c->request.body.ptr = str_dup(&c->arena, request->body);
-    enqueue(t, c);
+    /* Streams, which need no place on the wire, before all others. */
+    link_call(c, c->request.timeout_ms ? t->tail : &t->waiting);
     timer_init(&c->timer, on_queue_timeout, c);
     if (request->timeout_ms)
         timer_set(t->env, &c->timer, request->timeout_ms);
@@ -378,7 +383,7 @@ struct http_transport *http_transport_new(
     t->requests_max = options->requests_max ? options->requests_max : REQUESTS_MAX;
     t->send_within_ms = options->send_within_ms;
     t->ctx = options->ctx;
-    t->tail = &t->calls;
+    t->tail = &t->waiting;
     t->face = (struct kube_transport){ open_call, cancel_call, t };
     timer_init(&t->pump, pump, t);
     t->http = http_client_new(loop, &(struct http_client_options){ 0 });
@@ -390,8 +395,8 @@ void http_transport_free(struct http_transport *t)
 {
     if (!t)
         return;
-    while (t->calls)
-        cancel_call(t, t->calls);
+    while (t->waiting || t->sent)
+        cancel_call(t, t->waiting ? t->waiting : t->sent);
     timer_stop(t->env, &t->pump);
     http_client_free(t->http);
     credentials_free(t->credentials);
@@ -408,10 +413,11 @@ struct http_transport_stats http_transport_stats(const struct http_transport *t)
 {
     struct http_transport_stats s = t->stats;
     struct http_client_stats http = http_client_stats(t->http);
-    for (const struct kube_call *c = t->calls; c; c = c->next) {
+    for (const struct kube_call *c = t->waiting; c; c = c->next)
+        s.queued++;
+    s.open = s.queued;
+    for (const struct kube_call *c = t->sent; c; c = c->next)
         s.open++;
-        s.queued += !c->http;
-    }
     s.dialled = http.dialled;
     s.connections = http.connections;
     return s;

@@ -26,6 +26,7 @@ struct env;
 struct kube_transport;
 struct reflector;
 struct resource;
+struct stream_identity;
 
 enum reflector_state {
     REFLECTOR_LOADING,       /* nothing complete yet */
@@ -54,6 +55,9 @@ struct reflector_sink {
     void (*bad)(void *ctx, const struct reflector_bad *bad);
     /* err is NULL unless troubled, not installed or forbidden. */
     void (*state)(void *ctx, enum reflector_state state, const struct error *err);
+    /* Optional, asked before an event is read as a whole: true if a put would say nothing new. It
+     * counts as put then. */
+    bool (*known)(void *ctx, const struct stream_identity *id);
 };
 
 struct reflector_options {

@@ -176,15 +176,6 @@ struct walk {
 
 #define WALK_DEPTH 3
 
-static bool at(const struct walk *w, const char *a, const char *b, const char *c)
-{
-    const char *const way[] = { a, b, c };
-    for (int i = 0; i < w->depth; i++)
-        if (!str_eq(w->keys[i + 1], str_of(way[i] ? way[i] : "")))
-            return false;
-    return true;
-}
-
 static void take_value(struct arena *a, const struct walk *w, struct str value, bool is_event,
     struct stream_identity *id)
 {
@@ -197,13 +188,14 @@ static void take_value(struct arena *a, const struct walk *w, struct str value, 
         { "uid", &id->uid },
         { "resourceVersion", &id->version },
     };
-    if (is_event && w->depth == 1 && at(w, "type", NULL, NULL))
+    if (is_event && w->depth == 1 && str_eq(w->keys[1], STR("type")))
         id->event = str_dup(a, value);
-    if (w->depth != (is_event ? 3 : 2))
+    int below = is_event ? 3 : 2;
+    if (w->depth != below || !str_eq(w->keys[below - 1], STR("metadata")) ||
+        (is_event && !str_eq(w->keys[1], STR("object"))))
         return;
     for (size_t i = 0; i < lengthof(wanted); i++)
-        if (is_event ? at(w, "object", "metadata", wanted[i].key)
-                     : at(w, "metadata", wanted[i].key, NULL))
+        if (str_eq(w->keys[below], str_of(wanted[i].key)))
             *wanted[i].into = str_dup(a, value);
 }
 
@@ -215,13 +207,25 @@ static size_t string_end(struct str text, size_t i)
     return i < text.len ? i : text.len;
 }
 
+/* Over what lies too deep to matter, which is most of an object. */
+static size_t walk_over(struct walk *w, struct str text, size_t i)
+{
+    static const int8_t steps[256] = { ['{'] = 1, ['['] = 1, ['}'] = -1, [']'] = -1 };
+    for (; i < text.len && w->depth > WALK_DEPTH; i++)
+        if (text.ptr[i] == '"')
+            i = string_end(text, i + 1);
+        else
+            w->depth += steps[(uint8_t)text.ptr[i]];
+    return i;
+}
+
 struct stream_identity stream_identify(struct arena *a, struct str text, bool is_event)
 {
     struct stream_identity id = { 0 };
     struct walk w = { 0 };
-    for (size_t i = 0; i < text.len; i++) {
+    for (size_t i = 0; (i = walk_over(&w, text, i)) < text.len; i++) {
         char c = text.ptr[i];
-        bool near = w.depth >= 1 && w.depth <= WALK_DEPTH;
+        bool near = w.depth >= 1;
         if (c == '"') {
             size_t end = string_end(text, ++i);
             struct str s = { text.ptr + i, end - i };
@@ -232,6 +236,8 @@ struct stream_identity stream_identify(struct arena *a, struct str text, bool is
                 w.keys[w.depth] = s;
             else if (w.objects & 1u << w.depth)
                 take_value(a, &w, s, is_event, &id);
+            if (id.namespace && id.name && id.uid && id.version && (id.event || !is_event))
+                break;
         } else if (c == '{' || c == '[') {
             w.depth++;
             if (w.depth <= WALK_DEPTH) {

@@ -22,6 +22,7 @@ const struct fieldset *apply_reset_fields(
     };
     const char *paths[4];
     size_t count = 0;
+    bool request = text_eq(kind, "CertificateSigningRequest") && !custom;
     if (text_eq(subresource, "status")) {
         paths[count++] = "spec";
         if (custom)
@@ -31,6 +32,11 @@ const struct fieldset *apply_reset_fields(
                 paths[count++] = more[i].path;
     } else if (text_empty(subresource)) {
         paths[count++] = "status";
+        if (request) /* it stays what it was when it was made */
+            paths[count++] = "spec";
+    } else if (request) { /* its approval */
+        paths[count++] = "spec";
+        paths[count++] = "status.certificate";
     }
     return count ? fieldset_of_texts(a, paths, count) : NULL;
 }

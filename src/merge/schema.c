@@ -10,8 +10,8 @@
 const struct schema_field *schema_field(
     const struct schema *s, const struct schema_type *t, const char *name)
 {
-    const struct schema_field *fields = s->table.fields + t->fields;
     uint32_t low = 0, high = t->field_count;
+    const struct schema_field *fields = high ? s->table.fields + t->fields : NULL;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         int order = schema_compare_names(s->table.names + fields[middle].name, name);

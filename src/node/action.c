@@ -16,6 +16,8 @@ struct action {
     bool decided, ok;
     const char *message;
     struct http_call *call;
+    unsigned char answer[16]; /* of grpc */
+    size_t answer_count;
     struct dial *dial;
     struct dial_options dial_options;
     struct runtime_task *task;
@@ -152,6 +154,90 @@ static void start_http(struct action *a, struct json handler, int64_t timeout_ms
     a->call = http_call_open(a->place.http, &request, &handlers, a);
 }
 
+/* ---- grpc ---- */
+
+/* One message of grpc.health.v1: a byte and four of length before it. The request's only field is
+ * the service, a text; the answer's is the status, a small number: both are field 1. */
+#define GRPC_HEAD 5
+#define GRPC_SERVICE_MAX 120 /* so that its length is one byte */
+
+static void grpc_head(void *ctx, const struct http_response *response)
+{
+    struct action *a = ctx;
+    struct str status = http_header_find(response->headers, "grpc-status");
+    struct str why = http_header_find(response->headers, "grpc-message");
+    if (response->status != 200)
+        decide(a, false, arena_printf(&a->arena, "HTTP status %d", response->status));
+    else if (status.len && !str_eq(status, STR("0")))
+        decide(a,
+            false,
+            arena_printf(&a->arena,
+                "grpc status %.*s: %.*s",
+                (int)status.len,
+                status.ptr,
+                (int)why.len,
+                why.ptr ? why.ptr : ""));
+}
+
+static void grpc_data(void *ctx, struct str bytes)
+{
+    struct action *a = ctx;
+    for (size_t i = 0; i < bytes.len && a->answer_count < sizeof(a->answer); i++)
+        a->answer[a->answer_count++] = (unsigned char)bytes.ptr[i];
+}
+
+static void grpc_end(void *ctx, const struct error *err, bool sent)
+{
+    static const char *const statuses[] = {
+        "UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"
+    };
+    struct action *a = ctx;
+    (void)sent;
+    a->call = NULL;
+    bool told = a->answer_count == GRPC_HEAD + 2 && a->answer[GRPC_HEAD] == 0x08;
+    unsigned status = told ? a->answer[GRPC_HEAD + 1] : 0;
+    if (err)
+        decide(a, false, arena_strdup(&a->arena, err->text));
+    else
+        decide(a,
+            status == 1,
+            arena_printf(&a->arena,
+                "service unhealthy (responded with \"%s\")",
+                statuses[status < lengthof(statuses) ? status : 0]));
+}
+
+static void start_grpc(struct action *a, struct json handler, int64_t timeout_ms)
+{
+    static const struct http_call_handlers handlers = { grpc_head, grpc_data, grpc_end, NULL };
+    static const struct http_header headers[] = {
+        { STR("content-type"), STR("application/grpc") },
+        { STR("te"), STR("trailers") },
+        { STR("user-agent"), STR("kube-probe/leeboard") },
+    };
+    const char *service = json_get_text(handler, "service");
+    size_t length = service ? strlen(service) : 0;
+    if (length > GRPC_SERVICE_MAX) {
+        decide(a, false, "grpc.service is too long");
+        return;
+    }
+    char *body = arena_alloc(&a->arena, GRPC_HEAD + 2 + GRPC_SERVICE_MAX);
+    size_t message = length ? length + 2 : 0;
+    body[4] = (char)message;
+    body[GRPC_HEAD] = 0x0a;
+    body[GRPC_HEAD + 1] = (char)length;
+    memcpy(body + GRPC_HEAD + 2, service ? service : "", length);
+    struct http_origin origin = {
+        .host = a->place.address, .port = port_of(a, handler), .version = HTTP_2_ONLY
+    };
+    struct http_request request = { .origin = &origin,
+        .method = "POST",
+        .path = "/grpc.health.v1.Health/Check",
+        .headers = { headers, lengthof(headers) },
+        .body = { body, GRPC_HEAD + message },
+        .timeouts = { .total_ms = timeout_ms } };
+    a->call = http_call_open(a->place.http, &request, &handlers, a);
+}
+
 /* ---- tcp ---- */
 
 static void dialled(void *ctx, struct conn *conn, const struct error *err)
@@ -202,6 +288,7 @@ static void start_command(struct action *a, struct json handler, int64_t timeout
         .argv = argv,
         .envp = a->place.envp,
         .cwd = a->place.cwd,
+        .user = a->place.user,
         .cgroup = a->place.cgroup };
     struct error err = { 0 };
     const struct node_runtime *r = a->place.runtime;
@@ -225,6 +312,7 @@ static const struct {
     const char *field;
     void (*start)(struct action *a, struct json handler, int64_t timeout_ms);
 } kinds[] = { { "httpGet", start_http },
+    { "grpc", start_grpc },
     { "tcpSocket", start_tcp },
     { "exec", start_command },
     { "sleep", start_sleep } };

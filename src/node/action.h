@@ -1,7 +1,7 @@
 #pragma once
 
-/* One thing that a probe or a lifecycle hook does, once, with a time limit: an HTTP request, a TCP
- * connection, a command in the container, a sleep. */
+/* One thing that a probe or a lifecycle hook does, once, with a time limit: an HTTP request, a
+ * question for grpc.health.v1, a TCP connection, a command in the container, a sleep. */
 
 #include "base/json.h"
 #include "node/runtime.h"
@@ -24,6 +24,7 @@ struct action_place {
     const char *const *envp;
     const char *cwd;
     const char *const *cgroup;
+    const struct runtime_user *user;
     const char *(*translate)(void *ctx, struct arena *a, const char *word); /* NULL: none */
     void *translate_ctx;
 };

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "base/quantity.h"
-#include "kube/file.h"
 
 #define PERIOD_US 100000
 #define QUOTA_MIN_US 1000
 #define SHARES_MIN 2
 #define SHARES_MAX 262144
+#define FILE_BYTES_MAX 4096
 
 struct cgroups {
     char *path; /* ROOT/NAME */
@@ -34,6 +34,18 @@ static bool put(
     return ok || fail_errno(err, number, "write %s to %s", text, path);
 }
 
+/* The kernel's files say that they are empty, so their size tells nothing. */
+static bool get(struct arena *a, const char *path, struct str *ret)
+{
+    char *text = arena_alloc(a, FILE_BYTES_MAX + 1);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, FILE_BYTES_MAX) : -1;
+    if (fd >= 0)
+        close(fd);
+    *ret = (struct str){ text, length > 0 ? (size_t)length : 0 };
+    return length >= 0;
+}
+
 /* A group whose children may have limits. */
 static bool make_parent(struct arena *a, const char *group, struct error *err)
 {
@@ -46,7 +58,7 @@ static bool has_controllers(struct arena *a, const char *root, struct error *err
 {
     struct str text;
     const char *path = arena_printf(a, "%s/cgroup.controllers", root);
-    if (!file_read(a, path, 4096, &text, NULL))
+    if (!get(a, path, &text))
         return fail(err, ERR_UNSUPPORTED, "there are no control groups of version 2 at %s", root);
     for (size_t i = 0; i < lengthof(controllers); i++) {
         struct str rest = str_trim(text);
@@ -152,11 +164,7 @@ bool cgroups_ran_out(const struct cgroups *g, const char *uid, const char *conta
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct str rest;
     int64_t count;
-    if (!file_read(&a,
-            arena_printf(&a, "%s/%s/%s/memory.events", g->path, uid, container),
-            4096,
-            &rest,
-            NULL))
+    if (!get(&a, arena_printf(&a, "%s/%s/%s/memory.events", g->path, uid, container), &rest))
         return false;
     while (rest.ptr) {
         struct str value = str_cut(&rest, '\n'), name = str_cut(&value, ' ');

@@ -74,6 +74,7 @@ static struct action_place place_of(struct container *c)
         .envp = c->envp,
         .cwd = c->cwd,
         .cgroup = c->cgroup,
+        .user = c->user,
         .translate = container_translate,
         .translate_ctx = c };
 }
@@ -91,34 +92,39 @@ static int64_t grace_of(const struct container *c)
 
 static void start_probes(struct container *c);
 
-static void startup_changed(void *ctx, bool ok, const char *message)
+static void probe_failed(void *ctx, const char *kind, const char *message)
 {
-    (void)message;
+    struct container *c = ctx;
+    pod_event(c->pod, c, true, "Unhealthy", "%s probe failed: %s", kind, message);
+}
+
+static void startup_changed(void *ctx, bool ok)
+{
     struct container *c = ctx;
     probe_free(take(c->probes[PROBE_STARTUP]));
     c->started = ok;
     if (ok)
         start_probes(c);
     else
-        container_stop(c, grace_of(c));
+        container_stop(c, grace_of(c), "failed startup probe, will be restarted");
     pod_wake(c->pod);
 }
 
-static void liveness_changed(void *ctx, bool ok, const char *message)
+static void liveness_changed(void *ctx, bool ok)
 {
-    (void)message;
     struct container *c = ctx;
     if (ok)
         return;
     struct json own = json_get(c->spec, "livenessProbe.terminationGracePeriodSeconds");
     probes_free(c);
-    container_stop(c, json_is(own, JSON_INT) ? own.integer * 1000 : grace_of(c));
+    container_stop(c,
+        json_is(own, JSON_INT) ? own.integer * 1000 : grace_of(c),
+        "failed liveness probe, will be restarted");
     pod_wake(c->pod);
 }
 
-static void readiness_changed(void *ctx, bool ok, const char *message)
+static void readiness_changed(void *ctx, bool ok)
 {
-    (void)message;
     struct container *c = ctx;
     c->ready = ok;
     pod_wake(c->pod);
@@ -128,11 +134,11 @@ static void readiness_changed(void *ctx, bool ok, const char *message)
 static void start_probes(struct container *c)
 {
     static const struct {
-        const char *field;
-        void (*changed)(void *ctx, bool ok, const char *message);
-    } kinds[PROBE_COUNT] = { { "startupProbe", startup_changed },
-        { "livenessProbe", liveness_changed },
-        { "readinessProbe", readiness_changed } };
+        const char *field, *kind;
+        void (*changed)(void *ctx, bool ok);
+    } kinds[PROBE_COUNT] = { { "startupProbe", "Startup", startup_changed },
+        { "livenessProbe", "Liveness", liveness_changed },
+        { "readinessProbe", "Readiness", readiness_changed } };
     struct action_place place = place_of(c);
     bool startup = !c->started && action_known(json_get(c->spec, "startupProbe"));
     c->started = !startup;
@@ -140,7 +146,9 @@ static void start_probes(struct container *c)
         struct json spec = json_get(c->spec, kinds[i].field);
         bool wanted = action_known(spec) && (i == PROBE_STARTUP) == startup;
         if (wanted && !c->probes[i])
-            c->probes[i] = probe_new(&place, spec, kinds[i].changed, c);
+            c->probes[i] = probe_new(&place,
+                spec,
+                &(struct probe_watch){ kinds[i].kind, kinds[i].changed, probe_failed, c });
     }
     if (c->started && !c->probes[PROBE_READINESS])
         c->ready = true;
@@ -235,13 +243,14 @@ static void task_ended(void *ctx)
 
 static void post_start_done(void *ctx, bool ok, const char *message)
 {
-    (void)message;
     struct container *c = ctx;
     c->hook = NULL;
-    if (ok)
+    if (ok) {
         start_probes(c);
-    else
-        container_stop(c, grace_of(c));
+    } else {
+        pod_event(c->pod, c, true, "FailedPostStartHook", "PostStartHook failed: %s", message);
+        container_stop(c, grace_of(c), "failed its postStart hook, will be restarted");
+    }
     pod_wake(c->pod);
 }
 
@@ -293,6 +302,7 @@ static void note_start_error(struct container *c, const struct error *err)
     c->ended = true;
     c->reason = "StartError";
     snprintf(c->message, sizeof(c->message), "%s", err->text);
+    pod_event(c->pod, c, true, "Failed", "Error: %s", err->text);
     pod_wake(c->pod);
 }
 
@@ -311,15 +321,26 @@ static bool in_back_off(struct container *c, int64_t *ret_after_ms)
     *ret_after_ms = back_off_left(c);
     if (!*ret_after_ms)
         return false;
-    c->waiting = "CrashLoopBackOff";
-    snprintf(c->waiting_message,
-        sizeof(c->waiting_message),
-        "back-off %s restarting failed container=%s pod=%s_%s(%s)",
-        time_duration_format(&a, c->back_off_ms * TIME_NS_PER_MS),
-        c->name,
+    const char *pod = arena_printf(&a,
+        "%s_%s(%s)",
         json_get_text(c->pod->object, "metadata.name"),
         json_get_text(c->pod->object, "metadata.namespace"),
         c->pod->uid);
+    if (!text_eq(c->waiting, "CrashLoopBackOff"))
+        pod_event(c->pod,
+            c,
+            true,
+            "BackOff",
+            "Back-off restarting failed container %s in pod %s",
+            c->name,
+            pod);
+    c->waiting = "CrashLoopBackOff";
+    snprintf(c->waiting_message,
+        sizeof(c->waiting_message),
+        "back-off %s restarting failed container=%s pod=%s",
+        time_duration_format(&a, c->back_off_ms * TIME_NS_PER_MS),
+        c->name,
+        pod);
     return true;
 }
 
@@ -333,6 +354,19 @@ static bool enter_group(struct container *c, struct error *err)
                           json_get(c->spec, "resources"),
                           &c->cgroup[0],
                           err);
+}
+
+static void tell_start(const struct container *c)
+{
+    const struct pod *p = c->pod;
+    pod_event(p,
+        c,
+        false,
+        "Pulled",
+        "Container image \"%s\" already present on machine and can be accessed by the pod",
+        json_get_text(c->spec, "image"));
+    pod_event(p, c, false, "Created", "Container created");
+    pod_event(p, c, false, "Started", "Container started");
 }
 
 bool container_start(struct container *c, int64_t *ret_after_ms)
@@ -366,7 +400,8 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
         .log = container_log(&c->arena, c, c->run),
         .mounts = c->mounts,
         .mount_count = c->mount_count,
-        .cgroup = c->cgroup };
+        .cgroup = c->cgroup,
+        .user = c->user };
     c->task = r->start(r->self, &spec, (struct runtime_watch){ task_ended, c }, &err);
     if (!c->task) {
         note_start_error(c, &err);
@@ -374,6 +409,7 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
     }
     c->state = r->state(r->self, c->task);
     c->running = true;
+    tell_start(c);
     has_begun(c);
     return true;
 }
@@ -391,15 +427,16 @@ static void kill_now(void *ctx)
 
 static void pre_stop_done(void *ctx, bool ok, const char *message)
 {
-    (void)ok, (void)message; /* a hook that fails delays nothing */
     struct container *c = ctx;
     const struct node_runtime *r = c->pod->host->runtime;
     c->hook = NULL;
+    if (!ok) /* it delays nothing */
+        pod_event(c->pod, c, true, "FailedPreStopHook", "PreStopHook failed: %s", message);
     if (c->running)
         r->stop(r->self, c->task, false);
 }
 
-void container_stop(struct container *c, int64_t grace_ms)
+void container_stop(struct container *c, int64_t grace_ms, const char *why)
 {
     const struct node_runtime *r = c->pod->host->runtime;
     if (!c->running)
@@ -413,6 +450,15 @@ void container_stop(struct container *c, int64_t grace_ms)
     c->ready = false;
     probes_free(c);
     action_cancel(take(c->hook));
+    pod_event(c->pod,
+        c,
+        false,
+        "Killing",
+        "%s %s%s%s",
+        why ? "Container" : "Stopping container",
+        c->name,
+        why ? " " : "",
+        why ? why : "");
     struct json hook = json_get(c->spec, "lifecycle.preStop");
     struct action_place place = place_of(c);
     if (json_present(hook) && grace_ms > 0)

@@ -10,8 +10,13 @@
 
 static bool wait_because(struct container *c, const char *reason, const char *message)
 {
+    bool known = text_eq(c->waiting, reason) && text_eq(c->waiting_message, message);
     c->waiting = reason;
     snprintf(c->waiting_message, sizeof(c->waiting_message), "%s", message);
+    if (!known && text_eq(reason, "ErrImageNeverPull"))
+        pod_event(c->pod, c, true, reason, "%s", message);
+    else if (!known)
+        pod_event(c->pod, c, true, "Failed", "Error: %s", message);
     return false;
 }
 
@@ -115,6 +120,7 @@ bool container_resolve(struct container *c, const char *const **ret_argv)
     struct json env;
     c->message_path = NULL;
     c->cgroup[0] = NULL;
+    c->user = container_user(a, c);
     if (!fields_env(a, &view, c->spec, basic_env(a, c), &env, &err) ||
         !resolve_mounts(c, env, &err))
         return wait_because(c, "CreateContainerConfigError", err.text);

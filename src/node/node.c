@@ -9,6 +9,7 @@
 #include "http/client.h"
 #include "http/loop.h"
 #include "http/tls.h"
+#include "kube/events.h"
 #include "kube/file.h"
 #include "node/cgroup.h"
 #include "node/names.h"
@@ -267,6 +268,12 @@ static void pod_wants_token(void *ctx, struct pod *p, const char *audience)
     }
 }
 
+static void tell_of_pod(void *ctx, const struct pod *p, const char *field, bool warning,
+    const char *reason, const char *note)
+{
+    node_event(ctx, pod_object(p), field, warning, reason, note);
+}
+
 static bool has_ended(struct json object)
 {
     const char *phase = json_get_text(object, "status.phase");
@@ -284,7 +291,7 @@ static void take_pod(struct node *n, struct entry *e, struct json object)
         const char *address = address_for(&a, e, object);
         e->pod = pod_new(&n->host, object, address, devices_for(&a, e));
         note_devices(&a, e);
-        e->binding = false;
+        entry_is_bound(e);
         if (n->stopped)
             pod_stop(e->pod, 0);
     }
@@ -474,6 +481,9 @@ struct node *node_new(const struct node_options *options, struct error *err)
     timer_init(&n->names_look, look_at_names, n);
     node_logs_init(n);
     n->client = kube_client_new(options->transport, env);
+    n->events = event_recorder_new(n->client,
+        env,
+        &(struct event_recorder_options){ .controller = NODE_MANAGER, .instance = options->name });
     n->objects = objects_new(
         options->transport, env, kinds, (struct objects_watch){ object_changed, all_loaded, n });
     struct error no_groups = { 0 };
@@ -496,6 +506,7 @@ struct node *node_new(const struct node_options *options, struct error *err)
         .back_off_ms = options->back_off_ms,
         .in_use = options->in_use,
         .in_use_ctx = options->in_use_ctx,
+        .event = tell_of_pod,
         .changed = pod_changed,
         .token = pod_wants_token,
         .ctx = n };
@@ -520,6 +531,7 @@ void node_free(struct node *n)
     }
     table_done(&n->entries);
     objects_free(n->objects);
+    event_recorder_free(n->events);
     kube_client_free(n->client);
     http_client_free(n->host.http);
     tls_context_unref(n->host.tls);

@@ -10,6 +10,8 @@
 #include "node/node.h"
 #include "node/pod.h"
 
+#define NODE_MANAGER "leeboard-node" /* of fields, and who reports events */
+
 /* A pod that is ours, or may become it. */
 struct entry {
     struct table_node hash;
@@ -48,6 +50,7 @@ struct node {
     struct timer stop_told;
     char *names; /* of Services, as pods were told last */
     struct timer names_look;
+    struct event_recorder *events;
     struct pod_log_source logs;
     struct pod_log_stream *log_streams;
 };
@@ -56,9 +59,14 @@ struct node {
 
 /* Brings the API to what is true of an entry: binding, status, deletion, whichever is next. */
 void entry_write(struct entry *e);
+/* It was told to be ours: by the answer or by the watch, whichever comes first. */
+void entry_is_bound(struct entry *e);
 /* The next token of its service account that is asked for. */
 void entry_ask_token(struct entry *e);
 void node_register(struct node *n);
+/* What happened to a pod; field: to which part of it, or NULL. */
+void node_event(struct node *n, struct json pod, const char *field, bool warning,
+    const char *reason, const char *note);
 
 /* ---- node_logs.c ---- */
 

@@ -5,9 +5,9 @@
 #include "base/resource.h"
 #include "base/time.h"
 #include "http/loop.h"
+#include "kube/events.h"
 #include "node/node_internal.h"
 
-#define MANAGER "leeboard-node"
 #define TOKEN_SECONDS 3607              /* what the API server takes as "an hour" for pods */
 #define TOKEN_AGAIN_MS (48 * 60 * 1000) /* at four fifths of its life */
 
@@ -40,6 +40,43 @@ static bool covers(struct json there, struct json ours)
     return true;
 }
 
+/* ---- events ---- */
+
+void node_event(struct node *n, struct json pod, const char *field, bool warning,
+    const char *reason, const char *note)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json regarding = json_map(&a, /* items of a list have no kind */
+        { "apiVersion", json_str("v1") },
+        { "kind", json_str("Pod") },
+        { "metadata", json_get(pod, "metadata") });
+    event_record(n->events,
+        &(struct event){ .regarding = regarding,
+            .field = field,
+            .warning = warning,
+            .reason = reason,
+            .action = text_ends(reason, "Scheduled") || text_ends(reason, "Scheduling") ? "Binding"
+                                                                                        : "Run",
+            .note = note });
+}
+
+void entry_is_bound(struct entry *e)
+{
+    if (!e->binding)
+        return;
+    e->binding = false;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    node_event(e->node,
+        e->unbound,
+        NULL,
+        false,
+        "Scheduled",
+        arena_printf(
+            &a, "Successfully assigned %s/%s to %s", e->namespace, e->name, e->node->options.name));
+}
+
+/* ---- pods ---- */
+
 static void written(void *ctx, const struct kube_reply *reply)
 {
     struct entry *e = ctx;
@@ -47,6 +84,8 @@ static void written(void *ctx, const struct kube_reply *reply)
     enum error_code code = reply->error.code;
     if (code == ERR_NONE || code == ERR_NOT_FOUND) {
         e->failures = 0;
+        if (code == ERR_NONE)
+            entry_is_bound(e);
         e->binding = false; /* the watch tells the rest */
         if (e->dirty)
             entry_write(e);
@@ -68,7 +107,7 @@ static void patch_status(struct entry *e, struct arena *a, struct json status)
         target_of(e, "status"),
         KUBE_PATCH_MERGE,
         patch,
-        (struct kube_write){ .field_manager = MANAGER },
+        (struct kube_write){ .field_manager = NODE_MANAGER },
         (struct kube_then){ written, e });
 }
 
@@ -89,13 +128,14 @@ static void write_unbound(struct entry *e, struct arena *a)
         e->write = kube_create(e->node->client,
             target_of(e, "binding"),
             body,
-            (struct kube_write){ .field_manager = MANAGER },
+            (struct kube_write){ .field_manager = NODE_MANAGER },
             (struct kube_then){ written, e });
         return;
     }
     struct json old = json_find(json_get(e->unbound, "status.conditions"), "type", "PodScheduled");
     if (text_eq(json_get_text(old, "message"), unfit))
         return;
+    node_event(e->node, e->unbound, NULL, true, "FailedScheduling", unfit);
     const char *since = text_eq(json_get_text(old, "status"), "False")
                             ? json_get_text(old, "lastTransitionTime")
                             : NULL;
@@ -178,7 +218,7 @@ void entry_ask_token(struct entry *e)
         (struct kube_target){
             &RESOURCE_SERVICE_ACCOUNT, e->namespace, account ? account : "default", "token" },
         body,
-        (struct kube_write){ .field_manager = MANAGER },
+        (struct kube_write){ .field_manager = NODE_MANAGER },
         (struct kube_then){ got_token, e });
 }
 
@@ -234,7 +274,7 @@ static void made(void *ctx, const struct kube_reply *reply)
             { "kind", json_str("Node") },
             { "metadata.name", json_str(n->options.name) },
             { "status", node_status(n, &a) }),
-        (struct kube_write){ .field_manager = MANAGER, .force = true },
+        (struct kube_write){ .field_manager = NODE_MANAGER, .force = true },
         (struct kube_then){ registered, n });
 }
 
@@ -251,6 +291,6 @@ void node_register(struct node *n)
                 json_map(&a,
                     { "kubernetes.io/hostname", json_str(n->options.name) },
                     { "kubernetes.io/os", json_str("linux") }) }),
-        (struct kube_write){ .field_manager = MANAGER, .force = true },
+        (struct kube_write){ .field_manager = NODE_MANAGER, .force = true },
         (struct kube_then){ made, n });
 }

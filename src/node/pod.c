@@ -1,6 +1,7 @@
 #include "node/pod.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <sys/stat.h>
 
 #include "base/resource.h"
@@ -11,7 +12,8 @@
 #include "node/pod_internal.h"
 #include "node/volumes.h"
 
-#define HEARD_MS 100     /* until everybody has heard that it is no endpoint any more */
+#define HEARD_MS 100 /* until everybody has heard that it is no endpoint any more */
+#define BLOCKED_AGAIN_MS 2000
 #define RESERVE_MS 10000 /* of a long grace period, for the containers to end in */
 
 static const struct env *env_of(const struct pod *p)
@@ -28,6 +30,22 @@ struct pod_view pod_view(const struct pod *p)
         .node_name = p->host->node_name,
         .allocatable = p->host->allocatable,
         .tokens = p->tokens };
+}
+
+void pod_event(const struct pod *p, const struct container *c, bool warning, const char *reason,
+    const char *format, ...)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    va_list args;
+    va_start(args, format);
+    const char *note = arena_vprintf(&a, format, args), *field = NULL;
+    va_end(args);
+    if (c)
+        field = arena_printf(&a,
+            "spec.%s{%s}",
+            c->kind == CONTAINER_MAIN ? "containers" : "initContainers",
+            c->name);
+    p->host->event(p->host->ctx, p, field, warning, reason, note);
 }
 
 /* ---- what is to run ---- */
@@ -114,11 +132,11 @@ static void stop_all(struct pod *p, int64_t grace_ms)
     bool others = false;
     for (size_t i = 0; i < p->count; i++)
         if (p->containers[i].kind != CONTAINER_SIDECAR) {
-            container_stop(&p->containers[i], grace_ms);
+            container_stop(&p->containers[i], grace_ms, NULL);
             others = others || p->containers[i].running;
         }
     for (size_t i = 0; i < p->count && !others; i++)
-        container_stop(&p->containers[i], grace_ms);
+        container_stop(&p->containers[i], grace_ms, NULL);
 }
 
 /* Where nothing can be mounted, nobody would see it. */
@@ -133,6 +151,19 @@ static bool write_hosts(struct pod *p, struct error *err)
     return p->names_known;
 }
 
+/* An event is for what stays so: a claim is bound a moment after its pod has come. */
+static void note_block(struct pod *p, const struct error *err)
+{
+    int64_t now_ms = env_mono_ms(env_of(p));
+    if (!text_eq(p->blocked, err->text))
+        p->blocked_ms = now_ms;
+    snprintf(p->blocked, sizeof(p->blocked), "%s", err->text);
+    if (err->code == ERR_BUSY || !p->blocked_ms || now_ms - p->blocked_ms < BLOCKED_AGAIN_MS)
+        return;
+    p->blocked_ms = 0;
+    pod_event(p, NULL, true, "FailedMount", "%s", p->blocked);
+}
+
 static bool prepare_volumes(struct pod *p)
 {
     struct error err;
@@ -142,11 +173,12 @@ static bool prepare_volumes(struct pod *p)
     struct json places;
     if (!volumes_prepare(&fresh, &view, p->directory, &places, &audience, &err) ||
         !write_hosts(p, &err)) {
-        snprintf(p->blocked, sizeof(p->blocked), "%s", err.text);
+        note_block(p, &err);
         arena_done(&fresh);
         if (audience)
             p->host->token(p->host->ctx, p, audience);
-        try_again(p, 2000); /* a directory of the machine may come without anybody telling */
+        try_again(
+            p, BLOCKED_AGAIN_MS); /* a directory of the machine may come without anybody telling */
         return false;
     }
     arena_done(&p->places_arena);
@@ -308,11 +340,13 @@ static bool make_folders(struct pod *p)
 {
     static const char *const folders[] = { "", "/volumes", "/containers", "/home" };
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    for (size_t i = 0; i < lengthof(folders); i++)
-        if (mkdir(arena_printf(&a, "%s%s", p->directory, folders[i]), i == 3 ? 0777 : 0755) &&
-            errno != EEXIST)
+    const char *path = NULL;
+    for (size_t i = 0; i < lengthof(folders); i++) {
+        path = arena_printf(&a, "%s%s", p->directory, folders[i]);
+        if (mkdir(path, 0755) && errno != EEXIST)
             return false;
-    return true;
+    }
+    return chmod(path, 0777) == 0; /* whoever its containers run as */
 }
 
 static void adopt(struct pod *p)

@@ -39,6 +39,9 @@ struct pod_host {
     /* Whether somebody waits for an answer from this address; NULL: nobody knows. */
     bool (*in_use)(void *ctx, const char *ip);
     void *in_use_ctx;
+    /* What happened to it, for people; field: to which part of it, or NULL. */
+    void (*event)(void *ctx, const struct pod *p, const char *field, bool warning,
+        const char *reason, const char *note);
     /* Its status may differ, or it is over. */
     void (*changed)(void *ctx, struct pod *p);
     /* It needs a token of its service account: pod_token(). May come again until it is there. */

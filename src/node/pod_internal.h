@@ -30,8 +30,9 @@ struct container {
     const char *cwd;
     const struct root_mount *mounts;
     size_t mount_count;
-    const char *cgroup[2];    /* what it enters, ended by NULL */
-    const char *message_path; /* where the program may leave a last word, on the machine */
+    const char *cgroup[2];           /* what it enters, ended by NULL */
+    const struct runtime_user *user; /* NULL: ours */
+    const char *message_path;        /* where the program may leave a last word, on the machine */
 
     /* Why it does not run. */
     const char *waiting; /* "CrashLoopBackOff"; NULL: nothing yet */
@@ -60,8 +61,9 @@ struct pod {
     struct arena places_arena;
     struct arena token_arena;
     struct json tokens;
-    bool names_known;  /* its hosts file is up to date */
-    char blocked[640]; /* why no container can be made; "": none */
+    bool names_known;   /* its hosts file is up to date */
+    char blocked[640];  /* why no container can be made; "": none */
+    int64_t blocked_ms; /* mono: since when; 0: there is an event of it already */
     bool initialized, stopping, stopped, finished;
     bool expired;       /* it took longer than spec.activeDeadlineSeconds */
     int64_t start_ms;   /* wall */
@@ -72,6 +74,9 @@ struct pod {
 };
 
 struct pod_view pod_view(const struct pod *p);
+/* An event in the kubelet's words; c: about a container, or NULL. */
+void pod_event(const struct pod *p, const struct container *c, bool warning, const char *reason,
+    const char *format, ...) printf_like(5, 6);
 
 /* ---- container.c ---- */
 
@@ -81,7 +86,8 @@ void container_done(struct container *c);
 void container_adopt(struct container *c, struct json old);
 /* Starts it, or says in `waiting` why not; false asks to try again after *ret_after_ms. */
 bool container_start(struct container *c, int64_t *ret_after_ms);
-void container_stop(struct container *c, int64_t grace_ms);
+/* why: for people, NULL: it is told to. */
+void container_stop(struct container *c, int64_t grace_ms, const char *why);
 /* Its state in the API: { running: … }, { waiting: … } or { terminated: … }. */
 struct json container_terminated(struct arena *a, const struct container *c);
 /* Its log of that run. */
@@ -97,6 +103,13 @@ const char *container_message_file(struct arena *a, const struct container *c);
 /* Resolves what a run needs into c->arena. False: `waiting` says why not. */
 bool container_resolve(struct container *c, const char *const **ret_argv);
 const char *container_translate(void *ctx, struct arena *a, const char *word);
+
+/* ---- container_user.c ---- */
+
+/* Whose rights it has by its securityContext and the pod's; NULL: it does not say. */
+const struct runtime_user *container_user(struct arena *a, const struct container *c);
+/* It must not be root's, and nothing says whose else. */
+bool container_is_root_against_its_will(const struct container *c);
 
 /* ---- pod_limits.c ---- */
 

@@ -6,7 +6,7 @@
  * false and what is empty. */
 struct limit {
     const char *path, *fine;
-    enum { ALWAYS, WITHOUT_GROUPS, WITHOUT_MOUNTS, WITHOUT_HOST_NETWORK } when;
+    enum { ALWAYS, WITHOUT_GROUPS, WITHOUT_MOUNTS, WITHOUT_HOST_NETWORK, WITHOUT_USERS } when;
 };
 
 static const struct limit of_pod[] = {
@@ -27,11 +27,10 @@ static const struct limit of_pod[] = {
     { "spec.dnsConfig" },
     { "spec.hostAliases", NULL, WITHOUT_MOUNTS },
     { "spec.os.name", "linux" },
-    { "spec.securityContext.runAsUser" },
-    { "spec.securityContext.runAsGroup" },
-    { "spec.securityContext.runAsNonRoot" },
+    { "spec.securityContext.runAsUser", NULL, WITHOUT_USERS },
+    { "spec.securityContext.runAsGroup", NULL, WITHOUT_USERS },
     { "spec.securityContext.fsGroup" },
-    { "spec.securityContext.supplementalGroups" },
+    { "spec.securityContext.supplementalGroups", NULL, WITHOUT_USERS },
     { "spec.securityContext.appArmorProfile" },
     { "spec.securityContext.seLinuxOptions" },
     { "spec.securityContext.seccompProfile" },
@@ -42,9 +41,8 @@ static const struct limit of_pod[] = {
 };
 
 static const struct limit of_container[] = {
-    { "securityContext.runAsUser" },
-    { "securityContext.runAsGroup" },
-    { "securityContext.runAsNonRoot" },
+    { "securityContext.runAsUser", NULL, WITHOUT_USERS },
+    { "securityContext.runAsGroup", NULL, WITHOUT_USERS },
     { "securityContext.privileged" },
     { "securityContext.readOnlyRootFilesystem" },
     { "securityContext.allowPrivilegeEscalation", "true" },
@@ -53,7 +51,6 @@ static const struct limit of_container[] = {
     { "securityContext.appArmorProfile" },
     { "securityContext.seLinuxOptions" },
     { "securityContext.seccompProfile" },
-    { "lifecycle.stopSignal" },
     { "volumeDevices" },
     { "volumeMounts[].mountPropagation", "None" },
     { "volumeMounts[].recursiveReadOnly", "Disabled" },
@@ -65,9 +62,6 @@ static const struct limit of_container[] = {
     { "restartPolicyRules" },
     { "stdin" },
     { "tty" },
-    { "livenessProbe.grpc" },
-    { "readinessProbe.grpc" },
-    { "startupProbe.grpc" },
 };
 
 struct looking {
@@ -95,17 +89,22 @@ static bool asks(struct json v, const char *fine)
     }
 }
 
+static void list(struct looking *l, const char *where, const char *path)
+{
+    l->all =
+        arena_printf(l->arena, "%s%s%s%s", l->all ? l->all : "", l->all ? ", " : "", where, path);
+}
+
 static void look(
     struct looking *l, struct json in, const char *where, const char *path, const char *fine)
 {
-    const char *list = strstr(path, "[]");
-    if (!list) {
+    const char *items_at = strstr(path, "[]");
+    if (!items_at) {
         if (asks(json_get(in, path), fine))
-            l->all = arena_printf(
-                l->arena, "%s%s%s%s", l->all ? l->all : "", l->all ? ", " : "", where, path);
+            list(l, where, path);
         return;
     }
-    const char *name = arena_strndup(l->arena, path, (size_t)(list - path));
+    const char *name = arena_strndup(l->arena, path, (size_t)(items_at - path));
     struct json items = json_get(in, name);
     json_each (item, items) {
         const char *title = json_get_text(*item, "name");
@@ -114,7 +113,7 @@ static void look(
         look(l,
             *item,
             arena_printf(l->arena, "%s%s[%s].", where, name, title),
-            list + strlen("[]."),
+            items_at + strlen("[]."),
             fine);
     }
 }
@@ -127,6 +126,8 @@ static bool applies(struct looking *l, const struct limit *limit)
         return !host->cgroups;
     case WITHOUT_MOUNTS:
         return !host->runtime->mounts;
+    case WITHOUT_USERS:
+        return !host->runtime->users;
     case WITHOUT_HOST_NETWORK:
         return !json_get_bool(l->pod->object, "spec.hostNetwork", false);
     default:
@@ -149,8 +150,12 @@ static void look_at_containers(struct looking *l)
                     limit->fine);
             l->groups = l->groups || (limit->when == WITHOUT_GROUPS && l->all != before);
         }
-    for (size_t i = 0; i < l->pod->count; i++)
-        l->mounts = l->mounts || json_get(l->pod->containers[i].spec, "volumeMounts").count > 0;
+    for (size_t i = 0; i < l->pod->count; i++) {
+        const struct container *c = &l->pod->containers[i];
+        l->mounts = l->mounts || json_get(c->spec, "volumeMounts").count > 0;
+        if (container_is_root_against_its_will(c))
+            list(l, "runAsNonRoot without runAsUser of container ", c->name);
+    }
 }
 
 const char *pod_limits(struct arena *a, const struct pod *p)

@@ -12,8 +12,7 @@ struct probe {
     struct arena arena;
     struct action_place place;
     struct json spec;
-    void (*changed)(void *ctx, bool ok, const char *message);
-    void *ctx;
+    struct probe_watch watch;
     struct timer next;
     struct action *action;
     int64_t period_ms, timeout_ms, due_ms, begun_ms;
@@ -48,13 +47,15 @@ static void looked(void *ctx, bool ok, const char *message)
         p->due_ms = p->due_ms + p->period_ms > now ? p->due_ms + p->period_ms : now;
     }
     plan_next(p);
+    if (!ok && p->counts)
+        p->watch.failed(p->watch.ctx, p->watch.kind, message);
     bool good = ok && p->successes >= json_get_int(p->spec, "successThreshold", 1);
     bool bad = !ok && p->failures >= json_get_int(p->spec, "failureThreshold", 3);
     int verdict = good ? GOOD : bad ? BAD : (int)p->verdict;
     if (verdict == (int)p->verdict)
         return;
     p->verdict = verdict;
-    p->changed(p->ctx, good, message);
+    p->watch.changed(p->watch.ctx, good);
 }
 
 static void look(void *ctx)
@@ -70,8 +71,8 @@ static int64_t seconds(struct json spec, const char *field, int64_t otherwise)
     return (value > 0 ? value : otherwise) * 1000;
 }
 
-struct probe *probe_new(const struct action_place *place, struct json spec,
-    void (*changed)(void *ctx, bool ok, const char *message), void *ctx)
+struct probe *probe_new(
+    const struct action_place *place, struct json spec, const struct probe_watch *watch)
 {
     struct probe *p = mem_new_of(struct probe);
     const struct env *env = loop_env(place->loop);
@@ -79,8 +80,7 @@ struct probe *probe_new(const struct action_place *place, struct json spec,
     p->place = *place;
     p->place.container = json_copy(&p->arena, place->container);
     p->spec = json_copy(&p->arena, spec);
-    p->changed = changed;
-    p->ctx = ctx;
+    p->watch = *watch;
     p->period_ms = seconds(spec, "periodSeconds", 10);
     p->timeout_ms = seconds(spec, "timeoutSeconds", 1);
     int64_t delay_ms = seconds(spec, "initialDelaySeconds", 0);

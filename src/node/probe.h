@@ -10,7 +10,15 @@
 
 struct probe;
 
-struct probe *probe_new(const struct action_place *place, struct json spec,
-    void (*changed)(void *ctx, bool ok, const char *message), void *ctx) must_check;
+struct probe_watch {
+    const char *kind; /* "Readiness" */
+    void (*changed)(void *ctx, bool ok);
+    /* Each failure that counts, with what was wrong; must not free it. */
+    void (*failed)(void *ctx, const char *kind, const char *message);
+    void *ctx;
+};
+
+struct probe *probe_new(
+    const struct action_place *place, struct json spec, const struct probe_watch *watch) must_check;
 /* NULL is fine. Also from changed(). */
 void probe_free(struct probe *p);

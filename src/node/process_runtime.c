@@ -135,6 +135,7 @@ static struct runtime_task *start_with(struct process_runtime *r, const struct r
     shim.log_bytes_max = r->options.log_bytes_max;
     shim.log_files = r->options.log_files;
     shim.cgroup = spec->cgroup;
+    shim.user = r->node.users ? spec->user : NULL;
     shim.dies_with_us = r->options.dies_with_us;
     if (shim.mount_count) {
         shim.root = arena_printf(&a, "%s/root", spec->directory);
@@ -219,6 +220,7 @@ struct process_runtime *process_runtime_new(
         .state = runtime_state,
         .release = runtime_release,
         .mounts = !options->no_mounts && root_possible(),
+        .users = geteuid() == 0,
         .self = r };
     return r;
 }

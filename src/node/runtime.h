@@ -13,6 +13,13 @@
 
 struct runtime_task; /* one run of a container, or a command in one */
 
+/* Whose rights a program has; where there are no users (node_runtime.users), ours. */
+struct runtime_user {
+    uint32_t user, group;
+    const uint32_t *groups; /* others that it is in */
+    size_t group_count;
+};
+
 struct runtime_spec {
     const char *directory;           /* absolute, of this task alone; made if it is not there */
     const char *const *argv;         /* ended by NULL */
@@ -21,7 +28,8 @@ struct runtime_spec {
     const char *log;                 /* absolute; NULL: output goes nowhere */
     const struct root_mount *mounts; /* sorted by path */
     size_t mount_count;
-    const char *const *cgroup; /* cgroup.procs files to enter; NULL: none */
+    const char *const *cgroup;       /* cgroup.procs files to enter; NULL: none */
+    const struct runtime_user *user; /* NULL: our own */
 };
 
 enum runtime_phase { RUNTIME_RUNNING, RUNTIME_EXITED };
@@ -57,5 +65,6 @@ struct node_runtime {
     void (*release)(void *self, struct runtime_task *task);
     /* Whether mount paths are true inside; else pods must be told the real ones (paths.h). */
     bool mounts;
+    bool users; /* whether programs can have another user than ours */
     void *self;
 };

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -113,6 +114,18 @@ static bool enter_cgroups(const struct shim_spec *spec, struct error *err)
     return true;
 }
 
+/* The death signal goes with a change of user, and is set again. */
+static bool enter_user(const struct runtime_user *u, struct error *err)
+{
+    if (!u)
+        return true;
+    if (setgroups(u->group_count, u->groups) || setresgid(u->group, u->group, u->group) ||
+        setresuid(u->user, u->user, u->user))
+        return fail_errno(err, errno, "become user %u, group %u", u->user, u->group);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return true;
+}
+
 static bool become(const struct shim_spec *spec, struct error *err)
 {
     extern char **environ;
@@ -121,6 +134,8 @@ static bool become(const struct shim_spec *spec, struct error *err)
         return false;
     if (chdir(spec->cwd))
         return fail_errno(err, errno, "working directory %s", spec->cwd);
+    if (!enter_user(spec->user, err))
+        return false;
     environ = (char **)(uintptr_t)spec->envp;
     execvp(spec->argv[0], spec->argv);
     return fail_errno(err, errno, "%s", spec->argv[0]);

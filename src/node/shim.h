@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "node/root.h"
+#include "node/runtime.h"
 
 struct shim_spec {
     const char *directory; /* absolute, there already; for `task`, `exit` */
@@ -30,9 +31,10 @@ struct shim_spec {
     const char *root;      /* an empty directory for root_enter(); NULL: the machine's own tree */
     const struct root_mount *mounts;
     size_t mount_count;
-    int join_pid;              /* into this process's mounts; 0: none */
-    const char *const *cgroup; /* cgroup.procs files to enter, NULL at the end; NULL: none */
-    bool dies_with_us;         /* ends (SIGTERM, then SIGKILL 1 s later) when this thread ends */
+    int join_pid;                    /* into this process's mounts; 0: none */
+    const char *const *cgroup;       /* cgroup.procs files to enter, NULL at the end; NULL: none */
+    const struct runtime_user *user; /* NULL: ours */
+    bool dies_with_us; /* ends (SIGTERM, then SIGKILL 1 s later) when this thread ends */
 };
 
 /* Who runs, from DIRECTORY/task. Start times are in clock ticks since boot, as /proc has them: with

@@ -24,12 +24,12 @@ static const struct env *env_of(const struct port *port)
 /* Every client has an order of endpoints of its own, in which others that come or go change
  * nothing: the highest of a number for each pair. */
 static size_t favourite(
-    const struct port *port, const struct endpoints *all, const struct sockaddr_storage *client)
+    const struct port *port, const struct endpoints *all, const struct sockaddr *client)
 {
     const struct sockaddr_in6 *six = (const void *)client;
     const struct sockaddr_in *four = (const void *)client;
     char key[sizeof(six->sin6_addr) + sizeof(struct relay_target)] = { 0 };
-    bool is_six = client->ss_family == AF_INET6;
+    bool is_six = client->sa_family == AF_INET6;
     memcpy(key,
         is_six ? (const void *)&six->sin6_addr : &four->sin_addr,
         is_six ? sizeof(six->sin6_addr) : sizeof(four->sin_addr));
@@ -46,16 +46,39 @@ static size_t favourite(
     return best;
 }
 
-static void connect_to(struct port *port, int fd, const struct sockaddr_storage *client)
+static const struct endpoints *offered(const struct port *port)
 {
-    const struct endpoints *all = port->ready.count ? &port->ready : &port->ending;
-    struct relay_target targets[PORT_TRIES_MAX];
-    size_t count = all->count < lengthof(targets) ? all->count : lengthof(targets);
-    assert(count > 0); /* or we would not listen */
+    return port->ready.count ? &port->ready : &port->ending;
+}
+
+size_t port_targets(
+    struct port *port, const struct sockaddr *client, struct relay_target *ret_targets)
+{
+    const struct endpoints *all = offered(port);
+    size_t count = all->count < RELAY_TARGETS_MAX ? all->count : RELAY_TARGETS_MAX;
+    if (!count || !ret_targets)
+        return count;
     size_t first = port->affinity ? favourite(port, all, client) : port->turn++ % all->count;
     for (size_t i = 0; i < count; i++)
-        targets[i] = all->items[(first + i) % all->count];
-    proxy_connect(port->proxy, fd, targets, count);
+        ret_targets[i] = all->items[(first + i) % all->count];
+    return count;
+}
+
+bool port_offers(const struct port *port, const struct relay_target *endpoint)
+{
+    const struct endpoints *all = offered(port);
+    for (size_t i = 0; i < all->count; i++)
+        if (memcmp(&all->items[i], endpoint, sizeof(*endpoint)) == 0)
+            return true;
+    return false;
+}
+
+bool port_is_ready(const struct port *port, const char *host)
+{
+    for (size_t i = 0; i < port->ready.count; i++)
+        if (text_eq(port->ready.items[i].host, host))
+            return true;
+    return false;
 }
 
 static void acceptable(void *ctx, int events)
@@ -63,11 +86,9 @@ static void acceptable(void *ctx, int events)
     (void)events;
     struct listener *l = ctx;
     for (int i = 0; i < ACCEPTS_PER_TURN && proxy_has_room(l->port->proxy); i++) {
-        struct sockaddr_storage client = { 0 };
-        socklen_t size = sizeof(client);
-        int fd = accept4(l->fd, (struct sockaddr *)&client, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0)
-            connect_to(l->port, fd, &client);
+            proxy_connect(l->port->proxy, l->port, fd);
         else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
             proxy_out_of_files(l->port->proxy);
         if (fd < 0 && errno != ECONNABORTED && errno != EINTR)

@@ -9,7 +9,6 @@
 
 #define PORT_LISTENERS_MAX 3 /* two cluster addresses and a node port */
 #define PORT_ENDPOINTS_MAX 1000
-#define PORT_TRIES_MAX 8 /* endpoints that one connection is offered to */
 
 struct port;
 struct proxy;
@@ -53,6 +52,13 @@ void port_listen(struct port *port, const char *address, int64_t number);
 void port_endpoint(struct port *port, bool ending, const char *host, int64_t number);
 /* … and ends: sockets are opened and closed. */
 void port_end(struct port *port);
+/* For a relay of this port, as relay_owner.targets(). */
+size_t port_targets(
+    struct port *port, const struct sockaddr *client, struct relay_target *ret_targets);
+/* Whether connections are given to this endpoint now. */
+bool port_offers(const struct port *port, const struct relay_target *endpoint);
+/* Whether an endpoint of this address is ready, as far as is known here. */
+bool port_is_ready(const struct port *port, const char *host);
 /* Takes connections, or lets them wait. */
 void port_accept(struct port *port, bool on);
 
@@ -62,7 +68,7 @@ struct loop *proxy_loop(const struct proxy *p);
 uint64_t proxy_hash(const struct proxy *p, const void *bytes, size_t count);
 /* Whether another connection may be taken. */
 bool proxy_has_room(const struct proxy *p);
-void proxy_connect(struct proxy *p, int fd, const struct relay_target *targets, size_t count);
+void proxy_connect(struct proxy *p, struct port *port, int fd);
 /* Nobody can take connections for a while. */
 void proxy_out_of_files(struct proxy *p);
 void proxy_tell(struct proxy *p, const struct port *port, const char *reason, const char *note);

@@ -18,6 +18,7 @@
 struct connection {
     struct connection *next, **link;
     struct proxy *proxy;
+    struct port *port; /* NULL: it is no more */
     struct relay *relay;
 };
 
@@ -89,18 +90,47 @@ static void relay_ended(void *ctx, struct relay *r, const struct error *err)
     accept_or_wait(p);
 }
 
-void proxy_connect(struct proxy *p, int fd, const struct relay_target *targets, size_t count)
+static size_t relay_targets(
+    void *ctx, const struct sockaddr *client, struct relay_target *ret_targets)
 {
+    const struct connection *c = ctx;
+    return c->port ? port_targets(c->port, client, ret_targets) : 0;
+}
+
+void proxy_connect(struct proxy *p, struct port *port, int fd)
+{
+    static const struct relay_owner owner = { relay_targets, relay_ended };
     struct connection *c = mem_new_of(struct connection);
-    *c = (struct connection){ .proxy = p, .next = p->connections, .link = &p->connections };
+    *c = (struct connection){
+        .proxy = p, .port = port, .next = p->connections, .link = &p->connections
+    };
     if (c->next)
         c->next->link = &c->next;
     p->connections = c;
     p->stats.connections++;
     p->stats.accepted++;
-    c->relay =
-        relay_new(p->options.loop, fd, targets, count, p->options.connect_ms, relay_ended, c);
+    c->relay = relay_new(p->options.loop, fd, p->options.connect_ms, &owner, c);
     accept_or_wait(p);
+}
+
+/* Those whose endpoint is not to be used any more go to another one, where there is one. */
+static void move_connections(struct proxy *p)
+{
+    for (struct connection *c = p->connections, *next; c; c = next) {
+        next = c->next; /* it may end in here */
+        const struct relay_target *at = relay_server(c->relay);
+        relay_leave(c->relay,
+            at && c->port && port_targets(c->port, NULL, NULL) && !port_offers(c->port, at));
+    }
+}
+
+static void remove_port(struct proxy *p, struct port *port)
+{
+    for (struct connection *c = p->connections; c; c = c->next)
+        if (c->port == port)
+            c->port = NULL;
+    table_remove(&p->ports, &port->node);
+    port_free(port);
 }
 
 /* ---- what is told ---- */
@@ -225,13 +255,12 @@ static void look(void *ctx)
     objects_each(p->objects, &RESOURCE_ENDPOINT_SLICE, add_slice, p);
     for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i)) {
         struct port *port = container_of(i.node, struct port, node);
-        if (port->seen)
-            continue;
-        table_remove(&p->ports, i.node);
-        port_free(port); /* before others open: its address may be theirs now */
+        if (!port->seen)
+            remove_port(p, port); /* before others open: its address may be theirs now */
     }
     for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i))
         port_end(container_of(i.node, struct port, node));
+    move_connections(p);
 }
 
 static void changed(void *ctx, const struct resource *kind, const char *namespace, const char *name,
@@ -293,11 +322,8 @@ void proxy_free(struct proxy *p)
     timer_stop(env, &p->out_of_files);
     while (p->connections)
         connection_free(p->connections);
-    for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i)) {
-        struct port *port = container_of(i.node, struct port, node);
-        table_remove(&p->ports, i.node);
-        port_free(port);
-    }
+    for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i))
+        remove_port(p, container_of(i.node, struct port, node));
     table_done(&p->ports);
     objects_free(p->objects);
     event_recorder_free(p->events);
@@ -316,8 +342,11 @@ struct proxy_stats proxy_stats(const struct proxy *p)
     return p->stats;
 }
 
-bool proxy_busy(const struct proxy *p, const char *address)
+bool proxy_busy(struct proxy *p, const char *address)
 {
+    for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i))
+        if (port_is_ready(container_of(i.node, struct port, node), address))
+            return true;
     for (const struct connection *c = p->connections; c; c = c->next)
         if (relay_busy(c->relay, address, QUIET_MS))
             return true;

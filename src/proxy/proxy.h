@@ -7,7 +7,9 @@
  * A port is listened on while it has an endpoint, so without one connections are refused. Endpoints
  * that are ready take turns (or, with sessionAffinity, each client has its own); where none is
  * ready, those that still serve while they end. One that does not answer is passed over. When an
- * endpoint goes away, connections to it go on until they end by themselves.
+ * endpoint goes away and there are others, connections that speak HTTP/1.x go to one of them after
+ * the answer that is under way (proxy/relay.h); other connections go on until they end by
+ * themselves.
  *
  * What cannot be done (an address that cannot be bound, a protocol that is not TCP) is told by an
  * event of the Service, and tried again. Cluster addresses must be addresses of this machine: give
@@ -41,6 +43,7 @@ struct proxy *proxy_new(const struct proxy_options *options) must_check;
 void proxy_free(struct proxy *p);
 void proxy_start(struct proxy *p);
 struct proxy_stats proxy_stats(const struct proxy *p);
-/* Whether an endpoint of this address is at work for somebody: a connection to it has an answer
- * outstanding, or was not quiet for some seconds. */
-bool proxy_busy(const struct proxy *p, const char *address);
+/* Whether an endpoint of this address is at work for somebody, or may be asked: it is ready as far
+ * as is known here, a connection to it has an answer outstanding, or (where that cannot be seen)
+ * was not quiet for some seconds. */
+bool proxy_busy(struct proxy *p, const char *address);

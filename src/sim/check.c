@@ -250,10 +250,27 @@ void sim_check_change(struct sim_checks *c, const struct sim_change *change)
     check_generation(c, e->object, before, after);
 }
 
-/* Who believed an old list a while ago may write what is there. */
-static bool is_misled(const struct sim_operator *o)
+/* Who believed an old list a while ago may write what is there; and who gave a write up, looked,
+ * saw nothing and wrote again may be overtaken by the first. */
+static bool is_misled(const struct sim_request *request)
 {
-    return o->stale_until_ms && o->sim->now_ms < o->stale_until_ms + WINDOW_MS;
+    const struct sim_operator *o = request->actor.operator;
+    return (o->stale_until_ms && o->sim->now_ms < o->stale_until_ms + WINDOW_MS) ||
+           text_eq(o->sim->overdue, request->path);
+}
+
+/* 5: who creates means that there is nothing. */
+static void check_twice(struct sim_checks *c, const struct sim_request *request)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json body;
+    struct error err;
+    if (text_eq(request->method, "PATCH") && json_parse(&a, request->body, &body, &err) &&
+        json_present(json_get(body, "apiVersion")) && !json_present(json_get(body, "metadata.uid")))
+        sim_fail(c->sim,
+            "promise 5, twice: %s creates %s, which is there",
+            request->actor.name,
+            request->path);
 }
 
 /* 2: a write that is accepted does something. An event is told again when its answer was lost: to
@@ -261,9 +278,14 @@ static bool is_misled(const struct sim_operator *o)
 void sim_check_request(
     struct sim_checks *c, const struct sim_request *request, int status, size_t changes)
 {
-    if (text_eq(request->method, "GET") || status >= 300 || changes ||
-        !request->actor.operator|| strstr(request->path, "/events/") ||
-        is_misled(request->actor.operator))
+    if (text_eq(request->method, "DELETE") && status < 300 && changes && request->actor.operator)
+        sim_deletions_add(c->sim->deletions, request->path);
+    if (text_eq(request->method, "GET") || status >= 300 ||
+        !request->actor.operator|| strstr(request->path, "/events/") || is_misled(request))
+        return;
+    if (status == 200)
+        check_twice(c, request);
+    if (changes)
         return;
     sim_history_add(c->sim->history, "body", "%.*s", (int)request->body.len, request->body.ptr);
     sim_fail(c->sim,
@@ -345,25 +367,34 @@ static void check_owner(struct sim_checks *c, const struct store_object *o, stru
     }
 }
 
-/* 6: whatever became of it, a condition tells of what is asked for now. */
+/* 6: whatever became of it, the status tells of what is asked for now, all of it, with a reason. */
 static void check_told(struct sim_checks *c, const struct store_object *o, struct json object)
 {
     int64_t generation = json_get_int(object, "metadata.generation", 0);
-    bool told = json_present(json_get(object, "metadata.deletionTimestamp"));
-    json_each (condition, json_get(object, "status.conditions"))
-        told |= json_get_int(*condition, "observedGeneration", 0) == generation;
+    struct json conditions = json_get(object, "status.conditions");
+    if (json_present(json_get(object, "metadata.deletionTimestamp")))
+        return;
+    bool told = conditions.count;
+    json_each (condition, conditions)
+        told &= json_get_int(*condition, "observedGeneration", 0) == generation &&
+                !text_empty(json_get_text(*condition, "reason")) &&
+                !text_empty(json_get_text(*condition, "message"));
     if (!told)
         sim_fail(c->sim,
-            "promise 6, told: no condition of %s %s/%s is of its generation %lld",
+            "promise 6, told: not all conditions of %s %s/%s are of its generation %lld: %s",
             store_table_name(o->table),
             o->namespace,
             o->name,
-            (long long)generation);
+            (long long)generation,
+            json_to_text(&c->sim->arena, json_get(object, "status")));
 }
 
 void sim_check_end(struct sim_checks *c)
 {
     struct sim *s = c->sim;
+    for (size_t i = 0; i < s->options.operators; i++)
+        sim_operator_check(s->operators[i]);
+    sim_causes_check(s->causes);
     for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
         struct store_cursor at = { 0 };
         for (const struct store_object *o; (o = store_next(t, &at));) {
@@ -386,6 +417,27 @@ static bool is_generated(const char *name)
     size_t length = strlen(name);
     return length > 6 && (name[length - 6] == '-' || length == 63) &&
            strspn(name + length - 5, "bcdfghjklmnpqrstvwxz2456789") == 5;
+}
+
+/* That something was wrong once and is no more is told only to those who were told that it is:
+ * these conditions are absent for everybody else. */
+static bool is_closed(struct json condition)
+{
+    static const struct {
+        const char *type, *status, *reason;
+    } closed[] = {
+        { "Degraded", "False", "Superseded" },
+        { "Progressing", "False", "Superseded" },
+        { "VLLMSpecValid", "True", "ConfigValid" },
+        { "SGLangSpecValid", "True", "ConfigValid" },
+        { "TGISpecValid", "True", "ConfigValid" },
+    };
+    for (size_t i = 0; i < lengthof(closed); i++)
+        if (text_eq(json_get_text(condition, "type"), closed[i].type) &&
+            text_eq(json_get_text(condition, "status"), closed[i].status) &&
+            text_eq(json_get_text(condition, "reason"), closed[i].reason))
+            return true;
+    return false;
 }
 
 /* Times, uids and generated names differ between runs; so do generations, by which a rival's edits
@@ -412,9 +464,7 @@ static struct json normal(struct arena *a, struct json v, const char *key)
     if (!json_is(v, JSON_LIST))
         return v;
     json_each (item, v)
-        /* That something was wrong once and is no more, is told only if it was seen. */
-        if (!text_eq(json_get_text(*item, "reason"), "Superseded") &&
-            !text_eq(json_get_text(*item, "reason"), "ConfigValid"))
+        if (!is_closed(*item))
             json_push(&b, normal(a, *item, NULL));
     return json_list_end(&b);
 }

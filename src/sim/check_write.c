@@ -51,7 +51,7 @@ static const char *path_of(struct arena *a, const struct sim_operator *o, const 
     return arena_printf(a, "%s.%lld %.*s", o->name, (long long)o->lives, (int)length, path);
 }
 
-static uint64_t version_in(struct json object)
+uint64_t sim_version_of(struct json object)
 {
     int64_t version = 0;
     const char *text = json_get_text(object, "metadata.resourceVersion");
@@ -63,7 +63,7 @@ uint64_t sim_version_in(struct str text)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json object;
     struct error err;
-    return json_parse(&a, text, &object, &err) ? version_in(object) : 0;
+    return json_parse(&a, text, &object, &err) ? sim_version_of(object) : 0;
 }
 
 static bool is_of_interest(const char *method, const char *path)
@@ -89,16 +89,6 @@ void sim_check_heard(struct sim_writes *w, const struct sim_operator *o, const c
     h->version = version;
 }
 
-void sim_check_gone(struct sim_writes *w, const struct sim_operator *o, const char *path)
-{
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *name = path_of(&a, o, path);
-    uint64_t hash = table_hash(&w->heard, name, strlen(name));
-    struct table_node *n = table_find(&w->heard, hash, is_path, name);
-    if (n)
-        container_of(n, struct heard, node)->version = 0;
-}
-
 void sim_check_based(
     struct sim_writes *w, struct sim_operator *o, const struct sim_request *request)
 {
@@ -114,7 +104,7 @@ void sim_check_based(
     if (strstr(request->path, "force=true") && !json_present(json_get(body, "metadata.uid")))
         sim_fail(o->sim, "promise 4, uid: %s changes %s, whoever it is", o->name, request->path);
     const char *name = path_of(&a, o, request->path);
-    uint64_t hash = table_hash(&w->heard, name, strlen(name)), based = version_in(body);
+    uint64_t hash = table_hash(&w->heard, name, strlen(name)), based = sim_version_of(body);
     struct table_node *n = table_find(&w->heard, hash, is_path, name);
     uint64_t heard = n ? container_of(n, struct heard, node)->version : 0;
     if (based && based < heard)

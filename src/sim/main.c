@@ -138,9 +138,9 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
 }
 
 /* true: it passed. */
-static bool try(struct run *r, const struct sim_options *o, const char *plain_end)
+static bool try(struct run *r, const struct sim_options *o, const struct sim_end *plain)
 {
-    struct sim_trial t = sim_try(o, plain_end, false);
+    struct sim_trial t = sim_try(o, plain, false);
     r->done += t.steps;
     if (!t.failure) {
         r->passed++;
@@ -188,7 +188,7 @@ static void campaign(struct run *r, const char *name, size_t offset)
         printf("%s: %llu points\n", name, (unsigned long long)calm.sent);
         assert(calm.sent <= POINTS_MAX);
         for (*at = 1; *at <= calm.sent && r->failed < r->failures_max; ++*at)
-            try(r, &o, calm.end);
+            try(r, &o, &calm.end);
     }
     sim_trial_done(&calm);
 }
@@ -203,7 +203,7 @@ static void inputs(struct run *r)
         o.hurry = true;
         o.faults_ms = r->options.faults_ms ? r->options.faults_ms : INPUT_MS;
         o.heals = false; /* steps are checked, ends are not compared */
-        try(r, &o, "");
+        try(r, &o, &(struct sim_end){ 0 });
         left = sim_coverage_left(r->options.coverage);
     }
     sim_coverage_print(r->options.coverage);

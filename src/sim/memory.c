@@ -26,6 +26,7 @@ struct sim_trial sim_try_memory(const struct sim_options *from)
     struct sim_options o = *from;
     o.poisoned = o.heals = false;
     o.faults_ms = ROUND_MS;
+    o.rates.stream_skip = 0; /* what was lost would be missing for good */
     struct sim *s = sim_new(&o);
     size_t warm = 0, used = 0;
     for (int round = 0; round < ROUNDS; round++) {

@@ -1,5 +1,6 @@
 #include "sim/sim.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -18,6 +19,9 @@
 /* Longer than a request is waited for: it may arrive when its sender thinks of other things. */
 #define LATE_REQUEST_MS_MAX 40000
 #define STALE_MS 20000
+#define EVENT_SHOWN 400
+#define SKIPS_MAX 5
+#define EXPIRED_MS (2 * 60 * 1000)
 
 enum piece_kind { PIECE_HEAD, PIECE_DATA, PIECE_END, PIECE_BREAK };
 
@@ -48,10 +52,12 @@ struct call {
     int64_t deadline_ms;         /* of the whole call */
     int64_t lag_ms;              /* the cache that serves it is so old */
     int status;                  /* that arrived */
-    uint64_t heard;              /* the object's version in it, if it is one */
+    const char *answer;          /* that arrived; NULL: none, or a watch's lines */
     bool watch, lost, stalled;
     bool late;      /* its answer is; events about what it did are not */
     bool overtaken; /* what it writes is deleted before its answer comes */
+    bool listed;    /* a watch is past its list */
+    unsigned skips; /* so many events more */
     bool headless;  /* its head and what came first were told from an old list */
 };
 
@@ -60,6 +66,7 @@ struct sim_network {
     struct kube_transport transport;
     struct call *calls;
     struct timer snapshot; /* of all that it watches, on the world's clock */
+    int64_t expired_ms;    /* until then no watch goes on from where it was */
 };
 
 /* ---- ending ---- */
@@ -157,6 +164,39 @@ static void limit(void *ctx)
     break_off(ctx, ERR_TIMEOUT, "no answer in time");
 }
 
+/* What a write told its sender. */
+static void hear(const struct call *c)
+{
+    struct sim *s = c->sim;
+    const struct sim_operator *o = c->network->operator;
+    struct str answer = str_of(c->answer);
+    sim_check_heard(s->writes, o, c->request.method, c->request.path, sim_version_in(answer));
+    sim_causes_heard(s->causes,
+        &(struct sim_request){ c->actor, c->request.method, c->request.path, c->request.body },
+        c->status,
+        answer);
+    if (!text_eq(c->request.method, "DELETE"))
+        sim_wakes_told(s->wakes, o, c->request.path, answer);
+}
+
+/* The call may be gone when it returns. */
+static void deliver_lines(struct call *c, struct str lines)
+{
+    struct sim *s = c->sim;
+    const struct sim_operator *o = c->network->operator;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *path = arena_strdup(&a, c->request.path);
+    bool news = c->status != 200 || sim_wakes_news(s->wakes, o, path, lines);
+    uint64_t wakes = sim_operator_wakes(o);
+    c->handlers->data(c->ctx, lines);
+    if (!news && sim_operator_wakes(o) != wakes)
+        sim_fail(s,
+            "promise 3, wake: %s is woken by an event that says nothing new: %.*s",
+            o->name,
+            (int)(lines.len < EVENT_SHOWN ? lines.len : EVENT_SHOWN),
+            lines.ptr);
+}
+
 static void deliver(void *ctx)
 {
     struct call *c = ctx;
@@ -171,10 +211,8 @@ static void deliver(void *ctx)
         break_off(c, ERR_UNAVAILABLE, "the connection was lost");
         break;
     case PIECE_END:
-        if (c->status == 404)
-            sim_check_gone(c->sim->writes, c->network->operator, c->request.path);
-        sim_check_heard(
-            c->sim->writes, c->network->operator, c->request.method, c->request.path, c->heard);
+        if (c->answer && !text_eq(c->request.method, "GET"))
+            hear(c);
         hang_up(c);
         handlers->end(to, NULL, true);
         break;
@@ -184,11 +222,15 @@ static void deliver(void *ctx)
         deliver_next(c);
         if (p->kind == PIECE_HEAD)
             c->status = p->status;
+        if (c->watch && c->status == 404)
+            sim_wakes_forget(c->sim->wakes, c->network->operator, c->request.path);
         if (p->kind == PIECE_DATA && !c->watch)
-            c->heard = sim_version_in((struct str){ p->bytes, p->length });
+            c->answer = arena_strndup(&c->arena, p->bytes, p->length);
         if (p->kind == PIECE_HEAD)
             handlers->head(
                 to, &(struct kube_head){ p->status, p->retry_after_ms, "application/json", NULL });
+        else if (c->watch)
+            deliver_lines(c, (struct str){ p->bytes, p->length });
         else
             handlers->data(to, (struct str){ p->bytes, p->length });
         break;
@@ -221,10 +263,29 @@ static void api_head(void *ctx, const struct api_head *head)
     }
 }
 
+/* Events that the server loses; what it says next is newer. */
+static bool is_skipped(struct call *c, struct str bytes)
+{
+    if (!c->watch || memmem(bytes.ptr, bytes.len, "\"BOOKMARK\"", 10)) {
+        c->listed = true;
+        c->skips = 0;
+    }
+    if (!c->listed)
+        c->listed = !strstr(c->request.path, "sendInitialEvents=true");
+    if (c->listed && !c->skips && c->watch && faulty(c, c->sim->options.rates.stream_skip)) {
+        c->skips = 1 + sim_below(c->sim, SIM_FAULTS, SKIPS_MAX);
+        sim_history_add(c->sim->history, c->actor.name, "  ~ stream skips: %s", c->request.path);
+    }
+    if (!c->skips)
+        return false;
+    c->skips--;
+    return true;
+}
+
 static bool api_data(void *ctx, struct str bytes)
 {
     struct call *c = ctx;
-    if (!c->network || c->lost || c->stalled)
+    if (!c->network || c->lost || c->stalled || is_skipped(c, bytes))
         return true;
     if (c->watch && faulty(c, c->sim->options.rates.stream_stall)) {
         c->stalled = true;
@@ -264,7 +325,7 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
 {
     struct sim *s = c->sim;
     struct str target = str_of(c->request.path), plain = str_cut(&target, '?');
-    bool watch = c->watch, overtaken = c->overtaken;
+    bool watch = c->watch, overtaken = c->overtaken, given_up = !c->network;
     cleanup(arena_done) struct arena a = ARENA_INIT; /* the call may be gone after the flush */
     sim_flush(s);
     s->request = (struct sim_request){ c->actor,
@@ -290,6 +351,8 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
     if (handlers == &api_handlers)
         c->api = api;
     apiserver_flush(s->server);
+    if (given_up && s->request_changes)
+        snprintf(s->overdue, sizeof(s->overdue), "%s", s->request.path);
     if (!watch) {
         bool skip = s->request_status < 300 && sim_history_skips(s->request.path);
         if (!skip)
@@ -334,7 +397,8 @@ static void unheard_end(void *ctx)
 static const struct api_handlers unheard_handlers = { unheard_head, unheard_data, unheard_end };
 
 /* An answer that somebody in front of the server gives. */
-static void answer(struct call *c, int status, const char *reason, int64_t retry_after_ms)
+static void answer(
+    struct call *c, int status, const char *reason, const char *message, int64_t retry_after_ms)
 {
     sim_history_add(
         c->sim->history, c->actor.name, "%s %s ~> %d", c->request.method, c->request.path, status);
@@ -348,9 +412,26 @@ static void answer(struct call *c, int status, const char *reason, int64_t retry
         { "apiVersion", json_str("v1") },
         { "status", json_str("Failure") },
         { "reason", json_str(reason) },
+        { "message", json_str_or_absent(message) },
         { "code", json_int(status) });
     piece_add(c, PIECE_DATA, str_of(json_to_text(&c->arena, body)));
     piece_add(c, PIECE_END, (struct str){ 0 });
+}
+
+/* Some right is never given back, in worlds whose end need not be that of a calm one. */
+static bool is_withheld(const struct call *c)
+{
+    static const char *const plurals[] = { "/deployments/",
+        "/services/",
+        "/configmaps/",
+        "/jobs/",
+        "/horizontalpodautoscalers/",
+        "/roles/",
+        "/serviceaccounts/" };
+    const struct sim_options *o = &c->sim->options;
+    return o->rates.withheld && !o->heals && c->sim->now_ms > o->faults_ms / 2 &&
+           !text_eq(c->request.method, "GET") &&
+           strstr(c->request.path, plurals[o->rates.withheld % lengthof(plurals)]);
 }
 
 /* Rights on one resource at a time are withdrawn, for up to a minute, in one namespace or all. */
@@ -376,8 +457,16 @@ static bool is_forbidden(struct call *c)
         s->forbidden_in = places[sim_below(s, SIM_FAULTS, lengthof(places))];
         s->forbidden_until_ms = s->now_ms + sim_below(s, SIM_FAULTS, 60000);
     }
-    return !s->quiet && s->forbidden && s->now_ms < s->forbidden_until_ms &&
-           strstr(c->request.path, s->forbidden) && strstr(c->request.path, s->forbidden_in);
+    return is_withheld(c) ||
+           (!s->quiet && s->forbidden && s->now_ms < s->forbidden_until_ms &&
+               strstr(c->request.path, s->forbidden) && strstr(c->request.path, s->forbidden_in));
+}
+
+/* A watch that would go on after what was lost. */
+static bool is_expired(const struct call *c)
+{
+    return c->network && c->sim->now_ms < c->network->expired_ms &&
+           !strstr(c->request.path, "sendInitialEvents=true");
 }
 
 /* An old list now, and what became of it some seconds later. */
@@ -416,13 +505,13 @@ static void arrive(void *ctx)
         if (c->network)
             piece_add(c, PIECE_BREAK, (struct str){ 0 });
     } else if (faulty(c, r->busy)) {
-        answer(c, 429, "TooManyRequests", 1000 * (1 + sim_below(s, SIM_FAULTS, 5)));
+        answer(c, 429, "TooManyRequests", NULL, 1000 * (1 + sim_below(s, SIM_FAULTS, 5)));
     } else if (faulty(c, r->failing)) {
-        answer(c, sim_below(s, SIM_FAULTS, 2) ? 500 : 503, "InternalError", 0);
+        answer(c, sim_below(s, SIM_FAULTS, 2) ? 500 : 503, "InternalError", NULL, 0);
     } else if (is_forbidden(c)) {
-        answer(c, 403, "Forbidden", 0);
-    } else if (c->watch && faulty(c, r->stream_gone)) {
-        answer(c, 410, "Expired", 0);
+        answer(c, 403, "Forbidden", "forbidden: rights were withdrawn", 0);
+    } else if (c->watch && (faulty(c, r->stream_gone) || is_expired(c))) {
+        answer(c, 410, "Expired", NULL, 0);
     } else {
         bool lose = c->actor.operator->sent == s->options.lose_at && s->options.lose_at;
         if (!c->watch && (lose || faulty(c, r->answer_lost))) {
@@ -518,8 +607,11 @@ static struct kube_call *network_open(
 
 static void network_cancel(void *self, struct kube_call *call)
 {
-    (void)self;
-    hang_up((struct call *)call);
+    struct sim_network *n = self;
+    struct call *c = (struct call *)call;
+    if (c->watch) /* a reload: what it has of it is not needed any more */
+        sim_wakes_forget(n->operator->sim->wakes, n->operator, c->request.path);
+    hang_up(c);
 }
 
 static void snapshot(void *ctx)
@@ -552,6 +644,17 @@ void sim_network_disconnect(struct sim_network *n)
             c->api = NULL;
             if (!c->stalled)
                 piece_add(c, PIECE_BREAK, (struct str){ 0 });
+        }
+}
+
+void sim_network_expire(struct sim_network *n)
+{
+    n->expired_ms = n->operator->sim->now_ms + EXPIRED_MS;
+    for (struct call *c = n->calls; c; c = c->next)
+        if (c->watch && c->api) {
+            apiserver_cancel(c->sim->server, c->api);
+            c->api = NULL;
+            piece_add(c, PIECE_BREAK, (struct str){ 0 });
         }
 }
 

@@ -52,6 +52,12 @@ static bool may_write(void *ctx)
     return lease_may_write(life->lease);
 }
 
+static void passes(void *ctx, const struct kind *kind, const char *namespace, const char *name)
+{
+    const struct sim_operator *o = ((struct sim_life *)ctx)->operator;
+    sim_wakes_pass(o->sim->wakes, o, kind, namespace, name);
+}
+
 static void gained(void *ctx)
 {
     struct sim_life *life = ctx;
@@ -94,6 +100,7 @@ static void life_start(struct sim_operator *o)
 {
     struct sim_life *life = o->life = mem_new_of(struct sim_life);
     o->lives++;
+    sim_wakes_begin(o->sim->wakes, o);
     struct error err;
     life->operator= o;
     life->network = sim_network_new(o);
@@ -121,6 +128,7 @@ static void life_start(struct sim_operator *o)
         .family_count = life->families.count,
         .manager = "leeboard",
         .may_write = may_write,
+        .passes = passes,
         .ctx = life,
     });
     char identity[40];
@@ -134,8 +142,27 @@ static void life_start(struct sim_operator *o)
     sim_history_add(o->sim->history, o->name, "starts");
 }
 
+/* The engine's own counters. A proxy that sends a request twice brings back the second answer; who
+ * was given an old list does not know what is there; a write that was given up may come in between.
+ */
+void sim_operator_check(const struct sim_operator *o)
+{
+    if (!o->life)
+        return;
+    struct engine_counts n = engine_counts(o->life->engine);
+    const struct sim_options *options = &o->sim->options;
+    bool misled = options->rates.repeated || options->stale_at || *o->sim->overdue;
+    if (n.self_check)
+        sim_fail(o->sim, "promise 1, counter: %s stored other fields than it meant", o->name);
+    if (n.without_effect && !misled)
+        sim_fail(o->sim, "promise 2, counter: %s wrote without effect", o->name);
+    if (n.created_twice && !misled)
+        sim_fail(o->sim, "promise 5, counter: %s created what was there", o->name);
+}
+
 static void life_end(struct sim_operator *o)
 {
+    sim_operator_check(o);
     struct sim_life *life = take(o->life);
     if (!life)
         return;
@@ -219,7 +246,18 @@ void sim_operator_disconnect(struct sim_operator *o)
         sim_network_disconnect(o->life->network);
 }
 
+void sim_operator_expire(struct sim_operator *o)
+{
+    if (o->life)
+        sim_network_expire(o->life->network);
+}
+
 bool sim_operator_leads(const struct sim_operator *o)
 {
     return o->life && lease_may_write(o->life->lease);
+}
+
+uint64_t sim_operator_wakes(const struct sim_operator *o)
+{
+    return o->life ? engine_counts(o->life->engine).wakes : 0;
 }

@@ -41,6 +41,8 @@ static const struct fault {
     FAULT(crd_gone, 60),
     FAULT(crd_optional, 200),
     FAULT(namespace_gone, 80),
+    FAULT(withheld, 999),
+    FAULT(stream_skip, 40),
 #undef FAULT
 };
 

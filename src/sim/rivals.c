@@ -3,13 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
+
 /* Rivals with a plan of their own, beside those of scenario.c who only meddle:
  *
  *   gitops    applies its manifest again and again under its own manager
  *   manager   an upstream operator that still runs: plain updates of whole objects
- *   taker     a controller that takes one of our fields back after each of our writes
+ *   taker     a controller that takes one of our fields back after each of our writes, or deletes
+ *             what we make each time
  *
- * 3: a fight with the taker ends after a few rounds, and the owner's status says with whom. */
+ * 3: a fight with the taker ends after a few rounds, and the owner's status tells of it. */
 
 #define ROUND_MS 20000
 #define TAKES_MS_MAX 3000
@@ -21,7 +24,10 @@
 struct sim_rivals {
     struct sim *sim;
     struct timer round, takes, told;
-    bool takes_one;                /* in this run */
+    bool takes_one; /* in this run */
+    bool deletes;   /* … and all of it */
+    uint64_t spec;  /* of what it deleted last, as a hash */
+    char owner[40], owner_name[260];
     char namespace[64], name[260]; /* what the taker has chosen */
     unsigned strikes;              /* in this fight */
     int64_t lives, since_ms;       /* what makes it another fight, */
@@ -120,14 +126,12 @@ static void told(void *ctx)
     struct sim_rivals *r = ctx;
     struct sim *s = r->sim;
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct json object = read(s, &a, "apps/deployments", r->namespace, r->name);
-    struct json owner = json_item(json_get(object, "metadata.ownerReferences"), 0);
     bool same = !r->planned && lives(s) == r->lives && r->strikes >= FIGHT_TOLD;
-    if (!same || !json_present(owner) || s->quiet)
+    if (!same || s->quiet)
         return;
     for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
-        object = read(s, &a, store_table_name(t), r->namespace, json_get_text(owner, "name"));
-        if (!text_eq(json_get_text(object, "metadata.uid"), json_get_text(owner, "uid")))
+        struct json object = read(s, &a, store_table_name(t), r->namespace, r->owner_name);
+        if (!text_eq(json_get_text(object, "metadata.uid"), r->owner))
             continue;
         struct json c = json_find(json_get(object, "status.conditions"), "type", "Contested");
         const char *message = json_get_text(c, "message");
@@ -138,7 +142,7 @@ static void told(void *ctx)
                 "promise 3, told: %s/%s is fought over, and %s does not say so",
                 r->namespace,
                 r->name,
-                json_get_text(owner, "kind"));
+                json_get_text(object, "kind"));
     }
 }
 
@@ -153,8 +157,12 @@ static void take_one(void *ctx)
     json_each_member (m, labels)
         if (!strstr(m->key, "gitops"))
             label = m->key;
-    if (s->quiet || !label || text_eq(json_text(json_member(labels, label)), "taken"))
+    struct json owner = json_item(json_get(object, "metadata.ownerReferences"), 0);
+    if (s->quiet || !label || text_eq(json_text(json_member(labels, label)), "taken") ||
+        !json_present(owner))
         return;
+    snprintf(r->owner, sizeof(r->owner), "%s", json_get_text(owner, "uid"));
+    snprintf(r->owner_name, sizeof(r->owner_name), "%s", json_get_text(owner, "name"));
     if (r->planned || lives(s) != r->lives || s->now_ms - r->since_ms > 10 * 60 * 1000) {
         r->strikes = 0;
         r->since_ms = s->now_ms;
@@ -169,12 +177,32 @@ static void take_one(void *ctx)
             r->strikes);
     if (r->strikes == FIGHT_TOLD && is_calm(s))
         timer_set(&s->env, &r->told, TOLD_MS);
+    if (r->deletes) {
+        sim_history_add(s->history, "taker", "deletes %s, the %u. time", r->name, r->strikes);
+        const char *at = path_of(&a, r->namespace, r->name);
+        sim_ask(s, "taker", "DELETE", at, NULL, (struct json){ 0 }, NULL, NULL);
+        return;
+    }
     struct json body = json_fields(
         &a, { "metadata", json_map(&a, { "labels", json_map(&a, { label, json_str("taken") }) }) });
     sim_history_add(s->history, "taker", "takes %s, the %u. time", label, r->strikes);
     const char *path =
         arena_printf(&a, "%s?fieldManager=taker", path_of(&a, r->namespace, r->name));
     sim_ask(s, "taker", "PATCH", path, "application/merge-patch+json", body, NULL, NULL);
+}
+
+/* Of what an operator wants there; what is planned anew is another fight. */
+static uint64_t hash_of(struct arena *a, const struct store_object *o)
+{
+    struct json object = { 0 };
+    struct error err;
+    uint8_t digest[SHA256_BYTES];
+    uint64_t hash;
+    if (!json_parse(a, o->text, &object, &err))
+        return 0;
+    sha256_of(str_of(json_to_text(a, json_get(object, "spec"))), digest);
+    memcpy(&hash, digest, sizeof(hash));
+    return hash;
 }
 
 static int64_t generation_of(struct arena *a, const struct store_object *o)
@@ -200,7 +228,13 @@ void sim_rivals_changed(struct sim_rivals *r, const struct store_event *event)
     if (!text_eq(o->name, r->name) || !text_eq(o->namespace, r->namespace))
         return;
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    r->planned |= generation_of(&a, o) != generation_of(&a, event->before);
+    if (r->deletes) {
+        uint64_t spec = hash_of(&a, o);
+        r->planned |= spec != r->spec;
+        r->spec = spec;
+    } else {
+        r->planned |= generation_of(&a, o) != generation_of(&a, event->before);
+    }
     timer_set(&s->env, &r->takes, sim_below(s, SIM_RIVALS, TAKES_MS_MAX));
 }
 
@@ -209,6 +243,7 @@ struct sim_rivals *sim_rivals_new(struct sim *s)
     struct sim_rivals *r = mem_new_of(struct sim_rivals);
     r->sim = s;
     r->takes_one = s->options.rivals && sim_below(s, SIM_RIVALS, 3) == 0;
+    r->deletes = s->options.seed % 2;
     timer_init(&r->round, round_of_all, r);
     timer_init(&r->takes, take_one, r);
     timer_init(&r->told, told, r);

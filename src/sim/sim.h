@@ -73,6 +73,8 @@ struct sim_rates {
     uint16_t crd_gone;       /* a CRD of ours is removed and comes back, every ten seconds or so */
     uint16_t crd_optional;   /* a CRD of others comes or goes, likewise */
     uint16_t namespace_gone; /* a namespace is deleted and made anew, likewise */
+    uint16_t stream_skip;    /* a watch loses events, and a bookmark leads past them */
+    uint16_t withheld;       /* rights to write some resource end for good; which one: the rate */
 };
 
 /* Who did something, for checks and the history. */
@@ -134,10 +136,14 @@ struct sim {
     struct store_watch watch;
     struct sim_request request; /* being served */
     size_t request_changes;     /* what it did so far */
+    char overdue[512];          /* the last write that took effect after its sender gave it up */
     int request_status;
     struct sim_operator *operators[SIM_OPERATORS_MAX];
     struct sim_checks *checks;
     struct sim_writes *writes;
+    struct sim_wakes *wakes;
+    struct sim_deletions *deletions;
+    struct sim_causes *causes;
     struct sim_history *history;
     struct sim_cluster *cluster;
     struct sim_scenario *scenario;
@@ -168,14 +174,20 @@ void sim_options_print(const struct sim_options *o); /* the line that replays it
 
 /* ---- trial.c: a run with faults, one without, and whether they come to the same ---- */
 
+/* What a run came to; the texts are to be freed. */
+struct sim_end {
+    char *state;   /* sim_end_state() */
+    char *deleted; /* sim_deletions_text() */
+};
+
 struct sim_trial {
     uint64_t steps;
-    uint64_t sent; /* requests of the first operator while there were faults */
-    char *failure; /* NULL: none; to be freed */
-    char *end;     /* of the run without faults; NULL: not played; to be freed */
+    uint64_t sent;      /* requests of the first operator while there were faults */
+    char *failure;      /* NULL: none; to be freed */
+    struct sim_end end; /* of the run without faults; not played: empty */
 };
-/* plain_end: how the run without faults ends; NULL: it is played. */
-struct sim_trial sim_try(const struct sim_options *options, const char *plain_end, bool tell);
+/* plain: how the run without faults ends; NULL: it is played. */
+struct sim_trial sim_try(const struct sim_options *options, const struct sim_end *plain, bool tell);
 void sim_trial_done(struct sim_trial *t);
 /* memory.c: whether many rounds in one world leave more behind than a few. */
 struct sim_trial sim_try_memory(const struct sim_options *options);
@@ -214,6 +226,8 @@ struct sim_network *sim_network_new(struct sim_operator *o);
 const struct kube_transport *sim_network_transport(struct sim_network *n);
 /* The server is gone: its streams break. */
 void sim_network_disconnect(struct sim_network *n);
+/* The server has forgotten what was: its streams break, and must begin with a list. */
+void sim_network_expire(struct sim_network *n);
 /* The operator is gone: nothing reaches it any more; what it sent still arrives. */
 void sim_network_free(struct sim_network *n);
 
@@ -244,7 +258,11 @@ int64_t sim_operator_skew(struct sim *s); /* of a wall clock that was set anew *
 void sim_operator_end(struct sim_operator *o, int64_t after_ms);
 void sim_operator_pause(struct sim_operator *o, int64_t ms);
 void sim_operator_disconnect(struct sim_operator *o); /* the server is gone */
+void sim_operator_expire(struct sim_operator *o);     /* sim_network_expire() */
 bool sim_operator_leads(const struct sim_operator *o);
+void sim_operator_check(const struct sim_operator *o); /* what its engine counted */
+/* How often the engine was told of new input, in this life. */
+uint64_t sim_operator_wakes(const struct sim_operator *o);
 
 /* ---- stale.c: lists as they were some time ago ---- */
 
@@ -324,12 +342,48 @@ void sim_writes_free(struct sim_writes *w);
 /* An answer with an object reached the operator; a request leaves it. */
 void sim_check_heard(struct sim_writes *w, const struct sim_operator *o, const char *method,
     const char *path, uint64_t version);
-/* It was told that there is no such object: a late watch may bring an old state of it back, which
- * the server then refuses by uid and version. */
-void sim_check_gone(struct sim_writes *w, const struct sim_operator *o, const char *path);
 uint64_t sim_version_in(struct str text); /* of an object; 0: it is none */
+uint64_t sim_version_of(struct json object);
 void sim_check_based(
     struct sim_writes *w, struct sim_operator *o, const struct sim_request *request);
+
+/* ---- check_delete.c: what operators deleted ---- */
+
+struct sim_deletions *sim_deletions_new(void);
+void sim_deletions_free(struct sim_deletions *d);
+void sim_deletions_add(struct sim_deletions *d, const char *path);
+/* As a text, to be freed. */
+char *sim_deletions_text(const struct sim_deletions *d);
+/* What was deleted more often than there; NULL: nothing. Lives in the arena. */
+const char *sim_deletions_more(struct arena *a, const char *text, const char *there);
+
+/* ---- check_cause.c: whether people are told why something is not there ---- */
+
+struct sim_causes *sim_causes_new(struct sim *s);
+void sim_causes_free(struct sim_causes *c);
+/* A write was answered, and its sender heard it. */
+void sim_causes_heard(
+    struct sim_causes *c, const struct sim_request *request, int status, struct str answer);
+/* The end: whatever is still refused is named by a condition of its owner. */
+void sim_causes_check(struct sim_causes *c);
+
+/* ---- check_wake.c: what events may wake, and how often ---- */
+
+struct kind;
+struct sim_wakes *sim_wakes_new(struct sim *s);
+void sim_wakes_free(struct sim_wakes *w);
+void sim_wakes_begin(struct sim_wakes *w, const struct sim_operator *o); /* a life */
+/* An answer with an object reached the operator. */
+void sim_wakes_told(
+    struct sim_wakes *w, const struct sim_operator *o, const char *path, struct str answer);
+/* Lines of a watch are about to reach it; true: they say something that it has not been told. */
+bool sim_wakes_news(
+    struct sim_wakes *w, const struct sim_operator *o, const char *path, struct str lines);
+/* It will forget what this watch told it. */
+void sim_wakes_forget(struct sim_wakes *w, const struct sim_operator *o, const char *path);
+/* It begins a pass over an object. */
+void sim_wakes_pass(struct sim_wakes *w, const struct sim_operator *o, const struct kind *kind,
+    const char *namespace, const char *name);
 
 /* ---- history.c ---- */
 

@@ -20,14 +20,20 @@
 struct outcome {
     uint64_t steps, sent;
     struct error failure;
-    char *end;                   /* the end state; to be freed */
+    struct sim_end end;
     char *differences;           /* to what a fresh operator makes of it, as text; to be freed */
     struct sim_history *history; /* to be freed */
 };
 
+static void end_free(struct sim_end *end)
+{
+    free(end->state);
+    free(end->deleted);
+}
+
 static void outcome_done(struct outcome *o)
 {
-    free(o->end);
+    end_free(&o->end);
     free(o->differences);
     if (o->history)
         sim_history_free(o->history);
@@ -111,6 +117,9 @@ static struct outcome play(const struct sim_options *options, bool tell)
     s->options.tell = tell || options->trace;
     sim_run_until(s, options->faults_ms);
     s->quiet = true;
+    /* Nobody can notice that events were lost before the next list. */
+    for (size_t i = 0; options->rates.stream_skip && i < s->options.operators; i++)
+        sim_operator_expire(s->operators[i]);
     uint64_t sent = s->operators[0]->sent;
     sim_run_until(s, options->faults_ms + SETTLE_MS);
     sim_check_rest(s->checks, true);
@@ -127,7 +136,7 @@ static struct outcome play(const struct sim_options *options, bool tell)
         .steps = s->steps,
         .sent = sent,
         .failure = s->failure,
-        .end = mem_strdup(end),
+        .end = { mem_strdup(end), sim_deletions_text(s->deletions) },
         .differences = mem_strdup(buf_text(&differences)),
     };
     buf_done(&differences);
@@ -139,16 +148,37 @@ static struct outcome play(const struct sim_options *options, bool tell)
 void sim_trial_done(struct sim_trial *t)
 {
     free(t->failure);
-    free(t->end);
+    end_free(&t->end);
 }
 
 static struct sim_options without_faults(const struct sim_options *options)
 {
-    struct sim_options o = *options;
-    o.rates = (struct sim_rates){ 0 };
-    o.poisoned = false; /* 7: the others' end is as if they had never been */
-    o.crash_at = o.lose_at = o.rival_at = o.stale_at = o.delete_at = o.end_at = 0;
-    return o;
+    struct sim_options plain = *options;
+    plain.rates = (struct sim_rates){ 0 };
+    plain.poisoned = false; /* 7: the others' end is as if they had never been */
+    plain.crash_at = plain.lose_at = plain.rival_at = plain.stale_at = 0;
+    plain.delete_at = plain.end_at = 0;
+    return plain;
+}
+
+/* What is wanted changes with these, and so does who of two has a name that both want. */
+static bool wants_alike(const struct sim_options *o)
+{
+    return o->tour && !o->rival_at && !o->rivals;
+}
+
+static void compare(struct buf *text, const struct sim_options *options, const struct sim_end *with,
+    const struct sim_end *without)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *more =
+        wants_alike(options) ? sim_deletions_more(&a, with->deleted, without->deleted) : NULL;
+    if (strcmp(with->state, without->state) != 0) {
+        buf_add_text(text, "promise 5, end: the end is not the same as without faults");
+        print_differences(text, "with", with->state, "without", without->state);
+    } else if (more) {
+        buf_printf(text, "promise 5, wanted: deleted more often than without faults: %s", more);
+    }
 }
 
 /* 5: what there is follows from what is wished for, not from what was wished for before. */
@@ -169,51 +199,48 @@ static bool failed(const struct outcome *o, struct buf *text)
     return true;
 }
 
-/* plain_end NULL: as below. Whose history tells of the failure that text then has. */
-static const struct outcome *judge(const struct sim_options *options, const char *plain_end,
+/* plain NULL: it is played. Whose history tells of the failure that text then has. */
+static const struct outcome *judge(const struct sim_options *options, const struct sim_end *plain,
     bool tell, struct outcome all[3], struct buf *text)
 {
     all[0] = play(options, tell);
     if (failed(&all[0], text))
         return &all[0];
-    if (!plain_end) {
-        struct sim_options plain = without_faults(options);
-        all[1] = play(&plain, tell);
+    if (!plain) {
+        struct sim_options calm = without_faults(options);
+        all[1] = play(&calm, tell);
         if (failed(&all[1], text))
             return &all[1];
     }
     if (!compares(options))
         return NULL;
-    const char *end = plain_end ? plain_end : all[1].end;
-    if (strcmp(all[0].end, end) != 0) {
-        buf_add_text(text, "promise 5, end: the end is not the same as without faults");
-        print_differences(text, "with", all[0].end, "without", end);
-        return &all[0];
-    }
-    if (plain_end)
-        return NULL;
+    const struct sim_end *end = plain ? plain : &all[1].end;
+    compare(text, options, &all[0].end, end);
+    if (text->len || plain)
+        return text->len ? &all[0] : NULL;
     all[2] = play_direct(options, tell);
     if (failed(&all[2], text))
         return &all[2];
-    if (strcmp(end, all[2].end) != 0) {
+    if (strcmp(end->state, all[2].end.state) != 0) {
         buf_add_text(text, "promise 5, history: the end depends on what was wished for before");
-        print_differences(text, "with", end, "without", all[2].end);
+        print_differences(text, "with", end->state, "without", all[2].end.state);
         return &all[1];
     }
     return NULL;
 }
 
-struct sim_trial sim_try(const struct sim_options *options, const char *plain_end, bool tell)
+struct sim_trial sim_try(const struct sim_options *options, const struct sim_end *plain, bool tell)
 {
     struct outcome all[3] = { 0 };
     struct buf text = BUF_INIT(1 << 16);
-    const struct outcome *culprit = judge(options, plain_end, tell, all, &text);
+    const struct outcome *culprit = judge(options, plain, tell, all, &text);
     struct sim_trial trial = {
         .steps = all[0].steps + all[1].steps + all[2].steps,
         .sent = all[0].sent,
         .failure = culprit ? mem_strdup(buf_text(&text)) : NULL,
-        .end = take(all[1].end),
+        .end = all[1].end,
     };
+    all[1].end = (struct sim_end){ 0 };
     if (culprit && tell)
         print_history(culprit, trial.failure);
     buf_done(&text);

@@ -211,6 +211,9 @@ struct sim *sim_new(const struct sim_options *options)
     timer_init(&s->server_crash, sim_server_crash, s);
     s->checks = sim_checks_new(s);
     s->writes = sim_writes_new();
+    s->wakes = sim_wakes_new(s);
+    s->deletions = sim_deletions_new();
+    s->causes = sim_causes_new(s);
     s->workloads = sim_workloads_new(s);
     s->stale = sim_stale_new(s);
     sim_server_start(s);
@@ -239,6 +242,9 @@ void sim_free(struct sim *s)
     sim_stale_free(s->stale);
     sim_checks_free(s->checks);
     sim_writes_free(s->writes);
+    sim_wakes_free(s->wakes);
+    sim_deletions_free(s->deletions);
+    sim_causes_free(s->causes);
     timers_done(&s->timers);
     if (s->history)
         sim_history_free(s->history);

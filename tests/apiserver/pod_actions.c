@@ -72,6 +72,11 @@ TEST(an_eviction_asks_the_budget)
     patch(&d, BUDGETS "/b/status", "{'status':{'disruptionsAllowed':1}}");
     got = desk_ask(&d, "POST", PODS "/p/eviction?dryRun=All", eviction);
     check_int(got.status, 201);
+    got = desk_ask(&d,
+        "POST",
+        PODS "/p/eviction?dryRun=All",
+        "{'apiVersion':'policy/v1beta1','kind':'Eviction','metadata':{'name':'p'}}");
+    check_int(got.status, 201);
     check_int(
         json_get_int(desk_do(&d, "GET", BUDGETS "/b", NULL), "status.disruptionsAllowed", -1), 1);
     got = desk_ask(&d, "POST", PODS "/p/eviction", eviction);
@@ -143,4 +148,21 @@ TEST(endpoints_of_one_machine_are_in_loopback_only_if_the_server_allows_it)
         check_text(json_get_text(made, "spec.clusterIP"), "127.96.0.1");
         desk_done(&d);
     }
+}
+
+TEST(what_is_not_offered_of_pods_is_refused_in_plain_words)
+{
+    struct desk r;
+    desk_init_builtin(&r, (struct apiserver_options){ .allow_all = true });
+    static const char *const paths[] = { "attach", "exec", "portforward", "proxy" };
+    for (size_t i = 0; i < lengthof(paths); i++) {
+        cleanup(buf_done) struct buf path = BUF_INIT(256), want = BUF_INIT(256);
+        buf_printf(&path, "/api/v1/namespaces/default/pods/p/%s", paths[i]);
+        buf_printf(&want, "this server does not offer pods/%s", paths[i]);
+        struct desk_answer got = desk_ask(&r, i % 2 ? "GET" : "POST", buf_text(&path), NULL);
+        check_int(got.status, 501);
+        check_text(json_get_text(got.body, "message"), buf_text(&want));
+    }
+    check_int(desk_ask(&r, "GET", "/api/v1/namespaces/default/pods/p/nonsense", NULL).status, 404);
+    desk_done(&r);
 }

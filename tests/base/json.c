@@ -147,3 +147,10 @@ TEST(binding_names_the_path_of_what_does_not_fit)
         err,
         "spec: expected object, got list");
 }
+
+TEST(what_is_not_utf8_is_printed_as_the_replacement_character)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    check_text(json_to_text(&a, json_str("a\xff\xc3(é\xe2\x82")),
+        "\"a\xef\xbf\xbd\xef\xbf\xbd(é\xef\xbf\xbd\xef\xbf\xbd\"");
+}

@@ -444,3 +444,27 @@ TEST(bytes_are_written_with_binary_suffixes)
     check_text(quantity_to_text(a, quantity_of_bytes(-2048)), "-2Ki");
     check_text(quantity_to_text(a, quantity_of_bytes(INT64_MAX)), "9223372036854775807");
 }
+
+TEST(quantities_add_up_as_the_api_server_adds_them)
+{
+    static const char *const cases[][4] = {
+        /* a, b, a + b, a - b */
+        { "100m", "1", "1100m", "-900m" },
+        { "0", "1Gi", "1Gi", "-1Gi" },
+        { "1Gi", "0", "1Gi", "1Gi" },
+        { "1Gi", "1", "1073741825", "1073741823" },
+        { "512Mi", "512Mi", "1Gi", "0" },
+        { "1k", "1Ki", "2024", "-24" },
+        { "1e3", "1", "1001", "999" },
+        { "1n", "1E", "1000000000000000000000000001n", "-999999999999999999999999999n" },
+        { "1n", "1e39", "1e39", "-1e39" },
+    };
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    for (size_t i = 0; i < lengthof(cases); i++) {
+        struct quantity x, y;
+        check(quantity_parse(str_of(cases[i][0]), &x, NULL));
+        check(quantity_parse(str_of(cases[i][1]), &y, NULL));
+        check_text(quantity_to_text(&a, quantity_plus(x, y)), cases[i][2]);
+        check_text(quantity_to_text(&a, quantity_minus(x, y)), cases[i][3]);
+    }
+}

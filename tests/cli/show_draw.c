@@ -67,6 +67,24 @@ TEST(rows_are_drawn_in_columns_with_a_bar_a_rate_and_the_time_left)
     check_text(screen_line(&p.terminal, 2), "");
 }
 
+TEST(an_endpoint_that_does_not_fit_is_told_by_its_base)
+{
+    cleanup(pair_done) struct pair p;
+    pair_init(&p, 100);
+    struct show_row row = ready_service;
+    struct show_look look = wide;
+    row.detail = "http://127.96.1.1:8080/v1/chat/completions";
+    pair_draw(&p, &look, &row, 1, 0);
+    check_text(screen_line(&p.terminal, 0),
+        " ✔ InferenceService  tiny  ready  http://127.96.1.1:8080/v1/chat/completions");
+    cleanup(pair_done) struct pair narrow;
+    pair_init(&narrow, 70);
+    look.width = 70;
+    pair_draw(&narrow, &look, &row, 1, 0);
+    check_text(screen_line(&narrow.terminal, 0),
+        " ✔ InferenceService  tiny  ready  http://127.96.1.1:8080/v1");
+}
+
 TEST(what_did_not_change_costs_no_byte_and_what_is_gone_leaves_no_line)
 {
     cleanup(pair_done) struct pair p;

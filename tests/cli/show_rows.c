@@ -70,9 +70,15 @@ static struct show_disk half_of_one_key(void *ctx, const char *namespace, const 
     return (struct show_disk){ text_eq(key, "whole"), half ? 50 : -1 };
 }
 
+static bool never(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
 TEST(a_model_that_a_pod_fetches_is_pulled_although_its_status_says_ready)
 {
-    struct show_machine machine = { .model = half_of_one_key };
+    struct show_machine machine = { .model = half_of_one_key, .is_full = never };
     struct show_row *rows;
     check_int((int64_t)show_rows(test_arena(),
                   test_json("[{'kind':'Model','metadata':{'namespace':'team','name':'a'},"
@@ -157,6 +163,13 @@ TEST(kinds_that_nobody_knows_are_read_by_phase_and_conditions)
         SHOW_READY,
         "ready",
         "2/2");
+    check_row("[{'kind':'PersistentVolumeClaim','metadata':{'deletionTimestamp':"
+              "'2026-11-15T17:00:00Z'},'status':{'conditions':[{'type':'leeboard.dev/NotRemoved',"
+              "'status':'True','message':'removing /x: busy'}]}},"
+              "{'kind':'PersistentVolumeClaim','metadata':{'name':'quiet'}}]",
+        SHOW_FAILED,
+        "not removed",
+        "removing /x: busy; see to what is in there: it is tried again every minute");
     check_row("[{'kind':'CronJob','metadata':{'name':'c'}}]",
         SHOW_FAILED,
         "not run",

@@ -15,10 +15,19 @@ static struct show_disk no_model(void *ctx, const char *namespace, const char *c
     return (struct show_disk){ .partial = -1 };
 }
 
+static bool full;
+
+static bool is_full(void *ctx)
+{
+    return *(bool *)ctx;
+}
+
 static void check_row(
     const char *objects, enum show_state state, const char *phase, const char *detail)
 {
-    struct show_machine machine = { .model = no_model, .log_end = log_end, .volumes = "/data" };
+    struct show_machine machine = {
+        .model = no_model, .log_end = log_end, .is_full = is_full, .folder = "/data", .ctx = &full
+    };
     struct show_row *rows;
     check_int((int64_t)show_rows(test_arena(), test_json(objects), &machine, &rows), 1);
     check_text(rows[0].phase, phase);
@@ -105,13 +114,40 @@ TEST(a_pod_that_crashes_tells_its_code_and_its_last_line)
     check_row(waiting("CrashLoopBackOff", "back-off 10s"),
         SHOW_FAILED,
         "crashing",
-        "server: exit code 3: out of luck");
+        "server: exit code 3: out of luck (leeboard logs tiny -n a)");
     check_row(starting("{'containerStatuses':[{'name':'server','state':{'waiting':{'reason':"
                        "'CrashLoopBackOff'}},'lastState':{'terminated':{'exitCode':137,"
                        "'reason':'OOMKilled','message':'one\\ntwo\\n'}}}]}"),
         SHOW_FAILED,
         "crashing",
-        "server: OOMKilled: two");
+        "server: OOMKilled: two (leeboard logs tiny -n a)");
+    check_row(starting("{'initContainerStatuses':[{'name':'fetch','state':{'waiting':{'reason':"
+                       "'CrashLoopBackOff'}},'lastState':{'terminated':{'exitCode':3}}}]}"),
+        SHOW_FAILED,
+        "crashing",
+        "fetch: exit code 3 (leeboard logs tiny -n a -c fetch)");
+}
+
+TEST(the_first_error_among_the_last_lines_of_a_log_tells_most)
+{
+    static const char *const said[][2] = {
+        { "loading\\n0.1 E load: error loading model: cut\\n0.2 E exiting due to an error\\n",
+            "error loading model: cut" },
+        { "Traceback\\n  raise ValueError(x)\\nValueError: no such file",
+            "ValueError: no such file" },
+        { "one\\nsh: 1: gone: not found\\n\\n", "sh: 1: gone: not found" },
+        { "no terror here, nor errors", "no terror here, nor errors" },
+    };
+    for (size_t i = 0; i < lengthof(said); i++)
+        check_row(starting(arena_printf(test_arena(),
+                      "{'containerStatuses':[{'name':'server','state':{'waiting':{'reason':"
+                      "'CrashLoopBackOff'}},'lastState':{'terminated':{'exitCode':1,'message':"
+                      "'%s'}}}]}",
+                      said[i][0])),
+            SHOW_FAILED,
+            "crashing",
+            arena_printf(
+                test_arena(), "server: exit code 1: %s (leeboard logs tiny -n a)", said[i][1]));
 }
 
 TEST(a_pod_that_does_not_fit_waits_unless_it_never_will)
@@ -179,8 +215,21 @@ TEST(a_model_that_cannot_be_fetched_is_told_even_while_it_is_tried_again)
     check_row(service(arena_printf(test_arena(), status, "ModelTransferOutOfSpace"), running),
         SHOW_FAILED,
         "no space",
-        "no space left in /data/a: free some (`leeboard models remove --unused`), or take another "
+        "no space left in /data: free some (`leeboard models remove --unused`), or take another "
         "disk with --data");
+}
+
+TEST(what_is_on_its_way_says_when_the_disk_is_full)
+{
+    full = true;
+    check_row(starting("{}"),
+        SHOW_FAILED,
+        "no space",
+        "no space left in /data: free some (`leeboard models remove --unused`), or take another "
+        "disk with --data");
+    check_row(
+        "[{'kind':'InferenceService','status':{'phase':'Stopped'}}]", SHOW_READY, "stopped", "");
+    full = false;
 }
 
 TEST(a_job_tells_how_many_are_done_and_how_the_last_one_failed)

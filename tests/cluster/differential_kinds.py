@@ -163,6 +163,9 @@ def custom(s):
     s.put(p + "/w0/scale", {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "w0", "namespace": s.ns},
                             "spec": {"replicas": 4}})
     s.patch(p + "/w0/scale", {"spec": {"replicas": 5}})
+    for force in (None, True):  # refused, either way
+        s.apply(p + "/w0/scale", {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "w0"}, "spec": {"replicas": 3}},
+                manager="scaler", force=force)
     s.patch(p + "/w0", {"spec": {"size": 4}}, type="application/strategic-merge-patch+json")
     s.apply(p + "/applied", widget("applied", size=2, parts=[{"name": "x"}]))
     s.apply(p + "/applied", widget("applied", size=3, parts=[{"name": "y"}]), manager="second")
@@ -190,9 +193,29 @@ def custom(s):
     s.get(p)
 
 
+def certificates(s):
+    """A request is approved by one, signed by another, and stays what it was."""
+    p = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+    made = next(o for o in minimal() if o["kind"] == "CertificateSigningRequest")
+    made = {**made, "metadata": {"name": "certificates"}}
+    one, status = f"{p}/certificates", {"conditions": [{"type": "Approved", "status": "True", "reason": "x", "message": "y"}]}
+    s.post(p, {**made, "spec": {**made["spec"], "username": "somebody", "groups": ["g"]}, "status": status})
+    live = s.ask("GET", one).body
+    s.put(one, {**live, "spec": {**live["spec"], "usages": ["server auth"]}, "status": status})
+    s.put(f"{one}/status", {**live, "metadata": {"name": "certificates"}, "status": status})
+    s.get(f"{one}/approval")
+    live = s.ask("GET", one).body
+    s.put(f"{one}/approval", {**live, "status": {**status, "certificate": "eA=="}})
+    s.patch(f"{one}/approval", {"status": {"conditions": [{"type": "Other", "status": "True"}]}})
+    s.get(p + "?fieldSelector=spec.signerName%3Dexample.com/signer")
+    s.get(p + "?fieldSelector=spec.signerName%3Dother.com/signer")
+    s.delete(one)
+
+
 # Namespaces and definitions have scripts of their own; the others are changed by controllers while a script looks.
 APART = ("Namespace", "CustomResourceDefinition", "Pod", "Node", "PersistentVolume", "ReplicationController",
-         "ValidatingAdmissionPolicy", "PodDisruptionBudget", "PersistentVolumeClaim",
+         "ValidatingAdmissionPolicy", "PodDisruptionBudget", "PersistentVolumeClaim", "APIService", "FlowSchema",
+         "ServiceCIDR",
          "ControllerRevision")  # whose data the real server takes for changed whenever it comes as JSON
 
 
@@ -200,6 +223,7 @@ def scripts():
     seen = set()
     yield "discovery", discovery
     yield "custom", custom
+    yield "certificates", certificates
     for o in minimal():
         name = f"kind_{o['kind']}_{o['apiVersion'].split('/')[-1]}".lower()
         if o["kind"] in APART or name in seen:

@@ -305,7 +305,9 @@ def test_haproxy_dies_in_mid_stream():
             program.kill()
             said = json.loads(client.stdout.readline())
             check(said["failed"] == 1 and said["sentFailures"] == 1, said)
-            check("closed the client went away" in server.stdout.readline(), "our server noticed")
+            # By the end of the connection, or by a write that meets its end first.
+            noticed = server.stdout.readline()
+            check(noticed.startswith("closed ") and noticed != "closed ok\n", noticed)
 
 
 def test_answer_that_a_dying_backend_cuts():

@@ -213,7 +213,9 @@ def test_what_cannot_be_is_said(lab):
         lab.apply(ns, pod("large", shell("main", FOREVER, resources={
             "requests": {"cpu": "100000", "nvidia.com/gpu": "64"},
             "limits": {"nvidia.com/gpu": "64"}})))
-        lab.apply(ns, pod("user", shell("main", FOREVER, securityContext={"runAsUser": 7})))
+        lab.apply(ns, pod("caps", shell("main", FOREVER, securityContext={"capabilities": {"drop": ["ALL"]}})))
+        lab.apply(ns, pod("user", shell("main", "id -u >/dev/termination-log; id -g >>/dev/termination-log"),
+                          securityContext={"runAsUser": 7, "runAsGroup": 8}, restartPolicy="Never"))
         lab.apply(ns, pod("env", shell("main", FOREVER, env=[{"name": "A", "valueFrom": {
             "secretKeyRef": {"name": "none", "key": "k"}}}])))
         found = wait_pod(lab, ns, "image", lambda p: condition(p, "leeboard.dev/ProgramFound"), "it")
@@ -227,9 +229,14 @@ def test_what_cannot_be_is_said(lab):
         assert (refusal["status"], refusal["reason"]) == ("False", "Unschedulable")
         assert "Insufficient cpu (asked for 100000, free" in refusal["message"], refusal
         assert "Insufficient nvidia.com/gpu (asked for 64" in refusal["message"], refusal
-        found = wait_pod(lab, ns, "user", is_ready, "the pod to run all the same")
-        assert "spec.containers[main].securityContext.runAsUser" in condition(
+        found = wait_pod(lab, ns, "caps", is_ready, "the pod to run all the same")
+        assert "spec.containers[main].securityContext.capabilities" in condition(
             found, "leeboard.dev/Limited")["message"]
+        found = wait_pod(lab, ns, "user", lambda p: p["status"]["phase"] == "Succeeded", "the pod to end")
+        if os.geteuid() == 0:
+            assert status_of(found, "main")["state"]["terminated"]["message"] == "7\n8\n", found["status"]
+        else:
+            assert "spec.securityContext.runAsUser" in condition(found, "leeboard.dev/Limited")["message"]
         found = wait_pod(lab, ns, "env", lambda p: status_of(p, "main").get("state", {}).get(
             "waiting", {}).get("reason") == "CreateContainerConfigError", "the missing secret")
         assert status_of(found, "main")["state"]["waiting"]["message"] == 'secret "none" not found'

@@ -1,11 +1,13 @@
 """The live display of `leeboard up` on a terminal, its plain lines without one, and `leeboard models`."""
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 
-from lab import PATIENCE_S, spawn, tail, wait_for
+from lab import PATIENCE_S, ROOT, Operator, spawn, tail, wait_for
 from machine import Machine, Source
 from terminal import Terminal
 
@@ -160,3 +162,18 @@ def test_files_of_a_claim_go_with_it():
             wait_for(lambda: not os.listdir(f"{volumes}/default"), 60, "the claim's files to go")
             wait_for(lambda: os.listdir(volumes) == ["default"], 60, "nothing to be left beside them")
             assert machine.ask("models", check=False).stderr.startswith("There are no model files")
+
+
+def test_unit_is_one_that_systemd_takes():
+    if not shutil.which("systemd-analyze"):
+        print("     skipped: there is no systemd-analyze")
+        return
+    with open(f"{ROOT}/packaging/leeboard.service") as f:
+        unit = f.read().replace("/usr/local/bin/leeboard", os.path.abspath(Operator.BINARY))
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/leeboard.service"
+        with open(path, "w") as f:
+            f.write(unit)
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", path], capture_output=True, text=True)
+        about = [line for line in (done.stdout + done.stderr).splitlines() if "leeboard" in line]
+        assert not about, about

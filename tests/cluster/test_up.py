@@ -2,6 +2,7 @@
 wrong. No kube-apiserver takes part; kubectl does."""
 import functools
 import glob
+import http.client
 import json
 import os
 import re
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import urllib.parse
 import urllib.request
 
 import yaml
@@ -201,34 +203,58 @@ def test_commands_and_kubectl_see_what_runs():
         assert follow.wait(30) is not None and ours.wait(30) is not None
 
 
+class Asker(threading.Thread):
+    """Asks on one connection, without a pause, until it is told to stop. A connection that is not good for the next
+    request counts as a failure, as does an answer that is cut short."""
+
+    def __init__(self, endpoint, stream):
+        super().__init__(daemon=True)
+        url = urllib.parse.urlsplit(endpoint)
+        self.connection = http.client.HTTPConnection(url.hostname, url.port, timeout=60)
+        self.path, self.stream = url.path, stream
+        self.body = json.dumps({"messages": [{"role": "user", "content": "Ahoy?"}], "max_tokens": 2, "stream": stream})
+        self.over, self.answers, self.failures = False, 0, []
+        self.start()
+
+    def ask(self):
+        self.connection.request("POST", self.path, self.body, {"Content-Type": "application/json"})
+        answer = self.connection.getresponse()
+        text = answer.read().decode()
+        assert answer.status == 200, (answer.status, text)
+        if self.stream:
+            assert text.rstrip().endswith("data: [DONE]"), text
+        else:
+            json.loads(text)["choices"][0]["message"]["content"]  # whole, and an answer
+        self.answers += 1
+
+    def run(self):
+        while not self.over:
+            try:
+                self.ask()
+            except Exception as error:  # noqa: BLE001 - whatever a client may see
+                self.failures.append(repr(error))
+                self.connection.close()
+
+
 def test_change_rolls_without_a_failed_request_and_deletion_leaves_nothing():
     with Up(model(), service()) as up:
         endpoint = up.await_ready()["status"]["endpoint"]
         before = up.pods()[0]["metadata"]["name"]
-        over, answers, failures = threading.Event(), [], []
-
-        def keep_asking():
-            while not over.is_set():
-                try:
-                    answers.append(ask(endpoint, 2))
-                except Exception as error:  # noqa: BLE001 - whatever a client may see
-                    failures.append(repr(error))
-
-        askers = [threading.Thread(target=keep_asking) for _ in range(2)]
-        for thread in askers:
-            thread.start()
+        askers = [Asker(endpoint, stream) for stream in (False, True, False, True)]
         try:
-            wait_for(lambda: len(answers) > 3, 60, "answers before the change")
+            wait_for(lambda: all(a.answers > 1 for a in askers), 60, "answers before the change")
             up.write(model(), service(contextSize=1024))
             assert "inferenceservices/chat changed" in up.run("apply", "-f", up.manifest)
             up.kubectl("rollout", "status", "deployment/chat", "--timeout=90s")
             wait_for(lambda: len(up.get("pods")) == 1, 60, "the old pod to go")
-            count = len(answers)
-            wait_for(lambda: len(answers) > count + 3, 60, "answers after the change")
+            counts = [a.answers for a in askers]
+            wait_for(lambda: all(a.answers > n + 1 for a, n in zip(askers, counts)), 60, "answers after the change")
         finally:
-            over.set()
-            for thread in askers:
-                thread.join()
+            for asker in askers:
+                asker.over = True
+            for asker in askers:
+                asker.join()
+        failures = [failure for asker in askers for failure in asker.failures]
         assert not failures, failures
         (after,) = up.pods()
         assert after["metadata"]["name"] != before

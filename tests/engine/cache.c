@@ -1,6 +1,7 @@
 #include "engine/cache.h"
 #include "base/resource.h"
 #include "engine/kind.h"
+#include "kube/stream.h"
 #include "merge/schema.h"
 #include "tests/test.h"
 
@@ -64,6 +65,64 @@ TEST(an_answer_counts_only_while_the_watch_is_behind_it)
     r->version = 20;
     check_int(put(r, pod("b", 15, "x", "Pending"), CACHE_FROM_ANSWER), CACHE_SAME);
     check(!cache_find(r, "ns", "b"));
+    /* It is past an answer and has the object as it was before: an event was lost. */
+    check_int(put(r, pod("a", 16, "x", "Running"), CACHE_FROM_ANSWER), CACHE_CHANGED);
+    cache_done(&c);
+}
+
+TEST(what_is_there_in_the_same_version_or_a_later_one_is_known)
+{
+    static const struct {
+        struct stream_identity id;
+        bool known;
+    } rows[] = {
+        { { .namespace = "ns", .name = "a", .version = "4" }, true },
+        { { .namespace = "ns", .name = "a", .version = "5" }, true },
+        { { .namespace = "ns", .name = "a", .version = "6" }, false },
+        { { .namespace = "ns", .name = "a", .version = "x" }, false },
+        { { .namespace = "ns", .name = "b", .version = "5" }, false },
+        { { .namespace = "other", .name = "a", .version = "5" }, false },
+        { { .name = "a", .version = "5" }, false },
+    };
+    struct cache c;
+    uint64_t version;
+    cache_init(&c, "leeboard", NULL, 1, 2);
+    struct cache_resource *r = cache_watch(&c, &pods);
+    put(r, pod("a", 5, "x", "Pending"), CACHE_FROM_WATCH);
+    for (size_t i = 0; i < lengthof(rows); i++)
+        check_int(cache_known(r, &rows[i].id, &version) != NULL, rows[i].known);
+    cache_done(&c);
+}
+
+TEST(a_late_event_does_not_bring_back_what_an_answer_told_to_be_gone)
+{
+    struct cache c;
+    cache_init(&c, "leeboard", NULL, 1, 2);
+    struct cache_resource *r = cache_watch(&c, &pods);
+    put(r, pod("a", 11, "x", "Pending"), CACHE_FROM_ANSWER);
+    cache_bury(cache_find(r, "ns", "a"));
+    cache_delete(r, cache_find(r, "ns", "a"));
+    check_int(put(r, pod("a", 9, "x", "Pending"), CACHE_FROM_WATCH), CACHE_SAME);
+    check_int(put(r, pod("a", 12, "x", "Running"), CACHE_FROM_ANSWER), CACHE_SAME);
+    check(!cache_find(r, "ns", "a"));
+    /* A list from before it was made says nothing about it, one that has it neither. */
+    r->round++;
+    cache_graves_clear(r, 8);
+    put(r, pod("a", 11, "x", "Pending"), CACHE_FROM_WATCH);
+    cache_graves_clear(r, 11);
+    check(r->graves && !cache_find(r, "ns", "a"));
+    /* A successor is another object, and a list without it ends the matter. */
+    struct json next =
+        json_with(test_arena(), pod("a", 14, "x", "Pending"), "metadata.uid", json_str("next"));
+    check_int(put(r, next, CACHE_FROM_WATCH), CACHE_NEW);
+    r->round++;
+    cache_graves_clear(r, 15);
+    check(!r->graves);
+    cache_bury(cache_find(r, "ns", "a"));
+    cache_grave_done(r, "another");
+    check(r->graves);
+    cache_grave_done(r, "next");
+    check(!r->graves);
     cache_done(&c);
 }
 

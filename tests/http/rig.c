@@ -109,6 +109,16 @@ static void do_hello(struct answer *a)
     http_exchange_finish(a->x);
 }
 
+/* HealthCheckResponse with the status SERVING; NOT_SERVING while bodies are held. */
+static void do_health(struct answer *a)
+{
+    char message[] = { 0, 0, 0, 0, 2, 0x08, a->rig->hold_body ? 2 : 1 };
+    http_exchange_respond(
+        a->x, 200, HTTP_HEADERS({ STR("content-type"), STR("application/grpc") }), sizeof(message));
+    http_exchange_write(a->x, (struct str){ message, sizeof(message) });
+    http_exchange_finish(a->x);
+}
+
 static void do_echo(struct answer *a)
 {
     http_exchange_respond(a->x, 200, (struct http_headers){ 0 }, -1);
@@ -183,7 +193,8 @@ static const struct {
     void (*answer)(struct answer *a);
     const struct http_exchange_handlers *handlers;
 } routes[] = {
-    { "/hello", do_hello, &plain_handlers },       /* 200 hello */
+    { "/hello", do_hello, &plain_handlers }, /* 200 hello */
+    { "/grpc.health.v1.Health/Check", do_health, &plain_handlers },
     { "/echo", do_echo, &echo_handlers },          /* the body back, streamed */
     { "/sink", do_nothing, &sink_handlers },       /* counts the body, answers with the count */
     { "/big", do_big, &plain_handlers },           /* ?N bytes, announced */

@@ -1,6 +1,7 @@
 #include "kube/client.h"
 
 #include "base/resource.h"
+#include "kube/stream.h"
 #include "tests/kube/world.h"
 
 /* What the last answer was; copied, because a reply ends with its callback. */
@@ -81,6 +82,37 @@ TEST(a_get_brings_the_object)
     check_int(b.got.error.code, ERR_NONE);
     check_json(b.got.body, "{'kind': 'Pod'}");
     bench_done(&b);
+}
+
+static bool is_seven(void *ctx, const struct stream_identity *id)
+{
+    (void)ctx;
+    return text_eq(id->name, "p") && text_eq(id->version, "7");
+}
+
+TEST(an_answer_that_is_known_is_not_read)
+{
+    static const struct {
+        int status;
+        const char *answer;
+        bool read;
+    } rows[] = {
+        { 200, "{'metadata': {'name': 'p', 'resourceVersion': '7'}}", false },
+        { 200, "{'metadata': {'name': 'p', 'resourceVersion': '8'}}", true },
+        { 200, "{'metadata': {'resourceVersion': '7'}}", true },
+        { 409, "{'metadata': {'name': 'p', 'resourceVersion': '7'}}", true },
+    };
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        struct bench b;
+        bench_init(&b);
+        kube_get(b.client, POD, (struct kube_then){ keep, &b.got, is_seven });
+        world_answer(world_only(&b.w), rows[i].status, rows[i].answer);
+        check_int(b.got.status, rows[i].status);
+        check_int(b.got.error.code == ERR_NONE, rows[i].status == 200);
+        check_int(json_present(b.got.body), rows[i].read);
+        check(b.got.text[0] == '{');
+        bench_done(&b);
+    }
 }
 
 TEST(paths_and_queries_are_encoded)

@@ -6,6 +6,7 @@
 
 #include "kube/file.h"
 #include "kube/pod_log.h"
+#include "node/cgroup.h"
 #include "node/image_map.h"
 #include "node/process_runtime.h"
 #include "node/volumes.h"
@@ -113,6 +114,17 @@ static bool is_ready(struct place *p, const char *name)
     return json_get_bool(pod_now(p, name), "status.containerStatuses.0.ready", false);
 }
 
+/* The notes of all events with this reason. */
+static const char *notes(struct place *p, const char *reason)
+{
+    struct json all = harbor_do(&p->harbor, "GET", "/api/v1/namespaces/default/events", NULL);
+    const char *text = "";
+    json_each (e, json_get(all, "items"))
+        if (text_eq(json_get_text(*e, "reason"), reason))
+            text = arena_printf(test_arena(), "%s%s\n", text, json_get_text(*e, "message"));
+    return text;
+}
+
 /* Its probe goes on asking while new versions of the object come; it once looked at old ones. */
 TEST(node_restarts_what_its_liveness_probe_finds_dead)
 {
@@ -120,7 +132,7 @@ TEST(node_restarts_what_its_liveness_probe_finds_dead)
     place_open(&p);
     run_pod(&p,
         "web",
-        "while :; do sleep 0.05; done",
+        "trap exit\\\\ 9 TERM; while :; do sleep 0.05; done",
         ", 'ports': [{'name': 'web', 'containerPort': 80}], "
         "'livenessProbe': {'exec': {'command': ['sh', '-c', 'test ! -e $HOME/sick']}, "
         "'periodSeconds': 1, 'timeoutSeconds': 60, 'failureThreshold': 1}, "
@@ -136,6 +148,12 @@ TEST(node_restarts_what_its_liveness_probe_finds_dead)
         test_arena(), "%s/pods/%s/home/sick", p.harbor.dir, json_get_text(pod, "metadata.uid"));
     fclose(fopen(sick, "we"));
     await(&p, restarts(&p, "web") == 1 && is_ready(&p, "web"));
+    pod = pod_now(&p, "web");
+    check_int(json_get_int(pod, "status.containerStatuses.0.lastState.terminated.exitCode", 0), 9);
+    await(&p, *notes(&p, "Killing"));
+    check_text(notes(&p, "Killing"), "Container main failed liveness probe, will be restarted\n");
+    check_text(
+        notes(&p, "Unhealthy"), "Liveness probe failed: command terminated with exit code 1\n");
     place_close(&p);
 }
 
@@ -456,6 +474,52 @@ TEST(node_puts_programs_into_control_groups)
     check_text(limit.ptr, "1073741824");
     place_close(&p);
     check(volumes_remove(root));
+}
+
+/* What the kernel has in a file of a pod's group. */
+static const char *limit_of(struct place *p, const char *pod, const char *file)
+{
+    char text[200] = "";
+    const char *path = arena_printf(test_arena(),
+        "/sys/fs/cgroup/leeboard-here/%s/main/%s",
+        json_get_text(pod_now(p, pod), "metadata.uid"),
+        file);
+    FILE *f = fopen(path, "re");
+    check(f && fgets(text, sizeof(text), f) && fclose(f) == 0);
+    return str_dup(test_arena(), str_trim(str_of(text)));
+}
+
+TEST(node_holds_programs_to_their_limits_by_the_kernels_control_groups)
+{
+    struct place p;
+    struct error err;
+    struct cgroups *probe = cgroups_new("/sys/fs/cgroup", "leeboard-probe", &err);
+    if (!probe) {
+        printf("     skipped: %s\n", err.text);
+        return;
+    }
+    cgroups_free(probe);
+    place_open_with(&p, "/sys/fs/cgroup");
+    run_pod(&p,
+        "modest",
+        "while :; do sleep 0.05; done",
+        ", 'resources': {'limits': {'cpu': '500m', 'memory': '64Mi'}}");
+    await(&p, is_ready(&p, "modest"));
+    check_text(limit_of(&p, "modest", "cpu.max"), "50000 100000");
+    check_text(limit_of(&p, "modest", "memory.max"), "67108864");
+    check(*limit_of(&p, "modest", "cgroup.procs"));
+    run_pod(&p, "greedy", "tail /dev/zero", ", 'resources': {'limits': {'memory': '16Mi'}}");
+    await(&p,
+        text_eq(json_get_text(pod_now(&p, "greedy"),
+                    "status.containerStatuses.0.lastState.terminated.reason"),
+            "OOMKilled"));
+    check(is_ready(&p, "modest"));
+    place_close(&p);
+    struct cgroups *left = cgroups_new("/sys/fs/cgroup", "leeboard-here", &err);
+    check(left);
+    cgroups_remove(left, NULL);
+    cgroups_free(left);
+    check(access("/sys/fs/cgroup/leeboard-here", F_OK) != 0);
 }
 
 TEST(node_that_stops_leaves_a_true_status)

@@ -9,6 +9,7 @@
 struct answer {
     struct loop *loop;
     int goods, bads;
+    int failures; /* that a probe told */
     char message[200];
 };
 
@@ -17,6 +18,18 @@ static void got(void *ctx, bool ok, const char *message)
     struct answer *a = ctx;
     *(ok ? &a->goods : &a->bads) += 1;
     snprintf(a->message, sizeof(a->message), "%s", message ? message : "");
+}
+
+static void changed(void *ctx, bool ok)
+{
+    got(ctx, ok, NULL);
+}
+
+static void failed(void *ctx, const char *kind, const char *message)
+{
+    check_text(kind, "Readiness");
+    check(!text_empty(message));
+    ((struct answer *)ctx)->failures++;
 }
 
 static struct answer ask(struct rig *r, const char *handler, int64_t timeout_ms)
@@ -46,8 +59,21 @@ TEST(action_asks_by_http_and_tcp)
     check_int(ask(&r, "{'tcpSocket': {'port': 1}}", 60000).bads, 1);
     check_int(ask(&r, "{'httpGet': {'port': 'none'}}", 60000).bads, 1);
     check_int(ask(&r, "{'sleep': {'seconds': 0}}", 1000).goods, 1);
-    a = ask(&r, "{'grpc': {'port': 1}}", 1000);
+    a = ask(&r, "{'smoke': {'port': 1}}", 1000);
     check_text(a.message, "a kind of handler that this node does not have");
+}
+
+TEST(action_asks_for_health_by_grpc)
+{
+    cleanup(rig_close) struct rig r;
+    rig_open(&r, RIG_H2);
+    const char *handler =
+        arena_printf(test_arena(), "{'grpc': {'port': %d, 'service': 'model'}}", r.origin.port);
+    check_int(ask(&r, handler, 60000).goods, 1);
+    r.hold_body = true;
+    check_text(
+        ask(&r, handler, 60000).message, "service unhealthy (responded with \"NOT_SERVING\")");
+    check_int(ask(&r, "{'grpc': {'port': 1}}", 60000).bads, 1);
 }
 
 TEST(action_that_takes_too_long_has_failed)
@@ -67,14 +93,16 @@ TEST(probe_counts_before_it_speaks)
         "{'httpGet': {'path': '/no-such', 'port': %d}, 'periodSeconds': 1, 'failureThreshold': 2}",
         r.origin.port));
     int64_t begun_ms = env_mono_ms(loop_env(r.loop));
-    struct probe *p = probe_new(&place, spec, got, &a);
+    struct probe *p =
+        probe_new(&place, spec, &(struct probe_watch){ "Readiness", changed, failed, &a });
     await(&a, a.bads);
     check(env_mono_ms(loop_env(r.loop)) >= begun_ms + 1000); /* looks in between do not count */
     check(r.requests >= 2);
     check_int(a.goods, 0);
+    check_int(a.failures, 2);
     probe_free(p);
     spec = json_with(test_arena(), spec, "httpGet.path", json_str("/hello"));
-    p = probe_new(&place, spec, got, &a);
+    p = probe_new(&place, spec, &(struct probe_watch){ "Readiness", changed, failed, &a });
     int before = r.requests;
     await(&a, a.goods);
     check_int(r.requests, before + 1);
@@ -95,7 +123,8 @@ TEST(probe_sees_the_first_success_before_its_period_is_over)
     struct json spec = test_json(arena_printf(test_arena(),
         "{'tcpSocket': {'port': %d}, 'periodSeconds': 3600, 'failureThreshold': 1}",
         ntohs(at.sin_port)));
-    struct probe *p = probe_new(&place, spec, got, &a);
+    struct probe *p =
+        probe_new(&place, spec, &(struct probe_watch){ "Readiness", changed, failed, &a });
     await(&a, a.bads);
     check(listen(fd, 1) == 0);
     await(&a, a.goods);

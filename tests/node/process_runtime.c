@@ -92,6 +92,23 @@ static const char *lines_of(const char *path)
     return all;
 }
 
+TEST(process_runtime_gives_a_program_another_user_where_it_may)
+{
+    static const uint32_t more[] = { 4321 };
+    struct place p;
+    place_open(&p, (struct process_runtime_options){ 0 });
+    struct runtime_user user = { .user = 1234, .group = 2345, .groups = more, .group_count = 1 };
+    struct runtime_spec spec = script(&p, "a", "id -u; id -G");
+    spec.user = &user;
+    spec.cwd = "/";
+    struct runtime_task *t = start(&p, &spec);
+    await(&p, p.ended);
+    bool theirs = strstr(lines_of(spec.log), "stdout F 1234\nstdout F 2345 4321\n");
+    check(theirs == p.node->users);
+    p.node->release(p.node->self, t);
+    place_close(&p);
+}
+
 TEST(process_runtime_runs_a_program_and_keeps_what_it_says)
 {
     struct place p;

@@ -28,26 +28,30 @@ static const char *directory(const struct view *in)
         in->arena, "%s/%s/%s", settings->volumes, view_namespace(in), view_name(in));
 }
 
-/* One that goes stays while a pod uses it, and then until its directory is removed, or cannot be.
- */
-static void leave(const struct view *in, struct plan *out, bool provided)
+#define NOT_REMOVED "leeboard.dev/NotRemoved"
+#define REMOVE_AGAIN_MS ((int64_t)60 * 1000)
+
+/* One that goes stays while a pod uses it, and then until its directory is removed. Why that cannot
+ * be done; NULL: it can, or nobody knows yet. */
+static const char *leave(const struct view *in, struct plan *out, bool provided)
 {
     const struct workloads_settings *settings = in->settings;
     if (is_used(in)) {
         plan_stay(out);
-        return;
+        return NULL;
     }
     if (provided)
-        return;
+        return NULL;
     /* Not by its name alone: a later claim of that name has files of its own. */
     struct json what = json_map(in->arena,
         { "claim", json_str(json_get_text(in->object, "metadata.uid")) },
         { "path", json_str(directory(in)) },
         { "within", json_str(settings->volumes) });
     struct json fact = view_fact(in, "volume.remove", what);
-    plan_effect(out, "volume.remove", what, 0);
-    if (!json_present(json_get(fact, "result")) && !json_present(json_get(fact, "error")))
+    plan_effect(out, "volume.remove", what, REMOVE_AGAIN_MS);
+    if (!json_present(json_get(fact, "result")))
         plan_stay(out);
+    return json_get_text(fact, "error.message");
 }
 
 static struct json make_volume(const struct view *in, const char *name)
@@ -111,7 +115,8 @@ static void amend(const struct view *in, struct plan *out, struct json patch)
 }
 
 /* What a directory cannot do; a volume of somebody else is theirs to tell about. */
-static struct json limits(const struct view *in, bool provided)
+static struct json limits(
+    const struct view *in, struct plan *out, bool provided, const char *not_removed)
 {
     static const struct workloads_condition c = {
         "leeboard.dev/SizeNotEnforced",
@@ -120,28 +125,46 @@ static struct json limits(const struct view *in, bool provided)
         "the claim is a directory of this machine: it may grow beyond the size that is asked for",
     };
     struct json list = json_get(in->object, "status.conditions");
-    return provided ? json_or_absent(list) : workloads_condition_set(in, list, &c, NULL);
+    if (provided)
+        return json_or_absent(list);
+    list = workloads_condition_set(in, list, &c, NULL);
+    if (!not_removed)
+        return workloads_condition_drop(in->arena, list, NOT_REMOVED);
+    if (!json_present(json_find(list, "type", NOT_REMOVED)))
+        plan_event(out, true, "VolumeFailedDelete", "%s", not_removed);
+    struct workloads_condition stays = { NOT_REMOVED, "True", "VolumeFailedDelete", not_removed };
+    return workloads_condition_set(in, list, &stays, NULL);
 }
 
-static void bind(
-    const struct view *in, struct plan *out, const char *name, struct json volume, bool provided)
+struct binding {
+    const char *name;
+    struct json volume;
+    bool provided;           /* by somebody else */
+    const char *not_removed; /* leave() */
+};
+
+static void bind(const struct view *in, struct plan *out, const struct binding *b)
 {
     struct arena *a = in->arena;
     struct json notes = json_map(a,
         { "pv.kubernetes.io/bind-completed", json_str("yes") },
         { "pv.kubernetes.io/bound-by-controller",
-            provided ? (struct json){ 0 } : json_str("yes") });
+            b->provided ? (struct json){ 0 } : json_str("yes") });
     amend(in,
         out,
-        json_fields(a, { "metadata.annotations", notes }, { "spec.volumeName", json_str(name) }));
+        json_fields(
+            a, { "metadata.annotations", notes }, { "spec.volumeName", json_str(b->name) }));
     plan_status(out,
         json_fields(a,
             { "phase", json_str("Bound") },
-            { "accessModes", json_get(volume, "spec.accessModes") },
-            { "capacity", json_get(volume, "spec.capacity") },
-            { "conditions", limits(in, provided) }),
+            { "accessModes", json_get(b->volume, "spec.accessModes") },
+            { "capacity", json_get(b->volume, "spec.capacity") },
+            { "conditions", limits(in, out, b->provided, b->not_removed) }),
         NULL);
-    plan_done(out);
+    if (b->not_removed)
+        plan_recheck(out, REMOVE_AGAIN_MS);
+    else
+        plan_done(out);
 }
 
 static void pend(const struct view *in, struct plan *out, const char *reason, const char *message)
@@ -158,8 +181,9 @@ static void reconcile(const struct view *in, struct plan *out)
     const char *wanted = json_get_text(in->object, "spec.volumeName");
     const char *class = json_get_text(in->object, "spec.storageClassName");
     bool provided = text_empty(wanted) ? class && !*class : !text_eq(wanted, name);
+    const char *not_removed = NULL;
     if (json_present(json_get(in->object, "metadata.deletionTimestamp")))
-        leave(in, out, provided);
+        not_removed = leave(in, out, provided);
     if (!provided && text_eq(json_get_text(in->object, "spec.volumeMode"), "Block")) {
         pend(in,
             out,
@@ -170,12 +194,12 @@ static void reconcile(const struct view *in, struct plan *out)
     if (!provided) {
         struct json volume = make_volume(in, name);
         plan_once(out, &WORKLOADS_VOLUME_CHILD, volume);
-        bind(in, out, name, volume, false);
+        bind(in, out, &(struct binding){ name, volume, false, not_removed });
         return;
     }
     struct json volume = view_get(in, &WORKLOADS_VOLUME_CHILD, wanted);
     if (is_ours(in, volume))
-        bind(in, out, wanted, volume, true);
+        bind(in, out, &(struct binding){ wanted, volume, true, NULL });
     else
         pend(in,
             out,

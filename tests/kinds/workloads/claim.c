@@ -64,6 +64,16 @@ TEST(a_claim_that_goes_stays_while_a_pod_uses_it)
     stage_edit(&s, &WORKLOADS_POD, "p", "status.phase", "'Succeeded'");
     stage_run(&s, &workloads_claim_kind, "c");
     check(s.plan.stay && stage_has_effect(&s, "volume.remove"));
+    stage_fact(&s,
+        "volume.remove /data/ns/c",
+        "{'error': {'code': 'Io', 'message': 'removing /data/ns/c: Device or resource busy'}}");
+    stage_run(&s, &workloads_claim_kind, "c");
+    check(s.plan.stay && stage_has_effect(&s, "volume.remove"));
+    struct json stays =
+        json_find(json_get(s.plan.status, "conditions"), "type", "leeboard.dev/NotRemoved");
+    check_text(json_get_text(stays, "message"), "removing /data/ns/c: Device or resource busy");
+    check_text(s.plan.events[0].reason, "VolumeFailedDelete");
+    check_int(s.plan.outcome, OUTCOME_RECHECK);
     stage_fact(&s, "volume.remove /data/ns/c", "{'result': {}}");
     stage_run(&s, &workloads_claim_kind, "c");
     check(!s.plan.stay);

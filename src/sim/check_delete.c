@@ -1,0 +1,91 @@
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/table.h"
+
+/* 5: nothing is deleted that was wanted. Operators delete what the run without faults deletes, and
+ * that no more often: whoever took a wanted child away would have to make it again, and the end
+ * would be the same. */
+
+struct deleted {
+    struct table_node node;
+    unsigned count;
+    char path[];
+};
+
+struct sim_deletions {
+    struct table table;
+};
+
+struct sim_deletions *sim_deletions_new(void)
+{
+    struct sim_deletions *d = mem_new_of(struct sim_deletions);
+    table_init(&d->table, 7, 8);
+    return d;
+}
+
+void sim_deletions_free(struct sim_deletions *d)
+{
+    for (struct table_cursor at = table_first(&d->table); at.node; table_next(&at)) {
+        struct deleted *one = container_of(at.node, struct deleted, node);
+        table_remove(&d->table, at.node);
+        free(one);
+    }
+    table_done(&d->table);
+    free(d);
+}
+
+static bool is_path(const struct table_node *n, const void *key)
+{
+    return text_eq(container_of(n, struct deleted, node)->path, key);
+}
+
+void sim_deletions_add(struct sim_deletions *d, const char *path)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    path = arena_strndup(&a, path, strcspn(path, "?"));
+    uint64_t hash = table_hash(&d->table, path, strlen(path));
+    struct table_node *n = table_find(&d->table, hash, is_path, path);
+    struct deleted *one = n ? container_of(n, struct deleted, node) : NULL;
+    if (!one) {
+        one = mem_new(sizeof(*one) + strlen(path) + 1);
+        memcpy(one->path, path, strlen(path) + 1);
+        table_add(&d->table, &one->node, hash);
+    }
+    one->count++;
+}
+
+char *sim_deletions_text(const struct sim_deletions *d)
+{
+    struct buf lines = BUF_INIT(1 << 20);
+    struct table_cursor at = table_first((struct table *)&d->table);
+    for (; at.node; table_next(&at)) {
+        const struct deleted *one = container_of(at.node, struct deleted, node);
+        buf_printf(&lines, "%s %u\n", one->path, one->count);
+    }
+    char *text = mem_strdup(buf_text(&lines));
+    buf_done(&lines);
+    return text;
+}
+
+/* How often a text tells of this line's path. */
+static long count_in(const char *text, const char *line, size_t path)
+{
+    for (; *text; text += strcspn(text, "\n") + 1)
+        if (strncmp(text, line, path) == 0)
+            return strtol(text + path, NULL, 10);
+    return 0;
+}
+
+const char *sim_deletions_more(struct arena *a, const char *text, const char *there)
+{
+    for (; *text; text += strcspn(text, "\n") + 1) {
+        size_t path = strcspn(text, " ") + 1;
+        if (strtol(text + path, NULL, 10) > count_in(there, text, path))
+            return arena_strndup(a, text, strcspn(text, "\n"));
+    }
+    return NULL;
+}
