@@ -127,18 +127,23 @@ static const char *excuse(const char *path)
     return NULL;
 }
 
-size_t sim_coverage_print(const struct sim_coverage *c)
+size_t sim_coverage_left(const struct sim_coverage *c)
 {
-    size_t reached = 0, unexplained = 0;
+    size_t left = 0;
+    for (size_t i = 0; i < c->count; i++)
+        left += !c->fields[i].count && !excuse(c->fields[i].path);
+    return left;
+}
+
+void sim_coverage_print(const struct sim_coverage *c)
+{
+    size_t reached = 0;
     for (size_t i = 0; i < c->count; i++)
         reached += c->fields[i].count > 0;
     printf("inputs reached %zu of %zu fields\n", reached, c->count);
     for (size_t i = 0; i < c->count; i++)
         if (!c->fields[i].count) {
             const char *why = excuse(c->fields[i].path);
-            printf(
-                "input not reached: %s%s%s\n", c->fields[i].path, why ? ": " : "", why ? why : "");
-            unexplained += !why;
+            printf("input not reached: %s: %s\n", c->fields[i].path, why ? why : "?");
         }
-    return unexplained;
 }

@@ -12,5 +12,7 @@ void sim_coverage_add(struct sim_coverage *c, struct json object);
 /* ".a.b[].c" in the spec of this kind, one of those that were not set yet; "": all were. It lives
  * as long as the coverage. */
 const char *sim_coverage_missing(struct sim_coverage *c, const char *kind, uint32_t which);
-/* "N of M fields", then a line for each that was not reached; how many of these nobody explains. */
-size_t sim_coverage_print(const struct sim_coverage *c);
+/* How many fields were not set, and nobody explains why. */
+size_t sim_coverage_left(const struct sim_coverage *c);
+/* "N of M fields", then a line for each that was not reached. */
+void sim_coverage_print(const struct sim_coverage *c);

@@ -147,10 +147,11 @@ static struct json aimed_value(struct sim *s, struct arena *a, struct json schem
         return any_value(s, a, schema, field, 0);
     const struct json_member *aim = properties.count ? aim_at(s, properties, &path) : NULL;
     struct json required = json_member(schema, "required");
+    uint32_t beside = properties.count < 8 ? 150 : 0; /* some are allowed together only */
     json_each_member (m, properties)
         if (m == aim)
             json_put(&b, m->key, aimed_value(s, a, m->value, m->key, path, depth + 1));
-        else if (json_list_has(required, m->key))
+        else if (json_list_has(required, m->key) || sim_chance(s, SIM_INPUTS, beside))
             json_put(&b, m->key, any_value(s, a, m->value, m->key, 0));
     if (!aim)
         json_put(&b, pick(s, words), aimed_value(s, a, more, "", path, depth + 1));

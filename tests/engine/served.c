@@ -343,6 +343,27 @@ TEST(a_shared_object_is_created_by_one_and_awaited_by_the_others)
     bench_done(&b);
 }
 
+/* Found by the simulator, seed 44. */
+TEST(a_list_that_is_older_than_our_own_write_does_not_forget_it)
+{
+    struct bench b;
+    bench_init(&b);
+    struct json one = widget(&b, "a", "{'color': 'red'}");
+    load(&b, &WIDGET, &one, 1);
+    int listed = b.version;
+    struct world_call *watch = load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
+    load(&b, &RESOURCE_PVC, NULL, 0);
+    accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+    accept(&b, request(&b, "PATCH", "/widgets/a/status?"), &WIDGET, true);
+    event(watch, "ERROR", test_json(status_text(410, "Expired")));
+    world_advance(&b.w, 5000);
+    b.version = listed; /* a cache that has not seen the write yet */
+    load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
+    world_advance(&b.w, 5000);
+    check_int(requests(&b, "PATCH", "/configmaps/a?"), 0);
+    bench_done(&b);
+}
+
 TEST(what_an_older_crd_does_not_declare_is_left_out_until_it_does)
 {
     struct bench b;
