@@ -238,10 +238,13 @@ static bool is_shared(const struct write *w)
     return w->child && w->child->mode == PLAN_SHARED;
 }
 
-/* The status that was planned still tells that it cannot be deleted. */
-static void forgive_leftover(struct write *w)
+/* It is gone by our own hand: making it anew is no fight. The status that was planned may still
+ * tell that it cannot be deleted. */
+static void note_deleted(struct write *w)
 {
     struct memo *m = memo_find(w->run->key, w->resource->resource, w->name);
+    if (m)
+        m->fights = 0;
     if (!m || !m->leftover)
         return;
     m->leftover = false;
@@ -255,7 +258,7 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
     uint64_t version = write_version(w, reply);
     if (w->deleting) {
         write_say(w, "deleted");
-        forgive_leftover(w);
+        note_deleted(w);
         return;
     }
     if (w->before && version == w->before) {
@@ -387,7 +390,7 @@ void write_answered(void *ctx, const struct kube_reply *reply)
     if (code == ERR_NONE) {
         succeeded(w, reply);
     } else if (code == ERR_NOT_FOUND && (w->deleting || w->subresource)) {
-        forgive_leftover(w);
+        note_deleted(w);
         run->stopped = w->subresource != NULL; /* gone: the watch will say so */
     } else if (reply->outcome_unknown) {
         e->counts.ambiguous++;
