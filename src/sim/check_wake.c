@@ -5,7 +5,6 @@
 #include "base/table.h"
 #include "cli/families.h"
 #include "engine/kind.h"
-#include "engine/queue.h"
 
 /* 3: an event that says nothing new wakes nobody: the echo of an operator's own write, an event
  * that came before, a list of what is known, a change of what no kind reads. So none of them can
@@ -262,6 +261,6 @@ void sim_wakes_pass(struct sim_wakes *w, const struct sim_operator *o, const str
         t->since_ms = s->now_ms;
         t->passes = 0;
     }
-    if (++t->passes > WINDOW_PASSES_MAX + (s->options.hurry ? QUEUE_BURST + 10 : 0))
+    if (++t->passes > WINDOW_PASSES_MAX * (s->options.hurry ? 3 : 1))
         sim_fail(s, "promise 3, passes: %u %s in a minute", t->passes, t->name);
 }
