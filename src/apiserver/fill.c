@@ -6,6 +6,7 @@
 struct change {
     struct arena *arena;
     struct json value;
+    bool empty; /* an empty text is there */
     struct json (*function)(struct arena *a, struct json v); /* NULL: sets value */
 };
 
@@ -41,7 +42,7 @@ static struct json walk(const struct change *c, struct json v, struct str rest)
         return v;
     struct json old = json_member_n(v, step), new = old;
     bool there = old.type != JSON_ABSENT && old.type != JSON_NULL &&
-                 !(old.type == JSON_STR && !old.count); /* Go's "not set" */
+                 (c->empty || old.type != JSON_STR || old.count); /* Go's "not set" */
     if (rest.ptr)
         new = walk(c, old, rest);
     else if (c->function)
@@ -61,8 +62,10 @@ struct json fill_path(struct arena *a, struct json v, const char *path, struct j
 
 struct json fill_table(struct arena *a, struct json v, const struct fill *table)
 {
-    for (; table->path; table++)
-        v = fill_path(a, v, table->path, table->value);
+    for (; table->path; table++) {
+        struct change c = { .arena = a, .value = table->value, .empty = table->empty };
+        v = walk(&c, v, str_of(table->path));
+    }
     return v;
 }
 

@@ -8,7 +8,7 @@
  *       { 0 },
  *   };
  *
- * An empty text is no value either. Maps on the way to the member are not made: what is not there
+ * An empty text is no value either, unless the row says so. Maps on the way to the member are not made: what is not there
  * has no defaults. A default of a map itself comes before the defaults inside it. */
 
 #include "base/json.h"
@@ -16,6 +16,7 @@
 struct fill {
     const char *path; /* NULL after the last */
     struct json value;
+    bool empty; /* an empty text is a value: Go has a pointer here */
 };
 
 #define FILL_INT(n)                                                                                \

@@ -43,10 +43,19 @@ static bool is_path(const struct table_node *n, const void *key)
     return text_eq(container_of(n, struct deleted, node)->path, key);
 }
 
+/* A ModelArtifact's Job and claim are replaced with every change of what it packs, and how many
+ * changes one pass sees depends on when it comes. */
+static bool is_replaced_on_purpose(const char *path)
+{
+    return strstr(path, "/jobs/") || str_ends(str_of(path), STR("-workspace"));
+}
+
 void sim_deletions_add(struct sim_deletions *d, const char *path)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     path = arena_strndup(&a, path, strcspn(path, "?"));
+    if (is_replaced_on_purpose(path))
+        return;
     uint64_t hash = table_hash(&d->table, path, strlen(path));
     struct table_node *n = table_find(&d->table, hash, is_path, path);
     struct deleted *one = n ? container_of(n, struct deleted, node) : NULL;
