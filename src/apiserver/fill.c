@@ -6,7 +6,7 @@
 struct change {
     struct arena *arena;
     struct json value;
-    bool empty; /* an empty text is there */
+    bool empty;                                              /* an empty text is there */
     struct json (*function)(struct arena *a, struct json v); /* NULL: sets value */
 };
 

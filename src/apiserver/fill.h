@@ -8,8 +8,9 @@
  *       { 0 },
  *   };
  *
- * An empty text is no value either, unless the row says so. Maps on the way to the member are not made: what is not there
- * has no defaults. A default of a map itself comes before the defaults inside it. */
+ * An empty text is no value either, unless the row says so. Maps on the way to the member are not
+ * made: what is not there has no defaults. A default of a map itself comes before the defaults
+ * inside it. */
 
 #include "base/json.h"
 

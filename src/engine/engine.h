@@ -84,7 +84,7 @@ struct engine_counts {
     uint64_t self_check;     /* stored field sets that were not the computed ones: must stay 0 */
     uint64_t stale;          /* writes that leadership or a precondition held back */
     uint64_t contested, throttled, unreadable;
-    uint64_t wakes; /* times that a key was told of new input */
+    uint64_t wakes;         /* times that a key was told of new input */
     uint64_t created_twice; /* creates that met an object: must stay 0 */
 };
 struct engine_counts engine_counts(const struct engine *e);
