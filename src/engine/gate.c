@@ -8,6 +8,7 @@
 
 /* The same plan written again this often, this close together, is a fight. */
 #define GATE_FIGHTS_MAX 5
+#define GATE_DELETIONS_MAX 20 /* a person may well delete a child a few times */
 #define GATE_FIGHT_WINDOW_MS ((int64_t)10 * 60 * 1000)
 
 struct json gate_complete(struct run *run, const struct plan_child *c)
@@ -99,7 +100,7 @@ static bool must_be_replaced(const struct plan_child *c, struct json owned, stru
 }
 
 /* The same plan was written again and again (write.c counts): what failed was no fight. */
-static bool is_fight(struct run *run, struct memo *m, uint64_t hash)
+static bool is_fight(struct run *run, struct memo *m, uint64_t hash, unsigned most)
 {
     int64_t now = now_ms(run);
     if (m->plan_hash != hash || now - m->fights_since_ms > GATE_FIGHT_WINDOW_MS) {
@@ -107,7 +108,7 @@ static bool is_fight(struct run *run, struct memo *m, uint64_t hash)
         m->fights = 0;
         m->fights_since_ms = now;
     }
-    return m->fights >= GATE_FIGHTS_MAX;
+    return m->fights >= most;
 }
 
 /* It is not there. If the owner has a status, this is hardly its first time: then it is counted,
@@ -125,7 +126,7 @@ static struct gate_decision gate_missing(
     uint64_t hash = memo_hash(&run->arena, wanted);
     if (is_held(run, m, hash))
         return (struct gate_decision){ .action = GATE_SKIP };
-    if (counts && is_fight(run, memo_get(run->key, c->resource, name), hash))
+    if (counts && is_fight(run, memo_get(run->key, c->resource, name), hash, GATE_DELETIONS_MAX))
         return (struct gate_decision){ .action = GATE_CONTEST, .hash = hash };
     return (struct gate_decision){ .action = GATE_CREATE, .hash = hash };
 }
@@ -165,7 +166,7 @@ static struct gate_decision gate_existing(struct run *run, const struct plan_chi
                 d.items[i].text,
                 merge_change_name(d.items[i].what));
     }
-    if (is_fight(run, m, hash))
+    if (is_fight(run, m, hash, GATE_FIGHTS_MAX))
         return (struct gate_decision){ .action = GATE_CONTEST, .hash = hash };
     return (struct gate_decision){ .action = GATE_APPLY, .hash = hash };
 }

@@ -16,9 +16,10 @@
 
 #define ROUND_MS 20000
 #define TAKES_MS_MAX 3000
-/* The engine writes five times; in a world with faults some of its answers get lost. */
-#define FIGHT_TOLD 6
-#define FIGHT_MAX 12
+/* The engine writes five times, and makes a child anew twenty times; in a world with faults some of
+ * its answers get lost. */
+#define FIGHT_TOLD(r) ((r)->deletes ? 21U : 6U)
+#define FIGHT_MAX(r) (2 * FIGHT_TOLD(r))
 #define TOLD_MS 60000
 
 struct sim_rivals {
@@ -126,7 +127,7 @@ static void told(void *ctx)
     struct sim_rivals *r = ctx;
     struct sim *s = r->sim;
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    bool same = !r->planned && lives(s) == r->lives && r->strikes >= FIGHT_TOLD;
+    bool same = !r->planned && lives(s) == r->lives && r->strikes >= FIGHT_TOLD(r);
     if (!same || s->quiet)
         return;
     for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
@@ -169,13 +170,13 @@ static void take_one(void *ctx)
     }
     r->planned = false;
     r->lives = lives(s);
-    if (++r->strikes > FIGHT_MAX)
+    if (++r->strikes > FIGHT_MAX(r))
         sim_fail(s,
             "promise 3, fight: %s/%s was taken back %u times",
             r->namespace,
             r->name,
             r->strikes);
-    if (r->strikes == FIGHT_TOLD && is_calm(s))
+    if (r->strikes == FIGHT_TOLD(r) && is_calm(s))
         timer_set(&s->env, &r->told, TOLD_MS);
     if (r->deletes) {
         sim_history_add(s->history, "taker", "deletes %s, the %u. time", r->name, r->strikes);
