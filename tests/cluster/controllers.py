@@ -87,6 +87,9 @@ def snapshot(lab, ns, kinds=KINDS):
         for h, number in hashes.items():
             text = text.replace(h, number)
         text = re.sub(r"kube-api-access-\w{5}", "kube-api-access", text)
+        # Whether a Deployment says the first or the second depends on when its controller came by last.
+        text = re.sub("^NewReplicaSetCreated$", "ReplicaSetUpdated", text)
+        text = re.sub('^Created new replica set (".*")$', r"ReplicaSet \1 is progressing.", text)
         return TIMES.sub("TIME", text)
     all_of = {}
     for kind in kinds:

@@ -2,7 +2,7 @@
 nodes: the tests play the scheduler and the kubelet by writing the pods' status."""
 import time
 
-from lab import wait_for
+from lab import ApiError, wait_for
 from promises import Operator, condition, model, service, wait_children, wait_condition
 
 LAB = {"controllers": "*"}
@@ -19,9 +19,16 @@ def wait_phase(lab, ns, phase):
 
 def change(lab, ns, spec):
     """A whole new spec; waits until it has been looked at."""
-    live = lab.get("inferenceservices", ns, "svc")
-    live["spec"] = service(**spec)["spec"]
-    new = lab.api("PUT", lab.path("inferenceservices", ns, "svc"), live)
+    def put():
+        live = lab.get("inferenceservices", ns, "svc")
+        live["spec"] = service(**spec)["spec"]
+        try:
+            return lab.api("PUT", lab.path("inferenceservices", ns, "svc"), live)
+        except ApiError as error:  # the operator wrote a status meanwhile
+            if error.code != 409:
+                raise
+            return None
+    new = wait_for(put, 15, "the spec to be taken")
 
     def seen():
         suspended = condition(lab.get("inferenceservices", ns, "svc"), "Suspended")
