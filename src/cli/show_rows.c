@@ -4,26 +4,11 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "cli/show_object.h"
 #include "cli/show_why.h"
 #include "kinds/llmkube/source.h"
 
 #define CLAIM_STAYS "leeboard.dev/NotRemoved"
-
-static const char *text_or_empty(struct json object, const char *path)
-{
-    const char *text = json_get_text(object, path);
-    return text ? text : "";
-}
-
-static struct json condition_of(struct json object, const char *type)
-{
-    return json_find(json_get(object, "status.conditions"), "type", type);
-}
-
-static bool condition_is(struct json object, const char *type, const char *status)
-{
-    return text_eq(json_get_text(condition_of(object, type), "status"), status);
-}
 
 static const char *message_of(struct json object, const char *type)
 {

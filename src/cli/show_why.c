@@ -4,22 +4,7 @@
 #include <strings.h>
 
 #include "base/str.h"
-
-static const char *text_or_empty(struct json object, const char *path)
-{
-    const char *text = json_get_text(object, path);
-    return text ? text : "";
-}
-
-static struct json condition_of(struct json object, const char *type)
-{
-    return json_find(json_get(object, "status.conditions"), "type", type);
-}
-
-static bool condition_is(struct json object, const char *type, const char *status)
-{
-    return text_eq(json_get_text(condition_of(object, type), "status"), status);
-}
+#include "cli/show_object.h"
 
 static bool say(struct show_row *row, enum show_state state, const char *phase, const char *detail)
 {

@@ -1,5 +1,6 @@
 #include "apiserver/token.h"
 
+#include "base/base64.h"
 #include "tests/test.h"
 
 TEST(a_token_is_read_back_by_its_key_alone)
@@ -22,76 +23,16 @@ TEST(a_token_is_read_back_by_its_key_alone)
 TEST(a_signature_is_that_of_the_standard)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    static const uint8_t key[] = { 3,
-        35,
-        53,
-        75,
-        43,
-        15,
-        165,
-        188,
-        131,
-        126,
-        6,
-        101,
-        119,
-        123,
-        166,
-        143,
-        90,
-        179,
-        40,
-        230,
-        240,
-        84,
-        201,
-        40,
-        169,
-        15,
-        132,
-        178,
-        210,
-        80,
-        46,
-        191,
-        211,
-        251,
-        90,
-        146,
-        210,
-        6,
-        71,
-        239,
-        150,
-        138,
-        180,
-        195,
-        119,
-        98,
-        61,
-        34,
-        61,
-        46,
-        33,
-        114,
-        5,
-        46,
-        79,
-        8,
-        192,
-        205,
-        154,
-        245,
-        103,
-        208,
-        128,
-        163 };
+    static const char key[] =
+        "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcg"
+        "UuTwjAzZr1Z9CAow";
     static const char token[] =
         "eyJ0eXAiOiJKV1QiLA0KICJhbGciOiJIUzI1NiJ9."
         "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cn"
         "VlfQ.dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     struct json claims;
-    struct str bytes = { (const char *)key, sizeof(key) };
+    struct str bytes;
+    check(base64_decode_url(&a, str_of(key), &bytes));
     check(token_verify(&a, bytes, str_of(token), &claims));
     check_text(json_get_text(claims, "iss"), "joe");
 }

@@ -12,79 +12,80 @@ static const char *const classes[] = {
     [SOURCE_HF_REPO] = "repo",
 };
 
+static const struct {
+    const char *class;
+    const char *text;
+} sources[] = {
+    { "local", "/mnt/x.gguf" },
+    { "local", "file:///mnt/x.gguf" },
+    { "local", "FILE:///mnt/x.gguf" },
+    { "local", "file://host/x.gguf" },
+    { "pvc", "pvc://claim/x.gguf" },
+    { "invalid", "PVC://claim/x.gguf" },
+    { "invalid", "pvc://" },
+    { "invalid", "pvc://claim" },
+    { "invalid", "pvc://claim/" },
+    { "invalid", "pvc:///x.gguf" },
+    { "invalid", "pvc://claim/../x.gguf" },
+    { "pvc", "pvc://claim/a..b/x.gguf" },
+    { "s3", "s3://bucket/dir/key" },
+    { "s3", "S3://bucket/key" },
+    { "s3", "s3://bucket" },
+    { "invalid", "s3://" },
+    { "invalid", "s3:///key" },
+    { "http", "https://example.com/model.gguf" },
+    { "http", "HTTP://EXAMPLE.COM/x.gguf" },
+    { "http", "http://10.0.0.5/inside.gguf?x=/a/b" },
+    { "invalid", "https:///x.gguf" },
+    { "http", "https://huggingface.co.evil.test/a/b" },
+    { "http", "https://example.com/huggingface.co/a/b" },
+    { "http", "https://huggingface.co/acme/chat/resolve/main/x.gguf" },
+    { "http", "https://huggingface.co/acme/chat/blob/main/dir/x.gguf?download=true" },
+    { "http", "https://WWW.HuggingFace.co/acme/chat/resolve/main/x.gguf#part" },
+    { "repo", "https://huggingface.co/acme/chat" },
+    { "repo", "https://huggingface.co/acme/chat/" },
+    { "repo", "https://huggingface.co/acme/chat?not=/a/resolve/main/x.gguf" },
+    { "repo", "https://huggingface.co/acme/chat#/resolve/main/x.gguf" },
+    { "repo", "https://huggingface.co/acme/chat/tree/main" },
+    { "repo", "https://huggingface.co/acme/chat/tree/main/sub/dir" },
+    { "repo", "https://huggingface.co/acme/chat/resolve/main" },
+    { "repo", "https://huggingface.co/acme/chat/blob/v1/" },
+    { "invalid", "https://huggingface.co/acme" },
+    { "invalid", "https://huggingface.co" },
+    { "invalid", "https://huggingface.co/acme/chat/discussions" },
+    { "invalid", "https://huggingface.co/acme/chat/resolve" },
+    { "invalid", "https://huggingface.co/datasets/acme/things/resolve/main/x.gguf" },
+    { "invalid", "https://huggingface.co/spaces/acme/demo" },
+    { "repo", "hf://acme/chat" },
+    { "repo", "HF://acme/chat" },
+    { "repo", "hf://acme/chat@abc" },
+    { "repo", "hf://acme/chat/small-q4.gguf" },
+    { "repo", "acme/small-chat" },
+    { "repo", "acme/chat@v1.0" },
+    { "invalid", "small-chat" },
+    { "invalid", "hf://chat" },
+    { "invalid", "acme/chat@" },
+    { "invalid", "acme//chat" },
+    { "invalid", "-acme/chat" },
+    { "invalid", "acme/ch at" },
+    { "invalid", "ftp://host/x.gguf" },
+    { "invalid", "" },
+    { "invalid", "https://example.com/x\n.gguf" },
+};
+
 TEST(sources_fall_into_classes)
 {
-    static const struct {
-        const char *class;
-        const char *text;
-    } rows[] = {
-        { "local", "/mnt/x.gguf" },
-        { "local", "file:///mnt/x.gguf" },
-        { "local", "FILE:///mnt/x.gguf" },
-        { "local", "file://host/x.gguf" },
-        { "pvc", "pvc://claim/x.gguf" },
-        { "invalid", "PVC://claim/x.gguf" },
-        { "invalid", "pvc://" },
-        { "invalid", "pvc://claim" },
-        { "invalid", "pvc://claim/" },
-        { "invalid", "pvc:///x.gguf" },
-        { "invalid", "pvc://claim/../x.gguf" },
-        { "pvc", "pvc://claim/a..b/x.gguf" },
-        { "s3", "s3://bucket/dir/key" },
-        { "s3", "S3://bucket/key" },
-        { "s3", "s3://bucket" },
-        { "invalid", "s3://" },
-        { "invalid", "s3:///key" },
-        { "http", "https://example.com/model.gguf" },
-        { "http", "HTTP://EXAMPLE.COM/x.gguf" },
-        { "http", "http://10.0.0.5/inside.gguf?x=/a/b" },
-        { "invalid", "https:///x.gguf" },
-        { "http", "https://huggingface.co.evil.test/a/b" },
-        { "http", "https://example.com/huggingface.co/a/b" },
-        { "http", "https://huggingface.co/acme/chat/resolve/main/x.gguf" },
-        { "http", "https://huggingface.co/acme/chat/blob/main/dir/x.gguf?download=true" },
-        { "http", "https://WWW.HuggingFace.co/acme/chat/resolve/main/x.gguf#part" },
-        { "repo", "https://huggingface.co/acme/chat" },
-        { "repo", "https://huggingface.co/acme/chat/" },
-        { "repo", "https://huggingface.co/acme/chat?not=/a/resolve/main/x.gguf" },
-        { "repo", "https://huggingface.co/acme/chat#/resolve/main/x.gguf" },
-        { "repo", "https://huggingface.co/acme/chat/tree/main" },
-        { "repo", "https://huggingface.co/acme/chat/tree/main/sub/dir" },
-        { "repo", "https://huggingface.co/acme/chat/resolve/main" },
-        { "repo", "https://huggingface.co/acme/chat/blob/v1/" },
-        { "invalid", "https://huggingface.co/acme" },
-        { "invalid", "https://huggingface.co" },
-        { "invalid", "https://huggingface.co/acme/chat/discussions" },
-        { "invalid", "https://huggingface.co/acme/chat/resolve" },
-        { "invalid", "https://huggingface.co/datasets/acme/things/resolve/main/x.gguf" },
-        { "invalid", "https://huggingface.co/spaces/acme/demo" },
-        { "repo", "hf://acme/chat" },
-        { "repo", "HF://acme/chat" },
-        { "repo", "hf://acme/chat@abc" },
-        { "repo", "hf://acme/chat/small-q4.gguf" },
-        { "repo", "acme/small-chat" },
-        { "repo", "acme/chat@v1.0" },
-        { "invalid", "small-chat" },
-        { "invalid", "hf://chat" },
-        { "invalid", "acme/chat@" },
-        { "invalid", "acme//chat" },
-        { "invalid", "-acme/chat" },
-        { "invalid", "acme/ch at" },
-        { "invalid", "ftp://host/x.gguf" },
-        { "invalid", "" },
-        { "invalid", "https://example.com/x\n.gguf" },
-    };
-    for (size_t i = 0; i < lengthof(rows); i++) {
-        struct source s = source_read(test_arena(), rows[i].text);
-        if (!text_eq(classes[s.class], rows[i].class))
+    for (size_t i = 0; i < lengthof(sources); i++) {
+        struct source s = source_read(test_arena(), sources[i].text);
+        if (!text_eq(classes[s.class], sources[i].class))
             test_fail(__FILE__,
                 __LINE__,
                 "%s is %s, not %s",
-                rows[i].text,
+                sources[i].text,
                 classes[s.class],
-                rows[i].class);
+                sources[i].class);
         check((s.class == SOURCE_INVALID) == !text_empty(s.problem));
-        check_text(s.text, rows[i].text);
+        check_text(s.text, sources[i].text);
     }
 }
 
