@@ -27,6 +27,7 @@
 #include "http/loop.h"
 #include "kube/file.h"
 #include "kube/pod_log.h"
+#include "kube/pod_session.h"
 #include "node/image_map.h"
 #include "node/node.h"
 #include "node/process_runtime.h"
@@ -55,7 +56,9 @@ struct up {
     struct process_runtime *runtime;
     struct node *node;
     struct proxy *proxy;
-    struct pod_log_source logs; /* the node's, which the server is given before there is a node */
+    /* the node's, which the server is given before there is a node */
+    struct pod_log_source logs;
+    struct pod_session_source sessions;
     struct show *show;
     struct up_hello *hello;
     struct loop_signal *signals[lengthof(signal_numbers)];
@@ -146,6 +149,7 @@ static bool make_api(struct up *up, struct error *err)
             .service_cidr = SERVICE_CIDR,
             .loopback_endpoints = true,
             .logs = &up->logs,
+            .sessions = &up->sessions,
         },
         err);
     if (!up->api ||
@@ -187,6 +191,7 @@ static bool make_node(struct up *up, struct error *err)
     if (!up->node)
         return false;
     up->logs = *node_logs(up->node);
+    up->sessions = *node_sessions(up->node);
     return true;
 }
 
@@ -331,7 +336,7 @@ static void free_all(struct up *up)
         show_free(up->show);
     restore_log(up);
     if (up->api)
-        api_service_close(up->api); /* and with it the logs that somebody follows */
+        api_service_close(up->api); /* and with it the logs that somebody follows, and sessions */
     if (up->proxy)
         proxy_free(up->proxy);
     node_free(up->node);
