@@ -64,6 +64,8 @@ static struct failure failure_of(struct model_pass *p, struct json error)
         p->retry_cause = f.message;
     if (text_starts(f.message, "spec.sha256 "))
         f.reason = "IntegrityCheckFailed";
+    else if (source && strstr(f.message, " is cut short: "))
+        f.reason = MODEL_CUT;
     else if (source && missing)
         f.message = arena_printf(
             p->arena, "failed to open local model file: open %s: no such file or directory", path);

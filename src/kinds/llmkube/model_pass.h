@@ -26,6 +26,8 @@ struct model_pass {
 };
 
 #define MODEL_PREFETCHED "The weights lie in the shared cache"
+/* The reason of a file that lacks bytes, by its own header. */
+#define MODEL_CUT "FileTruncated"
 
 /* ---- how a pass ends; each says status, conditions and outcome ---- */
 
