@@ -121,6 +121,9 @@ bool container_resolve(struct container *c, const char *const **ret_argv)
     c->message_path = NULL;
     c->cgroup[0] = NULL;
     c->user = container_user(a, c);
+    const char *refusal = container_root_refusal(a, c);
+    if (refusal)
+        return wait_because(c, "CreateContainerConfigError", refusal);
     if (!fields_env(a, &view, c->spec, basic_env(a, c), &env, &err) ||
         !resolve_mounts(c, env, &err))
         return wait_because(c, "CreateContainerConfigError", err.text);

@@ -108,8 +108,8 @@ const char *container_translate(void *ctx, struct arena *a, const char *word);
 
 /* Whose rights it has by its securityContext and the pod's; NULL: it does not say. */
 const struct runtime_user *container_user(struct arena *a, const struct container *c);
-/* It must not be root's, and nothing says whose else. */
-bool container_is_root_against_its_will(const struct container *c);
+/* In the kubelet's words, why it may not run: it must not be root's, and would be. NULL: it may. */
+const char *container_root_refusal(struct arena *a, const struct container *c);
 
 /* ---- pod_limits.c ---- */
 

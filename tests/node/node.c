@@ -48,6 +48,7 @@ static void place_open_with(struct place *p, const char *cgroups)
                            .path = "/usr/bin:/bin",
                            .back_off_ms = 50,
                            .cgroups = cgroups,
+                           .host_ports = true,
                            .in_use = in_use,
                            .in_use_ctx = p },
         &err);
@@ -392,6 +393,67 @@ static struct json condition(struct place *p, const char *pod, const char *type)
     return json_find(json_get(pod_now(p, pod), "status.conditions"), "type", type);
 }
 
+/* A pod that nobody has given to a node yet. */
+static void post_with_host_port(struct place *p, const char *name, uint16_t port)
+{
+    harbor_do(&p->harbor,
+        "POST",
+        PODS,
+        arena_printf(test_arena(),
+            "{'metadata': {'name': '%s'}, 'spec': {'automountServiceAccountToken': false, "
+            "'terminationGracePeriodSeconds': 0, 'containers': [{'name': 'main', 'image': "
+            "'busybox', 'command': ['sh', '-c', 'while :; do sleep 0.05; done'], 'ports': "
+            "[{'containerPort': 80, 'hostPort': %u}]}]}}",
+            name,
+            port));
+}
+
+static bool waits_for_port(struct place *p, const char *pod, const char *why)
+{
+    const char *text = json_get_text(condition(p, pod, "PodScheduled"), "message");
+    return text &&
+           text_starts(text,
+               "0/1 nodes are available: 1 node(s) didn't have free ports for the "
+               "requested pod ports (") &&
+           strstr(text, why);
+}
+
+TEST(node_takes_no_pod_whose_host_port_is_not_free)
+{
+    struct place p;
+    uint16_t port;
+    int taken = raw_listen(&port);
+    place_open(&p);
+    post_with_host_port(&p, "one", port);
+    await(&p, waits_for_port(&p, "one", "Address already in use; name another hostPort"));
+    close(taken);
+    await(&p, is_ready(&p, "one"));
+    check(!json_present(condition(&p, "one", "leeboard.dev/Limited")) ||
+          !strstr(
+              json_get_text(condition(&p, "one", "leeboard.dev/Limited"), "message"), "hostPort"));
+    post_with_host_port(&p, "two", port);
+    await(&p,
+        waits_for_port(
+            &p, "two", arena_printf(test_arena(), "(pod default/one has port %u", port)));
+    harbor_do(&p.harbor, "DELETE", PODS "/one", NULL);
+    await(&p, is_ready(&p, "two"));
+    place_close(&p);
+}
+
+TEST(node_runs_nothing_as_root_that_must_not_be)
+{
+    struct place p;
+    if (geteuid() != 0)
+        return; /* who is not root runs nothing as root */
+    place_open(&p);
+    run_pod_with(&p, "web", "true", "", ", 'securityContext': {'runAsNonRoot': true}");
+    await(&p,
+        text_eq(
+            json_get_text(pod_now(&p, "web"), "status.containerStatuses.0.state.waiting.reason"),
+            "CreateContainerConfigError"));
+    place_close(&p);
+}
+
 TEST(node_names_what_it_does_not_do)
 {
     struct place p;
@@ -400,7 +462,8 @@ TEST(node_names_what_it_does_not_do)
         "web",
         "while :; do sleep 0.05; done",
         ", 'tty': true, 'stdin': false, 'ports': [{'name': 'web', 'containerPort': 80, 'hostPort':"
-        " 8080}], 'securityContext': {'allowPrivilegeEscalation': true, 'runAsNonRoot': false},"
+        " 8080, 'protocol': 'UDP'}], 'securityContext': {'allowPrivilegeEscalation': true, "
+        "'runAsNonRoot': false},"
         " 'resources': {'limits': {'memory': '1Gi'}}, 'volumeMounts': [{'name': 'v', 'mountPath':"
         " '/leeboard-test'}]",
         ", 'nodeSelector': {'disk': 'ssd'}, 'volumes': [{'name': 'v', 'emptyDir': {'sizeLimit':"
@@ -409,8 +472,8 @@ TEST(node_names_what_it_does_not_do)
     const char *text = json_get_text(condition(&p, "web", "leeboard.dev/Limited"), "message");
     static const char want[] =
         "Containers run as local processes; not in effect: spec.nodeSelector, "
-        "spec.volumes[v].emptyDir.sizeLimit, spec.containers[main].ports[web].hostPort, "
-        "spec.containers[main].resources.limits.memory, spec.containers[main].tty. Limits need "
+        "spec.volumes[v].emptyDir.sizeLimit, spec.containers[main].resources.limits.memory, "
+        "spec.containers[main].tty, spec.containers[main].ports[web].hostPort. Limits need "
         "control groups: there are no control groups of version 2 at /no/cgroups/here.";
     check(text_starts(text, want));
     bool mounts = process_runtime_node(p.runtime)->mounts;
