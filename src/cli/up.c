@@ -95,7 +95,9 @@ static void end_pods(struct up *up)
 {
     up->ending = true;
     notify("STOPPING=1");
-    say(up, "ending: pods get their grace period; Ctrl-C once more kills them");
+    say(up,
+        isatty(STDOUT_FILENO) ? "ending: pods get their grace period; Ctrl-C once more kills them"
+                              : "ending: pods get their grace period; a second signal kills them");
     if (up->show)
         show_ending(up->show);
     node_stop(up->node, pods_ended, up);

@@ -10,6 +10,8 @@
 
 static bool wait_because(struct container *c, const char *reason, const char *message)
 {
+    if (c->running)
+        return false; /* it was taken over: nothing waits */
     bool known = text_eq(c->waiting, reason) && text_eq(c->waiting_message, message);
     c->waiting = reason;
     snprintf(c->waiting_message, sizeof(c->waiting_message), "%s", message);

@@ -207,6 +207,8 @@ static void tell_stopped(void *ctx)
 {
     struct node *n = ctx;
     void (*stopped)(void *ctx) = take(n->stopped);
+    if (n->host.cgroups)
+        cgroups_remove(n->host.cgroups, NULL);
     if (stopped)
         stopped(n->stopped_ctx);
 }

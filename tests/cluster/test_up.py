@@ -272,7 +272,7 @@ def test_second_signal_kills_what_does_not_end():
         wait_for(up.tasks, 30, "the pod to run")
         wait_for(lambda: "deaf" in up.run("logs", "stubborn"), 30, "it to hear no signal any more")
         up.process.send_signal(signal.SIGINT)
-        wait_for(lambda: "once more kills them" in up.said(), 30, "the first signal to be seen")
+        wait_for(lambda: "a second signal kills them" in up.said(), 30, "the first signal to be seen")
         assert up.tasks()
         wait_for(lambda: up.process.send_signal(signal.SIGINT) or "killing" in up.said(), 30, "the second one")
         assert up.process.wait(90) == 0 and not up.tasks(), up.said()

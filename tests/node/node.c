@@ -30,13 +30,9 @@ static bool in_use(void *ctx, const char *ip)
     return ((struct place *)ctx)->in_use;
 }
 
-static void place_open_with(struct place *p, const char *cgroups)
+static void start_node(struct place *p, const char *cgroups)
 {
-    *p = (struct place){ 0 };
     struct error err;
-    harbor_open(&p->harbor);
-    p->loop = p->harbor.loop;
-    p->images = image_map_new();
     p->runtime =
         process_runtime_new(p->loop, &(struct process_runtime_options){ .log_bytes_max = 2000 });
     p->node = node_new(&(struct node_options){ .loop = p->loop,
@@ -55,6 +51,15 @@ static void place_open_with(struct place *p, const char *cgroups)
     if (!p->node)
         test_fail(__FILE__, __LINE__, "%s", err.text);
     node_start(p->node);
+}
+
+static void place_open_with(struct place *p, const char *cgroups)
+{
+    *p = (struct place){ 0 };
+    harbor_open(&p->harbor);
+    p->loop = p->harbor.loop;
+    p->images = image_map_new();
+    start_node(p, cgroups);
 }
 
 static void place_open(struct place *p)
@@ -581,6 +586,49 @@ TEST(node_holds_programs_to_their_limits_by_the_kernels_control_groups)
     cgroups_remove(left, NULL);
     cgroups_free(left);
     check(access("/sys/fs/cgroup/leeboard-here", F_OK) != 0);
+}
+
+/* The first line of a file that a probe writes; "": there is none yet. */
+static const char *first_line(const char *path)
+{
+    char line[100] = "";
+    FILE *f = fopen(path, "re");
+    if (f && !fgets(line, sizeof(line), f))
+        line[0] = 0;
+    if (f)
+        fclose(f);
+    return arena_strdup(test_arena(), line);
+}
+
+/* What was taken over has volumes that are not there yet: a token must be asked for first. */
+TEST(node_that_took_over_runs_probes_with_what_the_container_has)
+{
+    struct place p;
+    place_open(&p);
+    const char *probed = arena_printf(test_arena(), "%s/probed", p.harbor.dir);
+    run_pod_with(&p,
+        "web",
+        "while :; do sleep 0.05; done",
+        arena_printf(test_arena(),
+            ", 'env': [{'name': 'WORD', 'value': 'ahoy'}], 'volumeMounts': [{'name': 't', "
+            "'mountPath': '/leeboard-test'}], 'readinessProbe': {'periodSeconds': 1, 'exec': "
+            "{'command': ['sh', '-c', 'echo $WORD >> %s']}}",
+            probed),
+        ", 'volumes': [{'name': 't', 'projected': {'sources': [{'serviceAccountToken': {'path': "
+        "'token'}}]}}]");
+    await(&p, is_ready(&p, "web"));
+    node_free(p.node);
+    process_runtime_free(p.runtime);
+    check(unlink(probed) == 0);
+    start_node(&p, "/no/cgroups/here");
+    await(&p, *first_line(probed));
+    check_text(first_line(probed), "ahoy\n");
+    check_text(notes(&p, "Failed"), "");
+    node_stop(p.node, has_stopped, &p);
+    await(&p, p.stopped);
+    struct json state = json_get(pod_now(&p, "web"), "status.containerStatuses.0.state");
+    check(json_present(json_get(state, "terminated")));
+    place_close(&p);
 }
 
 TEST(node_that_stops_leaves_a_true_status)
