@@ -345,11 +345,12 @@ static size_t piece_of(const char *text, int cells)
     return rest.len && word ? word : fits;
 }
 
-/* Lines that the detail takes below its row; 0: it fits beside it, or nobody has to act on it. */
+/* Lines that the detail takes below its row; 0: it fits beside it, or nobody waits for it. */
 static int lines_below(const struct show_row *row, const struct columns *c, int width)
 {
     int beside = width - MARK_CELLS - c->kind - c->name - c->phase - 3 * 2, lines = 0;
-    if (row->state != SHOW_FAILED || cells_of(row->detail) <= beside || width < WRAP_WIDTH_MIN)
+    if ((row->state != SHOW_FAILED && row->state != SHOW_WAITS) ||
+        cells_of(row->detail) <= beside || width < WRAP_WIDTH_MIN)
         return 0;
     for (const char *rest = row->detail; *rest; rest += strspn(rest, " "), lines++)
         rest += piece_of(rest, width - INDENT_CELLS);
@@ -385,7 +386,8 @@ static size_t surplus(const struct show_look *look, size_t count)
 
 static void end_line(struct show_screen *s, const struct line *l)
 {
-    buf_add_text(l->to, "\x1b[K\n");
+    /* Where a line is full, the cursor is on its last cell, which would be cleared. */
+    buf_add_text(l->to, l->left ? "\x1b[K\n" : "\n");
     s->cells[s->lines++] = l->look->width - l->left;
 }
 

@@ -132,7 +132,6 @@ TEST(a_long_text_is_cut_with_a_mark)
     check_text(screen_line(&p.terminal, 0), " * InferenceService  tiny  ready  http:~");
 }
 
-/* Terminals wrap lines that no longer fit when they become narrower. */
 /* The remedy stands at the end of what is told. */
 TEST(what_somebody_must_mend_is_told_to_the_end_if_there_is_room)
 {
@@ -151,6 +150,9 @@ TEST(what_somebody_must_mend_is_told_to_the_end_if_there_is_room)
     check_text(screen_line(&p.terminal, 3), "     program with --images FILE");
     check(text_starts(screen_line(&p.terminal, 4), " ✔ InferenceService  third"));
     check_int(p.terminal.row, 5);
+    rows[1].state = SHOW_WAITS;
+    pair_draw(&p, &look, rows, 3, 0);
+    check_text(screen_line(&p.terminal, 3), "     program with --images FILE");
     rows[1].state = SHOW_READY; /* nothing of it stays */
     pair_draw(&p, &look, rows, 3, 0);
     check(text_starts(screen_line(&p.terminal, 2), " ✔ InferenceService  third"));
@@ -165,6 +167,7 @@ TEST(what_somebody_must_mend_is_told_to_the_end_if_there_is_room)
     check_int(low.terminal.row, 3);
 }
 
+/* Terminals wrap lines that no longer fit when they become narrower. */
 TEST(a_window_that_becomes_narrower_shows_nothing_twice)
 {
     cleanup(pair_done) struct pair p;
