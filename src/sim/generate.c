@@ -267,6 +267,7 @@ struct json sim_plainest(
         { "kind", json_get(crd, "spec.names.kind") },
         { "metadata.name", json_str(name) },
         { "metadata.namespace", json_str(namespace) },
+        { "metadata.annotations", json_map(a, { "example.com/team", json_str("owls") }) },
         { "spec", json_map_end(&spec) });
 }
 

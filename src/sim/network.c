@@ -486,6 +486,18 @@ static void answer_stale(struct call *c)
     c->last_at_ms = c->actor.operator->stale_until_ms;
 }
 
+/* true: its answer is to be lost. */
+static bool meets_mishap(struct call *c)
+{
+    struct sim_request request = { c->actor, c->request.method, c->request.path, c->request.body };
+    enum sim_mishap what = sim_mishap_at(c->sim, &request);
+    if (what == SIM_MISHAP_END) {
+        c->late = true;
+        sim_operator_end(c->actor.operator, LATE_MS / 2);
+    }
+    return what == SIM_MISHAP_LOST;
+}
+
 static void arrive(void *ctx)
 {
     struct call *c = ctx;
@@ -514,6 +526,7 @@ static void arrive(void *ctx)
         answer(c, 410, "Expired", NULL, 0);
     } else {
         bool lose = c->actor.operator->sent == s->options.lose_at && s->options.lose_at;
+        lose |= meets_mishap(c);
         if (!c->watch && (lose || faulty(c, r->answer_lost))) {
             sim_history_add(s->history, c->actor.name, "~ the next answer is lost");
             c->lost = true;

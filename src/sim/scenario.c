@@ -364,6 +364,11 @@ static bool take_step(struct sim_scenario *c, const struct sim_step *step)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct wish *w = c->wishes;
+    if (sim_step_is_mishap(step)) {
+        if (c->sim->options.mishaps)
+            c->sim->mishap = step;
+        return true;
+    }
     while (!text_eq(w->name, step->name) ||
            !text_eq(json_get_text(w->crd, "spec.names.kind"), step->kind))
         w++;

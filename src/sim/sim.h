@@ -106,6 +106,7 @@ struct sim_options {
     bool hurry;       /* the person has another wish five times a second */
     bool direct;      /* there is no history: only what is wished for in the end */
     const struct sim_story *story; /* what the person does instead; NULL: anything */
+    bool mishaps;                  /* what goes wrong in it does */
     int64_t faults_ms;             /* faults and inputs end then */
     uint64_t crash_at;             /* crash of the operator just after its n-th request; 0: none */
     uint64_t lose_at;              /* its n-th answer is lost; 0: none */
@@ -159,8 +160,9 @@ struct sim {
     const char *forbidden;        /* a plural; NULL: all is allowed */
     const char *forbidden_in;
     int64_t forbidden_until_ms;
-    bool quiet;           /* no more faults */
-    struct error failure; /* the first check that failed; code ERR_NONE: none */
+    const struct sim_step *mishap; /* of the story, still to come; NULL: none */
+    bool quiet;                    /* no more faults */
+    struct error failure;          /* the first check that failed; code ERR_NONE: none */
 };
 
 /* ---- options.c: what a seed decides before anything happens ---- */
@@ -317,6 +319,18 @@ void sim_scenario_rival(struct sim_scenario *c); /* one acts right now */
 void sim_scenario_end(struct sim_scenario *c);   /* what everybody would write is served */
 /* An operator wrote something: a rival may answer to that. */
 void sim_scenario_changed(struct sim_scenario *c, const struct store_event *event);
+
+/* ---- mishap.c: what goes wrong in a story ---- */
+
+struct sim_step;
+enum sim_mishap {
+    SIM_MISHAP_NONE,
+    SIM_MISHAP_LOST, /* the answer */
+    SIM_MISHAP_END,  /* the operator ends in order before the answer comes */
+};
+bool sim_step_is_mishap(const struct sim_step *step);
+/* A request of an operator arrives. */
+enum sim_mishap sim_mishap_at(struct sim *s, const struct sim_request *request);
 
 /* ---- check.c ---- */
 

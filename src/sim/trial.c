@@ -155,6 +155,7 @@ static struct sim_options without_faults(const struct sim_options *options)
 {
     struct sim_options plain = *options;
     plain.rates = (struct sim_rates){ 0 };
+    plain.mishaps = false;
     plain.poisoned = false; /* 7: the others' end is as if they had never been */
     plain.crash_at = plain.lose_at = plain.rival_at = plain.stale_at = 0;
     plain.delete_at = plain.end_at = 0;
