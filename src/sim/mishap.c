@@ -2,8 +2,11 @@
 
 #include "sim/story.h"
 
-/* What goes wrong in a story, at a write that the story names: a step whose kind is one of these,
- * and whose name is a part of the path. It waits for the next such write of an operator. */
+/* What goes wrong in a story: a step whose kind is one of these, and whose name is a part of a
+ * path. All but the first wait for the next such write of an operator. */
+
+#define LAG_NAME "~watch lags"
+#define LAG_MS 10000
 
 static const struct mishap {
     const char *name;
@@ -11,6 +14,7 @@ static const struct mishap {
     const char *method, *body; /* what somebody does just before it arrives; NULL: nothing */
 } mishaps[] = {
     { "~answer lost", SIM_MISHAP_LOST, NULL, NULL },
+    { "~arrives late", SIM_MISHAP_LATE, NULL, NULL },
     { "~ends", SIM_MISHAP_END, NULL, NULL },
     { "~edited before",
         SIM_MISHAP_NONE,
@@ -22,6 +26,17 @@ static const struct mishap {
 bool sim_step_is_mishap(const struct sim_step *step)
 {
     return step->kind[0] == '~';
+}
+
+void sim_mishap_begin(struct sim *s, const struct sim_step *step)
+{
+    if (!text_eq(step->kind, LAG_NAME)) {
+        s->mishap = step;
+        return;
+    }
+    sim_history_add(s->history, "server", "%s: %s", step->kind, step->name);
+    for (size_t i = 0; i < s->options.operators; i++)
+        sim_operator_lag(s->operators[i], step->name, LAG_MS);
 }
 
 static void meddle(struct sim *s, const struct mishap *m, const struct sim_request *request)

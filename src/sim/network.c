@@ -486,16 +486,17 @@ static void answer_stale(struct call *c)
     c->last_at_ms = c->actor.operator->stale_until_ms;
 }
 
-/* true: its answer is to be lost. */
-static bool meets_mishap(struct call *c)
+static enum sim_mishap mishap(struct call *c)
 {
     struct sim_request request = { c->actor, c->request.method, c->request.path, c->request.body };
     enum sim_mishap what = sim_mishap_at(c->sim, &request);
+    if (what == SIM_MISHAP_LATE)
+        timer_set(&c->sim->env, &c->arrive, LATE_REQUEST_MS_MAX);
     if (what == SIM_MISHAP_END) {
         c->late = true;
         sim_operator_end(c->actor.operator, LATE_MS / 2);
     }
-    return what == SIM_MISHAP_LOST;
+    return what;
 }
 
 static void arrive(void *ctx)
@@ -525,8 +526,11 @@ static void arrive(void *ctx)
     } else if (c->watch && (faulty(c, r->stream_gone) || is_expired(c))) {
         answer(c, 410, "Expired", NULL, 0);
     } else {
-        bool lose = c->actor.operator->sent == s->options.lose_at && s->options.lose_at;
-        lose |= meets_mishap(c);
+        enum sim_mishap what = mishap(c);
+        bool lose = what == SIM_MISHAP_LOST ||
+                    (c->actor.operator->sent == s->options.lose_at && s->options.lose_at);
+        if (what == SIM_MISHAP_LATE)
+            return;
         if (!c->watch && (lose || faulty(c, r->answer_lost))) {
             sim_history_add(s->history, c->actor.name, "~ the next answer is lost");
             c->lost = true;
@@ -669,6 +673,13 @@ void sim_network_expire(struct sim_network *n)
             c->api = NULL;
             piece_add(c, PIECE_BREAK, (struct str){ 0 });
         }
+}
+
+void sim_network_lag(struct sim_network *n, const char *part, int64_t lag_ms)
+{
+    for (struct call *c = n->calls; c; c = c->next)
+        if (c->watch && strstr(c->request.path, part))
+            c->lag_ms = lag_ms;
 }
 
 void sim_network_free(struct sim_network *n)

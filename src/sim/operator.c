@@ -252,6 +252,12 @@ void sim_operator_expire(struct sim_operator *o)
         sim_network_expire(o->life->network);
 }
 
+void sim_operator_lag(struct sim_operator *o, const char *part, int64_t lag_ms)
+{
+    if (o->life)
+        sim_network_lag(o->life->network, part, lag_ms);
+}
+
 bool sim_operator_leads(const struct sim_operator *o)
 {
     return o->life && lease_may_write(o->life->lease);

@@ -118,11 +118,15 @@ const char *sim_options_name(size_t i)
                                        : NULL;
 }
 
-static bool is_calm(const struct sim_options *o)
+bool sim_is_faultless(const struct sim_options *o)
 {
     static const struct sim_rates none;
-    return memcmp(&o->rates, &none, sizeof(none)) == 0 && o->operators < 2 && !o->rivals &&
-           !o->poisoned;
+    return memcmp(&o->rates, &none, sizeof(none)) == 0;
+}
+
+static bool is_calm(const struct sim_options *o)
+{
+    return sim_is_faultless(o) && o->operators < 2 && !o->rivals && !o->poisoned;
 }
 
 void sim_options_print(const struct sim_options *o)

@@ -172,6 +172,7 @@ void sim_options_calm(struct sim_options *o); /* nothing goes wrong, and nobody 
 /* Without this fault, "rivals" or "standby"; false: it was off already. */
 bool sim_options_drop(struct sim_options *o, const char *name);
 const char *sim_options_name(size_t i);              /* of what can be dropped; NULL past the end */
+bool sim_is_faultless(const struct sim_options *o);  /* nothing goes wrong by chance */
 void sim_options_print(const struct sim_options *o); /* the line that replays it */
 
 /* ---- trial.c: a run with faults, one without, and whether they come to the same ---- */
@@ -230,6 +231,8 @@ const struct kube_transport *sim_network_transport(struct sim_network *n);
 void sim_network_disconnect(struct sim_network *n);
 /* The server has forgotten what was: its streams break, and must begin with a list. */
 void sim_network_expire(struct sim_network *n);
+/* Its watches whose paths have this part are served from a cache that is so old. */
+void sim_network_lag(struct sim_network *n, const char *part, int64_t lag_ms);
 /* The operator is gone: nothing reaches it any more; what it sent still arrives. */
 void sim_network_free(struct sim_network *n);
 
@@ -261,6 +264,7 @@ void sim_operator_end(struct sim_operator *o, int64_t after_ms);
 void sim_operator_pause(struct sim_operator *o, int64_t ms);
 void sim_operator_disconnect(struct sim_operator *o); /* the server is gone */
 void sim_operator_expire(struct sim_operator *o);     /* sim_network_expire() */
+void sim_operator_lag(struct sim_operator *o, const char *part, int64_t lag_ms); /* likewise */
 bool sim_operator_leads(const struct sim_operator *o);
 void sim_operator_check(const struct sim_operator *o); /* what its engine counted */
 /* How often the engine was told of new input, in this life. */
@@ -326,9 +330,11 @@ struct sim_step;
 enum sim_mishap {
     SIM_MISHAP_NONE,
     SIM_MISHAP_LOST, /* the answer */
+    SIM_MISHAP_LATE, /* it arrives when its sender has given it up */
     SIM_MISHAP_END,  /* the operator ends in order before the answer comes */
 };
 bool sim_step_is_mishap(const struct sim_step *step);
+void sim_mishap_begin(struct sim *s, const struct sim_step *step);
 /* A request of an operator arrives. */
 enum sim_mishap sim_mishap_at(struct sim *s, const struct sim_request *request);
 
@@ -380,6 +386,12 @@ void sim_causes_heard(
     struct sim_causes *c, const struct sim_request *request, int status, struct str answer);
 /* The end: whatever is still refused is named by a condition of its owner. */
 void sim_causes_check(struct sim_causes *c);
+
+/* ---- check_missing.c: whether people are told what is not there ---- */
+
+void sim_check_missing(struct sim *s, struct json object); /* in the end */
+/* Some condition of this object says this. */
+void sim_check_tells(struct sim *s, const char *path, const char *what);
 
 /* ---- check_wake.c: what events may wake, and how often ---- */
 

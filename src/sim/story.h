@@ -13,6 +13,7 @@ struct sim_step {
     /* Members of the spec, as JSON, beside those that it must have; a key may be a path. NULL: the
      * object is deleted. */
     const char *spec;
+    const char *told; /* before that a condition of it says this, unless there are faults */
 };
 
 struct sim_story {

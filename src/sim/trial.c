@@ -271,6 +271,8 @@ struct sim_options sim_shrink(const struct sim_options *from, const char *how, u
         if (sim_options_drop(&next, name) && fails_alike(&next, how, steps))
             best = next;
     }
+    if (best.story)
+        return best;
     for (next = best; next.faults_ms > 10000 && (next.faults_ms /= 2, true);)
         if (fails_alike(&next, how, steps))
             best = next;

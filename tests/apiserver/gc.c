@@ -75,6 +75,37 @@ TEST(gc_keeps_what_has_another_owner)
     desk_done(&d);
 }
 
+/* Found by the simulator, seed 115. */
+TEST(gc_deletes_what_is_owned_by_something_whose_definition_goes_with_it)
+{
+    struct desk d;
+    desk_init(&d);
+    desk_do(&d,
+        "POST",
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        "{'metadata':{'name':'toys.example.com'},'spec':{'group':'example.com','scope':"
+        "'Namespaced','names':{'plural':'toys','kind':'Toy'},'versions':[{'name':'v1','served':"
+        "true,'storage':true,'schema':{'openAPIV3Schema':{'type':'object'}}}]}}");
+    struct json toy = desk_do(&d,
+        "POST",
+        "/apis/example.com/v1/namespaces/default/toys",
+        "{'apiVersion':'example.com/v1','kind':'Toy','metadata':{'name':'owner'}}");
+    desk_do(&d,
+        "POST",
+        CONFIG_MAPS,
+        arena_printf(test_arena(),
+            "{'metadata':{'name':'child','ownerReferences':[{'apiVersion':'example.com/v1',"
+            "'kind':'Toy','name':'owner','uid':'%s'}]}}",
+            uid_of(toy)));
+    check(is_there(&d, "child"));
+    desk_do(&d,
+        "DELETE",
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/toys.example.com",
+        NULL);
+    check(!is_there(&d, "child"));
+    desk_done(&d);
+}
+
 TEST(gc_waits_for_dependents_that_block_a_foreground_deletion)
 {
     struct desk d;
