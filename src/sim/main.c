@@ -168,8 +168,6 @@ static void random_seeds(struct run *r)
         struct sim_options o = options_of(r, seed++);
         try(r, &o, NULL);
     } while ((r->done < (uint64_t)r->steps || time(NULL) < until) && r->failed < r->failures_max);
-    if (r->steps)
-        sim_coverage_print(r->options.coverage);
 }
 
 /* One fault at every single request of a world that is calm otherwise, in which somebody has a wish
