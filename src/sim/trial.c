@@ -165,7 +165,7 @@ static struct sim_options without_faults(const struct sim_options *options)
 /* What is wanted changes with these, and so does who of two has a name that both want. */
 static bool wants_alike(const struct sim_options *o)
 {
-    return o->tour && !o->rival_at && !o->rivals;
+    return (o->tour && !o->rival_at && !o->rivals) || (o->story && sim_is_faultless(o));
 }
 
 /* False: text says where they differ. */
