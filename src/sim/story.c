@@ -123,6 +123,18 @@ static const struct sim_story stories[] = {
         STEPS({ 1, "Model", "m0", "{}" }, { 1, "Model", "m-1", "{}" },
             { 10, "InferenceService", "i0", "{}" }, { 10, "InferenceService", "i-1", "{}" },
             { 20, "InferenceService", "i0", "{\"replicas\":2}" }) },
+    { "empty-texts",
+        "what people leave empty the server fills in, and a new leader writes it again",
+        false,
+        STEPS({ 1, "Model", "m0", "{}" },
+            { 2,
+                "InferenceService",
+                "i0",
+                "{\"extraVolumes\":[{\"name\":\"v\",\"scaleIO\":{\"gateway\":\"g\",\"system\":"
+                "\"s\","
+                "\"volumeName\":\"n\",\"secretRef\":{\"name\":\"a\"},\"fsType\":\"\"}},"
+                "{\"name\":\"w\",\"downwardAPI\":{\"items\":[{\"path\":\"p\",\"fieldRef\":"
+                "{\"fieldPath\":\"metadata.name\",\"apiVersion\":\"\"}}]}}]}" }) },
     { "made-anew",
         "otterscale: what a predecessor of the same name left behind",
         false,
