@@ -15,6 +15,7 @@ static const struct mishap {
 } mishaps[] = {
     { "~answer lost", SIM_MISHAP_LOST, NULL, NULL },
     { "~arrives late", SIM_MISHAP_LATE, NULL, NULL },
+    { "~forbidden", SIM_MISHAP_FORBIDDEN, NULL, NULL },
     { "~ends", SIM_MISHAP_END, NULL, NULL },
     { "~edited before",
         SIM_MISHAP_NONE,

@@ -486,6 +486,11 @@ static void answer_stale(struct call *c)
     c->last_at_ms = c->actor.operator->stale_until_ms;
 }
 
+static void forbid(struct call *c)
+{
+    answer(c, 403, "Forbidden", "forbidden: rights were withdrawn", 0);
+}
+
 static enum sim_mishap mishap(struct call *c)
 {
     struct sim_request request = { c->actor, c->request.method, c->request.path, c->request.body };
@@ -522,7 +527,7 @@ static void arrive(void *ctx)
     } else if (faulty(c, r->failing)) {
         answer(c, sim_below(s, SIM_FAULTS, 2) ? 500 : 503, "InternalError", NULL, 0);
     } else if (is_forbidden(c)) {
-        answer(c, 403, "Forbidden", "forbidden: rights were withdrawn", 0);
+        forbid(c);
     } else if (c->watch && (faulty(c, r->stream_gone) || is_expired(c))) {
         answer(c, 410, "Expired", NULL, 0);
     } else {
@@ -531,6 +536,11 @@ static void arrive(void *ctx)
                     (c->actor.operator->sent == s->options.lose_at && s->options.lose_at);
         if (what == SIM_MISHAP_LATE)
             return;
+        if (what == SIM_MISHAP_FORBIDDEN) {
+            forbid(c);
+            maybe_free(c);
+            return;
+        }
         if (!c->watch && (lose || faulty(c, r->answer_lost))) {
             sim_history_add(s->history, c->actor.name, "~ the next answer is lost");
             c->lost = true;
