@@ -532,8 +532,9 @@ static void arrive(void *ctx)
         answer(c, 410, "Expired", NULL, 0);
     } else {
         enum sim_mishap what = mishap(c);
-        bool lose = what == SIM_MISHAP_LOST ||
-                    (c->actor.operator->sent == s->options.lose_at && s->options.lose_at);
+        bool lose =
+            what == SIM_MISHAP_LOST ||
+            (c->actor.operator->sent == s->options.at[SIM_LOSE_AT] && s->options.at[SIM_LOSE_AT]);
         if (what == SIM_MISHAP_LATE)
             return;
         if (what == SIM_MISHAP_FORBIDDEN) {
@@ -612,18 +613,18 @@ static struct kube_call *network_open(
     if (faulty(c, r->clock_jump))
         o->skew_ms = sim_operator_skew(s);
     /* Of a child, by name; what becomes of the person's own objects is the person's business. */
-    c->overtaken = o->sent == s->options.delete_at && text_eq(c->request.method, "PATCH") &&
+    c->overtaken = o->sent == s->options.at[SIM_DELETE_AT] && text_eq(c->request.method, "PATCH") &&
                    !strstr(c->request.path, "/status") && !strstr(c->request.path, "/events/");
-    c->late = c->overtaken || o->sent == s->options.end_at;
-    if (o->sent == s->options.rival_at)
+    c->late = c->overtaken || o->sent == s->options.at[SIM_END_AT];
+    if (o->sent == s->options.at[SIM_RIVAL_AT])
         timer_set(&s->env, &s->rival, 0);
-    if (s->options.stale_at && o->sent + STALE_REQUESTS == s->options.stale_at)
+    if (s->options.at[SIM_STALE_AT] && o->sent + STALE_REQUESTS == s->options.at[SIM_STALE_AT])
         timer_set(&s->env, &n->snapshot, 0);
-    if (s->options.stale_at && o->sent == s->options.stale_at)
+    if (s->options.at[SIM_STALE_AT] && o->sent == s->options.at[SIM_STALE_AT])
         o->stale_until_ms = s->now_ms + STALE_MS;
-    if (o->sent == s->options.end_at)
+    if (o->sent == s->options.at[SIM_END_AT])
         sim_operator_end(o, LATE_MS / 2);
-    else if (o->sent == s->options.stale_at || o->sent == s->options.crash_at ||
+    else if (o->sent == s->options.at[SIM_STALE_AT] || o->sent == s->options.at[SIM_CRASH_AT] ||
              (!s->quiet && sim_chance(s, SIM_FAULTS, r->crash)))
         sim_operator_crash(o, sim_below(s, SIM_FAULTS, 20000));
     else if (!s->quiet &&

@@ -95,6 +95,17 @@ struct sim_change {
     const struct store_event *event;
 };
 
+/* What goes wrong at one request of the first operator; campaigns try each. */
+enum sim_point {
+    SIM_CRASH_AT,  /* it crashes just after it */
+    SIM_LOSE_AT,   /* its answer is lost */
+    SIM_RIVAL_AT,  /* a rival acts just after it */
+    SIM_STALE_AT,  /* it crashes there, and what it lists then is older than that */
+    SIM_DELETE_AT, /* what it writes is deleted before it has the answer */
+    SIM_END_AT,    /* its answer is late, and it ends in order before */
+    SIM_POINT_COUNT,
+};
+
 struct sim_options {
     uint64_t seed;
     struct sim_rates rates;
@@ -108,15 +119,9 @@ struct sim_options {
     const struct sim_story *story; /* what the person does instead; NULL: anything */
     bool mishaps;                  /* what goes wrong in it does */
     int64_t faults_ms;             /* faults and inputs end then */
-    uint64_t crash_at;             /* crash of the operator just after its n-th request; 0: none */
-    uint64_t lose_at;              /* its n-th answer is lost; 0: none */
-    uint64_t rival_at;             /* a rival acts just after its n-th request; 0: none */
-    uint64_t stale_at; /* it crashes there, and what it lists then is older than that; 0: none */
-    uint64_t
-        delete_at;   /* what its n-th request writes is deleted before it has the answer; 0: none */
-    uint64_t end_at; /* its n-th answer is late, and it ends in order before; 0: none */
-    uint64_t only;   /* the wishes that the person has, by number */
-    bool trace;      /* print the history as it happens */
+    uint64_t at[SIM_POINT_COUNT];  /* what goes wrong at its n-th request; 0: nothing */
+    uint64_t only;                 /* the wishes that the person has, by number */
+    bool trace;                    /* print the history as it happens */
     struct sim_coverage *coverage; /* of inputs; NULL: not counted */
     bool tell;                     /* the history says which fields changed */
 };
@@ -154,7 +159,7 @@ struct sim {
     uint64_t steps;     /* things that happened */
     uint64_t requests;  /* of operators that arrived */
     uint64_t injected;  /* faults */
-    struct timer rival; /* options.rival_at */
+    struct timer rival; /* options.at[SIM_RIVAL_AT] */
     struct sim_stale *stale;
     struct sim_coverage *reached; /* in this run; NULL: nobody is in a hurry */
     const char *forbidden;        /* a plural; NULL: all is allowed */
@@ -168,7 +173,9 @@ struct sim {
 /* ---- options.c: what a seed decides before anything happens ---- */
 
 struct sim_options sim_options_of(uint64_t seed);
-void sim_options_calm(struct sim_options *o); /* nothing goes wrong, and nobody meddles */
+void sim_options_calm(struct sim_options *o);     /* nothing goes wrong, and nobody meddles */
+const char *sim_point_name(enum sim_point p);     /* "crash" */
+const char *sim_point_campaign(enum sim_point p); /* "crashes" */
 /* Without this fault, "rivals" or "standby"; false: it was off already. */
 bool sim_options_drop(struct sim_options *o, const char *name);
 const char *sim_options_name(size_t i);              /* of what can be dropped; NULL past the end */
