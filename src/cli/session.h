@@ -49,8 +49,6 @@ void session_finish(struct session *s, enum websocket_code code);
 
 /* ---- for session_exec.c and session_forward.c ---- */
 
-struct session_protocol;
-
 struct session_body {
     /* Before the 101. False: err is the kubelet's word, ERR_INVALID of a request. */
     bool (*open)(struct session *s, const struct pod_session_request *request, struct error *err);

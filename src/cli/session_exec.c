@@ -60,8 +60,9 @@ static void finish(struct exec *x, struct arena *a, struct json status)
 static void fail_to_open(struct exec *x)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *what = x->why.code == ERR_NOT_FOUND ? "unable to upgrade connection"
-                                                    : "error executing command in container";
+    const char *what = x->why.code == ERR_NOT_FOUND    ? "unable to upgrade connection"
+                       : x->request.kind == POD_ATTACH ? "error attaching to container"
+                                                       : "error executing command in container";
     const char *why = arena_printf(&a, "%s: %s", what, x->why.text);
     finish(x,
         &a,

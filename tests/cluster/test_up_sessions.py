@@ -26,10 +26,10 @@ BOTH = [{"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": on, "KUBECTL_PORT_FORWARD_WEBSOCKE
 SERVE = "cd $HOME; echo ahoy >index.html; exec python3 -m http.server --bind $IP 8080"
 
 
-def box(script=WAIT, **container):
+def box(script=WAIT, others=(), **container):
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "box"}, "spec": {
         "terminationGracePeriodSeconds": 1,
-        "containers": [shell(script, env=[IP, {"name": "GREETING", "value": "ahoy"}], **container)]}}
+        "containers": [shell(script, env=[IP, {"name": "GREETING", "value": "ahoy"}], **container), *others]}}
 
 
 def ready(probe=8080):
@@ -110,6 +110,17 @@ def use_terminal(up, env):
     os.close(ours)
 
 
+def test_exec_in_a_container_that_does_not_run():
+    crash = {**shell("exit 1"), "name": "crash"}
+    with Up(box(others=[crash])) as up:
+        wait_for(lambda: "CrashLoopBackOff" in up.kubectl("get", "pod", "box"), 60, "its back-off")
+        for env in BOTH:
+            done = kubectl(up, "exec", "box", "-c", "crash", "--", "ls", env=env)
+            assert done.returncode == 1 and b'connection: container not found ("crash")' in done.stderr, done
+        assert kubectl(up, "exec", "box", "--", "true").returncode == 0
+        up.stop()
+
+
 def test_exec_on_a_terminal():
     with machine() as up:
         for env in BOTH:
@@ -134,7 +145,9 @@ def test_cp_goes_both_ways():
 
 def test_attach_shows_what_is_said_from_now_on_until_the_end():
     with machine("echo before; cd $HOME; until test -e go; do sleep 0.1; done; "
-                 f"while :; do echo tick; echo tock >&2; sleep 0.2; done & {WAIT}") as up:
+                 f"while :; do echo tick; echo tock >&2; sleep 0.2; done & {WAIT}", stdin=True) as up:
+        done = kubectl(up, "attach", "-i", "box", stdin=subprocess.DEVNULL)
+        assert done.returncode == 1 and b"which reads no stdin; attach without it" in done.stderr, done
         with Running(up, "attach", "box") as attached:
             assert kubectl(up, "exec", "box", "--", "touch", "go").returncode == 0
             attached.says("^tick$")
