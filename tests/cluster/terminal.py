@@ -46,12 +46,13 @@ class Screen:
             at += 1
 
     def _control(self, private, number, final):
+        at = min(self.column, self.width - 1)  # behind the last cell a terminal's cursor is still on it
         if final == "A":
             self.row = max(0, self.row - number)
         elif final == "K" and not number:
-            del self.lines[self.row][self.column:]
+            del self.lines[self.row][at:]
         elif final == "J" and not number:
-            del self.lines[self.row][self.column:]
+            del self.lines[self.row][at:]
             del self.lines[self.row + 1:]
         elif private and number == 25:
             self.hidden = final == "l"
