@@ -618,6 +618,10 @@ TEST(files_of_a_ready_repository_can_be_prefetched_later)
 TEST(an_accelerator_is_ready_when_a_node_or_a_claim_has_it)
 {
     struct stage *w = with_model("{'source': 'acme/chat', 'hardware': {'accelerator': 'cuda'}}");
+    /* A node whose driver is gone still names the resource. */
+    stage_add(w,
+        "{'apiVersion': 'v1', 'kind': 'Node', 'metadata': {'name': 'n'},"
+        " 'status': {'capacity': {'nvidia.com/gpu': '0', 'cpu': '4'}}}");
     settle(w);
     check(!json_present(json_get(stage_status(w, &LLMKUBE_MODEL, "m"), "acceleratorReady")));
     stage_add(w,
