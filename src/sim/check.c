@@ -255,8 +255,10 @@ void sim_check_change(struct sim_checks *c, const struct sim_change *change)
 static bool is_misled(const struct sim_request *request)
 {
     const struct sim_operator *o = request->actor.operator;
-    return (o->stale_until_ms && o->sim->now_ms < o->stale_until_ms + WINDOW_MS) ||
-           text_eq(o->sim->overdue, request->path);
+    for (size_t i = 0; i < lengthof(o->sim->overdue); i++)
+        if (text_eq(o->sim->overdue[i], request->path))
+            return true;
+    return o->stale_until_ms && o->sim->now_ms < o->stale_until_ms + WINDOW_MS;
 }
 
 /* 5: who creates means that there is nothing. */

@@ -352,7 +352,10 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
         c->api = api;
     apiserver_flush(s->server);
     if (given_up && s->request_changes)
-        snprintf(s->overdue, sizeof(s->overdue), "%s", s->request.path);
+        snprintf(s->overdue[s->overdue_count++ % lengthof(s->overdue)],
+            sizeof(s->overdue[0]),
+            "%s",
+            s->request.path);
     if (!watch) {
         bool skip = s->request_status < 300 && sim_history_skips(s->request.path);
         if (!skip)

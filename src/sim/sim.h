@@ -142,7 +142,8 @@ struct sim {
     struct store_watch watch;
     struct sim_request request; /* being served */
     size_t request_changes;     /* what it did so far */
-    char overdue[512];          /* the last write that took effect after its sender gave it up */
+    char overdue[8][512]; /* the last writes that took effect after their sender gave them up */
+    size_t overdue_count; /* ever */
     int request_status;
     struct sim_operator *operators[SIM_OPERATORS_MAX];
     struct sim_checks *checks;

@@ -139,7 +139,9 @@ static const struct sim_story stories[] = {
                 "\"s\","
                 "\"volumeName\":\"n\",\"secretRef\":{\"name\":\"a\"},\"fsType\":\"\"}},"
                 "{\"name\":\"w\",\"downwardAPI\":{\"items\":[{\"path\":\"p\",\"fieldRef\":"
-                "{\"fieldPath\":\"metadata.name\",\"apiVersion\":\"\"}}]}}]}" }) },
+                "{\"fieldPath\":\"metadata.name\",\"apiVersion\":\"\"}}]}},"
+                "{\"name\":\"x\",\"projected\":{\"sources\":[{\"serviceAccountToken\":"
+                "{\"path\":\"p\"}}]}}]}" }) },
     { "made-anew",
         "otterscale: what a predecessor of the same name left behind",
         false,
