@@ -118,17 +118,21 @@ bool canonical_is_default(
     return false;
 }
 
-/* The next member that tells a difference: the server leaves an empty text and an empty list out of
- * a struct of its own, or fills in its default. */
+/* The next member that tells a difference: the server leaves an empty text, list or map out of a
+ * struct of its own, or fills in its default. */
 static const struct json_member *next_stored(
     const struct schema *s, const struct schema_type *t, struct json v, uint32_t *at)
 {
     bool of_server = s->table.types == schema_builtin.types;
     while (*at < v.count) {
         const struct json_member *m = &v.members[(*at)++];
-        bool empty = (m->value.type == JSON_STR || m->value.type == JSON_LIST) && !m->value.count;
+        const struct schema_field *field = schema_field(s, t, m->key);
+        /* An empty struct is stored: it is behind a pointer. */
+        bool empty =
+            m->value.type >= JSON_STR && !m->value.count &&
+            !(m->value.type == JSON_MAP && field && schema_type(s, field->type)->field_count);
         bool told = !empty && !canonical_is_default(s, t, m->key, m->value);
-        if (!of_server || told || !schema_field(s, t, m->key))
+        if (!of_server || told || !field)
             return m;
     }
     return NULL;

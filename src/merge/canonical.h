@@ -2,7 +2,7 @@
 
 /* Whether two values say the same: quantities as numbers, times as instants, base64 as bytes. Lists
  * compare in order; members that only one side has are a difference, except in a struct of the
- * server's for an empty text or list, which it leaves out, and for what it fills in. */
+ * server's for an empty text, list or map, which it leaves out, and for what it fills in. */
 
 #include "merge/schema.h"
 

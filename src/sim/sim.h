@@ -144,6 +144,7 @@ struct sim {
     size_t request_changes;     /* what it did so far */
     char overdue[8][512]; /* the last writes that took effect after their sender gave them up */
     size_t overdue_count; /* ever */
+    bool unkept;          /* somebody wrote what the server does not keep */
     int request_status;
     struct sim_operator *operators[SIM_OPERATORS_MAX];
     struct sim_checks *checks;
