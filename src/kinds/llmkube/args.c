@@ -178,10 +178,10 @@ struct json args_model(struct arena *a, const struct runtime_input *in)
 struct json args_devices(struct arena *a, const struct runtime_input *in)
 {
     (void)a;
-    return json_int(in->gpu->devices);
+    return json_int(in->gpu->count);
 }
 
 bool args_has_devices(const struct runtime_input *in)
 {
-    return in->gpu->devices > 0;
+    return in->gpu->count > 0;
 }

@@ -64,12 +64,17 @@ static bool metric_of(
 {
     const char *name = json_get_text(metric, "name");
     const char *average = json_get_text(metric, "targetAverageValue");
-    int64_t utilisation = json_get_int(metric, "targetAverageUtilization", 0);
+    struct json utilisation = json_get(metric, "targetAverageUtilization");
     *ret = (struct json){ 0 };
     if (text_eq(json_get_text(metric, "type"), "Resource")) {
-        if (utilisation > 0)
-            *ret = resource_metric(a, name, utilisation);
-        return true;
+        if (!json_is(utilisation, JSON_INT))
+            return true;
+        *ret = resource_metric(a, name, utilisation.integer);
+        return utilisation.integer > 0 ||
+               fail(err,
+                   ERR_INVALID,
+                   "spec.autoscaling.metrics.%zu.targetAverageUtilization: must be above zero",
+                   index);
     }
     if (text_empty(average))
         return fail(err,

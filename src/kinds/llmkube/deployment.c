@@ -15,6 +15,14 @@ static struct json of_spec(const struct isvc *svc, const char *path)
     return json_is(v, JSON_NULL) ? (struct json){ 0 } : v;
 }
 
+/* A block that takes the place of ours. An empty one does so, too: it says that nothing of ours is
+ * wanted. */
+static struct json block_of_spec(const struct isvc *svc, const char *path)
+{
+    struct json v = json_get(svc->raw, path);
+    return json_is(v, JSON_MAP) ? v : (struct json){ 0 };
+}
+
 /* ---- resources ---- */
 
 static bool quantity_of(struct isvc *svc, const char *path, const char *text, struct json *ret)
@@ -127,7 +135,7 @@ static struct json container_of_server(
     struct json command = of_spec(svc, "command");
     if (!json_present(command))
         command = runtime_command(a, r);
-    struct json security = of_spec(svc, "securityContext");
+    struct json security = block_of_spec(svc, "securityContext");
     if (!json_present(security))
         security = json_fields(a,
             { "allowPrivilegeEscalation", json_bool(false) },
@@ -161,11 +169,10 @@ static struct json pod_security_of(const struct isvc *svc)
 {
     struct arena *a = svc->arena;
     const struct llmkube_settings *s = svc->settings;
-    struct json own = of_spec(svc, "podSecurityContext");
+    struct json own = block_of_spec(svc, "podSecurityContext");
     if (json_present(own))
         return own;
-    bool render = text_eq(svc->gpu.resource_name, "devic.es/dri-render") && svc->gpu.count > 0 &&
-                  s->dri_render_gid > 0;
+    bool render = text_eq(svc->gpu.resource_name, "devic.es/dri-render") && s->dri_render_gid > 0;
     return json_fields(a,
         { "seccompProfile.type", json_str("RuntimeDefault") },
         { "fsGroup", s->default_fsgroup > 0 ? json_int(s->default_fsgroup) : (struct json){ 0 } },
@@ -173,19 +180,21 @@ static struct json pod_security_of(const struct isvc *svc)
             render ? json_list(a, json_int(s->dri_render_gid)) : (struct json){ 0 } });
 }
 
+/* Where claims decide about devices, the user's tolerations take the place of ours. */
 static struct json tolerations_of(const struct isvc *svc)
 {
     struct arena *a = svc->arena;
+    struct json own = of_spec(svc, "tolerations");
     struct json_builder b;
     json_builder_init(&b, a);
-    if (svc->gpu.count > 0)
+    if (svc->gpu.count > 0 && !(json_present(svc->gpu.claims) && json_present(own)))
         json_push(&b,
             json_fields(a,
                 { "key", json_str(svc->gpu.toleration_key) },
                 { "operator", json_str("Equal") },
                 { "value", json_str("present") },
                 { "effect", json_str("NoSchedule") }));
-    json_push_all(&b, of_spec(svc, "tolerations"));
+    json_push_all(&b, own);
     return json_or_absent(json_list_end(&b));
 }
 
@@ -225,6 +234,25 @@ static struct storage storage_of_service(struct isvc *svc, const char **ret_draf
     return storage_join_draft(a, &main, &draft, ret_draft_path);
 }
 
+/* ---- what users add ---- */
+
+/* Two volumes of one name, or two mounts in one place, are no pod. `ours` are there already. */
+static bool check_added(struct isvc *svc, const char *path, const char *key, struct json ours)
+{
+    struct json own = of_spec(svc, path);
+    if (atomic_join(svc->arena, ours, own, key).count == ours.count + own.count)
+        return true;
+    for (uint32_t i = 0; i < own.count; i++) {
+        const char *text = json_get_text(own.items[i], key);
+        struct json before = own;
+        before.count = i;
+        if (json_present(json_find(ours, key, text)) || json_present(json_find(before, key, text)))
+            return isvc_fail(
+                svc, "spec.%s.%u.%s: \"%s\" is taken; choose another", path, i, key, text);
+    }
+    return true;
+}
+
 /* ---- the whole ---- */
 
 static struct json template_of(struct isvc *svc, struct json container, struct storage storage)
@@ -245,7 +273,7 @@ static struct json template_of(struct isvc *svc, struct json container, struct s
         { "spec.tolerations", tolerations_of(svc) },
         { "spec.nodeSelector",
             json_or_absent(json_overlay(a, svc->gpu.node_selector, of_spec(svc, "nodeSelector"))) },
-        { "spec.affinity", of_spec(svc, "affinity") },
+        { "spec.affinity", block_of_spec(svc, "affinity") },
         { "spec.topologySpreadConstraints", of_spec(svc, "topologySpreadConstraints") },
         { "spec.runtimeClassName",
             json_str_or_absent(json_get_text(svc->raw, "runtimeClassName")) },
@@ -302,6 +330,9 @@ bool deployment_plan(struct isvc *svc)
     in.model_path = storage.model_path;
     in.staged_dir = storage.staged_dir;
     in.mmproj_path = storage.mmproj_path;
+    if (!check_added(svc, "extraVolumes", "name", storage.volumes) ||
+        !check_added(svc, "extraVolumeMounts", "mountPath", storage.mounts))
+        return false;
     struct json container = container_of_server(svc, &in, storage.mounts, resources);
     struct json template = rollout_template(svc, template_of(svc, container, storage));
     const int64_t *history = svc->spec.revision_history_limit;

@@ -106,8 +106,9 @@ void gateway_plan(struct isvc *svc)
         not_ready(svc, "ReconcileFailed", "spec.endpoint.gateway.gatewayRef.name: required");
         return;
     }
-    const char *model =
-        text_empty(svc->spec.gateway_model) ? svc->spec.model_ref : svc->spec.gateway_model;
+    const char *model = !text_empty(svc->spec.gateway_model) ? svc->spec.gateway_model
+                        : !text_empty(svc->spec.model_ref)   ? svc->spec.model_ref
+                                                             : svc->name;
     struct json objects[] = { backend(svc), ai_backend(svc), ai_route(svc, model) };
     for (size_t i = 0; i < lengthof(parts); i++) {
         struct json stored = view_owned(svc->in, parts[i], svc->service);

@@ -133,12 +133,12 @@ static bool read_sharing(struct arena *a, const struct llmkube_settings *s,
     const char *mode = sharing->mode;
     if (text_empty(mode) || text_eq(mode, "exclusive"))
         return true;
-    if (ret->devices != 1)
+    if (ret->count != 1)
         return refuse(err,
             "gpuSharing mode \"%s\" requires exactly 1 GPU, got %lld (tensor parallelism needs "
             "mode exclusive)",
             mode,
-            (long long)ret->devices);
+            (long long)ret->count);
     if (json_present(ret->claims))
         return refuse(err,
             "gpuSharing mode \"%s\" and hardware.gpu.resourceClaims of the Model exclude each "
@@ -164,13 +164,12 @@ bool gpu_read(struct arena *a, const struct llmkube_settings *s, const struct mo
     if (!json_bind(a, service_spec, "spec", sharing_bind, &sharing, err) ||
         !args_check(runtime->rules, service_spec, err))
         return false;
-    int64_t devices = asked.count ? asked.count : sharing.count;
+    int64_t count = asked.count ? asked.count : sharing.count;
     struct json claims = json_or_absent(asked.claims);
     bool claimed = json_is(claims, JSON_LIST);
     *ret = (struct gpu){
-        .count = claimed ? 0 : devices,
-        .devices = devices,
-        .present = devices > 0 || claimed,
+        .count = count,
+        .present = count > 0 || claimed,
         .claims = claimed ? claims : (struct json){ 0 },
         .resource_name = resource_of(&asked),
         .vendor = text_empty(asked.vendor) ? "nvidia" : asked.vendor,

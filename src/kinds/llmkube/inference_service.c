@@ -278,10 +278,17 @@ static void advise(struct isvc *svc)
 }
 
 /* VLLMSpecValid and the like tell of settings that do not do what they are meant to. They turn True
- * only after they were False: whoever never erred need not read about it. */
+ * only after they were False: whoever never erred need not read about it. An agent on a Mac has
+ * settings of its own. */
 static void plan_findings(struct isvc *svc)
 {
-    static const char *const conditions[] = { "VLLMSpecValid", "SGLangSpecValid", "TGISpecValid" };
+    const char *condition = svc->runtime->condition;
+    if (!condition || svc->metal)
+        return;
+    if (!svc->model_ready) {
+        isvc_condition_keep(svc, condition);
+        return;
+    }
     struct runtime_input in = {
         .settings = svc->settings,
         .model = &svc->model,
@@ -289,14 +296,11 @@ static void plan_findings(struct isvc *svc)
         .gpu = &svc->gpu,
     };
     struct runtime_finding found = runtime_check(svc->arena, svc->runtime, &in);
-    for (size_t i = 0; i < lengthof(conditions); i++) {
-        bool here = found.reason && text_eq(found.condition, conditions[i]);
-        if (here)
-            plan_condition(svc->out, conditions[i], false, found.reason, "%s", found.message);
-        else if (json_present(isvc_condition(svc, conditions[i])))
-            plan_condition(
-                svc->out, conditions[i], true, "ConfigValid", "The runtime's settings are valid");
-    }
+    if (found.reason)
+        plan_condition(svc->out, condition, false, found.reason, "%s", found.message);
+    else if (json_present(isvc_condition(svc, condition)))
+        plan_condition(
+            svc->out, condition, true, "ConfigValid", "The runtime's settings are valid");
     if (text_eq(found.reason, "CPUOffloadUnverified"))
         plan_event(svc->out, true, found.reason, "%s", found.message);
 }
@@ -341,10 +345,9 @@ static void reconcile(const struct view *in, struct plan *out)
         deployment_stop(&svc);
     gateway_plan(&svc);
     slo_plan(&svc);
-    if (svc.model_ready) {
+    if (svc.model_ready)
         advise(&svc);
-        plan_findings(&svc);
-    }
+    plan_findings(&svc);
     observe(&svc);
     isvc_plan_status(&svc);
 }

@@ -30,7 +30,7 @@ static bool has_gpu(const struct runtime_input *in)
 
 static bool has_several_gpus(const struct runtime_input *in)
 {
-    return in->gpu->devices > 1;
+    return in->gpu->count > 1;
 }
 
 static struct json gpu_layers(struct arena *a, const struct runtime_input *in)
@@ -82,7 +82,7 @@ static int64_t common_divisor(int64_t x, int64_t y)
 static struct json tensor_split(struct arena *a, const struct runtime_input *in)
 {
     struct json ranges = json_get(in->model->gpu, "sharding.layerSplit");
-    int64_t gpus = in->gpu->devices, divisor = 0;
+    int64_t gpus = in->gpu->count, divisor = 0;
     bool split = json_is(ranges, JSON_LIST) && ranges.count == gpus;
     for (uint32_t i = 0; split && i < ranges.count; i++) {
         int64_t size = range_size(json_text(ranges.items[i]));

@@ -95,6 +95,8 @@ void model_end_failed(
     say_progress(p);
     if (p->retry_cause)
         plan_retry(p->out, "%s", p->retry_cause);
+    else if (p->again_ms)
+        plan_recheck(p->out, p->again_ms);
     else
         plan_wait(p->out, "%s", message);
 }
@@ -167,7 +169,8 @@ bool model_accelerator_ready(const struct model_pass *p)
     const char *resource = accelerator_resource(p);
     for (uint32_t i = 0; json_is(nodes, JSON_LIST) && i < nodes.count; i++) {
         struct json capacity = json_get(nodes.items[i], "status.capacity");
-        if (json_present(json_member(capacity, resource)))
+        const char *there = json_text(json_member(capacity, resource));
+        if (there && !text_eq(there, "0"))
             return true;
     }
     return false;

@@ -12,8 +12,7 @@ struct model;
 
 /* What GPU a service gets. */
 struct gpu {
-    int64_t count;             /* devices asked for as an extended resource; 0 with claims */
-    int64_t devices;           /* devices the server may split a model over; 0: nobody said */
+    int64_t count;             /* devices asked for by number, which the server spreads over */
     bool present;              /* count > 0, or claims */
     struct json claims;        /* Model's resourceClaims (DRA), or absent */
     const char *resource_name; /* "nvidia.com/gpu" */

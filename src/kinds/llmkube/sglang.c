@@ -129,7 +129,7 @@ static bool fits(struct json spec, const struct gpu *gpu, struct error *err)
     int64_t needed;
     if (__builtin_mul_overflow(tensor, data, &needed))
         needed = INT64_MAX;
-    if (gpu->devices == 0 || needed <= gpu->devices)
+    if (gpu->count == 0 || needed <= gpu->count)
         return true;
     return fail(err,
         ERR_INVALID,
@@ -140,7 +140,7 @@ static bool fits(struct json spec, const struct gpu *gpu, struct error *err)
         (long long)tensor,
         (long long)data,
         (long long)needed,
-        (long long)gpu->devices);
+        (long long)gpu->count);
 }
 
 static struct runtime_finding check(const struct runtime *r, const struct runtime_input *in)

@@ -59,9 +59,10 @@ static bool mounts_host_file(const struct staging *s)
            source_allowed(s->settings, &s->model->source);
 }
 
+/* A file of the node needs no certificates, but upstream's template has them there, too. */
 static bool trusts_more(const struct staging *s)
 {
-    return s->settings->ca_cert_configmap && s->model->source.class != SOURCE_LOCAL;
+    return s->settings->ca_cert_configmap;
 }
 
 static struct json volumes(const struct staging *s)
@@ -163,6 +164,12 @@ static struct storage mounted_claim(struct arena *a, const struct source *source
     };
 }
 
+/* Where one of several files lies, without `./` and the like. */
+static const char *in_dir(const struct staging *s, const char *file)
+{
+    return source_clean_path(s->arena, arena_printf(s->arena, "%s/%s", s->dir, file));
+}
+
 struct storage storage_of(struct arena *a, const struct llmkube_settings *settings,
     const struct model *m, const struct storage_options *o)
 {
@@ -179,7 +186,7 @@ struct storage storage_of(struct arena *a, const struct llmkube_settings *settin
     s.volume = s.cached ? "model-cache" : "model-storage";
     const char *own_name = arena_printf(a, "/models/%s-%s", o->namespace, m->name);
     s.dir = s.cached ? arena_printf(a, "/models/%s", m->cache_key) : s.several ? own_name : "";
-    s.path = s.several  ? arena_printf(a, "%s/%s", s.dir, m->files.items[0].string)
+    s.path = s.several  ? in_dir(&s, m->files.items[0].string)
              : s.cached ? arena_printf(a, "%s/%s", s.dir, model_file_name(a, m))
                         : arena_printf(a, "%s.gguf", own_name);
     bool prepare = s.cached && !settings->one_machine;
@@ -190,7 +197,7 @@ struct storage storage_of(struct arena *a, const struct llmkube_settings *settin
             json_list(a, prepare ? preparer(&s) : (struct json){ 0 }, downloader(&s)),
         .model_path = s.path,
         .staged_dir = s.several ? s.dir : NULL,
-        .mmproj_path = s.several && m->mmproj ? arena_printf(a, "%s/%s", s.dir, m->mmproj) : NULL,
+        .mmproj_path = s.several && m->mmproj ? in_dir(&s, m->mmproj) : NULL,
     };
 }
 

@@ -34,7 +34,7 @@ static const struct args_rule rules[] = {
         JSON_INT,
         .when = speculates },
     { "--enable-expert-parallel", CONFIG "enableExpertParallel", JSON_BOOL },
-    { "--cpu-offload-gb", CONFIG "cpuOffloadGB", JSON_INT, .min = 1, .when = args_has_devices },
+    { "--cpu-offload-gb", CONFIG "cpuOffloadGB", JSON_INT, .when = args_has_devices },
     { "--gpu-memory-utilization",
         CONFIG "gpuMemoryUtilization",
         JSON_REAL,
@@ -52,7 +52,7 @@ static const struct args_rule rules[] = {
 static bool fits(struct json spec, const struct gpu *gpu, struct error *err)
 {
     int64_t size = json_get_int(spec, CONFIG "tensorParallelSize", 1);
-    if (gpu->devices == 0 || size <= gpu->devices)
+    if (gpu->count == 0 || size <= gpu->count)
         return true;
     return fail(err,
         ERR_INVALID,
@@ -61,7 +61,7 @@ static bool fits(struct json spec, const struct gpu *gpu, struct error *err)
         "supported, so the pod can never start. Lower tensorParallelSize, remove it to auto-match "
         "the GPU count, or request more GPUs",
         (long long)size,
-        (long long)gpu->devices);
+        (long long)gpu->count);
 }
 
 static struct runtime_finding check(const struct runtime *r, const struct runtime_input *in)

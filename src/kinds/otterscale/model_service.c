@@ -512,7 +512,7 @@ static const char *plan_ready(struct service *s, struct count decode, struct cou
             true,
             "AllReplicasReady",
             "All %lld replicas are ready",
-            (long long)wanted);
+            (long long)(decode.ready + prefill.ready));
         plan_event(s->out, false, "Ready", "All serving replicas are ready");
         return "Ready";
     }

@@ -317,7 +317,7 @@ TEST(vllm_offloads_only_from_a_counted_gpu)
     check_text(with(spec, NULL), "/m.gguf --port 8000 --host ::");
     check_text(with(spec, "{'resourceClaims': [{'name': 'g'}]}"), "/m.gguf --port 8000 --host ::");
     check_text(with("{'runtime': 'vllm', 'vllmConfig': {'cpuOffloadGB': 0}}", "{'count': 1}"),
-        "/m.gguf --port 8000 --host ::");
+        "/m.gguf --port 8000 --host :: --cpu-offload-gb 0");
 }
 
 TEST(vllm_speculates_only_when_it_is_switched_on_and_has_a_model)

@@ -114,6 +114,8 @@ TEST(an_autoscaler_that_makes_no_sense_is_told_and_the_one_before_stays)
         "'autoscaling': {'minReplicas': 4, 'maxReplicas': 2}",
         "'autoscaling': {'maxReplicas': 2, 'metrics': [{'type': 'Pods', 'name': 'q'}]}",
         "'autoscaling': {'maxReplicas': 2, 'metrics': [" UNREADABLE_METRIC "]}",
+        "'autoscaling': {'maxReplicas': 2, 'metrics': [{'type': 'Resource', 'name': 'cpu', "
+        "'targetAverageUtilization': 0}]}",
     };
     for (size_t i = 0; i < lengthof(bad); i++) {
         struct stage s;

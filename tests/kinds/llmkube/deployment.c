@@ -166,20 +166,89 @@ TEST(a_gpu_is_never_shared_by_two_pods_of_a_rollout)
     check_json(json_get(stage_child(&s, "Deployment"), "spec.strategy"), "{'type': 'Recreate'}");
 }
 
-TEST(claims_for_devices_replace_counts)
+#define CLAIMING_MODEL                                                                             \
+    "{'source': 'https://weights.test/base.gguf', 'hardware': {'accelerator': 'cuda', 'gpu': "     \
+    "{'enabled': true, 'resourceClaims': [{'name': 'dev', 'resourceClaimTemplateName': "           \
+    "'one-gpu'}]}}}"
+
+TEST(claims_for_devices_need_no_count)
 {
     struct stage s;
     service_init(&s, "'tolerations': [{'key': 'x'}]");
-    service_model(&s,
-        "{'source': 'https://weights.test/base.gguf', 'hardware': {'accelerator': 'cuda', 'gpu': "
-        "{'enabled': true, 'resourceClaims': [{'name': 'dev', 'resourceClaimTemplateName': "
-        "'one-gpu'}]}}}");
+    service_model(&s, CLAIMING_MODEL);
     service_run(&s);
     check_json(json_get(pod(&s), "resourceClaims"),
         "[{'name': 'dev', 'resourceClaimTemplateName': 'one-gpu'}]");
     check_json(json_get(pod(&s), "containers.0.resources"), "{'claims': [{'name': 'dev'}]}");
     check_json(json_get(pod(&s), "tolerations"), "[{'key': 'x'}]");
     check_json(json_get(stage_child(&s, "Deployment"), "spec.strategy"), "{'type': 'Recreate'}");
+}
+
+TEST(claims_and_a_count_give_both)
+{
+    struct stage s;
+    service_init(&s, "'resources': {'gpu': 2}");
+    service_model(&s, CLAIMING_MODEL);
+    service_run(&s);
+    check_json(json_get(pod(&s), "containers.0.resources"),
+        "{'claims': [{'name': 'dev'}], 'limits': {'nvidia.com/gpu': '2'}}");
+    check_text(json_get_text(pod(&s), "tolerations.0.key"), "nvidia.com/gpu");
+    service_spec(&s, "'resources': {'gpu': 2}, 'tolerations': [{'key': 'x'}]");
+    service_run(&s);
+    check_json(json_get(pod(&s), "tolerations"), "[{'key': 'x'}]");
+}
+
+/* As OpenShift's users write it, whose groups come from elsewhere. */
+TEST(an_empty_block_takes_the_place_of_ours)
+{
+    struct stage s;
+    service_init(&s, "'podSecurityContext': {}, 'securityContext': {}, 'affinity': {}");
+    service_run(&s);
+    check_json(json_get(pod(&s), "securityContext"), "{}");
+    check_json(json_get(pod(&s), "containers.0.securityContext"), "{}");
+    check_json(json_get(pod(&s), "affinity"), "{}");
+}
+
+TEST(the_render_group_goes_with_the_resource_not_with_the_count)
+{
+    struct stage s;
+    service_init(&s, "");
+    llmkube_stage_flags(&s, "--dri-render-gid=992");
+    service_model(&s,
+        "{'source': 'https://weights.test/base.gguf', 'hardware': {'accelerator': 'vulkan', 'gpu': "
+        "{'enabled': true, 'vendor': 'amd', 'runtime': 'vulkan'}}}");
+    service_run(&s);
+    check_json(json_get(pod(&s), "securityContext.supplementalGroups"), "[992]");
+    service_model(&s, GPU_MODEL);
+    service_run(&s);
+    check(!json_present(json_get(pod(&s), "securityContext.supplementalGroups")));
+}
+
+TEST(volumes_and_mounts_that_are_taken_fail_with_their_path)
+{
+    static const char *const rows[][2] = {
+        { "'extraVolumes': [{'name': 'v', 'emptyDir': {}}, {'name': 'model-cache', 'emptyDir': "
+          "{}}]",
+            "spec.extraVolumes.1.name: \"model-cache\" is taken" },
+        { "'extraVolumes': [{'name': 'v'}, {'name': 'v'}]",
+            "spec.extraVolumes.1.name: \"v\" is taken" },
+        { "'extraVolumeMounts': [{'name': 'v', 'mountPath': '/models'}]",
+            "spec.extraVolumeMounts.0.mountPath: \"/models\" is taken" },
+    };
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        struct stage s;
+        service_init(&s, rows[i][0]);
+        service_run(&s);
+        check_text(service_phase(&s), "Failed");
+        check(text_starts(stage_message(&s, "Degraded"), rows[i][1]));
+        check(!json_present(stage_child(&s, "Deployment")));
+    }
+    struct stage s;
+    service_init(&s,
+        "'skipModelInit': true, 'extraVolumes': [{'name': 'model-cache', 'emptyDir': {}}],"
+        " 'extraVolumeMounts': [{'name': 'model-cache', 'mountPath': '/models'}]");
+    service_run(&s);
+    check_text(service_phase(&s), "Creating");
 }
 
 TEST(a_runtime_without_an_image_needs_one)

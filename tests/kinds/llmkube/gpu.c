@@ -46,12 +46,14 @@ TEST(a_vendor_has_its_resource_name)
     check_text(gpu_of("{}", "{'tolerationKey': 'k.test/l'}").toleration_key, "k.test/l");
 }
 
-TEST(claims_take_the_place_of_an_extended_resource)
+TEST(claims_are_a_gpu_with_or_without_a_count)
 {
     struct gpu gpu = gpu_of("{'resources': {'gpu': 2}}", "{'resourceClaims': [{'name': 'g'}]}");
     check(gpu.present);
+    check_int(gpu.count, 2);
+    gpu = gpu_of("{}", "{'resourceClaims': [{'name': 'g'}]}");
+    check(gpu.present);
     check_int(gpu.count, 0);
-    check_int(gpu.devices, 2);
     check_json(gpu.claims, "[{'name': 'g'}]");
     check(!json_present(gpu_of("{}", "{'resourceClaims': []}").claims));
     check(!gpu_of("{}", "{'resourceClaims': []}").present);

@@ -264,6 +264,32 @@ TEST(a_finding_turns_true_only_after_it_was_false)
     check_text(stage_condition(&s, "VLLMSpecValid"), "True ConfigValid");
 }
 
+TEST(a_finding_is_about_the_runtime_of_now)
+{
+    struct stage s;
+    static const char bad[] = "'runtime': 'vllm', 'vllmConfig': {'speculative': {'enabled': true}}";
+    service_init(&s, bad);
+    service_run(&s);
+    check_text(stage_condition(&s, "VLLMSpecValid"), "False SpeculativeMissingModel");
+    /* It stands while nothing can be said about it. */
+    stage_add(&s,
+        "{'kind': 'Model', 'metadata': {'name': 'base'}, 'spec': {'source': "
+        "'https://weights.test/base.gguf'}, 'status': {'phase': 'Failed'}}");
+    service_run(&s);
+    check_text(service_phase(&s), "Pending");
+    check_text(stage_condition(&s, "VLLMSpecValid"), "False SpeculativeMissingModel");
+    service_model(&s, CPU_MODEL);
+    service_spec(&s, "'runtime': 'sglang'");
+    service_run(&s);
+    check(!stage_condition(&s, "VLLMSpecValid") && !stage_condition(&s, "SGLangSpecValid"));
+    /* An agent on a Mac takes none of this. */
+    service_model(
+        &s, "{'source': 'https://weights.test/base.gguf', 'hardware': {'accelerator': 'metal'}}");
+    service_spec(&s, bad);
+    service_run(&s);
+    check(!stage_condition(&s, "VLLMSpecValid"));
+}
+
 TEST(long_names_fit_labels_and_services)
 {
     static const char name[] = "long.abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghij";

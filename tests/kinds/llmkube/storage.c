@@ -162,6 +162,33 @@ TEST(two_local_models_bring_two_host_files)
     check_text(json_get_text(both.init_containers, "2.volumeMounts.1.name"), "draft-host-model");
 }
 
+TEST(certificates_are_mounted_whatever_the_source_is)
+{
+    static const char *const sources[] = { "https://x.test/a.gguf", "/srv/models/a.gguf" };
+    struct llmkube_settings s = settings();
+    s.ca_cert_configmap = "corp-ca";
+    for (size_t i = 0; i < lengthof(sources); i++) {
+        struct model m = model_of(arena_printf(test_arena(),
+            "{'metadata': {'name': 'm', 'namespace': 'ns'}, 'spec': {'source': '%s'}}",
+            sources[i]));
+        m.cache_key = m.key;
+        struct storage st = storage_of(test_arena(), &s, &m, &shared);
+        check(json_present(json_find(st.volumes, "name", "custom-ca-cert")));
+        struct json mounts = json_get(st.init_containers, "1.volumeMounts");
+        check(json_present(json_find(mounts, "name", "custom-ca-cert")));
+    }
+}
+
+TEST(one_of_several_files_has_a_plain_path)
+{
+    struct llmkube_settings s = settings();
+    struct model m = model_of("{'metadata': {'name': 'm', 'namespace': 'ns'}, 'spec': {'source':"
+                              " 'acme/chat', 'files': ['./a//b.gguf'], 'mmproj': './mm.gguf'}}");
+    struct storage st = storage_of(test_arena(), &s, &m, &shared);
+    check_text(st.model_path, arena_printf(test_arena(), "/models/%s/a/b.gguf", m.key));
+    check_text(st.mmproj_path, arena_printf(test_arena(), "/models/%s/mm.gguf", m.key));
+}
+
 TEST(claims_have_the_operators_size_class_and_mode)
 {
     struct llmkube_settings s = settings();

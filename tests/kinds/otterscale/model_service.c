@@ -147,6 +147,7 @@ TEST(a_surplus_does_not_make_up_for_a_lack)
         { "1", "0", "False PartiallyReady: 1/3 replicas ready" },
         { "1", "5", "False PartiallyReady: 2/3 replicas ready" },
         { "2", "1", "True AllReplicasReady: All 3 replicas are ready" },
+        { "4", "1", "True AllReplicasReady: All 5 replicas are ready" },
     };
     for (size_t i = 0; i < lengthof(rows); i++) {
         struct otters w;
