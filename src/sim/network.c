@@ -500,10 +500,10 @@ static enum sim_mishap mishap(struct call *c)
     enum sim_mishap what = sim_mishap_at(c->sim, &request);
     if (what == SIM_MISHAP_LATE)
         timer_set(&c->sim->env, &c->arrive, LATE_REQUEST_MS_MAX);
-    if (what == SIM_MISHAP_END) {
-        c->late = true;
+    c->overtaken |= what == SIM_MISHAP_DELETED;
+    c->late |= what == SIM_MISHAP_DELETED || what == SIM_MISHAP_END;
+    if (what == SIM_MISHAP_END)
         sim_operator_end(c->actor.operator, LATE_MS / 2);
-    }
     return what;
 }
 

@@ -341,7 +341,8 @@ enum sim_mishap {
     SIM_MISHAP_LOST, /* the answer */
     SIM_MISHAP_LATE, /* it arrives when its sender has given it up */
     SIM_MISHAP_FORBIDDEN,
-    SIM_MISHAP_END, /* the operator ends in order before the answer comes */
+    SIM_MISHAP_DELETED, /* what it wrote, before the answer comes */
+    SIM_MISHAP_END,     /* the operator ends in order before the answer comes */
 };
 bool sim_step_is_mishap(const struct sim_step *step);
 void sim_mishap_begin(struct sim *s, const struct sim_step *step);
