@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "apiserver/auth.h"
+#include "apiserver/internal.h"
 #include "apiserver/store.h"
 
 struct aggregate {
@@ -49,36 +50,16 @@ bool aggregate_is_pending(const struct aggregate *g)
     return g->due;
 }
 
-static void ignore_head(void *ctx, const struct api_head *head)
-{
-    (void)ctx;
-    (void)head;
-}
-static bool ignore_data(void *ctx, struct str bytes)
-{
-    (void)ctx;
-    (void)bytes;
-    return true;
-}
-static void ignore_end(void *ctx)
-{
-    (void)ctx;
-}
-
 static void write_rules(struct aggregate *g, struct arena *a, const char *name, struct json rules)
 {
-    static const char *const groups[] = { "system:masters", NULL };
-    static const struct api_user self = { .name = "system:apiserver", .uid = "", .groups = groups };
-    static const struct api_handlers nobody = { ignore_head, ignore_data, ignore_end };
-    const struct api_request r = {
-        .method = "PATCH",
-        .path = str_of(resource_path(a, &g->kind->resource, NULL, name, NULL)),
-        .content_type = "application/merge-patch+json",
-        .user_agent = "clusterrole-aggregation-controller",
-        .body = str_of(json_to_text(a, json_map(a, { "rules", rules }))),
-        .user = &self,
-    };
-    apiserver_open(g->server, &r, &nobody, NULL);
+    server_ask(g->server,
+        &(struct api_request){
+            .method = "PATCH",
+            .path = str_of(resource_path(a, &g->kind->resource, NULL, name, NULL)),
+            .content_type = "application/merge-patch+json",
+            .user_agent = "clusterrole-aggregation-controller",
+            .body = str_of(json_to_text(a, json_map(a, { "rules", rules }))),
+        });
 }
 
 void aggregate_run(struct aggregate *g)

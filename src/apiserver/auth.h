@@ -89,3 +89,6 @@ const struct api_kind *auth_token_kind(void);
 #define AUTH_TOKEN_SECONDS 3600 /* unless it says otherwise */
 void auth_token_request(struct auth *auth, struct arena *a, const struct api_user *user,
     const char *namespace, const char *name, struct json body, struct api_answer *ret);
+/* The token of an account that a Secret holds: good until one of the two goes. */
+const char *auth_secret_token(struct auth *auth, struct arena *a, const char *namespace,
+    const char *secret, struct json account);

@@ -3,8 +3,12 @@
 #include "apiserver/auth.h"
 #include "apiserver/auth_internal.h"
 #include "apiserver/token.h"
+#include "base/base64.h"
 #include "base/time.h"
 
+/* Of tokens in Secrets. */
+#define SECRET_ISSUER "kubernetes/serviceaccount"
+#define SECRET_CLAIM "kubernetes.io/serviceaccount/"
 #define TOKEN_SECONDS_MIN 600
 /* Clocks differ, and what was just deleted is let go in peace. */
 #define TOKEN_LEEWAY_S 60
@@ -79,14 +83,54 @@ static const char *quoted(struct arena *a, struct json list)
     return arena_printf(a, "[%s]", text);
 }
 
+static struct api_user account_user(
+    struct arena *a, const char *namespace, const char *name, const char *uid)
+{
+    const char **groups = arena_array(a, 4, sizeof(*groups));
+    groups[0] = "system:serviceaccounts";
+    groups[1] = arena_printf(a, "system:serviceaccounts:%s", namespace);
+    groups[2] = "system:authenticated";
+    return (struct api_user){
+        .name = arena_printf(a, "system:serviceaccount:%s:%s", namespace, name),
+        .uid = uid,
+        .groups = groups,
+    };
+}
+
+/* A token that lies in a Secret is good as long as it does. */
+static bool secret_token_user(struct auth *auth, struct arena *a, struct str token,
+    struct json claims, struct api_user *ret, struct error *err)
+{
+    const char *namespace = json_text(json_member(claims, SECRET_CLAIM "namespace"));
+    const char *secret = json_text(json_member(claims, SECRET_CLAIM "secret.name"));
+    const char *name = json_text(json_member(claims, SECRET_CLAIM "service-account.name"));
+    const char *uid = json_text(json_member(claims, SECRET_CLAIM "service-account.uid"));
+    if (!namespace || !secret || !name || !uid)
+        return fail(err, ERR_UNAUTHORIZED, "invalid bearer token");
+    struct json holder = auth_read(auth, a, "secrets", namespace, secret);
+    struct json kept = json_get(holder, "data.token");
+    if (!text_eq(json_text(kept), base64_encode(a, token)) ||
+        json_present(json_get(holder, "metadata.deletionTimestamp")) ||
+        is_gone(auth, auth_read(auth, a, "serviceaccounts", namespace, name), uid))
+        return fail(err,
+            ERR_UNAUTHORIZED,
+            "[invalid bearer token, service account token has been invalidated]");
+    *ret = account_user(a, namespace, name, uid);
+    return true;
+}
+
 bool auth_token_user(struct auth *auth, struct arena *a, struct str token, struct json audiences,
     struct api_user *ret, struct json *ret_audiences, struct error *err)
 {
-    struct json claims;
-    if (!token_verify(a, auth->token_key, token, &claims) || !is_current(auth, claims))
+    struct json claims, server = json_list(a, json_str(AUTH_AUDIENCE));
+    if (!token_verify(a, auth->token_key, token, &claims))
         return fail(err, ERR_UNAUTHORIZED, "invalid bearer token");
-    struct json own = json_member(claims, "kubernetes.io"), has = json_member(claims, "aud");
-    struct json wanted = audiences.count ? audiences : json_list(a, json_str(AUTH_AUDIENCE));
+    bool in_secret = text_eq(json_get_text(claims, "iss"), SECRET_ISSUER);
+    if (!in_secret && !is_current(auth, claims))
+        return fail(err, ERR_UNAUTHORIZED, "invalid bearer token");
+    struct json own = json_member(claims, "kubernetes.io");
+    struct json has = in_secret ? server : json_member(claims, "aud");
+    struct json wanted = audiences.count ? audiences : server;
     struct json both = common(a, wanted, has);
     if (!both.count)
         return fail(err,
@@ -94,6 +138,10 @@ bool auth_token_user(struct auth *auth, struct arena *a, struct str token, struc
             "[invalid bearer token, token audiences %s is invalid for the target audiences %s]",
             quoted(a, has),
             quoted(a, wanted));
+    if (ret_audiences)
+        *ret_audiences = both;
+    if (in_secret)
+        return secret_token_user(auth, a, token, claims, ret, err);
     const char *namespace = json_get_text(own, "namespace");
     const char *name = json_get_text(own, "serviceaccount.name");
     const char *uid = json_get_text(own, "serviceaccount.uid");
@@ -106,18 +154,8 @@ bool auth_token_user(struct auth *auth, struct arena *a, struct str token, struc
         return fail(err,
             ERR_UNAUTHORIZED,
             "[invalid bearer token, service account token has been invalidated]");
-    const char **groups = arena_array(a, 4, sizeof(*groups));
-    groups[0] = "system:serviceaccounts";
-    groups[1] = arena_printf(a, "system:serviceaccounts:%s", namespace);
-    groups[2] = "system:authenticated";
-    *ret = (struct api_user){
-        .name = arena_printf(a, "system:serviceaccount:%s:%s", namespace, name),
-        .uid = uid,
-        .groups = groups,
-        .extra = extra_of(a, claims, own),
-    };
-    if (ret_audiences)
-        *ret_audiences = both;
+    *ret = account_user(a, namespace, name, uid);
+    ret->extra = extra_of(a, claims, own);
     return true;
 }
 
@@ -133,6 +171,21 @@ static const char *new_uuid(const struct env *env, struct arena *a)
         (unsigned)x & 0xfff,
         0x8000 | ((unsigned)(y >> 48) & 0x3fff),
         (unsigned long long)y & 0xffffffffffffULL);
+}
+
+const char *auth_secret_token(struct auth *auth, struct arena *a, const char *namespace,
+    const char *secret, struct json account)
+{
+    const char *name = json_get_text(account, "metadata.name");
+    const char *uid = json_get_text(account, "metadata.uid");
+    struct json claims = json_map(a,
+        { "iss", json_str(SECRET_ISSUER) },
+        { SECRET_CLAIM "namespace", json_str(namespace) },
+        { SECRET_CLAIM "secret.name", json_str(secret) },
+        { SECRET_CLAIM "service-account.name", json_str(name) },
+        { SECRET_CLAIM "service-account.uid", json_str(uid) },
+        { "sub", json_strf(a, "system:serviceaccount:%s:%s", namespace, name) });
+    return token_sign(a, auth->token_key, claims);
 }
 
 static void answer_missing(

@@ -14,6 +14,7 @@ struct builtin;
 struct crds;
 struct documents;
 struct gc;
+struct secret_tokens;
 struct undone;
 
 struct apiserver {
@@ -47,6 +48,7 @@ struct apiserver {
     struct auth *auth;
     struct documents *documents;
     struct aggregate *aggregate;
+    struct secret_tokens *secret_tokens;
     struct undone *undone;
     struct builtin *builtin; /* NULL: the kinds are the host's */
 };
@@ -59,6 +61,8 @@ void server_ready(struct apiserver *s, struct api_call *c);
 void server_wake(struct apiserver *s);
 /* An object with apiVersion and kind, created if it is not there. */
 void server_create(struct apiserver *s, struct json object);
+/* A request of the server itself, whose answer nobody reads; its user is filled in. */
+void server_ask(struct apiserver *s, struct api_request *request);
 /* Sends bytes; false: stop for now, or for good. */
 bool api_call_send(struct api_call *c, struct str bytes);
 void api_call_end(struct api_call *c);

@@ -7,6 +7,7 @@
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
 #include "apiserver/object.h"
+#include "apiserver/secret_tokens.h"
 
 #define REST_MS 1000
 
@@ -63,6 +64,7 @@ void undone_recover(struct undone *u)
     gc_doubt(s->gc);
     crds_doubt(s->crds);
     aggregate_doubt(s->aggregate);
+    secret_tokens_doubt(s->secret_tokens);
     timer_set(s->env, &u->rest, REST_MS);
 }
 

@@ -14,6 +14,9 @@
 #define BAR_CELLS_MIN 8
 #define BAR_CELLS_MAX 30
 #define NAME_CELLS_MAX 40
+#define MARK_CELLS 3
+#define INDENT_CELLS 5
+#define WRAP_WIDTH_MIN 40
 #define FRAME_BYTES_MAX ((size_t)1 << 20)
 #define RATE_WINDOW_MS 3000
 #define SPIN_MS 100
@@ -294,8 +297,9 @@ struct columns {
     int kind, name, phase;
 };
 
+/* below: its detail comes on lines of its own. */
 static void draw_row(struct line *l, const struct show_row *row, const struct memory *m,
-    const struct columns *c, int64_t now_ms)
+    const struct columns *c, bool below, int64_t now_ms)
 {
     static const enum colour colours[] = {
         [SHOW_WAITS] = DIM, [SHOW_WORKS] = YELLOW, [SHOW_READY] = GREEN, [SHOW_FAILED] = RED
@@ -309,7 +313,8 @@ static void draw_row(struct line *l, const struct show_row *row, const struct me
     add_column(l, PLAIN, name_of(row, name, sizeof(name)), c->name);
     add_column(l, colour, row->phase, c->phase);
     if (!fetches(row)) {
-        add_detail(l, row);
+        if (!below)
+            add_detail(l, row);
         return;
     }
     cleanup(buf_done) struct buf text = BUF_INIT(FRAME_BYTES_MAX);
@@ -319,6 +324,37 @@ static void draw_row(struct line *l, const struct show_row *row, const struct me
     if (row->total && bar >= BAR_CELLS_MIN)
         add_bar(l, row, bar);
     add(l, PLAIN, buf_text(&text));
+}
+
+/* ---- what somebody must read to the end ---- */
+
+/* Bytes of the text that fit into so many cells: up to a blank, where there is one. */
+static size_t piece_of(const char *text, int cells)
+{
+    struct str rest = str_of(text);
+    size_t fits = 0, word = 0;
+    for (; rest.len && cells > 0; cells--) {
+        uint32_t c;
+        size_t length = utf8_first(rest, &c);
+        length = length ? length : 1;
+        rest = (struct str){ rest.ptr + length, rest.len - length };
+        fits += length;
+        if (rest.len && rest.ptr[0] == ' ')
+            word = fits;
+    }
+    return rest.len && word ? word : fits;
+}
+
+/* Lines that the detail takes below its row; 0: it fits beside it, or nobody waits for it. */
+static int lines_below(const struct show_row *row, const struct columns *c, int width)
+{
+    int beside = width - MARK_CELLS - c->kind - c->name - c->phase - 3 * 2, lines = 0;
+    if ((row->state != SHOW_FAILED && row->state != SHOW_WAITS) ||
+        cells_of(row->detail) <= beside || width < WRAP_WIDTH_MIN)
+        return 0;
+    for (const char *rest = row->detail; *rest; rest += strspn(rest, " "), lines++)
+        rest += piece_of(rest, width - INDENT_CELLS);
+    return lines;
 }
 
 /* ---- a frame ---- */
@@ -350,8 +386,22 @@ static size_t surplus(const struct show_look *look, size_t count)
 
 static void end_line(struct show_screen *s, const struct line *l)
 {
-    buf_add_text(l->to, "\x1b[K\n");
+    /* Where a line is full, the cursor is on its last cell, which would be cleared. */
+    buf_add_text(l->to, l->left ? "\x1b[K\n" : "\n");
     s->cells[s->lines++] = l->look->width - l->left;
+}
+
+static void draw_below(
+    struct show_screen *s, const struct show_look *look, int width, const char *detail)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    for (const char *rest = detail; *rest; rest += strspn(rest, " ")) {
+        struct line l = { &s->frame, look, width };
+        size_t length = piece_of(rest, width - INDENT_CELLS);
+        add(&l, PLAIN, arena_printf(&a, "%*s%.*s", INDENT_CELLS, "", (int)length, rest));
+        end_line(s, &l);
+        rest += length;
+    }
 }
 
 static void make_frame(struct show_screen *s, const struct show_look *look,
@@ -359,7 +409,8 @@ static void make_frame(struct show_screen *s, const struct show_look *look,
 {
     struct columns c = columns_of(rows, count);
     size_t hide = surplus(look, count), hidden = 0;
-    s->cells = mem_resize(s->cells, count + 1, sizeof(*s->cells));
+    int room = look->height - 2 - (int)count; /* for details below their rows */
+    s->cells = mem_resize(s->cells, count + 1 + (size_t)max_int(room, 0), sizeof(*s->cells));
     s->lines = 0;
     buf_reset(&s->frame);
     int width = look->width < WIDTH_MAX ? look->width : WIDTH_MAX;
@@ -370,8 +421,13 @@ static void make_frame(struct show_screen *s, const struct show_look *look,
             continue;
         }
         struct line l = { &s->frame, look, width };
-        draw_row(&l, &rows[i], memory_of(s, &rows[i]), &c, now_ms);
+        int below = lines_below(&rows[i], &c, width);
+        below = below <= room ? below : 0;
+        draw_row(&l, &rows[i], memory_of(s, &rows[i]), &c, below, now_ms);
         end_line(s, &l);
+        if (below)
+            draw_below(s, look, width, rows[i].detail);
+        room -= below;
     }
     if (hidden) {
         char text[40];

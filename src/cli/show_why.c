@@ -1,6 +1,7 @@
 #include "cli/show_why.h"
 
 #include <ctype.h>
+#include <signal.h>
 #include <strings.h>
 
 #include "base/str.h"
@@ -48,15 +49,15 @@ static const char *telling_line(struct arena *a, const char *text)
     return last.len ? str_dup(a, last) : "";
 }
 
-/* "exit code 3: its last words", or "OOMKilled: …" */
+/* "exit code 3: its last words", "exit code 137 (Killed): …", or "OOMKilled: …" */
 static const char *words_of(const struct show_why *w, struct json ended)
 {
     const char *reason = json_get_text(ended, "reason"), *id = json_get_text(ended, "containerID");
     bool usual = !reason || text_eq(reason, "Error") || text_eq(reason, "Completed");
-    const char *how =
-        usual ? arena_printf(
-                    w->arena, "exit code %lld", (long long)json_get_int(ended, "exitCode", 0))
-              : reason;
+    int64_t code = json_get_int(ended, "exitCode", 0);
+    const char *how = usual ? arena_printf(w->arena, "exit code %lld", (long long)code) : reason;
+    if (usual && code > 128 && code < 128 + SIGRTMIN)
+        how = arena_printf(w->arena, "%s (%s)", how, strsignal((int)code - 128));
     const char *words = telling_line(w->arena, text_or_empty(ended, "message"));
     if (!*words && id && w->machine)
         words = telling_line(w->arena, w->machine->log_end(w->machine->ctx, w->arena, id));

@@ -95,7 +95,9 @@ static void end_pods(struct up *up)
 {
     up->ending = true;
     notify("STOPPING=1");
-    say(up, "ending; once more kills");
+    say(up,
+        isatty(STDOUT_FILENO) ? "ending: pods get their grace period; Ctrl-C once more kills them"
+                              : "ending: pods get their grace period; a second signal kills them");
     if (up->show)
         show_ending(up->show);
     node_stop(up->node, pods_ended, up);
@@ -104,7 +106,7 @@ static void end_pods(struct up *up)
 static void kill_pods(struct up *up)
 {
     up->stopping = true;
-    say(up, "killing what has not ended");
+    say(up, "killing the pods that have not ended yet");
     node_kill(up->node);
     timer_set(loop_env(up->loop), &up->deadline, EXIT_MS);
 }
@@ -180,6 +182,7 @@ static bool make_node(struct up *up, struct error *err)
             .name = engine_service_instance(a),
             .directory = up_folder_path(a, up->folder, "node"),
             .path = getenv("PATH"),
+            .host_ports = true,
             .in_use = is_in_use,
             .in_use_ctx = up,
         },

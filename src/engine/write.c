@@ -362,9 +362,9 @@ static void refused(struct write *w, const struct kube_reply *reply)
             { "name", w->name }),
         "refused: %s",
         reply->error.text);
-    if (run->going)
-        return; /* said; nobody waits for it */
     bool self = w->resource == run->key->kind->resource;
+    if (run->going && !self)
+        return; /* said; nobody waits for it */
     if (!w->child && (self || !w->deleting)) {
         /* A write of the object itself that the server will not have: nobody can be told. */
         run->floor_ms = WRITE_HELD_MS;

@@ -1,8 +1,13 @@
 #include "fetch/gguf.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/str.h"
+
+#define BLOCK_BYTES ((size_t)1 << 20)
+#define DIMENSIONS_MAX 8
 
 enum gguf_type {
     TYPE_U8,
@@ -59,9 +64,46 @@ static const char *const file_types[] = {
     [37] = "TQ2_0",
 };
 
+/* ggml's types of tensors, by their number: so many values take so many bytes. How much a type
+ * takes that is not here is not known. */
+static const struct {
+    uint16_t values, bytes;
+} tensor_types[] = {
+    [0] = { 1, 4 },      /* F32 */
+    [1] = { 1, 2 },      /* F16 */
+    [2] = { 32, 18 },    /* Q4_0 */
+    [3] = { 32, 20 },    /* Q4_1 */
+    [6] = { 32, 22 },    /* Q5_0 */
+    [7] = { 32, 24 },    /* Q5_1 */
+    [8] = { 32, 34 },    /* Q8_0 */
+    [10] = { 256, 84 },  /* Q2_K */
+    [11] = { 256, 110 }, /* Q3_K */
+    [12] = { 256, 144 }, /* Q4_K */
+    [13] = { 256, 176 }, /* Q5_K */
+    [14] = { 256, 210 }, /* Q6_K */
+    [16] = { 256, 66 },  /* IQ2_XXS */
+    [17] = { 256, 74 },  /* IQ2_XS */
+    [18] = { 256, 98 },  /* IQ3_XXS */
+    [19] = { 256, 50 },  /* IQ1_S */
+    [20] = { 32, 18 },   /* IQ4_NL */
+    [21] = { 256, 110 }, /* IQ3_S */
+    [22] = { 256, 82 },  /* IQ2_S */
+    [23] = { 256, 136 }, /* IQ4_XS */
+    [24] = { 1, 1 },     /* I8 */
+    [25] = { 1, 2 },     /* I16 */
+    [26] = { 1, 4 },     /* I32 */
+    [27] = { 1, 8 },     /* I64 */
+    [28] = { 1, 8 },     /* F64 */
+    [29] = { 256, 56 },  /* IQ1_M */
+    [30] = { 1, 2 },     /* BF16 */
+    [34] = { 256, 54 },  /* TQ1_0 */
+    [35] = { 256, 66 },  /* TQ2_0 */
+    [39] = { 32, 17 },   /* MXFP4 */
+};
+
 void gguf_init(struct gguf_reader *r, struct arena *a)
 {
-    *r = (struct gguf_reader){ .arena = a };
+    *r = (struct gguf_reader){ .arena = a, .alignment = 32 };
     r->gguf = (struct gguf){
         .file_type = -1,
         .context_length = -1,
@@ -138,6 +180,8 @@ static void keep_number(struct gguf_reader *r, struct str key, int64_t value)
     struct gguf *g = &r->gguf;
     if (str_eq(key, STR("general.file_type")))
         g->file_type = value;
+    else if (str_eq(key, STR("general.alignment")))
+        r->alignment = value > 0 ? (uint64_t)value : 0;
     else if (is_of_architecture(r, key, ".context_length"))
         g->context_length = value;
     else if (is_of_architecture(r, key, ".embedding_length"))
@@ -234,6 +278,69 @@ static bool read_head(struct gguf_reader *r, struct cursor *c)
     return true;
 }
 
+/* ---- tensors ---- */
+
+/* Bytes of a tensor; 0: not known. */
+static uint64_t tensor_bytes(uint64_t type, const uint64_t *lengths, uint64_t count)
+{
+    uint64_t values = 1, bytes;
+    if (type >= lengthof(tensor_types) || !tensor_types[type].values)
+        return 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (__builtin_mul_overflow(values, lengths[i], &values))
+            return 0;
+    values /= tensor_types[type].values;
+    return __builtin_mul_overflow(values, (uint64_t)tensor_types[type].bytes, &bytes) ? 0 : bytes;
+}
+
+/* What follows is of no use: how long the file must be is not known then. */
+static void give_up_tensors(struct gguf_reader *r)
+{
+    r->tensors_end = r->alignment = r->tensors_left = 0;
+}
+
+static void read_tensor(struct gguf_reader *r, struct cursor *c)
+{
+    uint64_t lengths[DIMENSIONS_MAX], name = take_length(c, r), end;
+    if (!c->short_of && name > GGUF_KEEP_BYTES) {
+        give_up_tensors(r);
+        return;
+    }
+    if (c->short_of || (uint64_t)(c->end - c->at) < name) {
+        c->short_of = true;
+        return;
+    }
+    c->at += name;
+    uint64_t count = take_number(c, 4);
+    if (!c->short_of && count > DIMENSIONS_MAX) {
+        give_up_tensors(r);
+        return;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        lengths[i] = take_length(c, r);
+    uint64_t type = take_number(c, 4), offset = take_number(c, 8);
+    if (c->short_of)
+        return;
+    r->tensors_left--;
+    if (__builtin_add_overflow(offset, tensor_bytes(type, lengths, count), &end))
+        give_up_tensors(r);
+    else if (end > r->tensors_end)
+        r->tensors_end = end;
+}
+
+/* The head ends at `position`; tensors begin behind it. */
+static void finish(struct gguf_reader *r, uint64_t position)
+{
+    uint64_t start;
+    r->state = GGUF_DONE;
+    if (!r->alignment || (r->alignment & (r->alignment - 1)) || !r->tensors_end ||
+        __builtin_add_overflow(position, r->alignment - 1, &start) ||
+        __builtin_add_overflow(start & ~(r->alignment - 1), r->tensors_end, &r->gguf.file_bytes))
+        r->gguf.file_bytes = 0;
+}
+
+/* ---- the whole ---- */
+
 /* One step over what is buffered; false when it is bad. c->short_of: more bytes are needed. */
 static bool step(struct gguf_reader *r, struct cursor *c)
 {
@@ -255,11 +362,21 @@ static bool step(struct gguf_reader *r, struct cursor *c)
     }
     if (!r->headed)
         return read_head(r, c);
+    if (r->described) {
+        read_tensor(r, c);
+        return true;
+    }
     if (!read_pair(r, c))
         return false;
     if (!c->short_of)
         r->pairs_left--;
     return true;
+}
+
+/* Whether nothing of what was begun is left. */
+static bool is_between(const struct gguf_reader *r)
+{
+    return r->headed && !r->pairs_left && !r->skip && !r->array_left;
 }
 
 enum gguf_state gguf_feed(struct gguf_reader *r, struct str bytes)
@@ -276,13 +393,18 @@ enum gguf_state gguf_feed(struct gguf_reader *r, struct str bytes)
         };
         const uint8_t *done = c.at;
         while (r->state == GGUF_READING && !c.short_of) {
-            if (r->headed && !r->pairs_left && !r->skip && !r->array_left) {
-                r->state = GGUF_DONE;
+            if (is_between(r) && !r->described) {
+                r->described = true;
+                r->tensors_left = r->gguf.tensor_count;
+            }
+            if (r->described && !r->tensors_left) {
+                finish(r, r->position + (uint64_t)(c.at - (const uint8_t *)r->rest.ptr));
                 break;
             }
             if (step(r, &c) && (!c.short_of || r->skip))
                 done = c.at;
         }
+        r->position += (uint64_t)(done - (const uint8_t *)r->rest.ptr);
         buf_eat(&r->rest, (size_t)(done - (const uint8_t *)r->rest.ptr));
         if (part == 0)
             break;
@@ -293,7 +415,43 @@ enum gguf_state gguf_feed(struct gguf_reader *r, struct str bytes)
 enum gguf_state gguf_end(struct gguf_reader *r)
 {
     gguf_feed(r, (struct str){ 0 });
-    return r->state == GGUF_READING ? bad(r, "it ends inside its head") : r->state;
+    r->cut = r->state == GGUF_READING;
+    return r->cut ? bad(r, "it ends inside its head") : r->state;
+}
+
+bool gguf_read_file(struct gguf_reader *r, int fd, struct error *err)
+{
+    char *block = mem_new(BLOCK_BYTES);
+    int64_t at = 0;
+    ssize_t got = 1;
+    while (r->state == GGUF_READING && at < GGUF_HEAD_BYTES_MAX && got > 0) {
+        got = pread(fd, block, BLOCK_BYTES, (off_t)at);
+        if (got > 0)
+            gguf_feed(r, (struct str){ block, (size_t)got });
+        at += got > 0 ? got : 0;
+    }
+    int number = errno;
+    gguf_end(r);
+    free(block);
+    return got >= 0 || fail_errno(err, number, "reading");
+}
+
+bool gguf_check_size(const struct gguf_reader *r, int64_t size, struct error *err)
+{
+    uint64_t there = (uint64_t)size;
+    if (!there)
+        return fail(err, ERR_INVALID, "is cut short: it is empty");
+    if (r->cut && r->headed && r->position + r->rest.len >= there)
+        return fail(err,
+            ERR_INVALID,
+            "is cut short: it has %llu bytes and ends inside its header",
+            (unsigned long long)there);
+    return r->gguf.file_bytes <= there || fail(err,
+                                              ERR_INVALID,
+                                              "is cut short: it has %llu of the %llu bytes that "
+                                              "its header tells",
+                                              (unsigned long long)there,
+                                              (unsigned long long)r->gguf.file_bytes);
 }
 
 static struct json number(int64_t value)
@@ -304,7 +462,7 @@ static struct json number(int64_t value)
 struct json gguf_json(struct arena *a, const struct gguf_reader *r)
 {
     const struct gguf *g = &r->gguf;
-    if (r->state != GGUF_DONE)
+    if (!r->described)
         return (struct json){ 0 };
     const char *quantization = NULL;
     if (g->file_type >= 0 && (size_t)g->file_type < lengthof(file_types))

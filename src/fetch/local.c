@@ -22,7 +22,6 @@
 #include "http/loop.h"
 
 #define LOCAL_BLOCK_BYTES ((size_t)1 << 20)
-#define LOCAL_HEAD_BYTES_MAX ((size_t)64 << 20)
 #define LOCAL_PROGRESS_MS 1000
 
 struct local_job {
@@ -91,25 +90,23 @@ static int open_source(struct local_job *j, struct error *err)
     return fd;
 }
 
+/* A file that lacks bytes, or is still being written, is not copied. */
 static bool read_gguf(struct local_job *j, int fd, struct error *err)
 {
     struct gguf_reader r;
     gguf_init(&r, &j->arena);
-    char *block = mem_new(LOCAL_BLOCK_BYTES);
-    size_t read_bytes = 0;
-    ssize_t got = 1;
-    while (r.state == GGUF_READING && read_bytes < LOCAL_HEAD_BYTES_MAX && got > 0) {
-        got = pread(fd, block, LOCAL_BLOCK_BYTES, (off_t)read_bytes);
-        if (got > 0)
-            gguf_feed(&r, (struct str){ block, (size_t)got });
-        read_bytes += got > 0 ? (size_t)got : 0;
-    }
-    int number = errno;
-    gguf_end(&r);
+    bool read = gguf_read_file(&r, fd, err), whole = read;
+    if (!read)
+        fail_in(err, "%s", j->source);
+    else if (!gguf_check_size(&r, atomic_load(&j->total), err))
+        whole = fail(err,
+            err->code,
+            "%s %s; put the whole file there",
+            j->source,
+            arena_strdup(&j->arena, err->text));
     j->gguf = gguf_json(&j->arena, &r);
     gguf_done(&r);
-    free(block);
-    return got >= 0 || fail_errno(err, number, "reading %s", j->source);
+    return whole;
 }
 
 /* Reads all of it, into `out` unless that is -1, and leaves the digest. */

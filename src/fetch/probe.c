@@ -10,7 +10,6 @@
 
 /* As upstream: metadata is worth this long and no more. */
 #define PROBE_TOTAL_MS 30000
-#define PROBE_HEAD_BYTES_MAX ((int64_t)64 << 20)
 
 struct probe {
     struct effect_run run;
@@ -48,7 +47,7 @@ static int64_t whole_size(const struct http_response *response)
         str_cut(&range, '/');
         return range.ptr && str_to_int(range, &size) ? size : -1;
     }
-    return response->body_bytes;
+    return response->status == 206 ? -1 : response->body_bytes;
 }
 
 static bool on_head(struct remote *r, const struct http_response *response)
@@ -71,7 +70,7 @@ static bool on_data(struct remote *r, struct str bytes)
 {
     struct probe *p = r->ctx;
     p->read += (int64_t)bytes.len;
-    return gguf_feed(&p->gguf, bytes) == GGUF_READING && p->read < PROBE_HEAD_BYTES_MAX;
+    return gguf_feed(&p->gguf, bytes) == GGUF_READING && p->read < GGUF_HEAD_BYTES_MAX;
 }
 
 /* A server that says "later" is not one that cannot be reached: asking it again will help. */
@@ -91,11 +90,15 @@ static void on_end(struct remote *r, const struct error *err)
         fail(&why, code_of(p->status), "%s answered %d", r->where, p->status);
         err = &why;
     }
-    struct json gguf = { 0 };
+    struct json gguf = { 0 }, cut = { 0 };
     if (p->reading) {
+        if (p->gguf.described)
+            err = NULL; /* the end of the head is worth less than what is known already */
         if (!err) {
             gguf_end(&p->gguf);
             gguf = gguf_json(a, &p->gguf);
+            if (p->size >= 0 && !gguf_check_size(&p->gguf, p->size, &why))
+                cut = json_strf(a, "%s %s", r->where, why.text);
         }
         gguf_done(&p->gguf);
         p->reading = false;
@@ -105,7 +108,8 @@ static void on_end(struct remote *r, const struct error *err)
         { "size", size },
         { "contentLength", size },
         { "etag", json_str(p->etag) },
-        { "gguf", gguf });
+        { "gguf", gguf },
+        { "cut", cut });
     run_end(&p->run, result, err);
 }
 
@@ -115,7 +119,7 @@ static void ask(struct probe *p, const char *url, struct json headers)
         headers = json_with_member(&p->run.arena,
             headers,
             "range",
-            json_strf(&p->run.arena, "bytes=0-%lld", (long long)PROBE_HEAD_BYTES_MAX - 1));
+            json_strf(&p->run.arena, "bytes=0-%lld", (long long)GGUF_HEAD_BYTES_MAX - 1));
     p->remote = (struct remote){
         .run = &p->run,
         .method = p->head_only ? "HEAD" : "GET",

@@ -1,19 +1,24 @@
 /* model.staged: how much of a model its pods have fetched, until all of it is there. Pods cannot
  * tell, and on one machine we can see. Looking takes microseconds, and is rare while nothing is on
- * its way. */
+ * its way. Whether what is there is as long as its own header says takes a thread: a source that
+ * does not tell its length, or a power cut, may have left less. */
 
 #include "fetch/staged.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/str.h"
+#include "fetch/gguf.h"
 #include "fetch/internal.h"
 #include "http/loop.h"
 
 #define STAGED_DEPTH_MAX 8 /* of directories below a key: repositories have some */
 #define STAGED_BUSY_MS 1000
 #define STAGED_IDLE_MS 2000
+#define STAGED_CUT_MS 5000 /* until somebody has removed a file that is cut short */
 
 static void close_dir(DIR **dir)
 {
@@ -21,66 +26,167 @@ static void close_dir(DIR **dir)
         closedir(*dir);
 }
 
-static void look_below(struct arena *a, const char *directory, int depth, struct staged *s)
+/* Calls visit() for every file of a model that is no note of the downloader's, until one is false.
+ */
+static bool each_file_below(struct arena *a, const char *directory, int depth,
+    bool (*visit)(void *ctx, const char *path, const struct stat *st), void *ctx)
 {
     cleanup(close_dir) DIR *dir = opendir(directory);
     struct stat st;
-    for (struct dirent *e; dir && (e = readdir(dir));) {
+    bool go_on = true;
+    for (struct dirent *e; go_on && dir && (e = readdir(dir));) {
         const char *path = arena_printf(a, "%s/%s", directory, e->d_name);
-        bool note = e->d_name[0] == '.' || strstr(e->d_name, ".tmp."); /* the downloader's */
+        bool note = e->d_name[0] == '.' || strstr(e->d_name, ".tmp.");
         if (note || lstat(path, &st) != 0)
             continue;
         if (S_ISDIR(st.st_mode) && depth < STAGED_DEPTH_MAX)
-            look_below(a, path, depth + 1, s);
-        else if (S_ISREG(st.st_mode) && !text_ends(path, ".tmp"))
-            s->whole = true;
-        else if (S_ISREG(st.st_mode) && st.st_size > s->partial)
-            s->partial = st.st_size;
+            go_on = each_file_below(a, path, depth + 1, visit, ctx);
+        else if (S_ISREG(st.st_mode))
+            go_on = visit(ctx, path, &st);
     }
+    return go_on;
+}
+
+static bool each_file(const char *directory, const char *key,
+    bool (*visit)(void *ctx, const char *path, const struct stat *st), void *ctx)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    cleanup(close_dir) DIR *claims = opendir(directory);
+    bool go_on = true;
+    for (struct dirent *e; go_on && claims && (e = readdir(claims));)
+        if (e->d_name[0] != '.')
+            go_on = each_file_below(
+                &a, arena_printf(&a, "%s/%s/%s", directory, e->d_name, key), 0, visit, ctx);
+    return go_on;
+}
+
+static bool is_partial(const char *path)
+{
+    return text_ends(path, ".tmp");
+}
+
+static bool note_file(void *ctx, const char *path, const struct stat *st)
+{
+    struct staged *s = ctx;
+    if (!is_partial(path))
+        s->whole = true;
+    else if (st->st_size > s->partial)
+        s->partial = st->st_size;
+    return true;
 }
 
 struct staged staged_look(const char *directory, const char *key)
 {
-    cleanup(arena_done) struct arena a = ARENA_INIT;
     struct staged s = { .partial = -1 };
-    cleanup(close_dir) DIR *claims = opendir(directory);
-    for (struct dirent *e; claims && (e = readdir(claims));)
-        if (e->d_name[0] != '.')
-            look_below(&a, arena_printf(&a, "%s/%s/%s", directory, e->d_name, key), 0, &s);
+    each_file(directory, key, note_file, &s);
     return s;
+}
+
+/* What cannot be read is somebody else's to tell. */
+static bool check_file(void *ctx, const char *path, const struct stat *st)
+{
+    struct error *err = ctx, why;
+    if (is_partial(path))
+        return true;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct gguf_reader r;
+    gguf_init(&r, &a);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool whole = fd < 0 || !gguf_read_file(&r, fd, &why) || gguf_check_size(&r, st->st_size, &why);
+    if (fd >= 0)
+        close(fd);
+    gguf_done(&r);
+    return whole || fail(err, why.code, "%s %s", path, why.text);
+}
+
+bool staged_check(const char *directory, const char *key, struct error *err)
+{
+    return each_file(directory, key, check_file, err);
 }
 
 /* ---- the effect ---- */
 
+/* Outlives the effect that started it. */
+struct check {
+    struct watch *watch; /* NULL: nobody waits */
+    char *directory, *key;
+    struct error error; /* filled by the thread */
+};
+
 struct watch {
     struct effect_run run;
     struct timer again;
-    int64_t told; /* bytes */
+    struct check *check; /* under way */
+    int64_t told;        /* bytes */
+    bool cut;            /* a file that lacks bytes was told of */
 };
+
+static void look_again(struct watch *w, int64_t pause_ms)
+{
+    int64_t wanted_ms = w->run.fetch->options.progress_ms;
+    timer_set(fetch_env(w->run.fetch), &w->again, wanted_ms ? wanted_ms : pause_ms);
+}
+
+static void check_work(void *ctx)
+{
+    struct check *c = ctx;
+    staged_check(c->directory, c->key, &c->error);
+}
+
+static void check_done(void *ctx)
+{
+    struct check *c = ctx;
+    struct watch *w = c->watch;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    if (w) {
+        w->check = NULL;
+        if (!c->error.code) {
+            run_end(&w->run, json_fields(&a, { "whole", json_bool(true) }), NULL);
+        } else {
+            w->run.sink->progress(w->run.ctx, json_fields(&a, { "cut", json_str(c->error.text) }));
+            w->cut = true;
+            look_again(w, STAGED_CUT_MS);
+        }
+    }
+    free(c->directory);
+    free(c->key);
+    free(c);
+}
+
+static void start_check(struct watch *w, const char *directory, const char *key)
+{
+    struct check *c = mem_new_of(struct check);
+    *c = (struct check){ w, .directory = mem_strdup(directory), .key = mem_strdup(key) };
+    w->check = c;
+    loop_work(w->run.fetch->options.loop, check_work, check_done, c);
+}
 
 static void look(void *ctx)
 {
     struct watch *w = ctx;
     struct effect_run *run = &w->run;
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct staged s =
-        staged_look(json_get_text(run->args, "path"), json_get_text(run->args, "key"));
+    const char *directory = json_get_text(run->args, "path"),
+               *key = json_get_text(run->args, "key");
+    struct staged s = staged_look(directory, key);
     if (s.whole && s.partial < 0) {
-        run_end(run, json_fields(&a, { "whole", json_bool(true) }), NULL);
+        start_check(w, directory, key);
         return;
     }
-    int64_t wanted_ms = run->fetch->options.progress_ms;
-    int64_t pause_ms = s.partial >= 0 ? STAGED_BUSY_MS : STAGED_IDLE_MS;
-    timer_set(fetch_env(run->fetch), &w->again, wanted_ms ? wanted_ms : pause_ms);
-    if (s.partial > 0 && s.partial != w->told)
-        run->sink->progress(run->ctx, json_fields(&a, { "bytes", json_int(s.partial) }));
+    look_again(w, s.partial >= 0 ? STAGED_BUSY_MS : STAGED_IDLE_MS);
+    if ((s.partial > 0 && s.partial != w->told) || w->cut)
+        run->sink->progress(
+            run->ctx, json_fields(&a, { "bytes", json_int(s.partial > 0 ? s.partial : 0) }));
     w->told = s.partial;
+    w->cut = false;
 }
 
 static void stop(struct effect_run *run)
 {
     struct watch *w = container_of(run, struct watch, run);
     timer_stop(fetch_env(run->fetch), &w->again);
+    if (w->check)
+        w->check->watch = NULL;
 }
 
 static void start(struct effect_run *run)

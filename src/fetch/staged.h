@@ -6,7 +6,8 @@
  *
  * A file that is on its way has a name that ends in ".tmp". */
 
-#include "base/base.h"
+#include "base/arena.h"
+#include "base/error.h"
 
 struct staged {
     bool whole;      /* there is a whole file */
@@ -14,3 +15,6 @@ struct staged {
 };
 
 struct staged staged_look(const char *directory, const char *key);
+/* False if a file that should be whole lacks bytes, by its own header: the error names it. Reads
+ * the heads of all that are there, so it is for a thread. */
+bool staged_check(const char *directory, const char *key, struct error *err);

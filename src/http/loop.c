@@ -45,6 +45,15 @@ static void nothing_to_do(uv_timer_t *t)
     (void)t;
 }
 
+/* libuv's time is that of the last return from epoll. */
+static void let_gather(struct loop *loop)
+{
+    int64_t left_ms = loop->gather_ms - (int64_t)(uv_hrtime() / 1000000 - uv_now(&loop->uv));
+    bool due = timers_next_ms(&loop->timers) <= env_mono_ms(&loop->env);
+    if (left_ms > 0 && !due && !loop->stopped)
+        uv_sleep((unsigned)left_ms);
+}
+
 /* Timers run here, before the loop waits, so that "0 ms" costs no extra round through epoll. The
  * libuv timer only bounds the wait. */
 static void before_waiting(uv_prepare_t *p)
@@ -54,6 +63,8 @@ static void before_waiting(uv_prepare_t *p)
     timers_run(&loop->timers, env_mono_ms(&loop->env));
     if (loop->stopped || (due && loop->until))
         uv_stop(&loop->uv); /* looks at descriptors, but does not wait for them */
+    if (loop->gather_ms)
+        let_gather(loop);
     int64_t next_ms = timers_next_ms(&loop->timers);
     if (next_ms == INT64_MAX) {
         uv_timer_stop(&loop->wake);
@@ -101,6 +112,12 @@ void loop_free(struct loop *loop)
 const struct env *loop_env(struct loop *loop)
 {
     return &loop->env;
+}
+
+void loop_gather(struct loop *loop, int64_t ms)
+{
+    assert(ms >= 0 && ms <= LOOP_GATHER_MAX_MS);
+    loop->gather_ms = ms;
 }
 
 /* libuv does not know our timers: it must get as far as the prepare handle once. */

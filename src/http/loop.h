@@ -32,6 +32,11 @@ void loop_stop(struct loop *loop);
  * when max_ms passed first, or nothing is left that could change it. */
 bool loop_run_until(struct loop *loop, bool (*done)(void *ctx), void *ctx, int64_t max_ms);
 const struct env *loop_env(struct loop *loop);
+/* From now on, so many milliseconds at least pass from one look at the descriptors to the next:
+ * what comes meanwhile is handled together, as network cards do. What comes alone still comes at
+ * once. */
+#define LOOP_GATHER_MAX_MS 20
+void loop_gather(struct loop *loop, int64_t ms);
 
 /* ---- file descriptors ---- */
 

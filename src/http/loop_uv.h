@@ -12,6 +12,7 @@ struct loop {
     uv_timer_t wake;
     struct timers timers;
     struct env env;
+    int64_t gather_ms;
     bool stopped;
     bool until; /* in loop_run_until(): somebody looks after every turn */
 };

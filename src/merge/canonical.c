@@ -82,8 +82,36 @@ static bool lists_equal(const struct schema *s, uint16_t item, struct json x, st
     return true;
 }
 
-/* The next member that is stored: the server leaves an empty text and an empty list out of a struct
- * of its own. */
+/* Texts that the server fills in where Go has no pointer, so that an empty one is none: of what
+ * people may write into a pod through kinds of ours. */
+static const struct {
+    const char *type, *member, *value;
+} defaults[] = {
+    { "HTTPGetAction", "path", "/" },
+    { "HTTPGetAction", "scheme", "HTTP" },
+    { "ISCSIVolumeSource", "iscsiInterface", "default" },
+    { "ObjectFieldSelector", "apiVersion", "v1" },
+    { "RBDVolumeSource", "keyring", "/etc/ceph/keyring" },
+    { "RBDVolumeSource", "pool", "rbd" },
+    { "RBDVolumeSource", "user", "admin" },
+    { "ScaleIOVolumeSource", "fsType", "xfs" },
+    { "ScaleIOVolumeSource", "storageMode", "ThinProvisioned" },
+};
+
+bool canonical_is_default(
+    const struct schema *s, const struct schema_type *t, const char *member, struct json v)
+{
+    if (s->table.types != schema_builtin.types || !t->go || v.type != JSON_STR)
+        return false;
+    for (size_t i = 0; i < lengthof(defaults); i++)
+        if (strcmp(defaults[i].member, member) == 0 && strcmp(defaults[i].value, v.string) == 0 &&
+            strcmp(defaults[i].type, schema_name(s, t->go)) == 0)
+            return true;
+    return false;
+}
+
+/* The next member that tells a difference: the server leaves an empty text and an empty list out of
+ * a struct of its own, or fills in its default. */
 static const struct json_member *next_stored(
     const struct schema *s, const struct schema_type *t, struct json v, uint32_t *at)
 {
@@ -91,7 +119,8 @@ static const struct json_member *next_stored(
     while (*at < v.count) {
         const struct json_member *m = &v.members[(*at)++];
         bool empty = (m->value.type == JSON_STR || m->value.type == JSON_LIST) && !m->value.count;
-        if (!of_server || !empty || !schema_field(s, t, m->key))
+        bool told = !empty && !canonical_is_default(s, t, m->key, m->value);
+        if (!of_server || told || !schema_field(s, t, m->key))
             return m;
     }
     return NULL;

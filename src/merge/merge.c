@@ -115,7 +115,9 @@ static bool maps_equal(const struct schema *s, const struct schema_type *t, stru
             left = json_empty_map();
         else if (!there || type == SCHEMA_NO_TYPE)
             return false;
-        if (!owned_equal(s, type, left, m->value, where_below(s, where, metadata)))
+        bool filled = m->value.type == JSON_STR && !m->value.count &&
+                      canonical_is_default(s, t, m->key, left);
+        if (!filled && !owned_equal(s, type, left, m->value, where_below(s, where, metadata)))
             return false;
     }
     return i == owned.count;
@@ -248,7 +250,8 @@ static void find_changes(
     json_each_member (m, wanted) {
         struct json there = json_member(owned, m->key);
         uint16_t below = schema_member_type(w->schema, t, m->key);
-        if (!json_present(there) || below == SCHEMA_NO_TYPE)
+        if (!json_present(there) || below == SCHEMA_NO_TYPE ||
+            (canonical_is_default(w->schema, t, m->key, there) && canonical_is_zero(m->value)))
             continue;
         enum where above = w->where;
         w->where = where_below(w->schema, above, schema_compare_names(m->key, "metadata") == 0);

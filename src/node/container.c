@@ -505,7 +505,6 @@ void container_adopt(struct container *c, struct json old)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     const struct node_runtime *r = c->pod->host->runtime;
-    const char *const *argv;
     c->run = last_run(c);
     if (c->run < 0)
         return;
@@ -522,12 +521,24 @@ void container_adopt(struct container *c, struct json old)
         c->back_off_ms = 0; /* it ended while nobody looked, most likely with us */
         return;             /* task_ended() comes */
     }
-    /* Only to find the environment of commands again: what runs, runs. */
-    if (!container_resolve(c, &argv))
-        c->envp = arena_array(&c->arena, 1, sizeof(*c->envp));
     bool same = text_eq(json_get_text(old, "containerID"), container_id(&a, c));
     c->started = same && json_get_bool(old, "started", false);
-    bool ready = same && json_get_bool(old, "ready", false);
+    c->ready = same && json_get_bool(old, "ready", false);
+    arena_init(&c->arena, ARENA_LIMIT_DEFAULT);
+    c->envp = arena_array(&c->arena, 1, sizeof(*c->envp));
+    c->unresolved = true;
+    container_resume(c);
+}
+
+void container_resume(struct container *c)
+{
+    const char *const *argv;
+    if (!c->unresolved || !c->running || c->stopping || c->pod->blocked[0])
+        return;
+    c->unresolved = false;
+    if (!container_resolve(c, &argv)) /* what runs, runs */
+        c->envp = arena_array(&c->arena, 1, sizeof(*c->envp));
+    bool ready = c->ready;
     start_probes(c);
     c->ready = c->ready || ready;
 }

@@ -10,6 +10,8 @@
 
 static bool wait_because(struct container *c, const char *reason, const char *message)
 {
+    if (c->running)
+        return false; /* it was taken over: nothing waits */
     bool known = text_eq(c->waiting, reason) && text_eq(c->waiting_message, message);
     c->waiting = reason;
     snprintf(c->waiting_message, sizeof(c->waiting_message), "%s", message);
@@ -121,6 +123,9 @@ bool container_resolve(struct container *c, const char *const **ret_argv)
     c->message_path = NULL;
     c->cgroup[0] = NULL;
     c->user = container_user(a, c);
+    const char *refusal = container_root_refusal(a, c);
+    if (refusal)
+        return wait_because(c, "CreateContainerConfigError", refusal);
     if (!fields_env(a, &view, c->spec, basic_env(a, c), &env, &err) ||
         !resolve_mounts(c, env, &err))
         return wait_because(c, "CreateContainerConfigError", err.text);

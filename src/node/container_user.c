@@ -34,9 +34,21 @@ const struct runtime_user *container_user(struct arena *a, const struct containe
     return u;
 }
 
-bool container_is_root_against_its_will(const struct container *c)
+const char *container_root_refusal(struct arena *a, const struct container *c)
 {
     struct json not_root = of_context(c, "runAsNonRoot"), user = of_context(c, "runAsUser");
-    return c->pod->host->runtime->users && json_is(not_root, JSON_BOOL) && not_root.boolean &&
-           !(is_id(user) && user.integer > 0);
+    if (!c->pod->host->runtime->users || !json_is(not_root, JSON_BOOL) || !not_root.boolean ||
+        (is_id(user) && user.integer > 0))
+        return NULL;
+    return arena_printf(a,
+        "%s (pod: \"%s_%s(%s)\", container: %s)%s",
+        is_id(user) ? "container's runAsUser breaks non-root policy"
+                    : "container has runAsNonRoot and image will run as root",
+        json_get_text(c->pod->object, "metadata.name"),
+        json_get_text(c->pod->object, "metadata.namespace"),
+        c->pod->uid,
+        c->name,
+        is_id(user) ? ""
+                    : ": there is no image here that would name a user; set "
+                      "securityContext.runAsUser");
 }

@@ -194,8 +194,9 @@ bool image_map_argv(const struct image_map *m, struct arena *a, const struct ima
     if (!row)
         return fail(err,
             ERR_UNSUPPORTED,
-            "no local program is known for image %s: name one in the image file (images: - image: "
-            "%s, program: [PROGRAM])",
+            "name a program with --images FILE: none is known for image %s (in FILE: images: "
+            "[{image: "
+            "%s, program: [PROGRAM]}])",
             request->image,
             request->image);
     const char *own = json_text(row->program.items[0]);
@@ -215,8 +216,8 @@ bool image_map_argv(const struct image_map *m, struct arena *a, const struct ima
     if (!program)
         return fail(err,
             ERR_UNSUPPORTED,
-            "program %s, which stands for image %s, is not on this machine: install it, or name "
-            "another one in the image file",
+            "install %s, in the PATH of leeboard, or name another program with --images FILE: it "
+            "stands for image %s and is not on this machine",
             name,
             request->image);
     const char *const *words = words_of(a, all);

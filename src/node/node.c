@@ -13,6 +13,7 @@
 #include "kube/file.h"
 #include "node/cgroup.h"
 #include "node/names.h"
+#include "node/host_ports.h"
 #include "node/node_internal.h"
 #include "kube/objects.h"
 #include "node/runtime.h"
@@ -107,17 +108,28 @@ static bool holds(const struct entry *e)
     return (e->pod || e->binding) && !e->ended;
 }
 
-const char *entry_unfit(struct arena *a, const struct entry *e)
+const char *entry_unfit(struct arena *a, const struct entry *e, bool *ret_look_again)
 {
     struct capacity used = { { 0 } };
     struct node *n = e->node;
-    const char *unknown = capacity_unknown(a, e->unbound);
-    if (unknown)
-        return unknown;
-    for (each_entry(o, n))
-        if (at(&o_at) != e && holds(at(&o_at)))
-            capacity_add(&used, &at(&o_at)->wanted);
-    return capacity_lacks(a, &n->capacity, &used, &e->wanted);
+    const char *why = capacity_unknown(a, e->unbound);
+    *ret_look_again = false;
+    for (each_entry(o, n)) {
+        const struct entry *other = at(&o_at);
+        if (other == e || !holds(other))
+            continue;
+        capacity_add(&used, &other->wanted);
+        if (!why)
+            why = host_ports_clash(
+                a, e->unbound, other->pod ? pod_object(other->pod) : other->unbound);
+    }
+    if (!why)
+        why = capacity_lacks(a, &n->capacity, &used, &e->wanted);
+    if (!why && n->host.host_ports) {
+        why = host_ports_taken(a, e->unbound, n->host.host_ip);
+        *ret_look_again = why;
+    }
+    return why;
 }
 
 static bool device_is_used(struct node *n, int64_t device)
@@ -195,6 +207,8 @@ static void tell_stopped(void *ctx)
 {
     struct node *n = ctx;
     void (*stopped)(void *ctx) = take(n->stopped);
+    if (n->host.cgroups)
+        cgroups_remove(n->host.cgroups, NULL);
     if (stopped)
         stopped(n->stopped_ctx);
 }
@@ -504,6 +518,7 @@ struct node *node_new(const struct node_options *options, struct error *err)
         .directory = n->options.directory,
         .allocatable = capacity_to_json(&n->arena, &n->capacity),
         .back_off_ms = options->back_off_ms,
+        .host_ports = options->host_ports,
         .in_use = options->in_use,
         .in_use_ctx = options->in_use_ctx,
         .event = tell_of_pod,

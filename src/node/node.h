@@ -25,6 +25,7 @@ struct node_options {
     const char *directory; /* absolute; made if it is not there */
     const char *path;      /* where programs are looked for, like $PATH */
     int64_t back_off_ms;   /* 0: the kubelet's 10 s */
+    bool host_ports;       /* somebody leads connections from host ports to pods: a proxy */
     const char *cgroups;   /* where control groups are; NULL: /sys/fs/cgroup */
     /* Whether somebody waits for an answer from a pod's address: one that is deleted is stopped
      * once it has left the Services and nobody does, or half its grace period is over. NULL: nobody

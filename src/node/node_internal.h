@@ -82,5 +82,5 @@ void node_look_whether_stopped(struct node *n);
 /* Of a pod that is not gone. */
 struct entry *node_entry_named(struct node *n, const char *namespace, const char *name);
 
-/* NULL: it may be bound to us; else why not. */
-const char *entry_unfit(struct arena *a, const struct entry *e);
+/* NULL: it may be bound to us; else why not. look_again: nobody will tell when that changes. */
+const char *entry_unfit(struct arena *a, const struct entry *e, bool *ret_look_again);

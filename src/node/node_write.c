@@ -8,6 +8,7 @@
 #include "kube/events.h"
 #include "node/node_internal.h"
 
+#define LOOK_AGAIN_MS 2000              /* whether a port of the machine is free */
 #define TOKEN_SECONDS 3607              /* what the API server takes as "an hour" for pods */
 #define TOKEN_AGAIN_MS (48 * 60 * 1000) /* at four fifths of its life */
 
@@ -113,7 +114,10 @@ static void patch_status(struct entry *e, struct arena *a, struct json status)
 
 static void write_unbound(struct entry *e, struct arena *a)
 {
-    const char *unfit = entry_unfit(a, e);
+    bool look_again;
+    const char *unfit = entry_unfit(a, e, &look_again);
+    if (look_again)
+        timer_set(env_of(e), &e->again, LOOK_AGAIN_MS);
     if (!unfit) {
         e->binding = true;
         struct json body = json_fields(a,

@@ -185,6 +185,8 @@ static bool prepare_volumes(struct pod *p)
     p->places_arena = fresh;
     p->places = places;
     p->blocked[0] = 0;
+    for (size_t i = 0; i < p->count; i++)
+        container_resume(&p->containers[i]);
     return true;
 }
 

@@ -35,6 +35,7 @@ struct pod_host {
     const char *path;        /* where programs are looked for */
     const char *directory;   /* absolute */
     struct json allocatable; /* resource to quantity */
+    bool host_ports;         /* somebody forwards them */
     int64_t back_off_ms;     /* after the second failure, doubling up to 30 times that; 0: 10 s */
     /* Whether somebody waits for an answer from this address; NULL: nobody knows. */
     bool (*in_use)(void *ctx, const char *ip);

@@ -23,6 +23,7 @@ struct container {
     struct runtime_task *task;
     struct runtime_state state;
     bool running, ended;
+    bool unresolved;         /* it was taken over, and what commands in it need is not known yet */
     const char *reason;      /* of the end, where it was not the program's own */
     char message[4096 + 1];  /* of the end */
     struct arena arena;      /* of the run: */
@@ -84,6 +85,8 @@ void container_init(struct container *c, struct pod *p, struct json spec, enum c
 void container_done(struct container *c);
 /* What an earlier process of ours left of it; old is its status in the API. */
 void container_adopt(struct container *c, struct json old);
+/* Its volumes are known: what was taken over can have its probes and hooks again. */
+void container_resume(struct container *c);
 /* Starts it, or says in `waiting` why not; false asks to try again after *ret_after_ms. */
 bool container_start(struct container *c, int64_t *ret_after_ms);
 /* why: for people, NULL: it is told to. */
@@ -100,7 +103,7 @@ const char *container_message_file(struct arena *a, const struct container *c);
 
 /* ---- container_command.c ---- */
 
-/* Resolves what a run needs into c->arena. False: `waiting` says why not. */
+/* Resolves what a run needs into c->arena. False: `waiting` says why not, unless it runs. */
 bool container_resolve(struct container *c, const char *const **ret_argv);
 const char *container_translate(void *ctx, struct arena *a, const char *word);
 
@@ -108,8 +111,8 @@ const char *container_translate(void *ctx, struct arena *a, const char *word);
 
 /* Whose rights it has by its securityContext and the pod's; NULL: it does not say. */
 const struct runtime_user *container_user(struct arena *a, const struct container *c);
-/* It must not be root's, and nothing says whose else. */
-bool container_is_root_against_its_will(const struct container *c);
+/* In the kubelet's words, why it may not run: it must not be root's, and would be. NULL: it may. */
+const char *container_root_refusal(struct arena *a, const struct container *c);
 
 /* ---- pod_limits.c ---- */
 

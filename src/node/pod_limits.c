@@ -1,12 +1,13 @@
 /* What local processes cannot do. */
 
+#include "node/host_ports.h"
 #include "node/pod_internal.h"
 
 /* path: "x[]" is each item of a list. fine: the value that asks for nothing, besides none at all,
  * false and what is empty. */
 struct limit {
     const char *path, *fine;
-    enum { ALWAYS, WITHOUT_GROUPS, WITHOUT_MOUNTS, WITHOUT_HOST_NETWORK, WITHOUT_USERS } when;
+    enum { ALWAYS, WITHOUT_GROUPS, WITHOUT_MOUNTS, WITHOUT_USERS } when;
 };
 
 static const struct limit of_pod[] = {
@@ -54,7 +55,6 @@ static const struct limit of_container[] = {
     { "volumeDevices" },
     { "volumeMounts[].mountPropagation", "None" },
     { "volumeMounts[].recursiveReadOnly", "Disabled" },
-    { "ports[].hostPort", NULL, WITHOUT_HOST_NETWORK },
     { "resources.limits.cpu", NULL, WITHOUT_GROUPS },
     { "resources.limits.memory", NULL, WITHOUT_GROUPS },
     { "resources.limits.ephemeral-storage" },
@@ -128,8 +128,6 @@ static bool applies(struct looking *l, const struct limit *limit)
         return !host->runtime->mounts;
     case WITHOUT_USERS:
         return !host->runtime->users;
-    case WITHOUT_HOST_NETWORK:
-        return !json_get_bool(l->pod->object, "spec.hostNetwork", false);
     default:
         return true;
     }
@@ -153,9 +151,10 @@ static void look_at_containers(struct looking *l)
     for (size_t i = 0; i < l->pod->count; i++) {
         const struct container *c = &l->pod->containers[i];
         l->mounts = l->mounts || json_get(c->spec, "volumeMounts").count > 0;
-        if (container_is_root_against_its_will(c))
-            list(l, "runAsNonRoot without runAsUser of container ", c->name);
     }
+    const char *ports = host_ports_idle(l->arena, l->pod->object, !l->pod->host->host_ports);
+    if (ports)
+        list(l, ports, "");
 }
 
 const char *pod_limits(struct arena *a, const struct pod *p)

@@ -122,7 +122,7 @@ static void tell_failure(struct listener *l, const struct error *err)
         err->text,
         err->code == ERR_FORBIDDEN
             ? "; below net.ipv4.ip_unprivileged_port_start only root may listen"
-            : "; the Service is not reachable there until the address is free and of this machine");
+            : "; nobody is reached there until the address is free and of this machine");
     if (text_eq(l->told, err->text))
         return;
     if (!l->told[0])
@@ -225,11 +225,13 @@ void port_end(struct port *port)
     }
 }
 
-struct port *port_new(struct proxy *p, const char *key, const char *namespace, const char *name)
+struct port *port_new(struct proxy *p, const char *key, const struct resource *kind,
+    const char *namespace, const char *name)
 {
     struct port *port = mem_new_of(struct port);
     port->proxy = p;
     port->key = mem_strdup(key);
+    port->kind = kind;
     port->namespace = mem_strdup(namespace);
     port->name = mem_strdup(name);
     return port;

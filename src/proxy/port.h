@@ -1,6 +1,7 @@
 #pragma once
 
-/* One port of one Service, for proxy.c: where it listens, and who is behind it. */
+/* One port of a Service, or one host port of a pod, for proxy.c: where it listens, and who is
+ * behind it. */
 
 #include "base/table.h"
 #include "base/timer.h"
@@ -12,6 +13,7 @@
 
 struct port;
 struct proxy;
+struct resource;
 
 struct listener {
     struct port *port;
@@ -33,8 +35,9 @@ struct endpoints {
 struct port {
     struct table_node node;
     struct proxy *proxy;
-    char *key;              /* "NAMESPACE/SERVICE/PORT" */
-    char *namespace, *name; /* of the Service */
+    char *key;                   /* "NAMESPACE/SERVICE/PORT", "NAMESPACE/POD/ADDRESS:PORT" */
+    const struct resource *kind; /* of the object */
+    char *namespace, *name;
     struct listener listeners[PORT_LISTENERS_MAX];
     size_t listener_count;
     struct endpoints ready, ending; /* ending: serving and terminating */
@@ -44,7 +47,8 @@ struct port {
     bool told; /* that its protocol is not forwarded */
 };
 
-struct port *port_new(struct proxy *p, const char *key, const char *namespace, const char *name);
+struct port *port_new(struct proxy *p, const char *key, const struct resource *kind,
+    const char *namespace, const char *name);
 void port_free(struct port *port);
 /* A new look at the objects begins: nothing is wanted, nobody is behind it. */
 void port_begin(struct port *port);

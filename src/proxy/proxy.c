@@ -143,10 +143,14 @@ void proxy_count(struct proxy *p, int listening, int unbound)
 
 void proxy_tell(struct proxy *p, const struct port *port, const char *reason, const char *note)
 {
-    struct json service = objects_get(p->objects, &RESOURCE_SERVICE, port->namespace, port->name);
-    if (json_present(service))
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json object = objects_get(p->objects, port->kind, port->namespace, port->name);
+    if (json_present(object))
         event_record(p->events,
-            &(struct event){ .regarding = service,
+            &(struct event){ .regarding = json_map(&a, /* items of a list have no kind */
+                                 { "apiVersion", json_str("v1") },
+                                 { "kind", json_str(port->kind->kind) },
+                                 { "metadata", json_get(object, "metadata") }),
                 .warning = true,
                 .reason = reason,
                 .action = "Listen",
@@ -160,16 +164,17 @@ static bool port_is(const struct table_node *n, const void *key)
     return text_eq(container_of(n, struct port, node)->key, key);
 }
 
-static struct port *port_find(
-    struct proxy *p, const char *namespace, const char *service, const char *port, bool make)
+/* make: for an object of this kind; NULL: only one that is there. */
+static struct port *port_find(struct proxy *p, const char *namespace, const char *name,
+    const char *port, const struct resource *make)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *key = arena_printf(&a, "%s/%s/%s", namespace, service, port ? port : "");
+    const char *key = arena_printf(&a, "%s/%s/%s", namespace, name, port ? port : "");
     uint64_t hash = table_hash(&p->ports, key, strlen(key));
     struct table_node *n = table_find(&p->ports, hash, port_is, key);
     if (n || !make)
         return n ? container_of(n, struct port, node) : NULL;
-    struct port *new = port_new(p, key, namespace, service);
+    struct port *new = port_new(p, key, make, namespace, name);
     table_add(&p->ports, &new->node, hash);
     return new;
 }
@@ -201,7 +206,7 @@ static void add_service(void *ctx, struct json service)
             json_get_text(service, "metadata.namespace"),
             json_get_text(service, "metadata.name"),
             json_get_text(*of, "name"),
-            true);
+            &RESOURCE_SERVICE);
         const char *protocol = json_get_text(*of, "protocol");
         port->seen = true;
         port->affinity = text_eq(json_get_text(service, "spec.sessionAffinity"), "ClientIP");
@@ -238,11 +243,50 @@ static void add_slice(void *ctx, struct json slice)
             json_get_text(slice, "metadata.namespace"),
             service,
             json_get_text(*of, "name"),
-            false);
+            NULL);
         json_each (endpoint, json_get(slice, "endpoints"))
             if (port)
                 add_endpoint(port, *endpoint, json_get_int(*of, "port", 0));
     }
+}
+
+static struct json containers_of(struct arena *a, struct json pod)
+{
+    struct json_builder all;
+    json_builder_init(&all, a);
+    json_push_all(&all, json_get(pod, "spec.initContainers"));
+    json_push_all(&all, json_get(pod, "spec.containers"));
+    return json_list_end(&all);
+}
+
+/* One that runs; as in a cluster, whether it is ready does not matter. Those in the host's network
+ * listen themselves. */
+static void add_pod(void *ctx, struct json pod)
+{
+    struct proxy *p = ctx;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *ip = json_get_text(pod, "status.podIP");
+    bool leaving = json_present(json_get(pod, "metadata.deletionTimestamp"));
+    if (!ip || json_get_bool(pod, "spec.hostNetwork", false) ||
+        !text_eq(json_get_text(pod, "status.phase"), "Running"))
+        return;
+    json_each (container, containers_of(&a, pod))
+        json_each (of, json_get(*container, "ports")) {
+            int64_t number = json_get_int(*of, "hostPort", 0);
+            const char *protocol = json_get_text(*of, "protocol");
+            const char *address = json_get_text(*of, "hostIP");
+            if (!number || (protocol && !text_eq(protocol, "TCP")))
+                continue;
+            address = text_empty(address) ? p->node_address : address;
+            struct port *port = port_find(p,
+                json_get_text(pod, "metadata.namespace"),
+                json_get_text(pod, "metadata.name"),
+                arena_printf(&a, "%s:%lld", address, (long long)number),
+                &RESOURCE_POD);
+            port->seen = true;
+            port_listen(port, address, number);
+            port_endpoint(port, leaving, ip, json_get_int(*of, "containerPort", 0));
+        }
 }
 
 /* All of it each time: some hundred small objects, and nothing that could be missed. */
@@ -253,6 +297,7 @@ static void look(void *ctx)
         port_begin(container_of(i.node, struct port, node));
     objects_each(p->objects, &RESOURCE_SERVICE, add_service, p);
     objects_each(p->objects, &RESOURCE_ENDPOINT_SLICE, add_slice, p);
+    objects_each(p->objects, &RESOURCE_POD, add_pod, p);
     for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i)) {
         struct port *port = container_of(i.node, struct port, node);
         if (!port->seen)
@@ -291,7 +336,7 @@ static size_t connections_default(void)
 struct proxy *proxy_new(const struct proxy_options *options)
 {
     static const struct resource *const kinds[] = {
-        &RESOURCE_SERVICE, &RESOURCE_ENDPOINT_SLICE, NULL
+        &RESOURCE_SERVICE, &RESOURCE_ENDPOINT_SLICE, &RESOURCE_POD, NULL
     };
     struct proxy *p = mem_new_of(struct proxy);
     const struct env *env = loop_env(options->loop);

@@ -3,6 +3,7 @@
 /* Services on one machine: what kube-proxy is in a cluster, with sockets in place of kernel rules.
  *
  *   clusterIP:port, NODE-ADDRESS:nodePort ──> an endpoint of the Service's EndpointSlices
+ *   (hostIP or NODE-ADDRESS):hostPort     ──> containerPort of the pod that has it
  *
  * A port is listened on while it has an endpoint, so without one connections are refused. Endpoints
  * that are ready take turns (or, with sessionAffinity, each client has its own); where none is
@@ -12,8 +13,9 @@
  * themselves.
  *
  * What cannot be done (an address that cannot be bound, a protocol that is not TCP) is told by an
- * event of the Service, and tried again. Cluster addresses must be addresses of this machine: give
- * the API server a range of 127.0.0.0/8. Headless Services and external names have no address. */
+ * event of the Service or pod, and tried again. Cluster addresses must be addresses of this
+ * machine: give the API server a range of 127.0.0.0/8. Headless Services and external names have no
+ * address. */
 
 #include "base/base.h"
 
@@ -24,7 +26,7 @@ struct proxy;
 struct proxy_options {
     struct loop *loop;
     const struct kube_transport *transport;
-    const char *node_address; /* for node ports; NULL: 127.0.0.1 */
+    const char *node_address; /* for node ports and host ports; NULL: 127.0.0.1 */
     /* At once; more wait in the kernel. 0: what a quarter of our file descriptors is enough for. */
     size_t connections_max;
     int64_t connect_ms; /* for an endpoint to answer; 0: 2 s */

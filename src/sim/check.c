@@ -372,8 +372,6 @@ static void check_told(struct sim_checks *c, const struct store_object *o, struc
 {
     int64_t generation = json_get_int(object, "metadata.generation", 0);
     struct json conditions = json_get(object, "status.conditions");
-    if (json_present(json_get(object, "metadata.deletionTimestamp")))
-        return;
     bool told = conditions.count;
     json_each (condition, conditions)
         told &= json_get_int(*condition, "observedGeneration", 0) == generation &&
@@ -405,8 +403,11 @@ void sim_check_end(struct sim_checks *c)
                 continue;
             check_owner(c, o, object);
             /* The server itself cannot hold what is poisoned, so nobody can write into it. */
-            if (is_served(c, object) && !sim_is_poison(o->name))
-                check_told(c, o, object);
+            if (!is_served(c, object) || sim_is_poison(o->name) ||
+                json_present(json_get(object, "metadata.deletionTimestamp")))
+                continue;
+            check_told(c, o, object);
+            sim_check_missing(s, object);
         }
     }
 }

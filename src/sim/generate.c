@@ -24,6 +24,7 @@ static const struct hint {
     { "effect", (const char *const[]){ "NoSchedule", "", "NoExecute", NULL } },
     { "value", (const char *const[]){ "", "a", NULL } },
     { "key", (const char *const[]){ "a", "b", NULL } },
+    { "fsType", (const char *const[]){ "", "xfs", "ext4", NULL } },
     { "objective", (const char *const[]){ "99.5", "50", "100", NULL } },
     { "latencyThreshold", (const char *const[]){ "0.5", "2", "fast", NULL } },
     { "window", (const char *const[]){ "4w", "28d", "forever", NULL } },
@@ -267,6 +268,7 @@ struct json sim_plainest(
         { "kind", json_get(crd, "spec.names.kind") },
         { "metadata.name", json_str(name) },
         { "metadata.namespace", json_str(namespace) },
+        { "metadata.annotations", json_map(a, { "example.com/team", json_str("owls") }) },
         { "spec", json_map_end(&spec) });
 }
 

@@ -53,6 +53,19 @@ static bool take_mask(const char *flag, const char *name, uint64_t *ret)
     return errno == 0 && end != flag + length + 1 && *end == '\0';
 }
 
+/* "--crash-at=5" */
+static bool take_point(struct run *r, const char *flag)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    int64_t n;
+    for (size_t i = 0; i < SIM_POINT_COUNT; i++)
+        if (take_number(flag, arena_printf(&a, "--%s-at", sim_point_name(i)), &n)) {
+            r->options.at[i] = (uint64_t)n;
+            return true;
+        }
+    return false;
+}
+
 static bool take_flag(struct run *r, const char *flag)
 {
     int64_t n;
@@ -86,20 +99,8 @@ static bool take_flag(struct run *r, const char *flag)
         r->options.faults_ms = n * 1000;
     else if (take_mask(flag, "--only", &r->options.only))
         ;
-    else if (take_number(flag, "--crash-at", &n))
-        r->options.crash_at = (uint64_t)n;
-    else if (take_number(flag, "--lose-at", &n))
-        r->options.lose_at = (uint64_t)n;
-    else if (take_number(flag, "--rival-at", &n))
-        r->options.rival_at = (uint64_t)n;
-    else if (take_number(flag, "--stale-at", &n))
-        r->options.stale_at = (uint64_t)n;
-    else if (take_number(flag, "--delete-at", &n))
-        r->options.delete_at = (uint64_t)n;
-    else if (take_number(flag, "--end-at", &n))
-        r->options.end_at = (uint64_t)n;
     else
-        return false;
+        return take_point(r, flag);
     return true;
 }
 
@@ -114,12 +115,7 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
     o.faults_ms = r->options.faults_ms ? r->options.faults_ms : o.faults_ms;
     o.only &= r->options.only;
     o.heals |= r->options.heals;
-    o.crash_at = r->options.crash_at;
-    o.lose_at = r->options.lose_at;
-    o.rival_at = r->options.rival_at;
-    o.stale_at = r->options.stale_at;
-    o.delete_at = r->options.delete_at;
-    o.end_at = r->options.end_at;
+    memcpy(o.at, r->options.at, sizeof(o.at));
     if (r->options.tour) {
         o.tour = true;
         o.faults_ms = r->options.faults_ms ? r->options.faults_ms : TOUR_MS;
@@ -128,6 +124,7 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
     o.story = r->options.story;
     if (o.story) {
         o.heals = o.rivals = false;
+        o.mishaps = true;
         /* Nobody would make all of it anew, or try again. */
         o.rates.crd_gone = o.rates.namespace_gone = o.rates.pods_fail = o.rates.withheld = 0;
         o.faults_ms = r->options.faults_ms ? r->options.faults_ms : sim_story_ms(o.story);
@@ -167,13 +164,11 @@ static void random_seeds(struct run *r)
         struct sim_options o = options_of(r, seed++);
         try(r, &o, NULL);
     } while ((r->done < (uint64_t)r->steps || time(NULL) < until) && r->failed < r->failures_max);
-    if (r->steps)
-        sim_coverage_print(r->options.coverage);
 }
 
 /* One fault at every single request of a world that is calm otherwise, in which somebody has a wish
  * of every kind, or a story is told. */
-static void campaign(struct run *r, const char *name, size_t offset)
+static void campaign(struct run *r, enum sim_point point)
 {
     r->options.tour = !r->options.story;
     struct sim_options o = options_of(r, r->options.seed);
@@ -184,8 +179,8 @@ static void campaign(struct run *r, const char *name, size_t offset)
     if (calm.failure) {
         try(r, &o, NULL); /* tells of it */
     } else {
-        uint64_t *at = (uint64_t *)(void *)((char *)&o + offset);
-        printf("%s: %llu points\n", name, (unsigned long long)calm.sent);
+        uint64_t *at = &o.at[point];
+        printf("%s: %llu points\n", sim_point_campaign(point), (unsigned long long)calm.sent);
         assert(calm.sent <= POINTS_MAX);
         for (*at = 1; *at <= calm.sent && r->failed < r->failures_max; ++*at)
             try(r, &o, &calm.end);
@@ -235,18 +230,6 @@ static void memory(struct run *r)
             (unsigned long long)o.seed);
     sim_trial_done(&t);
 }
-
-static const struct {
-    const char *name;
-    size_t offset;
-} campaigns[] = {
-    { "crashes", offsetof(struct sim_options, crash_at) },
-    { "answers", offsetof(struct sim_options, lose_at) },
-    { "rivals", offsetof(struct sim_options, rival_at) },
-    { "deletions", offsetof(struct sim_options, delete_at) },
-    { "stale", offsetof(struct sim_options, stale_at) },
-    { "ends", offsetof(struct sim_options, end_at) },
-};
 
 static const struct {
     const char *name;
@@ -325,10 +308,10 @@ int main(int argc, char **argv)
             known = true;
             scenarios[i].play(&r);
         }
-    for (size_t i = 0; i < lengthof(campaigns); i++)
-        if (text_eq(r.scenario, campaigns[i].name)) {
+    for (size_t i = 0; i < SIM_POINT_COUNT; i++)
+        if (text_eq(r.scenario, sim_point_campaign(i))) {
             known = true;
-            campaign(&r, campaigns[i].name, campaigns[i].offset);
+            campaign(&r, i);
         }
     sim_coverage_free(r.options.coverage);
     if (!known)

@@ -47,7 +47,7 @@ struct sim_trial sim_try_memory(const struct sim_options *from)
     }
     if (used > warm + SLACK_BYTES)
         sim_fail(s,
-            "promise 8: %zu bytes are in use after %d rounds, %zu after %d",
+            "promise 8, memory: %zu bytes are in use after %d rounds, %zu after %d",
             used,
             ROUNDS,
             warm,

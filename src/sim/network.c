@@ -486,6 +486,24 @@ static void answer_stale(struct call *c)
     c->last_at_ms = c->actor.operator->stale_until_ms;
 }
 
+static void forbid(struct call *c)
+{
+    answer(c, 403, "Forbidden", "forbidden: rights were withdrawn", 0);
+}
+
+static enum sim_mishap mishap(struct call *c)
+{
+    struct sim_request request = { c->actor, c->request.method, c->request.path, c->request.body };
+    enum sim_mishap what = sim_mishap_at(c->sim, &request);
+    if (what == SIM_MISHAP_LATE)
+        timer_set(&c->sim->env, &c->arrive, LATE_REQUEST_MS_MAX);
+    if (what == SIM_MISHAP_END) {
+        c->late = true;
+        sim_operator_end(c->actor.operator, LATE_MS / 2);
+    }
+    return what;
+}
+
 static void arrive(void *ctx)
 {
     struct call *c = ctx;
@@ -509,11 +527,21 @@ static void arrive(void *ctx)
     } else if (faulty(c, r->failing)) {
         answer(c, sim_below(s, SIM_FAULTS, 2) ? 500 : 503, "InternalError", NULL, 0);
     } else if (is_forbidden(c)) {
-        answer(c, 403, "Forbidden", "forbidden: rights were withdrawn", 0);
+        forbid(c);
     } else if (c->watch && (faulty(c, r->stream_gone) || is_expired(c))) {
         answer(c, 410, "Expired", NULL, 0);
     } else {
-        bool lose = c->actor.operator->sent == s->options.lose_at && s->options.lose_at;
+        enum sim_mishap what = mishap(c);
+        bool lose =
+            what == SIM_MISHAP_LOST ||
+            (c->actor.operator->sent == s->options.at[SIM_LOSE_AT] && s->options.at[SIM_LOSE_AT]);
+        if (what == SIM_MISHAP_LATE)
+            return;
+        if (what == SIM_MISHAP_FORBIDDEN) {
+            forbid(c);
+            maybe_free(c);
+            return;
+        }
         if (!c->watch && (lose || faulty(c, r->answer_lost))) {
             sim_history_add(s->history, c->actor.name, "~ the next answer is lost");
             c->lost = true;
@@ -585,18 +613,18 @@ static struct kube_call *network_open(
     if (faulty(c, r->clock_jump))
         o->skew_ms = sim_operator_skew(s);
     /* Of a child, by name; what becomes of the person's own objects is the person's business. */
-    c->overtaken = o->sent == s->options.delete_at && text_eq(c->request.method, "PATCH") &&
+    c->overtaken = o->sent == s->options.at[SIM_DELETE_AT] && text_eq(c->request.method, "PATCH") &&
                    !strstr(c->request.path, "/status") && !strstr(c->request.path, "/events/");
-    c->late = c->overtaken || o->sent == s->options.end_at;
-    if (o->sent == s->options.rival_at)
+    c->late = c->overtaken || o->sent == s->options.at[SIM_END_AT];
+    if (o->sent == s->options.at[SIM_RIVAL_AT])
         timer_set(&s->env, &s->rival, 0);
-    if (s->options.stale_at && o->sent + STALE_REQUESTS == s->options.stale_at)
+    if (s->options.at[SIM_STALE_AT] && o->sent + STALE_REQUESTS == s->options.at[SIM_STALE_AT])
         timer_set(&s->env, &n->snapshot, 0);
-    if (s->options.stale_at && o->sent == s->options.stale_at)
+    if (s->options.at[SIM_STALE_AT] && o->sent == s->options.at[SIM_STALE_AT])
         o->stale_until_ms = s->now_ms + STALE_MS;
-    if (o->sent == s->options.end_at)
+    if (o->sent == s->options.at[SIM_END_AT])
         sim_operator_end(o, LATE_MS / 2);
-    else if (o->sent == s->options.stale_at || o->sent == s->options.crash_at ||
+    else if (o->sent == s->options.at[SIM_STALE_AT] || o->sent == s->options.at[SIM_CRASH_AT] ||
              (!s->quiet && sim_chance(s, SIM_FAULTS, r->crash)))
         sim_operator_crash(o, sim_below(s, SIM_FAULTS, 20000));
     else if (!s->quiet &&
@@ -656,6 +684,13 @@ void sim_network_expire(struct sim_network *n)
             c->api = NULL;
             piece_add(c, PIECE_BREAK, (struct str){ 0 });
         }
+}
+
+void sim_network_lag(struct sim_network *n, const char *part, int64_t lag_ms)
+{
+    for (struct call *c = n->calls; c; c = c->next)
+        if (c->watch && strstr(c->request.path, part))
+            c->lag_ms = lag_ms;
 }
 
 void sim_network_free(struct sim_network *n)

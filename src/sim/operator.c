@@ -151,7 +151,7 @@ void sim_operator_check(const struct sim_operator *o)
         return;
     struct engine_counts n = engine_counts(o->life->engine);
     const struct sim_options *options = &o->sim->options;
-    bool misled = options->rates.repeated || options->stale_at || *o->sim->overdue;
+    bool misled = options->rates.repeated || options->at[SIM_STALE_AT] || *o->sim->overdue;
     if (n.self_check)
         sim_fail(o->sim, "promise 1, counter: %s stored other fields than it meant", o->name);
     if (n.without_effect && !misled)
@@ -250,6 +250,12 @@ void sim_operator_expire(struct sim_operator *o)
 {
     if (o->life)
         sim_network_expire(o->life->network);
+}
+
+void sim_operator_lag(struct sim_operator *o, const char *part, int64_t lag_ms)
+{
+    if (o->life)
+        sim_network_lag(o->life->network, part, lag_ms);
 }
 
 bool sim_operator_leads(const struct sim_operator *o)

@@ -46,6 +46,27 @@ static const struct fault {
 #undef FAULT
 };
 
+static const struct {
+    const char *name, *campaign;
+} points[SIM_POINT_COUNT] = {
+    [SIM_CRASH_AT] = { "crash", "crashes" },
+    [SIM_LOSE_AT] = { "lose", "answers" },
+    [SIM_RIVAL_AT] = { "rival", "rivals" },
+    [SIM_STALE_AT] = { "stale", "stale" },
+    [SIM_DELETE_AT] = { "delete", "deletions" },
+    [SIM_END_AT] = { "end", "ends" },
+};
+
+const char *sim_point_name(enum sim_point p)
+{
+    return points[p].name;
+}
+
+const char *sim_point_campaign(enum sim_point p)
+{
+    return points[p].campaign;
+}
+
 static uint16_t *rate_of(struct sim_options *o, const struct fault *f)
 {
     return (uint16_t *)(void *)((char *)&o->rates + f->offset);
@@ -118,27 +139,20 @@ const char *sim_options_name(size_t i)
                                        : NULL;
 }
 
-static bool is_calm(const struct sim_options *o)
+bool sim_is_faultless(const struct sim_options *o)
 {
     static const struct sim_rates none;
-    return memcmp(&o->rates, &none, sizeof(none)) == 0 && o->operators < 2 && !o->rivals &&
-           !o->poisoned;
+    return memcmp(&o->rates, &none, sizeof(none)) == 0;
+}
+
+static bool is_calm(const struct sim_options *o)
+{
+    return sim_is_faultless(o) && o->operators < 2 && !o->rivals && !o->poisoned;
 }
 
 void sim_options_print(const struct sim_options *o)
 {
     struct sim_options fresh = sim_options_of(o->seed), probe;
-    const struct {
-        const char *name;
-        uint64_t at;
-    } points[] = {
-        { "crash", o->crash_at },
-        { "lose", o->lose_at },
-        { "rival", o->rival_at },
-        { "stale", o->stale_at },
-        { "delete", o->delete_at },
-        { "end", o->end_at },
-    };
     printf("again: leeboard-sim --seed=%llu", (unsigned long long)o->seed);
     const char *name;
     for (size_t i = 0; !is_calm(o) && (name = sim_options_name(i)); i++) {
@@ -161,8 +175,8 @@ void sim_options_print(const struct sim_options *o)
         printf(" --hurry");
     if (o->heals && !fresh.heals)
         printf(" --heals");
-    for (size_t i = 0; i < lengthof(points); i++)
-        if (points[i].at)
-            printf(" --%s-at=%llu", points[i].name, (unsigned long long)points[i].at);
+    for (size_t i = 0; i < SIM_POINT_COUNT; i++)
+        if (o->at[i])
+            printf(" --%s-at=%llu", sim_point_name(i), (unsigned long long)o->at[i]);
     printf(" --trace\n");
 }

@@ -116,12 +116,6 @@ static void round_of_all(void *ctx)
 
 /* ---- the taker ---- */
 
-static bool is_calm(const struct sim *s)
-{
-    static const struct sim_rates none;
-    return memcmp(&s->options.rates, &none, sizeof(none)) == 0;
-}
-
 static void told(void *ctx)
 {
     struct sim_rivals *r = ctx;
@@ -176,7 +170,7 @@ static void take_one(void *ctx)
             r->namespace,
             r->name,
             r->strikes);
-    if (r->strikes == FIGHT_TOLD(r) && is_calm(s))
+    if (r->strikes == FIGHT_TOLD(r) && sim_is_faultless(&s->options))
         timer_set(&s->env, &r->told, TOLD_MS);
     if (r->deletes) {
         sim_history_add(s->history, "taker", "deletes %s, the %u. time", r->name, r->strikes);

@@ -364,9 +364,16 @@ static bool take_step(struct sim_scenario *c, const struct sim_step *step)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct wish *w = c->wishes;
+    if (sim_step_is_mishap(step)) {
+        if (c->sim->options.mishaps)
+            sim_mishap_begin(c->sim, step);
+        return true;
+    }
     while (!text_eq(w->name, step->name) ||
            !text_eq(json_get_text(w->crd, "spec.names.kind"), step->kind))
         w++;
+    if (step->told && sim_is_faultless(&c->sim->options) && !c->sim->options.direct)
+        sim_check_tells(c->sim, path_of(&a, w, true), step->told);
     if (!step->spec)
         return delete (c, w);
     if (is_going(c, w))

@@ -48,7 +48,7 @@ static void check_kept(struct sim *s, struct store *before)
                 store_get(store_table(s->store, store_table_name(t)), o->namespace, o->name);
             if (!now || now->version != o->version || !str_eq(now->text, o->text))
                 sim_fail(s,
-                    "promise 5: the API server lost %s %s/%s",
+                    "promise 5, kept: the API server lost %s %s/%s",
                     store_table_name(t),
                     o->namespace,
                     o->name);
@@ -57,7 +57,7 @@ static void check_kept(struct sim *s, struct store *before)
     for (struct store_table *t = NULL; (t = store_table_next(s->store, t));)
         kept += store_table_count(t);
     if (kept != count)
-        sim_fail(s, "promise 5: the API server had %zu objects and has %zu", count, kept);
+        sim_fail(s, "promise 5, kept: the API server had %zu objects and has %zu", count, kept);
 }
 
 /* before: what the process that died had; NULL: there was none. */

@@ -95,6 +95,17 @@ struct sim_change {
     const struct store_event *event;
 };
 
+/* What goes wrong at one request of the first operator; campaigns try each. */
+enum sim_point {
+    SIM_CRASH_AT,  /* it crashes just after it */
+    SIM_LOSE_AT,   /* its answer is lost */
+    SIM_RIVAL_AT,  /* a rival acts just after it */
+    SIM_STALE_AT,  /* it crashes there, and what it lists then is older than that */
+    SIM_DELETE_AT, /* what it writes is deleted before it has the answer */
+    SIM_END_AT,    /* its answer is late, and it ends in order before */
+    SIM_POINT_COUNT,
+};
+
 struct sim_options {
     uint64_t seed;
     struct sim_rates rates;
@@ -106,16 +117,11 @@ struct sim_options {
     bool hurry;       /* the person has another wish five times a second */
     bool direct;      /* there is no history: only what is wished for in the end */
     const struct sim_story *story; /* what the person does instead; NULL: anything */
+    bool mishaps;                  /* what goes wrong in it does */
     int64_t faults_ms;             /* faults and inputs end then */
-    uint64_t crash_at;             /* crash of the operator just after its n-th request; 0: none */
-    uint64_t lose_at;              /* its n-th answer is lost; 0: none */
-    uint64_t rival_at;             /* a rival acts just after its n-th request; 0: none */
-    uint64_t stale_at; /* it crashes there, and what it lists then is older than that; 0: none */
-    uint64_t
-        delete_at;   /* what its n-th request writes is deleted before it has the answer; 0: none */
-    uint64_t end_at; /* its n-th answer is late, and it ends in order before; 0: none */
-    uint64_t only;   /* the wishes that the person has, by number */
-    bool trace;      /* print the history as it happens */
+    uint64_t at[SIM_POINT_COUNT];  /* what goes wrong at its n-th request; 0: nothing */
+    uint64_t only;                 /* the wishes that the person has, by number */
+    bool trace;                    /* print the history as it happens */
     struct sim_coverage *coverage; /* of inputs; NULL: not counted */
     bool tell;                     /* the history says which fields changed */
 };
@@ -153,23 +159,27 @@ struct sim {
     uint64_t steps;     /* things that happened */
     uint64_t requests;  /* of operators that arrived */
     uint64_t injected;  /* faults */
-    struct timer rival; /* options.rival_at */
+    struct timer rival; /* options.at[SIM_RIVAL_AT] */
     struct sim_stale *stale;
     struct sim_coverage *reached; /* in this run; NULL: nobody is in a hurry */
     const char *forbidden;        /* a plural; NULL: all is allowed */
     const char *forbidden_in;
     int64_t forbidden_until_ms;
-    bool quiet;           /* no more faults */
-    struct error failure; /* the first check that failed; code ERR_NONE: none */
+    const struct sim_step *mishap; /* of the story, still to come; NULL: none */
+    bool quiet;                    /* no more faults */
+    struct error failure;          /* the first check that failed; code ERR_NONE: none */
 };
 
 /* ---- options.c: what a seed decides before anything happens ---- */
 
 struct sim_options sim_options_of(uint64_t seed);
-void sim_options_calm(struct sim_options *o); /* nothing goes wrong, and nobody meddles */
+void sim_options_calm(struct sim_options *o);     /* nothing goes wrong, and nobody meddles */
+const char *sim_point_name(enum sim_point p);     /* "crash" */
+const char *sim_point_campaign(enum sim_point p); /* "crashes" */
 /* Without this fault, "rivals" or "standby"; false: it was off already. */
 bool sim_options_drop(struct sim_options *o, const char *name);
 const char *sim_options_name(size_t i);              /* of what can be dropped; NULL past the end */
+bool sim_is_faultless(const struct sim_options *o);  /* nothing goes wrong by chance */
 void sim_options_print(const struct sim_options *o); /* the line that replays it */
 
 /* ---- trial.c: a run with faults, one without, and whether they come to the same ---- */
@@ -228,6 +238,8 @@ const struct kube_transport *sim_network_transport(struct sim_network *n);
 void sim_network_disconnect(struct sim_network *n);
 /* The server has forgotten what was: its streams break, and must begin with a list. */
 void sim_network_expire(struct sim_network *n);
+/* Its watches whose paths have this part are served from a cache that is so old. */
+void sim_network_lag(struct sim_network *n, const char *part, int64_t lag_ms);
 /* The operator is gone: nothing reaches it any more; what it sent still arrives. */
 void sim_network_free(struct sim_network *n);
 
@@ -259,6 +271,7 @@ void sim_operator_end(struct sim_operator *o, int64_t after_ms);
 void sim_operator_pause(struct sim_operator *o, int64_t ms);
 void sim_operator_disconnect(struct sim_operator *o); /* the server is gone */
 void sim_operator_expire(struct sim_operator *o);     /* sim_network_expire() */
+void sim_operator_lag(struct sim_operator *o, const char *part, int64_t lag_ms); /* likewise */
 bool sim_operator_leads(const struct sim_operator *o);
 void sim_operator_check(const struct sim_operator *o); /* what its engine counted */
 /* How often the engine was told of new input, in this life. */
@@ -318,6 +331,21 @@ void sim_scenario_end(struct sim_scenario *c);   /* what everybody would write i
 /* An operator wrote something: a rival may answer to that. */
 void sim_scenario_changed(struct sim_scenario *c, const struct store_event *event);
 
+/* ---- mishap.c: what goes wrong in a story ---- */
+
+struct sim_step;
+enum sim_mishap {
+    SIM_MISHAP_NONE,
+    SIM_MISHAP_LOST, /* the answer */
+    SIM_MISHAP_LATE, /* it arrives when its sender has given it up */
+    SIM_MISHAP_FORBIDDEN,
+    SIM_MISHAP_END, /* the operator ends in order before the answer comes */
+};
+bool sim_step_is_mishap(const struct sim_step *step);
+void sim_mishap_begin(struct sim *s, const struct sim_step *step);
+/* A request of an operator arrives. */
+enum sim_mishap sim_mishap_at(struct sim *s, const struct sim_request *request);
+
 /* ---- check.c ---- */
 
 struct sim_checks *sim_checks_new(struct sim *s);
@@ -366,6 +394,12 @@ void sim_causes_heard(
     struct sim_causes *c, const struct sim_request *request, int status, struct str answer);
 /* The end: whatever is still refused is named by a condition of its owner. */
 void sim_causes_check(struct sim_causes *c);
+
+/* ---- check_missing.c: whether people are told what is not there ---- */
+
+void sim_check_missing(struct sim *s, struct json object); /* in the end */
+/* Some condition of this object says this. */
+void sim_check_tells(struct sim *s, const char *path, const char *what);
 
 /* ---- check_wake.c: what events may wake, and how often ---- */
 

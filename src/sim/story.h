@@ -9,10 +9,11 @@
 
 struct sim_step {
     int64_t at_s;
-    const char *kind, *name; /* NULL: the end of the steps */
+    const char *kind, *name; /* NULL: the end of the steps; or what goes wrong, see mishap.c */
     /* Members of the spec, as JSON, beside those that it must have; a key may be a path. NULL: the
      * object is deleted. */
     const char *spec;
+    const char *told; /* before that a condition of it says this, unless there are faults */
 };
 
 struct sim_story {

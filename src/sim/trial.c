@@ -155,16 +155,16 @@ static struct sim_options without_faults(const struct sim_options *options)
 {
     struct sim_options plain = *options;
     plain.rates = (struct sim_rates){ 0 };
+    plain.mishaps = false;
     plain.poisoned = false; /* 7: the others' end is as if they had never been */
-    plain.crash_at = plain.lose_at = plain.rival_at = plain.stale_at = 0;
-    plain.delete_at = plain.end_at = 0;
+    memset(plain.at, 0, sizeof(plain.at));
     return plain;
 }
 
 /* What is wanted changes with these, and so does who of two has a name that both want. */
 static bool wants_alike(const struct sim_options *o)
 {
-    return o->tour && !o->rival_at && !o->rivals;
+    return (o->tour && !o->at[SIM_RIVAL_AT] && !o->rivals) || (o->story && sim_is_faultless(o));
 }
 
 /* False: text says where they differ. */
@@ -270,6 +270,8 @@ struct sim_options sim_shrink(const struct sim_options *from, const char *how, u
         if (sim_options_drop(&next, name) && fails_alike(&next, how, steps))
             best = next;
     }
+    if (best.story)
+        return best;
     for (next = best; next.faults_ms > 10000 && (next.faults_ms /= 2, true);)
         if (fails_alike(&next, how, steps))
             best = next;

@@ -137,6 +137,22 @@ static bool is_done(const struct rule *r, struct json object)
                json_get_int(object, "spec.replicas", 1);
 }
 
+/* A pod does not start without the Secrets that it names. */
+static bool lacks_secret(struct sim *s, const char *namespace, struct json v, const char *key)
+{
+    bool names = text_eq(key, "secretName") || text_eq(key, "secretKeyRef");
+    const char *name = json_is(v, JSON_MAP) ? json_get_text(v, "name") : json_text(v);
+    if (names && !text_empty(name))
+        return !store_get(store_table(s->store, "/secrets"), namespace, name);
+    json_each_member (m, v)
+        if (lacks_secret(s, namespace, m->value, m->key))
+            return true;
+    for (uint32_t i = 0; json_is(v, JSON_LIST) && i < v.count; i++)
+        if (lacks_secret(s, namespace, v.items[i], NULL))
+            return true;
+    return false;
+}
+
 /* Nobody uses the claim any more: what protects it is taken off. */
 static void let_go(struct sim *s, struct arena *a, const char *path, struct json object)
 {
@@ -227,7 +243,8 @@ static void act(void *ctx)
         arena_printf(&a, "%s/namespaces/%s/%s/%s", r->path, j->namespace, plural, j->name);
     if (json_present(json_get(object, "metadata.deletionTimestamp"))) {
         let_go(s, &a, path, object);
-    } else if (json_present(object) && !is_done(r, object)) {
+    } else if (json_present(object) && !is_done(r, object) &&
+               !(r->status == job_status && lacks_secret(s, j->namespace, object, NULL))) {
         path = arena_printf(&a, "%s/status", path);
         bool fails = !s->quiet && sim_chance(s, SIM_FAULTS, s->options.rates.pods_fail);
         const char *now = time_format(&a, env_wall_ms(&s->env));

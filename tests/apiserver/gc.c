@@ -75,6 +75,45 @@ TEST(gc_keeps_what_has_another_owner)
     desk_done(&d);
 }
 
+/* Found by the simulator, seed 115. */
+TEST(gc_deletes_what_is_owned_by_something_whose_definition_goes_with_it)
+{
+    struct desk d;
+    desk_init(&d);
+    desk_do(&d,
+        "POST",
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        "{'metadata':{'name':'toys.example.com'},'spec':{'group':'example.com','scope':"
+        "'Namespaced','names':{'plural':'toys','kind':'Toy'},'versions':[{'name':'v1','served':"
+        "true,'storage':true,'schema':{'openAPIV3Schema':{'type':'object'}}}]}}");
+    /* More than are looked at in one turn; the definition is gone after it. */
+    for (int i = 0; i < 300; i++) {
+        struct json toy = desk_do(&d,
+            "POST",
+            "/apis/example.com/v1/namespaces/default/toys",
+            arena_printf(test_arena(),
+                "{'apiVersion':'example.com/v1','kind':'Toy','metadata':{'name':'owner-%d'}}",
+                i));
+        desk_do(&d,
+            "POST",
+            CONFIG_MAPS,
+            arena_printf(test_arena(),
+                "{'metadata':{'name':'child-%d','ownerReferences':[{'apiVersion':'example.com/v1',"
+                "'kind':'Toy','name':'owner-%d','uid':'%s'}]}}",
+                i,
+                i,
+                uid_of(toy)));
+    }
+    check(is_there(&d, "child-0"));
+    desk_do(&d,
+        "DELETE",
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/toys.example.com",
+        NULL);
+    for (int i = 0; i < 300; i++)
+        check(!is_there(&d, arena_printf(test_arena(), "child-%d", i)));
+    desk_done(&d);
+}
+
 TEST(gc_waits_for_dependents_that_block_a_foreground_deletion)
 {
     struct desk d;

@@ -132,6 +132,41 @@ TEST(a_long_text_is_cut_with_a_mark)
     check_text(screen_line(&p.terminal, 0), " * InferenceService  tiny  ready  http:~");
 }
 
+/* The remedy stands at the end of what is told. */
+TEST(what_somebody_must_mend_is_told_to_the_end_if_there_is_room)
+{
+    struct show_row rows[] = { ready_service, ready_service, ready_service };
+    rows[1].name = "other";
+    rows[1].state = SHOW_FAILED;
+    rows[1].phase = "no program";
+    rows[1].detail = "main: install llama-server, or name another program with --images FILE";
+    rows[2].name = "third";
+    struct show_look look = { true, false, true, 50, 24 };
+    cleanup(pair_done) struct pair p;
+    pair_init(&p, 50);
+    pair_draw(&p, &look, rows, 3, 0);
+    check_text(screen_line(&p.terminal, 1), " ✘ InferenceService  other  no program");
+    check_text(screen_line(&p.terminal, 2), "     main: install llama-server, or name another");
+    check_text(screen_line(&p.terminal, 3), "     program with --images FILE");
+    check(text_starts(screen_line(&p.terminal, 4), " ✔ InferenceService  third"));
+    check_int(p.terminal.row, 5);
+    rows[1].state = SHOW_WAITS;
+    pair_draw(&p, &look, rows, 3, 0);
+    check_text(screen_line(&p.terminal, 3), "     program with --images FILE");
+    rows[1].state = SHOW_READY; /* nothing of it stays */
+    pair_draw(&p, &look, rows, 3, 0);
+    check(text_starts(screen_line(&p.terminal, 2), " ✔ InferenceService  third"));
+    check_text(screen_line(&p.terminal, 3), "");
+    check_int(p.terminal.row, 3);
+    rows[1].state = SHOW_FAILED;
+    look.height = 6; /* no room for two lines more */
+    cleanup(pair_done) struct pair low;
+    pair_init(&low, 50);
+    pair_draw(&low, &look, rows, 3, 0);
+    check(text_ends(screen_line(&low.terminal, 1), "…"));
+    check_int(low.terminal.row, 3);
+}
+
 /* Terminals wrap lines that no longer fit when they become narrower. */
 TEST(a_window_that_becomes_narrower_shows_nothing_twice)
 {

@@ -121,6 +121,12 @@ TEST(a_pod_that_crashes_tells_its_code_and_its_last_line)
         SHOW_FAILED,
         "crashing",
         "server: OOMKilled: two (leeboard logs tiny -n a)");
+    check_row(starting("{'containerStatuses':[{'name':'server','state':{'waiting':{'reason':"
+                       "'CrashLoopBackOff'}},'lastState':{'terminated':{'exitCode':139,"
+                       "'reason':'Error'}}}]}"),
+        SHOW_FAILED,
+        "crashing",
+        "server: exit code 139 (Segmentation fault) (leeboard logs tiny -n a)");
     check_row(starting("{'initContainerStatuses':[{'name':'fetch','state':{'waiting':{'reason':"
                        "'CrashLoopBackOff'}},'lastState':{'terminated':{'exitCode':3}}}]}"),
         SHOW_FAILED,

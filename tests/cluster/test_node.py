@@ -221,7 +221,7 @@ def test_what_cannot_be_is_said(lab):
         found = wait_pod(lab, ns, "image", lambda p: condition(p, "leeboard.dev/ProgramFound"), "it")
         waiting = status_of(found, "main")["state"]["waiting"]
         assert waiting["reason"] == "ErrImageNeverPull"
-        assert "no local program is known for image example.com/no/such:1" in waiting["message"]
+        assert "none is known for image example.com/no/such:1" in waiting["message"]
         assert condition(found, "leeboard.dev/ProgramFound")["message"] == waiting["message"]
         assert found["status"]["phase"] == "Pending"
         found = wait_pod(lab, ns, "large", lambda p: condition(p, "PodScheduled"), "the refusal")

@@ -272,7 +272,7 @@ def test_second_signal_kills_what_does_not_end():
         wait_for(up.tasks, 30, "the pod to run")
         wait_for(lambda: "deaf" in up.run("logs", "stubborn"), 30, "it to hear no signal any more")
         up.process.send_signal(signal.SIGINT)
-        wait_for(lambda: "once more kills" in up.said(), 30, "the first signal to be seen")
+        wait_for(lambda: "a second signal kills them" in up.said(), 30, "the first signal to be seen")
         assert up.tasks()
         wait_for(lambda: up.process.send_signal(signal.SIGINT) or "killing" in up.said(), 30, "the second one")
         assert up.process.wait(90) == 0 and not up.tasks(), up.said()
@@ -356,7 +356,7 @@ def test_detached_one_says_when_it_is_ready_and_what_is_not():
         assert "nothing runs" in up.run("down")
     with Up(model(), service(), path=PLAIN, start=False) as up:
         said = up.run(*up.command[1:], "--detach", code=1)
-        assert "InferenceService chat is not ready: no program" in said and "program llama-server" in said
+        assert "InferenceService chat is not ready: no program" in said and "install llama-server" in said
         assert "ghcr.io/ggml-org/llama.cpp" in said
         (pod,) = up.pods()
         (found,) = [c for c in pod["status"]["conditions"] if c["type"] == "leeboard.dev/ProgramFound"]
@@ -364,16 +364,19 @@ def test_detached_one_says_when_it_is_ready_and_what_is_not():
 
 
 def test_models_that_are_wrong_are_told():
-    cut = f"{os.path.dirname(tiny())}/cut.gguf"
+    cut, size = f"{os.path.dirname(tiny())}/cut.gguf", os.path.getsize(tiny())
     with open(tiny(), "rb") as whole, open(cut, "wb") as half:
-        half.write(whole.read()[:100000])
+        half.write(whole.read()[:size - 1000])
     wrong = model("wrong", sha256="0" * 64)
     with Up(wrong, service(modelRef="wrong"), start=False) as up:
         said = up.run(*up.command[1:], "--detach", code=1)
         assert "Model wrong is not ready: failed: spec.sha256 " in said, said
     with Up(model("cut", source=f"file://{cut}"), service(modelRef="cut"), start=False) as up:
         said = up.run(*up.command[1:], "--detach", code=1)
-        assert "InferenceService chat is not ready: crashing" in said, said
+        found = re.search(rf"Model cut is not ready: failed: {cut} is cut short: it has {size - 1000} of the (\d+) "
+                          "bytes that its header tells; put the whole file there", said)
+        assert found and size - 1000 < int(found[1]) <= size, said
+        assert not up.pods() and not os.path.exists(f"{up.data}/models"), said
 
 
 def test_kinds_of_crds_among_the_manifests_are_known():

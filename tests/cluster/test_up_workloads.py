@@ -38,7 +38,7 @@ STUCK = {
     "device": (workload("Deployment", "device", shell(WAIT, resources={"limits": {"example.org/tpu": 1}})),
                r"pending: 0/1  .*Insufficient example.org/tpu \(this machine has none\)"),
     "program": (workload("StatefulSet", "program", {"name": "main", "image": "example.org/unknown"}),
-                "no program: 0/1  main: no local program is known for image example.org/unknown"),
+                "no program: 0/1  main: name a program with --images FILE: none is known for image example.org/unknown"),
     "key": (workload("Deployment", "key", shell(WAIT, env=key_of("settings"))),
             'no settings: 0/1  main: configmap "settings" not found'),
     "volume": (workload("Deployment", "volume", shell(WAIT), {

@@ -142,6 +142,14 @@ static size_t requests(struct bench *b, const char *method, const char *part)
     return count;
 }
 
+/* The same as request(), once it is sent, within so many seconds. */
+static struct world_call *await(struct bench *b, const char *method, const char *part, int seconds)
+{
+    while (!requests(b, method, part) && seconds--)
+        world_advance(&b->w, 1000);
+    return request(b, method, part);
+}
+
 static void event(struct world_call *watch, const char *type, struct json object)
 {
     struct arena *a = test_arena();
@@ -361,6 +369,124 @@ TEST(a_list_that_is_older_than_our_own_write_does_not_forget_it)
     load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
     world_advance(&b.w, 5000);
     check_int(requests(&b, "PATCH", "/configmaps/a?"), 0);
+    bench_done(&b);
+}
+
+/* What the server says of an object that it does not have. */
+static const char *gone_text(const char *name)
+{
+    return arena_printf(test_arena(),
+        "{'kind': 'Status', 'apiVersion': 'v1', 'status': 'Failure', 'code': 404,"
+        " 'reason': 'NotFound', 'message': 'not found', 'details': {'name': '%s'}}",
+        name);
+}
+
+/* A widget with its ConfigMap and a status; returns the watch of ConfigMaps. */
+static struct world_call *settle(struct bench *b)
+{
+    struct json one = widget(b, "a", "{'color': 'red'}");
+    load(b, &WIDGET, &one, 1);
+    struct world_call *watch = load(b, &RESOURCE_CONFIG_MAP, NULL, 0);
+    load(b, &RESOURCE_PVC, NULL, 0);
+    accept(b, request(b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+    accept(b, request(b, "PATCH", "/widgets/a/status?"), &WIDGET, true);
+    return watch;
+}
+
+/* The ConfigMap as somebody else left it: our color is not ours any more. */
+static struct json taken(struct bench *b)
+{
+    struct arena *a = test_arena();
+    struct json live = object_of(b, &RESOURCE_CONFIG_MAP, "a");
+    live = json_with(a, live, "data.color", json_str("taken"));
+    live = json_with(a,
+        live,
+        "metadata.ownerReferences",
+        test_json("[{'apiVersion': 'toys.example.com/v1', 'kind': 'Widget', 'name': 'a',"
+                  " 'uid': 'uid-widgets-a', 'controller': true, 'blockOwnerDeletion': true}]"));
+    return json_with(a,
+        live,
+        "metadata.managedFields",
+        test_json("[{'manager': 'leeboard', 'operation': 'Apply', 'apiVersion': 'v1', 'fieldsV1':"
+                  " {'f:metadata': {'f:ownerReferences': {'k:{\\\"uid\\\":\\\"uid-widgets-a\\\"}':"
+                  " {}}}}}, {'manager': 'rival', 'operation': 'Update', 'apiVersion': 'v1',"
+                  " 'fieldsV1': {'f:data': {'f:color': {}}}}]"));
+}
+
+/* Found by the simulator, seed 1212. */
+TEST(writes_that_fail_are_no_fight)
+{
+    struct bench b;
+    bench_init(&b);
+    struct world_call *watch = settle(&b);
+    event(watch, "MODIFIED", taken(&b));
+    for (int i = 0; i < 8; i++) {
+        struct world_call *c = await(&b, "PATCH", "/configmaps/a?", 300);
+        world_answer(c, 429, status_text(429, "TooManyRequests"));
+    }
+    accept(&b, await(&b, "PATCH", "/configmaps/a?", 300), &RESOURCE_CONFIG_MAP, false);
+    check_int(engine_counts(b.engine).contested, 0);
+    bench_done(&b);
+}
+
+/* Found by the simulator, seed 1212. */
+TEST(what_is_fought_over_is_tried_again_after_its_time_though_nobody_asks)
+{
+    struct bench b;
+    bench_init(&b);
+    struct world_call *watch = settle(&b);
+    for (int i = 0; i < 5; i++) {
+        event(watch, "MODIFIED", taken(&b));
+        accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+    }
+    struct json last = taken(&b);
+    event(watch, "MODIFIED", last);
+    world_answer(request(&b, "GET", "/configmaps/a"), 200, print(last));
+    accept(&b, request(&b, "PATCH", "/widgets/a/status?"), &WIDGET, true);
+    check_int(engine_counts(b.engine).contested, 1);
+    world_advance(&b.w, 9 * 60000);
+    check_int(requests(&b, "PATCH", "/configmaps/a?"), 0);
+    await(&b, "PATCH", "/configmaps/a?", 180);
+    bench_done(&b);
+}
+
+/* Found by the simulator, seeds 123, 259 and 271. */
+TEST(for_an_object_that_the_server_has_not_nothing_is_made_whatever_the_watch_says)
+{
+    struct bench b;
+    bench_init(&b);
+    struct world_call *watch = settle(&b);
+    struct world_call *widgets = request(&b, "GET", "/widgets?");
+    event(widgets, "MODIFIED", widget(&b, "a", "{'color': 'blue'}")); /* its last word */
+    accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+    world_answer(request(&b, "PATCH", "/widgets/a/status?"), 409, status_text(409, "Conflict"));
+    world_answer(request(&b, "GET", "/widgets/a"), 404, gone_text("a"));
+    event(watch, "DELETED", object_of(&b, &RESOURCE_CONFIG_MAP, "a"));
+    for (int i = 0; i < 60; i++, world_advance(&b.w, 1000))
+        check_int(requests(&b, "PATCH", ""), 0);
+    bench_done(&b);
+}
+
+/* Found by the simulator, seed 511. */
+TEST(an_engine_that_ends_starts_nothing_for_those_who_waited_for_one_another)
+{
+    struct bench b;
+    bench_init(&b);
+    const char *spec = "{'color': 'red', 'shares': true}";
+    struct json all[8];
+    for (size_t n = 0; n < lengthof(all); n++)
+        all[n] = widget(&b, arena_printf(test_arena(), "w%zu", n), spec);
+    load(&b, &WIDGET, all, lengthof(all));
+    load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
+    struct world_call *claims = load(&b, &RESOURCE_PVC, NULL, 0);
+    for (size_t n = 0; n < lengthof(all); n++)
+        accept(&b, request(&b, "PATCH", "/configmaps/"), &RESOURCE_CONFIG_MAP, false);
+    check_int(requests(&b, "POST", "/persistentvolumeclaims?"), 1);
+    event(claims, "ADDED", object_of(&b, &RESOURCE_PVC, "store")); /* before the answer */
+    check_int(requests(&b, "PATCH", ""), 0);
+    unsigned opened = b.w.opened;
+    engine_free(take(b.engine));
+    check_int(b.w.opened, opened);
     bench_done(&b);
 }
 

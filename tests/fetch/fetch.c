@@ -234,6 +234,52 @@ TEST(a_local_file_is_copied_checked_and_kept_within_its_roots)
     rig_close(&r);
 }
 
+/* A whole head, of one tensor of 64 numbers, and what is there of it. */
+static const char head[] = "GGUF\3\0\0\0"
+                           "\1\0\0\0\0\0\0\0"
+                           "\0\0\0\0\0\0\0\0"
+                           "\1\0\0\0\0\0\0\0w"
+                           "\1\0\0\0"
+                           "\100\0\0\0\0\0\0\0"
+                           "\0\0\0\0"
+                           "\0\0\0\0\0\0\0\0";
+
+static const char *write_weights(const char *directory, int64_t size)
+{
+    const char *path = arena_printf(test_arena(), "%s/weights.gguf", directory);
+    FILE *f = fopen(path, "we");
+    check(f && fwrite(head, sizeof(head) - 1, 1, f) == 1 && fclose(f) == 0);
+    check(truncate(path, size) == 0);
+    return path;
+}
+
+TEST(a_local_file_that_is_cut_short_is_not_copied)
+{
+    struct rig r;
+    rig_open(&r, RIG_H1);
+    char directory[] = "/tmp/leeboard-test-XXXXXX";
+    check(mkdtemp(directory));
+    struct arena *a = test_arena();
+    const char *into = arena_printf(a, "%s/cache", directory);
+    const char *roots = arena_printf(a, "['%s']", directory);
+    struct outcome o;
+    const char *source = write_weights(directory, 64 + 256 - 1);
+    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(source, into, NULL)), &o);
+    check_int(o.err.code, ERR_INVALID);
+    check_text(o.err.text,
+        arena_printf(a,
+            "%s is cut short: it has 319 of the 320 bytes that its header tells; put the whole "
+            "file there",
+            source));
+    check(access(into, F_OK) != 0);
+    write_weights(directory, 64 + 256);
+    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(source, into, NULL)), &o);
+    check_text(o.err.text, "");
+    check_int(json_get_int(o.result, "size", 0), 320);
+    check(system(arena_printf(a, "rm -r %s", directory)) == 0);
+    rig_close(&r);
+}
+
 /* A file of nothing but holes; where it is copied before anybody looked, a larger one. */
 TEST(a_copy_tells_how_far_it_is)
 {

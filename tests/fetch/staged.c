@@ -1,5 +1,7 @@
 #include "fetch/staged.h"
 
+#include <unistd.h>
+
 #include "engine/facts.h"
 #include "fetch/internal.h"
 #include "tests/http/rig.h"
@@ -33,6 +35,7 @@ TEST(what_pods_fetched_is_seen_in_all_claims_of_a_namespace)
 
 struct outcome {
     int64_t bytes; /* the last that was told */
+    const char *cut;
     bool ended;
     struct json result;
 };
@@ -41,6 +44,7 @@ static void on_progress(void *ctx, struct json progress)
 {
     struct outcome *o = ctx;
     o->bytes = json_get_int(progress, "bytes", -1);
+    o->cut = arena_strdup(test_arena(), json_get_text(progress, "cut"));
 }
 
 static void on_done(void *ctx, struct json result, const struct error *err)
@@ -70,6 +74,33 @@ TEST(a_download_is_followed_until_the_file_is_whole)
     check(!o.ended);
     check(rename(arena_printf(test_arena(), "%s/a/" KEY "/x.gguf.tmp", folder),
               arena_printf(test_arena(), "%s/a/" KEY "/x.gguf", folder)) == 0);
+    await(&r, o.ended);
+    check_json(o.result, "{'whole': true}");
+    fetch_free(f);
+    rig_close(&r);
+    folder_remove(folder);
+}
+
+TEST(a_file_that_was_not_fetched_whole_is_told_of_until_it_is_gone)
+{
+    static const struct effect_sink sink = { on_progress, on_done };
+    const char *folder = folder_new();
+    struct rig r;
+    struct outcome o = { 0 };
+    rig_open(&r, RIG_H1);
+    struct fetch *f = fetch_new(&(struct fetch_options){ .loop = r.loop, .progress_ms = 1 });
+    const struct effect_runner *runner = fetch_runner(f);
+    struct json args =
+        json_map(test_arena(), { "path", json_str(folder) }, { "key", json_str(KEY) });
+    folder_put(folder, "a/" KEY "/x.gguf", 0);
+    const char *path = arena_printf(test_arena(), "%s/a/" KEY "/x.gguf", folder);
+    runner->start(runner->self, "model.staged", args, &sink, &o);
+    await(&r, o.cut != NULL);
+    check_text(o.cut, arena_printf(test_arena(), "%s is cut short: it is empty", path));
+    check(!o.ended && unlink(path) == 0);
+    await(&r, o.cut == NULL);
+    check(!o.ended);
+    folder_put(folder, "a/" KEY "/x.gguf", 90);
     await(&r, o.ended);
     check_json(o.result, "{'whole': true}");
     fetch_free(f);

@@ -155,6 +155,24 @@ TEST(loop_watches_descriptors)
     loop_free(t.loop);
 }
 
+/* A descriptor that is always ready is looked at five times in five gatherings at the earliest. */
+TEST(loop_gathers_what_comes_meanwhile)
+{
+    struct ticks t = { .loop = loop_new() };
+    int fds[2];
+    check(pipe(fds) == 0 && write(fds[1], "x", 1) == 1);
+    loop_gather(t.loop, LOOP_GATHER_MAX_MS);
+    struct loop_watch *w = loop_watch_new(t.loop, fds[0], readable, &t);
+    loop_watch_set(w, LOOP_READ);
+    int64_t before = env_mono_ms(loop_env(t.loop));
+    await(&t, t.count >= 6);
+    check(env_mono_ms(loop_env(t.loop)) - before >= (int64_t)5 * (LOOP_GATHER_MAX_MS - 2));
+    loop_watch_free(w);
+    close(fds[0]);
+    close(fds[1]);
+    loop_free(t.loop);
+}
+
 TEST(env_is_the_real_world)
 {
     struct loop *loop = loop_new();

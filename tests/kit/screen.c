@@ -22,12 +22,14 @@ static void clear(struct screen *s, int row, int from)
 
 static void control(struct screen *s, bool private, int number, char final)
 {
+    /* Behind the last cell a terminal's cursor is still on it. */
+    int at = s->column < s->width ? s->column : s->width - 1;
     if (final == 'A') {
         s->row -= number;
     } else if (final == 'K' && !number) {
-        clear(s, s->row, s->column);
+        clear(s, s->row, at);
     } else if (final == 'J' && !number) {
-        clear(s, s->row, s->column);
+        clear(s, s->row, at);
         for (int row = s->row + 1; row < SCREEN_LINES; row++)
             clear(s, row, 0);
     } else if (private && number == 25) {

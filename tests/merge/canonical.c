@@ -56,7 +56,7 @@ TEST(whole_values_compare_by_their_types)
     schemas_free(kinds);
 }
 
-TEST(an_empty_text_in_a_struct_of_the_server_is_left_out)
+TEST(an_empty_text_in_a_struct_of_the_server_is_left_out_or_filled_in)
 {
     struct schemas *kinds = schemas_new();
     const struct schema *s = schema_of(kinds, "", "v1", "Pod");
@@ -71,6 +71,15 @@ TEST(an_empty_text_in_a_struct_of_the_server_is_left_out)
             "{'spec': {'imagePullSecrets': [{'name': 'a'}]}}",
             false },
         { "{'metadata': {'labels': {'a': ''}}}", "{'metadata': {'labels': {}}}", false },
+        { "{'spec': {'volumes': [{'name': 'v', 'scaleIO': {'fsType': ''}}]}}",
+            "{'spec': {'volumes': [{'name': 'v', 'scaleIO': {'fsType': 'xfs'}}]}}",
+            true },
+        { "{'spec': {'volumes': [{'name': 'v', 'scaleIO': {'fsType': ''}}]}}",
+            "{'spec': {'volumes': [{'name': 'v', 'scaleIO': {'fsType': 'ext4'}}]}}",
+            false },
+        { "{'spec': {'volumes': [{'name': 'v', 'azureDisk': {'fsType': ''}}]}}",
+            "{'spec': {'volumes': [{'name': 'v', 'azureDisk': {'fsType': 'ext4'}}]}}",
+            false },
     };
     for (size_t i = 0; i < lengthof(cases); i++)
         check(canonical_equal(s, s->root, test_json(cases[i].x), test_json(cases[i].y)) ==

@@ -93,6 +93,19 @@ TEST(the_same_in_other_words_needs_no_write)
         "");
 }
 
+TEST(an_empty_text_that_the_server_filled_in_needs_no_write)
+{
+#define VOLUME(type)                                                                               \
+    "{'spec': {'template': {'spec': {'volumes': [{'name': 'v', 'scaleIO': {'gateway': 'g',"        \
+    " 'fsType': '" type "'}}]}}}}"
+    struct json xfs = applied((struct json){ 0 }, deployment(VOLUME("xfs")), "us");
+    struct json ext4 = applied((struct json){ 0 }, deployment(VOLUME("ext4")), "us");
+    check_text(difference(xfs, VOLUME("")), "");
+    check_text(difference(ext4, VOLUME("")),
+        "changed .spec.template.spec.volumes[name=\"v\"].scaleIO.fsType");
+#undef VOLUME
+}
+
 TEST(each_kind_of_difference_is_named)
 {
     struct json live = applied((struct json){ 0 },

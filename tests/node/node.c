@@ -30,13 +30,9 @@ static bool in_use(void *ctx, const char *ip)
     return ((struct place *)ctx)->in_use;
 }
 
-static void place_open_with(struct place *p, const char *cgroups)
+static void start_node(struct place *p, const char *cgroups)
 {
-    *p = (struct place){ 0 };
     struct error err;
-    harbor_open(&p->harbor);
-    p->loop = p->harbor.loop;
-    p->images = image_map_new();
     p->runtime =
         process_runtime_new(p->loop, &(struct process_runtime_options){ .log_bytes_max = 2000 });
     p->node = node_new(&(struct node_options){ .loop = p->loop,
@@ -48,12 +44,22 @@ static void place_open_with(struct place *p, const char *cgroups)
                            .path = "/usr/bin:/bin",
                            .back_off_ms = 50,
                            .cgroups = cgroups,
+                           .host_ports = true,
                            .in_use = in_use,
                            .in_use_ctx = p },
         &err);
     if (!p->node)
         test_fail(__FILE__, __LINE__, "%s", err.text);
     node_start(p->node);
+}
+
+static void place_open_with(struct place *p, const char *cgroups)
+{
+    *p = (struct place){ 0 };
+    harbor_open(&p->harbor);
+    p->loop = p->harbor.loop;
+    p->images = image_map_new();
+    start_node(p, cgroups);
 }
 
 static void place_open(struct place *p)
@@ -392,6 +398,67 @@ static struct json condition(struct place *p, const char *pod, const char *type)
     return json_find(json_get(pod_now(p, pod), "status.conditions"), "type", type);
 }
 
+/* A pod that nobody has given to a node yet. */
+static void post_with_host_port(struct place *p, const char *name, uint16_t port)
+{
+    harbor_do(&p->harbor,
+        "POST",
+        PODS,
+        arena_printf(test_arena(),
+            "{'metadata': {'name': '%s'}, 'spec': {'automountServiceAccountToken': false, "
+            "'terminationGracePeriodSeconds': 0, 'containers': [{'name': 'main', 'image': "
+            "'busybox', 'command': ['sh', '-c', 'while :; do sleep 0.05; done'], 'ports': "
+            "[{'containerPort': 80, 'hostPort': %u}]}]}}",
+            name,
+            port));
+}
+
+static bool waits_for_port(struct place *p, const char *pod, const char *why)
+{
+    const char *text = json_get_text(condition(p, pod, "PodScheduled"), "message");
+    return text &&
+           text_starts(text,
+               "0/1 nodes are available: 1 node(s) didn't have free ports for the "
+               "requested pod ports (") &&
+           strstr(text, why);
+}
+
+TEST(node_takes_no_pod_whose_host_port_is_not_free)
+{
+    struct place p;
+    uint16_t port;
+    int taken = raw_listen(&port);
+    place_open(&p);
+    post_with_host_port(&p, "one", port);
+    await(&p, waits_for_port(&p, "one", "Address already in use; name another hostPort"));
+    close(taken);
+    await(&p, is_ready(&p, "one"));
+    check(!json_present(condition(&p, "one", "leeboard.dev/Limited")) ||
+          !strstr(
+              json_get_text(condition(&p, "one", "leeboard.dev/Limited"), "message"), "hostPort"));
+    post_with_host_port(&p, "two", port);
+    await(&p,
+        waits_for_port(
+            &p, "two", arena_printf(test_arena(), "(pod default/one has port %u", port)));
+    harbor_do(&p.harbor, "DELETE", PODS "/one", NULL);
+    await(&p, is_ready(&p, "two"));
+    place_close(&p);
+}
+
+TEST(node_runs_nothing_as_root_that_must_not_be)
+{
+    struct place p;
+    if (geteuid() != 0)
+        return; /* who is not root runs nothing as root */
+    place_open(&p);
+    run_pod_with(&p, "web", "true", "", ", 'securityContext': {'runAsNonRoot': true}");
+    await(&p,
+        text_eq(
+            json_get_text(pod_now(&p, "web"), "status.containerStatuses.0.state.waiting.reason"),
+            "CreateContainerConfigError"));
+    place_close(&p);
+}
+
 TEST(node_names_what_it_does_not_do)
 {
     struct place p;
@@ -400,7 +467,8 @@ TEST(node_names_what_it_does_not_do)
         "web",
         "while :; do sleep 0.05; done",
         ", 'tty': true, 'stdin': false, 'ports': [{'name': 'web', 'containerPort': 80, 'hostPort':"
-        " 8080}], 'securityContext': {'allowPrivilegeEscalation': true, 'runAsNonRoot': false},"
+        " 8080, 'protocol': 'UDP'}], 'securityContext': {'allowPrivilegeEscalation': true, "
+        "'runAsNonRoot': false},"
         " 'resources': {'limits': {'memory': '1Gi'}}, 'volumeMounts': [{'name': 'v', 'mountPath':"
         " '/leeboard-test'}]",
         ", 'nodeSelector': {'disk': 'ssd'}, 'volumes': [{'name': 'v', 'emptyDir': {'sizeLimit':"
@@ -409,8 +477,8 @@ TEST(node_names_what_it_does_not_do)
     const char *text = json_get_text(condition(&p, "web", "leeboard.dev/Limited"), "message");
     static const char want[] =
         "Containers run as local processes; not in effect: spec.nodeSelector, "
-        "spec.volumes[v].emptyDir.sizeLimit, spec.containers[main].ports[web].hostPort, "
-        "spec.containers[main].resources.limits.memory, spec.containers[main].tty. Limits need "
+        "spec.volumes[v].emptyDir.sizeLimit, spec.containers[main].resources.limits.memory, "
+        "spec.containers[main].tty, spec.containers[main].ports[web].hostPort. Limits need "
         "control groups: there are no control groups of version 2 at /no/cgroups/here.";
     check(text_starts(text, want));
     bool mounts = process_runtime_node(p.runtime)->mounts;
@@ -518,6 +586,49 @@ TEST(node_holds_programs_to_their_limits_by_the_kernels_control_groups)
     cgroups_remove(left, NULL);
     cgroups_free(left);
     check(access("/sys/fs/cgroup/leeboard-here", F_OK) != 0);
+}
+
+/* The first line of a file that a probe writes; "": there is none yet. */
+static const char *first_line(const char *path)
+{
+    char line[100] = "";
+    FILE *f = fopen(path, "re");
+    if (f && !fgets(line, sizeof(line), f))
+        line[0] = 0;
+    if (f)
+        fclose(f);
+    return arena_strdup(test_arena(), line);
+}
+
+/* What was taken over has volumes that are not there yet: a token must be asked for first. */
+TEST(node_that_took_over_runs_probes_with_what_the_container_has)
+{
+    struct place p;
+    place_open(&p);
+    const char *probed = arena_printf(test_arena(), "%s/probed", p.harbor.dir);
+    run_pod_with(&p,
+        "web",
+        "while :; do sleep 0.05; done",
+        arena_printf(test_arena(),
+            ", 'env': [{'name': 'WORD', 'value': 'ahoy'}], 'volumeMounts': [{'name': 't', "
+            "'mountPath': '/leeboard-test'}], 'readinessProbe': {'periodSeconds': 1, 'exec': "
+            "{'command': ['sh', '-c', 'echo $WORD >> %s']}}",
+            probed),
+        ", 'volumes': [{'name': 't', 'projected': {'sources': [{'serviceAccountToken': {'path': "
+        "'token'}}]}}]");
+    await(&p, is_ready(&p, "web"));
+    node_free(p.node);
+    process_runtime_free(p.runtime);
+    check(unlink(probed) == 0);
+    start_node(&p, "/no/cgroups/here");
+    await(&p, *first_line(probed));
+    check_text(first_line(probed), "ahoy\n");
+    check_text(notes(&p, "Failed"), "");
+    node_stop(p.node, has_stopped, &p);
+    await(&p, p.stopped);
+    struct json state = json_get(pod_now(&p, "web"), "status.containerStatuses.0.state");
+    check(json_present(json_get(state, "terminated")));
+    place_close(&p);
 }
 
 TEST(node_that_stops_leaves_a_true_status)

@@ -311,6 +311,52 @@ static int take_node_port(uint16_t *ret)
     test_fail(__FILE__, __LINE__, "no free node port");
 }
 
+#define PODS "/api/v1/namespaces/default/pods"
+
+/* A pod at 127.0.0.1, which its node says that it runs. */
+static void put_pod(struct place *p, const char *name, uint16_t port, uint16_t host_port)
+{
+    harbor_do(&p->harbor,
+        "POST",
+        PODS,
+        arena_printf(test_arena(),
+            "{'metadata': {'name': '%s'}, 'spec': {'nodeName': 'here', 'containers': [{'name': "
+            "'main', 'image': 'x', 'ports': [{'containerPort': %u, 'hostPort': %u}, "
+            "{'containerPort': 53, 'hostPort': 53, 'protocol': 'UDP'}]}]}}",
+            name,
+            port,
+            host_port));
+    harbor_do(&p->harbor,
+        "PATCH",
+        arena_printf(test_arena(), PODS "/%s/status", name),
+        "{'status': {'phase': 'Running', 'podIP': '127.0.0.1', 'podIPs': [{'ip': '127.0.0.1'}]}}");
+}
+
+TEST(proxy_leads_from_host_ports_to_pods)
+{
+    struct place p;
+    place_open(&p);
+    uint16_t port, host_port = free_port();
+    int server = raw_listen(&port), came = -1;
+    put_pod(&p, "direct", port, host_port);
+    await(&p, proxy_stats(p.proxy).listening == 1);
+    int client = try_connect("127.0.0.1", host_port);
+    check(client >= 0);
+    raw_send(client, STR("hello"));
+    await(&p, (came = accept4(server, NULL, NULL, SOCK_NONBLOCK)) >= 0);
+    check_text(raw_read_until(p.loop, came, "hello"), "hello");
+    close(came);
+    close(client);
+    harbor_do(&p.harbor, "DELETE", PODS "/direct", "{'gracePeriodSeconds': 0}");
+    await(&p, proxy_stats(p.proxy).listening == 0);
+    put_pod(&p, "blocked", port, port); /* the server itself has that port */
+    await(&p, json_present(event_of(&p, "CannotListen")));
+    check_text(json_get_text(event_of(&p, "CannotListen"), "regarding.kind"), "Pod");
+    check_text(json_get_text(event_of(&p, "CannotListen"), "regarding.name"), "blocked");
+    close(server);
+    place_close(&p);
+}
+
 TEST(proxy_says_what_it_cannot_listen_on_and_tries_again)
 {
     struct place p;

@@ -122,9 +122,18 @@ static bool look_at_header(struct model_pass *p, struct model_ready *r)
         return true;
     struct json args = probe_args(p);
     struct json fact = view_fact(p->in, "model.probe", args);
-    plan_effect(p->out, "model.probe", args, 0);
+    struct json result = json_get(fact, "result");
+    const char *cut = json_get_text(result, "cut");
+    plan_effect(p->out, "model.probe", args, cut ? PLAN_WAIT_RECHECK_MS : 0);
     if (!model_fact_ended(fact)) {
         model_end_asking(p);
+        return false;
+    }
+    if (cut) {
+        model_end_failed(p,
+            MODEL_CUT,
+            p->m.key,
+            arena_printf(p->arena, "%s; put the whole file there, or name another source", cut));
         return false;
     }
     if (is_busy(p, fact)) {
@@ -132,7 +141,6 @@ static bool look_at_header(struct model_pass *p, struct model_ready *r)
         model_end_progressing(p, "Pending", "SourceBusy", p->m.key, p->retry_cause);
         return false;
     }
-    struct json result = json_get(fact, "result");
     int64_t size = json_get_int(result, "size", 0);
     r->gguf = json_get(result, "gguf");
     if (json_present(r->gguf) && size > 0)
@@ -144,17 +152,23 @@ static bool look_at_header(struct model_pass *p, struct model_ready *r)
     return true;
 }
 
-/* On one machine one can see how much the pods have fetched. In steps of ten: each is a write. */
-static void look_at_claims(struct model_pass *p, int64_t total)
+/* On one machine one can see what the pods have fetched. */
+static struct json look_at_claims(struct model_pass *p)
 {
     struct arena *a = p->arena;
     if (!p->settings->claims)
-        return;
+        return (struct json){ 0 };
     struct json args = json_fields(a,
         { "path", json_strf(a, "%s/%s", p->settings->claims, p->m.namespace) },
         { "key", json_str(p->m.key) });
-    struct json fact = view_fact(p->in, "model.staged", args);
     plan_effect(p->out, "model.staged", args, PLAN_WAIT_RECHECK_MS);
+    return view_fact(p->in, "model.staged", args);
+}
+
+/* In steps of ten: each is a write. */
+static void tell_download(struct model_pass *p, struct json fact, int64_t total)
+{
+    struct arena *a = p->arena;
     int64_t bytes = json_get_int(fact, "progress.bytes", 0);
     if (bytes <= 0 || model_fact_ended(fact))
         return;
@@ -165,6 +179,22 @@ static void look_at_claims(struct model_pass *p, int64_t total)
             (int)((double)bytes / (double)total * 10) * 10,
             model_size_text(a, total));
     p->progress = (struct model_progress){ "Downloading", message, true };
+}
+
+/* A source that does not say how long it is may end early, and so may a machine. */
+static bool is_cut_in_claims(struct model_pass *p, struct json fact)
+{
+    const char *cut = json_get_text(fact, "progress.cut");
+    if (cut)
+        model_end_failed(p,
+            MODEL_CUT,
+            p->m.key,
+            arena_printf(p->arena,
+                "%s; delete the services that use it, then `leeboard models remove %s`, and apply "
+                "them again: it is fetched anew",
+                cut,
+                p->m.name));
+    return cut;
 }
 
 /* http, https, s3: an init container of the serving pod, or the agent on a Metal node. */
@@ -184,11 +214,12 @@ static void reconcile_remote(struct model_pass *p)
         r.reason = "ModelPrefetched";
         r.message = MODEL_PREFETCHED;
     }
-    if (!settled && !look_at_header(p, &r))
+    struct json staged = look_at_claims(p);
+    if (is_cut_in_claims(p, staged) || (!settled && !look_at_header(p, &r)))
         return;
     if (p->m.source.class == SOURCE_HTTP)
         (void)model_revalidate(p, p->m.source.text, &r);
-    look_at_claims(p, r.content_length);
+    tell_download(p, staged, r.content_length);
     model_end_ready(p, &r);
 }
 

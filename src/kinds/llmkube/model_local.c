@@ -1,8 +1,10 @@
 /* A local source: the operator copies it into its own cache directory, which gives size, digest and
- * header. (Pods take it from their node.) A file that is missing, may not be read or has the wrong
- * digest is looked at again every five minutes, and at once when the spec changes. */
+ * header. (Pods take it from their node.) A file that is missing, may not be read, is cut short or
+ * has the wrong digest is looked at again every five minutes, and at once when the spec changes. */
 
 #include "kinds/llmkube/model_pass.h"
+
+#define MODEL_WATCHED_MS 5000
 
 /* `length`: of a source that has changed, so that a copy of another length is replaced; -1: any
  * copy that is there will do. */
@@ -64,6 +66,8 @@ static struct failure failure_of(struct model_pass *p, struct json error)
         p->retry_cause = f.message;
     if (text_starts(f.message, "spec.sha256 "))
         f.reason = "IntegrityCheckFailed";
+    else if (source && strstr(f.message, " is cut short: "))
+        f.reason = MODEL_CUT;
     else if (source && missing)
         f.message = arena_printf(
             p->arena, "failed to open local model file: open %s: no such file or directory", path);
@@ -73,12 +77,22 @@ static struct failure failure_of(struct model_pass *p, struct json error)
     return f;
 }
 
+/* On a machine of one's own somebody waits, and is likely to mend it now. A digest takes reading
+ * all of the file: that is not done all the time. */
+static bool is_watched(const struct model_pass *p, struct json error)
+{
+    return p->settings->one_machine && json_present(error) &&
+           !text_starts(json_get_text(error, "message"), "spec.sha256 ");
+}
+
 /* Asks for the copy and gives what is known of it. */
 static struct json ask_for_copy(struct model_pass *p, int64_t length)
 {
     struct json args = copy_args(p, length);
     struct json fact = view_fact(p->in, "model.copy", args);
-    plan_effect(p->out, "model.copy", args, PLAN_WAIT_RECHECK_MS);
+    if (is_watched(p, json_get(fact, "error")))
+        p->again_ms = MODEL_WATCHED_MS;
+    plan_effect(p->out, "model.copy", args, p->again_ms ? p->again_ms : PLAN_WAIT_RECHECK_MS);
     return fact;
 }
 

@@ -17,6 +17,7 @@ struct model_pass {
     struct json status; /* as it is now */
     /* Collected on the way, decided at the end. */
     int64_t recheck_ms;      /* 0: not needed */
+    int64_t again_ms;        /* after a failure, sooner than usual; 0: not */
     const char *retry_cause; /* NULL: nothing failed for now */
     struct model_progress {
         const char *reason; /* NULL: nothing to say */
@@ -26,6 +27,8 @@ struct model_pass {
 };
 
 #define MODEL_PREFETCHED "The weights lie in the shared cache"
+/* The reason of a file that lacks bytes, by its own header. */
+#define MODEL_CUT "FileTruncated"
 
 /* ---- how a pass ends; each says status, conditions and outcome ---- */
 

@@ -232,6 +232,45 @@ TEST(a_download_by_a_pod_tells_how_far_it_is)
     check(text_starts(condition(w, "Progressing"), "False Superseded: "));
 }
 
+#define CUT "/srv/models/a.gguf is cut short: it has 3 of the 9 bytes that its header tells"
+
+TEST(a_file_that_is_cut_short_is_a_failure_wherever_it_is_seen)
+{
+    /* where it lies */
+    struct stage *w = with_model("{'source': '/srv/models/a.gguf'}");
+    stage_fact(w,
+        "model.copy /srv/models/a.gguf",
+        "{'error': {'code': 'Invalid', 'message': '" CUT "; put the whole file there'}}");
+    const struct plan *p = settle(w);
+    check_text(phase(w), "Failed");
+    check_text(condition(w, "Degraded"), "True FileTruncated: " CUT "; put the whole file there");
+    check(p->outcome == OUTCOME_WAIT);
+    /* on a machine where somebody waits */
+    llmkube_stage_settings(w)->one_machine = true;
+    p = run(w);
+    check(p->outcome == OUTCOME_RECHECK && p->after_ms == 5000);
+    check_int(p->effects[0].every_ms, 5000);
+    /* at its source, which is asked again */
+    w = with_model("{'source': '" URL "'}");
+    stage_fact(w, PROBE, "{'result': {'size': 3, 'cut': '" CUT "'}}");
+    p = settle(w);
+    check_text(phase(w), "Failed");
+    check(text_starts(condition(w, "Degraded"), "True FileTruncated: " CUT "; put the whole"));
+    check_int(p->effects[0].every_ms, PLAN_WAIT_RECHECK_MS);
+    stage_fact(w, PROBE, "{'result': {'size': 9}}");
+    settle(w);
+    check_text(phase(w), "Ready");
+    /* after a pod fetched it, until it is removed */
+    llmkube_stage_settings(w)->claims = "/data/volumes";
+    stage_fact(w, "model.staged /data/volumes/ns", "{'progress': {'cut': '" CUT "'}}");
+    run(w);
+    check_text(phase(w), "Failed");
+    check(strstr(condition(w, "Degraded"), "`leeboard models remove m`"));
+    stage_fact(w, "model.staged /data/volumes/ns", "{'progress': {'bytes': 0}}");
+    run(w);
+    check_text(phase(w), "Ready");
+}
+
 TEST(failures_of_a_copy_wait_or_are_tried_again)
 {
     static const struct {

@@ -228,7 +228,7 @@ stage() {
     return 0
   fi
   #+ sha256
-  right "$part" || { rm -f "$part"; die "spec.sha256 of the Model is $sha256, but the file has $sum"; }
+  right "$part" || { rm -f "$part"; die "spec.sha256 of the Model is $sha256, but the file has $sum: correct one of the two"; }
   #-
   mv -f "$part" "$2"
   #+ sha256

@@ -1,0 +1,97 @@
+#include "sim/sim.h"
+
+/* 6: what an object asks for and the cluster does not have is named by one of its conditions: a
+ * Secret, or the definition of somebody else's kind. */
+
+#define CRDS "apiextensions.k8s.io/customresourcedefinitions"
+
+/* A path of the spec: what names Secrets; or a switch that needs a definition, "" if it is always
+ * needed. */
+static const struct need {
+    const char *kind, *path;
+    const char *crd;  /* NULL: Secrets */
+    const char *told; /* in these words; NULL: by its name */
+} needs[] = {
+    { "ModelArtifact", "spec.source.huggingFace.tokenSecretRef", NULL, NULL },
+    { "ModelArtifact", "spec.target.credentialsSecretRef", NULL, NULL },
+    { "ModelService", "spec.model.imagePullSecrets", NULL, NULL },
+    { "ModelService", "", "inferencepools.inference.networking.k8s.io", NULL },
+    { "ModelService",
+        "spec.monitoring.podMonitor.enabled",
+        "podmonitors.monitoring.coreos.com",
+        NULL },
+    { "InferenceService",
+        "spec.endpoint.gateway.enabled",
+        "aigatewayroutes.aigateway.envoyproxy.io",
+        "CRDs of Envoy AI Gateway" },
+};
+
+static bool is_there(struct sim *s, const char *table, const char *namespace, const char *name)
+{
+    return store_get(store_table(s->store, table), namespace, name) != NULL;
+}
+
+static bool tells(struct json object, const char *what)
+{
+    json_each (condition, json_get(object, "status.conditions")) {
+        const char *message = json_get_text(*condition, "message");
+        if (message && strstr(message, what))
+            return true;
+    }
+    return false;
+}
+
+/* Of the Secrets that are missing the first is told, or all are. */
+static void check_secrets(struct sim *s, struct json object, struct json named)
+{
+    const char *namespace = json_get_text(object, "metadata.namespace"), *first = NULL;
+    struct json list = json_is(named, JSON_LIST)  ? named
+                       : json_is(named, JSON_MAP) ? json_list(&s->arena, named)
+                                                  : (struct json){ 0 };
+    json_each (reference, list) {
+        const char *name = json_get_text(*reference, "name");
+        if (!first && !text_empty(name) && !is_there(s, "/secrets", namespace, name))
+            first = name;
+    }
+    if (first && !tells(object, arena_printf(&s->arena, "Secret %s is not", first)))
+        sim_fail(s,
+            "promise 6, cause: %s %s/%s does not tell that there is no Secret %s",
+            json_get_text(object, "kind"),
+            namespace,
+            json_get_text(object, "metadata.name"),
+            first);
+}
+
+void sim_check_missing(struct sim *s, struct json object)
+{
+    if (s->options.rates.withheld)
+        return; /* that may be told first; who mends it will be told of the next */
+    for (const struct need *n = needs; n < needs + lengthof(needs); n++) {
+        if (!text_eq(json_get_text(object, "kind"), n->kind))
+            continue;
+        if (!n->crd)
+            check_secrets(s, object, json_get(object, n->path));
+        else if ((!*n->path || json_get_bool(object, n->path, false)) &&
+                 !is_there(s, CRDS, "", n->crd) && !tells(object, n->told ? n->told : n->crd))
+            sim_fail(s,
+                "promise 6, cause: %s %s/%s does not tell that there is no %s",
+                n->kind,
+                json_get_text(object, "metadata.namespace"),
+                json_get_text(object, "metadata.name"),
+                n->crd);
+    }
+}
+
+void sim_check_tells(struct sim *s, const char *path, const char *what)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json object = { 0 };
+    sim_ask(s, "person", "GET", path, NULL, (struct json){ 0 }, &a, &object);
+    if (!tells(object, what))
+        sim_fail(s,
+            "promise 6, cause: %s/%s does not tell \"%s\" but %s",
+            json_get_text(object, "metadata.namespace"),
+            json_get_text(object, "metadata.name"),
+            what,
+            json_to_text(&a, json_get(object, "status.conditions")));
+}

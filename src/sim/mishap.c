@@ -1,0 +1,67 @@
+#include "sim/sim.h"
+
+#include "sim/story.h"
+
+/* What goes wrong in a story: a step whose kind is one of these, and whose name is a part of a
+ * path. All but the first wait for the next such write of an operator. */
+
+#define LAG_NAME "~watch lags"
+#define LAG_MS 10000
+
+static const struct mishap {
+    const char *name;
+    enum sim_mishap what;
+    const char *method, *body; /* what somebody does just before it arrives; NULL: nothing */
+} mishaps[] = {
+    { "~answer lost", SIM_MISHAP_LOST, NULL, NULL },
+    { "~arrives late", SIM_MISHAP_LATE, NULL, NULL },
+    { "~forbidden", SIM_MISHAP_FORBIDDEN, NULL, NULL },
+    { "~ends", SIM_MISHAP_END, NULL, NULL },
+    { "~edited before",
+        SIM_MISHAP_NONE,
+        "PATCH",
+        "{\"metadata\":{\"annotations\":{\"person.example/note\":\"edited\"}}}" },
+    { "~deleted before", SIM_MISHAP_NONE, "DELETE", "{}" },
+};
+
+bool sim_step_is_mishap(const struct sim_step *step)
+{
+    return step->kind[0] == '~';
+}
+
+void sim_mishap_begin(struct sim *s, const struct sim_step *step)
+{
+    if (!text_eq(step->kind, LAG_NAME)) {
+        s->mishap = step;
+        return;
+    }
+    sim_history_add(s->history, "server", "%s: %s", step->kind, step->name);
+    for (size_t i = 0; i < s->options.operators; i++)
+        sim_operator_lag(s->operators[i], step->name, LAG_MS);
+}
+
+static void meddle(struct sim *s, const struct mishap *m, const struct sim_request *request)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json body;
+    struct error err;
+    const char *path = arena_strndup(&a, request->path, strcspn(request->path, "?"));
+    if (!json_parse(&a, str_of(m->body), &body, &err))
+        sim_fail(s, "%s", err.text);
+    sim_ask(s, "person", m->method, path, "application/merge-patch+json", body, NULL, NULL);
+}
+
+enum sim_mishap sim_mishap_at(struct sim *s, const struct sim_request *request)
+{
+    if (!s->mishap || text_eq(request->method, "GET") || !strstr(request->path, s->mishap->name))
+        return SIM_MISHAP_NONE;
+    const struct mishap *m = mishaps;
+    while (m < mishaps + lengthof(mishaps) && !text_eq(m->name, s->mishap->kind))
+        m++;
+    assert(m < mishaps + lengthof(mishaps));
+    s->mishap = NULL;
+    sim_history_add(s->history, request->actor.name, "  %s: %s", m->name, request->path);
+    if (m->method)
+        meddle(s, m, request);
+    return m->what;
+}
