@@ -8,6 +8,16 @@
 /* ---- the pool ---- */
 
 #define SEEN_COUNT 4096 /* a power of two */
+/* Packs that must have had a text, one soon after the other, before it is shared. */
+#define SHARED_FROM 16
+#define LONG_SHARED_FROM 2
+#define LONG_BYTES 64
+
+struct strings_seen {
+    uint32_t mark; /* of the text's hash */
+    uint16_t pack; /* the last one that had it */
+    uint16_t count;
+};
 
 struct strings_entry {
     struct table_node node;
@@ -17,7 +27,7 @@ struct strings_entry {
 
 void strings_init(struct strings *pool, uint64_t seed0, uint64_t seed1)
 {
-    *pool = (struct strings){ .seen = mem_new(SEEN_COUNT * sizeof(uint32_t)) };
+    *pool = (struct strings){ .seen = mem_new(SEEN_COUNT * sizeof(struct strings_seen)) };
     table_init(&pool->table, seed0, seed1);
 }
 
@@ -76,8 +86,19 @@ static uint32_t add_text(struct strings *pool, struct str s, uint64_t hash)
     return e->number;
 }
 
-/* The number of a text, counted as one more use. Where it may also stay outside the pool: false if
- * it came for the first time. */
+/* Whether enough packs had this text, which is not in the pool. */
+static bool is_shared(struct strings *pool, uint64_t hash, size_t length)
+{
+    struct strings_seen *seen = &pool->seen[hash & (SEEN_COUNT - 1)];
+    uint32_t mark = (uint32_t)(hash >> 32) | 1;
+    if (seen->mark != mark)
+        *seen = (struct strings_seen){ mark, pool->packs, 1 };
+    else if (seen->pack != pool->packs)
+        *seen = (struct strings_seen){ mark, pool->packs, (uint16_t)(seen->count + 1) };
+    return seen->count >= (length > LONG_BYTES ? LONG_SHARED_FROM : SHARED_FROM);
+}
+
+/* The number of a text, counted as one more use. False if it may stay outside the pool and does. */
 static bool intern(struct strings *pool, struct str s, bool may_stay_out, uint32_t *ret)
 {
     uint64_t hash = table_hash(&pool->table, s.ptr, s.len);
@@ -89,11 +110,8 @@ static bool intern(struct strings *pool, struct str s, bool may_stay_out, uint32
         *ret = e->number;
         return true;
     }
-    uint32_t *seen = &pool->seen[hash & (SEEN_COUNT - 1)], mark = (uint32_t)(hash >> 32) | 1;
-    if (may_stay_out && *seen != mark) {
-        *seen = mark;
+    if (may_stay_out && !is_shared(pool, hash, s.len))
         return false;
-    }
     *ret = add_text(pool, s, hash);
     return true;
 }
@@ -215,6 +233,7 @@ static void put_value(struct buf *b, struct strings *pool, struct json v)
 struct pack *pack_new(struct strings *pool, struct json v)
 {
     cleanup(buf_done) struct buf b = BUF_INIT(UINT32_MAX);
+    pool->packs++;
     put_value(&b, pool, v);
     assert(!buf_overflowed(&b));
     struct pack *p = mem_new(sizeof(*p) + b.len);

@@ -2,8 +2,10 @@
 
 /* JSON values that stay: the engine's cache holds every object it watches, and most of an object is
  * text that other objects have too. A pack is one blob of bytes in which texts are numbers of a
- * pool of texts; the pool counts how many packs use each. A text that has not been seen before
- * stays in the blob itself, because most such texts (uids, versions, times) never come again.
+ * pool of texts; the pool counts how many packs use each. A text that only few packs had lately
+ * stays in the blob itself: most such texts (uids, versions, times) never come again, or belong to
+ * one object and its children (names). So the pool grows with what there is to say, not with the
+ * number of objects, and stays in the processor's cache.
  *
  *   struct pack *p = pack_new(&pool, object);       copies what it needs
  *   struct json v = pack_read(&arena, p);           containers in the arena, texts not copied
@@ -24,8 +26,9 @@ struct strings {
     uint32_t count, size;           /* of entries, unused ones included */
     uint32_t *unused;               /* numbers that may be given again */
     uint32_t unused_count, unused_size;
-    size_t bytes;   /* allocated for texts */
-    uint32_t *seen; /* hashes of texts that came once, lately */
+    size_t bytes;              /* allocated for texts */
+    struct strings_seen *seen; /* texts that came lately and are not in it */
+    uint16_t packs;            /* that were made, modulo 65536 */
 };
 
 void strings_init(struct strings *pool, uint64_t seed0, uint64_t seed1);

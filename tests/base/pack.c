@@ -48,17 +48,24 @@ TEST(a_packed_value_reads_back_the_same)
     strings_done(&pool);
 }
 
-TEST(texts_are_shared_from_their_second_use_on)
+#define SCRIPT                                                                                     \
+    "a text of more than sixty-four bytes, as programs are that every Deployment of a kind has"
+
+TEST(texts_are_shared_when_many_have_them)
 {
     struct strings pool;
     strings_init(&pool, 1, 2);
-    struct json v = test_json("{'name': 'some-longer-name', 'uid': 'unique'}");
-    struct pack *packs[10];
-    for (size_t i = 0; i < lengthof(packs); i++)
+    struct json v = test_json("{'name': 'some-longer-name', 'label': 'some-longer-name', "
+                              "'uid': 'unique', 'script': '" SCRIPT "'}");
+    struct pack *packs[20];
+    for (size_t i = 0; i < lengthof(packs); i++) {
         packs[i] = pack_new(&pool, v);
-    check_int((int64_t)strings_count(&pool), 3); /* both keys are one */
+        /* all keys are one; a long text is shared at once */
+        check_int((int64_t)strings_count(&pool), i < 1 ? 1 : i < 15 ? 2 : 4);
+    }
     check(pack_bytes(packs[0]) > pack_bytes(packs[1]));
-    struct json one = pack_read(test_arena(), packs[3]), two = pack_read(test_arena(), packs[4]);
+    check(pack_bytes(packs[1]) > pack_bytes(packs[15]));
+    struct json one = pack_read(test_arena(), packs[18]), two = pack_read(test_arena(), packs[19]);
     check(json_get_text(one, "name") == json_get_text(two, "name"));
     check(json_equal(pack_read(test_arena(), packs[0]), v));
     for (size_t i = 0; i < lengthof(packs); i++) {
@@ -74,9 +81,9 @@ TEST(packs_are_equal_when_their_values_are)
 {
     struct strings pool;
     strings_init(&pool, 1, 2);
-    struct json v = test_json("{'a': 'text', 'b': [1, 2]}");
+    struct json v = test_json("{'a': '" SCRIPT "', 'b': [1, 2]}");
     struct pack *one = pack_new(&pool, v), *two = pack_new(&pool, v);
-    struct pack *other = pack_new(&pool, test_json("{'a': 'text', 'b': [1, 3]}"));
+    struct pack *other = pack_new(&pool, test_json("{'a': '" SCRIPT "', 'b': [1, 3]}"));
     /* The first has the text in itself, the second in the pool. */
     check(pack_bytes(one) != pack_bytes(two));
     check(pack_equal(one, two) && pack_equal(one, one));
