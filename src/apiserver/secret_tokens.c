@@ -117,8 +117,7 @@ static void fill(struct secret_tokens *t, struct arena *a, struct json secret, s
             "PATCH",
             json_map(a,
                 { "data", added },
-                { "metadata",
-                    json_map(a, { "annotations", json_map(a, { ACCOUNT_UID, uid }) }) }));
+                { "metadata", json_map(a, { "annotations", json_map(a, { ACCOUNT_UID, uid }) }) }));
 }
 
 static void look_at(struct secret_tokens *t, struct arena *a, struct json secret)

@@ -82,45 +82,57 @@ static bool lists_equal(const struct schema *s, uint16_t item, struct json x, st
     return true;
 }
 
-/* Texts that the server fills in where Go has no pointer, so that an empty one is none: of what
- * people may write into a pod through kinds of ours. */
+/* What the server fills in: for texts where Go has no pointer, so that an empty one is none, and
+ * for members of atomic values, which are compared whole. Of what people may write into a pod
+ * through kinds of ours. */
 static const struct {
-    const char *type, *member, *value;
+    const char *type, *member;
+    const char *text; /* NULL: */
+    int64_t number;
 } defaults[] = {
-    { "HTTPGetAction", "path", "/" },
-    { "HTTPGetAction", "scheme", "HTTP" },
-    { "ISCSIVolumeSource", "iscsiInterface", "default" },
-    { "ObjectFieldSelector", "apiVersion", "v1" },
-    { "RBDVolumeSource", "keyring", "/etc/ceph/keyring" },
-    { "RBDVolumeSource", "pool", "rbd" },
-    { "RBDVolumeSource", "user", "admin" },
-    { "ScaleIOVolumeSource", "fsType", "xfs" },
-    { "ScaleIOVolumeSource", "storageMode", "ThinProvisioned" },
+    { "HTTPGetAction", "path", "/", 0 },
+    { "HTTPGetAction", "scheme", "HTTP", 0 },
+    { "ISCSIVolumeSource", "iscsiInterface", "default", 0 },
+    { "ObjectFieldSelector", "apiVersion", "v1", 0 },
+    { "RBDVolumeSource", "keyring", "/etc/ceph/keyring", 0 },
+    { "RBDVolumeSource", "pool", "rbd", 0 },
+    { "RBDVolumeSource", "user", "admin", 0 },
+    { "ResourceFieldSelector", "divisor", "0", 0 },
+    { "ScaleIOVolumeSource", "fsType", "xfs", 0 },
+    { "ScaleIOVolumeSource", "storageMode", "ThinProvisioned", 0 },
+    { "ServiceAccountTokenProjection", "expirationSeconds", NULL, 3600 },
 };
 
 bool canonical_is_default(
     const struct schema *s, const struct schema_type *t, const char *member, struct json v)
 {
-    if (s->table.types != schema_builtin.types || !t->go || v.type != JSON_STR)
+    if (s->table.types != schema_builtin.types || !t->go)
         return false;
-    for (size_t i = 0; i < lengthof(defaults); i++)
-        if (strcmp(defaults[i].member, member) == 0 && strcmp(defaults[i].value, v.string) == 0 &&
+    for (size_t i = 0; i < lengthof(defaults); i++) {
+        bool same = defaults[i].text ? text_eq(json_text(v), defaults[i].text)
+                                     : v.type == JSON_INT && v.integer == defaults[i].number;
+        if (same && strcmp(defaults[i].member, member) == 0 &&
             strcmp(defaults[i].type, schema_name(s, t->go)) == 0)
             return true;
+    }
     return false;
 }
 
-/* The next member that tells a difference: the server leaves an empty text and an empty list out of
- * a struct of its own, or fills in its default. */
+/* The next member that tells a difference: the server leaves an empty text, list or map out of a
+ * struct of its own, or fills in its default. */
 static const struct json_member *next_stored(
     const struct schema *s, const struct schema_type *t, struct json v, uint32_t *at)
 {
     bool of_server = s->table.types == schema_builtin.types;
     while (*at < v.count) {
         const struct json_member *m = &v.members[(*at)++];
-        bool empty = (m->value.type == JSON_STR || m->value.type == JSON_LIST) && !m->value.count;
+        const struct schema_field *field = schema_field(s, t, m->key);
+        /* An empty struct is stored: it is behind a pointer. */
+        bool empty =
+            m->value.type >= JSON_STR && !m->value.count &&
+            !(m->value.type == JSON_MAP && field && schema_type(s, field->type)->field_count);
         bool told = !empty && !canonical_is_default(s, t, m->key, m->value);
-        if (!of_server || told || !schema_field(s, t, m->key))
+        if (!of_server || told || !field)
             return m;
     }
     return NULL;

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/table.h"
+#include "merge/canonical.h"
 #include "merge/managers.h"
 #include "merge/typed.h"
 
@@ -250,27 +251,59 @@ void sim_check_change(struct sim_checks *c, const struct sim_change *change)
     check_generation(c, e->object, before, after);
 }
 
-/* Who believed an old list a while ago may write what is there; and who gave a write up, looked,
- * saw nothing and wrote again may be overtaken by the first. */
-static bool is_misled(const struct sim_request *request)
-{
-    const struct sim_operator *o = request->actor.operator;
-    return (o->stale_until_ms && o->sim->now_ms < o->stale_until_ms + WINDOW_MS) ||
-           text_eq(o->sim->overdue, request->path);
-}
-
-/* 5: who creates means that there is nothing. */
-static void check_twice(struct sim_checks *c, const struct sim_request *request)
+static bool is_create(const struct sim_request *request)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json body;
     struct error err;
-    if (text_eq(request->method, "PATCH") && json_parse(&a, request->body, &body, &err) &&
-        json_present(json_get(body, "apiVersion")) && !json_present(json_get(body, "metadata.uid")))
-        sim_fail(c->sim,
-            "promise 5, twice: %s creates %s, which is there",
-            request->actor.name,
-            request->path);
+    return text_eq(request->method, "PATCH") && json_parse(&a, request->body, &body, &err) &&
+           json_present(json_get(body, "apiVersion")) &&
+           !json_present(json_get(body, "metadata.uid"));
+}
+
+/* Who believed an old list a while ago may write what is there; who gave a write up, looked, saw
+ * nothing and wrote again may be overtaken by the first; and whose watch is past a creation without
+ * having told it takes the answer for old. */
+static bool is_misled(const struct sim_request *request)
+{
+    const struct sim_operator *o = request->actor.operator;
+    for (size_t i = 0; i < lengthof(o->sim->overdue); i++)
+        if (text_eq(o->sim->overdue[i], request->path))
+            return true;
+    return (o->stale_until_ms && o->sim->now_ms < o->stale_until_ms + WINDOW_MS) ||
+           (o->sim->options.rates.stream_skip && is_create(request));
+}
+
+/* Something that was sent is not stored at all: the server has that feature switched off, and
+ * whoever starts anew cannot know it. */
+static bool is_dropped(struct json sent, struct json stored)
+{
+    if (!json_present(stored))
+        return !canonical_is_zero(sent);
+    json_each_member (m, sent)
+        if (is_dropped(m->value, json_member(stored, m->key)))
+            return true;
+    for (uint32_t i = 0; json_is(sent, JSON_LIST) && sent.count == stored.count && i < sent.count;
+         i++)
+        if (is_dropped(sent.items[i], stored.items[i]))
+            return true;
+    return false;
+}
+
+static bool is_unkept(struct sim_checks *c, const struct sim_request *request)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json sent, stored;
+    struct error err;
+    const char *path = arena_strndup(&a, request->path, strcspn(request->path, "?"));
+    struct sim_request served = c->sim->request; /* still being served */
+    bool unkept =
+        json_parse(&a, request->body, &sent, &err) &&
+        sim_ask(c->sim, "check", "GET", path, NULL, (struct json){ 0 }, &a, &stored) == 200 &&
+        is_dropped(json_get(sent, "spec"), json_get(stored, "spec"));
+    c->sim->request = served;
+    c->sim->unkept |= unkept;
+    return unkept;
 }
 
 /* 2: a write that is accepted does something. An event is told again when its answer was lost: to
@@ -283,9 +316,12 @@ void sim_check_request(
     if (text_eq(request->method, "GET") || status >= 300 ||
         !request->actor.operator|| strstr(request->path, "/events/") || is_misled(request))
         return;
-    if (status == 200)
-        check_twice(c, request);
-    if (changes)
+    if (status == 200 && is_create(request)) /* 5: who creates means that there is nothing */
+        sim_fail(c->sim,
+            "promise 5, twice: %s creates %s, which is there",
+            request->actor.name,
+            request->path);
+    if (changes || is_unkept(c, request))
         return;
     sim_history_add(c->sim->history, "body", "%.*s", (int)request->body.len, request->body.ptr);
     sim_fail(c->sim,
@@ -441,6 +477,9 @@ static bool is_closed(struct json condition)
     return false;
 }
 
+/* Whether pods have it depends on what was wished for when they started: it stays with them. */
+#define GIVEN_AT_START "karpenter.sh/do-not-disrupt"
+
 /* Times, uids and generated names differ between runs; so do generations, by which a rival's edits
  * are counted. */
 static struct json normal(struct arena *a, struct json v, const char *key)
@@ -453,14 +492,16 @@ static struct json normal(struct arena *a, struct json v, const char *key)
                : is_generated(v.string) ? json_str("GENERATED")
                                         : v;
     }
-    if (key && (text_eq(key, "observedGeneration") || text_eq(key, "generation")))
+    if (text_eq(key, "observedGeneration") || text_eq(key, "generation"))
         return (struct json){ 0 };
     struct json_builder b;
     json_builder_init(&b, a);
     if (json_is(v, JSON_MAP)) {
         json_each_member (m, v)
-            json_put(&b, m->key, normal(a, m->value, m->key));
-        return json_map_end(&b);
+            if (!text_eq(m->key, GIVEN_AT_START))
+                json_put(&b, m->key, normal(a, m->value, m->key));
+        struct json map = json_map_end(&b);
+        return text_eq(key, "annotations") ? json_or_absent(map) : map;
     }
     if (!json_is(v, JSON_LIST))
         return v;

@@ -64,10 +64,12 @@ static void check_secrets(struct sim *s, struct json object, struct json named)
 
 void sim_check_missing(struct sim *s, struct json object)
 {
-    if (s->options.rates.withheld)
-        return; /* that may be told first; who mends it will be told of the next */
     for (const struct need *n = needs; n < needs + lengthof(needs); n++) {
         if (!text_eq(json_get_text(object, "kind"), n->kind))
+            continue;
+        /* Before there is a Job, what keeps it from being made is told. */
+        if (!n->crd && text_eq(n->kind, "ModelArtifact") &&
+            !json_present(json_get(object, "status.jobRef")))
             continue;
         if (!n->crd)
             check_secrets(s, object, json_get(object, n->path));

@@ -21,6 +21,7 @@ static const struct mishap {
         SIM_MISHAP_NONE,
         "PATCH",
         "{\"metadata\":{\"annotations\":{\"person.example/note\":\"edited\"}}}" },
+    { "~deleted after", SIM_MISHAP_DELETED, NULL, NULL },
     { "~deleted before", SIM_MISHAP_NONE, "DELETE", "{}" },
 };
 

@@ -352,7 +352,10 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
         c->api = api;
     apiserver_flush(s->server);
     if (given_up && s->request_changes)
-        snprintf(s->overdue, sizeof(s->overdue), "%s", s->request.path);
+        snprintf(s->overdue[s->overdue_count++ % lengthof(s->overdue)],
+            sizeof(s->overdue[0]),
+            "%s",
+            s->request.path);
     if (!watch) {
         bool skip = s->request_status < 300 && sim_history_skips(s->request.path);
         if (!skip)
@@ -497,10 +500,10 @@ static enum sim_mishap mishap(struct call *c)
     enum sim_mishap what = sim_mishap_at(c->sim, &request);
     if (what == SIM_MISHAP_LATE)
         timer_set(&c->sim->env, &c->arrive, LATE_REQUEST_MS_MAX);
-    if (what == SIM_MISHAP_END) {
-        c->late = true;
+    c->overtaken |= what == SIM_MISHAP_DELETED;
+    c->late |= what == SIM_MISHAP_DELETED || what == SIM_MISHAP_END;
+    if (what == SIM_MISHAP_END)
         sim_operator_end(c->actor.operator, LATE_MS / 2);
-    }
     return what;
 }
 

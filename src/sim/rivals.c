@@ -122,7 +122,10 @@ static void told(void *ctx)
     struct sim *s = r->sim;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     bool same = !r->planned && lives(s) == r->lives && r->strikes >= FIGHT_TOLD(r);
-    if (!same || s->quiet)
+    struct json child = read(s, &a, "apps/deployments", r->namespace, r->name);
+    struct json owner = json_item(json_get(child, "metadata.ownerReferences"), 0);
+    bool replaced = json_present(child) && !text_eq(json_get_text(owner, "uid"), r->owner);
+    if (!same || s->quiet || replaced)
         return;
     for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
         struct json object = read(s, &a, store_table_name(t), r->namespace, r->owner_name);

@@ -142,7 +142,9 @@ struct sim {
     struct store_watch watch;
     struct sim_request request; /* being served */
     size_t request_changes;     /* what it did so far */
-    char overdue[512];          /* the last write that took effect after its sender gave it up */
+    char overdue[8][512]; /* the last writes that took effect after their sender gave them up */
+    size_t overdue_count; /* ever */
+    bool unkept;          /* somebody wrote what the server does not keep */
     int request_status;
     struct sim_operator *operators[SIM_OPERATORS_MAX];
     struct sim_checks *checks;
@@ -339,7 +341,8 @@ enum sim_mishap {
     SIM_MISHAP_LOST, /* the answer */
     SIM_MISHAP_LATE, /* it arrives when its sender has given it up */
     SIM_MISHAP_FORBIDDEN,
-    SIM_MISHAP_END, /* the operator ends in order before the answer comes */
+    SIM_MISHAP_DELETED, /* what it wrote, before the answer comes */
+    SIM_MISHAP_END,     /* the operator ends in order before the answer comes */
 };
 bool sim_step_is_mishap(const struct sim_step *step);
 void sim_mishap_begin(struct sim *s, const struct sim_step *step);

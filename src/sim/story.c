@@ -101,6 +101,17 @@ static const struct sim_story stories[] = {
             { 20, "ModelService", "m0", "{\"decode.replicas\":2}" },
             { 29, "~deleted before", "/services/i0", NULL },
             { 30, "InferenceService", "i0", "{\"endpoint\":{\"port\":8081}}" }) },
+    { "lost-and-late",
+        "an answer is lost, and the watch that would tell of the write is behind",
+        false,
+        STEPS({ 1, "Model", "m0", "{}" }, { 2, "~watch lags", "/deployments?", NULL },
+            { 3, "~answer lost", "/deployments/i0", NULL },
+            { 4, "InferenceService", "i0", "{}" }) },
+    { "deleted-meanwhile",
+        "otterscale: what was deleted before the answer to its creation came stayed away",
+        false,
+        STEPS({ 1, "~deleted after", "/deployments/m0-decode", NULL },
+            { 2, "ModelService", "m0", "{}" }) },
     { "late-word",
         "toolhive: a status of an older generation won",
         false,
@@ -139,7 +150,9 @@ static const struct sim_story stories[] = {
                 "\"s\","
                 "\"volumeName\":\"n\",\"secretRef\":{\"name\":\"a\"},\"fsType\":\"\"}},"
                 "{\"name\":\"w\",\"downwardAPI\":{\"items\":[{\"path\":\"p\",\"fieldRef\":"
-                "{\"fieldPath\":\"metadata.name\",\"apiVersion\":\"\"}}]}}]}" }) },
+                "{\"fieldPath\":\"metadata.name\",\"apiVersion\":\"\"}}]}},"
+                "{\"name\":\"x\",\"projected\":{\"sources\":[{\"serviceAccountToken\":"
+                "{\"path\":\"p\"}}]}}]}" }) },
     { "made-anew",
         "otterscale: what a predecessor of the same name left behind",
         false,

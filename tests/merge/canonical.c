@@ -77,6 +77,23 @@ TEST(an_empty_text_in_a_struct_of_the_server_is_left_out_or_filled_in)
         { "{'spec': {'volumes': [{'name': 'v', 'scaleIO': {'fsType': ''}}]}}",
             "{'spec': {'volumes': [{'name': 'v', 'scaleIO': {'fsType': 'ext4'}}]}}",
             false },
+        { "{'spec': {'volumes': [{'name': 'v', 'projected': {'sources': [{'serviceAccountToken':"
+          " {'path': 'p'}}]}}]}}",
+            "{'spec': {'volumes': [{'name': 'v', 'projected': {'sources': [{'serviceAccountToken':"
+            " {'path': 'p', 'expirationSeconds': 3600}}]}}]}}",
+            true },
+        { "{'spec': {'affinity': {'podAffinity': {'requiredDuringSchedulingIgnoredDuringExecution':"
+          " [{'topologyKey': 'k', 'labelSelector': {'matchLabels': {}}}]}}}}",
+            "{'spec': {'affinity': {'podAffinity': "
+            "{'requiredDuringSchedulingIgnoredDuringExecution':"
+            " [{'topologyKey': 'k', 'labelSelector': {}}]}}}}",
+            true },
+        { "{'spec': {'affinity': {'podAffinity': {'requiredDuringSchedulingIgnoredDuringExecution':"
+          " [{'topologyKey': 'k', 'labelSelector': {}}]}}}}",
+            "{'spec': {'affinity': {'podAffinity': "
+            "{'requiredDuringSchedulingIgnoredDuringExecution':"
+            " [{'topologyKey': 'k'}]}}}}",
+            false },
         { "{'spec': {'volumes': [{'name': 'v', 'azureDisk': {'fsType': ''}}]}}",
             "{'spec': {'volumes': [{'name': 'v', 'azureDisk': {'fsType': 'ext4'}}]}}",
             false },

@@ -499,34 +499,55 @@ static const char *first_line(const char *path)
     return arena_strdup(test_arena(), line);
 }
 
-/* What was taken over has volumes that are not there yet: a token must be asked for first. */
-TEST(node_that_took_over_runs_probes_with_what_the_container_has)
+/* A pod of this much is taken over by another node; what its probe writes then is word. */
+static void take_over(const char *of_container, const char *of_pod, bool forget, const char *word)
 {
     struct place p;
     place_open(&p);
+    harbor_do(&p.harbor,
+        "POST",
+        "/api/v1/namespaces/default/configmaps",
+        "{'metadata': {'name': 'words'}, 'data': {'k': 'ahoy'}}");
     const char *probed = arena_printf(test_arena(), "%s/probed", p.harbor.dir);
     run_pod_with(&p,
         "web",
         "while :; do sleep 0.05; done",
         arena_printf(test_arena(),
-            ", 'env': [{'name': 'WORD', 'value': 'ahoy'}], 'volumeMounts': [{'name': 't', "
-            "'mountPath': '/leeboard-test'}], 'readinessProbe': {'periodSeconds': 1, 'exec': "
-            "{'command': ['sh', '-c', 'echo $WORD >> %s']}}",
-            probed),
-        ", 'volumes': [{'name': 't', 'projected': {'sources': [{'serviceAccountToken': {'path': "
-        "'token'}}]}}]");
+            ", 'env': [{'name': 'WORD', 'valueFrom': {'configMapKeyRef': {'name': 'words', 'key': "
+            "'k'}}}], 'readinessProbe': {'periodSeconds': 1, 'exec': {'command': ['sh', '-c', "
+            "'echo x$WORD >> %s']}}%s",
+            probed,
+            of_container),
+        of_pod);
     await(&p, is_ready(&p, "web"));
     node_free(p.node);
     process_runtime_free(p.runtime);
     check(unlink(probed) == 0);
+    if (forget)
+        harbor_do(&p.harbor, "DELETE", "/api/v1/namespaces/default/configmaps/words", NULL);
     place_start_node(&p, "/no/cgroups/here");
     await(&p, *first_line(probed));
-    check_text(first_line(probed), "ahoy\n");
+    check_text(first_line(probed), word);
     check_text(notes(&p, "Failed"), "");
     place_stop(&p);
     struct json state = json_get(pod_now(&p, "web"), "status.containerStatuses.0.state");
     check(json_present(json_get(state, "terminated")));
     place_close(&p);
+}
+
+/* Its volumes are not there at once: a token must be asked for first. */
+TEST(node_that_took_over_runs_probes_with_what_the_container_has)
+{
+    take_over(", 'volumeMounts': [{'name': 't', 'mountPath': '/leeboard-test'}]",
+        ", 'volumes': [{'name': 't', 'projected': {'sources': [{'serviceAccountToken': {'path': "
+        "'token'}}]}}]",
+        false,
+        "xahoy\n");
+}
+
+TEST(node_that_took_over_does_not_ask_what_runs_for_what_it_needs_to_start)
+{
+    take_over("", "", true, "x\n");
 }
 
 TEST(node_that_stops_leaves_a_true_status)
