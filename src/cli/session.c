@@ -9,6 +9,9 @@
 #define SESSIONS_MAX 256
 #define IDLE_MS ((int64_t)4 * 3600 * 1000) /* as a kubelet's streams */
 #define GOODBYE_MS 10000                   /* for a client to take our last words */
+/* A client that is not read, because nobody takes its input, can go without our seeing it: the
+ * kernel that it has left answers this with a reset. */
+#define PING_MS 5000
 
 struct session_protocol {
     bool forward; /* for port-forward, or for the others */
@@ -33,7 +36,7 @@ struct session {
     const struct session_protocol *protocol;
     struct websocket socket;
     void *body;
-    struct timer timer; /* idle, or has said goodbye */
+    struct timer timer; /* for the next ping, or has said goodbye */
     int64_t active_ms;
     bool finished;
     bool out_full;                        /* the client does not take what it has been sent */
@@ -76,7 +79,6 @@ static bool write_out(struct session *s, struct str bytes)
 bool session_send(struct session *s, struct str first, struct str second)
 {
     cleanup(buf_done) struct buf frame = BUF_INIT((size_t)1 << 20);
-    s->active_ms = env_mono_ms(env_of(s));
     if (s->finished)
         return true;
     if (is_websocket(s)) {
@@ -106,16 +108,35 @@ void session_finish(struct session *s, enum websocket_code code)
     end_exchange(s);
 }
 
+static void ping(struct session *s)
+{
+    cleanup(buf_done) struct buf frame = BUF_INIT(WEBSOCKET_CONTROL_MAX);
+    websocket_add_ping(&frame);
+    if (is_websocket(s))
+        write_out(s, buf_str(&frame));
+    else
+        s->protocol->body->ping(s->body);
+}
+
 static void timer_fired(void *ctx)
 {
     struct session *s = ctx;
-    int64_t idle_ms = env_mono_ms(env_of(s)) - s->active_ms;
-    if (s->finished)
+    if (s->finished) {
         http_exchange_abort(s->http);
-    else if (idle_ms >= IDLE_MS)
+        return;
+    }
+    if (env_mono_ms(env_of(s)) - s->active_ms >= IDLE_MS) {
         session_finish(s, WEBSOCKET_GOING_AWAY);
-    else
-        timer_set(env_of(s), &s->timer, IDLE_MS - idle_ms);
+        return;
+    }
+    if (!s->out_full) /* else there is something that it has not taken, which does as well */
+        ping(s);
+    timer_set(env_of(s), &s->timer, PING_MS);
+}
+
+void session_touch(struct session *s)
+{
+    s->active_ms = env_mono_ms(env_of(s));
 }
 
 /* ---- in ---- */
@@ -159,7 +180,6 @@ static const struct websocket_handlers socket_handlers = {
 
 void session_feed(struct session *s, struct str bytes)
 {
-    s->active_ms = env_mono_ms(env_of(s));
     if (is_websocket(s))
         websocket_feed(&s->socket, bytes);
     else
@@ -283,8 +303,8 @@ struct session *session_new(struct session_host *host, struct http_exchange *htt
         session_free(s);
         return NULL;
     }
-    s->active_ms = env_mono_ms(env_of(s));
-    timer_set(env_of(s), &s->timer, IDLE_MS);
+    session_touch(s);
+    timer_set(env_of(s), &s->timer, PING_MS);
     upgrade(s, offer, a);
     protocol->body->begin(s->body);
     return s;

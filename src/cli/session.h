@@ -56,6 +56,7 @@ struct session_body {
     /* A message in pieces, see http/websocket.h; without WebSocket, bytes. */
     void (*data)(void *body, struct str bytes, bool first, bool last);
     void (*drained)(void *body);
+    void (*ping)(void *body); /* without WebSocket, which has its own */
     void (*close)(void *body);
 };
 
@@ -65,6 +66,8 @@ void session_set_body(struct session *s, void *body);
 struct session_host *session_host(const struct session *s);
 /* One message, its payload in two parts. False: enough for now, drained() comes. */
 bool session_send(struct session *s, struct str first, struct str second);
+/* Bytes of a command or of a connection have moved: it is not idle. */
+void session_touch(struct session *s);
 /* Whether to read on from the client. */
 void session_set_reading(struct session *s, bool on);
 /* What the protocol can do: */

@@ -79,7 +79,9 @@ static void fail_to_open(struct exec *x)
 
 static bool on_output(void *ctx, enum pod_session_stream stream, struct str bytes)
 {
-    return send_on(ctx, stream == POD_STDOUT ? STDOUT : STDERR, bytes);
+    struct exec *x = ctx;
+    session_touch(x->session);
+    return send_on(x, stream == POD_STDOUT ? STDOUT : STDERR, bytes);
 }
 
 static void on_room(void *ctx)
@@ -136,6 +138,7 @@ static void take_input(struct exec *x, int channel, struct str bytes, bool whole
 {
     if (!x->pod)
         return;
+    session_touch(x->session);
     if (channel == STDIN && bytes.len && !x->source->write(x->source->self, x->pod, bytes))
         session_set_reading(x->session, false);
     while (channel == RESIZE && bytes.len) {
@@ -216,6 +219,12 @@ static void exec_drained(void *body)
         x->source->resume(x->source->self, x->pod);
 }
 
+static void exec_ping(void *body)
+{
+    struct exec *x = body;
+    spdy_ping(x->spdy);
+}
+
 /* ---- life ---- */
 
 static void exec_close(void *body)
@@ -278,5 +287,5 @@ static void exec_begin(void *body)
 }
 
 const struct session_body session_exec = {
-    exec_open, exec_begin, exec_data, exec_drained, exec_close
+    exec_open, exec_begin, exec_data, exec_drained, exec_ping, exec_close
 };

@@ -131,6 +131,7 @@ static void pod_data(void *ctx, struct str bytes)
 {
     struct way *w = ctx;
     struct forward *f = w->forward;
+    session_touch(f->session);
     send_on(w, w->data_id, bytes, false);
     for (struct way *each = f->ways; f->full && each; each = each->next)
         if (each->conn)
@@ -201,6 +202,7 @@ static void way_data(struct way *w, struct str bytes, bool last)
 {
     if (w->client_ended)
         return;
+    session_touch(w->forward->session);
     if (w->conn)
         conn_write(w->conn, bytes);
     else
@@ -303,6 +305,12 @@ static void forward_drained(void *body)
             conn_set_reading(w->conn, true);
 }
 
+static void forward_ping(void *body)
+{
+    struct forward *f = body;
+    spdy_ping(f->spdy);
+}
+
 /* ---- life ---- */
 
 static void forward_close(void *body)
@@ -365,5 +373,5 @@ static void forward_begin(void *body)
 }
 
 const struct session_body session_forward = {
-    forward_open, forward_begin, forward_data, forward_drained, forward_close
+    forward_open, forward_begin, forward_data, forward_drained, forward_ping, forward_close
 };

@@ -214,6 +214,11 @@ void spdy_reset(struct spdy *s, uint32_t id, enum spdy_reset why)
     send_control(s, RST_STREAM, (uint32_t[]){ id, why }, 2, STR(""));
 }
 
+void spdy_ping(struct spdy *s)
+{
+    send_control(s, PING, (uint32_t[]){ 2 }, 1, STR("")); /* a server's are even */
+}
+
 /* ---- in ---- */
 
 /* A header block, which is one piece of a stream that lasts as long as the connection. */

@@ -35,4 +35,6 @@ bool spdy_feed(struct spdy *s, struct str bytes, struct error *err) must_check;
 void spdy_reply(struct spdy *s, uint32_t id);
 /* Less than 16 MiB; last: we send no more on it. */
 void spdy_send(struct spdy *s, uint32_t id, struct str bytes, bool last);
+/* The client answers it, which nobody hears of; if it is gone, its kernel does. */
+void spdy_ping(struct spdy *s);
 void spdy_reset(struct spdy *s, uint32_t id, enum spdy_reset why);

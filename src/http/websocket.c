@@ -34,6 +34,11 @@ void websocket_add_message(struct buf *out, struct str first, struct str second)
     buf_add(out, second.ptr, second.len);
 }
 
+void websocket_add_ping(struct buf *out)
+{
+    add_head(out, PING, 0);
+}
+
 void websocket_add_close(struct buf *out, enum websocket_code code)
 {
     char bytes[2] = { (char)(code >> 8), (char)(code & 0xff) };

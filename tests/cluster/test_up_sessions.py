@@ -12,9 +12,10 @@ import struct
 import subprocess
 import termios
 import textwrap
+import time
 import urllib.request
 
-from lab import programs, spawn, tail, wait_for
+from lab import die_with_parent, programs, tail, wait_for
 from test_apiserver_kubectl import clients
 from test_up import Up, alive
 from test_up_workloads import WAIT, shell
@@ -57,7 +58,9 @@ class Running:
 
     def __init__(self, up, *args, **env):
         self.log = f"{up.dir}/kubectl-{len(os.listdir(up.dir))}.log"
-        self.process = spawn(command(up, *args), self.log, env={**up.env, **env})
+        with open(self.log, "ab") as out:
+            self.process = subprocess.Popen(command(up, *args), stdin=subprocess.PIPE, stdout=out, stderr=out,
+                                            preexec_fn=die_with_parent, env={**up.env, **env})
 
     def says(self, pattern):
         return wait_for(lambda: re.search(pattern, tail(self.log, 1000), re.M), 60, f"{pattern} of kubectl")
@@ -68,6 +71,7 @@ class Running:
     def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
+        self.process.stdin.close()
 
 
 def test_exec_has_streams_a_code_and_what_the_container_has():
@@ -225,12 +229,30 @@ def test_the_python_client_runs_commands_and_forwards_ports():
         up.stop()
 
 
+def stuff(pipe):
+    """Fills it, and all that is behind it, until nobody takes anything for a while."""
+    os.set_blocking(pipe.fileno(), False)
+    since = time.monotonic()
+    while time.monotonic() - since < 1:
+        try:
+            os.write(pipe.fileno(), BLOB)
+            since = time.monotonic()
+        except BlockingIOError:
+            time.sleep(0.05)
+
+
 def test_commands_end_with_their_client_and_with_the_server():
     with machine() as up:
         with Running(up, "exec", "box", "--", "sh", "-c", "echo $$; sleep 1000 & wait") as client:
             pid = int(client.says(r"^(\d+)$")[1])
             assert alive(pid)
         wait_for(lambda: not alive(pid), 60, "the command to end with its client")
+        # One whose input nobody reads is not read itself, and goes all the same.
+        for env in BOTH:
+            with Running(up, "exec", "-i", "box", "--", "sh", "-c", "echo $$; exec sleep 1000", **env) as client:
+                pid = int(client.says(r"^(\d+)$")[1])
+                stuff(client.process.stdin)
+            wait_for(lambda: not alive(pid), 60, "the command to end with its client")
         with Running(up, "exec", "box", "--", "sh", "-c", "echo $$; sleep 1000 & wait") as client:
             pid = int(client.says(r"^(\d+)$")[1])
             up.stop()

@@ -105,12 +105,14 @@ TEST(spdy_data_and_resets_are_framed)
 {
     static const char want[] = "\x00\x00\x00\x07\x00\x00\x00\x02hi"
                                "\x00\x00\x00\x07\x01\x00\x00\x00"
-                               "\x80\x03\x00\x03\x00\x00\x00\x08\x00\x00\x00\x09\x00\x00\x00\x03";
+                               "\x80\x03\x00\x03\x00\x00\x00\x08\x00\x00\x00\x09\x00\x00\x00\x03"
+                               "\x80\x03\x00\x06\x00\x00\x00\x04\x00\x00\x00\x02";
     struct heard h;
     heard_init(&h);
     spdy_send(h.spdy, 7, STR("hi"), false);
     spdy_send(h.spdy, 7, STR(""), true);
     spdy_reset(h.spdy, 9, SPDY_REFUSED_STREAM);
+    spdy_ping(h.spdy);
     check(h.sent.len == sizeof(want) - 1 && memcmp(h.sent.ptr, want, h.sent.len) == 0);
     heard_done(&h);
 }

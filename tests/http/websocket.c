@@ -154,5 +154,6 @@ TEST(websocket_frames_have_the_shortest_length)
     free(bytes);
     cleanup(buf_done) struct buf out = BUF_INIT(100);
     websocket_add_close(&out, WEBSOCKET_NORMAL);
-    check(out.len == 4 && memcmp(out.ptr, "\x88\x02\x03\xe8", 4) == 0);
+    websocket_add_ping(&out);
+    check(out.len == 6 && memcmp(out.ptr, "\x88\x02\x03\xe8\x89\x00", 6) == 0);
 }
