@@ -12,7 +12,10 @@ static const char *read_in_pieces(struct arena *a, struct str bytes, size_t piec
         gguf_feed(&r, (struct str){ bytes.ptr + at, size });
     }
     gguf_end(&r);
-    const char *text = json_to_text(a, gguf_json(a, &r));
+    struct error err = { 0 };
+    bool whole = gguf_check_size(&r, (int64_t)bytes.len, &err);
+    assert(whole == !err.code);
+    const char *text = arena_printf(a, "%s %s", json_to_text(a, gguf_json(a, &r)), err.text);
     gguf_done(&r);
     return text;
 }

@@ -14,6 +14,7 @@
 
 struct list_stream;
 struct log_stream;
+struct pod_session_request;
 struct watch_stream;
 
 struct call_param {
@@ -56,6 +57,7 @@ struct api_call {
     struct list_stream *list;
     struct watch_stream *watch;
     struct log_stream *log;
+    const struct pod_session_request *session; /* what the host goes on with, after a 101 */
 
     /* on its way out */
     bool answered, head_sent, paused, busy, cancelled, ended;

@@ -5,10 +5,13 @@
 
 static const struct subresource subresources[] = {
     { "", "namespaces", "finalize", "", "", "Namespace", API_UPDATE },
+    { "", "pods", "attach", "", "", "PodAttachOptions", API_CREATE | API_GET },
     { "", "pods", "binding", "", "", "Binding", API_CREATE },
     { "", "pods", "ephemeralcontainers", "", "", "Pod", API_GET | API_PATCH | API_UPDATE },
     { "", "pods", "eviction", "policy", "v1", "Eviction", API_CREATE },
+    { "", "pods", "exec", "", "", "PodExecOptions", API_CREATE | API_GET },
     { "", "pods", "log", "", "", "Pod", API_GET },
+    { "", "pods", "portforward", "", "", "PodPortForwardOptions", API_CREATE | API_GET },
     { "", "pods", "resize", "", "", "Pod", API_GET | API_PATCH | API_UPDATE },
     { "certificates.k8s.io",
         "certificatesigningrequests",

@@ -88,6 +88,20 @@ void rest_delete_collection(struct api_call *c);
 /* pods/NAME/log: rest_log.c. */
 void rest_get_log(struct api_call *c);
 
+/* pods/NAME/exec, attach and portforward: rest_session.c. */
+void rest_session(struct api_call *c);
+
+/* What these have in common: pod_kubelet.c. */
+struct pod_kubelet {
+    const char *host, *ip;
+    int port;
+};
+/* The container that is asked for (NULL or "": the pod's only one) into *container; false:
+ * answered. */
+bool pod_choose_container(struct api_call *c, struct json pod, const char **container);
+/* Where a kubelet of that node would be; false: answered. */
+bool pod_kubelet_find(struct api_call *c, const char *node, struct pod_kubelet *ret);
+
 /* What a POST does to a pod: pod_actions.c. */
 void rest_bind(struct api_call *c);
 void rest_create_binding(struct api_call *c);

@@ -12,7 +12,6 @@
 #include "base/url.h"
 
 #define SEGMENTS_MAX 16
-#define PARAMS_MAX 64
 
 /* ---- the query ---- */
 
@@ -37,8 +36,11 @@ static bool read_query(struct api_call *c)
         return true;
     if (memmem(rest.ptr, rest.len, "%00", 3))
         return call_fail_bad(c, "the query has a NUL (%%00) in it");
-    c->params = arena_array(&c->arena, PARAMS_MAX, sizeof(*c->params));
-    while (rest.ptr && c->param_count < PARAMS_MAX) {
+    size_t most = 1; /* a head has a limit, and so have these */
+    for (size_t i = 0; i < rest.len; i++)
+        most += rest.ptr[i] == '&';
+    c->params = arena_array(&c->arena, most, sizeof(*c->params));
+    while (rest.ptr) {
         struct str value = str_cut(&rest, '&');
         if (memchr(value.ptr, ';', value.len) || !value.len)
             continue;
@@ -396,8 +398,11 @@ static bool post_on_object(struct api_call *c)
         const char *name;
         void (*handle)(struct api_call *c);
     } rows[] = {
+        { "attach", rest_session },
         { "binding", rest_bind },
         { "eviction", rest_evict },
+        { "exec", rest_session },
+        { "portforward", rest_session },
         { "token", answer_token },
     };
     for (size_t i = 0; i < lengthof(rows); i++)
@@ -431,20 +436,15 @@ static bool has_path(const struct api_call *c)
     return !*c->subresource || has_subresource(c->kind, c->subresource);
 }
 
-/* What people try first on a pod, and kubectl shows the words of. */
+/* What people may try on a pod, and kubectl shows the words of. */
 static bool fail_not_offered(struct api_call *c)
 {
-    static const char *const names[] = { "attach", "exec", "portforward", "proxy" };
-    for (size_t i = 0; api_kind_is_core(c->kind, "Pod") && i < lengthof(names); i++)
-        if (text_eq(c->subresource, names[i])) {
-            call_fail(c,
-                (struct api_status){ 501,
-                    "NotImplemented",
-                    arena_printf(&c->arena, "this server does not offer pods/%s", names[i]),
-                    .details = { 0 } });
-            return true;
-        }
-    return false;
+    if (!api_kind_is_core(c->kind, "Pod") || !text_eq(c->subresource, "proxy"))
+        return false;
+    call_fail(c,
+        (struct api_status){
+            501, "NotImplemented", "this server does not offer pods/proxy", .details = { 0 } });
+    return true;
 }
 
 static void route_resource(struct api_call *c)

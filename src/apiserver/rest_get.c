@@ -8,10 +8,20 @@ void rest_get(struct api_call *c)
 {
     uint64_t version;
     struct apiserver *s = c->server;
-    if (text_eq(c->subresource, "log")) {
-        rest_get_log(c);
-        return;
-    }
+    static const struct {
+        const char *subresource;
+        void (*handle)(struct api_call *c);
+    } streams[] = {
+        { "attach", rest_session },
+        { "exec", rest_session },
+        { "log", rest_get_log },
+        { "portforward", rest_session },
+    };
+    for (size_t i = 0; i < lengthof(streams); i++)
+        if (text_eq(c->subresource, streams[i].subresource)) {
+            streams[i].handle(c);
+            return;
+        }
     if (!options_read_get(c, &version) || !call_negotiate(c, ACCEPT_OF_OBJECT))
         return;
     if (version > store_version(s->store)) {

@@ -12,7 +12,6 @@
 #include "kube/pod_log.h"
 
 #define PIECE_BYTES ((size_t)32 << 10)
-#define KUBELET_PORT 10250
 
 struct log_stream {
     struct api_call *call;
@@ -87,33 +86,6 @@ static bool read_options(struct api_call *c, struct log_options *o)
 
 /* ---- the container ---- */
 
-static const char *const container_lists[] = {
-    "spec.initContainers", "spec.containers", "spec.ephemeralContainers"
-};
-
-/* The one that is asked for, or the only one; false: answered. */
-static bool choose_container(struct api_call *c, struct json pod, struct log_options *o)
-{
-    struct arena *a = &c->arena;
-    cleanup(buf_done) struct buf names = BUF_INIT((size_t)64 << 10);
-    const char *only = NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < lengthof(container_lists); i++)
-        json_each (container, json_get(pod, container_lists[i])) {
-            only = json_get_text(*container, "name");
-            if (text_eq(only, o->container))
-                return true;
-            buf_printf(&names, "%s%s", count++ ? " " : "", only ? only : "");
-        }
-    if (!text_empty(o->container))
-        return call_fail_bad(c, "container %s is not valid for pod %s", o->container, c->name);
-    o->container = only ? arena_strdup(a, only) : "";
-    return count == 1 || call_fail_bad(c,
-                             "a container name must be specified for pod %s, choose one of: [%s]",
-                             c->name,
-                             buf_text(&names));
-}
-
 static struct json status_of_container(struct json pod, const char *name)
 {
     static const char *const lists[] = { "status.containerStatuses",
@@ -156,15 +128,6 @@ static bool check_started(struct api_call *c, struct json pod, const struct log_
 
 /* ---- nobody has it ---- */
 
-static const char *address_of(struct json node, const char *const *types)
-{
-    for (; *types; types++)
-        json_each (address, json_get(node, "status.addresses"))
-            if (text_eq(json_get_text(*address, "type"), *types))
-                return json_get_text(*address, "address");
-    return NULL;
-}
-
 /* The query that a kubelet would get: what was given, by name. */
 static const char *kubelet_query(struct api_call *c, const struct pod_log_request *r)
 {
@@ -188,33 +151,20 @@ static const char *kubelet_query(struct api_call *c, const struct pod_log_reques
 /* As a server answers that cannot reach the kubelet of the pod's node. */
 static bool fail_unreachable(struct api_call *c, const char *node_name, const struct log_options *o)
 {
-    static const char *const preferred[] = {
-        "Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP", NULL
-    };
-    static const char *const numeric[] = { "InternalIP", "ExternalIP", NULL };
-    struct apiserver *s = c->server;
-    const struct api_kind *k = registry_find(s->registry, "", "v1", "nodes");
-    struct json node = apiserver_read(s, &c->arena, k, "", node_name);
-    if (!json_present(node))
-        return call_fail(c, status_not_found(&c->arena, c->kind, node_name));
-    const char *host = address_of(node, preferred), *ip = address_of(node, numeric);
-    int64_t port = json_get_int(node, "status.daemonEndpoints.kubeletEndpoint.Port", 0);
-    if (!host)
-        return call_fail(c,
-            (struct api_status){
-                500, "", "no preferred addresses found; known addresses: []", .details = { 0 } });
-    port = port ? port : KUBELET_PORT;
+    struct pod_kubelet k;
+    if (!pod_kubelet_find(c, node_name, &k))
+        return false;
     const char *message = arena_printf(&c->arena,
-        "Get \"https://%s:%lld/containerLogs/%s/%s/%s%s\": dial tcp %s:%lld: connect: connection "
+        "Get \"https://%s:%d/containerLogs/%s/%s/%s%s\": dial tcp %s:%d: connect: connection "
         "refused",
-        host,
-        (long long)port,
+        k.host,
+        k.port,
         c->namespace,
         c->name,
         o->container,
         kubelet_query(c, &o->request),
-        ip ? ip : host,
-        (long long)port);
+        k.ip,
+        k.port);
     return call_fail(c, (struct api_status){ 500, "", message, .details = { 0 } });
 }
 
@@ -292,7 +242,7 @@ void rest_get_log(struct api_call *c)
         return;
     }
     const char *node = json_get_text(pod, "spec.nodeName");
-    if (!choose_container(c, pod, &o))
+    if (!pod_choose_container(c, pod, &o.container))
         return;
     if (text_empty(node))
         call_text(c, 204, NULL, (struct str){ NULL, 0 });

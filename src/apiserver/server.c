@@ -112,6 +112,7 @@ static void send_head(struct api_call *c)
                                          : bytes,
         .live = c->watch || c->log,
         .etag = c->etag,
+        .session = c->session,
     };
     c->head_sent = true;
     c->handlers.head(c->ctx, &head);
@@ -196,6 +197,7 @@ static void refuse_all(struct apiserver *s, const struct error *why)
         watch_stream_free(c);
         log_stream_free(c);
         memset(c->parts, 0, sizeof(c->parts));
+        c->session = NULL;
         call_fail(c, status_internal(&c->arena, arena_strdup(&c->arena, why->text)));
     }
 }

@@ -17,6 +17,7 @@
 struct api_call;
 struct auth;
 struct pod_log_source;
+struct pod_session_request;
 struct store;
 
 struct api_header {
@@ -31,6 +32,7 @@ struct api_request {
     const char *accept;        /* NULL: application/json */
     const char *user_agent;    /* names the field manager where the client does not; NULL: none */
     const char *if_none_match; /* for documents; NULL: none */
+    bool upgrade;              /* the connection can become another protocol's */
     struct str body;
     const struct api_user *user; /* authenticated already; see auth.h */
     /* Impersonate-… headers, then one without a name; NULL: none. */
@@ -45,6 +47,8 @@ struct api_head {
     int64_t body_bytes;          /* -1: not known */
     bool live;                   /* what comes goes out at once: a watch, a log */
     const char *etag;            /* NULL: none */
+    /* With status 101: allowed, checked, and for the host to open where pods run. No data comes. */
+    const struct pod_session_request *session;
 };
 
 /* What is passed is valid during the callback. */
@@ -74,6 +78,7 @@ struct apiserver_options {
     bool loopback_endpoints;
     /* Who has the logs of containers, borrowed; NULL: nobody, as if no kubelet could be reached. */
     const struct pod_log_source *logs;
+    bool sessions; /* the host can open what api_head.session asks for; false: likewise */
 };
 
 /* Creates what every cluster has (namespaces, the roles and bindings of the system, the kinds of

@@ -32,6 +32,12 @@ const char *sha256_end_hex(struct sha256 *h, struct arena *a)
     return hex_encode(a, (struct str){ (const char *)digest, sizeof(digest) });
 }
 
+void sha1_of(struct str s, uint8_t ret[SHA1_BYTES])
+{
+    bool ok = EVP_Digest(s.ptr, s.len, ret, NULL, EVP_sha1(), NULL) == 1;
+    assert(ok);
+}
+
 void sha256_of(struct str s, uint8_t ret[SHA256_BYTES])
 {
     struct sha256 h;

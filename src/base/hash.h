@@ -1,11 +1,13 @@
 #pragma once
 
-/* SHA-256. The only file that knows OpenSSL's digests. */
+/* SHA-256, and SHA-1 for a protocol that asks for it. The only file that knows OpenSSL's digests.
+ */
 
 #include "base/arena.h"
 #include "base/base.h"
 #include "base/str.h"
 
+#define SHA1_BYTES 20
 #define SHA256_BYTES 32
 
 /* A digest in the making: init, add…, then end or done. */
@@ -21,6 +23,8 @@ const char *sha256_end_hex(struct sha256 *h, struct arena *a); /* 64 lower-case 
 /* For one that is not finished; takes one that is all zero or has ended. */
 void sha256_done(struct sha256 *h);
 
+/* Proves nothing about who made the text. */
+void sha1_of(struct str s, uint8_t ret[SHA1_BYTES]);
 void sha256_of(struct str s, uint8_t ret[SHA256_BYTES]);
 const char *sha256_hex(struct arena *a, struct str s);
 const char *hex_encode(struct arena *a, struct str s); /* lower case */

@@ -92,6 +92,7 @@ static bool make_server(struct api_service *s, struct error *err)
             .service_cidr = o->service_cidr,
             .loopback_endpoints = o->loopback_endpoints,
             .logs = o->logs,
+            .sessions = o->sessions != NULL,
             .watch_pace_ms = WATCH_PACE_MS,
         },
         err);
@@ -127,6 +128,7 @@ static bool make_http(struct api_service *s, struct error *err)
             .address = *s->host ? s->host : NULL,
             .port = s->port,
             .tls = s->tls,
+            .sessions = s->options.sessions,
         },
         err);
     if (!s->http) {

@@ -10,6 +10,7 @@ struct apiserver_http;
 struct api_service;
 struct loop;
 struct pod_log_source;
+struct pod_session_source;
 
 struct api_service_options {
     struct loop *loop;
@@ -21,6 +22,8 @@ struct api_service_options {
     /* As in struct apiserver_options. */
     bool loopback_endpoints;
     const struct pod_log_source *logs;
+    /* Who runs pods; borrowed. NULL: nobody. */
+    const struct pod_session_source *sessions;
 };
 
 /* Whether it is ADDRESS:PORT or :PORT. */

@@ -5,6 +5,7 @@
 #include "apiserver/auth.h"
 #include "apiserver/server.h"
 #include "base/buf.h"
+#include "cli/session.h"
 #include "http/gzip.h"
 #include "http/loop.h"
 #include "http/server.h"
@@ -28,6 +29,7 @@ struct apiserver_http {
     struct timer flush;
     struct exchange *list; /* all that are open */
     size_t body_bytes;     /* held by them */
+    struct session_host sessions;
 };
 
 struct exchange {
@@ -40,6 +42,8 @@ struct exchange {
     struct buf body;
     struct gzip *gzip;
     struct buf packed;
+    struct session_offer offer;
+    struct session *session; /* NULL: it is HTTP */
     bool takes_gzip, live, refused, responded, overloaded;
     struct exchange *next, **link;
 };
@@ -66,12 +70,31 @@ static void on_flush(void *ctx)
 
 #define HEADERS_MAX 72
 
+/* An answer of our own. */
+static void refuse(struct exchange *x, const struct api_answer *answer)
+{
+    x->refused = true;
+    http_exchange_reply(x->http, answer->status, answer->content_type, answer->body);
+}
+
+static void begin_session(struct exchange *x, const struct pod_session_request *request)
+{
+    struct api_answer answer;
+    x->session = session_new(&x->owner->sessions, x->http, &x->offer, request, &x->arena, &answer);
+    if (!x->session)
+        refuse(x, &answer);
+}
+
 static void on_head(void *ctx, const struct api_head *head)
 {
     struct exchange *x = ctx;
     struct http_header list[HEADERS_MAX];
     size_t count = 0;
     char retry[24];
+    if (head->session) {
+        begin_session(x, head->session);
+        return;
+    }
     list[count++] = (struct http_header){ STR("cache-control"), STR("no-cache, private") };
     if (head->content_type)
         list[count++] = (struct http_header){ STR("content-type"), str_of(head->content_type) };
@@ -116,6 +139,8 @@ static void on_end(void *ctx)
 {
     struct exchange *x = ctx;
     x->call = NULL;
+    if (x->session || x->refused)
+        return;
     if (x->gzip) {
         gzip_add(x->gzip, STR(""), true, &x->packed);
         http_exchange_write(x->http, buf_str(&x->packed));
@@ -185,19 +210,19 @@ static void read_head(struct exchange *x, const struct http_request_head *head)
         .user = &x->user,
         .impersonate = impersonation(a, headers),
     };
+    if (!head->http2)
+        x->offer = session_offer_read(a, headers);
+    x->request.upgrade = x->offer.upgrade != NULL;
     x->takes_gzip = http_header_has_token(headers, "accept-encoding", "gzip");
-}
-
-/* An answer of our own, to a request that the server does not see. */
-static void refuse(struct exchange *x, const struct api_answer *answer)
-{
-    x->refused = true;
-    http_exchange_reply(x->http, answer->status, answer->content_type, answer->body);
 }
 
 static void on_body(void *ctx, struct str bytes)
 {
     struct exchange *x = ctx;
+    if (x->session) {
+        session_feed(x->session, bytes);
+        return;
+    }
     size_t room = BODY_BYTES_MAX - x->body.len, count = bytes.len < room ? bytes.len : room;
     buf_add(&x->body, bytes.ptr, count);
     x->owner->body_bytes += count;
@@ -231,6 +256,8 @@ static void on_request_end(void *ctx)
 static void on_drained(void *ctx)
 {
     struct exchange *x = ctx;
+    if (x->session)
+        session_drained(x->session);
     if (x->call)
         apiserver_resume(x->owner->options.server, x->call);
     plan_flush(x->owner);
@@ -240,6 +267,7 @@ static void on_closed(void *ctx, const struct error *err)
 {
     (void)err;
     struct exchange *x = ctx;
+    session_free(x->session);
     if (x->call)
         apiserver_cancel(x->owner->options.server, x->call);
     plan_flush(x->owner);
@@ -284,6 +312,7 @@ struct apiserver_http *apiserver_http_new(
 {
     struct apiserver_http *h = mem_new_of(struct apiserver_http);
     h->options = *options;
+    h->sessions = (struct session_host){ .loop = options->loop, .source = options->sessions };
     timer_init(&h->flush, on_flush, h);
     apiserver_set_wake(h->options.server, wake, h);
     h->http = http_server_new(options->loop,
@@ -326,6 +355,8 @@ void apiserver_http_drain(
     http_server_drain(h->http, grace_ms, drained, ctx);
     for (struct exchange *x = h->list, *next; x; x = next) {
         next = x->next;
+        if (x->session)
+            session_finish(x->session, WEBSOCKET_GOING_AWAY);
         if (!x->live || !x->call || !x->responded)
             continue;
         apiserver_cancel(h->options.server, take(x->call));

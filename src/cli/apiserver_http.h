@@ -11,6 +11,7 @@ struct apiserver;
 struct loop;
 struct tls_context;
 struct apiserver_http;
+struct pod_session_source;
 
 struct apiserver_http_options {
     struct loop *loop;
@@ -18,6 +19,9 @@ struct apiserver_http_options {
     const char *address; /* numeric; NULL: all */
     uint16_t port;       /* 0: any free one */
     struct tls_context *tls;
+    /* Who runs pods, for exec, attach and portforward; NULL if the server was told that nobody
+     * does. */
+    const struct pod_session_source *sessions;
 };
 
 struct apiserver_http *apiserver_http_new(

@@ -27,6 +27,7 @@
 #include "http/loop.h"
 #include "kube/file.h"
 #include "kube/pod_log.h"
+#include "kube/pod_session.h"
 #include "node/image_map.h"
 #include "node/node.h"
 #include "node/process_runtime.h"
@@ -37,6 +38,8 @@
 #define SERVICE_CIDR "127.96.0.0/16"
 #define EXIT_MS 3000
 #define ECHO_MS 500
+#define SETTLE_MS 50
+#define SETTLE_TURNS_MAX 20
 #define TRIM_MS 15000
 #define IMAGES_BYTES_MAX ((size_t)1 << 20)
 
@@ -55,11 +58,15 @@ struct up {
     struct process_runtime *runtime;
     struct node *node;
     struct proxy *proxy;
-    struct pod_log_source logs; /* the node's, which the server is given before there is a node */
+    /* the node's, which the server is given before there is a node */
+    struct pod_log_source logs;
+    struct pod_session_source sessions;
     struct show *show;
     struct up_hello *hello;
     struct loop_signal *signals[lengthof(signal_numbers)];
-    struct timer trim, deadline;
+    struct timer trim, deadline, settle;
+    uint64_t runs_seen; /* of the engine, while it settles */
+    int settle_turns;
     int64_t begun_ms, signalled_ms;
     int old_stderr; /* -1: it is where it was */
     bool running, ending, stopping;
@@ -85,10 +92,26 @@ static void drained(void *ctx)
     apiserver_http_drain(api_service_http(up->api), EXIT_MS, stop, up);
 }
 
+/* What pods were made for is told in several steps, a turn or more each: ReplicaSet, Deployment,
+ * InferenceService. Whoever starts next, and whoever looks at the last lines, is to see them all.
+ */
+static void settle(void *ctx)
+{
+    struct up *up = ctx;
+    uint64_t runs = engine_counts(up->engine.engine).reconciles;
+    bool quiet = runs == up->runs_seen;
+    up->runs_seen = runs;
+    if (quiet || ++up->settle_turns > SETTLE_TURNS_MAX)
+        engine_drain(up->engine.engine, drained, up);
+    else
+        timer_set(loop_env(up->loop), &up->settle, SETTLE_MS);
+}
+
 static void pods_ended(void *ctx)
 {
     struct up *up = ctx;
-    engine_drain(up->engine.engine, drained, up);
+    up->runs_seen = UINT64_MAX;
+    settle(up);
 }
 
 static void end_pods(struct up *up)
@@ -148,6 +171,7 @@ static bool make_api(struct up *up, struct error *err)
             .service_cidr = SERVICE_CIDR,
             .loopback_endpoints = true,
             .logs = &up->logs,
+            .sessions = &up->sessions,
         },
         err);
     if (!up->api ||
@@ -190,6 +214,7 @@ static bool make_node(struct up *up, struct error *err)
     if (!up->node)
         return false;
     up->logs = *node_logs(up->node);
+    up->sessions = *node_sessions(up->node);
     return true;
 }
 
@@ -291,6 +316,7 @@ static bool start(struct up *up, struct error *err)
     up->begun_ms = env_mono_ms(loop_env(up->loop));
     timer_init(&up->trim, trim, up);
     timer_init(&up->deadline, stop, up);
+    timer_init(&up->settle, settle, up);
     for (size_t i = 0; i < lengthof(signal_numbers); i++)
         up->signals[i] = loop_signal_new(up->loop, signal_numbers[i], on_signal, up);
     if (!make_api(up, err) || !make_node(up, err))
@@ -334,7 +360,7 @@ static void free_all(struct up *up)
         show_free(up->show);
     restore_log(up);
     if (up->api)
-        api_service_close(up->api); /* and with it the logs that somebody follows */
+        api_service_close(up->api); /* and with it the logs that somebody follows, and sessions */
     if (up->proxy)
         proxy_free(up->proxy);
     node_free(up->node);
@@ -346,6 +372,7 @@ static void free_all(struct up *up)
     api_service_free(up->api);
     timer_stop(loop_env(up->loop), &up->trim);
     timer_stop(loop_env(up->loop), &up->deadline);
+    timer_stop(loop_env(up->loop), &up->settle);
     loop_free(up->loop);
 }
 

@@ -82,11 +82,11 @@ struct staged staged_look(const char *directory, const char *key)
     return s;
 }
 
-/* What cannot be read is somebody else's to tell. */
+/* What cannot be read is somebody else's to tell. Repositories have files that are empty. */
 static bool check_file(void *ctx, const char *path, const struct stat *st)
 {
     struct error *err = ctx, why;
-    if (is_partial(path))
+    if (is_partial(path) || (!st->st_size && !text_ends(path, ".gguf")))
         return true;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct gguf_reader r;

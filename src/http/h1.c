@@ -12,6 +12,8 @@
  *                                                       server from the end of a request until its
  *                                                       answer is out (pipelining waits in held)
  *   head, body ─> out ─> output
+ *
+ * After an upgrade llhttp has no part in it any more: bytes are data as they come.
  */
 
 #define H1_HELD_MAX ((size_t)16 << 10)  /* pipelined bytes; more wait in the kernel */
@@ -347,7 +349,7 @@ static bool is_held_back(const struct stream *s)
 static bool may_parse(const struct h1 *h)
 {
     const struct stream *s = h->current;
-    if (h->wire.failed || h->wire.finished || h->parsing)
+    if (h->wire.failed || h->wire.finished || h->parsing || (s && s->upgraded))
         return false;
     return s ? !s->in_done && !is_held_back(s) : h->wire.config.is_server;
 }
@@ -383,9 +385,32 @@ static void update_reading(struct h1 *h)
     h->wire.owner->set_reading(h->wire.owner_ctx, !waits && h->held.len <= H1_HELD_MAX);
 }
 
+/* Bytes of another protocol; what comes while they are not wanted is held. */
+static void hand_out(struct h1 *h, struct str bytes)
+{
+    struct stream *s = h->current;
+    if (s->paused || h->held.len) {
+        buf_add(&h->held, bytes.ptr, bytes.len);
+        return;
+    }
+    s->active_ms = env_mono_ms(h->wire.env);
+    if (s->on && s->on->data)
+        s->on->data(s->ctx, bytes);
+}
+
+static bool is_upgraded(const struct h1 *h)
+{
+    return h->current && h->current->upgraded;
+}
+
 static void h1_feed(struct wire *w, struct str bytes)
 {
     struct h1 *h = h1_of(w);
+    if (is_upgraded(h)) {
+        hand_out(h, bytes);
+        update_reading(h);
+        return;
+    }
     if (!w->config.is_server && !h->current) {
         wire_fail(w, ERR_UNAVAILABLE, "the server spoke without being asked");
         return;
@@ -441,7 +466,7 @@ static void h1_eof(struct wire *w)
 {
     struct h1 *h = h1_of(w);
     h->eof = true;
-    if (w->config.is_server)
+    if (w->config.is_server && !is_upgraded(h))
         buf_done(&h->held); /* pipelined by one who has gone */
     wire_kick(w);
 }
@@ -450,7 +475,12 @@ static void h1_step(struct wire *w)
 {
     struct h1 *h = h1_of(w);
     settle(h);
-    if ((h->held.len || h->stopped) && may_parse(h)) {
+    if (h->held.len && is_upgraded(h) && !h->current->paused) {
+        struct buf held = h->held;
+        buf_init(&h->held, held.limit);
+        hand_out(h, buf_str(&held));
+        buf_done(&held);
+    } else if ((h->held.len || h->stopped) && may_parse(h)) {
         /* Parsing can end the connection, which empties held: work on what was taken out. */
         struct buf held = h->held;
         struct str in = { held.ptr ?: "", held.len };
@@ -525,6 +555,14 @@ static void h1_respond(struct stream *s, const struct wire_head *head)
     h1_add_response(&h->out, head, h->framing, h->keep_alive);
 }
 
+static void h1_upgrade(struct stream *s, struct str protocol, struct http_headers headers)
+{
+    struct h1 *h = h1_of(s->wire);
+    h->framing = H1_UNTIL_END;
+    h->keep_alive = false;
+    h1_add_upgrade(&h->out, protocol, headers);
+}
+
 static void h1_wake(struct stream *s)
 {
     (void)s; /* output looks by itself */
@@ -574,6 +612,7 @@ static const struct wire_ops h1_ops = {
     .output = h1_output,
     .open = h1_open,
     .respond = h1_respond,
+    .upgrade = h1_upgrade,
     .wake = h1_wake,
     .dropped = h1_dropped,
     .capacity = h1_capacity,

@@ -95,6 +95,15 @@ void h1_add_response(
     buf_add_text(out, "\r\n");
 }
 
+void h1_add_upgrade(struct buf *out, struct str protocol, struct http_headers headers)
+{
+    buf_add_text(out, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ");
+    add_str(out, protocol);
+    buf_add_text(out, "\r\n");
+    add_fields(out, headers);
+    buf_add_text(out, "\r\n");
+}
+
 void h1_add_body(struct buf *out, struct str bytes, enum h1_framing framing)
 {
     if (framing == H1_CHUNKED)

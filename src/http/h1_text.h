@@ -15,5 +15,6 @@ enum h1_framing {
 void h1_add_request(struct buf *out, const struct wire_head *head, enum h1_framing framing);
 void h1_add_response(
     struct buf *out, const struct wire_head *head, enum h1_framing framing, bool keep_alive);
+void h1_add_upgrade(struct buf *out, struct str protocol, struct http_headers headers);
 /* A piece of the body, not empty: an empty chunk would end it. */
 void h1_add_body(struct buf *out, struct str bytes, enum h1_framing framing);

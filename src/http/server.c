@@ -204,6 +204,13 @@ void http_exchange_respond(
     free(list);
 }
 
+void http_exchange_upgrade(
+    struct http_exchange *x, struct str protocol, struct http_headers headers)
+{
+    if (x->stream)
+        stream_upgrade(x->stream, protocol, headers);
+}
+
 bool http_exchange_write(struct http_exchange *x, struct str bytes)
 {
     return !x->stream || stream_write(x->stream, bytes);
@@ -339,7 +346,7 @@ static void check_stream(struct client *c, struct stream *s, int64_t now_ms)
     bool waits_in = !s->in_done && !s->paused && !s->head_queued;
     bool waits_out = stream_out(s).len > 0;
     struct http_exchange *x = s->ctx;
-    if ((waits_in || waits_out) && now_ms - s->active_ms >= c->server->o.stall_ms) {
+    if ((waits_in || waits_out) && !s->upgraded && now_ms - s->active_ms >= c->server->o.stall_ms) {
         x->stalled = true;
         http_exchange_abort(x);
     }
@@ -355,6 +362,8 @@ static const char *out_of_patience(struct client *c, int64_t now_ms)
         return "the head of a request took too long";
     if (!w->stream_count && now_ms - link_active_ms(c->link) >= o->idle_ms)
         return "idle for too long";
+    if (w->streams && w->streams->upgraded)
+        return NULL;
     if (conn_pending(link_conn(c->link)) && now_ms - link_active_ms(c->link) >= o->stall_ms)
         return "the client does not read";
     return NULL;

@@ -15,6 +15,10 @@
  * An answer that was begun and cannot be completed is cut with http_exchange_abort(), so that the
  * client sees that it is not whole.
  *
+ * An HTTP/1.1 exchange can become something else: after http_exchange_upgrade() data() and write
+ * carry bytes of that protocol, until finish, abort, or closed() when the client went away. No
+ * limits but those of the connection hold then: how long to be patient is up to the one above.
+ *
  * Both directions have back-pressure: http_exchange_pause() holds the client back;
  * http_exchange_write() says when there is no room, and drained() when there is again. */
 
@@ -92,6 +96,9 @@ void http_exchange_take(
 /* body_bytes -1: not known beforehand. With 0 nothing may be written, but finish is still due. */
 void http_exchange_respond(
     struct http_exchange *x, int status, struct http_headers headers, int64_t body_bytes);
+/* 101, to a request of HTTP/1.1 whose end() has come; write as after a respond. */
+void http_exchange_upgrade(
+    struct http_exchange *x, struct str protocol, struct http_headers headers);
 /* Takes all bytes; false says: enough for now, wait for drained(). */
 bool http_exchange_write(struct http_exchange *x, struct str bytes);
 /* All was written, exactly as much as was announced: if that cannot be, abort. */

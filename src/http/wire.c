@@ -208,6 +208,15 @@ void stream_respond(struct stream *s, int status, struct http_headers headers, i
     wire_kick(s->wire);
 }
 
+void stream_upgrade(struct stream *s, struct str protocol, struct http_headers headers)
+{
+    assert(s->wire->ops->upgrade && s->in_done && s->end_told && !s->head_queued);
+    s->head_queued = s->upgraded = true;
+    s->in_done = false;
+    s->wire->ops->upgrade(s, protocol, headers);
+    wire_kick(s->wire);
+}
+
 struct str stream_out(const struct stream *s)
 {
     if (s->whole.len || !s->out.len)

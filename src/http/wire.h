@@ -53,6 +53,7 @@ struct stream {
     struct buf held; /* HTTP/2: came while paused */
     bool in_head, in_done, end_told, paused;
     bool is_head_request;
+    bool upgraded; /* what comes and goes are bytes of another protocol */
     int64_t in_bytes;
     int64_t active_ms; /* when bytes last moved, in either direction */
 };
@@ -80,6 +81,7 @@ struct wire_ops {
     struct str (*output)(struct wire *w);
     struct stream *(*open)(struct wire *w, const struct wire_head *head);
     void (*respond)(struct stream *s, const struct wire_head *head);
+    void (*upgrade)(struct stream *s, struct str protocol, struct http_headers headers);
     void (*wake)(struct stream *s);
     void (*dropped)(struct stream *s); /* detached with something left to do: reset or discard */
     size_t (*capacity)(const struct wire *w);
@@ -138,6 +140,9 @@ void wire_free(struct wire *w);
 
 /* Server: body_bytes -1: not known. */
 void stream_respond(struct stream *s, int status, struct http_headers headers, int64_t body_bytes);
+/* Server, HTTP/1 only, after the request's end: 101, then bytes both ways until finish or detach.
+ */
+void stream_upgrade(struct stream *s, struct str protocol, struct http_headers headers);
 bool stream_write(struct stream *s, struct str bytes); /* false: enough, wait for drained() */
 void stream_finish(struct stream *s);
 /* Client: the whole body in one; it stays where it is until the stream is closed or detached. */

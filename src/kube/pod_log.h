@@ -17,6 +17,7 @@ struct pod_log_request {
     int64_t tail_lines;  /* -1: all */
     int64_t limit_bytes; /* -1: all */
     int64_t since_ms;    /* wall clock; 0: from the beginning */
+    const char *stream;  /* "stdout" or "stderr" alone; NULL: both */
 };
 
 struct pod_log_source {

@@ -60,7 +60,7 @@ struct json container_terminated(struct arena *a, const struct container *c)
 
 /* ---- probes ---- */
 
-static struct action_place place_of(struct container *c)
+struct action_place container_place(struct arena *a, struct container *c)
 {
     const struct pod_host *h = c->pod->host;
     return (struct action_place){ .loop = h->loop,
@@ -70,7 +70,7 @@ static struct action_place place_of(struct container *c)
         .task = c->task,
         .address = c->pod->ip,
         .container = c->spec,
-        .directory = folder_of(&c->arena, c, c->run),
+        .directory = folder_of(a, c, c->run),
         .envp = c->envp,
         .cwd = c->cwd,
         .cgroup = c->cgroup,
@@ -139,7 +139,7 @@ static void start_probes(struct container *c)
     } kinds[PROBE_COUNT] = { { "startupProbe", "Startup", startup_changed },
         { "livenessProbe", "Liveness", liveness_changed },
         { "readinessProbe", "Readiness", readiness_changed } };
-    struct action_place place = place_of(c);
+    struct action_place place = container_place(&c->arena, c);
     bool startup = !c->started && action_known(json_get(c->spec, "startupProbe"));
     c->started = !startup;
     for (int i = 0; i < PROBE_COUNT; i++) {
@@ -257,7 +257,7 @@ static void post_start_done(void *ctx, bool ok, const char *message)
 static void has_begun(struct container *c)
 {
     struct json hook = json_get(c->spec, "lifecycle.postStart");
-    struct action_place place = place_of(c);
+    struct action_place place = container_place(&c->arena, c);
     if (json_present(hook))
         c->hook = action_start(&place, hook, POST_START_MAX_MS, post_start_done, c);
     else
@@ -460,7 +460,7 @@ void container_stop(struct container *c, int64_t grace_ms, const char *why)
         why ? " " : "",
         why ? why : "");
     struct json hook = json_get(c->spec, "lifecycle.preStop");
-    struct action_place place = place_of(c);
+    struct action_place place = container_place(&c->arena, c);
     if (json_present(hook) && grace_ms > 0)
         c->hook = action_start(&place, hook, grace_ms, pre_stop_done, c);
     else

@@ -133,10 +133,12 @@ static void take_line(struct log_reader *r, struct str line)
 {
     struct str rest = line;
     struct str time = str_cut(&rest, ' ');
-    str_cut(&rest, ' ');
+    struct str stream = str_cut(&rest, ' ');
     struct str tag = str_cut(&rest, ' ');
     if (!rest.ptr)
         return; /* not a shim's: a disk that was full */
+    if (r->options.stream && !str_eq(stream, str_of(r->options.stream)))
+        return;
     if (r->since[0] && time.len >= SINCE_LENGTH && memcmp(time.ptr, r->since, SINCE_LENGTH) < 0)
         return;
     if (r->options.timestamps && !r->inside) {

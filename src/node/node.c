@@ -252,6 +252,7 @@ static void pod_changed(void *ctx, struct pod *p)
     struct node *n = ctx;
     struct entry *e = entry_of(n, p);
     node_logs_wake(n, e->uid);
+    node_sessions_wake(n, e->uid);
     if (e->gone && pod_stopped(p)) {
         volumes_remove(pod_directory(p));
         if (n->host.cgroups)
@@ -494,6 +495,7 @@ struct node *node_new(const struct node_options *options, struct error *err)
     timer_init(&n->stop_told, tell_stopped, n);
     timer_init(&n->names_look, look_at_names, n);
     node_logs_init(n);
+    node_sessions_init(n);
     n->client = kube_client_new(options->transport, env);
     n->events = event_recorder_new(n->client,
         env,
@@ -536,7 +538,7 @@ void node_free(struct node *n)
 {
     if (!n)
         return;
-    assert(!n->log_streams);
+    assert(!n->log_streams && !n->open_sessions);
     timer_stop(loop_env(n->options.loop), &n->stop_told);
     timer_stop(loop_env(n->options.loop), &n->names_look);
     for (each_entry(e, n)) {

@@ -15,6 +15,7 @@ struct loop;
 struct node;
 struct node_runtime;
 struct pod_log_source;
+struct pod_session_source;
 
 struct node_options {
     struct loop *loop;
@@ -36,7 +37,7 @@ struct node_options {
 
 /* Everything in options but the texts outlives it. */
 struct node *node_new(const struct node_options *options, struct error *err) must_check;
-/* Every stream of node_logs() must have been closed. */
+/* Every stream of node_logs() and session of node_sessions() must have been closed. */
 void node_free(struct node *n);
 void node_start(struct node *n);
 /* Ends all pods, each within its grace period, tells that in their status and leaves their objects:
@@ -46,3 +47,5 @@ void node_stop(struct node *n, void (*done)(void *ctx), void *ctx);
 void node_kill(struct node *n);
 /* The logs of its containers (kube/pod_log.h); lives as long as the node. */
 const struct pod_log_source *node_logs(struct node *n);
+/* Commands in its containers, and ways to its pods (kube/pod_session.h); lives as long. */
+const struct pod_session_source *node_sessions(struct node *n);

@@ -6,6 +6,7 @@
 #include "base/timer.h"
 #include "kube/client.h"
 #include "kube/pod_log.h"
+#include "kube/pod_session.h"
 #include "node/capacity.h"
 #include "node/node.h"
 #include "node/pod.h"
@@ -53,6 +54,8 @@ struct node {
     struct event_recorder *events;
     struct pod_log_source logs;
     struct pod_log_stream *log_streams;
+    struct pod_session_source sessions;
+    struct pod_session *open_sessions;
 };
 
 /* ---- node_write.c ---- */
@@ -73,6 +76,12 @@ void node_event(struct node *n, struct json pod, const char *field, bool warning
 void node_logs_init(struct node *n);
 /* A container of this pod may have ended, or the pod is gone. */
 void node_logs_wake(struct node *n, const char *uid);
+
+/* ---- node_sessions.c ---- */
+
+void node_sessions_init(struct node *n);
+/* A container of this pod may have ended: its commands go with it. */
+void node_sessions_wake(struct node *n, const char *uid);
 
 /* ---- node.c ---- */
 

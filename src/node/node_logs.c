@@ -118,6 +118,7 @@ static struct pod_log_stream *log_open(void *self, const struct pod_log_request 
     s->reader = log_reader_new(log,
         &(struct log_reader_options){ .tail_lines = request->tail_lines,
             .since_ms = request->since_ms,
+            .stream = request->stream,
             .timestamps = request->timestamps });
     if (grows(s) && !follow(s, log, err)) {
         log_close(n, s);

@@ -448,9 +448,9 @@ struct json pod_gpus(const struct pod *p)
     return p->gpus;
 }
 
-/* ---- logs ---- */
+/* ---- logs and commands ---- */
 
-static const struct container *container_named(const struct pod *p, const char *name)
+static struct container *container_named(const struct pod *p, const char *name)
 {
     for (size_t i = 0; i < p->count; i++)
         if (text_eq(p->containers[i].name, name))
@@ -486,6 +486,17 @@ const char *pod_log(struct arena *a, const struct pod *p, const char *container,
             : p->initialized ? "ContainerCreating"
                              : "PodInitializing");
     return NULL;
+}
+
+bool pod_place(struct arena *a, const struct pod *p, const char *container,
+    struct action_place *ret, int *ret_run, struct error *err)
+{
+    struct container *c = container_named(p, container);
+    if (!c || !c->running)
+        return fail(err, ERR_NOT_FOUND, "container not found (\"%s\")", container);
+    *ret = container_place(a, c);
+    *ret_run = c->run;
+    return true;
 }
 
 bool pod_runs(const struct pod *p, const char *container, int run)

@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 
+struct action_place;
 struct cgroups;
 struct http_client;
 struct image_map;
@@ -78,5 +79,9 @@ struct json pod_gpus(const struct pod *p);
  * err says so in the kubelet's words. */
 const char *pod_log(struct arena *a, const struct pod *p, const char *container, bool previous,
     int *ret_run, struct error *err);
+/* Where commands run in a container, and in which run of it; the place is good until the next turn
+ * of the loop. False: it does not run, in the kubelet's words. */
+bool pod_place(struct arena *a, const struct pod *p, const char *container,
+    struct action_place *ret, int *ret_run, struct error *err) must_check;
 /* Whether that run goes on, so that its log may grow. */
 bool pod_runs(const struct pod *p, const char *container, int run);

@@ -91,6 +91,8 @@ void container_resume(struct container *c);
 bool container_start(struct container *c, int64_t *ret_after_ms);
 /* why: for people, NULL: it is told to. */
 void container_stop(struct container *c, int64_t grace_ms, const char *why);
+/* Where its probes, hooks and commands act; a: of the place's own texts. */
+struct action_place container_place(struct arena *a, struct container *c);
 /* Its state in the API: { running: … }, { waiting: … } or { terminated: … }. */
 struct json container_terminated(struct arena *a, const struct container *c);
 /* Its log of that run. */

@@ -136,7 +136,9 @@ static struct runtime_task *start_with(struct process_runtime *r, const struct r
     shim.log_files = r->options.log_files;
     shim.cgroup = spec->cgroup;
     shim.user = r->node.users ? spec->user : NULL;
-    shim.dies_with_us = r->options.dies_with_us;
+    shim.stdio = spec->stdio;
+    shim.terminal = spec->terminal;
+    shim.dies_with_us = r->options.dies_with_us || spec->stdio;
     if (shim.mount_count) {
         shim.root = arena_printf(&a, "%s/root", spec->directory);
         if (mkdir(shim.root, 0750) && errno != EEXIST) {

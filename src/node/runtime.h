@@ -21,11 +21,15 @@ struct runtime_user {
 };
 
 struct runtime_spec {
-    const char *directory;           /* absolute, of this task alone; made if it is not there */
-    const char *const *argv;         /* ended by NULL */
-    const char *const *envp;         /* "NAME=value", ended by NULL */
-    const char *cwd;                 /* as the container sees it; NULL: its directory */
-    const char *log;                 /* absolute; NULL: output goes nowhere */
+    const char *directory;   /* absolute, of this task alone; made if it is not there */
+    const char *const *argv; /* ended by NULL */
+    const char *const *envp; /* "NAME=value", ended by NULL */
+    const char *cwd;         /* as the container sees it; NULL: its directory */
+    const char *log;         /* absolute; NULL: output goes nowhere */
+    /* The program's input, output and errors, which the caller closes after the start; it dies
+     * with us then. NULL: no input, and the log. */
+    const int *stdio;
+    bool terminal;                   /* stdio[0] is one, and becomes the program's own */
     const struct root_mount *mounts; /* sorted by path */
     size_t mount_count;
     const char *const *cgroup;       /* cgroup.procs files to enter; NULL: none */

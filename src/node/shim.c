@@ -6,8 +6,10 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,10 +117,17 @@ static bool enter_cgroups(const struct shim_spec *spec, struct error *err)
 }
 
 /* The death signal goes with a change of user, and is set again. */
-static bool enter_user(const struct runtime_user *u, struct error *err)
+static bool enter_user(const struct shim_spec *spec, struct error *err)
 {
+    const struct runtime_user *u = spec->user;
     if (!u)
         return true;
+    /* So that it can open /dev/stdout and its like, which leads to these; /dev/null is not ours. */
+    struct stat st;
+    for (int i = 0; i < 3; i++)
+        if (fstat(i, &st) == 0 && (S_ISFIFO(st.st_mode) || spec->terminal) &&
+            fchown(i, u->user, u->group))
+            return fail_errno(err, errno, "give its output to user %u", u->user);
     if (setgroups(u->group_count, u->groups) || setresgid(u->group, u->group, u->group) ||
         setresuid(u->user, u->user, u->user))
         return fail_errno(err, errno, "become user %u, group %u", u->user, u->group);
@@ -134,21 +143,24 @@ static bool become(const struct shim_spec *spec, struct error *err)
         return false;
     if (chdir(spec->cwd))
         return fail_errno(err, errno, "working directory %s", spec->cwd);
-    if (!enter_user(spec->user, err))
+    if (!enter_user(spec, err))
         return false;
     environ = (char **)(uintptr_t)spec->envp;
     execvp(spec->argv[0], spec->argv);
     return fail_errno(err, errno, "%s", spec->argv[0]);
 }
 
-/* go: closed by the shim once it has written down who we are. */
+/* go: closed by the shim once it has written down who we are. stdio[0] -1: it has no input. */
 static _Noreturn void program_main(
-    const struct shim_spec *spec, int go, const int outputs[2], int report)
+    const struct shim_spec *spec, int go, const int stdio[3], int report)
 {
     struct error err = { 0 };
     char byte;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setpgid(0, 0);
+    if (!spec->terminal)
+        setpgid(0, 0);
+    else if (setsid() < 0)
+        _exit(128);
     if (read(go, &byte, 1) != 1)
         _exit(128);
     sigset_t none;
@@ -157,11 +169,12 @@ static _Noreturn void program_main(
     signal(SIGINT, SIG_DFL);
     signal(SIGHUP, SIG_DFL);
     int null = open("/dev/null", O_RDONLY);
-    dup2(null, 0);
-    dup2(outputs[0], 1);
-    dup2(outputs[1], 2);
+    for (int i = 0; i < 3; i++)
+        dup2(stdio[i] < 0 ? null : stdio[i], i);
     if (null > 2)
         close(null);
+    if (spec->terminal)
+        ioctl(0, TIOCSCTTY, 0);
     become(spec, &err);
     ssize_t written = write(report, &err, sizeof(err));
     _exit(written == (ssize_t)sizeof(err) ? 128 : 127);
@@ -270,12 +283,15 @@ static int settle_down(const struct shim_spec *spec)
 
 /* Everything but these, which come out as 3, 4, …: what we had open is not the program's, and a
  * pipe that a stranger holds open never ends. */
-static void keep_only(int *kept)
+static void keep_only(int *kept, int count)
 {
-    int high = fcntl(*kept, F_DUPFD_CLOEXEC, 10);
-    dup3(high, 3, O_CLOEXEC);
-    close_range(4, ~0U, 0);
-    *kept = 3;
+    for (int i = 0; i < count; i++)
+        kept[i] = fcntl(kept[i], F_DUPFD_CLOEXEC, 3 + count);
+    for (int i = 0; i < count; i++) {
+        dup3(kept[i], 3 + i, O_CLOEXEC);
+        kept[i] = 3 + i;
+    }
+    close_range(3 + (unsigned)count, ~0U, 0);
     int null = open("/dev/null", O_RDWR);
     for (int i = 0; i < 3; i++)
         dup2(null, i);
@@ -298,7 +314,11 @@ static bool note_task(struct shim *s)
 
 static _Noreturn void shim_main(const struct shim_spec *spec, int report)
 {
-    keep_only(&report);
+    int kept[4] = { report, -1, -1, -1 };
+    if (spec->stdio)
+        memcpy(kept + 1, spec->stdio, 3 * sizeof(int));
+    keep_only(kept, spec->stdio ? 4 : 1);
+    report = kept[0];
     struct shim shim = { .spec = spec, .signals = settle_down(spec) };
     struct shim *s = &shim;
     s->log = (struct shim_log){ .path = spec->log,
@@ -310,8 +330,11 @@ static _Noreturn void shim_main(const struct shim_spec *spec, int report)
     s->program = _Fork();
     if (s->program == 0) {
         close(go[1]);
-        program_main(spec, go[0], (int[]){ out[1], err_pipe[1] }, report);
+        program_main(
+            spec, go[0], spec->stdio ? kept + 1 : (int[]){ -1, out[1], err_pipe[1] }, report);
     }
+    for (int i = 1; spec->stdio && i < 4; i++)
+        close(kept[i]);
     close(go[0]);
     close(out[1]);
     close(err_pipe[1]);

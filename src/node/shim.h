@@ -26,6 +26,8 @@ struct shim_spec {
     char *const *envp;     /* all of it */
     const char *cwd;       /* as the program sees it */
     const char *log;       /* absolute; NULL: output goes nowhere */
+    const int *stdio;      /* what the program has as 0, 1 and 2 in place of the log; or NULL */
+    bool terminal;         /* stdio[0] is one, for a session of the program's own */
     int64_t log_bytes_max; /* of one file; 0: 10 MiB */
     unsigned log_files;    /* 0: 5 */
     const char *root;      /* an empty directory for root_enter(); NULL: the machine's own tree */

@@ -154,15 +154,9 @@ TEST(what_is_not_offered_of_pods_is_refused_in_plain_words)
 {
     struct desk r;
     desk_init_builtin(&r, (struct apiserver_options){ .allow_all = true });
-    static const char *const paths[] = { "attach", "exec", "portforward", "proxy" };
-    for (size_t i = 0; i < lengthof(paths); i++) {
-        cleanup(buf_done) struct buf path = BUF_INIT(256), want = BUF_INIT(256);
-        buf_printf(&path, "/api/v1/namespaces/default/pods/p/%s", paths[i]);
-        buf_printf(&want, "this server does not offer pods/%s", paths[i]);
-        struct desk_answer got = desk_ask(&r, i % 2 ? "GET" : "POST", buf_text(&path), NULL);
-        check_int(got.status, 501);
-        check_text(json_get_text(got.body, "message"), buf_text(&want));
-    }
+    struct desk_answer got = desk_ask(&r, "GET", "/api/v1/namespaces/default/pods/p/proxy", NULL);
+    check_int(got.status, 501);
+    check_text(json_get_text(got.body, "message"), "this server does not offer pods/proxy");
     check_int(desk_ask(&r, "GET", "/api/v1/namespaces/default/pods/p/nonsense", NULL).status, 404);
     desk_done(&r);
 }

@@ -24,6 +24,19 @@ def node(s):
     return name
 
 
+def sessions(s, p):
+    """What is said of exec, attach and portforward before there is a connection."""
+    s.post(p, pod("init", initContainers=[{"name": "x", "image": "i"}]))
+    s.get(p + "/init/log")
+    for part in ("exec", "attach", "portforward"):
+        for name in ("missing", "one", "two", "init", "gone", "there"):
+            s.get(f"{p}/{name}/{part}?command=ls&stdout=true")
+        for query in ("?container=zz", "?container=x", "?ports=x", "?ports=1,70000", "?tty=1&stderr=1", ""):
+            s.get(f"{p}/two/{part}{query}")
+        for method in ("POST", "PUT", "PATCH", "DELETE"):
+            s.send(method, f"{p}/there/{part}", {})
+
+
 @script
 def pod_logs(s):
     p = s.namespace() + "/pods"
@@ -57,6 +70,7 @@ def pod_logs(s):
     s.get(p + "/there/log")
     s.get(p + "/there/log?follow=true&tailLines=4&timestamps=true&previous=true&limitBytes=5&sinceSeconds=4")
     s.get(p + "/there/log?sinceTime=2026-01-02T03:04:05Z&container=a")
+    sessions(s, p)
     s.delete(p + "/there?gracePeriodSeconds=0")
     s.ask("DELETE", f"/api/v1/nodes/{name}")
 

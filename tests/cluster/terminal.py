@@ -8,12 +8,16 @@ import os
 import pty
 import re
 import select
+import shlex
+import shutil
 import signal
 import struct
+import subprocess
+import tempfile
 import termios
 import time
 
-from lab import die_with_parent
+from lab import die_with_parent, spawn, wait_for
 
 PATIENCE_S = 60
 SEQUENCE = re.compile(r"\x1b\[(\?)?(\d*)([A-Za-z])")
@@ -46,12 +50,13 @@ class Screen:
             at += 1
 
     def _control(self, private, number, final):
+        at = min(self.column, self.width - 1)  # behind the last cell a terminal's cursor is still on it
         if final == "A":
             self.row = max(0, self.row - number)
         elif final == "K" and not number:
-            del self.lines[self.row][self.column:]
+            del self.lines[self.row][at:]
         elif final == "J" and not number:
-            del self.lines[self.row][self.column:]
+            del self.lines[self.row][at:]
             del self.lines[self.row + 1:]
         elif private and number == 25:
             self.hidden = final == "l"
@@ -168,3 +173,49 @@ class Terminal:
         _, status = os.waitpid(self.pid, 0)
         self.code = os.waitstatus_to_exitcode(status)
         return self.code
+
+
+class Tmux:
+    """A program in tmux, a terminal that we did not write: what it shows is what a person sees."""
+
+    def __init__(self, command, width=80, height=24):
+        self.folder = tempfile.mkdtemp(prefix="tmux-")
+        self.server = spawn(["tmux", "-S", f"{self.folder}/socket", "-f", "/dev/null", "-D"], f"{self.folder}/log",
+                            env={**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", "SHELL": "/bin/sh"})
+        wait_for(lambda: os.path.exists(f"{self.folder}/socket"), PATIENCE_S, "tmux to listen")
+        self.ask("new-session", "-d", "-x", str(width), "-y", str(height),
+                 f"trap : INT; {shlex.join(command)}; echo ended with $?; exec cat")
+
+    def ask(self, *words):
+        return subprocess.run(["tmux", "-u", "-S", f"{self.folder}/socket", *words], text=True, check=True,
+                              timeout=PATIENCE_S, stdout=subprocess.PIPE).stdout
+
+    def value(self, name):
+        return self.ask("display-message", "-p", f"#{{{name}}}").strip()
+
+    def text(self):
+        return self.ask("capture-pane", "-p").splitlines()
+
+    def wait(self, condition, what):
+        try:
+            return wait_for(lambda: condition(self.text()), PATIENCE_S, what)
+        except AssertionError as error:
+            raise AssertionError("\n".join([str(error), *self.text()])) from error
+
+    def wait_line(self, pattern):
+        return self.wait(lambda lines: next((line for line in lines if re.search(pattern, line)), None), pattern)
+
+    def send(self, key):
+        self.ask("send-keys", key)
+
+    def wait_end(self):
+        """The program's exit code; what it left behind is still to be seen."""
+        return int(self.wait_line(r"^ended with \d+$").split()[-1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.ask("kill-server")  # what runs in it hears that its terminal is gone
+        self.server.wait(PATIENCE_S)
+        shutil.rmtree(self.folder)

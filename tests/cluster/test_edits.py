@@ -28,7 +28,7 @@ SERVICES = {
                   {"topologyKey": "z"}]}}, "priority": "batch", "runtimeClassName": "r"},
     "security": {"podSecurityContext": {"runAsUser": 1000}, "resources": {"cpu": "1.5"},
                  "securityContext": {"readOnlyRootFilesystem": True}},
-    "bare": {"podSecurityContext": {}, "securityContext": {}, "affinity": {}},
+    "bare": {"podSecurityContext": {}, "affinity": {}},
     "probes": {"probeOverrides": {"startup": {"tcpSocket": {"port": 8080}},
                                   "liveness": {"exec": {"command": ["x"]}}}},
     "scaled": {"autoscaling": {"maxReplicas": 4, "metrics": [

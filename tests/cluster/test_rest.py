@@ -55,6 +55,8 @@ NEVER_EQUAL = {  # Spellings that the API server stores otherwise than we send t
             {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}}]}},
             {"name": "s", "secret": {"secretName": "s", "items": [{"key": "k", "path": "p"}]}}],
         "extraVolumeMounts": [{"name": "p", "mountPath": "/p"}, {"name": "s", "mountPath": "/s"}]},
+    "empty": {"podSecurityContext": {}, "securityContext": {}, "affinity": {}, "resources": {}, "env": [],
+              "probeOverrides": {}, "disruption": {}, "endpoint": {}, "podLabels": {}},
     "scaled": {"autoscaling": {"minReplicas": 1, "maxReplicas": 3, "metrics": [
         {"type": "Pods", "name": "queue", "targetAverageValue": "1500m"}]}},
 }

@@ -9,7 +9,7 @@ import tempfile
 
 from lab import PATIENCE_S, ROOT, Operator, spawn, tail, wait_for
 from machine import Machine, Source
-from terminal import Terminal
+from terminal import Terminal, Tmux
 
 READY = r"✔ InferenceService +tiny +ready +http://\S+/v1/chat/completions"
 
@@ -32,6 +32,21 @@ def test_terminal_shows_pulling_starting_and_ready_in_place():
         assert terminal.wait_end() == 0
         assert not terminal.screen.hidden and not terminal.screen.no_wrap
         assert len(rows(terminal.screen.text())) == 2, terminal.screen.text()
+
+
+def test_tmux_shows_what_is_meant_and_gets_its_cursor_back():
+    """A line that is as wide as the window once lost its last cell on real terminals, and only there."""
+    with Source(held=True) as source, Machine(source.url) as machine, Tmux(machine.up(), width=46) as terminal:
+        assert terminal.wait_line(r"Model +tiny +pulling +5\d%  4\.").endswith("…")
+        line = terminal.wait_line(r"InferenceService +tiny +starting +waits")
+        assert len(line) == 46 and line.endswith("…"), line
+        assert terminal.value("cursor_flag") == "0"
+        source.go_on.set()
+        terminal.wait_line(r"✔ InferenceService +tiny +ready +http")
+        assert len(rows(terminal.text())) == 2, terminal.text()
+        terminal.send("C-c")
+        assert terminal.wait_end() == 0
+        assert terminal.value("cursor_flag") == "1" and len(rows(terminal.text())) == 2, terminal.text()
 
 
 def test_window_that_changes_is_drawn_anew():

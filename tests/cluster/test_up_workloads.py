@@ -83,7 +83,10 @@ def test_what_is_not_ready_is_told_at_once_with_its_reason():
         up.write(STUCK["refused"][0])
         up.start()  # and in the foreground
         wait_for(lambda: "Deployment refused: refused  0/1  pods " in up.said(), 30, "the reason")
+        wait_for(lambda: "Deployment volume: ready  1/1" in up.said(), 60, "what goes on")
         up.stop(signal.SIGINT)
+        last = [line for line in up.said().splitlines() if line.startswith("Deployment volume: ")][-1]
+        assert last == "Deployment volume: stopped", up.said()
 
 
 def runs_of(up, number):

@@ -176,7 +176,12 @@ TEST(what_is_not_gguf_is_probed_for_its_size_alone)
     run_effect(&r, "['127.0.0.1']", "[]", "model.probe", url(&r, "/hello"), &o);
     check_int(o.err.code, ERR_NONE);
     check(json_get_int(o.result, "size", -1) > 0);
-    check(!json_present(json_get(o.result, "gguf")));
+    check(!json_present(json_get(o.result, "gguf")) && !json_present(json_get(o.result, "cut")));
+    run_effect(&r, "['127.0.0.1']", "[]", "model.probe", url(&r, "/big?0"), &o);
+    check_text(json_get_text(o.result, "cut"),
+        arena_printf(test_arena(),
+            "http://127.0.0.1:%u/big is cut short: it is empty",
+            http_server_port(r.server)));
     rig_close(&r);
 }
 

@@ -119,6 +119,27 @@ static void do_health(struct answer *a)
     http_exchange_finish(a->x);
 }
 
+static void upgrade_end(void *ctx)
+{
+    struct answer *a = ctx;
+    http_exchange_upgrade(a->x, STR("echo"), HTTP_HEADERS({ STR("x-answer"), STR("yes") }));
+}
+
+static void upgrade_data(void *ctx, struct str bytes)
+{
+    struct answer *a = ctx;
+    echo_data(ctx, bytes);
+    if (memchr(bytes.ptr, '!', bytes.len))
+        http_exchange_finish(a->x);
+}
+
+static const struct http_exchange_handlers upgrade_handlers = {
+    .data = upgrade_data,
+    .end = upgrade_end,
+    .drained = echo_drained,
+    .closed = answer_closed,
+};
+
 static void do_echo(struct answer *a)
 {
     http_exchange_respond(a->x, 200, (struct http_headers){ 0 }, -1);
@@ -196,6 +217,7 @@ static const struct {
     { "/hello", do_hello, &plain_handlers }, /* 200 hello */
     { "/grpc.health.v1.Health/Check", do_health, &plain_handlers },
     { "/echo", do_echo, &echo_handlers },          /* the body back, streamed */
+    { "/upgrade", do_nothing, &upgrade_handlers }, /* 101, then what comes, up to a "!" */
     { "/sink", do_nothing, &sink_handlers },       /* counts the body, answers with the count */
     { "/big", do_big, &plain_handlers },           /* ?N bytes, announced */
     { "/chunks", do_chunks, &plain_handlers },     /* ?N bytes, not announced */

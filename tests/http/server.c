@@ -487,3 +487,57 @@ TEST(address_that_cannot_be_listened_on_is_named)
     check_fails(http_server_new(loop, &so, &err), err, "listen on localhost");
     loop_free(loop);
 }
+
+#define UPGRADE "GET /upgrade HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"
+
+/* What follows the request at once is the other protocol's already. */
+TEST(server_becomes_another_protocol)
+{
+    struct rig r;
+    rig_open(&r, RIG_H1);
+    int fd = raw_connect(http_server_port(r.server));
+    raw_send(fd, STR(UPGRADE "GET / HTTP/1.1\r\n"));
+    const char *got = raw_read_until(r.loop, fd, "GET / HTTP/1.1\r\n");
+    check_text(got,
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n"
+        "x-answer: yes\r\n\r\nGET / HTTP/1.1\r\n");
+    raw_send(fd, STR("\r\nbye!"));
+    check_text(raw_read_until(r.loop, fd, NULL), "\r\nbye!");
+    close(fd);
+    await(&r, r.closed == 1);
+    check_int(r.failed, 0);
+    rig_close(&r);
+}
+
+/* Far more than is held anywhere, to somebody who reads only then. */
+TEST(server_holds_back_both_ways_after_an_upgrade)
+{
+    enum { PIECES = 400 };
+    static char piece[16 << 10];
+    struct rig r;
+    size_t sent = 0, got = 0;
+    rig_open(&r, RIG_H1);
+    memset(piece, 'p', sizeof(piece));
+    int fd = raw_connect(http_server_port(r.server));
+    raw_send(fd, STR(UPGRADE));
+    raw_read_until(r.loop, fd, "\r\n\r\n");
+    int idle = 0;
+    while (sent < PIECES * sizeof(piece) && idle < 50) {
+        ssize_t count = send(fd, piece, sizeof(piece), MSG_DONTWAIT | MSG_NOSIGNAL);
+        idle = count > 0 ? 0 : idle + 1;
+        sent += count > 0 ? (size_t)count : 0;
+        rig_turn(r.loop);
+    }
+    while (got < sent) {
+        ssize_t count = recv(fd, piece, sizeof(piece), MSG_DONTWAIT);
+        got += count > 0 ? (size_t)count : 0;
+        rig_turn(r.loop);
+    }
+    check_int((int64_t)got, (int64_t)sent);
+    check_int((int64_t)r.body_bytes, (int64_t)sent);
+    close(fd);
+    await(&r, r.closed == 1);
+    check_int(r.failed, 1);
+    check_text(r.last_err.text, "the client went away");
+    rig_close(&r);
+}

@@ -10,114 +10,13 @@
 #include "node/image_map.h"
 #include "node/process_runtime.h"
 #include "node/volumes.h"
-#include "tests/node/harbor.h"
+#include "tests/node/place.h"
 
-#define PODS "/api/v1/namespaces/default/pods"
 #define SLICES "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
-
-struct place {
-    struct harbor harbor;
-    struct loop *loop;
-    struct process_runtime *runtime;
-    struct image_map *images;
-    struct node *node;
-    bool stopped, in_use;
-};
-
-static bool in_use(void *ctx, const char *ip)
-{
-    (void)ip;
-    return ((struct place *)ctx)->in_use;
-}
-
-static void start_node(struct place *p, const char *cgroups)
-{
-    struct error err;
-    p->runtime =
-        process_runtime_new(p->loop, &(struct process_runtime_options){ .log_bytes_max = 2000 });
-    p->node = node_new(&(struct node_options){ .loop = p->loop,
-                           .transport = &p->harbor.transport,
-                           .runtime = process_runtime_node(p->runtime),
-                           .images = p->images,
-                           .name = "here",
-                           .directory = p->harbor.dir,
-                           .path = "/usr/bin:/bin",
-                           .back_off_ms = 50,
-                           .cgroups = cgroups,
-                           .host_ports = true,
-                           .in_use = in_use,
-                           .in_use_ctx = p },
-        &err);
-    if (!p->node)
-        test_fail(__FILE__, __LINE__, "%s", err.text);
-    node_start(p->node);
-}
-
-static void place_open_with(struct place *p, const char *cgroups)
-{
-    *p = (struct place){ 0 };
-    harbor_open(&p->harbor);
-    p->loop = p->harbor.loop;
-    p->images = image_map_new();
-    start_node(p, cgroups);
-}
-
-static void place_open(struct place *p)
-{
-    place_open_with(p, "/no/cgroups/here");
-}
-
-static void has_stopped(void *ctx)
-{
-    ((struct place *)ctx)->stopped = true;
-}
-
-static void place_close(struct place *p)
-{
-    node_stop(p->node, has_stopped, p);
-    await(p, p->stopped);
-    node_free(p->node);
-    process_runtime_free(p->runtime);
-    image_map_free(p->images);
-    harbor_close(&p->harbor);
-}
-
-/* A pod of one container `main` on our node; of_container, of_pod: ", 'x': …" or "". */
-static void run_pod_with(struct place *p, const char *name, const char *script,
-    const char *of_container, const char *of_pod)
-{
-    harbor_do(&p->harbor,
-        "POST",
-        PODS,
-        arena_printf(test_arena(),
-            "{'metadata': {'name': '%s'}, 'spec': {'nodeName': 'here', "
-            "'automountServiceAccountToken': false, 'terminationGracePeriodSeconds': 5, "
-            "'containers': [{'name': 'main', 'image': 'busybox', "
-            "'command': ['sh', '-c', '%s']%s}]%s}}",
-            name,
-            script,
-            of_container,
-            of_pod));
-}
-
-static void run_pod(struct place *p, const char *name, const char *script, const char *of_container)
-{
-    run_pod_with(p, name, script, of_container, "");
-}
-
-static struct json pod_now(struct place *p, const char *name)
-{
-    return harbor_do(&p->harbor, "GET", arena_printf(test_arena(), PODS "/%s", name), NULL);
-}
 
 static int64_t restarts(struct place *p, const char *name)
 {
     return json_get_int(pod_now(p, name), "status.containerStatuses.0.restartCount", -1);
-}
-
-static bool is_ready(struct place *p, const char *name)
-{
-    return json_get_bool(pod_now(p, name), "status.containerStatuses.0.ready", false);
 }
 
 /* The notes of all events with this reason. */
@@ -600,35 +499,55 @@ static const char *first_line(const char *path)
     return arena_strdup(test_arena(), line);
 }
 
-/* What was taken over has volumes that are not there yet: a token must be asked for first. */
-TEST(node_that_took_over_runs_probes_with_what_the_container_has)
+/* A pod of this much is taken over by another node; what its probe writes then is word. */
+static void take_over(const char *of_container, const char *of_pod, bool forget, const char *word)
 {
     struct place p;
     place_open(&p);
+    harbor_do(&p.harbor,
+        "POST",
+        "/api/v1/namespaces/default/configmaps",
+        "{'metadata': {'name': 'words'}, 'data': {'k': 'ahoy'}}");
     const char *probed = arena_printf(test_arena(), "%s/probed", p.harbor.dir);
     run_pod_with(&p,
         "web",
         "while :; do sleep 0.05; done",
         arena_printf(test_arena(),
-            ", 'env': [{'name': 'WORD', 'value': 'ahoy'}], 'volumeMounts': [{'name': 't', "
-            "'mountPath': '/leeboard-test'}], 'readinessProbe': {'periodSeconds': 1, 'exec': "
-            "{'command': ['sh', '-c', 'echo $WORD >> %s']}}",
-            probed),
-        ", 'volumes': [{'name': 't', 'projected': {'sources': [{'serviceAccountToken': {'path': "
-        "'token'}}]}}]");
+            ", 'env': [{'name': 'WORD', 'valueFrom': {'configMapKeyRef': {'name': 'words', 'key': "
+            "'k'}}}], 'readinessProbe': {'periodSeconds': 1, 'exec': {'command': ['sh', '-c', "
+            "'echo x$WORD >> %s']}}%s",
+            probed,
+            of_container),
+        of_pod);
     await(&p, is_ready(&p, "web"));
     node_free(p.node);
     process_runtime_free(p.runtime);
     check(unlink(probed) == 0);
-    start_node(&p, "/no/cgroups/here");
+    if (forget)
+        harbor_do(&p.harbor, "DELETE", "/api/v1/namespaces/default/configmaps/words", NULL);
+    place_start_node(&p, "/no/cgroups/here");
     await(&p, *first_line(probed));
-    check_text(first_line(probed), "ahoy\n");
+    check_text(first_line(probed), word);
     check_text(notes(&p, "Failed"), "");
-    node_stop(p.node, has_stopped, &p);
-    await(&p, p.stopped);
+    place_stop(&p);
     struct json state = json_get(pod_now(&p, "web"), "status.containerStatuses.0.state");
     check(json_present(json_get(state, "terminated")));
     place_close(&p);
+}
+
+/* Its volumes are not there at once: a token must be asked for first. */
+TEST(node_that_took_over_runs_probes_with_what_the_container_has)
+{
+    take_over(", 'volumeMounts': [{'name': 't', 'mountPath': '/leeboard-test'}]",
+        ", 'volumes': [{'name': 't', 'projected': {'sources': [{'serviceAccountToken': {'path': "
+        "'token'}}]}}]",
+        false,
+        "xahoy\n");
+}
+
+TEST(node_that_took_over_does_not_ask_what_runs_for_what_it_needs_to_start)
+{
+    take_over("", "", true, "x\n");
 }
 
 TEST(node_that_stops_leaves_a_true_status)
@@ -637,8 +556,7 @@ TEST(node_that_stops_leaves_a_true_status)
     place_open(&p);
     run_pod(&p, "web", "while :; do sleep 0.05; done", "");
     await(&p, is_ready(&p, "web"));
-    node_stop(p.node, has_stopped, &p);
-    await(&p, p.stopped);
+    place_stop(&p);
     check(!is_ready(&p, "web"));
     check_text(json_get_text(condition(&p, "web", "Ready"), "status"), "False");
     place_close(&p);

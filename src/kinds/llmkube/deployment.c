@@ -127,6 +127,22 @@ static struct json init_containers_of(const struct isvc *svc, struct json staged
                                    : staged);
 }
 
+/* Of the container. Where one is emptied, the API server takes the empty one away: then none is
+ * planned either, or every start would write it again. */
+static struct json security_of(const struct isvc *svc)
+{
+    struct json own = block_of_spec(svc, "securityContext");
+    if (!json_present(own))
+        return json_fields(svc->arena,
+            { "allowPrivilegeEscalation", json_bool(false) },
+            { "capabilities.drop", json_list(svc->arena, json_str("ALL")) });
+    struct json owned = view_owned(svc->in, &RESOURCE_DEPLOYMENT, svc->child);
+    struct json container = json_find(
+        json_get(owned, "spec.template.spec.containers"), "name", svc->runtime->container_name);
+    bool gone = json_present(container) && !json_present(json_get(container, "securityContext"));
+    return own.count || !gone ? own : (struct json){ 0 };
+}
+
 static struct json container_of_server(
     struct isvc *svc, const struct runtime_input *in, struct json mounts, struct json resources)
 {
@@ -135,11 +151,6 @@ static struct json container_of_server(
     struct json command = of_spec(svc, "command");
     if (!json_present(command))
         command = runtime_command(a, r);
-    struct json security = block_of_spec(svc, "securityContext");
-    if (!json_present(security))
-        security = json_fields(a,
-            { "allowPrivilegeEscalation", json_bool(false) },
-            { "capabilities.drop", json_list(a, json_str("ALL")) });
     struct json probes = runtime_probes(a, r, svc->raw);
     return json_fields(a,
         { "name", json_str(r->container_name) },
@@ -160,7 +171,7 @@ static struct json container_of_server(
         { "livenessProbe", json_get(probes, "livenessProbe") },
         { "readinessProbe", json_get(probes, "readinessProbe") },
         { "resources", resources },
-        { "securityContext", security },
+        { "securityContext", security_of(svc) },
         /* The log's end tells why it ended; diagnosis.c reads it. */
         { "terminationMessagePolicy", json_str("FallbackToLogsOnError") });
 }

@@ -207,6 +207,15 @@ TEST(an_empty_block_takes_the_place_of_ours)
     check_json(json_get(pod(&s), "securityContext"), "{}");
     check_json(json_get(pod(&s), "containers.0.securityContext"), "{}");
     check_json(json_get(pod(&s), "affinity"), "{}");
+    service_run(&s);
+    check_json(json_get(pod(&s), "containers.0.securityContext"), "{}");
+    /* One that was emptied, and so went. */
+    stage_owned(&s,
+        "Deployment",
+        "svc",
+        test_json("{'spec': {'template': {'spec': {'containers': [{'name': 'llama-server'}]}}}}"));
+    service_run(&s);
+    check(!json_present(json_get(pod(&s), "containers.0.securityContext")));
 }
 
 TEST(the_render_group_goes_with_the_resource_not_with_the_count)

@@ -1,0 +1,139 @@
+#include "http/spdy.h"
+
+#include "base/buf.h"
+#include "tests/test.h"
+
+/* A client that opens a pair of streams as kubectl does, says hello, pings, and goes: its header
+ * blocks are those of zlib with the dictionary of the standard. */
+static const char client[] =
+    "\x80\x03\x00\x01\x01\x00\x00<\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00x\xf9\xe3\xc6\xa7\xc2\x02"
+    "%:H\xf9[\x04J\xabL\x16\x06@\x92\xb3\x08\x12[\x99\xa0T\xcch\x00N\x87%E\xa9\x89\xb9\xd0\xa2\x86"
+    "\x35\x15\x14\x11\x00\x00\x00\x00\xff\xff"
+    "\x80\x03\x00\x01\x00\x00\x00\x16\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x22K+\xa8\x94J\x04"
+    "\x00\x00\x00\xff\xff"
+    "\x00\x00\x00\x03\x00\x00\x00\x05hello"
+    "\x80\x03\x00\x06\x00\x00\x00\x04\x00\x00\x00\x01" /* a ping, */
+    "\x80\x03\x00\x06\x00\x00\x00\x04\x00\x00\x00\x02" /* the answer to one of ours, */
+    "\x00\x00\x00\x03\x01\x00\x00\x00"                 /* the end of stream 3, */
+    "\x80\x03\x00\x04\x00\x00\x00\x04\x00\x00\x00\x00" /* settings, */
+    "\x80\x03\x00\x09\x00\x00\x00\x08\x00\x00\x00\x03\x00\x00\x00\x64"
+    "\x80\x03\x00\x03\x00\x00\x00\x08\x00\x00\x00\x03\x00\x00\x00\x05"
+    "\x80\x03\x00\x07\x00\x00\x00\x08\x00\x00\x00\x03\x00\x00\x00\x00";
+
+struct heard {
+    struct spdy *spdy;
+    struct buf text, sent;
+};
+
+static void on_opened(void *ctx, uint32_t id, struct http_headers headers)
+{
+    struct heard *h = ctx;
+    buf_printf(&h->text, "open %u", id);
+    for (size_t i = 0; i < headers.count; i++) {
+        struct http_header f = headers.list[i];
+        buf_printf(
+            &h->text, " %.*s=%.*s", (int)f.name.len, f.name.ptr, (int)f.value.len, f.value.ptr);
+    }
+    buf_add_text(&h->text, "\n");
+    spdy_reply(h->spdy, id);
+}
+
+static void on_data(void *ctx, uint32_t id, struct str bytes, bool last)
+{
+    struct heard *h = ctx;
+    for (size_t i = 0; i < bytes.len; i++)
+        buf_printf(&h->text, "%u:%c\n", id, bytes.ptr[i]);
+    if (last)
+        buf_printf(&h->text, "%u ends\n", id);
+}
+
+static void on_reset(void *ctx, uint32_t id)
+{
+    struct heard *h = ctx;
+    buf_printf(&h->text, "reset %u\n", id);
+}
+
+static void on_send(void *ctx, struct str first, struct str second)
+{
+    struct heard *h = ctx;
+    buf_add(&h->sent, first.ptr, first.len);
+    buf_add(&h->sent, second.ptr, second.len);
+}
+
+static const struct spdy_handlers handlers = { on_opened, on_data, on_reset, on_send };
+
+static void heard_init(struct heard *h)
+{
+    *h = (struct heard){ .text = BUF_INIT(1 << 20), .sent = BUF_INIT(1 << 20) };
+    h->spdy = spdy_new(&handlers, h);
+}
+
+static void heard_done(struct heard *h)
+{
+    spdy_free(h->spdy);
+    buf_done(&h->text);
+    buf_done(&h->sent);
+}
+
+TEST(spdy_streams_come_whatever_pieces_their_bytes_come_in)
+{
+    size_t length = sizeof(client) - 1;
+    for (size_t piece = length; piece; piece--) {
+        struct heard h;
+        struct error err = { 0 };
+        bool ok = true;
+        heard_init(&h);
+        for (size_t at = 0; ok && at < length; at += piece)
+            ok = spdy_feed(h.spdy,
+                (struct str){ client + at, length - at < piece ? length - at : piece },
+                &err);
+        check(!ok && err.code == ERR_CANCELLED);
+        check_text(buf_text(&h.text),
+            "open 1 port=80 requestid=0 streamtype=error\n1 ends\n"
+            "open 3 port=80 requestid=0 streamtype=data\n"
+            "3:h\n3:e\n3:l\n3:l\n3:o\n3 ends\nreset 3\n");
+        /* Two replies, each with an empty block; then the ping. */
+        static const char ping[] = "\x80\x03\x00\x06\x00\x00\x00\x04\x00\x00\x00\x01";
+        check(memcmp(h.sent.ptr, "\x80\x03\x00\x02\x00\x00\x00", 7) == 0);
+        check(memcmp(h.sent.ptr + 8, "\x00\x00\x00\x01", 4) == 0);
+        check(memcmp(h.sent.ptr + h.sent.len - 12, ping, 12) == 0);
+        heard_done(&h);
+    }
+}
+
+TEST(spdy_data_and_resets_are_framed)
+{
+    static const char want[] = "\x00\x00\x00\x07\x00\x00\x00\x02hi"
+                               "\x00\x00\x00\x07\x01\x00\x00\x00"
+                               "\x80\x03\x00\x03\x00\x00\x00\x08\x00\x00\x00\x09\x00\x00\x00\x03";
+    struct heard h;
+    heard_init(&h);
+    spdy_send(h.spdy, 7, STR("hi"), false);
+    spdy_send(h.spdy, 7, STR(""), true);
+    spdy_reset(h.spdy, 9, SPDY_REFUSED_STREAM);
+    check(h.sent.len == sizeof(want) - 1 && memcmp(h.sent.ptr, want, h.sent.len) == 0);
+    heard_done(&h);
+}
+
+TEST(spdy_refuses_what_is_none)
+{
+    static const struct {
+        const char *bytes;
+        size_t length;
+        enum error_code code;
+    } rows[] = {
+        { "\x80\x02\x00\x06\x00\x00\x00\x04\x00\x00\x00\x01", 12, ERR_INVALID }, /* version 2 */
+        { "\x80\x03\x00\x01\x00\xff\xff\xff", 8, ERR_TOO_LARGE },
+        { "\x80\x03\x00\x03\x00\x00\x00\x04\x00\x00\x00\x01", 12, ERR_INVALID }, /* half a reset */
+        { "\x80\x03\x00\x01\x00\x00\x00\x00", 8, ERR_INVALID },                  /* empty */
+        { "\x80\x03\x00\x08\x00\x00\x00\x06\x00\x00\x00\x01zz", 14, ERR_INVALID }, /* not packed */
+    };
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        struct heard h;
+        struct error err = { 0 };
+        heard_init(&h);
+        check(!spdy_feed(h.spdy, (struct str){ rows[i].bytes, rows[i].length }, &err));
+        check_int(err.code, rows[i].code);
+        heard_done(&h);
+    }
+}
