@@ -379,18 +379,27 @@ void sim_check_rest(struct sim_checks *c, bool rest)
 
 /* ---- the end ---- */
 
+static bool has_uid(const struct store_object *o, const char *uid)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json object;
+    struct error err;
+    return memmem(o->text.ptr, o->text.len, uid, strlen(uid)) &&
+           (!json_parse(&a, o->text, &object, &err) ||
+               text_eq(json_get_text(object, "metadata.uid"), uid));
+}
+
 /* Who was made for somebody goes with him. */
 static void check_owner(struct sim_checks *c, const struct store_object *o, struct json object)
 {
     struct sim *s = c->sim;
     json_each (owner, json_get(object, "metadata.ownerReferences")) {
-        const char *uid = json_get_text(*owner, "uid");
         bool there = false;
         for (struct store_table *t = NULL; (t = store_table_next(s->store, t)) && !there;) {
             struct store_cursor at = { 0 };
             for (const struct store_object *p; (p = store_next(t, &at)) && !there;)
                 there = text_eq(p->name, json_get_text(*owner, "name")) &&
-                        memmem(p->text.ptr, p->text.len, uid, strlen(uid));
+                        has_uid(p, json_get_text(*owner, "uid"));
         }
         if (!there)
             sim_fail(s,

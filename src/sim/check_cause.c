@@ -106,8 +106,8 @@ static bool is_recent(const struct sim_causes *c, const struct refusal *r)
     return r->at_ms + TRIED_MS >= c->sim->now_ms;
 }
 
-/* Some refusal of this owner's children is named, or a stranger in the place of one: who mends it
- * will be told of the next. */
+/* Some refusal of this owner's children is named, or a stranger in the place of one, or what the
+ * spec says that cannot be: who mends it will be told of the next. */
 static bool is_told(struct sim_causes *c, struct json object, const char **ret_path)
 {
     bool refused = false;
@@ -120,7 +120,9 @@ static bool is_told(struct sim_causes *c, struct json object, const char **ret_p
         *ret_path = r->path;
         json_each (condition, json_get(object, "status.conditions")) {
             const char *message = json_get_text(*condition, "message");
-            if (message && (strstr(message, r->cause) || strstr(message, "is not controlled by")))
+            bool ready = text_eq(json_get_text(*condition, "type"), "Ready");
+            if (message && (strstr(message, r->cause) || strstr(message, "is not controlled by") ||
+                               (ready && text_starts(message, "spec."))))
                 return true;
         }
     }

@@ -41,8 +41,8 @@ static bool tells(struct json object, const char *what)
     return false;
 }
 
-/* Of the Secrets that are missing the first is told, or all are. */
-static void check_secrets(struct sim *s, struct json object, struct json named)
+/* Of the Secrets that are missing the first is told, or all are. True: one is missing. */
+static bool check_secrets(struct sim *s, struct json object, struct json named)
 {
     const char *namespace = json_get_text(object, "metadata.namespace"), *first = NULL;
     struct json list = json_is(named, JSON_LIST)  ? named
@@ -60,10 +60,12 @@ static void check_secrets(struct sim *s, struct json object, struct json named)
             namespace,
             json_get_text(object, "metadata.name"),
             first);
+    return first != NULL;
 }
 
 void sim_check_missing(struct sim *s, struct json object)
 {
+    bool told = false;
     for (const struct need *n = needs; n < needs + lengthof(needs); n++) {
         if (!text_eq(json_get_text(object, "kind"), n->kind))
             continue;
@@ -72,7 +74,7 @@ void sim_check_missing(struct sim *s, struct json object)
             !json_present(json_get(object, "status.jobRef")))
             continue;
         if (!n->crd)
-            check_secrets(s, object, json_get(object, n->path));
+            told = told || check_secrets(s, object, json_get(object, n->path));
         else if ((!*n->path || json_get_bool(object, n->path, false)) &&
                  !is_there(s, CRDS, "", n->crd) && !tells(object, n->told ? n->told : n->crd))
             sim_fail(s,

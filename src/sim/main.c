@@ -205,11 +205,12 @@ static void inputs(struct run *r)
     *(left ? &r->failed : &r->passed) += 1;
 }
 
-/* As they are written, then with faults. */
+/* All as they are written, then with faults. */
 static void stories(struct run *r)
 {
-    for (size_t i = 0; (r->options.story = sim_story_at(i)) && r->failed < r->failures_max; i++)
-        for (uint64_t n = 0; n <= STORY_SEEDS && r->failed < r->failures_max; n++) {
+    for (uint64_t n = 0; n <= STORY_SEEDS; n++)
+        for (size_t i = 0; (r->options.story = sim_story_at(i)) && r->failed < r->failures_max;
+             i++) {
             struct sim_options o = options_of(r, r->options.seed + n);
             if (n == 0)
                 sim_options_calm(&o);

@@ -38,7 +38,7 @@ struct piece {
 struct call {
     struct sim *sim;
     struct sim_network *network; /* NULL: nobody listens any more */
-    struct call *next, **link;   /* of the network */
+    struct call *next, **link;   /* of the network, or of those adrift; link NULL: neither */
     struct arena arena;
     struct kube_request request;
     const struct kube_handlers *handlers;
@@ -71,10 +71,29 @@ struct sim_network {
 
 /* ---- ending ---- */
 
+static void link_call(struct call *c, struct call **list)
+{
+    c->next = *list;
+    c->link = list;
+    if (c->next)
+        c->next->link = &c->next;
+    *list = c;
+}
+
+static void unlink_call(struct call *c)
+{
+    *c->link = c->next;
+    if (c->next)
+        c->next->link = c->link;
+    c->link = NULL;
+}
+
 static void maybe_free(struct call *c)
 {
     if (c->network || c->api || timer_is_set(&c->arrive))
         return;
+    if (c->link)
+        unlink_call(c);
     for (struct piece *p = c->first, *next; p; p = next) {
         next = p->next;
         free(p);
@@ -90,10 +109,10 @@ static void detach(struct call *c)
     const struct env *env = &c->network->operator->env;
     timer_stop(env, &c->deliver);
     timer_stop(env, &c->limit);
-    *c->link = c->next;
-    if (c->next)
-        c->next->link = c->link;
+    unlink_call(c);
     c->network = NULL;
+    if (timer_is_set(&c->arrive))
+        link_call(c, &c->sim->adrift);
 }
 
 /* The operator's end is gone; a stream at the server goes with it. */
@@ -592,11 +611,7 @@ static struct kube_call *network_open(
     };
     c->deadline_ms = request->timeout_ms ? s->now_ms + request->timeout_ms : INT64_MAX;
     c->watch = strstr(request->path, "watch=true") || strstr(request->path, "watch=1");
-    c->next = n->calls;
-    c->link = &n->calls;
-    if (c->next)
-        c->next->link = &c->next;
-    n->calls = c;
+    link_call(c, &n->calls);
     timer_init(&c->arrive, arrive, c);
     timer_init(&c->deliver, deliver, c);
     timer_init(&c->limit, limit, c);
@@ -694,6 +709,16 @@ void sim_network_lag(struct sim_network *n, const char *part, int64_t lag_ms)
     for (struct call *c = n->calls; c; c = c->next)
         if (c->watch && strstr(c->request.path, part))
             c->lag_ms = lag_ms;
+}
+
+void sim_network_end(struct sim *s)
+{
+    while (s->adrift) {
+        struct call *c = s->adrift;
+        timer_stop(&s->env, &c->arrive);
+        c->api = NULL; /* the server is gone */
+        maybe_free(c);
+    }
 }
 
 void sim_network_free(struct sim_network *n)

@@ -26,6 +26,7 @@
 /* Nobody asks for it while there are faults, and it is there. */
 #define SIM_SOURCE_HEALTHY "https://models.example/healthy.gguf"
 
+struct call;
 struct sim;
 struct sim_operator;
 struct sim_story;
@@ -158,10 +159,11 @@ struct sim {
     struct sim_rivals *rivals;
     struct sim_poison *poison;
     struct sim_workloads *workloads;
-    uint64_t steps;     /* things that happened */
-    uint64_t requests;  /* of operators that arrived */
-    uint64_t injected;  /* faults */
-    struct timer rival; /* options.at[SIM_RIVAL_AT] */
+    uint64_t steps;      /* things that happened */
+    uint64_t requests;   /* of operators that arrived */
+    uint64_t injected;   /* faults */
+    struct call *adrift; /* whose sender is gone, on their way (network.c) */
+    struct timer rival;  /* options.at[SIM_RIVAL_AT] */
     struct sim_stale *stale;
     struct sim_coverage *reached; /* in this run; NULL: nobody is in a hurry */
     const char *forbidden;        /* a plural; NULL: all is allowed */
@@ -244,6 +246,9 @@ void sim_network_expire(struct sim_network *n);
 void sim_network_lag(struct sim_network *n, const char *part, int64_t lag_ms);
 /* The operator is gone: nothing reaches it any more; what it sent still arrives. */
 void sim_network_free(struct sim_network *n);
+
+/* The world ends: what is still on its way never arrives. */
+void sim_network_end(struct sim *s);
 
 /* ---- operator.c ---- */
 

@@ -237,6 +237,7 @@ void sim_free(struct sim *s)
         sim_operator_free(s->operators[i]);
     timer_stop(&s->env, &s->server_crash);
     sim_server_stop(s);
+    sim_network_end(s);
     sim_disk_free(s->disk);
     sim_workloads_free(s->workloads);
     sim_stale_free(s->stale);
