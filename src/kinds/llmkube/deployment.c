@@ -257,7 +257,8 @@ static bool check_added(struct isvc *svc, const char *path, const char *key, str
         const char *text = json_get_text(own.items[i], key);
         struct json before = own;
         before.count = i;
-        if (json_present(json_find(ours, key, text)) || json_present(json_find(before, key, text)))
+        if (text && (json_present(json_find(ours, key, text)) ||
+                        json_present(json_find(before, key, text))))
             return isvc_fail(
                 svc, "spec.%s.%u.%s: \"%s\" is taken; choose another", path, i, key, text);
     }

@@ -22,6 +22,18 @@ TEST(exposure_is_three_objects_and_goes_when_it_is_switched_off)
     check(!s.plan.keep_children);
 }
 
+TEST(without_a_name_for_its_model_the_service_lends_its_own)
+{
+    struct stage s;
+    service_init(&s, EXPOSED);
+    stage_add(&s,
+        "{'kind': 'InferenceService', 'metadata': {'name': 'svc'}, 'spec': {'modelRef': "
+        "'', " EXPOSED "}}");
+    service_run(&s);
+    check_text(json_get_text(s.plan.status, "gateway.modelName"), "svc");
+    check_text(service_phase(&s), "Failed");
+}
+
 TEST(exposure_needs_its_crds)
 {
     struct stage s;
