@@ -108,14 +108,15 @@ TEST(metrics_are_those_of_the_spec_or_the_runtimes_own)
     check_text(json_get_text(metrics, "1.pods.target.averageValue"), "500m");
 }
 
+#define NO_UTILISATION "{'type': 'Resource', 'name': 'cpu', 'targetAverageUtilization': 0}"
+
 TEST(an_autoscaler_that_makes_no_sense_is_told_and_the_one_before_stays)
 {
     static const char *const bad[] = {
         "'autoscaling': {'minReplicas': 4, 'maxReplicas': 2}",
         "'autoscaling': {'maxReplicas': 2, 'metrics': [{'type': 'Pods', 'name': 'q'}]}",
         "'autoscaling': {'maxReplicas': 2, 'metrics': [" UNREADABLE_METRIC "]}",
-        "'autoscaling': {'maxReplicas': 2, 'metrics': [{'type': 'Resource', 'name': 'cpu', "
-        "'targetAverageUtilization': 0}]}",
+        "'autoscaling': {'maxReplicas': 2, 'metrics': [" NO_UTILISATION "]}",
     };
     for (size_t i = 0; i < lengthof(bad); i++) {
         struct stage s;
