@@ -259,26 +259,6 @@ static const char *two_versions(const char *more)
 
 #define BOATS2 "/apis/sea.example.com/v2/namespaces/default/boats"
 
-TEST(crd_takes_for_a_change_what_changes_in_the_store)
-{
-    struct desk r;
-    desk_init(&r);
-    desk_do(&r, "POST", CRDS, two_versions(""));
-    struct json boat = desk_do(&r,
-        "POST",
-        BOATS2,
-        "{'apiVersion':'sea.example.com/v2','kind':'Boat','metadata':{'name':'x'},'a':'1',"
-        "'b':'2'}");
-    struct desk_answer got =
-        desk_ask_as(&r, "PATCH", BOATS2 "/x", "application/merge-patch+json", NULL, "{'b':'3'}");
-    check_text(json_get_text(got.body, "metadata.resourceVersion"),
-        json_get_text(boat, "metadata.resourceVersion"));
-    got = desk_ask_as(&r, "PATCH", BOATS2 "/x", "application/merge-patch+json", NULL, "{'a':'3'}");
-    check(!text_eq(json_get_text(got.body, "metadata.resourceVersion"),
-        json_get_text(boat, "metadata.resourceVersion")));
-    desk_done(&r);
-}
-
 TEST(crd_with_a_webhook_serves_the_stored_version_alone)
 {
     static const char boat[] =
