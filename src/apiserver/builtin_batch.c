@@ -168,6 +168,66 @@ static void check_job(const struct api_write *w, struct json o, struct field_err
             "`selector` does not match template `labels`");
 }
 
+/* A suspended Job of which nothing runs: queues set where its pods may go, and what they ask for.
+ */
+static bool is_at_rest(struct json job)
+{
+    struct json suspended = json_find(json_get(job, "status.conditions"), "type", "Suspended");
+    bool rests = !json_present(json_get(job, "status.startTime")) ||
+                 text_eq(json_get_text(suspended, "status"), "True");
+    return json_get_bool(job, "spec.suspend", false) && rests &&
+           json_get_int(job, "status.active", 0) == 0;
+}
+
+/* The old containers with what the new ones of the same names ask for. */
+static struct json with_resources(struct arena *a, struct json old, struct json new)
+{
+    struct json_builder b;
+    uint32_t i = 0;
+    if (old.count != new.count)
+        return old;
+    json_builder_init(&b, a);
+    json_each (c, old) {
+        struct json other = new.items[i++];
+        bool same = json_equal(json_member(*c, "name"), json_member(other, "name"));
+        json_push(
+            &b, same ? json_with_member(a, *c, "resources", json_member(other, "resources")) : *c);
+    }
+    return json_list_end(&b);
+}
+
+/* What was, with everything of what is that may change while a Job is at rest. */
+static struct json with_free_parts(struct arena *a, struct json old, struct json new)
+{
+    static const char *const free[] = {
+        "nodeSelector", "tolerations", "schedulingGates", "affinity.nodeAffinity"
+    };
+    static const char *const lists[] = { "containers", "initContainers" };
+    struct json spec = old;
+    for (size_t i = 0; i < lengthof(free); i++)
+        spec = json_with(a, spec, free[i], json_get(new, free[i]));
+    struct json affinity = json_member(spec, "affinity");
+    if (!affinity.count && !json_present(json_member(new, "affinity")))
+        spec = json_with_member(a, spec, "affinity", (struct json){ 0 });
+    for (size_t i = 0; i < lengthof(lists); i++)
+        if (json_present(json_member(spec, lists[i])))
+            spec = json_with_member(a,
+                spec,
+                lists[i],
+                with_resources(a, json_member(spec, lists[i]), json_member(new, lists[i])));
+    return spec;
+}
+
+static void check_template_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    struct json old = json_get(w->old, "spec.template"), new = json_get(o, "spec.template");
+    struct json was = json_member(old, "spec"), is = json_member(new, "spec");
+    if (!is_at_rest(w->old))
+        check_immutable(e, old, new, "spec.template");
+    else
+        check_immutable(e, with_free_parts(e->arena, was, is), is, "spec.template.spec");
+}
+
 static void check_job_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char *const fixed[] = { "completions",
@@ -194,7 +254,7 @@ static void check_job_change(const struct api_write *w, struct json o, struct fi
             "spec.completions",
             json_present(done) ? done : json_null(),
             "can only be modified in tandem with spec.parallelism");
-    check_immutable(e, json_member(old, "template"), json_member(new, "template"), "spec.template");
+    check_template_change(w, o, e);
 }
 
 static void check_cron_job(const struct api_write *w, struct json o, struct field_errors *e)

@@ -302,7 +302,7 @@ bool limits_check(const struct api_write *w, struct json object, struct error *e
     struct ranges ranges;
     struct json limits, spec = json_member(object, "spec");
     bool claim = api_kind_is_core(w->kind, "PersistentVolumeClaim");
-    if (!claim && json_present(w->old))
+    if (*w->subresource || (!claim && json_present(w->old)))
         return true;
     if (!ranges_begin(w, json_get_text(object, "metadata.namespace"), &ranges))
         return true;

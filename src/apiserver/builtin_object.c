@@ -80,7 +80,7 @@ static void validate(const struct api_write *w, struct json object, struct field
 static bool admit(const struct api_write *w, struct json object, struct error *err)
 {
     const struct builtin_rules *rules = builtin_of(w->kind)->rules;
-    return !rules->admit || *w->subresource || rules->admit(w, object, err);
+    return !rules->admit || rules->admit(w, object, err);
 }
 
 /* Selectors that are not "what stands at this path, or nothing". */

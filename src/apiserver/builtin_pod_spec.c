@@ -30,6 +30,19 @@ static const struct check spec_rules[] = {
     { 0 },
 };
 
+/* A key and what to do without it, together, are one kind of constraint. */
+static bool comes_again(struct json constraints, size_t at)
+{
+    struct json c = constraints.items[at];
+    for (size_t i = at + 1; i < constraints.count; i++)
+        if (json_equal(
+                json_member(c, "topologyKey"), json_member(constraints.items[i], "topologyKey")) &&
+            json_equal(json_member(c, "whenUnsatisfiable"),
+                json_member(constraints.items[i], "whenUnsatisfiable")))
+            return true;
+    return false;
+}
+
 static void check_spread(struct field_errors *e, struct json spec, const char *path)
 {
     static const struct check rules[] = {
@@ -38,14 +51,21 @@ static void check_spread(struct field_errors *e, struct json spec, const char *p
         { "labelSelector", CHECK_SELECTOR },
         { 0 },
     };
+    struct json all = json_member(spec, "topologySpreadConstraints");
     size_t i = 0;
-    json_each (c, json_member(spec, "topologySpreadConstraints")) {
-        const char *here = check_item_path(e->arena, path, "topologySpreadConstraints", i++);
+    json_each (c, all) {
+        const char *key = json_get_text(*c, "topologyKey");
+        const char *action = json_get_text(*c, "whenUnsatisfiable");
+        const char *here = check_item_path(e->arena, path, "topologySpreadConstraints", i);
         struct json skew = json_member(*c, "maxSkew");
         if (json_get_int(*c, "maxSkew", 0) <= 0)
             field_invalid(
                 e, field_child(e->arena, here, "maxSkew"), skew, "must be greater than zero");
         check_table(e, *c, here, rules);
+        if (comes_again(all, i++))
+            field_duplicate(e,
+                field_child(e->arena, here, "{topologyKey, whenUnsatisfiable}"),
+                json_strf(e->arena, "{%s, %s}", key ? key : "", action ? action : ""));
     }
 }
 

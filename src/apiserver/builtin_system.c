@@ -2,6 +2,7 @@
  * the objects that hold the addresses of Services. They are kept for those who act on them; this
  * server itself signs nothing, passes no request on and has no queues. */
 
+#include "apiserver/auth.h"
 #include "apiserver/builtin_rules.h"
 #include "apiserver/call.h"
 #include "apiserver/check.h"
@@ -51,6 +52,25 @@ static struct json with_conditions(const struct api_write *w, struct json object
     return json_with(a, object, "status.conditions", json_or_absent(json_list_end(&b)));
 }
 
+static void check_certificate(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char begin[] = "-----BEGIN CERTIFICATE-----";
+    struct json old = json_get(w->old, "status.certificate"),
+                new = json_get(o, "status.certificate");
+    struct str pem;
+    if (json_equal(old, new) || check_is_empty(new))
+        return;
+    if (!base64_decode(e->arena, str_of(new.string), &pem) ||
+        !memmem(pem.ptr, pem.len, begin, sizeof(begin) - 1))
+        field_invalid(e,
+            "status.certificate",
+            json_str("<certificate data>"),
+            "must contain at least one CERTIFICATE PEM block");
+    if (!check_is_empty(old))
+        field_forbidden(
+            e, "status.certificate", "updates may not modify existing certificate content");
+}
+
 /* Who may approve is another than who may sign. A verdict stays. */
 void builtin_request_status_check(
     const struct api_write *w, struct json object, struct field_errors *e)
@@ -58,6 +78,7 @@ void builtin_request_status_check(
     static const char *const verdicts[] = { "Approved", "Denied", "Failed" };
     struct json olds = json_get(w->old, "status.conditions"),
                 news = json_get(object, "status.conditions");
+    check_certificate(w, object, e);
     for (size_t i = 0; i < lengthof(verdicts); i++) {
         struct json old = json_find(olds, "type", verdicts[i]),
                     new = json_find(news, "type", verdicts[i]);
@@ -165,6 +186,50 @@ static void check_request(const struct api_write *w, struct json o, struct field
             "spec.expirationSeconds",
             expiry,
             "may not specify a duration less than 600 seconds (10 minutes)");
+}
+
+/* By the signer's whole name, or by its domain for all signers there. */
+static bool may_as_signer(const struct api_write *w, const char *verb, const char *signer)
+{
+    const char *slash = strchr(signer, '/');
+    int domain = slash ? (int)(slash - signer) : 0;
+    const char *const names[] = { signer, arena_printf(w->arena, "%.*s/*", domain, signer) };
+    struct auth_request r = {
+        .verb = verb,
+        .group = "certificates.k8s.io",
+        .version = "*",
+        .resource = "signers",
+        .subresource = "",
+        .namespace = "",
+    };
+    for (size_t i = 0; i < lengthof(names); i++) {
+        r.name = names[i];
+        if (auth_allows(apiserver_auth(w->server), w->arena, w->user, &r, NULL))
+            return true;
+    }
+    return false;
+}
+
+/* Whoever approves or signs must be allowed to for the signer, too. */
+static bool admit_request(const struct api_write *w, struct json object, struct error *err)
+{
+    bool approves = text_eq(w->subresource, "approval"), signs = text_eq(w->subresource, "status");
+    const char *signer = json_get_text(w->old, "spec.signerName");
+    const char *verb = approves ? "approve" : "sign";
+    if (signs)
+        signs = !json_equal(json_get(w->old, "status.certificate"),
+                    json_get(object, "status.certificate")) ||
+                !json_equal(
+                    json_get(w->old, "status.conditions"), json_get(object, "status.conditions"));
+    if ((!approves && !signs) || !w->user || may_as_signer(w, verb, signer))
+        return true;
+    return fail(err,
+        ERR_FORBIDDEN,
+        "certificatesigningrequests.certificates.k8s.io \"%s\" is forbidden: user not permitted to "
+        "%s requests with signerName \"%s\"",
+        json_get_text(w->old, "metadata.name"),
+        verb,
+        signer);
 }
 
 /* ---- APIService ---- */
@@ -330,7 +395,8 @@ static void check_service_cidr(const struct api_write *w, struct json o, struct 
 /* clang-format off */
 static const char *const request_fields[] = { "spec.signerName", NULL };
 const struct builtin_rules builtin_certificate_request = {
-    .prepare = prepare_request, .validate = check_request, .fields = request_fields,
+    .prepare = prepare_request, .validate = check_request, .admit = admit_request,
+    .fields = request_fields,
 };
 const struct builtin_rules builtin_api_service = {
     .fill = fill_api_service, .prepare = prepare_api_service, .validate = check_api_service,

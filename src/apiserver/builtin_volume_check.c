@@ -13,7 +13,14 @@ static const char *const host_path_types[] = { "",
     "Socket",
     NULL };
 
+static const char *const azure_modes[] = { "None", "ReadOnly", "ReadWrite", NULL };
+static const char *const azure_kinds[] = { "Dedicated", "Managed", "Shared", NULL };
+
 static const struct check volume_rules[] = {
+    { "azureDisk.diskName", CHECK_REQUIRED },
+    { "azureDisk.diskURI", CHECK_REQUIRED },
+    { "azureDisk.cachingMode", CHECK_ENUM, azure_modes },
+    { "azureDisk.kind", CHECK_ENUM, azure_kinds },
     { "hostPath.path", CHECK_REQUIRED },
     { "hostPath.type", CHECK_ENUM, host_path_types },
     { "secret.secretName", CHECK_REQUIRED },
@@ -80,6 +87,28 @@ static struct json first_source(struct arena *a, struct json v)
     return first ? json_map(a, { "name", name }, { first, json_member(v, first) }) : v;
 }
 
+/* Where a disk lies is written in one of two forms, by its kind. */
+static void check_azure_disk(struct field_errors *e, struct json disk, const char *path)
+{
+    static const char *const managed[] = {
+        "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/"
+        "{disk-id}",
+        NULL
+    };
+    static const char *const blob[] = {
+        "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd", NULL
+    };
+    if (!json_present(disk))
+        return;
+    bool is_managed = text_eq(json_get_text(disk, "kind"), "Managed");
+    struct json uri = json_member(disk, "diskURI");
+    if (!text_starts(json_text(uri), is_managed ? "/subscriptions/" : "https://"))
+        check_enum(e,
+            check_is_set(uri) ? uri : json_str(""),
+            field_child(e->arena, path, "azureDisk.diskURI"),
+            is_managed ? managed : blob);
+}
+
 static void check_volume(struct field_errors *e, struct json v, const char *path)
 {
     struct json all = v;
@@ -89,6 +118,7 @@ static void check_volume(struct field_errors *e, struct json v, const char *path
             field_forbidden(
                 e, field_child(e->arena, path, m->key), "may not specify more than 1 volume type");
     check_table(e, v, path, volume_rules);
+    check_azure_disk(e, json_member(v, "azureDisk"), path);
     struct json nfs = json_member(v, "nfs");
     if (json_present(nfs) && !text_starts(json_get_text(nfs, "path"), "/"))
         field_invalid(e,

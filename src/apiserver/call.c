@@ -113,9 +113,32 @@ void call_value(struct api_call *c, int status, struct json object)
     call_text(c, status, c->accept.content_type, (struct str){ copy, b.len });
 }
 
+bool call_check_version(struct api_call *c, const struct store_object *o, bool written)
+{
+    const struct api_kind *k = c->kind;
+    if (!k->converter)
+        return true;
+    struct str own = str_of(object_api_version(&c->arena, k));
+    struct str from = o ? object_version(o) : own;
+    if (str_eq(from, own) && (!written || str_eq(own, str_of(k->storage_version))))
+        return true;
+    return call_fail(c,
+        (struct api_status){ 500,
+            "",
+            arena_printf(&c->arena,
+                "conversion webhook for %.*s, Kind=%s failed: Post \"%s?timeout=30s\": this server "
+                "calls no webhooks",
+                (int)from.len,
+                from.ptr,
+                k->resource.kind,
+                k->converter) });
+}
+
 void call_object(struct api_call *c, int status, const struct store_object *o)
 {
     bool same;
+    if (!call_check_version(c, o, false))
+        return;
     if (!wants_text(c) || !object_is_plain(c->kind, o, &same)) {
         call_value(c, status, object_read(c->kind, &c->arena, o));
         return;

@@ -77,6 +77,9 @@ bool call_fail(struct api_call *c, struct api_status status);
 bool call_fail_bad(struct api_call *c, const char *format, ...) printf_like(2, 3);
 void call_json(struct api_call *c, int status, struct json body);
 void call_text(struct api_call *c, int status, const char *content_type, struct str text);
+/* Whether the object (NULL: a new one) can be read, or written, in the version that was asked for.
+ * False: only a webhook could convert it, and none is called; answered. */
+bool call_check_version(struct api_call *c, const struct store_object *o, bool written) must_check;
 /* An object as it is stored, in the version and form that was asked for. */
 void call_object(struct api_call *c, int status, const struct store_object *o);
 /* An object that is not stored (a dry run), in the version of the request and the form asked for.

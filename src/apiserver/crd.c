@@ -453,7 +453,8 @@ static void validate(const struct api_write *w, struct json object, struct field
         return;
     if (!json_present(w->old) &&
         text_eq(json_get_text(object, "spec.conversion.strategy"), "Webhook"))
-        call_warn(w->call, "this server calls no webhooks: versions differ in apiVersion alone");
+        call_warn(w->call,
+            "this server calls no webhooks: objects are served in the version they are stored in");
     json_each (version, json_get(object, "spec.versions")) {
         const char *name = json_get_text(*version, "name");
         warn_of_formats(w,

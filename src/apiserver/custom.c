@@ -38,16 +38,24 @@ static struct json fill(const struct api_kind *k, struct arena *a, struct json o
     return structural_fill(schema_of_kind(k), a, object);
 }
 
+static const struct structural *schema_of_version(const struct api_kind *k, const char *api_version)
+{
+    const char *slash = api_version ? strrchr(api_version, '/') : NULL;
+    for (const struct custom *s = custom_of(k)->siblings; s; s = s->next)
+        if (slash && text_eq(slash + 1, s->version))
+            return schema_of_kind(&s->kind);
+    return NULL;
+}
+
 /* Defaults are those of the version that is stored; what another one does not have is dropped. */
 static struct json convert(
     const struct api_kind *k, struct arena *a, struct json object, const char *api_version)
 {
-    const struct custom *c = custom_of(k);
-    const char *slash = strrchr(api_version, '/');
-    for (const struct custom *s = c->siblings; s; s = s->next)
-        if (slash && text_eq(slash + 1, s->version))
-            return structural_prune(schema_of_kind(&s->kind), a, object, NULL);
-    return object;
+    const struct structural *from = schema_of_version(k, json_get_text(object, "apiVersion")),
+                            *to = schema_of_version(k, api_version);
+    if (k->refill && from)
+        object = structural_fill(from, a, structural_prune(from, a, object, NULL));
+    return to ? structural_prune(to, a, object, NULL) : object;
 }
 
 static bool prepare(const struct api_write *w, struct json *object, struct error *err)
@@ -323,6 +331,24 @@ static const char *storage_version(struct arena *a, struct json crd)
     return "";
 }
 
+/* Where the webhook is that converts between versions; NULL: none is needed. */
+static const char *converter(struct arena *a, struct json crd)
+{
+    struct json client = json_get(crd, "spec.conversion.webhook.clientConfig"),
+                service = json_member(client, "service");
+    const char *url = json_get_text(client, "url"), *path = json_get_text(service, "path");
+    if (!text_eq(json_get_text(crd, "spec.conversion.strategy"), "Webhook"))
+        return NULL;
+    if (!json_present(service))
+        return arena_strdup(a, url ? url : "");
+    return arena_printf(a,
+        "https://%s.%s.svc:%lld%s",
+        json_get_text(service, "name"),
+        json_get_text(service, "namespace"),
+        (long long)json_get_int(service, "port", 443),
+        path ? path : "/");
+}
+
 /* What a deprecated version says of itself: the best that is newer. */
 static const char *deprecation(
     struct arena *a, struct json crd, struct json version, const char *kind)
@@ -377,6 +403,7 @@ void custom_init(struct custom *c, struct arena *a, struct json crd, struct json
             .label_selector = dotted(a, scale, "labelSelectorPath") },
         .table = arena_printf(a, "%s/%s", group, plural),
         .storage_version = storage_version(a, crd),
+        .converter = converter(a, crd),
         .ctx = c,
         .group_priority = 1000,
         .version_priority = priority_of(name),

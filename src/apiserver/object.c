@@ -56,6 +56,11 @@ static bool is_version(const struct resource *r, struct str version)
            version.ptr[group] == '/' && memcmp(version.ptr + group + 1, r->version, own) == 0;
 }
 
+struct str object_version(const struct store_object *o)
+{
+    return version_of(o->text);
+}
+
 bool object_is_plain(const struct api_kind *k, const struct store_object *o, bool *ret_same)
 {
     struct str version = version_of(o->text);
@@ -80,10 +85,13 @@ struct json object_read(const struct api_kind *k, struct arena *a, const struct 
     const struct api_behaviour *b = k->behaviour;
     const char *version = object_api_version(a, k);
     if (!text_eq(json_get_text(object, "apiVersion"), version)) {
-        if (b && b->convert)
+        bool converts = b && b->convert;
+        if (converts)
             object = b->convert(k, a, object, version);
         object = json_with_member(a, object, "apiVersion", json_str(version));
         object = json_with_member(a, object, "kind", json_str(k->resource.kind));
+        if (converts)
+            return object;
     }
     if (k->refill && b && b->prune) {
         struct field_errors ignored;

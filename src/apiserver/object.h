@@ -18,6 +18,8 @@ size_t object_head_bytes(struct str text);
 /* Whether the text can be sent to clients of this kind without parsing: with its own head
  * (*ret_same) or with the kind's. */
 bool object_is_plain(const struct api_kind *k, const struct store_object *o, bool *ret_same);
+/* "example.com/v1": as it is stored. */
+struct str object_version(const struct store_object *o);
 /* Parsed, in the kind's version. */
 struct json object_read(const struct api_kind *k, struct arena *a, const struct store_object *o);
 /* In the version in which it is stored. */

@@ -89,7 +89,8 @@ struct api_behaviour {
     /* Defaults. Also for objects that were stored before the default was there. */
     struct json (*fill)(const struct api_kind *k, struct arena *a, struct json object);
     /* An object of this kind in another apiVersion of it: from the stored one into the kind's, or
-     * from the kind's into storage_version. NULL: nothing but apiVersion differs. */
+     * from the kind's into storage_version; what it lacks by its own schema is filled in (refill).
+     * NULL: nothing but apiVersion differs. */
     struct json (*convert)(
         const struct api_kind *k, struct arena *a, struct json object, const char *api_version);
     /* What a client may not decide here: a create has no status, a write of the object keeps the
@@ -136,6 +137,7 @@ struct api_kind {
     struct api_scale_paths scale;
     const char *table;           /* in the store; one for all versions of the resource */
     const char *storage_version; /* of the stored text: "apps/v1" */
+    const char *converter; /* the webhook that other versions need, and nobody calls; NULL: none */
     const struct schema *schema; /* of this version */
     const struct api_column *columns;
     size_t column_count;

@@ -20,7 +20,7 @@ bool create_object(struct write *w, struct json object, bool applied)
 {
     const struct api_behaviour *b = w->kind->behaviour;
     const struct store_object *stored;
-    if (!write_check_namespace(w))
+    if (!write_check_namespace(w) || !call_check_version(w->call, NULL, true))
         return false;
     object = meta_without_system(w->arena, object);
     if (b && b->fill)

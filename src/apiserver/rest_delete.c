@@ -190,6 +190,8 @@ void rest_delete(struct api_call *c)
         call_fail(c, status_not_found(&c->arena, c->kind, c->name));
         return;
     }
+    if (!call_check_version(c, w.before, true))
+        return;
     if (!delete_object(&w, &o, &object, &stored, &gone))
         return;
     if (gone && !c->kind->returns_deleted)
@@ -252,7 +254,7 @@ static bool delete_one(struct api_call *c, const struct delete_options *o,
     };
     if (!write_read_old(&w))
         return true;
-    if (!delete_object(&w, o, &object, &stored, &gone))
+    if (!call_check_version(c, w.before, true) || !delete_object(&w, o, &object, &stored, &gone))
         return false;
     struct json item = w.old;
     if (!c->kind->custom) {

@@ -32,6 +32,8 @@ void rest_get(struct api_call *c)
         store_get(store_table(s->store, c->kind->table), c->namespace, c->name);
     if (!o)
         call_fail(c, status_not_found(&c->arena, c->kind, c->name));
+    else if (!call_check_version(c, o, false))
+        return;
     else if (text_eq(c->subresource, "scale"))
         rest_get_scale(c, o);
     else

@@ -82,7 +82,7 @@ static bool collect(
             o = store_next(t, &cursor);
         else if (!(ok = store_next_at(t, &cursor, r->version, &o, &err)))
             call_fail(c, status_expired("The resourceVersion for the provided list is too old."));
-        if (!o)
+        if (!o || !(ok = call_check_version(c, o, false)))
             break;
         bool full = r->limit > 0 && (int64_t)l->count >= r->limit;
         /* Whether one of those behind the page is selected is not looked at. */

@@ -424,7 +424,10 @@ void rest_patch(struct api_call *c)
         .name = c->name,
         .patches = true,
     };
-    if (!write_read_old(&w) && form != PATCH_APPLY)
+    bool there = write_read_old(&w);
+    if (there && !call_check_version(c, w.before, true))
+        return;
+    if (!there && form != PATCH_APPLY)
         call_fail(c, status_not_found(&c->arena, c->kind, c->name));
     else if (text_eq(c->subresource, "scale"))
         patch_scale(&w, form);

@@ -239,6 +239,6 @@ void rest_update_scale(struct api_call *c)
     }
     if (!write_read_old(&w))
         call_fail(c, status_not_found(&c->arena, c->kind, c->name));
-    else
+    else if (call_check_version(c, w.before, true))
         scale_store(c, &w, scale, false);
 }

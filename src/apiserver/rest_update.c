@@ -137,7 +137,10 @@ void rest_update(struct api_call *c)
         .namespace = c->namespace,
         .name = c->name,
     };
-    if (write_read_old(&w))
+    bool there = write_read_old(&w);
+    if (there && !call_check_version(c, w.before, true))
+        return;
+    if (there)
         update_object(&w, object, false);
     else if (c->kind->creates_on_put && !*c->subresource)
         create_object(&w,

@@ -424,7 +424,7 @@ void rest_watch(struct api_call *c)
     struct selection selection;
     struct apiserver *s = c->server;
     if (!options_read_list(c, true, &o) || !call_negotiate(c, ACCEPT_OF_WATCH) ||
-        !select_init(c, &o, &selection))
+        !select_init(c, &o, &selection) || !call_check_version(c, NULL, true))
         return;
     if (s->watcher_count >= s->options.watchers_max) {
         watch_refuse(c);

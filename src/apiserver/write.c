@@ -225,6 +225,19 @@ bool write_is_last(struct json object)
            json_get(object, "spec.finalizers").count == 0;
 }
 
+/* Custom objects are compared as they are stored: a change in a field that only another version has
+ * is none, and one that was stored under an older definition is written anew, which is how objects
+ * are moved to another version of storage. */
+static bool is_as_stored(const struct write *w, struct json object)
+{
+    struct json stored;
+    struct error err;
+    if (!w->kind->custom)
+        return json_equal(w->old, object);
+    return json_parse(w->arena, w->before->text, &stored, &err) &&
+           json_equal(stored, object_to_storage(w->kind, w->arena, object));
+}
+
 bool write_store(struct write *w, struct json object, bool gone, const struct store_object **ret)
 {
     struct apiserver *s = w->server;
@@ -235,7 +248,7 @@ bool write_store(struct write *w, struct json object, bool gone, const struct st
         struct json version = json_get(w->old, "metadata.resourceVersion");
         object = with_version(a, object, version);
         object = managers_keep_times(a, w->old, object);
-        if (json_equal(w->old, object))
+        if (is_as_stored(w, object))
             return true;
     }
     if (w->call && w->call->dry_run) {

@@ -243,6 +243,48 @@ TEST(crd_serves_several_versions_of_one_object)
     desk_done(&r);
 }
 
+/* Two versions of boats, of which v1 is stored and v2 has one field more. */
+static const char *two_versions(const char *more)
+{
+    return arena_printf(test_arena(),
+        "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition','metadata':"
+        "{'name':'boats.sea.example.com'},'spec':{'group':'sea.example.com','scope':'Namespaced',"
+        "'names':{'plural':'boats','kind':'Boat'},%s'versions':[{'name':'v1','served':true,"
+        "'storage':true,'schema':{'openAPIV3Schema':{'type':'object','properties':"
+        "{'a':{'type':'string'}}}}},{'name':'v2','served':true,'storage':false,"
+        "'schema':{'openAPIV3Schema':{'type':'object','properties':{'a':{'type':'string'},"
+        "'b':{'type':'string'}}}}}]}}",
+        more);
+}
+
+#define BOATS2 "/apis/sea.example.com/v2/namespaces/default/boats"
+
+TEST(crd_with_a_webhook_serves_the_stored_version_alone)
+{
+    static const char boat[] =
+        "{'apiVersion':'sea.example.com/%s','kind':'Boat','metadata':{'name':'x'}}";
+    struct desk r;
+    desk_init(&r);
+    struct desk_answer got = desk_ask(&r,
+        "POST",
+        CRDS,
+        two_versions("'conversion':{'strategy':'Webhook','webhook':{'conversionReviewVersions':"
+                     "['v1'],'clientConfig':{'service':{'namespace':'n','name':'s'}}}},"));
+    check(got.warnings[0] && strstr(got.warnings[0], "calls no webhooks"));
+    check_int(desk_ask(&r, "GET", BOATS2, NULL).status, 200);
+    check_int(desk_ask(&r, "POST", BOATS2, arena_printf(test_arena(), boat, "v2")).status, 500);
+    desk_do(&r, "POST", BOATS, arena_printf(test_arena(), boat, "v1"));
+    got = desk_ask(&r, "GET", BOATS2 "/x", NULL);
+    check_int(got.status, 500);
+    check_text(json_get_text(got.body, "message"),
+        "conversion webhook for sea.example.com/v1, Kind=Boat failed: Post "
+        "\"https://s.n.svc:443/?timeout=30s\": this server calls no webhooks");
+    check_int(desk_ask(&r, "GET", BOATS2, NULL).status, 500);
+    check_int(desk_ask(&r, "DELETE", BOATS2 "/x", NULL).status, 500);
+    check_int(desk_ask(&r, "DELETE", BOATS "/x", NULL).status, 200);
+    desk_done(&r);
+}
+
 TEST(crd_selects_by_its_fields_and_shows_its_columns)
 {
     struct desk r;

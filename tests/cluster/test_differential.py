@@ -9,6 +9,7 @@ import random
 import urllib.parse
 
 import differential as d
+import differential_control
 import differential_kinds
 import differential_pods
 import differential_quotas
@@ -924,7 +925,7 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    everything = SCRIPTS + differential_pods.SCRIPTS + differential_quotas.SCRIPTS + differential_types.SCRIPTS + list(differential_kinds.scripts()) + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)]
+    everything = SCRIPTS + differential_control.SCRIPTS + differential_pods.SCRIPTS + differential_quotas.SCRIPTS + differential_types.SCRIPTS + list(differential_kinds.scripts()) + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)]
     chosen = [(name, function) for name, function in everything
               if wanted(name)]
     if not chosen:
