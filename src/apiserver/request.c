@@ -454,7 +454,9 @@ static void route_resource(struct api_call *c)
     if (!may_ask(c, r->group, r->version, r->plural))
         return;
     if (!has_path(c)) {
-        if (!fail_not_offered(c))
+        if (c->kind->custom && c->name)
+            call_fail(c, status_not_found(&c->arena, c->kind, c->name));
+        else if (!fail_not_offered(c))
             call_fail(c, status_not_served());
         return;
     }

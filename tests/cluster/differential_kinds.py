@@ -160,6 +160,9 @@ def custom(s):
     s.patch(p + "/w0/status", {"status": {"phase": "Ready", "replicas": 2, "selector": "a=b"}, "spec": {"size": 7}})
     s.patch(p + "/w0/status", {"status": {"phase": 5}})
     s.get(p + "/w0/scale")
+    s.get(p + "/w0/nothing")  # not a word about subresources
+    s.get(p + "/missing/nothing")
+    s.patch(p + "/w0/nothing", {"spec": {"size": 7}})
     s.put(p + "/w0/scale", {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "w0", "namespace": s.ns},
                             "spec": {"replicas": 4}})
     s.patch(p + "/w0/scale", {"spec": {"replicas": 5}})
