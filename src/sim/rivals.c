@@ -31,6 +31,7 @@ struct sim_rivals {
     char owner[40], owner_name[260];
     char namespace[64], name[260]; /* what the taker has chosen */
     unsigned strikes;              /* in this fight */
+    int64_t wish;                  /* the owner's generation at the last one */
     int64_t lives, since_ms;       /* what makes it another fight, */
     bool planned;                  /* … and an operator that wants something else */
 };
@@ -116,6 +117,18 @@ static void round_of_all(void *ctx)
 
 /* ---- the taker ---- */
 
+/* The object for which the child is; absent if it is gone. */
+static struct json find_owner(const struct sim_rivals *r, struct arena *a)
+{
+    struct sim *s = r->sim;
+    for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
+        struct json object = read(s, a, store_table_name(t), r->namespace, r->owner_name);
+        if (text_eq(json_get_text(object, "metadata.uid"), r->owner))
+            return object;
+    }
+    return (struct json){ 0 };
+}
+
 static void told(void *ctx)
 {
     struct sim_rivals *r = ctx;
@@ -125,23 +138,19 @@ static void told(void *ctx)
     struct json child = read(s, &a, "apps/deployments", r->namespace, r->name);
     struct json owner = json_item(json_get(child, "metadata.ownerReferences"), 0);
     bool replaced = json_present(child) && !text_eq(json_get_text(owner, "uid"), r->owner);
-    if (!same || s->quiet || replaced)
+    struct json object = find_owner(r, &a);
+    if (!same || s->quiet || replaced || json_get_int(object, "metadata.generation", 0) != r->wish)
         return;
-    for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
-        struct json object = read(s, &a, store_table_name(t), r->namespace, r->owner_name);
-        if (!text_eq(json_get_text(object, "metadata.uid"), r->owner))
-            continue;
-        struct json c = json_find(json_get(object, "status.conditions"), "type", "Contested");
-        const char *message = json_get_text(c, "message");
-        sim_history_add(s->history, "taker", "  told: %s", message ? message : "nobody");
-        if (!json_present(json_get(object, "metadata.deletionTimestamp")) &&
-            !text_eq(json_get_text(c, "status"), "True"))
-            sim_fail(s,
-                "promise 3, told: %s/%s is fought over, and %s does not say so",
-                r->namespace,
-                r->name,
-                json_get_text(object, "kind"));
-    }
+    struct json c = json_find(json_get(object, "status.conditions"), "type", "Contested");
+    const char *message = json_get_text(c, "message");
+    sim_history_add(s->history, "taker", "  told: %s", message ? message : "nobody");
+    if (!json_present(json_get(object, "metadata.deletionTimestamp")) &&
+        !text_eq(json_get_text(c, "status"), "True"))
+        sim_fail(s,
+            "promise 3, told: %s/%s is fought over, and %s does not say so",
+            r->namespace,
+            r->name,
+            json_get_text(object, "kind"));
 }
 
 static void take_one(void *ctx)
@@ -161,6 +170,7 @@ static void take_one(void *ctx)
         return;
     snprintf(r->owner, sizeof(r->owner), "%s", json_get_text(owner, "uid"));
     snprintf(r->owner_name, sizeof(r->owner_name), "%s", json_get_text(owner, "name"));
+    r->wish = json_get_int(find_owner(r, &a), "metadata.generation", 0);
     if (r->planned || lives(s) != r->lives || s->now_ms - r->since_ms > 10 * 60 * 1000) {
         r->strikes = 0;
         r->since_ms = s->now_ms;

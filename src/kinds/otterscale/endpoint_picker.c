@@ -498,6 +498,11 @@ static bool port_clashes(struct service *s)
 void picker_plan(struct service *s)
 {
     service_child(s, &RESOURCE_SERVICE_ACCOUNT, object(s, s->picker));
+    if (has_token(s)) {
+        /* Without its account Kubernetes deletes it again at once. */
+        service_child(s, &RESOURCE_SECRET, token(s));
+        plan_after(s->out);
+    }
     service_child(s, &OTTERSCALE_CONFIG_MAP, config_map(s));
     if (port_clashes(s)) {
         plan_keep_children(s->out);
@@ -506,8 +511,6 @@ void picker_plan(struct service *s)
         service_child(s, &RESOURCE_SERVICE, service(s));
         plan_pool(s);
     }
-    if (has_token(s))
-        service_child(s, &RESOURCE_SECRET, token(s));
     plan_rights(s);
     plan_route(s);
     plan_rule(s);
