@@ -190,13 +190,21 @@ bool root_enter(const char *root, const struct root_mount *mounts, size_t count,
     return true;
 }
 
+/* Its root is not the root of its name space if we ourselves live in a chroot. */
 bool root_join(int pid, struct error *err)
 {
     char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/root", pid);
+    int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || setns(fd, CLONE_NEWNS))
-        return fail_errno(err, errno, "enter the file system of process %d", pid);
-    close(fd);
-    return true;
+    int space = open(path, O_RDONLY | O_CLOEXEC);
+    bool ok = root >= 0 && space >= 0 && setns(space, CLONE_NEWNS) == 0 && fchdir(root) == 0 &&
+              chroot(".") == 0;
+    if (!ok)
+        fail_errno(err, errno, "enter the file system of process %d", pid);
+    if (root >= 0)
+        close(root);
+    if (space >= 0)
+        close(space);
+    return ok;
 }
