@@ -46,6 +46,23 @@ TEST(several_pickers_elect_one_of_them)
         "FailOpen");
 }
 
+/* Kubernetes deletes a token whose account is not there, and whoever may not make the account would
+ * make the token again and again. */
+TEST(a_token_waits_for_its_account)
+{
+    struct otters w;
+    otters_init(&w);
+    otters_service(&w, "owl", "{'inferencePool': {'endpointPicker': {}}}");
+    const struct plan *p = otters_run(&w, KIND, "owl");
+    size_t tokens = 0;
+    for (size_t i = 1; i < p->child_count; i++)
+        if (p->children[i].resource == &RESOURCE_SECRET) {
+            tokens++;
+            check(p->children[i].after && p->children[i - 1].resource == &RESOURCE_SERVICE_ACCOUNT);
+        }
+    check_int((int64_t)tokens, 1);
+}
+
 TEST(flags_decide_on_tokens_rules_routes_and_traces)
 {
     struct otters w;
