@@ -262,15 +262,16 @@ static bool is_create(const struct sim_request *request)
 }
 
 /* Who believed an old list a while ago may write what is there; who gave a write up, looked, saw
- * nothing and wrote again may be overtaken by the first; and whose watch is past a creation without
- * having told it takes the answer for old. */
+ * nothing and wrote again may be overtaken by the first, or the first comes last; and whose watch
+ * is past a creation without having told it takes the answer for old. */
 static bool is_misled(const struct sim_request *request)
 {
     const struct sim_operator *o = request->actor.operator;
     for (size_t i = 0; i < lengthof(o->sim->overdue); i++)
         if (text_eq(o->sim->overdue[i], request->path))
             return true;
-    return (o->stale_until_ms && o->sim->now_ms < o->stale_until_ms + WINDOW_MS) ||
+    return request->given_up ||
+           (o->stale_until_ms && o->sim->now_ms < o->stale_until_ms + WINDOW_MS) ||
            (o->sim->options.rates.stream_skip && is_create(request));
 }
 

@@ -344,13 +344,14 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
 {
     struct sim *s = c->sim;
     struct str target = str_of(c->request.path), plain = str_cut(&target, '?');
-    bool watch = c->watch, overtaken = c->overtaken, given_up = !c->network;
+    bool watch = c->watch, overtaken = c->overtaken;
     cleanup(arena_done) struct arena a = ARENA_INIT; /* the call may be gone after the flush */
     sim_flush(s);
     s->request = (struct sim_request){ c->actor,
         arena_strdup(&a, c->request.method),
         arena_strdup(&a, c->request.path),
-        c->request.body };
+        c->request.body,
+        .given_up = !c->network };
     s->request_changes = 0;
     s->request_status = 0;
     s->requests++;
@@ -370,7 +371,7 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
     if (handlers == &api_handlers)
         c->api = api;
     apiserver_flush(s->server);
-    if (given_up && s->request_changes)
+    if (s->request.given_up && s->request_changes)
         snprintf(s->overdue[s->overdue_count++ % lengthof(s->overdue)],
             sizeof(s->overdue[0]),
             "%s",

@@ -88,6 +88,7 @@ struct sim_request {
     struct sim_actor actor;
     const char *method, *path;
     struct str body;
+    bool given_up; /* its sender waits for it no more */
 };
 
 /* What a request did to the store. */
