@@ -71,8 +71,9 @@ struct key {
     struct depend_set depends;
     struct fact_set facts;
     struct memo *memos;
-    struct run *run; /* while it is in work */
-    bool parked;     /* its kind cannot run yet */
+    uint64_t memos_of; /* a hash of the uid that they are about */
+    struct run *run;   /* while it is in work */
+    bool parked;       /* its kind cannot run yet */
     char *namespace;
     char *name;
 };
@@ -257,8 +258,11 @@ void memo_calm(struct memo *m);
 void memos_free(struct key *k);
 /* Troubles with children of this resource are forgotten. */
 void memos_calm(struct key *k, const struct resource *r);
-/* Forgets those of children that are not planned. */
-void memos_keep(struct key *k, const struct plan *p);
+/* Those of a predecessor of the same name say nothing of this object: they are forgotten. */
+void memos_begin(struct key *k, const char *uid);
+/* Forgets those of children that are not planned. True: a trouble that was told is over, since its
+ * time is and nobody tries again. */
+bool memos_keep(struct key *k, const struct plan *p);
 uint64_t memo_hash(struct arena *a, struct json v);
 
 /* counters.c */

@@ -218,9 +218,10 @@ void run_start(struct key *key)
         e->options.passes(e->options.ctx, kind->kind, key->namespace, key->name);
     struct run *run = run_new(key, entry);
     run->going = entry->deleting;
+    memos_begin(key, run->uid);
     e->counts.unreadable += !pass_plan(kind->kind, kind->resource->schema, &run->view, &run->plan);
     depend_on_children(run);
-    memos_keep(key, &run->plan);
+    run->again = memos_keep(key, &run->plan); /* the status that was planned may tell of it */
     facts_replace(&e->facts, &key->facts, key, run->plan.effects, run->plan.effect_count);
     run->stage = RUN_FINALIZER;
     if (!run->going)

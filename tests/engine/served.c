@@ -32,6 +32,12 @@ static void reconcile(const struct view *in, struct plan *out)
 {
     struct arena *a = in->arena;
     struct json color = json_get(in->object, "spec.color");
+    if (json_get_bool(in->object, "spec.waits", false)) {
+        plan_keep_children(out);
+        plan_status(out, json_fields(a, { "color", color }), NULL);
+        plan_wait(out, "for nothing");
+        return;
+    }
     plan_child(out,
         &RESOURCE_CONFIG_MAP,
         json_fields(a, { "metadata.name", json_str(view_name(in)) }, { "data.color", color }));
@@ -73,14 +79,15 @@ struct bench {
     struct kube_client *client;
     struct schemas *schemas;
     struct engine *engine;
-    int version; /* of the last object that the server stored */
+    int version;      /* of the last object that the server stored */
+    const char *spec; /* of the widget whose status it stores */
 };
 
 static void bench_init(struct bench *b)
 {
     static const struct kind *const kinds[] = { &widget_kind, NULL };
     static const struct engine_family family = { .name = "toys", .kinds = kinds };
-    *b = (struct bench){ .version = 10 };
+    *b = (struct bench){ .version = 10, .spec = "{'color': 'red'}" };
     log_setup(LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
     world_init(&b->w);
     b->client = kube_client_new(&b->w.transport, &b->w.env);
@@ -227,7 +234,7 @@ static void accept(struct bench *b, struct world_call *c, const struct resource 
     live =
         json_with(a, live, "metadata.ownerReferences", json_get(sent, "metadata.ownerReferences"));
     if (status)
-        live = json_with(a, live, "spec", test_json("{'color': 'red'}"));
+        live = json_with(a, live, "spec", test_json(b->spec));
     struct json entry = json_fields(a,
         { "manager", json_str("leeboard") },
         { "operation", json_str("Apply") },
@@ -429,24 +436,65 @@ TEST(writes_that_fail_are_no_fight)
     bench_done(&b);
 }
 
+/* The widget's ConfigMap is fought over, and its status says so. */
+static void fight(struct bench *b)
+{
+    struct world_call *watch = settle(b);
+    for (int i = 0; i < 5; i++) {
+        event(watch, "MODIFIED", taken(b));
+        accept(b, request(b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+    }
+    struct json last = taken(b);
+    event(watch, "MODIFIED", last);
+    world_answer(request(b, "GET", "/configmaps/a"), 200, print(last));
+    struct world_call *status = request(b, "PATCH", "/widgets/a/status?");
+    check_text(json_get_text(body(status), "status.conditions.0.type"), "Contested");
+    accept(b, status, &WIDGET, true);
+}
+
 /* Found by the simulator, seed 1212. */
 TEST(what_is_fought_over_is_tried_again_after_its_time_though_nobody_asks)
 {
     struct bench b;
     bench_init(&b);
-    struct world_call *watch = settle(&b);
-    for (int i = 0; i < 5; i++) {
-        event(watch, "MODIFIED", taken(&b));
-        accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
-    }
-    struct json last = taken(&b);
-    event(watch, "MODIFIED", last);
-    world_answer(request(&b, "GET", "/configmaps/a"), 200, print(last));
-    accept(&b, request(&b, "PATCH", "/widgets/a/status?"), &WIDGET, true);
+    fight(&b);
     check_int(engine_counts(b.engine).contested, 1);
     world_advance(&b.w, 9 * 60000);
     check_int(requests(&b, "PATCH", "/configmaps/a?"), 0);
     await(&b, "PATCH", "/configmaps/a?", 180);
+    bench_done(&b);
+}
+
+/* Found by the simulator, seed 880476. */
+TEST(a_fight_is_over_after_its_time_though_the_child_is_not_planned_any_more)
+{
+    struct bench b;
+    bench_init(&b);
+    fight(&b);
+    b.spec = "{'color': 'red', 'waits': true}";
+    event(request(&b, "GET", "/widgets?"), "MODIFIED", widget(&b, "a", b.spec));
+    struct world_call *status = request(&b, "PATCH", "/widgets/a/status?");
+    check_text(json_get_text(body(status), "status.conditions.0.type"), "Contested");
+    accept(&b, status, &WIDGET, true);
+    world_advance(&b.w, 9 * 60000);
+    check_int(requests(&b, "PATCH", "/widgets/a/status?"), 0);
+    status = await(&b, "PATCH", "/widgets/a/status?", 180);
+    check_json(json_get(body(status), "status"), "{'color': 'red'}");
+    bench_done(&b);
+}
+
+/* Found by the simulator, seed 880476. */
+TEST(an_object_is_not_told_of_the_fights_of_its_predecessor)
+{
+    struct bench b;
+    bench_init(&b);
+    fight(&b);
+    struct json next = widget(&b, "a", "{'color': 'red', 'waits': true}");
+    event(request(&b, "GET", "/widgets?"),
+        "MODIFIED", /* what was between, the watch lost */
+        json_with(test_arena(), next, "metadata.uid", json_str("uid-of-another")));
+    struct world_call *status = request(&b, "PATCH", "/widgets/a/status?");
+    check_json(json_get(body(status), "status"), "{'color': 'red'}");
     bench_done(&b);
 }
 
@@ -464,6 +512,30 @@ TEST(for_an_object_that_the_server_has_not_nothing_is_made_whatever_the_watch_sa
     event(watch, "DELETED", object_of(&b, &RESOURCE_CONFIG_MAP, "a"));
     for (int i = 0; i < 60; i++, world_advance(&b.w, 1000))
         check_int(requests(&b, "PATCH", ""), 0);
+    bench_done(&b);
+}
+
+/* Its watch is behind: that says when it is gone, and what came after it. */
+TEST(an_object_that_is_gone_when_its_status_comes_is_waited_for_in_silence)
+{
+    struct bench b;
+    bench_init(&b);
+    settle(&b);
+    struct world_call *widgets = request(&b, "GET", "/widgets?");
+    struct json last = widget(&b, "a", "{'color': 'blue'}");
+    event(widgets, "MODIFIED", last);
+    accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+    world_answer(request(&b, "PATCH", "/widgets/a/status?"), 404, gone_text("a"));
+    for (int i = 0; i < 60; i++, world_advance(&b.w, 1000))
+        check_int(requests(&b, "PATCH", "") + requests(&b, "GET", "/widgets/a"), 0);
+    check_int(engine_counts(b.engine).refused, 0);
+    event(widgets, "DELETED", last);
+    struct json next = widget(&b, "a", "{'color': 'green', 'waits': true}");
+    event(widgets,
+        "ADDED",
+        json_with(test_arena(), next, "metadata.uid", json_str("uid-of-another")));
+    check_json(
+        json_get(body(request(&b, "PATCH", "/widgets/a/status?")), "status"), "{'color': 'green'}");
     bench_done(&b);
 }
 
