@@ -81,12 +81,23 @@ struct bench {
     struct engine *engine;
     int version;      /* of the last object that the server stored */
     const char *spec; /* of the widget whose status it stores */
+    bool follows;     /* the engine leads no more */
 };
+
+static bool may_write(void *ctx)
+{
+    return !((struct bench *)ctx)->follows;
+}
 
 static void bench_init(struct bench *b)
 {
     static const struct kind *const kinds[] = { &widget_kind, NULL };
-    static const struct engine_family family = { .name = "toys", .kinds = kinds };
+    static const char *const predecessors[] = { "manager", NULL };
+    static const struct engine_family family = {
+        .name = "toys",
+        .kinds = kinds,
+        .predecessors = predecessors,
+    };
     *b = (struct bench){ .version = 10, .spec = "{'color': 'red'}" };
     log_setup(LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
     world_init(&b->w);
@@ -111,6 +122,8 @@ static void bench_init(struct bench *b)
         .families = &family,
         .family_count = 1,
         .manager = "leeboard",
+        .may_write = may_write,
+        .ctx = b,
     });
     engine_lead(b->engine);
     world_advance(&b->w, 0);
@@ -537,6 +550,27 @@ TEST(an_object_that_is_gone_when_its_status_comes_is_waited_for_in_silence)
     check_json(
         json_get(body(request(&b, "PATCH", "/widgets/a/status?")), "status"), "{'color': 'green'}");
     bench_done(&b);
+}
+
+/* Found by the simulator, seed 950141; only the sanitizer sees it for sure. */
+TEST(who_leads_no_more_when_it_may_take_over_is_through_with_that)
+{
+    struct bench b;
+    bench_init(&b);
+    struct json one = widget(&b, "a", "{'color': 'red', 'shares': true}");
+    struct json of_predecessor = json_with(test_arena(),
+        taken(&b),
+        "metadata.managedFields",
+        test_json("[{'manager': 'manager', 'operation': 'Update', 'apiVersion': 'v1',"
+                  " 'fieldsV1': {'f:data': {'f:color': {}}}}]"));
+    load(&b, &WIDGET, &one, 1);
+    load(&b, &RESOURCE_CONFIG_MAP, &of_predecessor, 1);
+    load(&b, &RESOURCE_PVC, NULL, 0);
+    check_int(requests(&b, "POST", "/persistentvolumeclaims?"), 1);
+    b.follows = true;
+    world_answer(request(&b, "GET", "/configmaps/a"), 200, print(of_predecessor));
+    check_int(requests(&b, "PATCH", ""), 0);
+    bench_done(&b); /* ends what is under way: the claim, and nothing else */
 }
 
 /* Found by the simulator, seed 511. */
