@@ -11,6 +11,18 @@
 #include "apiserver/quota.h"
 #include "merge/apply.h"
 
+struct write write_of_call(struct api_call *c)
+{
+    return (struct write){
+        .call = c,
+        .server = c->server,
+        .arena = &c->arena,
+        .kind = c->kind,
+        .namespace = c->namespace,
+        .name = c->name,
+    };
+}
+
 /* ---- owners ---- */
 
 void write_track(struct write *w, const char *manager, const char *subresource, struct json *object)

@@ -18,6 +18,8 @@ struct write {
     bool patches;                      /* the object is made from old, its uid with it */
 };
 
+/* A write of what the request names. */
+struct write write_of_call(struct api_call *c);
 /* managedFields after this manager changed old into object. */
 void write_track(
     struct write *w, const char *manager, const char *subresource, struct json *object);
