@@ -189,6 +189,17 @@ void watch_reload(struct engine_watch *w);
 /* The object is gone, by the watch or by an answer. Ends the run of its own key. */
 void watch_object_gone(struct engine *e, struct cache_entry *entry);
 
+/* owner.c */
+/* A child came: whose it is looks at it, whether or not it is planned. */
+void owner_wake(struct engine *e, const struct cache_entry *child, struct json object,
+    const struct key *except);
+/* One with this plan_owner_id() went: a key that stood for its owner goes, too. */
+void owner_child_gone(struct engine *e, const char *id);
+/* It has an object, or children in the cluster's scope. */
+bool owner_is_needed(const struct key *k);
+/* What is known of an owner that is gone. */
+struct json owner_stand_in(struct arena *a, const struct key *k);
+
 /* served.c */
 void served_start(struct engine *e);
 void served_stop(struct engine *e);
@@ -237,6 +248,8 @@ void write_status(struct run *run);
 void write_finalizer(struct run *run);
 /* What the plan amends of the object itself. */
 void write_amendment(struct run *run);
+/* Asks for the object itself; only if there is none, the run goes on. */
+void write_last_look(struct run *run);
 /* The cluster-scoped children of an object that is going are told to go. */
 void write_farewell(struct run *run);
 void write_eviction(struct run *run);

@@ -49,6 +49,34 @@ static const struct kind widget_kind = {
     .reconcile = reconcile,
 };
 
+/* Another: a gadget in the cluster's scope, a kind of somebody else's that may not be installed. */
+static const struct resource GADGET = {
+    .group = "tools.example.com",
+    .version = "v1",
+    .kind = "Gadget",
+    .plural = "gadgets",
+    .cluster_scoped = true,
+};
+
+static const struct kind_watch gadgets[] = {
+    { .resource = &GADGET, .child = true, .optional = true, .keep = data },
+    { 0 },
+};
+
+static void reconcile_gadget(const struct view *in, struct plan *out)
+{
+    view_served(in, &GADGET);
+    plan_child(out, &GADGET, json_fields(in->arena, { "metadata.name", json_str(view_name(in)) }));
+    plan_done(out);
+}
+
+static const struct kind gadget_kind = {
+    .resource = &WIDGET,
+    .watches = gadgets,
+    .finalizer = "toys.example.com/gadget",
+    .reconcile = reconcile_gadget,
+};
+
 /* status_fields: "'color': {'type': 'string'}, …" */
 static struct json widget_schema(const char *status_fields)
 {
@@ -72,15 +100,16 @@ struct bench {
     struct world w;
     struct kube_client *client;
     struct schemas *schemas;
+    const struct kind *kinds[2];
+    struct engine_family family;
     struct engine *engine;
     int version; /* of the last object that the server stored */
 };
 
-static void bench_init(struct bench *b)
+static void bench_init_with(struct bench *b, const struct kind *kind)
 {
-    static const struct kind *const kinds[] = { &widget_kind, NULL };
-    static const struct engine_family family = { .name = "toys", .kinds = kinds };
-    *b = (struct bench){ .version = 10 };
+    *b = (struct bench){ .version = 10, .kinds = { kind } };
+    b->family = (struct engine_family){ .name = "toys", .kinds = b->kinds };
     log_setup(LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
     world_init(&b->w);
     b->client = kube_client_new(&b->w.transport, &b->w.env);
@@ -101,12 +130,17 @@ static void bench_init(struct bench *b)
         .transport = &b->w.transport,
         .client = b->client,
         .schemas = b->schemas,
-        .families = &family,
+        .families = &b->family,
         .family_count = 1,
         .manager = "leeboard",
     });
     engine_lead(b->engine);
     world_advance(&b->w, 0);
+}
+
+static void bench_init(struct bench *b)
+{
+    bench_init_with(b, &widget_kind);
 }
 
 static void bench_done(struct bench *b)
@@ -167,7 +201,7 @@ static struct json object_of(struct bench *b, const struct resource *r, const ch
         { "apiVersion", json_str(resource_api_version(a, r)) },
         { "kind", json_str(r->kind) },
         { "metadata.name", json_str(name) },
-        { "metadata.namespace", json_str("ns") },
+        { "metadata.namespace", r->cluster_scoped ? (struct json){ 0 } : json_str("ns") },
         { "metadata.uid", json_strf(a, "uid-%s-%s", r->plural, name) },
         { "metadata.generation", json_int(1) },
         { "metadata.resourceVersion", json_strf(a, "%d", ++b->version) });
@@ -544,5 +578,48 @@ TEST(a_status_that_is_refused_makes_us_look_at_the_crd_again)
     check(!json_present(json_get(body(status), "status.color")));
     accept(&b, status, &WIDGET, true);
     check_int(requests(&b, "PATCH", ""), 0);
+    bench_done(&b);
+}
+
+static void answer_gadget_schema(struct bench *b)
+{
+    world_answer(request(b, "GET", "/openapi/v3/apis/tools.example.com/"),
+        200,
+        "{'components': {'schemas': {'gadget': {'type': 'object',"
+        " 'x-kubernetes-group-version-kind':"
+        " [{'group': 'tools.example.com', 'version': 'v1', 'kind': 'Gadget'}]}}}}");
+}
+
+/* Found by the simulator, seed 880403. */
+TEST(a_child_in_the_clusters_scope_goes_when_its_owner_is_gone_and_not_before)
+{
+    struct bench b;
+    bench_init_with(&b, &gadget_kind);
+    struct json left = object_of(&b, &GADGET, "a");
+    struct json mark =
+        json_map(test_arena(), { "leeboard.dev/owner", json_str("Widget.toys.example.com/ns/a") });
+    left = json_with(test_arena(), left, "metadata.annotations", mark);
+    left = json_with(test_arena(),
+        left,
+        "metadata.managedFields",
+        test_json("[{'manager': 'leeboard', 'operation': 'Apply', 'fieldsType': 'FieldsV1',"
+                  " 'apiVersion': 'tools.example.com/v1', 'fieldsV1': {'f:metadata':"
+                  " {'f:annotations': {'f:leeboard.dev/owner': {}}}}}]"));
+    load(&b, &WIDGET, NULL, 0);
+    load(&b, &GADGET, &left, 1);
+    answer_gadget_schema(&b);
+    load(&b, &GADGET, &left, 1);
+
+    /* The watch of widgets is behind. */
+    world_answer(request(&b, "GET", "/widgets/a"), 200, print(widget(&b, "a", "{}")));
+    check_int(requests(&b, "DELETE", "/gadgets/"), 0);
+    world_answer(await(&b, "GET", "/widgets/a", 60), 503, status_text(503, "ServiceUnavailable"));
+    check_int(requests(&b, "DELETE", "/gadgets/"), 0);
+    world_answer(await(&b, "GET", "/widgets/a", 60), 404, gone_text("a"));
+    struct world_call *goes = request(&b, "DELETE", "/gadgets/a");
+    check_text(json_get_text(body(goes), "preconditions.uid"), "uid-gadgets-a");
+    world_answer(goes, 200, "{'kind': 'Status', 'apiVersion': 'v1', 'status': 'Success'}");
+    world_advance(&b.w, 10 * 60000);
+    check_int(requests(&b, "GET", "/widgets/a") + requests(&b, "DELETE", ""), 0);
     bench_done(&b);
 }
