@@ -169,6 +169,8 @@ void engine_pump(struct engine *e);
 void engine_start_watches(struct engine *e);
 /* NULL: not a kind of ours. */
 struct engine_kind *engine_kind_of(const struct engine *e, const struct cache_resource *r);
+/* Its objects are in the cache, or we may not read them: then a write tells what is wrong. */
+bool engine_is_loaded(const struct engine *e, const struct cache_resource *r);
 /* The schema of a resource is there when this returns. */
 void engine_need_schema(struct engine *e, struct cache_resource *r);
 /* Keys of kinds that may run now. */

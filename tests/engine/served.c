@@ -590,6 +590,44 @@ static void answer_gadget_schema(struct bench *b)
         " [{'group': 'tools.example.com', 'version': 'v1', 'kind': 'Gadget'}]}}}}");
 }
 
+/* Found by the simulator, seed 880172. */
+TEST(of_a_kind_that_came_during_a_run_nothing_is_written_before_it_is_loaded)
+{
+    struct bench b;
+    bench_init_with(&b, &gadget_kind);
+    struct world_call *crds = load(&b, &RESOURCE_CRD, NULL, 0);
+    struct json one = widget(&b, "a", "{}");
+    load(&b, &WIDGET, &one, 1);
+    world_answer(request(&b, "GET", "/gadgets?"), 404, status_text(404, "NotFound"));
+    struct world_call *finalizer = request(&b, "PATCH", "/widgets/a?");
+
+    struct json came =
+        json_with(test_arena(), crd(1), "metadata.name", json_str("gadgets.tools.example.com"));
+    event(crds, "ADDED", came);
+    world_break(request(&b, "GET", "/gadgets?"), ERR_UNAVAILABLE, true); /* there, not loaded */
+    one = widget(&b, "a", "{}");
+    one = json_with(
+        test_arena(), one, "metadata.finalizers", test_json("['toys.example.com/gadget']"));
+    world_answer(finalizer, 200, print(one));
+    check_int(requests(&b, "PATCH", "/gadgets/"), 0);
+
+    await(&b, "GET", "/gadgets?", 60);
+    load(&b, &GADGET, NULL, 0);
+    answer_gadget_schema(&b);
+    check_int(requests(&b, "PATCH", "/gadgets/"), 0);
+    load(&b, &GADGET, NULL, 0);
+    accept(&b, request(&b, "PATCH", "/gadgets/a?"), &GADGET, false);
+    check_int(engine_counts(b.engine).self_check, 0);
+
+    /* A new schema: what is read anew is not gone meanwhile. */
+    event(crds, "MODIFIED", json_with(test_arena(), came, "metadata.generation", json_int(2)));
+    world_advance(&b.w, 2000);
+    answer_gadget_schema(&b);
+    for (int i = 0; i < 20; i++, world_advance(&b.w, 1000))
+        check_int(requests(&b, "PATCH", "/gadgets/"), 0);
+    bench_done(&b);
+}
+
 /* Found by the simulator, seed 880403. */
 TEST(a_child_in_the_clusters_scope_goes_when_its_owner_is_gone_and_not_before)
 {
