@@ -49,6 +49,12 @@ static struct key *owner_in_cluster(struct engine *e, const char *id, bool make)
     return make ? key_get(kind, of, named) : key_find(e, kind, of, named);
 }
 
+/* It looks at everything when its turn comes, this child among it. */
+static bool is_due(const struct key *k)
+{
+    return k->parked || k->item.state == QUEUE_READY || k->item.dirty;
+}
+
 void owner_wake(
     struct engine *e, const struct cache_entry *child, struct json object, const struct key *except)
 {
@@ -57,8 +63,7 @@ void owner_wake(
         return;
     struct key *k = r->resource->cluster_scoped ? owner_in_cluster(e, child->controller_uid, true)
                                                 : controller_of(e, child, object);
-    /* Who is parked looks at everything when its time comes. */
-    if (k && k != except && !k->parked)
+    if (k && k != except && !is_due(k))
         queue_wake(&k->item);
 }
 
