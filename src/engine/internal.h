@@ -59,6 +59,7 @@ struct memo {
     uint64_t owned_hash;  /* … that the server stores like this: counts as equal */
     bool learnt;          /* the two are valid */
     bool leftover;        /* not planned any more, and its deletion is what was refused */
+    bool deleted;         /* CONTESTED: not by a field, but by deleting it */
     bool unknown;         /* what became of the last write: to be looked up before the next */
     unsigned fights;      /* the same plan had to be written again */
     int64_t fights_since_ms;
@@ -272,7 +273,8 @@ void memo_calm(struct memo *m);
 void memos_free(struct key *k);
 /* Troubles with children of this resource are forgotten. */
 void memos_calm(struct key *k, const struct resource *r);
-/* Forgets those of children that are not planned. */
+bool memo_is_planned(const struct plan *p, const struct memo *m);
+/* Forgets those of children that are not planned, unless the plan keeps children. */
 void memos_keep(struct key *k, const struct plan *p);
 uint64_t memo_hash(struct arena *a, struct json v);
 

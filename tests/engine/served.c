@@ -32,9 +32,12 @@ static void reconcile(const struct view *in, struct plan *out)
 {
     struct arena *a = in->arena;
     struct json color = json_get(in->object, "spec.color");
-    plan_child(out,
-        &RESOURCE_CONFIG_MAP,
-        json_fields(a, { "metadata.name", json_str(view_name(in)) }, { "data.color", color }));
+    if (json_get_bool(in->object, "spec.rests", false))
+        plan_keep_children(out);
+    else
+        plan_child(out,
+            &RESOURCE_CONFIG_MAP,
+            json_fields(a, { "metadata.name", json_str(view_name(in)) }, { "data.color", color }));
     if (json_get_bool(in->object, "spec.shares", false))
         plan_shared(out, &RESOURCE_PVC, json_fields(a, { "metadata.name", json_str("store") }));
     struct view_trouble trouble = view_trouble(in, &RESOURCE_CONFIG_MAP, view_name(in));
@@ -463,21 +466,41 @@ TEST(writes_that_fail_are_no_fight)
     bench_done(&b);
 }
 
+static void fight(struct bench *b)
+{
+    struct world_call *watch = settle(b);
+    for (int i = 0; i < 5; i++) {
+        event(watch, "MODIFIED", taken(b));
+        accept(b, request(b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+    }
+    struct json last = taken(b);
+    event(watch, "MODIFIED", last);
+    world_answer(request(b, "GET", "/configmaps/a"), 200, print(last));
+    struct world_call *status = request(b, "PATCH", "/widgets/a/status?");
+    check_text(json_get_text(body(status), "status.conditions.0.reason"), "FieldTaken");
+    accept(b, status, &WIDGET, true);
+    check_int(engine_counts(b->engine).contested, 1);
+}
+
+/* Found by the simulator, seed 900033. */
+TEST(what_is_not_wanted_any_more_is_not_told_to_be_fought_over)
+{
+    struct bench b;
+    bench_init(&b);
+    fight(&b);
+    struct world_call *widgets = request(&b, "GET", "/widgets?");
+    event(widgets, "MODIFIED", widget(&b, "a", "{'color': 'red', 'rests': true}"));
+    struct world_call *status = request(&b, "PATCH", "/widgets/a/status?");
+    check(!json_present(json_get(body(status), "status.conditions")));
+    bench_done(&b);
+}
+
 /* Found by the simulator, seed 1212. */
 TEST(what_is_fought_over_is_tried_again_after_its_time_though_nobody_asks)
 {
     struct bench b;
     bench_init(&b);
-    struct world_call *watch = settle(&b);
-    for (int i = 0; i < 5; i++) {
-        event(watch, "MODIFIED", taken(&b));
-        accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
-    }
-    struct json last = taken(&b);
-    event(watch, "MODIFIED", last);
-    world_answer(request(&b, "GET", "/configmaps/a"), 200, print(last));
-    accept(&b, request(&b, "PATCH", "/widgets/a/status?"), &WIDGET, true);
-    check_int(engine_counts(b.engine).contested, 1);
+    fight(&b);
     world_advance(&b.w, 9 * 60000);
     check_int(requests(&b, "PATCH", "/configmaps/a?"), 0);
     await(&b, "PATCH", "/configmaps/a?", 180);
