@@ -96,7 +96,7 @@ bool update_object(struct write *w, struct json object, bool applied)
     const struct store_object *stored;
     if (!check_preconditions(w, object))
         return false;
-    if (b && b->fill)
+    if (b && b->fill && !w->same)
         object = b->fill(w->kind, w->arena, object);
     if (!write_fill_owners(w, &object, applied) || !write_check_update(w, &object))
         return false;
