@@ -70,7 +70,7 @@ void memos_calm(struct key *k, const struct resource *r)
             memo_calm(m);
 }
 
-static bool is_planned(const struct plan *p, const struct memo *m)
+bool memo_is_planned(const struct plan *p, const struct memo *m)
 {
     if (m->resource == &RESOURCE_POD)
         return text_eq(p->eviction.pod, m->name);
@@ -88,39 +88,19 @@ static bool is_left(const struct key *k, const struct memo *m)
     return m->leftover && cache_find(r, k->namespace, m->name);
 }
 
-void memos_begin(struct key *k, const char *uid)
+void memos_keep(struct key *k, const struct plan *p)
 {
-    uint64_t of = table_hash(&k->kind->engine->keys, uid, strlen(uid));
-    if (k->memos_of != of)
-        memos_free(k);
-    k->memos_of = of;
-}
-
-/* As long as the plan does not tell what it wants of the child. */
-static bool is_over(const struct key *k, const struct memo *m)
-{
-    return m->until_ms && m->until_ms <= env_mono_ms(k->kind->engine->env) && !m->leftover;
-}
-
-bool memos_keep(struct key *k, const struct plan *p)
-{
-    bool over = false;
     for (struct memo **at = &k->memos; *at;) {
         struct memo *m = *at;
-        bool planned = is_planned(p, m);
+        bool planned = memo_is_planned(p, m);
         m->leftover &= !planned;
         if (p->keep_children || planned || is_left(k, m)) {
-            if (!planned && is_over(k, m)) {
-                memo_calm(m);
-                over = true;
-            }
             at = &m->next;
             continue;
         }
         *at = m->next;
         free_memo(m);
     }
-    return over;
 }
 
 uint64_t memo_hash(struct arena *a, struct json v)
