@@ -111,16 +111,16 @@ static bool is_fight(struct run *run, struct memo *m, uint64_t hash, unsigned mo
     return m->fights >= most;
 }
 
-/* It is not there. If the owner has a status, this is hardly its first time: then it is counted,
- * and one that is deleted after each creation is fought over, too. Whoever deletes a pod wants
- * another.
+/* It is not there. If the owner has a status, or was passed over before, this is hardly its first
+ * time: then it is counted, and one that is deleted after each creation is fought over, too.
+ * Whoever deletes a pod wants another.
  */
 static struct gate_decision gate_missing(
     struct run *run, const struct plan_child *c, struct json wanted, const char *name)
 {
     struct memo *m = memo_find(run->key, c->resource, name);
     bool counts = c->mode != PLAN_SHARED && c->resource != &RESOURCE_POD &&
-                  json_present(json_get(run->view.object, "status.conditions"));
+                  (run->key->ran || json_present(json_get(run->view.object, "status.conditions")));
     if (!m && !counts)
         return (struct gate_decision){ .action = GATE_CREATE };
     uint64_t hash = memo_hash(&run->arena, wanted);

@@ -507,6 +507,32 @@ TEST(what_is_fought_over_is_tried_again_after_its_time_though_nobody_asks)
     bench_done(&b);
 }
 
+/* Found by the simulator, seed 900361. */
+TEST(who_deletes_a_child_again_and_again_is_given_way_to_though_no_status_can_tell_it)
+{
+    struct bench b;
+    bench_init(&b);
+    struct json one = widget(&b, "a", "{'color': 'red'}");
+    load(&b, &WIDGET, &one, 1);
+    struct world_call *watch = load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
+    load(&b, &RESOURCE_PVC, NULL, 0);
+    int made = 0;
+    for (int i = 0; i < 300; i++, world_advance(&b.w, 1000)) {
+        if (requests(&b, "PATCH", "/configmaps/a?")) {
+            made++;
+            accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+            event(watch, "DELETED", object_of(&b, &RESOURCE_CONFIG_MAP, "a"));
+        }
+        if (requests(&b, "PATCH", "/status?"))
+            world_answer(request(&b, "PATCH", "/status?"), 500, status_text(500, "InternalError"));
+        if (requests(&b, "GET", "/widgets/a"))
+            world_answer(request(&b, "GET", "/widgets/a"), 200, print(one));
+    }
+    check_int(engine_counts(b.engine).contested, 1);
+    check(made <= 22);
+    bench_done(&b);
+}
+
 /* Found by the simulator, seeds 123, 259 and 271. */
 TEST(for_an_object_that_the_server_has_not_nothing_is_made_whatever_the_watch_says)
 {
