@@ -197,8 +197,12 @@ struct gate_decision gate_child(struct run *run, const struct plan_child *c, str
     }
     if (!entry)
         return gate_missing(run, c, wanted, name);
-    if (entry->deleting || c->mode != PLAN_OWNED)
+    if (entry->deleting)
         return skip;
+    if (c->mode != PLAN_OWNED) {
+        note_settled(run, m);
+        return skip;
+    }
     return gate_existing(run, c, entry, wanted);
 }
 

@@ -41,6 +41,8 @@ static void reconcile(const struct view *in, struct plan *out)
     if (json_get_bool(in->object, "spec.shares", false))
         plan_shared(out, &RESOURCE_PVC, json_fields(a, { "metadata.name", json_str("store") }));
     struct view_trouble trouble = view_trouble(in, &RESOURCE_CONFIG_MAP, view_name(in));
+    if (json_get_bool(in->object, "spec.frank", false))
+        trouble = view_trouble(in, &RESOURCE_PVC, "store");
     plan_status(
         out, json_fields(a, { "color", color }, { "trouble", json_str(trouble.message) }), NULL);
     plan_done(out);
@@ -530,6 +532,32 @@ TEST(who_deletes_a_child_again_and_again_is_given_way_to_though_no_status_can_te
     }
     check_int(engine_counts(b.engine).contested, 1);
     check(made <= 22);
+    bench_done(&b);
+}
+
+/* Found by the simulator, seed 901263. */
+TEST(a_refused_object_that_somebody_else_made_is_no_trouble_any_more)
+{
+    struct bench b;
+    bench_init(&b);
+    struct json one = widget(&b, "a", "{'color': 'red', 'shares': true, 'frank': true}");
+    load(&b, &WIDGET, &one, 1);
+    load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
+    struct world_call *claims = load(&b, &RESOURCE_PVC, NULL, 0);
+    accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+    world_answer(
+        request(&b, "POST", "/persistentvolumeclaims?"), 403, status_text(403, "Forbidden"));
+    struct world_call *status = request(&b, "PATCH", "/widgets/a/status?");
+    check(strstr(json_get_text(body(status), "status.trouble"), "said so") != NULL);
+    world_answer(status,
+        200,
+        print(json_with(test_arena(),
+            one,
+            "metadata.resourceVersion",
+            json_strf(test_arena(), "%d", ++b.version))));
+    event(claims, "ADDED", object_of(&b, &RESOURCE_PVC, "store"));
+    status = request(&b, "PATCH", "/widgets/a/status?");
+    check_json(json_get(body(status), "status"), "{'color': 'red'}");
     bench_done(&b);
 }
 
