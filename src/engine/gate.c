@@ -177,11 +177,13 @@ struct gate_decision gate_child(struct run *run, const struct plan_child *c, str
     const struct gate_decision skip = { .action = GATE_SKIP };
     struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
     assert(r); /* children are watched */
+    const char *name = json_get_text(wanted, "metadata.name");
+    struct memo *m = memo_find(run->key, c->resource, name);
+    if (r->missing)
+        note_settled(run, m); /* an answer to what was under way when it went */
     if (r->missing || !engine_is_loaded(e, r))
         return skip; /* the key runs again when it is there, and loaded */
-    const char *name = json_get_text(wanted, "metadata.name");
     struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
-    struct memo *m = memo_find(run->key, c->resource, name);
     bool foreign = entry && c->mode != PLAN_SHARED && !is_ours(run, c, entry);
     if (c->mode == PLAN_ABSENT)
         return entry && !foreign && !entry->deleting && !is_step_held(run, c, name, wanted)

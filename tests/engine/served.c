@@ -70,8 +70,15 @@ static const struct kind_watch gadgets[] = {
 
 static void reconcile_gadget(const struct view *in, struct plan *out)
 {
+    struct arena *a = in->arena;
+    struct json color = json_get(in->object, "spec.color");
     view_served(in, &GADGET);
-    plan_child(out, &GADGET, json_fields(in->arena, { "metadata.name", json_str(view_name(in)) }));
+    plan_child(out, &GADGET, json_fields(a, { "metadata.name", json_str(view_name(in)) }));
+    struct view_trouble trouble = view_trouble(in, &GADGET, view_name(in));
+    if (json_present(color))
+        plan_status(out,
+            json_fields(a, { "color", color }, { "trouble", json_str(trouble.message) }),
+            NULL);
     plan_done(out);
 }
 
@@ -736,5 +743,28 @@ TEST(a_child_in_the_clusters_scope_goes_when_its_owner_is_gone_and_not_before)
     world_answer(goes, 200, "{'kind': 'Status', 'apiVersion': 'v1', 'status': 'Success'}");
     world_advance(&b.w, 10 * 60000);
     check_int(requests(&b, "GET", "/widgets/a") + requests(&b, "DELETE", ""), 0);
+    bench_done(&b);
+}
+
+/* Found by the simulator, seed 902209. */
+TEST(a_refusal_that_comes_after_the_kind_went_is_no_trouble)
+{
+    struct bench b;
+    bench_init_with(&b, &gadget_kind);
+    struct json one = widget(&b, "a", "{'color': 'red'}");
+    one = json_with(
+        test_arena(), one, "metadata.finalizers", test_json("['toys.example.com/gadget']"));
+    load(&b, &WIDGET, &one, 1);
+    load(&b, &GADGET, NULL, 0);
+    answer_gadget_schema(&b);
+    struct world_call *watch = load(&b, &GADGET, NULL, 0);
+    struct world_call *create = request(&b, "PATCH", "/gadgets/a?");
+    world_end(watch);
+    const char *missing = status_text(404, "NotFound");
+    for (int i = 0; i < 2; i++)
+        world_answer(await(&b, "GET", "/gadgets?", 20), 404, missing);
+    world_answer(create, 404, missing);
+    struct json told = body(request(&b, "PATCH", "/widgets/a/status?"));
+    check_json(json_get(told, "status"), "{'color': 'red'}");
     bench_done(&b);
 }
