@@ -44,6 +44,8 @@ static void reconcile(const struct view *in, struct plan *out)
     if (json_get_bool(in->object, "spec.shares", false))
         plan_shared(out, &RESOURCE_PVC, json_fields(a, { "metadata.name", json_str("store") }));
     struct view_trouble trouble = view_trouble(in, &RESOURCE_CONFIG_MAP, view_name(in));
+    if (json_get_bool(in->object, "spec.frank", false))
+        trouble = view_trouble(in, &RESOURCE_PVC, "store");
     plan_status(
         out, json_fields(a, { "color", color }, { "trouble", json_str(trouble.message) }), NULL);
     plan_done(out);
@@ -71,8 +73,15 @@ static const struct kind_watch gadgets[] = {
 
 static void reconcile_gadget(const struct view *in, struct plan *out)
 {
+    struct arena *a = in->arena;
+    struct json color = json_get(in->object, "spec.color");
     view_served(in, &GADGET);
-    plan_child(out, &GADGET, json_fields(in->arena, { "metadata.name", json_str(view_name(in)) }));
+    plan_child(out, &GADGET, json_fields(a, { "metadata.name", json_str(view_name(in)) }));
+    struct view_trouble trouble = view_trouble(in, &GADGET, view_name(in));
+    if (json_present(color))
+        plan_status(out,
+            json_fields(a, { "color", color }, { "trouble", json_str(trouble.message) }),
+            NULL);
     plan_done(out);
 }
 
@@ -525,6 +534,58 @@ TEST(what_is_fought_over_is_tried_again_after_its_time_though_nobody_asks)
     bench_done(&b);
 }
 
+/* Found by the simulator, seed 900361. */
+TEST(who_deletes_a_child_again_and_again_is_given_way_to_though_no_status_can_tell_it)
+{
+    struct bench b;
+    bench_init(&b);
+    struct json one = widget(&b, "a", "{'color': 'red'}");
+    load(&b, &WIDGET, &one, 1);
+    struct world_call *watch = load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
+    load(&b, &RESOURCE_PVC, NULL, 0);
+    int made = 0;
+    for (int i = 0; i < 300; i++, world_advance(&b.w, 1000)) {
+        if (requests(&b, "PATCH", "/configmaps/a?")) {
+            made++;
+            accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+            event(watch, "DELETED", object_of(&b, &RESOURCE_CONFIG_MAP, "a"));
+        }
+        if (requests(&b, "PATCH", "/status?"))
+            world_answer(request(&b, "PATCH", "/status?"), 500, status_text(500, "InternalError"));
+        if (requests(&b, "GET", "/widgets/a"))
+            world_answer(request(&b, "GET", "/widgets/a"), 200, print(one));
+    }
+    check_int(engine_counts(b.engine).contested, 1);
+    check(made <= 22);
+    bench_done(&b);
+}
+
+/* Found by the simulator, seed 901263. */
+TEST(a_refused_object_that_somebody_else_made_is_no_trouble_any_more)
+{
+    struct bench b;
+    bench_init(&b);
+    struct json one = widget(&b, "a", "{'color': 'red', 'shares': true, 'frank': true}");
+    load(&b, &WIDGET, &one, 1);
+    load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
+    struct world_call *claims = load(&b, &RESOURCE_PVC, NULL, 0);
+    accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+    world_answer(
+        request(&b, "POST", "/persistentvolumeclaims?"), 403, status_text(403, "Forbidden"));
+    struct world_call *status = request(&b, "PATCH", "/widgets/a/status?");
+    check(strstr(json_get_text(body(status), "status.trouble"), "said so") != NULL);
+    world_answer(status,
+        200,
+        print(json_with(test_arena(),
+            one,
+            "metadata.resourceVersion",
+            json_strf(test_arena(), "%d", ++b.version))));
+    event(claims, "ADDED", object_of(&b, &RESOURCE_PVC, "store"));
+    status = request(&b, "PATCH", "/widgets/a/status?");
+    check_json(json_get(body(status), "status"), "{'color': 'red'}");
+    bench_done(&b);
+}
+
 /* Found by the simulator, seeds 123, 259 and 271. */
 TEST(for_an_object_that_the_server_has_not_nothing_is_made_whatever_the_watch_says)
 {
@@ -745,5 +806,28 @@ TEST(a_child_in_the_clusters_scope_goes_when_its_owner_is_gone_and_not_before)
     world_answer(goes, 200, "{'kind': 'Status', 'apiVersion': 'v1', 'status': 'Success'}");
     world_advance(&b.w, 10 * 60000);
     check_int(requests(&b, "GET", "/widgets/a") + requests(&b, "DELETE", ""), 0);
+    bench_done(&b);
+}
+
+/* Found by the simulator, seed 902209. */
+TEST(a_refusal_that_comes_after_the_kind_went_is_no_trouble)
+{
+    struct bench b;
+    bench_init_with(&b, &gadget_kind);
+    struct json one = widget(&b, "a", "{'color': 'red'}");
+    one = json_with(
+        test_arena(), one, "metadata.finalizers", test_json("['toys.example.com/gadget']"));
+    load(&b, &WIDGET, &one, 1);
+    load(&b, &GADGET, NULL, 0);
+    answer_gadget_schema(&b);
+    struct world_call *watch = load(&b, &GADGET, NULL, 0);
+    struct world_call *create = request(&b, "PATCH", "/gadgets/a?");
+    world_end(watch);
+    const char *missing = status_text(404, "NotFound");
+    for (int i = 0; i < 2; i++)
+        world_answer(await(&b, "GET", "/gadgets?", 20), 404, missing);
+    world_answer(create, 404, missing);
+    struct json told = body(request(&b, "PATCH", "/widgets/a/status?"));
+    check_json(json_get(told, "status"), "{'color': 'red'}");
     bench_done(&b);
 }
