@@ -349,14 +349,9 @@ const struct api_kind *request_with_schema(struct arena *a, const struct api_kin
 
 static void add_owners(struct api_call *c, struct json *object)
 {
-    struct write w = {
-        .call = c,
-        .server = c->server,
-        .arena = &c->arena,
-        .kind = request_with_schema(&c->arena, c->kind),
-        .namespace = c->namespace,
-        .name = "",
-    };
+    struct write w = write_of_call(c);
+    w.kind = request_with_schema(&c->arena, c->kind);
+    w.name = "";
     bool ok = write_fill_owners(&w, object, false);
     assert(ok);
 }

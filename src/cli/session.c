@@ -284,6 +284,15 @@ struct session *session_new(struct session_host *host, struct http_exchange *htt
 {
     struct error err;
     const struct session_protocol *protocol = choose(offer, request, a, ret_answer);
+    if (request->unreachable && !(protocol && protocol->has_close)) {
+        answer_status(a,
+            ret_answer,
+            500,
+            "",
+            arena_printf(a, "error dialing backend: %s", request->unreachable),
+            (struct json){ 0 });
+        return NULL;
+    }
     if (!protocol)
         return NULL;
     if (host->count >= SESSIONS_MAX) {

@@ -177,8 +177,8 @@ struct gate_decision gate_child(struct run *run, const struct plan_child *c, str
     const struct gate_decision skip = { .action = GATE_SKIP };
     struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
     assert(r); /* children are watched */
-    if (r->missing)
-        return skip;
+    if (r->missing || !engine_is_loaded(e, r))
+        return skip; /* the key runs again when it is there, and loaded */
     const char *name = json_get_text(wanted, "metadata.name");
     struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
     struct memo *m = memo_find(run->key, c->resource, name);

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/table.h"
+#include "engine/plan.h"
 #include "merge/canonical.h"
 #include "merge/managers.h"
 #include "merge/typed.h"
@@ -390,10 +391,36 @@ static bool has_uid(const struct store_object *o, const char *uid)
                text_eq(json_get_text(object, "metadata.uid"), uid));
 }
 
+/* The same of a child in the cluster's scope, which names its owner by an annotation. */
+static void check_owner_named(struct sim *s, const struct store_object *o, const char *owner)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct str name = str_of(owner), type = str_cut(&name, '/'), namespace = str_cut(&name, '/');
+    struct str kind = str_cut(&type, '.');
+    json_each (crd, s->crds) {
+        const char *group = json_get_text(*crd, "spec.group");
+        if (!str_eq(type, str_of(group)) ||
+            !str_eq(kind, str_of(json_get_text(*crd, "spec.names.kind"))))
+            continue;
+        const char *table =
+            arena_printf(&a, "%s/%s", group, json_get_text(*crd, "spec.names.plural"));
+        if (!store_get(store_table(s->store, table), str_dup(&a, namespace), str_dup(&a, name)))
+            sim_fail(s,
+                "promise 5, owner: %s %s is left of %s, which is gone",
+                store_table_name(o->table),
+                o->name,
+                owner);
+    }
+}
+
 /* Who was made for somebody goes with him. */
 static void check_owner(struct sim_checks *c, const struct store_object *o, struct json object)
 {
     struct sim *s = c->sim;
+    const char *named =
+        json_text(json_member(json_get(object, "metadata.annotations"), PLAN_OWNER_ANNOTATION));
+    if (named)
+        check_owner_named(s, o, named);
     json_each (owner, json_get(object, "metadata.ownerReferences")) {
         bool there = false;
         for (struct store_table *t = NULL; (t = store_table_next(s->store, t)) && !there;) {

@@ -32,6 +32,12 @@ static void reconcile(const struct view *in, struct plan *out)
 {
     struct arena *a = in->arena;
     struct json color = json_get(in->object, "spec.color");
+    if (json_get_bool(in->object, "spec.waits", false)) {
+        plan_keep_children(out);
+        plan_status(out, json_fields(a, { "color", color }), NULL);
+        plan_wait(out, "for nothing");
+        return;
+    }
     plan_child(out,
         &RESOURCE_CONFIG_MAP,
         json_fields(a, { "metadata.name", json_str(view_name(in)) }, { "data.color", color }));
@@ -47,6 +53,34 @@ static const struct kind widget_kind = {
     .resource = &WIDGET,
     .watches = watches,
     .reconcile = reconcile,
+};
+
+/* Another: a gadget in the cluster's scope, a kind of somebody else's that may not be installed. */
+static const struct resource GADGET = {
+    .group = "tools.example.com",
+    .version = "v1",
+    .kind = "Gadget",
+    .plural = "gadgets",
+    .cluster_scoped = true,
+};
+
+static const struct kind_watch gadgets[] = {
+    { .resource = &GADGET, .child = true, .optional = true, .keep = data },
+    { 0 },
+};
+
+static void reconcile_gadget(const struct view *in, struct plan *out)
+{
+    view_served(in, &GADGET);
+    plan_child(out, &GADGET, json_fields(in->arena, { "metadata.name", json_str(view_name(in)) }));
+    plan_done(out);
+}
+
+static const struct kind gadget_kind = {
+    .resource = &WIDGET,
+    .watches = gadgets,
+    .finalizer = "toys.example.com/gadget",
+    .reconcile = reconcile_gadget,
 };
 
 /* status_fields: "'color': {'type': 'string'}, …" */
@@ -72,15 +106,28 @@ struct bench {
     struct world w;
     struct kube_client *client;
     struct schemas *schemas;
+    const struct kind *kinds[2];
+    struct engine_family family;
     struct engine *engine;
-    int version; /* of the last object that the server stored */
+    int version;      /* of the last object that the server stored */
+    const char *spec; /* of the widget whose status it stores */
+    bool follows;     /* the engine leads no more */
 };
 
-static void bench_init(struct bench *b)
+static bool may_write(void *ctx)
 {
-    static const struct kind *const kinds[] = { &widget_kind, NULL };
-    static const struct engine_family family = { .name = "toys", .kinds = kinds };
-    *b = (struct bench){ .version = 10 };
+    return !((struct bench *)ctx)->follows;
+}
+
+static void bench_init_with(struct bench *b, const struct kind *kind)
+{
+    static const char *const predecessors[] = { "manager", NULL };
+    *b = (struct bench){ .version = 10, .spec = "{'color': 'red'}", .kinds = { kind } };
+    b->family = (struct engine_family){
+        .name = "toys",
+        .kinds = b->kinds,
+        .predecessors = predecessors,
+    };
     log_setup(LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
     world_init(&b->w);
     b->client = kube_client_new(&b->w.transport, &b->w.env);
@@ -101,12 +148,19 @@ static void bench_init(struct bench *b)
         .transport = &b->w.transport,
         .client = b->client,
         .schemas = b->schemas,
-        .families = &family,
+        .families = &b->family,
         .family_count = 1,
         .manager = "leeboard",
+        .may_write = may_write,
+        .ctx = b,
     });
     engine_lead(b->engine);
     world_advance(&b->w, 0);
+}
+
+static void bench_init(struct bench *b)
+{
+    bench_init_with(b, &widget_kind);
 }
 
 static void bench_done(struct bench *b)
@@ -167,7 +221,7 @@ static struct json object_of(struct bench *b, const struct resource *r, const ch
         { "apiVersion", json_str(resource_api_version(a, r)) },
         { "kind", json_str(r->kind) },
         { "metadata.name", json_str(name) },
-        { "metadata.namespace", json_str("ns") },
+        { "metadata.namespace", r->cluster_scoped ? (struct json){ 0 } : json_str("ns") },
         { "metadata.uid", json_strf(a, "uid-%s-%s", r->plural, name) },
         { "metadata.generation", json_int(1) },
         { "metadata.resourceVersion", json_strf(a, "%d", ++b->version) });
@@ -227,7 +281,7 @@ static void accept(struct bench *b, struct world_call *c, const struct resource 
     live =
         json_with(a, live, "metadata.ownerReferences", json_get(sent, "metadata.ownerReferences"));
     if (status)
-        live = json_with(a, live, "spec", test_json("{'color': 'red'}"));
+        live = json_with(a, live, "spec", test_json(b->spec));
     struct json entry = json_fields(a,
         { "manager", json_str("leeboard") },
         { "operation", json_str("Apply") },
@@ -429,21 +483,42 @@ TEST(writes_that_fail_are_no_fight)
     bench_done(&b);
 }
 
+/* The widget's ConfigMap is fought over, and its status says so. */
+static void fight(struct bench *b)
+{
+    struct world_call *watch = settle(b);
+    for (int i = 0; i < 5; i++) {
+        event(watch, "MODIFIED", taken(b));
+        accept(b, request(b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+    }
+    struct json last = taken(b);
+    event(watch, "MODIFIED", last);
+    world_answer(request(b, "GET", "/configmaps/a"), 200, print(last));
+    struct world_call *status = request(b, "PATCH", "/widgets/a/status?");
+    check_text(json_get_text(body(status), "status.conditions.0.reason"), "FieldTaken");
+    accept(b, status, &WIDGET, true);
+    check_int(engine_counts(b->engine).contested, 1);
+}
+
+/* Found by the simulator, seeds 880476 and 900033. */
+TEST(what_is_not_wanted_any_more_is_not_told_to_be_fought_over)
+{
+    struct bench b;
+    bench_init(&b);
+    fight(&b);
+    struct world_call *widgets = request(&b, "GET", "/widgets?");
+    event(widgets, "MODIFIED", widget(&b, "a", "{'color': 'red', 'waits': true}"));
+    struct world_call *status = request(&b, "PATCH", "/widgets/a/status?");
+    check(!json_present(json_get(body(status), "status.conditions")));
+    bench_done(&b);
+}
+
 /* Found by the simulator, seed 1212. */
 TEST(what_is_fought_over_is_tried_again_after_its_time_though_nobody_asks)
 {
     struct bench b;
     bench_init(&b);
-    struct world_call *watch = settle(&b);
-    for (int i = 0; i < 5; i++) {
-        event(watch, "MODIFIED", taken(&b));
-        accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
-    }
-    struct json last = taken(&b);
-    event(watch, "MODIFIED", last);
-    world_answer(request(&b, "GET", "/configmaps/a"), 200, print(last));
-    accept(&b, request(&b, "PATCH", "/widgets/a/status?"), &WIDGET, true);
-    check_int(engine_counts(b.engine).contested, 1);
+    fight(&b);
     world_advance(&b.w, 9 * 60000);
     check_int(requests(&b, "PATCH", "/configmaps/a?"), 0);
     await(&b, "PATCH", "/configmaps/a?", 180);
@@ -465,6 +540,51 @@ TEST(for_an_object_that_the_server_has_not_nothing_is_made_whatever_the_watch_sa
     for (int i = 0; i < 60; i++, world_advance(&b.w, 1000))
         check_int(requests(&b, "PATCH", ""), 0);
     bench_done(&b);
+}
+
+/* Its watch is behind: that says when it is gone, and what came after it. */
+TEST(an_object_that_is_gone_when_its_status_comes_is_waited_for_in_silence)
+{
+    struct bench b;
+    bench_init(&b);
+    settle(&b);
+    struct world_call *widgets = request(&b, "GET", "/widgets?");
+    struct json last = widget(&b, "a", "{'color': 'blue'}");
+    event(widgets, "MODIFIED", last);
+    accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+    world_answer(request(&b, "PATCH", "/widgets/a/status?"), 404, gone_text("a"));
+    for (int i = 0; i < 60; i++, world_advance(&b.w, 1000))
+        check_int(requests(&b, "PATCH", "") + requests(&b, "GET", "/widgets/a"), 0);
+    check_int(engine_counts(b.engine).refused, 0);
+    event(widgets, "DELETED", last);
+    struct json next = widget(&b, "a", "{'color': 'green', 'waits': true}");
+    event(widgets,
+        "ADDED",
+        json_with(test_arena(), next, "metadata.uid", json_str("uid-of-another")));
+    check_json(
+        json_get(body(request(&b, "PATCH", "/widgets/a/status?")), "status"), "{'color': 'green'}");
+    bench_done(&b);
+}
+
+/* Found by the simulator, seed 950141; only the sanitizer sees it for sure. */
+TEST(who_leads_no_more_when_it_may_take_over_is_through_with_that)
+{
+    struct bench b;
+    bench_init(&b);
+    struct json one = widget(&b, "a", "{'color': 'red', 'shares': true}");
+    struct json of_predecessor = json_with(test_arena(),
+        taken(&b),
+        "metadata.managedFields",
+        test_json("[{'manager': 'manager', 'operation': 'Update', 'apiVersion': 'v1',"
+                  " 'fieldsV1': {'f:data': {'f:color': {}}}}]"));
+    load(&b, &WIDGET, &one, 1);
+    load(&b, &RESOURCE_CONFIG_MAP, &of_predecessor, 1);
+    load(&b, &RESOURCE_PVC, NULL, 0);
+    check_int(requests(&b, "POST", "/persistentvolumeclaims?"), 1);
+    b.follows = true;
+    world_answer(request(&b, "GET", "/configmaps/a"), 200, print(of_predecessor));
+    check_int(requests(&b, "PATCH", ""), 0);
+    bench_done(&b); /* ends what is under way: the claim, and nothing else */
 }
 
 /* Found by the simulator, seed 511. */
@@ -544,5 +664,86 @@ TEST(a_status_that_is_refused_makes_us_look_at_the_crd_again)
     check(!json_present(json_get(body(status), "status.color")));
     accept(&b, status, &WIDGET, true);
     check_int(requests(&b, "PATCH", ""), 0);
+    bench_done(&b);
+}
+
+static void answer_gadget_schema(struct bench *b)
+{
+    world_answer(request(b, "GET", "/openapi/v3/apis/tools.example.com/"),
+        200,
+        "{'components': {'schemas': {'gadget': {'type': 'object',"
+        " 'x-kubernetes-group-version-kind':"
+        " [{'group': 'tools.example.com', 'version': 'v1', 'kind': 'Gadget'}]}}}}");
+}
+
+/* Found by the simulator, seed 880172. */
+TEST(of_a_kind_that_came_during_a_run_nothing_is_written_before_it_is_loaded)
+{
+    struct bench b;
+    bench_init_with(&b, &gadget_kind);
+    struct world_call *crds = load(&b, &RESOURCE_CRD, NULL, 0);
+    struct json one = widget(&b, "a", "{}");
+    load(&b, &WIDGET, &one, 1);
+    world_answer(request(&b, "GET", "/gadgets?"), 404, status_text(404, "NotFound"));
+    struct world_call *finalizer = request(&b, "PATCH", "/widgets/a?");
+
+    struct json came =
+        json_with(test_arena(), crd(1), "metadata.name", json_str("gadgets.tools.example.com"));
+    event(crds, "ADDED", came);
+    world_break(request(&b, "GET", "/gadgets?"), ERR_UNAVAILABLE, true); /* there, not loaded */
+    one = widget(&b, "a", "{}");
+    one = json_with(
+        test_arena(), one, "metadata.finalizers", test_json("['toys.example.com/gadget']"));
+    world_answer(finalizer, 200, print(one));
+    check_int(requests(&b, "PATCH", "/gadgets/"), 0);
+
+    await(&b, "GET", "/gadgets?", 60);
+    load(&b, &GADGET, NULL, 0);
+    answer_gadget_schema(&b);
+    check_int(requests(&b, "PATCH", "/gadgets/"), 0);
+    load(&b, &GADGET, NULL, 0);
+    accept(&b, request(&b, "PATCH", "/gadgets/a?"), &GADGET, false);
+    check_int(engine_counts(b.engine).self_check, 0);
+
+    /* A new schema: what is read anew is not gone meanwhile. */
+    event(crds, "MODIFIED", json_with(test_arena(), came, "metadata.generation", json_int(2)));
+    world_advance(&b.w, 2000);
+    answer_gadget_schema(&b);
+    for (int i = 0; i < 20; i++, world_advance(&b.w, 1000))
+        check_int(requests(&b, "PATCH", "/gadgets/"), 0);
+    bench_done(&b);
+}
+
+/* Found by the simulator, seed 880403. */
+TEST(a_child_in_the_clusters_scope_goes_when_its_owner_is_gone_and_not_before)
+{
+    struct bench b;
+    bench_init_with(&b, &gadget_kind);
+    struct json left = object_of(&b, &GADGET, "a");
+    struct json mark =
+        json_map(test_arena(), { "leeboard.dev/owner", json_str("Widget.toys.example.com/ns/a") });
+    left = json_with(test_arena(), left, "metadata.annotations", mark);
+    left = json_with(test_arena(),
+        left,
+        "metadata.managedFields",
+        test_json("[{'manager': 'leeboard', 'operation': 'Apply', 'fieldsType': 'FieldsV1',"
+                  " 'apiVersion': 'tools.example.com/v1', 'fieldsV1': {'f:metadata':"
+                  " {'f:annotations': {'f:leeboard.dev/owner': {}}}}}]"));
+    load(&b, &WIDGET, NULL, 0);
+    load(&b, &GADGET, &left, 1);
+    answer_gadget_schema(&b);
+    load(&b, &GADGET, &left, 1);
+
+    /* The watch of widgets is behind. */
+    world_answer(request(&b, "GET", "/widgets/a"), 200, print(widget(&b, "a", "{}")));
+    check_int(requests(&b, "DELETE", "/gadgets/"), 0);
+    world_answer(await(&b, "GET", "/widgets/a", 60), 503, status_text(503, "ServiceUnavailable"));
+    check_int(requests(&b, "DELETE", "/gadgets/"), 0);
+    world_answer(await(&b, "GET", "/widgets/a", 60), 404, gone_text("a"));
+    struct world_call *goes = request(&b, "DELETE", "/gadgets/a");
+    check_text(json_get_text(body(goes), "preconditions.uid"), "uid-gadgets-a");
+    world_answer(goes, 200, "{'kind': 'Status', 'apiVersion': 'v1', 'status': 'Success'}");
+    world_advance(&b.w, 10 * 60000);
+    check_int(requests(&b, "GET", "/widgets/a") + requests(&b, "DELETE", ""), 0);
     bench_done(&b);
 }
