@@ -1,9 +1,10 @@
 /* Devices that drivers offer and pods claim (resource.k8s.io). A scheduler and the drivers act on
- * them; CEL selectors are kept and not compiled here. */
+ * them; selectors are compiled here, and evaluated by the scheduler. */
 
 #include "apiserver/builtin_rules.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
+#include "cel/selector.h"
 
 #define NO_REQUEST                                                                                 \
     "must be the name of a request in the claim or the name of a request and a subrequest "        \
@@ -36,6 +37,44 @@ static struct json fill_claim_template(struct arena *a, struct json o)
     return fill_each(a, o, "spec.spec.devices.requests.*.firstAvailable.*", fill_request);
 }
 
+/* ---- selectors ---- */
+
+#define SELECTORS_MAX 32
+
+static void check_expression(struct field_errors *e, struct json expression, const char *path)
+{
+    uint64_t cost;
+    const char *text = json_text(expression), *trouble;
+    if (expression.count > CEL_SELECTOR_BYTES_MAX)
+        field_error_add(
+            e, FIELD_TOO_LONG, path, (struct json){ 0 }, "may not be more than 10240 bytes");
+    else if ((trouble = cel_selector_compile(e->arena, text ? text : "", &cost)))
+        field_invalid(e, path, json_str(text ? text : ""), trouble);
+    else if (cost > CEL_SELECTOR_COST_MAX)
+        field_forbidden(e, path, "too complex, exceeds cost limit");
+}
+
+static void check_selectors(struct field_errors *e, struct json parent, const char *path)
+{
+    struct json selectors = json_member(parent, "selectors");
+    if (selectors.count > SELECTORS_MAX)
+        field_error_add(e,
+            FIELD_TOO_MANY,
+            field_child(e->arena, path, "selectors"),
+            json_int(selectors.count),
+            "must have at most 32 items");
+    for (size_t i = 0; i < selectors.count; i++) {
+        struct json cel = json_member(selectors.items[i], "cel");
+        const char *at =
+            field_child(e->arena, check_item_path(e->arena, path, "selectors", i), "cel");
+        if (!json_present(cel))
+            field_required(e, at, NULL);
+        else
+            check_expression(
+                e, json_member(cel, "expression"), field_child(e->arena, at, "expression"));
+    }
+}
+
 /* ---- what is wrong with a claim ---- */
 
 static void check_exact(struct field_errors *e, struct json r, const char *path)
@@ -48,6 +87,7 @@ static void check_exact(struct field_errors *e, struct json r, const char *path)
         field_required(e, field_child(a, path, "deviceClassName"), NULL);
     else
         check_name(e, class, field_child(a, path, "deviceClassName"), NAME_DNS1123_SUBDOMAIN);
+    check_selectors(e, r, path);
     check_enum(e, mode, field_child(a, path, "allocationMode"), modes);
     if (text_eq(json_text(mode), "All") && count.type == JSON_INT && count.integer)
         field_invalid(e,
@@ -169,13 +209,9 @@ static void check_spec_change(const struct api_write *w, struct json o, struct f
 
 static void check_class(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    (void)w;
-    struct json selectors = json_get(o, "spec.selectors"), configs = json_get(o, "spec.config");
-    for (size_t i = 0; i < selectors.count; i++)
-        if (!json_present(json_member(selectors.items[i], "cel")))
-            field_required(e,
-                field_child(e->arena, check_item_path(e->arena, "spec", "selectors", i), "cel"),
-                NULL);
+    struct json configs = json_get(o, "spec.config");
+    if (!json_equal(json_get(w->old, "spec.selectors"), json_get(o, "spec.selectors")))
+        check_selectors(e, json_member(o, "spec"), "spec");
     for (size_t i = 0; i < configs.count; i++)
         check_config(e, configs.items[i], check_item_path(e->arena, "spec", "config", i));
 }

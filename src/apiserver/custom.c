@@ -47,6 +47,18 @@ static const struct structural *schema_of_version(const struct api_kind *k, cons
     return NULL;
 }
 
+const struct api_kind *custom_kind_at(const struct api_kind *k, const char *api_version)
+{
+    const struct custom *own = custom_of(k);
+    size_t group = strlen(k->resource.group);
+    if (strncmp(api_version, k->resource.group, group) != 0 || api_version[group] != '/')
+        return NULL;
+    for (const struct custom *s = own->siblings; s; s = s->next)
+        if (s->arena == own->arena && text_eq(api_version + group + 1, s->version))
+            return &s->kind;
+    return NULL;
+}
+
 /* Defaults are those of the version that is stored; what another one does not have is dropped. */
 static struct json convert(
     const struct api_kind *k, struct arena *a, struct json object, const char *api_version)

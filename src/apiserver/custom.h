@@ -31,6 +31,8 @@ extern const struct api_behaviour custom_converting_behaviour;
 
 /* Fills the kind of one entry of spec.versions; texts go into the arena. */
 void custom_init(struct custom *c, struct arena *a, struct json crd, struct json version);
+/* The kind in another version that its definition has, served or not; NULL: it has no such. */
+const struct api_kind *custom_kind_at(const struct api_kind *k, const char *api_version);
 
 /* ---- of crd.c ---- */
 

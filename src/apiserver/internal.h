@@ -96,11 +96,13 @@ struct pod_kubelet {
     const char *host, *ip;
     int port;
 };
-/* The container that is asked for (NULL or "": the pod's only one) into *container; false:
- * answered. */
-bool pod_choose_container(struct api_call *c, struct json pod, const char **container);
+/* The pod of the call, and into *container the one that is asked for (NULL or "": the pod's only
+ * one; container NULL: none is meant). False: answered. */
+bool pod_find(struct api_call *c, const char **container, struct json *ret);
 /* Where a kubelet of that node would be; false: answered. */
 bool pod_kubelet_find(struct api_call *c, const char *node, struct pod_kubelet *ret);
+/* How it is not reached there. */
+const char *pod_kubelet_refuses(struct arena *a, const struct pod_kubelet *k);
 
 /* What a POST does to a pod: pod_actions.c. */
 void rest_bind(struct api_call *c);

@@ -4,7 +4,7 @@
 
 #define KUBELET_PORT 10250
 
-bool pod_choose_container(struct api_call *c, struct json pod, const char **container)
+static bool choose_container(struct api_call *c, struct json pod, const char **container)
 {
     static const char *const lists[] = {
         "spec.initContainers", "spec.containers", "spec.ephemeralContainers"
@@ -26,6 +26,14 @@ bool pod_choose_container(struct api_call *c, struct json pod, const char **cont
         "a container name must be specified for pod %s, choose one of: [%s]",
         c->name,
         buf_text(&names));
+}
+
+bool pod_find(struct api_call *c, const char **container, struct json *ret)
+{
+    *ret = apiserver_read(c->server, &c->arena, c->kind, c->namespace, c->name);
+    if (!json_present(*ret))
+        return call_fail(c, status_not_found(&c->arena, c->kind, c->name));
+    return !container || choose_container(c, *ret, container);
 }
 
 static const char *address_of(struct json node, const char *const *types)
@@ -59,4 +67,9 @@ bool pod_kubelet_find(struct api_call *c, const char *node_name, struct pod_kube
     ret->ip = ret->ip ? ret->ip : ret->host;
     ret->port = ret->port ? ret->port : KUBELET_PORT;
     return true;
+}
+
+const char *pod_kubelet_refuses(struct arena *a, const struct pod_kubelet *k)
+{
+    return arena_printf(a, "dial tcp %s:%d: connect: connection refused", k->ip, k->port);
 }

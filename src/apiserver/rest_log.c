@@ -155,16 +155,14 @@ static bool fail_unreachable(struct api_call *c, const char *node_name, const st
     if (!pod_kubelet_find(c, node_name, &k))
         return false;
     const char *message = arena_printf(&c->arena,
-        "Get \"https://%s:%d/containerLogs/%s/%s/%s%s\": dial tcp %s:%d: connect: connection "
-        "refused",
+        "Get \"https://%s:%d/containerLogs/%s/%s/%s%s\": %s",
         k.host,
         k.port,
         c->namespace,
         c->name,
         o->container,
         kubelet_query(c, &o->request),
-        k.ip,
-        k.port);
+        pod_kubelet_refuses(&c->arena, &k));
     return call_fail(c, (struct api_status){ 500, "", message, .details = { 0 } });
 }
 
@@ -234,16 +232,11 @@ void rest_get_log(struct api_call *c)
 {
     struct log_options o;
     struct apiserver *s = c->server;
-    if (!call_negotiate(c, ACCEPT_OF_LOG) || !read_options(c, &o))
+    struct json pod;
+    if (!call_negotiate(c, ACCEPT_OF_LOG) || !read_options(c, &o) ||
+        !pod_find(c, &o.container, &pod))
         return;
-    struct json pod = apiserver_read(s, &c->arena, c->kind, c->namespace, c->name);
-    if (!json_present(pod)) {
-        call_fail(c, status_not_found(&c->arena, c->kind, c->name));
-        return;
-    }
     const char *node = json_get_text(pod, "spec.nodeName");
-    if (!pod_choose_container(c, pod, &o.container))
-        return;
     if (text_empty(node))
         call_text(c, 204, NULL, (struct str){ NULL, 0 });
     else if (!s->options.logs)

@@ -182,33 +182,6 @@ static void patch_object(struct write *w, enum patch_form form)
 
 /* ---- apply ---- */
 
-struct versions {
-    const struct registry *registry;
-    const struct api_kind *kind;
-};
-
-static const struct api_kind *kind_at(const struct versions *v, const char *api_version)
-{
-    const char *slash = strchr(api_version, '/');
-    const struct resource *r = &v->kind->resource;
-    return registry_find_kind(v->registry, r->group, slash ? slash + 1 : api_version, r->kind);
-}
-
-static const struct schema *schema_at(void *ctx, const char *api_version)
-{
-    const struct api_kind *k = kind_at(ctx, api_version);
-    return k ? (k->schema ? k->schema : schema_deduced()) : NULL;
-}
-
-static struct json convert_to(
-    void *ctx, struct arena *a, struct json object, const char *api_version)
-{
-    const struct api_kind *k = kind_at(ctx, api_version);
-    if (k && k->behaviour && k->behaviour->convert)
-        object = k->behaviour->convert(k, a, object, api_version);
-    return json_with_member(a, object, "apiVersion", json_str(api_version));
-}
-
 static bool parse_config(struct api_call *c, struct json *ret)
 {
     struct arena *a = &c->arena;
@@ -312,8 +285,7 @@ static void apply_object(struct write *w)
     struct json config;
     struct apply_result result = { 0 };
     struct error err = { 0 };
-    struct versions versions = { c->server->registry, c->kind };
-    struct apply_versions convert = { schema_at, convert_to, &versions };
+    struct apply_versions versions = write_versions(w);
     struct apply_request request = {
         .schema = c->kind->schema ? c->kind->schema : schema_deduced(),
         .api_version = object_api_version(a, c->kind),
@@ -322,7 +294,7 @@ static void apply_object(struct write *w)
         .now = meta_now(c->server->env, a),
         .force = call_param_bool(c, "force"),
         .reset = apply_reset_fields(a, r->group, r->kind, c->subresource, c->kind->custom),
-        .versions = &convert,
+        .versions = &versions,
     };
     if (!parse_config(c, &config) || !check_config(w, config))
         return;
@@ -335,6 +307,7 @@ static void apply_object(struct write *w)
         return;
     }
     struct json object = result.object;
+    w->same = result.same;
     if (text_empty(json_get_text(object, "metadata.name")))
         object = json_with(a, object, "metadata.name", json_str(c->name));
     const char *why = NULL;
@@ -415,15 +388,8 @@ void rest_patch(struct api_call *c)
     if (!call_negotiate(c, ACCEPT_OF_OBJECT) ||
         !options_read_write(c, "PatchOptions", form == PATCH_APPLY))
         return;
-    struct write w = {
-        .call = c,
-        .server = c->server,
-        .arena = &c->arena,
-        .kind = c->kind,
-        .namespace = c->namespace,
-        .name = c->name,
-        .patches = true,
-    };
+    struct write w = write_of_call(c);
+    w.patches = true;
     bool there = write_read_old(&w);
     if (there && !call_check_version(c, w.before, true))
         return;

@@ -3,6 +3,7 @@
 
 #include "apiserver/auth.h"
 #include "apiserver/internal.h"
+#include "base/url.h"
 #include "kube/pod_session.h"
 
 /* Numbers of a query, each perhaps several with commas, as kube-apiserver reads them. */
@@ -82,45 +83,58 @@ static bool check_streams(struct api_call *c, const struct pod_session_request *
     return true;
 }
 
-static bool fail_unreachable(struct api_call *c, const struct pod_kubelet *k)
+/* Where a kubelet would be asked for this. */
+static const char *kubelet_url(
+    struct api_call *c, const struct pod_session_request *r, const struct pod_kubelet *k)
 {
-    return call_fail(c,
-        (struct api_status){ 500,
-            "",
-            arena_printf(&c->arena,
-                "error dialing backend: dial tcp %s:%d: connect: connection refused",
-                k->ip,
-                k->port),
-            .details = { 0 } });
+    cleanup(buf_done) struct buf query = BUF_INIT((size_t)1 << 20);
+    for (const char *const *word = r->command; *word; word++)
+        url_add_query(&query, "command", *word);
+    url_add_query(&query, "error", call_param_bool(c, "stderr") ? "1" : NULL);
+    url_add_query(&query, "input", r->in ? "1" : NULL);
+    url_add_query(&query, "output", r->out ? "1" : NULL);
+    url_add_query(&query, "tty", r->terminal ? "1" : NULL);
+    return arena_printf(&c->arena,
+        "https://%s:%d/%s/%s/%s/%s%s",
+        k->host,
+        k->port,
+        c->subresource,
+        r->namespace,
+        r->pod,
+        r->container ? r->container : "",
+        buf_text(&query));
+}
+
+/* It depends on the client's protocol what is said of a kubelet that cannot be reached. */
+static bool find_kubelet(struct api_call *c, const char *node, struct pod_session_request *r)
+{
+    struct pod_kubelet k;
+    if (!pod_kubelet_find(c, node, &k))
+        return false;
+    r->unreachable = pod_kubelet_refuses(&c->arena, &k);
+    r->url = kubelet_url(c, r, &k);
+    return true;
 }
 
 void rest_session(struct api_call *c)
 {
     struct apiserver *s = c->server;
     struct pod_session_request *r = arena_new(&c->arena, struct pod_session_request);
-    struct pod_kubelet k;
-    if (!read_options(c, r) || !may_create(c))
+    struct json pod;
+    if (!read_options(c, r) || !may_create(c) ||
+        !pod_find(c, r->kind == POD_PORT_FORWARD ? NULL : &r->container, &pod))
         return;
-    struct json pod = apiserver_read(s, &c->arena, c->kind, c->namespace, c->name);
-    if (!json_present(pod)) {
-        call_fail(c, status_not_found(&c->arena, c->kind, c->name));
-        return;
-    }
     const char *node = json_get_text(pod, "spec.nodeName");
-    if (r->kind != POD_PORT_FORWARD && !pod_choose_container(c, pod, &r->container))
-        return;
     if (text_empty(node)) {
         call_fail_bad(c, "pod %s does not have a host assigned", c->name);
         return;
     }
-    if (!s->options.sessions && !pod_kubelet_find(c, node, &k))
+    if (!s->options.sessions && !find_kubelet(c, node, r))
         return;
     r->uid = json_get_text(pod, "metadata.uid");
-    if (!c->request->upgrade)
+    if (!c->request->upgrade) {
         call_fail_bad(c, "Upgrade request required");
-    else if (!s->options.sessions)
-        fail_unreachable(c, &k);
-    else if (check_streams(c, r)) {
+    } else if (r->unreachable || check_streams(c, r)) {
         c->session = r;
         call_text(c, 101, NULL, (struct str){ NULL, 0 });
     }

@@ -96,7 +96,7 @@ bool update_object(struct write *w, struct json object, bool applied)
     const struct store_object *stored;
     if (!check_preconditions(w, object))
         return false;
-    if (b && b->fill)
+    if (b && b->fill && !w->same)
         object = b->fill(w->kind, w->arena, object);
     if (!write_fill_owners(w, &object, applied) || !write_check_update(w, &object))
         return false;
@@ -129,14 +129,7 @@ void rest_update(struct api_call *c)
     }
     if (!body_decode(c, &object) || !update_check_name(c, object))
         return;
-    struct write w = {
-        .call = c,
-        .server = c->server,
-        .arena = &c->arena,
-        .kind = c->kind,
-        .namespace = c->namespace,
-        .name = c->name,
-    };
+    struct write w = write_of_call(c);
     bool there = write_read_old(&w);
     if (there && !call_check_version(c, w.before, true))
         return;

@@ -3,15 +3,66 @@
 #include <string.h>
 
 #include "apiserver/auth.h"
+#include "apiserver/custom.h"
 #include "apiserver/gc.h"
 #include "apiserver/namespace.h"
 #include "apiserver/internal.h"
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
 #include "apiserver/quota.h"
-#include "merge/apply.h"
+
+struct write write_of_call(struct api_call *c)
+{
+    return (struct write){
+        .call = c,
+        .server = c->server,
+        .arena = &c->arena,
+        .kind = c->kind,
+        .namespace = c->namespace,
+        .name = c->name,
+    };
+}
 
 /* ---- owners ---- */
+
+static const struct api_kind *kind_at(const struct write *w, const char *api_version)
+{
+    const struct resource *r = &w->kind->resource;
+    size_t group = strlen(r->group);
+    if (w->kind->custom)
+        return custom_kind_at(w->kind, api_version);
+    if (!group)
+        return registry_find_kind(w->server->registry, "", api_version, r->kind);
+    if (strncmp(api_version, r->group, group) != 0 || api_version[group] != '/')
+        return NULL;
+    return registry_find_kind(w->server->registry, r->group, api_version + group + 1, r->kind);
+}
+
+static const struct schema *schema_at(void *ctx, const char *api_version)
+{
+    const struct api_kind *k = kind_at(ctx, api_version);
+    return k ? (k->schema ? k->schema : schema_deduced()) : NULL;
+}
+
+/* Custom objects keep the fields that the other version does not have. */
+static struct json convert_to(
+    void *ctx, struct arena *a, struct json object, const char *api_version)
+{
+    const struct api_kind *k = kind_at(ctx, api_version);
+    if (k && !k->custom && k->behaviour && k->behaviour->convert)
+        object = k->behaviour->convert(k, a, object, api_version);
+    return json_with_member(a, object, "apiVersion", json_str(api_version));
+}
+
+struct apply_versions write_versions(struct write *w)
+{
+    return (struct apply_versions){
+        .schema_of = schema_at,
+        .convert = convert_to,
+        .ctx = w,
+        .missing = w->kind->custom ? "request to convert CR to an invalid group/version" : NULL,
+    };
+}
 
 void write_track(struct write *w, const char *manager, const char *subresource, struct json *object)
 {
@@ -19,6 +70,7 @@ void write_track(struct write *w, const char *manager, const char *subresource, 
     const struct resource *r = &w->kind->resource;
     struct error err;
     struct json merged;
+    struct apply_versions versions = write_versions(w);
     struct apply_request request = {
         .schema = w->kind->schema ? w->kind->schema : schema_deduced(),
         .api_version = object_api_version(a, w->kind),
@@ -26,10 +78,13 @@ void write_track(struct write *w, const char *manager, const char *subresource, 
         .subresource = subresource,
         .now = meta_now(w->server->env, a),
         .reset = apply_reset_fields(a, r->group, r->kind, subresource, w->kind->custom),
+        .versions = &versions,
     };
     /* The server stores what it cannot tell the owners of, without them. */
     if (apply_update(a, &request, w->old, *object, &merged, &err))
         *object = merged;
+    else
+        *object = json_with(a, *object, "metadata.managedFields", (struct json){ 0 });
 }
 
 bool write_fill_owners(struct write *w, struct json *object, bool applied)

@@ -6,6 +6,7 @@
  *   decoded, filled ─> owners (managedFields) ─> metadata ─> prepare ─> validate ─> store */
 
 #include "apiserver/call.h"
+#include "merge/apply.h"
 
 struct write {
     struct api_call *call; /* NULL: the server itself writes */
@@ -16,8 +17,13 @@ struct write {
     const struct store_object *before; /* NULL: it is created; held while the write is at work */
     struct json old;                   /* the same, parsed; absent */
     bool patches;                      /* the object is made from old, its uid with it */
+    bool same; /* an apply that changes owners alone: nothing is filled in, either */
 };
 
+/* A write of what the request names. */
+struct write write_of_call(struct api_call *c);
+/* The other versions of the kind that is written, for merge/apply.h; valid as long as w. */
+struct apply_versions write_versions(struct write *w);
 /* managedFields after this manager changed old into object. */
 void write_track(
     struct write *w, const char *manager, const char *subresource, struct json *object);

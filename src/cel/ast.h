@@ -67,6 +67,7 @@ struct cel_source {
     struct str text;
     struct cel_issue *issues;
     unsigned issue_count;
+    bool binds;         /* cel.bind() is a macro */
     bool uses_old_self; /* from cel_check() */
 };
 
@@ -91,6 +92,7 @@ struct cel_node *cel_parse(struct cel_source *s);
 struct cel_check_options {
     const struct cel_decl *self;
     bool optional_old_self;
+    const char *variable; /* NULL: self, and oldSelf */
 };
 struct cel_types;
 /* What can be known before anything is evaluated: that a regular expression in quotes is none, and

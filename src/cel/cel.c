@@ -90,13 +90,14 @@ static void plan(struct planner *p, struct cel_node *n)
 const char *cel_compile(struct arena *a, const struct cel_decl *self, const char *text,
     const struct cel_options *options, const struct cel_program **ret)
 {
-    struct cel_source source = { .arena = a, .text = str_of(text) };
+    const char *variable = options ? options->variable : NULL;
+    struct cel_source source = { .arena = a, .text = str_of(text), .binds = variable };
     bool optional = options && options->optional_old_self;
     struct cel_program *program = arena_new(a, struct cel_program);
     struct cel_node *root = cel_parse(&source);
     assert(self->type);
     if (root)
-        cel_check(&source, root, &(struct cel_check_options){ self, optional });
+        cel_check(&source, root, &(struct cel_check_options){ self, optional, variable });
     if (source.issue_count)
         return arena_printf(a, "compilation failed: %s", cel_issues_text(&source));
     if (options && options->wanted != CEL_DYN && options->wanted != root->type->kind)

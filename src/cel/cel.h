@@ -36,6 +36,7 @@
 struct cel_options {
     bool optional_old_self; /* oldSelf is an optional, and always there */
     enum cel_kind wanted;   /* CEL_BOOL of a rule, CEL_STRING of a message; CEL_DYN: anything */
+    const char *variable;   /* the only one there is; NULL: self, and oldSelf */
 };
 
 struct cel_program {

@@ -84,11 +84,12 @@ static bool check_variable(struct checker *c, struct cel_node *n)
             return true;
         }
     const struct cel_type *self = c->options->self->type;
-    if (str_eq(n->name, STR("self"))) {
+    const char *variable = c->options->variable;
+    if (str_eq(n->name, variable ? str_of(variable) : STR("self"))) {
         n->type = self;
         return true;
     }
-    if (str_eq(n->name, STR("oldSelf"))) {
+    if (!variable && str_eq(n->name, STR("oldSelf"))) {
         c->source->uses_old_self = true;
         n->type =
             c->options->optional_old_self ? cel_type_new(c->arena, CEL_OPTIONAL, self, NULL) : self;

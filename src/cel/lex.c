@@ -288,6 +288,29 @@ static size_t operator_length(const struct cel_lexer *l)
     return 0;
 }
 
+/* Up to and with the character at which no token was possible any more. */
+static size_t broken_length(struct str s)
+{
+    uint32_t c;
+    size_t at = utf8_first(s, &c);
+    bool quoted = *s.ptr == '"' || *s.ptr == '\'';
+    at = at ? at : 1;
+    if (!quoted && !strchr("&|=", *s.ptr))
+        return at;
+    for (bool escaped = false; at < s.len;) {
+        struct str rest = { s.ptr + at, s.len - at };
+        size_t step = utf8_first(rest, &c);
+        if (quoted && *rest.ptr == '\\' && !escaped && escape_length(rest))
+            step = escape_length(rest);
+        else if (quoted && *rest.ptr == '\\' && !escaped)
+            escaped = true;
+        else if (!quoted || escaped || *rest.ptr == '\n' || *rest.ptr == '\r')
+            return at + (step ? step : 1);
+        at += step ? step : 1;
+    }
+    return at;
+}
+
 struct cel_token cel_lex(struct cel_lexer *l)
 {
     for (;;) {
@@ -311,13 +334,12 @@ struct cel_token cel_lex(struct cel_lexer *l)
             pass(l, n);
             return t;
         }
-        uint32_t c;
-        n = utf8_first(rest, &c);
+        n = broken_length(rest);
         cel_issue_add(l->source,
             t.offset,
             "Syntax error: token recognition error at: '%.*s'",
-            (int)(n ? n : 1),
+            (int)n,
             rest.ptr);
-        pass(l, n ? n : 1);
+        pass(l, n);
     }
 }

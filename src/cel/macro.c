@@ -253,6 +253,17 @@ static struct cel_node *expand_opt_map(const struct call *c)
         cel_node_call(c->source->arena, c->offset, "optional.none", NULL, NULL, 0));
 }
 
+static struct cel_node *expand_bind(const struct call *c)
+{
+    bool meant = c->source->binds && c->target->kind == CEL_NODE_IDENT &&
+                 str_eq(c->target->name, STR("cel"));
+    if (!meant)
+        return NULL;
+    if (c->args[0]->kind != CEL_NODE_IDENT)
+        return misused(c, c->args[0], "cel.bind() variable names must be simple identifiers");
+    return bind(c, c->args[0]->name, c->args[1], c->args[2]);
+}
+
 static struct cel_node *expand_sort_by(const struct call *c)
 {
     static const char input[] = "@__sortBy_input__";
@@ -284,6 +295,7 @@ static const struct macro member_macros[] = {
     { "optMap", 2, 2, expand_opt_map, false },
     { "optFlatMap", 2, 2, expand_opt_map, true },
     { "sortBy", 2, 2, expand_sort_by, 0 },
+    { "bind", 3, 3, expand_bind, 0 },
     { 0 },
 };
 

@@ -102,8 +102,8 @@ const char *cel_issues_text(const struct cel_source *s)
             buf_printf(&b, "ERROR: <input>:-1:0: %s", i->text);
             continue;
         }
-        buf_printf(&b, "ERROR: <input>:%u:%u: %s", line, column + 1, i->text);
-        if (text.len <= 16384)
+        buf_printf(&b, "ERROR: <input>:%u:%u: %s", line, column + (s->text.len > 0), i->text);
+        if (text.len <= 16384 && s->text.len)
             add_snippet(&b, text, column);
     }
     if (s->issue_count > CEL_ISSUES_MAX)
@@ -193,6 +193,22 @@ static struct cel_node *unexpected(struct parser *p, const char *wanted)
             wanted);
     p->failed = true;
     return NULL;
+}
+
+/* One token too many is passed over. */
+static void not_at_end(struct parser *p)
+{
+    struct cel_source unused = { .arena = p->source->arena, .text = p->source->text };
+    struct cel_lexer ahead = p->lexer;
+    ahead.source = &unused;
+    if (cel_lex(&ahead).kind != CEL_TOKEN_END)
+        unexpected(p, "<EOF>");
+    else
+        cel_issue_add(p->source,
+            p->token.offset,
+            "Syntax error: extraneous input '%.*s' expecting <EOF>",
+            (int)p->token.text.len,
+            p->token.text.ptr);
 }
 
 /* What stands where an operator or the end of something was due. */
@@ -436,8 +452,15 @@ static struct cel_node *parse_select(struct parser *p, struct cel_node *target)
     bool optional = accept(p, "?");
     if (p->token.kind == CEL_TOKEN_ESCAPED_IDENT)
         return failed_at(p, p->token.offset, "unsupported syntax: '`'");
+    if (p->token.kind != CEL_TOKEN_IDENT && optional)
+        return unexpected(p, "{IDENTIFIER, ESC_IDENTIFIER}");
     if (p->token.kind != CEL_TOKEN_IDENT)
-        return unexpected(p, optional ? "{IDENTIFIER, ESC_IDENTIFIER}" : "IDENTIFIER");
+        return failed_at(p,
+            p->token.offset,
+            arena_printf(p->source->arena,
+                "Syntax error: no viable alternative at input '.%.*s'",
+                (int)p->token.text.len,
+                p->token.text.len ? p->token.text.ptr : ""));
     struct cel_token name = next(p);
     if (is_operator(p, "(") && !optional) {
         uint32_t open = next(p).offset;
@@ -612,6 +635,6 @@ struct cel_node *cel_parse(struct cel_source *s)
     next(&p);
     struct cel_node *n = parse_expr(&p);
     if (!p.failed && p.token.kind != CEL_TOKEN_END)
-        unexpected(&p, "<EOF>");
+        not_at_end(&p);
     return s->issue_count ? NULL : n;
 }

@@ -212,6 +212,8 @@ static const char *object_name(const struct cel_types *ts, const struct cel_decl
 
 const char *cel_type_text(const struct cel_types *ts, const struct cel_type *t)
 {
+    if (t->name)
+        return t->name;
     switch (t->kind) {
     case CEL_ERROR:
         return "!error!";

@@ -47,6 +47,7 @@ struct cel_type {
     unsigned param;               /* CEL_PARAM: which */
     const struct cel_decl *decl;  /* CEL_OBJECT */
     const struct cel_type *of[2]; /* of list, optional, type: the first; map: key and value */
+    const char *name;             /* in messages; NULL: by kind and parts */
 };
 
 /* The type of a kind that needs no more to be said. */

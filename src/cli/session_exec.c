@@ -60,7 +60,8 @@ static void finish(struct exec *x, struct arena *a, struct json status)
 static void fail_to_open(struct exec *x)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *what = x->why.code == ERR_NOT_FOUND    ? "unable to upgrade connection"
+    const char *what = x->request.url                  ? "error sending request"
+                       : x->why.code == ERR_NOT_FOUND  ? "unable to upgrade connection"
                        : x->request.kind == POD_ATTACH ? "error attaching to container"
                                                        : "error executing command in container";
     const char *why = arena_printf(&a, "%s: %s", what, x->why.text);
@@ -113,7 +114,10 @@ static const struct pod_session_handlers pod_handlers = { on_output, on_room, on
 
 static bool open_pod(struct exec *x)
 {
-    x->pod = x->source->open(x->source->self, &x->request, &pod_handlers, x, &x->why);
+    const struct pod_session_request *r = &x->request;
+    if (r->unreachable)
+        return fail(&x->why, ERR_UNAVAILABLE, "Post \"%s\": %s", r->url, r->unreachable);
+    x->pod = x->source->open(x->source->self, r, &pod_handlers, x, &x->why);
     return x->pod;
 }
 
@@ -207,7 +211,8 @@ static void exec_data(void *body, struct str bytes, bool first, bool last)
         bytes = (struct str){ bytes.ptr + 1, bytes.len - 1 };
     }
     take_input(x, x->channel, bytes, last);
-    if (x->channel == CLOSE && session_has_close(x->session) && bytes.len && *bytes.ptr == STDIN)
+    if (x->channel == CLOSE && session_has_close(x->session) && x->pod && bytes.len &&
+        *bytes.ptr == STDIN)
         x->source->end_input(x->source->self, x->pod);
 }
 
@@ -253,6 +258,8 @@ static void copy_request(struct exec *x, const struct pod_session_request *r)
     x->request.uid = arena_strdup(a, r->uid);
     x->request.container = arena_strdup(a, r->container);
     x->request.command = words;
+    x->request.unreachable = arena_strdup(a, r->unreachable);
+    x->request.url = arena_strdup(a, r->url);
 }
 
 /* What is not there is told before the upgrade, unless the client's protocol is one that

@@ -20,19 +20,20 @@ static void adopt_seen(void *ctx, const struct kube_reply *reply)
         write_end(w);
         return;
     }
-    w->run->pending--;
+    if (!write_allowed(w->run)) {
+        write_end(w);
+        return;
+    }
+    w->run->pending--; /* the look is over, */
     struct json patch = adopt_patch(
         reply->arena, reply->body, e->cache.predecessors, subresource, e->options.manager);
-    if (write_allowed(w->run))
-        write_sent(w,
-            kube_patch(e->options.client,
-                write_target(w),
-                KUBE_PATCH_JSON,
-                patch,
-                (struct kube_write){ .field_manager = e->options.manager },
-                (struct kube_then){ write_answered, w }));
-    else
-        run_advance(w->run);
+    write_sent(w, /* … and what it was for begins */
+        kube_patch(e->options.client,
+            write_target(w),
+            KUBE_PATCH_JSON,
+            patch,
+            (struct kube_write){ .field_manager = e->options.manager },
+            (struct kube_then){ write_answered, w }));
 }
 
 /* The managedFields of all managers are needed, which the cache does not keep. */

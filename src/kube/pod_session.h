@@ -29,6 +29,8 @@ struct pod_session_request {
     /* Port-forward over channels; over SPDY the client names them later: */
     uint16_t ports[POD_SESSION_PORTS_MAX];
     size_t port_count;
+    /* NULL: there is a node. Otherwise how its kubelet was not reached, and where it would be: */
+    const char *unreachable, *url;
 };
 
 enum pod_session_stream { POD_STDOUT = 1, POD_STDERR = 2 };

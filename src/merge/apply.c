@@ -26,16 +26,20 @@ static const struct schema *schema_at(const struct run *run, const char *api_ver
     return r->versions ? r->versions->schema_of(r->versions->ctx, api_version) : NULL;
 }
 
-static struct json object_at(const struct run *run, struct json object, const char *api_version)
+/* An object in a version whose schema is s. Conversion of custom objects changes no field, so it
+ * may have some that this version does not know. */
+static bool object_at(const struct run *run, const struct schema *s, struct json object,
+    const char *api_version, struct json *ret, struct error *err)
 {
     const struct apply_versions *v = run->request->versions;
+    *ret = object;
     if (text_eq(json_text(json_member(object, "apiVersion")), api_version))
-        return object;
+        return true;
     if (v && v->convert)
-        return v->convert(v->ctx, run->arena, object, api_version);
-    return json_is(object, JSON_MAP)
-               ? json_with_member(run->arena, object, "apiVersion", json_str(api_version))
-               : object;
+        *ret = v->convert(v->ctx, run->arena, object, api_version);
+    else if (json_is(object, JSON_MAP))
+        *ret = json_with_member(run->arena, object, "apiVersion", json_str(api_version));
+    return typed_validate(s, *ret, true, err);
 }
 
 static const struct fieldset *without_reset(const struct run *run, const struct fieldset *set)
@@ -44,30 +48,41 @@ static const struct fieldset *without_reset(const struct run *run, const struct 
     return reset ? fieldset_difference_below(run->arena, set, reset) : set;
 }
 
-static struct typed_comparison compare_at(const struct run *run, const struct schema *s,
-    struct json before, struct json after, const char *api_version)
+static bool compare_at(const struct run *run, const struct schema *s, struct json before,
+    struct json after, const char *api_version, struct typed_comparison *ret, struct error *err)
 {
-    struct typed_comparison c = typed_compare(
-        run->arena, s, object_at(run, before, api_version), object_at(run, after, api_version));
-    return (struct typed_comparison){
+    struct arena *a = run->arena;
+    if (!object_at(run, s, before, api_version, &before, err))
+        return fail_in(err, "failed to convert old object");
+    if (!object_at(run, s, after, api_version, &after, err))
+        return fail_in(err, "failed to convert new object");
+    struct typed_comparison c = typed_compare(a, s, before, after);
+    *ret = (struct typed_comparison){
         .removed = without_reset(run, c.removed),
         .modified = without_reset(run, c.modified),
         .added = without_reset(run, c.added),
     };
+    return true;
 }
 
-/* Sets that were stored before a schema changed; entries of versions that are no more stay until
- * they would matter. */
-static void reconcile_sets(struct run *run)
+/* Sets that were stored before a schema changed; entries of versions that are no more go. */
+static bool reconcile_sets(struct run *run, struct json live, struct error *err)
 {
     for (size_t i = run->managers.count; i-- > 0;) {
         struct managers_entry *e = &run->managers.entries[i];
         const struct schema *s = schema_at(run, e->api_version);
+        struct json ignored;
+        const struct apply_versions *v = run->request->versions;
+        if (!s && v && v->missing)
+            return fail(err, ERR_INVALID, "%s: %s", v->missing, e->api_version);
+        if (s && !object_at(run, s, live, e->api_version, &ignored, err))
+            return false;
         if (s)
             e->set = typed_set_reconciled(run->arena, s, e->set);
         else
             managers_delete(&run->managers, e);
     }
+    return true;
 }
 
 /* ---- handing over ---- */
@@ -102,8 +117,8 @@ static int compare_identities(const void *left, const void *right)
 
 /* What changed between two objects leaves the sets of all managers but self (NULL: of all). With a
  * list, fields that others own and that changed are put into it instead, and nothing moves. */
-static void hand_over(struct run *run, struct json before, struct json after,
-    const struct managers_entry *self, struct conflict_list *conflicts)
+static bool hand_over(struct run *run, struct json before, struct json after,
+    const struct managers_entry *self, struct conflict_list *conflicts, struct error *err)
 {
     struct managers *m = &run->managers;
     if (m->count > 1)
@@ -113,7 +128,9 @@ static void hand_over(struct run *run, struct json before, struct json after,
         const struct schema *s = schema_at(run, e->api_version);
         if (!s || (self && managers_compare_identity(e, self) == 0))
             continue;
-        struct typed_comparison c = compare_at(run, s, before, after, e->api_version);
+        struct typed_comparison c;
+        if (!compare_at(run, s, before, after, e->api_version, &c, err))
+            return false;
         const struct fieldset *changed = fieldset_union(run->arena, c.modified, c.added);
         const struct fieldset *taken = fieldset_intersection(run->arena, e->set, changed);
         if (conflicts) {
@@ -125,6 +142,7 @@ static void hand_over(struct run *run, struct json before, struct json after,
     }
     if (!conflicts)
         managers_delete_empty(m);
+    return true;
 }
 
 /* ---- pruning ---- */
@@ -146,46 +164,64 @@ static const struct fieldset *owned_at(const struct run *run, const char *api_ve
 }
 
 /* Pruned, with what somebody owns at this version put back. */
-static struct json add_back_owned(
-    const struct run *run, struct json merged, struct json pruned, const char *api_version)
+static bool add_back_owned(const struct run *run, struct json merged, struct json *pruned,
+    const char *api_version, struct error *err)
 {
     struct arena *a = run->arena;
     const struct schema *s = schema_at(run, api_version);
     if (!s)
-        return pruned;
-    merged = object_at(run, merged, api_version);
-    pruned = object_at(run, pruned, api_version);
+        return true;
+    if (!object_at(run, s, merged, api_version, &merged, err))
+        return fail_in(err, "failed to convert merged object at version %s", api_version);
+    if (!object_at(run, s, *pruned, api_version, pruned, err))
+        return fail_in(err, "failed to convert pruned object at version %s", api_version);
     const struct fieldset *owned = typed_set_with_fields(a, s, owned_at(run, api_version));
-    const struct fieldset *kept = fieldset_union(a, fields_of(run, s, pruned), owned);
-    return typed_remove(a, s, merged, fieldset_difference(a, fields_of(run, s, merged), kept));
+    const struct fieldset *kept = fieldset_union(a, fields_of(run, s, *pruned), owned);
+    *pruned = typed_remove(a, s, merged, fieldset_difference(a, fields_of(run, s, merged), kept));
+    return true;
 }
 
-/* Removes what the manager applied last time and nobody owns now. */
-static struct json prune(
-    const struct run *run, struct json merged, const struct managers_entry *last)
+/* The same for all versions, last's first. */
+static bool add_back_all(const struct run *run, struct json all, struct json *pruned,
+    const struct managers_entry *last, struct error *err)
 {
-    struct arena *a = run->arena;
-    const struct schema *s = schema_at(run, last->api_version);
-    if (!s || fieldset_is_empty(last->set))
-        return merged;
-    struct json all = object_at(run, merged, last->api_version);
-    const struct fieldset *was = typed_set_with_fields(a, s, last->set);
-    struct json pruned = add_back_owned(run, all, typed_remove(a, s, all, was), last->api_version);
+    if (!add_back_owned(run, all, pruned, last->api_version, err))
+        return false;
     for (size_t i = 0; i < run->managers.count; i++) {
         const char *version = run->managers.entries[i].api_version;
         bool again = text_eq(version, last->api_version);
         for (size_t j = 0; j < i && !again; j++)
             again = text_eq(version, run->managers.entries[j].api_version);
-        if (!again)
-            pruned = add_back_owned(run, all, pruned, version);
+        if (!again && !add_back_owned(run, all, pruned, version, err))
+            return false;
     }
+    return true;
+}
+
+/* Removes what the manager applied last time and nobody owns now. */
+static bool prune(const struct run *run, struct json *object, const struct managers_entry *last,
+    struct error *err)
+{
+    struct arena *a = run->arena;
+    const struct apply_request *r = run->request;
+    const struct schema *s = schema_at(run, last->api_version);
+    struct json all;
+    if (!s || fieldset_is_empty(last->set))
+        return true;
+    if (!object_at(run, s, *object, last->api_version, &all, err))
+        return fail_in(err, "failed to convert merged object to last applied version");
+    const struct fieldset *was = typed_set_with_fields(a, s, last->set);
+    struct json pruned = typed_remove(a, s, all, was);
+    if (!add_back_all(run, all, &pruned, last, err))
+        return fail_in(err, "failed add back owned items");
     /* Only what the manager had may go: items inside a removed parent that were never its own
      * come back. */
-    pruned = object_at(run, pruned, last->api_version);
+    if (!object_at(run, s, pruned, last->api_version, &pruned, err))
+        return fail_in(err, "failed add back dangling items");
     const struct fieldset *gone =
         fieldset_difference(a, fields_of(run, s, all), fields_of(run, s, pruned));
     pruned = typed_remove(a, s, all, fieldset_intersection(a, gone, was));
-    return object_at(run, pruned, run->request->api_version);
+    return object_at(run, r->schema, pruned, r->api_version, object, err);
 }
 
 /* ---- update ---- */
@@ -203,9 +239,10 @@ static bool track_update(
     if (!typed_validate(r->schema, after, true, err) ||
         !typed_validate(r->schema, before, true, err))
         return false;
-    reconcile_sets(run);
-    hand_over(run, before, after, NULL, NULL);
-    struct typed_comparison c = compare_at(run, r->schema, before, after, r->api_version);
+    struct typed_comparison c;
+    if (!reconcile_sets(run, before, err) || !hand_over(run, before, after, NULL, NULL, err) ||
+        !compare_at(run, r->schema, before, after, r->api_version, &c, err))
+        return false;
     struct managers_entry self = {
         .manager = manager,
         .api_version = r->api_version,
@@ -258,7 +295,10 @@ bool apply_update(struct arena *a, const struct apply_request *r, struct json li
     /* An object without owners stays without until the first apply. */
     if (!run.managers.count && json_present(json_get(live, "metadata.uid")))
         return true;
-    struct json before = json_present(live) ? live : schema_empty_object(a, r->schema);
+    struct json before = live;
+    if (!json_present(live))
+        before = json_with_member(
+            a, schema_empty_object(a, r->schema), "apiVersion", json_str(r->api_version));
     if (!track_update(&run, manager_name(r), before, *ret, err))
         return false;
     *ret = with_owners(a, *ret, &run.managers);
@@ -341,18 +381,20 @@ static bool apply_merged(struct run *run, struct json live, struct json config,
     else
         managers_add(&run->managers, self);
     struct json object = typed_merge(a, r->schema, live, config);
-    if (mine)
-        object = prune(run, object, &last);
+    if (mine && !prune(run, &object, &last, err))
+        return fail_in(err, "failed to prune fields");
     struct conflict_list conflicts = { 0 };
-    if (!r->force)
-        hand_over(run, live, object, &self, &conflicts);
+    if (!r->force && !hand_over(run, live, object, &self, &conflicts, err))
+        return false;
     if (conflicts.count)
         return fail_conflicts(a, &conflicts, ret, err);
-    hand_over(run, live, object, &self, NULL);
+    if (!hand_over(run, live, object, &self, NULL, err))
+        return false;
+    ret->same = json_equal(live, object);
     mine = managers_find(&run->managers, &self);
     if (mine) {
         mine->set = managers_strip(a, mine->set);
-        if (!json_equal(live, object))
+        if (!ret->same)
             mine->time = r->now;
         managers_delete_empty(&run->managers);
     }
@@ -373,8 +415,7 @@ static bool apply_once(struct arena *a, const struct apply_request *r, struct js
         return fail_in(err, "failed to create typed live object");
     if (!track_first(&run, live, err))
         return fail_in(err, "failed to create manager for existing fields");
-    reconcile_sets(&run);
-    return apply_merged(&run, live, config, ret, err);
+    return reconcile_sets(&run, live, err) && apply_merged(&run, live, config, ret, err);
 }
 
 /* ---- kubectl, which may have applied the object from its own side before ---- */

@@ -18,6 +18,9 @@ struct apply_versions {
     /* An object in another version; NULL: nothing but apiVersion differs. */
     struct json (*convert)(void *ctx, struct arena *a, struct json object, const char *api_version);
     void *ctx;
+    /* NULL: whose version is no more owns nothing. Otherwise that fails, in these words and the
+     * version's. */
+    const char *missing;
 };
 
 struct apply_request {
@@ -41,6 +44,7 @@ struct apply_result {
     struct json object;                     /* with its managedFields */
     const struct apply_conflict *conflicts; /* by owner */
     size_t conflict_count;
+    bool same; /* only owners changed */
 };
 
 /* The server's message about the conflicts, whole. */

@@ -33,6 +33,8 @@ static void on_head(void *ctx, const struct api_head *head)
         buf_printf(&b, " '%s'", *word);
     for (size_t i = 0; i < r->port_count; i++)
         buf_printf(&b, " %d", r->ports[i]);
+    if (r->unreachable)
+        buf_printf(&b, " %s: %s", r->url, r->unreachable);
     check(!text_empty(r->uid));
     t->text = arena_strdup(test_arena(), buf_text(&b));
 }
@@ -160,7 +162,9 @@ TEST(sessions_need_a_kubelet)
                 { "address", json_str("10.0.0.7") })));
     desk_do(&d, "PUT", "/api/v1/nodes/n/status", json_to_text(test_arena(), node));
     check_text(ask(&d, NULL, "GET", PODS "/one/exec?command=ls&stdout=1", true),
-        "500 error dialing backend: dial tcp 10.0.0.7:10250: connect: connection refused");
+        "101 0 default/one a out 'ls' "
+        "https://10.0.0.7:10250/exec/default/one/a?command=ls&output=1: "
+        "dial tcp 10.0.0.7:10250: connect: connection refused");
     check_text(
         ask(&d, NULL, "POST", PODS "/one/attach?stdout=1", false), "400 Upgrade request required");
     desk_done(&d);

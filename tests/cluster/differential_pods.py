@@ -1,4 +1,6 @@
 """Scripts about what is done to pods beside writing them: logs, binding, eviction, accounts. See differential.py."""
+import json
+
 from differential import MERGE, STRATEGIC
 
 SCRIPTS = []
@@ -22,6 +24,38 @@ def node(s):
     name = s.ns + "-node"
     s.ask("POST", "/api/v1/nodes", {"metadata": {"name": name}})
     return name
+
+
+def upgrade(s, path, upgrade_to, protocol):
+    """Asks for another protocol, and records what comes until the server has said all."""
+    heads = {**s.server.headers, "Host": "x", "Connection": "Upgrade", "Upgrade": upgrade_to, "Content-Length": 0, **(
+        {"Sec-WebSocket-Version": 13, "Sec-WebSocket-Key": "MDEyMzQ1Njc4OWFiY2RlZg==", "Sec-WebSocket-Protocol": protocol}
+        if upgrade_to == "websocket" else {"X-Stream-Protocol-Version": protocol})}
+    connection = s.server.connect(30)
+    method = "GET" if upgrade_to == "websocket" else "POST"
+    connection.sock.sendall((f"{method} {path} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in heads.items()) + "\r\n").encode())
+    answer, said = connection.response_class(connection.sock, method=method), []
+    answer.begin()
+    if answer.status != 101:
+        said = json.loads(answer.read())
+    while answer.status == 101 and (head := answer.fp.read(2)):
+        size = int.from_bytes(answer.fp.read(2), "big") if head[1] == 126 else head[1]
+        frame = answer.fp.read(size)
+        said.append([head[0], frame[:1].hex(), json.loads(frame[1:]) if frame[1:2] == b"{" else frame[1:].hex()])
+    connection.close()
+    s.record(f"{upgrade_to} {protocol} {path}", {"status": answer.status, "protocol": answer.getheader("Sec-WebSocket-Protocol"), "said": said})
+
+
+def unreachable(s, p):
+    """kube-apiserver speaks some protocols itself, and can tell in them that it does not reach a kubelet."""
+    for path in ("exec?command=ls&command=-l&stdout=true&stderr=true", "exec?command=ls", "attach?stdout=true&stdin=true&tty=true", "attach?stderr=1",
+                 "portforward?ports=80"):
+        for protocol in ("v5.channel.k8s.io", "v4.channel.k8s.io", "v4.channel.k8s.io, v5.channel.k8s.io", "nonsense",
+                         "SPDY/3.1+portforward.k8s.io"):
+            upgrade(s, f"{p}/there/{path}", "websocket", protocol)
+        upgrade(s, f"{p}/there/{path}", "SPDY/3.1", "v4.channel.k8s.io")
+        upgrade(s, f"{p}/one/{path}", "websocket", "v5.channel.k8s.io")
+        upgrade(s, f"{p}/gone/{path}", "websocket", "v5.channel.k8s.io")
 
 
 def sessions(s, p):
@@ -71,6 +105,7 @@ def pod_logs(s):
     s.get(p + "/there/log?follow=true&tailLines=4&timestamps=true&previous=true&limitBytes=5&sinceSeconds=4")
     s.get(p + "/there/log?sinceTime=2026-01-02T03:04:05Z&container=a")
     sessions(s, p)
+    unreachable(s, p)
     s.delete(p + "/there?gracePeriodSeconds=0")
     s.ask("DELETE", f"/api/v1/nodes/{name}")
 

@@ -32,12 +32,15 @@ static void reconcile(const struct view *in, struct plan *out)
 {
     struct arena *a = in->arena;
     struct json color = json_get(in->object, "spec.color");
-    if (json_get_bool(in->object, "spec.rests", false))
+    if (json_get_bool(in->object, "spec.waits", false)) {
         plan_keep_children(out);
-    else
-        plan_child(out,
-            &RESOURCE_CONFIG_MAP,
-            json_fields(a, { "metadata.name", json_str(view_name(in)) }, { "data.color", color }));
+        plan_status(out, json_fields(a, { "color", color }), NULL);
+        plan_wait(out, "for nothing");
+        return;
+    }
+    plan_child(out,
+        &RESOURCE_CONFIG_MAP,
+        json_fields(a, { "metadata.name", json_str(view_name(in)) }, { "data.color", color }));
     if (json_get_bool(in->object, "spec.shares", false))
         plan_shared(out, &RESOURCE_PVC, json_fields(a, { "metadata.name", json_str("store") }));
     struct view_trouble trouble = view_trouble(in, &RESOURCE_CONFIG_MAP, view_name(in));
@@ -115,13 +118,25 @@ struct bench {
     const struct kind *kinds[2];
     struct engine_family family;
     struct engine *engine;
-    int version; /* of the last object that the server stored */
+    int version;      /* of the last object that the server stored */
+    const char *spec; /* of the widget whose status it stores */
+    bool follows;     /* the engine leads no more */
 };
+
+static bool may_write(void *ctx)
+{
+    return !((struct bench *)ctx)->follows;
+}
 
 static void bench_init_with(struct bench *b, const struct kind *kind)
 {
-    *b = (struct bench){ .version = 10, .kinds = { kind } };
-    b->family = (struct engine_family){ .name = "toys", .kinds = b->kinds };
+    static const char *const predecessors[] = { "manager", NULL };
+    *b = (struct bench){ .version = 10, .spec = "{'color': 'red'}", .kinds = { kind } };
+    b->family = (struct engine_family){
+        .name = "toys",
+        .kinds = b->kinds,
+        .predecessors = predecessors,
+    };
     log_setup(LOG_FORMAT_TEXT, LOG_LEVEL_ERROR);
     world_init(&b->w);
     b->client = kube_client_new(&b->w.transport, &b->w.env);
@@ -145,6 +160,8 @@ static void bench_init_with(struct bench *b, const struct kind *kind)
         .families = &b->family,
         .family_count = 1,
         .manager = "leeboard",
+        .may_write = may_write,
+        .ctx = b,
     });
     engine_lead(b->engine);
     world_advance(&b->w, 0);
@@ -273,7 +290,7 @@ static void accept(struct bench *b, struct world_call *c, const struct resource 
     live =
         json_with(a, live, "metadata.ownerReferences", json_get(sent, "metadata.ownerReferences"));
     if (status)
-        live = json_with(a, live, "spec", test_json("{'color': 'red'}"));
+        live = json_with(a, live, "spec", test_json(b->spec));
     struct json entry = json_fields(a,
         { "manager", json_str("leeboard") },
         { "operation", json_str("Apply") },
@@ -475,6 +492,7 @@ TEST(writes_that_fail_are_no_fight)
     bench_done(&b);
 }
 
+/* The widget's ConfigMap is fought over, and its status says so. */
 static void fight(struct bench *b)
 {
     struct world_call *watch = settle(b);
@@ -491,14 +509,14 @@ static void fight(struct bench *b)
     check_int(engine_counts(b->engine).contested, 1);
 }
 
-/* Found by the simulator, seed 900033. */
+/* Found by the simulator, seeds 880476 and 900033. */
 TEST(what_is_not_wanted_any_more_is_not_told_to_be_fought_over)
 {
     struct bench b;
     bench_init(&b);
     fight(&b);
     struct world_call *widgets = request(&b, "GET", "/widgets?");
-    event(widgets, "MODIFIED", widget(&b, "a", "{'color': 'red', 'rests': true}"));
+    event(widgets, "MODIFIED", widget(&b, "a", "{'color': 'red', 'waits': true}"));
     struct world_call *status = request(&b, "PATCH", "/widgets/a/status?");
     check(!json_present(json_get(body(status), "status.conditions")));
     bench_done(&b);
@@ -583,6 +601,51 @@ TEST(for_an_object_that_the_server_has_not_nothing_is_made_whatever_the_watch_sa
     for (int i = 0; i < 60; i++, world_advance(&b.w, 1000))
         check_int(requests(&b, "PATCH", ""), 0);
     bench_done(&b);
+}
+
+/* Its watch is behind: that says when it is gone, and what came after it. */
+TEST(an_object_that_is_gone_when_its_status_comes_is_waited_for_in_silence)
+{
+    struct bench b;
+    bench_init(&b);
+    settle(&b);
+    struct world_call *widgets = request(&b, "GET", "/widgets?");
+    struct json last = widget(&b, "a", "{'color': 'blue'}");
+    event(widgets, "MODIFIED", last);
+    accept(&b, request(&b, "PATCH", "/configmaps/a?"), &RESOURCE_CONFIG_MAP, false);
+    world_answer(request(&b, "PATCH", "/widgets/a/status?"), 404, gone_text("a"));
+    for (int i = 0; i < 60; i++, world_advance(&b.w, 1000))
+        check_int(requests(&b, "PATCH", "") + requests(&b, "GET", "/widgets/a"), 0);
+    check_int(engine_counts(b.engine).refused, 0);
+    event(widgets, "DELETED", last);
+    struct json next = widget(&b, "a", "{'color': 'green', 'waits': true}");
+    event(widgets,
+        "ADDED",
+        json_with(test_arena(), next, "metadata.uid", json_str("uid-of-another")));
+    check_json(
+        json_get(body(request(&b, "PATCH", "/widgets/a/status?")), "status"), "{'color': 'green'}");
+    bench_done(&b);
+}
+
+/* Found by the simulator, seed 950141; only the sanitizer sees it for sure. */
+TEST(who_leads_no_more_when_it_may_take_over_is_through_with_that)
+{
+    struct bench b;
+    bench_init(&b);
+    struct json one = widget(&b, "a", "{'color': 'red', 'shares': true}");
+    struct json of_predecessor = json_with(test_arena(),
+        taken(&b),
+        "metadata.managedFields",
+        test_json("[{'manager': 'manager', 'operation': 'Update', 'apiVersion': 'v1',"
+                  " 'fieldsV1': {'f:data': {'f:color': {}}}}]"));
+    load(&b, &WIDGET, &one, 1);
+    load(&b, &RESOURCE_CONFIG_MAP, &of_predecessor, 1);
+    load(&b, &RESOURCE_PVC, NULL, 0);
+    check_int(requests(&b, "POST", "/persistentvolumeclaims?"), 1);
+    b.follows = true;
+    world_answer(request(&b, "GET", "/configmaps/a"), 200, print(of_predecessor));
+    check_int(requests(&b, "PATCH", ""), 0);
+    bench_done(&b); /* ends what is under way: the claim, and nothing else */
 }
 
 /* Found by the simulator, seed 511. */

@@ -7,6 +7,7 @@
 #include "base/timer.h"
 #include "engine/facts.h"
 #include "fetch/internal.h"
+#include "tests/folder.h"
 #include "tests/http/rig.h"
 
 /* An effect that runs on the rig's loop, and what came of it. */
@@ -202,41 +203,63 @@ static struct json args_of(const char *path, const char *into, const char *sha25
         { "name", json_str("my model") });
 }
 
+/* Copies of local files, from a folder of the test's own into its cache. */
+struct copying {
+    struct rig rig;
+    const char *directory, *into;
+};
+
+static void copying_open(struct copying *c, const char *into)
+{
+    rig_open(&c->rig, RIG_H1);
+    c->directory = folder_new();
+    c->into = arena_printf(test_arena(), "%s/%s", c->directory, into);
+}
+
+static struct outcome copying_run(struct copying *c, const char *source, const char *sha256)
+{
+    struct arena *a = test_arena();
+    struct outcome o;
+    run_effect(&c->rig,
+        "[]",
+        arena_printf(a, "['%s']", c->directory),
+        "model.copy",
+        json_to_text(a, args_of(source, c->into, sha256)),
+        &o);
+    return o;
+}
+
+static void copying_close(struct copying *c)
+{
+    folder_remove(c->directory);
+    rig_close(&c->rig);
+}
+
 TEST(a_local_file_is_copied_checked_and_kept_within_its_roots)
 {
-    struct rig r;
-    rig_open(&r, RIG_H1);
-    char directory[] = "/tmp/leeboard-test-XXXXXX";
-    check(mkdtemp(directory));
-    const char *source = write_file(directory, "weights.gguf", "not really weights\n");
-    const char *into = arena_printf(test_arena(), "%s/cache/key", directory);
-    const char *roots = arena_printf(test_arena(), "['%s']", directory);
-    struct outcome o;
     struct arena *a = test_arena();
-    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(source, into, NULL)), &o);
+    struct copying c;
+    copying_open(&c, "cache/key");
+    const char *source = write_file(c.directory, "weights.gguf", "not really weights\n");
+    struct outcome o = copying_run(&c, source, NULL);
     check_text(o.err.text, "");
-    check_text(json_get_text(o.result, "path"), arena_printf(a, "%s/my-model.gguf", into));
+    check_text(json_get_text(o.result, "path"), arena_printf(a, "%s/my-model.gguf", c.into));
     check_int(json_get_int(o.result, "size", 0), 19);
     check(!json_get_bool(o.result, "cached", false));
-    const char *digest = json_get_text(o.result, "sha256");
-    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(source, into, digest)), &o);
+    o = copying_run(&c, source, json_get_text(o.result, "sha256"));
     check(json_get_bool(o.result, "cached", false));
     char wrong[65];
     memset(wrong, '0', 64);
     wrong[64] = '\0';
-    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(source, into, wrong)), &o);
-    check_int(o.err.code, ERR_INVALID);
+    check_int(copying_run(&c, source, wrong).err.code, ERR_INVALID);
 
-    const char *missing = arena_printf(a, "%s/nothing", directory);
-    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(missing, into, NULL)), &o);
-    check_int(o.err.code, ERR_NOT_FOUND);
-    const char *link = arena_printf(a, "%s/link.gguf", directory);
+    const char *missing = arena_printf(a, "%s/nothing", c.directory);
+    check_int(copying_run(&c, missing, NULL).err.code, ERR_NOT_FOUND);
+    const char *link = arena_printf(a, "%s/link.gguf", c.directory);
     check(symlink("/etc/hostname", link) == 0);
-    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(link, into, NULL)), &o);
-    check_int(o.err.code, ERR_FORBIDDEN);
-    check(system(arena_printf(a, "ls -A %s | grep -c tmp >/dev/null", into)) != 0);
-    check(system(arena_printf(a, "rm -r %s", directory)) == 0);
-    rig_close(&r);
+    check_int(copying_run(&c, link, NULL).err.code, ERR_FORBIDDEN);
+    check(system(arena_printf(a, "ls -A %s | grep -c tmp >/dev/null", c.into)) != 0);
+    copying_close(&c);
 }
 
 /* A whole head, of one tensor of 64 numbers, and what is there of it. */
@@ -260,55 +283,42 @@ static const char *write_weights(const char *directory, int64_t size)
 
 TEST(a_local_file_that_is_cut_short_is_not_copied)
 {
-    struct rig r;
-    rig_open(&r, RIG_H1);
-    char directory[] = "/tmp/leeboard-test-XXXXXX";
-    check(mkdtemp(directory));
-    struct arena *a = test_arena();
-    const char *into = arena_printf(a, "%s/cache", directory);
-    const char *roots = arena_printf(a, "['%s']", directory);
-    struct outcome o;
-    const char *source = write_weights(directory, 64 + 256 - 1);
-    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(source, into, NULL)), &o);
+    struct copying c;
+    copying_open(&c, "cache");
+    const char *source = write_weights(c.directory, 64 + 256 - 1);
+    struct outcome o = copying_run(&c, source, NULL);
     check_int(o.err.code, ERR_INVALID);
     check_text(o.err.text,
-        arena_printf(a,
+        arena_printf(test_arena(),
             "%s is cut short: it has 319 of the 320 bytes that its header tells; put the whole "
             "file there",
             source));
-    check(access(into, F_OK) != 0);
-    write_weights(directory, 64 + 256);
-    run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(source, into, NULL)), &o);
+    check(access(c.into, F_OK) != 0);
+    write_weights(c.directory, 64 + 256);
+    o = copying_run(&c, source, NULL);
     check_text(o.err.text, "");
     check_int(json_get_int(o.result, "size", 0), 320);
-    check(system(arena_printf(a, "rm -r %s", directory)) == 0);
-    rig_close(&r);
+    copying_close(&c);
 }
 
 /* A file of nothing but holes; where it is copied before anybody looked, a larger one. */
 TEST(a_copy_tells_how_far_it_is)
 {
-    struct rig r;
-    rig_open(&r, RIG_H1);
-    char directory[] = "/tmp/leeboard-test-XXXXXX";
-    check(mkdtemp(directory));
-    struct arena *a = test_arena();
-    const char *source = write_file(directory, "weights.gguf", "");
-    const char *into = arena_printf(a, "%s/cache", directory);
-    const char *roots = arena_printf(a, "['%s']", directory);
+    struct copying c;
+    copying_open(&c, "cache");
+    const char *source = write_file(c.directory, "weights.gguf", "");
     struct outcome o = { 0 };
     int64_t size = 8 << 20;
     for (; !json_present(o.progress) && size < 1 << 30; size *= 2) {
         check(truncate(source, size * 2) == 0);
-        run_effect(&r, "[]", roots, "model.copy", json_to_text(a, args_of(source, into, NULL)), &o);
+        o = copying_run(&c, source, NULL);
         check_text(o.err.text, "");
-        check(system(arena_printf(a, "rm -r %s", into)) == 0);
+        check(system(arena_printf(test_arena(), "rm -r %s", c.into)) == 0);
     }
     int64_t bytes = json_get_int(o.progress, "bytes", 0);
     check(bytes > 0 && bytes <= size);
     check_int(json_get_int(o.progress, "total", 0), size);
-    check(system(arena_printf(a, "rm -r %s", directory)) == 0);
-    rig_close(&r);
+    copying_close(&c);
 }
 
 TEST(a_directory_is_removed_with_all_that_is_in_it_and_nothing_else)

@@ -55,71 +55,78 @@ static void on_done(void *ctx, struct json result, const struct error *err)
     o->result = json_copy(test_arena(), result);
 }
 
-TEST(a_download_is_followed_until_the_file_is_whole)
+/* A download that is followed. */
+struct following {
+    struct rig rig;
+    struct fetch *fetch;
+    const struct effect_runner *runner;
+    struct outcome outcome;
+    void *run;
+};
+
+static void follow(struct following *f, const char *folder)
 {
     static const struct effect_sink sink = { on_progress, on_done };
-    const char *folder = folder_new();
-    struct rig r;
-    struct outcome o = { 0 };
-    rig_open(&r, RIG_H1);
-    struct fetch *f = fetch_new(&(struct fetch_options){ .loop = r.loop, .progress_ms = 1 });
-    const struct effect_runner *runner = fetch_runner(f);
     struct json args =
         json_map(test_arena(), { "path", json_str(folder) }, { "key", json_str(KEY) });
-    runner->start(runner->self, "model.staged", args, &sink, &o);
+    *f = (struct following){ 0 };
+    rig_open(&f->rig, RIG_H1);
+    f->fetch = fetch_new(&(struct fetch_options){ .loop = f->rig.loop, .progress_ms = 1 });
+    f->runner = fetch_runner(f->fetch);
+    f->run = f->runner->start(f->runner->self, "model.staged", args, &sink, &f->outcome);
+}
+
+/* The rig asserts that nothing is left on its loop. */
+static void unfollow(struct following *f)
+{
+    fetch_free(f->fetch);
+    rig_close(&f->rig);
+}
+
+TEST(a_download_is_followed_until_the_file_is_whole)
+{
+    const char *folder = folder_new();
+    struct following f;
+    const struct outcome *o = &f.outcome;
+    follow(&f, folder);
     folder_put(folder, "a/" KEY "/x.gguf.tmp", 70);
-    await(&r, o.bytes == 70);
+    await(&f.rig, o->bytes == 70);
     folder_put(folder, "a/" KEY "/x.gguf.tmp", 80);
-    await(&r, o.bytes == 80);
-    check(!o.ended);
+    await(&f.rig, o->bytes == 80);
+    check(!o->ended);
     check(rename(arena_printf(test_arena(), "%s/a/" KEY "/x.gguf.tmp", folder),
               arena_printf(test_arena(), "%s/a/" KEY "/x.gguf", folder)) == 0);
-    await(&r, o.ended);
-    check_json(o.result, "{'whole': true}");
-    fetch_free(f);
-    rig_close(&r);
+    await(&f.rig, o->ended);
+    check_json(o->result, "{'whole': true}");
+    unfollow(&f);
     folder_remove(folder);
 }
 
 TEST(a_file_that_was_not_fetched_whole_is_told_of_until_it_is_gone)
 {
-    static const struct effect_sink sink = { on_progress, on_done };
     const char *folder = folder_new();
-    struct rig r;
-    struct outcome o = { 0 };
-    rig_open(&r, RIG_H1);
-    struct fetch *f = fetch_new(&(struct fetch_options){ .loop = r.loop, .progress_ms = 1 });
-    const struct effect_runner *runner = fetch_runner(f);
-    struct json args =
-        json_map(test_arena(), { "path", json_str(folder) }, { "key", json_str(KEY) });
+    struct following f;
+    const struct outcome *o = &f.outcome;
     folder_put(folder, "a/" KEY "/x.gguf", 0);
     const char *path = arena_printf(test_arena(), "%s/a/" KEY "/x.gguf", folder);
-    runner->start(runner->self, "model.staged", args, &sink, &o);
-    await(&r, o.cut != NULL);
-    check_text(o.cut, arena_printf(test_arena(), "%s is cut short: it is empty", path));
-    check(!o.ended && unlink(path) == 0);
-    await(&r, o.cut == NULL);
-    check(!o.ended);
+    follow(&f, folder);
+    await(&f.rig, o->cut != NULL);
+    check_text(o->cut, arena_printf(test_arena(), "%s is cut short: it is empty", path));
+    check(!o->ended && unlink(path) == 0);
+    await(&f.rig, o->cut == NULL);
+    check(!o->ended);
     folder_put(folder, "a/" KEY "/merges.txt", 0); /* an empty file of another kind is whole */
-    await(&r, o.ended);
-    check_json(o.result, "{'whole': true}");
-    fetch_free(f);
-    rig_close(&r);
+    await(&f.rig, o->ended);
+    check_json(o->result, "{'whole': true}");
+    unfollow(&f);
     folder_remove(folder);
 }
 
 TEST(a_download_that_is_followed_can_be_let_go)
 {
-    static const struct effect_sink sink = { on_progress, on_done };
-    struct rig r;
-    struct outcome o = { 0 };
-    rig_open(&r, RIG_H1);
-    struct fetch *f = fetch_new(&(struct fetch_options){ .loop = r.loop, .progress_ms = 1 });
-    const struct effect_runner *runner = fetch_runner(f);
-    struct json args = json_map(
-        test_arena(), { "path", json_str("/tmp/leeboard-no-such") }, { "key", json_str(KEY) });
-    runner->cancel(runner->self, runner->start(runner->self, "model.staged", args, &sink, &o));
-    fetch_free(f); /* the rig asserts that nothing is left on its loop */
-    rig_close(&r);
-    check(!o.ended);
+    struct following f;
+    follow(&f, "/tmp/leeboard-no-such");
+    f.runner->cancel(f.runner->self, f.run);
+    unfollow(&f);
+    check(!f.outcome.ended);
 }

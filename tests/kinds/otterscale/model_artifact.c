@@ -98,6 +98,22 @@ TEST(the_jobs_state_is_told)
     }
 }
 
+TEST(a_job_that_ran_runs_on_until_it_is_suspended)
+{
+    static const char *const rows[][2] = {
+        { "{'active': 1}", "Unknown JobRunning: Import/pack/push pipeline is running" },
+        { "{}", "Unknown JobRunning: Import/pack/push pipeline is running" },
+        { "{'conditions': [{'type': 'Suspended', 'status': 'True'}]}",
+            "Unknown JobPending: Job is pending scheduling" },
+    };
+    struct otters w;
+    const char *job = begin(&w, "{}");
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        otters_set(&w, &OTTERSCALE_JOB, job, "status", rows[i][0]);
+        check_text(otters_condition(otters_run(&w, KIND, "owl"), "Ready"), rows[i][1]);
+    }
+}
+
 TEST(an_end_frees_the_claim_and_names_the_digest_with_its_tag)
 {
     struct otters w;

@@ -1,0 +1,91 @@
+"""Scripts of test_differential.py about objects that are written in one version and read in another."""
+from differential import JSON_PATCH, MERGE
+
+SCRIPTS = []
+
+
+def script(function):
+    SCRIPTS.append((function.__name__, function))
+    return function
+
+
+@script
+def versions_of_custom_kinds(s):
+    """Whose owners cannot be told, because another owner's version lacks a field, loses them; an apply fails then."""
+    crds, group = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "versions.example"
+    text = {"type": "string"}
+
+    def version(name, storage, **fields):
+        return {"name": name, "served": True, "storage": storage, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": {
+            "type": "object", "properties": {"spec": {"type": "object", "properties": {"a": text, "b": text, **fields}},
+                                             "status": {"type": "object", "properties": {"phase": text}}}}}}
+    free = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    s.ask("POST", crds, {"metadata": {"name": "things." + group}, "spec": {
+        "group": group, "scope": "Namespaced", "names": {"plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList"},
+        "versions": [version("v1", False, one=text, count={"type": "integer", "default": 1}),
+                     version("v2", True, two=text, list={"type": "array", "items": text, "x-kubernetes-list-type": "set"}),
+                     {"name": "v3", "served": True, "storage": False, "schema": free}]}})
+    ns = s.namespace().removeprefix("/api/v1") + "/things"
+    p = {v: f"/apis/{group}/{v}{ns}" for v in ("v1", "v2", "v3")}
+    for path in p.values():
+        s.until(lambda: s.ask("GET", path).status == 200, "the kind to be served")
+
+    def thing(version, name="a", **spec):
+        return {"apiVersion": f"{group}/{version}", "kind": "Thing", "metadata": {"name": name}, "spec": spec}
+    s.post(p["v1"], thing("v1", a="1", b="1", one="1"))
+    s.get(p["v2"] + "/a")
+    s.patch(p["v2"] + "/a?fieldManager=m", {"spec": {"b": "2", "two": "2"}})
+    s.patch(p["v1"] + "/a", {"metadata": {"labels": {"x": "y"}}, "spec": {"one": "2"}})
+    s.patch(p["v3"] + "/a?fieldManager=w", {"spec": {"three": "3", "a": "3"}})
+    s.patch(p["v1"] + "/a/status", {"status": {"phase": "x"}})
+    s.patch(p["v2"] + "/a/status", {"status": {"phase": "y"}})
+    s.apply(p["v1"] + "/a", thing("v1", a="1", b="9"), manager="m")
+    s.apply(p["v1"] + "/a", thing("v1", a="1", b="9"), manager="m", force=True)
+    s.apply(p["v2"] + "/a", thing("v2", a="1", list=["x", "y"]), manager="m", force=True)
+    s.apply(p["v2"] + "/a", thing("v2", list=["y", "z"]), manager="n", force=True)
+    s.apply(p["v1"] + "/a", thing("v1", a="1"), manager="n", force=True)
+    live = s.get(p["v1"] + "/a")
+    s.put(p["v1"] + "/a", {**live.body, "spec": {"a": "7"}})
+    s.put(p["v2"] + "/a", thing("v2", two="x", list=["q"]))
+    s.put(p["v1"] + "/a", thing("v1", one="x"))
+    s.patch(p["v2"] + "/a", [{"op": "replace", "path": "/spec/list", "value": ["r"]}], type=JSON_PATCH)
+    for v in p.values():
+        s.get(v + "/a")
+        s.get(v)
+    s.patch(p["v2"] + "/a", {"metadata": {"managedFields": [{}]}})
+    s.patch(p["v1"] + "/a", {"spec": {"a": "8"}})
+    s.apply(p["v1"] + "/a", thing("v1", a="1"), manager="n", force=True)
+    s.delete(p["v2"] + "/a")
+    # A version that goes, and is somebody's.
+    s.post(p["v3"], {**thing("v3", "b", a="1"), "more": 1})
+    s.patch(p["v1"] + "/b?fieldManager=w", {"spec": {"b": "3"}})
+    definition = s.ask("GET", crds + "/things." + group).body
+    definition["spec"]["versions"] = definition["spec"]["versions"][:2]
+    s.ask("PUT", crds + "/things." + group, definition)
+    s.until(lambda: s.ask("GET", p["v3"]).status == 404, "the version to go")
+    s.until(lambda: not s.ask("PATCH", p["v1"] + "/b?dryRun=All", {"spec": {"b": "x"}}, type=MERGE)["metadata.managedFields"],
+            "the version to be forgotten")
+    s.patch(p["v1"] + "/b?fieldManager=w", {"spec": {"b": "4"}})
+    s.apply(p["v2"] + "/b", thing("v2", "b", a="4"), manager="n", force=True)
+    s.get(p["v2"] + "/b")
+    s.ask("DELETE", crds + "/things." + group)
+
+
+@script
+def versions_of_events(s):
+    ns = s.namespace()
+    core, other = ns + "/events", "/apis/events.k8s.io/v1" + ns.removeprefix("/api/v1") + "/events"
+    pod = {"kind": "Pod", "namespace": s.ns, "name": "x"}
+    s.post(core, {"metadata": {"name": "a"}, "involvedObject": pod, "reason": "R", "message": "m", "type": "Normal", "count": 1})
+    s.patch(other + "/a?fieldManager=m", {"note": "n"})
+    s.patch(other + "/a?fieldManager=m", {"metadata": {"labels": {"a": "b"}}})
+    s.patch(core + "/a", {"count": 2, "metadata": {"labels": {"c": "d"}}})
+    s.patch(other + "/a?fieldManager=m", {"series": {"count": 3, "lastObservedTime": "2026-01-02T03:04:05.000000Z"}})
+    old = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "a", "labels": {"a": "c"}}, "involvedObject": pod}
+    new = {"apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "a", "labels": {"c": "c"}}, "regarding": pod}
+    s.apply(core + "/a", old, manager="q")
+    s.apply(core + "/a", old, manager="q", force=True)
+    s.apply(other + "/a", new, manager="q", force=True)
+    s.patch(core + "/a", {"count": 3})
+    s.get(other + "/a")
+    s.get(core + "/a")
