@@ -82,9 +82,9 @@ static bool lists_equal(const struct schema *s, uint16_t item, struct json x, st
     return true;
 }
 
-/* What the server fills in: for texts where Go has no pointer, so that an empty one is none, and
- * for members of atomic values, which are compared whole. Of what people may write into a pod
- * through kinds of ours. */
+/* What the server fills in: for texts and numbers where Go has no pointer, so that "" and 0 are
+ * nothing, and for members of atomic values, which are compared whole. Of what people may write
+ * into a pod through kinds of ours. */
 static const struct {
     const char *type, *member;
     const char *text; /* NULL: */
@@ -94,6 +94,10 @@ static const struct {
     { "HTTPGetAction", "scheme", "HTTP", 0 },
     { "ISCSIVolumeSource", "iscsiInterface", "default", 0 },
     { "ObjectFieldSelector", "apiVersion", "v1", 0 },
+    { "Probe", "failureThreshold", NULL, 3 },
+    { "Probe", "periodSeconds", NULL, 10 },
+    { "Probe", "successThreshold", NULL, 1 },
+    { "Probe", "timeoutSeconds", NULL, 1 },
     { "RBDVolumeSource", "keyring", "/etc/ceph/keyring", 0 },
     { "RBDVolumeSource", "pool", "rbd", 0 },
     { "RBDVolumeSource", "user", "admin", 0 },

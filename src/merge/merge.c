@@ -115,8 +115,7 @@ static bool maps_equal(const struct schema *s, const struct schema_type *t, stru
             left = json_empty_map();
         else if (!there || type == SCHEMA_NO_TYPE)
             return false;
-        bool filled = m->value.type == JSON_STR && !m->value.count &&
-                      canonical_is_default(s, t, m->key, left);
+        bool filled = canonical_is_zero(m->value) && canonical_is_default(s, t, m->key, left);
         if (!filled && !owned_equal(s, type, left, m->value, where_below(s, where, metadata)))
             return false;
     }

@@ -161,7 +161,8 @@ static const struct sim_story stories[] = {
                 "{\"name\":\"w\",\"downwardAPI\":{\"items\":[{\"path\":\"p\",\"fieldRef\":"
                 "{\"fieldPath\":\"metadata.name\",\"apiVersion\":\"\"}}]}},"
                 "{\"name\":\"x\",\"projected\":{\"sources\":[{\"serviceAccountToken\":"
-                "{\"path\":\"p\"}}]}}]}" }) },
+                "{\"path\":\"p\"}}]}}],\"probeOverrides\":{\"readiness\":{\"timeoutSeconds\":0,"
+                "\"httpGet\":{\"port\":1}}}}" }) },
     { "made-anew",
         "otterscale: what a predecessor of the same name left behind",
         false,

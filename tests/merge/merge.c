@@ -106,6 +106,20 @@ TEST(an_empty_text_that_the_server_filled_in_needs_no_write)
 #undef VOLUME
 }
 
+/* Found by the simulator, seed 981117. */
+TEST(a_zero_of_a_probe_that_the_server_filled_in_needs_no_write)
+{
+#define PROBE(seconds)                                                                             \
+    "{'spec': {'template': {'spec': {'containers': [{'name': 'c', 'readinessProbe': {"             \
+    "'timeoutSeconds': " seconds "}}]}}}}"
+    struct json one = applied((struct json){ 0 }, deployment(PROBE("1")), "us");
+    struct json two = applied((struct json){ 0 }, deployment(PROBE("2")), "us");
+    check_text(difference(one, PROBE("0")), "");
+    check_text(difference(two, PROBE("0")),
+        "changed .spec.template.spec.containers[name=\"c\"].readinessProbe.timeoutSeconds");
+#undef PROBE
+}
+
 TEST(each_kind_of_difference_is_named)
 {
     struct json live = applied((struct json){ 0 },
