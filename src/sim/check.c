@@ -554,7 +554,7 @@ static struct json normal(struct arena *a, struct json v, const char *key)
     json_builder_init(&b, a);
     if (json_is(v, JSON_MAP)) {
         json_each_member (m, v)
-            if (!text_eq(m->key, GIVEN_AT_START))
+            if (!text_eq(m->key, GIVEN_AT_START) || !text_eq(json_text(m->value), "true"))
                 json_put(&b, m->key, normal(a, m->value, m->key));
         struct json map = json_map_end(&b);
         return text_eq(key, "annotations") ? json_or_absent(map) : map;
