@@ -602,8 +602,8 @@ static const char *pod_fault(struct service *s)
     if (json_present(secret) && !pull_secret(s))
         return UNNAMED_SECRET;
     const char *path = mount_path(s);
-    bool clashes = text_eq(path, UNPACK_CACHE) ||
-                   (pull_secret(s) && text_eq(path, OTTERSCALE_DOCKER_PATH));
+    bool clashes =
+        text_eq(path, UNPACK_CACHE) || (pull_secret(s) && text_eq(path, OTTERSCALE_DOCKER_PATH));
     if (unpacks(s) && clashes)
         return service_say(
             s, "spec.model.mountPath: %s is needed for unpacking the model; choose another", path);

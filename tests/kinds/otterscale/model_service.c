@@ -201,8 +201,8 @@ TEST(without_kit_its_folders_are_free)
     w.settings.kit_image = NULL;
     otters_service(&w, "owl", "{'model': {'name': 'a', 'mountPath': '/tmp/model-oci'}}");
     const struct plan *p = otters_run(&w, KIND, "owl");
-    check_text(json_get_text(engine_of(p, "owl-decode"), "volumeMounts.0.mountPath"),
-        "/tmp/model-oci");
+    check_text(
+        json_get_text(engine_of(p, "owl-decode"), "volumeMounts.0.mountPath"), "/tmp/model-oci");
     check(p->outcome == OUTCOME_DONE);
 }
 
