@@ -206,11 +206,13 @@ static const struct route {
     { "DELETE", false, API_DELETE_COLLECTION, "deletecollection", rest_delete_collection },
 };
 
+/* Below /watch/ there are only lists, also with a name: of that one object. */
 static const struct route *find_route(const struct api_call *c)
 {
+    bool on_object = c->name && !c->watch_path;
     for (size_t i = 0; i < lengthof(routes); i++)
-        if (strcmp(routes[i].method, c->request->method) == 0 &&
-            routes[i].on_object == (c->name != NULL))
+        if (strcmp(routes[i].method, c->request->method) == 0 && routes[i].on_object == on_object &&
+            (!c->watch_path || routes[i].verb == API_LIST))
             return &routes[i];
     return NULL;
 }
@@ -428,7 +430,7 @@ static bool has_path(const struct api_call *c)
     bool everywhere = !c->kind->resource.cluster_scoped && !*c->namespace;
     if (c->kind->verbs == API_CREATE && (c->name || everywhere))
         return false;
-    return !*c->subresource || has_subresource(c->kind, c->subresource);
+    return !*c->subresource || (!c->watch_path && has_subresource(c->kind, c->subresource));
 }
 
 /* What people may try on a pod, and kubectl shows the words of. */
