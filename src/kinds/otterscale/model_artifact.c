@@ -243,8 +243,8 @@ static const char *last_word(const struct artifact *p)
             struct json end = json_get(*container, "state.terminated");
             const char *text = json_get_text(end, "message");
             const char *at = json_get_text(end, "finishedAt");
-            /* Times of this form are ordered as their texts are. */
-            if (!text_empty(text) && strcmp(at ? at : "", newest) >= 0) {
+            /* Times of this form are ordered as their texts are; of two at one time the first. */
+            if (!text_empty(text) && (!*newest || strcmp(at ? at : "", newest) > 0)) {
                 word = text;
                 newest = at ? at : "";
             }

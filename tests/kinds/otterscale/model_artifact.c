@@ -176,6 +176,24 @@ TEST(without_kit_nothing_is_begun_and_the_flag_is_named)
     test_check_part(otters_condition(p, "Ready"), "--kit-image", "told", __FILE__, __LINE__);
 }
 
+TEST(the_newest_word_counts_and_of_two_at_one_time_the_first)
+{
+#define WORD(word, second)                                                                         \
+    "{'state': {'terminated': {'message': '" word "', 'finishedAt': '2026-01-01T00:00:0" second    \
+    "Z'}}}"
+    struct otters w;
+    const char *job = begin(&w, "{}");
+    end(&w, job, "{'failed': 1}", "");
+    otters_set(&w,
+        &OTTERSCALE_POD,
+        arena_printf(test_arena(), "%s-x", job),
+        "status.containerStatuses",
+        "[" WORD("early", "1") ", " WORD("first", "2") ", " WORD("second", "2") ", " WORD(
+            "late", "0") "]");
+#undef WORD
+    check_text(otters_condition(otters_run(&w, KIND, "owl"), "Ready"), "False JobFailed: first");
+}
+
 TEST(a_last_word_is_cut_between_characters)
 {
     /* One to four bytes a character, so that every way to halve one comes up. */
