@@ -21,6 +21,7 @@ from lab import (LLMKUBE, MUTATING, Lab, Operator, free_port, spawn,  # noqa: E4
 
 NAMESPACE = "load"
 AT_ONCE = 16    # requests of the load; as many keys as the engine runs
+PACED, PACE = 300, 40  # objects, and objects a second, to compare the cost of one at every size
 QUIET_S = 3     # without a write: it has come to rest
 BUSY_S = 80     # an operator that has not come to rest by then is measured as it is
 CONVERGE_S = 3600  # the server makes a Service the slower, the more there are
@@ -83,6 +84,12 @@ class World:
         made = self._each(lambda i: self.lab.create("inferenceservices", NAMESPACE,
                                                     self.service(i)), range(first, n))
         return [o["metadata"]["uid"] for o in made]
+
+    def create_paced(self, n, first, rate):
+        begun = time.time()
+        for i in range(first, n):
+            time.sleep(max(0, begun + (i - first) / rate - time.time()))
+            self.lab.create("inferenceservices", NAMESPACE, self.service(i))
 
     def play_ready(self, n):
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
@@ -302,21 +309,34 @@ def load(world, process, n, options):
     return out
 
 
+def add(world, process, first, last, rate=None):
+    """What objects cost that come under a running operator: as fast as they can, or so many a second."""
+    audit, cpu, begun = Audit(world.lab, process.agent), process.cpu(), time.time()
+    if rate:
+        world.create_paced(last, first, rate)
+    else:
+        world.create(last, first)
+    audit.wait_made(len(CHILDREN) * (last - first))
+    return {"added": last - first, "s": max(audit.made) - begun, "rests": audit.wait_quiet(),
+            "cpu_s": process.cpu() - cpu, "writes": audit.count}
+
+
 def grow(world, process, sizes, told):
-    """One operator and more and more objects; what each step costs. Leaves the objects there."""
+    """One operator and more and more objects; what each step costs, and what some more cost that
+    come at the same pace at every size: the server is the slower the more there are, and an
+    operator that is woken for less at a time does more for each. Leaves the objects there."""
     out, before = {}, 0
     process.start()
     world.create_model()
     world.await_model()
     for n in sizes:
-        audit, cpu, begun = Audit(world.lab, process.agent), process.cpu(), time.time()
-        world.create(n, before)
-        audit.wait_made(len(CHILDREN) * (n - before))
-        out[n] = {"added": n - before, "s": max(audit.made) - begun, "rests": audit.wait_quiet(),
-                  "cpu_s": process.cpu() - cpu, "writes": audit.count}
+        if n <= before:
+            raise SystemExit(f"--growth: {n} is not more than {before}: {PACED} come after each size")
+        out[n] = add(world, process, before, n)
         out[n]["loaded_mb"], out[n]["peak_mb"] = process.memory()
+        before = n + PACED
+        out[n]["paced"] = add(world, process, n, before, PACE)
         told(n, out[n])
-        before = n
     process.stop()
     return out
 

@@ -206,11 +206,13 @@ static const struct route {
     { "DELETE", false, API_DELETE_COLLECTION, "deletecollection", rest_delete_collection },
 };
 
+/* Below /watch/ there are only lists, also with a name: of that one object. */
 static const struct route *find_route(const struct api_call *c)
 {
+    bool on_object = c->name && !c->watch_path;
     for (size_t i = 0; i < lengthof(routes); i++)
-        if (strcmp(routes[i].method, c->request->method) == 0 &&
-            routes[i].on_object == (c->name != NULL))
+        if (strcmp(routes[i].method, c->request->method) == 0 && routes[i].on_object == on_object &&
+            (!c->watch_path || routes[i].verb == API_LIST))
             return &routes[i];
     return NULL;
 }
@@ -346,14 +348,9 @@ const struct api_kind *request_with_schema(struct arena *a, const struct api_kin
 
 static void add_owners(struct api_call *c, struct json *object)
 {
-    struct write w = {
-        .call = c,
-        .server = c->server,
-        .arena = &c->arena,
-        .kind = request_with_schema(&c->arena, c->kind),
-        .namespace = c->namespace,
-        .name = "",
-    };
+    struct write w = write_of_call(c);
+    w.kind = request_with_schema(&c->arena, c->kind);
+    w.name = "";
     bool ok = write_fill_owners(&w, object, false);
     assert(ok);
 }
@@ -433,7 +430,7 @@ static bool has_path(const struct api_call *c)
     bool everywhere = !c->kind->resource.cluster_scoped && !*c->namespace;
     if (c->kind->verbs == API_CREATE && (c->name || everywhere))
         return false;
-    return !*c->subresource || has_subresource(c->kind, c->subresource);
+    return !*c->subresource || (!c->watch_path && has_subresource(c->kind, c->subresource));
 }
 
 /* What people may try on a pod, and kubectl shows the words of. */

@@ -39,13 +39,7 @@ void rest_create(struct api_call *c)
         !options_read_write(c, "CreateOptions", false) || !body_decode(c, &object) ||
         !create_check_namespace(c, object))
         return;
-    struct write w = {
-        .call = c,
-        .server = c->server,
-        .arena = &c->arena,
-        .kind = c->kind,
-        .namespace = c->namespace,
-        .name = json_get_text(object, "metadata.name"),
-    };
+    struct write w = write_of_call(c);
+    w.name = json_get_text(object, "metadata.name");
     create_object(&w, object, false);
 }

@@ -180,14 +180,7 @@ void rest_delete(struct api_call *c)
     bool gone;
     if (!call_negotiate(c, ACCEPT_OF_OBJECT) || !read_options(c, &o))
         return;
-    struct write w = {
-        .call = c,
-        .server = c->server,
-        .arena = &c->arena,
-        .kind = c->kind,
-        .namespace = c->namespace,
-        .name = c->name,
-    };
+    struct write w = write_of_call(c);
     if (!write_read_old(&w)) {
         call_fail(c, status_not_found(&c->arena, c->kind, c->name));
         return;
@@ -246,14 +239,9 @@ static bool delete_one(struct api_call *c, const struct delete_options *o,
     struct json object;
     const struct store_object *stored;
     bool gone;
-    struct write w = {
-        .call = c,
-        .server = c->server,
-        .arena = &c->arena,
-        .kind = c->kind,
-        .namespace = victim->namespace,
-        .name = victim->name,
-    };
+    struct write w = write_of_call(c);
+    w.namespace = victim->namespace;
+    w.name = victim->name;
     if (!write_read_old(&w))
         return true;
     if (!call_check_version(c, w.before, true) || !delete_object(&w, o, &object, &stored, &gone))

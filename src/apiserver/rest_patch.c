@@ -415,15 +415,8 @@ void rest_patch(struct api_call *c)
     if (!call_negotiate(c, ACCEPT_OF_OBJECT) ||
         !options_read_write(c, "PatchOptions", form == PATCH_APPLY))
         return;
-    struct write w = {
-        .call = c,
-        .server = c->server,
-        .arena = &c->arena,
-        .kind = c->kind,
-        .namespace = c->namespace,
-        .name = c->name,
-        .patches = true,
-    };
+    struct write w = write_of_call(c);
+    w.patches = true;
     bool there = write_read_old(&w);
     if (there && !call_check_version(c, w.before, true))
         return;

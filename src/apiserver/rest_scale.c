@@ -225,14 +225,7 @@ void rest_update_scale(struct api_call *c)
 {
     struct json scale;
     struct error err;
-    struct write w = {
-        .call = c,
-        .server = c->server,
-        .arena = &c->arena,
-        .kind = c->kind,
-        .namespace = c->namespace,
-        .name = c->name,
-    };
+    struct write w = write_of_call(c);
     if (!json_parse(&c->arena, c->request->body, &scale, &err)) {
         call_fail_bad(c, "%s", err.text);
         return;

@@ -130,14 +130,7 @@ void rest_update(struct api_call *c)
     }
     if (!body_decode(c, &object) || !update_check_name(c, object))
         return;
-    struct write w = {
-        .call = c,
-        .server = c->server,
-        .arena = &c->arena,
-        .kind = c->kind,
-        .namespace = c->namespace,
-        .name = c->name,
-    };
+    struct write w = write_of_call(c);
     bool there = write_read_old(&w);
     if (there && !call_check_version(c, w.before, true))
         return;

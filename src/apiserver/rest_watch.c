@@ -418,13 +418,25 @@ bool watch_refuse(struct api_call *c)
             .retry_after_s = 1 });
 }
 
+/* /watch/RESOURCE/NAME: selectors of fields have to mean that one, too. */
+static bool select_named(struct api_call *c, const struct list_options *o, struct selection *s)
+{
+    if (!c->name)
+        return true;
+    if (o->fields.count && !text_eq(s->name, c->name))
+        return call_fail_bad(c, "fieldSelector metadata.name doesn't match requested name");
+    s->name = c->name;
+    return true;
+}
+
 void rest_watch(struct api_call *c)
 {
     struct list_options o;
     struct selection selection;
     struct apiserver *s = c->server;
     if (!options_read_list(c, true, &o) || !call_negotiate(c, ACCEPT_OF_WATCH) ||
-        !select_init(c, &o, &selection) || !call_check_version(c, NULL, true))
+        !select_init(c, &o, &selection) || !select_named(c, &o, &selection) ||
+        !call_check_version(c, NULL, true))
         return;
     if (s->watcher_count >= s->options.watchers_max) {
         watch_refuse(c);

@@ -111,6 +111,7 @@ static void send_head(struct api_call *c)
                       : c->list          ? list_stream_bytes(c->list)
                                          : bytes,
         .live = c->watch || c->log,
+        .watch = c->watch,
         .etag = c->etag,
         .session = c->session,
     };

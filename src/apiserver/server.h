@@ -46,6 +46,7 @@ struct api_head {
     int64_t retry_after_s;       /* 0: none */
     int64_t body_bytes;          /* -1: not known */
     bool live;                   /* what comes goes out at once: a watch, a log */
+    bool watch;                  /* whole events come, each with a newline at its end */
     const char *etag;            /* NULL: none */
     /* With status 101: allowed, checked, and for the host to open where pods run. No data comes. */
     const struct pod_session_request *session;

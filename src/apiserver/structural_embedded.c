@@ -19,17 +19,22 @@ static const char *path_of(struct embedded *e, const struct structural_place *at
     return arena_printf(e->arena, "%s%s%s", e->prefix, dot, path);
 }
 
-static void check_api_version(struct embedded *e, struct json v, const char *path)
+/* NULL: it is none, or empty. */
+static const char *check_text(struct embedded *e, struct json v, const char *path)
 {
     const char *text = json_text(v);
-    if (!json_present(v)) {
+    if (!json_present(v))
         field_required(e->errors, path, "");
-        return;
-    }
-    if (!text || !*text) {
+    else if (!text || !*text)
         field_invalid(e->errors, path, v, text ? "must not be empty" : "must be a string");
+    return text && *text ? text : NULL;
+}
+
+static void check_api_version(struct embedded *e, struct json v, const char *path)
+{
+    const char *text = check_text(e, v, path);
+    if (!text)
         return;
-    }
     const char *slash = strchr(text, '/');
     if (slash && strchr(slash + 1, '/'))
         field_invalid(
@@ -38,15 +43,9 @@ static void check_api_version(struct embedded *e, struct json v, const char *pat
 
 static void check_kind(struct embedded *e, struct json v, const char *path)
 {
-    const char *text = json_text(v);
-    if (!json_present(v)) {
-        field_required(e->errors, path, "");
+    const char *text = check_text(e, v, path);
+    if (!text)
         return;
-    }
-    if (!text || !*text) {
-        field_invalid(e->errors, path, v, text ? "must not be empty" : "must be a string");
-        return;
-    }
     char *lower = arena_strdup(e->arena, text);
     for (char *c = lower; *c; c++)
         if (*c >= 'A' && *c <= 'Z')

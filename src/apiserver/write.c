@@ -11,6 +11,18 @@
 #include "apiserver/object.h"
 #include "apiserver/quota.h"
 
+struct write write_of_call(struct api_call *c)
+{
+    return (struct write){
+        .call = c,
+        .server = c->server,
+        .arena = &c->arena,
+        .kind = c->kind,
+        .namespace = c->namespace,
+        .name = c->name,
+    };
+}
+
 /* ---- owners ---- */
 
 static const struct api_kind *kind_at(const struct write *w, const char *api_version)

@@ -20,6 +20,8 @@ struct write {
     bool same; /* an apply that changes owners alone: nothing is filled in, either */
 };
 
+/* A write of what the request names. */
+struct write write_of_call(struct api_call *c);
 /* The other versions of the kind that is written, for merge/apply.h; valid as long as w. */
 struct apply_versions write_versions(struct write *w);
 /* managedFields after this manager changed old into object. */

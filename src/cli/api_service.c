@@ -12,7 +12,7 @@
 #include "http/loop.h"
 #include "http/tls.h"
 
-#define WATCH_PACE_MS 2
+#define WATCH_PACE_MS 3
 #define HEAP_KEEP_BYTES (16 << 20)
 #define HOSTS_MAX 32
 #define HOST_BYTES 128

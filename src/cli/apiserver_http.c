@@ -6,6 +6,7 @@
 #include "apiserver/server.h"
 #include "base/buf.h"
 #include "cli/session.h"
+#include "cli/watch_socket.h"
 #include "http/gzip.h"
 #include "http/loop.h"
 #include "http/server.h"
@@ -43,7 +44,8 @@ struct exchange {
     struct gzip *gzip;
     struct buf packed;
     struct session_offer offer;
-    struct session *session; /* NULL: it is HTTP */
+    struct session *session;     /* NULL: it is HTTP */
+    struct watch_socket *socket; /* NULL: it is HTTP */
     bool takes_gzip, live, refused, responded, overloaded;
     struct exchange *next, **link;
 };
@@ -85,6 +87,18 @@ static void begin_session(struct exchange *x, const struct pod_session_request *
         refuse(x, &answer);
 }
 
+static bool wants_socket(const struct exchange *x, const struct api_head *head)
+{
+    return head->watch && x->offer.upgrade &&
+           str_eq_nocase(str_of(x->offer.upgrade), STR("websocket"));
+}
+
+static void begin_socket(struct exchange *x)
+{
+    x->socket = watch_socket_new(x->owner->options.loop, x->http, &x->offer, &x->arena);
+    x->refused = !x->socket;
+}
+
 static void on_head(void *ctx, const struct api_head *head)
 {
     struct exchange *x = ctx;
@@ -93,6 +107,10 @@ static void on_head(void *ctx, const struct api_head *head)
     char retry[24];
     if (head->session) {
         begin_session(x, head->session);
+        return;
+    }
+    if (wants_socket(x, head)) {
+        begin_socket(x);
         return;
     }
     list[count++] = (struct http_header){ STR("cache-control"), STR("no-cache, private") };
@@ -127,6 +145,10 @@ static void on_head(void *ctx, const struct api_head *head)
 static bool on_data(void *ctx, struct str bytes)
 {
     struct exchange *x = ctx;
+    if (x->socket)
+        return watch_socket_write(x->socket, bytes);
+    if (x->refused)
+        return true;
     if (!x->gzip)
         return http_exchange_write(x->http, bytes);
     gzip_add(x->gzip, bytes, false, &x->packed);
@@ -139,7 +161,9 @@ static void on_end(void *ctx)
 {
     struct exchange *x = ctx;
     x->call = NULL;
-    if (x->session || x->refused)
+    if (x->socket)
+        watch_socket_finish(x->socket);
+    if (x->socket || x->session || x->refused)
         return;
     if (x->gzip) {
         gzip_add(x->gzip, STR(""), true, &x->packed);
@@ -223,6 +247,10 @@ static void on_body(void *ctx, struct str bytes)
         session_feed(x->session, bytes);
         return;
     }
+    if (x->socket) {
+        watch_socket_feed(x->socket, bytes);
+        return;
+    }
     size_t room = BODY_BYTES_MAX - x->body.len, count = bytes.len < room ? bytes.len : room;
     buf_add(&x->body, bytes.ptr, count);
     x->owner->body_bytes += count;
@@ -258,6 +286,8 @@ static void on_drained(void *ctx)
     struct exchange *x = ctx;
     if (x->session)
         session_drained(x->session);
+    if (x->socket)
+        watch_socket_drained(x->socket);
     if (x->call)
         apiserver_resume(x->owner->options.server, x->call);
     plan_flush(x->owner);
@@ -268,6 +298,7 @@ static void on_closed(void *ctx, const struct error *err)
     (void)err;
     struct exchange *x = ctx;
     session_free(x->session);
+    watch_socket_free(x->socket);
     if (x->call)
         apiserver_cancel(x->owner->options.server, x->call);
     plan_flush(x->owner);
@@ -357,6 +388,8 @@ void apiserver_http_drain(
         next = x->next;
         if (x->session)
             session_finish(x->session, WEBSOCKET_GOING_AWAY);
+        if (x->socket)
+            watch_socket_finish(x->socket);
         if (!x->live || !x->call || !x->responded)
             continue;
         apiserver_cancel(h->options.server, take(x->call));

@@ -27,7 +27,7 @@
 #define OPERATOR_EXIT_MS 4500
 /* A third less CPU when much happens, and nobody notices: an API server takes longer to answer.
  * The many short answers of a start are not held up: from when it is ready. */
-#define OPERATOR_GATHER_MS 10
+#define OPERATOR_GATHER_MS 20
 #define OPERATOR_SETTLE_MS 100
 /* Memory that lists and bursts have used goes back to the system. */
 #define OPERATOR_TRIM_MS 15000

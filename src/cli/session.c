@@ -210,6 +210,7 @@ struct session_offer session_offer_read(struct arena *a, struct http_headers hea
     struct str upgrade = http_header_find(headers, "upgrade");
     struct str key = http_header_find(headers, "sec-websocket-key");
     struct str version = http_header_find(headers, "sec-websocket-version");
+    struct str origin = http_header_find(headers, "origin");
     const char *names = key.ptr ? "sec-websocket-protocol" : "x-stream-protocol-version";
     const char *protocols_text = "";
     if (!upgrade.ptr || !http_header_has_token(headers, "connection", "upgrade"))
@@ -222,7 +223,9 @@ struct session_offer session_offer_read(struct arena *a, struct http_headers hea
                 (int)headers.list[i].value.len,
                 headers.list[i].value.ptr);
     return (struct session_offer){ .upgrade = str_dup(a, upgrade),
-        .key = str_eq(version, STR("13")) ? str_dup(a, key) : NULL,
+        .key = key.ptr ? str_dup(a, key) : NULL,
+        .version = version.ptr ? str_dup(a, version) : NULL,
+        .origin = origin.ptr ? str_dup(a, origin) : NULL,
         .protocols = protocols_text };
 }
 
@@ -230,7 +233,7 @@ static bool is_offered(const struct session_offer *offer, const struct session_p
 {
     struct str rest = str_of(offer->protocols);
     if (!str_eq_nocase(str_of(offer->upgrade), str_of(p->upgrade)) ||
-        (text_eq(p->upgrade, "websocket") && !offer->key))
+        (text_eq(p->upgrade, "websocket") && (!offer->key || !text_eq(offer->version, "13"))))
         return false;
     while (rest.ptr)
         if (str_eq(str_trim(str_cut(&rest, ',')), str_of(p->name)))

@@ -31,7 +31,9 @@ struct session_host {
 struct session_offer {
     const char *upgrade;   /* "websocket", "SPDY/3.1"; NULL: it asks for no upgrade */
     const char *key;       /* of WebSocket */
-    const char *protocols; /* with commas; NULL: none */
+    const char *version;   /* of WebSocket */
+    const char *origin;    /* NULL: none */
+    const char *protocols; /* each with a comma before it */
 };
 struct session_offer session_offer_read(struct arena *a, struct http_headers headers);
 

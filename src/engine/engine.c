@@ -121,6 +121,11 @@ static const struct engine_watch *watch_of(const struct engine *e, const struct 
     return w;
 }
 
+bool engine_is_loaded(const struct engine *e, const struct cache_resource *r)
+{
+    return r->synced || watch_of(e, r)->state == REFLECTOR_FORBIDDEN;
+}
+
 static bool is_missing(const struct engine_watch *w, struct error *err)
 {
     const struct resource *r = w->resource->resource;

@@ -59,6 +59,7 @@ struct memo {
     uint64_t owned_hash;  /* … that the server stores like this: counts as equal */
     bool learnt;          /* the two are valid */
     bool leftover;        /* not planned any more, and its deletion is what was refused */
+    bool deleted;         /* CONTESTED: not by a field, but by deleting it */
     bool unknown;         /* what became of the last write: to be looked up before the next */
     unsigned fights;      /* the same plan had to be written again */
     int64_t fights_since_ms;
@@ -72,6 +73,7 @@ struct key {
     struct fact_set facts;
     struct memo *memos;
     struct run *run; /* while it is in work */
+    bool ran;        /* in this life */
     bool parked;     /* its kind cannot run yet */
     char *namespace;
     char *name;
@@ -169,6 +171,8 @@ void engine_pump(struct engine *e);
 void engine_start_watches(struct engine *e);
 /* NULL: not a kind of ours. */
 struct engine_kind *engine_kind_of(const struct engine *e, const struct cache_resource *r);
+/* Its objects are in the cache, or we may not read them: then a write tells what is wrong. */
+bool engine_is_loaded(const struct engine *e, const struct cache_resource *r);
 /* The schema of a resource is there when this returns. */
 void engine_need_schema(struct engine *e, struct cache_resource *r);
 /* Keys of kinds that may run now. */
@@ -188,6 +192,17 @@ extern const struct reflector_sink watch_sink; /* its ctx is an engine_watch */
 void watch_reload(struct engine_watch *w);
 /* The object is gone, by the watch or by an answer. Ends the run of its own key. */
 void watch_object_gone(struct engine *e, struct cache_entry *entry);
+
+/* owner.c */
+/* A child came: whose it is looks at it, whether or not it is planned. */
+void owner_wake(struct engine *e, const struct cache_entry *child, struct json object,
+    const struct key *except);
+/* One with this plan_owner_id() went: a key that stood for its owner goes, too. */
+void owner_child_gone(struct engine *e, const char *id);
+/* It has an object, or children in the cluster's scope. */
+bool owner_is_needed(const struct key *k);
+/* What is known of an owner that is gone. */
+struct json owner_stand_in(struct arena *a, const struct key *k);
 
 /* served.c */
 void served_start(struct engine *e);
@@ -237,6 +252,8 @@ void write_status(struct run *run);
 void write_finalizer(struct run *run);
 /* What the plan amends of the object itself. */
 void write_amendment(struct run *run);
+/* Asks for the object itself; only if there is none, the run goes on. */
+void write_last_look(struct run *run);
 /* The cluster-scoped children of an object that is going are told to go. */
 void write_farewell(struct run *run);
 void write_eviction(struct run *run);
@@ -257,7 +274,8 @@ void memo_calm(struct memo *m);
 void memos_free(struct key *k);
 /* Troubles with children of this resource are forgotten. */
 void memos_calm(struct key *k, const struct resource *r);
-/* Forgets those of children that are not planned. */
+bool memo_is_planned(const struct plan *p, const struct memo *m);
+/* Forgets those of children that are not planned, unless the plan keeps children. */
 void memos_keep(struct key *k, const struct plan *p);
 uint64_t memo_hash(struct arena *a, struct json v);
 

@@ -70,7 +70,7 @@ void memos_calm(struct key *k, const struct resource *r)
             memo_calm(m);
 }
 
-static bool is_planned(const struct plan *p, const struct memo *m)
+bool memo_is_planned(const struct plan *p, const struct memo *m)
 {
     if (m->resource == &RESOURCE_POD)
         return text_eq(p->eviction.pod, m->name);
@@ -92,7 +92,7 @@ void memos_keep(struct key *k, const struct plan *p)
 {
     for (struct memo **at = &k->memos; *at;) {
         struct memo *m = *at;
-        bool planned = is_planned(p, m);
+        bool planned = memo_is_planned(p, m);
         m->leftover &= !planned;
         if (p->keep_children || planned || is_left(k, m)) {
             at = &m->next;

@@ -5,6 +5,7 @@
  *                              refused: plan again, now with the refusal in the view
  *                              somebody was faster, the world failed: back off
  *   deleted, with a finalizer of ours: cluster-scoped children go, then the finalizer
+ *   no object, but cluster-scoped children: asked for; if it is gone indeed, they go
  */
 
 #include "engine/internal.h"
@@ -156,12 +157,12 @@ static struct run *run_new(struct key *key, struct cache_entry *entry)
     struct run *run = mem_new_of(struct run);
     run->key = key;
     arena_init(&run->arena, ARENA_LIMIT_DEFAULT);
-    run->uid = arena_strdup(&run->arena, entry->uid);
-    run->version = entry->version;
+    run->uid = entry ? arena_strdup(&run->arena, entry->uid) : "";
+    run->version = entry ? entry->version : 0;
     run->started_ms = env_mono_ms(e->env);
     run->view = (struct view){
         .arena = &run->arena,
-        .object = read_entry(run, entry),
+        .object = entry ? read_entry(run, entry) : owner_stand_in(&run->arena, key),
         .now_ms = env_wall_ms(e->env),
         .settings = key->kind->family->settings,
         .source = &source,
@@ -204,12 +205,30 @@ static void depend_on_children(struct run *run)
     depend_replace(&e->depends, &run->key->depends, run->key, run->targets, run->target_count);
 }
 
+/* Children in the cluster's scope may have been made when their owner was gone already. That the
+ * cache has no owner is not enough: its watch may be behind that of the children. */
+static void run_without_object(struct key *key)
+{
+    if (!owner_is_needed(key)) {
+        key_free(key);
+        return;
+    }
+    struct run *run = run_new(key, NULL);
+    run->going = true;
+    plan_done(&run->plan);
+    write_last_look(run);
+}
+
 void run_start(struct key *key)
 {
     struct engine_kind *kind = key->kind;
     struct engine *e = kind->engine;
     struct cache_entry *entry = cache_find(kind->resource, key->namespace, key->name);
-    if (!entry || (entry->deleting && !kind->kind->finalizer)) {
+    if (!entry) {
+        run_without_object(key);
+        return;
+    }
+    if (entry->deleting && !kind->kind->finalizer) {
         queue_done(&key->item);
         return;
     }
@@ -270,7 +289,12 @@ static void finish(struct run *run)
         else
             queue_recheck(item, after_ms + env_random_below(e->env, after_ms / 10 + 1));
     }
+    struct key *key = run->key;
+    key->ran = true;
+    bool absent = !cache_find(key->kind->resource, key->namespace, key->name);
     run_free(run);
+    if (absent && item->state == QUEUE_IDLE)
+        key_free(key);
     engine_pump(e);
 }
 

@@ -31,6 +31,7 @@ static void on_put(void *ctx, struct json object, bool initial)
     if (entry && entry->version >= version)
         entry = NULL; /* an echo, which will change nothing */
     struct json before = cached_labels(&a, entry);
+    bool came = !entry || !text_eq(entry->uid, json_get_text(object, "metadata.uid"));
     engine_need_schema(e, r);
     enum cache_change change = cache_put(r, object, CACHE_FROM_WATCH, &entry);
     if (!initial && version > r->version)
@@ -46,6 +47,8 @@ static void on_put(void *ctx, struct json object, bool initial)
         if (k != except)
             queue_wake(&k->item);
     }
+    if (came)
+        owner_wake(e, entry, object, except);
     struct json labels = json_get(object, "metadata.labels");
     engine_object_changed(e, r, namespace, name, before, labels, except);
 }
@@ -69,12 +72,15 @@ void watch_object_gone(struct engine *e, struct cache_entry *entry)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     const char *namespace = arena_strdup(&a, entry->namespace);
     const char *name = arena_strdup(&a, entry->name);
+    const char *owner = arena_strdup(&a, entry->controller_uid);
     struct json labels = cached_labels(&a, entry);
     cache_delete(r, entry);
     struct engine_kind *kind = engine_kind_of(e, r);
     struct key *k = kind ? key_find(e, kind, namespace, name) : NULL;
     if (k)
         key_free(k);
+    if (r->child && r->resource->cluster_scoped)
+        owner_child_gone(e, owner);
     engine_object_changed(e, r, namespace, name, (struct json){ 0 }, labels, NULL);
 }
 
@@ -119,6 +125,7 @@ static void remove_unseen(struct engine *e, struct cache_resource *r, uint64_t v
 void watch_reload(struct engine_watch *w)
 {
     w->resource->round++;
+    w->resource->synced = false; /* nobody takes what is not read yet for gone */
     remove_unseen(w->engine, w->resource, UINT64_MAX);
     reflector_reload(w->reflector);
 }

@@ -297,7 +297,7 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
 }
 
 /* The watch may be far behind. A server that knows nothing of the whole kind says it otherwise. */
-static bool is_gone(const struct write *w, const struct kube_reply *reply)
+bool write_is_gone(const struct write *w, const struct kube_reply *reply)
 {
     return reply->error.code == ERR_NOT_FOUND &&
            text_eq(json_get_text(reply->body, "details.name"), w->name);
@@ -314,7 +314,7 @@ static void looked(void *ctx, const struct kube_reply *reply)
         m->unknown = false;
     if (reply->error.code == ERR_NONE)
         take_in(w, reply->body);
-    else if (is_gone(w, reply) && entry) {
+    else if (write_is_gone(w, reply) && entry) {
         land(w);
         cache_bury(entry);
         watch_object_gone(e, entry);

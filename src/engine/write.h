@@ -33,6 +33,8 @@ void write_answered(void *ctx, const struct kube_reply *reply);
     }
 bool write_known(void *ctx, const struct stream_identity *id);
 uint64_t write_version(const struct write *w, const struct kube_reply *reply); /* of the answer */
+/* Nobody else than the object itself is told to be missing. */
+bool write_is_gone(const struct write *w, const struct kube_reply *reply);
 /* Nothing more comes of it: the run goes on, as do those who waited for the same object. */
 void write_end(struct write *w);
 void write_say(const struct write *w, const char *what);

@@ -174,6 +174,25 @@ void write_later(struct run *run)
             write_child(run, &run->plan.children[i]);
 }
 
+static void last_looked(void *ctx, const struct kube_reply *reply)
+{
+    struct write *w = ctx;
+    struct run *run = w->run;
+    run->conflict = reply->error.code == ERR_NONE; /* the watch will bring it */
+    run->failed = !run->conflict && !write_is_gone(w, reply);
+    if (run->failed)
+        run->error = reply->error;
+    write_end(w);
+}
+
+void write_last_look(struct run *run)
+{
+    struct write *w = write_new(run, run->key->kind->resource, run->key->name);
+    w->op = kube_get(
+        write_engine(w)->options.client, write_target(w), (struct kube_then){ last_looked, w });
+    run->pending++;
+}
+
 void write_farewell(struct run *run)
 {
     struct plan *p = &run->plan;

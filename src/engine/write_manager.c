@@ -20,19 +20,20 @@ static void adopt_seen(void *ctx, const struct kube_reply *reply)
         write_end(w);
         return;
     }
-    w->run->pending--;
+    if (!write_allowed(w->run)) {
+        write_end(w);
+        return;
+    }
+    w->run->pending--; /* the look is over, */
     struct json patch = adopt_patch(
         reply->arena, reply->body, e->cache.predecessors, subresource, e->options.manager);
-    if (write_allowed(w->run))
-        write_sent(w,
-            kube_patch(e->options.client,
-                write_target(w),
-                KUBE_PATCH_JSON,
-                patch,
-                (struct kube_write){ .field_manager = e->options.manager },
-                (struct kube_then){ write_answered, w }));
-    else
-        run_advance(w->run);
+    write_sent(w, /* … and what it was for begins */
+        kube_patch(e->options.client,
+            write_target(w),
+            KUBE_PATCH_JSON,
+            patch,
+            (struct kube_write){ .field_manager = e->options.manager },
+            (struct kube_then){ write_answered, w }));
 }
 
 /* The managedFields of all managers are needed, which the cache does not keep. */
@@ -45,14 +46,13 @@ void write_adopt(struct write *w)
     w->run->pending++;
 }
 
-static void give_way(struct write *w, const char *message)
+static void give_way(struct write *w, const char *message, bool deleted)
 {
     struct engine *e = write_engine(w);
-    memo_trouble(memo_get(w->run->key, w->resource->resource, w->name),
-        TROUBLE_CONTESTED,
-        message,
-        write_hash(w),
-        env_mono_ms(e->env) + WRITE_CONTESTED_MS);
+    struct memo *m = memo_get(w->run->key, w->resource->resource, w->name);
+    m->deleted = deleted;
+    memo_trouble(
+        m, TROUBLE_CONTESTED, message, write_hash(w), env_mono_ms(e->env) + WRITE_CONTESTED_MS);
     e->counts.contested++;
     w->run->again = true;
 }
@@ -81,7 +81,8 @@ static void contest_seen(void *ctx, const struct kube_reply *reply)
                 other,
                 path,
                 w->resource->resource->kind,
-                w->name));
+                w->name),
+            false);
     }
     write_end(w);
 }
@@ -94,7 +95,8 @@ void write_contest(struct write *w)
                 "Somebody keeps deleting %s %s; Leeboard stopped making it for now: find out who "
                 "does, and let it be",
                 w->resource->resource->kind,
-                w->name));
+                w->name),
+            true);
         return;
     }
     write_begin(w,

@@ -87,15 +87,12 @@ void write_amendment(struct run *run)
 
 static void add_contested(struct run *run)
 {
-    const struct cache *cache = &run->key->kind->engine->cache;
     for (const struct memo *m = run->key->memos; m; m = m->next)
-        if (m->what == TROUBLE_CONTESTED) {
-            bool there = cache_find(
-                cache_resource_of(cache, m->resource), view_namespace(&run->view), m->name);
+        if (m->what == TROUBLE_CONTESTED && memo_is_planned(&run->plan, m)) {
             plan_condition(&run->plan,
                 "Contested",
                 true,
-                there ? "FieldTaken" : "ChildDeleted",
+                m->deleted ? "ChildDeleted" : "FieldTaken",
                 "%s",
                 m->message);
             return;

@@ -34,6 +34,12 @@ void websocket_add_message(struct buf *out, struct str first, struct str second)
     buf_add(out, second.ptr, second.len);
 }
 
+void websocket_add_text(struct buf *out, struct str text)
+{
+    add_head(out, TEXT, text.len);
+    buf_add(out, text.ptr, text.len);
+}
+
 void websocket_add_ping(struct buf *out)
 {
     add_head(out, PING, 0);

@@ -53,6 +53,8 @@ void websocket_feed(struct websocket *w, struct str bytes);
 
 /* A binary message of one frame, its payload in two parts. */
 void websocket_add_message(struct buf *out, struct str first, struct str second);
+/* A text message of one frame. */
+void websocket_add_text(struct buf *out, struct str text);
 /* A ping without a payload. */
 void websocket_add_ping(struct buf *out);
 void websocket_add_close(struct buf *out, enum websocket_code code);

@@ -170,7 +170,9 @@ static void take_one(void *ctx)
         return;
     snprintf(r->owner, sizeof(r->owner), "%s", json_get_text(owner, "uid"));
     snprintf(r->owner_name, sizeof(r->owner_name), "%s", json_get_text(owner, "name"));
-    r->wish = json_get_int(find_owner(r, &a), "metadata.generation", 0);
+    int64_t wish = json_get_int(find_owner(r, &a), "metadata.generation", 0);
+    r->planned |= wish != r->wish; /* or it tries to, and is refused */
+    r->wish = wish;
     if (r->planned || lives(s) != r->lives || s->now_ms - r->since_ms > 10 * 60 * 1000) {
         r->strikes = 0;
         r->since_ms = s->now_ms;
@@ -188,6 +190,7 @@ static void take_one(void *ctx)
     if (r->deletes) {
         sim_history_add(s->history, "taker", "deletes %s, the %u. time", r->name, r->strikes);
         const char *at = path_of(&a, r->namespace, r->name);
+        sim_wakes_reason(s->wakes, json_get_text(owner, "kind"), r->namespace, r->owner_name);
         sim_ask(s, "taker", "DELETE", at, NULL, (struct json){ 0 }, NULL, NULL);
         return;
     }

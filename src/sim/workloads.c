@@ -21,45 +21,38 @@ struct sim_workloads {
     struct job *jobs;
 };
 
-static struct json deployment_status(struct arena *a, struct json object, const char *now)
+/* Its pods are all ready, or they crash and none is. */
+static struct json status_of_deployment(
+    struct arena *a, struct json object, const char *now, bool ready)
 {
-    int64_t replicas = json_get_int(object, "spec.replicas", 1);
-    struct json ready = json_fields(a,
+    int64_t replicas = json_get_int(object, "spec.replicas", 1), up = ready ? replicas : 0;
+    struct json available = json_fields(a,
         { "type", json_str("Available") },
-        { "status", json_str("True") },
-        { "reason", json_str("MinimumReplicasAvailable") },
-        { "message", json_str("Deployment has minimum availability.") },
+        { "status", json_str(ready ? "True" : "False") },
+        { "reason", json_str(ready ? "MinimumReplicasAvailable" : "MinimumReplicasUnavailable") },
+        { "message",
+            json_str(ready ? "Deployment has minimum availability."
+                           : "Deployment does not have minimum availability.") },
         { "lastUpdateTime", json_str(now) },
         { "lastTransitionTime", json_str(now) });
     return json_fields(a,
         { "observedGeneration", json_int(json_get_int(object, "metadata.generation", 0)) },
         { "replicas", json_int(replicas) },
         { "updatedReplicas", json_int(replicas) },
-        { "readyReplicas", json_int(replicas) },
-        { "availableReplicas", json_int(replicas) },
-        { "unavailableReplicas", json_int(0) },
-        { "conditions", json_list(a, ready) });
+        { "readyReplicas", json_int(up) },
+        { "availableReplicas", json_int(up) },
+        { "unavailableReplicas", json_int(replicas - up) },
+        { "conditions", json_list(a, available) });
 }
 
-/* Its pods crash: none is ready. */
+static struct json deployment_status(struct arena *a, struct json object, const char *now)
+{
+    return status_of_deployment(a, object, now, true);
+}
+
 static struct json crash_status(struct arena *a, struct json object, const char *now)
 {
-    int64_t replicas = json_get_int(object, "spec.replicas", 1);
-    struct json unready = json_fields(a,
-        { "type", json_str("Available") },
-        { "status", json_str("False") },
-        { "reason", json_str("MinimumReplicasUnavailable") },
-        { "message", json_str("Deployment does not have minimum availability.") },
-        { "lastUpdateTime", json_str(now) },
-        { "lastTransitionTime", json_str(now) });
-    return json_fields(a,
-        { "observedGeneration", json_int(json_get_int(object, "metadata.generation", 0)) },
-        { "replicas", json_int(replicas) },
-        { "updatedReplicas", json_int(replicas) },
-        { "readyReplicas", json_int(0) },
-        { "availableReplicas", json_int(0) },
-        { "unavailableReplicas", json_int(replicas) },
-        { "conditions", json_list(a, unready) });
+    return status_of_deployment(a, object, now, false);
 }
 
 static struct json claim_status(struct arena *a, struct json object, const char *now)
