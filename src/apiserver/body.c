@@ -23,8 +23,11 @@ enum media media_of(const char *content_type)
                                                                            : MEDIA_TYPE_OTHER;
 }
 
-static bool fail_media(struct api_call *c)
+bool body_check_media(struct api_call *c)
 {
+    enum media media = media_of(c->request->content_type);
+    if (media != MEDIA_TYPE_OTHER && !(media == MEDIA_TYPE_PROTOBUF && c->kind->custom))
+        return true;
     return call_fail(c,
         (struct api_status){ 415,
             "UnsupportedMediaType",
@@ -84,6 +87,8 @@ static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
     struct str body = c->request->body;
     enum media media = media_of(c->request->content_type);
     *ret_twice = false;
+    if (!body_check_media(c))
+        return false;
     if (media == MEDIA_TYPE_JSON) {
         if (!json_parse_keys(a, body, ret, ret_twice, &err))
             return fail_unrecognized(c, json_error_text(a, body));
@@ -103,23 +108,14 @@ static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
         else if (*ret_twice && !body_report_yaml_twice(c, body))
             return false;
         *ret_twice = false;
-    } else if (media == MEDIA_TYPE_PROTOBUF && !c->kind->custom) {
-        return parse_protobuf(c, ret);
     } else {
-        return fail_media(c);
+        return parse_protobuf(c, ret);
     }
     if (json_is(*ret, JSON_NULL))
         *ret = json_empty_map();
-    for (int i = 0; i < 2 && json_is(*ret, JSON_MAP); i++) {
-        const char *field = i ? "kind" : "apiVersion";
-        struct json v = json_member(*ret, field);
-        if (json_present(v) && !json_is(v, JSON_STR) && !json_is(v, JSON_NULL))
-            return fail_unrecognized(c,
-                arena_printf(a,
-                    "json: cannot unmarshal %s into Go struct field .%s of type string",
-                    json_is(v, JSON_MAP) ? "object" : type_words[v.type],
-                    field));
-    }
+    const char *why = json_is(*ret, JSON_MAP) ? body_check_type(a, *ret) : NULL;
+    if (why)
+        return fail_unrecognized(c, why);
     if (json_is(*ret, JSON_MAP))
         return true;
     return fail_unrecognized(c,
@@ -127,6 +123,30 @@ static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
             "json: cannot unmarshal %s into Go value of type struct { APIVersion string "
             "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
             type_words[ret->type]));
+}
+
+/* Whose keys Go reads whatever the case of their letters. */
+struct json body_type_member(struct json object, const char *field)
+{
+    struct json found = json_member(object, field);
+    json_each_member (m, object)
+        if (!json_present(found) && str_eq_nocase(str_of(m->key), str_of(field)))
+            found = m->value;
+    return found;
+}
+
+const char *body_check_type(struct arena *a, struct json object)
+{
+    static const char *const fields[] = { "apiVersion", "kind" };
+    for (size_t i = 0; i < lengthof(fields); i++)
+        json_each_member (m, object)
+            if (!json_is(m->value, JSON_STR) && !json_is(m->value, JSON_NULL) &&
+                str_eq_nocase(str_of(m->key), str_of(fields[i])))
+                return arena_printf(a,
+                    "json: cannot unmarshal %s into Go struct field .%s of type string",
+                    json_is(m->value, JSON_MAP) ? "object" : type_words[m->value.type],
+                    fields[i]);
+    return NULL;
 }
 
 static bool fail_handling(
@@ -171,8 +191,8 @@ static bool check_kind(struct api_call *c, struct json *object)
     struct arena *a = &c->arena;
     const struct resource *r = &c->kind->resource;
     const char *want = object_api_version(a, c->kind);
-    const char *version = json_get_text(*object, "apiVersion");
-    const char *kind = json_get_text(*object, "kind");
+    const char *version = json_text(body_type_member(*object, "apiVersion"));
+    const char *kind = json_text(body_type_member(*object, "kind"));
     if (c->kind->custom && (text_empty(kind) || text_empty(version)))
         return call_fail_bad(c,
             "the object provided is unrecognized (must be of type %s): Object '%s' is missing in "
@@ -181,15 +201,16 @@ static bool check_kind(struct api_call *c, struct json *object)
             text_empty(kind) ? "Kind" : "apiVersion",
             str_dup(a, c->request->body),
             summary(a, c->request->body));
-    if (text_empty(version))
-        *object = json_with_member(a, *object, "apiVersion", json_str(version = want));
-    if (text_empty(kind))
-        *object = json_with_member(a, *object, "kind", json_str(kind = r->kind));
+    version = text_empty(version) ? want : version;
+    kind = text_empty(kind) ? r->kind : kind;
     /* An older version of the same form, which is not served and still taken. */
     if (text_eq(kind, "Eviction") && text_eq(version, "policy/v1beta1"))
-        *object = json_with_member(a, *object, "apiVersion", json_str(version = "policy/v1"));
-    if (text_eq(version, want) && text_eq(kind, r->kind))
+        version = "policy/v1";
+    if (text_eq(version, want) && text_eq(kind, r->kind)) {
+        *object = json_with_member(a, *object, "apiVersion", json_str(want));
+        *object = json_with_member(a, *object, "kind", json_str(kind));
         return true;
+    }
     struct str rest = str_of(version), group = str_cut(&rest, '/');
     const char *short_version = rest.ptr ? rest.ptr : version;
     const char *group_text = rest.ptr ? str_dup(a, group) : "";

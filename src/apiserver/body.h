@@ -7,6 +7,8 @@
 /* How the bytes of a body are to be read. */
 enum media { MEDIA_TYPE_JSON, MEDIA_TYPE_YAML, MEDIA_TYPE_PROTOBUF, MEDIA_TYPE_OTHER };
 enum media media_of(const char *content_type);
+/* Whether the body is of a form that the kind is read from; false: answered. */
+bool body_check_media(struct api_call *c) must_check;
 
 /* The object in the body: of the call's kind (apiVersion and kind are filled in if missing), with
  * metadata in order and without fields that the kind does not have; those are an error or warnings
@@ -16,6 +18,10 @@ bool body_decode(struct api_call *c, struct json *ret) must_check;
  * which unknown fields are told; twice: it has keys that stand twice. Fails with the reason. */
 bool body_read_object(struct api_call *c, const struct api_kind *k, struct json *object,
     struct str text, bool twice, const char **ret_why) must_check;
+/* apiVersion or kind of an object as Go reads them: whatever the case of their letters. */
+struct json body_type_member(struct json object, const char *field);
+/* What is wrong with these two if they are no strings; NULL: nothing. */
+const char *body_check_type(struct arena *a, struct json object);
 /* Keys that stand twice in a patch: a warning each, or a reason to refuse it. */
 bool body_check_twice(struct api_call *c, struct str text, const char **ret_why) must_check;
 /* Keys that stand twice in an applied configuration: a warning each, or an error. */

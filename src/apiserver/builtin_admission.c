@@ -160,6 +160,44 @@ static void warn_policy(const struct api_write *w, struct json o)
     warn_new(w, "this server stores admission policies and does not enforce them");
 }
 
+static void check_actions(struct field_errors *e, struct json actions)
+{
+    static const char *const allowed[] = { "Audit", "Deny", "Warn", NULL };
+    struct arena *a = e->arena;
+    bool deny = false, warn = false;
+    if (!actions.count)
+        field_required(e, "spec.validationActions", "at least one validation action is required");
+    for (size_t i = 0; i < actions.count; i++) {
+        const char *here = field_index(a, "spec.validationActions", i);
+        struct json action = actions.items[i];
+        check_enum(e, action, here, allowed);
+        deny = deny || text_eq(json_text(action), "Deny");
+        warn = warn || text_eq(json_text(action), "Warn");
+        for (size_t j = 0; j < i; j++)
+            if (json_equal(actions.items[j], action)) {
+                field_duplicate(e, here, action);
+                break;
+            }
+    }
+    if (deny && warn)
+        field_invalid(e,
+            "spec.validationActions",
+            actions,
+            "must not contain both Deny and Warn (repeating the same validation failure "
+            "information in the API response and headers serves no purpose)");
+}
+
+static void check_binding(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    struct json policy = json_get(o, "spec.policyName");
+    if (check_is_empty(policy))
+        field_required(e, "spec.policyName", NULL);
+    else
+        check_name(e, policy, "spec.policyName", NAME_DNS1123_SUBDOMAIN);
+    if (text_starts(w->kind->resource.kind, "Validating"))
+        check_actions(e, json_get(o, "spec.validationActions"));
+}
+
 const struct builtin_rules builtin_priority_class = {
     .fill = fill_priority_class,
     .validate = check_priority_class,
@@ -182,5 +220,6 @@ const struct builtin_rules builtin_validating_webhook = {
 };
 const struct builtin_rules builtin_admission_binding = {
     .fill = fill_admission_binding,
+    .validate = check_binding,
     .warn = warn_policy,
 };

@@ -191,7 +191,7 @@ static void check_selected(struct field_errors *e, struct json spec, const char 
     if (!check_is_set(selector) && !daemon)
         field_required(e, "spec.selector", NULL);
     check_selector(e, selector, "spec.selector");
-    bool sound = e->count == before || !check_is_set(selector);
+    bool sound = e->count == before || !check_is_set(selector), said = !sound && daemon;
     if (check_is_set(selector) && !json_member(selector, "matchLabels").count &&
         !json_member(selector, "matchExpressions").count)
         field_invalid(e,
@@ -201,7 +201,7 @@ static void check_selected(struct field_errors *e, struct json spec, const char 
     if (check_is_set(selector) && sound &&
         !selector_from_json(e->arena, selector, "", &parsed, NULL))
         sound = false;
-    if (!sound)
+    if (!sound && !said)
         field_invalid(e, "spec.selector", selector, "invalid label selector");
     if (!sound && !daemon)
         return;

@@ -274,6 +274,9 @@ static void check_slice(const struct api_write *w, struct json o, struct field_e
         field_required(e, "spec.driver", NULL);
     else
         check_name(e, driver, "spec.driver", NAME_DNS1123_SUBDOMAIN);
+    if (driver.count > NAME_LABEL_MAX)
+        field_error_add(
+            e, FIELD_TOO_LONG, "spec.driver", (struct json){ 0 }, "may not be more than 63 bytes");
     if (check_is_empty(json_get(spec, "pool.name")))
         field_required(e, "spec.pool.name", NULL);
     if (slices.integer <= 0)

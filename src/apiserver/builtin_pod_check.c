@@ -406,7 +406,8 @@ static void check_container(
     const char *image_path = field_child(e->arena, path, "image");
     if (check_is_empty(image))
         field_required(e, image_path, NULL);
-    else if (image.string[0] == ' ' || image.string[image.count - 1] == ' ')
+    else if (!strstr(path, "emplate.") && /* " " is a token in some people's templates */
+             (image.string[0] == ' ' || image.string[image.count - 1] == ' '))
         field_invalid(e, image_path, image, "must not have leading or trailing whitespace");
     check_table(e, c, path, rules);
     check_ports(e, c, path);

@@ -5,6 +5,8 @@
 #include "apiserver/call.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
+#include "apiserver/meta.h"
+#include "apiserver/internal.h"
 #include "base/intorstr.h"
 #include "base/quantity.h"
 
@@ -181,6 +183,19 @@ static bool scales_to_zero(struct json spec)
     return false;
 }
 
+/* What is to stand in a path. */
+static void check_segment(struct field_errors *e, struct json v, const char *path)
+{
+    const char *text = json_text(v);
+    if (check_is_empty(v))
+        field_required(e, path, NULL);
+    else if (text_eq(text, ".") || text_eq(text, ".."))
+        field_invalid(e, path, v, arena_printf(e->arena, "may not be '%s'", text));
+    for (const char *c = "/%"; !check_is_empty(v) && *c; c++)
+        if (strchr(text, *c))
+            field_invalid(e, path, v, arena_printf(e->arena, "may not contain '%c'", *c));
+}
+
 static void check_autoscaler(const struct api_write *w, struct json o, struct field_errors *e)
 {
     struct json spec = json_member(o, "spec"), ref = json_member(spec, "scaleTargetRef");
@@ -189,7 +204,7 @@ static void check_autoscaler(const struct api_write *w, struct json o, struct fi
         return;
     if (min < 1)
         field_invalid(e, "spec.minReplicas", json_int(min), "must be greater than or equal to 1");
-    if (max < 1)
+    if (!max)
         field_required(e, "spec.maxReplicas", "must be set and greater than 0");
     if (min == 0 && !scales_to_zero(spec))
         field_forbidden(e,
@@ -199,10 +214,8 @@ static void check_autoscaler(const struct api_write *w, struct json o, struct fi
     if (max < min)
         field_invalid(
             e, "spec.maxReplicas", json_int(max), "must be greater than or equal to `minReplicas`");
-    if (check_is_empty(json_member(ref, "kind")))
-        field_required(e, "spec.scaleTargetRef.kind", NULL);
-    if (check_is_empty(json_member(ref, "name")))
-        field_required(e, "spec.scaleTargetRef.name", NULL);
+    check_segment(e, json_member(ref, "kind"), "spec.scaleTargetRef.kind");
+    check_segment(e, json_member(ref, "name"), "spec.scaleTargetRef.name");
     const char *version = json_get_text(ref, "apiVersion");
     if (!version || (!strchr(version, '/') && !text_eq(version, "v1")))
         field_invalid(e,
@@ -411,7 +424,18 @@ static void check_limit_range(const struct api_write *w, struct json o, struct f
     }
 }
 
+/* One without a name gets one. */
+static bool prepare_limit_range(const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    if (!json_present(w->old) && text_empty(json_get_text(*object, "metadata.name")))
+        *object = json_with(
+            w->arena, *object, "metadata.name", json_str(meta_uid(w->server->env, w->arena)));
+    return true;
+}
+
 const struct builtin_rules builtin_limit_range = {
     .fill = fill_limit_range,
+    .prepare = prepare_limit_range,
     .validate = check_limit_range,
 };

@@ -151,12 +151,12 @@ static void check_claim_change(const struct api_write *w, struct json o, struct 
         return;
     struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
     static const char *const free_fields[] = {
-        "volumeName", "volumeAttributesClassName", "resources"
+        "volumeName", "volumeAttributesClassName", "resources.requests.storage"
     };
     for (size_t i = 0; i < lengthof(free_fields); i++) {
         bool bound = i == 0 && json_present(json_member(old, "volumeName"));
         if (!bound)
-            new = json_with_member(a, new, free_fields[i], json_member(old, free_fields[i]));
+            new = json_with(a, new, free_fields[i], json_get(old, free_fields[i]));
     }
     struct json before = json_get(old, "resources.requests.storage"),
                 after = json_get(o, "spec.resources.requests.storage");
@@ -207,10 +207,10 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
         return;
     check_table(e, o, "", rules);
     check_modes(e, o);
-    struct json storage = json_get(o, "spec.capacity.storage");
+    struct json capacity = json_get(o, "spec.capacity"), storage = json_member(capacity, "storage");
     static const char *const only_storage[] = { "storage", NULL };
-    if (!json_present(storage))
-        check_enum(e, json_null(), "spec.capacity", only_storage);
+    if (!json_present(storage) || capacity.count > 1)
+        field_not_supported(e, "spec.capacity", capacity, only_storage);
     if (json_present(storage))
         check_storage(e, storage, "spec.capacity[storage]");
     size_t sources = 0;
@@ -246,16 +246,28 @@ static void check_volume_change(const struct api_write *w, struct json o, struct
         e, json_get(w->old, "spec.volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
 }
 
+static const char *lower(struct arena *a, const char *text)
+{
+    char *copy = arena_strdup(a, text);
+    for (char *at = copy; *at; at++)
+        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
+    return copy;
+}
+
 static void check_storage_class(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char *const policies[] = { "Delete", "Retain", NULL };
     static const struct check rules[] = {
-        { "provisioner", CHECK_REQUIRED },
         { "reclaimPolicy", CHECK_ENUM, policies },
         { "volumeBindingMode", CHECK_ENUM, binding_modes },
         { 0 },
     };
+    struct json provisioner = json_member(o, "provisioner");
     (void)w;
+    if (check_is_empty(provisioner))
+        field_required(e, "provisioner", NULL);
+    else
+        check_label_key(e, provisioner, "provisioner", lower(e->arena, provisioner.string));
     check_table(e, o, "", rules);
     json_each_member (m, json_member(o, "parameters"))
         if (!*m->key)
@@ -270,6 +282,55 @@ static void check_storage_class_change(
     };
     for (size_t i = 0; i < lengthof(fixed); i++)
         check_immutable(e, json_member(w->old, fixed[i]), json_member(o, fixed[i]), fixed[i]);
+}
+
+/* ---- of CSI drivers ---- */
+
+static void check_capacity(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    (void)w;
+    check_name(e, json_member(o, "storageClassName"), "storageClassName", NAME_DNS1123_SUBDOMAIN);
+    check_selector(e, json_member(o, "nodeTopology"), "nodeTopology");
+}
+
+static void check_capacity_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const fields[] = { "nodeTopology", "storageClassName" };
+    for (size_t i = 0; i < lengthof(fields); i++)
+        check_immutable(e, json_member(w->old, fields[i]), json_member(o, fields[i]), fields[i]);
+}
+
+static void check_attachment(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char exactly_one[] =
+        "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+    struct json attacher = json_get(o, "spec.attacher"), node = json_get(o, "spec.nodeName"),
+                name = json_get(o, "spec.source.persistentVolumeName"),
+                inlined = json_get(o, "spec.source.inlineVolumeSpec");
+    if (*w->subresource)
+        return;
+    if (check_is_empty(attacher))
+        field_required(e, "spec.attacher", NULL);
+    else
+        check_name(
+            e, json_str(lower(e->arena, attacher.string)), "spec.attacher", NAME_DNS1123_SUBDOMAIN);
+    if (!json_present(name) && !json_present(inlined))
+        field_required(e, "spec.source", exactly_one);
+    if (json_present(name) && json_present(inlined))
+        field_forbidden(e, "spec.source", exactly_one);
+    if (json_present(name) && !name.count)
+        field_required(
+            e, "spec.source.persistentVolumeName", "must specify non empty persistentVolumeName");
+    if (json_present(name))
+        check_name(e, name, "spec.source.persistentVolumeName", NAME_DNS1123_SUBDOMAIN);
+    check_name(e, node, "spec.nodeName", NAME_DNS1123_SUBDOMAIN);
+}
+
+static void check_attachment_change(
+    const struct api_write *w, struct json o, struct field_errors *e)
+{
+    if (!*w->subresource)
+        check_immutable(e, json_member(w->old, "spec"), json_member(o, "spec"), "spec");
 }
 
 const struct builtin_rules builtin_claim = {
@@ -294,6 +355,12 @@ const struct builtin_rules builtin_storage_class = {
 };
 const struct builtin_rules builtin_csi_driver = { .fill = fill_driver };
 const struct builtin_rules builtin_csi_node = { 0 };
-const struct builtin_rules builtin_csi_capacity = { 0 };
-const struct builtin_rules builtin_volume_attachment = { 0 };
+const struct builtin_rules builtin_csi_capacity = {
+    .validate = check_capacity,
+    .validate_change = check_capacity_change,
+};
+const struct builtin_rules builtin_volume_attachment = {
+    .validate = check_attachment,
+    .validate_change = check_attachment_change,
+};
 const struct builtin_rules builtin_attributes_class = { 0 };

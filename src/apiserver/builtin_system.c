@@ -339,9 +339,7 @@ static void check_address(const struct api_write *w, struct json o, struct field
         { 0 },
     };
     struct json name = json_get(o, "metadata.name");
-    if (json_present(w->old))
-        return;
-    if (!check_is_ip(json_text(name)))
+    if (!json_present(w->old) && !check_is_ip(json_text(name)))
         field_invalid(e,
             "metadata.name",
             name,

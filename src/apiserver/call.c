@@ -36,7 +36,8 @@ bool call_fail(struct api_call *c, struct api_status status)
 {
     struct json body = status_to_json(&c->arena, &status);
     c->retry_after_s = status.retry_after_s;
-    if (c->accept.media != MEDIA_YAML) {
+    bool is_early = !c->accept.content_type && text_eq(c->request->accept, "application/yaml");
+    if (c->accept.media != MEDIA_YAML && !is_early) {
         call_json(c, status.code, body);
         return false;
     }

@@ -224,15 +224,13 @@ bool options_read_list(struct api_call *c, bool watch, struct list_options *ret)
         .initial_given = call_param(c, "sendInitialEvents") != NULL,
     };
     if (!options_read_int(c, "limit", &o.limit) ||
-        !options_read_int(c, "timeoutSeconds", &o.timeout_s))
+        !options_read_int(c, "timeoutSeconds", &o.timeout_s) || !read_selectors(c, &o))
         return false;
     struct field_errors errors;
     field_errors_init(&errors, &c->arena);
     check_list(&errors, &o, watch);
     if (errors.count)
         return refuse(c, "ListOptions", &errors);
-    if (!read_selectors(c, &o))
-        return false;
     if (!read_version(o.version_text, &o.version)) {
         const char *why = options_version_error(&c->arena, o.version_text);
         return watch ? call_fail(c, (struct api_status){ 500, "", why, .details = { 0 } })

@@ -48,6 +48,8 @@ static bool parse_body(struct api_call *c, struct json *ret)
     struct error err;
     struct str body = c->request->body;
     const char *why = NULL;
+    if (!body_check_media(c))
+        return false;
     if (media_of(c->request->content_type) == MEDIA_TYPE_PROTOBUF) {
         if (!protobuf_decode(&c->arena, body, ret, &err))
             return call_fail_bad(c, "%s", err.text);

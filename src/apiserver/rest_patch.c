@@ -125,17 +125,43 @@ static bool fail_patched(
     return call_fail(c, status_invalid(&c->arena, "", "", "", &errors));
 }
 
+/* The same of apiVersion and kind in the words of a strategic merge; NULL: nothing is wrong. */
+static const char *type_not_restored(struct json object)
+{
+    static const char *const fields[] = { "apiVersion", "kind" };
+    for (size_t i = 0; i < lengthof(fields); i++) {
+        struct json v = json_member(object, fields[i]);
+        if (json_is(v, JSON_INT))
+            return "cannot convert int64 to string";
+        if (json_present(v) && !json_is(v, JSON_STR) && !json_is(v, JSON_NULL))
+            return "unrecognized type: string";
+    }
+    return NULL;
+}
+
 /* What a patch says that the object is, is read as that first. A strategic merge is one into a
  * value that has its type: what the patch calls it is no matter. */
 static bool check_identity(struct api_call *c, enum patch_form form, struct json object)
 {
     const struct resource *r = &c->kind->resource;
     const char *want = object_api_version(&c->arena, c->kind), *why = NULL;
-    const char *version = json_get_text(object, "apiVersion"),
-               *kind = json_get_text(object, "kind");
-    bool same_version = !version || text_eq(version, want);
-    if (form == PATCH_STRATEGIC || (same_version && (!kind || text_eq(kind, r->kind))))
+    const char *wrong =
+        form == PATCH_STRATEGIC ? type_not_restored(object) : body_check_type(&c->arena, object);
+    if (form == PATCH_STRATEGIC)
+        return !wrong || fail_patched(c, form, object, wrong);
+    if (wrong && !c->kind->custom)
+        return fail_patched(c,
+            form,
+            object,
+            arena_printf(&c->arena, "couldn't get version/kind; json parse error: %s", wrong));
+    const char *version = json_text(body_type_member(object, "apiVersion")),
+               *kind = json_text(body_type_member(object, "kind"));
+    bool same_version = text_eq(version, want) || (!version && c->kind->custom);
+    if (same_version && (text_empty(kind) || text_eq(kind, r->kind)))
         return true;
+    /* Without a version it is read as one of the server's own, whose metadata has another name. */
+    if (text_empty(version) && !c->kind->custom)
+        return update_check_own_name(c, json_empty_map());
     const struct api_kind *other =
         same_version ? registry_find_kind(c->server->registry, r->group, r->version, kind) : NULL;
     struct json as_other = object;
@@ -308,7 +334,8 @@ static void apply_object(struct write *w)
     }
     struct json object = result.object;
     w->same = result.same;
-    if (text_empty(json_get_text(object, "metadata.name")))
+    bool is_nulled = json_is(json_get(config, "metadata.name"), JSON_NULL);
+    if (text_empty(json_get_text(object, "metadata.name")) && !is_nulled)
         object = json_with(a, object, "metadata.name", json_str(c->name));
     const char *why = NULL;
     if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {

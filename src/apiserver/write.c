@@ -232,6 +232,7 @@ bool write_check_create(struct write *w, struct json *object)
     w->name = json_get_text(*object, "metadata.name");
     if (!check_rights(w, *object) || !prepare(w, object))
         return false;
+    w->name = json_get_text(*object, "metadata.name");
     meta_validate(&errors, w->kind, meta_of(*object));
     if (!validate(w, *object, &errors))
         return false;

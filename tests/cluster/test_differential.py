@@ -13,6 +13,7 @@ import differential_control
 import differential_kinds
 import differential_pods
 import differential_quotas
+import differential_seeds
 import differential_types
 import differential_versions
 import merge_kinds as kinds
@@ -926,7 +927,7 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    everything = SCRIPTS + differential_control.SCRIPTS + differential_pods.SCRIPTS + differential_quotas.SCRIPTS + differential_types.SCRIPTS + differential_versions.SCRIPTS + list(differential_kinds.scripts()) + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)]
+    everything = SCRIPTS + differential_control.SCRIPTS + differential_pods.SCRIPTS + differential_quotas.SCRIPTS + differential_types.SCRIPTS + differential_versions.SCRIPTS + list(differential_kinds.scripts()) + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)] + list(differential_seeds.scripts(first, last))
     chosen = [(name, function) for name, function in everything
               if wanted(name)]
     if not chosen:
