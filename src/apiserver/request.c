@@ -211,8 +211,7 @@ static const struct route *find_route(const struct api_call *c)
 {
     bool on_object = c->name && !c->watch_path;
     for (size_t i = 0; i < lengthof(routes); i++)
-        if (strcmp(routes[i].method, c->request->method) == 0 &&
-            routes[i].on_object == on_object &&
+        if (strcmp(routes[i].method, c->request->method) == 0 && routes[i].on_object == on_object &&
             (!c->watch_path || routes[i].verb == API_LIST))
             return &routes[i];
     return NULL;

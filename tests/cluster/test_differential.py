@@ -15,6 +15,7 @@ import differential_pods
 import differential_quotas
 import differential_types
 import differential_versions
+import differential_watch
 import merge_kinds as kinds
 from differential import APPLY, JSON_PATCH, MERGE, PARTIAL, PARTIAL_LIST, STRATEGIC, TABLE, YAML
 from lab import NO_WORKLOADS, Lab
@@ -926,7 +927,7 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    everything = SCRIPTS + differential_control.SCRIPTS + differential_pods.SCRIPTS + differential_quotas.SCRIPTS + differential_types.SCRIPTS + differential_versions.SCRIPTS + list(differential_kinds.scripts()) + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)]
+    everything = SCRIPTS + differential_control.SCRIPTS + differential_pods.SCRIPTS + differential_quotas.SCRIPTS + differential_types.SCRIPTS + differential_versions.SCRIPTS + differential_watch.SCRIPTS + list(differential_kinds.scripts()) + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)]
     chosen = [(name, function) for name, function in everything
               if wanted(name)]
     if not chosen:
