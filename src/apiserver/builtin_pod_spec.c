@@ -43,6 +43,38 @@ static bool comes_again(struct json constraints, size_t at)
     return false;
 }
 
+/* What a constraint has beside its key, its action and its selector. */
+static void check_spread_rest(struct field_errors *e, struct json c, const char *path)
+{
+    static const char *const policies[] = { "Honor", "Ignore", NULL };
+    static const char *const policy_names[] = { "nodeAffinityPolicy", "nodeTaintsPolicy" };
+    struct arena *a = e->arena;
+    struct json domains = json_member(c, "minDomains"), keys = json_member(c, "matchLabelKeys");
+    const char *action = json_get_text(c, "whenUnsatisfiable");
+    const char *domains_path = field_child(a, path, "minDomains"),
+               *keys_path = field_child(a, path, "matchLabelKeys");
+    if (json_present(domains) && domains.integer <= 0)
+        field_invalid(e, domains_path, domains, "must be greater than zero");
+    if (json_present(domains) && !text_eq(action, "DoNotSchedule"))
+        field_invalid(e,
+            domains_path,
+            domains,
+            arena_printf(a,
+                "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not %s",
+                action ? action : ""));
+    for (size_t i = 0; i < lengthof(policy_names); i++)
+        if (json_present(json_member(c, policy_names[i])))
+            check_enum(e,
+                json_member(c, policy_names[i]),
+                field_child(a, path, policy_names[i]),
+                policies);
+    if (keys.count && !json_present(json_member(c, "labelSelector")))
+        field_forbidden(e, keys_path, "must not be specified when labelSelector is not set");
+    else
+        for (size_t i = 0; i < keys.count; i++)
+            check_name(e, keys.items[i], field_index(a, keys_path, i), NAME_LABEL_KEY);
+}
+
 static void check_spread(struct field_errors *e, struct json spec, const char *path)
 {
     static const struct check rules[] = {
@@ -62,6 +94,7 @@ static void check_spread(struct field_errors *e, struct json spec, const char *p
             field_invalid(
                 e, field_child(e->arena, here, "maxSkew"), skew, "must be greater than zero");
         check_table(e, *c, here, rules);
+        check_spread_rest(e, *c, here);
         if (comes_again(all, i++))
             field_duplicate(e,
                 field_child(e->arena, here, "{topologyKey, whenUnsatisfiable}"),

@@ -14,24 +14,74 @@ const char *check_item_path(struct arena *a, const char *path, const char *list,
 
 /* ---- names ---- */
 
+const char *check_shortened(struct arena *a, const char *text, size_t max)
+{
+    size_t length = strlen(text), out = 0, left = length;
+    char *copy = arena_alloc(a, length + 1);
+    for (size_t i = 0; i < length; i++) {
+        bool plain = (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= '0' && text[i] <= '9');
+        if (plain && left > max && i > 0 && i + 1 < length)
+            left--;
+        else
+            copy[out++] = text[i];
+    }
+    copy[out < max ? out : max] = '\0';
+    return copy;
+}
+
+static void check_key_prefix(
+    struct field_errors *e, struct json v, const char *path, const char *prefix)
+{
+    struct error why;
+    if (!*prefix)
+        field_invalid(e, path, v, "prefix part must be non-empty");
+    else if (!name_check(NAME_DNS1123_SUBDOMAIN, prefix, &why))
+        field_invalid(e, path, v, arena_printf(e->arena, "prefix part %s", why.text));
+}
+
+void check_label_key(struct field_errors *e, struct json v, const char *path, const char *key)
+{
+    struct error why;
+    const char *slash = strchr(key, '/'), *name = slash ? slash + 1 : key;
+    bool is_one = !strchr(name, '/');
+    if (slash && is_one)
+        check_key_prefix(e, v, path, arena_strndup(e->arena, key, (size_t)(slash - key)));
+    if (!*name)
+        field_invalid(e, path, v, "name part must be non-empty");
+    if (is_one && strlen(name) > NAME_LABEL_MAX)
+        field_invalid(e, path, v, "name part must be no more than 63 bytes");
+    const char *part = !*name    ? "-"
+                       : !is_one ? key
+                                 : check_shortened(e->arena, name, NAME_LABEL_MAX);
+    if (!name_check(NAME_LABEL_KEY, part, &why))
+        field_invalid(e, path, v, why.text);
+}
+
+void check_label_value(struct field_errors *e, struct json v, const char *path)
+{
+    struct error why;
+    if (v.count > NAME_LABEL_MAX)
+        field_invalid(e, path, v, "must be no more than 63 bytes");
+    if (!name_check(
+            NAME_LABEL_VALUE, check_shortened(e->arena, json_text(v), NAME_LABEL_MAX), &why))
+        field_invalid(e, path, v, why.text);
+}
+
 void check_name(struct field_errors *e, struct json v, const char *path, enum name_kind kind)
 {
     struct error err;
     v = check_is_set(v) ? v : json_str("");
-    if (kind == NAME_LABEL_KEY && !v.count)
-        field_invalid(e, path, v, "name part must be non-empty");
-    if (!name_check(kind, v.count || kind != NAME_LABEL_KEY ? json_text(v) : "-", &err))
+    if (kind == NAME_LABEL_KEY)
+        check_label_key(e, v, path, json_text(v));
+    else if (!name_check(kind, json_text(v), &err))
         field_invalid(e, path, v, err.text);
 }
 
 void check_labels(struct field_errors *e, struct json labels, const char *path)
 {
-    struct error err;
     json_each_member (m, labels) {
-        if (!name_check(NAME_LABEL_KEY, m->key, &err))
-            field_invalid(e, path, json_str(m->key), err.text);
-        if (!name_check(NAME_LABEL_VALUE, json_text(m->value), &err))
-            field_invalid(e, path, m->value, err.text);
+        check_label_key(e, json_str(m->key), path, m->key);
+        check_label_value(e, m->value, path);
     }
 }
 

@@ -52,6 +52,12 @@ void check_value(struct field_errors *e, struct json v, const char *path, const 
 void check_name(struct field_errors *e, struct json v, const char *path, enum name_kind kind);
 void check_labels(struct field_errors *e, struct json labels, const char *path);
 void check_selector(struct field_errors *e, struct json selector, const char *path);
+/* A text of this form and of a length that is allowed, if the form is all that may be wrong:
+ * letters in the middle are left out. Length and form are told apart, and both are told. */
+const char *check_shortened(struct arena *a, const char *text, size_t max);
+/* All that is wrong with it; v is what is shown. */
+void check_label_key(struct field_errors *e, struct json v, const char *path, const char *key);
+void check_label_value(struct field_errors *e, struct json v, const char *path);
 void check_enum(
     struct field_errors *e, struct json v, const char *path, const char *const *allowed);
 /* An error whose value is printed as a Go struct is: text is that. */

@@ -1,5 +1,7 @@
 #include "apiserver/meta.h"
 
+#include "apiserver/check.h"
+
 #include <string.h>
 
 #include "apiserver/internal.h"
@@ -300,48 +302,6 @@ bool meta_spec_differs(const struct api_kind *k, struct json old, struct json ob
 
 /* ---- checking ---- */
 
-/* A text of this form and of a length that is allowed, if the form is all that may be wrong:
- * letters in the middle are left out. */
-static const char *shortened(struct arena *a, const char *text, size_t max)
-{
-    size_t length = strlen(text), out = 0, left = length;
-    char *copy = arena_alloc(a, length + 1);
-    for (size_t i = 0; i < length; i++) {
-        bool plain = (text[i] >= 'a' && text[i] <= 'z') || (text[i] >= '0' && text[i] <= '9');
-        if (plain && left > max && i > 0 && i + 1 < length)
-            left--;
-        else
-            copy[out++] = text[i];
-    }
-    copy[out < max ? out : max] = '\0';
-    return copy;
-}
-
-/* Length and form are told apart, and both are told. */
-static void check_label_value(struct field_errors *e, const char *path, struct json value)
-{
-    struct error why;
-    if (value.count > NAME_LABEL_MAX)
-        field_invalid(e, path, value, "must be no more than 63 bytes");
-    if (!name_check(NAME_LABEL_VALUE, shortened(e->arena, value.string, NAME_LABEL_MAX), &why))
-        field_invalid(e, path, value, why.text);
-}
-
-static void check_key(struct field_errors *e, const char *path, const char *key, const char *shown)
-{
-    struct error why;
-    const char *slash = strchr(key, '/'), *name = slash ? slash + 1 : key;
-    bool one = !strchr(name, '/');
-    if (one && !*name)
-        field_invalid(e, path, json_str(shown), "name part must be non-empty");
-    if (one && strlen(name) > NAME_LABEL_MAX)
-        field_invalid(e, path, json_str(shown), "name part must be no more than 63 bytes");
-    const char *part = !*name ? "-" : one ? shortened(e->arena, name, NAME_LABEL_MAX) : name;
-    if (!name_check(
-            NAME_LABEL_KEY, arena_printf(e->arena, "%.*s%s", (int)(name - key), key, part), &why))
-        field_invalid(e, path, json_str(shown), why.text);
-}
-
 static void check_texts(struct field_errors *e, const char *path, struct json texts, bool labels)
 {
     json_each_member (m, texts) {
@@ -349,9 +309,9 @@ static void check_texts(struct field_errors *e, const char *path, struct json te
         char *key = arena_strdup(e->arena, m->key);
         for (char *at = key; !labels && *at; at++)
             *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
-        check_key(e, path, key, m->key);
+        check_label_key(e, json_str(m->key), path, key);
         if (labels)
-            check_label_value(e, path, m->value);
+            check_label_value(e, m->value, path);
     }
 }
 
@@ -428,7 +388,7 @@ static void check_finalizers(struct field_errors *e, struct json finalizers, boo
     size_t index = 0;
     json_each (f, finalizers) {
         if (!name_check(NAME_LABEL_KEY, json_text(*f), &why))
-            check_key(e, "metadata.finalizers", f->string, f->string);
+            check_label_key(e, *f, "metadata.finalizers", f->string);
         if (!custom && !strchr(f->string, '/') && !text_eq(f->string, "orphan") &&
             !text_eq(f->string, "foregroundDeletion") && !text_eq(f->string, "kubernetes"))
             field_invalid(e,
@@ -473,11 +433,11 @@ static void check_form(struct field_errors *e, const char *path, enum api_name f
             path,
             json_str(shown),
             arena_printf(e->arena, "must be no more than %zu characters", max));
-    if (!name_check(forms[form].kind, shortened(e->arena, name, max), &why))
+    if (!name_check(forms[form].kind, check_shortened(e->arena, name, max), &why))
         field_invalid(e, path, json_str(shown), why.text);
 }
 
-static void check_name(struct field_errors *e, const struct api_kind *k, struct json metadata)
+static void check_own_name(struct field_errors *e, const struct api_kind *k, struct json metadata)
 {
     const char *base = json_get_text(metadata, "generateName");
     const char *name = json_get_text(metadata, "name");
@@ -496,7 +456,7 @@ static void check_name(struct field_errors *e, const struct api_kind *k, struct 
 
 void meta_validate(struct field_errors *errors, const struct api_kind *k, struct json metadata)
 {
-    check_name(errors, k, metadata);
+    check_own_name(errors, k, metadata);
     check_texts(errors, "metadata.labels", json_member(metadata, "labels"), true);
     check_annotations(errors, json_member(metadata, "annotations"));
     check_owners(errors, json_member(metadata, "ownerReferences"));

@@ -111,16 +111,16 @@ static bool is_fight(struct run *run, struct memo *m, uint64_t hash, unsigned mo
     return m->fights >= most;
 }
 
-/* It is not there. If the owner has a status, this is hardly its first time: then it is counted,
- * and one that is deleted after each creation is fought over, too. Whoever deletes a pod wants
- * another.
+/* It is not there. If the owner has a status, or was passed over before, this is hardly its first
+ * time: then it is counted, and one that is deleted after each creation is fought over, too.
+ * Whoever deletes a pod wants another.
  */
 static struct gate_decision gate_missing(
     struct run *run, const struct plan_child *c, struct json wanted, const char *name)
 {
     struct memo *m = memo_find(run->key, c->resource, name);
     bool counts = c->mode != PLAN_SHARED && c->resource != &RESOURCE_POD &&
-                  json_present(json_get(run->view.object, "status.conditions"));
+                  (run->key->ran || json_present(json_get(run->view.object, "status.conditions")));
     if (!m && !counts)
         return (struct gate_decision){ .action = GATE_CREATE };
     uint64_t hash = memo_hash(&run->arena, wanted);
@@ -177,11 +177,13 @@ struct gate_decision gate_child(struct run *run, const struct plan_child *c, str
     const struct gate_decision skip = { .action = GATE_SKIP };
     struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
     assert(r); /* children are watched */
+    const char *name = json_get_text(wanted, "metadata.name");
+    struct memo *m = memo_find(run->key, c->resource, name);
+    if (r->missing)
+        note_settled(run, m); /* an answer to what was under way when it went */
     if (r->missing || !engine_is_loaded(e, r))
         return skip; /* the key runs again when it is there, and loaded */
-    const char *name = json_get_text(wanted, "metadata.name");
     struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
-    struct memo *m = memo_find(run->key, c->resource, name);
     bool foreign = entry && c->mode != PLAN_SHARED && !is_ours(run, c, entry);
     if (c->mode == PLAN_ABSENT)
         return entry && !foreign && !entry->deleting && !is_step_held(run, c, name, wanted)
@@ -197,8 +199,12 @@ struct gate_decision gate_child(struct run *run, const struct plan_child *c, str
     }
     if (!entry)
         return gate_missing(run, c, wanted, name);
-    if (entry->deleting || c->mode != PLAN_OWNED)
+    if (entry->deleting)
         return skip;
+    if (c->mode != PLAN_OWNED) {
+        note_settled(run, m);
+        return skip;
+    }
     return gate_existing(run, c, entry, wanted);
 }
 

@@ -73,6 +73,7 @@ struct key {
     struct fact_set facts;
     struct memo *memos;
     struct run *run; /* while it is in work */
+    bool ran;        /* in this life */
     bool parked;     /* its kind cannot run yet */
     char *namespace;
     char *name;

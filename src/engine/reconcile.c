@@ -290,6 +290,7 @@ static void finish(struct run *run)
             queue_recheck(item, after_ms + env_random_below(e->env, after_ms / 10 + 1));
     }
     struct key *key = run->key;
+    key->ran = true;
     bool absent = !cache_find(key->kind->resource, key->namespace, key->name);
     run_free(run);
     if (absent && item->state == QUEUE_IDLE)

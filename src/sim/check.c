@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/table.h"
+#include "base/time.h"
 #include "engine/plan.h"
 #include "merge/canonical.h"
 #include "merge/managers.h"
@@ -190,17 +191,22 @@ static bool is_named(const struct table_node *n, const void *key)
     return text_eq(container_of(n, struct written, node)->name, key);
 }
 
-/* 3: nobody is written again and again. */
-static void check_pace(struct sim_checks *c, const char *name)
+static struct written *get_written(struct sim_checks *c, const char *name)
 {
     uint64_t hash = table_hash(&c->written, name, strlen(name));
     struct table_node *n = table_find(&c->written, hash, is_named, name);
-    struct written *w = n ? container_of(n, struct written, node) : NULL;
-    if (!w) {
-        w = mem_new(sizeof(*w) + strlen(name) + 1);
-        memcpy(w->name, name, strlen(name) + 1);
-        table_add(&c->written, &w->node, hash);
-    }
+    if (n)
+        return container_of(n, struct written, node);
+    struct written *w = mem_new(sizeof(*w) + strlen(name) + 1);
+    memcpy(w->name, name, strlen(name) + 1);
+    table_add(&c->written, &w->node, hash);
+    return w;
+}
+
+/* 3: nobody is written again and again. */
+static void check_pace(struct sim_checks *c, const char *name)
+{
+    struct written *w = get_written(c, name);
     if (c->sim->now_ms - w->since_ms > WINDOW_MS) {
         w->since_ms = c->sim->now_ms;
         w->count = 0;
@@ -252,30 +258,6 @@ void sim_check_change(struct sim_checks *c, const struct sim_change *change)
     check_generation(c, e->object, before, after);
 }
 
-static bool is_create(const struct sim_request *request)
-{
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct json body;
-    struct error err;
-    return text_eq(request->method, "PATCH") && json_parse(&a, request->body, &body, &err) &&
-           json_present(json_get(body, "apiVersion")) &&
-           !json_present(json_get(body, "metadata.uid"));
-}
-
-/* Who believed an old list a while ago may write what is there; who gave a write up, looked, saw
- * nothing and wrote again may be overtaken by the first, or the first comes last; and whose watch
- * is past a creation without having told it takes the answer for old. */
-static bool is_misled(const struct sim_request *request)
-{
-    const struct sim_operator *o = request->actor.operator;
-    for (size_t i = 0; i < lengthof(o->sim->overdue); i++)
-        if (text_eq(o->sim->overdue[i], request->path))
-            return true;
-    return request->given_up ||
-           (o->stale_until_ms && o->sim->now_ms < o->stale_until_ms + WINDOW_MS) ||
-           (o->sim->options.rates.stream_skip && is_create(request));
-}
-
 /* Something that was sent is not stored at all: the server has that feature switched off, and
  * whoever starts anew cannot know it. */
 static bool is_dropped(struct json sent, struct json stored)
@@ -292,45 +274,82 @@ static bool is_dropped(struct json sent, struct json stored)
     return false;
 }
 
+/* What the request was about, as it is now; absent: it is not there. */
+static struct json read_stored(
+    struct sim_checks *c, struct arena *a, const struct sim_request *request)
+{
+    struct json stored;
+    const char *path = arena_strndup(a, request->path, strcspn(request->path, "?"));
+    struct sim_request served = c->sim->request; /* still being served */
+    int status = sim_ask(c->sim, "check", "GET", path, NULL, (struct json){ 0 }, a, &stored);
+    c->sim->request = served;
+    return status == 200 ? stored : (struct json){ 0 };
+}
+
+/* Nobody can know that before the first time; the second is too much. */
 static bool is_unkept(struct sim_checks *c, const struct sim_request *request)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct json sent, stored;
+    struct json sent;
     struct error err;
-    const char *path = arena_strndup(&a, request->path, strcspn(request->path, "?"));
-    struct sim_request served = c->sim->request; /* still being served */
-    bool unkept =
-        json_parse(&a, request->body, &sent, &err) &&
-        sim_ask(c->sim, "check", "GET", path, NULL, (struct json){ 0 }, &a, &stored) == 200 &&
-        is_dropped(json_get(sent, "spec"), json_get(stored, "spec"));
-    c->sim->request = served;
-    c->sim->unkept |= unkept;
-    return unkept;
+    struct json stored = read_stored(c, &a, request);
+    const struct sim_operator *o = request->actor.operator;
+    return json_parse(&a, request->body, &sent, &err) &&
+           is_dropped(json_get(sent, "spec"), json_get(stored, "spec")) &&
+           get_written(c,
+               arena_printf(&a,
+                   "%s.%lld drops %s %.*s",
+                   o->name,
+                   (long long)o->lives,
+                   request->path,
+                   (int)request->body.len,
+                   request->body.ptr))
+                   ->count++ == 0;
+}
+
+/* 5: what was there before an operator began to lead is in the lists that it then asks for; what
+ * came later and was not told to it (sim_wakes_creates()) is the late write of somebody who led
+ * before, or its own that it had given up. */
+static void check_twice(struct sim_checks *c, const struct sim_request *request)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const struct sim_operator *o = request->actor.operator;
+    struct json stored = read_stored(c, &a, request);
+    int64_t made_ms, led_ms = env_wall_ms(&c->sim->env) - c->sim->now_ms + request->led_ms;
+    bool stale = o->stale_until_ms && c->sim->now_ms < o->stale_until_ms + WINDOW_MS;
+    if (!stale && time_parse(json_get_text(stored, "metadata.creationTimestamp"), &made_ms) &&
+        made_ms + 1000 <= led_ms)
+        sim_fail(c->sim,
+            "promise 5, twice: %s creates %s, which is there since before it led",
+            o->name,
+            request->path);
 }
 
 /* 2: a write that is accepted does something. An event is told again when its answer was lost: to
  * look first would cost as much. */
-void sim_check_request(
+bool sim_check_request(
     struct sim_checks *c, const struct sim_request *request, int status, size_t changes)
 {
     if (text_eq(request->method, "DELETE") && status < 300 && changes && request->actor.operator)
         sim_deletions_add(c->sim->deletions, request->path);
     if (text_eq(request->method, "GET") || status >= 300 ||
-        !request->actor.operator|| strstr(request->path, "/events/") || is_misled(request))
-        return;
-    if (status == 200 && is_create(request)) /* 5: who creates means that there is nothing */
-        sim_fail(c->sim,
-            "promise 5, twice: %s creates %s, which is there",
-            request->actor.name,
-            request->path);
-    if (changes || is_unkept(c, request))
-        return;
+        !request->actor.operator|| strstr(request->path, "/events/"))
+        return false;
+    if (status == 200 && sim_is_create(request)) {
+        check_twice(c, request);
+        return true;
+    }
+    if (changes)
+        return false;
+    if (is_unkept(c, request))
+        return true;
     sim_history_add(c->sim->history, "body", "%.*s", (int)request->body.len, request->body.ptr);
     sim_fail(c->sim,
         "promise 2, effect: %s sent %s %s, which changed nothing",
         request->actor.name,
         request->method,
         request->path);
+    return false;
 }
 
 /* 4: only who leads writes, judged by the lease as the server has it. */
@@ -535,7 +554,7 @@ static struct json normal(struct arena *a, struct json v, const char *key)
     json_builder_init(&b, a);
     if (json_is(v, JSON_MAP)) {
         json_each_member (m, v)
-            if (!text_eq(m->key, GIVEN_AT_START))
+            if (!text_eq(m->key, GIVEN_AT_START) || !text_eq(json_text(m->value), "true"))
                 json_put(&b, m->key, normal(a, m->value, m->key));
         struct json map = json_map_end(&b);
         return text_eq(key, "annotations") ? json_or_absent(map) : map;
@@ -548,7 +567,7 @@ static struct json normal(struct arena *a, struct json v, const char *key)
     return json_list_end(&b);
 }
 
-const char *sim_end_state(struct sim *s, struct arena *a)
+const char *sim_end_state(struct sim *s, struct arena *a, bool same_world)
 {
     struct buf lines = BUF_INIT((size_t)64 << 20);
     for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
@@ -572,8 +591,8 @@ const char *sim_end_state(struct sim *s, struct arena *a)
                 "%s %s/%s ",
                 store_table_name(t),
                 o->namespace,
-                is_generated(o->name) ? "GENERATED" : o->name);
-            json_print(&lines, normal(&one, mine, NULL));
+                is_generated(o->name) && !same_world ? "GENERATED" : o->name);
+            json_print(&lines, same_world ? mine : normal(&one, mine, NULL));
             buf_add_char(&lines, '\n');
         }
     }

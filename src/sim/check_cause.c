@@ -106,10 +106,21 @@ static bool is_recent(const struct sim_causes *c, const struct refusal *r)
     return r->at_ms + TRIED_MS >= c->sim->now_ms;
 }
 
+/* It is not Ready because of a value in the spec: "spec.engine.port: …". */
+static bool is_told_of_value(struct arena *a, struct json object, struct json condition)
+{
+    const char *message = json_get_text(condition, "message");
+    const char *path = arena_strndup(a, message, strcspn(message, ": "));
+    return text_eq(json_get_text(condition, "type"), "Ready") &&
+           text_eq(json_get_text(condition, "status"), "False") && text_starts(path, "spec.") &&
+           message[strlen(path)] == ':' && json_present(json_get(object, path));
+}
+
 /* Some refusal of this owner's children is named, or a stranger in the place of one, or what the
  * spec says that cannot be: who mends it will be told of the next. */
 static bool is_told(struct sim_causes *c, struct json object, const char **ret_path)
 {
+    cleanup(arena_done) struct arena a = ARENA_INIT;
     bool refused = false;
     const char *uid = json_get_text(object, "metadata.uid");
     for (struct table_cursor at = table_first(&c->refusals); at.node; table_next(&at)) {
@@ -120,9 +131,8 @@ static bool is_told(struct sim_causes *c, struct json object, const char **ret_p
         *ret_path = r->path;
         json_each (condition, json_get(object, "status.conditions")) {
             const char *message = json_get_text(*condition, "message");
-            bool ready = text_eq(json_get_text(*condition, "type"), "Ready");
             if (message && (strstr(message, r->cause) || strstr(message, "is not controlled by") ||
-                               (ready && text_starts(message, "spec."))))
+                               is_told_of_value(&a, object, *condition)))
                 return true;
         }
     }

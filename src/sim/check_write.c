@@ -66,6 +66,16 @@ uint64_t sim_version_in(struct str text)
     return json_parse(&a, text, &object, &err) ? sim_version_of(object) : 0;
 }
 
+bool sim_is_create(const struct sim_request *request)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json body;
+    struct error err;
+    return text_eq(request->method, "PATCH") && json_parse(&a, request->body, &body, &err) &&
+           json_present(json_get(body, "apiVersion")) &&
+           !json_present(json_get(body, "metadata.uid"));
+}
+
 static bool is_of_interest(const char *method, const char *path)
 {
     return text_eq(method, "PATCH") && !strstr(path, "/leases/") && !strstr(path, "/events/");
@@ -101,6 +111,8 @@ void sim_check_based(
         sim_fail(o->sim, "promise 4, uid: %s deletes %s, whoever it is", o->name, request->path);
     if (!is_of_interest(request->method, request->path) || !parsed)
         return;
+    if (sim_is_create(request))
+        sim_wakes_creates(o->sim->wakes, o, request->path, body);
     if (strstr(request->path, "force=true") && !json_present(json_get(body, "metadata.uid")))
         sim_fail(o->sim, "promise 4, uid: %s changes %s, whoever it is", o->name, request->path);
     const char *name = path_of(&a, o, request->path);

@@ -269,7 +269,7 @@ static int help(FILE *to, int code)
         to);
     const char *name;
     for (size_t i = 0; (name = sim_options_name(i)); i++)
-        fprintf(to, "%s%s", i % 6 ? " " : "\n                        " + !i, name);
+        fprintf(to, "%s%*s%s", i && i % 6 == 0 ? "\n" : "", i % 6 ? 1 : 24, "", name);
     fputs("\n  --calm              without all of them\n"
           "  --until=SECONDS     faults and wishes end then\n"
           "  --only=MASK         the person's wishes, by number\n"

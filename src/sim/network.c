@@ -59,6 +59,8 @@ struct call {
     bool listed;    /* a watch is past its list */
     unsigned skips; /* so many events more */
     bool headless;  /* its head and what came first were told from an old list */
+    int64_t led_ms; /* since when its sender led */
+    bool misled;    /* it did nothing, and its sender could not know that */
 };
 
 struct sim_network {
@@ -183,12 +185,16 @@ static void limit(void *ctx)
     break_off(ctx, ERR_TIMEOUT, "no answer in time");
 }
 
-/* What a write told its sender. */
+/* What an answer tells its receiver. */
 static void hear(const struct call *c)
 {
     struct sim *s = c->sim;
-    const struct sim_operator *o = c->network->operator;
+    struct sim_operator *o = c->network->operator;
     struct str answer = str_of(c->answer);
+    sim_wakes_answered(s->wakes, o, c->request.path, c->status, answer);
+    if (text_eq(c->request.method, "GET"))
+        return;
+    o->misled += c->misled;
     sim_check_heard(s->writes, o, c->request.method, c->request.path, sim_version_in(answer));
     sim_causes_heard(s->causes,
         &(struct sim_request){ c->actor, c->request.method, c->request.path, c->request.body },
@@ -230,7 +236,7 @@ static void deliver(void *ctx)
         break_off(c, ERR_UNAVAILABLE, "the connection was lost");
         break;
     case PIECE_END:
-        if (c->answer && !text_eq(c->request.method, "GET"))
+        if (c->answer)
             hear(c);
         hang_up(c);
         handlers->end(to, NULL, true);
@@ -241,10 +247,14 @@ static void deliver(void *ctx)
         deliver_next(c);
         if (p->kind == PIECE_HEAD)
             c->status = p->status;
+        if (c->watch && p->kind == PIECE_HEAD && c->status == 200 &&
+            strstr(c->request.path, "sendInitialEvents=true"))
+            sim_wakes_list(c->sim->wakes, c->network->operator, c->request.path);
         if (c->watch && c->status == 404)
             sim_wakes_forget(c->sim->wakes, c->network->operator, c->request.path);
         if (p->kind == PIECE_DATA && !c->watch)
-            c->answer = arena_strndup(&c->arena, p->bytes, p->length);
+            c->answer = arena_printf(
+                &c->arena, "%s%.*s", c->answer ? c->answer : "", (int)p->length, p->bytes);
         if (p->kind == PIECE_HEAD)
             handlers->head(
                 to, &(struct kube_head){ p->status, p->retry_after_ms, "application/json", NULL });
@@ -344,14 +354,14 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
 {
     struct sim *s = c->sim;
     struct str target = str_of(c->request.path), plain = str_cut(&target, '?');
-    bool watch = c->watch, overtaken = c->overtaken;
+    bool watch = c->watch, overtaken = c->overtaken, heard = c->network;
     cleanup(arena_done) struct arena a = ARENA_INIT; /* the call may be gone after the flush */
     sim_flush(s);
     s->request = (struct sim_request){ c->actor,
         arena_strdup(&a, c->request.method),
         arena_strdup(&a, c->request.path),
-        c->request.body,
-        .given_up = !c->network };
+        str_of(arena_strdup(&a, c->request.body.ptr)),
+        .led_ms = c->led_ms };
     s->request_changes = 0;
     s->request_status = 0;
     s->requests++;
@@ -371,11 +381,6 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
     if (handlers == &api_handlers)
         c->api = api;
     apiserver_flush(s->server);
-    if (s->request.given_up && s->request_changes)
-        snprintf(s->overdue[s->overdue_count++ % lengthof(s->overdue)],
-            sizeof(s->overdue[0]),
-            "%s",
-            s->request.path);
     if (!watch) {
         bool skip = s->request_status < 300 && sim_history_skips(s->request.path);
         if (!skip)
@@ -386,8 +391,10 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
                 (int)strcspn(s->request.path, "?"),
                 s->request.path,
                 s->request_status);
-        if (!again)
-            sim_check_request(s->checks, &s->request, s->request_status, s->request_changes);
+        bool misled = again || sim_check_request(
+                                   s->checks, &s->request, s->request_status, s->request_changes);
+        if (heard) /* else it may be gone */
+            c->misled = misled;
     }
     if (overtaken)
         sim_ask(s,
@@ -578,7 +585,7 @@ static void arrive(void *ctx)
         bool again = !c->watch && faulty(c, r->repeated);
         if (again)
             serve(c, &unheard_handlers, false);
-        serve(c, &api_handlers, again || !c->network);
+        serve(c, &api_handlers, again);
         return; /* the call may be gone */
     }
     maybe_free(c);
@@ -599,6 +606,7 @@ static struct kube_call *network_open(
     c->handlers = handlers;
     c->ctx = ctx;
     c->actor = (struct sim_actor){ o->name, o };
+    c->led_ms = o->led_ms;
     c->last = &c->first;
     c->request = (struct kube_request){
         .method = arena_strdup(&c->arena, request->method),

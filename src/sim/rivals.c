@@ -190,6 +190,7 @@ static void take_one(void *ctx)
     if (r->deletes) {
         sim_history_add(s->history, "taker", "deletes %s, the %u. time", r->name, r->strikes);
         const char *at = path_of(&a, r->namespace, r->name);
+        sim_wakes_reason(s->wakes, json_get_text(owner, "kind"), r->namespace, r->owner_name);
         sim_ask(s, "taker", "DELETE", at, NULL, (struct json){ 0 }, NULL, NULL);
         return;
     }

@@ -68,6 +68,11 @@ static void start(struct sim *s, struct store *before)
     s->store = store_new(&s->env, &(struct store_options){ .disk = sim_disk_of(s->disk) }, &err);
     if (s->store && before)
         check_kept(s, before);
+    s->watch = (struct store_watch){ .event = changed, .ctx = s };
+    if (s->store && before) { /* what is overdue is done at the start, and others see it */
+        s->request.actor = (struct sim_actor){ .name = "server" };
+        store_watch_start_all(s->store, &s->watch);
+    }
     s->server = s->store ? apiserver_new(
                                &(struct apiserver_options){
                                    .env = &s->env,
@@ -82,8 +87,8 @@ static void start(struct sim *s, struct store *before)
         abort();
     }
     s->request.actor.name = "server";
-    s->watch = (struct store_watch){ .event = changed, .ctx = s };
-    store_watch_start_all(s->store, &s->watch);
+    if (!before)
+        store_watch_start_all(s->store, &s->watch);
 }
 
 void sim_server_start(struct sim *s)

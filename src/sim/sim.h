@@ -88,7 +88,7 @@ struct sim_request {
     struct sim_actor actor;
     const char *method, *path;
     struct str body;
-    bool given_up; /* its sender waits for it no more */
+    int64_t led_ms; /* since when its sender led */
 };
 
 /* What a request did to the store. */
@@ -144,9 +144,6 @@ struct sim {
     struct store_watch watch;
     struct sim_request request; /* being served */
     size_t request_changes;     /* what it did so far */
-    char overdue[8][512]; /* the last writes that took effect after their sender gave them up */
-    size_t overdue_count; /* ever */
-    bool unkept;          /* somebody wrote what the server does not keep */
     int request_status;
     struct sim_operator *operators[SIM_OPERATORS_MAX];
     struct sim_checks *checks;
@@ -265,7 +262,9 @@ struct sim_operator {
     uint64_t random;
     struct sim_life *life;  /* NULL: crashed, waits for its restart */
     bool dying;             /* crashed in the middle of a turn */
+    int64_t led_ms;         /* since when it leads, in this life */
     int64_t leased_ms;      /* when its lease was written last */
+    uint64_t misled;        /* writes that did nothing, and it could not know it; in this life */
     int64_t stale_until_ms; /* what it lists is old */
     struct timer restart, death;
 };
@@ -361,7 +360,8 @@ struct sim_checks *sim_checks_new(struct sim *s);
 void sim_checks_free(struct sim_checks *c);
 /* At each change of the store; after each request; when a request leaves an operator. */
 void sim_check_change(struct sim_checks *c, const struct sim_change *change);
-void sim_check_request(
+/* True: the write did nothing, or made nothing, and its sender could not know it. */
+bool sim_check_request(
     struct sim_checks *c, const struct sim_request *request, int status, size_t changes);
 void sim_check_sent(
     struct sim_checks *c, struct sim_operator *o, const char *method, const char *path);
@@ -369,10 +369,13 @@ void sim_check_sent(
 void sim_check_rest(struct sim_checks *c, bool rest);
 /* Nothing is left whose owner is gone; nobody grew without bound. */
 void sim_check_end(struct sim_checks *c);
-/* What the operators made of it all, as lines that two runs can be compared by. */
-const char *sim_end_state(struct sim *s, struct arena *a);
+/* What the operators made of it all, as lines that two runs can be compared by; or, to the letter,
+ * what the same world came to at two times. */
+const char *sim_end_state(struct sim *s, struct arena *a, bool same_world);
 
 /* ---- check_write.c: what writes are based on ---- */
+
+bool sim_is_create(const struct sim_request *request);
 
 struct sim_writes *sim_writes_new(void);
 void sim_writes_free(struct sim_writes *w);
@@ -410,7 +413,7 @@ void sim_check_missing(struct sim *s, struct json object); /* in the end */
 /* Some condition of this object says this. */
 void sim_check_tells(struct sim *s, const char *path, const char *what);
 
-/* ---- check_wake.c: what events may wake, and how often ---- */
+/* ---- check_wake.c: what operators know, what may wake them, and how often ---- */
 
 struct kind;
 struct sim_wakes *sim_wakes_new(struct sim *s);
@@ -419,11 +422,21 @@ void sim_wakes_begin(struct sim_wakes *w, const struct sim_operator *o); /* a li
 /* An answer with an object reached the operator. */
 void sim_wakes_told(
     struct sim_wakes *w, const struct sim_operator *o, const char *path, struct str answer);
+/* An answer reached it, whatever it says; a list begins to. */
+void sim_wakes_answered(struct sim_wakes *w, const struct sim_operator *o, const char *path,
+    int status, struct str answer);
+void sim_wakes_list(struct sim_wakes *w, const struct sim_operator *o, const char *path);
+/* The request to create something leaves it. */
+void sim_wakes_creates(
+    struct sim_wakes *w, const struct sim_operator *o, const char *path, struct json object);
 /* Lines of a watch are about to reach it; true: they say something that it has not been told. */
 bool sim_wakes_news(
     struct sim_wakes *w, const struct sim_operator *o, const char *path, struct str lines);
 /* It will forget what this watch told it. */
 void sim_wakes_forget(struct sim_wakes *w, const struct sim_operator *o, const char *path);
+/* Somebody gives reason for another pass over an object. */
+void sim_wakes_reason(
+    struct sim_wakes *w, const char *kind, const char *namespace, const char *name);
 /* It begins a pass over an object. */
 void sim_wakes_pass(struct sim_wakes *w, const struct sim_operator *o, const struct kind *kind,
     const char *namespace, const char *name);

@@ -91,14 +91,15 @@ static void print_differences(struct buf *b, const char *name_with, const char *
 
 /* Operators that know nothing of what was must come to the same: else the old ones missed
  * something, or waited for what has already happened. */
-static void start_fresh(struct sim *s, const char *end, struct buf *differences)
+static void start_fresh(struct sim *s, struct buf *differences)
 {
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *end = sim_end_state(s, &a, true);
     sim_check_rest(s->checks, false);
     for (size_t i = 0; i < s->options.operators; i++)
         sim_operator_crash(s->operators[i], 0);
     sim_run_until(s, s->now_ms + FRESH_MS);
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *fresh = sim_end_state(s, &a);
+    const char *fresh = sim_end_state(s, &a, true);
     if (s->failure.code != ERR_NONE || strcmp(end, fresh) == 0)
         return;
     print_differences(differences, "before", end, "after", fresh);
@@ -128,10 +129,10 @@ static struct outcome play(const struct sim_options *options, bool tell)
     if (options->heals || options->story)
         sim_scenario_end(s->scenario);
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *end = sim_end_state(s, &a);
+    const char *end = sim_end_state(s, &a, false);
     struct buf differences = BUF_INIT(1 << 16);
     if (s->failure.code == ERR_NONE && !options->direct)
-        start_fresh(s, end, &differences);
+        start_fresh(s, &differences);
     struct outcome outcome = {
         .steps = s->steps,
         .sent = sent,

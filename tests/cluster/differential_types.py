@@ -285,3 +285,21 @@ def device_selectors(s):
     s.patch(group + "/deviceclasses/selecting", {"spec": made("(")["spec"]})
     s.patch(group + "/deviceclasses/selecting", {"spec": made("device.driver == 'y'")["spec"]})
     s.delete(group + "/deviceclasses/selecting")
+
+
+@script
+def topology_spread(s):
+    core = s.namespace()
+    apps = "/apis/apps/v1" + core.removeprefix("/api/v1")
+    one = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {"matchLabels": {"a": "b"}}}
+    for changes in ([{}, {}], [{}, {"whenUnsatisfiable": "ScheduleAnyway"}], [{}, {"maxSkew": 2}], [{}, {}, {}], [{"maxSkew": 0}], [{"maxSkew": -1}],
+                    [{"topologyKey": ""}], [{"whenUnsatisfiable": "x"}], [{"whenUnsatisfiable": None}], [{"minDomains": 0}], [{"minDomains": 2}],
+                    [{"minDomains": 2, "whenUnsatisfiable": "ScheduleAnyway"}], [{"nodeAffinityPolicy": "x", "nodeTaintsPolicy": "y"}],
+                    [{"nodeAffinityPolicy": "Ignore"}], [{"matchLabelKeys": ["x", "x"]}], [{"matchLabelKeys": ["a"]}], [{"matchLabelKeys": ["/"]}],
+                    [{"labelSelector": None, "matchLabelKeys": ["x"]}], [{"labelSelector": {"matchLabels": {"/": "b", "A.b/c": "-", "x/" + "y" * 70: "z" * 70}}}],
+                    [{"labelSelector": {"matchExpressions": [{"key": "a", "operator": "In"}, {"key": "", "operator": "x"}]}}]):
+        spec = pod_spec(topologySpreadConstraints=[{**one, **change} for change in changes])
+        s.post(core + "/pods?dryRun=All", {"metadata": {"name": "p"}, "spec": spec})
+        s.post(apps + "/deployments?dryRun=All", {"metadata": {"name": "d"}, "spec": {
+            "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": spec}}})
+    s.apply(core + "/pods/q", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "q"}, "spec": pod_spec(topologySpreadConstraints=[one, one])})

@@ -106,7 +106,8 @@ void slo_plan(struct isvc *svc)
             "SLOCreated",
             "Pyrra ServiceLevelObjective \"%s\" reconciled",
             name);
-    if (svc->metal)
+    /* A Model that is not ready is known all the same. */
+    if (model_is_metal(&svc->model))
         plan_condition(svc->out,
             "SLODataSourceAvailable",
             false,

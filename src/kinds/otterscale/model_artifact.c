@@ -243,8 +243,8 @@ static const char *last_word(const struct artifact *p)
             struct json end = json_get(*container, "state.terminated");
             const char *text = json_get_text(end, "message");
             const char *at = json_get_text(end, "finishedAt");
-            /* Times of this form are ordered as their texts are. */
-            if (!text_empty(text) && strcmp(at ? at : "", newest) >= 0) {
+            /* Times of this form are ordered as their texts are; of two at one time the first. */
+            if (!text_empty(text) && (!*newest || strcmp(at ? at : "", newest) > 0)) {
                 word = text;
                 newest = at ? at : "";
             }
@@ -253,9 +253,10 @@ static const char *last_word(const struct artifact *p)
     return word ? str_dup(p->a, str_trim(str_of(word))) : "";
 }
 
-static struct json failure(struct json job)
+/* One of the Job's conditions, if it is true. */
+static struct json condition_of(struct json job, const char *type)
 {
-    struct json condition = json_find(json_get(job, "status.conditions"), "type", "Failed");
+    struct json condition = json_find(json_get(job, "status.conditions"), "type", type);
     bool true_ = text_eq(json_get_text(condition, "status"), "True");
     return true_ ? condition : (struct json){ 0 };
 }
@@ -263,7 +264,7 @@ static struct json failure(struct json job)
 static struct told tell_failure(const struct artifact *p)
 {
     const char *word = last_word(p);
-    const char *why = json_get_text(failure(p->live), "message");
+    const char *why = json_get_text(condition_of(p->live, "Failed"), "message");
     const char *message = *word ? word : !text_empty(why) ? why : "Job failed with unknown reason";
     return (struct told){ "Failed", "False", "JobFailed", cut(p->a, message) };
 }
@@ -279,11 +280,12 @@ static struct told tell_job(const struct artifact *p)
             "Model artifact pushed successfully",
             json_str_or_absent(last_word(p)),
         };
-    if (json_get_int(status, "failed", 0) > 0 || json_present(failure(p->live)))
+    if (json_get_int(status, "failed", 0) > 0 || json_present(condition_of(p->live, "Failed")))
         return tell_failure(p);
     /* A pod that ended is not active any more a moment before it is counted. */
     bool ran = text_eq(json_get_text(p->status, "phase"), "Running") &&
-               text_eq(json_get_text(p->status, "jobRef.name"), p->job);
+               text_eq(json_get_text(p->status, "jobRef.name"), p->job) &&
+               !json_present(condition_of(p->live, "Suspended"));
     if (json_get_int(status, "active", 0) > 0 || ran)
         return (struct told){
             "Running", "Unknown", "JobRunning", "Import/pack/push pipeline is running"

@@ -159,7 +159,12 @@ static const char *mount_path(const struct service *s)
 /* Of the first pull secret, which kit uses too; NULL: there is none. */
 static const char *pull_secret(const struct service *s)
 {
-    return json_get_text(s->spec, "model.imagePullSecrets.0.name");
+    return otterscale_text(s->spec, "model.imagePullSecrets.0.name", NULL);
+}
+
+static bool unpacks(const struct service *s)
+{
+    return s->settings->kit_image && !text_empty(json_get_text(s->spec, "model.image"));
 }
 
 static struct json engine_args(const struct service *s, const struct role *role)
@@ -202,6 +207,8 @@ static struct json engine_ports(struct service *s, const struct role *role)
     struct json side =
         json_find(json_get(s->spec, "engine.env"), "name", "VLLM_NIXL_SIDE_CHANNEL_PORT");
     const char *text = json_get_text(side, "value");
+    /* A plus sign is nothing to vLLM. */
+    text = text && *text == '+' ? text + 1 : text;
     int64_t number;
     if (text && str_to_int(str_of(text), &number) && number >= 1 && number <= 65535 &&
         number != role->port) {
@@ -402,11 +409,10 @@ static struct json serving_template(struct service *s, const struct role *role)
 {
     struct arena *a = s->a;
     const char *secret = pull_secret(s);
-    bool unpacks = s->settings->kit_image && !text_empty(json_get_text(s->spec, "model.image"));
     struct json labels = role_selector(s, role);
     labels = json_overlay(a, role_labels(s, role), labels);
     struct json init = json_list(a,
-        unpacks ? unpacker(s) : (struct json){ 0 },
+        unpacks(s) ? unpacker(s) : (struct json){ 0 },
         role->proxied ? proxy(s, role) : (struct json){ 0 });
     return json_fields(a,
         { "metadata.labels", labels },
@@ -562,6 +568,8 @@ static void plan_service_status(
 
 /* ---- the kind ---- */
 
+#define UNNAMED_SECRET "spec.model.imagePullSecrets: an entry has no name; name a Secret"
+
 /* What upstream let through, to fail later and elsewhere. */
 static void check_input(struct service *s, const struct role *decode)
 {
@@ -569,6 +577,8 @@ static void check_input(struct service *s, const struct role *decode)
         const char *name = json_get_text(*secret, "name");
         if (!text_empty(name))
             check_secret(s, "spec.model.imagePullSecrets", name);
+        else if (pull_secret(s))
+            service_lack(s, "SecretNotFound", UNNAMED_SECRET);
     }
     if (decode->proxied && decode->port == s->port)
         service_lack(s,
@@ -588,11 +598,13 @@ static void check_input(struct service *s, const struct role *decode)
  * has no fault of that kind. */
 static const char *pod_fault(struct service *s)
 {
-    json_each (secret, json_get(s->spec, "model.imagePullSecrets"))
-        if (text_empty(json_get_text(*secret, "name")))
-            return "spec.model.imagePullSecrets: an entry has no name; name a Secret";
+    struct json secret = json_get(s->spec, "model.imagePullSecrets.0");
+    if (json_present(secret) && !pull_secret(s))
+        return UNNAMED_SECRET;
     const char *path = mount_path(s);
-    if (text_eq(path, UNPACK_CACHE) || (pull_secret(s) && text_eq(path, OTTERSCALE_DOCKER_PATH)))
+    bool clashes =
+        text_eq(path, UNPACK_CACHE) || (pull_secret(s) && text_eq(path, OTTERSCALE_DOCKER_PATH));
+    if (unpacks(s) && clashes)
         return service_say(
             s, "spec.model.mountPath: %s is needed for unpacking the model; choose another", path);
     return NULL;

@@ -56,3 +56,15 @@ TEST(an_objective_that_is_refused_is_told)
     service_run(&s);
     check_text(stage_message(&s, "SLOReady"), "spec.slo.objective: required");
 }
+
+TEST(nothing_scrapes_a_mac_whatever_its_model_waits_for)
+{
+    struct stage s;
+    init(&s, "'slo': {'objective': '99'}");
+    service_model(
+        &s, "{'source': 'https://weights.test/base.gguf', 'hardware': {'accelerator': 'metal'}}");
+    service_set(&s, "Model", "status.phase", "'Failed'");
+    service_run(&s);
+    check_text(stage_condition(&s, "SLOReady"), "True SLOCreated");
+    check_text(stage_condition(&s, "SLODataSourceAvailable"), "False OffClusterRuntime");
+}

@@ -98,6 +98,22 @@ TEST(the_jobs_state_is_told)
     }
 }
 
+TEST(a_job_that_ran_runs_on_until_it_is_suspended)
+{
+    static const char *const rows[][2] = {
+        { "{'active': 1}", "Unknown JobRunning: Import/pack/push pipeline is running" },
+        { "{}", "Unknown JobRunning: Import/pack/push pipeline is running" },
+        { "{'conditions': [{'type': 'Suspended', 'status': 'True'}]}",
+            "Unknown JobPending: Job is pending scheduling" },
+    };
+    struct otters w;
+    const char *job = begin(&w, "{}");
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        otters_set(&w, &OTTERSCALE_JOB, job, "status", rows[i][0]);
+        check_text(otters_condition(otters_run(&w, KIND, "owl"), "Ready"), rows[i][1]);
+    }
+}
+
 TEST(an_end_frees_the_claim_and_names_the_digest_with_its_tag)
 {
     struct otters w;
@@ -158,6 +174,24 @@ TEST(without_kit_nothing_is_begun_and_the_flag_is_named)
     const struct plan *p = otters_run(&w, KIND, "owl");
     check_int(p->child_count, 0);
     test_check_part(otters_condition(p, "Ready"), "--kit-image", "told", __FILE__, __LINE__);
+}
+
+TEST(the_newest_word_counts_and_of_two_at_one_time_the_first)
+{
+#define WORD(word, second)                                                                         \
+    "{'state': {'terminated': {'message': '" word "', 'finishedAt': '2026-01-01T00:00:0" second    \
+    "Z'}}}"
+    struct otters w;
+    const char *job = begin(&w, "{}");
+    end(&w, job, "{'failed': 1}", "");
+    otters_set(&w,
+        &OTTERSCALE_POD,
+        arena_printf(test_arena(), "%s-x", job),
+        "status.containerStatuses",
+        "[" WORD("early", "1") ", " WORD("first", "2") ", " WORD("second", "2") ", " WORD(
+            "late", "0") "]");
+#undef WORD
+    check_text(otters_condition(otters_run(&w, KIND, "owl"), "Ready"), "False JobFailed: first");
 }
 
 TEST(a_last_word_is_cut_between_characters)

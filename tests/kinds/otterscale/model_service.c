@@ -70,7 +70,7 @@ TEST(the_proxy_takes_the_port_and_vllm_the_one_behind_it)
     otters_service(&w,
         "owl",
         "{'engine': {'port': 8080, 'env': [{'name': 'VLLM_NIXL_SIDE_CHANNEL_PORT', 'value': "
-        "'6123'}]},"
+        "'+6123'}]},"
         " 'routingProxy': {'secureProxy': true, 'prefillerUseTLS': false}, 'prefill': {}}");
     const struct plan *p = otters_run(&w, KIND, "owl");
     check_json(json_get(deployment(p, "owl-decode"), POD "initContainers.1.args"),
@@ -176,6 +176,34 @@ TEST(what_is_missing_around_a_service_is_told_and_the_rest_is_made)
         __LINE__);
     check(json_present(
         otters_child(otters_run(&w, KIND, "owl"), &RESOURCE_DEPLOYMENT, "owl-decode")));
+}
+
+TEST(only_the_first_pull_secret_needs_a_name)
+{
+    struct otters w;
+    otters_init(&w);
+    otters_service(&w,
+        "owl",
+        "{'model': {'name': 'a', 'image': 'b', 'imagePullSecrets': [{'name': 's'}, {'name': ''},"
+        " {'name': 't'}]}}");
+    const struct plan *p = otters_run(&w, KIND, "owl");
+    check_json(json_get(deployment(p, "owl-decode"), POD "imagePullSecrets"),
+        "[{'name': 's'}, {'name': ''}, {'name': 't'}]");
+    test_check_part(
+        otters_condition(p, "Complete"), "an entry has no name", "told", __FILE__, __LINE__);
+    check(!p->keep_children && p->outcome == OUTCOME_DONE);
+}
+
+TEST(without_kit_its_folders_are_free)
+{
+    struct otters w;
+    otters_init(&w);
+    w.settings.kit_image = NULL;
+    otters_service(&w, "owl", "{'model': {'name': 'a', 'mountPath': '/tmp/model-oci'}}");
+    const struct plan *p = otters_run(&w, KIND, "owl");
+    check_text(
+        json_get_text(engine_of(p, "owl-decode"), "volumeMounts.0.mountPath"), "/tmp/model-oci");
+    check(p->outcome == OUTCOME_DONE);
 }
 
 TEST(what_cannot_be_names_the_path_and_leaves_what_is_there)
