@@ -51,7 +51,7 @@ static const struct row core[] = {
         "Name!|Data|Age", &builtin_config_map },
     { "Endpoints", "endpoints", "ep", "", PUT_CREATES,
         "Name!|Endpoints|Age", &builtin_endpoints },
-    { "Event", "events", "ev", "", PUT_CREATES,
+    { "Event", "events", "ev", "", PUT_CREATES | FREE_NAME,
         "Last Seen|Type|Reason|Object|Subobject+|Source+|Message|First Seen+|Count+|Name!+",
         &builtin_event },
     { "LimitRange", "limitranges", "limits", "", PUT_CREATES,

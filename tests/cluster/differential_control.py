@@ -237,3 +237,17 @@ def conversion_webhooks(s):
     s.delete(things["v1"] + "/t")
     s.record("uid", made["metadata.uid"])
     s.ask("DELETE", f"{crds}/things.{group}")
+
+
+@script
+def names_of_events(s):
+    """client-go makes one of the object's name and a number: of an object without a name, too."""
+    p = s.namespace()
+    about = {"involvedObject": {"kind": "Composition", "apiVersion": "a.b/v1", "namespace": s.ns}, "reason": "Gone", "type": "Warning"}
+    for name in (".18e8845fa91fbf64", "UPPER", "a b", "-", "a%b", ".", None):
+        s.post(f"{p}/events", {**about, "metadata": {"name": name}})
+    s.patch(f"{p}/events/.18e8845fa91fbf64", {"count": 2})
+    new = {"reason": "Gone", "type": "Warning", "action": "Look", "reportingController": "a.b/c", "reportingInstance": "c",
+           "eventTime": "2020-01-01T00:00:00.000000Z", "regarding": {"kind": "Composition", "namespace": s.ns}}
+    for name in (".18e8845fa91fbf65", "UPPER-2"):
+        s.post(p.replace("/api/v1", "/apis/events.k8s.io/v1") + "/events", {**new, "metadata": {"name": name}})

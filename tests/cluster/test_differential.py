@@ -16,6 +16,7 @@ import differential_quotas
 import differential_seeds
 import differential_types
 import differential_versions
+import differential_watch
 import merge_kinds as kinds
 from differential import APPLY, JSON_PATCH, MERGE, PARTIAL, PARTIAL_LIST, STRATEGIC, TABLE, YAML
 from lab import NO_WORKLOADS, Lab
@@ -927,7 +928,11 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    everything = SCRIPTS + differential_control.SCRIPTS + differential_pods.SCRIPTS + differential_quotas.SCRIPTS + differential_types.SCRIPTS + differential_versions.SCRIPTS + list(differential_kinds.scripts()) + [(f"generated_{seed}", generated(seed)) for seed in range(first, last + 1)] + list(differential_seeds.scripts(first, last))
+    modules = (differential_control, differential_pods, differential_quotas, differential_types,
+               differential_versions, differential_watch)
+    everything = [*SCRIPTS, *(script for module in modules for script in module.SCRIPTS),
+                  *differential_kinds.scripts(), *differential_seeds.scripts(first, last),
+                  *((f"generated_{seed}", generated(seed)) for seed in range(first, last + 1))]
     chosen = [(name, function) for name, function in everything
               if wanted(name)]
     if not chosen:

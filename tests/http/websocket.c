@@ -155,5 +155,6 @@ TEST(websocket_frames_have_the_shortest_length)
     cleanup(buf_done) struct buf out = BUF_INIT(100);
     websocket_add_close(&out, WEBSOCKET_NORMAL);
     websocket_add_ping(&out);
-    check(out.len == 6 && memcmp(out.ptr, "\x88\x02\x03\xe8\x89\x00", 6) == 0);
+    websocket_add_text(&out, STR("a"));
+    check(out.len == 9 && memcmp(out.ptr, "\x88\x02\x03\xe8\x89\x00\x81\x01\x61", 9) == 0);
 }
