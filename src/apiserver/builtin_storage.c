@@ -210,7 +210,8 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
     struct json capacity = json_get(o, "spec.capacity"), storage = json_member(capacity, "storage");
     static const char *const only_storage[] = { "storage", NULL };
     if (!json_present(storage) || capacity.count > 1)
-        field_not_supported(e, "spec.capacity", capacity, only_storage);
+        field_not_supported(
+            e, "spec.capacity", json_present(capacity) ? capacity : json_null(), only_storage);
     if (json_present(storage))
         check_storage(e, storage, "spec.capacity[storage]");
     size_t sources = 0;
