@@ -51,6 +51,7 @@ struct apiserver {
     struct secret_tokens *secret_tokens;
     struct undone *undone;
     struct builtin *builtin; /* NULL: the kinds are the host's */
+    char *endpoint;          /* ADDRESS:PORT; NULL: nobody said it */
 };
 
 /* ---- server.c ---- */

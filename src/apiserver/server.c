@@ -331,7 +331,16 @@ void apiserver_set_endpoint(struct apiserver *s, const char *address, uint16_t p
     cleanup(arena_done) struct arena a = ARENA_INIT;
     json_each (object, bootstrap_endpoint(&a, s->options.service_cidr, address, port))
         put_object(s, *object, true);
+    free(s->endpoint);
+    bool v6 = strchr(address, ':');
+    s->endpoint = mem_strdup(
+        arena_printf(&a, "%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "", (unsigned)port));
     server_wake(s);
+}
+
+const char *apiserver_endpoint(const struct apiserver *s)
+{
+    return s->endpoint;
 }
 
 static void create_bootstrap(struct apiserver *s)
@@ -426,6 +435,7 @@ void apiserver_free(struct apiserver *s)
     timer_stop(s->env, &s->pace);
     watch_batch_forget(&s->batch);
     buf_done(&s->batch.text);
+    free(s->endpoint);
     free(s);
 }
 
