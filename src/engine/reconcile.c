@@ -233,11 +233,11 @@ void run_start(struct key *key)
         return;
     }
     e->counts.reconciles++;
-    if (e->options.passes)
-        e->options.passes(e->options.ctx, kind->kind, key->namespace, key->name);
     struct run *run = run_new(key, entry);
     run->going = entry->deleting;
     e->counts.unreadable += !pass_plan(kind->kind, kind->resource->schema, &run->view, &run->plan);
+    if (e->options.passes)
+        e->options.passes(e->options.ctx, kind->kind, &run->view, &run->plan);
     depend_on_children(run);
     memos_keep(key, &run->plan);
     facts_replace(&e->facts, &key->facts, key, run->plan.effects, run->plan.effect_count);
