@@ -13,6 +13,7 @@
 #include "apiserver/expiry.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
+#include "apiserver/local_services.h"
 #include "apiserver/object.h"
 #include "apiserver/quota.h"
 #include "apiserver/secret_tokens.h"
@@ -184,6 +185,7 @@ bool apiserver_is_pending(const struct apiserver *s)
     return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) ||
            (!undone_rests(s->undone) && (gc_is_pending(s->gc) || crds_is_pending(s->crds) ||
                                             aggregate_is_pending(s->aggregate) ||
+                                            local_services_is_pending(s->local_services) ||
                                             secret_tokens_is_pending(s->secret_tokens)));
 }
 
@@ -224,6 +226,7 @@ void apiserver_flush(struct apiserver *s)
     struct error err = { 0 };
     if (!undone_rests(s->undone)) {
         aggregate_run(s->aggregate);
+        local_services_run(s->local_services);
         secret_tokens_run(s->secret_tokens);
     }
     if (!store_flush(s->store, &err)) {
@@ -400,6 +403,7 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
     s->aggregate = aggregate_new(s);
+    s->local_services = local_services_new(s);
     s->secret_tokens = secret_tokens_new(s);
     s->undone = undone_new(s);
     create_bootstrap(s);
@@ -419,6 +423,7 @@ void apiserver_free(struct apiserver *s)
     }
     undone_free(s->undone);
     secret_tokens_free(s->secret_tokens);
+    local_services_free(s->local_services);
     aggregate_free(s->aggregate);
     documents_free(s->documents);
     auth_free(s->auth);

@@ -69,8 +69,8 @@ struct cel_source {
     struct cel_issue *issues;
     unsigned issue_count;
     uint32_t issue_offset; /* of the last one that was added */
-    bool binds;         /* cel.bind() is a macro */
-    bool uses_old_self; /* from cel_check() */
+    bool binds;            /* cel.bind() is a macro */
+    bool uses_old_self;    /* from cel_check() */
 };
 
 /* More are counted and not kept. */

@@ -120,8 +120,7 @@ static struct cel_node *inspect_name(struct inspector *i, const struct cel_branc
         return nothing(i, b->offset);
     struct str text = name->token.text;
     if (cel_name_is_reserved(text)) {
-        cel_issue_add(
-            i->source, b->offset, "reserved identifier: %.*s", (int)text.len, text.ptr);
+        cel_issue_add(i->source, b->offset, "reserved identifier: %.*s", (int)text.len, text.ptr);
         return nothing(i, b->offset);
     }
     if (b->alt == 2)
@@ -248,8 +247,7 @@ static struct cel_node *inspect(struct inspector *i, const struct cel_branch *b)
     case CEL_RULE_CALC:
         if (b->is_repeated)
             return inspect_parts(i, b, b->rule);
-        return inspect(
-            i, rule_in(b, b->rule == CEL_RULE_CALC ? CEL_RULE_UNARY : CEL_RULE_CALC, 0));
+        return inspect(i, rule_in(b, b->rule == CEL_RULE_CALC ? CEL_RULE_UNARY : CEL_RULE_CALC, 0));
     case CEL_RULE_UNARY:
         if (b->alt < 2 || count_tokens(b) % 2 == 0)
             return b->alt ? inspect(i, rule_in(b, CEL_RULE_MEMBER, 0)) : nothing(i, CEL_UNREAD);
