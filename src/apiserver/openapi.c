@@ -61,18 +61,8 @@ static struct json document_of(
 
 /* What there is beside groups and their versions. */
 static const struct openapi_page pages[] = {
-    { "/.well-known/openid-configuration/",
-        "WellKnown",
-        "getServiceAccountIssuerOpenIDConfiguration",
-        NULL,
-        "application/json" },
     { "/api/", "core", "getCoreAPIVersions", OPENAPI_META "APIVersions", NULL },
     { "/apis/", "apis", "getAPIVersions", OPENAPI_META "APIGroupList", NULL },
-    { "/openid/v1/jwks/",
-        "openid",
-        "getServiceAccountIssuerOpenIDKeyset",
-        NULL,
-        "application/jwk-set+json" },
     { "/version/",
         "version",
         "getCodeVersion",

@@ -11,7 +11,7 @@ void openapi_paths_add(
 /* One that answers a GET with a document. */
 struct openapi_page {
     const char *path, *tag, *id;
-    const char *schema; /* its name; NULL: a text */
+    const char *schema; /* its name */
     const char *type;   /* the only form that it has; NULL: all three */
 };
 void openapi_paths_add_page(
