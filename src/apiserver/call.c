@@ -102,7 +102,7 @@ void call_value(struct api_call *c, int status, struct json object)
         object = table_of_object(
             a, c->kind, &c->accept, c->include, object, true, env_wall_ms(c->server->env));
     else if (c->accept.form != ACCEPT_OBJECT)
-        object = partial_of_object(a, &c->accept, object);
+        object = partial_of_object(a, c->kind, &c->accept, object);
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)256 << 20);
     if (c->accept.media == MEDIA_YAML)
         yaml_print(&b, object);
@@ -141,7 +141,8 @@ void call_object(struct api_call *c, int status, const struct store_object *o)
     if (!call_check_version(c, o, false))
         return;
     if (!wants_text(c) || !object_is_plain(c->kind, o, &same)) {
-        call_value(c, status, object_read(c->kind, &c->arena, o));
+        bool itself = c->accept.form == ACCEPT_OBJECT;
+        call_value(c, status, object_read_as(c->kind, &c->arena, o, itself));
         return;
     }
     answer(c, status, "application/json");

@@ -48,9 +48,11 @@ struct apiserver {
     struct auth *auth;
     struct documents *documents;
     struct aggregate *aggregate;
+    struct local_services *local_services;
     struct secret_tokens *secret_tokens;
     struct undone *undone;
     struct builtin *builtin; /* NULL: the kinds are the host's */
+    char *endpoint;          /* ADDRESS:PORT; NULL: nobody said it */
 };
 
 /* ---- server.c ---- */

@@ -404,6 +404,20 @@ static void check_fold(struct checker *c, struct cel_node *n)
     n->type = cel_type_resolve(&c->types, f->result->type, false);
 }
 
+/* No type of messages is known. */
+static void check_message(struct checker *c, struct cel_node *n)
+{
+    bool is_type = false;
+    if (check_variable(c, n) || (is_type = check_type_name(c, n, n->name)))
+        cel_issue_add(c->source,
+            n->offset,
+            is_type ? "'%s' is not a message type" : "'%s' is not a type",
+            text_of(c, is_type ? n->constant->type : n->type));
+    else
+        undeclared(c, n, n->name);
+    n->type = error_type();
+}
+
 static void check_node(struct checker *c, struct cel_node *n)
 {
     if (n->type) /* macros use some nodes twice */
@@ -413,7 +427,9 @@ static void check_node(struct checker *c, struct cel_node *n)
         n->type = cel_type_of(n->literal.kind);
         break;
     case CEL_NODE_IDENT:
-        if (!check_variable(c, n) && !check_type_name(c, n, n->name))
+        if (n->is_message)
+            check_message(c, n);
+        else if (!check_variable(c, n) && !check_type_name(c, n, n->name))
             undeclared(c, n, n->name);
         break;
     case CEL_NODE_SELECT:
