@@ -429,14 +429,25 @@ static bool select_named(struct api_call *c, const struct list_options *o, struc
     return true;
 }
 
+/* Events come in fewer media types than lists. */
+static bool choose_media(struct api_call *c)
+{
+    struct api_answer refusal;
+    if (c->accept.media == MEDIA_JSON ||
+        accept_choose_stream(&c->arena, c->request->accept, &c->accept, &refusal))
+        return true;
+    call_answer(c, &refusal);
+    return false;
+}
+
 void rest_watch(struct api_call *c)
 {
     struct list_options o;
     struct selection selection;
     struct apiserver *s = c->server;
-    if (!options_read_list(c, true, &o) || !call_negotiate(c, ACCEPT_OF_WATCH) ||
-        !select_init(c, &o, &selection) || !select_named(c, &o, &selection) ||
-        !call_check_version(c, NULL, true))
+    if (!options_read_list(c, true, &o) || !select_init(c, &o, &selection) ||
+        !select_named(c, &o, &selection) || !call_check_version(c, NULL, true) ||
+        !call_check_form(c, false) || !choose_media(c))
         return;
     if (s->watcher_count >= s->options.watchers_max) {
         watch_refuse(c);
