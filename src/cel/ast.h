@@ -40,7 +40,9 @@ struct cel_node {
     union {
         struct cel_value literal;
         struct {
-            struct str name; /* ident: of the variable; call: of the function; select: the field */
+            /* ident: of the variable, call: of the function, both with a dot if it was written
+             * before it; select: the field */
+            struct str name;
             struct cel_node **args; /* call, list; of a map: keys and values by turns */
             uint32_t count;
             struct cel_node *target;          /* of a select or a member call */
@@ -69,8 +71,8 @@ struct cel_source {
     struct cel_issue *issues;
     unsigned issue_count;
     uint32_t issue_offset; /* of the last one that was added */
-    bool binds;         /* cel.bind() is a macro */
-    bool uses_old_self; /* from cel_check() */
+    bool binds;            /* cel.bind() is a macro */
+    bool uses_old_self;    /* from cel_check() */
 };
 
 /* More are counted and not kept. */

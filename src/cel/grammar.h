@@ -1,11 +1,13 @@
 #pragma once
 
-/* The grammar of the language as a network of states, in the form that ANTLR gives to cel-go's: what
- * its parser says of a text that is no expression, and where it goes on reading, follows from it. */
+/* The grammar of the language as a network of states, in the form that ANTLR gives to cel-go's:
+ * what its parser says of a text that is no expression, and where it goes on reading, follows from
+ * it. */
 
 #include "cel/lex.h"
 
-/* Kinds of tokens, in the order in which messages list them. Sets of them are bits of a uint64_t. */
+/* Kinds of tokens, in the order in which messages list them. Sets of them are bits of a uint64_t.
+ */
 #define CEL_SYMBOL_EOF 0
 #define CEL_SYMBOLS 36
 #define CEL_SYMBOL_EPSILON 63 /* in a set: the end of the rule can be reached */
@@ -39,7 +41,7 @@ enum cel_element_kind {
     CEL_ELEMENT_OPTIONAL, /* ? */
     CEL_ELEMENT_STAR,     /* * */
     CEL_ELEMENT_PLUS,     /* + */
-    CEL_ELEMENT_LEFT,     /* what a left-recursive rule repeats, each time around what it has read */
+    CEL_ELEMENT_LEFT, /* what a left-recursive rule repeats, each time around what it has read */
 };
 
 #define CEL_ALTS_MAX 8

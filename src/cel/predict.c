@@ -92,8 +92,7 @@ static bool is_kept(const struct predictor *p, const struct config *c)
            (s->kind == CEL_STATE_STOP && s->rule == CEL_RULE_START);
 }
 
-static bool reach(
-    struct predictor *p, const struct configs *from, int symbol, struct configs *to)
+static bool reach(struct predictor *p, const struct configs *from, int symbol, struct configs *to)
 {
     clear(p, to);
     for (uint32_t i = 0; i < from->count; i++) {

@@ -151,7 +151,9 @@ static void report_trouble(struct syntax *p)
     static const char *const words[] = { "true", "false", "null" };
     for (size_t i = 0; i < lengthof(words); i++)
         if (text_eq(found, arena_printf(a, "'.%s'", words[i]))) {
-            report(p, p->bad_at, arena_printf(a, "mismatched input '%s' expecting IDENTIFIER", words[i]));
+            report(p,
+                p->bad_at,
+                arena_printf(a, "mismatched input '%s' expecting IDENTIFIER", words[i]));
             return;
         }
     report(p, p->bad_at, arena_printf(a, "no viable alternative at input %s", found));
@@ -248,9 +250,8 @@ static void recover_inline(struct syntax *p, const struct cel_element *e)
             p->at,
             arena_printf(p->source->arena, "missing %s at %s", wanted, quoted(p, p->at, p->at)));
     struct cel_token t = { CEL_TOKEN_OPERATOR, p->tokens[p->at].offset, STR("") };
-    t.text = str_of(arena_printf(p->source->arena,
-        "<missing %s>",
-        cel_symbol_name(__builtin_ctzll(e->set))));
+    t.text = str_of(
+        arena_printf(p->source->arena, "<missing %s>", cel_symbol_name(__builtin_ctzll(e->set))));
     new_token(p, &t);
 }
 
@@ -296,12 +297,11 @@ static int choose(struct syntax *p, const struct cel_element *e, int decision)
             return s->count - 1;
         p->bad_at = p->at;
     } else {
-        alt = cel_predict(
-            &(struct cel_prediction){ p->grammar,
-                p->symbols,
-                p->at,
-                decision,
-                p->context->invoking >= 0 ? &p->context->back : NULL },
+        alt = cel_predict(&(struct cel_prediction){ p->grammar,
+                              p->symbols,
+                              p->at,
+                              decision,
+                              p->context->invoking >= 0 ? &p->context->back : NULL },
             &p->bad_at);
     }
     if (alt < 0) {
@@ -383,10 +383,9 @@ static void read_left(struct syntax *p, const struct cel_element *e, unsigned *r
             return;
         struct cel_branch *around = arena_new(p->source->arena, struct cel_branch);
         struct cel_branch *inner = p->context->branch;
-        *around = (struct cel_branch){ .rule = inner->rule,
-            .alt = alt + 1,
-            .is_repeated = true,
-            .offset = inner->offset };
+        *around = (struct cel_branch){
+            .rule = inner->rule, .alt = alt + 1, .is_repeated = true, .offset = inner->offset
+        };
         p->context->branch = around;
         add_branch(p, inner);
         ++*ret_count;

@@ -1,9 +1,10 @@
 #pragma once
 
 /* What is wrong with a text that is no expression, in the words of cel-go. Its parser does not stop
- * at the first error: it drops a token, or imagines one, or passes over what it cannot use, and goes
- * on; what is left then is looked through for names, numbers and macros that are wrong too. This is
- * the way for texts that cel_parse() gave up; it takes the longer one through the grammar. */
+ * at the first error: it drops a token, or imagines one, or passes over what it cannot use, and
+ * goes on; what is left then is looked through for names, numbers and macros that are wrong too.
+ * This is the way for texts that cel_parse() gave up; it takes the longer one through the grammar.
+ */
 
 #include "cel/grammar.h"
 
