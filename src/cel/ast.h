@@ -40,7 +40,9 @@ struct cel_node {
     union {
         struct cel_value literal;
         struct {
-            struct str name; /* ident: of the variable; call: of the function; select: the field */
+            /* ident: of the variable, call: of the function, both with a dot if it was written
+             * before it; select: the field */
+            struct str name;
             struct cel_node **args; /* call, list; of a map: keys and values by turns */
             uint32_t count;
             struct cel_node *target;          /* of a select or a member call */

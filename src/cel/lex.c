@@ -295,7 +295,10 @@ static size_t broken_length(struct str s)
     size_t at = utf8_first(s, &c);
     bool quoted = *s.ptr == '"' || *s.ptr == '\'';
     at = at ? at : 1;
-    if (!quoted && !strchr("&|=", *s.ptr))
+    while (*s.ptr == '`' && at < s.len &&
+           (is_letter(s.ptr[at]) || is_digit(s.ptr[at]) || strchr(".-/ ", s.ptr[at])))
+        at++;
+    if (!quoted && !strchr("&|=`", *s.ptr))
         return at;
     for (bool escaped = false; at < s.len;) {
         struct str rest = { s.ptr + at, s.len - at };

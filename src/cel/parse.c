@@ -297,7 +297,8 @@ static struct cel_node *parse_list(struct parser *p)
 {
     struct nodes items = { 0 };
     uint32_t offset = next(p).offset;
-    while (!p->failed && !is_operator(p, "]")) {
+    bool is_empty = accept(p, ",");
+    while (!is_empty && !p->failed && !is_operator(p, "]")) {
         bool optional = accept(p, "?");
         nodes_add(p, &items, parse_expr(p), optional);
         if (p->failed || !accept(p, ","))
@@ -311,7 +312,8 @@ static struct cel_node *parse_map(struct parser *p)
 {
     struct nodes entries = { 0 };
     uint32_t offset = next(p).offset;
-    while (!p->failed && !is_operator(p, "}")) {
+    bool is_empty = accept(p, ",");
+    while (!is_empty && !p->failed && !is_operator(p, "}")) {
         bool optional = accept(p, "?");
         nodes_add(p, &entries, parse_expr(p), optional);
         if (!expect(p, ":"))
@@ -353,7 +355,8 @@ static struct cel_node *parse_message(struct parser *p, const struct cel_node *n
             n->target->name.ptr,
             (int)text.len,
             text.ptr));
-    while (!p->failed && p->token.kind != CEL_TOKEN_END && !is_operator(p, "}")) {
+    bool is_empty = accept(p, ",");
+    while (!is_empty && !p->failed && !is_operator(p, "}")) {
         accept(p, "?");
         if (p->token.kind != CEL_TOKEN_IDENT)
             return give_up(p);
@@ -376,6 +379,8 @@ static struct cel_node *parse_name(struct parser *p)
     struct cel_token t = next(p);
     if (cel_name_is_reserved(t.text))
         return give_up(p);
+    if (dotted)
+        t.text = str_of(arena_printf(p->source->arena, ".%.*s", (int)t.text.len, t.text.ptr));
     if (is_operator(p, "(")) {
         uint32_t open = next(p).offset;
         struct nodes args = parse_args(p);

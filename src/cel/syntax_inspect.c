@@ -123,6 +123,8 @@ static struct cel_node *inspect_name(struct inspector *i, const struct cel_branc
         cel_issue_add(i->source, b->offset, "reserved identifier: %.*s", (int)text.len, text.ptr);
         return nothing(i, b->offset);
     }
+    if (token_in(b, "."))
+        text = str_of(arena_printf(i->source->arena, ".%.*s", (int)text.len, text.ptr));
     if (b->alt == 2)
         return new_call(i, token_in(b, "("), text, NULL, rule_in(b, CEL_RULE_EXPRS, 0));
     struct cel_node *n = cel_node_new(i->source->arena, CEL_NODE_IDENT, name->offset);
@@ -212,8 +214,9 @@ static struct cel_node *inspect_member(struct inspector *i, const struct cel_bra
                     : nothing(i, b->offset);
     }
     name = rule_in(b, CEL_RULE_NAME, 0);
-    if (!name || !dot || !is_plain_name(i, name, name->offset))
+    if (!name || !dot)
         return nothing(i, b->offset);
+    is_plain_name(i, name, name->offset);
     struct cel_node *n = cel_node_new(a, CEL_NODE_SELECT, dot->offset);
     n->target = target;
     if (token_in(b, "?"))
@@ -250,7 +253,7 @@ static struct cel_node *inspect(struct inspector *i, const struct cel_branch *b)
         return inspect(i, rule_in(b, b->rule == CEL_RULE_CALC ? CEL_RULE_UNARY : CEL_RULE_CALC, 0));
     case CEL_RULE_UNARY:
         if (b->alt < 2 || count_tokens(b) % 2 == 0)
-            return b->alt ? inspect(i, rule_in(b, CEL_RULE_MEMBER, 0)) : nothing(i, CEL_UNREAD);
+            return b->alt ? inspect(i, rule_in(b, CEL_RULE_MEMBER, 0)) : nothing(i, b->offset);
         return cel_node_call(i->source->arena,
             b->offset,
             "",
