@@ -119,7 +119,11 @@ static struct view_trouble answer_trouble(void *ctx, const struct resource *r, c
 {
     struct run *run = ctx;
     const struct memo *m = memo_find(run->key, r, name);
-    return m ? (struct view_trouble){ m->what, m->message } : (struct view_trouble){ 0 };
+    if (!m)
+        return (struct view_trouble){ 0 };
+    /* The memo may change while the writes of this run are under way. */
+    return (
+        struct view_trouble){ m->what, m->message ? arena_strdup(&run->arena, m->message) : NULL };
 }
 
 static struct json answer_fact(void *ctx, const char *effect, struct json args)
