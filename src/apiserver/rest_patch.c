@@ -34,8 +34,10 @@ static enum patch_form form_of(const struct api_call *c)
     return PATCH_UNKNOWN;
 }
 
-static bool fail_form(struct api_call *c)
+bool rest_patch_check_form(struct api_call *c)
 {
+    if (form_of(c) != PATCH_UNKNOWN)
+        return true;
     struct api_status status = { 415, "UnsupportedMediaType", "415: Unsupported Media Type" };
     status.details = json_empty_map();
     if (c->kind->custom) {
@@ -173,11 +175,10 @@ static bool check_identity(struct api_call *c, enum patch_form form, struct json
             version ? version : want);
     else if (body_read_object(c, other, &as_other, (struct str){ NULL, 0 }, false, &why))
         why = arena_printf(&c->arena,
-            "converting (%s.%s) to (%s.%s): unknown conversion",
+            "converting (%s.%s) to (%s): unknown conversion",
             r->version,
             kind,
-            *r->group ? r->group : "core",
-            r->kind);
+            object_go_type(&c->arena, c->kind, r->kind));
     return fail_patched(c, form, object, why);
 }
 
@@ -408,12 +409,7 @@ static void patch_scale(struct write *w, enum patch_form form)
 void rest_patch(struct api_call *c)
 {
     enum patch_form form = form_of(c);
-    if (form == PATCH_UNKNOWN) {
-        fail_form(c);
-        return;
-    }
-    if (!call_negotiate(c, ACCEPT_OF_OBJECT) ||
-        !options_read_write(c, "PatchOptions", form == PATCH_APPLY))
+    if (!options_read_write(c, "PatchOptions", form == PATCH_APPLY))
         return;
     struct write w = write_of_call(c);
     w.patches = true;
