@@ -444,8 +444,7 @@ void openapi_paths_add_page(
 {
     struct arena *a = paths->arena;
     const char *const only[] = { page->type, NULL };
-    struct json schema =
-        page->schema ? openapi_ref(o, page->schema) : json_map(a, { "type", json_str("string") });
+    struct json schema = openapi_ref(o, page->schema);
     struct json answers = json_map(a,
         { "200",
             json_map(a,
