@@ -334,7 +334,6 @@ static void apply_object(struct write *w)
 {
     struct api_call *c = w->call;
     struct arena *a = w->arena;
-    const struct resource *r = &c->kind->resource;
     struct json config;
     struct apply_result result = { 0 };
     struct error err = { 0 };
@@ -346,7 +345,7 @@ static void apply_object(struct write *w)
         .subresource = c->subresource,
         .now = meta_now(c->server->env, a),
         .force = call_param_bool(c, "force"),
-        .reset = apply_reset_fields(a, r->group, r->kind, c->subresource, c->kind->custom),
+        .reset = write_reset_fields(w, c->subresource),
         .versions = &versions,
     };
     if (!parse_config(c, &config) || !check_config(w, config))
