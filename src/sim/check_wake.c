@@ -346,7 +346,11 @@ void sim_wakes_begin(struct sim_wakes *w, const struct sim_operator *o)
 void sim_wakes_forget(struct sim_wakes *w, const struct sim_operator *o, const char *path)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    forget(w, prefix_of(&a, o, collection_of(&a, path)));
+    const char *collection = collection_of(&a, path);
+    uint64_t version = get_watched(w, o, collection)->version;
+    forget(w, prefix_of(&a, o, collection));
+    get_watched(w, o, collection)->version =
+        version; /* an answer from before is as old as it was */
 }
 
 void sim_wakes_answered(struct sim_wakes *w, const struct sim_operator *o, const char *path,
