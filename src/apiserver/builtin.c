@@ -213,7 +213,7 @@ static const struct row certificates[] = {
 };
 
 static const struct row registration[] = {
-    { "APIService", "apiservices", "", "api-extensions", CLUSTER | STATUS | CONDITIONAL,
+    { "APIService", "apiservices", "", "api-extensions", CLUSTER | STATUS | CONDITIONAL | FREE_NAME,
         "Name!|Service|Available|Age", &builtin_api_service },
     { 0 },
 };
@@ -417,6 +417,10 @@ static void set_storage_versions(struct builtin *b)
             k->storage_version = "v1";
         if (text_eq(k->resource.kind, "HorizontalPodAutoscaler"))
             k->storage_version = "autoscaling/v2";
+        struct json stored = json_map(&b->arena,
+            { "apiVersion", json_str(k->storage_version) },
+            { "kind", json_str(k->resource.kind) });
+        b->contexts[i].stored = schema_of_object(b->schemas, stored);
     }
 }
 

@@ -335,7 +335,10 @@ static void check_address(const struct api_write *w, struct json o, struct field
     static const struct check rules[] = {
         { "spec.parentRef.group", CHECK_SUBDOMAIN },
         { "spec.parentRef.resource", CHECK_REQUIRED },
+        { "spec.parentRef.resource", CHECK_SEGMENT },
         { "spec.parentRef.name", CHECK_REQUIRED },
+        { "spec.parentRef.name", CHECK_SEGMENT },
+        { "spec.parentRef.namespace", CHECK_SEGMENT },
         { 0 },
     };
     struct json name = json_get(o, "metadata.name");

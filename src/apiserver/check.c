@@ -115,6 +115,17 @@ void check_selector(struct field_errors *e, struct json selector, const char *pa
         check_requirement(e, *r, check_item_path(e->arena, path, "matchExpressions", i++));
 }
 
+void check_segment(struct field_errors *e, struct json v, const char *path, const char *text)
+{
+    if (text_eq(text, ".") || text_eq(text, "..")) {
+        field_invalid(e, path, v, arena_printf(e->arena, "may not be '%s'", text));
+        return;
+    }
+    for (const char *c = "/%"; *c; c++)
+        if (strchr(text, *c))
+            field_invalid(e, path, v, arena_printf(e->arena, "may not contain '%c'", *c));
+}
+
 static bool has_letter(const char *s)
 {
     for (; *s; s++)
@@ -308,6 +319,9 @@ void check_value(struct field_errors *e, struct json v, const char *path, const 
         return;
     case CHECK_SUBDOMAIN:
         check_name(e, v, path, NAME_DNS1123_SUBDOMAIN);
+        return;
+    case CHECK_SEGMENT:
+        check_segment(e, v, path, json_text(v) ? json_text(v) : "");
         return;
     case CHECK_LABELS:
         check_labels(e, v, path);

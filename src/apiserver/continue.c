@@ -66,7 +66,7 @@ static bool fail_expired(struct api_call *c, struct list_place after)
         "the time the first chunk was returned and now may show up in the list.");
     struct json body = status_to_json(a, &status);
     const char *token = continue_print(a, UINT64_MAX, after, !*c->namespace);
-    call_json(c, 410, json_with(a, body, "metadata.continue", json_str(token)));
+    call_fail_json(c, 410, json_with(a, body, "metadata.continue", json_str(token)));
     return false;
 }
 

@@ -1,5 +1,6 @@
 #include "apiserver/protobuf.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "apiserver/protobuf_types.h"
@@ -19,12 +20,10 @@ struct item {
     struct str bytes; /* of WIRE_BYTES */
 };
 
+/* In the words of Go's decoder, which stops where the bytes do not go on as announced. */
 static bool malformed(struct error *err)
 {
-    return fail(err,
-        ERR_INVALID,
-        "the body is not a Kubernetes object in protobuf: it is cut short"
-        " or damaged");
+    return fail(err, ERR_INVALID, "unexpected EOF");
 }
 
 static bool take_varint(struct str *in, uint64_t *ret)
@@ -69,6 +68,8 @@ static bool take_item(struct str *in, struct item *ret, struct error *err)
     if (!take_varint(in, &key) || key >> 32)
         return malformed(err);
     *ret = (struct item){ .number = (uint32_t)(key >> 3), .wire = (enum wire)(key & 7) };
+    if (!ret->number)
+        return fail(err, ERR_INVALID, "proto: illegal tag 0 (wire type %d)", (int)(key & 7));
     bool fine = false;
     if (ret->wire == WIRE_VARINT)
         fine = take_varint(in, &ret->value);
@@ -244,11 +245,24 @@ struct gathered {
     struct json_builder many; /* of lists and maps */
 };
 
+static bool wrong_wire(const struct proto_field *f, enum wire wire, struct error *err)
+{
+    const char *name = &proto_names[f->name];
+    if (text_eq(name, "metadata"))
+        name = "objectMeta";
+    return fail(err,
+        ERR_INVALID,
+        "proto: wrong wireType = %d for field %c%s",
+        (int)wire,
+        toupper((unsigned char)*name),
+        *name ? name + 1 : "");
+}
+
 static bool gather(struct arena *a, const struct proto_field *f, const struct item *item,
     unsigned depth, struct gathered *g, struct error *err)
 {
     if (item->wire != wire_of(f))
-        return malformed(err);
+        return wrong_wire(f, item->wire, err);
     if (!g->seen)
         json_builder_init(&g->many, a);
     g->seen = true;
@@ -318,14 +332,34 @@ static const struct proto_kind *kind_of(struct arena *a, const char *api_version
 {
     const char *slash = strchr(api_version, '/') ? "" : "/";
     const char *name = json_text(json_strf(a, "%s%s/%s", slash, api_version, kind));
+    if (strcmp(kind, "DeleteOptions") == 0) /* it is the same in all versions */
+        name = "/v1/DeleteOptions";
     return bsearch(name, proto_kinds, proto_kind_count, sizeof(struct proto_kind), compare_kind);
 }
 
-bool protobuf_decode(struct arena *a, struct str body, struct json *ret, struct error *err)
+/* What the envelope does not say is taken from the place that the body was sent to. */
+static void fill_type(
+    const struct protobuf_type *usual, struct json *api_version, struct json *kind)
+{
+    if (!usual)
+        return;
+    if (!*json_text(*kind))
+        *kind = json_str(usual->kind);
+    if (!*json_text(*api_version))
+        *api_version = json_str(usual->api_version);
+}
+
+bool protobuf_decode(struct arena *a, struct str body, const struct protobuf_type *usual,
+    struct json *ret, struct error *err)
 {
     static const struct str magic = { "k8s\0", 4 };
     struct item envelope[FEW + 1], type[FEW + 1];
     struct json api_version, kind, object;
+    *ret = (struct json){ 0 };
+    if (!body.len)
+        return fail(err, ERR_INVALID, "empty data");
+    if (body.len == magic.len && str_starts(body, magic))
+        return fail(err, ERR_INVALID, "empty body");
     if (!str_starts(body, magic))
         return fail(err,
             ERR_INVALID,
@@ -336,17 +370,18 @@ bool protobuf_decode(struct arena *a, struct str body, struct json *ret, struct 
     if (!take_few(body, envelope, err) || !take_few(envelope[1].bytes, type, err) ||
         !text_of(a, type[1].bytes, &api_version, err) || !text_of(a, type[2].bytes, &kind, err))
         return false;
-    if (envelope[3].bytes.len)
-        return fail(err, ERR_UNSUPPORTED, "the body is encoded once more; send it plain");
+    fill_type(usual, &api_version, &kind);
+    *ret = json_map(a, { "apiVersion", api_version }, { "kind", kind });
     const struct proto_kind *k = kind_of(a, api_version.string, kind.string);
     if (!k)
         return fail(err,
             ERR_UNSUPPORTED,
-            "no kind \"%s\" in \"%s\" with a binary form; send JSON",
+            "no kind \"%s\" is registered for version \"%s\" in scheme "
+            "\"pkg/runtime/scheme.go:111\"",
             kind.string,
             api_version.string);
     if (!decode_message(a, &proto_messages[k->message], envelope[2].bytes, 0, &object, err))
         return false;
-    *ret = json_overlay(a, object, json_map(a, { "apiVersion", api_version }, { "kind", kind }));
+    *ret = json_overlay(a, object, *ret);
     return true;
 }

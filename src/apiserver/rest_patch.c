@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "apiserver/body.h"
+#include "apiserver/decode.h"
 #include "apiserver/internal.h"
 #include "apiserver/json_error.h"
 #include "apiserver/json_patch.h"
@@ -34,8 +35,10 @@ static enum patch_form form_of(const struct api_call *c)
     return PATCH_UNKNOWN;
 }
 
-static bool fail_form(struct api_call *c)
+bool rest_patch_check_form(struct api_call *c)
 {
+    if (form_of(c) != PATCH_UNKNOWN)
+        return true;
     struct api_status status = { 415, "UnsupportedMediaType", "415: Unsupported Media Type" };
     status.details = json_empty_map();
     if (c->kind->custom) {
@@ -173,11 +176,10 @@ static bool check_identity(struct api_call *c, enum patch_form form, struct json
             version ? version : want);
     else if (body_read_object(c, other, &as_other, (struct str){ NULL, 0 }, false, &why))
         why = arena_printf(&c->arena,
-            "converting (%s.%s) to (%s.%s): unknown conversion",
+            "converting (%s.%s) to (%s): unknown conversion",
             r->version,
             kind,
-            *r->group ? r->group : "core",
-            r->kind);
+            object_go_type(&c->arena, c->kind, r->kind));
     return fail_patched(c, form, object, why);
 }
 
@@ -193,6 +195,8 @@ static void patch_object(struct write *w, enum patch_form form)
         return;
     }
     struct json patched = object;
+    if (form == PATCH_STRATEGIC && !c->kind->custom && c->kind->schema)
+        object = decode_wrap_numbers(w->arena, c->kind->schema, object);
     object = json_with_member(
         w->arena, object, "apiVersion", json_str(object_api_version(w->arena, c->kind)));
     object = json_with_member(w->arena, object, "kind", json_str(c->kind->resource.kind));
@@ -303,6 +307,29 @@ static bool fail_apply(
             .details = json_map(a, { "causes", json_list_end(&causes) }) });
 }
 
+/* What was merged is no object of the kind. */
+static bool fail_apply_read(
+    struct write *w, struct json config, struct json object, const char *why)
+{
+    struct arena *a = w->arena;
+    if (w->kind->custom)
+        return fail_patched(w->call, PATCH_APPLY, object, why);
+    const char *version = json_get_text(config, "apiVersion"),
+               *namespace = json_get_text(config, "metadata.namespace"),
+               *name = json_get_text(config, "metadata.name");
+    const char *gvk = arena_printf(
+        a, "%s%s, Kind=%s", strchr(version, '/') ? "" : "/", version, w->kind->resource.kind);
+    const char *text = arena_printf(a,
+        "failed to convert new object (%s/%s; %s) to proper version: unable to convert "
+        "unstructured object to %s: %s",
+        namespace ? namespace : "",
+        name ? name : "",
+        gvk,
+        gvk,
+        json_error_restored(a, why));
+    return call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
+}
+
 static void apply_object(struct write *w)
 {
     struct api_call *c = w->call;
@@ -336,9 +363,11 @@ static void apply_object(struct write *w)
     bool is_nulled = json_is(json_get(config, "metadata.name"), JSON_NULL);
     if (text_empty(json_get_text(object, "metadata.name")) && !is_nulled)
         object = json_with(a, object, "metadata.name", json_str(c->name));
+    if (!c->kind->custom && c->kind->schema)
+        object = decode_wrap_numbers(a, c->kind->schema, object);
     const char *why = NULL;
     if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
-        fail_patched(c, PATCH_APPLY, object, why);
+        fail_apply_read(w, config, object, why);
         return;
     }
     if (!update_check_name(c, object))
@@ -407,12 +436,7 @@ static void patch_scale(struct write *w, enum patch_form form)
 void rest_patch(struct api_call *c)
 {
     enum patch_form form = form_of(c);
-    if (form == PATCH_UNKNOWN) {
-        fail_form(c);
-        return;
-    }
-    if (!call_negotiate(c, ACCEPT_OF_OBJECT) ||
-        !options_read_write(c, "PatchOptions", form == PATCH_APPLY))
+    if (!options_read_write(c, "PatchOptions", form == PATCH_APPLY))
         return;
     struct write w = write_of_call(c);
     w.patches = true;

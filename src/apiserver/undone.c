@@ -6,6 +6,7 @@
 #include "apiserver/crd.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
+#include "apiserver/local_services.h"
 #include "apiserver/object.h"
 #include "apiserver/secret_tokens.h"
 
@@ -64,6 +65,7 @@ void undone_recover(struct undone *u)
     gc_doubt(s->gc);
     crds_doubt(s->crds);
     aggregate_doubt(s->aggregate);
+    local_services_doubt(s->local_services);
     secret_tokens_doubt(s->secret_tokens);
     timer_set(s->env, &u->rest, REST_MS);
 }

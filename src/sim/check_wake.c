@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "cli/families.h"
 #include "engine/kind.h"
+#include "kube/stream.h"
 
 /* What an operator knows, by the answers and watches that reached it in this life.
  *
@@ -354,13 +355,13 @@ void sim_wakes_answered(struct sim_wakes *w, const struct sim_operator *o, const
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json said;
     struct error err;
-    if (!json_parse(&a, answer, &said, &err))
+    /* Poison in a list may have more levels than can be read. */
+    if (!json_parse(&a, answer, &said, &err) &&
+        !json_parse(&a, stream_flatten(&a, answer, JSON_DEPTH_MAX / 2), &said, &err))
         said = (struct json){ 0 };
     if (strstr(path, "?limit=")) {
         if (json_present(json_get(said, "items")))
             see_page(w, o, path, said);
-        else if (status == 200) /* with poison in it, which we cannot read */
-            sim_wakes_forget(w, o, path);
         return;
     }
     struct told *t = find(w, name_in(&a, o, path));

@@ -479,7 +479,8 @@ static bool is_forbidden(struct call *c)
         "/jobs",
         "/customresourcedefinitions",
         "/events",
-        "/leases" };
+        "/leases",
+        "/clusterrole" };
     static const char *const places[] = { "", "", "/sim-a/", "/sim-b/" };
     struct sim *s = c->sim;
     if (faulty(c, s->options.rates.forbidden) && s->forbidden_until_ms < s->now_ms) {

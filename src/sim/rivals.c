@@ -4,6 +4,9 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/resource.h"
+#include "engine/plan.h"
+#include "engine/view.h"
 
 /* Rivals with a plan of their own, beside those of scenario.c who only meddle:
  *
@@ -34,6 +37,7 @@ struct sim_rivals {
     int64_t wish;                  /* the owner's generation at the last one */
     int64_t lives, since_ms;       /* what makes it another fight, */
     bool planned;                  /* … and an operator that wants something else */
+    bool wanted;                   /* by the last plan of the owner */
 };
 
 static const char *path_of(struct arena *a, const char *namespace, const char *name)
@@ -139,7 +143,8 @@ static void told(void *ctx)
     struct json owner = json_item(json_get(child, "metadata.ownerReferences"), 0);
     bool replaced = json_present(child) && !text_eq(json_get_text(owner, "uid"), r->owner);
     struct json object = find_owner(r, &a);
-    if (!same || s->quiet || replaced || json_get_int(object, "metadata.generation", 0) != r->wish)
+    if (!same || s->quiet || replaced || !r->wanted ||
+        json_get_int(object, "metadata.generation", 0) != r->wish)
         return;
     struct json c = json_find(json_get(object, "status.conditions"), "type", "Contested");
     const char *message = json_get_text(c, "message");
@@ -151,6 +156,17 @@ static void told(void *ctx)
             r->namespace,
             r->name,
             json_get_text(object, "kind"));
+}
+
+/* What an operator does not want for now, say because a Model is gone, is not fought over. */
+void sim_rivals_planned(struct sim_rivals *r, const struct view *in, const struct plan *p)
+{
+    if (!text_eq(json_get_text(in->object, "metadata.uid"), r->owner))
+        return;
+    r->wanted = false;
+    for (size_t i = 0; i < p->child_count; i++)
+        r->wanted |= text_eq(p->children[i].resource->kind, "Deployment") &&
+                     text_eq(json_get_text(p->children[i].object, "metadata.name"), r->name);
 }
 
 static void take_one(void *ctx)

@@ -317,9 +317,13 @@ void sim_cluster_free(struct sim_cluster *c);
 
 /* ---- rivals.c: those with a plan of their own ---- */
 
+struct plan;
+struct view;
 struct sim_rivals *sim_rivals_new(struct sim *s);
 void sim_rivals_free(struct sim_rivals *r);
 void sim_rivals_changed(struct sim_rivals *r, const struct store_event *event); /* by an operator */
+/* A pass of an operator over an object. */
+void sim_rivals_planned(struct sim_rivals *r, const struct view *in, const struct plan *p);
 
 /* ---- poison.c: objects that cannot be served ---- */
 
