@@ -22,6 +22,5 @@ bool timeout_check(struct api_call *c)
     if (text_empty(text) || lasts(c))
         return true;
     const char *why = time_duration_error(&c->arena, text);
-    return !why ||
-           call_fail_bad(c, "invalid timeout specified in the request URL - time: %s", why);
+    return !why || call_fail_bad(c, "invalid timeout specified in the request URL - time: %s", why);
 }
