@@ -219,18 +219,17 @@ static bool parse_config(struct api_call *c, struct json *ret)
     struct json documents;
     bool twice = false;
     struct str body = c->request->body;
-    if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err)) {
-        if (!yaml_parse_old(a, body, "body", &documents, &err))
+    if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err) || twice) {
+        if (!yaml_parse_old(a, body, "body", &documents, &c->twice, &err))
             return call_fail_bad(
                 c, "error decoding YAML: error converting YAML to JSON: yaml: %s", err.text);
         *ret = documents.count ? documents.items[0] : json_empty_map();
     }
-    if (!json_is(*ret, JSON_MAP))
-        return call_fail_bad(c,
-            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
-            "unmarshal %s into Go value of type map[string]interface {}",
-            json_error_type(*ret));
-    return !twice || body_report_yaml_twice(c, body);
+    return json_is(*ret, JSON_MAP) ||
+           call_fail_bad(c,
+               "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
+               "unmarshal %s into Go value of type map[string]interface {}",
+               json_error_type(*ret));
 }
 
 static bool check_config_kind(
@@ -358,6 +357,8 @@ static void apply_object(struct write *w)
         fail_apply(w, config, &result, &err);
         return;
     }
+    if (!body_report_yaml_twice(c))
+        return;
     struct json object = result.object;
     w->same = result.same;
     bool is_nulled = json_is(json_get(config, "metadata.name"), JSON_NULL);

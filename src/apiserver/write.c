@@ -65,12 +65,6 @@ struct apply_versions write_versions(struct write *w)
     };
 }
 
-static struct json settled(const struct write *w, struct json object)
-{
-    const struct api_behaviour *b = w->kind->behaviour;
-    return b && b->settle ? b->settle(w->kind, w->arena, object) : object;
-}
-
 const struct fieldset *write_reset_fields(struct write *w, const char *subresource)
 {
     const struct api_kind *k = w->kind;
@@ -78,6 +72,12 @@ const struct fieldset *write_reset_fields(struct write *w, const char *subresour
         return NULL;
     return apply_reset_fields(
         w->arena, k->resource.group, k->resource.kind, subresource, k->custom);
+}
+
+static struct json settled(const struct write *w, struct json object)
+{
+    const struct api_behaviour *b = w->kind->behaviour;
+    return b && b->settle ? b->settle(w->kind, w->arena, object) : object;
 }
 
 void write_track(struct write *w, const char *manager, const char *subresource, struct json *object)
