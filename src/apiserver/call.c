@@ -44,7 +44,7 @@ void call_json(struct api_call *c, int status, struct json body)
 
 void call_fail_json(struct api_call *c, int status, struct json body)
 {
-    print(c, status, body, accept_error_media(&c->arena, c->request->accept));
+    print(c, status, body, c->refusal);
 }
 
 bool call_fail(struct api_call *c, struct api_status status)
@@ -68,8 +68,7 @@ void call_answer(struct api_call *c, const struct api_answer *answer)
     struct json body;
     struct error err;
     if (answer->status >= 400 && text_eq(answer->content_type, "application/json") &&
-        accept_error_media(&c->arena, c->request->accept) != MEDIA_JSON &&
-        json_parse(&c->arena, answer->body, &body, &err)) {
+        c->refusal != MEDIA_JSON && json_parse(&c->arena, answer->body, &body, &err)) {
         call_fail_json(c, answer->status, body);
         return;
     }

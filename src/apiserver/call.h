@@ -39,6 +39,7 @@ struct api_call {
     const char *subresource;     /* "" : the object itself */
     bool watch_path;             /* …/watch/…, the old form */
     struct accept accept;        /* the form of the answer */
+    enum accept_media refusal;   /* … and of one that refuses it */
     enum table_include include;
     bool pretty; /* JSON is laid out for people */
     bool dry_run;

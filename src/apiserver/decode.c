@@ -1,5 +1,7 @@
 #include "apiserver/decode.h"
 
+#include <math.h>
+
 #include "base/base64.h"
 #include "base/quantity.h"
 #include "base/time.h"
@@ -379,6 +381,8 @@ static struct json read_value(
     struct decoder *d, uint16_t type, const char *go, struct json v, const struct place *at)
 {
     const struct schema_type *t = schema_type(d->schema, type);
+    if (text_eq(go, "intstr.IntOrString"))
+        return v.type == JSON_STR ? v : read_number(d, "int32", v, at);
     if (is_free(t))
         return v;
     if (t->list != LIST_NONE)
@@ -413,6 +417,54 @@ struct json decode_for_store(struct arena *a, const struct schema *s, struct jso
     struct json metadata = json_member(object, "metadata");
     object = read_value(&d, s->root, schema_name(s, schema_type(s, s->root)->go), object, NULL);
     return json_with_member(a, object, "metadata", metadata);
+}
+
+/* ---- numbers that do not fit ---- */
+
+static struct json wrapped(const char *go, struct json v)
+{
+    bool small = text_eq(go, "int32");
+    if (!small && !text_eq(go, "int64"))
+        return v;
+    if (v.type == JSON_REAL) {
+        bool fits = v.real >= -0x1p63 && v.real < 0x1p63;
+        if (fits && (double)(int64_t)v.real != v.real)
+            return v; /* not a whole number, which is an error */
+        v = json_int(fits ? (int64_t)v.real : INT64_MIN);
+    }
+    return v.type == JSON_INT && small ? json_int((int32_t)(uint32_t)(uint64_t)v.integer) : v;
+}
+
+static struct json wrap(
+    struct arena *a, const struct schema *s, uint16_t type, const char *go, struct json v)
+{
+    const struct schema_type *t = schema_type(s, type);
+    struct json_builder b;
+    if (text_eq(go, "intstr.IntOrString") && v.type == JSON_REAL && fabs(v.real) < 0x1p31 &&
+        v.real == (int32_t)v.real)
+        return json_int((int32_t)v.real); /* it is printed as one on the way */
+    if (is_free(t) || (v.type != JSON_LIST && v.type != JSON_MAP))
+        return t->format == FORMAT_PLAIN && !is_free(t) ? wrapped(go, v) : v;
+    json_builder_init(&b, a);
+    if (v.type == JSON_LIST) {
+        json_each (item, v)
+            json_push(&b, t->list == LIST_NONE ? *item : wrap(a, s, t->item, go_item(go), *item));
+        return json_list_end(&b);
+    }
+    json_each_member (m, v) {
+        const struct schema_field *f = is_struct(t) ? schema_field(s, t, m->key) : NULL;
+        const char *name = f ? schema_name(s, f->go) : go_item(go), *colon = strchr(name, ':');
+        uint16_t below = f ? f->type : t->member;
+        bool known = f || (t->map != MAP_NONE && !is_struct(t));
+        json_put(
+            &b, m->key, known ? wrap(a, s, below, colon ? colon + 1 : name, m->value) : m->value);
+    }
+    return json_map_end(&b);
+}
+
+struct json decode_wrap_numbers(struct arena *a, const struct schema *s, struct json object)
+{
+    return wrap(a, s, s->root, "", object);
 }
 
 struct json decode_object(

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "apiserver/body.h"
+#include "apiserver/decode.h"
 #include "apiserver/internal.h"
 #include "apiserver/json_error.h"
 #include "apiserver/json_patch.h"
@@ -194,6 +195,8 @@ static void patch_object(struct write *w, enum patch_form form)
         return;
     }
     struct json patched = object;
+    if (form == PATCH_STRATEGIC && !c->kind->custom && c->kind->schema)
+        object = decode_wrap_numbers(w->arena, c->kind->schema, object);
     object = json_with_member(
         w->arena, object, "apiVersion", json_str(object_api_version(w->arena, c->kind)));
     object = json_with_member(w->arena, object, "kind", json_str(c->kind->resource.kind));
@@ -304,11 +307,33 @@ static bool fail_apply(
             .details = json_map(a, { "causes", json_list_end(&causes) }) });
 }
 
+/* What was merged is no object of the kind. */
+static bool fail_apply_read(
+    struct write *w, struct json config, struct json object, const char *why)
+{
+    struct arena *a = w->arena;
+    if (w->kind->custom)
+        return fail_patched(w->call, PATCH_APPLY, object, why);
+    const char *version = json_get_text(config, "apiVersion"),
+               *namespace = json_get_text(config, "metadata.namespace"),
+               *name = json_get_text(config, "metadata.name");
+    const char *gvk = arena_printf(
+        a, "%s%s, Kind=%s", strchr(version, '/') ? "" : "/", version, w->kind->resource.kind);
+    const char *text = arena_printf(a,
+        "failed to convert new object (%s/%s; %s) to proper version: unable to convert "
+        "unstructured object to %s: %s",
+        namespace ? namespace : "",
+        name ? name : "",
+        gvk,
+        gvk,
+        json_error_restored(a, why));
+    return call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
+}
+
 static void apply_object(struct write *w)
 {
     struct api_call *c = w->call;
     struct arena *a = w->arena;
-    const struct resource *r = &c->kind->resource;
     struct json config;
     struct apply_result result = { 0 };
     struct error err = { 0 };
@@ -320,7 +345,7 @@ static void apply_object(struct write *w)
         .subresource = c->subresource,
         .now = meta_now(c->server->env, a),
         .force = call_param_bool(c, "force"),
-        .reset = apply_reset_fields(a, r->group, r->kind, c->subresource, c->kind->custom),
+        .reset = write_reset_fields(w, c->subresource),
         .versions = &versions,
     };
     if (!parse_config(c, &config) || !check_config(w, config))
@@ -338,9 +363,11 @@ static void apply_object(struct write *w)
     bool is_nulled = json_is(json_get(config, "metadata.name"), JSON_NULL);
     if (text_empty(json_get_text(object, "metadata.name")) && !is_nulled)
         object = json_with(a, object, "metadata.name", json_str(c->name));
+    if (!c->kind->custom && c->kind->schema)
+        object = decode_wrap_numbers(a, c->kind->schema, object);
     const char *why = NULL;
     if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
-        fail_patched(c, PATCH_APPLY, object, why);
+        fail_apply_read(w, config, object, why);
         return;
     }
     if (!update_check_name(c, object))

@@ -147,6 +147,7 @@ struct api_call *apiserver_open(struct apiserver *s, const struct api_request *r
 {
     struct api_call *c = call_new(s, handlers, ctx);
     c->request = request;
+    c->refusal = accept_error_media(&c->arena, request->accept);
     if (request->body.len > s->options.body_bytes_max)
         call_fail(c,
             (struct api_status){ 413,

@@ -2,11 +2,14 @@
 something wrong in them, and requests whose parameters nobody would choose."""
 import copy
 import http.client
+import os
 import random
 import urllib.parse
 
-from differential import APPLY, JSON, JSON_PATCH, MERGE, STRATEGIC, TABLE, YAML
+from differential import APPLY, JSON, JSON_PATCH, MERGE, STRATEGIC, TABLE, YAML, sorted_keys
 from differential_kinds import minimal, resources
+
+WORDS = os.environ.get("DIFFERENTIAL_WORDS") == "1"
 
 # Kinds that controllers change while a script looks, or whose objects the real server makes something of later.
 APART = ("Namespace", "CustomResourceDefinition", "APIService", "ServiceCIDR", "Event", "CertificateSigningRequest",
@@ -42,6 +45,12 @@ def spoil(rng, body):
         parent["extra"] = copy.deepcopy(rng.choice(VALUES))
 
 
+def said(cause):
+    """Of one thing that is wrong. With DIFFERENTIAL_WORDS=1 also in which words, but for values that Go prints."""
+    message = sorted_keys(cause.get("message", "")) if WORDS and cause.get("field") != "patch" else ""
+    return f"{cause.get('reason')} {cause.get('field')} {message}".rstrip()
+
+
 def shape(s, method, path, body, **more):
     """Sends it, and records what kind of answer it is: what is said of a value is in the words of Go, with pointers and
     its own names of types. The real server ends the connection where it fails itself, as on merge keys that are lists."""
@@ -53,7 +62,7 @@ def shape(s, method, path, body, **more):
     status = answer.body if isinstance(answer.body, dict) and answer.body.get("kind") == "Status" else {}
     causes = (status.get("details") or {}).get("causes") or []
     s.record(f"{method} {path} {more.get('type', '')} {more.get('accept', '')} {body}"[:600], {
-        "status": answer.status, "type": answer.type, "reason": status.get("reason"), "causes": sorted({f"{c.get('reason')} {c.get('field')}" for c in causes})})
+        "status": answer.status, "type": answer.type, "reason": status.get("reason"), "causes": sorted({said(c) for c in causes})})
 
 
 def spoiled(seed):

@@ -1,5 +1,8 @@
 """Scripts about what is particular to some kinds, and about forms of answers. See differential.py."""
-from differential import JSON_PATCH, MERGE, STRATEGIC, TABLE, YAML
+import json
+
+from differential import APPLY, JSON_PATCH, MERGE, STRATEGIC, TABLE, YAML
+from differential_seeds import shape
 
 SCRIPTS = []
 
@@ -303,3 +306,28 @@ def topology_spread(s):
         s.post(apps + "/deployments?dryRun=All", {"metadata": {"name": "d"}, "spec": {
             "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": spec}}})
     s.apply(core + "/pods/q", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "q"}, "spec": pod_spec(topologySpreadConstraints=[one, one])})
+
+
+@script
+def numbers_that_do_not_fit(s):
+    """Text that is decoded is refused; what an apply or a strategic merge made loses its upper bits."""
+    core = s.namespace()
+    deployments = "/apis/apps/v1" + core.removeprefix("/api/v1") + "/deployments"
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": pod_spec()}}
+    s.ask("POST", deployments, {"metadata": {"name": "a"}, "spec": spec})
+    for n in ("2147483647", "2147483648", "-2147483649", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1e30", "1.5", "1.0", "1e3"):
+        def body(kind, version, **more):
+            return json.dumps({"apiVersion": version, "kind": kind, "metadata": {"name": "a"}, **more}).replace('"N"', n)
+        deployment = body("Deployment", "apps/v1", spec={**spec, "replicas": "N"})
+        service = body("Service", "v1", spec={"ports": [{"port": 80, "targetPort": "N"}]})
+        pod = body("Pod", "v1", spec=pod_spec(activeDeadlineSeconds="N"))
+        quota = body("ResourceQuota", "v1", spec={"hard": {"pods": "N"}})
+        for path, text in ((deployments, deployment), (core + "/services", service), (core + "/pods", pod), (core + "/resourcequotas", quota)):
+            shape(s, "POST", path + "?dryRun=All", text)
+            shape(s, "PATCH", path + "/a?dryRun=All&fieldManager=m&force=true", text, type=APPLY)
+        shape(s, "PUT", deployments + "/a?dryRun=All", deployment)
+        for form in (MERGE, STRATEGIC):
+            shape(s, "PATCH", deployments + "/a?dryRun=All", '{"spec":{"replicas":%s}}' % n, type=form)
+        shape(s, "PATCH", deployments + "/a?dryRun=All", '[{"op":"replace","path":"/spec/replicas","value":%s}]' % n, type=JSON_PATCH)
+    s.patch(deployments + "/a?fieldManager=m", '{"spec":{"replicas":4294967297}}', type=STRATEGIC)
+    s.apply(deployments + "/a", '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"},"spec":{"replicas":4294967298}}', force=True)
