@@ -178,8 +178,15 @@ static void check_request(const struct api_write *w, struct json o, struct field
             "PEM block type must be CERTIFICATE REQUEST");
     if (!json_member(spec, "usages").count)
         field_required(e, "spec.usages", NULL);
-    json_each (u, json_member(spec, "usages"))
-        check_enum(e, *u, check_item_path(e->arena, "spec", "usages", i++), usages);
+    json_each (u, json_member(spec, "usages")) {
+        const char *here = check_item_path(e->arena, "spec", "usages", i);
+        struct json before = {
+            JSON_LIST, (uint32_t)i++, .items = json_member(spec, "usages").items
+        };
+        if (json_list_has(before, json_text(*u)))
+            field_duplicate(e, here, *u);
+        check_enum(e, *u, here, usages);
+    }
     check_signer(e, json_member(spec, "signerName"));
     if (expiry.type == JSON_INT && expiry.integer < 600)
         field_invalid(e,
