@@ -250,6 +250,8 @@ void sim_check_change(struct sim_checks *c, const struct sim_change *change)
     if (!e->before || !json_parse(&a, e->before->text, &before, &err))
         return;
     check_stranger(c, who, e->object, before, e->gone);
+    if (e->gone && text_eq(change->request->method, "PATCH"))
+        sim_check_let_go(c->sim, before);
     if (e->gone || !json_parse(&a, e->object->text, &after, &err))
         return;
     check_foreign(c, who, e->object, before, after);

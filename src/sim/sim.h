@@ -167,6 +167,7 @@ struct sim {
     const char *forbidden;        /* a plural; NULL: all is allowed */
     const char *forbidden_in;
     int64_t forbidden_until_ms;
+    bool forbade;                  /* … or a write of a story was refused */
     const struct sim_step *mishap; /* of the story, still to come; NULL: none */
     bool quiet;                    /* no more faults */
     struct error failure;          /* the first check that failed; code ERR_NONE: none */
@@ -400,6 +401,8 @@ void sim_deletions_add(struct sim_deletions *d, const char *path);
 char *sim_deletions_text(const struct sim_deletions *d);
 /* What was deleted more often than there; NULL: nothing. Lives in the arena. */
 const char *sim_deletions_more(struct arena *a, const char *text, const char *there);
+/* An operator took its finalizer off. */
+void sim_check_let_go(struct sim *s, struct json object);
 
 /* ---- check_cause.c: whether people are told why something is not there ---- */
 
