@@ -365,6 +365,8 @@ struct sim_checks *sim_checks_new(struct sim *s);
 void sim_checks_free(struct sim_checks *c);
 /* At each change of the store; after each request; when a request leaves an operator. */
 void sim_check_change(struct sim_checks *c, const struct sim_change *change);
+/* Somebody deleted a child of this object. */
+void sim_check_reason(struct sim_checks *c, const char *table, struct json owner);
 /* True: the write did nothing, or made nothing, and its sender could not know it. */
 bool sim_check_request(
     struct sim_checks *c, const struct sim_request *request, int status, size_t changes);
