@@ -21,7 +21,6 @@
  * for all that the queue permits. */
 #define WINDOW_MS 60000
 #define WINDOW_PASSES_MAX 60
-#define WINDOW_REASONS_MAX 15
 
 struct told { /* an object, as an operator knows it; one that it passes over; or what it watches */
     struct table_node node;
@@ -426,10 +425,8 @@ static struct told *get_passes(struct sim_wakes *w, const struct sim_operator *o
 void sim_wakes_reason(
     struct sim_wakes *w, const char *kind, const char *namespace, const char *name)
 {
-    for (size_t i = 0; i < w->sim->options.operators; i++) {
-        struct told *t = get_passes(w, w->sim->operators[i], kind, namespace, name);
-        t->reasons += t->reasons < WINDOW_REASONS_MAX;
-    }
+    for (size_t i = 0; i < w->sim->options.operators; i++)
+        get_passes(w, w->sim->operators[i], kind, namespace, name)->reasons++;
 }
 
 void sim_wakes_pass(struct sim_wakes *w, const struct sim_operator *o, const struct kind *kind,
