@@ -213,7 +213,7 @@ static const struct row certificates[] = {
 };
 
 static const struct row registration[] = {
-    { "APIService", "apiservices", "", "api-extensions", CLUSTER | STATUS | CONDITIONAL,
+    { "APIService", "apiservices", "", "api-extensions", CLUSTER | STATUS | CONDITIONAL | FREE_NAME,
         "Name!|Service|Available|Age", &builtin_api_service },
     { 0 },
 };

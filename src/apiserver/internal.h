@@ -12,6 +12,7 @@ struct aggregate;
 struct auth;
 struct builtin;
 struct crds;
+struct dangling;
 struct documents;
 struct gc;
 struct secret_tokens;
@@ -49,6 +50,7 @@ struct apiserver {
     struct documents *documents;
     struct aggregate *aggregate;
     struct secret_tokens *secret_tokens;
+    struct dangling *dangling;
     struct undone *undone;
     struct builtin *builtin; /* NULL: the kinds are the host's */
 };

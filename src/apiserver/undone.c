@@ -4,6 +4,7 @@
 
 #include "apiserver/aggregate.h"
 #include "apiserver/crd.h"
+#include "apiserver/dangling.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
 #include "apiserver/object.h"
@@ -65,6 +66,7 @@ void undone_recover(struct undone *u)
     crds_doubt(s->crds);
     aggregate_doubt(s->aggregate);
     secret_tokens_doubt(s->secret_tokens);
+    dangling_doubt(s->dangling);
     timer_set(s->env, &u->rest, REST_MS);
 }
 
