@@ -314,7 +314,7 @@ static void check_api_service(const struct api_write *w, struct json o, struct f
     const char *v = json_text(version) ? json_text(version) : "",
                *g = json_text(group) ? json_text(group) : "";
     const char *wanted = arena_printf(e->arena, "%s.%s", v, g);
-    if (!text_eq(json_text(name), wanted))
+    if (json_text(name) && !strpbrk(json_text(name), "/%") && !text_eq(json_text(name), wanted))
         field_invalid(e,
             "metadata.name",
             name,
