@@ -235,7 +235,7 @@ bool options_read_list(struct api_call *c, bool watch, struct list_options *ret)
         return false;
     struct field_errors errors;
     field_errors_init(&errors, &c->arena);
-    check_list(&errors, &o, watch);
+    check_list(&errors, &o, watch || call_param_bool(c, "watch"));
     o.initial |= watch && begins_anywhere(&o);
     if (errors.count)
         return refuse(c, "ListOptions", &errors);
