@@ -215,17 +215,17 @@ static bool check_kind(struct api_call *c, struct json *object)
     const char *want = object_api_version(a, c->kind);
     const char *version = json_text(body_type_member(*object, "apiVersion"));
     const char *kind = json_text(body_type_member(*object, "kind"));
-    if (c->kind->custom && (text_empty(kind) || text_empty(version)))
+    if (c->kind->custom && text_empty(kind))
         return call_fail_bad(c,
-            "the object provided is unrecognized (must be of type %s): Object '%s' is missing in "
+            "the object provided is unrecognized (must be of type %s): Object 'Kind' is missing in "
             "'%s' (%s)",
             r->kind,
-            text_empty(kind) ? "Kind" : "apiVersion",
             str_dup(a, c->request->body),
             summary(a, c->request->body));
     if (version && *version == '/')
         version++; /* no group is the core group */
-    version = text_empty(version) ? want : version;
+    if (text_empty(version))
+        version = c->kind->custom ? "" : want;
     kind = text_empty(kind) ? r->kind : kind;
     /* An older version of the same form, which is not served and still taken. */
     if (text_eq(kind, "Eviction") && text_eq(version, "policy/v1beta1"))

@@ -14,6 +14,8 @@ import differential_documents
 import differential_kinds
 import differential_pods
 import differential_quotas
+import differential_raw
+import differential_requests
 import differential_seeds
 import differential_types
 import differential_versions
@@ -929,7 +931,8 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    modules = (differential_control, differential_documents, differential_pods, differential_quotas, differential_types,
+    modules = (differential_control, differential_documents, differential_pods, differential_quotas, differential_raw,
+               differential_requests, differential_types,
                differential_versions, differential_watch)
     everything = [*SCRIPTS, *(script for module in modules for script in module.SCRIPTS),
                   *differential_kinds.scripts(), *differential_seeds.scripts(first, last),
