@@ -216,13 +216,15 @@ CEL_IMPLEMENT(quantity_add)
     else
         other = *amount_of(args[1]);
     if (text_eq(f->name, "sub")) {
-        /* The smallest number has no opposite: there as here it stays as it is. */
-        bool is_least = other.is_small && other.value == INT64_MIN;
-        other.exact.value = is_least ? other.exact.value : -other.exact.value;
-        other.value = is_least ? INT64_MIN : -other.value;
+        other.exact.value = -other.exact.value;
+        other.value = other.value == INT64_MIN ? INT64_MIN : -other.value; /* as Go has it */
     }
     add_form(&sum, other);
     struct quantity a = sum.exact, b = other.exact;
+    if (sum.is_small && other.value == INT64_MIN) {
+        a = (struct quantity){ sum.value, sum.scale, a.format };
+        b = (struct quantity){ 0 };
+    }
     if (!align(&a, &b))
         return cel_error(e, "quantities that are too far apart");
     if (__builtin_add_overflow(a.value, b.value, &a.value))
