@@ -521,9 +521,7 @@ static void route_resource(struct api_call *c)
 void request_handle(struct api_call *c)
 {
     c->namespace = c->subresource = "";
-    if (is_document(c))
-        return;
-    if (!read_query(c) || !timeout_check(c))
+    if (!read_query(c) || !timeout_check(c) || is_document(c))
         return;
     c->pretty = wants_lines(c);
     if (read_path(c))
