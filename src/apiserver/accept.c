@@ -197,18 +197,10 @@ bool accept_choose(struct arena *a, const char *header, const struct api_kind *k
     return false;
 }
 
-bool accept_choose_stream(
-    struct arena *a, const char *header, struct accept *chosen, struct api_answer *ret_refusal)
+bool accept_streams(struct arena *a, const struct accept *accept, struct api_answer *ret_refusal)
 {
-    size_t count;
-    const struct accept_clause *list = accept_parse(a, header, &count);
-    struct accept stream;
-    for (size_t i = 0; i < count; i++)
-        if (choose(&list[i], 1, ACCEPT_OF_WATCH, &stream) && stream.media == MEDIA_JSON) {
-            chosen->media = stream.media;
-            chosen->content_type = stream.content_type;
-            return true;
-        }
+    if (accept->media == MEDIA_JSON)
+        return true;
     refuse(a, ret_refusal, "only the following media types are accepted: " OFFERED_STREAMS);
     return false;
 }

@@ -40,9 +40,9 @@ enum accept_target {
  * can, and *ret_refusal is the answer, 406. */
 bool accept_choose(struct arena *a, const char *header, const struct api_kind *k,
     enum accept_target target, struct accept *ret, struct api_answer *ret_refusal) must_check;
-/* A watch has its form already; in which media do its events come? */
-bool accept_choose_stream(struct arena *a, const char *header, struct accept *chosen,
-    struct api_answer *ret_refusal) must_check;
+/* Whether events can come in what was chosen: a watch that is fine but for that. False: 406. */
+bool accept_streams(
+    struct arena *a, const struct accept *accept, struct api_answer *ret_refusal) must_check;
 /* Whether what came out, a list or an object of the kind, can be shown in the form: seen only when
  * all is done. False: *ret_refusal is the answer. */
 bool accept_fits(struct arena *a, enum accept_form form, const struct api_kind *k, bool list,

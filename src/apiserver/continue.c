@@ -34,11 +34,14 @@ static bool read_token(struct api_call *c, const char *text, struct json *ret)
     struct arena *a = &c->arena;
     struct str bytes;
     struct error err;
-    if (!base64_decode_url(a, str_of(text), &bytes))
+    if (!base64_decode_url(a, str_of(text), &bytes)) {
+        size_t fine =
+            strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
+        /* One character alone at the end is wrong itself. */
         return fail_token(c,
-            arena_printf(a,
-                "illegal base64 data at input byte %zu",
-                strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")));
+            arena_printf(
+                a, "illegal base64 data at input byte %zu", fine - (!text[fine] && fine % 4 == 1)));
+    }
     if (!json_parse(a, bytes, ret, &err))
         return fail_token(c, json_error_text(a, bytes));
     const char *version = json_get_text(*ret, "v"), *start = json_get_text(*ret, "start");

@@ -159,6 +159,37 @@ static bool read_resource(
                                                   : page_not_found(c);
 }
 
+static void add_escaped(struct buf *b, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char ch = text.ptr[i];
+        if (ch == '&' || ch == '<' || ch == '>')
+            buf_add_text(b, ch == '&' ? "&amp;" : ch == '<' ? "&lt;" : "&gt;");
+        else
+            buf_add_char(b, ch);
+    }
+}
+
+/* …/watch and nothing behind it. */
+static bool fail_undetermined(struct api_call *c)
+{
+    const struct api_request *r = c->request;
+    cleanup(buf_done) struct buf url = BUF_INIT((size_t)1 << 20);
+    add_escaped(&url, r->path);
+    if (r->query.ptr)
+        buf_add_char(&url, '?');
+    add_escaped(&url, r->query.ptr ? r->query : STR(""));
+    call_text(c,
+        500,
+        "text/plain; charset=utf-8",
+        str_of(arena_printf(&c->arena,
+            "Internal Server Error: \"%s\": failed to create RequestInfo: unable to determine kind "
+            "and namespace from url, %s\n",
+            buf_text(&url),
+            buf_text(&url))));
+    return false;
+}
+
 static bool read_path(struct api_call *c)
 {
     struct path p = { .count = 0 };
@@ -173,6 +204,8 @@ static bool read_path(struct api_call *c)
         c->watch_path = true;
         p.at++;
     }
+    if (p.at >= p.count && c->watch_path)
+        return fail_undetermined(c);
     if (p.at >= p.count)
         return is_built_in_version(c->server->registry, group, version)
                    ? call_fail(c, status_not_served())

@@ -142,6 +142,29 @@ static const char *type_not_restored(struct json object)
     return NULL;
 }
 
+/* Why something without a version, which makes it one of the server's own form, is no such object.
+ */
+static const char *own_form_of(struct api_call *c, const char *kind)
+{
+    const struct resource *r = &c->kind->resource;
+    const char *group = *r->group ? r->group : "core";
+    int name = (int)strcspn(group, ".");
+    if (registry_find_any(c->server->registry, r->group, kind))
+        return arena_printf(&c->arena,
+            "converting (%.*s.%s) to (%.*s.%s): unknown conversion",
+            name,
+            group,
+            kind,
+            name,
+            group,
+            r->kind);
+    return arena_printf(&c->arena,
+        "no kind \"%s\" is registered for the internal version of group \"%s\" in scheme "
+        "\"pkg/runtime/scheme.go:111\"",
+        kind,
+        r->group);
+}
+
 /* What a patch says that the object is, is read as that first. A strategic merge is one into a
  * value that has its type: what the patch calls it is no matter. */
 static bool check_identity(struct api_call *c, enum patch_form form, struct json object)
@@ -164,7 +187,9 @@ static bool check_identity(struct api_call *c, enum patch_form form, struct json
         return true;
     /* Without a version it is read as one of the server's own, whose metadata has another name. */
     if (text_empty(version) && !c->kind->custom)
-        return update_check_own_name(c, json_empty_map());
+        return (!text_empty(kind) && !text_eq(kind, r->kind))
+                   ? fail_patched(c, form, object, own_form_of(c, kind))
+                   : update_check_own_name(c, json_empty_map());
     const struct api_kind *other =
         same_version ? registry_find_kind(c->server->registry, r->group, r->version, kind) : NULL;
     struct json as_other = object;

@@ -285,6 +285,12 @@ void watch_stream_send(struct api_call *c)
         return;
     while (w->count && !c->paused && !c->cancelled) {
         size_t count;
+        /* An event has no list to show, which ends the stream where there is one. */
+        if (c->accept.form == ACCEPT_PARTIAL_LIST) {
+            w->ends = true;
+            drop_first(w);
+            continue;
+        }
         struct str text = print_batch(w, &count);
         w->first_out = true;
         while (count--)
@@ -430,11 +436,14 @@ static bool select_named(struct api_call *c, const struct list_options *o, struc
 }
 
 /* Events come in fewer media types than lists. */
-static bool choose_media(struct api_call *c)
+static bool check_media(struct api_call *c)
 {
     struct api_answer refusal;
-    if (c->accept.media == MEDIA_JSON ||
-        accept_choose_stream(&c->arena, c->request->accept, &c->accept, &refusal))
+    struct error err;
+    if (c->accept.form == ACCEPT_TABLE &&
+        !table_include_parse(call_param(c, "includeObject"), &c->include, &err))
+        return call_fail_bad(c, "%s", err.text);
+    if (accept_streams(&c->arena, &c->accept, &refusal))
         return true;
     call_answer(c, &refusal);
     return false;
@@ -446,8 +455,7 @@ void rest_watch(struct api_call *c)
     struct selection selection;
     struct apiserver *s = c->server;
     if (!options_read_list(c, true, &o) || !select_init(c, &o, &selection) ||
-        !select_named(c, &o, &selection) || !call_check_version(c, NULL, true) ||
-        !call_check_form(c, false) || !choose_media(c))
+        !select_named(c, &o, &selection) || !call_check_version(c, NULL, true) || !check_media(c))
         return;
     if (s->watcher_count >= s->options.watchers_max) {
         watch_refuse(c);

@@ -519,6 +519,7 @@ static void answer_stale(struct call *c)
 
 static void forbid(struct call *c)
 {
+    c->sim->forbade = true;
     answer(c, 403, "Forbidden", "forbidden: rights were withdrawn", 0);
 }
 

@@ -121,14 +121,17 @@ static void round_of_all(void *ctx)
 
 /* ---- the taker ---- */
 
-/* The object for which the child is; absent if it is gone. */
-static struct json find_owner(const struct sim_rivals *r, struct arena *a)
+/* The object for which the child is; absent if it is gone. ret_table may be NULL. */
+static struct json find_owner(const struct sim_rivals *r, struct arena *a, const char **ret_table)
 {
     struct sim *s = r->sim;
     for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
         struct json object = read(s, a, store_table_name(t), r->namespace, r->owner_name);
-        if (text_eq(json_get_text(object, "metadata.uid"), r->owner))
-            return object;
+        if (!text_eq(json_get_text(object, "metadata.uid"), r->owner))
+            continue;
+        if (ret_table)
+            *ret_table = store_table_name(t);
+        return object;
     }
     return (struct json){ 0 };
 }
@@ -142,7 +145,7 @@ static void told(void *ctx)
     struct json child = read(s, &a, "apps/deployments", r->namespace, r->name);
     struct json owner = json_item(json_get(child, "metadata.ownerReferences"), 0);
     bool replaced = json_present(child) && !text_eq(json_get_text(owner, "uid"), r->owner);
-    struct json object = find_owner(r, &a);
+    struct json object = find_owner(r, &a, NULL);
     if (!same || s->quiet || replaced || !r->wanted ||
         json_get_int(object, "metadata.generation", 0) != r->wish)
         return;
@@ -186,7 +189,9 @@ static void take_one(void *ctx)
         return;
     snprintf(r->owner, sizeof(r->owner), "%s", json_get_text(owner, "uid"));
     snprintf(r->owner_name, sizeof(r->owner_name), "%s", json_get_text(owner, "name"));
-    int64_t wish = json_get_int(find_owner(r, &a), "metadata.generation", 0);
+    const char *table;
+    struct json of = find_owner(r, &a, &table);
+    int64_t wish = json_get_int(of, "metadata.generation", 0);
     r->planned |= wish != r->wish; /* or it tries to, and is refused */
     r->wish = wish;
     if (r->planned || lives(s) != r->lives || s->now_ms - r->since_ms > 10 * 60 * 1000) {
@@ -206,6 +211,8 @@ static void take_one(void *ctx)
     if (r->deletes) {
         sim_history_add(s->history, "taker", "deletes %s, the %u. time", r->name, r->strikes);
         const char *at = path_of(&a, r->namespace, r->name);
+        if (json_present(of))
+            sim_check_reason(s->checks, table, of);
         sim_wakes_reason(s->wakes, json_get_text(owner, "kind"), r->namespace, r->owner_name);
         sim_ask(s, "taker", "DELETE", at, NULL, (struct json){ 0 }, NULL, NULL);
         return;
