@@ -87,7 +87,10 @@ static bool prepare(const struct api_write *w, struct json *object, struct error
     if (!w->kind->has_status)
         return true;
     if (!text_eq(w->subresource, "status")) {
-        *object = json_with_member(a, *object, "status", json_member(w->old, "status"));
+        struct json status = json_member(w->old, "status");
+        *object = json_with_member(a, *object, "status", status);
+        if (!json_present(status)) /* it may have a default, which nobody owns */
+            *object = fill(w->kind, a, *object);
         return true;
     }
     struct json meta = json_member(w->old, "metadata"), given = json_member(*object, "metadata");

@@ -230,6 +230,12 @@ void gc_written(struct gc *gc, const struct api_kind *k, struct json old, struct
 
 enum owner_state { OWNER_SOLID, OWNER_WAITING, OWNER_GONE };
 
+static bool waits_for_dependents(struct json object)
+{
+    return meta_is_deleting(object) &&
+           json_list_has(json_get(object, "metadata.finalizers"), "foregroundDeletion");
+}
+
 static enum owner_state owner_state(const struct gc *gc, struct arena *a, struct json ref,
     const char *namespace, const char *gone_uid)
 {
@@ -247,8 +253,7 @@ static enum owner_state owner_state(const struct gc *gc, struct arena *a, struct
     struct json owner = o ? object_read(k, a, o) : (struct json){ 0 };
     if (!text_eq(json_get_text(owner, "metadata.uid"), json_get_text(ref, "uid")))
         return OWNER_GONE;
-    bool foreground = json_list_has(json_get(owner, "metadata.finalizers"), "foregroundDeletion");
-    return meta_is_deleting(owner) && foreground ? OWNER_WAITING : OWNER_SOLID;
+    return waits_for_dependents(owner) ? OWNER_WAITING : OWNER_SOLID;
 }
 
 static void write_owners(struct write *w, struct json references)
@@ -270,6 +275,41 @@ static enum propagation own_propagation(struct json object, bool waiting_owner, 
     if (json_list_has(finalizers, "foregroundDeletion") || (waiting_owner && has_dependents))
         return PROPAGATION_FOREGROUND;
     return PROPAGATION_BACKGROUND;
+}
+
+static bool read_write(struct gc *gc, struct arena *a, const struct gc_object *o, struct write *ret)
+{
+    const struct api_kind *k = registry_find_table(gc->server->registry, o->table);
+    if (!k)
+        return false;
+    *ret = (struct write){
+        .server = gc->server,
+        .arena = a,
+        .kind = k,
+        .namespace = arena_strdup(a, o->namespace),
+        .name = arena_strdup(a, o->name),
+    };
+    return write_read_old(ret);
+}
+
+/* An owner waits for this object, whose own dependents wait as well: it may be a circle, which
+ * ends when this object keeps its owners no longer. Fails when the store refuses. */
+static bool open_circle(struct gc *gc, struct write *w, const char *uid)
+{
+    bool circle = false;
+    for (struct gc_edge *e = first_edge(gc, uid); e && !circle; e = next_edge(e->node.next, uid)) {
+        struct write dependent;
+        circle = read_write(gc, w->arena, &e->dependent, &dependent) &&
+                 waits_for_dependents(dependent.old);
+    }
+    if (!circle)
+        return true;
+    struct json_builder b;
+    json_builder_init(&b, w->arena);
+    json_each (ref, json_get(w->old, "metadata.ownerReferences"))
+        json_push(&b, json_with_member(w->arena, *ref, "blockOwnerDeletion", json_bool(false)));
+    write_owners(w, json_list_end(&b));
+    return write_read_old(w);
 }
 
 static void check_dependent(struct gc *gc, struct write *w, const char *gone_uid)
@@ -294,6 +334,8 @@ static void check_dependent(struct gc *gc, struct write *w, const char *gone_uid
     if (meta_is_deleting(w->old))
         return;
     const char *uid = json_get_text(w->old, "metadata.uid");
+    if (waiting && uid && !open_circle(gc, w, uid))
+        return;
     struct delete_options o = {
         .propagation = own_propagation(w->old, waiting, uid && first_edge(gc, uid)),
         .grace_s = -1,
@@ -319,21 +361,6 @@ static void remove_finalizer(struct write *w, const char *name)
         json_with(w->arena, w->old, "metadata.finalizers", json_or_absent(json_list_end(&b)));
     if (!write_store(w, object, write_is_last(object), &stored))
         return;
-}
-
-static bool read_write(struct gc *gc, struct arena *a, const struct gc_object *o, struct write *ret)
-{
-    const struct api_kind *k = registry_find_table(gc->server->registry, o->table);
-    if (!k)
-        return false;
-    *ret = (struct write){
-        .server = gc->server,
-        .arena = a,
-        .kind = k,
-        .namespace = arena_strdup(a, o->namespace),
-        .name = arena_strdup(a, o->name),
-    };
-    return write_read_old(ret);
 }
 
 /* Those that block the owner; all others are looked at on their own. */

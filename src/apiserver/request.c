@@ -580,9 +580,7 @@ static bool decode_path(struct api_call *c)
 void request_handle(struct api_call *c)
 {
     c->namespace = c->subresource = "";
-    if (!decode_path(c) || is_document(c))
-        return;
-    if (!read_query(c) || !timeout_check(c))
+    if (!decode_path(c) || !read_query(c) || !timeout_check(c) || is_document(c))
         return;
     c->pretty = wants_lines(c);
     if (read_path(c))

@@ -143,6 +143,29 @@ TEST(gc_waits_for_dependents_that_block_a_foreground_deletion)
     desk_done(&d);
 }
 
+TEST(gc_opens_a_circle_in_which_each_waits_for_the_next)
+{
+    struct desk d;
+    desk_init(&d);
+    struct json a = make(&d, "a", (struct json){ 0 }, "");
+    struct json b = make(&d, "b", a, ",'blockOwnerDeletion':true");
+    struct json c = make(&d, "c", b, ",'blockOwnerDeletion':true");
+    desk_ask_as(&d,
+        "PATCH",
+        CONFIG_MAPS "/a",
+        "application/merge-patch+json",
+        NULL,
+        arena_printf(test_arena(),
+            "{'metadata':{'ownerReferences':[{'apiVersion':'v1','kind':'ConfigMap','name':'c',"
+            "'uid':'%s','blockOwnerDeletion':true}]}}",
+            uid_of(c)));
+    desk_do(&d, "DELETE", CONFIG_MAPS "/a", "{'propagationPolicy':'Foreground'}");
+    check(!is_there(&d, "a"));
+    check(!is_there(&d, "b"));
+    check(!is_there(&d, "c"));
+    desk_done(&d);
+}
+
 TEST(gc_does_not_wait_for_dependents_that_do_not_block)
 {
     struct desk d;

@@ -259,6 +259,19 @@ def names_of_events(s):
 
 
 @script
+def owners_in_a_circle(s):
+    """Each waits for the next one: a foreground deletion ends all the same."""
+    p = s.namespace() + "/configmaps"
+    uids = [s.ask("POST", p, {"metadata": {"name": f"c{i}"}})["metadata.uid"] for i in range(3)]
+    for i in range(3):
+        owner = (i + 2) % 3
+        edit(s, f"{p}/c{i}", {"metadata": {"ownerReferences": [{
+            "apiVersion": "v1", "kind": "ConfigMap", "name": f"c{owner}", "uid": uids[owner], "blockOwnerDeletion": True}]}})
+    s.ask("DELETE", p + "/c0", {"propagationPolicy": "Foreground"})
+    for i in range(3):
+        s.until(lambda: s.ask("GET", f"{p}/c{i}").status == 404, "an object of the circle to go")
+
+
 def dangling_flow_schemas(s):
     """Whether the level that a FlowSchema names is there."""
     p = "/apis/flowcontrol.apiserver.k8s.io/v1"

@@ -356,5 +356,6 @@ def how_long_a_client_waits(s):
     s.get(f"{p}/none?timeout=bad")
     s.post(f"{p}?timeout=bad", {"metadata": {"name": "a"}})
     s.delete(f"{p}/none?timeout=bad")
-    s.get("/apis/nope.example/v1/things?timeout=bad")
+    for path in ("/apis/nope.example/v1/things", "/version", "/api", "/healthz", "/nonsense"):
+        s.get(path + "?timeout=bad")
     s.get(f"{s.namespace()}/pods/none/log?timeout=bad")

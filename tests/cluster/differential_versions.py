@@ -103,6 +103,32 @@ def status_without_a_subresource(s):
 
 
 @script
+def status_with_a_default(s):
+    """A new object has it, though nobody may write it; Flux tells so that nothing was seen of an object yet."""
+    crds, group = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "waits.example"
+    number, text = {"type": "integer"}, {"type": "string"}
+    s.ask("POST", crds, {"metadata": {"name": "waits." + group}, "spec": {
+        "group": group, "scope": "Namespaced", "names": {"plural": "waits", "singular": "wait", "kind": "Wait", "listKind": "WaitList"},
+        "versions": [{"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": {
+            "type": "object", "properties": {"spec": {"type": "object", "properties": {"a": text}}, "status": {
+                "type": "object", "default": {"seen": -1}, "properties": {"seen": number, "phase": text}}}}}}]}})
+    p = f"/apis/{group}/v1" + s.namespace().removeprefix("/api/v1") + "/waits"
+    s.until(lambda: s.ask("GET", p).status == 200, "the kind to be served")
+    wait = {"apiVersion": f"{group}/v1", "kind": "Wait"}
+    s.post(p, {**wait, "metadata": {"name": "a"}, "spec": {"a": "b"}})
+    s.post(p, {**wait, "metadata": {"name": "b"}, "status": {"seen": 5, "phase": "x"}})
+    s.apply(p + "/c", {**wait, "metadata": {"name": "c"}, "status": {"phase": "y"}})
+    for name in "abc":
+        s.get(f"{p}/{name}")
+        s.patch(f"{p}/{name}", {"spec": {"a": "c"}})
+        s.patch(f"{p}/{name}/status", {"status": {"phase": "z"}})
+        s.patch(f"{p}/{name}/status?fieldManager=m", {"status": None})
+        s.get(f"{p}/{name}")
+    s.get(p)
+    s.ask("DELETE", crds + "/waits." + group)
+
+
+@script
 def versions_of_events(s):
     ns = s.namespace()
     core, other = ns + "/events", "/apis/events.k8s.io/v1" + ns.removeprefix("/api/v1") + "/events"
