@@ -219,11 +219,11 @@ static const struct row registration[] = {
 };
 
 static const struct row flow_control[] = {
-    { "FlowSchema", "flowschemas", "", "", CLUSTER | WORKLOAD | CONDITIONAL,
+    { "FlowSchema", "flowschemas", "", "", CLUSTER | WORKLOAD,
         "Name!|PriorityLevel|MatchingPrecedence|DistinguisherMethod|Age|MissingPL",
         &builtin_flow_schema },
     { "PriorityLevelConfiguration", "prioritylevelconfigurations", "", "",
-        CLUSTER | WORKLOAD | CONDITIONAL,
+        CLUSTER | WORKLOAD,
         "Name!|Type|NominalConcurrencyShares|Queues|HandSize|QueueLengthLimit|Age",
         &builtin_priority_level },
     { 0 },
@@ -394,6 +394,7 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
         .unconditional = !(row->flags & CONDITIONAL),
         .creates_on_put = row->flags & PUT_CREATES,
         .returns_deleted = row->flags & RETURNS,
+        .metadata_last = row->rules->metadata_last,
         .table = table_of(a, g, row),
         .schema = schema_of(b->schemas, g->name, g->version, row->kind),
         .behaviour = row->rules->convert ? &builtin_converting_behaviour : &builtin_behaviour,

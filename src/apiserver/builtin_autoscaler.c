@@ -295,6 +295,8 @@ static void check_autoscaler(const struct api_write *w, struct json o, struct fi
         field_invalid(e, "spec.minReplicas", json_int(min), "must be greater than or equal to 1");
     if (!max)
         field_required(e, "spec.maxReplicas", "must be set and greater than 0");
+    else if (max < 1)
+        field_invalid(e, "spec.maxReplicas", json_int(max), "must be greater than or equal to 1");
     if (min == 0 && !scales_to_zero(spec))
         field_forbidden(e,
             "spec.metrics",

@@ -45,6 +45,7 @@ struct api_call {
     bool dry_run;
     enum field_validation validation;
     const char *manager; /* field manager */
+    struct json twice;   /* a line about each key that stands twice in a body of YAML */
 
     /* the answer */
     int status;

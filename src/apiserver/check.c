@@ -71,9 +71,15 @@ void check_name(struct field_errors *e, struct json v, const char *path, enum na
 {
     struct error err;
     v = check_is_set(v) ? v : json_str("");
-    if (kind == NAME_LABEL_KEY)
+    if (kind == NAME_LABEL_KEY) {
         check_label_key(e, v, path, json_text(v));
-    else if (!name_check(kind, json_text(v), &err))
+        return;
+    }
+    size_t max = kind == NAME_DNS1123_SUBDOMAIN ? NAME_SUBDOMAIN_MAX : NAME_LABEL_MAX;
+    if (v.count > max)
+        field_invalid(
+            e, path, v, arena_printf(e->arena, "must be no more than %zu characters", max));
+    if (!name_check(kind, check_shortened(e->arena, json_text(v), max), &err))
         field_invalid(e, path, v, err.text);
 }
 

@@ -182,9 +182,26 @@ static struct json read_duration(struct decoder *d, struct json v, const struct 
     return json_str("0s");
 }
 
+/* Go takes numbers for bytes, too. */
+static struct json read_byte_list(struct decoder *d, struct json v, const struct place *at)
+{
+    char *bytes = arena_alloc(d->arena, (size_t)v.count + 1);
+    for (uint32_t i = 0; i < v.count; i++) {
+        struct json byte = v.items[i].type == JSON_NULL ? json_int(0) : v.items[i];
+        struct place here = { .up = at, .index = i };
+        bool number = byte.type == JSON_INT || byte.type == JSON_REAL;
+        if (byte.type != JSON_INT || byte.integer < 0 || byte.integer > UINT8_MAX)
+            return fail_type(d, &here, byte, "uint8", number);
+        bytes[i] = (char)byte.integer;
+    }
+    return json_str(base64_encode(d->arena, (struct str){ bytes, v.count }));
+}
+
 static struct json read_bytes(struct decoder *d, struct json v, const struct place *at)
 {
     struct str bytes;
+    if (v.type == JSON_LIST)
+        return read_byte_list(d, v, at);
     if (v.type != JSON_STR)
         return fail_type(d, at, v, "[]uint8", false);
     /* Line ends do not count: people paste what base64(1) prints. */

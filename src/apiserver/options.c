@@ -235,17 +235,21 @@ bool options_read_list(struct api_call *c, bool watch, struct list_options *ret)
         return false;
     struct field_errors errors;
     field_errors_init(&errors, &c->arena);
-    check_list(&errors, &o, watch);
+    check_list(&errors, &o, watch || call_param_bool(c, "watch"));
     o.initial |= watch && begins_anywhere(&o);
     if (errors.count)
         return refuse(c, "ListOptions", &errors);
-    if (!read_version(o.version_text, &o.version)) {
-        const char *why = options_version_error(&c->arena, o.version_text);
-        return watch ? call_fail(c, (struct api_status){ 500, "", why, .details = { 0 } })
-                     : call_fail_bad(c, "invalid resource version: %s", why);
-    }
     *ret = o;
     return true;
+}
+
+bool options_read_version(struct api_call *c, bool watch, struct list_options *o)
+{
+    if (read_version(o->version_text, &o->version))
+        return true;
+    const char *why = options_version_error(&c->arena, o->version_text);
+    return watch ? call_fail(c, (struct api_status){ 500, "", why, .details = { 0 } })
+                 : call_fail_bad(c, "invalid resource version: %s", why);
 }
 
 bool options_read_get(struct api_call *c, uint64_t *ret_version)

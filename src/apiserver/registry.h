@@ -134,6 +134,7 @@ struct api_kind {
     /* The schema changed after objects were stored: whatever is read goes through prune and fill.
      */
     bool refill;
+    bool metadata_last;      /* looked at only if the rest is right: old Events */
     bool returns_deleted;    /* a DELETE answers with the object instead of a Status */
     enum api_name name_form; /* of metadata.name */
     const char *warning;     /* a header for whoever asks for it: it is deprecated; NULL: none */

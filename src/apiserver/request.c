@@ -8,6 +8,7 @@
 #include "apiserver/documents.h"
 #include "apiserver/internal.h"
 #include "apiserver/options.h"
+#include "apiserver/timeout.h"
 #include "apiserver/write.h"
 #include "base/url.h"
 
@@ -76,23 +77,20 @@ static bool wants_lines(const struct api_call *c)
 struct path {
     const char *segments[SEGMENTS_MAX];
     size_t count, at;
+    bool gaps; /* it has two slashes in a row */
 };
 
 static bool split_path(struct api_call *c, struct path *p)
 {
     struct str rest = c->request->path;
-    while (rest.ptr) {
+    for (bool first = true; rest.ptr; first = false) {
         struct str segment = str_cut(&rest, '/');
+        p->gaps |= !segment.len && !first && rest.ptr;
         if (!segment.len)
             continue;
         if (p->count == SEGMENTS_MAX)
             return false;
-        const char *text = NULL;
-        if (!memchr(segment.ptr, '%', segment.len))
-            text = str_dup(&c->arena, segment);
-        else if (!url_decode(&c->arena, segment, &text))
-            return false;
-        p->segments[p->count++] = text;
+        p->segments[p->count++] = str_dup(&c->arena, segment);
     }
     return true;
 }
@@ -154,8 +152,8 @@ static bool read_resource(
         return true;
     if (!may_ask(c, group, version, plural ? plural : ""))
         return false;
-    return is_built_in_version(r, group, version) ? call_fail(c, status_not_served())
-                                                  : page_not_found(c);
+    return !*group || is_built_in_version(r, group, version) ? call_fail(c, status_not_served())
+                                                             : page_not_found(c);
 }
 
 static void add_escaped(struct buf *b, struct str text)
@@ -192,36 +190,29 @@ static bool fail_undetermined(struct api_call *c)
 static bool read_path(struct api_call *c)
 {
     struct path p = { .count = 0 };
-    if (!split_path(c, &p))
+    if (!split_path(c, &p) || str_starts(c->request->path, STR("//")))
         return page_not_found(c);
     const char *root = path_next(&p);
-    if (!text_eq(root, "api") && !text_eq(root, "apis"))
+    bool core = text_eq(root, "api");
+    if (!core && !text_eq(root, "apis"))
         return page_not_found(c);
-    const char *group = text_eq(root, "api") ? "" : path_next(&p);
+    const char *group = core ? "" : path_next(&p);
     const char *version = path_next(&p);
-    if (p.at < p.count && text_eq(p.segments[p.at], "watch")) {
+    const char *verb = p.at < p.count ? p.segments[p.at] : NULL;
+    if (p.at + 1 == p.count && (text_eq(verb, "watch") || text_eq(verb, "proxy")))
+        return fail_undetermined(c);
+    if (text_eq(verb, "watch")) {
         c->watch_path = true;
         p.at++;
     }
-    if (p.at >= p.count && c->watch_path)
-        return fail_undetermined(c);
-    if (p.at >= p.count)
-        return is_built_in_version(c->server->registry, group, version)
+    if (p.at >= p.count || p.gaps)
+        return core || is_built_in_version(c->server->registry, group, version)
                    ? call_fail(c, status_not_served())
                    : page_not_found(c);
     return read_resource(c, &p, group, version);
 }
 
 /* ---- verbs ---- */
-
-static bool method_not_allowed(struct api_call *c)
-{
-    return call_fail(c,
-        (struct api_status){ 405,
-            "MethodNotAllowed",
-            "the server does not allow this method on the requested resource",
-            .details = json_empty_map() });
-}
 
 static const struct route {
     const char *method;
@@ -299,6 +290,27 @@ static const char *verb_of(const struct api_call *c, const struct route *route)
     if (route)
         return route->name;
     return strcmp(c->request->method, "POST") == 0 ? "create" : "";
+}
+
+static bool method_not_allowed(struct api_call *c)
+{
+    const struct resource *r = &c->kind->resource;
+    if (c->kind->custom)
+        return call_fail(c,
+            (struct api_status){ 405,
+                "MethodNotAllowed",
+                arena_printf(&c->arena,
+                    "%s is not supported on resources of kind \"%s.%s\"",
+                    verb_of(c, find_route(c)),
+                    r->plural,
+                    r->group),
+                .details = json_map(
+                    &c->arena, { "group", json_str(r->group) }, { "kind", json_str(r->plural) }) });
+    return call_fail(c,
+        (struct api_status){ 405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+            .details = json_empty_map() });
 }
 
 /* Of a resource that may not be there: who may not ask does not learn that. */
@@ -550,12 +562,27 @@ static void route_resource(struct api_call *c)
         route->handle(c);
 }
 
+/* A slash is one however it is written. */
+static bool decode_path(struct api_call *c)
+{
+    const char *path = NULL;
+    if (!memchr(c->request->path.ptr, '%', c->request->path.len))
+        return true;
+    if (!url_decode(&c->arena, c->request->path, &path))
+        return page_not_found(c);
+    struct api_request *request = arena_new(&c->arena, struct api_request);
+    *request = *c->request;
+    request->path = str_of(path);
+    c->request = request;
+    return true;
+}
+
 void request_handle(struct api_call *c)
 {
     c->namespace = c->subresource = "";
-    if (is_document(c))
+    if (!decode_path(c) || is_document(c))
         return;
-    if (!read_query(c))
+    if (!read_query(c) || !timeout_check(c))
         return;
     c->pretty = wants_lines(c);
     if (read_path(c))

@@ -103,6 +103,14 @@ static bool options_of_query(struct api_call *c, struct json *ret)
             a, o, "orphanDependents", json_bool(call_param_bool(c, "orphanDependents")));
     o = json_with_member(
         a, o, "propagationPolicy", json_str_or_absent(call_param(c, "propagationPolicy")));
+    const char *uid = call_param(c, "uid"), *version = call_param(c, "resourceVersion");
+    if (!text_empty(uid) || !text_empty(version))
+        o = json_with_member(a,
+            o,
+            "preconditions",
+            json_map(a,
+                { "uid", json_str_or_absent(uid) },
+                { "resourceVersion", json_str_or_absent(version) }));
     struct json_builder b;
     json_builder_init(&b, a);
     for (size_t i = 0; i < c->param_count; i++)
@@ -220,16 +228,34 @@ struct victims {
     int64_t remaining; /* so many; 0: not known */
 };
 
-static void collect(struct api_call *c, const struct selection *s, int64_t limit, struct victims *v)
+/* The next one: as it is, or as it was at a version that was asked for. False: that is too old. */
+static bool next_victim(struct api_call *c, const struct list_options *o,
+    struct store_cursor *cursor, const struct store_object **ret)
 {
+    struct error err;
     const struct store_table *t = store_table(c->server->store, c->kind->table);
+    if (!o->version || text_eq(o->match, "NotOlderThan")) {
+        *ret = store_next(t, cursor);
+        return true;
+    }
+    return store_next_at(t, cursor, o->version, ret, &err) ||
+           call_fail(c, status_expired("The resourceVersion for the provided list is too old."));
+}
+
+static bool collect(struct api_call *c, const struct selection *s, const struct list_options *list,
+    struct victims *v)
+{
     struct store_cursor cursor = { .namespace = s->namespace };
     const struct store_object *o;
-    while ((o = store_next(t, &cursor))) {
-        if (limit > 0 && (int64_t)v->count == limit) {
+    for (;;) {
+        if (!next_victim(c, list, &cursor, &o))
+            return false;
+        if (!o)
+            return true;
+        if (list->limit > 0 && (int64_t)v->count == list->limit) {
             v->more = true;
             if (s->parses || s->name)
-                return;
+                return true;
             v->remaining++;
             continue;
         }
@@ -314,13 +340,17 @@ void rest_delete_collection(struct api_call *c)
     struct selection selection;
     struct victims victims = { 0 };
     struct json_builder items;
-    if (!options_read_list(c, false, &list) || !read_options(c, &o) ||
-        !select_init(c, &list, &selection))
+    if (!options_read_list(c, false, &list) || !select_init(c, &list, &selection) ||
+        !read_options(c, &o) || !options_read_version(c, false, &list))
         return;
     uint64_t version = store_version(c->server->store);
+    if (list.version > version) {
+        call_fail(c, status_too_large_version(&c->arena, list.version, version));
+        return;
+    }
     json_builder_init(&items, &c->arena);
     const char *cont = NULL;
-    collect(c, &selection, list.limit, &victims);
+    bool ok = collect(c, &selection, &list, &victims);
     if (victims.more) {
         const struct store_object *last = victims.objects[victims.count - 1];
         cont = continue_print(&c->arena,
@@ -329,7 +359,6 @@ void rest_delete_collection(struct api_call *c)
                 arena_strdup(&c->arena, last->namespace), arena_strdup(&c->arena, last->name) },
             !*c->namespace);
     }
-    bool ok = true;
     for (size_t i = 0; i < victims.count; i++) {
         ok = ok && delete_one(c, &o, victims.objects[i], &items);
         store_object_release(victims.objects[i]);

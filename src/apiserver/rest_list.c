@@ -265,7 +265,8 @@ void rest_list(struct api_call *c)
     struct list_options o;
     struct selection s;
     struct range r;
-    if (!options_read_list(c, false, &o) || !select_init(c, &o, &s) || !choose_version(c, &o, &r))
+    if (!options_read_list(c, false, &o) || !select_init(c, &o, &s) ||
+        !options_read_version(c, false, &o) || !choose_version(c, &o, &r))
         return;
     struct list_stream *l = mem_new_of(struct list_stream);
     l->kind = c->kind;

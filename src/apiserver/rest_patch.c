@@ -87,8 +87,10 @@ static bool apply_patch(
     struct error err;
     if (!parse_patch(c, form, &patch))
         return false;
+    if (form == PATCH_MERGE && json_is(patch, JSON_NULL))
+        return call_fail_bad(c, "Invalid JSON Patch");
     if (form == PATCH_MERGE) {
-        *ret = json_is(patch, JSON_NULL) ? live : json_merge_patch(&c->arena, live, patch);
+        *ret = json_merge_patch(&c->arena, live, patch);
         return true;
     }
     if (form == PATCH_STRATEGIC) {
@@ -142,6 +144,29 @@ static const char *type_not_restored(struct json object)
     return NULL;
 }
 
+/* Why something without a version, which makes it one of the server's own form, is no such object.
+ */
+static const char *own_form_of(struct api_call *c, const char *kind)
+{
+    const struct resource *r = &c->kind->resource;
+    const char *group = *r->group ? r->group : "core";
+    int name = (int)strcspn(group, ".");
+    if (registry_find_any(c->server->registry, r->group, kind))
+        return arena_printf(&c->arena,
+            "converting (%.*s.%s) to (%.*s.%s): unknown conversion",
+            name,
+            group,
+            kind,
+            name,
+            group,
+            r->kind);
+    return arena_printf(&c->arena,
+        "no kind \"%s\" is registered for the internal version of group \"%s\" in scheme "
+        "\"pkg/runtime/scheme.go:111\"",
+        kind,
+        r->group);
+}
+
 /* What a patch says that the object is, is read as that first. A strategic merge is one into a
  * value that has its type: what the patch calls it is no matter. */
 static bool check_identity(struct api_call *c, enum patch_form form, struct json object)
@@ -152,19 +177,28 @@ static bool check_identity(struct api_call *c, enum patch_form form, struct json
         form == PATCH_STRATEGIC ? type_not_restored(object) : body_check_type(&c->arena, object);
     if (form == PATCH_STRATEGIC)
         return !wrong || fail_patched(c, form, object, wrong);
-    if (wrong && !c->kind->custom)
+    if (wrong)
         return fail_patched(c,
             form,
             object,
             arena_printf(&c->arena, "couldn't get version/kind; json parse error: %s", wrong));
     const char *version = json_text(body_type_member(object, "apiVersion")),
                *kind = json_text(body_type_member(object, "kind"));
-    bool same_version = text_eq(version, want) || (!version && c->kind->custom);
+    if (c->kind->custom)
+        return !text_empty(kind) || fail_patched(c,
+                                        form,
+                                        object,
+                                        arena_printf(&c->arena,
+                                            "Object 'Kind' is missing in '%s'",
+                                            json_to_text(&c->arena, object)));
+    bool same_version = text_eq(version, want);
     if (same_version && (text_empty(kind) || text_eq(kind, r->kind)))
         return true;
     /* Without a version it is read as one of the server's own, whose metadata has another name. */
-    if (text_empty(version) && !c->kind->custom)
-        return update_check_own_name(c, json_empty_map());
+    if (text_empty(version))
+        return (!text_empty(kind) && !text_eq(kind, r->kind))
+                   ? fail_patched(c, form, object, own_form_of(c, kind))
+                   : update_check_own_name(c, json_empty_map());
     const struct api_kind *other =
         same_version ? registry_find_kind(c->server->registry, r->group, r->version, kind) : NULL;
     struct json as_other = object;
@@ -181,6 +215,40 @@ static bool check_identity(struct api_call *c, enum patch_form form, struct json
             kind,
             object_go_type(&c->arena, c->kind, r->kind));
     return fail_patched(c, form, object, why);
+}
+
+/* A custom object is what it says to be until it is validated, and then it must be its kind; a
+ * status does not ask. */
+static bool check_custom_type(struct api_call *c, struct json object)
+{
+    struct arena *a = &c->arena;
+    const char *want = object_api_version(a, c->kind);
+    const char *version = json_get_text(object, "apiVersion"),
+               *kind = json_get_text(object, "kind");
+    struct field_errors errors;
+    field_errors_init(&errors, a);
+    if (!text_eq(kind, c->kind->resource.kind))
+        field_invalid(
+            &errors, "kind", json_str(kind), arena_printf(a, "must be %s", c->kind->resource.kind));
+    if (!text_eq(version, want))
+        field_invalid(
+            &errors, "apiVersion", json_str(version), arena_printf(a, "must be %s", want));
+    struct str rest = str_of(version), group = str_cut(&rest, '/');
+    const char *group_text = rest.ptr ? str_dup(a, group) : "";
+    return !errors.count || *c->subresource ||
+           call_fail(c, status_invalid(a, group_text, kind, c->name, &errors));
+}
+
+static bool fail_without_version(struct api_call *c)
+{
+    static const char why[] = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+    struct arena *a = &c->arena;
+    return call_fail(c,
+        (struct api_status){ 500,
+            "InternalError",
+            arena_printf(a, "Internal error occurred: %s", why),
+            .details = json_map(
+                a, { "causes", json_list(a, json_map(a, { "message", json_str(why) })) }) });
 }
 
 static void patch_object(struct write *w, enum patch_form form)
@@ -206,7 +274,9 @@ static void patch_object(struct write *w, enum patch_form form)
         fail_patched(c, form, patched, why);
         return;
     }
-    if (update_check_name(c, object))
+    if (c->kind->custom && text_empty(json_get_text(patched, "apiVersion")))
+        fail_without_version(c);
+    else if (update_check_name(c, object) && (!c->kind->custom || check_custom_type(c, patched)))
         update_object(w, object, false);
 }
 
@@ -219,18 +289,19 @@ static bool parse_config(struct api_call *c, struct json *ret)
     struct json documents;
     bool twice = false;
     struct str body = c->request->body;
-    if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err)) {
-        if (!yaml_parse_old(a, body, "body", &documents, &err))
+    if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err) || twice) {
+        if (!yaml_parse_old(a, body, "body", &documents, &c->twice, &err))
             return call_fail_bad(
                 c, "error decoding YAML: error converting YAML to JSON: yaml: %s", err.text);
         *ret = documents.count ? documents.items[0] : json_empty_map();
     }
-    if (!json_is(*ret, JSON_MAP))
-        return call_fail_bad(c,
-            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
-            "unmarshal %s into Go value of type map[string]interface {}",
-            json_error_type(*ret));
-    return !twice || body_report_yaml_twice(c, body);
+    if (json_is(*ret, JSON_NULL))
+        *ret = json_empty_map();
+    return json_is(*ret, JSON_MAP) ||
+           call_fail_bad(c,
+               "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
+               "unmarshal %s into Go value of type map[string]interface {}",
+               json_error_type(*ret));
 }
 
 static bool check_config_kind(
@@ -358,6 +429,8 @@ static void apply_object(struct write *w)
         fail_apply(w, config, &result, &err);
         return;
     }
+    if (!body_report_yaml_twice(c))
+        return;
     struct json object = result.object;
     w->same = result.same;
     bool is_nulled = json_is(json_get(config, "metadata.name"), JSON_NULL);

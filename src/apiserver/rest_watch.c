@@ -455,7 +455,8 @@ void rest_watch(struct api_call *c)
     struct selection selection;
     struct apiserver *s = c->server;
     if (!options_read_list(c, true, &o) || !select_init(c, &o, &selection) ||
-        !select_named(c, &o, &selection) || !call_check_version(c, NULL, true) || !check_media(c))
+        !select_named(c, &o, &selection) || !options_read_version(c, true, &o) ||
+        !call_check_version(c, NULL, true) || !check_media(c))
         return;
     if (s->watcher_count >= s->options.watchers_max) {
         watch_refuse(c);

@@ -7,6 +7,7 @@
 #include "apiserver/auth.h"
 #include "apiserver/body.h"
 #include "apiserver/bootstrap.h"
+#include "apiserver/dangling.h"
 #include "apiserver/builtin.h"
 #include "apiserver/crd.h"
 #include "apiserver/documents.h"
@@ -184,10 +185,11 @@ void apiserver_resume(struct apiserver *s, struct api_call *call)
 bool apiserver_is_pending(const struct apiserver *s)
 {
     return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) ||
-           (!undone_rests(s->undone) && (gc_is_pending(s->gc) || crds_is_pending(s->crds) ||
-                                            aggregate_is_pending(s->aggregate) ||
-                                            local_services_is_pending(s->local_services) ||
-                                            secret_tokens_is_pending(s->secret_tokens)));
+           (!undone_rests(s->undone) &&
+               (gc_is_pending(s->gc) || crds_is_pending(s->crds) ||
+                   aggregate_is_pending(s->aggregate) ||
+                   local_services_is_pending(s->local_services) ||
+                   secret_tokens_is_pending(s->secret_tokens) || dangling_is_pending(s->dangling)));
 }
 
 /* What was written or read since the last flush did not happen: nobody may be told otherwise. */
@@ -229,6 +231,7 @@ void apiserver_flush(struct apiserver *s)
         aggregate_run(s->aggregate);
         local_services_run(s->local_services);
         secret_tokens_run(s->secret_tokens);
+        dangling_run(s->dangling);
     }
     if (!store_flush(s->store, &err)) {
         refuse_all(s, &err);
@@ -303,7 +306,9 @@ static void put_object(struct apiserver *s, struct json object, bool again)
     c->request = &request;
     c->namespace = namespace ? namespace : "";
     c->subresource = "";
-    c->manager = "kube-apiserver";
+    c->manager = text_eq(group, "flowcontrol.apiserver.k8s.io")
+                     ? "api-priority-and-fairness-config-producer-v1"
+                     : "kube-apiserver";
     c->kind = registry_find_kind(
         s->registry, group, slash ? slash + 1 : version, json_get_text(object, "kind"));
     struct write w = {
@@ -406,8 +411,10 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->aggregate = aggregate_new(s);
     s->local_services = local_services_new(s);
     s->secret_tokens = secret_tokens_new(s);
+    s->dangling = dangling_new(s);
     s->undone = undone_new(s);
     create_bootstrap(s);
+    secret_tokens_start(s->secret_tokens);
     quota_count_all(s);
     for (int i = 0; i < SETTLE_FLUSHES_MAX && apiserver_is_pending(s); i++)
         apiserver_flush(s);
@@ -423,6 +430,7 @@ void apiserver_free(struct apiserver *s)
         call_free(s->calls);
     }
     undone_free(s->undone);
+    dangling_free(s->dangling);
     secret_tokens_free(s->secret_tokens);
     local_services_free(s->local_services);
     aggregate_free(s->aggregate);

@@ -4,6 +4,7 @@
 
 #include "apiserver/aggregate.h"
 #include "apiserver/crd.h"
+#include "apiserver/dangling.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
 #include "apiserver/local_services.h"
@@ -67,6 +68,7 @@ void undone_recover(struct undone *u)
     aggregate_doubt(s->aggregate);
     local_services_doubt(s->local_services);
     secret_tokens_doubt(s->secret_tokens);
+    dangling_doubt(s->dangling);
     timer_set(s->env, &u->rest, REST_MS);
 }
 

@@ -65,12 +65,6 @@ struct apply_versions write_versions(struct write *w)
     };
 }
 
-static struct json settled(const struct write *w, struct json object)
-{
-    const struct api_behaviour *b = w->kind->behaviour;
-    return b && b->settle ? b->settle(w->kind, w->arena, object) : object;
-}
-
 const struct fieldset *write_reset_fields(struct write *w, const char *subresource)
 {
     const struct api_kind *k = w->kind;
@@ -78,6 +72,12 @@ const struct fieldset *write_reset_fields(struct write *w, const char *subresour
         return NULL;
     return apply_reset_fields(
         w->arena, k->resource.group, k->resource.kind, subresource, k->custom);
+}
+
+static struct json settled(const struct write *w, struct json object)
+{
+    const struct api_behaviour *b = w->kind->behaviour;
+    return b && b->settle ? b->settle(w->kind, w->arena, object) : object;
 }
 
 void write_track(struct write *w, const char *manager, const char *subresource, struct json *object)
@@ -171,6 +171,8 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
     struct api_write for_kind = write_for_behaviour(w);
     if (b && b->validate)
         b->validate(&for_kind, object, errors);
+    if (w->kind->metadata_last && !w->before && !errors->count)
+        meta_validate(errors, w->kind, meta_of(object));
     const char *name = json_get_text(object, "metadata.name");
     struct api_answer answer;
     if (!errors->count && !w->server->options.allow_all && w->server->auth &&
@@ -248,7 +250,8 @@ bool write_check_create(struct write *w, struct json *object)
     if (!check_rights(w, *object) || !prepare(w, object))
         return false;
     w->name = json_get_text(*object, "metadata.name");
-    meta_validate(&errors, w->kind, meta_of(*object));
+    if (!w->kind->metadata_last)
+        meta_validate(&errors, w->kind, meta_of(*object));
     if (!validate(w, *object, &errors))
         return false;
     if (json_present(json_get(*object, "metadata.resourceVersion")))

@@ -69,6 +69,8 @@ static const struct {
     { "map", CEL_MAP },
     { "null_type", CEL_NULL },
     { "type", CEL_TYPE },
+    { "duration", CEL_DURATION },
+    { "timestamp", CEL_TIMESTAMP },
     { "google.protobuf.Timestamp", CEL_TIMESTAMP },
     { "google.protobuf.Duration", CEL_DURATION },
     { "optional_type", CEL_OPTIONAL },
@@ -425,7 +427,7 @@ static void check_message(struct checker *c, struct cel_node *n)
         cel_issue_add(c->source,
             n->offset,
             is_type ? "'%s' is not a message type" : "'%s' is not a type",
-            text_of(c, is_type ? n->constant->type : n->type));
+            is_type ? cel_kind_name(n->constant->type->kind) : text_of(c, n->type));
     else
         undeclared(c, n, n->name);
     n->type = error_type();

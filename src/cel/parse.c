@@ -391,6 +391,14 @@ static struct cel_node *parse_name(struct parser *p)
     return n;
 }
 
+static bool is_negative_number(const struct parser *p)
+{
+    struct parser ahead = *p;
+    next(&ahead);
+    return is_operator(p, "-") &&
+           (ahead.token.kind == CEL_TOKEN_INT || ahead.token.kind == CEL_TOKEN_DOUBLE);
+}
+
 static struct cel_node *parse_primary(struct parser *p)
 {
     switch (p->token.kind) {
@@ -415,6 +423,10 @@ static struct cel_node *parse_primary(struct parser *p)
     if (is_operator(p, "{"))
         return parse_map(p);
     uint32_t offset = p->token.offset;
+    if (is_negative_number(p)) {
+        next(p);
+        return parse_number(p, true, offset);
+    }
     if (accept(p, "true"))
         return literal(p, offset, cel_bool(true));
     if (accept(p, "false"))
@@ -494,19 +506,13 @@ static struct cel_node *parse_unary(struct parser *p)
 {
     uint32_t offset = p->token.offset;
     bool minus = is_operator(p, "-");
-    if (!minus && !is_operator(p, "!"))
+    if ((!minus && !is_operator(p, "!")) || is_negative_number(p))
         return parse_member(p);
     const char *sign = minus ? "-" : "!";
     unsigned count = 0;
     while (accept(p, sign))
         count++;
-    bool is_number = p->token.kind == CEL_TOKEN_INT || p->token.kind == CEL_TOKEN_DOUBLE;
-    struct cel_node *n;
-    if (minus && count == 1 && is_number) {
-        n = parse_number(p, true, offset);
-        return n;
-    }
-    n = parse_member(p);
+    struct cel_node *n = parse_member(p);
     if (p->failed || count % 2 == 0)
         return n;
     return cel_node_call(p->source->arena, offset, minus ? "-_" : "!_", NULL, &n, 1);

@@ -66,7 +66,7 @@ TEST(openapi_names_the_operations_of_each_path)
     };
     struct desk r;
     desk_init_builtin(&r, (struct apiserver_options){ .allow_all = true });
-    struct json index = json_member(document(&r, ""), "paths");
+    struct json index = json_member(desk_do(&r, "GET", "/openapi/v3", NULL), "paths");
     for (size_t i = 0; i < lengthof(cases); i++) {
         struct json paths = json_member(document(&r, cases[i].document), "paths");
         struct json path = json_member(paths, cases[i].path);
