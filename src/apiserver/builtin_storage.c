@@ -8,7 +8,7 @@
 #include "base/quantity.h"
 
 static const struct fill claim_defaults[] = {
-    { "volumeMode", FILL_STR("Filesystem") },
+    { "volumeMode", FILL_STR("Filesystem"), .empty = true },
     { 0 },
 };
 
@@ -31,7 +31,7 @@ static struct json fill_claim(struct arena *a, struct json o)
 
 static const struct fill volume_defaults[] = {
     { "spec.persistentVolumeReclaimPolicy", FILL_STR("Retain") },
-    { "spec.volumeMode", FILL_STR("Filesystem") },
+    { "spec.volumeMode", FILL_STR("Filesystem"), .empty = true },
     { "spec.hostPath.type", FILL_STR("") },
     { "status.phase", FILL_STR("Pending") },
     { 0 },

@@ -144,9 +144,9 @@ static enum form form_of(struct arena *a, const char *accept, bool aggregated)
     for (; count > 0; count--, c++) {
         bool json = text_eq(c->type, "application/json") || text_eq(c->type, "*/*") ||
                     text_eq(c->type, "application/*");
-        if (json && !*c->as)
+        if (json && !c->as && !c->group && !c->version)
             return FORM_JSON;
-        if (text_eq(c->type, "application/yaml") && !*c->as)
+        if (text_eq(c->type, "application/yaml") && !c->as && !c->group && !c->version)
             return FORM_YAML;
         if (json && aggregated && text_eq(c->as, "APIGroupDiscoveryList") &&
             text_eq(c->group, "apidiscovery.k8s.io") && text_eq(c->version, "v2"))
@@ -169,8 +169,6 @@ static void answer_no_media(struct arena *a, struct api_answer *ret, const char 
 static bool refused(struct arena *a, const struct api_request *r, enum form form, bool routed,
     struct api_answer *ret)
 {
-    size_t count;
-    const struct accept_clause *clauses = accept_parse(a, r->accept, &count);
     if (!text_eq(r->method, "GET") && !text_eq(r->method, "HEAD"))
         answer_status(a,
             ret,
@@ -178,7 +176,7 @@ static bool refused(struct arena *a, const struct api_request *r, enum form form
             "MethodNotAllowed",
             "the server does not allow this method on the requested resource",
             json_empty_map());
-    else if (routed && !accept_router_takes(clauses, count))
+    else if (routed && !accept_router_takes(r->accept, NULL))
         answer_no_media(
             a, ret, "application/json, application/yaml, application/vnd.kubernetes.protobuf");
     else if (form == FORM_NONE)
@@ -255,7 +253,8 @@ static void answer_discovery(struct documents *d, struct arena *a, const struct 
     }
     struct json document;
     if (!parts[0])
-        document = core ? discovery_api_versions(a) : discovery_groups(a, registry);
+        document = core ? discovery_api_versions(a, apiserver_endpoint(d->server))
+                        : discovery_groups(a, registry);
     else if (core)
         document = discovery_resources(a, registry, "", parts[0]);
     else if (!parts[1])

@@ -70,6 +70,14 @@ bool object_is_plain(const struct api_kind *k, const struct store_object *o, boo
     return *ret_same || !k->behaviour || !k->behaviour->convert;
 }
 
+const char *object_go_type(struct arena *a, const struct api_kind *k, const char *kind)
+{
+    struct str group = str_of(k->resource.group), package = str_cut(&group, '.');
+    if (package.len == 0 || text_eq(k->resource.group, "events.k8s.io"))
+        package = STR("core");
+    return arena_printf(a, "%.*s.%s", (int)package.len, package.ptr, kind);
+}
+
 const char *object_api_version(struct arena *a, const struct api_kind *k)
 {
     return *k->resource.group ? arena_printf(a, "%s/%s", k->resource.group, k->resource.version)

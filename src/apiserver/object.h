@@ -32,3 +32,6 @@ struct json object_to_kind(const struct api_kind *k, struct arena *a, struct jso
 struct json object_to_storage(const struct api_kind *k, struct arena *a, struct json object);
 /* "apps/v1": of the kind as served. */
 const char *object_api_version(struct arena *a, const struct api_kind *k);
+/* "core.ConfigMapList": what the API server calls its own type of this kind, or list, in messages.
+ */
+const char *object_go_type(struct arena *a, const struct api_kind *k, const char *kind);

@@ -8,6 +8,7 @@
 #include "apiserver/documents.h"
 #include "apiserver/internal.h"
 #include "apiserver/options.h"
+#include "apiserver/timeout.h"
 #include "apiserver/write.h"
 #include "base/url.h"
 
@@ -158,6 +159,37 @@ static bool read_resource(
                                                   : page_not_found(c);
 }
 
+static void add_escaped(struct buf *b, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char ch = text.ptr[i];
+        if (ch == '&' || ch == '<' || ch == '>')
+            buf_add_text(b, ch == '&' ? "&amp;" : ch == '<' ? "&lt;" : "&gt;");
+        else
+            buf_add_char(b, ch);
+    }
+}
+
+/* …/watch and nothing behind it. */
+static bool fail_undetermined(struct api_call *c)
+{
+    const struct api_request *r = c->request;
+    cleanup(buf_done) struct buf url = BUF_INIT((size_t)1 << 20);
+    add_escaped(&url, r->path);
+    if (r->query.ptr)
+        buf_add_char(&url, '?');
+    add_escaped(&url, r->query.ptr ? r->query : STR(""));
+    call_text(c,
+        500,
+        "text/plain; charset=utf-8",
+        str_of(arena_printf(&c->arena,
+            "Internal Server Error: \"%s\": failed to create RequestInfo: unable to determine kind "
+            "and namespace from url, %s\n",
+            buf_text(&url),
+            buf_text(&url))));
+    return false;
+}
+
 static bool read_path(struct api_call *c)
 {
     struct path p = { .count = 0 };
@@ -172,6 +204,8 @@ static bool read_path(struct api_call *c)
         c->watch_path = true;
         p.at++;
     }
+    if (p.at >= p.count && c->watch_path)
+        return fail_undetermined(c);
     if (p.at >= p.count)
         return is_built_in_version(c->server->registry, group, version)
                    ? call_fail(c, status_not_served())
@@ -210,6 +244,9 @@ static const struct route {
 static const struct route *find_route(const struct api_call *c)
 {
     bool on_object = c->name && !c->watch_path;
+    /* The router of custom kinds takes a name here, and nobody looks at it. */
+    if (c->kind && c->kind->custom && !*c->subresource && strcmp(c->request->method, "POST") == 0)
+        on_object = false;
     for (size_t i = 0; i < lengthof(routes); i++)
         if (strcmp(routes[i].method, c->request->method) == 0 && routes[i].on_object == on_object &&
             (!c->watch_path || routes[i].verb == API_LIST))
@@ -364,7 +401,7 @@ static void answer_review(struct api_call *c)
         return;
     add_owners(c, &body);
     auth_review(c->server->auth, &c->arena, c->request->user, c->kind, c->namespace, body, &answer);
-    call_answer(c, &answer);
+    call_answer_object(c, &answer);
 }
 
 static void answer_token(struct api_call *c)
@@ -380,12 +417,19 @@ static void answer_token(struct api_call *c)
                 json_with(&c->arena, body, "spec.expirationSeconds", json_int(AUTH_TOKEN_SECONDS));
         add_owners(c, &body);
     }
+    if (ok) {
+        auth_token_request(
+            c->server->auth, &c->arena, c->request->user, c->namespace, c->name, body, &answer);
+        call_answer_object(c, &answer);
+    }
     c->kind = account;
-    if (!ok)
-        return;
-    auth_token_request(
-        c->server->auth, &c->arena, c->request->user, c->namespace, c->name, body, &answer);
-    call_answer(c, &answer);
+}
+
+/* What goes on as something else than HTTP has no form. */
+static bool is_connecting(const char *subresource)
+{
+    return text_eq(subresource, "attach") || text_eq(subresource, "exec") ||
+           text_eq(subresource, "portforward");
 }
 
 /* POSTs on an object. False: there is none of this name. */
@@ -402,12 +446,41 @@ static bool post_on_object(struct api_call *c)
         { "portforward", rest_session },
         { "token", answer_token },
     };
-    for (size_t i = 0; i < lengthof(rows); i++)
-        if (text_eq(c->subresource, rows[i].name)) {
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        if (!text_eq(c->subresource, rows[i].name))
+            continue;
+        if (is_connecting(c->subresource) || call_negotiate(c, ACCEPT_OF_BARE))
             rows[i].handle(c);
-            return true;
-        }
+        return true;
+    }
     return false;
+}
+
+/* Before anything else is looked at: the form of a patch, then that of the answer. */
+static bool negotiate(struct api_call *c, const struct route *route, bool watch)
+{
+    enum accept_target target = ACCEPT_OF_OBJECT;
+    if (route->verb == API_LIST)
+        target = watch ? ACCEPT_OF_WATCH : ACCEPT_OF_LIST;
+    else if (text_eq(c->subresource, "log"))
+        target = ACCEPT_OF_LOG;
+    else if (c->kind->verbs == API_CREATE)
+        target = ACCEPT_OF_BARE;
+    bool connects = route->verb == API_GET && is_connecting(c->subresource);
+    return (route->verb != API_PATCH || rest_patch_check_form(c)) &&
+           (connects || call_negotiate(c, target));
+}
+
+/* A custom kind has no routes by method: what writes one object misses its name. */
+static bool fail_nameless(struct api_call *c)
+{
+    bool patch = strcmp(c->request->method, "PATCH") == 0;
+    if (!c->kind->custom || c->name || c->watch_path ||
+        (!patch && strcmp(c->request->method, "PUT") != 0))
+        return false;
+    if (!patch || rest_patch_check_form(c))
+        call_fail_bad(c, "name must be provided");
+    return true;
 }
 
 /* Whether this can be done to it at all. */
@@ -461,13 +534,18 @@ static void route_resource(struct api_call *c)
         call_warn(c, c->kind->warning);
     if (strcmp(c->request->method, "POST") == 0 && post_on_object(c))
         return;
+    bool watch = route && route->verb == API_LIST && (c->watch_path || call_param_bool(c, "watch"));
+    if (fail_nameless(c))
+        return;
     if (!route_fits(c, route))
         method_not_allowed(c);
+    else if (!negotiate(c, route, watch))
+        return;
     else if (auth_is_review(c->kind))
         answer_review(c);
     else if (api_kind_is_core(c->kind, "Binding"))
         rest_create_binding(c);
-    else if (route->verb == API_LIST && (c->watch_path || call_param_bool(c, "watch")))
+    else if (watch)
         rest_watch(c);
     else
         route->handle(c);
@@ -478,7 +556,7 @@ void request_handle(struct api_call *c)
     c->namespace = c->subresource = "";
     if (is_document(c))
         return;
-    if (!read_query(c))
+    if (!read_query(c) || !timeout_check(c))
         return;
     c->pretty = wants_lines(c);
     if (read_path(c))

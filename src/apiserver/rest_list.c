@@ -265,18 +265,17 @@ void rest_list(struct api_call *c)
     struct list_options o;
     struct selection s;
     struct range r;
-    if (!options_read_list(c, false, &o) || !call_negotiate(c, ACCEPT_OF_LIST) ||
-        !select_init(c, &o, &s) || !choose_version(c, &o, &r))
+    if (!options_read_list(c, false, &o) || !select_init(c, &o, &s) || !choose_version(c, &o, &r))
         return;
     struct list_stream *l = mem_new_of(struct list_stream);
     l->kind = c->kind;
     l->accept = c->accept;
-    l->include = c->include;
     buf_init(&l->piece, (size_t)256 << 20);
-    if (!collect(c, &s, &r, l)) {
+    if (!collect(c, &s, &r, l) || !call_check_form(c, true)) {
         list_stream_free(l);
         return;
     }
+    l->include = c->include;
     answer_list(c, &s, &r, l);
     c->list = l;
 }

@@ -35,8 +35,10 @@ static enum patch_form form_of(const struct api_call *c)
     return PATCH_UNKNOWN;
 }
 
-static bool fail_form(struct api_call *c)
+bool rest_patch_check_form(struct api_call *c)
 {
+    if (form_of(c) != PATCH_UNKNOWN)
+        return true;
     struct api_status status = { 415, "UnsupportedMediaType", "415: Unsupported Media Type" };
     status.details = json_empty_map();
     if (c->kind->custom) {
@@ -199,11 +201,10 @@ static bool check_identity(struct api_call *c, enum patch_form form, struct json
             version ? version : want);
     else if (body_read_object(c, other, &as_other, (struct str){ NULL, 0 }, false, &why))
         why = arena_printf(&c->arena,
-            "converting (%s.%s) to (%s.%s): unknown conversion",
+            "converting (%s.%s) to (%s): unknown conversion",
             r->version,
             kind,
-            *r->group ? r->group : "core",
-            r->kind);
+            object_go_type(&c->arena, c->kind, r->kind));
     return fail_patched(c, form, object, why);
 }
 
@@ -243,18 +244,17 @@ static bool parse_config(struct api_call *c, struct json *ret)
     struct json documents;
     bool twice = false;
     struct str body = c->request->body;
-    if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err)) {
-        if (!yaml_parse_old(a, body, "body", &documents, &err))
+    if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err) || twice) {
+        if (!yaml_parse_old(a, body, "body", &documents, &c->twice, &err))
             return call_fail_bad(
                 c, "error decoding YAML: error converting YAML to JSON: yaml: %s", err.text);
         *ret = documents.count ? documents.items[0] : json_empty_map();
     }
-    if (!json_is(*ret, JSON_MAP))
-        return call_fail_bad(c,
-            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
-            "unmarshal %s into Go value of type map[string]interface {}",
-            json_error_type(*ret));
-    return !twice || body_report_yaml_twice(c, body);
+    return json_is(*ret, JSON_MAP) ||
+           call_fail_bad(c,
+               "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
+               "unmarshal %s into Go value of type map[string]interface {}",
+               json_error_type(*ret));
 }
 
 static bool check_config_kind(
@@ -358,7 +358,6 @@ static void apply_object(struct write *w)
 {
     struct api_call *c = w->call;
     struct arena *a = w->arena;
-    const struct resource *r = &c->kind->resource;
     struct json config;
     struct apply_result result = { 0 };
     struct error err = { 0 };
@@ -370,7 +369,7 @@ static void apply_object(struct write *w)
         .subresource = c->subresource,
         .now = meta_now(c->server->env, a),
         .force = call_param_bool(c, "force"),
-        .reset = apply_reset_fields(a, r->group, r->kind, c->subresource, c->kind->custom),
+        .reset = write_reset_fields(w, c->subresource),
         .versions = &versions,
     };
     if (!parse_config(c, &config) || !check_config(w, config))
@@ -383,6 +382,8 @@ static void apply_object(struct write *w)
         fail_apply(w, config, &result, &err);
         return;
     }
+    if (!body_report_yaml_twice(c))
+        return;
     struct json object = result.object;
     w->same = result.same;
     bool is_nulled = json_is(json_get(config, "metadata.name"), JSON_NULL);
@@ -461,12 +462,7 @@ static void patch_scale(struct write *w, enum patch_form form)
 void rest_patch(struct api_call *c)
 {
     enum patch_form form = form_of(c);
-    if (form == PATCH_UNKNOWN) {
-        fail_form(c);
-        return;
-    }
-    if (!call_negotiate(c, ACCEPT_OF_OBJECT) ||
-        !options_read_write(c, "PatchOptions", form == PATCH_APPLY))
+    if (!options_read_write(c, "PatchOptions", form == PATCH_APPLY))
         return;
     struct write w = write_of_call(c);
     w.patches = true;

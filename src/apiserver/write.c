@@ -61,7 +61,17 @@ struct apply_versions write_versions(struct write *w)
         .convert = convert_to,
         .ctx = w,
         .missing = w->kind->custom ? "request to convert CR to an invalid group/version" : NULL,
+        .resets_own = w->kind->custom,
     };
+}
+
+const struct fieldset *write_reset_fields(struct write *w, const char *subresource)
+{
+    const struct api_kind *k = w->kind;
+    if (!*subresource && !k->has_status) /* its status is a field like any other */
+        return NULL;
+    return apply_reset_fields(
+        w->arena, k->resource.group, k->resource.kind, subresource, k->custom);
 }
 
 static struct json settled(const struct write *w, struct json object)
@@ -73,7 +83,6 @@ static struct json settled(const struct write *w, struct json object)
 void write_track(struct write *w, const char *manager, const char *subresource, struct json *object)
 {
     struct arena *a = w->arena;
-    const struct resource *r = &w->kind->resource;
     struct error err;
     struct json merged;
     struct apply_versions versions = write_versions(w);
@@ -83,7 +92,7 @@ void write_track(struct write *w, const char *manager, const char *subresource, 
         .manager = manager,
         .subresource = subresource,
         .now = meta_now(w->server->env, a),
-        .reset = apply_reset_fields(a, r->group, r->kind, subresource, w->kind->custom),
+        .reset = write_reset_fields(w, subresource),
         .versions = &versions,
     };
     /* The server stores what it cannot tell the owners of, without them. */

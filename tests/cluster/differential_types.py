@@ -331,3 +331,30 @@ def numbers_that_do_not_fit(s):
         shape(s, "PATCH", deployments + "/a?dryRun=All", '[{"op":"replace","path":"/spec/replicas","value":%s}]' % n, type=JSON_PATCH)
     s.patch(deployments + "/a?fieldManager=m", '{"spec":{"replicas":4294967297}}', type=STRATEGIC)
     s.apply(deployments + "/a", '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"},"spec":{"replicas":4294967298}}', force=True)
+
+
+@script
+def keys_that_stand_twice_in_yaml(s):
+    """The last one counts, and there is a warning or an error with the line of each."""
+    p = s.namespace() + "/configmaps"
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+    bodies = (head + "data:\n  a: '1'\n  b: x\n  a: '2'\n  b: z\n  a: '3'\n",
+              head + "  labels:\n    x: y1\n    x: y2\n  labels: {z: a, z: b}\ndata: {1: a1, 1: a2}\n",
+              head + "data: {'c': x,\n  'a': 'b', a: '2'}\nunknown: 3\nunknown: 4\n",
+              '{"apiVersion": "v1", "kind": "ConfigMap",\n"metadata": {"name": "a"}, "data": {"a": "b",\n"a": "c"}}')
+    for body in bodies:
+        for validation in ("", "&fieldValidation=Strict", "&fieldValidation=Warn", "&fieldValidation=Ignore"):
+            s.post(p + "?dryRun=All" + validation, body, type=YAML)
+            s.send("PATCH", p + "/a?fieldManager=m&dryRun=All" + validation, body, type=APPLY)
+
+
+@script
+def how_long_a_client_waits(s):
+    p = s.namespace() + "/configmaps"
+    for timeout in ("invalid", "", "1", "-", "1.5m", "1h2m", "1d", ".", "1e3s", "9999999999h", "1s2", "0", "1%20s", "s", "1.m", "%22m", "1%C3%BC"):
+        s.get(f"{p}?timeout={timeout}")
+    s.get(f"{p}/none?timeout=bad")
+    s.post(f"{p}?timeout=bad", {"metadata": {"name": "a"}})
+    s.delete(f"{p}/none?timeout=bad")
+    s.get("/apis/nope.example/v1/things?timeout=bad")
+    s.get(f"{s.namespace()}/pods/none/log?timeout=bad")

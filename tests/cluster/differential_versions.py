@@ -74,6 +74,35 @@ def versions_of_custom_kinds(s):
 
 
 @script
+def status_without_a_subresource(s):
+    """It is a field like any other, and has owners; a version may have the subresource, and another not."""
+    crds, group = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "plain.example"
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {
+        part: {"type": "object", "properties": {f: {"type": "string"} for f in "ab"}} for part in ("spec", "status")}}}
+    s.ask("POST", crds, {"metadata": {"name": "notes." + group}, "spec": {
+        "group": group, "scope": "Namespaced", "names": {"plural": "notes", "singular": "note", "kind": "Note", "listKind": "NoteList"},
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema},
+                     {"name": "v2", "served": True, "storage": False, "schema": schema, "subresources": {"status": {}}}]}})
+    ns = s.namespace().removeprefix("/api/v1") + "/notes"
+    p = {v: f"/apis/{group}/{v}{ns}" for v in ("v1", "v2")}
+    for path in p.values():
+        s.until(lambda: s.ask("GET", path).status == 200, "the kind to be served")
+
+    def note(version, **parts):
+        return {"apiVersion": f"{group}/{version}", "kind": "Note", "metadata": {"name": "n"}, **parts}
+    s.post(p["v1"], note("v1", spec={"a": "1"}, status={"a": "1", "b": "1"}))
+    s.patch(p["v1"] + "/n?fieldManager=m", {"status": {"a": "2"}})
+    s.apply(p["v1"] + "/n", note("v1", spec={"a": "1"}, status={"b": "3"}), manager="n")
+    s.apply(p["v1"] + "/n", note("v1", spec={"a": "1"}, status={"b": "3"}), manager="n", force=True)
+    s.patch(p["v1"] + "/n/status", {"status": {"a": "4"}})
+    s.patch(p["v2"] + "/n?fieldManager=o", {"status": {"a": "5"}, "spec": {"b": "5"}})
+    s.patch(p["v2"] + "/n/status?fieldManager=o", {"status": {"a": "6"}, "spec": {"b": "6"}})
+    s.apply(p["v2"] + "/n", note("v2", spec={"a": "1"}, status={"b": "7"}), manager="n", force=True)
+    s.get(p["v1"] + "/n")
+    s.ask("DELETE", crds + "/notes." + group)
+
+
+@script
 def versions_of_events(s):
     ns = s.namespace()
     core, other = ns + "/events", "/apis/events.k8s.io/v1" + ns.removeprefix("/api/v1") + "/events"

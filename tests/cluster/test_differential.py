@@ -10,6 +10,7 @@ import urllib.parse
 
 import differential as d
 import differential_control
+import differential_documents
 import differential_kinds
 import differential_pods
 import differential_quotas
@@ -928,7 +929,7 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    modules = (differential_control, differential_pods, differential_quotas, differential_types,
+    modules = (differential_control, differential_documents, differential_pods, differential_quotas, differential_types,
                differential_versions, differential_watch)
     everything = [*SCRIPTS, *(script for module in modules for script in module.SCRIPTS),
                   *differential_kinds.scripts(), *differential_seeds.scripts(first, last),
