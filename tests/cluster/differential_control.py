@@ -204,11 +204,12 @@ def azure_disks(s):
 
 @script
 def flow_defaults(s):
-    """Both make the same schemas and levels; who made them, and the real server's conditions on them, differ."""
+    """Both make the same schemas and levels. The real server's are complete a little after it is ready."""
     for plural in ("flowschemas", "prioritylevelconfigurations"):
         base = f"/apis/flowcontrol.apiserver.k8s.io/v1/{plural}"
-        items = {o["metadata"]["name"]: o for o in s.ask("GET", base).body["items"]}
-        s.record(plural, {n: [o["metadata"].get("annotations"), o["metadata"]["generation"], o["spec"]] for n, o in items.items()})
+        s.until(lambda: all((o.get("status") or {}).get("conditions") or plural != "flowschemas" for o in s.ask("GET", base).body["items"]),
+                "conditions of all")
+        s.record(plural, s.ask("GET", base).body["items"])
     s.delete("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/missing")
 
 
@@ -287,6 +288,3 @@ def dangling_flow_schemas(s):
     s.patch(flow, {"spec": {"matchingPrecedence": 500}})
     s.ask("DELETE", flow)
     s.ask("DELETE", level)
-    for name in ("flowschemas", "prioritylevelconfigurations"):
-        listed = s.ask("GET", f"{p}/{name}").body["items"]
-        s.record(name, [o for o in listed if o["metadata"]["name"] in ("exempt", "catch-all", "workload-high", "probes", "system-nodes")])
