@@ -111,7 +111,7 @@ static bool pass_router(
         [ACCEPT_OF_OBJECT] = OFFERED,
         [ACCEPT_OF_LIST] = OFFERED ", " OFFERED_STREAMS,
         [ACCEPT_OF_WATCH] = OFFERED ", " OFFERED_STREAMS,
-        [ACCEPT_OF_LOG] = "text/plain, " OFFERED,
+        [ACCEPT_OF_LOG] = ("text/plain, " OFFERED),
         [ACCEPT_OF_BARE] = OFFERED,
     };
     if (accept_router_takes(header, target == ACCEPT_OF_LOG ? "text/plain" : NULL))

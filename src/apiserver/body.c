@@ -101,13 +101,15 @@ bool body_parse(struct api_call *c, const struct protobuf_type *usual, struct js
             *ret_why = arena_strdup(a, err.text);
         return !*ret_why;
     }
-    json = json && json_parse_keys(a, body, ret, ret_twice, &err);
+    json = json && json_parse_keys(a, body, ret, ret_twice, &err) &&
+           (media == MEDIA_TYPE_JSON || !*ret_twice);
     if (!json && media == MEDIA_TYPE_JSON)
         *ret_why = arena_printf(
             a, "couldn't get version/kind; json parse error: %s", json_error_text(a, body));
     else if (!json) {
         struct json documents;
-        if (!yaml_parse_old(a, body, "body", &documents, &err))
+        *ret_twice = false;
+        if (!yaml_parse_old(a, body, "body", &documents, &c->twice, &err))
             *ret_why = arena_printf(a, "yaml: %s", err.text);
         else
             *ret = documents.count ? documents.items[0] : json_null();
@@ -153,12 +155,7 @@ static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
                          version_of(json_get_text(*ret, "apiVersion")),
                          why)
                    : fail_unrecognized(c, why);
-    bool twice = *ret_twice;
-    if (media_of(c->request->content_type) == MEDIA_TYPE_YAML) {
-        *ret_twice = false;
-        return !twice || body_report_yaml_twice(c, body);
-    }
-    return !twice || c->kind->custom || json_parse_joined(&c->arena, body, ret, &err) ||
+    return !*ret_twice || c->kind->custom || json_parse_joined(&c->arena, body, ret, &err) ||
            call_fail_bad(c, "%s", err.text);
 }
 
@@ -316,6 +313,21 @@ static bool on_key(void *ctx, const char *path, bool again)
     return !unknown || s->sorts;
 }
 
+static void warn_yaml_twice(struct api_call *c)
+{
+    json_each (line, c->twice)
+        call_warn(c, json_text(*line));
+}
+
+static const char *yaml_twice_text(struct api_call *c)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)64 << 10);
+    buf_add_text(&b, "yaml: unmarshal errors:");
+    json_each (line, c->twice)
+        buf_printf(&b, "\n  %s", json_text(*line));
+    return arena_strdup(&c->arena, buf_text(&b));
+}
+
 static bool report_strict(struct api_call *c, const struct api_kind *k,
     const struct field_errors *unknown, struct str text, const char **ret_why)
 {
@@ -324,6 +336,10 @@ static bool report_strict(struct api_call *c, const struct api_kind *k,
     field_errors_init(&s.found, a);
     if (text.ptr)
         json_walk_keys(text, on_key, &s);
+    else if (c->twice.count && c->validation == VALIDATION_WARN)
+        warn_yaml_twice(c);
+    else if (c->twice.count)
+        field_error_add(&s.found, FIELD_INVALID, yaml_twice_text(c), (struct json){ 0 }, NULL);
     for (size_t i = 0; i < unknown->count && (!text.ptr || s.sorts); i++)
         add_found(&s, "unknown", unknown->items[i].path);
     if (c->validation == VALIDATION_WARN) {
@@ -352,40 +368,14 @@ bool body_check_twice(struct api_call *c, struct str text, const char **ret_why)
     return report_strict(c, c->kind, &none, text, ret_why);
 }
 
-struct yaml_twice {
-    struct api_call *call;
-    struct buf lines;
-    bool strict;
-};
-
-static bool on_yaml_key(void *ctx, const char *path, bool again)
+bool body_report_yaml_twice(struct api_call *c)
 {
-    struct yaml_twice *y = ctx;
-    const char *key = strrchr(path, '.');
-    if (!again)
-        return true;
-    const char *text = arena_printf(
-        &y->call->arena, "line 1: key \"%s\" already set in map", key ? key + 1 : path);
-    if (y->strict)
-        buf_printf(&y->lines, "\n  %s", text);
-    else
-        call_warn(y->call, text);
-    return true;
-}
-
-bool body_report_yaml_twice(struct api_call *c, struct str text)
-{
-    struct yaml_twice y = { .call = c, .strict = c->validation == VALIDATION_STRICT };
-    if (c->validation == VALIDATION_IGNORE)
-        return true;
-    buf_init(&y.lines, (size_t)64 << 10);
-    json_walk_keys(text, on_yaml_key, &y);
-    bool ok = !y.lines.len || call_fail_bad(c,
-                                  "error strict decoding YAML: error converting YAML to JSON: "
-                                  "yaml: unmarshal errors:%s",
-                                  buf_text(&y.lines));
-    buf_done(&y.lines);
-    return ok;
+    if (c->validation == VALIDATION_WARN)
+        warn_yaml_twice(c);
+    return c->validation != VALIDATION_STRICT || !c->twice.count ||
+           call_fail_bad(c,
+               "error strict decoding YAML: error converting YAML to JSON: %s",
+               yaml_twice_text(c));
 }
 
 /* An owner that is named twice in the same words counts once. */
@@ -439,7 +429,7 @@ bool body_read_object(struct api_call *c, const struct api_kind *k, struct json 
     *ret_why = body_type_error(&unknown);
     if (*ret_why)
         return false;
-    bool told = c->validation != VALIDATION_IGNORE && (unknown.count || twice);
+    bool told = c->validation != VALIDATION_IGNORE && (unknown.count || twice || c->twice.count);
     return !told || report_strict(c, k, &unknown, text, ret_why);
 }
 

@@ -13,7 +13,7 @@ bool body_check_media(struct api_call *c) must_check;
 
 /* The bytes of the body as they are: a map, with apiVersion and kind of the right type if they are
  * there; binary ones have those of usual if they say nothing. *ret_twice: it has keys that stand
- * twice. Fails with the reason in Go's words; nothing is answered. */
+ * twice; of YAML c->twice tells which. Fails with the reason in Go's words; nothing is answered. */
 bool body_parse(struct api_call *c, const struct protobuf_type *usual, struct json *ret,
     bool *ret_twice, const char **ret_why) must_check;
 
@@ -35,4 +35,4 @@ const char *body_type_error(const struct field_errors *errors);
 /* Keys that stand twice in a patch: a warning each, or a reason to refuse it. */
 bool body_check_twice(struct api_call *c, struct str text, const char **ret_why) must_check;
 /* Keys that stand twice in an applied configuration: a warning each, or an error. */
-bool body_report_yaml_twice(struct api_call *c, struct str text) must_check;
+bool body_report_yaml_twice(struct api_call *c) must_check;

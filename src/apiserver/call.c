@@ -44,7 +44,7 @@ void call_json(struct api_call *c, int status, struct json body)
 
 void call_fail_json(struct api_call *c, int status, struct json body)
 {
-    print(c, status, body, accept_error_media(&c->arena, c->request->accept));
+    print(c, status, body, c->refusal);
 }
 
 bool call_fail(struct api_call *c, struct api_status status)
@@ -68,8 +68,7 @@ void call_answer(struct api_call *c, const struct api_answer *answer)
     struct json body;
     struct error err;
     if (answer->status >= 400 && text_eq(answer->content_type, "application/json") &&
-        accept_error_media(&c->arena, c->request->accept) != MEDIA_JSON &&
-        json_parse(&c->arena, answer->body, &body, &err)) {
+        c->refusal != MEDIA_JSON && json_parse(&c->arena, answer->body, &body, &err)) {
         call_fail_json(c, answer->status, body);
         return;
     }
@@ -127,7 +126,7 @@ void call_value(struct api_call *c, int status, struct json object)
         object = table_of_object(
             a, c->kind, &c->accept, c->include, object, true, env_wall_ms(c->server->env));
     else if (c->accept.form != ACCEPT_OBJECT)
-        object = partial_of_object(a, &c->accept, object);
+        object = partial_of_object(a, c->kind, &c->accept, object);
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)256 << 20);
     if (c->accept.media == MEDIA_YAML)
         yaml_print(&b, object);
@@ -177,7 +176,8 @@ void call_object(struct api_call *c, int status, const struct store_object *o)
     if (!call_check_version(c, o, false))
         return;
     if (!wants_text(c) || !object_is_plain(c->kind, o, &same)) {
-        call_value(c, status, object_read(c->kind, &c->arena, o));
+        bool itself = c->accept.form == ACCEPT_OBJECT;
+        call_value(c, status, object_read_as(c->kind, &c->arena, o, itself));
         return;
     }
     answer(c, status, "application/json");

@@ -39,11 +39,13 @@ struct api_call {
     const char *subresource;     /* "" : the object itself */
     bool watch_path;             /* …/watch/…, the old form */
     struct accept accept;        /* the form of the answer */
+    enum accept_media refusal;   /* … and of one that refuses it */
     enum table_include include;
     bool pretty; /* JSON is laid out for people */
     bool dry_run;
     enum field_validation validation;
     const char *manager; /* field manager */
+    struct json twice;   /* a line about each key that stands twice in a body of YAML */
 
     /* the answer */
     int status;

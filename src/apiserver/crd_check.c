@@ -512,6 +512,36 @@ static void check_immutable(struct checker *c)
     }
 }
 
+static bool has_default(struct json schema)
+{
+    bool found = json_present(json_member(schema, "default"));
+    json_each_member (m, json_member(schema, "properties"))
+        found = found || has_default(m->value);
+    struct json items = json_member(schema, "items");
+    struct json more = json_member(schema, "additionalProperties");
+    return found || (json_is(items, JSON_MAP) && has_default(items)) ||
+           (json_is(more, JSON_MAP) && has_default(more));
+}
+
+static void check_preserve(struct checker *c)
+{
+    if (!json_get_bool(c->spec, "preserveUnknownFields", false))
+        return;
+    field_invalid(c->errors,
+        "spec.preserveUnknownFields",
+        json_bool(true),
+        "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+        "spec.versions[*].schema instead");
+    bool found = false;
+    json_each (version, c->versions)
+        found = found || has_default(json_get(*version, "schema.openAPIV3Schema"));
+    if (found)
+        field_invalid(c->errors,
+            "spec.preserveUnknownFields",
+            json_bool(true),
+            "must be false in order to use defaults in the schema");
+}
+
 void crd_check(struct arena *a, struct json crd, struct json old, struct field_errors *errors)
 {
     struct checker c = {
@@ -526,12 +556,7 @@ void crd_check(struct arena *a, struct json crd, struct json old, struct field_e
     check_scope(&c);
     check_versions(&c);
     check_needed_names(&c);
-    if (json_get_bool(c.spec, "preserveUnknownFields", false))
-        field_invalid(errors,
-            "spec.preserveUnknownFields",
-            json_bool(true),
-            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
-            "spec.versions[*].schema instead");
+    check_preserve(&c);
     check_schemas(&c);
     check_parts(&c);
     check_conversion(&c);

@@ -15,10 +15,11 @@ static struct json stored_versions(struct arena *a, struct json crd, struct json
     json_push_all(&b, before);
     json_each (version, json_get(crd, "spec.versions")) {
         const char *name = json_get_text(*version, "name");
-        if (json_get_bool(*version, "storage", false) && name && !json_list_has(before, name)) {
+        if (!json_get_bool(*version, "storage", false) || !name)
+            continue;
+        if (!json_list_has(before, name))
             json_push(&b, json_str(name));
-            break;
-        }
+        break;
     }
     return b.count ? json_list_end(&b) : json_null();
 }

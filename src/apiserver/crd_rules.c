@@ -27,6 +27,7 @@ static enum field_error_type type_of(enum cel_problem_type type)
         [CEL_PROBLEM_FORBIDDEN] = FIELD_FORBIDDEN,
         [CEL_PROBLEM_DUPLICATE] = FIELD_DUPLICATE,
         [CEL_PROBLEM_INTERNAL] = FIELD_INTERNAL,
+        [CEL_PROBLEM_NOT_SUPPORTED] = FIELD_NOT_SUPPORTED,
     };
     return types[type];
 }
@@ -44,68 +45,9 @@ static void add_problems(
     }
 }
 
-/* ---- rules as they are written ---- */
-
-static bool is_blank(const char *text)
-{
-    return text[strspn(text, " \t\r\n\v\f")] == '\0';
-}
-
-static void check_rule(
-    struct arena *a, struct json rule, const char *at, struct field_errors *errors)
-{
-    static const char *const reasons[] = { "FieldValueDuplicate",
-        "FieldValueForbidden",
-        "FieldValueInvalid",
-        "FieldValueRequired",
-        NULL };
-    const char *text = json_get_text(rule, "rule");
-    struct json message = json_member(rule, "message"), reason = json_member(rule, "reason");
-    bool broken = text && strpbrk(text, "\r\n");
-    if (!text || is_blank(text))
-        field_required(errors, field_child(a, at, "rule"), "rule is not specified");
-    if (json_is(message, JSON_STR) && message.count && is_blank(message.string))
-        field_invalid(
-            errors, field_child(a, at, "message"), message, "must be non-empty if specified");
-    else if (json_is(message, JSON_STR) && strpbrk(message.string, "\r\n"))
-        field_invalid(
-            errors, field_child(a, at, "message"), message, "must not contain line breaks");
-    else if (broken && !message.count)
-        field_required(errors,
-            field_child(a, at, "message"),
-            "message must be specified if rule contains line breaks");
-    bool known = !json_present(reason);
-    for (size_t i = 0; reasons[i] && !known; i++)
-        known = text_eq(json_text(reason), reasons[i]);
-    if (!known)
-        field_not_supported(errors, field_child(a, at, "reason"), reason, reasons);
-}
-
-static void check_written(
-    struct arena *a, struct json s, const char *at, struct field_errors *errors)
-{
-    size_t i = 0;
-    json_each (rule, json_member(s, "x-kubernetes-validations")) {
-        const char *path = field_child(a, at, "x-kubernetes-validations");
-        check_rule(a, *rule, field_index(a, path, i++), errors);
-    }
-    json_each_member (m, json_member(s, "properties"))
-        check_written(a, m->value, arena_printf(a, "%s.properties[%s]", at, m->key), errors);
-    struct json items = json_member(s, "items");
-    struct json more = json_member(s, "additionalProperties");
-    if (json_is(items, JSON_MAP))
-        check_written(a, items, field_child(a, at, "items"), errors);
-    if (json_is(more, JSON_MAP))
-        check_written(a, more, field_child(a, at, "additionalProperties"), errors);
-}
-
 void crd_rules_check(struct arena *a, struct json schema, const char *at, bool unchanged,
     struct field_errors *errors)
 {
-    size_t before = errors->count;
-    check_written(a, schema, at, errors);
-    if (errors->count > before)
-        return;
     struct cel_problems found = { 0 };
     struct cel_rules_options options = { .at = at, .no_cost_limits = unchanged };
     cel_rules_compile(a, schema, &options, &found);

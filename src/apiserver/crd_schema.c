@@ -14,6 +14,9 @@ enum place { PLACE_ROOT, PLACE_FIELD, PLACE_ITEM };
 struct walk {
     struct arena *arena;
     struct field_errors *errors;
+    bool is_unstructured; /* something keeps it from being structural: defaults are not looked at */
+    bool is_strange; /* has what no structural schema can have: whether it else is one, is not said
+                      */
 };
 
 static const struct json absent;
@@ -100,6 +103,10 @@ static void check_type_name(struct walk *w, struct json s, const char *at)
     for (size_t i = 0; types[i]; i++)
         if (!*type || text_eq(type, types[i]))
             return;
+    if (text_eq(type, "null"))
+        field_forbidden(w->errors,
+            child(w, at, "type"),
+            "type cannot be set to null, use nullable as an alternative");
     not_supported(w, child(w, at, "type"), json_str(type), types);
 }
 
@@ -192,6 +199,8 @@ static void check_list_map(struct walk *w, struct json s, const char *at)
     const char *below = child(w, at, "items"), *own = child(w, at, "x-kubernetes-list-map-keys");
     if (!keys.count)
         field_required(w->errors, own, "must not be empty if x-kubernetes-list-type is map");
+    if (!json_present(items))
+        field_required(w->errors, below, "must have a schema if x-kubernetes-list-type is map");
     if (!json_is(items, JSON_MAP))
         return;
     if (flag_of(items, "nullable"))
@@ -270,11 +279,10 @@ static void check_value_parts(
 
 static void check_alternatives(struct walk *w, struct json s, const char *at)
 {
-    bool free_type = flag_of(s, "x-kubernetes-int-or-string");
     check_value_parts(w, s, at, "oneOf", false);
-    check_value_parts(w, s, at, "anyOf", free_type && is_int_or_string(json_member(s, "anyOf")));
+    check_value_parts(w, s, at, "anyOf", is_int_or_string(json_member(s, "anyOf")));
     struct json all = json_member(s, "allOf");
-    bool first = free_type && is_int_or_string(json_member(json_item(all, 0), "anyOf"));
+    bool first = is_int_or_string(json_member(json_item(all, 0), "anyOf"));
     size_t i = 0;
     json_each (part, all) {
         const char *path = indexed(w, at, "allOf", i);
@@ -307,11 +315,13 @@ static void check_value_part(struct walk *w, struct json s, const char *at, bool
         { "x-kubernetes-map-type", "undefined" },
         { "x-kubernetes-validations", "empty" },
     };
-    for (size_t i = typed ? 1 : 0; i < lengthof(forbidden); i++)
-        if (has(s, forbidden[i].keyword))
+    for (size_t i = typed ? 1 : 0; i < lengthof(forbidden) && !w->is_strange; i++)
+        if (has(s, forbidden[i].keyword)) {
             field_forbidden(w->errors,
                 child(w, at, forbidden[i].keyword),
                 arena_printf(w->arena, "must be %s to be structural", forbidden[i].must));
+            w->is_unstructured = true;
+        }
     check_unsupported(w, s, at);
     check_type_name(w, s, at);
     check_list_type(w, s, at);
@@ -380,6 +390,10 @@ static void check_node(struct walk *w, struct json s, const char *at, enum place
 static void check_embedded(struct walk *w, struct json s, const char *at)
 {
     check_type_is(w, s, at, "object", "x-kubernetes-embedded-resource", "true");
+    if (has(s, "additionalProperties"))
+        field_forbidden(w->errors,
+            child(w, at, "additionalProperties"),
+            "must not be used if x-kubernetes-embedded-resource is set");
     if (!has(s, "properties") && !flag_of(s, "x-kubernetes-preserve-unknown-fields"))
         field_required(w->errors,
             child(w, at, "properties"),
@@ -488,7 +502,20 @@ static void check_children(struct walk *w, struct json s, const char *at)
         check_node(w, m->value, keyed(w, at, "properties", m->key), PLACE_FIELD);
 }
 
-static void check_node(struct walk *w, struct json s, const char *at, enum place place)
+static void check_int_or_string(struct walk *w, struct json s, const char *at)
+{
+    static const char *const flags[] = { "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-embedded-resource" };
+    for (size_t i = 0; i < lengthof(flags); i++)
+        if (flag_of(s, flags[i]))
+            field_invalid(w->errors,
+                child(w, at, flags[i]),
+                json_bool(true),
+                "must be false if x-kubernetes-int-or-string is true");
+}
+
+/* What makes a schema structural. */
+static void check_structure(struct walk *w, struct json s, const char *at, enum place place)
 {
     struct json preserve = json_member(s, "x-kubernetes-preserve-unknown-fields");
     bool untyped = !*text_of(s, "type") && !flag_of(s, "x-kubernetes-int-or-string") &&
@@ -498,8 +525,6 @@ static void check_node(struct walk *w, struct json s, const char *at, enum place
             child(w, at, "type"),
             place == PLACE_ITEM ? "must not be empty for specified array items"
                                 : "must not be empty for specified object fields");
-    check_type_name(w, s, at);
-    check_unsupported(w, s, at);
     if (json_is(preserve, JSON_BOOL) && !preserve.boolean)
         field_invalid(w->errors,
             child(w, at, "x-kubernetes-preserve-unknown-fields"),
@@ -507,14 +532,38 @@ static void check_node(struct walk *w, struct json s, const char *at, enum place
             "must be true or undefined");
     if (flag_of(s, "x-kubernetes-embedded-resource"))
         check_embedded(w, s, at);
+    if (flag_of(s, "x-kubernetes-int-or-string"))
+        check_int_or_string(w, s, at);
     if (flag_of(s, "x-kubernetes-embedded-resource") || place == PLACE_ROOT)
         check_meta_types(w, s, at);
+}
+
+static void check_node(struct walk *w, struct json s, const char *at, enum place place)
+{
+    size_t before = w->errors->count;
+    if (!w->is_strange)
+        check_structure(w, s, at, place);
+    w->is_unstructured |= w->errors->count > before;
+    check_type_name(w, s, at);
+    check_unsupported(w, s, at);
     check_list_type(w, s, at);
     check_map_type(w, s, at);
     check_alternatives(w, s, at);
     check_children(w, s, at);
-    if (place == PLACE_ROOT)
+    before = w->errors->count;
+    if (place == PLACE_ROOT && !w->is_strange)
         check_root(w, s, at);
+    w->is_unstructured |= w->errors->count > before;
+}
+
+/* The server does not look at those of additionalProperties. */
+static void check_defaults(struct walk *w, struct json s, const char *at, enum place place)
+{
+    struct json items = json_member(s, "items");
+    if (json_is(items, JSON_MAP))
+        check_defaults(w, items, child(w, at, "items"), PLACE_ITEM);
+    json_each_member (m, json_member(s, "properties"))
+        check_defaults(w, m->value, keyed(w, at, "properties", m->key), PLACE_FIELD);
     check_default(w, s, at, place);
 }
 
@@ -565,13 +614,25 @@ static void check_status_root(struct walk *w, struct json s, const char *at)
     }
 }
 
-static bool says_schema(struct json v)
+/* Whether a schema, or one in it, says what a structural one cannot say. */
+static bool is_strange(struct json s)
 {
-    bool found = json_is(v, JSON_MAP) && json_is(json_member(v, "$schema"), JSON_STR);
-    json_each_member (m, v)
-        found = found || says_schema(m->value);
-    json_each (item, v)
-        found = found || says_schema(*item);
+    static const char *const keywords[] = {
+        "id", "$schema", "$ref", "additionalItems", "patternProperties", "definitions"
+    };
+    static const char *const below[] = { "items", "additionalProperties", "not" };
+    static const char *const lists[] = { "allOf", "anyOf", "oneOf" };
+    bool found =
+        json_is(json_member(s, "items"), JSON_LIST) || json_member(s, "dependencies").count > 0;
+    for (size_t i = 0; i < lengthof(keywords); i++)
+        found = found || has(s, keywords[i]);
+    for (size_t i = 0; i < lengthof(below); i++)
+        found = found || (has(s, below[i]) && is_strange(json_member(s, below[i])));
+    for (size_t i = 0; i < lengthof(lists); i++)
+        json_each (part, json_member(s, lists[i]))
+            found = found || is_strange(*part);
+    json_each_member (m, json_member(s, "properties"))
+        found = found || is_strange(m->value);
     return found;
 }
 
@@ -582,9 +643,12 @@ void crd_check_schema(struct arena *a, struct json schema, const char *at, bool 
     size_t before = errors->count;
     if (has_status)
         check_status_root(&w, schema, at);
-    if (says_schema(schema))
-        field_invalid(errors, at, json_str(""), "OpenAPIV3Schema 'schema' is not supported");
+    w.is_strange = is_strange(schema);
     check_node(&w, schema, at, PLACE_ROOT);
+    if (!w.is_strange && !w.is_unstructured)
+        check_defaults(&w, schema, at, PLACE_ROOT);
+    if (w.is_strange && errors->count == before) /* the only one that is not forbidden by name */
+        field_invalid(errors, at, json_str(""), "OpenAPIV3Schema 'schema' is not supported");
     if (crd_rules_any(schema) && errors->count == before)
         crd_rules_check(a, schema, at, unchanged, errors);
 }

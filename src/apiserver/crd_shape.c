@@ -286,6 +286,8 @@ static struct json shape_value(
     static const struct json absent;
     if (json_is(v, JSON_NULL))
         return f->always && f->kind == SHAPE_STRUCTS ? v : absent;
+    /* What may be one of two things is read by itself, and less strictly. */
+    struct shaping lenient = { .arena = s->arena };
     switch ((enum shape_kind)f->kind) {
     case SHAPE_TEXT:
         return !f->always && json_is(v, JSON_STR) && !v.count ? absent : v;
@@ -302,13 +304,14 @@ static struct json shape_value(
         v = shape_list(s, f->below, v, path);
         return f->always ? v : json_or_absent(v);
     case SHAPE_STRUCT_MAP:
-    case SHAPE_DEPENDENCIES:
         return json_or_absent(shape_map(s, f->below, v, path));
+    case SHAPE_DEPENDENCIES:
+        return shape_map(&lenient, f->below, v, path);
     case SHAPE_OR_FLAG:
-        return json_is(v, JSON_MAP) ? shape_struct(s, f->below, v, path) : v;
+        return json_is(v, JSON_MAP) ? shape_struct(&lenient, f->below, v, path) : v;
     case SHAPE_OR_LIST:
-        return json_is(v, JSON_LIST) ? shape_list(s, f->below, v, path)
-                                     : shape_struct(s, f->below, v, path);
+        return json_is(v, JSON_LIST) ? shape_list(&lenient, f->below, v, path)
+                                     : shape_struct(&lenient, f->below, v, path);
     case SHAPE_COUNT:
     case SHAPE_NUMBER:
     case SHAPE_MAYBE_TEXT:
@@ -369,16 +372,18 @@ struct typing {
     struct error *err;
 };
 
-static bool check_struct(
-    struct typing *t, const struct shape *shape, struct json v, const char *path);
+static bool check_struct(struct typing *t, const struct shape *in, const struct shape *shape,
+    struct json v, const char *path);
 
 static bool refuse(
     struct typing *t, const struct shape *in, struct json v, const char *path, const char *wanted)
 {
     return fail(t->err,
         ERR_INVALID,
-        "json: cannot unmarshal %s into Go struct field %s.%s of type %s",
+        "json: cannot unmarshal %s%s%s into Go struct field %s.%s of type %s",
         json_error_type(v),
+        json_is(v, JSON_REAL) ? " " : "",
+        json_is(v, JSON_REAL) ? json_to_text(t->arena, v) : "",
         in->type,
         path,
         wanted);
@@ -398,7 +403,7 @@ static bool check_list(struct typing *t, const struct shape *in, const struct sh
     json_each (item, v) {
         if (texts && !json_is(*item, JSON_STR) && !json_is(*item, JSON_NULL))
             return refuse(t, in, *item, path, "string");
-        if (f->kind == SHAPE_STRUCTS && !check_struct(t, f->below, *item, path))
+        if (f->kind == SHAPE_STRUCTS && !check_struct(t, in, f->below, *item, path))
             return false;
     }
     return true;
@@ -410,7 +415,7 @@ static bool check_map(struct typing *t, const struct shape *in, const struct sha
     if (!json_is(v, JSON_MAP))
         return refuse(t, in, v, path, arena_printf(t->arena, "map[string]v1.%s", f->below->type));
     json_each_member (m, v)
-        if (!json_is(m->value, JSON_LIST) && !check_struct(t, f->below, m->value, path))
+        if (!json_is(m->value, JSON_LIST) && !check_struct(t, in, f->below, m->value, path))
             return false;
     return true;
 }
@@ -439,16 +444,16 @@ static bool check_field(struct typing *t, const struct shape *in, const struct s
     case SHAPE_STRUCTS:
         return check_list(t, in, f, v, path);
     case SHAPE_STRUCT:
-        return check_struct(t, f->below, v, path);
+        return check_struct(t, in, f->below, v, path);
     case SHAPE_STRUCT_MAP:
     case SHAPE_DEPENDENCIES:
         return check_map(t, in, f, v, path);
     case SHAPE_OR_FLAG:
-        return json_is(v, JSON_BOOL) || check_struct(t, f->below, v, path);
+        return json_is(v, JSON_BOOL) || check_struct(t, in, f->below, v, path);
     case SHAPE_OR_LIST: {
         struct shape_field all = { .kind = SHAPE_STRUCTS, .below = f->below };
         return json_is(v, JSON_LIST) ? check_list(t, in, &all, v, path)
-                                     : check_struct(t, f->below, v, path);
+                                     : check_struct(t, in, f->below, v, path);
     }
     case SHAPE_ANY:
         break;
@@ -456,8 +461,9 @@ static bool check_field(struct typing *t, const struct shape *in, const struct s
     return true;
 }
 
-static bool check_struct(
-    struct typing *t, const struct shape *shape, struct json v, const char *path)
+/* in: what has it as a field. */
+static bool check_struct(struct typing *t, const struct shape *in, const struct shape *shape,
+    struct json v, const char *path)
 {
     if (json_is(v, JSON_NULL))
         return true;
@@ -466,7 +472,7 @@ static bool check_struct(
             ERR_INVALID,
             "json: cannot unmarshal %s into Go struct field %s.%s of type v1.%s",
             json_error_type(v),
-            shape->type,
+            in->type,
             path,
             shape->type);
     json_each_member (m, v) {
@@ -480,7 +486,7 @@ static bool check_struct(
 bool crd_shape_check(struct arena *a, struct json crd, struct error *err)
 {
     struct typing t = { .arena = a, .err = err };
-    return check_struct(&t, &crd_shape, crd, "");
+    return check_struct(&t, &crd_shape, &crd_shape, crd, "");
 }
 
 /* ---- as Go prints it ---- */

@@ -255,7 +255,8 @@ static void answer_discovery(struct documents *d, struct arena *a, const struct 
     }
     struct json document;
     if (!parts[0])
-        document = core ? discovery_api_versions(a) : discovery_groups(a, registry);
+        document = core ? discovery_api_versions(a, apiserver_endpoint(d->server))
+                        : discovery_groups(a, registry);
     else if (core)
         document = discovery_resources(a, registry, "", parts[0]);
     else if (!parts[1])

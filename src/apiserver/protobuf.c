@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 
-#define DEPTH_MAX 64 /* of messages; the deepest of a real kind are about twenty */
+#define DEPTH_MAX JSON_DEPTH_MAX /* of messages; only those of schemas are deeper than twenty */
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
@@ -159,6 +159,7 @@ static bool decode_special(
         return few[1].bytes.len == 0 || json_parse(a, few[1].bytes, ret, err);
     case PROTO_PLAIN:
     case PROTO_TEXT_LIST:
+    case PROTO_EITHER:
         break;
     }
     assert(false);
@@ -168,6 +169,12 @@ static bool decode_special(
 
 static bool decode_message(struct arena *a, const struct proto_message *m, struct str in,
     unsigned depth, struct json *ret, struct error *err);
+
+/* Go prints it as JSON without a point or an exponent. */
+static bool is_whole(double real)
+{
+    return real > -1e18 && real < 1e18 && real == (double)(int64_t)real;
+}
 
 static bool decode_value(struct arena *a, const struct proto_field *f, const struct item *item,
     unsigned depth, struct json *ret, struct error *err)
@@ -187,7 +194,7 @@ static bool decode_value(struct arena *a, const struct proto_field *f, const str
         return true;
     case PROTO_REAL:
         memcpy(&real, &item->value, sizeof(real));
-        *ret = json_real(real);
+        *ret = is_whole(real) ? json_int((int64_t)real) : json_real(real);
         return true;
     case PROTO_MESSAGE:
         return decode_message(a, &proto_messages[f->message], item->bytes, depth + 1, ret, err);
@@ -268,11 +275,16 @@ static bool gather(struct arena *a, const struct proto_field *f, const struct it
     return true;
 }
 
+static struct json gathered_end(const struct proto_field *f, struct gathered *g)
+{
+    return f->flags & PROTO_MAP        ? json_map_end(&g->many)
+           : f->flags & PROTO_REPEATED ? json_list_end(&g->many)
+                                       : g->value;
+}
+
 static void put(struct json_builder *object, const struct proto_field *f, struct gathered *g)
 {
-    struct json value = f->flags & PROTO_MAP        ? json_map_end(&g->many)
-                        : f->flags & PROTO_REPEATED ? json_list_end(&g->many)
-                                                    : g->value;
+    struct json value = gathered_end(f, g);
     if (f->flags & PROTO_INLINE)
         json_put_all(object, value);
     else if (!(f->flags & PROTO_DROPS_ZERO) || !is_zero(value))
@@ -284,7 +296,7 @@ static bool decode_message(struct arena *a, const struct proto_message *m, struc
 {
     if (depth > DEPTH_MAX)
         return fail(err, ERR_TOO_LARGE, "the body is nested too deep");
-    if (m->special != PROTO_PLAIN)
+    if (m->special != PROTO_PLAIN && m->special != PROTO_EITHER)
         return decode_special(a, m->special, in, ret, err);
     const struct proto_field *fields = &proto_fields[m->fields];
     struct gathered *all = arena_array(a, m->count, sizeof(struct gathered));
@@ -298,10 +310,14 @@ static bool decode_message(struct arena *a, const struct proto_message *m, struc
     }
     struct json_builder object;
     json_builder_init(&object, a);
+    *ret = (struct json){ 0 };
     for (size_t i = 0; i < m->count; i++)
-        if (all[i].seen)
+        if (all[i].seen && m->special == PROTO_EITHER)
+            *ret = gathered_end(&fields[i], &all[i]);
+        else if (all[i].seen)
             put(&object, &fields[i], &all[i]);
-    *ret = json_map_end(&object);
+    if (m->special != PROTO_EITHER)
+        *ret = json_map_end(&object);
     return true;
 }
 

@@ -8,6 +8,7 @@
 #include "apiserver/documents.h"
 #include "apiserver/internal.h"
 #include "apiserver/options.h"
+#include "apiserver/timeout.h"
 #include "apiserver/write.h"
 #include "base/url.h"
 
@@ -581,7 +582,7 @@ void request_handle(struct api_call *c)
     c->namespace = c->subresource = "";
     if (!decode_path(c) || is_document(c))
         return;
-    if (!read_query(c))
+    if (!read_query(c) || !timeout_check(c))
         return;
     c->pretty = wants_lines(c);
     if (read_path(c))

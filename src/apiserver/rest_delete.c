@@ -338,7 +338,7 @@ static void answer_deleted(struct api_call *c, struct json metadata, struct json
         json_push(&rows,
             table
                 ? table_row(a, c->kind, &c->accept, c->include, *item, env_wall_ms(c->server->env))
-                : partial_of_object(a, &c->accept, *item));
+                : partial_of_object(a, c->kind, &c->accept, *item));
     struct json list = json_list_end(&rows);
     call_json(c,
         200,

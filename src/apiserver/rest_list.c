@@ -124,11 +124,11 @@ static void print_item(
     bool same, plain = object_is_plain(l->kind, o, &same);
     size_t head = object_head_bytes(o->text);
     if (l->accept.form != ACCEPT_OBJECT || !plain) {
-        struct json object = object_read(l->kind, a, o);
+        struct json object = object_read_as(l->kind, a, o, l->accept.form == ACCEPT_OBJECT);
         if (l->accept.form == ACCEPT_TABLE)
             object = table_row(a, l->kind, &l->accept, l->include, object, wall_ms);
         else if (l->accept.form != ACCEPT_OBJECT)
-            object = partial_of_object(a, &l->accept, object);
+            object = partial_of_object(a, l->kind, &l->accept, object);
         else if (!l->kind->custom)
             object = json_with_member(a,
                 json_with_member(a, object, "apiVersion", (struct json){ 0 }),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "apiserver/body.h"
+#include "apiserver/decode.h"
 #include "apiserver/internal.h"
 #include "apiserver/json_error.h"
 #include "apiserver/json_patch.h"
@@ -143,6 +144,29 @@ static const char *type_not_restored(struct json object)
     return NULL;
 }
 
+/* Why something without a version, which makes it one of the server's own form, is no such object.
+ */
+static const char *own_form_of(struct api_call *c, const char *kind)
+{
+    const struct resource *r = &c->kind->resource;
+    const char *group = *r->group ? r->group : "core";
+    int name = (int)strcspn(group, ".");
+    if (registry_find_any(c->server->registry, r->group, kind))
+        return arena_printf(&c->arena,
+            "converting (%.*s.%s) to (%.*s.%s): unknown conversion",
+            name,
+            group,
+            kind,
+            name,
+            group,
+            r->kind);
+    return arena_printf(&c->arena,
+        "no kind \"%s\" is registered for the internal version of group \"%s\" in scheme "
+        "\"pkg/runtime/scheme.go:111\"",
+        kind,
+        r->group);
+}
+
 /* What a patch says that the object is, is read as that first. A strategic merge is one into a
  * value that has its type: what the patch calls it is no matter. */
 static bool check_identity(struct api_call *c, enum patch_form form, struct json object)
@@ -172,7 +196,9 @@ static bool check_identity(struct api_call *c, enum patch_form form, struct json
         return true;
     /* Without a version it is read as one of the server's own, whose metadata has another name. */
     if (text_empty(version))
-        return update_check_own_name(c, json_empty_map());
+        return (!text_empty(kind) && !text_eq(kind, r->kind))
+                   ? fail_patched(c, form, object, own_form_of(c, kind))
+                   : update_check_own_name(c, json_empty_map());
     const struct api_kind *other =
         same_version ? registry_find_kind(c->server->registry, r->group, r->version, kind) : NULL;
     struct json as_other = object;
@@ -237,6 +263,8 @@ static void patch_object(struct write *w, enum patch_form form)
         return;
     }
     struct json patched = object;
+    if (form == PATCH_STRATEGIC && !c->kind->custom && c->kind->schema)
+        object = decode_wrap_numbers(w->arena, c->kind->schema, object);
     object = json_with_member(
         w->arena, object, "apiVersion", json_str(object_api_version(w->arena, c->kind)));
     object = json_with_member(w->arena, object, "kind", json_str(c->kind->resource.kind));
@@ -261,20 +289,19 @@ static bool parse_config(struct api_call *c, struct json *ret)
     struct json documents;
     bool twice = false;
     struct str body = c->request->body;
-    if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err)) {
-        if (!yaml_parse_old(a, body, "body", &documents, &err))
+    if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err) || twice) {
+        if (!yaml_parse_old(a, body, "body", &documents, &c->twice, &err))
             return call_fail_bad(
                 c, "error decoding YAML: error converting YAML to JSON: yaml: %s", err.text);
         *ret = documents.count ? documents.items[0] : json_empty_map();
     }
     if (json_is(*ret, JSON_NULL))
         *ret = json_empty_map();
-    if (!json_is(*ret, JSON_MAP))
-        return call_fail_bad(c,
-            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
-            "unmarshal %s into Go value of type map[string]interface {}",
-            json_error_type(*ret));
-    return !twice || body_report_yaml_twice(c, body);
+    return json_is(*ret, JSON_MAP) ||
+           call_fail_bad(c,
+               "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
+               "unmarshal %s into Go value of type map[string]interface {}",
+               json_error_type(*ret));
 }
 
 static bool check_config_kind(
@@ -351,11 +378,33 @@ static bool fail_apply(
             .details = json_map(a, { "causes", json_list_end(&causes) }) });
 }
 
+/* What was merged is no object of the kind. */
+static bool fail_apply_read(
+    struct write *w, struct json config, struct json object, const char *why)
+{
+    struct arena *a = w->arena;
+    if (w->kind->custom)
+        return fail_patched(w->call, PATCH_APPLY, object, why);
+    const char *version = json_get_text(config, "apiVersion"),
+               *namespace = json_get_text(config, "metadata.namespace"),
+               *name = json_get_text(config, "metadata.name");
+    const char *gvk = arena_printf(
+        a, "%s%s, Kind=%s", strchr(version, '/') ? "" : "/", version, w->kind->resource.kind);
+    const char *text = arena_printf(a,
+        "failed to convert new object (%s/%s; %s) to proper version: unable to convert "
+        "unstructured object to %s: %s",
+        namespace ? namespace : "",
+        name ? name : "",
+        gvk,
+        gvk,
+        json_error_restored(a, why));
+    return call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
+}
+
 static void apply_object(struct write *w)
 {
     struct api_call *c = w->call;
     struct arena *a = w->arena;
-    const struct resource *r = &c->kind->resource;
     struct json config;
     struct apply_result result = { 0 };
     struct error err = { 0 };
@@ -367,7 +416,7 @@ static void apply_object(struct write *w)
         .subresource = c->subresource,
         .now = meta_now(c->server->env, a),
         .force = call_param_bool(c, "force"),
-        .reset = apply_reset_fields(a, r->group, r->kind, c->subresource, c->kind->custom),
+        .reset = write_reset_fields(w, c->subresource),
         .versions = &versions,
     };
     if (!parse_config(c, &config) || !check_config(w, config))
@@ -380,14 +429,18 @@ static void apply_object(struct write *w)
         fail_apply(w, config, &result, &err);
         return;
     }
+    if (!body_report_yaml_twice(c))
+        return;
     struct json object = result.object;
     w->same = result.same;
     bool is_nulled = json_is(json_get(config, "metadata.name"), JSON_NULL);
     if (text_empty(json_get_text(object, "metadata.name")) && !is_nulled)
         object = json_with(a, object, "metadata.name", json_str(c->name));
+    if (!c->kind->custom && c->kind->schema)
+        object = decode_wrap_numbers(a, c->kind->schema, object);
     const char *why = NULL;
     if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
-        fail_patched(c, PATCH_APPLY, object, why);
+        fail_apply_read(w, config, object, why);
         return;
     }
     if (!update_check_name(c, object))

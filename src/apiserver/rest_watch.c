@@ -181,7 +181,7 @@ static void print_object(struct watch_stream *w, struct buf *b, const struct wat
     struct json object = { 0 };
     struct error err;
     if (o)
-        object = object_read(k, &w->scratch, o);
+        object = object_read_as(k, &w->scratch, o, c->accept.form == ACCEPT_OBJECT);
     else if (!json_parse(&w->scratch, str_of(item->text), &object, &err))
         object = json_null();
     if (c->accept.form == ACCEPT_TABLE && item->type != WATCH_ERROR)
@@ -193,7 +193,7 @@ static void print_object(struct watch_stream *w, struct buf *b, const struct wat
             !w->first_out,
             env_wall_ms(c->server->env));
     else if (c->accept.form != ACCEPT_OBJECT && item->type != WATCH_ERROR)
-        object = partial_of_object(&w->scratch, &c->accept, object);
+        object = partial_of_object(&w->scratch, k, &c->accept, object);
     json_print(b, object);
 }
 

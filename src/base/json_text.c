@@ -275,20 +275,36 @@ static void print_string(struct buf *b, const char *text, size_t length)
     buf_add_char(b, '"');
 }
 
+/* The shortest form that reads back as the same number, with an exponent where Go has one. */
 static void print_real(struct buf *b, double value)
 {
-    char text[40];
+    char text[40], digits[24];
     if (!isfinite(value)) {
         buf_add_text(b, "null");
         return;
     }
-    /* The shortest form that reads back as the same number. */
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
+    for (int precision = 14; precision <= 16; precision++) {
+        snprintf(text, sizeof(text), "%.*e", precision, fabs(value));
+        if (strtod(text, NULL) == fabs(value))
             break;
     }
-    buf_add_text(b, text);
+    int exponent = (int)strtol(strchr(text, 'e') + 1, NULL, 10), count = 0;
+    for (const char *c = text; *c != 'e'; c++)
+        if (*c != '.')
+            digits[count++] = *c;
+    while (count > 1 && digits[count - 1] == '0')
+        count--;
+    bool fixed = value == 0 || (exponent >= -6 && exponent < 21);
+    int point = fixed ? exponent + 1 : 1; /* how many digits stand before it */
+    if (signbit(value))
+        buf_add_char(b, '-');
+    for (int i = point < 1 ? point - 1 : 0; i < (count > point ? count : point); i++) {
+        if (i == point && i > (point < 1 ? point - 1 : 0))
+            buf_add_char(b, '.');
+        buf_add_char(b, i < 0 || i >= count ? '0' : digits[i]);
+    }
+    if (!fixed)
+        buf_printf(b, "e%c%d", exponent < 0 ? '-' : '+', abs(exponent));
 }
 
 static void print_break(struct buf *b, int indent, int depth)

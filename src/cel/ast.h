@@ -40,11 +40,14 @@ struct cel_node {
     union {
         struct cel_value literal;
         struct {
-            struct str name; /* ident: of the variable; call: of the function; select: the field */
+            /* ident: of the variable, call: of the function, both with a dot if it was written
+             * before it; select: the field */
+            struct str name;
             struct cel_node **args; /* call, list; of a map: keys and values by turns */
             uint32_t count;
             struct cel_node *target;          /* of a select or a member call */
             bool is_test;                     /* select: has() */
+            bool is_message;                  /* ident: of the type of a message, `a.b{…}` */
             bool *is_optional;                /* list and map: which elements; NULL: none */
             const struct cel_value *constant; /* an ident that is a type's name */
             /* call: the overloads that may be meant; more than one if types are known only later */
@@ -67,8 +70,9 @@ struct cel_source {
     struct str text;
     struct cel_issue *issues;
     unsigned issue_count;
-    bool binds;         /* cel.bind() is a macro */
-    bool uses_old_self; /* from cel_check() */
+    uint32_t issue_offset; /* of the last one that was added */
+    bool binds;            /* cel.bind() is a macro */
+    bool uses_old_self;    /* from cel_check() */
 };
 
 /* More are counted and not kept. */
@@ -78,8 +82,9 @@ struct cel_source {
 #define CEL_DEPTH_MAX 250
 /* Of the tree, into which macros put nodes of their own: what recursion has to bear. */
 #define CEL_TREE_DEPTH_MAX 1000
-/* In place of a place in the source. */
-#define CEL_NOWHERE UINT32_MAX
+/* In place of a place in the source; the second is that of something that could not be read. */
+#define CEL_NOWHERE (UINT32_MAX - 1)
+#define CEL_UNREAD UINT32_MAX
 
 void cel_issue_add(struct cel_source *s, uint32_t offset, const char *format, ...)
     printf_like(3, 4);

@@ -32,6 +32,14 @@ static bool converts_type(const struct cel_node *n)
  * that fails keeps the program from being made. */
 static void fold(struct planner *p, struct cel_node *n)
 {
+    bool in_nothing = n->kind == CEL_NODE_CALL && str_eq(n->name, STR("@in")) &&
+                      n->args[1]->kind == CEL_NODE_LIST && !n->args[1]->count;
+    if (in_nothing) {
+        struct cel_value *no = arena_new(p->arena, struct cel_value);
+        *no = cel_bool(false);
+        n->folded = no;
+        return;
+    }
     bool is_container = (n->kind == CEL_NODE_LIST || n->kind == CEL_NODE_MAP) && !n->is_optional;
     if (!is_container && !converts_type(n))
         return;
@@ -133,6 +141,8 @@ struct cel_outcome cel_run(
         e.variables = &old;
     struct cel_outcome got = { .value = cel_evaluate(&e, p->root) };
     got.cost = e.cost;
-    got.over_budget = e.stopped;
+    got.over_budget = e.stopped && !e.broken;
+    if (e.broken)
+        got.value = cel_error(&e, "%s", e.broken);
     return got;
 }

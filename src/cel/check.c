@@ -69,12 +69,21 @@ static const struct {
     { "map", CEL_MAP },
     { "null_type", CEL_NULL },
     { "type", CEL_TYPE },
+    { "duration", CEL_DURATION },
+    { "timestamp", CEL_TIMESTAMP },
     { "google.protobuf.Timestamp", CEL_TIMESTAMP },
     { "google.protobuf.Duration", CEL_DURATION },
     { "optional_type", CEL_OPTIONAL },
     { "net.IP", CEL_IP },
     { "net.CIDR", CEL_CIDR },
 };
+
+/* A dot before a name says that it is nobody's. */
+static struct str without_dot(struct str name)
+{
+    bool dotted = name.len && *name.ptr == '.';
+    return (struct str){ name.ptr + dotted, name.len - dotted };
+}
 
 static bool check_variable(struct checker *c, struct cel_node *n)
 {
@@ -85,11 +94,14 @@ static bool check_variable(struct checker *c, struct cel_node *n)
         }
     const struct cel_type *self = c->options->self->type;
     const char *variable = c->options->variable;
-    if (str_eq(n->name, variable ? str_of(variable) : STR("self"))) {
+    struct str name = without_dot(n->name);
+    if (str_eq(name, variable ? str_of(variable) : STR("self"))) {
+        n->name = name;
         n->type = self;
         return true;
     }
-    if (!variable && str_eq(n->name, STR("oldSelf"))) {
+    if (!variable && str_eq(name, STR("oldSelf"))) {
+        n->name = name;
         c->source->uses_old_self = true;
         n->type =
             c->options->optional_old_self ? cel_type_new(c->arena, CEL_OPTIONAL, self, NULL) : self;
@@ -101,6 +113,7 @@ static bool check_variable(struct checker *c, struct cel_node *n)
 /* Makes the node the constant that a type's name stands for. */
 static bool check_type_name(struct checker *c, struct cel_node *n, struct str name)
 {
+    name = without_dot(name);
     for (size_t i = 0; i < lengthof(type_names); i++)
         if (str_eq(name, str_of(type_names[i].name))) {
             struct cel_value *value = arena_new(c->arena, struct cel_value);
@@ -281,8 +294,8 @@ static void check_call(struct checker *c, struct cel_node *n)
     }
     struct str prefix = n->target ? qualified_name(c, n->target) : (struct str){ 0 };
     if (prefix.len) {
-        struct str full = str_of(arena_printf(
-            c->arena, "%.*s.%.*s", (int)prefix.len, prefix.ptr, (int)n->name.len, n->name.ptr));
+        struct str full = without_dot(str_of(arena_printf(
+            c->arena, "%.*s.%.*s", (int)prefix.len, prefix.ptr, (int)n->name.len, n->name.ptr)));
         if (cel_function_next(full, NULL)) {
             n->name = full;
             n->target = NULL;
@@ -290,10 +303,12 @@ static void check_call(struct checker *c, struct cel_node *n)
     }
     if (n->target)
         check_node(c, n->target);
-    if (!cel_function_next(n->name, NULL))
+    if (!cel_function_next(without_dot(n->name), NULL)) {
         undeclared(c, n, n->name);
-    else
-        resolve_overload(c, n);
+        return;
+    }
+    n->name = without_dot(n->name);
+    resolve_overload(c, n);
 }
 
 /* ---- lists, maps, loops ---- */
@@ -404,6 +419,20 @@ static void check_fold(struct checker *c, struct cel_node *n)
     n->type = cel_type_resolve(&c->types, f->result->type, false);
 }
 
+/* No type of messages is known. */
+static void check_message(struct checker *c, struct cel_node *n)
+{
+    bool is_type = false;
+    if (check_variable(c, n) || (is_type = check_type_name(c, n, n->name)))
+        cel_issue_add(c->source,
+            n->offset,
+            is_type ? "'%s' is not a message type" : "'%s' is not a type",
+            is_type ? cel_kind_name(n->constant->type->kind) : text_of(c, n->type));
+    else
+        undeclared(c, n, n->name);
+    n->type = error_type();
+}
+
 static void check_node(struct checker *c, struct cel_node *n)
 {
     if (n->type) /* macros use some nodes twice */
@@ -413,7 +442,9 @@ static void check_node(struct checker *c, struct cel_node *n)
         n->type = cel_type_of(n->literal.kind);
         break;
     case CEL_NODE_IDENT:
-        if (!check_variable(c, n) && !check_type_name(c, n, n->name))
+        if (n->is_message)
+            check_message(c, n);
+        else if (!check_variable(c, n) && !check_type_name(c, n, n->name))
             undeclared(c, n, n->name);
         break;
     case CEL_NODE_SELECT:

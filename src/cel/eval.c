@@ -281,6 +281,16 @@ static struct cel_value dispatch(
     return no_overload_for(e, n, args, count);
 }
 
+/* Functions whose costs cel-go cannot tell when an argument is an error. */
+static bool breaks_on_errors(const struct cel_node *n)
+{
+    static const char *const names[] = { "@sortByAssociatedKeys", "distinct", "sort" };
+    for (size_t i = 0; i < lengthof(names); i++)
+        if (str_eq(n->name, str_of(names[i])))
+            return true;
+    return false;
+}
+
 static struct cel_value evaluate_args(struct cel_eval *e, const struct cel_node *n)
 {
     struct cel_value args[CEL_ARGS_MAX], trouble = cel_null();
@@ -297,6 +307,12 @@ static struct cel_value evaluate_args(struct cel_eval *e, const struct cel_node 
     }
     if (e->stopped)
         return stopped(e);
+    if (trouble.kind == CEL_ERROR && breaks_on_errors(n)) {
+        e->broken = "internal error: interface conversion: *types.Err is not traits.Lister: "
+                    "missing method Add";
+        e->stopped = true;
+        return stopped(e);
+    }
     if (trouble.kind == CEL_ERROR) {
         bool compares = n->overloads[0]->cost == CEL_COST_EQUAL && count == 2;
         cel_spend(e, compares ? cel_cost_of_call(e, n, n->overloads[0], args, count, trouble) : 1);

@@ -24,8 +24,9 @@ struct cel_known_regex {
 struct cel_eval {
     struct arena *arena;
     uint64_t cost, cost_limit;
-    uint64_t work; /* comparisons, of which a call may make many for little cost */
-    bool stopped;  /* a limit was reached: nothing more counts */
+    uint64_t work;      /* comparisons, of which a call may make many for little cost */
+    bool stopped;       /* a limit was reached: nothing more counts */
+    const char *broken; /* why it was stopped, where cel-go fails itself */
     const struct cel_variable *variables;
     const struct cel_known_regex *regexes;
     struct cel_regex_scratch scratch;

@@ -295,7 +295,10 @@ static size_t broken_length(struct str s)
     size_t at = utf8_first(s, &c);
     bool quoted = *s.ptr == '"' || *s.ptr == '\'';
     at = at ? at : 1;
-    if (!quoted && !strchr("&|=", *s.ptr))
+    while (*s.ptr == '`' && at < s.len &&
+           (is_letter(s.ptr[at]) || is_digit(s.ptr[at]) || strchr(".-/ ", s.ptr[at])))
+        at++;
+    if (!quoted && !strchr("&|=`", *s.ptr))
         return at;
     for (bool escaped = false; at < s.len;) {
         struct str rest = { s.ptr + at, s.len - at };
@@ -309,6 +312,21 @@ static size_t broken_length(struct str s)
         at += step ? step : 1;
     }
     return at;
+}
+
+void cel_lex_gap(struct str text, size_t length, struct buf *b)
+{
+    while (length > 0) {
+        bool comment = str_starts(text, STR("//"));
+        bool blank = comment || strchr("\t \r\n\f", *text.ptr);
+        size_t n = blank ? 1 : broken_length(text);
+        while (comment && n < length && text.ptr[n] != '\n')
+            n++;
+        n = n < length ? n : length;
+        buf_add(b, text.ptr, blank ? n : 0);
+        text = (struct str){ text.ptr + n, text.len - n };
+        length -= n;
+    }
 }
 
 struct cel_token cel_lex(struct cel_lexer *l)

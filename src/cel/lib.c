@@ -200,7 +200,10 @@ struct cel_value cel_list_contains(struct cel_eval *e, struct cel_value list, st
 {
     struct cel_value trouble = cel_bool(false);
     for (size_t i = 0; i < list.list->count; i++) {
-        struct cel_value same = cel_equal(e, cel_list_get(e, list, i), item);
+        struct cel_value it = cel_list_get(e, list, i), same;
+        if (it.kind == CEL_QUANTITY && cel_quantity_is_sum(it))
+            continue;
+        same = cel_equal(e, it, item);
         if (cel_is_true(same))
             return same;
         if (same.kind == CEL_ERROR && trouble.kind != CEL_ERROR)

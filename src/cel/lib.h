@@ -114,6 +114,9 @@ struct cel_value cel_string_of_buf(struct cel_eval *e, struct buf *b);
 /* Room for any text that an evaluation may build. */
 #define CEL_TEXT_BYTES_MAX ((size_t)32 << 20)
 
+/* Of a quantity: that it was computed, not read. To cel-go it is of another type then, where it is
+ * compared with: nothing is equal to it. */
+bool cel_quantity_is_sum(struct cel_value v);
 struct cel_value cel_list_contains(
     struct cel_eval *e, struct cel_value list, struct cel_value item);
 /* string() of a value; false if there is none. */

@@ -35,18 +35,100 @@ static bool parse_quantity(struct str text, struct quantity *ret)
     return str_trim(text).len == text.len && quantity_parse(text, ret, NULL);
 }
 
-static struct cel_value quantity_value_of(struct cel_eval *e, struct quantity q)
+/* A quantity, and in which of two forms the server keeps it: only what it keeps as an int64 times a
+ * power of ten can be an integer for it. So 1.5Gi is none. */
+struct amount {
+    struct quantity exact; /* first: what cel_value points to */
+    bool is_small;
+    int64_t value;
+    int32_t scale;
+    bool is_sum;
+};
+
+static struct cel_value quantity_value_of(struct cel_eval *e, const struct amount *m)
 {
-    struct quantity *copy = arena_new(e->arena, struct quantity);
-    *copy = q;
-    return (struct cel_value){ .kind = CEL_QUANTITY, .quantity = copy };
+    struct amount *copy = arena_new(e->arena, struct amount);
+    *copy = *m;
+    return (struct cel_value){ .kind = CEL_QUANTITY, .quantity = &copy->exact };
+}
+
+static const struct amount *amount_of(struct cel_value v)
+{
+    return (const struct amount *)v.quantity;
+}
+
+bool cel_quantity_is_sum(struct cel_value v)
+{
+    return amount_of(v)->is_sum;
+}
+
+static size_t digits_of(struct str s)
+{
+    size_t n = 0;
+    while (n < s.len && s.ptr[n] >= '0' && s.ptr[n] <= '9')
+        n++;
+    return n;
+}
+
+static struct str without(struct str s, size_t n)
+{
+    return (struct str){ s.ptr + n, s.len - n };
+}
+
+/* The power of ten or, of binary ones, of two that a suffix stands for. */
+static int32_t suffix_exponent(enum quantity_format format, struct str suffix)
+{
+    static const char decimal[] = "num kMGTPE", binary[] = "KMGTPE";
+    int64_t exponent = 0;
+    if (!suffix.len)
+        return 0;
+    if (format == QUANTITY_BINARY)
+        return 10 * (int32_t)(strchr(binary, *suffix.ptr) - binary + 1);
+    if (format == QUANTITY_DECIMAL)
+        return 3 * (int32_t)(strchr(decimal, *suffix.ptr) - decimal) - 9;
+    suffix = without(suffix, 1 + (suffix.len > 1 && suffix.ptr[1] == '+'));
+    return str_to_int(suffix, &exponent) && exponent < 1000 && exponent > -1000 ? (int32_t)exponent
+                                                                                : -1000;
+}
+
+/* Fills in the form of a quantity as it was written. */
+static void read_form(struct str text, struct amount *m)
+{
+    bool negative = *text.ptr == '-';
+    text = without(text, negative || *text.ptr == '+');
+    while (text.len && *text.ptr == '0')
+        text = without(text, 1);
+    size_t whole = digits_of(text), part = 0;
+    int64_t value = 0, factor = 1;
+    for (size_t i = 0; i < whole && whole <= 18; i++)
+        value = value * 10 + text.ptr[i] - '0';
+    text = without(text, whole);
+    if (text.len && *text.ptr == '.') {
+        part = digits_of(without(text, 1));
+        for (size_t i = 1; i <= part && whole + part <= 18; i++)
+            value = value * 10 + text.ptr[i] - '0';
+        text = without(text, part + 1);
+    }
+    whole = whole ? whole : 1;
+    int32_t exponent = suffix_exponent(m->exact.format, text);
+    int32_t room = 18 - (int32_t)(whole + part);
+    if (m->exact.format == QUANTITY_BINARY) {
+        room = part ? -1 : 14 - (int32_t)whole - (int32_t)((float)exponent * 3 / 10);
+        factor = room >= 0 ? (int64_t)1 << exponent : 1;
+        exponent = 0;
+    }
+    m->scale = exponent - (int32_t)part;
+    m->is_small = room >= 0 && m->scale >= -9 && !__builtin_mul_overflow(value, factor, &m->value);
+    m->value = negative ? -m->value : m->value;
 }
 
 CEL_IMPLEMENT(to_quantity)
 {
-    struct quantity q;
-    return parse_quantity(args[0].text, &q) ? quantity_value_of(e, q)
-                                            : cel_error(e, "%s", quantity_trouble(args[0].text));
+    struct amount m = { 0 };
+    if (!parse_quantity(args[0].text, &m.exact))
+        return cel_error(e, "%s", quantity_trouble(args[0].text));
+    read_form(args[0].text, &m);
+    return quantity_value_of(e, &m);
 }
 
 CEL_IMPLEMENT(is_quantity)
@@ -56,16 +138,20 @@ CEL_IMPLEMENT(is_quantity)
     return cel_bool(parse_quantity(args[0].text, &q));
 }
 
-/* The whole number that it is, if it is one and fits. */
-static bool as_integer(const struct quantity *q, int64_t *ret)
+/* Times a power of ten; false if that does not fit. */
+static bool scale_up(int64_t *value, int32_t scale)
 {
-    __int128 value = q->value;
-    if (q->exponent < 0)
-        return false;
-    for (int32_t i = 0; i < q->exponent && value <= INT64_MAX && value >= INT64_MIN; i++)
-        value *= 10;
-    *ret = (int64_t)value;
-    return value <= INT64_MAX && value >= INT64_MIN;
+    for (; scale > 0 && *value; scale--)
+        if (__builtin_mul_overflow(*value, (int64_t)10, value))
+            return false;
+    return true;
+}
+
+/* The whole number that it is, if it is one and fits. */
+static bool as_integer(const struct amount *m, int64_t *ret)
+{
+    *ret = m->value;
+    return m->is_small && m->scale >= 0 && scale_up(ret, m->scale);
 }
 
 CEL_IMPLEMENT(quantity_sign)
@@ -78,14 +164,14 @@ CEL_IMPLEMENT(quantity_is_integer)
 {
     int64_t i;
     (void)e;
-    return cel_bool(as_integer(args[0].quantity, &i));
+    return cel_bool(as_integer(amount_of(args[0]), &i));
 }
 
 CEL_IMPLEMENT(quantity_as_integer)
 {
     int64_t i;
-    return as_integer(args[0].quantity, &i) ? cel_int(i)
-                                            : cel_error(e, "cannot convert value to integer");
+    return as_integer(amount_of(args[0]), &i) ? cel_int(i)
+                                              : cel_error(e, "cannot convert value to integer");
 }
 
 CEL_IMPLEMENT(quantity_as_float)
@@ -108,21 +194,48 @@ static bool align(struct quantity *a, struct quantity *b)
     return true;
 }
 
+/* The form of a sum. */
+static void add_form(struct amount *a, struct amount b)
+{
+    a->is_small = a->is_small && b.is_small;
+    if (!a->is_small || !b.value)
+        return;
+    if (!a->value)
+        a->scale = b.scale;
+    int32_t low = a->scale < b.scale ? a->scale : b.scale;
+    a->is_small = scale_up(&a->value, a->scale - low) && scale_up(&b.value, b.scale - low) &&
+                  !__builtin_add_overflow(a->value, b.value, &a->value);
+    a->scale = low;
+}
+
 CEL_IMPLEMENT(quantity_add)
 {
-    struct quantity a = *args[0].quantity, b;
-    b = args[1].kind == CEL_INT ? (struct quantity){ .value = args[1].integer } : *args[1].quantity;
+    struct amount sum = *amount_of(args[0]), other = { 0 };
+    if (args[1].kind == CEL_INT)
+        other = (struct amount){ { .value = args[1].integer }, true, args[1].integer, 0, false };
+    else
+        other = *amount_of(args[1]);
+    if (text_eq(f->name, "sub")) {
+        other.exact.value = -other.exact.value;
+        other.value = other.value == INT64_MIN ? INT64_MIN : -other.value; /* as Go has it */
+    }
+    add_form(&sum, other);
+    struct quantity a = sum.exact, b = other.exact;
+    if (sum.is_small && other.value == INT64_MIN) {
+        a = (struct quantity){ sum.value, sum.scale, a.format };
+        b = (struct quantity){ 0 };
+    }
     if (!align(&a, &b))
         return cel_error(e, "quantities that are too far apart");
-    if (text_eq(f->name, "sub"))
-        b.value = -b.value;
     if (__builtin_add_overflow(a.value, b.value, &a.value))
         return cel_error(e, "a quantity that is too large");
     while (a.value && a.value % 10 == 0) {
         a.value /= 10;
         a.exponent++;
     }
-    return quantity_value_of(e, a);
+    sum.exact = a;
+    sum.is_sum = true;
+    return quantity_value_of(e, &sum);
 }
 
 /* ---- semantic versions ---- */
@@ -394,7 +507,7 @@ static const char *check_byte(struct arena *a, const char *text, const struct ce
 {
     struct str bytes;
     (void)f;
-    return base64_decode(a, str_of(text), &bytes) ? NULL : "invalid base64";
+    return *text && base64_decode(a, str_of(text), &bytes) ? NULL : "invalid base64";
 }
 
 static const char *check_date(struct arena *a, const char *text, const struct cel_format *f)

@@ -94,9 +94,9 @@ static const char *parse_address(struct arena *a, struct str s, struct cel_ip *r
     if (!trouble)
         return NULL;
     return arena_printf(a,
-        "IP Address \"%s\" parse error during conversion from string: ParseAddr(\"%s\"): %s",
-        text,
-        text,
+        "IP Address %s parse error during conversion from string: ParseAddr(%s): %s",
+        cel_show_quoted(a, s),
+        cel_show_quoted(a, s),
         trouble);
 }
 
@@ -124,8 +124,8 @@ static const char *parse_prefix(struct arena *a, struct str s, struct cel_ip *re
     if (trouble)
         return arena_printf(a,
             "network address parse error during conversion from string: "
-            "netip.ParsePrefix(\"%s\"): %s",
-            text,
+            "netip.ParsePrefix(%s): %s",
+            cel_show_quoted(a, s),
             trouble);
     ret->prefix = (int)bits;
     return NULL;

@@ -181,13 +181,20 @@ CEL_IMPLEMENT(op_not)
     return args[0].kind == CEL_BOOL ? cel_bool(!args[0].boolean) : cel_no_overload(e);
 }
 
+static bool is_computed(struct cel_value left, struct cel_value right)
+{
+    return left.kind == CEL_QUANTITY && right.kind == CEL_QUANTITY && cel_quantity_is_sum(right);
+}
+
 CEL_IMPLEMENT(op_equal)
 {
-    return cel_equal(e, args[0], args[1]);
+    return is_computed(args[0], args[1]) ? cel_no_overload(e) : cel_equal(e, args[0], args[1]);
 }
 
 CEL_IMPLEMENT(op_not_equal)
 {
+    if (is_computed(args[0], args[1]))
+        return cel_bool(true);
     struct cel_value same = cel_equal(e, args[0], args[1]);
     return same.kind == CEL_BOOL ? cel_bool(!same.boolean) : same;
 }
@@ -222,10 +229,10 @@ CEL_IMPLEMENT(op_in)
 }
 
 #define ARITHMETIC(name, call)                                                                     \
-    { name, "(int, int) int", call, CEL_COST_ONE },                                                \
-        { name, "(uint, uint) uint", call, CEL_COST_ONE },                                         \
+    { name, "(double, double) double", call, CEL_COST_ONE },                                       \
+        { name, "(int, int) int", call, CEL_COST_ONE },                                            \
     {                                                                                              \
-        name, "(double, double) double", call, CEL_COST_ONE                                        \
+        name, "(uint, uint) uint", call, CEL_COST_ONE                                              \
     }
 #define ORDER(name)                                                                                \
     { name, "(bool, bool) bool", op_order, CEL_COST_ONE },                                         \
@@ -245,24 +252,29 @@ CEL_IMPLEMENT(op_in)
         name, "(duration, duration) bool", op_order, CEL_COST_ONE                                  \
     }
 
+/* In cel-go's order: the first that fits decides what is not known of a type. */
 const struct cel_function cel_lib_operators[] = {
-    ARITHMETIC("_+_", op_add),
-    { "_+_", "(string, string) string", op_add, CEL_COST_ADD_TEXT },
     { "_+_", "(bytes, bytes) bytes", op_add, CEL_COST_ADD_TEXT },
-    { "_+_", "(list(A), list(A)) list(A)", op_add, CEL_COST_ADD_LIST },
+    { "_+_", "(double, double) double", op_add, CEL_COST_ONE },
     { "_+_", "(duration, duration) duration", op_add, CEL_COST_ONE },
     { "_+_", "(duration, timestamp) timestamp", op_add, CEL_COST_ONE },
     { "_+_", "(timestamp, duration) timestamp", op_add, CEL_COST_ONE },
-    ARITHMETIC("_-_", op_subtract),
+    { "_+_", "(int, int) int", op_add, CEL_COST_ONE },
+    { "_+_", "(list(A), list(A)) list(A)", op_add, CEL_COST_ADD_LIST },
+    { "_+_", "(string, string) string", op_add, CEL_COST_ADD_TEXT },
+    { "_+_", "(uint, uint) uint", op_add, CEL_COST_ONE },
+    { "_-_", "(double, double) double", op_subtract, CEL_COST_ONE },
     { "_-_", "(duration, duration) duration", op_subtract, CEL_COST_ONE },
+    { "_-_", "(int, int) int", op_subtract, CEL_COST_ONE },
     { "_-_", "(timestamp, duration) timestamp", op_subtract, CEL_COST_ONE },
     { "_-_", "(timestamp, timestamp) duration", op_subtract, CEL_COST_ONE },
+    { "_-_", "(uint, uint) uint", op_subtract, CEL_COST_ONE },
     ARITHMETIC("_*_", op_multiply),
     ARITHMETIC("_/_", op_divide),
     { "_%_", "(int, int) int", op_modulo, CEL_COST_ONE },
     { "_%_", "(uint, uint) uint", op_modulo, CEL_COST_ONE },
-    { "-_", "(int) int", op_negate, CEL_COST_ONE },
     { "-_", "(double) double", op_negate, CEL_COST_ONE },
+    { "-_", "(int) int", op_negate, CEL_COST_ONE },
     { "!_", "(bool) bool", op_not, CEL_COST_ONE },
     { "_==_", "(A, A) bool", op_equal, CEL_COST_EQUAL },
     { "_!=_", "(A, A) bool", op_not_equal, CEL_COST_EQUAL },

@@ -5,7 +5,7 @@
  *   and    = relation {'&&' relation}                          | '[' ['?'] expr ']'}
  *   relation, calc: left to right             primary = literal | ident | '(' expr ')' | …
  *
- * The first syntax error ends it: what follows would be guesses. */
+ * The first error ends it; syntax.c tells what is wrong. */
 
 #include <errno.h>
 #include <math.h>
@@ -17,6 +17,7 @@
 #include "cel/ast.h"
 #include "cel/decl.h"
 #include "cel/lex.h"
+#include "cel/syntax.h"
 
 struct parser {
     struct cel_source *source;
@@ -34,14 +35,15 @@ void cel_issue_add(struct cel_source *s, uint32_t offset, const char *format, ..
 {
     va_list args;
     s->issue_count++;
+    s->issue_offset = offset;
     if (s->issue_count > CEL_ISSUES_MAX)
         return;
     struct cel_issue *issue = arena_new(s->arena, struct cel_issue), **at = &s->issues;
     va_start(args, format);
     *issue = (struct cel_issue){ .offset = offset, .text = arena_vprintf(s->arena, format, args) };
     va_end(args);
-    uint32_t place = offset + 1; /* nowhere comes first */
-    while (*at && (*at)->offset + 1 <= place)
+    uint32_t place = offset + 2; /* nowhere comes first, then what could not be read */
+    while (*at && (*at)->offset + 2 <= place)
         at = &(*at)->next;
     issue->next = *at;
     *at = issue;
@@ -95,14 +97,16 @@ const char *cel_issues_text(const struct cel_source *s)
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)4 << 20);
     for (const struct cel_issue *i = s->issues; i; i = i->next) {
         unsigned line, column;
-        struct str text = line_of(s->text, i->offset, &line, &column);
+        bool is_read = i->offset != CEL_UNREAD;
+        struct str text = line_of(s->text, is_read ? i->offset : 0, &line, &column);
         if (i != s->issues)
             buf_add_char(&b, '\n');
         if (i->offset == CEL_NOWHERE) {
             buf_printf(&b, "ERROR: <input>:-1:0: %s", i->text);
             continue;
         }
-        buf_printf(&b, "ERROR: <input>:%u:%u: %s", line, column + (s->text.len > 0), i->text);
+        bool is_counted = s->text.len > 0 && is_read;
+        buf_printf(&b, "ERROR: <input>:%u:%u: %s", line, column + is_counted, i->text);
         if (text.len <= 16384 && s->text.len)
             add_snippet(&b, text, column);
     }
@@ -177,53 +181,18 @@ static bool accept(struct parser *p, const char *text)
     return true;
 }
 
-#define AN_EXPRESSION                                                                              \
-    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, "       \
-    "STRING, BYTES, IDENTIFIER}"
-
-static struct cel_node *unexpected(struct parser *p, const char *wanted)
+/* What is wrong, cel_syntax_explain() tells. */
+static struct cel_node *give_up(struct parser *p)
 {
-    bool at_end = p->token.kind == CEL_TOKEN_END;
-    if (!p->failed)
-        cel_issue_add(p->source,
-            p->token.offset,
-            "Syntax error: mismatched input '%.*s' expecting %s",
-            at_end ? 5 : (int)p->token.text.len,
-            at_end ? "<EOF>" : p->token.text.ptr,
-            wanted);
     p->failed = true;
     return NULL;
 }
 
-/* One token too many is passed over. */
-static void not_at_end(struct parser *p)
-{
-    struct cel_source unused = { .arena = p->source->arena, .text = p->source->text };
-    struct cel_lexer ahead = p->lexer;
-    ahead.source = &unused;
-    if (cel_lex(&ahead).kind != CEL_TOKEN_END)
-        unexpected(p, "<EOF>");
-    else
-        cel_issue_add(p->source,
-            p->token.offset,
-            "Syntax error: extraneous input '%.*s' expecting <EOF>",
-            (int)p->token.text.len,
-            p->token.text.ptr);
-}
-
-/* What stands where an operator or the end of something was due. */
-static bool expect(struct parser *p, const char *text, const char *wanted)
+static bool expect(struct parser *p, const char *text)
 {
     if (!p->failed && !accept(p, text))
-        unexpected(p, wanted);
+        give_up(p);
     return !p->failed;
-}
-
-static struct cel_node *failed_at(struct parser *p, uint32_t offset, const char *text)
-{
-    cel_issue_add(p->source, offset, "%s", text);
-    p->failed = true;
-    return NULL;
 }
 
 /* ---- literals ---- */
@@ -235,38 +204,43 @@ static struct cel_node *literal(struct parser *p, uint32_t offset, struct cel_va
     return n;
 }
 
+const char *cel_number_read(
+    struct arena *a, const struct cel_token *t, bool negative, struct cel_value *ret)
+{
+    bool hex = str_starts(t->text, STR("0x"));
+    const char *text = arena_printf(a,
+        "%s%.*s",
+        negative ? "-" : "",
+        (int)(t->text.len - (hex ? 2 : 0) - (t->kind == CEL_TOKEN_UINT)),
+        t->text.ptr + (hex ? 2 : 0));
+    errno = 0;
+    if (t->kind == CEL_TOKEN_DOUBLE) {
+        *ret = cel_double(strtod(text, NULL));
+        return isinf(ret->real) ? "invalid double literal" : NULL;
+    }
+    if (t->kind == CEL_TOKEN_UINT) {
+        *ret = cel_uint(strtoull(text, NULL, hex ? 16 : 10));
+        return errno ? "invalid uint literal" : NULL;
+    }
+    *ret = cel_int(strtoll(text, NULL, hex ? 16 : 10));
+    return errno ? "invalid int literal" : NULL;
+}
+
 static struct cel_node *parse_number(struct parser *p, bool negative, uint32_t offset)
 {
     struct cel_token t = next(p);
-    bool hex = str_starts(t.text, STR("0x"));
-    const char *text = arena_printf(p->source->arena,
-        "%s%.*s",
-        negative ? "-" : "",
-        (int)(t.text.len - (hex ? 2 : 0) - (t.kind == CEL_TOKEN_UINT)),
-        t.text.ptr + (hex ? 2 : 0));
-    errno = 0;
-    if (t.kind == CEL_TOKEN_DOUBLE) {
-        double d = strtod(text, NULL);
-        return isinf(d) ? failed_at(p, offset, "invalid double literal")
-                        : literal(p, offset, cel_double(d));
-    }
-    if (t.kind == CEL_TOKEN_UINT) {
-        uint64_t u = strtoull(text, NULL, hex ? 16 : 10);
-        return errno ? failed_at(p, offset, "invalid uint literal")
-                     : literal(p, offset, cel_uint(u));
-    }
-    int64_t i = strtoll(text, NULL, hex ? 16 : 10);
-    return errno ? failed_at(p, offset, "invalid int literal") : literal(p, offset, cel_int(i));
+    struct cel_value value;
+    if (cel_number_read(p->source->arena, &t, negative, &value))
+        return give_up(p);
+    return literal(p, offset, value);
 }
 
 static struct cel_node *parse_text(struct parser *p)
 {
     struct cel_token t = next(p);
     struct str text;
-    if (!cel_unquote(p->source, &t, &text)) {
-        p->failed = true;
-        return NULL;
-    }
+    if (!cel_unquote(p->source, &t, &text))
+        return give_up(p);
     return literal(p, t.offset, t.kind == CEL_TOKEN_STRING ? cel_string(text) : cel_bytes(text));
 }
 
@@ -305,7 +279,7 @@ static struct nodes parse_args(struct parser *p)
     do
         nodes_add(p, &args, parse_expr(p), false);
     while (!p->failed && accept(p, ","));
-    expect(p, ")", "{')', ','}");
+    expect(p, ")");
     return args;
 }
 
@@ -323,13 +297,14 @@ static struct cel_node *parse_list(struct parser *p)
 {
     struct nodes items = { 0 };
     uint32_t offset = next(p).offset;
-    while (!p->failed && !is_operator(p, "]")) {
+    bool is_empty = accept(p, ",");
+    while (!is_empty && !p->failed && !is_operator(p, "]")) {
         bool optional = accept(p, "?");
         nodes_add(p, &items, parse_expr(p), optional);
         if (p->failed || !accept(p, ","))
             break;
     }
-    expect(p, "]", "{']', ','}");
+    expect(p, "]");
     return container(p, CEL_NODE_LIST, offset, &items);
 }
 
@@ -337,16 +312,17 @@ static struct cel_node *parse_map(struct parser *p)
 {
     struct nodes entries = { 0 };
     uint32_t offset = next(p).offset;
-    while (!p->failed && !is_operator(p, "}")) {
+    bool is_empty = accept(p, ",");
+    while (!is_empty && !p->failed && !is_operator(p, "}")) {
         bool optional = accept(p, "?");
         nodes_add(p, &entries, parse_expr(p), optional);
-        if (!expect(p, ":", "':'"))
+        if (!expect(p, ":"))
             break;
         nodes_add(p, &entries, parse_expr(p), optional);
         if (p->failed || !accept(p, ","))
             break;
     }
-    expect(p, "}", "{'}', ','}");
+    expect(p, "}");
     return container(p, CEL_NODE_MAP, offset, &entries);
 }
 
@@ -367,10 +343,11 @@ static struct cel_node *call_or_macro(struct parser *p, uint32_t offset, struct 
     return n;
 }
 
-/* Types of messages are not known here; their literals are only read to be refused by name. */
-static struct cel_node *refuse_message(struct parser *p, struct cel_node *name)
+/* Types of messages are not known here: it only is read, for the checker to refuse it by name. */
+static struct cel_node *parse_message(struct parser *p, const struct cel_node *name)
 {
     struct str text = name->name;
+    struct cel_node *message = cel_node_new(p->source->arena, CEL_NODE_IDENT, next(p).offset);
     for (const struct cel_node *n = name; n->kind == CEL_NODE_SELECT; n = n->target)
         text = str_of(arena_printf(p->source->arena,
             "%.*s.%.*s",
@@ -378,28 +355,32 @@ static struct cel_node *refuse_message(struct parser *p, struct cel_node *name)
             n->target->name.ptr,
             (int)text.len,
             text.ptr));
-    cel_issue_add(p->source,
-        p->token.offset,
-        "undeclared reference to '%.*s' (in container '')",
-        (int)text.len,
-        text.ptr);
-    p->failed = true;
-    return NULL;
+    bool is_empty = accept(p, ",");
+    while (!is_empty && !p->failed && !is_operator(p, "}")) {
+        accept(p, "?");
+        if (p->token.kind != CEL_TOKEN_IDENT)
+            return give_up(p);
+        next(p);
+        if (!expect(p, ":") || !parse_expr(p) || !accept(p, ","))
+            break;
+    }
+    message->name = text;
+    message->is_message = true;
+    return expect(p, "}") ? message : NULL;
 }
 
 static struct cel_node *parse_name(struct parser *p)
 {
     bool dotted = is_operator(p, ".");
-    uint32_t start = p->token.offset;
     if (dotted)
         next(p);
     if (p->token.kind != CEL_TOKEN_IDENT)
-        return unexpected(p, "IDENTIFIER");
+        return give_up(p);
     struct cel_token t = next(p);
-    if (cel_name_is_reserved(t.text)) {
-        const char *text = str_dup(p->source->arena, t.text);
-        return failed_at(p, start, arena_printf(p->source->arena, "reserved identifier: %s", text));
-    }
+    if (cel_name_is_reserved(t.text))
+        return give_up(p);
+    if (dotted)
+        t.text = str_of(arena_printf(p->source->arena, ".%.*s", (int)t.text.len, t.text.ptr));
     if (is_operator(p, "(")) {
         uint32_t open = next(p).offset;
         struct nodes args = parse_args(p);
@@ -408,6 +389,14 @@ static struct cel_node *parse_name(struct parser *p)
     struct cel_node *n = cel_node_new(p->source->arena, CEL_NODE_IDENT, t.offset);
     n->name = t.text;
     return n;
+}
+
+static bool is_negative_number(const struct parser *p)
+{
+    struct parser ahead = *p;
+    next(&ahead);
+    return is_operator(p, "-") &&
+           (ahead.token.kind == CEL_TOKEN_INT || ahead.token.kind == CEL_TOKEN_DOUBLE);
 }
 
 static struct cel_node *parse_primary(struct parser *p)
@@ -425,7 +414,7 @@ static struct cel_node *parse_primary(struct parser *p)
     case CEL_TOKEN_OPERATOR:
         break;
     default:
-        return unexpected(p, AN_EXPRESSION);
+        return give_up(p);
     }
     if (is_operator(p, "."))
         return parse_name(p);
@@ -434,6 +423,10 @@ static struct cel_node *parse_primary(struct parser *p)
     if (is_operator(p, "{"))
         return parse_map(p);
     uint32_t offset = p->token.offset;
+    if (is_negative_number(p)) {
+        next(p);
+        return parse_number(p, true, offset);
+    }
     if (accept(p, "true"))
         return literal(p, offset, cel_bool(true));
     if (accept(p, "false"))
@@ -441,26 +434,17 @@ static struct cel_node *parse_primary(struct parser *p)
     if (accept(p, "null"))
         return literal(p, offset, cel_null());
     if (!accept(p, "("))
-        return unexpected(p, AN_EXPRESSION);
+        return give_up(p);
     struct cel_node *n = parse_expr(p);
-    return expect(p, ")", "')'") ? n : NULL;
+    return expect(p, ")") ? n : NULL;
 }
 
 static struct cel_node *parse_select(struct parser *p, struct cel_node *target)
 {
     uint32_t dot = next(p).offset;
     bool optional = accept(p, "?");
-    if (p->token.kind == CEL_TOKEN_ESCAPED_IDENT)
-        return failed_at(p, p->token.offset, "unsupported syntax: '`'");
-    if (p->token.kind != CEL_TOKEN_IDENT && optional)
-        return unexpected(p, "{IDENTIFIER, ESC_IDENTIFIER}");
     if (p->token.kind != CEL_TOKEN_IDENT)
-        return failed_at(p,
-            p->token.offset,
-            arena_printf(p->source->arena,
-                "Syntax error: no viable alternative at input '.%.*s'",
-                (int)p->token.text.len,
-                p->token.text.len ? p->token.text.ptr : ""));
+        return give_up(p);
     struct cel_token name = next(p);
     if (is_operator(p, "(") && !optional) {
         uint32_t open = next(p).offset;
@@ -481,23 +465,19 @@ static bool is_qualified_name(const struct cel_node *n)
 {
     while (n->kind == CEL_NODE_SELECT && !n->is_test)
         n = n->target;
-    return n->kind == CEL_NODE_IDENT;
+    return n->kind == CEL_NODE_IDENT && !n->is_message;
 }
 
 /* Every link of a chain nests the tree by one. */
 static bool too_deep(struct parser *p, unsigned links)
 {
-    if (p->depth + links <= CEL_DEPTH_MAX)
-        return false;
-    if (!p->failed)
-        cel_issue_add(
-            p->source, CEL_NOWHERE, "expression recursion limit exceeded: %d", CEL_DEPTH_MAX);
-    p->failed = true;
-    return true;
+    p->failed = p->failed || p->depth + links > CEL_DEPTH_MAX;
+    return p->failed;
 }
 
 static struct cel_node *parse_member(struct parser *p)
 {
+    bool is_named = p->token.kind == CEL_TOKEN_IDENT || is_operator(p, ".");
     struct cel_node *n = parse_primary(p);
     for (unsigned links = 0; !p->failed; links++) {
         if (too_deep(p, links)) {
@@ -508,11 +488,11 @@ static struct cel_node *parse_member(struct parser *p)
             uint32_t offset = next(p).offset;
             bool optional = accept(p, "?");
             struct cel_node *args[] = { n, parse_expr(p) };
-            if (!expect(p, "]", "']'"))
+            if (!expect(p, "]"))
                 return NULL;
             n = cel_node_call(p->source->arena, offset, optional ? "_[?_]" : "_[_]", NULL, args, 2);
-        } else if (is_operator(p, "{") && is_qualified_name(n)) {
-            return refuse_message(p, n);
+        } else if (is_operator(p, "{") && is_named && is_qualified_name(n)) {
+            n = parse_message(p, n);
         } else {
             return n;
         }
@@ -526,19 +506,13 @@ static struct cel_node *parse_unary(struct parser *p)
 {
     uint32_t offset = p->token.offset;
     bool minus = is_operator(p, "-");
-    if (!minus && !is_operator(p, "!"))
+    if ((!minus && !is_operator(p, "!")) || is_negative_number(p))
         return parse_member(p);
     const char *sign = minus ? "-" : "!";
     unsigned count = 0;
     while (accept(p, sign))
         count++;
-    bool is_number = p->token.kind == CEL_TOKEN_INT || p->token.kind == CEL_TOKEN_DOUBLE;
-    struct cel_node *n;
-    if (minus && count == 1 && is_number) {
-        n = parse_number(p, true, offset);
-        return n;
-    }
-    n = parse_member(p);
+    struct cel_node *n = parse_member(p);
     if (p->failed || count % 2 == 0)
         return n;
     return cel_node_call(p->source->arena, offset, minus ? "-_" : "!_", NULL, &n, 1);
@@ -610,7 +584,7 @@ static struct cel_node *parse_expr(struct parser *p)
     if (!p->failed && is_operator(p, "?")) {
         uint32_t offset = next(p).offset;
         struct cel_node *args[] = { n, parse_logic(p, true), NULL };
-        if (expect(p, ":", "':'"))
+        if (expect(p, ":"))
             args[2] = parse_expr(p);
         n = p->failed ? NULL : cel_node_call(p->source->arena, offset, "_?_:_", NULL, args, 3);
     }
@@ -634,7 +608,12 @@ struct cel_node *cel_parse(struct cel_source *s)
     }
     next(&p);
     struct cel_node *n = parse_expr(&p);
-    if (!p.failed && p.token.kind != CEL_TOKEN_END)
-        not_at_end(&p);
-    return s->issue_count ? NULL : n;
+    if (!p.failed && !s->issue_count && p.token.kind == CEL_TOKEN_END)
+        return n;
+    s->issues = NULL;
+    s->issue_count = 0;
+    cel_syntax_explain(s);
+    if (!s->issue_count)
+        cel_issue_add(s, CEL_NOWHERE, "unknown parse element encountered");
+    return NULL;
 }

@@ -26,6 +26,26 @@ TEST(protobuf_reads_a_config_map)
         " 'data': {'k': 'v'}}");
 }
 
+/* What is one of two things in JSON, raw JSON, and numbers that are whole. */
+TEST(protobuf_reads_the_schema_of_a_definition)
+{
+    struct json v;
+    struct error err;
+    check(
+        decode(STR("k8s\0\x0a\x33\x0a\x17"
+                   "apiextensions.k8s.io/v1\x12\x18"
+                   "CustomResourceDefinition\x12_\x12]:[\x22Y\x0aW*\x06objectB\x0a\x0a\x08[1,null]"
+                   "I\0\0\0\0\0\0\x14@\x99\x01\0\0\0\0\0\0\xe0\x3f\xc2\x01\x0a\x0a\x08*\x06string"
+                   "\xf2\x01\x0d\x08\x01\x12\x09*\x07integer\x8a\x02\x02\x08\x01"
+                   "\x82\x02\x0b\x0a\x01k\x12\x06\x12\x01\x61\x12\x01\x62"),
+            &v,
+            &err));
+    check_json(json_get(v, "spec.versions.0.schema.openAPIV3Schema"),
+        "{'type': 'object', 'default': [1, null], 'maximum': 5, 'multipleOf': 0.5,"
+        " 'items': {'type': 'string'}, 'additionalProperties': {'type': 'integer'},"
+        " 'additionalItems': true, 'dependencies': {'k': ['a', 'b']}}");
+}
+
 TEST(protobuf_skips_fields_that_it_does_not_know)
 {
     struct json v;

@@ -51,7 +51,7 @@ TEST(numbers_keep_their_value)
 {
     struct json v = test_json("[9007199254740993, -1, 0.1, 1e300, 18446744073709551615, 1.0]");
     check_text(
-        json_to_text(test_arena(), v), "[9007199254740993,-1,0.1,1e+300,1.8446744073709552e+19,1]");
+        json_to_text(test_arena(), v), "[9007199254740993,-1,0.1,1e+300,18446744073709552000,1]");
     check(json_equal(json_int(1), json_real(1.0)));
     check(!json_equal(json_int(1), json_str("1")));
 }

@@ -619,7 +619,7 @@ self.spec.list.filter(x, x)
 self.spec.list.filter(x, x + 1)
 """.strip().split("\n")
 
-# Texts that are no expressions. That they are refused must agree; how they are described need not.
+# Texts that are no expressions.
 UNREADABLE = """
 self.spec.i ==
 (1 == 1
@@ -641,4 +641,19 @@ a &&
 self.spec.words.map(in, 1).size() == 1
 é == 1
 # == 1
+f(1
+!
+-
+in
+-1 1
+[1,,2]
+{1 2: 3}
+a.b{c: 1
+x.?1
+self.spec.list.all(x
+has(
+[,] == []
+.nothing == 1
+-1.size() == 1
+`a` == 1
 """.strip().split("\n")

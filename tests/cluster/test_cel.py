@@ -150,17 +150,11 @@ def batches(compare, rules):
 def test_what_is_said_of_rules(lab):
     """Every expression alone in a CustomResourceDefinition: accepted, or refused in the same words."""
     compare = Compare(lab, "Said")
-    rules = [{"rule": r} for r in cases.RULES + cases.REFUSED]
+    rules = [{"rule": r} for r in cases.RULES + cases.REFUSED + cases.UNREADABLE]
     rules += [{"rule": "1 == 2", "messageExpression": r} for r in cases.TEXTS + cases.REFUSED]
     for rule in rules:
         schema = with_rules([rule])
         compare.same(json.dumps(rule), compare.refusal(schema), ours(compare.tool.ask(schema)["install"]))
-    for text in cases.UNREADABLE:
-        schema = with_rules([{"rule": text}])
-        real, said = compare.refusal(schema), ours(compare.tool.ask(schema)["install"])
-        compare.same(text, [c[:2] for c in real], [c[:2] for c in said])
-        if not all("Syntax error" in c[2] or "unescape" in c[2] for c in real):
-            raise Failure(f"{text} can be read: {real}")
     compare.done(600)
 
 

@@ -10,11 +10,14 @@ import urllib.parse
 
 import differential as d
 import differential_control
+import differential_definitions
+import differential_documents
 import differential_kinds
 import differential_pods
 import differential_quotas
 import differential_raw
 import differential_requests
+import differential_rules
 import differential_seeds
 import differential_types
 import differential_versions
@@ -25,6 +28,7 @@ from lab import NO_WORKLOADS, Lab
 
 SCRIPTS = []
 SEEDS = os.environ.get("DIFFERENTIAL_SEEDS", "0-39")
+RULE_SEEDS, DEFINITION_SEEDS = (1, 2), (3, 9)  # each makes a definition, which takes the real server a while
 
 
 def script(function):
@@ -930,10 +934,11 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    modules = (differential_control, differential_pods, differential_quotas, differential_raw,
+    modules = (differential_control, differential_documents, differential_pods, differential_quotas, differential_raw,
                differential_requests, differential_types,
                differential_versions, differential_watch)
-    everything = [*SCRIPTS, *(script for module in modules for script in module.SCRIPTS),
+    given = range(first, last + 1) if "DIFFERENTIAL_SEEDS" in os.environ else None
+    everything = [*SCRIPTS, *differential_rules.scripts(given or RULE_SEEDS), *differential_definitions.scripts(given or DEFINITION_SEEDS), *(script for module in modules for script in module.SCRIPTS),
                   *differential_kinds.scripts(), *differential_seeds.scripts(first, last),
                   *((f"generated_{seed}", generated(seed)) for seed in range(first, last + 1))]
     chosen = [(name, function) for name, function in everything
