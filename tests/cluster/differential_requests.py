@@ -238,7 +238,7 @@ def tokens(s):
         text = base64.urlsafe_b64encode(json.dumps(token).encode()).decode().rstrip("=")
         for method, query in (("GET", ""), ("GET", "limit=1&"), ("DELETE", "fieldSelector=metadata.name%3Dx&")):
             s.record(f"{method} {query} {token}".replace(str(now), "NOW"), s.ask(method, f"{path}?{query}continue={text}").shown())
-    for text in ("a", "abc", "abcd", "a=", "ab==", "YQ==", "YQ", "x" * 300, "e30=", "e30", "%0a", "+/"):
+    for text in ("a", "abc", "abcd", "a=", "ab==", "YQ==", "YQ", "x" * 300, "e30=", "e30", "+/"):
         s.get(f"{path}?continue={text}")
 
 
