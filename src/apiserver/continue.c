@@ -29,6 +29,47 @@ static bool fail_token(struct api_call *c, const char *why)
     return call_fail_bad(c, "invalid continue token: continue key is not valid: %s", why);
 }
 
+/* What Go's decoder says of a token whose parts are something else; NULL: nothing. */
+static const char *type_trouble(struct arena *a, struct json token)
+{
+    static const struct {
+        const char *field, *go;
+        enum json_type type;
+    } rows[] = {
+        { "v", "string", JSON_STR }, { "rv", "int64", JSON_INT }, { "start", "string", JSON_STR }
+    };
+    if (json_is(token, JSON_NULL))
+        return NULL;
+    if (!json_is(token, JSON_MAP))
+        return arena_printf(a,
+            "json: cannot unmarshal %s into Go value of type storage.continueToken",
+            json_error_type(token));
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        struct json v = json_member(token, rows[i].field);
+        if (json_present(v) && !json_is(v, JSON_NULL) && v.type != rows[i].type)
+            return arena_printf(a,
+                "json: cannot unmarshal %s%s%s into Go struct field continueToken.%s of type %s",
+                json_error_type(v),
+                json_is(v, JSON_REAL) ? " " : "",
+                json_is(v, JSON_REAL) ? json_to_text(a, v) : "",
+                rows[i].field,
+                rows[i].go);
+    }
+    return NULL;
+}
+
+/* Nobody goes up from a list to what stands above it. */
+static bool is_clean(const char *start)
+{
+    struct str rest = str_of(*start == '/' ? start + 1 : start);
+    while (rest.ptr && *start && strcmp(start, "/") != 0) {
+        struct str part = str_cut(&rest, '/');
+        if (!part.len || str_eq(part, STR(".")) || str_eq(part, STR("..")))
+            return false;
+    }
+    return true;
+}
+
 static bool read_token(struct api_call *c, const char *text, struct json *ret)
 {
     struct arena *a = &c->arena;
@@ -44,17 +85,18 @@ static bool read_token(struct api_call *c, const char *text, struct json *ret)
     }
     if (!json_parse(a, bytes, ret, &err))
         return fail_token(c, json_error_text(a, bytes));
+    if (type_trouble(a, *ret))
+        return fail_token(c, type_trouble(a, *ret));
     const char *version = json_get_text(*ret, "v"), *start = json_get_text(*ret, "start");
     if (!text_eq(version, TOKEN_VERSION))
         return fail_token(c,
-            arena_printf(a,
-                "server does not recognize this encoded version \"%s\"",
-                version ? version : ""));
+            arena_printf(
+                a, "server does not recognize this encoded version %s", version ? version : ""));
     if (json_get_int(*ret, "rv", 0) == 0)
         return fail_token(c, "incorrect encoded start resourceVersion (version " TOKEN_VERSION ")");
     if (text_empty(start))
         return fail_token(c, "encoded start key empty (version " TOKEN_VERSION ")");
-    return *start == '/' || fail_token(c, start);
+    return is_clean(start) || fail_token(c, start);
 }
 
 /* A token that is too old says how to go on without the promise of one version. */
@@ -82,7 +124,9 @@ bool continue_read(struct api_call *c, const struct list_options *o, uint64_t cu
         return false;
     if (!text_empty(o->version_text) && !text_eq(o->version_text, "0"))
         return call_fail_bad(c, "specifying resource version is not allowed when using continue");
-    struct str start = str_of(json_get_text(token, "start") + 1);
+    struct str start = str_of(json_get_text(token, "start"));
+    if (str_starts(start, STR("/")))
+        start = (struct str){ start.ptr + 1, start.len - 1 };
     if (str_ends(start, STR(BEHIND)))
         start.len--;
     struct str name = start, namespace = { "", 0 };

@@ -222,6 +222,9 @@ void rest_delete(struct api_call *c)
 
 /* The names are read first: deleting changes the table. */
 struct victims {
+    uint64_t version; /* of the list that they are read from */
+    bool exact;       /* as it was then, or as it is now */
+    struct list_place after;
     const struct store_object **objects;
     size_t count, size;
     bool more;         /* stand behind the limit; whether they are selected is not looked at */
@@ -229,26 +232,40 @@ struct victims {
 };
 
 /* The next one: as it is, or as it was at a version that was asked for. False: that is too old. */
-static bool next_victim(struct api_call *c, const struct list_options *o,
-    struct store_cursor *cursor, const struct store_object **ret)
+static bool next_victim(struct api_call *c, const struct victims *v, struct store_cursor *cursor,
+    const struct store_object **ret)
 {
     struct error err;
     const struct store_table *t = store_table(c->server->store, c->kind->table);
-    if (!o->version || text_eq(o->match, "NotOlderThan")) {
+    if (!v->exact) {
         *ret = store_next(t, cursor);
         return true;
     }
-    return store_next_at(t, cursor, o->version, ret, &err) ||
+    return store_next_at(t, cursor, v->version, ret, &err) ||
            call_fail(c, status_expired("The resourceVersion for the provided list is too old."));
+}
+
+static bool choose_version(struct api_call *c, const struct list_options *o, struct victims *v)
+{
+    uint64_t current = store_version(c->server->store);
+    if (o->version > current)
+        return call_fail(c, status_too_large_version(&c->arena, o->version, current));
+    v->exact = o->version > 0 && !text_eq(o->match, "NotOlderThan");
+    v->version = v->exact ? o->version : current;
+    return text_empty(o->cont) || continue_read(c, o, current, &v->version, &v->exact, &v->after);
 }
 
 static bool collect(struct api_call *c, const struct selection *s, const struct list_options *list,
     struct victims *v)
 {
-    struct store_cursor cursor = { .namespace = s->namespace };
+    struct store_cursor cursor = {
+        .namespace = s->namespace,
+        .after_ns = v->after.namespace,
+        .after_name = v->after.name,
+    };
     const struct store_object *o;
     for (;;) {
-        if (!next_victim(c, list, &cursor, &o))
+        if (!next_victim(c, v, &cursor, &o))
             return false;
         if (!o)
             return true;
@@ -283,11 +300,11 @@ static bool delete_one(struct api_call *c, const struct delete_options *o,
     struct write w = write_of_call(c);
     w.namespace = victim->namespace;
     w.name = victim->name;
-    if (!write_read_old(&w))
-        return true;
-    if (!call_check_version(c, w.before, true) || !delete_object(&w, o, &object, &stored, &gone))
+    bool there = write_read_old(&w);
+    if (there &&
+        (!call_check_version(c, w.before, true) || !delete_object(&w, o, &object, &stored, &gone)))
         return false;
-    struct json item = w.old;
+    struct json item = there ? w.old : object_read(c->kind, &c->arena, victim);
     if (!c->kind->custom) {
         item = json_with_member(&c->arena, item, "apiVersion", (struct json){ 0 });
         item = json_with_member(&c->arena, item, "kind", (struct json){ 0 });
@@ -341,13 +358,10 @@ void rest_delete_collection(struct api_call *c)
     struct victims victims = { 0 };
     struct json_builder items;
     if (!options_read_list(c, false, &list) || !select_init(c, &list, &selection) ||
-        !read_options(c, &o) || !options_read_version(c, false, &list))
+        !read_options(c, &o) || !options_read_version(c, false, &list) ||
+        !choose_version(c, &list, &victims))
         return;
-    uint64_t version = store_version(c->server->store);
-    if (list.version > version) {
-        call_fail(c, status_too_large_version(&c->arena, list.version, version));
-        return;
-    }
+    uint64_t version = victims.version;
     json_builder_init(&items, &c->arena);
     const char *cont = NULL;
     bool ok = collect(c, &selection, &list, &victims);

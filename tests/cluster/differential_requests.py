@@ -1,9 +1,10 @@
 """Scripts of test_differential.py about requests: forms of answers, options of deletes, beginnings of watches."""
+import base64
 import json
 
 import yaml
 
-from differential import JSON, MERGE, PARTIAL, PARTIAL_LIST, STRATEGIC, TABLE, YAML
+from differential import APPLY, JSON, JSON_PATCH, MERGE, PARTIAL, PARTIAL_LIST, STRATEGIC, TABLE, YAML
 
 SCRIPTS = []
 BINARY = "application/vnd.kubernetes.protobuf"
@@ -223,3 +224,59 @@ def beginnings(s):
         stream("resourceVersion=x", accept=accept)
         stream("includeObject=x", accept=accept)
     stream("includeObject=x", accept=TABLE)
+
+
+# ---- pages, and what a patch makes of an object ----
+
+@script
+def tokens(s):
+    path = s.namespace() + "/configmaps"
+    now = int(s.ask("GET", path)["metadata.resourceVersion"])
+    good = {"v": "meta.k8s.io/v1", "rv": now, "start": "/x"}
+    for token in ({"v": "x"}, {"v": 1}, {}, [], "x", None, 1, {**good, "start": ""}, {**good, "start": "x"}, {**good, "start": "../x"}, {**good, "start": "/x/../y"}, {**good, "start": "/"},
+                  {**good, "start": 1}, {**good, "rv": 0}, {**good, "rv": -1}, {**good, "rv": "1"}, {**good, "rv": 1.5}, {**good, "more": 1}):
+        text = base64.urlsafe_b64encode(json.dumps(token).encode()).decode().rstrip("=")
+        for method, query in (("GET", ""), ("GET", "limit=1&"), ("DELETE", "fieldSelector=metadata.name%3Dx&")):
+            s.record(f"{method} {query} {token}".replace(str(now), "NOW"), s.ask(method, f"{path}?{query}continue={text}").shown())
+    for text in ("a", "abc", "abcd", "a=", "ab==", "YQ==", "YQ", "x" * 300, "e30=", "e30", "+/"):
+        s.get(f"{path}?continue={text}")
+
+
+@script
+def pages_of_deletes(s):
+    path = s.namespace() + "/configmaps"
+
+    def left():
+        s.record("left", [o["metadata"]["name"] for o in s.ask("GET", path).body["items"] if o["metadata"]["name"] != "kube-root-ca.crt"])
+    for i in range(9):
+        s.ask("POST", path, config_map(f"c{i}"))
+    token = s.ask("GET", path + "?limit=3")["metadata.continue"]
+    for query in (f"continue={token}&limit=2", f"continue={token}"):
+        s.record("DELETE " + query[-7:], s.ask("DELETE", f"{path}?{query}").shown())
+        left()
+    for query in ("uid=x", "resourceVersion=1", "resourceVersion=x", "uid=", "uid=x&resourceVersion=1"):
+        s.delete(f"{path}/c0?{query}")
+        s.ask("POST", path, config_map("c0"))
+    s.delete(path + "/c0?uid=x", {})
+
+
+@script
+def patched_types(s):
+    """A patch that makes an object something else."""
+    ns = s.namespace()
+    define_things(s)
+    things = "/apis/requests.example.com/v1" + ns.removeprefix("/api/v1") + "/things"
+    s.ask("POST", ns + "/configmaps", config_map("a"))
+    s.ask("POST", things, thing("a"))
+    for patch in ({"kind": "Scale"}, {"kind": ""}, {"kind": None}, {"apiVersion": "v9"}, {"apiVersion": "requests.example.com/v9"}, {"kind": 1}, {"apiVersion": []},
+                  {"kind": "Other", "metadata": {"labels": {"a": 1}}}, {"kind": "Scale", "apiVersion": "v9"}, {"kind": "Scale", "metadata": {"name": "z"}}):
+        for path in (things + "/a", things + "/a/status", ns + "/configmaps/a"):
+            s.patch(path, patch)
+            s.patch(path, [{"op": "add", "path": "/" + key, "value": value} for key, value in patch.items()], type=JSON_PATCH)
+    for patch in ("null", " null ", "[]", "{}", "", "1"):
+        for path in (things + "/a", ns + "/configmaps/a", ns + "/configmaps/missing"):
+            s.patch(path, patch)
+            s.patch(path, patch, type=JSON_PATCH)
+            s.patch(path, patch, type=STRATEGIC)
+            if patch:  # what is wrong with no YAML at all is said in other words
+                s.patch(path + "?fieldManager=x", patch, type=APPLY)
