@@ -71,6 +71,7 @@ $(addprefix $(O)/o/src/kinds/otterscale/,model_service.o model_artifact.o endpoi
 	$(wildcard src/kinds/otterscale/scripts/*)
 $(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)
 $(O)/o/src/apiserver/bootstrap.o: src/apiserver/bootstrap.json
+$(O)/o/src/apiserver/openapi_schema.o: src/apiserver/openapi.json
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 run: setup-run build ## leeboard up on the quickstart with a real llama-server; Ctrl-C ends it

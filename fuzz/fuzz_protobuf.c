@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json object, again;
     struct error err;
-    if (!protobuf_decode(&a, (struct str){ (const char *)data, size }, &object, &err))
+    if (!protobuf_decode(&a, (struct str){ (const char *)data, size }, NULL, &object, &err))
         return 0;
     char *text = json_to_text(&a, object);
     assert(json_parse(&a, str_of(text), &again, &err));

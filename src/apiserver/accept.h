@@ -27,24 +27,41 @@ struct accept {
     const char *content_type; /* of the answer */
 };
 
-/* What the answer is about, for what may be asked of it. */
-enum accept_target { ACCEPT_OF_OBJECT, ACCEPT_OF_LIST, ACCEPT_OF_WATCH, ACCEPT_OF_LOG };
+/* What the answer is about, for what may be asked of it. A bare object has no columns. */
+enum accept_target {
+    ACCEPT_OF_OBJECT,
+    ACCEPT_OF_LIST,
+    ACCEPT_OF_WATCH,
+    ACCEPT_OF_LOG,
+    ACCEPT_OF_BARE,
+};
 
 /* The first form of the list, by quality, that can be served. header NULL or "": JSON. False: none
- * can, and *ret_refusal is the answer, usually 406. */
+ * can, and *ret_refusal is the answer, 406. */
 bool accept_choose(struct arena *a, const char *header, const struct api_kind *k,
     enum accept_target target, struct accept *ret, struct api_answer *ret_refusal) must_check;
+/* Whether events can come in what was chosen: a watch that is fine but for that. False: 406. */
+bool accept_streams(
+    struct arena *a, const struct accept *accept, struct api_answer *ret_refusal) must_check;
+/* Whether what came out, a list or an object of the kind, can be shown in the form: seen only when
+ * all is done. False: *ret_refusal is the answer. */
+bool accept_fits(struct arena *a, enum accept_form form, const struct api_kind *k, bool list,
+    struct api_answer *ret_refusal) must_check;
+/* Errors come in the first media type that is asked for without a form; JSON if there is none. */
+enum accept_media accept_error_media(struct arena *a, const char *header);
 
 /* ---- for documents, which have forms of their own ---- */
 
 /* One element of the header. */
 struct accept_clause {
-    const char *type;                 /* "application/json", in lower case */
-    const char *as, *group, *version; /* "" where not given */
+    const char *type;                 /* "application/json" */
+    const char *as, *group, *version; /* NULL where not given */
+    const char *stream, *server_version;
     bool pretty;
-    int quality; /* 0 to 1000 */
+    double quality;
 };
-/* Whether the router of built-in paths lets a request pass: it looks at media types alone. */
-bool accept_router_takes(const struct accept_clause *list, size_t count);
+/* Whether the router of built-in paths lets a request pass: it looks at media types alone, and
+ * knows no application/… with a star. more: one that is offered besides; NULL: none. */
+bool accept_router_takes(const char *header, const char *more);
 /* By quality, then as specific as it is, then by place. */
 const struct accept_clause *accept_parse(struct arena *a, const char *header, size_t *ret_count);

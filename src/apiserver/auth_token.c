@@ -2,6 +2,8 @@
 
 #include "apiserver/auth.h"
 #include "apiserver/auth_internal.h"
+#include "apiserver/internal.h"
+#include "apiserver/secret_tokens.h"
 #include "apiserver/token.h"
 #include "base/base64.h"
 #include "base/time.h"
@@ -97,7 +99,9 @@ static struct api_user account_user(
     };
 }
 
-/* A token that lies in a Secret is good as long as it does. */
+#define INVALID_SINCE "kubernetes.io/legacy-token-invalid-since"
+
+/* A token that lies in a Secret is good as long as it does, and nobody marked it. */
 static bool secret_token_user(struct auth *auth, struct arena *a, struct str token,
     struct json claims, struct api_user *ret, struct error *err)
 {
@@ -115,6 +119,9 @@ static bool secret_token_user(struct auth *auth, struct arena *a, struct str tok
         return fail(err,
             ERR_UNAUTHORIZED,
             "[invalid bearer token, service account token has been invalidated]");
+    if (json_member(json_get(holder, "metadata.labels"), INVALID_SINCE).count)
+        return fail(err, ERR_UNAUTHORIZED, "invalid bearer token");
+    secret_tokens_used(auth->server->secret_tokens, holder);
     *ret = account_user(a, namespace, name, uid);
     return true;
 }

@@ -31,7 +31,7 @@ bool body_check_media(struct api_call *c)
     return call_fail(c,
         (struct api_status){ 415,
             "UnsupportedMediaType",
-            c->kind->custom
+            media == MEDIA_TYPE_PROTOBUF
                 ? "the body of the request was in an unknown format - accepted media types "
                   "include: "
                   "application/json, application/yaml"
@@ -57,22 +57,10 @@ static const char *summary(struct arena *a, struct str body)
 static bool fail_unrecognized(struct api_call *c, const char *why)
 {
     return call_fail_bad(c,
-        "the object provided is unrecognized (must be of type %s): couldn't get version/kind; json "
-        "parse error: %s (%s)",
+        "the object provided is unrecognized (must be of type %s): %s (%s)",
         c->kind->resource.kind,
         why,
         summary(&c->arena, c->request->body));
-}
-
-static bool parse_protobuf(struct api_call *c, struct json *ret)
-{
-    struct error err;
-    return protobuf_decode(&c->arena, c->request->body, ret, &err) ||
-           call_fail_bad(c,
-               "the object provided is unrecognized (must be of type %s): %s (%s)",
-               c->kind->resource.kind,
-               err.text,
-               summary(&c->arena, c->request->body));
 }
 
 /* As encoding/json names the types of values. */
@@ -80,49 +68,95 @@ static const char *const type_words[] = {
     "", "null", "bool", "number", "number", "string", "array", "object"
 };
 
-static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
+/* What apiVersion and kind are read from, or a reason why they cannot be. */
+static const char *type_trouble(struct arena *a, struct json v)
+{
+    const char *why = json_is(v, JSON_MAP) ? body_check_type(a, v) : NULL;
+    if (!json_is(v, JSON_MAP))
+        why = arena_printf(a,
+            "json: cannot unmarshal %s into Go value of type struct { APIVersion string "
+            "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
+            type_words[v.type]);
+    if (why)
+        return arena_printf(a, "couldn't get version/kind; json parse error: %s", why);
+    const char *version = json_text(body_type_member(v, "apiVersion"));
+    const char *slash = version ? strchr(version, '/') : NULL;
+    return slash && strchr(slash + 1, '/')
+               ? arena_printf(a, "unexpected GroupVersion string: %s", version)
+               : NULL;
+}
+
+bool body_parse(struct api_call *c, const struct protobuf_type *usual, struct json *ret,
+    bool *ret_twice, const char **ret_why)
 {
     struct error err;
     struct arena *a = &c->arena;
     struct str body = c->request->body;
     enum media media = media_of(c->request->content_type);
     *ret_twice = false;
+    *ret_why = NULL;
+    bool json = media == MEDIA_TYPE_JSON || (body.len && *body.ptr == '{');
+    if (media == MEDIA_TYPE_PROTOBUF) {
+        if (!protobuf_decode(a, body, usual, ret, &err))
+            *ret_why = arena_strdup(a, err.text);
+        return !*ret_why;
+    }
+    json = json && json_parse_keys(a, body, ret, ret_twice, &err) &&
+           (media == MEDIA_TYPE_JSON || !*ret_twice);
+    if (!json && media == MEDIA_TYPE_JSON)
+        *ret_why = arena_printf(
+            a, "couldn't get version/kind; json parse error: %s", json_error_text(a, body));
+    else if (!json) {
+        struct json documents;
+        *ret_twice = false;
+        if (!yaml_parse_old(a, body, "body", &documents, &c->twice, &err))
+            *ret_why = arena_printf(a, "yaml: %s", err.text);
+        else
+            *ret = documents.count ? documents.items[0] : json_null();
+    }
+    if (!*ret_why && json_is(*ret, JSON_NULL))
+        *ret = json_empty_map();
+    if (!*ret_why)
+        *ret_why = type_trouble(a, *ret);
+    return !*ret_why;
+}
+
+static bool fail_handling(
+    struct api_call *c, const char *kind, const char *version, const char *why)
+{
+    return call_fail_bad(c,
+        "%s in version \"%s\" cannot be handled as a %s: %s",
+        kind,
+        version,
+        c->kind->resource.kind,
+        why);
+}
+
+static const char *version_of(const char *api_version)
+{
+    const char *slash = strchr(api_version, '/');
+    return slash ? slash + 1 : api_version;
+}
+
+static bool parse(struct api_call *c, struct json *ret, bool *ret_twice)
+{
+    struct error err;
+    struct str body = c->request->body;
+    const char *why;
+    bool is_binary = media_of(c->request->content_type) == MEDIA_TYPE_PROTOBUF;
     if (!body_check_media(c))
         return false;
-    if (media == MEDIA_TYPE_JSON) {
-        if (!json_parse_keys(a, body, ret, ret_twice, &err))
-            return fail_unrecognized(c, json_error_text(a, body));
-        if (*ret_twice && !c->kind->custom && !json_parse_joined(a, body, ret, &err))
-            return call_fail_bad(c, "%s", err.text);
-    } else if (media == MEDIA_TYPE_YAML) {
-        struct json documents;
-        bool json = body.len && *body.ptr == '{' && json_parse_keys(a, body, ret, ret_twice, &err);
-        if (!json && !yaml_parse_old(a, body, "body", &documents, &err))
-            return call_fail_bad(c,
-                "the object provided is unrecognized (must be of type %s): yaml: %s (%s)",
-                c->kind->resource.kind,
-                err.text,
-                summary(a, body));
-        if (!json)
-            *ret = documents.count ? documents.items[0] : json_null();
-        else if (*ret_twice && !body_report_yaml_twice(c, body))
-            return false;
-        *ret_twice = false;
-    } else {
-        return parse_protobuf(c, ret);
-    }
-    if (json_is(*ret, JSON_NULL))
-        *ret = json_empty_map();
-    const char *why = json_is(*ret, JSON_MAP) ? body_check_type(a, *ret) : NULL;
-    if (why)
-        return fail_unrecognized(c, why);
-    if (json_is(*ret, JSON_MAP))
-        return true;
-    return fail_unrecognized(c,
-        arena_printf(a,
-            "json: cannot unmarshal %s into Go value of type struct { APIVersion string "
-            "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
-            type_words[ret->type]));
+    const struct protobuf_type usual = { object_api_version(&c->arena, c->kind),
+        c->kind->resource.kind };
+    if (!body_parse(c, &usual, ret, ret_twice, &why))
+        return json_present(json_member(*ret, "kind")) && is_binary
+                   ? fail_handling(c,
+                         json_get_text(*ret, "kind"),
+                         version_of(json_get_text(*ret, "apiVersion")),
+                         why)
+                   : fail_unrecognized(c, why);
+    return !*ret_twice || c->kind->custom || json_parse_joined(&c->arena, body, ret, &err) ||
+           call_fail_bad(c, "%s", err.text);
 }
 
 /* Whose keys Go reads whatever the case of their letters. */
@@ -149,17 +183,6 @@ const char *body_check_type(struct arena *a, struct json object)
     return NULL;
 }
 
-static bool fail_handling(
-    struct api_call *c, const char *kind, const char *version, const char *why)
-{
-    return call_fail_bad(c,
-        "%s in version \"%s\" cannot be handled as a %s: %s",
-        kind,
-        version,
-        c->kind->resource.kind,
-        why);
-}
-
 static bool fail_custom_kind(
     struct api_call *c, struct json object, const char *kind, const char *group)
 {
@@ -173,8 +196,7 @@ static bool fail_custom_kind(
     return call_fail(c, status_invalid(&c->arena, group, kind, name ? name : "", &errors));
 }
 
-/* What Go's decoder says of a value that it cannot read; NULL: nothing. */
-static const char *type_error(const struct field_errors *errors)
+const char *body_type_error(const struct field_errors *errors)
 {
     static const char words[] = "Invalid value: ";
     for (size_t i = 0; i < errors->count; i++)
@@ -193,15 +215,17 @@ static bool check_kind(struct api_call *c, struct json *object)
     const char *want = object_api_version(a, c->kind);
     const char *version = json_text(body_type_member(*object, "apiVersion"));
     const char *kind = json_text(body_type_member(*object, "kind"));
-    if (c->kind->custom && (text_empty(kind) || text_empty(version)))
+    if (c->kind->custom && text_empty(kind))
         return call_fail_bad(c,
-            "the object provided is unrecognized (must be of type %s): Object '%s' is missing in "
+            "the object provided is unrecognized (must be of type %s): Object 'Kind' is missing in "
             "'%s' (%s)",
             r->kind,
-            text_empty(kind) ? "Kind" : "apiVersion",
             str_dup(a, c->request->body),
             summary(a, c->request->body));
-    version = text_empty(version) ? want : version;
+    if (version && *version == '/')
+        version++; /* no group is the core group */
+    if (text_empty(version))
+        version = c->kind->custom ? "" : want;
     kind = text_empty(kind) ? r->kind : kind;
     /* An older version of the same form, which is not served and still taken. */
     if (text_eq(kind, "Eviction") && text_eq(version, "policy/v1beta1"))
@@ -237,17 +261,16 @@ static bool check_kind(struct api_call *c, struct json *object)
     field_errors_init(&wrong, a);
     if (other->behaviour && other->behaviour->prune)
         other->behaviour->prune(other, a, *object, &wrong);
-    if (type_error(&wrong))
-        return fail_handling(c, kind, short_version, type_error(&wrong));
+    if (body_type_error(&wrong))
+        return fail_handling(c, kind, short_version, body_type_error(&wrong));
     return fail_handling(c,
         kind,
         short_version,
         arena_printf(a,
-            "converting (%s.%s) to (%s.%s): unknown conversion",
+            "converting (%s.%s) to (%s): unknown conversion",
             short_version,
             kind,
-            *r->group ? r->group : "core",
-            r->kind));
+            object_go_type(a, c->kind, r->kind)));
 }
 
 /* ---- unknown fields and keys that stand twice ---- */
@@ -290,6 +313,21 @@ static bool on_key(void *ctx, const char *path, bool again)
     return !unknown || s->sorts;
 }
 
+static void warn_yaml_twice(struct api_call *c)
+{
+    json_each (line, c->twice)
+        call_warn(c, json_text(*line));
+}
+
+static const char *yaml_twice_text(struct api_call *c)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)64 << 10);
+    buf_add_text(&b, "yaml: unmarshal errors:");
+    json_each (line, c->twice)
+        buf_printf(&b, "\n  %s", json_text(*line));
+    return arena_strdup(&c->arena, buf_text(&b));
+}
+
 static bool report_strict(struct api_call *c, const struct api_kind *k,
     const struct field_errors *unknown, struct str text, const char **ret_why)
 {
@@ -298,6 +336,10 @@ static bool report_strict(struct api_call *c, const struct api_kind *k,
     field_errors_init(&s.found, a);
     if (text.ptr)
         json_walk_keys(text, on_key, &s);
+    else if (c->twice.count && c->validation == VALIDATION_WARN)
+        warn_yaml_twice(c);
+    else if (c->twice.count)
+        field_error_add(&s.found, FIELD_INVALID, yaml_twice_text(c), (struct json){ 0 }, NULL);
     for (size_t i = 0; i < unknown->count && (!text.ptr || s.sorts); i++)
         add_found(&s, "unknown", unknown->items[i].path);
     if (c->validation == VALIDATION_WARN) {
@@ -326,40 +368,14 @@ bool body_check_twice(struct api_call *c, struct str text, const char **ret_why)
     return report_strict(c, c->kind, &none, text, ret_why);
 }
 
-struct yaml_twice {
-    struct api_call *call;
-    struct buf lines;
-    bool strict;
-};
-
-static bool on_yaml_key(void *ctx, const char *path, bool again)
+bool body_report_yaml_twice(struct api_call *c)
 {
-    struct yaml_twice *y = ctx;
-    const char *key = strrchr(path, '.');
-    if (!again)
-        return true;
-    const char *text = arena_printf(
-        &y->call->arena, "line 1: key \"%s\" already set in map", key ? key + 1 : path);
-    if (y->strict)
-        buf_printf(&y->lines, "\n  %s", text);
-    else
-        call_warn(y->call, text);
-    return true;
-}
-
-bool body_report_yaml_twice(struct api_call *c, struct str text)
-{
-    struct yaml_twice y = { .call = c, .strict = c->validation == VALIDATION_STRICT };
-    if (c->validation == VALIDATION_IGNORE)
-        return true;
-    buf_init(&y.lines, (size_t)64 << 10);
-    json_walk_keys(text, on_yaml_key, &y);
-    bool ok = !y.lines.len || call_fail_bad(c,
-                                  "error strict decoding YAML: error converting YAML to JSON: "
-                                  "yaml: unmarshal errors:%s",
-                                  buf_text(&y.lines));
-    buf_done(&y.lines);
-    return ok;
+    if (c->validation == VALIDATION_WARN)
+        warn_yaml_twice(c);
+    return c->validation != VALIDATION_STRICT || !c->twice.count ||
+           call_fail_bad(c,
+               "error strict decoding YAML: error converting YAML to JSON: %s",
+               yaml_twice_text(c));
 }
 
 /* An owner that is named twice in the same words counts once. */
@@ -410,10 +426,10 @@ bool body_read_object(struct api_call *c, const struct api_kind *k, struct json 
     struct json owners = json_member(meta, "managedFields");
     if (!k->custom && json_present(owners) && managers_is_reset(owners))
         *object = json_with(a, *object, "metadata.managedFields", owners);
-    *ret_why = type_error(&unknown);
+    *ret_why = body_type_error(&unknown);
     if (*ret_why)
         return false;
-    bool told = c->validation != VALIDATION_IGNORE && (unknown.count || twice);
+    bool told = c->validation != VALIDATION_IGNORE && (unknown.count || twice || c->twice.count);
     return !told || report_strict(c, k, &unknown, text, ret_why);
 }
 

@@ -213,17 +213,17 @@ static const struct row certificates[] = {
 };
 
 static const struct row registration[] = {
-    { "APIService", "apiservices", "", "api-extensions", CLUSTER | STATUS | CONDITIONAL,
+    { "APIService", "apiservices", "", "api-extensions", CLUSTER | STATUS | CONDITIONAL | FREE_NAME,
         "Name!|Service|Available|Age", &builtin_api_service },
     { 0 },
 };
 
 static const struct row flow_control[] = {
-    { "FlowSchema", "flowschemas", "", "", CLUSTER | WORKLOAD | CONDITIONAL,
+    { "FlowSchema", "flowschemas", "", "", CLUSTER | WORKLOAD,
         "Name!|PriorityLevel|MatchingPrecedence|DistinguisherMethod|Age|MissingPL",
         &builtin_flow_schema },
     { "PriorityLevelConfiguration", "prioritylevelconfigurations", "", "",
-        CLUSTER | WORKLOAD | CONDITIONAL,
+        CLUSTER | WORKLOAD,
         "Name!|Type|NominalConcurrencyShares|Queues|HandSize|QueueLengthLimit|Age",
         &builtin_priority_level },
     { 0 },
@@ -394,6 +394,7 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
         .unconditional = !(row->flags & CONDITIONAL),
         .creates_on_put = row->flags & PUT_CREATES,
         .returns_deleted = row->flags & RETURNS,
+        .metadata_last = row->rules->metadata_last,
         .table = table_of(a, g, row),
         .schema = schema_of(b->schemas, g->name, g->version, row->kind),
         .behaviour = row->rules->convert ? &builtin_converting_behaviour : &builtin_behaviour,
@@ -417,6 +418,10 @@ static void set_storage_versions(struct builtin *b)
             k->storage_version = "v1";
         if (text_eq(k->resource.kind, "HorizontalPodAutoscaler"))
             k->storage_version = "autoscaling/v2";
+        struct json stored = json_map(&b->arena,
+            { "apiVersion", json_str(k->storage_version) },
+            { "kind", json_str(k->resource.kind) });
+        b->contexts[i].stored = schema_of_object(b->schemas, stored);
     }
 }
 

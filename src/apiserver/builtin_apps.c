@@ -202,7 +202,10 @@ static void check_selected(struct field_errors *e, struct json spec, const char 
         !selector_from_json(e->arena, selector, "", &parsed, NULL))
         sound = false;
     if (!sound && !said)
-        field_invalid(e, "spec.selector", selector, "invalid label selector");
+        field_invalid(e,
+            "spec.selector",
+            selector,
+            text_eq(what, "statefulset") ? NULL : "invalid label selector");
     if (!sound && !daemon)
         return;
     if (sound && !selector_matches(&parsed, labels))
@@ -436,8 +439,11 @@ static void check_controller_revision(
     const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const struct check rules[] = { { "revision", CHECK_MIN }, { 0 } };
-    if (!json_present(w->old) && check_is_empty(json_member(o, "data")))
+    struct json data = json_member(o, "data");
+    if (!json_present(w->old) && !check_is_set(data))
         field_required(e, "data", "data is mandatory");
+    else if (!json_present(w->old) && data.type != JSON_MAP)
+        field_required(e, "data", "data must be a valid JSON object");
     check_table(e, o, "", rules);
 }
 

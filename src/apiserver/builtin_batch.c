@@ -110,6 +110,7 @@ static const struct check job_rules[] = {
 
 static void check_job_spec(struct field_errors *e, struct json spec, const char *path)
 {
+    static const char *const of_jobs[] = { "OnFailure", "Never", NULL };
     struct arena *a = e->arena;
     struct json template = json_member(spec, "template");
     const char *template_path = field_child(a, path, "template");
@@ -122,6 +123,8 @@ static void check_job_spec(struct field_errors *e, struct json spec, const char 
     const char *policy_path = field_child(a, template_path, "spec.restartPolicy");
     if (text_eq(policy, "Always"))
         field_required(e, policy_path, "valid values: \"OnFailure\", \"Never\"");
+    else
+        check_enum(e, json_get(template, "spec.restartPolicy"), policy_path, of_jobs);
     struct json rules = json_get(spec, "podFailurePolicy.rules");
     for (size_t i = 0; i < rules.count; i++) {
         const char *here = check_item_path(a, field_child(a, path, "podFailurePolicy"), "rules", i);

@@ -253,6 +253,8 @@ static void check_nodes(struct field_errors *e, struct json spec)
             continue;
         set = arena_printf(a, "%s%s`%s`", set, count++ ? ", " : "", ways[i]);
     }
+    if (!check_is_empty(json_member(spec, "nodeName")))
+        check_name(e, json_member(spec, "nodeName"), "spec.nodeName", NAME_DNS1123_SUBDOMAIN);
     if (!count)
         field_required(e, "spec", one_of);
     else if (count > 1)
@@ -260,6 +262,25 @@ static void check_nodes(struct field_errors *e, struct json spec)
             "spec",
             json_strf(a, "{%s}", set),
             arena_printf(a, "%s, but multiple fields are set", one_of));
+}
+
+/* One or more subdomains between slashes. */
+static void check_pool_name(struct field_errors *e, struct json name)
+{
+    if (check_is_empty(name)) {
+        field_required(e, "spec.pool.name", NULL);
+        return;
+    }
+    if (name.count > NAME_SUBDOMAIN_MAX)
+        field_error_add(e,
+            FIELD_TOO_LONG,
+            "spec.pool.name",
+            (struct json){ 0 },
+            "may not be more than 253 bytes");
+    for (struct str rest = { name.string, name.count }; rest.ptr;) {
+        const char *part = str_dup(e->arena, str_cut(&rest, '/'));
+        check_name(e, json_str(part), "spec.pool.name", NAME_DNS1123_SUBDOMAIN);
+    }
 }
 
 static void check_slice(const struct api_write *w, struct json o, struct field_errors *e)
@@ -277,8 +298,7 @@ static void check_slice(const struct api_write *w, struct json o, struct field_e
     if (driver.count > NAME_LABEL_MAX)
         field_error_add(
             e, FIELD_TOO_LONG, "spec.driver", (struct json){ 0 }, "may not be more than 63 bytes");
-    if (check_is_empty(json_get(spec, "pool.name")))
-        field_required(e, "spec.pool.name", NULL);
+    check_pool_name(e, json_get(spec, "pool.name"));
     if (slices.integer <= 0)
         field_invalid(e,
             "spec.pool.resourceSliceCount",

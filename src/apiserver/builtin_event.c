@@ -82,13 +82,15 @@ static void check_event(const struct api_write *w, struct json o, struct field_e
     bool core = !*w->kind->resource.group;
     const char *about = json_get_text(o, core ? "involvedObject.namespace" : "regarding.namespace"),
                *namespace = json_get_text(o, "metadata.namespace");
+    bool new = check_is_set(json_member(o, "eventTime")),
+         common = text_eq(namespace, "default") || (new &&text_eq(namespace, "kube-system"));
     about = about ? about : "";
-    if (*about ? !text_eq(about, namespace) : !text_eq(namespace, "default"))
+    if (*about ? !new && !text_eq(about, namespace) : !common)
         field_invalid(
             e, "involvedObject.namespace", json_str(about), "does not match event.namespace");
     if (!core && !json_present(w->old))
         check_new_event(e, o);
-    if (check_is_set(json_member(o, "eventTime")))
+    if (new)
         check_reporter(e, o, core);
 }
 
@@ -108,9 +110,11 @@ static void check_new_event_change(const struct api_write *w, struct json o, str
         { "reportingController", "reportingController" },
         { "reportingInstance", "reportingInstance" },
     };
-    for (size_t i = 0; i < lengthof(fixed); i++)
-        check_immutable(
-            e, json_member(w->old, fixed[i].field), json_member(o, fixed[i].field), fixed[i].shown);
+    for (size_t i = 0; i < lengthof(fixed); i++) {
+        struct json old = json_member(w->old, fixed[i].field), new = json_member(o, fixed[i].field);
+        bool text = old.type == JSON_STR && !json_present(new);
+        check_immutable(e, old, text ? json_str("") : new, fixed[i].shown);
+    }
 }
 
 static const char *const event_fields[] = { "involvedObject.kind",
@@ -139,6 +143,7 @@ static const char *const new_event_fields[] = { "regarding.kind",
     NULL };
 
 const struct builtin_rules builtin_event = {
+    .metadata_last = true,
     .prepare = prepare_event,
     .validate = check_event,
     .convert = convert_event,

@@ -44,7 +44,7 @@ static void check_backend(struct field_errors *e, struct json backend, const cha
     if (check_is_empty(name))
         field_required(e, field_child(a, here, "name"), NULL);
     else
-        check_name(e, name, field_child(a, here, "name"), NAME_DNS1035_LABEL);
+        check_name(e, name, field_child(a, here, "name"), NAME_DNS1123_LABEL);
     bool numbered = number.type == JSON_INT && number.integer != 0;
     if (!check_is_empty(port_name) && numbered)
         field_invalid(e, path, json_str(""), "cannot set both port name & port number");

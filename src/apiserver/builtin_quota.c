@@ -82,7 +82,7 @@ static void check_amounts(struct field_errors *e, struct json amounts, const cha
             field_invalid(e, here, name, "must be a standard resource for quota");
         check_quantity(e, m->value, here);
         if ((is & COUNT) && quantity_parse(str_of(json_text(m->value)), &q, NULL) &&
-            quantity_milli_value(q) % 1000)
+            quantity_milli_value(q) != INT64_MAX && quantity_milli_value(q) % 1000)
             field_invalid(e, here, m->value, "must be an integer");
     }
 }

@@ -100,8 +100,11 @@ static void check_binding(const struct api_write *w, struct json o, struct field
     check_enum(e, json_get(o, "roleRef.apiGroup"), "roleRef.apiGroup", groups);
     check_enum(
         e, json_get(o, "roleRef.kind"), "roleRef.kind", is_cluster_wide(w) ? cluster_kinds : kinds);
-    if (check_is_empty(json_get(o, "roleRef.name")))
+    struct json name = json_get(o, "roleRef.name");
+    if (check_is_empty(name))
         field_required(e, "roleRef.name", NULL);
+    else
+        check_segment(e, name, "roleRef.name", json_text(name));
     size_t i = 0;
     json_each (subject, json_member(o, "subjects"))
         check_subject(w, *subject, check_item_path(e->arena, "", "subjects", i++), e);

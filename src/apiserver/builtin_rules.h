@@ -11,6 +11,7 @@ struct cell;
 struct builtin_rules {
     /* Defaults that the server's code sets, on an object in the form that prune gives it. */
     struct json (*fill)(struct arena *a, struct json object);
+    struct json (*settle)(const struct api_kind *k, struct arena *a, struct json object);
     /* As in struct api_behaviour, after the status was taken care of. */
     bool (*prepare)(const struct api_write *w, struct json *object, struct error *err);
     void (*validate)(const struct api_write *w, struct json object, struct field_errors *errors);
@@ -25,6 +26,7 @@ struct builtin_rules {
         const struct api_kind *k, struct arena *a, struct json object, const char *api_version);
     const char *warning; /* of every answer about this kind */
     bool keeps_status;   /* of an object that is created */
+    bool metadata_last;  /* as in struct api_kind */
     /* Field selectors beside metadata.name and metadata.namespace; NULL-terminated. The value is
      * what stands there, as text. */
     const char *const *fields;
@@ -35,6 +37,7 @@ struct builtin_kind {
     const struct builtin_rules *rules;
     struct addresses *addresses;
     const struct cell *cells;
+    const struct schema *stored; /* of the version that is stored */
 };
 
 static inline const struct builtin_kind *builtin_of(const struct api_kind *k)

@@ -8,7 +8,7 @@
 #include "base/quantity.h"
 
 static const struct fill claim_defaults[] = {
-    { "volumeMode", FILL_STR("Filesystem") },
+    { "volumeMode", FILL_STR("Filesystem"), .empty = true },
     { 0 },
 };
 
@@ -31,7 +31,7 @@ static struct json fill_claim(struct arena *a, struct json o)
 
 static const struct fill volume_defaults[] = {
     { "spec.persistentVolumeReclaimPolicy", FILL_STR("Retain") },
-    { "spec.volumeMode", FILL_STR("Filesystem") },
+    { "spec.volumeMode", FILL_STR("Filesystem"), .empty = true },
     { "spec.hostPath.type", FILL_STR("") },
     { "status.phase", FILL_STR("Pending") },
     { 0 },
@@ -110,8 +110,12 @@ static const char *const volume_modes[] = { "Block", "Filesystem", NULL };
 static const char *const reclaim_policies[] = { "Delete", "Recycle", "Retain", NULL };
 static const char *const binding_modes[] = { "Immediate", "WaitForFirstConsumer", NULL };
 
-static void check_storage(struct field_errors *e, struct json v, const char *path)
+static void check_storage(struct field_errors *e, struct json v, const char *path, bool volume)
 {
+    struct quantity q;
+    if (volume && v.type == JSON_STR && quantity_parse(str_of(v.string), &q, NULL) &&
+        quantity_value(q) < 0)
+        field_invalid(e, path, json_int(quantity_value(q)), "must be a valid resource quantity");
     if (!json_present(v))
         field_required(e, path, NULL);
     else if (v.type == JSON_STR && (v.string[0] == '-' || text_eq(v.string, "0")))
@@ -137,7 +141,8 @@ static void check_claim(const struct api_write *w, struct json o, struct field_e
         return;
     check_table(e, o, "", rules);
     check_modes(e, o);
-    check_storage(e, json_get(o, "spec.resources.requests.storage"), "spec.resources[storage]");
+    check_storage(
+        e, json_get(o, "spec.resources.requests.storage"), "spec.resources[storage]", false);
     struct json class = json_get(o, "spec.storageClassName");
     if (!check_is_empty(class))
         check_name(e, class, "spec.storageClassName", NAME_DNS1123_SUBDOMAIN);
@@ -213,7 +218,7 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
         field_not_supported(
             e, "spec.capacity", json_present(capacity) ? capacity : json_null(), only_storage);
     if (json_present(storage))
-        check_storage(e, storage, "spec.capacity[storage]");
+        check_storage(e, storage, "spec.capacity[storage]", true);
     size_t sources = 0;
     json_each_member (m, json_member(o, "spec")) {
         bool source = true;
@@ -268,7 +273,7 @@ static void check_storage_class(const struct api_write *w, struct json o, struct
     if (check_is_empty(provisioner))
         field_required(e, "provisioner", NULL);
     else
-        check_label_key(e, provisioner, "provisioner", lower(e->arena, provisioner.string));
+        check_name(e, json_str(lower(e->arena, provisioner.string)), "provisioner", NAME_LABEL_KEY);
     check_table(e, o, "", rules);
     json_each_member (m, json_member(o, "parameters"))
         if (!*m->key)
@@ -286,6 +291,55 @@ static void check_storage_class_change(
 }
 
 /* ---- of CSI drivers ---- */
+
+#define CSI_NODE_ID_MAX 256
+
+/* The name of a driver is a subdomain, in any case of letters. */
+static void check_driver_name(struct field_errors *e, struct json name, const char *path)
+{
+    struct error why;
+    if (check_is_empty(name)) {
+        field_required(e, path, NULL);
+        return;
+    }
+    if (name.count > NAME_LABEL_MAX)
+        field_error_add(
+            e, FIELD_TOO_LONG, path, (struct json){ 0 }, "may not be more than 63 bytes");
+    if (!name_check(NAME_DNS1123_SUBDOMAIN, lower(e->arena, name.string), &why))
+        field_invalid(e, path, name, why.text);
+}
+
+static void check_csi_node(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const struct check rules[] = {
+        { "nodeID", CHECK_REQUIRED },
+        { "allocatable.count", CHECK_MIN },
+        { 0 },
+    };
+    (void)w;
+    struct json drivers = json_get(o, "spec.drivers");
+    for (size_t i = 0; i < drivers.count; i++) {
+        struct json name = json_member(drivers.items[i], "name"),
+                    node = json_member(drivers.items[i], "nodeID"),
+                    before = { JSON_LIST, (uint32_t)i, .items = drivers.items };
+        const char *here = check_item_path(e->arena, "spec", "drivers", i),
+                   *name_path = field_child(e->arena, here, "name");
+        check_driver_name(e, name, name_path);
+        check_table(e, drivers.items[i], here, rules);
+        if (json_text(node) && node.count > CSI_NODE_ID_MAX)
+            field_invalid(e,
+                field_child(e->arena, here, "nodeID"),
+                node,
+                arena_printf(e->arena, "must be %d characters or less", CSI_NODE_ID_MAX));
+        if (json_present(json_find(before, "name", json_text(name))))
+            field_duplicate(e, name_path, name);
+        json_each (key, json_member(drivers.items[i], "topologyKeys")) {
+            if (check_is_empty(*key))
+                field_required(e, here, NULL);
+            check_name(e, *key, here, NAME_LABEL_KEY);
+        }
+    }
+}
 
 static void check_capacity(const struct api_write *w, struct json o, struct field_errors *e)
 {
@@ -308,13 +362,13 @@ static void check_attachment(const struct api_write *w, struct json o, struct fi
     struct json attacher = json_get(o, "spec.attacher"), node = json_get(o, "spec.nodeName"),
                 name = json_get(o, "spec.source.persistentVolumeName"),
                 inlined = json_get(o, "spec.source.inlineVolumeSpec");
+    struct error why;
     if (*w->subresource)
         return;
     if (check_is_empty(attacher))
         field_required(e, "spec.attacher", NULL);
-    else
-        check_name(
-            e, json_str(lower(e->arena, attacher.string)), "spec.attacher", NAME_DNS1123_SUBDOMAIN);
+    else if (!name_check(NAME_DNS1123_SUBDOMAIN, lower(e->arena, attacher.string), &why))
+        field_invalid(e, "spec.attacher", attacher, why.text);
     if (!json_present(name) && !json_present(inlined))
         field_required(e, "spec.source", exactly_one);
     if (json_present(name) && json_present(inlined))
@@ -355,7 +409,7 @@ const struct builtin_rules builtin_storage_class = {
     .validate_change = check_storage_class_change,
 };
 const struct builtin_rules builtin_csi_driver = { .fill = fill_driver };
-const struct builtin_rules builtin_csi_node = { 0 };
+const struct builtin_rules builtin_csi_node = { .validate = check_csi_node };
 const struct builtin_rules builtin_csi_capacity = {
     .validate = check_capacity,
     .validate_change = check_capacity_change,

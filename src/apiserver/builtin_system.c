@@ -178,8 +178,15 @@ static void check_request(const struct api_write *w, struct json o, struct field
             "PEM block type must be CERTIFICATE REQUEST");
     if (!json_member(spec, "usages").count)
         field_required(e, "spec.usages", NULL);
-    json_each (u, json_member(spec, "usages"))
-        check_enum(e, *u, check_item_path(e->arena, "spec", "usages", i++), usages);
+    json_each (u, json_member(spec, "usages")) {
+        const char *here = check_item_path(e->arena, "spec", "usages", i);
+        struct json before = {
+            JSON_LIST, (uint32_t)i++, .items = json_member(spec, "usages").items
+        };
+        if (json_list_has(before, json_text(*u)))
+            field_duplicate(e, here, *u);
+        check_enum(e, *u, here, usages);
+    }
     check_signer(e, json_member(spec, "signerName"));
     if (expiry.type == JSON_INT && expiry.integer < 600)
         field_invalid(e,
@@ -307,7 +314,7 @@ static void check_api_service(const struct api_write *w, struct json o, struct f
     const char *v = json_text(version) ? json_text(version) : "",
                *g = json_text(group) ? json_text(group) : "";
     const char *wanted = arena_printf(e->arena, "%s.%s", v, g);
-    if (!text_eq(json_text(name), wanted))
+    if (json_text(name) && !strpbrk(json_text(name), "/%") && !text_eq(json_text(name), wanted))
         field_invalid(e,
             "metadata.name",
             name,
@@ -335,7 +342,10 @@ static void check_address(const struct api_write *w, struct json o, struct field
     static const struct check rules[] = {
         { "spec.parentRef.group", CHECK_SUBDOMAIN },
         { "spec.parentRef.resource", CHECK_REQUIRED },
+        { "spec.parentRef.resource", CHECK_SEGMENT },
         { "spec.parentRef.name", CHECK_REQUIRED },
+        { "spec.parentRef.name", CHECK_SEGMENT },
+        { "spec.parentRef.namespace", CHECK_SEGMENT },
         { 0 },
     };
     struct json name = json_get(o, "metadata.name");

@@ -19,32 +19,38 @@ void call_text(struct api_call *c, int status, const char *content_type, struct 
     c->parts[0] = text;
 }
 
-void call_json(struct api_call *c, int status, struct json body)
+static void print(struct api_call *c, int status, struct json body, enum accept_media media)
 {
     cleanup(buf_done) struct buf b = BUF_INIT(SIZE_MAX / 2);
-    if (c->pretty)
+    if (media == MEDIA_YAML)
+        yaml_print(&b, body);
+    else if (c->pretty)
         json_print_pretty(&b, body, 2);
     else if (json_present(json_member(body, "kind")))
         object_print(&b, body);
     else
         json_print(&b, body);
     char *copy = arena_strndup(&c->arena, b.ptr, b.len);
-    call_text(c, status, "application/json", (struct str){ copy, b.len });
+    call_text(c,
+        status,
+        media == MEDIA_YAML ? "application/yaml" : "application/json",
+        (struct str){ copy, b.len });
+}
+
+void call_json(struct api_call *c, int status, struct json body)
+{
+    print(c, status, body, c->accept.media);
+}
+
+void call_fail_json(struct api_call *c, int status, struct json body)
+{
+    print(c, status, body, c->refusal);
 }
 
 bool call_fail(struct api_call *c, struct api_status status)
 {
-    struct json body = status_to_json(&c->arena, &status);
     c->retry_after_s = status.retry_after_s;
-    bool is_early = !c->accept.content_type && text_eq(c->request->accept, "application/yaml");
-    if (c->accept.media != MEDIA_YAML && !is_early) {
-        call_json(c, status.code, body);
-        return false;
-    }
-    cleanup(buf_done) struct buf b = BUF_INIT((size_t)256 << 20);
-    yaml_print(&b, body);
-    char *copy = arena_strndup(&c->arena, b.ptr, b.len);
-    call_text(c, status.code, "application/yaml", (struct str){ copy, b.len });
+    call_fail_json(c, status.code, status_to_json(&c->arena, &status));
     return false;
 }
 
@@ -59,6 +65,13 @@ bool call_fail_bad(struct api_call *c, const char *format, ...)
 
 void call_answer(struct api_call *c, const struct api_answer *answer)
 {
+    struct json body;
+    struct error err;
+    if (answer->status >= 400 && text_eq(answer->content_type, "application/json") &&
+        c->refusal != MEDIA_JSON && json_parse(&c->arena, answer->body, &body, &err)) {
+        call_fail_json(c, answer->status, body);
+        return;
+    }
     call_text(c, answer->status, answer->content_type, answer->body);
     c->etag = answer->etag;
     if (!answer->body.len)
@@ -70,7 +83,6 @@ void call_answer(struct api_call *c, const struct api_answer *answer)
 bool call_negotiate(struct api_call *c, enum accept_target target)
 {
     struct api_answer refusal;
-    struct error err;
     const char *header = c->request->accept;
     if (text_empty(header) || text_eq(header, "application/json"))
         c->accept = (struct accept){ .content_type = "application/json", .pretty = c->pretty };
@@ -79,10 +91,20 @@ bool call_negotiate(struct api_call *c, enum accept_target target)
         return false;
     }
     c->accept.pretty = c->accept.pretty || c->pretty;
+    return true;
+}
+
+bool call_check_form(struct api_call *c, bool list)
+{
+    struct api_answer refusal;
+    struct error err;
     if (c->accept.form == ACCEPT_TABLE &&
         !table_include_parse(call_param(c, "includeObject"), &c->include, &err))
         return call_fail_bad(c, "%s", err.text);
-    return true;
+    if (accept_fits(&c->arena, c->accept.form, c->kind, list, &refusal))
+        return true;
+    call_answer(c, &refusal);
+    return false;
 }
 
 /* Whether the answer is the object's JSON and nothing else. */
@@ -98,11 +120,13 @@ void call_value(struct api_call *c, int status, struct json object)
         call_json(c, status, object);
         return;
     }
+    if (!call_check_form(c, false))
+        return;
     if (c->accept.form == ACCEPT_TABLE)
         object = table_of_object(
             a, c->kind, &c->accept, c->include, object, true, env_wall_ms(c->server->env));
     else if (c->accept.form != ACCEPT_OBJECT)
-        object = partial_of_object(a, &c->accept, object);
+        object = partial_of_object(a, c->kind, &c->accept, object);
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)256 << 20);
     if (c->accept.media == MEDIA_YAML)
         yaml_print(&b, object);
@@ -112,6 +136,17 @@ void call_value(struct api_call *c, int status, struct json object)
         json_print(&b, object);
     char *copy = arena_strndup(a, b.ptr, b.len);
     call_text(c, status, c->accept.content_type, (struct str){ copy, b.len });
+}
+
+void call_answer_object(struct api_call *c, const struct api_answer *answer)
+{
+    struct json object;
+    struct error err;
+    if (answer->status >= 400 || wants_text(c) ||
+        !json_parse(&c->arena, answer->body, &object, &err))
+        call_answer(c, answer);
+    else
+        call_value(c, answer->status, object);
 }
 
 bool call_check_version(struct api_call *c, const struct store_object *o, bool written)
@@ -141,7 +176,8 @@ void call_object(struct api_call *c, int status, const struct store_object *o)
     if (!call_check_version(c, o, false))
         return;
     if (!wants_text(c) || !object_is_plain(c->kind, o, &same)) {
-        call_value(c, status, object_read(c->kind, &c->arena, o));
+        bool itself = c->accept.form == ACCEPT_OBJECT;
+        call_value(c, status, object_read_as(c->kind, &c->arena, o, itself));
         return;
     }
     answer(c, status, "application/json");

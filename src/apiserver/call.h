@@ -39,11 +39,13 @@ struct api_call {
     const char *subresource;     /* "" : the object itself */
     bool watch_path;             /* …/watch/…, the old form */
     struct accept accept;        /* the form of the answer */
+    enum accept_media refusal;   /* … and of one that refuses it */
     enum table_include include;
     bool pretty; /* JSON is laid out for people */
     bool dry_run;
     enum field_validation validation;
     const char *manager; /* field manager */
+    struct json twice;   /* a line about each key that stands twice in a body of YAML */
 
     /* the answer */
     int status;
@@ -75,6 +77,8 @@ struct api_call {
 /* All return false, so that failing is one line. */
 bool call_fail(struct api_call *c, struct api_status status);
 bool call_fail_bad(struct api_call *c, const char *format, ...) printf_like(2, 3);
+void call_fail_json(struct api_call *c, int status, struct json body);
+/* A value that has no other form than its own: a Status, for one. */
 void call_json(struct api_call *c, int status, struct json body);
 void call_text(struct api_call *c, int status, const char *content_type, struct str text);
 /* Whether the object (NULL: a new one) can be read, or written, in the version that was asked for.
@@ -85,10 +89,14 @@ void call_object(struct api_call *c, int status, const struct store_object *o);
 /* An object that is not stored (a dry run), in the version of the request and the form asked for.
  */
 void call_value(struct api_call *c, int status, struct json object);
-/* In which form the client wants the answer. False: answered, usually 406. */
+/* In which form the client wants the answer. False: answered, 406. */
 bool call_negotiate(struct api_call *c, enum accept_target target) must_check;
+/* Whether what came out can be shown in that form, as seen when all is done. False: answered. */
+bool call_check_form(struct api_call *c, bool list) must_check;
 /* What another part of the server made. */
 void call_answer(struct api_call *c, const struct api_answer *answer);
+/* The same of an object of the call's kind, which is shown in the form that was asked for. */
+void call_answer_object(struct api_call *c, const struct api_answer *answer);
 /* A Warning header; the text is quoted here. The same one twice is sent once. */
 void call_warn(struct api_call *c, const char *text);
 

@@ -71,9 +71,15 @@ void check_name(struct field_errors *e, struct json v, const char *path, enum na
 {
     struct error err;
     v = check_is_set(v) ? v : json_str("");
-    if (kind == NAME_LABEL_KEY)
+    if (kind == NAME_LABEL_KEY) {
         check_label_key(e, v, path, json_text(v));
-    else if (!name_check(kind, json_text(v), &err))
+        return;
+    }
+    size_t max = kind == NAME_DNS1123_SUBDOMAIN ? NAME_SUBDOMAIN_MAX : NAME_LABEL_MAX;
+    if (v.count > max)
+        field_invalid(
+            e, path, v, arena_printf(e->arena, "must be no more than %zu characters", max));
+    if (!name_check(kind, check_shortened(e->arena, json_text(v), max), &err))
         field_invalid(e, path, v, err.text);
 }
 
@@ -113,6 +119,17 @@ void check_selector(struct field_errors *e, struct json selector, const char *pa
     size_t i = 0;
     json_each (r, json_member(selector, "matchExpressions"))
         check_requirement(e, *r, check_item_path(e->arena, path, "matchExpressions", i++));
+}
+
+void check_segment(struct field_errors *e, struct json v, const char *path, const char *text)
+{
+    if (text_eq(text, ".") || text_eq(text, "..")) {
+        field_invalid(e, path, v, arena_printf(e->arena, "may not be '%s'", text));
+        return;
+    }
+    for (const char *c = "/%"; *c; c++)
+        if (strchr(text, *c))
+            field_invalid(e, path, v, arena_printf(e->arena, "may not contain '%c'", *c));
 }
 
 static bool has_letter(const char *s)
@@ -308,6 +325,9 @@ void check_value(struct field_errors *e, struct json v, const char *path, const 
         return;
     case CHECK_SUBDOMAIN:
         check_name(e, v, path, NAME_DNS1123_SUBDOMAIN);
+        return;
+    case CHECK_SEGMENT:
+        check_segment(e, v, path, json_text(v) ? json_text(v) : "");
         return;
     case CHECK_LABELS:
         check_labels(e, v, path);

@@ -26,6 +26,7 @@ enum check_kind {
     CHECK_PORT_NAME,
     CHECK_LABEL, /* DNS-1123 */
     CHECK_SUBDOMAIN,
+    CHECK_SEGMENT,  /* can stand in a path */
     CHECK_LABELS,   /* a map of labels */
     CHECK_SELECTOR, /* a LabelSelector */
     CHECK_KEY,      /* of a ConfigMap or Secret */
@@ -58,6 +59,8 @@ const char *check_shortened(struct arena *a, const char *text, size_t max);
 /* All that is wrong with it; v is what is shown. */
 void check_label_key(struct field_errors *e, struct json v, const char *path, const char *key);
 void check_label_value(struct field_errors *e, struct json v, const char *path);
+/* What may not stand in a path; v is what is shown. */
+void check_segment(struct field_errors *e, struct json v, const char *path, const char *text);
 void check_enum(
     struct field_errors *e, struct json v, const char *path, const char *const *allowed);
 /* An error whose value is printed as a Go struct is: text is that. */

@@ -34,11 +34,14 @@ static bool read_token(struct api_call *c, const char *text, struct json *ret)
     struct arena *a = &c->arena;
     struct str bytes;
     struct error err;
-    if (!base64_decode_url(a, str_of(text), &bytes))
+    if (!base64_decode_url(a, str_of(text), &bytes)) {
+        size_t fine =
+            strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
+        /* One character alone at the end is wrong itself. */
         return fail_token(c,
-            arena_printf(a,
-                "illegal base64 data at input byte %zu",
-                strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")));
+            arena_printf(
+                a, "illegal base64 data at input byte %zu", fine - (!text[fine] && fine % 4 == 1)));
+    }
     if (!json_parse(a, bytes, ret, &err))
         return fail_token(c, json_error_text(a, bytes));
     const char *version = json_get_text(*ret, "v"), *start = json_get_text(*ret, "start");
@@ -66,7 +69,7 @@ static bool fail_expired(struct api_call *c, struct list_place after)
         "the time the first chunk was returned and now may show up in the list.");
     struct json body = status_to_json(a, &status);
     const char *token = continue_print(a, UINT64_MAX, after, !*c->namespace);
-    call_json(c, 410, json_with(a, body, "metadata.continue", json_str(token)));
+    call_fail_json(c, 410, json_with(a, body, "metadata.continue", json_str(token)));
     return false;
 }
 

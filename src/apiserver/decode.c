@@ -1,5 +1,7 @@
 #include "apiserver/decode.h"
 
+#include <math.h>
+
 #include "base/base64.h"
 #include "base/quantity.h"
 #include "base/time.h"
@@ -180,9 +182,26 @@ static struct json read_duration(struct decoder *d, struct json v, const struct 
     return json_str("0s");
 }
 
+/* Go takes numbers for bytes, too. */
+static struct json read_byte_list(struct decoder *d, struct json v, const struct place *at)
+{
+    char *bytes = arena_alloc(d->arena, (size_t)v.count + 1);
+    for (uint32_t i = 0; i < v.count; i++) {
+        struct json byte = v.items[i].type == JSON_NULL ? json_int(0) : v.items[i];
+        struct place here = { .up = at, .index = i };
+        bool number = byte.type == JSON_INT || byte.type == JSON_REAL;
+        if (byte.type != JSON_INT || byte.integer < 0 || byte.integer > UINT8_MAX)
+            return fail_type(d, &here, byte, "uint8", number);
+        bytes[i] = (char)byte.integer;
+    }
+    return json_str(base64_encode(d->arena, (struct str){ bytes, v.count }));
+}
+
 static struct json read_bytes(struct decoder *d, struct json v, const struct place *at)
 {
     struct str bytes;
+    if (v.type == JSON_LIST)
+        return read_byte_list(d, v, at);
     if (v.type != JSON_STR)
         return fail_type(d, at, v, "[]uint8", false);
     /* Line ends do not count: people paste what base64(1) prints. */
@@ -379,6 +398,8 @@ static struct json read_value(
     struct decoder *d, uint16_t type, const char *go, struct json v, const struct place *at)
 {
     const struct schema_type *t = schema_type(d->schema, type);
+    if (text_eq(go, "intstr.IntOrString"))
+        return v.type == JSON_STR ? v : read_number(d, "int32", v, at);
     if (is_free(t))
         return v;
     if (t->list != LIST_NONE)
@@ -413,6 +434,54 @@ struct json decode_for_store(struct arena *a, const struct schema *s, struct jso
     struct json metadata = json_member(object, "metadata");
     object = read_value(&d, s->root, schema_name(s, schema_type(s, s->root)->go), object, NULL);
     return json_with_member(a, object, "metadata", metadata);
+}
+
+/* ---- numbers that do not fit ---- */
+
+static struct json wrapped(const char *go, struct json v)
+{
+    bool small = text_eq(go, "int32");
+    if (!small && !text_eq(go, "int64"))
+        return v;
+    if (v.type == JSON_REAL) {
+        bool fits = v.real >= -0x1p63 && v.real < 0x1p63;
+        if (fits && (double)(int64_t)v.real != v.real)
+            return v; /* not a whole number, which is an error */
+        v = json_int(fits ? (int64_t)v.real : INT64_MIN);
+    }
+    return v.type == JSON_INT && small ? json_int((int32_t)(uint32_t)(uint64_t)v.integer) : v;
+}
+
+static struct json wrap(
+    struct arena *a, const struct schema *s, uint16_t type, const char *go, struct json v)
+{
+    const struct schema_type *t = schema_type(s, type);
+    struct json_builder b;
+    if (text_eq(go, "intstr.IntOrString") && v.type == JSON_REAL && fabs(v.real) < 0x1p31 &&
+        v.real == (int32_t)v.real)
+        return json_int((int32_t)v.real); /* it is printed as one on the way */
+    if (is_free(t) || (v.type != JSON_LIST && v.type != JSON_MAP))
+        return t->format == FORMAT_PLAIN && !is_free(t) ? wrapped(go, v) : v;
+    json_builder_init(&b, a);
+    if (v.type == JSON_LIST) {
+        json_each (item, v)
+            json_push(&b, t->list == LIST_NONE ? *item : wrap(a, s, t->item, go_item(go), *item));
+        return json_list_end(&b);
+    }
+    json_each_member (m, v) {
+        const struct schema_field *f = is_struct(t) ? schema_field(s, t, m->key) : NULL;
+        const char *name = f ? schema_name(s, f->go) : go_item(go), *colon = strchr(name, ':');
+        uint16_t below = f ? f->type : t->member;
+        bool known = f || (t->map != MAP_NONE && !is_struct(t));
+        json_put(
+            &b, m->key, known ? wrap(a, s, below, colon ? colon + 1 : name, m->value) : m->value);
+    }
+    return json_map_end(&b);
+}
+
+struct json decode_wrap_numbers(struct arena *a, const struct schema *s, struct json object)
+{
+    return wrap(a, s, s->root, "", object);
 }
 
 struct json decode_object(

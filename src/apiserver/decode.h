@@ -12,5 +12,8 @@
  * then what is returned has a zero value there. */
 struct json decode_object(
     struct arena *a, const struct schema *s, struct json object, struct field_errors *unknown);
+/* Whole numbers that do not fit into Go's type of their field lose their upper bits, as where the
+ * server makes objects of maps: after an apply and a strategic merge. */
+struct json decode_wrap_numbers(struct arena *a, const struct schema *s, struct json object);
 /* A decoded object as it is stored: lists that are always written and empty are null there. */
 struct json decode_for_store(struct arena *a, const struct schema *s, struct json object);

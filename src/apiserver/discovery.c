@@ -94,11 +94,8 @@ const struct subresource *discovery_find_subresource(const struct api_kind *k, c
     return NULL;
 }
 
-#define SUBRESOURCES_MAX 16
-
-/* Those of the table, scale and status: by name for built-in kinds, status first for custom ones.
- */
-static size_t subresources_of(const struct api_kind *k, struct subresource ret[SUBRESOURCES_MAX])
+size_t discovery_subresources(
+    const struct api_kind *k, struct subresource ret[DISCOVERY_SUBRESOURCES_MAX])
 {
     size_t count = 0;
     const struct subresource *s;
@@ -124,12 +121,14 @@ static size_t subresources_of(const struct api_kind *k, struct subresource ret[S
 
 /* ---- a document for each group and version ---- */
 
-struct json discovery_api_versions(struct arena *a)
+struct json discovery_api_versions(struct arena *a, const char *endpoint)
 {
+    struct json here = json_map(
+        a, { "clientCIDR", json_str("0.0.0.0/0") }, { "serverAddress", json_str(endpoint) });
     return json_map(a,
         { "kind", json_str("APIVersions") },
         { "versions", json_list(a, json_str("v1")) },
-        { "serverAddressByClientCIDRs", json_empty_list() });
+        { "serverAddressByClientCIDRs", endpoint ? json_list(a, here) : json_empty_list() });
 }
 
 static struct json group_version(struct arena *a, const struct resource *r)
@@ -223,8 +222,8 @@ static void push_resource(struct json_builder *list, const struct api_kind *k)
             { "shortNames", texts(a, k->short_names) },
             { "categories", texts(a, k->categories) },
             { "storageVersionHash", storage_hash(a, k) }));
-    struct subresource subs[SUBRESOURCES_MAX];
-    size_t count = subresources_of(k, subs);
+    struct subresource subs[DISCOVERY_SUBRESOURCES_MAX];
+    size_t count = discovery_subresources(k, subs);
     for (size_t i = 0; i < count; i++)
         json_push(list,
             json_map(a,
@@ -271,8 +270,8 @@ static struct json aggregated_resource(struct arena *a, const struct api_kind *k
 {
     const char *group = k->custom ? k->resource.group : "";
     const char *version = k->custom ? k->resource.version : "";
-    struct subresource subs[SUBRESOURCES_MAX];
-    size_t count = subresources_of(k, subs);
+    struct subresource subs[DISCOVERY_SUBRESOURCES_MAX];
+    size_t count = discovery_subresources(k, subs);
     struct json_builder list;
     json_builder_init(&list, a);
     for (size_t i = 0; i < count; i++) {

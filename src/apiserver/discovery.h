@@ -8,7 +8,8 @@
 
 #include "apiserver/registry.h"
 
-struct json discovery_api_versions(struct arena *a);                     /* /api */
+/* /api; endpoint: where the server is reached, NULL: not known. */
+struct json discovery_api_versions(struct arena *a, const char *endpoint);
 struct json discovery_groups(struct arena *a, const struct registry *r); /* /apis */
 /* /apis/GROUP; absent: no such group. */
 struct json discovery_group(struct arena *a, const struct registry *r, const char *group);
@@ -24,6 +25,11 @@ struct subresource {
     const char *kind_group, *kind_version, *kind; /* of its objects; version "": the resource's */
     unsigned verbs;
 };
+#define DISCOVERY_SUBRESOURCES_MAX 16
+/* All of a kind: those of the table, scale and status; by name for built-in kinds, status first for
+ * custom ones. */
+size_t discovery_subresources(
+    const struct api_kind *k, struct subresource ret[DISCOVERY_SUBRESOURCES_MAX]);
 /* The i-th of a built-in kind; NULL past the last. */
 const struct subresource *discovery_subresource(const struct api_kind *k, size_t i);
 const struct subresource *discovery_find_subresource(const struct api_kind *k, const char *name);

@@ -1,6 +1,7 @@
 #include "apiserver/documents.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "apiserver/accept.h"
 #include "apiserver/discovery.h"
@@ -144,9 +145,9 @@ static enum form form_of(struct arena *a, const char *accept, bool aggregated)
     for (; count > 0; count--, c++) {
         bool json = text_eq(c->type, "application/json") || text_eq(c->type, "*/*") ||
                     text_eq(c->type, "application/*");
-        if (json && !*c->as)
+        if (json && !c->as && !c->group && !c->version)
             return FORM_JSON;
-        if (text_eq(c->type, "application/yaml") && !*c->as)
+        if (text_eq(c->type, "application/yaml") && !c->as && !c->group && !c->version)
             return FORM_YAML;
         if (json && aggregated && text_eq(c->as, "APIGroupDiscoveryList") &&
             text_eq(c->group, "apidiscovery.k8s.io") && text_eq(c->version, "v2"))
@@ -167,18 +168,16 @@ static void answer_no_media(struct arena *a, struct api_answer *ret, const char 
 }
 
 static bool refused(struct arena *a, const struct api_request *r, enum form form, bool routed,
-    struct api_answer *ret)
+    bool any_method, struct api_answer *ret)
 {
-    size_t count;
-    const struct accept_clause *clauses = accept_parse(a, r->accept, &count);
-    if (!text_eq(r->method, "GET") && !text_eq(r->method, "HEAD"))
+    if (!any_method && !text_eq(r->method, "GET"))
         answer_status(a,
             ret,
             405,
             "MethodNotAllowed",
             "the server does not allow this method on the requested resource",
             json_empty_map());
-    else if (routed && !accept_router_takes(clauses, count))
+    else if (routed && !accept_router_takes(r->accept, NULL))
         answer_no_media(
             a, ret, "application/json, application/yaml, application/vnd.kubernetes.protobuf");
     else if (form == FORM_NONE)
@@ -243,7 +242,8 @@ static void answer_discovery(struct documents *d, struct arena *a, const struct 
 {
     const struct registry *registry = apiserver_registry(d->server);
     enum form form = form_of(a, r->accept, !parts[0]);
-    if (refused(a, r, form, core || is_built_in(registry, parts[0]), ret))
+    bool group = !core && !parts[1]; /* whose documents are given for whatever is done to them */
+    if (refused(a, r, form, core || is_built_in(registry, parts[0]), group, ret))
         return;
     if (form == FORM_AGGREGATED) {
         const char *key = core ? "/api" : "/apis";
@@ -255,7 +255,8 @@ static void answer_discovery(struct documents *d, struct arena *a, const struct 
     }
     struct json document;
     if (!parts[0])
-        document = core ? discovery_api_versions(a) : discovery_groups(a, registry);
+        document = core ? discovery_api_versions(a, apiserver_endpoint(d->server))
+                        : discovery_groups(a, registry);
     else if (core)
         document = discovery_resources(a, registry, "", parts[0]);
     else if (!parts[1])
@@ -312,7 +313,7 @@ static bool answer_health(struct documents *d, struct arena *a, const struct api
         if (!text_starts(path, names[i]) || (path[length] && path[length] != '/'))
             continue;
         const char *one = path[length] ? path + length + 1 : "";
-        bool known = !*one;
+        bool known = !path[length];
         for (size_t c = 0; c < lengthof(checks); c++)
             known |= text_eq(one, checks[c]);
         const char *query = r->query.ptr ? str_dup(a, r->query) : "";
@@ -447,7 +448,8 @@ static void answer_openapi(struct documents *d, struct arena *a, const struct ap
 {
     struct document *doc = find(d, path);
     if (!doc) {
-        struct json v = openapi_document(d->server, a, path);
+        bool whole = !text_ends(path, "/");
+        struct json v = whole ? openapi_document(d->server, a, path) : (struct json){ 0 };
         if (!json_present(v)) {
             *ret = (struct api_answer){ .status = 404, .content_type = NULL, .body = STR("") };
             return;
@@ -481,11 +483,11 @@ bool documents_answer(
         answer_root(d, a, ret);
     } else if (text_eq(path, "/openapi/v2")) {
         answer_openapi_v2(d, a, r, ret);
-    } else if (text_starts(path, "/openapi/")) {
+    } else if (text_eq(path, "/openapi/v3") || text_starts(path, "/openapi/v3/")) {
         answer_openapi(d, a, r, path, ret);
     } else if (text_eq(path, "/metrics")) {
         answer_metrics(d, ret);
-    } else if (text_eq(path, "/version") || text_eq(path, "/version/")) {
+    } else if (text_starts(path, "/version") && !path[8 + strspn(path + 8, "/")]) {
         size_t count;
         const struct accept_clause *c = accept_parse(a, r->accept, &count);
         bool json = false;
@@ -493,14 +495,16 @@ bool documents_answer(
             json |= text_eq(c[i].type, "*/*") || text_eq(c[i].type, "application/json");
         if (!json)
             answer_no_media(a, ret, "application/json");
-        else if (!refused(a, r, FORM_JSON, false, ret))
+        else if (!refused(a, r, FORM_JSON, false, false, ret))
             answer_version(d, a, ret);
     } else if (text_starts(path, "/apis") && (!path[5] || path[5] == '/')) {
-        if (!cut_parts(a, path + 5, parts))
+        if (!cut_parts(a, path + 5, parts) || (parts[0] && !*parts[0]))
             return false;
         answer_discovery(d, a, r, false, parts, ret);
     } else if (text_starts(path, "/api") && (!path[4] || path[4] == '/')) {
-        if (!cut_parts(a, path + 4, parts) || parts[1])
+        if (!path[4 + strspn(path + 4, "/")])
+            parts[0] = parts[1] = NULL;
+        else if (!cut_parts(a, path + 4, parts) || parts[1])
             return false;
         answer_discovery(d, a, r, true, parts, ret);
     } else {

@@ -4,7 +4,7 @@
  *
  *   /api  /apis  /api/v1  /apis/G  /apis/G/V      discovery.c, legacy and aggregated
  *   /openapi/v2  /openapi/v3  /openapi/v3/…       openapi.c
- *   /version  /healthz  /livez  /readyz  /metrics  /.well-known/openid-configuration …
+ *   /version  /healthz  /livez  /readyz  /metrics
  *
  * Documents are made when they are asked for first and kept until the registry changes. */
 

@@ -12,6 +12,7 @@ struct aggregate;
 struct auth;
 struct builtin;
 struct crds;
+struct dangling;
 struct documents;
 struct gc;
 struct secret_tokens;
@@ -48,9 +49,12 @@ struct apiserver {
     struct auth *auth;
     struct documents *documents;
     struct aggregate *aggregate;
+    struct local_services *local_services;
     struct secret_tokens *secret_tokens;
+    struct dangling *dangling;
     struct undone *undone;
     struct builtin *builtin; /* NULL: the kinds are the host's */
+    char *endpoint;          /* ADDRESS:PORT; NULL: nobody said it */
 };
 
 /* ---- server.c ---- */
@@ -82,6 +86,8 @@ void rest_watch(struct api_call *c);
 void rest_create(struct api_call *c);
 void rest_update(struct api_call *c);
 void rest_patch(struct api_call *c);
+/* Whether it is a patch of a form that there is; false: answered. */
+bool rest_patch_check_form(struct api_call *c) must_check;
 void rest_delete(struct api_call *c);
 void rest_delete_collection(struct api_call *c);
 

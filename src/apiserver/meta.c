@@ -418,13 +418,7 @@ static void check_form(struct field_errors *e, const char *path, enum api_name f
     };
     struct error why;
     if (form == API_NAME_PATH) {
-        const char *bad = strpbrk(name, "/%");
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-            field_invalid(
-                e, path, json_str(shown), arena_printf(e->arena, "may not be '%s'", name));
-        else if (bad)
-            field_invalid(
-                e, path, json_str(shown), arena_printf(e->arena, "may not contain '%c'", *bad));
+        check_segment(e, json_str(shown), path, name);
         return;
     }
     size_t max = forms[form].max;

@@ -70,18 +70,22 @@ bool object_is_plain(const struct api_kind *k, const struct store_object *o, boo
     return *ret_same || !k->behaviour || !k->behaviour->convert;
 }
 
+const char *object_go_type(struct arena *a, const struct api_kind *k, const char *kind)
+{
+    struct str group = str_of(k->resource.group), package = str_cut(&group, '.');
+    if (package.len == 0 || text_eq(k->resource.group, "events.k8s.io"))
+        package = STR("core");
+    return arena_printf(a, "%.*s.%s", (int)package.len, package.ptr, kind);
+}
+
 const char *object_api_version(struct arena *a, const struct api_kind *k)
 {
     return *k->resource.group ? arena_printf(a, "%s/%s", k->resource.group, k->resource.version)
                               : k->resource.version;
 }
 
-struct json object_read(const struct api_kind *k, struct arena *a, const struct store_object *o)
+struct json object_to_kind(const struct api_kind *k, struct arena *a, struct json object)
 {
-    struct json object;
-    struct error err;
-    if (!json_parse(a, o->text, &object, &err))
-        return (struct json){ 0 };
     const struct api_behaviour *b = k->behaviour;
     const char *version = object_api_version(a, k);
     if (!text_eq(json_get_text(object, "apiVersion"), version)) {
@@ -101,6 +105,22 @@ struct json object_read(const struct api_kind *k, struct arena *a, const struct 
     if (k->refill && b && b->fill)
         object = b->fill(k, a, object);
     return object;
+}
+
+struct json object_read_as(
+    const struct api_kind *k, struct arena *a, const struct store_object *o, bool itself)
+{
+    struct json object;
+    struct error err;
+    if (!json_parse(a, o->text, &object, &err))
+        return (struct json){ 0 };
+    bool inner = !itself && !k->custom && k->behaviour && k->behaviour->convert;
+    return inner ? object : object_to_kind(k, a, object);
+}
+
+struct json object_read(const struct api_kind *k, struct arena *a, const struct store_object *o)
+{
+    return object_read_as(k, a, o, true);
 }
 
 struct json object_to_storage(const struct api_kind *k, struct arena *a, struct json object)

@@ -1,204 +1,120 @@
 #include "apiserver/openapi.h"
 
-#include "apiserver/openapi_schema.h"
+#include "apiserver/openapi_paths.h"
 #include "base/hash.h"
 
-/* ---- operations ---- */
-
-static struct json group_version_kind(struct arena *a, const struct api_kind *k)
-{
-    return json_map(a,
-        { "group", json_str(k->resource.group) },
-        { "version", json_str(k->resource.version) },
-        { "kind", json_str(k->resource.kind) });
-}
-
-static struct json parameter(
-    struct arena *a, const char *name, const char *in, const char *type, bool required)
-{
-    return json_map(a,
-        { "name", json_str(name) },
-        { "in", json_str(in) },
-        { "required", json_true_or_absent(required) },
-        { "schema", json_map(a, { "type", json_str(type) }, { "uniqueItems", json_bool(true) }) });
-}
-
-struct operation {
-    const char *method, *action;
-    unsigned verb;
-    bool collection;
-    const char *const *parameters; /* a first '?' marks what is true or false, '#' a number */
-};
-
-static const char *const no_parameters[] = { NULL };
-static const char *const list_parameters[] = { "?allowWatchBookmarks",
-    "continue",
-    "fieldSelector",
-    "labelSelector",
-    "#limit",
-    "resourceVersion",
-    "resourceVersionMatch",
-    "?sendInitialEvents",
-    "#timeoutSeconds",
-    "?watch",
-    NULL };
-static const char *const write_parameters[] = { "dryRun", "fieldManager", "fieldValidation", NULL };
-static const char *const patch_parameters[] = {
-    "dryRun", "fieldManager", "fieldValidation", "?force", NULL
-};
-static const char *const delete_parameters[] = {
-    "dryRun", "#gracePeriodSeconds", "?orphanDependents", "propagationPolicy", NULL
-};
-
-static const struct operation operations[] = {
-    { "get", "list", API_LIST, true, list_parameters },
-    { "post", "post", API_CREATE, true, write_parameters },
-    { "delete", "deletecollection", API_DELETE_COLLECTION, true, list_parameters },
-    { "get", "get", API_GET, false, no_parameters },
-    { "put", "put", API_UPDATE, false, write_parameters },
-    { "patch", "patch", API_PATCH, false, patch_parameters },
-    { "delete", "delete", API_DELETE, false, delete_parameters },
-};
-
-static struct json content(struct arena *a, const char *const *types, struct json schema)
-{
-    struct json_builder b;
-    json_builder_init(&b, a);
-    for (; *types; types++)
-        json_put(&b, *types, json_map(a, { "schema", schema }));
-    return json_map(a, { "content", json_map_end(&b) });
-}
-
-static struct json request_body(
-    struct arena *a, const struct api_kind *k, const struct operation *o)
-{
-    static const char *const any[] = { "*/*", NULL };
-    static const char *const patches[] = { "application/apply-patch+yaml",
-        "application/json-patch+json",
-        "application/merge-patch+json",
-        "application/strategic-merge-patch+json",
-        NULL };
-    static const char *const custom[] = { "application/apply-patch+yaml",
-        "application/json-patch+json",
-        "application/merge-patch+json",
-        NULL };
-    if (o->verb == API_PATCH)
-        return content(a, k->custom ? custom : patches, openapi_ref(a, OPENAPI_META "Patch"));
-    if (o->verb == API_CREATE || o->verb == API_UPDATE)
-        return content(a, any, openapi_ref(a, openapi_kind_name(a, k)));
-    if (o->verb == API_DELETE || o->verb == API_DELETE_COLLECTION)
-        return content(a, any, openapi_ref(a, OPENAPI_META "DeleteOptions"));
-    return (struct json){ 0 };
-}
-
-static struct json operation(
-    struct arena *a, const struct api_kind *k, const struct operation *o, const char *schema)
-{
-    static const char *const answers[] = { "application/json", "application/yaml", NULL };
-    struct json_builder parameters;
-    json_builder_init(&parameters, a);
-    for (const char *const *p = o->parameters; *p; p++) {
-        const char *type = **p == '?' ? "boolean" : **p == '#' ? "integer" : "string";
-        json_push(&parameters, parameter(a, *p + (**p == '?' || **p == '#'), "query", type, false));
-    }
-    struct json ok = json_overlay(a,
-        json_map(a, { "description", json_str("OK") }),
-        content(a, answers, openapi_ref(a, schema)));
-    return json_map(a,
-        { "operationId",
-            json_strf(a,
-                "%s_%s_%s_%s",
-                o->action,
-                k->resource.group,
-                k->resource.version,
-                k->resource.plural) },
-        { "parameters", json_or_absent(json_list_end(&parameters)) },
-        { "requestBody", request_body(a, k, o) },
-        { "responses", json_map(a, { "200", ok }) },
-        { "x-kubernetes-action", json_str(o->action) },
-        { "x-kubernetes-group-version-kind", group_version_kind(a, k) });
-}
-
-static void put_path(struct json_builder *paths, const struct api_kind *k, const char *path,
-    bool collection, unsigned verbs, bool named)
-{
-    struct arena *a = paths->arena;
-    struct json_builder item, parameters;
-    json_builder_init(&item, a);
-    json_builder_init(&parameters, a);
-    for (size_t i = 0; i < lengthof(operations); i++) {
-        const struct operation *o = &operations[i];
-        bool list = o->verb == API_LIST;
-        if (o->collection == collection && (verbs & o->verb))
-            json_put(&item,
-                o->method,
-                operation(a, k, o, list ? openapi_list_name(a, k) : openapi_kind_name(a, k)));
-    }
-    if (!item.count)
-        return;
-    if (named)
-        json_push(&parameters, parameter(a, "name", "path", "string", true));
-    if (strstr(path, "{namespace}"))
-        json_push(&parameters, parameter(a, "namespace", "path", "string", true));
-    json_push(&parameters, parameter(a, "pretty", "query", "string", false));
-    json_put(&item, "parameters", json_list_end(&parameters));
-    json_put(paths, path, json_map_end(&item));
-}
-
-static void put_paths(struct json_builder *paths, const struct api_kind *k)
-{
-    struct arena *a = paths->arena;
-    const struct resource *r = &k->resource;
-    const char *base = *r->group ? arena_printf(a, "/apis/%s/%s", r->group, r->version)
-                                 : arena_printf(a, "/api/%s", r->version);
-    const char *all = arena_printf(a, "%s/%s", base, r->plural);
-    const char *collection =
-        r->cluster_scoped ? all : arena_printf(a, "%s/namespaces/{namespace}/%s", base, r->plural);
-    const char *item = arena_printf(a, "%s/{name}", collection);
-    if (!r->cluster_scoped)
-        put_path(paths, k, all, true, k->verbs & API_LIST, false);
-    put_path(paths, k, collection, true, k->verbs, false);
-    put_path(paths, k, item, false, k->verbs, true);
-    if (k->has_status)
-        put_path(paths,
-            k,
-            arena_printf(a, "%s/status", item),
-            false,
-            API_GET | API_UPDATE | API_PATCH,
-            true);
-}
-
 /* ---- documents ---- */
+
+static struct json bearer_token(struct arena *a)
+{
+    return json_map(a,
+        { "description", json_str("Bearer Token authentication") },
+        { "in", json_str("header") },
+        { "name", json_str("authorization") },
+        { "type", json_str("apiKey") });
+}
+
+static struct json document(struct openapi_schemas *o, struct json_builder *paths, bool custom)
+{
+    struct arena *a = o->arena;
+    return json_fields(a,
+        { "openapi", json_str("3.0.0") },
+        { "info.title", json_str(custom ? "Kubernetes CRD Swagger" : "Kubernetes") },
+        { "info.version", json_str(custom ? "v0.1.0" : "1.36") },
+        { "paths", json_map_end(paths) },
+        { "components.schemas", json_or_absent(openapi_schemas_end(o)) },
+        { "components.securitySchemes.BearerToken",
+            custom ? (struct json){ 0 } : bearer_token(a) });
+}
 
 static struct json document_of(
     struct apiserver *s, struct arena *a, const char *group, const char *version)
 {
     const struct registry *registry = apiserver_registry(s);
     struct openapi_schemas schemas;
-    openapi_schemas_init(&schemas, s, a, "#/components/schemas/");
+    openapi_schemas_init(&schemas, s, a, group, version);
     struct json_builder paths;
     json_builder_init(&paths, a);
+    bool custom = true;
     const struct api_kind *k;
     for (size_t i = 0; (k = registry_at(registry, i)); i++)
         if (text_eq(k->resource.group, group) && text_eq(k->resource.version, version)) {
             openapi_schemas_add(&schemas, k);
-            put_paths(&paths, k);
+            openapi_paths_add(&schemas, &paths, k);
+            custom = k->custom;
         }
     if (!paths.count)
         return (struct json){ 0 };
-    return json_fields(a,
-        { "openapi", json_str("3.0.0") },
-        { "info.title", json_str("Kubernetes") },
-        { "info.version", json_str("1.36") },
-        { "paths", json_map_end(&paths) },
-        { "components.schemas", openapi_schemas_end(&schemas) });
+    const char *tag = openapi_group_tag(a, group);
+    const struct openapi_page page = {
+        .path = *group ? arena_printf(a, "/apis/%s/%s/", group, version)
+                       : arena_printf(a, "/api/%s/", version),
+        .tag = arena_printf(a, "%s_%s", tag, version),
+        .id = arena_printf(
+            a, "get%s%sAPIResources", openapi_capital(a, tag), openapi_capital(a, version)),
+        .schema = OPENAPI_META "APIResourceList",
+    };
+    if (!custom)
+        openapi_paths_add_page(&schemas, &paths, &page);
+    return document(&schemas, &paths, custom);
+}
+
+/* What there is beside groups and their versions. */
+static const struct openapi_page pages[] = {
+    { "/api/", "core", "getCoreAPIVersions", OPENAPI_META "APIVersions", NULL },
+    { "/apis/", "apis", "getAPIVersions", OPENAPI_META "APIGroupList", NULL },
+    { "/version/",
+        "version",
+        "getCodeVersion",
+        "io.k8s.apimachinery.pkg.version.Info",
+        "application/json" },
+};
+
+/* The page of a path without its slashes ("apis/apps"); false: there is none. */
+static bool page_of(
+    struct apiserver *s, struct arena *a, const char *name, struct openapi_page *ret)
+{
+    const char *path = arena_printf(a, "/%s/", name);
+    for (size_t i = 0; i < lengthof(pages); i++)
+        if (text_eq(path, pages[i].path)) {
+            *ret = pages[i];
+            return true;
+        }
+    const struct api_kind *k;
+    for (size_t i = 0; (k = registry_at(apiserver_registry(s), i)); i++)
+        if (!k->custom && *k->resource.group &&
+            text_eq(name, arena_printf(a, "apis/%s", k->resource.group))) {
+            const char *tag = openapi_group_tag(a, k->resource.group);
+            *ret = (struct openapi_page){
+                .path = path,
+                .tag = tag,
+                .id = arena_printf(a, "get%sAPIGroup", openapi_capital(a, tag)),
+                .schema = OPENAPI_META "APIGroup",
+            };
+            return true;
+        }
+    return false;
+}
+
+static struct json document_of_page(struct apiserver *s, struct arena *a, const char *name)
+{
+    struct openapi_page page;
+    if (!page_of(s, a, name, &page))
+        return (struct json){ 0 };
+    struct openapi_schemas schemas;
+    openapi_schemas_init(&schemas, s, a, "", "");
+    struct json_builder paths;
+    json_builder_init(&paths, a);
+    openapi_paths_add_page(&schemas, &paths, &page);
+    return document(&schemas, &paths, false);
 }
 
 static struct json document_v2(struct apiserver *s, struct arena *a)
 {
     const struct registry *registry = apiserver_registry(s);
     struct openapi_schemas schemas;
-    openapi_schemas_init(&schemas, s, a, "#/definitions/");
+    openapi_schemas_init(&schemas, s, a, NULL, NULL);
+    openapi_schemas_add_all(&schemas);
     const struct api_kind *k;
     for (size_t i = 0; (k = registry_at(registry, i)); i++)
         openapi_schemas_add(&schemas, k);
@@ -207,7 +123,9 @@ static struct json document_v2(struct apiserver *s, struct arena *a)
         { "info.title", json_str("Kubernetes") },
         { "info.version", json_str("1.36") },
         { "paths", json_empty_map() },
-        { "definitions", openapi_schemas_end(&schemas) });
+        { "definitions", openapi_schemas_end(&schemas) },
+        { "securityDefinitions.BearerToken", bearer_token(a) },
+        { "security", json_list(a, json_map(a, { "BearerToken", json_empty_list() })) });
 }
 
 const char *openapi_digest(
@@ -234,10 +152,24 @@ const char *openapi_digest(
     return hex;
 }
 
+static void put_index(struct apiserver *s, struct json_builder *paths, const char *name,
+    const char *group, const char *version)
+{
+    struct arena *a = paths->arena;
+    const char *digest = openapi_digest(s, a, group, version);
+    json_put(paths,
+        name,
+        json_map(a, { "serverRelativeURL", json_strf(a, "/openapi/v3/%s?hash=%s", name, digest) }));
+}
+
 static struct json index_of(struct apiserver *s, struct arena *a)
 {
     struct json_builder paths;
     json_builder_init(&paths, a);
+    for (size_t i = 0; i < lengthof(pages); i++) {
+        struct str path = str_of(pages[i].path);
+        put_index(s, &paths, str_dup(a, (struct str){ path.ptr + 1, path.len - 2 }), "", "");
+    }
     const struct api_kind *k;
     const char *group = NULL, *version = NULL;
     for (size_t i = 0; (k = registry_at(apiserver_registry(s), i)); i++) {
@@ -246,31 +178,28 @@ static struct json index_of(struct apiserver *s, struct arena *a)
             continue;
         group = r->group;
         version = r->version;
-        const char *name = *group ? arena_printf(a, "apis/%s/%s", group, version)
-                                  : arena_printf(a, "api/%s", version);
-        json_put(&paths,
-            name,
-            json_map(a,
-                { "serverRelativeURL",
-                    json_strf(a,
-                        "/openapi/v3/%s?hash=%s",
-                        name,
-                        openapi_digest(s, a, group, version)) }));
+        const char *place = *group ? arena_printf(a, "apis/%s", group) : "api";
+        if (!k->custom && *group)
+            put_index(s, &paths, place, "", "");
+        put_index(s, &paths, arena_printf(a, "%s/%s", place, version), group, version);
     }
     return json_map(a, { "paths", json_map_end(&paths) });
 }
 
 struct json openapi_document(struct apiserver *s, struct arena *a, const char *path)
 {
-    if (text_eq(path, "/openapi/v3") || text_eq(path, "/openapi/v3/"))
-        return index_of(s, a);
+    static const char v3[] = "/openapi/v3";
     if (text_eq(path, "/openapi/v2"))
         return document_v2(s, a);
-    static const char core[] = "/openapi/v3/api/", groups[] = "/openapi/v3/apis/";
-    if (text_starts(path, core))
-        return document_of(s, a, "", path + sizeof(core) - 1);
-    if (!text_starts(path, groups))
+    if (!text_starts(path, v3))
         return (struct json){ 0 };
-    struct str rest = str_of(path + sizeof(groups) - 1), group = str_cut(&rest, '/');
-    return rest.ptr ? document_of(s, a, str_dup(a, group), str_dup(a, rest)) : (struct json){ 0 };
+    struct str rest = str_of(path + sizeof(v3) - 1), first = str_cut(&rest, '/');
+    if (first.len || !rest.ptr || !rest.len)
+        return first.len ? (struct json){ 0 } : index_of(s, a);
+    const char *name = str_dup(a, rest);
+    first = str_cut(&rest, '/');
+    struct str group = str_eq(first, STR("apis")) ? str_cut(&rest, '/') : STR("");
+    bool versioned = rest.ptr && (str_eq(first, STR("api")) || group.len);
+    return versioned ? document_of(s, a, str_dup(a, group), str_dup(a, rest))
+                     : document_of_page(s, a, name);
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-/* The schemas in an OpenAPI document: one for each kind, its list, and whatever types they refer
- * to. */
+/* The schemas in an OpenAPI document: those of the kinds that it is about, and whatever they and
+ * the document's paths refer to. Schemas of built-in kinds are a kube-apiserver's own without its
+ * prose (openapi.json, made by tools/schema-gen), those of custom kinds their definition's. */
 
 #include "apiserver/server.h"
 
@@ -10,23 +11,28 @@
 struct openapi_schemas {
     struct apiserver *server;
     struct arena *arena;
-    const char *prefix; /* of references: "#/components/schemas/" or "#/definitions/" */
     bool v2;
-    struct json_builder map;
-    uint8_t *seen;        /* which of the built-in types are in the map or in the queue */
-    uint16_t *queue;      /* types to describe yet */
-    size_t queued, taken; /* its length, and how many of them are done */
+    bool custom;                 /* the document is about custom kinds */
+    struct json known;           /* openapi.json: by name */
+    struct json_builder map;     /* what the document has of them */
+    uint8_t *seen;               /* which of the known ones are in the map or in the queue */
+    uint16_t *queue;             /* those to put into the map yet */
+    size_t queued, taken;        /* its length, and how many of them are done */
+    const char *group, *version; /* that the document is of; NULL: of all */
 };
 
-void openapi_schemas_init(
-    struct openapi_schemas *o, struct apiserver *s, struct arena *a, const char *prefix);
+/* Both NULL: a document of version 2, about everything. */
+void openapi_schemas_init(struct openapi_schemas *o, struct apiserver *s, struct arena *a,
+    const char *group, const char *version);
+/* A custom kind and its list; built-in ones come when they are referred to. */
 void openapi_schemas_add(struct openapi_schemas *o, const struct api_kind *k);
+void openapi_schemas_add_all(struct openapi_schemas *o); /* all that is built in */
 struct json openapi_schemas_end(struct openapi_schemas *o);
 
 /* "io.k8s.api.apps.v1.Deployment", "com.example.v1.Widget". */
-const char *openapi_kind_name(struct arena *a, const struct api_kind *k);
-const char *openapi_list_name(struct arena *a, const struct api_kind *k);
-/* { "$ref": … } for a document of version 3. */
-struct json openapi_ref(struct arena *a, const char *name);
+const char *openapi_kind_name(
+    struct openapi_schemas *o, const char *group, const char *version, const char *kind);
+/* { "$ref": … }; what it refers to gets into the document. */
+struct json openapi_ref(struct openapi_schemas *o, const char *name);
 /* openAPIV3Schema of the CRD's version; absent: none. */
 struct json openapi_crd_schema(struct apiserver *s, struct arena *a, const struct api_kind *k);

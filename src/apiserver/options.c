@@ -150,6 +150,13 @@ const char *options_version_error(struct arena *a, const char *text)
         number ? "value out of range" : "invalid syntax");
 }
 
+/* Such a watch is one that asks for the initial events, which are not older than nothing. */
+static bool begins_anywhere(const struct list_options *o)
+{
+    return !o->initial_given && text_empty(o->match) &&
+           (text_empty(o->version_text) || text_eq(o->version_text, "0"));
+}
+
 /* Which combinations of list options are allowed. */
 static void check_list(struct field_errors *errors, const struct list_options *o, bool watch)
 {
@@ -169,7 +176,7 @@ static void check_list(struct field_errors *errors, const struct list_options *o
                 "resourceVersionMatch",
                 json_str(match),
                 "supported values: \"NotOlderThan\"");
-        if (!text_empty(o->cont))
+        if ((!text_empty(match) || begins_anywhere(o)) && !text_empty(o->cont))
             field_forbidden(errors,
                 "resourceVersionMatch",
                 "resourceVersionMatch is forbidden when continue is provided");
@@ -228,16 +235,21 @@ bool options_read_list(struct api_call *c, bool watch, struct list_options *ret)
         return false;
     struct field_errors errors;
     field_errors_init(&errors, &c->arena);
-    check_list(&errors, &o, watch);
+    check_list(&errors, &o, watch || call_param_bool(c, "watch"));
+    o.initial |= watch && begins_anywhere(&o);
     if (errors.count)
         return refuse(c, "ListOptions", &errors);
-    if (!read_version(o.version_text, &o.version)) {
-        const char *why = options_version_error(&c->arena, o.version_text);
-        return watch ? call_fail(c, (struct api_status){ 500, "", why, .details = { 0 } })
-                     : call_fail_bad(c, "invalid resource version: %s", why);
-    }
     *ret = o;
     return true;
+}
+
+bool options_read_version(struct api_call *c, bool watch, struct list_options *o)
+{
+    if (read_version(o->version_text, &o->version))
+        return true;
+    const char *why = options_version_error(&c->arena, o->version_text);
+    return watch ? call_fail(c, (struct api_status){ 500, "", why, .details = { 0 } })
+                 : call_fail_bad(c, "invalid resource version: %s", why);
 }
 
 bool options_read_get(struct api_call *c, uint64_t *ret_version)

@@ -21,6 +21,8 @@ struct list_options {
 /* All fail with the answer given. kind: CreateOptions, UpdateOptions, PatchOptions. */
 bool options_read_write(struct api_call *c, const char *kind, bool apply) must_check;
 bool options_read_list(struct api_call *c, bool watch, struct list_options *ret) must_check;
+/* The version of these, which is looked at when everything else is fine. */
+bool options_read_version(struct api_call *c, bool watch, struct list_options *o) must_check;
 bool options_read_get(struct api_call *c, uint64_t *ret_version) must_check;
 
 /* A number in the query; 0: not there. */

@@ -1,5 +1,6 @@
 #include "apiserver/protobuf.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "apiserver/protobuf_types.h"
@@ -7,7 +8,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 
-#define DEPTH_MAX 64 /* of messages; the deepest of a real kind are about twenty */
+#define DEPTH_MAX JSON_DEPTH_MAX /* of messages; only those of schemas are deeper than twenty */
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
@@ -19,12 +20,10 @@ struct item {
     struct str bytes; /* of WIRE_BYTES */
 };
 
+/* In the words of Go's decoder, which stops where the bytes do not go on as announced. */
 static bool malformed(struct error *err)
 {
-    return fail(err,
-        ERR_INVALID,
-        "the body is not a Kubernetes object in protobuf: it is cut short"
-        " or damaged");
+    return fail(err, ERR_INVALID, "unexpected EOF");
 }
 
 static bool take_varint(struct str *in, uint64_t *ret)
@@ -69,6 +68,8 @@ static bool take_item(struct str *in, struct item *ret, struct error *err)
     if (!take_varint(in, &key) || key >> 32)
         return malformed(err);
     *ret = (struct item){ .number = (uint32_t)(key >> 3), .wire = (enum wire)(key & 7) };
+    if (!ret->number)
+        return fail(err, ERR_INVALID, "proto: illegal tag 0 (wire type %d)", (int)(key & 7));
     bool fine = false;
     if (ret->wire == WIRE_VARINT)
         fine = take_varint(in, &ret->value);
@@ -158,6 +159,7 @@ static bool decode_special(
         return few[1].bytes.len == 0 || json_parse(a, few[1].bytes, ret, err);
     case PROTO_PLAIN:
     case PROTO_TEXT_LIST:
+    case PROTO_EITHER:
         break;
     }
     assert(false);
@@ -167,6 +169,12 @@ static bool decode_special(
 
 static bool decode_message(struct arena *a, const struct proto_message *m, struct str in,
     unsigned depth, struct json *ret, struct error *err);
+
+/* Go prints it as JSON without a point or an exponent. */
+static bool is_whole(double real)
+{
+    return real > -1e18 && real < 1e18 && real == (double)(int64_t)real;
+}
 
 static bool decode_value(struct arena *a, const struct proto_field *f, const struct item *item,
     unsigned depth, struct json *ret, struct error *err)
@@ -186,7 +194,7 @@ static bool decode_value(struct arena *a, const struct proto_field *f, const str
         return true;
     case PROTO_REAL:
         memcpy(&real, &item->value, sizeof(real));
-        *ret = json_real(real);
+        *ret = is_whole(real) ? json_int((int64_t)real) : json_real(real);
         return true;
     case PROTO_MESSAGE:
         return decode_message(a, &proto_messages[f->message], item->bytes, depth + 1, ret, err);
@@ -237,11 +245,24 @@ struct gathered {
     struct json_builder many; /* of lists and maps */
 };
 
+static bool wrong_wire(const struct proto_field *f, enum wire wire, struct error *err)
+{
+    const char *name = &proto_names[f->name];
+    if (text_eq(name, "metadata"))
+        name = "objectMeta";
+    return fail(err,
+        ERR_INVALID,
+        "proto: wrong wireType = %d for field %c%s",
+        (int)wire,
+        toupper((unsigned char)*name),
+        *name ? name + 1 : "");
+}
+
 static bool gather(struct arena *a, const struct proto_field *f, const struct item *item,
     unsigned depth, struct gathered *g, struct error *err)
 {
     if (item->wire != wire_of(f))
-        return malformed(err);
+        return wrong_wire(f, item->wire, err);
     if (!g->seen)
         json_builder_init(&g->many, a);
     g->seen = true;
@@ -254,11 +275,16 @@ static bool gather(struct arena *a, const struct proto_field *f, const struct it
     return true;
 }
 
+static struct json gathered_end(const struct proto_field *f, struct gathered *g)
+{
+    return f->flags & PROTO_MAP        ? json_map_end(&g->many)
+           : f->flags & PROTO_REPEATED ? json_list_end(&g->many)
+                                       : g->value;
+}
+
 static void put(struct json_builder *object, const struct proto_field *f, struct gathered *g)
 {
-    struct json value = f->flags & PROTO_MAP        ? json_map_end(&g->many)
-                        : f->flags & PROTO_REPEATED ? json_list_end(&g->many)
-                                                    : g->value;
+    struct json value = gathered_end(f, g);
     if (f->flags & PROTO_INLINE)
         json_put_all(object, value);
     else if (!(f->flags & PROTO_DROPS_ZERO) || !is_zero(value))
@@ -270,7 +296,7 @@ static bool decode_message(struct arena *a, const struct proto_message *m, struc
 {
     if (depth > DEPTH_MAX)
         return fail(err, ERR_TOO_LARGE, "the body is nested too deep");
-    if (m->special != PROTO_PLAIN)
+    if (m->special != PROTO_PLAIN && m->special != PROTO_EITHER)
         return decode_special(a, m->special, in, ret, err);
     const struct proto_field *fields = &proto_fields[m->fields];
     struct gathered *all = arena_array(a, m->count, sizeof(struct gathered));
@@ -284,10 +310,14 @@ static bool decode_message(struct arena *a, const struct proto_message *m, struc
     }
     struct json_builder object;
     json_builder_init(&object, a);
+    *ret = (struct json){ 0 };
     for (size_t i = 0; i < m->count; i++)
-        if (all[i].seen)
+        if (all[i].seen && m->special == PROTO_EITHER)
+            *ret = gathered_end(&fields[i], &all[i]);
+        else if (all[i].seen)
             put(&object, &fields[i], &all[i]);
-    *ret = json_map_end(&object);
+    if (m->special != PROTO_EITHER)
+        *ret = json_map_end(&object);
     return true;
 }
 
@@ -302,14 +332,34 @@ static const struct proto_kind *kind_of(struct arena *a, const char *api_version
 {
     const char *slash = strchr(api_version, '/') ? "" : "/";
     const char *name = json_text(json_strf(a, "%s%s/%s", slash, api_version, kind));
+    if (strcmp(kind, "DeleteOptions") == 0) /* it is the same in all versions */
+        name = "/v1/DeleteOptions";
     return bsearch(name, proto_kinds, proto_kind_count, sizeof(struct proto_kind), compare_kind);
 }
 
-bool protobuf_decode(struct arena *a, struct str body, struct json *ret, struct error *err)
+/* What the envelope does not say is taken from the place that the body was sent to. */
+static void fill_type(
+    const struct protobuf_type *usual, struct json *api_version, struct json *kind)
+{
+    if (!usual)
+        return;
+    if (!*json_text(*kind))
+        *kind = json_str(usual->kind);
+    if (!*json_text(*api_version))
+        *api_version = json_str(usual->api_version);
+}
+
+bool protobuf_decode(struct arena *a, struct str body, const struct protobuf_type *usual,
+    struct json *ret, struct error *err)
 {
     static const struct str magic = { "k8s\0", 4 };
     struct item envelope[FEW + 1], type[FEW + 1];
     struct json api_version, kind, object;
+    *ret = (struct json){ 0 };
+    if (!body.len)
+        return fail(err, ERR_INVALID, "empty data");
+    if (body.len == magic.len && str_starts(body, magic))
+        return fail(err, ERR_INVALID, "empty body");
     if (!str_starts(body, magic))
         return fail(err,
             ERR_INVALID,
@@ -320,17 +370,18 @@ bool protobuf_decode(struct arena *a, struct str body, struct json *ret, struct 
     if (!take_few(body, envelope, err) || !take_few(envelope[1].bytes, type, err) ||
         !text_of(a, type[1].bytes, &api_version, err) || !text_of(a, type[2].bytes, &kind, err))
         return false;
-    if (envelope[3].bytes.len)
-        return fail(err, ERR_UNSUPPORTED, "the body is encoded once more; send it plain");
+    fill_type(usual, &api_version, &kind);
+    *ret = json_map(a, { "apiVersion", api_version }, { "kind", kind });
     const struct proto_kind *k = kind_of(a, api_version.string, kind.string);
     if (!k)
         return fail(err,
             ERR_UNSUPPORTED,
-            "no kind \"%s\" in \"%s\" with a binary form; send JSON",
+            "no kind \"%s\" is registered for version \"%s\" in scheme "
+            "\"pkg/runtime/scheme.go:111\"",
             kind.string,
             api_version.string);
     if (!decode_message(a, &proto_messages[k->message], envelope[2].bytes, 0, &object, err))
         return false;
-    *ret = json_overlay(a, object, json_map(a, { "apiVersion", api_version }, { "kind", kind }));
+    *ret = json_overlay(a, object, *ret);
     return true;
 }

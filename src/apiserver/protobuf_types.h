@@ -16,6 +16,7 @@ enum proto_special {
     PROTO_MICRO_TIME,
     PROTO_RAW_JSON,  /* 1: JSON as bytes */
     PROTO_TEXT_LIST, /* 1: items */
+    PROTO_EITHER,    /* the last of its fields that is there, by number */
 };
 
 enum proto_flag {

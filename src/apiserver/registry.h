@@ -93,6 +93,9 @@ struct api_behaviour {
      * NULL: nothing but apiVersion differs. */
     struct json (*convert)(
         const struct api_kind *k, struct arena *a, struct json object, const char *api_version);
+    /* An object as it would come back from storage_version, for owners of fields and for answers
+     * about what is not stored: where the way there and back changes more than a client sees. */
+    struct json (*settle)(const struct api_kind *k, struct arena *a, struct json object);
     /* What a client may not decide here: a create has no status, a write of the object keeps the
      * old status, a write of the status keeps all but status; allocations (cluster IPs); values
      * derived from others. Fails with a Status-worthy error. */
@@ -131,6 +134,7 @@ struct api_kind {
     /* The schema changed after objects were stored: whatever is read goes through prune and fill.
      */
     bool refill;
+    bool metadata_last;      /* looked at only if the rest is right: old Events */
     bool returns_deleted;    /* a DELETE answers with the object instead of a Status */
     enum api_name name_form; /* of metadata.name */
     const char *warning;     /* a header for whoever asks for it: it is deprecated; NULL: none */

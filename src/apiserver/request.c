@@ -8,6 +8,7 @@
 #include "apiserver/documents.h"
 #include "apiserver/internal.h"
 #include "apiserver/options.h"
+#include "apiserver/timeout.h"
 #include "apiserver/write.h"
 #include "base/url.h"
 
@@ -76,23 +77,20 @@ static bool wants_lines(const struct api_call *c)
 struct path {
     const char *segments[SEGMENTS_MAX];
     size_t count, at;
+    bool gaps; /* it has two slashes in a row */
 };
 
 static bool split_path(struct api_call *c, struct path *p)
 {
     struct str rest = c->request->path;
-    while (rest.ptr) {
+    for (bool first = true; rest.ptr; first = false) {
         struct str segment = str_cut(&rest, '/');
+        p->gaps |= !segment.len && !first && rest.ptr;
         if (!segment.len)
             continue;
         if (p->count == SEGMENTS_MAX)
             return false;
-        const char *text = NULL;
-        if (!memchr(segment.ptr, '%', segment.len))
-            text = str_dup(&c->arena, segment);
-        else if (!url_decode(&c->arena, segment, &text))
-            return false;
-        p->segments[p->count++] = text;
+        p->segments[p->count++] = str_dup(&c->arena, segment);
     }
     return true;
 }
@@ -154,41 +152,67 @@ static bool read_resource(
         return true;
     if (!may_ask(c, group, version, plural ? plural : ""))
         return false;
-    return is_built_in_version(r, group, version) ? call_fail(c, status_not_served())
-                                                  : page_not_found(c);
+    return !*group || is_built_in_version(r, group, version) ? call_fail(c, status_not_served())
+                                                             : page_not_found(c);
+}
+
+static void add_escaped(struct buf *b, struct str text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char ch = text.ptr[i];
+        if (ch == '&' || ch == '<' || ch == '>')
+            buf_add_text(b, ch == '&' ? "&amp;" : ch == '<' ? "&lt;" : "&gt;");
+        else
+            buf_add_char(b, ch);
+    }
+}
+
+/* …/watch and nothing behind it. */
+static bool fail_undetermined(struct api_call *c)
+{
+    const struct api_request *r = c->request;
+    cleanup(buf_done) struct buf url = BUF_INIT((size_t)1 << 20);
+    add_escaped(&url, r->path);
+    if (r->query.ptr)
+        buf_add_char(&url, '?');
+    add_escaped(&url, r->query.ptr ? r->query : STR(""));
+    call_text(c,
+        500,
+        "text/plain; charset=utf-8",
+        str_of(arena_printf(&c->arena,
+            "Internal Server Error: \"%s\": failed to create RequestInfo: unable to determine kind "
+            "and namespace from url, %s\n",
+            buf_text(&url),
+            buf_text(&url))));
+    return false;
 }
 
 static bool read_path(struct api_call *c)
 {
     struct path p = { .count = 0 };
-    if (!split_path(c, &p))
+    if (!split_path(c, &p) || str_starts(c->request->path, STR("//")))
         return page_not_found(c);
     const char *root = path_next(&p);
-    if (!text_eq(root, "api") && !text_eq(root, "apis"))
+    bool core = text_eq(root, "api");
+    if (!core && !text_eq(root, "apis"))
         return page_not_found(c);
-    const char *group = text_eq(root, "api") ? "" : path_next(&p);
+    const char *group = core ? "" : path_next(&p);
     const char *version = path_next(&p);
-    if (p.at < p.count && text_eq(p.segments[p.at], "watch")) {
+    const char *verb = p.at < p.count ? p.segments[p.at] : NULL;
+    if (p.at + 1 == p.count && (text_eq(verb, "watch") || text_eq(verb, "proxy")))
+        return fail_undetermined(c);
+    if (text_eq(verb, "watch")) {
         c->watch_path = true;
         p.at++;
     }
-    if (p.at >= p.count)
-        return is_built_in_version(c->server->registry, group, version)
+    if (p.at >= p.count || p.gaps)
+        return core || is_built_in_version(c->server->registry, group, version)
                    ? call_fail(c, status_not_served())
                    : page_not_found(c);
     return read_resource(c, &p, group, version);
 }
 
 /* ---- verbs ---- */
-
-static bool method_not_allowed(struct api_call *c)
-{
-    return call_fail(c,
-        (struct api_status){ 405,
-            "MethodNotAllowed",
-            "the server does not allow this method on the requested resource",
-            .details = json_empty_map() });
-}
 
 static const struct route {
     const char *method;
@@ -210,6 +234,9 @@ static const struct route {
 static const struct route *find_route(const struct api_call *c)
 {
     bool on_object = c->name && !c->watch_path;
+    /* The router of custom kinds takes a name here, and nobody looks at it. */
+    if (c->kind && c->kind->custom && !*c->subresource && strcmp(c->request->method, "POST") == 0)
+        on_object = false;
     for (size_t i = 0; i < lengthof(routes); i++)
         if (strcmp(routes[i].method, c->request->method) == 0 && routes[i].on_object == on_object &&
             (!c->watch_path || routes[i].verb == API_LIST))
@@ -263,6 +290,27 @@ static const char *verb_of(const struct api_call *c, const struct route *route)
     if (route)
         return route->name;
     return strcmp(c->request->method, "POST") == 0 ? "create" : "";
+}
+
+static bool method_not_allowed(struct api_call *c)
+{
+    const struct resource *r = &c->kind->resource;
+    if (c->kind->custom)
+        return call_fail(c,
+            (struct api_status){ 405,
+                "MethodNotAllowed",
+                arena_printf(&c->arena,
+                    "%s is not supported on resources of kind \"%s.%s\"",
+                    verb_of(c, find_route(c)),
+                    r->plural,
+                    r->group),
+                .details = json_map(
+                    &c->arena, { "group", json_str(r->group) }, { "kind", json_str(r->plural) }) });
+    return call_fail(c,
+        (struct api_status){ 405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+            .details = json_empty_map() });
 }
 
 /* Of a resource that may not be there: who may not ask does not learn that. */
@@ -364,7 +412,7 @@ static void answer_review(struct api_call *c)
         return;
     add_owners(c, &body);
     auth_review(c->server->auth, &c->arena, c->request->user, c->kind, c->namespace, body, &answer);
-    call_answer(c, &answer);
+    call_answer_object(c, &answer);
 }
 
 static void answer_token(struct api_call *c)
@@ -380,12 +428,19 @@ static void answer_token(struct api_call *c)
                 json_with(&c->arena, body, "spec.expirationSeconds", json_int(AUTH_TOKEN_SECONDS));
         add_owners(c, &body);
     }
+    if (ok) {
+        auth_token_request(
+            c->server->auth, &c->arena, c->request->user, c->namespace, c->name, body, &answer);
+        call_answer_object(c, &answer);
+    }
     c->kind = account;
-    if (!ok)
-        return;
-    auth_token_request(
-        c->server->auth, &c->arena, c->request->user, c->namespace, c->name, body, &answer);
-    call_answer(c, &answer);
+}
+
+/* What goes on as something else than HTTP has no form. */
+static bool is_connecting(const char *subresource)
+{
+    return text_eq(subresource, "attach") || text_eq(subresource, "exec") ||
+           text_eq(subresource, "portforward");
 }
 
 /* POSTs on an object. False: there is none of this name. */
@@ -402,12 +457,41 @@ static bool post_on_object(struct api_call *c)
         { "portforward", rest_session },
         { "token", answer_token },
     };
-    for (size_t i = 0; i < lengthof(rows); i++)
-        if (text_eq(c->subresource, rows[i].name)) {
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        if (!text_eq(c->subresource, rows[i].name))
+            continue;
+        if (is_connecting(c->subresource) || call_negotiate(c, ACCEPT_OF_BARE))
             rows[i].handle(c);
-            return true;
-        }
+        return true;
+    }
     return false;
+}
+
+/* Before anything else is looked at: the form of a patch, then that of the answer. */
+static bool negotiate(struct api_call *c, const struct route *route, bool watch)
+{
+    enum accept_target target = ACCEPT_OF_OBJECT;
+    if (route->verb == API_LIST)
+        target = watch ? ACCEPT_OF_WATCH : ACCEPT_OF_LIST;
+    else if (text_eq(c->subresource, "log"))
+        target = ACCEPT_OF_LOG;
+    else if (c->kind->verbs == API_CREATE)
+        target = ACCEPT_OF_BARE;
+    bool connects = route->verb == API_GET && is_connecting(c->subresource);
+    return (route->verb != API_PATCH || rest_patch_check_form(c)) &&
+           (connects || call_negotiate(c, target));
+}
+
+/* A custom kind has no routes by method: what writes one object misses its name. */
+static bool fail_nameless(struct api_call *c)
+{
+    bool patch = strcmp(c->request->method, "PATCH") == 0;
+    if (!c->kind->custom || c->name || c->watch_path ||
+        (!patch && strcmp(c->request->method, "PUT") != 0))
+        return false;
+    if (!patch || rest_patch_check_form(c))
+        call_fail_bad(c, "name must be provided");
+    return true;
 }
 
 /* Whether this can be done to it at all. */
@@ -461,24 +545,44 @@ static void route_resource(struct api_call *c)
         call_warn(c, c->kind->warning);
     if (strcmp(c->request->method, "POST") == 0 && post_on_object(c))
         return;
+    bool watch = route && route->verb == API_LIST && (c->watch_path || call_param_bool(c, "watch"));
+    if (fail_nameless(c))
+        return;
     if (!route_fits(c, route))
         method_not_allowed(c);
+    else if (!negotiate(c, route, watch))
+        return;
     else if (auth_is_review(c->kind))
         answer_review(c);
     else if (api_kind_is_core(c->kind, "Binding"))
         rest_create_binding(c);
-    else if (route->verb == API_LIST && (c->watch_path || call_param_bool(c, "watch")))
+    else if (watch)
         rest_watch(c);
     else
         route->handle(c);
 }
 
+/* A slash is one however it is written. */
+static bool decode_path(struct api_call *c)
+{
+    const char *path = NULL;
+    if (!memchr(c->request->path.ptr, '%', c->request->path.len))
+        return true;
+    if (!url_decode(&c->arena, c->request->path, &path))
+        return page_not_found(c);
+    struct api_request *request = arena_new(&c->arena, struct api_request);
+    *request = *c->request;
+    request->path = str_of(path);
+    c->request = request;
+    return true;
+}
+
 void request_handle(struct api_call *c)
 {
     c->namespace = c->subresource = "";
-    if (is_document(c))
+    if (!decode_path(c) || is_document(c))
         return;
-    if (!read_query(c))
+    if (!read_query(c) || !timeout_check(c))
         return;
     c->pretty = wants_lines(c);
     if (read_path(c))

@@ -35,9 +35,8 @@ bool create_object(struct write *w, struct json object, bool applied)
 void rest_create(struct api_call *c)
 {
     struct json object;
-    if (!call_negotiate(c, ACCEPT_OF_OBJECT) || !body_check_media(c) ||
-        !options_read_write(c, "CreateOptions", false) || !body_decode(c, &object) ||
-        !create_check_namespace(c, object))
+    if (!body_check_media(c) || !options_read_write(c, "CreateOptions", false) ||
+        !body_decode(c, &object) || !create_check_namespace(c, object))
         return;
     struct write w = write_of_call(c);
     w.name = json_get_text(object, "metadata.name");

@@ -6,70 +6,85 @@
 #include "apiserver/continue.h"
 #include "apiserver/delete.h"
 #include "apiserver/internal.h"
-#include "apiserver/json_error.h"
+#include "apiserver/decode.h"
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
 #include "apiserver/options.h"
-#include "apiserver/protobuf.h"
 #include "apiserver/select.h"
 
 /* ---- options ---- */
 
-static bool check_option_types(struct api_call *c, struct json o)
+/* What the API server's decoder of options knows besides them, in every version or in its own. */
+static bool is_other_kind(const char *kind, bool meta)
 {
-    static const struct {
-        const char *field;
-        enum json_type type;
-        const char *go;
-    } fields[] = {
-        { "gracePeriodSeconds", JSON_INT, "int64" },
-        { "orphanDependents", JSON_BOOL, "bool" },
-        { "propagationPolicy", JSON_STR, "v1.DeletionPropagation" },
-        { "dryRun", JSON_LIST, "[]string" },
-        { "preconditions", JSON_MAP, "v1.Preconditions" },
-    };
-    static const char *const names[] = {
-        "", "", "bool", "number", "number", "string", "array", "object"
-    };
-    for (size_t i = 0; i < lengthof(fields); i++) {
-        struct json v = json_member(o, fields[i].field);
-        if (json_present(v) && !json_is(v, JSON_NULL) && v.type != fields[i].type)
-            return call_fail_bad(c,
-                "json: cannot unmarshal %s into Go struct field DeleteOptions.%s of type %s",
-                names[v.type],
-                fields[i].field,
-                fields[i].go);
-    }
-    return true;
+    static const char *const kinds[] = { "APIGroup",
+        "APIGroupList",
+        "APIResourceList",
+        "APIVersions",
+        "CreateOptions",
+        "GetOptions",
+        "PatchOptions",
+        "Status",
+        "UpdateOptions",
+        /* of meta.k8s.io/v1: */
+        "ListOptions",
+        "PartialObjectMetadata",
+        "PartialObjectMetadataList",
+        "Table",
+        "TableOptions",
+        "WatchEvent" };
+    for (size_t i = 0; i < (meta ? lengthof(kinds) : 9); i++)
+        if (text_eq(kind, kinds[i]))
+            return true;
+    return false;
+}
+
+/* Options may say that they are of any version. */
+static bool check_options_kind(struct api_call *c, struct json options)
+{
+    const char *kind = json_text(body_type_member(options, "kind"));
+    const char *version = json_text(body_type_member(options, "apiVersion"));
+    if (text_empty(kind) || text_eq(kind, "DeleteOptions"))
+        return true;
+    if (text_empty(version))
+        version = "meta.k8s.io/v1";
+    if (is_other_kind(kind, text_eq(version, "meta.k8s.io/v1")))
+        return call_fail_bad(
+            c, "converting (v1.%s) to (v1.DeleteOptions): unknown conversion", kind);
+    return call_fail_bad(c,
+        "no kind \"%s\" is registered for version \"%s\" in scheme \"pkg/runtime/scheme.go:111\"",
+        kind,
+        version);
+}
+
+/* An Eviction has them as a field. */
+static struct schema options_schema(struct arena *a)
+{
+    static const struct api_kind eviction = { .resource = { "policy", "v1", "Eviction" } };
+    struct schema s = *request_with_schema(a, &eviction)->schema;
+    s.root = schema_member_type(&s, schema_type(&s, s.root), "deleteOptions");
+    return s;
 }
 
 static bool parse_body(struct api_call *c, struct json *ret)
 {
-    struct error err;
-    struct str body = c->request->body;
-    const char *why = NULL;
-    if (!body_check_media(c))
+    bool twice;
+    const char *why;
+    struct field_errors wrong;
+    *ret = (struct json){ 0 };
+    if (media_of(c->request->content_type) == MEDIA_TYPE_OTHER && !body_check_media(c))
         return false;
-    if (media_of(c->request->content_type) == MEDIA_TYPE_PROTOBUF) {
-        if (!protobuf_decode(&c->arena, body, ret, &err))
-            return call_fail_bad(c, "%s", err.text);
-    } else if (!json_parse(&c->arena, body, ret, &err))
-        why = json_error_text(&c->arena, body);
-    else if (!json_is(*ret, JSON_MAP) && !json_is(*ret, JSON_NULL))
-        why = arena_printf(&c->arena,
-            "json: cannot unmarshal %s into Go value of type struct { APIVersion string "
-            "\"json:\\\"apiVersion,omitempty\\\"\"; Kind string \"json:\\\"kind,omitempty\\\"\" }",
-            json_is(*ret, JSON_LIST) ? "array" : json_type_name(*ret));
-    if (why)
-        return call_fail_bad(c, "couldn't get version/kind; json parse error: %s", why);
-    const char *kind = json_get_text(*ret, "kind"), *version = json_get_text(*ret, "apiVersion");
-    if (!text_empty(kind) && !text_eq(kind, "DeleteOptions"))
-        return call_fail_bad(c,
-            "no kind \"%s\" is registered for version \"%s\" in scheme "
-            "\"pkg/runtime/scheme.go:111\"",
-            kind,
-            text_empty(version) ? "v1" : version);
-    return check_option_types(c, *ret);
+    static const struct protobuf_type usual = { "meta.k8s.io/v1", "DeleteOptions" };
+    bool ok = body_parse(c, &usual, ret, &twice, &why);
+    if (json_is(*ret, JSON_MAP) && !check_options_kind(c, *ret))
+        return false;
+    if (!ok)
+        return call_fail_bad(c, "%s", why);
+    struct schema schema = options_schema(&c->arena);
+    field_errors_init(&wrong, &c->arena);
+    *ret = decode_object(&c->arena, &schema, *ret, &wrong);
+    why = body_type_error(&wrong);
+    return !why || call_fail_bad(c, "%s", why);
 }
 
 /* The same options, if they stand in the query. */
@@ -88,6 +103,14 @@ static bool options_of_query(struct api_call *c, struct json *ret)
             a, o, "orphanDependents", json_bool(call_param_bool(c, "orphanDependents")));
     o = json_with_member(
         a, o, "propagationPolicy", json_str_or_absent(call_param(c, "propagationPolicy")));
+    const char *uid = call_param(c, "uid"), *version = call_param(c, "resourceVersion");
+    if (!text_empty(uid) || !text_empty(version))
+        o = json_with_member(a,
+            o,
+            "preconditions",
+            json_map(a,
+                { "uid", json_str_or_absent(uid) },
+                { "resourceVersion", json_str_or_absent(version) }));
     struct json_builder b;
     json_builder_init(&b, a);
     for (size_t i = 0; i < c->param_count; i++)
@@ -178,7 +201,7 @@ void rest_delete(struct api_call *c)
     struct json object;
     const struct store_object *stored;
     bool gone;
-    if (!call_negotiate(c, ACCEPT_OF_OBJECT) || !read_options(c, &o))
+    if (!read_options(c, &o))
         return;
     struct write w = write_of_call(c);
     if (!write_read_old(&w)) {
@@ -205,16 +228,34 @@ struct victims {
     int64_t remaining; /* so many; 0: not known */
 };
 
-static void collect(struct api_call *c, const struct selection *s, int64_t limit, struct victims *v)
+/* The next one: as it is, or as it was at a version that was asked for. False: that is too old. */
+static bool next_victim(struct api_call *c, const struct list_options *o,
+    struct store_cursor *cursor, const struct store_object **ret)
 {
+    struct error err;
     const struct store_table *t = store_table(c->server->store, c->kind->table);
+    if (!o->version || text_eq(o->match, "NotOlderThan")) {
+        *ret = store_next(t, cursor);
+        return true;
+    }
+    return store_next_at(t, cursor, o->version, ret, &err) ||
+           call_fail(c, status_expired("The resourceVersion for the provided list is too old."));
+}
+
+static bool collect(struct api_call *c, const struct selection *s, const struct list_options *list,
+    struct victims *v)
+{
     struct store_cursor cursor = { .namespace = s->namespace };
     const struct store_object *o;
-    while ((o = store_next(t, &cursor))) {
-        if (limit > 0 && (int64_t)v->count == limit) {
+    for (;;) {
+        if (!next_victim(c, list, &cursor, &o))
+            return false;
+        if (!o)
+            return true;
+        if (list->limit > 0 && (int64_t)v->count == list->limit) {
             v->more = true;
             if (s->parses || s->name)
-                return;
+                return true;
             v->remaining++;
             continue;
         }
@@ -255,6 +296,43 @@ static bool delete_one(struct api_call *c, const struct delete_options *o,
     return true;
 }
 
+/* The list of what was deleted, in the form that was asked for. */
+static void answer_deleted(struct api_call *c, struct json metadata, struct json items)
+{
+    struct arena *a = &c->arena;
+    struct json_builder rows;
+    if (!call_check_form(c, true))
+        return;
+    if (c->accept.form == ACCEPT_OBJECT) {
+        if (c->kind->custom && !json_present(json_member(metadata, "continue")))
+            metadata = json_with_member(a, metadata, "continue", json_str(""));
+        call_json(c,
+            200,
+            json_map(a,
+                { "kind", json_str(c->kind->list_kind) },
+                { "apiVersion", json_str(object_api_version(a, c->kind)) },
+                { "metadata", metadata },
+                { "items", items }));
+        return;
+    }
+    bool table = c->accept.form == ACCEPT_TABLE;
+    json_builder_init(&rows, a);
+    json_each (item, items)
+        json_push(&rows,
+            table
+                ? table_row(a, c->kind, &c->accept, c->include, *item, env_wall_ms(c->server->env))
+                : partial_of_object(a, c->kind, &c->accept, *item));
+    struct json list = json_list_end(&rows);
+    call_json(c,
+        200,
+        json_map(a,
+            { "kind", json_str(table ? "Table" : "PartialObjectMetadataList") },
+            { "apiVersion", json_str(c->accept.api_version) },
+            { "metadata", metadata },
+            { "columnDefinitions", table ? table_columns(a, c->kind) : (struct json){ 0 } },
+            { table ? "rows" : "items", list.count || table ? list : json_null() }));
+}
+
 void rest_delete_collection(struct api_call *c)
 {
     struct delete_options o;
@@ -262,13 +340,17 @@ void rest_delete_collection(struct api_call *c)
     struct selection selection;
     struct victims victims = { 0 };
     struct json_builder items;
-    if (!call_negotiate(c, ACCEPT_OF_LIST) || !options_read_list(c, false, &list) ||
-        !read_options(c, &o) || !select_init(c, &list, &selection))
+    if (!options_read_list(c, false, &list) || !select_init(c, &list, &selection) ||
+        !read_options(c, &o) || !options_read_version(c, false, &list))
         return;
     uint64_t version = store_version(c->server->store);
+    if (list.version > version) {
+        call_fail(c, status_too_large_version(&c->arena, list.version, version));
+        return;
+    }
     json_builder_init(&items, &c->arena);
     const char *cont = NULL;
-    collect(c, &selection, list.limit, &victims);
+    bool ok = collect(c, &selection, &list, &victims);
     if (victims.more) {
         const struct store_object *last = victims.objects[victims.count - 1];
         cont = continue_print(&c->arena,
@@ -277,7 +359,6 @@ void rest_delete_collection(struct api_call *c)
                 arena_strdup(&c->arena, last->namespace), arena_strdup(&c->arena, last->name) },
             !*c->namespace);
     }
-    bool ok = true;
     for (size_t i = 0; i < victims.count; i++) {
         ok = ok && delete_one(c, &o, victims.objects[i], &items);
         store_object_release(victims.objects[i]);
@@ -285,16 +366,10 @@ void rest_delete_collection(struct api_call *c)
     if (!ok)
         return;
     struct arena *a = &c->arena;
-    call_json(c,
-        200,
-        json_map(a,
-            { "kind", json_str(c->kind->list_kind) },
-            { "apiVersion", json_str(object_api_version(a, c->kind)) },
-            { "metadata",
-                json_map(a,
-                    { "resourceVersion", json_strf(a, "%llu", (unsigned long long)version) },
-                    { "continue", json_str(cont) },
-                    { "remainingItemCount",
-                        victims.remaining ? json_int(victims.remaining) : (struct json){ 0 } }) },
-            { "items", json_list_end(&items) }));
+    struct json metadata = json_map(a,
+        { "resourceVersion", json_strf(a, "%llu", (unsigned long long)version) },
+        { "continue", json_str(cont) },
+        { "remainingItemCount",
+            victims.remaining ? json_int(victims.remaining) : (struct json){ 0 } });
+    answer_deleted(c, metadata, json_list_end(&items));
 }

@@ -22,7 +22,7 @@ void rest_get(struct api_call *c)
             streams[i].handle(c);
             return;
         }
-    if (!options_read_get(c, &version) || !call_negotiate(c, ACCEPT_OF_OBJECT))
+    if (!options_read_get(c, &version))
         return;
     if (version > store_version(s->store)) {
         call_fail(c, status_too_large_version(&c->arena, version, store_version(s->store)));

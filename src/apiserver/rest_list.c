@@ -124,11 +124,11 @@ static void print_item(
     bool same, plain = object_is_plain(l->kind, o, &same);
     size_t head = object_head_bytes(o->text);
     if (l->accept.form != ACCEPT_OBJECT || !plain) {
-        struct json object = object_read(l->kind, a, o);
+        struct json object = object_read_as(l->kind, a, o, l->accept.form == ACCEPT_OBJECT);
         if (l->accept.form == ACCEPT_TABLE)
             object = table_row(a, l->kind, &l->accept, l->include, object, wall_ms);
         else if (l->accept.form != ACCEPT_OBJECT)
-            object = partial_of_object(a, &l->accept, object);
+            object = partial_of_object(a, l->kind, &l->accept, object);
         else if (!l->kind->custom)
             object = json_with_member(a,
                 json_with_member(a, object, "apiVersion", (struct json){ 0 }),
@@ -265,18 +265,18 @@ void rest_list(struct api_call *c)
     struct list_options o;
     struct selection s;
     struct range r;
-    if (!options_read_list(c, false, &o) || !call_negotiate(c, ACCEPT_OF_LIST) ||
-        !select_init(c, &o, &s) || !choose_version(c, &o, &r))
+    if (!options_read_list(c, false, &o) || !select_init(c, &o, &s) ||
+        !options_read_version(c, false, &o) || !choose_version(c, &o, &r))
         return;
     struct list_stream *l = mem_new_of(struct list_stream);
     l->kind = c->kind;
     l->accept = c->accept;
-    l->include = c->include;
     buf_init(&l->piece, (size_t)256 << 20);
-    if (!collect(c, &s, &r, l)) {
+    if (!collect(c, &s, &r, l) || !call_check_form(c, true)) {
         list_stream_free(l);
         return;
     }
+    l->include = c->include;
     answer_list(c, &s, &r, l);
     c->list = l;
 }

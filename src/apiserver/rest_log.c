@@ -233,8 +233,7 @@ void rest_get_log(struct api_call *c)
     struct log_options o;
     struct apiserver *s = c->server;
     struct json pod;
-    if (!call_negotiate(c, ACCEPT_OF_LOG) || !read_options(c, &o) ||
-        !pod_find(c, &o.container, &pod))
+    if (!read_options(c, &o) || !pod_find(c, &o.container, &pod))
         return;
     const char *node = json_get_text(pod, "spec.nodeName");
     if (text_empty(node))

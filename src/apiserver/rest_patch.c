@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "apiserver/body.h"
+#include "apiserver/decode.h"
 #include "apiserver/internal.h"
 #include "apiserver/json_error.h"
 #include "apiserver/json_patch.h"
@@ -34,8 +35,10 @@ static enum patch_form form_of(const struct api_call *c)
     return PATCH_UNKNOWN;
 }
 
-static bool fail_form(struct api_call *c)
+bool rest_patch_check_form(struct api_call *c)
 {
+    if (form_of(c) != PATCH_UNKNOWN)
+        return true;
     struct api_status status = { 415, "UnsupportedMediaType", "415: Unsupported Media Type" };
     status.details = json_empty_map();
     if (c->kind->custom) {
@@ -84,8 +87,10 @@ static bool apply_patch(
     struct error err;
     if (!parse_patch(c, form, &patch))
         return false;
+    if (form == PATCH_MERGE && json_is(patch, JSON_NULL))
+        return call_fail_bad(c, "Invalid JSON Patch");
     if (form == PATCH_MERGE) {
-        *ret = json_is(patch, JSON_NULL) ? live : json_merge_patch(&c->arena, live, patch);
+        *ret = json_merge_patch(&c->arena, live, patch);
         return true;
     }
     if (form == PATCH_STRATEGIC) {
@@ -139,6 +144,29 @@ static const char *type_not_restored(struct json object)
     return NULL;
 }
 
+/* Why something without a version, which makes it one of the server's own form, is no such object.
+ */
+static const char *own_form_of(struct api_call *c, const char *kind)
+{
+    const struct resource *r = &c->kind->resource;
+    const char *group = *r->group ? r->group : "core";
+    int name = (int)strcspn(group, ".");
+    if (registry_find_any(c->server->registry, r->group, kind))
+        return arena_printf(&c->arena,
+            "converting (%.*s.%s) to (%.*s.%s): unknown conversion",
+            name,
+            group,
+            kind,
+            name,
+            group,
+            r->kind);
+    return arena_printf(&c->arena,
+        "no kind \"%s\" is registered for the internal version of group \"%s\" in scheme "
+        "\"pkg/runtime/scheme.go:111\"",
+        kind,
+        r->group);
+}
+
 /* What a patch says that the object is, is read as that first. A strategic merge is one into a
  * value that has its type: what the patch calls it is no matter. */
 static bool check_identity(struct api_call *c, enum patch_form form, struct json object)
@@ -149,19 +177,28 @@ static bool check_identity(struct api_call *c, enum patch_form form, struct json
         form == PATCH_STRATEGIC ? type_not_restored(object) : body_check_type(&c->arena, object);
     if (form == PATCH_STRATEGIC)
         return !wrong || fail_patched(c, form, object, wrong);
-    if (wrong && !c->kind->custom)
+    if (wrong)
         return fail_patched(c,
             form,
             object,
             arena_printf(&c->arena, "couldn't get version/kind; json parse error: %s", wrong));
     const char *version = json_text(body_type_member(object, "apiVersion")),
                *kind = json_text(body_type_member(object, "kind"));
-    bool same_version = text_eq(version, want) || (!version && c->kind->custom);
+    if (c->kind->custom)
+        return !text_empty(kind) || fail_patched(c,
+                                        form,
+                                        object,
+                                        arena_printf(&c->arena,
+                                            "Object 'Kind' is missing in '%s'",
+                                            json_to_text(&c->arena, object)));
+    bool same_version = text_eq(version, want);
     if (same_version && (text_empty(kind) || text_eq(kind, r->kind)))
         return true;
     /* Without a version it is read as one of the server's own, whose metadata has another name. */
-    if (text_empty(version) && !c->kind->custom)
-        return update_check_own_name(c, json_empty_map());
+    if (text_empty(version))
+        return (!text_empty(kind) && !text_eq(kind, r->kind))
+                   ? fail_patched(c, form, object, own_form_of(c, kind))
+                   : update_check_own_name(c, json_empty_map());
     const struct api_kind *other =
         same_version ? registry_find_kind(c->server->registry, r->group, r->version, kind) : NULL;
     struct json as_other = object;
@@ -173,12 +210,45 @@ static bool check_identity(struct api_call *c, enum patch_form form, struct json
             version ? version : want);
     else if (body_read_object(c, other, &as_other, (struct str){ NULL, 0 }, false, &why))
         why = arena_printf(&c->arena,
-            "converting (%s.%s) to (%s.%s): unknown conversion",
+            "converting (%s.%s) to (%s): unknown conversion",
             r->version,
             kind,
-            *r->group ? r->group : "core",
-            r->kind);
+            object_go_type(&c->arena, c->kind, r->kind));
     return fail_patched(c, form, object, why);
+}
+
+/* A custom object is what it says to be until it is validated, and then it must be its kind; a
+ * status does not ask. */
+static bool check_custom_type(struct api_call *c, struct json object)
+{
+    struct arena *a = &c->arena;
+    const char *want = object_api_version(a, c->kind);
+    const char *version = json_get_text(object, "apiVersion"),
+               *kind = json_get_text(object, "kind");
+    struct field_errors errors;
+    field_errors_init(&errors, a);
+    if (!text_eq(kind, c->kind->resource.kind))
+        field_invalid(
+            &errors, "kind", json_str(kind), arena_printf(a, "must be %s", c->kind->resource.kind));
+    if (!text_eq(version, want))
+        field_invalid(
+            &errors, "apiVersion", json_str(version), arena_printf(a, "must be %s", want));
+    struct str rest = str_of(version), group = str_cut(&rest, '/');
+    const char *group_text = rest.ptr ? str_dup(a, group) : "";
+    return !errors.count || *c->subresource ||
+           call_fail(c, status_invalid(a, group_text, kind, c->name, &errors));
+}
+
+static bool fail_without_version(struct api_call *c)
+{
+    static const char why[] = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+    struct arena *a = &c->arena;
+    return call_fail(c,
+        (struct api_status){ 500,
+            "InternalError",
+            arena_printf(a, "Internal error occurred: %s", why),
+            .details = json_map(
+                a, { "causes", json_list(a, json_map(a, { "message", json_str(why) })) }) });
 }
 
 static void patch_object(struct write *w, enum patch_form form)
@@ -193,6 +263,8 @@ static void patch_object(struct write *w, enum patch_form form)
         return;
     }
     struct json patched = object;
+    if (form == PATCH_STRATEGIC && !c->kind->custom && c->kind->schema)
+        object = decode_wrap_numbers(w->arena, c->kind->schema, object);
     object = json_with_member(
         w->arena, object, "apiVersion", json_str(object_api_version(w->arena, c->kind)));
     object = json_with_member(w->arena, object, "kind", json_str(c->kind->resource.kind));
@@ -202,7 +274,9 @@ static void patch_object(struct write *w, enum patch_form form)
         fail_patched(c, form, patched, why);
         return;
     }
-    if (update_check_name(c, object))
+    if (c->kind->custom && text_empty(json_get_text(patched, "apiVersion")))
+        fail_without_version(c);
+    else if (update_check_name(c, object) && (!c->kind->custom || check_custom_type(c, patched)))
         update_object(w, object, false);
 }
 
@@ -215,18 +289,19 @@ static bool parse_config(struct api_call *c, struct json *ret)
     struct json documents;
     bool twice = false;
     struct str body = c->request->body;
-    if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err)) {
-        if (!yaml_parse_old(a, body, "body", &documents, &err))
+    if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err) || twice) {
+        if (!yaml_parse_old(a, body, "body", &documents, &c->twice, &err))
             return call_fail_bad(
                 c, "error decoding YAML: error converting YAML to JSON: yaml: %s", err.text);
         *ret = documents.count ? documents.items[0] : json_empty_map();
     }
-    if (!json_is(*ret, JSON_MAP))
-        return call_fail_bad(c,
-            "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
-            "unmarshal %s into Go value of type map[string]interface {}",
-            json_error_type(*ret));
-    return !twice || body_report_yaml_twice(c, body);
+    if (json_is(*ret, JSON_NULL))
+        *ret = json_empty_map();
+    return json_is(*ret, JSON_MAP) ||
+           call_fail_bad(c,
+               "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
+               "unmarshal %s into Go value of type map[string]interface {}",
+               json_error_type(*ret));
 }
 
 static bool check_config_kind(
@@ -303,11 +378,33 @@ static bool fail_apply(
             .details = json_map(a, { "causes", json_list_end(&causes) }) });
 }
 
+/* What was merged is no object of the kind. */
+static bool fail_apply_read(
+    struct write *w, struct json config, struct json object, const char *why)
+{
+    struct arena *a = w->arena;
+    if (w->kind->custom)
+        return fail_patched(w->call, PATCH_APPLY, object, why);
+    const char *version = json_get_text(config, "apiVersion"),
+               *namespace = json_get_text(config, "metadata.namespace"),
+               *name = json_get_text(config, "metadata.name");
+    const char *gvk = arena_printf(
+        a, "%s%s, Kind=%s", strchr(version, '/') ? "" : "/", version, w->kind->resource.kind);
+    const char *text = arena_printf(a,
+        "failed to convert new object (%s/%s; %s) to proper version: unable to convert "
+        "unstructured object to %s: %s",
+        namespace ? namespace : "",
+        name ? name : "",
+        gvk,
+        gvk,
+        json_error_restored(a, why));
+    return call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
+}
+
 static void apply_object(struct write *w)
 {
     struct api_call *c = w->call;
     struct arena *a = w->arena;
-    const struct resource *r = &c->kind->resource;
     struct json config;
     struct apply_result result = { 0 };
     struct error err = { 0 };
@@ -319,7 +416,7 @@ static void apply_object(struct write *w)
         .subresource = c->subresource,
         .now = meta_now(c->server->env, a),
         .force = call_param_bool(c, "force"),
-        .reset = apply_reset_fields(a, r->group, r->kind, c->subresource, c->kind->custom),
+        .reset = write_reset_fields(w, c->subresource),
         .versions = &versions,
     };
     if (!parse_config(c, &config) || !check_config(w, config))
@@ -332,14 +429,18 @@ static void apply_object(struct write *w)
         fail_apply(w, config, &result, &err);
         return;
     }
+    if (!body_report_yaml_twice(c))
+        return;
     struct json object = result.object;
     w->same = result.same;
     bool is_nulled = json_is(json_get(config, "metadata.name"), JSON_NULL);
     if (text_empty(json_get_text(object, "metadata.name")) && !is_nulled)
         object = json_with(a, object, "metadata.name", json_str(c->name));
+    if (!c->kind->custom && c->kind->schema)
+        object = decode_wrap_numbers(a, c->kind->schema, object);
     const char *why = NULL;
     if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
-        fail_patched(c, PATCH_APPLY, object, why);
+        fail_apply_read(w, config, object, why);
         return;
     }
     if (!update_check_name(c, object))
@@ -408,12 +509,7 @@ static void patch_scale(struct write *w, enum patch_form form)
 void rest_patch(struct api_call *c)
 {
     enum patch_form form = form_of(c);
-    if (form == PATCH_UNKNOWN) {
-        fail_form(c);
-        return;
-    }
-    if (!call_negotiate(c, ACCEPT_OF_OBJECT) ||
-        !options_read_write(c, "PatchOptions", form == PATCH_APPLY))
+    if (!options_read_write(c, "PatchOptions", form == PATCH_APPLY))
         return;
     struct write w = write_of_call(c);
     w.patches = true;

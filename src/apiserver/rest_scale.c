@@ -224,12 +224,13 @@ bool scale_store(struct api_call *c, struct write *w, struct json scale, bool ap
 void rest_update_scale(struct api_call *c)
 {
     struct json scale;
-    struct error err;
     struct write w = write_of_call(c);
-    if (!json_parse(&c->arena, c->request->body, &scale, &err)) {
-        call_fail_bad(c, "%s", err.text);
+    const struct api_kind *parent = c->kind;
+    c->kind = scale_kind(&c->arena);
+    bool ok = body_decode(c, &scale) && update_check_name(c, scale);
+    c->kind = parent;
+    if (!ok)
         return;
-    }
     if (!write_read_old(&w))
         call_fail(c, status_not_found(&c->arena, c->kind, c->name));
     else if (call_check_version(c, w.before, true))

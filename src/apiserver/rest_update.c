@@ -121,8 +121,7 @@ bool write_read_old(struct write *w)
 void rest_update(struct api_call *c)
 {
     struct json object;
-    if (!call_negotiate(c, ACCEPT_OF_OBJECT) || !options_read_write(c, "UpdateOptions", false) ||
-        !body_check_media(c))
+    if (!options_read_write(c, "UpdateOptions", false) || !body_check_media(c))
         return;
     if (text_eq(c->subresource, "scale")) {
         rest_update_scale(c);

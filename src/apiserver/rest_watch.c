@@ -181,7 +181,7 @@ static void print_object(struct watch_stream *w, struct buf *b, const struct wat
     struct json object = { 0 };
     struct error err;
     if (o)
-        object = object_read(k, &w->scratch, o);
+        object = object_read_as(k, &w->scratch, o, c->accept.form == ACCEPT_OBJECT);
     else if (!json_parse(&w->scratch, str_of(item->text), &object, &err))
         object = json_null();
     if (c->accept.form == ACCEPT_TABLE && item->type != WATCH_ERROR)
@@ -193,7 +193,7 @@ static void print_object(struct watch_stream *w, struct buf *b, const struct wat
             !w->first_out,
             env_wall_ms(c->server->env));
     else if (c->accept.form != ACCEPT_OBJECT && item->type != WATCH_ERROR)
-        object = partial_of_object(&w->scratch, &c->accept, object);
+        object = partial_of_object(&w->scratch, k, &c->accept, object);
     json_print(b, object);
 }
 
@@ -285,6 +285,12 @@ void watch_stream_send(struct api_call *c)
         return;
     while (w->count && !c->paused && !c->cancelled) {
         size_t count;
+        /* An event has no list to show, which ends the stream where there is one. */
+        if (c->accept.form == ACCEPT_PARTIAL_LIST) {
+            w->ends = true;
+            drop_first(w);
+            continue;
+        }
         struct str text = print_batch(w, &count);
         w->first_out = true;
         while (count--)
@@ -429,14 +435,28 @@ static bool select_named(struct api_call *c, const struct list_options *o, struc
     return true;
 }
 
+/* Events come in fewer media types than lists. */
+static bool check_media(struct api_call *c)
+{
+    struct api_answer refusal;
+    struct error err;
+    if (c->accept.form == ACCEPT_TABLE &&
+        !table_include_parse(call_param(c, "includeObject"), &c->include, &err))
+        return call_fail_bad(c, "%s", err.text);
+    if (accept_streams(&c->arena, &c->accept, &refusal))
+        return true;
+    call_answer(c, &refusal);
+    return false;
+}
+
 void rest_watch(struct api_call *c)
 {
     struct list_options o;
     struct selection selection;
     struct apiserver *s = c->server;
-    if (!options_read_list(c, true, &o) || !call_negotiate(c, ACCEPT_OF_WATCH) ||
-        !select_init(c, &o, &selection) || !select_named(c, &o, &selection) ||
-        !call_check_version(c, NULL, true))
+    if (!options_read_list(c, true, &o) || !select_init(c, &o, &selection) ||
+        !select_named(c, &o, &selection) || !options_read_version(c, true, &o) ||
+        !call_check_version(c, NULL, true) || !check_media(c))
         return;
     if (s->watcher_count >= s->options.watchers_max) {
         watch_refuse(c);

@@ -4,9 +4,13 @@
 
 #include "apiserver/auth.h"
 #include "apiserver/internal.h"
+#include "apiserver/meta.h"
 #include "base/base64.h"
 
 #define TYPE "kubernetes.io/service-account-token"
+#define LAST_USED "kubernetes.io/legacy-token-last-used"
+#define TRACKING "kube-apiserver-legacy-service-account-token-tracking"
+#define USED_MAX 16 /* between two flushes; the next use tells the rest */
 #define ACCOUNT_NAME "kubernetes.io/service-account.name"
 #define ACCOUNT_UID "kubernetes.io/service-account.uid"
 
@@ -15,6 +19,10 @@ struct secret_tokens {
     const struct api_kind *secrets, *accounts; /* NULL: there are none, or no key to sign with */
     struct store_watch secrets_watch, accounts_watch;
     bool due;
+    struct used { /* their labels are not written yet */
+        char *namespace, *name;
+    } used[USED_MAX];
+    size_t used_count;
 };
 
 /* Cheap: others have not got the word in their text. */
@@ -33,6 +41,12 @@ static void on_account(void *ctx, const struct store_event *event)
 {
     struct secret_tokens *t = ctx;
     t->due = t->due || event->gone;
+}
+
+static void used_forget(struct used *u)
+{
+    free(u->namespace);
+    free(u->name);
 }
 
 struct secret_tokens *secret_tokens_new(struct apiserver *s)
@@ -59,6 +73,8 @@ void secret_tokens_free(struct secret_tokens *t)
         return;
     store_watch_stop(&t->secrets_watch);
     store_watch_stop(&t->accounts_watch);
+    while (t->used_count)
+        used_forget(&t->used[--t->used_count]);
     free(t);
 }
 
@@ -69,7 +85,57 @@ void secret_tokens_doubt(struct secret_tokens *t)
 
 bool secret_tokens_is_pending(const struct secret_tokens *t)
 {
-    return t->due;
+    return t->due || t->used_count;
+}
+
+static struct json today(const struct secret_tokens *t, struct arena *a)
+{
+    return json_strn(a, meta_now(t->server->env, a), sizeof("2006-01-02") - 1);
+}
+
+void secret_tokens_used(struct secret_tokens *t, struct json secret)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *namespace = json_get_text(secret, "metadata.namespace"),
+               *name = json_get_text(secret, "metadata.name");
+    struct json last = json_member(json_get(secret, "metadata.labels"), LAST_USED);
+    bool known = json_equal(last, today(t, &a)) || t->used_count == USED_MAX;
+    for (size_t i = 0; i < t->used_count; i++)
+        known |= text_eq(t->used[i].namespace, namespace) && text_eq(t->used[i].name, name);
+    if (!known)
+        t->used[t->used_count++] = (struct used){ mem_strdup(namespace), mem_strdup(name) };
+}
+
+static void label_used(struct secret_tokens *t, struct arena *a)
+{
+    struct json labels = json_map(a, { LAST_USED, today(t, a) });
+    const char *body = json_to_text(a, json_fields(a, { "metadata.labels", labels }));
+    while (t->used_count) {
+        struct used *u = &t->used[--t->used_count];
+        server_ask(t->server,
+            &(struct api_request){
+                .method = "PATCH",
+                .path =
+                    str_of(resource_path(a, &t->secrets->resource, u->namespace, u->name, NULL)),
+                .content_type = "application/merge-patch+json",
+                .user_agent = "kube-apiserver",
+                .body = str_of(body),
+            });
+        used_forget(u);
+    }
+}
+
+void secret_tokens_start(struct secret_tokens *t)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    if (t->secrets && t->accounts)
+        server_create(t->server,
+            json_fields(&a,
+                { "apiVersion", json_str("v1") },
+                { "kind", json_str("ConfigMap") },
+                { "metadata.name", json_str(TRACKING) },
+                { "metadata.namespace", json_str("kube-system") },
+                { "data.since", today(t, &a) }));
 }
 
 static void send(struct secret_tokens *t, struct arena *a, struct json secret, const char *method,
@@ -143,10 +209,13 @@ static void look_at(struct secret_tokens *t, struct arena *a, struct json secret
 
 void secret_tokens_run(struct secret_tokens *t)
 {
+    if (!secret_tokens_is_pending(t))
+        return;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    label_used(t, &a);
     if (!t->due)
         return;
     t->due = false;
-    cleanup(arena_done) struct arena a = ARENA_INIT;
     struct store_table *table = store_table(t->server->store, t->secrets->table);
     struct store_cursor c = { 0 };
     struct json_builder found;

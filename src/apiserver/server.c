@@ -7,12 +7,14 @@
 #include "apiserver/auth.h"
 #include "apiserver/body.h"
 #include "apiserver/bootstrap.h"
+#include "apiserver/dangling.h"
 #include "apiserver/builtin.h"
 #include "apiserver/crd.h"
 #include "apiserver/documents.h"
 #include "apiserver/expiry.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
+#include "apiserver/local_services.h"
 #include "apiserver/object.h"
 #include "apiserver/quota.h"
 #include "apiserver/secret_tokens.h"
@@ -146,6 +148,7 @@ struct api_call *apiserver_open(struct apiserver *s, const struct api_request *r
 {
     struct api_call *c = call_new(s, handlers, ctx);
     c->request = request;
+    c->refusal = accept_error_media(&c->arena, request->accept);
     if (request->body.len > s->options.body_bytes_max)
         call_fail(c,
             (struct api_status){ 413,
@@ -182,9 +185,11 @@ void apiserver_resume(struct apiserver *s, struct api_call *call)
 bool apiserver_is_pending(const struct apiserver *s)
 {
     return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) ||
-           (!undone_rests(s->undone) && (gc_is_pending(s->gc) || crds_is_pending(s->crds) ||
-                                            aggregate_is_pending(s->aggregate) ||
-                                            secret_tokens_is_pending(s->secret_tokens)));
+           (!undone_rests(s->undone) &&
+               (gc_is_pending(s->gc) || crds_is_pending(s->crds) ||
+                   aggregate_is_pending(s->aggregate) ||
+                   local_services_is_pending(s->local_services) ||
+                   secret_tokens_is_pending(s->secret_tokens) || dangling_is_pending(s->dangling)));
 }
 
 /* What was written or read since the last flush did not happen: nobody may be told otherwise. */
@@ -224,7 +229,9 @@ void apiserver_flush(struct apiserver *s)
     struct error err = { 0 };
     if (!undone_rests(s->undone)) {
         aggregate_run(s->aggregate);
+        local_services_run(s->local_services);
         secret_tokens_run(s->secret_tokens);
+        dangling_run(s->dangling);
     }
     if (!store_flush(s->store, &err)) {
         refuse_all(s, &err);
@@ -299,7 +306,9 @@ static void put_object(struct apiserver *s, struct json object, bool again)
     c->request = &request;
     c->namespace = namespace ? namespace : "";
     c->subresource = "";
-    c->manager = "kube-apiserver";
+    c->manager = text_eq(group, "flowcontrol.apiserver.k8s.io")
+                     ? "api-priority-and-fairness-config-producer-v1"
+                     : "kube-apiserver";
     c->kind = registry_find_kind(
         s->registry, group, slash ? slash + 1 : version, json_get_text(object, "kind"));
     struct write w = {
@@ -331,7 +340,16 @@ void apiserver_set_endpoint(struct apiserver *s, const char *address, uint16_t p
     cleanup(arena_done) struct arena a = ARENA_INIT;
     json_each (object, bootstrap_endpoint(&a, s->options.service_cidr, address, port))
         put_object(s, *object, true);
+    free(s->endpoint);
+    bool v6 = strchr(address, ':');
+    s->endpoint = mem_strdup(
+        arena_printf(&a, "%s%s%s:%u", v6 ? "[" : "", address, v6 ? "]" : "", (unsigned)port));
     server_wake(s);
+}
+
+const char *apiserver_endpoint(const struct apiserver *s)
+{
+    return s->endpoint;
 }
 
 static void create_bootstrap(struct apiserver *s)
@@ -391,9 +409,12 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->auth = auth_new(s, &s->options);
     s->documents = documents_new(s);
     s->aggregate = aggregate_new(s);
+    s->local_services = local_services_new(s);
     s->secret_tokens = secret_tokens_new(s);
+    s->dangling = dangling_new(s);
     s->undone = undone_new(s);
     create_bootstrap(s);
+    secret_tokens_start(s->secret_tokens);
     quota_count_all(s);
     for (int i = 0; i < SETTLE_FLUSHES_MAX && apiserver_is_pending(s); i++)
         apiserver_flush(s);
@@ -409,7 +430,9 @@ void apiserver_free(struct apiserver *s)
         call_free(s->calls);
     }
     undone_free(s->undone);
+    dangling_free(s->dangling);
     secret_tokens_free(s->secret_tokens);
+    local_services_free(s->local_services);
     aggregate_free(s->aggregate);
     documents_free(s->documents);
     auth_free(s->auth);
@@ -426,6 +449,7 @@ void apiserver_free(struct apiserver *s)
     timer_stop(s->env, &s->pace);
     watch_batch_forget(&s->batch);
     buf_done(&s->batch.text);
+    free(s->endpoint);
     free(s);
 }
 

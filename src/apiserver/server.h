@@ -98,6 +98,7 @@ void apiserver_flush(struct apiserver *s);
 
 /* Where the server itself is reached: the Service `kubernetes` leads there. */
 void apiserver_set_endpoint(struct apiserver *s, const char *address, uint16_t port);
+const char *apiserver_endpoint(const struct apiserver *s); /* ADDRESS:PORT; NULL: not set */
 
 /* Called when a timer of the server makes a flush necessary; it must not flush itself. */
 void apiserver_set_wake(struct apiserver *s, void (*wake)(void *ctx), void *ctx);

@@ -1,6 +1,7 @@
 #include "apiserver/table.h"
 
 #include "apiserver/jsonpath.h"
+#include "apiserver/object.h"
 #include "base/time.h"
 
 bool table_include_parse(const char *text, enum table_include *ret, struct error *err)
@@ -156,8 +157,17 @@ static struct json cells_by_paths(
 
 /* ---- whole tables ---- */
 
-struct json partial_of_object(struct arena *a, const struct accept *accept, struct json object)
+/* Rows and bare metadata of built-in kinds are made of the one form that all versions have inside
+ * the server. */
+static struct json inner_form(struct arena *a, const struct api_kind *k, struct json object)
 {
+    return k->custom ? object : object_to_storage(k, a, object);
+}
+
+struct json partial_of_object(
+    struct arena *a, const struct api_kind *k, const struct accept *accept, struct json object)
+{
+    object = inner_form(a, k, object);
     return json_map(a,
         { "kind", json_str("PartialObjectMetadata") },
         { "apiVersion", json_str(accept->api_version) },
@@ -168,10 +178,10 @@ struct json table_row(struct arena *a, const struct api_kind *k, const struct ac
     enum table_include include, struct json object, int64_t wall_ms)
 {
     struct json cells = by_paths(k) ? cells_by_paths(a, k, object, wall_ms)
-                                    : k->behaviour->cells(k, a, object, wall_ms);
+                                    : k->behaviour->cells(k, a, inner_form(a, k, object), wall_ms);
     struct json beside = include == TABLE_NONE     ? json_null()
-                         : include == TABLE_OBJECT ? object
-                                                   : partial_of_object(a, accept, object);
+                         : include == TABLE_OBJECT ? object_to_kind(k, a, object)
+                                                   : partial_of_object(a, k, accept, object);
     return json_map(a, { "cells", cells }, { "object", beside });
 }
 

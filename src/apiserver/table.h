@@ -20,7 +20,8 @@ struct json table_row(struct arena *a, const struct api_kind *k, const struct ac
 struct json table_of_object(struct arena *a, const struct api_kind *k, const struct accept *accept,
     enum table_include include, struct json object, bool columns, int64_t wall_ms);
 /* kind, apiVersion and metadata; nothing else. */
-struct json partial_of_object(struct arena *a, const struct accept *accept, struct json object);
+struct json partial_of_object(
+    struct arena *a, const struct api_kind *k, const struct accept *accept, struct json object);
 
 /* "5m", "3d4h": how long ago, as kubectl prints it; "<unknown>", "<invalid>". */
 const char *table_age(struct arena *a, const char *rfc3339, int64_t wall_ms);

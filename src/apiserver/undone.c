@@ -4,8 +4,10 @@
 
 #include "apiserver/aggregate.h"
 #include "apiserver/crd.h"
+#include "apiserver/dangling.h"
 #include "apiserver/gc.h"
 #include "apiserver/internal.h"
+#include "apiserver/local_services.h"
 #include "apiserver/object.h"
 #include "apiserver/secret_tokens.h"
 
@@ -64,7 +66,9 @@ void undone_recover(struct undone *u)
     gc_doubt(s->gc);
     crds_doubt(s->crds);
     aggregate_doubt(s->aggregate);
+    local_services_doubt(s->local_services);
     secret_tokens_doubt(s->secret_tokens);
+    dangling_doubt(s->dangling);
     timer_set(s->env, &u->rest, REST_MS);
 }
 

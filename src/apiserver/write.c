@@ -61,13 +61,28 @@ struct apply_versions write_versions(struct write *w)
         .convert = convert_to,
         .ctx = w,
         .missing = w->kind->custom ? "request to convert CR to an invalid group/version" : NULL,
+        .resets_own = w->kind->custom,
     };
+}
+
+const struct fieldset *write_reset_fields(struct write *w, const char *subresource)
+{
+    const struct api_kind *k = w->kind;
+    if (!*subresource && !k->has_status) /* its status is a field like any other */
+        return NULL;
+    return apply_reset_fields(
+        w->arena, k->resource.group, k->resource.kind, subresource, k->custom);
+}
+
+static struct json settled(const struct write *w, struct json object)
+{
+    const struct api_behaviour *b = w->kind->behaviour;
+    return b && b->settle ? b->settle(w->kind, w->arena, object) : object;
 }
 
 void write_track(struct write *w, const char *manager, const char *subresource, struct json *object)
 {
     struct arena *a = w->arena;
-    const struct resource *r = &w->kind->resource;
     struct error err;
     struct json merged;
     struct apply_versions versions = write_versions(w);
@@ -77,14 +92,14 @@ void write_track(struct write *w, const char *manager, const char *subresource, 
         .manager = manager,
         .subresource = subresource,
         .now = meta_now(w->server->env, a),
-        .reset = apply_reset_fields(a, r->group, r->kind, subresource, w->kind->custom),
+        .reset = write_reset_fields(w, subresource),
         .versions = &versions,
     };
     /* The server stores what it cannot tell the owners of, without them. */
-    if (apply_update(a, &request, w->old, *object, &merged, &err))
-        *object = merged;
-    else
-        *object = json_with(a, *object, "metadata.managedFields", (struct json){ 0 });
+    struct json owners = { 0 };
+    if (apply_update(a, &request, w->old, settled(w, *object), &merged, &err))
+        owners = json_get(merged, "metadata.managedFields");
+    *object = json_with(a, *object, "metadata.managedFields", owners);
 }
 
 bool write_fill_owners(struct write *w, struct json *object, bool applied)
@@ -156,6 +171,8 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
     struct api_write for_kind = write_for_behaviour(w);
     if (b && b->validate)
         b->validate(&for_kind, object, errors);
+    if (w->kind->metadata_last && !w->before && !errors->count)
+        meta_validate(errors, w->kind, meta_of(object));
     const char *name = json_get_text(object, "metadata.name");
     struct api_answer answer;
     if (!errors->count && !w->server->options.allow_all && w->server->auth &&
@@ -233,7 +250,8 @@ bool write_check_create(struct write *w, struct json *object)
     if (!check_rights(w, *object) || !prepare(w, object))
         return false;
     w->name = json_get_text(*object, "metadata.name");
-    meta_validate(&errors, w->kind, meta_of(*object));
+    if (!w->kind->metadata_last)
+        meta_validate(&errors, w->kind, meta_of(*object));
     if (!validate(w, *object, &errors))
         return false;
     if (json_present(json_get(*object, "metadata.resourceVersion")))
@@ -281,17 +299,34 @@ bool write_is_last(struct json object)
            json_get(object, "spec.finalizers").count == 0;
 }
 
-/* Custom objects are compared as they are stored: a change in a field that only another version has
- * is none, and one that was stored under an older definition is written anew, which is how objects
- * are moved to another version of storage. */
+/* What a write leaves alone stays as it is stored: the way through another version would change it.
+ */
+static struct json to_storage(const struct write *w, struct json object)
+{
+    const struct api_behaviour *b = w->kind->behaviour;
+    struct json stored, new = object_to_storage(w->kind, w->arena, object);
+    struct error err;
+    if (w->kind->custom || !w->kind->has_status || !w->before || !b || !b->convert ||
+        !json_parse(w->arena, w->before->text, &stored, &err))
+        return new;
+    bool status = w->call && text_eq(w->call->subresource, "status");
+    struct json from = status ? new : stored, to = status ? stored : new;
+    to = json_with_member(w->arena, to, "status", json_member(from, "status"));
+    return json_with_member(w->arena, to, "metadata", json_member(new, "metadata"));
+}
+
+/* Objects of several versions are compared as they are stored: a change in a field that only
+ * another version has is none, and one that was stored under an older definition is written anew,
+ * which is how objects are moved to another version of storage. */
 static bool is_as_stored(const struct write *w, struct json object)
 {
     struct json stored;
     struct error err;
-    if (!w->kind->custom)
+    const struct api_behaviour *b = w->kind->behaviour;
+    if (!w->kind->custom && !(b && b->convert))
         return json_equal(w->old, object);
     return json_parse(w->arena, w->before->text, &stored, &err) &&
-           json_equal(stored, object_to_storage(w->kind, w->arena, object));
+           json_equal(stored, to_storage(w, object));
 }
 
 bool write_store(struct write *w, struct json object, bool gone, const struct store_object **ret)
@@ -314,7 +349,7 @@ bool write_store(struct write *w, struct json object, bool gone, const struct st
     object = with_version(
         a, object, json_strf(a, "%llu", (unsigned long long)store_next_version(s->store)));
     buf_reset(&s->scratch);
-    object_print(&s->scratch, object_to_storage(w->kind, a, object));
+    object_print(&s->scratch, to_storage(w, object));
     *ret = store_write(s->store,
         store_table(s->store, w->kind->table),
         w->namespace,
@@ -340,5 +375,5 @@ void write_answer(
     if (stored)
         call_object(w->call, status, stored);
     else
-        call_value(w->call, status, object);
+        call_value(w->call, status, settled(w, object));
 }

@@ -24,6 +24,8 @@ struct write {
 struct write write_of_call(struct api_call *c);
 /* The other versions of the kind that is written, for merge/apply.h; valid as long as w. */
 struct apply_versions write_versions(struct write *w);
+/* The fields that an endpoint of the kind ignores; NULL: none. */
+const struct fieldset *write_reset_fields(struct write *w, const char *subresource);
 /* managedFields after this manager changed old into object. */
 void write_track(
     struct write *w, const char *manager, const char *subresource, struct json *object);

@@ -197,17 +197,22 @@ static const struct {
     { { "h", 1 }, 3600 * TIME_NS_PER_S },
 };
 
-static bool read_unit(struct str *rest, int64_t *ret_ns)
+static struct str unit_of(struct str rest)
 {
     size_t length = 0;
-    while (length < rest->len && rest->ptr[length] != '.' &&
-           !(rest->ptr[length] >= '0' && rest->ptr[length] <= '9'))
+    while (length < rest.len && rest.ptr[length] != '.' &&
+           !(rest.ptr[length] >= '0' && rest.ptr[length] <= '9'))
         length++;
-    struct str name = { rest->ptr, length };
+    return (struct str){ rest.ptr, length };
+}
+
+static bool read_unit(struct str *rest, int64_t *ret_ns)
+{
+    struct str name = unit_of(*rest);
     for (size_t i = 0; i < lengthof(units); i++) {
         if (str_eq(name, units[i].name)) {
             *ret_ns = units[i].ns;
-            *rest = (struct str){ rest->ptr + length, rest->len - length };
+            *rest = (struct str){ rest->ptr + name.len, rest->len - name.len };
             return true;
         }
     }
@@ -280,6 +285,53 @@ bool time_duration_parse(const char *text, int64_t *ret_ns)
         return false;
     *ret_ns = (int64_t)sum;
     return true;
+}
+
+/* In quotes, as Go writes them: with \x for whatever is not printable ASCII. */
+static const char *quoted(struct arena *a, struct str text)
+{
+    char *out = arena_array(a, text.len * 4 + 3, 1), *at = out;
+    *at++ = '"';
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (c < ' ' || c >= 0x80) {
+            at += snprintf(at, 5, "\\x%02x", c);
+            continue;
+        }
+        if (c == '"' || c == '\\')
+            *at++ = '\\';
+        *at++ = (char)c;
+    }
+    *at++ = '"';
+    *at = 0;
+    return out;
+}
+
+const char *time_duration_error(struct arena *a, const char *text)
+{
+    int64_t ns;
+    struct str all = str_of(text), rest = all;
+    __int128 sum = 0;
+    if (time_duration_parse(text, &ns))
+        return NULL;
+    if (rest.len && (rest.ptr[0] == '-' || rest.ptr[0] == '+'))
+        rest = (struct str){ rest.ptr + 1, rest.len - 1 };
+    struct str term = rest;
+    while (rest.len && read_term(&rest, &sum))
+        term = rest;
+    /* The term that is none: a number, and what stands where its unit should be. */
+    struct str number = { term.ptr, 0 };
+    while (number.len < term.len && strchr("0123456789.", term.ptr[number.len]))
+        number.len++;
+    struct str unit = unit_of((struct str){ term.ptr + number.len, term.len - number.len });
+    bool digits = number.len && !str_eq(number, STR("."));
+    if (digits && term.len == number.len)
+        return arena_printf(a, "missing unit in duration %s", quoted(a, all));
+    for (size_t i = 0; i < lengthof(units); i++)
+        digits = digits && !str_eq(unit, units[i].name);
+    return digits
+               ? arena_printf(a, "unknown unit %s in duration %s", quoted(a, unit), quoted(a, all))
+               : arena_printf(a, "invalid duration %s", quoted(a, all));
 }
 
 /* value / 10^digits without trailing zeros: "1.5". */

@@ -22,6 +22,8 @@ bool time_parse_micro(const char *text, int64_t *ret_us) must_check;
 
 /* In nanoseconds, as Go counts; units ns us µs ms s m h. "0" needs no unit. */
 bool time_duration_parse(const char *text, int64_t *ret_ns) must_check;
+/* What Go says of a text that is no duration; NULL: it is one. */
+const char *time_duration_error(struct arena *a, const char *text);
 /* As time.Duration.String(): "1h30m0s", "1.5s", "0s". */
 const char *time_duration_format(struct arena *a, int64_t ns);
 

@@ -37,8 +37,17 @@ struct reader {
     bool old;               /* YAML 1.1 */
     int column;             /* where the list or map in hand begins, from 0 */
     size_t nodes;
+    uint32_t keys;      /* so far */
+    struct twice *last; /* of the old form: keys that stand twice */
+    size_t twice_count;
     size_t anchor_count;
     struct anchor anchors[ANCHORS_MAX];
+};
+
+struct twice {
+    struct twice *before;
+    uint32_t order;
+    const char *text;
 };
 
 struct place {
@@ -200,7 +209,9 @@ struct entry {
     const char *key;
     struct json value;
     struct place at;
-    uint32_t rank; /* 0: written here; else merged in, the smaller wins */
+    uint32_t rank;  /* 0: written here; else merged in, the smaller wins */
+    uint32_t order; /* of the end of its value in the text */
+    bool text;      /* the key is text, not a number or a boolean */
 };
 
 struct entries {
@@ -218,6 +229,7 @@ static void add_entry(struct reader *r, struct entries *e, struct entry entry)
         if (e->count)
             memcpy(e->items, old, e->count * sizeof(*old));
     }
+    entry.order = ++r->keys;
     e->items[e->count++] = entry;
 }
 
@@ -232,6 +244,24 @@ static int compare_entries(const void *a, const void *b)
     return order ? order : (x->at.column > y->at.column) - (x->at.column < y->at.column);
 }
 
+static void note_twice(struct reader *r, const struct entry *entry)
+{
+    const char *quote = entry->text ? "\"" : "";
+    struct twice *t = arena_array(r->arena, 1, sizeof(*t));
+    *t = (struct twice){
+        .before = r->last,
+        .order = entry->order,
+        .text = arena_printf(r->arena,
+            "line %d: key %s%s%s already set in map",
+            entry->at.line,
+            quote,
+            entry->key,
+            quote),
+    };
+    r->last = t;
+    r->twice_count++;
+}
+
 static bool end_map(struct reader *r, struct entries *e, struct json *ret)
 {
     struct json_builder b;
@@ -242,7 +272,10 @@ static bool end_map(struct reader *r, struct entries *e, struct json *ret)
     for (size_t i = 0; i < e->count; i++) {
         const struct entry *entry = &e->items[i];
         bool again = last && strcmp(last->key, entry->key) == 0;
-        if (again && entry->rank == 0)
+        if (again && entry->rank == 0 && r->old) {
+            note_twice(r, entry);
+            json_put(&b, entry->key, entry->value);
+        } else if (again && entry->rank == 0)
             return fail_at(r,
                 entry->at,
                 "the key \"%.100s\" stands twice; the first time in line %d",
@@ -276,7 +309,7 @@ static bool merge(struct reader *r, struct entries *e, struct json value, struct
     if ((r->nodes += value.count) > YAML_NODES_MAX)
         return fail_at(r, at, "more than %d values with all aliases", YAML_NODES_MAX);
     json_each_member (m, value)
-        add_entry(r, e, (struct entry){ m->key, m->value, at, rank });
+        add_entry(r, e, (struct entry){ .key = m->key, .value = m->value, .at = at, .rank = rank });
     return true;
 }
 
@@ -300,9 +333,10 @@ static bool fail_alias(struct reader *r, struct str name)
         name.ptr);
 }
 
-static bool read_key(struct reader *r, const char **ret, bool *ret_merge)
+static bool read_key(struct reader *r, const char **ret, bool *ret_merge, bool *ret_text)
 {
     *ret_merge = false;
+    *ret_text = true;
     if (r->event->type == FYET_ALIAS) {
         struct anchor *anchor;
         struct str name = text_of(r->event->alias.anchor);
@@ -321,8 +355,9 @@ static bool read_key(struct reader *r, const char **ret, bool *ret_merge)
     struct json v;
     *ret_merge = plain && str_eq(s, STR("<<"));
     /* `y: 1` is the key "true" there. */
-    *ret = plain && r->old && yaml_scalar_old(s, &v) ? json_to_text(r->arena, v)
-                                                     : str_dup(r->arena, s);
+    bool old = plain && r->old && yaml_scalar_old(s, &v);
+    *ret = old ? json_to_text(r->arena, v) : str_dup(r->arena, s);
+    *ret_text = !old && (!plain || yaml_scalar_plain(r->arena, s, &v) || json_is(v, JSON_STR));
     return true;
 }
 
@@ -339,7 +374,7 @@ static bool read_map(struct reader *r, int depth, struct node *ret)
         struct entry entry = { .at = here(r) };
         bool is_merge;
         r->column = column;
-        if (!read_key(r, &entry.key, &is_merge))
+        if (!read_key(r, &entry.key, &is_merge, &entry.text))
             return false;
         struct node key = { .value = json_str(entry.key), .nodes = 1 };
         if (r->event->type == FYET_SCALAR && r->event->scalar.anchor &&
@@ -502,30 +537,55 @@ static bool read_all(struct reader *r, struct json_builder *documents)
     return ok;
 }
 
-static bool parse_all(struct arena *a, struct str text, const char *file, bool old,
-    struct json *ret_list, struct error *err)
+static int compare_twice(const void *a, const void *b)
+{
+    const struct twice *x = a, *y = b;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* In the order of the text: a map ends after what stands in it. */
+static struct json list_twice(struct reader *r)
+{
+    struct json_builder list;
+    json_builder_init(&list, r->arena);
+    struct twice *all = arena_array(r->arena, r->twice_count, sizeof(*all));
+    size_t count = 0;
+    for (struct twice *t = r->last; t; t = t->before)
+        all[count++] = *t;
+    if (count)
+        qsort(all, count, sizeof(*all), compare_twice);
+    for (size_t i = 0; i < count; i++)
+        json_push(&list, json_str(all[i].text));
+    return json_list_end(&list);
+}
+
+/* ret_twice: NULL for YAML 1.2. */
+static bool parse_all(struct arena *a, struct str text, const char *file, struct json *ret_list,
+    struct json *ret_twice, struct error *err)
 {
     if (text.len > YAML_BYTES_MAX)
         return fail(err, ERR_TOO_LARGE, "%s: more than %zu bytes", file, YAML_BYTES_MAX);
     struct json_builder documents;
     json_builder_init(&documents, a);
     struct reader *r = mem_new_of(struct reader);
-    *r = (struct reader){ .arena = a, .text = text, .file = file, .err = err, .old = old };
+    *r = (struct reader){ .arena = a, .text = text, .file = file, .err = err, .old = ret_twice };
     bool ok = check_bytes(r) && (text.len == 0 || read_all(r, &documents));
-    free(r);
     if (ok)
         *ret_list = json_list_end(&documents);
+    if (ok && ret_twice)
+        *ret_twice = list_twice(r);
+    free(r);
     return ok;
 }
 
 bool yaml_parse_all(
     struct arena *a, struct str text, const char *file, struct json *ret_list, struct error *err)
 {
-    return parse_all(a, text, file, false, ret_list, err);
+    return parse_all(a, text, file, ret_list, NULL, err);
 }
 
-bool yaml_parse_old(
-    struct arena *a, struct str text, const char *file, struct json *ret_list, struct error *err)
+bool yaml_parse_old(struct arena *a, struct str text, const char *file, struct json *ret_list,
+    struct json *ret_twice, struct error *err)
 {
-    return parse_all(a, text, file, true, ret_list, err);
+    return parse_all(a, text, file, ret_list, ret_twice, err);
 }

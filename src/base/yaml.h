@@ -29,9 +29,10 @@ bool yaml_parse_all(struct arena *a, struct str text, const char *file, struct j
     struct error *err) must_check;
 
 /* The same by the rules of YAML 1.1, as the API server reads a body: `yes`, `no`, `on`, `off`, `y`
- * and `n` are booleans and 0644 is octal. */
+ * and `n` are booleans and 0644 is octal. Of a key that stands twice the last one counts;
+ * *ret_twice has a line of text for each, `line 7: key "a" already set in map`. */
 bool yaml_parse_old(struct arena *a, struct str text, const char *file, struct json *ret_list,
-    struct error *err) must_check;
+    struct json *ret_twice, struct error *err) must_check;
 
 /* Block style as kubectl prints it: two blanks a level, lists not indented under their key, keys
  * sorted, several lines as | blocks. Text is quoted only where it would read back as something

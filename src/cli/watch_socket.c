@@ -104,6 +104,7 @@ static bool refuse(struct http_exchange *http, const struct session_offer *offer
                                     : STR("");
     if (!no_key && !bad_version && offer->origin && one_protocol)
         return false;
+    http_exchange_close_after(http);
     http_exchange_respond(http,
         no_key || bad_version || offer->origin ? 400 : 403,
         (struct http_headers){ &version, bad_version && !no_key },

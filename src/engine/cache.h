@@ -38,7 +38,7 @@ struct cache_entry {
     struct pack *owned;         /* fields of ours; of a kind of ours: its status; NULL: none */
     uint64_t version;
     uint32_t round; /* of the last relist that has seen it */
-    bool deleting;  /* has a deletionTimestamp */
+    bool deleting;  /* has a deletionTimestamp, or is a child that we told to go */
     bool exact;     /* `owned` is just what an apply of ours stored */
     bool upstream;  /* carries fields of a manager that we take over from */
     char texts[];

@@ -28,7 +28,9 @@ struct event_recorder;
 struct kind;
 struct kube_client;
 struct kube_transport;
+struct plan;
 struct schemas;
+struct view;
 
 /* Kinds that share their settings. */
 struct engine_family {
@@ -56,8 +58,9 @@ struct engine_options {
     size_t runs_max;       /* keys in work at the same time; 0: 16 */
     /* Asked immediately before each write; NULL: always. */
     bool (*may_write)(void *ctx);
-    /* Told of each pass over an object as it begins; NULL: nobody wants to know. */
-    void (*passes)(void *ctx, const struct kind *kind, const char *namespace, const char *name);
+    /* Told of each pass over an object as it begins, with what is planned; NULL: nobody wants to
+     * know. */
+    void (*passes)(void *ctx, const struct kind *kind, const struct view *in, const struct plan *p);
     void *ctx;
 };
 

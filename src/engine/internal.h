@@ -197,6 +197,9 @@ void watch_object_gone(struct engine *e, struct cache_entry *entry);
 /* A child came: whose it is looks at it, whether or not it is planned. */
 void owner_wake(struct engine *e, const struct cache_entry *child, struct json object,
     const struct key *except);
+/* It went, and its key with it. What it left behind, since nobody may delete that or somebody took
+ * its finalizer off, is told to go after a time: most of it is on its way already. */
+void owner_gone(struct engine_kind *kind, const char *namespace, const char *name);
 /* One with this plan_owner_id() went: a key that stood for its owner goes, too. */
 void owner_child_gone(struct engine *e, const char *id);
 /* It has an object, or children in the cluster's scope. */

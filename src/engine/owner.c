@@ -5,7 +5,7 @@
  * without an object stands for it: run_start() asks the server whether it is gone indeed, and tells
  * the child to go. */
 
-#include "engine/internal.h"
+#include "engine/write.h"
 
 #include "base/str.h"
 
@@ -83,6 +83,17 @@ bool owner_is_needed(const struct key *k)
     size_t count = 0;
     cache_children(&a, cache, id, &count);
     return count || cache_find(k->kind->resource, k->namespace, k->name);
+}
+
+void owner_gone(struct engine_kind *kind, const char *namespace, const char *name)
+{
+    if (!kind->kind->finalizer)
+        return;
+    struct key *k = key_get(kind, namespace, name);
+    if (owner_is_needed(k))
+        queue_after(&k->item, WRITE_HELD_MS);
+    else
+        key_free(k);
 }
 
 void owner_child_gone(struct engine *e, const char *id)

@@ -98,16 +98,21 @@ struct queue_item *queue_take(struct queue *q)
     return item;
 }
 
+void queue_after(struct queue_item *item, int64_t after_ms)
+{
+    assert(item->state == QUEUE_IDLE);
+    item->state = QUEUE_DELAYED;
+    timer_set(item->queue->env, &item->timer, after_ms);
+}
+
 static void delay(struct queue_item *item, int64_t after_ms)
 {
     assert(item->state == QUEUE_RUNNING);
     item->state = QUEUE_IDLE;
-    if (item->dirty) {
+    if (item->dirty)
         become_ready_allowed(item);
-    } else if (after_ms >= 0) {
-        item->state = QUEUE_DELAYED;
-        timer_set(item->queue->env, &item->timer, after_ms);
-    }
+    else if (after_ms >= 0)
+        queue_after(item, after_ms);
 }
 
 void queue_done(struct queue_item *item)

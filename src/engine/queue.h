@@ -55,6 +55,8 @@ void queue_item_done(struct queue_item *item);
 void queue_wake(struct queue_item *item);
 /* The item that has been ready longest, now RUNNING; NULL if none is. */
 struct queue_item *queue_take(struct queue *q);
+/* An idle one becomes ready after a time, unless it is woken before. */
+void queue_after(struct queue_item *item, int64_t after_ms);
 
 /* Each ends a run. */
 void queue_done(struct queue_item *item);                      /* success; forget failures */

@@ -119,7 +119,11 @@ static struct view_trouble answer_trouble(void *ctx, const struct resource *r, c
 {
     struct run *run = ctx;
     const struct memo *m = memo_find(run->key, r, name);
-    return m ? (struct view_trouble){ m->what, m->message } : (struct view_trouble){ 0 };
+    if (!m)
+        return (struct view_trouble){ 0 };
+    /* The memo may change while the writes of this run are under way. */
+    return (
+        struct view_trouble){ m->what, m->message ? arena_strdup(&run->arena, m->message) : NULL };
 }
 
 static struct json answer_fact(void *ctx, const char *effect, struct json args)
@@ -233,11 +237,11 @@ void run_start(struct key *key)
         return;
     }
     e->counts.reconciles++;
-    if (e->options.passes)
-        e->options.passes(e->options.ctx, kind->kind, key->namespace, key->name);
     struct run *run = run_new(key, entry);
     run->going = entry->deleting;
     e->counts.unreadable += !pass_plan(kind->kind, kind->resource->schema, &run->view, &run->plan);
+    if (e->options.passes)
+        e->options.passes(e->options.ctx, kind->kind, &run->view, &run->plan);
     depend_on_children(run);
     memos_keep(key, &run->plan);
     facts_replace(&e->facts, &key->facts, key, run->plan.effects, run->plan.effect_count);

@@ -79,6 +79,8 @@ void watch_object_gone(struct engine *e, struct cache_entry *entry)
     struct key *k = kind ? key_find(e, kind, namespace, name) : NULL;
     if (k)
         key_free(k);
+    if (kind)
+        owner_gone(kind, namespace, name);
     if (r->child && r->resource->cluster_scoped)
         owner_child_gone(e, owner);
     engine_object_changed(e, r, namespace, name, (struct json){ 0 }, labels, NULL);

@@ -238,10 +238,13 @@ static bool is_shared(const struct write *w)
     return w->child && w->child->mode == PLAN_SHARED;
 }
 
-/* It is gone by our own hand: making it anew is no fight. The status that was planned may still
- * tell that it cannot be deleted. */
+/* It is gone by our own hand: making it anew is no fight, and it is not deleted again before the
+ * watch tells it. The status that was planned may still tell that it cannot be deleted. */
 static void note_deleted(struct write *w)
 {
+    struct cache_entry *entry = cache_find(w->resource, w->namespace, w->name);
+    if (entry && entry->version == w->before && w->resource != w->run->key->kind->resource)
+        entry->deleting = true;
     struct memo *m = memo_find(w->run->key, w->resource->resource, w->name);
     if (m)
         m->fights = 0;
@@ -363,10 +366,11 @@ static void refused(struct write *w, const struct kube_reply *reply)
         "refused: %s",
         reply->error.text);
     bool self = w->resource == run->key->kind->resource;
-    if (run->going && !self)
-        return; /* said; nobody waits for it */
-    if (!w->child && (self || !w->deleting)) {
-        /* A write of the object itself that the server will not have: nobody can be told. */
+    if (run->going && !self && run->version)
+        return; /* said; the object does not wait for it */
+    if (run->going || (!w->child && (self || !w->deleting))) {
+        /* A write of the object itself that the server will not have, or it is gone: nobody can be
+         * told. */
         run->floor_ms = WRITE_HELD_MS;
         run->failed = true;
         return;

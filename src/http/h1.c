@@ -1,5 +1,6 @@
 #include "http/wire.h"
 
+#include <ctype.h>
 #include <llhttp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,7 @@ struct h1 {
     bool eof; /* of the other side's bytes */
     int refuse_status;
     const char *refuse_reason;
+    bool refuse_aloud; /* the client is told the reason */
 };
 
 static struct h1 *h1_of(struct wire *w)
@@ -58,6 +60,13 @@ static int refuse(struct h1 *h, int status, const char *reason)
     h->refuse_status = status;
     h->refuse_reason = reason;
     return HPE_USER;
+}
+
+/* The same; the client is told why, in the words of Go's server. */
+static int refuse_aloud(struct h1 *h, int status, const char *reason)
+{
+    h->refuse_aloud = true;
+    return refuse(h, status, reason);
 }
 
 static int on_message_begin(llhttp_t *p)
@@ -153,21 +162,42 @@ static int on_response_head(struct h1 *h, struct wire_head *head)
     return h->current->paused ? HPE_PAUSED : 0;
 }
 
-/* "/path?query" as it is; "http://host/path" as a proxy would get it; "*" for OPTIONS. */
+/* "/path?query" as it is; "http://host/path" as a proxy would get it, of which the path may be
+ * missing; "*" for OPTIONS. */
 static bool split_target(struct wire_head *head)
 {
     struct str t = head->target;
-    if (str_starts(t, STR("/")) || (str_eq(t, STR("*")) && str_eq(head->method, STR("OPTIONS"))))
+    if (str_starts(t, STR("/")) || str_eq(t, STR("*")))
         return true;
-    bool https = str_starts(t, STR("https://"));
-    if (!https && !str_starts(t, STR("http://")))
+    const char *colon = memmem(t.ptr, t.len, "://", 3);
+    if (!colon || colon == t.ptr || memchr(t.ptr, '/', (size_t)(colon - t.ptr)))
         return false;
-    size_t skip = https ? 8 : 7;
+    size_t skip = (size_t)(colon - t.ptr) + 3, length = 0;
     t = (struct str){ t.ptr + skip, t.len - skip };
-    const char *slash = memchr(t.ptr, '/', t.len);
-    head->authority = (struct str){ t.ptr, slash ? (size_t)(slash - t.ptr) : t.len };
-    head->target = slash ? (struct str){ slash, t.len - head->authority.len } : STR("/");
-    return head->authority.len > 0;
+    while (length < t.len && t.ptr[length] != '/' && t.ptr[length] != '?')
+        length++;
+    head->authority = (struct str){ t.ptr, length };
+    head->target = (struct str){ t.ptr + length, t.len - length };
+    return true;
+}
+
+/* Whether every % of the path has its two digits. */
+static bool is_decodable(struct str target)
+{
+    for (size_t i = 0; i < target.len && target.ptr[i] != '?'; i++)
+        if (target.ptr[i] == '%' &&
+            (i + 2 >= target.len || !isxdigit((unsigned char)target.ptr[i + 1]) ||
+                !isxdigit((unsigned char)target.ptr[i + 2])))
+            return false;
+    return true;
+}
+
+static bool is_host(struct str host)
+{
+    for (size_t i = 0; i < host.len; i++)
+        if (strchr(" \t/\\?#<>\"^`{|}", host.ptr[i]))
+            return false;
+    return true;
 }
 
 static int check_request(struct h1 *h, struct wire_head *head)
@@ -176,13 +206,23 @@ static int check_request(struct h1 *h, struct wire_head *head)
     for (size_t i = 0; i < head->headers.count; i++)
         hosts += str_eq_nocase(head->headers.list[i].name, STR("host"));
     if (h->parser.http_major != 1)
-        return refuse(h, 505, "the version of HTTP is not supported");
-    if (hosts > 1 || (hosts == 0 && h->parser.http_minor > 0))
-        return refuse(h, 400, "a request needs one Host field");
+        return refuse_aloud(h, 505, "unsupported protocol version");
+    if (hosts == 0 && h->parser.http_minor > 0)
+        return refuse_aloud(h, 400, "missing required Host header");
+    if (hosts > 1)
+        return refuse(h, 400, "too many Host headers");
+    if (!is_host(head->authority))
+        return refuse_aloud(h, 400, "malformed Host header");
     if (h->parser.method == HTTP_CONNECT)
         return refuse(h, 501, "CONNECT is not supported");
-    if (!split_target(head))
+    if (!split_target(head) || !is_decodable(head->target))
         return refuse(h, 400, "the target of the request is no path");
+    struct str coding = http_header_find(head->headers, "transfer-encoding");
+    if (coding.ptr && !str_eq_nocase(coding, STR("chunked")))
+        return refuse_aloud(h, 501, "Unsupported transfer encoding");
+    struct str expects = http_header_find(head->headers, "expect");
+    if (expects.len && !str_eq_nocase(expects, STR("100-continue")))
+        return refuse(h, 417, "only 100-continue can be expected");
     if (head->body_bytes > h->wire.config.body_bytes_max)
         return refuse(h, 413, "the body is too large");
     return 0;
@@ -300,8 +340,7 @@ static void give_up(struct h1 *h)
         stream_close(s, &err, true);
     }
     if (!answered) {
-        struct wire_head head = { .status = status };
-        h1_add_response(&h->out, &head, H1_LENGTH, false);
+        h1_add_refusal(&h->out, status, h->refuse_aloud ? h->refuse_reason : NULL);
     }
     finish_connection(h);
 }

@@ -27,6 +27,7 @@ static const struct {
     { 413, "Content Too Large" },
     { 415, "Unsupported Media Type" },
     { 416, "Range Not Satisfiable" },
+    { 417, "Expectation Failed" },
     { 422, "Unprocessable Content" },
     { 429, "Too Many Requests" },
     { 431, "Request Header Fields Too Large" },
@@ -93,6 +94,24 @@ void h1_add_response(
     if (!keep_alive)
         buf_add_text(out, "Connection: close\r\n");
     buf_add_text(out, "\r\n");
+}
+
+void h1_add_refusal(struct buf *out, int status, const char *why)
+{
+    char text[160];
+    const char *reason = reason_of(status), *between = why ? ": " : "";
+    int length = snprintf(text, sizeof(text), "%d %s%s%s", status, reason, between, why ? why : "");
+    if (status == 417 || (status == 501 && why))
+        length = snprintf(text, sizeof(text), "%s", status == 417 ? "" : why);
+    assert(length >= 0 && (size_t)length < sizeof(text));
+    struct http_header type = { STR("Content-Type"), STR("text/plain; charset=utf-8") };
+    struct wire_head head = {
+        .status = status,
+        .headers = { &type, length > 0 },
+        .body_bytes = length,
+    };
+    h1_add_response(out, &head, H1_LENGTH, false);
+    buf_add(out, text, (size_t)length);
 }
 
 void h1_add_upgrade(struct buf *out, struct str protocol, struct http_headers headers)

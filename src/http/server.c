@@ -232,6 +232,12 @@ void http_exchange_reply(
     http_exchange_finish(x);
 }
 
+void http_exchange_close_after(struct http_exchange *x)
+{
+    if (x->stream)
+        wire_drain(x->stream->wire);
+}
+
 void http_exchange_abort(struct http_exchange *x)
 {
     if (!x->stream)

@@ -108,6 +108,8 @@ void http_exchange_finish(struct http_exchange *x);
 void http_exchange_reply(
     struct http_exchange *x, int status, const char *content_type, struct str body);
 /* Cuts the answer. closed() follows. */
+/* The connection takes no request after this one. */
+void http_exchange_close_after(struct http_exchange *x);
 void http_exchange_abort(struct http_exchange *x);
 void http_exchange_pause(struct http_exchange *x);
 void http_exchange_resume(struct http_exchange *x);

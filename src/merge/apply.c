@@ -57,6 +57,10 @@ static bool compare_at(const struct run *run, const struct schema *s, struct jso
     if (!object_at(run, s, after, api_version, &after, err))
         return fail_in(err, "failed to convert new object");
     struct typed_comparison c = typed_compare(a, s, before, after);
+    const struct apply_request *r = run->request;
+    *ret = c;
+    if (r->versions && r->versions->resets_own && !text_eq(api_version, r->api_version))
+        return true;
     *ret = (struct typed_comparison){
         .removed = without_reset(run, c.removed),
         .modified = without_reset(run, c.modified),

@@ -21,6 +21,9 @@ struct apply_versions {
     /* NULL: whose version is no more owns nothing. Otherwise that fails, in these words and the
      * version's. */
     const char *missing;
+    /* What an endpoint ignores is kept from owners in its own version alone, as the server has it
+     * for custom kinds. */
+    bool resets_own;
 };
 
 struct apply_request {

@@ -61,3 +61,36 @@ char *gojson_shown(struct arena *a, struct json v)
     show(&b, a, v);
     return arena_strdup(a, buf_text(&b));
 }
+
+static void literal(struct buf *b, struct arena *a, struct json v)
+{
+    const char *between = "";
+    if (v.type == JSON_NULL) {
+        buf_add_text(b, "interface {}(nil)");
+    } else if (v.type == JSON_LIST) {
+        buf_add_text(b, "[]interface {}{");
+        json_each (item, v) {
+            buf_add_text(b, between);
+            literal(b, a, *item);
+            between = ", ";
+        }
+        buf_add_char(b, '}');
+    } else if (v.type == JSON_MAP) {
+        buf_add_text(b, "map[string]interface {}{");
+        json_each_member (m, v) {
+            buf_printf(b, "%s%s:", between, json_to_text(a, json_str(m->key)));
+            literal(b, a, m->value);
+            between = ", ";
+        }
+        buf_add_char(b, '}');
+    } else {
+        json_print(b, v);
+    }
+}
+
+char *gojson_literal(struct arena *a, struct json v)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)64 << 20);
+    literal(&b, a, v);
+    return arena_strdup(a, buf_text(&b));
+}

@@ -9,3 +9,6 @@ char *gojson_text(struct arena *a, struct json v);
 
 /* As Go's %v prints a decoded value, in messages: map[a:1 b:[x y]]. */
 char *gojson_shown(struct arena *a, struct json v);
+
+/* As Go's %#v prints it: []interface {}{1, "x"}. */
+char *gojson_literal(struct arena *a, struct json v);

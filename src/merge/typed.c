@@ -1,5 +1,6 @@
 /* Shapes, items and their keys, validation. */
 
+#include "merge/gojson.h"
 #include "merge/typed.h"
 
 #include <stdlib.h>
@@ -195,6 +196,23 @@ static void complain(struct validation *v, const struct step *at, const char *me
 
 static void validate(struct validation *v, uint16_t type, struct json value, const struct step *at);
 
+/* A value as the server shows it, which is in three ways of Go's. */
+static const char *got(struct validation *v, enum schema_scalar wanted, struct json value)
+{
+    static const char *const types[] = {
+        [JSON_BOOL] = "bool",
+        [JSON_STR] = "string",
+        [JSON_LIST] = "[]interface {}",
+        [JSON_MAP] = "map[string]interface {}",
+    };
+    if (wanted == SCALAR_NUMBER)
+        return types[value.type];
+    if (wanted == SCALAR_STRING)
+        return arena_printf(
+            &v->arena, "&value.valueUnstructured{Value:%s}", gojson_literal(&v->arena, value));
+    return arena_printf(&v->arena, "&{%s}", gojson_shown(&v->arena, value));
+}
+
 static void validate_scalar(
     struct validation *v, const struct schema_type *t, struct json value, const struct step *at)
 {
@@ -225,7 +243,7 @@ static void validate_scalar(
         complain(v,
             at,
             arena_printf(
-                &v->arena, "expected %s, got %s", wanted[t->scalar], json_type_name(value)));
+                &v->arena, "expected %s, got %s", wanted[t->scalar], got(v, t->scalar, value)));
 }
 
 static void validate_list(
@@ -234,7 +252,8 @@ static void validate_list(
     struct typed_items items;
     struct error err;
     if (value.type != JSON_LIST) {
-        complain(v, at, arena_printf(&v->arena, "expected list, got %s", json_type_name(value)));
+        complain(
+            v, at, arena_printf(&v->arena, "expected list, got %s", got(v, SCALAR_NONE, value)));
         return;
     }
     if (t->list != LIST_ATOMIC && !typed_items(&v->arena, v->schema, t, value, &items, &err)) {
@@ -265,7 +284,8 @@ static void validate_map(
     struct validation *v, const struct schema_type *t, struct json value, const struct step *at)
 {
     if (value.type != JSON_MAP) {
-        complain(v, at, arena_printf(&v->arena, "expected map, got %s", json_type_name(value)));
+        complain(
+            v, at, arena_printf(&v->arena, "expected map, got %s", got(v, SCALAR_NONE, value)));
         return;
     }
     json_each_member (m, value) {

@@ -5,10 +5,14 @@
 
 #include "base/buf.h"
 #include "base/table.h"
+#include "engine/plan.h"
 
 /* 5: nothing is deleted that was wanted. Operators delete what the run without faults deletes, and
  * that no more often: whoever took a wanted child away would have to make it again, and the end
- * would be the same. */
+ * would be the same.
+ *
+ * What an object has in the cluster's scope is deleted before the object is let go: no garbage
+ * collector comes for it. With faults it may go later, which the end shows. */
 
 struct deleted {
     struct table_node node;
@@ -97,4 +101,27 @@ const char *sim_deletions_more(struct arena *a, const char *text, const char *th
             return arena_strndup(a, text, strcspn(text, "\n"));
     }
     return NULL;
+}
+
+void sim_check_let_go(struct sim *s, struct json object)
+{
+    static const char *const tables[] = {
+        "rbac.authorization.k8s.io/clusterroles",
+        "rbac.authorization.k8s.io/clusterrolebindings",
+    };
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *kind = json_get_text(object, "kind");
+    const char *id = plan_owner_id(&a, json_get_text(object, "apiVersion"), kind, object);
+    const char *mark = arena_printf(&a, "\"%s\":\"%s\"", PLAN_OWNER_ANNOTATION, id);
+    bool excused = s->forbade || !sim_is_faultless(&s->options);
+    for (size_t i = 0; i < lengthof(tables) && !excused; i++) {
+        struct store_cursor at = { 0 };
+        for (const struct store_object *o; (o = store_next(store_table(s->store, tables[i]), &at));)
+            if (memmem(o->text.ptr, o->text.len, mark, strlen(mark)))
+                sim_fail(s,
+                    "promise 5, owner: %s %s is left of %s, which was let go",
+                    tables[i],
+                    o->name,
+                    id);
+    }
 }

@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "cli/families.h"
 #include "engine/kind.h"
+#include "kube/stream.h"
 
 /* What an operator knows, by the answers and watches that reached it in this life.
  *
@@ -20,7 +21,6 @@
  * for all that the queue permits. */
 #define WINDOW_MS 60000
 #define WINDOW_PASSES_MAX 60
-#define WINDOW_REASONS_MAX 15
 
 struct told { /* an object, as an operator knows it; one that it passes over; or what it watches */
     struct table_node node;
@@ -345,7 +345,11 @@ void sim_wakes_begin(struct sim_wakes *w, const struct sim_operator *o)
 void sim_wakes_forget(struct sim_wakes *w, const struct sim_operator *o, const char *path)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    forget(w, prefix_of(&a, o, collection_of(&a, path)));
+    const char *collection = collection_of(&a, path);
+    uint64_t version = get_watched(w, o, collection)->version;
+    forget(w, prefix_of(&a, o, collection));
+    get_watched(w, o, collection)->version =
+        version; /* an answer from before is as old as it was */
 }
 
 void sim_wakes_answered(struct sim_wakes *w, const struct sim_operator *o, const char *path,
@@ -354,13 +358,13 @@ void sim_wakes_answered(struct sim_wakes *w, const struct sim_operator *o, const
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json said;
     struct error err;
-    if (!json_parse(&a, answer, &said, &err))
+    /* Poison in a list may have more levels than can be read. */
+    if (!json_parse(&a, answer, &said, &err) &&
+        !json_parse(&a, stream_flatten(&a, answer, JSON_DEPTH_MAX / 2), &said, &err))
         said = (struct json){ 0 };
     if (strstr(path, "?limit=")) {
         if (json_present(json_get(said, "items")))
             see_page(w, o, path, said);
-        else if (status == 200) /* with poison in it, which we cannot read */
-            sim_wakes_forget(w, o, path);
         return;
     }
     struct told *t = find(w, name_in(&a, o, path));
@@ -421,10 +425,8 @@ static struct told *get_passes(struct sim_wakes *w, const struct sim_operator *o
 void sim_wakes_reason(
     struct sim_wakes *w, const char *kind, const char *namespace, const char *name)
 {
-    for (size_t i = 0; i < w->sim->options.operators; i++) {
-        struct told *t = get_passes(w, w->sim->operators[i], kind, namespace, name);
-        t->reasons += t->reasons < WINDOW_REASONS_MAX;
-    }
+    for (size_t i = 0; i < w->sim->options.operators; i++)
+        get_passes(w, w->sim->operators[i], kind, namespace, name)->reasons++;
 }
 
 void sim_wakes_pass(struct sim_wakes *w, const struct sim_operator *o, const struct kind *kind,

@@ -479,7 +479,8 @@ static bool is_forbidden(struct call *c)
         "/jobs",
         "/customresourcedefinitions",
         "/events",
-        "/leases" };
+        "/leases",
+        "/clusterrole" };
     static const char *const places[] = { "", "", "/sim-a/", "/sim-b/" };
     struct sim *s = c->sim;
     if (faulty(c, s->options.rates.forbidden) && s->forbidden_until_ms < s->now_ms) {
@@ -518,6 +519,7 @@ static void answer_stale(struct call *c)
 
 static void forbid(struct call *c)
 {
+    c->sim->forbade = true;
     answer(c, 403, "Forbidden", "forbidden: rights were withdrawn", 0);
 }
 

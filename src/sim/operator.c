@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "cli/families.h"
 #include "engine/engine.h"
+#include "engine/view.h"
 #include "kube/client.h"
 #include "kube/events.h"
 #include "kube/lease.h"
@@ -52,10 +53,11 @@ static bool may_write(void *ctx)
     return lease_may_write(life->lease);
 }
 
-static void passes(void *ctx, const struct kind *kind, const char *namespace, const char *name)
+static void passes(void *ctx, const struct kind *kind, const struct view *in, const struct plan *p)
 {
     const struct sim_operator *o = ((struct sim_life *)ctx)->operator;
-    sim_wakes_pass(o->sim->wakes, o, kind, namespace, name);
+    sim_wakes_pass(o->sim->wakes, o, kind, view_namespace(in), view_name(in));
+    sim_rivals_planned(o->sim->rivals, in, p);
 }
 
 static void gained(void *ctx)

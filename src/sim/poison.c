@@ -81,16 +81,17 @@ static void put(struct sim *s, const char *table, const char *version, const cha
     if (store_get(t, namespace, name))
         return;
     struct buf text = BUF_INIT((size_t)1 << 20);
+    unsigned long long now = store_next_version(s->store); /* makes the uid another each time */
     buf_printf(&text,
         "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\","
-        "\"uid\":\"00000000-0000-4000-8000-%012u\",\"resourceVersion\":\"%llu\",\"generation\":1,"
+        "\"uid\":\"00000000-0000-4000-8000-%012llu\",\"resourceVersion\":\"%llu\",\"generation\":1,"
         "\"creationTimestamp\":\"2026-01-01T00:00:00Z\"%s},",
         version,
         kind,
         name,
         namespace,
-        number * 1000 + (uint32_t)strlen(table),
-        (unsigned long long)store_next_version(s->store),
+        now,
+        now,
         p->metadata);
     add_members(&text, p);
     buf_add_char(&text, '}');

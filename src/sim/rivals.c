@@ -4,6 +4,9 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "base/resource.h"
+#include "engine/plan.h"
+#include "engine/view.h"
 
 /* Rivals with a plan of their own, beside those of scenario.c who only meddle:
  *
@@ -34,6 +37,7 @@ struct sim_rivals {
     int64_t wish;                  /* the owner's generation at the last one */
     int64_t lives, since_ms;       /* what makes it another fight, */
     bool planned;                  /* … and an operator that wants something else */
+    bool wanted;                   /* by the last plan of the owner */
 };
 
 static const char *path_of(struct arena *a, const char *namespace, const char *name)
@@ -117,14 +121,17 @@ static void round_of_all(void *ctx)
 
 /* ---- the taker ---- */
 
-/* The object for which the child is; absent if it is gone. */
-static struct json find_owner(const struct sim_rivals *r, struct arena *a)
+/* The object for which the child is; absent if it is gone. ret_table may be NULL. */
+static struct json find_owner(const struct sim_rivals *r, struct arena *a, const char **ret_table)
 {
     struct sim *s = r->sim;
     for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
         struct json object = read(s, a, store_table_name(t), r->namespace, r->owner_name);
-        if (text_eq(json_get_text(object, "metadata.uid"), r->owner))
-            return object;
+        if (!text_eq(json_get_text(object, "metadata.uid"), r->owner))
+            continue;
+        if (ret_table)
+            *ret_table = store_table_name(t);
+        return object;
     }
     return (struct json){ 0 };
 }
@@ -138,8 +145,9 @@ static void told(void *ctx)
     struct json child = read(s, &a, "apps/deployments", r->namespace, r->name);
     struct json owner = json_item(json_get(child, "metadata.ownerReferences"), 0);
     bool replaced = json_present(child) && !text_eq(json_get_text(owner, "uid"), r->owner);
-    struct json object = find_owner(r, &a);
-    if (!same || s->quiet || replaced || json_get_int(object, "metadata.generation", 0) != r->wish)
+    struct json object = find_owner(r, &a, NULL);
+    if (!same || s->quiet || replaced || !r->wanted ||
+        json_get_int(object, "metadata.generation", 0) != r->wish)
         return;
     struct json c = json_find(json_get(object, "status.conditions"), "type", "Contested");
     const char *message = json_get_text(c, "message");
@@ -151,6 +159,17 @@ static void told(void *ctx)
             r->namespace,
             r->name,
             json_get_text(object, "kind"));
+}
+
+/* What an operator does not want for now, say because a Model is gone, is not fought over. */
+void sim_rivals_planned(struct sim_rivals *r, const struct view *in, const struct plan *p)
+{
+    if (!text_eq(json_get_text(in->object, "metadata.uid"), r->owner))
+        return;
+    r->wanted = false;
+    for (size_t i = 0; i < p->child_count; i++)
+        r->wanted |= text_eq(p->children[i].resource->kind, "Deployment") &&
+                     text_eq(json_get_text(p->children[i].object, "metadata.name"), r->name);
 }
 
 static void take_one(void *ctx)
@@ -170,7 +189,9 @@ static void take_one(void *ctx)
         return;
     snprintf(r->owner, sizeof(r->owner), "%s", json_get_text(owner, "uid"));
     snprintf(r->owner_name, sizeof(r->owner_name), "%s", json_get_text(owner, "name"));
-    int64_t wish = json_get_int(find_owner(r, &a), "metadata.generation", 0);
+    const char *table;
+    struct json of = find_owner(r, &a, &table);
+    int64_t wish = json_get_int(of, "metadata.generation", 0);
     r->planned |= wish != r->wish; /* or it tries to, and is refused */
     r->wish = wish;
     if (r->planned || lives(s) != r->lives || s->now_ms - r->since_ms > 10 * 60 * 1000) {
@@ -190,6 +211,8 @@ static void take_one(void *ctx)
     if (r->deletes) {
         sim_history_add(s->history, "taker", "deletes %s, the %u. time", r->name, r->strikes);
         const char *at = path_of(&a, r->namespace, r->name);
+        if (json_present(of))
+            sim_check_reason(s->checks, table, of);
         sim_wakes_reason(s->wakes, json_get_text(owner, "kind"), r->namespace, r->owner_name);
         sim_ask(s, "taker", "DELETE", at, NULL, (struct json){ 0 }, NULL, NULL);
         return;

@@ -167,6 +167,7 @@ struct sim {
     const char *forbidden;        /* a plural; NULL: all is allowed */
     const char *forbidden_in;
     int64_t forbidden_until_ms;
+    bool forbade;                  /* … or a write of a story was refused */
     const struct sim_step *mishap; /* of the story, still to come; NULL: none */
     bool quiet;                    /* no more faults */
     struct error failure;          /* the first check that failed; code ERR_NONE: none */
@@ -317,9 +318,13 @@ void sim_cluster_free(struct sim_cluster *c);
 
 /* ---- rivals.c: those with a plan of their own ---- */
 
+struct plan;
+struct view;
 struct sim_rivals *sim_rivals_new(struct sim *s);
 void sim_rivals_free(struct sim_rivals *r);
 void sim_rivals_changed(struct sim_rivals *r, const struct store_event *event); /* by an operator */
+/* A pass of an operator over an object. */
+void sim_rivals_planned(struct sim_rivals *r, const struct view *in, const struct plan *p);
 
 /* ---- poison.c: objects that cannot be served ---- */
 
@@ -360,6 +365,8 @@ struct sim_checks *sim_checks_new(struct sim *s);
 void sim_checks_free(struct sim_checks *c);
 /* At each change of the store; after each request; when a request leaves an operator. */
 void sim_check_change(struct sim_checks *c, const struct sim_change *change);
+/* Somebody deleted a child of this object. */
+void sim_check_reason(struct sim_checks *c, const char *table, struct json owner);
 /* True: the write did nothing, or made nothing, and its sender could not know it. */
 bool sim_check_request(
     struct sim_checks *c, const struct sim_request *request, int status, size_t changes);
@@ -396,6 +403,8 @@ void sim_deletions_add(struct sim_deletions *d, const char *path);
 char *sim_deletions_text(const struct sim_deletions *d);
 /* What was deleted more often than there; NULL: nothing. Lives in the arena. */
 const char *sim_deletions_more(struct arena *a, const char *text, const char *there);
+/* An operator took its finalizer off. */
+void sim_check_let_go(struct sim *s, struct json object);
 
 /* ---- check_cause.c: whether people are told why something is not there ---- */
 

@@ -107,3 +107,15 @@ TEST(builtin_stateful_sets_may_mount_their_claims)
     check(strstr(errors, "volumeMounts[1].name: Not found: \"none\""));
     check(!strstr(errors, "volumeMounts[0]"));
 }
+
+/* Behind a pointer an empty text is a value. Found by the simulator, seed 1400469. */
+TEST(builtin_claims_with_an_empty_mode_are_refused)
+{
+    const char *errors;
+    created("{'apiVersion': 'v1', 'kind': 'PersistentVolumeClaim', 'metadata': {'name': 'a'},"
+            " 'spec': {'accessModes': ['ReadWriteOnce'], 'volumeMode': '',"
+            " 'resources': {'requests': {'storage': '1Gi'}}}}",
+        &errors);
+    check_text(errors,
+        "spec.volumeMode: Unsupported value: \"\": supported values: \"Block\", \"Filesystem\"");
+}

@@ -151,6 +151,34 @@ TEST(durations_are_read_as_go_reads_them)
     check(!time_duration_parse(NULL, &ns));
 }
 
+TEST(what_is_wrong_with_a_duration_is_said_in_gos_words)
+{
+    static const struct {
+        const char *text, *why;
+    } rows[] = {
+        { "invalid", "invalid duration \"invalid\"" },
+        { "1", "missing unit in duration \"1\"" },
+        { "1s2", "missing unit in duration \"1s2\"" },
+        { "-", "invalid duration \"-\"" },
+        { ".", "invalid duration \".\"" },
+        { "1d", "unknown unit \"d\" in duration \"1d\"" },
+        { "1e3s", "unknown unit \"e\" in duration \"1e3s\"" },
+        { "1 s", "unknown unit \" s\" in duration \"1 s\"" },
+        { "1\n\"\xc3\xbc",
+            "unknown unit \"\\x0a\\\"\\xc3\\xbc\" in duration "
+            "\"1\\x0a\\\"\\xc3\\xbc\"" },
+        { "9999999999h", "invalid duration \"9999999999h\"" },
+        { "1.5s", NULL },
+        { "0", NULL },
+    };
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        const char *why = time_duration_error(test_arena(), rows[i].text);
+        check(!why == !rows[i].why);
+        if (why)
+            check_text(why, rows[i].why);
+    }
+}
+
 TEST(durations_are_written_as_go_writes_them)
 {
     static const struct {

@@ -78,14 +78,32 @@ TEST(plain_scalars_follow_the_core_schema_of_yaml_1_2)
 
 TEST(old_scalars_follow_yaml_1_1)
 {
-    struct json list;
+    struct json list, twice;
     struct error err;
     const char *text = "[y, Y, yes, Yes, YES, on, ON, n, No, off, OFF, 0644, -017, 08, 0, yEs, oFF,"
                        " 'yes', true, 1.5, x]";
-    check(yaml_parse_old(test_arena(), str_of(text), "x.yaml", &list, &err));
+    check(yaml_parse_old(test_arena(), str_of(text), "x.yaml", &list, &twice, &err));
+    check(twice.count == 0);
     check_json(json_item(list, 0),
         "[true, true, true, true, true, true, true, false, false, false, false, 420, -15, 8, 0,"
         " 'yEs', 'oFF', 'yes', true, 1.5, 'x']");
+}
+
+TEST(the_last_of_old_keys_that_stand_twice_counts)
+{
+    struct json list, twice;
+    struct error err;
+    const char *text = "a: 1\nm:\n  x: 1\n  x: 2\na: 2\nm: {y: 1, y: 3}\no: {1: a, 1: b, y: c}\n"
+                       "a: 3\n";
+    check(yaml_parse_old(test_arena(), str_of(text), "x.yaml", &list, &twice, &err));
+    check_json(json_item(list, 0), "{'a': 3, 'm': {'true': 3}, 'o': {'1': 'b', 'true': 'c'}}");
+    check_json(twice,
+        "['line 4: key \\u0022x\\u0022 already set in map',"
+        " 'line 5: key \\u0022a\\u0022 already set in map',"
+        " 'line 6: key true already set in map',"
+        " 'line 6: key \\u0022m\\u0022 already set in map',"
+        " 'line 7: key 1 already set in map',"
+        " 'line 8: key \\u0022a\\u0022 already set in map']");
 }
 
 TEST(single_quotes_fold_lines_and_double_themselves)

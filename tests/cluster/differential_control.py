@@ -56,7 +56,12 @@ def token_secrets(s):
                        ("others", token_secret("others", "robot", **{"kubernetes.io/service-account.uid": "1-2"}))):
         s.post(p + "/secrets", body)
         s.until(lambda: s.ask("GET", f"{p}/secrets/{name}").status == 404, "the end of a Secret of no account")
-    # Not recorded: the real server labels a Secret with the day on which its token was used last.
+    labels = "metadata.labels"
+    s.until(lambda: s.ask("GET", p + "/secrets/filled")[labels], "the day on which the token was used last")
+    used = s.ask("GET", p + "/secrets/filled")
+    s.record("used", {"labels": sorted(used[labels]), "day": [len(day) for day in used[labels].values()],
+                      "owners": [{**o, "time": ""} for o in used["metadata.managedFields"]]})
+    s.record("tracked", sorted(s.ask("GET", "/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking")["data"]))
     edit(s, p + "/secrets/filled", {"data": {"token": None, "namespace": None, "ca.crt": None, "mine": "eA=="}})
     s.until(lambda: "ca.crt" in (s.ask("GET", p + "/secrets/filled")["data"] or {}), "what was removed to be back")
     s.record("keys", sorted(s.ask("GET", p + "/secrets/filled")["data"]))
@@ -251,3 +256,24 @@ def names_of_events(s):
            "eventTime": "2020-01-01T00:00:00.000000Z", "regarding": {"kind": "Composition", "namespace": s.ns}}
     for name in (".18e8845fa91fbf65", "UPPER-2"):
         s.post(p.replace("/api/v1", "/apis/events.k8s.io/v1") + "/events", {**new, "metadata": {"name": name}})
+
+
+@script
+def dangling_flow_schemas(s):
+    """Whether the level that a FlowSchema names is there."""
+    p = "/apis/flowcontrol.apiserver.k8s.io/v1"
+    flow, level = p + "/flowschemas/dangling", p + "/prioritylevelconfigurations/dangling"
+
+    def dangles(status):
+        s.until(lambda: (s.ask("GET", flow)["status.conditions"] or [{}])[0].get("status") == status, f"Dangling={status}")
+        s.get(flow)
+    s.post(p + "/flowschemas", {"metadata": {"name": "dangling"}, "spec": {"priorityLevelConfiguration": {"name": "dangling"}}})
+    dangles("True")
+    s.post(p + "/prioritylevelconfigurations", {"metadata": {"name": "dangling"}, "spec": {"type": "Limited", "limited": {"nominalConcurrencyShares": 1, "limitResponse": {"type": "Reject"}}}})
+    dangles("False")
+    s.patch(flow, {"spec": {"matchingPrecedence": 500}})
+    s.ask("DELETE", flow)
+    s.ask("DELETE", level)
+    for name in ("flowschemas", "prioritylevelconfigurations"):
+        listed = s.ask("GET", f"{p}/{name}").body["items"]
+        s.record(name, [o for o in listed if o["metadata"]["name"] in ("exempt", "catch-all", "workload-high", "probes", "system-nodes")])

@@ -2,15 +2,19 @@
 something wrong in them, and requests whose parameters nobody would choose."""
 import copy
 import http.client
+import os
 import random
+import re
 import urllib.parse
 
-from differential import APPLY, JSON, JSON_PATCH, MERGE, STRATEGIC, TABLE, YAML
+from differential import APPLY, JSON, JSON_PATCH, MERGE, PARTIAL, PARTIAL_LIST, STRATEGIC, TABLE, YAML
 from differential_kinds import minimal, resources
 
-# Kinds that controllers change while a script looks, or whose objects the real server makes something of later.
-APART = ("Namespace", "CustomResourceDefinition", "APIService", "ServiceCIDR", "Event", "CertificateSigningRequest",
-         "ControllerRevision", "FlowSchema", "PriorityLevelConfiguration", "ValidatingAdmissionPolicy", "Node")
+WORDS = os.environ.get("DIFFERENTIAL_WORDS") == "1"
+
+# Kinds that controllers change while a script looks, or whose objects the real server makes something of later. It compares the
+# data of a ControllerRevision byte by byte, blanks too, and asks for a type of its own in the words of a policy.
+APART = ("CustomResourceDefinition", "APIService", "ServiceCIDR", "ControllerRevision", "ValidatingAdmissionPolicy")
 VALUES = (None, "", 0, -1, 1, True, 1.5, "x", "X y", [], {}, [None], [1], ["x"], {"x": 1}, {"x": {"y": "z"}}, "1", "1Gi", "-1", "a" * 64,
           9223372036854775808, 1e30, [{}], [{"name": "x"}, {"name": "x"}], {"": ""}, " ", "ü", "true", "2026-01-02T03:04:05Z", "10%")
 
@@ -42,6 +46,13 @@ def spoil(rng, body):
         parent["extra"] = copy.deepcopy(rng.choice(VALUES))
 
 
+def said(cause):
+    """Of one thing that is wrong. With DIFFERENTIAL_WORDS=1 also in which words, but for values that Go prints."""
+    message = cause.get("message", "").split("\n")[0] if WORDS and cause.get("field") != "patch" else ""
+    message = re.sub(r"value: ([{\[].*[}\]]|null): ", "value: …: ", message)
+    return f"{cause.get('reason')} {cause.get('field')} {message}".rstrip()
+
+
 def shape(s, method, path, body, **more):
     """Sends it, and records what kind of answer it is: what is said of a value is in the words of Go, with pointers and
     its own names of types. The real server ends the connection where it fails itself, as on merge keys that are lists."""
@@ -53,7 +64,7 @@ def shape(s, method, path, body, **more):
     status = answer.body if isinstance(answer.body, dict) and answer.body.get("kind") == "Status" else {}
     causes = (status.get("details") or {}).get("causes") or []
     s.record(f"{method} {path} {more.get('type', '')} {more.get('accept', '')} {body}"[:600], {
-        "status": answer.status, "type": answer.type, "reason": status.get("reason"), "causes": sorted({f"{c.get('reason')} {c.get('field')}" for c in causes})})
+        "status": answer.status, "type": answer.type, "reason": status.get("reason"), "causes": sorted({said(c) for c in causes})})
 
 
 def spoiled(seed):
@@ -99,14 +110,34 @@ QUERIES = {
     "fieldValidation": ("Strict", "Warn", "Ignore", "x", ""), "force": ("true", "false", "x"), "gracePeriodSeconds": ("0", "-1", "x", "5"),
     "propagationPolicy": ("Orphan", "Background", "Foreground", "x", ""), "orphanDependents": ("true", "false", "x"), "pretty": ("true", "x"),
     "ignoreStoreReadErrorWithClusterBreakingPotential": ("true", "false", "x"), "nonsense": ("1", ""), "shardSelector": ("x", ""),
+    "sendInitialEvents": ("true", "false", "x", ""), "includeObject": ("None", "Metadata", "Object", "x", ""), "watch": ("0", "false"),
 }
-ACCEPTS = (JSON, JSON, JSON, TABLE, YAML, "*/*", "application/json;as=Table;v=v1beta1;g=meta.k8s.io", "")
+ACCEPTS = (JSON, JSON, JSON, TABLE, PARTIAL, PARTIAL_LIST, YAML, "*/*", "application/*", "text/plain", "nonsense", "", TABLE.replace("v1", "v1beta1"),
+           TABLE.replace("v1", "v9"), f"{TABLE}, {YAML}", f"{PARTIAL.replace('v1', 'v9')}, {JSON}", TABLE.replace("json", "yaml"), "application/json;q=0.1,application/yaml", "APPLICATION/JSON")
 BODIES = ('{"metadata":{"labels":{"a":"c"}}}', '[{"op":"add","path":"/metadata/labels","value":{"a":"d"}}]', '[{"op":"test","path":"/metadata/name","value":"x"}]', "{}", "[]", "",
           "null", "{", '{"metadata":{"name":"other"}}', '{"metadata":{"uid":"x"}}', '{"metadata":{"resourceVersion":"1"}}', '{"data":{"k":1}}', '{"data":{"$patch":"replace","k":"v"}}',
           '[{"op":"remove","path":"/nothing"}]', '[{"op":"nonsense","path":"/metadata"}]', '[{"op":"add"}]', '{"preconditions":{"uid":"x"}}', '{"preconditions":{"resourceVersion":"1"}}',
-          '{"gracePeriodSeconds":-1}', '{"propagationPolicy":"x"}', '{"orphanDependents":true,"propagationPolicy":"Orphan"}', '{"kind":"Scale"}',
-          '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"w"}}', '{"spec":{"replicas":3}}', '{"status":{"replicas":1}}', '"x"', "1")
-TYPES = (MERGE, STRATEGIC, JSON_PATCH, APPLY, JSON, YAML, "text/plain", "")
+          '{"gracePeriodSeconds":-1}', '{"propagationPolicy":"x"}', '{"orphanDependents":true,"propagationPolicy":"Orphan"}', '{"kind":"Scale"}', '{"apiVersion":"apps/v9","kind":"DeleteOptions"}',
+          '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"w"}}', '{"spec":{"replicas":3}}', '{"status":{"replicas":1}}', '"x"', "1", '{"apiVersion":1}', '{"kind":[]}',
+          '{"metadata":[]}', '{"metadata":"x"}', '{"metadata":{"labels":[]}}', '{"metadata":{"labels":{"a":1}}}', '{"metadata":{"name":1}}', '{"spec":[]}', '{"spec":"x"}', '{"status":[]}',
+          '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"a"}}', '{"target":{"name":"n"}}', '{"spec":{"expirationSeconds":1}}', '{"spec":{"audiences":[1]}}',
+          '{"apiVersion":"asked.example.com/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"replicas":2}}', '{"apiVersion":"asked.example.com/v1","kind":"Thing","metadata":{"name":"b"},"spec":{"replicas":"x"}}',
+          "k8s\x00", "k8s\x00\n\x0f", "k8s\x00\x12\x00", "k8s\x00\n\x0f\n\x02v1\x12\tConfigMap\x12\x05\n\x03\n\x01z", "a: b", "metadata: {name: a}")
+BINARY = "application/vnd.kubernetes.protobuf"
+TYPES = (MERGE, STRATEGIC, JSON_PATCH, APPLY, JSON, YAML, "text/plain", "", BINARY)
+PARTS = ("/status", "/scale", "/nothing", "/eviction", "/binding", "/token", "/log", "/finalize", "/approval")
+
+
+def define_things(s):
+    s.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+        "metadata": {"name": "things.asked.example.com"}, "spec": {
+            "group": "asked.example.com", "scope": "Namespaced", "names": {"plural": "things", "kind": "Thing"}, "versions": [{
+                "name": "v1", "served": True, "storage": True, "subresources": {
+                    "status": {}, "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}},
+                "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+                    "spec": {"type": "object", "properties": {"replicas": {"type": "integer", "minimum": 0}}},
+                    "status": {"type": "object", "properties": {"replicas": {"type": "integer"}}}}}}}]}})
+    s.until(lambda: s.ask("GET", "/apis/asked.example.com/v1/things").status == 200, "things to be served")
 
 
 def asked(seed):
@@ -114,22 +145,30 @@ def asked(seed):
     def play(s):
         rng = random.Random(seed)
         ns = s.namespace()
-        paths = [ns + "/configmaps", "/apis/apps/v1" + ns.removeprefix("/api/v1") + "/deployments", ns + "/secrets"]
-        pod = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        inside = ns.removeprefix("/api/v1")
+        define_things(s)
+        paths = [ns + "/configmaps", "/apis/apps/v1" + inside + "/deployments", ns + "/secrets", ns + "/pods", "/apis/asked.example.com/v1" + inside + "/things",
+                 ns + "/serviceaccounts", "/apis/rbac.authorization.k8s.io/v1/clusterroles"]
+        pod = {"metadata": {"labels": {"a": "b"}}, "spec": {"terminationGracePeriodSeconds": 0, "containers": [{"name": "c", "image": "i"}]}}
         for name in ("a", "b"):
-            s.ask("POST", paths[0], {"metadata": {"name": name, "labels": {"a": name}}, "data": {"k": "v"}})
-            s.ask("POST", paths[1], {"metadata": {"name": name, "labels": {"a": name}}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": pod}})
+            meta = {"name": name, "labels": {"a": name}}
+            s.ask("POST", paths[0], {"metadata": meta, "data": {"k": "v"}})
+            s.ask("POST", paths[1], {"metadata": meta, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": pod}})
+            s.ask("POST", paths[3], {**pod, "metadata": meta})
+            s.ask("POST", paths[4], {"apiVersion": "asked.example.com/v1", "kind": "Thing", "metadata": meta, "spec": {"replicas": 1}})
+            s.ask("POST", paths[5], {"metadata": meta})
         for _ in range(40):
             method = rng.choice(["GET", "GET", "GET", "PATCH", "PATCH", "POST", "PUT", "DELETE"])
-            path = rng.choice(paths) + rng.choice(["", "/a", "/b", "/missing", "/a/status", "/a/scale", "/a/nothing"] if method != "GET" else ["", "", "", "/a", "/a/scale", "/missing"])
-            query = "&".join(f"{key}={urllib.parse.quote(rng.choice(QUERIES[key]), safe='&=%')}" for key in rng.sample(sorted(QUERIES), rng.choice([0, 1, 1, 2, 3])))
-            many = method == "DELETE" and path in paths
-            accept = JSON if many else rng.choice(ACCEPTS)
-            if method == "GET":
-                shape(s, method, f"{path}?{query}", None, accept=accept)
+            path = rng.choice(paths)
+            if path == paths[6]:  # everybody's
+                path += rng.choice(["/missing", "/missing/status", "/view/nothing"])
             else:
-                shape(s, method, f"{path}?{query}", rng.choice(BODIES), accept=accept,
-                      type=JSON if many else rng.choice(TYPES))
+                path += rng.choice(["", "", "/a", "/a", "/b", "/missing", "/a" + rng.choice(PARTS), "/missing" + rng.choice(PARTS)])
+            query = "&".join(f"{key}={urllib.parse.quote(rng.choice(QUERIES[key]), safe='&=%')}" for key in rng.sample(sorted(QUERIES), rng.choice([0, 1, 1, 2, 3])))
+            accept, body, type = rng.choice(ACCEPTS), rng.choice(BODIES), rng.choice(TYPES)
+            if type == BINARY and "asked.example.com" in path:
+                continue  # the real server ends the connection there
+            shape(s, method, f"{path}?{query}", None if method == "GET" else body, accept=accept, type=type)
     return play
 
 

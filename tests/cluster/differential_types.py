@@ -1,5 +1,8 @@
 """Scripts about what is particular to some kinds, and about forms of answers. See differential.py."""
-from differential import JSON_PATCH, MERGE, STRATEGIC, TABLE, YAML
+import json
+
+from differential import APPLY, JSON_PATCH, MERGE, STRATEGIC, TABLE, YAML
+from differential_seeds import shape
 
 SCRIPTS = []
 
@@ -303,3 +306,55 @@ def topology_spread(s):
         s.post(apps + "/deployments?dryRun=All", {"metadata": {"name": "d"}, "spec": {
             "selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": spec}}})
     s.apply(core + "/pods/q", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "q"}, "spec": pod_spec(topologySpreadConstraints=[one, one])})
+
+
+@script
+def numbers_that_do_not_fit(s):
+    """Text that is decoded is refused; what an apply or a strategic merge made loses its upper bits."""
+    core = s.namespace()
+    deployments = "/apis/apps/v1" + core.removeprefix("/api/v1") + "/deployments"
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": "b"}}, "spec": pod_spec()}}
+    s.ask("POST", deployments, {"metadata": {"name": "a"}, "spec": spec})
+    for n in ("2147483647", "2147483648", "-2147483649", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1e30", "1.5", "1.0", "1e3"):
+        def body(kind, version, **more):
+            return json.dumps({"apiVersion": version, "kind": kind, "metadata": {"name": "a"}, **more}).replace('"N"', n)
+        deployment = body("Deployment", "apps/v1", spec={**spec, "replicas": "N"})
+        service = body("Service", "v1", spec={"ports": [{"port": 80, "targetPort": "N"}]})
+        pod = body("Pod", "v1", spec=pod_spec(activeDeadlineSeconds="N"))
+        quota = body("ResourceQuota", "v1", spec={"hard": {"pods": "N"}})
+        for path, text in ((deployments, deployment), (core + "/services", service), (core + "/pods", pod), (core + "/resourcequotas", quota)):
+            shape(s, "POST", path + "?dryRun=All", text)
+            shape(s, "PATCH", path + "/a?dryRun=All&fieldManager=m&force=true", text, type=APPLY)
+        shape(s, "PUT", deployments + "/a?dryRun=All", deployment)
+        for form in (MERGE, STRATEGIC):
+            shape(s, "PATCH", deployments + "/a?dryRun=All", '{"spec":{"replicas":%s}}' % n, type=form)
+        shape(s, "PATCH", deployments + "/a?dryRun=All", '[{"op":"replace","path":"/spec/replicas","value":%s}]' % n, type=JSON_PATCH)
+    s.patch(deployments + "/a?fieldManager=m", '{"spec":{"replicas":4294967297}}', type=STRATEGIC)
+    s.apply(deployments + "/a", '{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"a"},"spec":{"replicas":4294967298}}', force=True)
+
+
+@script
+def keys_that_stand_twice_in_yaml(s):
+    """The last one counts, and there is a warning or an error with the line of each."""
+    p = s.namespace() + "/configmaps"
+    head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+    bodies = (head + "data:\n  a: '1'\n  b: x\n  a: '2'\n  b: z\n  a: '3'\n",
+              head + "  labels:\n    x: y1\n    x: y2\n  labels: {z: a, z: b}\ndata: {1: a1, 1: a2}\n",
+              head + "data: {'c': x,\n  'a': 'b', a: '2'}\nunknown: 3\nunknown: 4\n",
+              '{"apiVersion": "v1", "kind": "ConfigMap",\n"metadata": {"name": "a"}, "data": {"a": "b",\n"a": "c"}}')
+    for body in bodies:
+        for validation in ("", "&fieldValidation=Strict", "&fieldValidation=Warn", "&fieldValidation=Ignore"):
+            s.post(p + "?dryRun=All" + validation, body, type=YAML)
+            s.send("PATCH", p + "/a?fieldManager=m&dryRun=All" + validation, body, type=APPLY)
+
+
+@script
+def how_long_a_client_waits(s):
+    p = s.namespace() + "/configmaps"
+    for timeout in ("invalid", "", "1", "-", "1.5m", "1h2m", "1d", ".", "1e3s", "9999999999h", "1s2", "0", "1%20s", "s", "1.m", "%22m", "1%C3%BC"):
+        s.get(f"{p}?timeout={timeout}")
+    s.get(f"{p}/none?timeout=bad")
+    s.post(f"{p}?timeout=bad", {"metadata": {"name": "a"}})
+    s.delete(f"{p}/none?timeout=bad")
+    s.get("/apis/nope.example/v1/things?timeout=bad")
+    s.get(f"{s.namespace()}/pods/none/log?timeout=bad")

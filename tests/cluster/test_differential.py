@@ -11,9 +11,12 @@ import urllib.parse
 import differential as d
 import differential_control
 import differential_definitions
+import differential_documents
 import differential_kinds
 import differential_pods
 import differential_quotas
+import differential_raw
+import differential_requests
 import differential_rules
 import differential_seeds
 import differential_types
@@ -931,7 +934,8 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    modules = (differential_control, differential_pods, differential_quotas, differential_types,
+    modules = (differential_control, differential_documents, differential_pods, differential_quotas, differential_raw,
+               differential_requests, differential_types,
                differential_versions, differential_watch)
     given = range(first, last + 1) if "DIFFERENTIAL_SEEDS" in os.environ else None
     everything = [*SCRIPTS, *differential_rules.scripts(given or RULE_SEEDS), *differential_definitions.scripts(given or DEFINITION_SEEDS), *(script for module in modules for script in module.SCRIPTS),

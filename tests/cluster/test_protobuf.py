@@ -73,14 +73,37 @@ def collections(lab):
     """The paths of all built-in collections, with those kinds that have a binary form."""
     groups = ["/api/v1"] + [f"/apis/{g['preferredVersion']['groupVersion']}" for g in lab.api("GET", "/apis")["groups"]]
     for group in groups:
-        if "apiextensions" in group or "apiregistration" in group:
-            continue
         for r in lab.api("GET", group)["resources"]:
             if "list" in r["verbs"] and "/" not in r["name"]:
                 yield f"{group}/{r['name']}", group, r["namespaced"]
 
 
+def definition():
+    """A CustomResourceDefinition whose schema has all that is something else in the binary form."""
+    spec = {"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": 3, "nullable": True}
+    names = {"plural": "binaries", "singular": "binary", "kind": "Binary", "listKind": "BinaryList"}
+    properties = {
+        "map": spec, "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        "list": {"type": "array", "items": {"type": "number", "minimum": 0, "maximum": 1.5, "multipleOf": 0.5, "exclusiveMaximum": True}},
+        "choice": {"type": "string", "enum": ["a", "b"], "default": "a"},
+        "none": {"type": "object", "properties": {"a": {"type": "object", "default": {"b": [1, None, {"c": False}]},
+                                                        "x-kubernetes-preserve-unknown-fields": True}}},
+        "port": {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}], "not": {"enum": [0]}},
+        "keyed": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": {
+            "type": "object", "required": ["k"], "properties": {"k": {"type": "string", "maxLength": 9, "pattern": "^a"}}},
+            "maxItems": 4, "x-kubernetes-validations": [{"rule": "self.size() >= oldSelf.orValue([]).size()", "message": "shrinks",
+                                                         "optionalOldSelf": True, "reason": "FieldValueForbidden"}]}}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "binaries.x.example"},
+            "spec": {"group": "x.example", "scope": "Namespaced", "names": names, "versions": [{
+                "name": "v1", "served": True, "storage": True, "subresources": {"status": {}, "scale": {
+                    "specReplicasPath": ".spec.a", "statusReplicasPath": ".status.a"}},
+                "additionalPrinterColumns": [{"name": "A", "type": "integer", "jsonPath": ".spec.a", "priority": 1}],
+                "selectableFields": [{"jsonPath": ".choice"}], "schema": {"openAPIV3Schema": {
+                    "type": "object", "properties": properties}}}]}}
+
+
 def test_every_object_is_the_same_in_both_forms(lab):
+    lab.api("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition())
     made = [(v, k, p, make(random.Random(seed), True)) for v, k, p, make in MADE for seed in range(8)]
     for i, (version, kind, plural, body) in enumerate(made + BY_HAND):
         body = {"apiVersion": version, "kind": kind, **body}
@@ -100,7 +123,7 @@ def test_every_object_is_the_same_in_both_forms(lab):
             if without_nulls(got) != without_nulls(want):
                 raise Failure(f"{one}: {json.dumps(got, sort_keys=True)}\nis not {json.dumps(want, sort_keys=True)}")
             seen[want["kind"]] = seen.get(want["kind"], 0) + 1
-    missing = {k for _, k, *_ in MADE + BY_HAND} - set(seen)
+    missing = {"CustomResourceDefinition", "APIService", *(k for _, k, *_ in MADE + BY_HAND)} - set(seen)
     if missing or len(seen) < 18:
         raise Failure(f"too few kinds were compared: {seen}, without {missing}")
     print(f"     {sum(seen.values())} objects of {len(seen)} kinds")

@@ -85,3 +85,27 @@ TEST(who_deletes_a_child_again_and_again_is_given_way_to_though_no_status_can_te
     check(made <= 22);
     toys_done(&b);
 }
+
+TEST(a_leftover_that_may_not_be_deleted_is_told_and_tried_again_after_its_time)
+{
+    struct toys b;
+    toys_init(&b);
+    toys_settle(&b);
+    struct world_call *widgets = toys_request(&b, "GET", "/widgets?");
+    b.spec = "{'color': 'red', 'bare': true}";
+    toys_event(widgets, "MODIFIED", toys_widget(&b, "a", b.spec));
+    world_answer(
+        toys_request(&b, "DELETE", "/configmaps/a"), 403, toys_status_text(403, "Forbidden"));
+    struct world_call *status = toys_request(&b, "PATCH", "/widgets/a/status?");
+    check_text(json_get_text(toys_body(status), "status.conditions.0.type"), "Leftover");
+    toys_accept(&b, status, &TOYS_WIDGET, true);
+    world_advance(&b.w, 4 * 60000);
+    check_int(toys_requests(&b, "DELETE", ""), 0);
+    world_answer(toys_await(&b, "DELETE", "/configmaps/a", 120),
+        200,
+        "{'kind': 'Status', 'apiVersion': 'v1', 'status': 'Success'}");
+    check_int(toys_requests(&b, "DELETE", ""), 0);
+    status = toys_request(&b, "PATCH", "/widgets/a/status?");
+    check(!json_present(json_get(toys_body(status), "status.conditions")));
+    toys_done(&b);
+}

@@ -34,9 +34,10 @@ static void reconcile(const struct view *in, struct plan *out)
         plan_wait(out, "for nothing");
         return;
     }
-    plan_child(out,
-        &RESOURCE_CONFIG_MAP,
-        json_fields(a, { "metadata.name", json_str(view_name(in)) }, { "data.color", color }));
+    if (!json_get_bool(in->object, "spec.bare", false))
+        plan_child(out,
+            &RESOURCE_CONFIG_MAP,
+            json_fields(a, { "metadata.name", json_str(view_name(in)) }, { "data.color", color }));
     if (json_get_bool(in->object, "spec.shares", false))
         plan_shared(out, &RESOURCE_PVC, json_fields(a, { "metadata.name", json_str("store") }));
     struct view_trouble trouble = view_trouble(in, &RESOURCE_CONFIG_MAP, view_name(in));

@@ -63,6 +63,12 @@ TEST(server_refuses_what_is_no_proper_request)
         { STR("nonsense\r\n\r\n"), "HTTP/1.1 400 " },
         { STR("GET /hello HTTP/1.1\r\n\r\n"), "HTTP/1.1 400 " }, /* no Host */
         { STR("GET /hello HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"), "HTTP/1.1 400 " },
+        { STR("GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n"), "HTTP/1.1 400 Bad Request\r\n" },
+        { STR("GET /%a HTTP/1.1\r\nHost: a\r\n\r\n"), "HTTP/1.1 400 " },
+        { STR("GET /hello HTTP/1.1\r\nHost: a/b\r\n\r\n"), "HTTP/1.1 400 " },
+        { STR("GET /hello HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n"),
+            "HTTP/1.1 501 " },
+        { STR("GET /hello HTTP/1.1\r\nHost: a\r\nExpect: much\r\n\r\n"), "HTTP/1.1 417 " },
         { STR("GET hello HTTP/1.1\r\nHost: a\r\n\r\n"), "HTTP/1.1 400 " },
         { STR("GET /hello HTTP/3.0\r\nHost: a\r\n\r\n"), "HTTP/1.1 400 " },
         { STR("GET /hello HTTP/2.0\r\nHost: a\r\n\r\n"), "HTTP/1.1 505 " },

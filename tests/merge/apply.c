@@ -189,7 +189,7 @@ TEST(a_configuration_that_cannot_be_applied_is_refused)
         "metadata.managedFields must be nil");
     check_fails(apply_config(a, &r, none, json_with(a, good, "data.x", json_int(1)), &result, &err),
         err,
-        ".data.x: expected string, got integer");
+        ".data.x: expected string, got &value.valueUnstructured{Value:1}");
     struct json broken =
         json_with(a, good, "metadata.managedFields", test_json("[{'operation': 'Steal'}]"));
     check_fails(apply_config(a, &r, broken, good, &result, &err), err, "`Apply` or `Update`");

@@ -15,7 +15,7 @@ int main(void)
         buf_add(&body, piece, got);
     struct json object;
     struct error err;
-    if (!protobuf_decode(&a, buf_str(&body), &object, &err)) {
+    if (!protobuf_decode(&a, buf_str(&body), NULL, &object, &err)) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }

@@ -1,7 +1,7 @@
 /* A ModelArtifact packs a Hugging Face repository as an OCI artifact and pushes it: one claim to
  * work in, one Job, and its last word, the digest.
  *
- *   edited? ──► the Job and the claim of the earlier spec go; when both are gone:
+ *   edited? ──► the Job and the claim of the earlier spec go; when both are gone, the status turns:
  *   claim ──► Job ──► running ──► ended: the claim goes, the status stays
  *
  * A Job belongs to one generation of its artifact, by its name: whatever was being done when the
@@ -24,7 +24,7 @@ EMBED(otterscale_package, "src/kinds/otterscale/scripts/package.sh");
 #define JOB_SUFFIX 5
 #define JOB_KEPT_S 3600
 #define MESSAGE_MAX 1024
-/* Long enough for the claim's own answer to have come. */
+/* Long enough for our own answer to have come. */
 #define NEXT_STEP_MS 1
 
 struct artifact {
@@ -407,18 +407,21 @@ static void end_as_before(struct artifact *p)
 
 /* ---- the kind ---- */
 
-/* The claim was planned; the Job comes next. From here on the status is about this generation: a
- * claim that is found together with an earlier one is the earlier one's. */
-static void begin(struct artifact *p)
+/* What is left of the earlier generation goes; then the status is about this one. Only after that
+ * there is another claim: one that is found beside an earlier generation is the earlier one's. */
+static void turn(struct artifact *p)
 {
-    if (p->seen && p->seen != p->generation) {
-        plan_status(p->out,
-            json_fields(p->a,
-                { "observedGeneration", json_int(p->generation) },
-                { "phase", json_str("Pending") }),
-            NULL);
-        plan_ready(p, &not_created);
+    if (has_jobs(p) || json_present(view_child(p->in, &RESOURCE_PVC, p->claim))) {
+        plan_absent(p->out, &RESOURCE_PVC, p->claim);
+        end_waiting(p, p->seen);
+        return;
     }
+    plan_status(p->out,
+        json_fields(p->a,
+            { "observedGeneration", json_int(p->generation) },
+            { "phase", json_str("Pending") }),
+        NULL);
+    plan_ready(p, &not_created);
     plan_recheck(p->out, NEXT_STEP_MS);
 }
 
@@ -438,8 +441,8 @@ static void start(struct artifact *p)
         end_waiting(p, p->seen); /* the engine will say whose it is, or the watch that it is gone */
         return;
     }
-    if (!ours) {
-        begin(p);
+    if (!ours) { /* the claim was planned; the Job comes next */
+        plan_recheck(p->out, NEXT_STEP_MS);
         return;
     }
     plan_once(p->out, &OTTERSCALE_JOB, job(p));
@@ -471,10 +474,8 @@ static void reconcile(const struct view *in, struct plan *out)
         end_as_before(&p);
     } else if (!p.settings->kit_image) {
         end_in_error(&p, "the operator runs without --kit-image, so nothing can be packed; set it");
-    } else if (p.seen && p.seen != p.generation &&
-               (has_jobs(&p) || json_present(view_child(in, &RESOURCE_PVC, p.claim)))) {
-        plan_absent(out, &RESOURCE_PVC, p.claim);
-        end_waiting(&p, p.seen);
+    } else if (p.seen && p.seen != p.generation) {
+        turn(&p);
     } else {
         start(&p);
     }

@@ -13,12 +13,14 @@ import (
 	"strconv"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/scheme"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
 // In the order of enum proto_form.
@@ -40,6 +42,7 @@ const (
 	microInstant
 	rawJSON
 	textList
+	either
 )
 
 var specials = map[reflect.Type]int{
@@ -49,6 +52,11 @@ var specials = map[reflect.Type]int{
 	reflect.TypeOf(metav1.MicroTime{}):     microInstant,
 	reflect.TypeOf(runtime.RawExtension{}): rawJSON,
 	reflect.TypeOf(metav1.FieldsV1{}):      rawJSON,
+	reflect.TypeOf(apiextensionsv1.JSON{}): rawJSON,
+
+	reflect.TypeOf(apiextensionsv1.JSONSchemaPropsOrArray{}):       either,
+	reflect.TypeOf(apiextensionsv1.JSONSchemaPropsOrBool{}):        either,
+	reflect.TypeOf(apiextensionsv1.JSONSchemaPropsOrStringArray{}): either,
 }
 
 type field struct {
@@ -115,7 +123,10 @@ func fieldOf(f reflect.StructField) (field, bool) {
 	if !ok {
 		return field{}, false
 	}
-	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	name, options, tagged := f.Tag.Get("json"), "", false
+	if name, options, tagged = strings.Cut(name, ","); name == "" && !tagged { // of an either: its name is seen nowhere
+		name = f.Name
+	}
 	r := field{name: name, number: number, inline: name == "" && strings.Contains(options, "inline")}
 	t := f.Type
 	r.dropsZero = strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
@@ -142,7 +153,7 @@ func messageOf(t reflect.Type) int {
 	n := len(messages)
 	numbers[t] = n
 	messages = append(messages, message{special: specials[t]})
-	if specials[t] != plain {
+	if specials[t] != plain && specials[t] != either {
 		return n
 	}
 	var fields []field
@@ -174,6 +185,11 @@ func flags(f field) int {
 func main() {
 	kinds := map[string]int{}
 	var names []string
+	for _, add := range []func(*runtime.Scheme) error{apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme} {
+		if err := add(scheme.Scheme); err != nil {
+			panic(err)
+		}
+	}
 	all := scheme.Scheme.AllKnownTypes()
 	for gvk := range all {
 		if wanted(gvk.Version, gvk.Kind) {
