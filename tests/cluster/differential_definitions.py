@@ -120,6 +120,12 @@ def set_at(value, path, new):
         value.pop(steps[-1], None) if new is None else value.update({steps[-1]: copy.deepcopy(new)})
 
 
+def first_schema(definition_):
+    """None, if what was changed before has taken it away."""
+    versions = (definition_.get("spec") or {}).get("versions") or [{}]
+    return (versions[0].get("schema") or {}).get("openAPIV3Schema")
+
+
 CHANGES = [c for c in cases.CRDS if not any("properties.x" in path or path == cases.SCHEMA for path in c)] + cases.CHANGES[1:11]
 
 
@@ -153,8 +159,9 @@ def definitions(seed, count=30):
         for _ in range(count):
             made = definition(name, root_of(rng))
             for _ in range(rng.choice([0, 1, 1, 1, 2, 3])):
-                if rng.random() < 0.7:
-                    spoil_schema(rng, made["spec"]["versions"][0]["schema"]["openAPIV3Schema"])
+                schema = first_schema(made)
+                if rng.random() < 0.7 and schema:
+                    spoil_schema(rng, schema)
                 else:
                     for path, new in rng.choice(CHANGES).items():
                         set_at(made, path, new)
