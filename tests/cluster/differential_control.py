@@ -273,6 +273,7 @@ def owners_in_a_circle(s):
         s.until(lambda: s.ask("GET", f"{p}/c{i}").status == 404, "an object of the circle to go")
 
 
+@script
 def dangling_flow_schemas(s):
     """Whether the level that a FlowSchema names is there."""
     p = "/apis/flowcontrol.apiserver.k8s.io/v1"
