@@ -253,8 +253,12 @@ static void check_nodes(struct field_errors *e, struct json spec)
             continue;
         set = arena_printf(a, "%s%s`%s`", set, count++ ? ", " : "", ways[i]);
     }
-    if (!check_is_empty(json_member(spec, "nodeName")))
-        check_name(e, json_member(spec, "nodeName"), "spec.nodeName", NAME_DNS1123_SUBDOMAIN);
+    struct json node = json_member(spec, "nodeName");
+    if (json_text(node) && !node.count)
+        field_invalid(
+            e, "spec.nodeName", node, "must be either unset or set to a non-empty string");
+    else if (json_text(node))
+        check_name(e, node, "spec.nodeName", NAME_DNS1123_SUBDOMAIN);
     if (!count)
         field_required(e, "spec", one_of);
     else if (count > 1)

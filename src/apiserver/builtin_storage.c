@@ -217,8 +217,8 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
     if (!json_present(storage) || capacity.count > 1)
         field_not_supported(
             e, "spec.capacity", json_present(capacity) ? capacity : json_null(), only_storage);
-    if (json_present(storage))
-        check_storage(e, storage, "spec.capacity[storage]", true);
+    json_each_member (m, capacity)
+        check_storage(e, m->value, field_key(e->arena, "spec.capacity", m->key), true);
     size_t sources = 0;
     json_each_member (m, json_member(o, "spec")) {
         bool source = true;
