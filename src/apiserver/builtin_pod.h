@@ -39,3 +39,9 @@ void pod_mounts_check(
 void pod_containers_check(
     struct field_errors *e, struct json spec, struct json volumes, const char *path);
 void pod_resources_check(struct field_errors *e, struct json resources, const char *path);
+void pod_env_check(
+    struct field_errors *e, struct json container, struct json volumes, const char *path);
+/* What env and downward volumes say of their pod; allowed: fields without a subscript. */
+void pod_field_ref_check(
+    struct field_errors *e, struct json ref, const char *path, const char *const *allowed);
+void pod_resource_ref_check(struct field_errors *e, struct json ref, const char *path);

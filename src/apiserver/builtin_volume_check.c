@@ -46,15 +46,6 @@ static const struct check volume_rules[] = {
     { 0 },
 };
 
-static bool steps_back(const char *path)
-{
-    struct str rest = str_of(path);
-    while (rest.ptr)
-        if (str_eq(str_cut(&rest, '/'), STR("..")))
-            return true;
-    return false;
-}
-
 /* A volume without its types but the first, in the order in which the server looks at them. */
 static struct json first_source(struct arena *a, struct json v)
 {
@@ -131,7 +122,7 @@ static void check_volume(struct field_errors *e, struct json v, const char *path
             field_required(e, field_child(e->arena, path, "projected.path"), NULL);
     }
     const char *host = json_get_text(v, "hostPath.path");
-    if (host && steps_back(host))
+    if (check_steps_back(host))
         field_invalid(e,
             field_child(e->arena, path, "hostPath.path"),
             json_str(host),
