@@ -77,6 +77,22 @@ static void refuse(struct field_errors *e, struct json context, const char *path
 
 /* ---- the context ---- */
 
+static void check_escalation(struct field_errors *e, struct json context, const char *path)
+{
+    if (json_get_bool(context, "allowPrivilegeEscalation", true))
+        return;
+    if (json_get_bool(context, "privileged", false))
+        refuse(e,
+            context,
+            path,
+            "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
+    if (json_list_has(json_get(context, "capabilities.add"), "CAP_SYS_ADMIN"))
+        refuse(e,
+            context,
+            path,
+            "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN");
+}
+
 void pod_container_security_check(
     struct field_errors *e, struct json c, struct json spec, const char *path)
 {
@@ -98,16 +114,11 @@ void pod_container_security_check(
             field_child(e->arena, here, "procMount"),
             mount,
             "`hostUsers` must be false to use `Unmasked`");
-    if (json_get_bool(context, "allowPrivilegeEscalation", true))
-        return;
-    if (json_get_bool(context, "privileged", false))
-        refuse(e,
-            context,
-            here,
-            "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
-    if (json_list_has(json_get(context, "capabilities.add"), "CAP_SYS_ADMIN"))
-        refuse(e,
-            context,
-            here,
-            "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN");
+    pod_seccomp_check(
+        e, json_member(context, "seccompProfile"), field_child(e->arena, here, "seccompProfile"));
+    check_escalation(e, context, here);
+    pod_windows_check(
+        e, json_member(context, "windowsOptions"), field_child(e->arena, here, "windowsOptions"));
+    pod_app_armor_check(
+        e, json_member(context, "appArmorProfile"), field_child(e->arena, here, "appArmorProfile"));
 }

@@ -55,3 +55,13 @@ void pod_env_check(
 void pod_field_ref_check(
     struct field_errors *e, struct json ref, const char *path, const char *const *allowed);
 void pod_resource_ref_check(struct field_errors *e, struct json ref, const char *path);
+/* Parts of a pod spec; spec is all of it, path its own. Rights, where it runs, its os. */
+void pod_security_check(struct field_errors *e, struct json spec, const char *path);
+void pod_affinity_check(struct field_errors *e, struct json spec, const char *path);
+void pod_spread_check(struct field_errors *e, struct json spec, const char *path);
+void pod_tolerations_check(struct field_errors *e, struct json spec, const char *path);
+void pod_system_check(struct field_errors *e, struct json spec, const char *path);
+/* A profile of a security context, of a pod's or a container's; absent is well. */
+void pod_seccomp_check(struct field_errors *e, struct json profile, const char *path);
+void pod_app_armor_check(struct field_errors *e, struct json profile, const char *path);
+void pod_windows_check(struct field_errors *e, struct json options, const char *path);

@@ -242,6 +242,13 @@ static bool has_leading_zeros(const char *text)
     return zeros && check_is_ip(plain);
 }
 
+/* An address of four parts written as a long one. */
+static bool is_mapped(const char *text)
+{
+    struct in6_addr in;
+    return inet_pton(AF_INET6, text, &in) == 1 && IN6_IS_ADDR_V4MAPPED(&in);
+}
+
 bool check_is_cidr(const char *text)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -347,6 +354,8 @@ void check_value(struct field_errors *e, struct json v, const char *path, const 
         else if (!check_is_ip(json_text(v) ? json_text(v) : ""))
             field_invalid(
                 e, path, v, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+        else if (is_mapped(json_text(v)))
+            field_invalid(e, path, v, "must not be an IPv4-mapped IPv6 address");
         return;
     case CHECK_FILE_MODE:
         if (v.type == JSON_INT && (v.integer < 0 || v.integer > 0777))
