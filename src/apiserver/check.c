@@ -29,6 +29,14 @@ const char *check_shortened(struct arena *a, const char *text, size_t max)
     return copy;
 }
 
+const char *check_lower(struct arena *a, const char *text)
+{
+    char *copy = arena_strdup(a, text);
+    for (char *at = copy; *at; at++)
+        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
+    return copy;
+}
+
 static void check_key_prefix(
     struct field_errors *e, struct json v, const char *path, const char *prefix)
 {
@@ -110,6 +118,9 @@ static void check_requirement(struct field_errors *e, struct json r, const char 
             "not a valid selector operator");
     struct json key = json_member(r, "key");
     check_name(e, key, field_child(e->arena, path, "key"), NAME_LABEL_KEY);
+    size_t i = 0;
+    json_each (value, json_member(r, "values"))
+        check_label_value(e, *value, field_index(e->arena, values_path, i++));
 }
 
 void check_selector(struct field_errors *e, struct json selector, const char *path)
@@ -352,6 +363,14 @@ void check_value(struct field_errors *e, struct json v, const char *path, const 
         return;
     case CHECK_LOCAL_PATH:
         check_local_path(e, v, path);
+        return;
+    case CHECK_RESERVED_PATH:
+        check_local_path(e, v, path);
+        if (text_starts(json_text(v), "..") && !text_starts(json_text(v), "../"))
+            field_invalid(e, path, v, "must not start with '..'");
+        return;
+    case CHECK_RANGE:
+        check_range(e, v, path, rule->min, rule->max);
         return;
     case CHECK_USER_ID:
         check_range(e, v, path, 0, INT32_MAX);
