@@ -10,6 +10,10 @@ struct json pod_spec_fill(struct arena *a, struct json spec);
 struct json pod_template_fill(struct arena *a, struct json object, const char *path);
 /* Defaults of the spec of a PersistentVolumeClaim. */
 struct json claim_spec_fill(struct arena *a, struct json spec);
+/* And what is wrong with one: of a claim, and of a template for claims. */
+void claim_spec_check(struct field_errors *e, struct json spec, const char *path);
+/* The name of a CSI driver. */
+void csi_driver_name_check(struct field_errors *e, struct json name, const char *path);
 
 /* The account of a Pod that is created, and the mounts of its token. */
 bool pod_account_admit(
@@ -51,10 +55,6 @@ void pod_probes_check(
 void pod_probes_forbid(struct field_errors *e, struct json container, const char *path);
 void pod_env_check(
     struct field_errors *e, struct json container, struct json volumes, const char *path);
-/* What env and downward volumes say of their pod; allowed: fields without a subscript. */
-void pod_field_ref_check(
-    struct field_errors *e, struct json ref, const char *path, const char *const *allowed);
-void pod_resource_ref_check(struct field_errors *e, struct json ref, const char *path);
 /* Parts of a pod spec; spec is all of it, path its own. Rights, where it runs, its os. */
 void pod_security_check(struct field_errors *e, struct json spec, const char *path);
 void pod_affinity_check(struct field_errors *e, struct json spec, const char *path);
@@ -65,3 +65,11 @@ void pod_system_check(struct field_errors *e, struct json spec, const char *path
 void pod_seccomp_check(struct field_errors *e, struct json profile, const char *path);
 void pod_app_armor_check(struct field_errors *e, struct json profile, const char *path);
 void pod_windows_check(struct field_errors *e, struct json options, const char *path);
+/* fieldRef: one of the allowed fields of the pod. */
+void pod_field_ref_check(
+    struct field_errors *e, struct json ref, const char *path, const char *const *allowed);
+/* resourceFieldRef; with_container: it has to say of which. */
+void pod_resource_ref_check(
+    struct field_errors *e, struct json ref, const char *path, bool with_container);
+/* A file of a downwardAPI volume; path is that of the volume: files have none of their own. */
+void pod_downward_file_check(struct field_errors *e, struct json file, const char *path);

@@ -9,23 +9,30 @@
 
 static const struct fill claim_defaults[] = {
     { "volumeMode", FILL_STR("Filesystem"), .empty = true },
+    { "dataSource.apiGroup", { .type = JSON_NULL }, .empty = true },
+    { "dataSourceRef.apiGroup", { .type = JSON_NULL }, .empty = true },
     { 0 },
 };
 
-/* A source of data may be given in an old and in a new form; each fills the other. */
 struct json claim_spec_fill(struct arena *a, struct json spec)
+{
+    return fill_table(a, spec, claim_defaults);
+}
+
+/* A source of data may be given in an old and in a new form; each fills the other. */
+static struct json fill_source(struct arena *a, struct json spec)
 {
     struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
     if (json_present(source) && !json_present(ref))
         spec = json_with_member(a, spec, "dataSourceRef", source);
     if (json_present(ref) && !json_present(source) && !json_present(json_member(ref, "namespace")))
         spec = json_with_member(a, spec, "dataSource", ref);
-    return fill_table(a, spec, claim_defaults);
+    return claim_spec_fill(a, spec);
 }
 
 static struct json fill_claim(struct arena *a, struct json o)
 {
-    o = fill_each(a, o, "spec", claim_spec_fill);
+    o = fill_each(a, o, "spec", fill_source);
     return fill_path(a, o, "status.phase", json_str("Pending"));
 }
 
@@ -106,6 +113,7 @@ static struct json fill_driver(struct arena *a, struct json o)
 static const char *const access_modes[] = {
     "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod", NULL
 };
+#define ONE_POD 3 /* the last of them, which goes with none of the others */
 static const char *const volume_modes[] = { "Block", "Filesystem", NULL };
 static const char *const reclaim_policies[] = { "Delete", "Recycle", "Retain", NULL };
 static const char *const binding_modes[] = { "Immediate", "WaitForFirstConsumer", NULL };
@@ -122,30 +130,81 @@ static void check_storage(struct field_errors *e, struct json v, const char *pat
         field_invalid(e, path, v, "must be greater than zero");
 }
 
-static void check_modes(struct field_errors *e, struct json o)
+static void check_modes(struct field_errors *e, struct json spec, const char *path)
 {
-    json_each (mode, json_get(o, "spec.accessModes"))
-        check_enum(e, *mode, "spec.accessModes", access_modes);
+    const char *here = field_child(e->arena, path, "accessModes");
+    struct json modes = json_member(spec, "accessModes");
+    bool alone = json_list_has(modes, access_modes[ONE_POD]), shared = false;
+    json_each (mode, modes) {
+        check_enum(e, *mode, here, access_modes);
+        for (size_t i = 0; i < ONE_POD; i++)
+            shared = shared || text_eq(json_text(*mode), access_modes[i]);
+    }
+    if (alone && shared)
+        field_forbidden(e, here, "may not use ReadWriteOncePod with other access modes");
+}
+
+/* Where the data of a new volume come from. */
+static void check_source(struct field_errors *e, struct json source, const char *path)
+{
+    static const struct check rules[] = {
+        { "name", CHECK_REQUIRED },
+        { "kind", CHECK_REQUIRED },
+        { 0 },
+    };
+    struct json group = json_member(source, "apiGroup"), kind = json_member(source, "kind"),
+                namespace = json_member(source, "namespace");
+    if (!check_is_set(source))
+        return;
+    check_table(e, source, path, rules);
+    if (check_is_empty(group) && !text_eq(json_text(kind), "PersistentVolumeClaim"))
+        field_invalid(e,
+            path,
+            check_is_set(kind) ? kind : json_str(""),
+            "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+    if (!check_is_empty(group))
+        check_name(e, group, field_child(e->arena, path, "apiGroup"), NAME_DNS1123_SUBDOMAIN);
+    if (!check_is_empty(namespace))
+        check_name(e, namespace, field_child(e->arena, path, "namespace"), NAME_DNS1123_LABEL);
+}
+
+void claim_spec_check(struct field_errors *e, struct json spec, const char *path)
+{
+    static const struct check rules[] = {
+        { "accessModes", CHECK_REQUIRED, .detail = "at least 1 access mode is required" },
+        { "volumeMode", CHECK_ENUM, volume_modes },
+        { "selector", CHECK_SELECTOR },
+        { 0 },
+    };
+    static const char *const classes[] = { "storageClassName", "volumeAttributesClassName" };
+    struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
+    check_table(e, spec, path, rules);
+    check_modes(e, spec, path);
+    check_storage(e,
+        json_get(spec, "resources.requests.storage"),
+        field_child(e->arena, path, "resources[storage]"),
+        false);
+    for (size_t i = 0; i < lengthof(classes); i++)
+        if (!check_is_empty(json_member(spec, classes[i])))
+            check_name(e,
+                json_member(spec, classes[i]),
+                field_child(e->arena, path, classes[i]),
+                NAME_DNS1123_SUBDOMAIN);
+    check_source(e, source, field_child(e->arena, path, "dataSource"));
+    check_source(e, ref, field_child(e->arena, path, "dataSourceRef"));
+    bool foreign = !check_is_empty(json_member(ref, "namespace"));
+    if (check_is_set(source) && check_is_set(ref) && (foreign || !json_equal(source, ref)))
+        field_invalid(e,
+            path,
+            json_empty_map(),
+            foreign ? "may not be specified when dataSourceRef.namespace is specified"
+                    : "must match dataSourceRef");
 }
 
 static void check_claim(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const struct check rules[] = {
-        { "spec.accessModes", CHECK_REQUIRED, .detail = "at least 1 access mode is required" },
-        { "spec.volumeMode", CHECK_ENUM, volume_modes },
-        { "spec.selector", CHECK_SELECTOR },
-        { 0 },
-    };
-    (void)w;
-    if (*w->subresource)
-        return;
-    check_table(e, o, "", rules);
-    check_modes(e, o);
-    check_storage(
-        e, json_get(o, "spec.resources.requests.storage"), "spec.resources[storage]", false);
-    struct json class = json_get(o, "spec.storageClassName");
-    if (!check_is_empty(class))
-        check_name(e, class, "spec.storageClassName", NAME_DNS1123_SUBDOMAIN);
+    if (!*w->subresource)
+        claim_spec_check(e, json_member(o, "spec"), "spec");
 }
 
 /* A claim grows, and that is all. */
@@ -211,7 +270,7 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
     if (*w->subresource)
         return;
     check_table(e, o, "", rules);
-    check_modes(e, o);
+    check_modes(e, json_member(o, "spec"), "spec");
     struct json capacity = json_get(o, "spec.capacity"), storage = json_member(capacity, "storage");
     static const char *const only_storage[] = { "storage", NULL };
     if (!json_present(storage) || capacity.count > 1)
@@ -252,14 +311,6 @@ static void check_volume_change(const struct api_write *w, struct json o, struct
         e, json_get(w->old, "spec.volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
 }
 
-static const char *lower(struct arena *a, const char *text)
-{
-    char *copy = arena_strdup(a, text);
-    for (char *at = copy; *at; at++)
-        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
-    return copy;
-}
-
 static void check_storage_class(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char *const policies[] = { "Delete", "Retain", NULL };
@@ -273,7 +324,8 @@ static void check_storage_class(const struct api_write *w, struct json o, struct
     if (check_is_empty(provisioner))
         field_required(e, "provisioner", NULL);
     else
-        check_name(e, json_str(lower(e->arena, provisioner.string)), "provisioner", NAME_LABEL_KEY);
+        check_name(
+            e, json_str(check_lower(e->arena, provisioner.string)), "provisioner", NAME_LABEL_KEY);
     check_table(e, o, "", rules);
     json_each_member (m, json_member(o, "parameters"))
         if (!*m->key)
@@ -295,7 +347,7 @@ static void check_storage_class_change(
 #define CSI_NODE_ID_MAX 256
 
 /* The name of a driver is a subdomain, in any case of letters. */
-static void check_driver_name(struct field_errors *e, struct json name, const char *path)
+void csi_driver_name_check(struct field_errors *e, struct json name, const char *path)
 {
     struct error why;
     if (check_is_empty(name)) {
@@ -305,7 +357,7 @@ static void check_driver_name(struct field_errors *e, struct json name, const ch
     if (name.count > NAME_LABEL_MAX)
         field_error_add(
             e, FIELD_TOO_LONG, path, (struct json){ 0 }, "may not be more than 63 bytes");
-    if (!name_check(NAME_DNS1123_SUBDOMAIN, lower(e->arena, name.string), &why))
+    if (!name_check(NAME_DNS1123_SUBDOMAIN, check_lower(e->arena, name.string), &why))
         field_invalid(e, path, name, why.text);
 }
 
@@ -324,7 +376,7 @@ static void check_csi_node(const struct api_write *w, struct json o, struct fiel
                     before = { JSON_LIST, (uint32_t)i, .items = drivers.items };
         const char *here = check_item_path(e->arena, "spec", "drivers", i),
                    *name_path = field_child(e->arena, here, "name");
-        check_driver_name(e, name, name_path);
+        csi_driver_name_check(e, name, name_path);
         check_table(e, drivers.items[i], here, rules);
         if (json_text(node) && node.count > CSI_NODE_ID_MAX)
             field_invalid(e,
@@ -367,7 +419,7 @@ static void check_attachment(const struct api_write *w, struct json o, struct fi
         return;
     if (check_is_empty(attacher))
         field_required(e, "spec.attacher", NULL);
-    else if (!name_check(NAME_DNS1123_SUBDOMAIN, lower(e->arena, attacher.string), &why))
+    else if (!name_check(NAME_DNS1123_SUBDOMAIN, check_lower(e->arena, attacher.string), &why))
         field_invalid(e, "spec.attacher", attacher, why.text);
     if (!json_present(name) && !json_present(inlined))
         field_required(e, "spec.source", exactly_one);

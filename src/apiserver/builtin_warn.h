@@ -8,6 +8,8 @@ void warn_pod(const struct api_write *w, struct json object);
 void warn_pod_template(const struct api_write *w, struct json object);
 /* The part that all of them share; path is that of the spec. */
 void warn_pod_spec(const struct api_write *w, struct json spec, const char *path);
+/* Its volumes; path is theirs. */
+void warn_volumes(const struct api_write *w, struct json volumes, const char *path);
 /* A number of bytes that is none: amounts[what]. */
 void warn_fraction(
     const struct api_write *w, struct json amounts, const char *path, const char *what);

@@ -111,33 +111,7 @@ static void warn_placement(const struct api_write *w, struct json spec, const ch
     }
 }
 
-/* ---- volumes and secrets ---- */
-
-static void warn_volumes(const struct api_write *w, struct json spec, const char *path)
-{
-    static const struct {
-        const char *field, *shown, *words;
-    } old[] = {
-        { "photonPersistentDisk",
-            "photonPersistentDisk",
-            "deprecated in v1.11, non-functional in v1.16+" },
-        { "gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+" },
-        { "scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+" },
-        { "flocker", "flocker", "deprecated in v1.22, non-functional in v1.25+" },
-        { "storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+" },
-        { "quobyte", "quobyte", "deprecated in v1.22, non-functional in v1.25+" },
-        { "glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+" },
-        { "rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+" },
-        { "cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+" },
-    };
-    size_t i = 0;
-    json_each (v, json_member(spec, "volumes")) {
-        const char *here = check_item_path(w->arena, path, "volumes", i++);
-        for (size_t j = 0; j < lengthof(old); j++)
-            if (json_present(json_member(*v, old[j].field)))
-                say(w, field_child(w->arena, here, old[j].shown), old[j].words);
-    }
-}
+/* ---- secrets ---- */
 
 /* Duplicates are told of before names that are empty. */
 static void warn_pull_secrets(const struct api_write *w, struct json spec, const char *path)
@@ -286,7 +260,7 @@ void warn_pod_spec(const struct api_write *w, struct json spec, const char *path
     warn_placement(w, spec, path);
     warn_aliases(w, spec, path);
     warn_pull_secrets(w, spec, path);
-    warn_volumes(w, spec, path);
+    warn_volumes(w, json_member(spec, "volumes"), field_child(w->arena, path, "volumes"));
     for (size_t l = 0; l < lengthof(container_lists); l++) {
         size_t i = 0;
         json_each (c, json_member(spec, container_lists[l])) {

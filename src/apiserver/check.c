@@ -29,6 +29,14 @@ const char *check_shortened(struct arena *a, const char *text, size_t max)
     return copy;
 }
 
+const char *check_lower(struct arena *a, const char *text)
+{
+    char *copy = arena_strdup(a, text);
+    for (char *at = copy; *at; at++)
+        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
+    return copy;
+}
+
 static void check_key_prefix(
     struct field_errors *e, struct json v, const char *path, const char *prefix)
 {
@@ -110,6 +118,9 @@ static void check_requirement(struct field_errors *e, struct json r, const char 
             "not a valid selector operator");
     struct json key = json_member(r, "key");
     check_name(e, key, field_child(e->arena, path, "key"), NAME_LABEL_KEY);
+    size_t i = 0;
+    json_each (value, json_member(r, "values"))
+        check_label_value(e, *value, field_index(e->arena, values_path, i++));
 }
 
 void check_selector(struct field_errors *e, struct json selector, const char *path)
@@ -249,6 +260,17 @@ static bool is_mapped(const char *text)
     return inet_pton(AF_INET6, text, &in) == 1 && IN6_IS_ADDR_V4MAPPED(&in);
 }
 
+static void check_ip(struct field_errors *e, struct json v, const char *path)
+{
+    const char *text = json_text(v) ? json_text(v) : "";
+    if (has_leading_zeros(text))
+        field_invalid(e, path, v, "must not have leading 0s");
+    else if (!check_is_ip(text))
+        field_invalid(e, path, v, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+    else if (is_mapped(text))
+        field_invalid(e, path, v, "must not be an IPv4-mapped IPv6 address");
+}
+
 bool check_is_cidr(const char *text)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -349,13 +371,7 @@ void check_value(struct field_errors *e, struct json v, const char *path, const 
         check_key(e, v, path);
         return;
     case CHECK_IP:
-        if (has_leading_zeros(json_text(v)))
-            field_invalid(e, path, v, "must not have leading 0s");
-        else if (!check_is_ip(json_text(v) ? json_text(v) : ""))
-            field_invalid(
-                e, path, v, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
-        else if (is_mapped(json_text(v)))
-            field_invalid(e, path, v, "must not be an IPv4-mapped IPv6 address");
+        check_ip(e, v, path);
         return;
     case CHECK_FILE_MODE:
         if (v.type == JSON_INT && (v.integer < 0 || v.integer > 0777))
@@ -364,6 +380,14 @@ void check_value(struct field_errors *e, struct json v, const char *path, const 
         return;
     case CHECK_LOCAL_PATH:
         check_local_path(e, v, path);
+        return;
+    case CHECK_RESERVED_PATH:
+        check_local_path(e, v, path);
+        if (text_starts(json_text(v), "..") && !text_starts(json_text(v), "../"))
+            field_invalid(e, path, v, "must not start with '..'");
+        return;
+    case CHECK_RANGE:
+        check_range(e, v, path, rule->min, rule->max);
         return;
     case CHECK_USER_ID:
         check_range(e, v, path, 0, INT32_MAX);

@@ -32,7 +32,9 @@ enum check_kind {
     CHECK_KEY,      /* of a ConfigMap or Secret */
     CHECK_IP,
     CHECK_FILE_MODE,
-    CHECK_LOCAL_PATH, /* relative and not above itself */
+    CHECK_LOCAL_PATH,    /* relative and not above itself */
+    CHECK_RESERVED_PATH, /* and not one of the names that the kubelet uses itself */
+    CHECK_RANGE,         /* .min to .max */
     CHECK_USER_ID,
 };
 
@@ -40,7 +42,7 @@ struct check {
     const char *path; /* NULL after the last */
     enum check_kind kind;
     const char *const *allowed; /* NULL-terminated */
-    int64_t min;
+    int64_t min, max;
     const char *detail; /* of CHECK_REQUIRED */
 };
 
@@ -56,6 +58,8 @@ void check_selector(struct field_errors *e, struct json selector, const char *pa
 /* A text of this form and of a length that is allowed, if the form is all that may be wrong:
  * letters in the middle are left out. Length and form are told apart, and both are told. */
 const char *check_shortened(struct arena *a, const char *text, size_t max);
+/* Letters in lower case: of names that are the same in any case. */
+const char *check_lower(struct arena *a, const char *text);
 /* All that is wrong with it; v is what is shown. */
 void check_label_key(struct field_errors *e, struct json v, const char *path, const char *key);
 void check_label_value(struct field_errors *e, struct json v, const char *path);
