@@ -99,11 +99,6 @@ static const struct fill spec_defaults[] = {
     { 0 },
 };
 
-static struct json fill_host_port(struct arena *a, struct json port)
-{
-    return fill_path(a, port, "hostPort", json_member(port, "containerPort"));
-}
-
 struct json pod_spec_fill(struct arena *a, struct json spec)
 {
     static const char *const lists[] = {
@@ -112,10 +107,6 @@ struct json pod_spec_fill(struct arena *a, struct json spec)
     spec = fill_table(a, spec, spec_defaults);
     for (size_t i = 0; i < lengthof(lists); i++)
         spec = fill_each(a, spec, lists[i], fill_container);
-    if (json_get_bool(spec, "hostNetwork", false)) {
-        spec = fill_each(a, spec, "containers.*.ports.*", fill_host_port);
-        spec = fill_each(a, spec, "initContainers.*.ports.*", fill_host_port);
-    }
     /* One is the old name of the other. */
     struct json account = json_member(spec, "serviceAccountName");
     if (!json_present(account))
@@ -146,9 +137,18 @@ static struct json fill_requests(struct arena *a, struct json resources)
     return resources;
 }
 
+static struct json fill_host_port(struct arena *a, struct json port)
+{
+    return fill_path(a, port, "hostPort", json_member(port, "containerPort"));
+}
+
 static struct json fill_pod(struct arena *a, struct json pod)
 {
     pod = fill_each(a, pod, "spec", pod_spec_fill);
+    if (json_get_bool(pod, "spec.hostNetwork", false)) { /* templates stay as they are */
+        pod = fill_each(a, pod, "spec.containers.*.ports.*", fill_host_port);
+        pod = fill_each(a, pod, "spec.initContainers.*.ports.*", fill_host_port);
+    }
     pod = fill_each(a, pod, "spec.containers.*.resources", fill_requests);
     pod = fill_each(a, pod, "spec.initContainers.*.resources", fill_requests);
     return fill_path(a, pod, "spec.enableServiceLinks", json_bool(true));

@@ -150,7 +150,7 @@ static void check_host_network(struct field_errors *e, struct json spec, const c
         json_each (port, json_member(*c, "ports")) {
             const char *at = check_item_path(e->arena, here, "ports", j++);
             struct json host = json_member(*port, "hostPort");
-            if (!json_equal(host, json_member(*port, "containerPort")))
+            if (check_is_set(host) && !json_equal(host, json_member(*port, "containerPort")))
                 field_invalid(e,
                     field_child(e->arena, at, "hostPort"),
                     host,

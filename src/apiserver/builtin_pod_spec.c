@@ -293,4 +293,8 @@ void pod_template_check(struct field_errors *e, struct json template, const char
 {
     check_labels(e, json_get(template, "metadata.labels"), field_child(e->arena, path, "labels"));
     pod_spec_check(e, json_member(template, "spec"), field_child(e->arena, path, "spec"));
+    if (json_get(template, "spec.ephemeralContainers").count)
+        field_forbidden(e,
+            field_child(e->arena, path, "spec.ephemeralContainers"),
+            "ephemeral containers not allowed in pod template");
 }

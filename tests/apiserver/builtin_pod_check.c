@@ -66,3 +66,18 @@ TEST(init_containers_have_probes_only_if_they_stay)
         "1}]}";
     check_text(wrong(ports), "");
 }
+
+TEST(pod_templates_keep_host_ports_unsaid_and_have_no_ephemeral_containers)
+{
+    struct field_errors e;
+    struct json object = test_json(
+        "{'template': {'spec': {'hostNetwork': true, 'containers': [{'name': 'c', 'image': 'i',"
+        " 'ports': [{'containerPort': 1}]}], 'ephemeralContainers': [{'name': 'e'}]}}}");
+    object = pod_template_fill(test_arena(), object, "template");
+    check(!json_present(json_get(object, "template.spec.containers.0.ports.0.hostPort")));
+    field_errors_init(&e, test_arena());
+    pod_template_check(&e, json_member(object, "template"), "template");
+    check_text(field_errors_text(&e),
+        "template.spec.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod "
+        "template");
+}
