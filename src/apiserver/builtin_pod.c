@@ -323,6 +323,7 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
     if (!pod_account_admit(w, object, err) || !find_priority(w, *object, &priority, &policy, err) ||
         !find_runtime(w, *object, err))
         return false;
+    *object = pod_keys_merge(a, *object);
     *object = json_with(a, *object, "status.phase", json_str("Pending"));
     struct json spec = json_member(*object, "spec");
     if (json_member(spec, "schedulingGates").count)

@@ -15,6 +15,9 @@ struct json claim_spec_fill(struct arena *a, struct json spec);
 bool pod_account_admit(
     const struct api_write *w, struct json *object, struct error *err) must_check;
 
+/* A Pod that is created, its selectors with the labels that they are to have in common. */
+struct json pod_keys_merge(struct arena *a, struct json pod);
+
 /* What LimitRanges set for containers that do not say it. */
 void pod_limits_fill(const struct api_write *w, struct json *object);
 /* Whether LimitRanges allow a Pod or a claim. */

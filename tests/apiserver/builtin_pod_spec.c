@@ -227,3 +227,26 @@ TEST(pod_spec_names_what_is_wrong_with_its_names)
     };
     check_rows(rows, lengthof(rows));
 }
+
+TEST(pod_spec_selectors_get_the_labels_of_the_pod)
+{
+    struct json pod = test_json(
+        "{'metadata': {'labels': {'x': '1', 'y': '2'}}, 'spec': {'affinity': {'podAntiAffinity': "
+        "{'" PREFERRED "': [{'weight': 1, 'podAffinityTerm': {'topologyKey': 'k', "
+        "'matchLabelKeys': ['x', 'none'], 'mismatchLabelKeys': ['y'], 'labelSelector': {}}}]}}, "
+        "'topologySpreadConstraints': [{'matchLabelKeys': ['x'], 'labelSelector': "
+        "{'matchExpressions': [{'key': 'z', 'operator': 'Exists'}]}}, {'matchLabelKeys': "
+        "['x']}]}}");
+    pod = pod_keys_merge(test_arena(), pod);
+    struct json terms = json_get(pod, "spec.affinity.podAntiAffinity." PREFERRED);
+    check_text(json_to_text(test_arena(),
+                   json_get(terms.items[0], "podAffinityTerm.labelSelector.matchExpressions")),
+        "[{\"key\":\"x\",\"operator\":\"In\",\"values\":[\"1\"]},"
+        "{\"key\":\"y\",\"operator\":\"NotIn\",\"values\":[\"2\"]}]");
+    struct json spread = json_get(pod, "spec.topologySpreadConstraints");
+    check_text(
+        json_to_text(test_arena(), json_get(spread.items[0], "labelSelector.matchExpressions")),
+        "[{\"key\":\"z\",\"operator\":\"Exists\"},"
+        "{\"key\":\"x\",\"operator\":\"In\",\"values\":[\"1\"]}]");
+    check(!json_present(json_member(spread.items[1], "labelSelector")));
+}
