@@ -114,14 +114,7 @@ static struct json fill_ingress_class(struct arena *a, struct json o)
 static void check_ingress_class(const struct api_write *w, struct json o, struct field_errors *e)
 {
     (void)w;
-    struct json controller = json_get(o, "spec.controller");
-    if (check_is_empty(controller))
-        field_required(e, "spec.controller", NULL);
-    else if (!strchr(controller.string, '/'))
-        field_invalid(e,
-            "spec.controller",
-            controller,
-            "must be a domain-prefixed path (such as \"acme.io/foo\")");
+    check_domain_path(e, json_get(o, "spec.controller"), "spec.controller");
 }
 
 static void check_ingress_class_change(
