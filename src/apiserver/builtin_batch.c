@@ -137,7 +137,11 @@ static void check_generated(struct field_errors *e, struct json o)
                 e->arena, { "batch.kubernetes.io/controller-uid", json_get(o, "metadata.uid") }) });
     if (!json_get_bool(o, "spec.manualSelector", false) && json_present(selector) &&
         !json_equal(selector, made))
-        field_invalid(e, "spec.selector", selector, "`selector` not auto-generated");
+        check_invalid_text(e,
+            FIELD_INVALID,
+            "spec.selector",
+            check_selector_text(e->arena, selector),
+            "`selector` not auto-generated");
 }
 
 /* Pods are named after the Job and their index. */

@@ -124,6 +124,19 @@ void check_selector(struct field_errors *e, struct json selector, const char *pa
         check_requirement(e, *r, check_item_path(e->arena, path, "matchExpressions", i++));
 }
 
+const char *check_selector_text(struct arena *a, struct json selector)
+{
+    static const char *const parts[] = { "matchLabels", "matchExpressions" };
+    const char *text = "";
+    for (size_t i = 0; i < lengthof(parts); i++) {
+        struct json part = json_member(selector, parts[i]);
+        if (part.count)
+            text = arena_printf(
+                a, "%s%s\"%s\":%s", text, *text ? "," : "", parts[i], json_to_text(a, part));
+    }
+    return arena_printf(a, "{%s}", text);
+}
+
 void check_domain_path(struct field_errors *e, struct json v, const char *path)
 {
     static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -177,7 +190,7 @@ static bool has_letter(const char *s)
 static void check_port_name(struct field_errors *e, struct json v, const char *path)
 {
     const char *s = v.string;
-    bool odd = false;
+    bool odd = !*s;
     for (const char *c = s; *c; c++)
         odd = odd || !((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-');
     if (v.count > 15)

@@ -54,6 +54,8 @@ void check_value(struct field_errors *e, struct json v, const char *path, const 
 void check_name(struct field_errors *e, struct json v, const char *path, enum name_kind kind);
 void check_labels(struct field_errors *e, struct json labels, const char *path);
 void check_selector(struct field_errors *e, struct json selector, const char *path);
+/* A selector as the server's own struct is printed: its labels come first. */
+const char *check_selector_text(struct arena *a, struct json selector);
 /* A text of this form and of a length that is allowed, if the form is all that may be wrong:
  * letters in the middle are left out. Length and form are told apart, and both are told. */
 const char *check_shortened(struct arena *a, const char *text, size_t max);
