@@ -10,14 +10,15 @@ struct json pod_spec_fill(struct arena *a, struct json spec);
 struct json pod_template_fill(struct arena *a, struct json object, const char *path);
 /* Defaults of the spec of a PersistentVolumeClaim. */
 struct json claim_spec_fill(struct arena *a, struct json spec);
-/* And what is wrong with one: of a claim, and of a template for claims. */
-void claim_spec_check(struct field_errors *e, struct json spec, const char *path);
 /* The name of a CSI driver. */
 void csi_driver_name_check(struct field_errors *e, struct json name, const char *path);
 
 /* The account of a Pod that is created, and the mounts of its token. */
 bool pod_account_admit(
     const struct api_write *w, struct json *object, struct error *err) must_check;
+
+/* A Pod that is created, its selectors with the labels that they are to have in common. */
+struct json pod_keys_merge(struct arena *a, struct json pod);
 
 /* What LimitRanges set for containers that do not say it. */
 void pod_limits_fill(const struct api_write *w, struct json *object);
@@ -60,8 +61,9 @@ void pod_security_check(struct field_errors *e, struct json spec, const char *pa
 void pod_affinity_check(struct field_errors *e, struct json spec, const char *path);
 void pod_spread_check(struct field_errors *e, struct json spec, const char *path);
 void pod_tolerations_check(struct field_errors *e, struct json spec, const char *path);
+void pod_host_process_check(struct field_errors *e, struct json spec, const char *path);
 void pod_system_check(struct field_errors *e, struct json spec, const char *path);
-/* A profile of a security context, of a pod's or a container's; absent is well. */
+/* Parts of a security context, of a pod's or a container's; absent is well. */
 void pod_seccomp_check(struct field_errors *e, struct json profile, const char *path);
 void pod_app_armor_check(struct field_errors *e, struct json profile, const char *path);
 void pod_windows_check(struct field_errors *e, struct json options, const char *path);

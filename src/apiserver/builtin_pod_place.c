@@ -100,13 +100,31 @@ static void check_label_keys(
         check_name(e, keys.items[i], field_index(e->arena, here, i), NAME_LABEL_KEY);
 }
 
-/* A key that the selector, or the other list, has too. */
-static void check_keys_again(struct field_errors *e, struct json term, const char *path)
+/* A key that the selector has twice: what is made of the keys would not be told apart. */
+static void check_keys_in_selector(struct field_errors *e, struct json owner, const char *path)
 {
-    struct json keys = json_member(term, "matchLabelKeys"),
-                selector = json_member(term, "labelSelector");
-    if (!check_is_set(selector))
-        return;
+    struct json keys = json_member(owner, "matchLabelKeys"),
+                selector = json_member(owner, "labelSelector"),
+                list = json_member(selector, "matchExpressions");
+    for (size_t i = 0; i < list.count; i++) {
+        const char *key = json_get_text(list.items[i], "key");
+        size_t last = keys.count;
+        while (last && !text_eq(json_text(keys.items[last - 1]), key))
+            last--;
+        bool seen = json_present(json_member(json_member(selector, "matchLabels"), key ? key : ""));
+        for (size_t j = 0; j < i; j++)
+            seen = seen || text_eq(json_get_text(list.items[j], "key"), key);
+        if (last && seen)
+            field_invalid(e,
+                field_index(e->arena, path, last - 1),
+                json_str(key),
+                "exists in both matchLabelKeys and labelSelector");
+    }
+}
+
+static void check_keys_in_both(struct field_errors *e, struct json term, const char *path)
+{
+    struct json keys = json_member(term, "matchLabelKeys");
     const char *list = field_child(e->arena, path, "matchLabelKeys");
     for (size_t i = 0; i < keys.count; i++)
         if (json_list_has(json_member(term, "mismatchLabelKeys"), json_text(keys.items[i])))
@@ -126,7 +144,8 @@ static void check_pod_term(struct field_errors *e, struct json term, const char 
         check_name(e, *namespace, field_child(e->arena, path, "namespace"), NAME_DNS1123_LABEL);
     check_label_keys(e, term, path, "matchLabelKeys");
     check_label_keys(e, term, path, "mismatchLabelKeys");
-    check_keys_again(e, term, path);
+    check_keys_in_selector(e, term, path);
+    check_keys_in_both(e, term, path);
     struct json key = json_member(term, "topologyKey");
     const char *here = field_child(e->arena, path, "topologyKey");
     if (check_is_empty(key))
@@ -228,6 +247,8 @@ static void check_spread_rest(struct field_errors *e, struct json c, const char 
                 field_child(a, path, policy_names[i]),
                 policies);
     check_label_keys(e, c, path, "matchLabelKeys");
+    check_keys_in_selector(e, c, path);
+    check_selector(e, json_member(c, "labelSelector"), field_child(a, path, "labelSelector"));
 }
 
 void pod_spread_check(struct field_errors *e, struct json spec, const char *path)
@@ -235,7 +256,6 @@ void pod_spread_check(struct field_errors *e, struct json spec, const char *path
     static const struct check rules[] = {
         { "topologyKey", CHECK_REQUIRED, .detail = "can not be empty" },
         { "whenUnsatisfiable", CHECK_ENUM, spread_actions },
-        { "labelSelector", CHECK_SELECTOR },
         { 0 },
     };
     struct json all = json_member(spec, "topologySpreadConstraints");
@@ -249,11 +269,11 @@ void pod_spread_check(struct field_errors *e, struct json spec, const char *path
             field_invalid(
                 e, field_child(e->arena, here, "maxSkew"), skew, "must be greater than zero");
         check_table(e, *c, here, rules);
-        check_spread_rest(e, *c, here);
         if (comes_again(all, i++))
             field_duplicate(e,
                 field_child(e->arena, here, "{topologyKey, whenUnsatisfiable}"),
                 json_strf(e->arena, "{%s, %s}", key ? key : "", action ? action : ""));
+        check_spread_rest(e, *c, here);
     }
 }
 

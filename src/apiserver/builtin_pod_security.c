@@ -194,10 +194,10 @@ void pod_security_check(struct field_errors *e, struct json spec, const char *pa
     check_table(e, context, here, change);
     pod_seccomp_check(
         e, json_member(context, "seccompProfile"), field_child(e->arena, here, "seccompProfile"));
-    pod_app_armor_check(
-        e, json_member(context, "appArmorProfile"), field_child(e->arena, here, "appArmorProfile"));
     pod_windows_check(
         e, json_member(context, "windowsOptions"), field_child(e->arena, here, "windowsOptions"));
+    pod_app_armor_check(
+        e, json_member(context, "appArmorProfile"), field_child(e->arena, here, "appArmorProfile"));
     check_table(e, context, here, policies);
 }
 

@@ -190,10 +190,22 @@ static void check_users(struct field_errors *e, struct json spec, const char *pa
         { "hostPID", "HostPID" },
         { "hostIPC", "HostIPC" },
     };
-    for (size_t i = 0; !json_get_bool(spec, "hostUsers", true) && i < lengthof(rows); i++)
+    static const char *const lists[] = { "initContainers", "containers" };
+    if (json_get_bool(spec, "hostUsers", true))
+        return;
+    for (size_t i = 0; i < lengthof(rows); i++)
         if (json_get_bool(spec, rows[i].field, false))
             field_forbidden(
                 e, field_child(e->arena, path, rows[i].shown), "when `hostUsers` is false");
+    for (size_t l = 0; l < lengthof(lists); l++) {
+        size_t i = 0;
+        json_each (c, json_member(spec, lists[l])) {
+            const char *here = check_item_path(e->arena, path, lists[l], i++);
+            if (json_member(*c, "volumeDevices").count)
+                field_forbidden(
+                    e, field_child(e->arena, here, "volumeDevices"), "when `hostUsers` is false");
+        }
+    }
 }
 
 #define HOSTNAME_MAX 64
@@ -205,6 +217,10 @@ static void check_hostname(struct field_errors *e, struct json spec, const char 
     const char *here = field_child(e->arena, path, "hostnameOverride");
     if (!check_is_set(name))
         return;
+    for (size_t i = 0; i < lengthof(others); i++)
+        if (json_get_bool(spec, others[i], false))
+            field_forbidden(
+                e, here, arena_printf(e->arena, "may not be specified when %s is true", others[i]));
     if (name.count > HOSTNAME_MAX)
         field_error_add(e,
             FIELD_TOO_LONG,
@@ -212,10 +228,6 @@ static void check_hostname(struct field_errors *e, struct json spec, const char 
             (struct json){ 0 },
             arena_printf(e->arena, "may not be more than %d bytes", HOSTNAME_MAX));
     check_name(e, name, here, NAME_DNS1123_SUBDOMAIN);
-    for (size_t i = 0; i < lengthof(others); i++)
-        if (json_get_bool(spec, others[i], false))
-            field_forbidden(
-                e, here, arena_printf(e->arena, "may not be specified when %s is true", others[i]));
 }
 
 static void check_preemption(struct field_errors *e, struct json spec, const char *path)
@@ -271,6 +283,7 @@ void pod_spec_check(struct field_errors *e, struct json spec, const char *path)
     check_dns(e, spec, path);
     check_gates(e, spec, path);
     pod_spread_check(e, spec, path);
+    pod_host_process_check(e, spec, path);
     check_users(e, spec, path);
     check_table(e, spec, path, account_rules);
     if (deadline.type == JSON_INT && (deadline.integer < 1 || deadline.integer > INT32_MAX))
@@ -278,8 +291,8 @@ void pod_spec_check(struct field_errors *e, struct json spec, const char *path)
             field_child(e->arena, path, "activeDeadlineSeconds"),
             deadline,
             "must be between 1 and 2147483647, inclusive");
-    check_table(e, spec, path, host_rules);
     check_hostname(e, spec, path);
+    check_table(e, spec, path, host_rules);
     pod_tolerations_check(e, spec, path);
     check_aliases(e, spec, path);
     check_table(e, spec, path, class_rules);

@@ -14,6 +14,15 @@ static const struct fill claim_defaults[] = {
     { 0 },
 };
 
+/* What the old form of a source can say: anything else in it is left out without a word. */
+static bool is_old_source(struct json source)
+{
+    const char *group = json_get_text(source, "apiGroup"), *kind = json_get_text(source, "kind");
+    return text_eq(kind, "PersistentVolumeClaim")
+               ? text_empty(group)
+               : text_eq(kind, "VolumeSnapshot") && text_eq(group, "snapshot.storage.k8s.io");
+}
+
 struct json claim_spec_fill(struct arena *a, struct json spec)
 {
     return fill_table(a, spec, claim_defaults);
@@ -23,6 +32,10 @@ struct json claim_spec_fill(struct arena *a, struct json spec)
 static struct json fill_source(struct arena *a, struct json spec)
 {
     struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
+    if (json_present(source) && !is_old_source(source)) {
+        spec = json_with_member(a, spec, "dataSource", (struct json){ 0 });
+        source = (struct json){ 0 };
+    }
     if (json_present(source) && !json_present(ref))
         spec = json_with_member(a, spec, "dataSourceRef", source);
     if (json_present(ref) && !json_present(source) && !json_present(json_member(ref, "namespace")))
@@ -113,7 +126,6 @@ static struct json fill_driver(struct arena *a, struct json o)
 static const char *const access_modes[] = {
     "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod", NULL
 };
-#define ONE_POD 3 /* the last of them, which goes with none of the others */
 static const char *const volume_modes[] = { "Block", "Filesystem", NULL };
 static const char *const reclaim_policies[] = { "Delete", "Recycle", "Retain", NULL };
 static const char *const binding_modes[] = { "Immediate", "WaitForFirstConsumer", NULL };
@@ -132,15 +144,14 @@ static void check_storage(struct field_errors *e, struct json v, const char *pat
 
 static void check_modes(struct field_errors *e, struct json spec, const char *path)
 {
-    const char *here = field_child(e->arena, path, "accessModes");
     struct json modes = json_member(spec, "accessModes");
-    bool alone = json_list_has(modes, access_modes[ONE_POD]), shared = false;
+    const char *here = field_child(e->arena, path, "accessModes");
+    bool others = false;
     json_each (mode, modes) {
         check_enum(e, *mode, here, access_modes);
-        for (size_t i = 0; i < ONE_POD; i++)
-            shared = shared || text_eq(json_text(*mode), access_modes[i]);
+        others = others || !text_eq(json_text(*mode), "ReadWriteOncePod");
     }
-    if (alone && shared)
+    if (others && json_list_has(modes, "ReadWriteOncePod"))
         field_forbidden(e, here, "may not use ReadWriteOncePod with other access modes");
 }
 
@@ -157,18 +168,32 @@ static void check_source(struct field_errors *e, struct json source, const char 
     if (!check_is_set(source))
         return;
     check_table(e, source, path, rules);
-    if (check_is_empty(group) && !text_eq(json_text(kind), "PersistentVolumeClaim"))
+    if (!check_is_empty(group))
+        check_name(e, group, field_child(e->arena, path, "apiGroup"), NAME_DNS1123_SUBDOMAIN);
+    else if (!text_eq(json_text(kind), "PersistentVolumeClaim"))
         field_invalid(e,
             path,
             check_is_set(kind) ? kind : json_str(""),
             "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
-    if (!check_is_empty(group))
-        check_name(e, group, field_child(e->arena, path, "apiGroup"), NAME_DNS1123_SUBDOMAIN);
     if (!check_is_empty(namespace))
         check_name(e, namespace, field_child(e->arena, path, "namespace"), NAME_DNS1123_LABEL);
 }
 
-void claim_spec_check(struct field_errors *e, struct json spec, const char *path)
+static void check_sources(struct field_errors *e, struct json spec, const char *path)
+{
+    struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
+    check_source(e, source, field_child(e->arena, path, "dataSource"));
+    check_source(e, ref, field_child(e->arena, path, "dataSourceRef"));
+    bool foreign = !check_is_empty(json_member(ref, "namespace"));
+    if (check_is_set(source) && check_is_set(ref) && (foreign || !json_equal(source, ref)))
+        field_invalid(e,
+            path,
+            json_empty_map(),
+            foreign ? "may not be specified when dataSourceRef.namespace is specified"
+                    : "must match dataSourceRef");
+}
+
+void builtin_claim_check(struct field_errors *e, struct json spec, const char *path)
 {
     static const struct check rules[] = {
         { "accessModes", CHECK_REQUIRED, .detail = "at least 1 access mode is required" },
@@ -177,7 +202,7 @@ void claim_spec_check(struct field_errors *e, struct json spec, const char *path
         { 0 },
     };
     static const char *const classes[] = { "storageClassName", "volumeAttributesClassName" };
-    struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
+    spec = check_is_set(spec) ? spec : json_empty_map();
     check_table(e, spec, path, rules);
     check_modes(e, spec, path);
     check_storage(e,
@@ -190,21 +215,13 @@ void claim_spec_check(struct field_errors *e, struct json spec, const char *path
                 json_member(spec, classes[i]),
                 field_child(e->arena, path, classes[i]),
                 NAME_DNS1123_SUBDOMAIN);
-    check_source(e, source, field_child(e->arena, path, "dataSource"));
-    check_source(e, ref, field_child(e->arena, path, "dataSourceRef"));
-    bool foreign = !check_is_empty(json_member(ref, "namespace"));
-    if (check_is_set(source) && check_is_set(ref) && (foreign || !json_equal(source, ref)))
-        field_invalid(e,
-            path,
-            json_empty_map(),
-            foreign ? "may not be specified when dataSourceRef.namespace is specified"
-                    : "must match dataSourceRef");
+    check_sources(e, spec, path);
 }
 
 static void check_claim(const struct api_write *w, struct json o, struct field_errors *e)
 {
     if (!*w->subresource)
-        claim_spec_check(e, json_member(o, "spec"), "spec");
+        builtin_claim_check(e, json_member(o, "spec"), "spec");
 }
 
 /* A claim grows, and that is all. */

@@ -1,6 +1,7 @@
 /* What is wrong with the volumes of a pod spec. */
 
 #include "apiserver/builtin_pod.h"
+#include "apiserver/builtin_rules.h"
 #include "apiserver/check.h"
 #include "apiserver/patterns.h"
 #include "base/quantity.h"
@@ -290,7 +291,7 @@ static void check_ephemeral(struct field_errors *e, struct json source, const ch
         check_label_key(e, json_str(m->key), notes_path, key);
     }
     struct json spec = json_member(template, "spec");
-    claim_spec_check(
+    builtin_claim_check(
         e, json_present(spec) ? spec : json_empty_map(), field_child(e->arena, here, "spec"));
 }
 

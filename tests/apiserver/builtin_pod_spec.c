@@ -87,6 +87,25 @@ TEST(pod_spec_names_what_is_wrong_with_its_rights)
         { CONTEXT("'fsGroup': 1") ", 'hostPID': false, 'os': {'name': 'windows'}",
             "securityContext.fsGroup",
             "Forbidden: cannot be set for a windows pod" },
+        { CONTEXT("'windowsOptions': {'hostProcess': true}"),
+            "hostNetwork",
+            "Invalid value: false: hostNetwork must be true if pod contains any hostProcess "
+            "containers" },
+        { CONTEXT("'windowsOptions': {'runAsUserName': 'a.b-c\\\\d'}"), NULL, NULL },
+        { CONTEXT("'windowsOptions': {'runAsUserName': ''}"),
+            "securityContext.windowsOptions.runAsUserName",
+            "Invalid value: \"\": runAsUserName cannot be an empty string" },
+        { CONTEXT("'windowsOptions': {'runAsUserName': 'a\\\\'}"),
+            "securityContext.windowsOptions.runAsUserName",
+            "Invalid value: \"a\\\\\": runAsUserName's User cannot be empty" },
+        { CONTEXT("'windowsOptions': {'runAsUserName': 'a:\\\\b'}"),
+            "securityContext.windowsOptions.runAsUserName",
+            "Invalid value: \"a:\\\\b\": runAsUserName's Domain doesn't match the NetBios nor the "
+            "DNS format" },
+        { CONTEXT("'windowsOptions': {'runAsUserName': 'a;b'}"),
+            "securityContext.windowsOptions.runAsUserName",
+            "Invalid value: \"a;b\": runAsUserName's User cannot contain the following "
+            "characters: \"/\\:;|=,+*?<>@[]" },
         { "'os': {}", "os.name", "Required value" },
         { "'os': {'name': 'x'}",
             "os",
@@ -141,6 +160,10 @@ TEST(pod_spec_names_what_is_wrong_with_its_place)
         { POD_TERM("'matchLabelKeys': ['x'], 'mismatchLabelKeys': ['x'], 'labelSelector': {}"),
             PODS ".matchLabelKeys[0]",
             "Invalid value: \"x\": exists in both matchLabelKeys and mismatchLabelKeys" },
+        { POD_TERM("'matchLabelKeys': ['y', 'x'], 'labelSelector': {'matchLabels': {'x': 'b'}, "
+                   "'matchExpressions': [{'key': 'x', 'operator': 'Exists'}]}"),
+            PODS "[1]",
+            "Invalid value: \"x\": exists in both matchLabelKeys and labelSelector" },
         { "'tolerations': [{'key': 'k', 'value': '-'}]",
             "tolerations[0].operator",
             "Invalid value: \"-\": " VALUE },
@@ -203,4 +226,27 @@ TEST(pod_spec_names_what_is_wrong_with_its_names)
             "Forbidden: may not be specified when hostNetwork is true" },
     };
     check_rows(rows, lengthof(rows));
+}
+
+TEST(pod_spec_selectors_get_the_labels_of_the_pod)
+{
+    struct json pod = test_json(
+        "{'metadata': {'labels': {'x': '1', 'y': '2'}}, 'spec': {'affinity': {'podAntiAffinity': "
+        "{'" PREFERRED "': [{'weight': 1, 'podAffinityTerm': {'topologyKey': 'k', "
+        "'matchLabelKeys': ['x', 'none'], 'mismatchLabelKeys': ['y'], 'labelSelector': {}}}]}}, "
+        "'topologySpreadConstraints': [{'matchLabelKeys': ['x'], 'labelSelector': "
+        "{'matchExpressions': [{'key': 'z', 'operator': 'Exists'}]}}, {'matchLabelKeys': "
+        "['x']}]}}");
+    pod = pod_keys_merge(test_arena(), pod);
+    struct json terms = json_get(pod, "spec.affinity.podAntiAffinity." PREFERRED);
+    check_text(json_to_text(test_arena(),
+                   json_get(terms.items[0], "podAffinityTerm.labelSelector.matchExpressions")),
+        "[{\"key\":\"x\",\"operator\":\"In\",\"values\":[\"1\"]},"
+        "{\"key\":\"y\",\"operator\":\"NotIn\",\"values\":[\"2\"]}]");
+    struct json spread = json_get(pod, "spec.topologySpreadConstraints");
+    check_text(
+        json_to_text(test_arena(), json_get(spread.items[0], "labelSelector.matchExpressions")),
+        "[{\"key\":\"z\",\"operator\":\"Exists\"},"
+        "{\"key\":\"x\",\"operator\":\"In\",\"values\":[\"1\"]}]");
+    check(!json_present(json_member(spread.items[1], "labelSelector")));
 }
