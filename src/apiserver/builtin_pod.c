@@ -61,7 +61,6 @@ static const struct fill volume_defaults[] = {
     { "downwardAPI.defaultMode", FILE_MODE },
     { "downwardAPI.items.*.fieldRef.apiVersion", FILL_STR("v1") },
     { "projected.defaultMode", FILE_MODE },
-    { "projected.sources", { .type = JSON_NULL } },
     { "projected.sources.*.serviceAccountToken.expirationSeconds", FILL_INT(3600) },
     { "projected.sources.*.downwardAPI.items.*.fieldRef.apiVersion", FILL_STR("v1") },
     { "hostPath.type", FILL_STR("") },
@@ -83,6 +82,9 @@ static struct json fill_volume(struct arena *a, struct json v)
     if (v.type == JSON_MAP && v.count == 1 && json_present(json_member(v, "name")))
         return json_with_member(a, v, "emptyDir", json_empty_map());
     v = fill_each(a, v, "ephemeral.volumeClaimTemplate.spec", claim_spec_fill);
+    struct json projected = json_member(v, "projected");
+    if (projected.type == JSON_MAP && !json_member(projected, "sources").count)
+        v = json_with(a, v, "projected.sources", json_null());
     const char *image = json_get_text(v, "image.reference");
     v = fill_path(a, v, "image.pullPolicy", json_str(pull_policy(image ? image : "")));
     return fill_table(a, v, volume_defaults);
