@@ -6,6 +6,7 @@
 #include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
+#include "apiserver/patterns.h"
 #include "apiserver/meta.h"
 #include "apiserver/server.h"
 #include "base/quantity.h"
@@ -36,13 +37,22 @@ static const struct fill container_defaults[] = {
     { 0 },
 };
 
-/* Images without a tag or with the tag latest are always pulled. */
+#define HOST_LABEL "[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+#define HOST "(?:" HOST_LABEL "(?:\\." HOST_LABEL ")*|\\[[a-fA-F0-9:]+\\])(?::[0-9]+)?"
+#define IMAGE_STEP "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+#define DIGEST "@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}"
+
+/* Images without a tag or with the tag latest are always pulled. What is no name of an image, as
+ * one that looks like a digest, has no tag. */
 static const char *pull_policy(const char *image)
 {
-    if (!*image || strchr(image, ' ') || strchr(image, '@'))
+    static const char form[] =
+        "^(?:" HOST "/)?" IMAGE_STEP "(?:/" IMAGE_STEP ")*(?::latest(?:" DIGEST ")?)?$";
+    const char *slash = strrchr(image, '/'), *tag = strchr(slash ? slash : image, ':');
+    if (tag && !text_starts(tag, ":latest")) /* most are so: no need to look closely */
         return "IfNotPresent";
-    const char *slash = strrchr(image, '/'), *tag = strrchr(slash ? slash : image, ':');
-    return !tag || text_eq(tag, ":latest") ? "Always" : "IfNotPresent";
+    bool is_digest = strlen(image) == 64 && strspn(image, "0123456789abcdef") == 64;
+    return !is_digest && pattern_matches(form, str_of(image)) ? "Always" : "IfNotPresent";
 }
 
 static struct json fill_container(struct arena *a, struct json c)
@@ -62,7 +72,6 @@ static const struct fill volume_defaults[] = {
     { "downwardAPI.defaultMode", FILE_MODE },
     { "downwardAPI.items.*.fieldRef.apiVersion", FILL_STR("v1") },
     { "projected.defaultMode", FILE_MODE },
-    { "projected.sources", { .type = JSON_NULL } },
     { "projected.sources.*.serviceAccountToken.expirationSeconds", FILL_INT(3600) },
     { "projected.sources.*.downwardAPI.items.*.fieldRef.apiVersion", FILL_STR("v1") },
     { "hostPath.type", FILL_STR("") },
@@ -84,6 +93,9 @@ static struct json fill_volume(struct arena *a, struct json v)
     if (v.type == JSON_MAP && v.count == 1 && json_present(json_member(v, "name")))
         return json_with_member(a, v, "emptyDir", json_empty_map());
     v = fill_each(a, v, "ephemeral.volumeClaimTemplate.spec", claim_spec_fill);
+    struct json projected = json_member(v, "projected");
+    if (projected.type == JSON_MAP && !json_member(projected, "sources").count)
+        v = json_with(a, v, "projected.sources", json_null());
     const char *image = json_get_text(v, "image.reference");
     v = fill_path(a, v, "image.pullPolicy", json_str(pull_policy(image ? image : "")));
     return fill_table(a, v, volume_defaults);

@@ -281,7 +281,7 @@ static void check_ephemeral(struct field_errors *e, struct json source, const ch
                *notes_path = field_child(e->arena, meta_path, "annotations");
     json_each_member (m, meta)
         if (!text_eq(m->key, "labels") && !text_eq(m->key, "annotations") &&
-            (m->value.type == JSON_LIST || !check_is_empty(m->value)))
+            !check_is_empty(m->value))
             field_forbidden(e,
                 field_child(e->arena, meta_path, text_eq(m->key, "uid") ? "uID" : m->key),
                 "cannot be set");

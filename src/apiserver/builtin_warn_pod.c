@@ -258,9 +258,9 @@ static void warn_aliases(const struct api_write *w, struct json spec, const char
 void warn_pod_spec(const struct api_write *w, struct json spec, const char *path)
 {
     warn_placement(w, spec, path);
+    warn_volumes(w, json_member(spec, "volumes"), field_child(w->arena, path, "volumes"));
     warn_aliases(w, spec, path);
     warn_pull_secrets(w, spec, path);
-    warn_volumes(w, json_member(spec, "volumes"), field_child(w->arena, path, "volumes"));
     for (size_t l = 0; l < lengthof(container_lists); l++) {
         size_t i = 0;
         json_each (c, json_member(spec, container_lists[l])) {

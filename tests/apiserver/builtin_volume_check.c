@@ -147,3 +147,30 @@ TEST(only_a_pod_has_to_name_the_image_of_a_volume)
     pod_volumes_check(&e, spec, "spec");
     check_text(field_errors_text(&e), "spec.volumes[0].image.reference: Required value");
 }
+
+TEST(an_image_is_always_pulled_if_its_tag_is_latest_or_missing)
+{
+    static const char *const always[] = {
+        "r", "r:latest", "a:5000/b", "A/b", "a_b/c", "[::1]:5/x", "a--b/c__d"
+    };
+    static const char *const seldom[] = { "",
+        "r:1",
+        "A",
+        "a/B",
+        "a..b",
+        "a___b",
+        " r",
+        "a//b",
+        "a:b:latest",
+        "r@sha256:0123456789abcdef0123456789abcdef",
+        "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" };
+    for (size_t i = 0; i < lengthof(always) + lengthof(seldom); i++) {
+        bool is_always = i < lengthof(always);
+        const char *image = is_always ? always[i] : seldom[i - lengthof(always)];
+        struct json spec = pod_spec_fill(test_arena(),
+            test_json(arena_printf(
+                test_arena(), "{'volumes':[{'name':'v','image':{'reference':'%s'}}]}", image)));
+        check_text(json_get_text(spec, "volumes.0.image.pullPolicy"),
+            is_always ? "Always" : "IfNotPresent");
+    }
+}
