@@ -20,8 +20,8 @@ static const struct fill deployment_defaults[] = {
 
 static const struct fill surge_defaults[] = {
     { "spec.strategy.rollingUpdate", FILL_MAP },
-    { "spec.strategy.rollingUpdate.maxUnavailable", FILL_STR("25%") },
-    { "spec.strategy.rollingUpdate.maxSurge", FILL_STR("25%") },
+    { "spec.strategy.rollingUpdate.maxUnavailable", FILL_STR("25%"), true },
+    { "spec.strategy.rollingUpdate.maxSurge", FILL_STR("25%"), true },
     { 0 },
 };
 
@@ -62,8 +62,8 @@ static const struct fill daemon_set_defaults[] = {
 
 static const struct fill daemon_update_defaults[] = {
     { "spec.updateStrategy.rollingUpdate", FILL_MAP },
-    { "spec.updateStrategy.rollingUpdate.maxUnavailable", FILL_INT(1) },
-    { "spec.updateStrategy.rollingUpdate.maxSurge", FILL_INT(0) },
+    { "spec.updateStrategy.rollingUpdate.maxUnavailable", FILL_INT(1), true },
+    { "spec.updateStrategy.rollingUpdate.maxSurge", FILL_INT(0), true },
     { 0 },
 };
 
@@ -153,6 +153,14 @@ static bool prepare_stateful_set(const struct api_write *w, struct json *object,
 
 /* ---- what is wrong ---- */
 
+static bool has_claim(struct json claims, size_t before, const char *name)
+{
+    for (size_t i = 0; i < before; i++)
+        if (text_eq(json_get_text(claims.items[i], "metadata.name"), name))
+            return true;
+    return false;
+}
+
 /* The template as the pods of a StatefulSet will be: a volume for each claim, in front, instead of
  * one of that name. */
 static struct json with_claims(struct arena *a, struct json spec)
@@ -165,15 +173,14 @@ static struct json with_claims(struct arena *a, struct json spec)
     json_builder_init(&volumes, a);
     json_each (claim, claims) {
         struct json name = json_get(*claim, "metadata.name");
-        json_push(&volumes,
-            json_fields(a, { "name", name }, { "persistentVolumeClaim.claimName", name }));
+        name = json_present(name) ? name : json_str("");
+        if (!has_claim(claims, (size_t)(claim - claims.items), json_text(name)))
+            json_push(&volumes,
+                json_fields(a, { "name", name }, { "persistentVolumeClaim.claimName", name }));
     }
     json_each (volume, json_get(template, "spec.volumes")) {
         const char *name = json_get_text(*volume, "name");
-        bool replaced = false;
-        json_each (claim, claims)
-            replaced |= text_eq(json_get_text(*claim, "metadata.name"), name);
-        if (!replaced)
+        if (!has_claim(claims, claims.count, name))
             json_push(&volumes, *volume);
     }
     return json_with(a, template, "spec.volumes", json_list_end(&volumes));
@@ -202,10 +209,14 @@ static void check_selected(struct field_errors *e, struct json spec, const char 
         !selector_from_json(e->arena, selector, "", &parsed, NULL))
         sound = false;
     if (!sound && !said)
-        field_invalid(e,
+        field_error_add(e,
+            FIELD_INVALID,
             "spec.selector",
-            selector,
-            text_eq(what, "statefulset") ? NULL : "invalid label selector");
+            (struct json){ 0 },
+            arena_printf(e->arena,
+                "%s%s",
+                check_selector_text(e->arena, selector),
+                text_eq(what, "statefulset") ? "" : ": invalid label selector"));
     if (!sound && !daemon)
         return;
     if (sound && !selector_matches(&parsed, labels))
@@ -240,23 +251,43 @@ static void check_amount(struct field_errors *e, struct json v, const char *path
         check_value(e, v, path, &at_least_0);
 }
 
+/* A text that is no percentage may be a number. */
 static bool is_nothing(struct json v)
 {
     int64_t value = 0;
-    return v.type == JSON_INT
-               ? v.integer == 0
-               : v.type == JSON_STR && intorstr_scaled(v, 100, true, &value, NULL) && value == 0;
+    if (v.type == JSON_INT)
+        value = v.integer;
+    else if (!intorstr_scaled(v, 100, true, &value, NULL) &&
+             !str_to_int(str_of(json_text(v)), &value))
+        value = 0;
+    return value == 0;
 }
 
 static const struct check replica_rules[] = {
     { "spec.replicas", CHECK_MIN },
     { "spec.minReadySeconds", CHECK_MIN },
+    { 0 },
+};
+/* A StatefulSet may have any limit. */
+static const struct check rollout_rules[] = {
     { "spec.revisionHistoryLimit", CHECK_MIN },
     { "spec.progressDeadlineSeconds", CHECK_MIN },
     { 0 },
 };
 
-/* The value is printed as the server's own struct, so only for one without more in it. */
+/* As the server's own struct is printed, in which nothing is 0. */
+static const char *rolling_text(struct arena *a, struct json rolling)
+{
+    struct json gone = json_member(rolling, "maxUnavailable"),
+                surge = json_member(rolling, "maxSurge");
+    if (!check_is_set(rolling))
+        return "null";
+    return arena_printf(a,
+        "{\"MaxUnavailable\":%s,\"MaxSurge\":%s}",
+        json_to_text(a, check_is_set(gone) ? gone : json_int(0)),
+        json_to_text(a, check_is_set(surge) ? surge : json_int(0)));
+}
+
 static void check_strategy(
     struct field_errors *e, struct json strategy, const char *path, const char *const *types)
 {
@@ -267,7 +298,10 @@ static void check_strategy(
     check_invalid_text(e,
         FIELD_NOT_SUPPORTED,
         path,
-        arena_printf(e->arena, "{\"Type\":\"%s\",\"RollingUpdate\":null}", type ? type : ""),
+        arena_printf(e->arena,
+            "{\"Type\":\"%s\",\"RollingUpdate\":%s}",
+            type ? type : "",
+            rolling_text(e->arena, json_member(strategy, "rollingUpdate"))),
         arena_printf(e->arena, "supported values: \"%s\", \"%s\"", types[0], types[1]));
 }
 
@@ -281,6 +315,7 @@ static void check_deployment(const struct api_write *w, struct json o, struct fi
     struct json surge = json_member(rolling, "maxSurge"),
                 gone = json_member(rolling, "maxUnavailable");
     check_table(e, o, "", replica_rules);
+    check_table(e, o, "", rollout_rules);
     check_selected(e, spec, "deployment");
     check_strategy(e, strategy, "spec.strategy", types);
     if (text_eq(json_text(type), "Recreate") && json_present(rolling))
@@ -357,6 +392,7 @@ static void check_daemon_set(const struct api_write *w, struct json o, struct fi
     struct json surge = json_member(rolling, "maxSurge"),
                 gone = json_member(rolling, "maxUnavailable");
     check_table(e, o, "", replica_rules);
+    check_table(e, o, "", rollout_rules);
     check_selected(e, spec, "daemonset");
     check_strategy(e, json_member(spec, "updateStrategy"), "spec.updateStrategy", types);
     if (!text_eq(json_text(type), "RollingUpdate"))
@@ -390,23 +426,38 @@ static void check_stateful_set(const struct api_write *w, struct json o, struct 
         field_invalid(
             e, "spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'");
     const char *type = json_get_text(o, "spec.updateStrategy.type");
+    struct json rolling = json_get(o, "spec.updateStrategy.rollingUpdate");
+    const char *rolling_update = !json_present(rolling)
+                                     ? "null"
+                                     : arena_printf(e->arena,
+                                           "{\"Partition\":%lld,\"MaxUnavailable\":null}",
+                                           (long long)json_get_int(rolling, "partition", 0));
     if (!text_eq(type, "RollingUpdate") && !text_eq(type, "OnDelete"))
         check_invalid_text(e,
             FIELD_INVALID,
             "spec.updateStrategy",
-            arena_printf(e->arena, "{\"Type\":\"%s\",\"RollingUpdate\":null}", type ? type : ""),
+            arena_printf(e->arena,
+                "{\"Type\":\"%s\",\"RollingUpdate\":%s}",
+                type ? type : "",
+                rolling_update),
             "must be 'RollingUpdate' or 'OnDelete'");
     check_table(e, o, "", rules);
     check_table(e, o, "", replica_rules);
     check_selected(e, json_member(o, "spec"), "statefulset");
-    struct json rolling = json_get(o, "spec.updateStrategy.rollingUpdate");
+    size_t i = 0;
+    json_each (claim, json_get(o, "spec.volumeClaimTemplates"))
+        builtin_claim_check(e,
+            json_member(*claim, "spec"),
+            field_child(
+                e->arena, check_item_path(e->arena, "spec", "volumeClaimTemplates", i++), "spec"));
+    struct json service = json_get(o, "spec.serviceName");
+    if (!check_is_empty(service))
+        check_name(e, service, "spec.serviceName", NAME_DNS1123_LABEL);
     if (text_eq(type, "OnDelete") && json_present(rolling))
         check_invalid_text(e,
             FIELD_INVALID,
             "spec.updateStrategy.rollingUpdate",
-            arena_printf(e->arena,
-                "{\"Partition\":%lld,\"MaxUnavailable\":null}",
-                (long long)json_get_int(rolling, "partition", 0)),
+            rolling_update,
             "only allowed for updateStrategy 'RollingUpdate'");
 }
 

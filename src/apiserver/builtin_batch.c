@@ -10,9 +10,9 @@
 
 static const struct fill job_defaults[] = {
     { "backoffLimit", FILL_INT(6) },
-    { "completionMode", FILL_STR("NonIndexed") },
+    { "completionMode", FILL_STR("NonIndexed"), true },
     { "manualSelector", FILL_BOOL(false) },
-    { "podReplacementPolicy", FILL_STR("TerminatingOrFailed") },
+    { "podReplacementPolicy", FILL_STR("TerminatingOrFailed"), true },
     { "suspend", FILL_BOOL(false) },
     { "podFailurePolicy.rules.*.onPodConditions.*.status", FILL_STR("True") },
     { 0 },
@@ -28,8 +28,10 @@ static struct json fill_job(struct arena *a, struct json o)
     spec = fill_path(a, spec, "parallelism", json_int(1));
     if (json_present(json_member(spec, "backoffLimitPerIndex")))
         spec = fill_path(a, spec, "backoffLimit", json_int(INT32_MAX));
+    static const struct fill strict[] = { { "podReplacementPolicy", FILL_STR("Failed"), true },
+        { 0 } };
     if (json_present(json_member(spec, "podFailurePolicy")))
-        spec = fill_path(a, spec, "podReplacementPolicy", json_str("Failed"));
+        spec = fill_table(a, spec, strict);
     spec = fill_table(a, spec, job_defaults);
     return pod_template_fill(a, json_with_member(a, o, "spec", spec), "spec.template");
 }
@@ -79,6 +81,7 @@ static const struct fill cron_job_defaults[] = {
     { "spec.suspend", FILL_BOOL(false) },
     { "spec.successfulJobsHistoryLimit", FILL_INT(3) },
     { "spec.failedJobsHistoryLimit", FILL_INT(1) },
+    { "spec.jobTemplate.spec.podFailurePolicy.rules.*.onPodConditions.*.status", FILL_STR("True") },
     { 0 },
 };
 
@@ -91,8 +94,6 @@ static struct json fill_cron_job(struct arena *a, struct json o)
 /* ---- what is wrong ---- */
 
 static const char *const completion_modes[] = { "NonIndexed", "Indexed", NULL };
-static const char *const replacements[] = { "Failed", "TerminatingOrFailed", NULL };
-static const char *const actions[] = { "Count", "FailIndex", "FailJob", "Ignore", NULL };
 
 static const struct check job_rules[] = {
     { "parallelism", CHECK_MIN },
@@ -103,8 +104,6 @@ static const struct check job_rules[] = {
     { "backoffLimitPerIndex", CHECK_MIN },
     { "maxFailedIndexes", CHECK_MIN },
     { "completionMode", CHECK_ENUM, completion_modes },
-    { "podReplacementPolicy", CHECK_ENUM, replacements },
-    { "podFailurePolicy.rules.*.action", CHECK_ENUM, actions },
     { 0 },
 };
 
@@ -125,17 +124,7 @@ static void check_job_spec(struct field_errors *e, struct json spec, const char 
         field_required(e, policy_path, "valid values: \"OnFailure\", \"Never\"");
     else
         check_enum(e, json_get(template, "spec.restartPolicy"), policy_path, of_jobs);
-    struct json rules = json_get(spec, "podFailurePolicy.rules");
-    for (size_t i = 0; i < rules.count; i++) {
-        const char *here = check_item_path(a, field_child(a, path, "podFailurePolicy"), "rules", i);
-        struct json codes = json_member(rules.items[i], "onExitCodes"),
-                    conditions = json_member(rules.items[i], "onPodConditions");
-        if (!json_present(codes) && !conditions.count)
-            field_invalid(e,
-                here,
-                (struct json){ 0 },
-                "specifying one of OnExitCodes and OnPodConditions is required");
-    }
+    builtin_job_check(e, spec, path);
 }
 
 /* Unless the client takes care of it, the selector is the one that was made here. */
@@ -148,7 +137,27 @@ static void check_generated(struct field_errors *e, struct json o)
                 e->arena, { "batch.kubernetes.io/controller-uid", json_get(o, "metadata.uid") }) });
     if (!json_get_bool(o, "spec.manualSelector", false) && json_present(selector) &&
         !json_equal(selector, made))
-        field_invalid(e, "spec.selector", selector, "`selector` not auto-generated");
+        check_invalid_text(e,
+            FIELD_INVALID,
+            "spec.selector",
+            check_selector_text(e->arena, selector),
+            "`selector` not auto-generated");
+}
+
+/* Pods are named after the Job and their index. */
+static void check_pod_names(struct field_errors *e, struct json o)
+{
+    struct error err;
+    struct json name = json_get(o, "metadata.name");
+    int64_t completions = json_get_int(o, "spec.completions", 0);
+    const char *last = arena_printf(
+        e->arena, "%s-%lld", json_text(name) ? json_text(name) : "", (long long)completions - 1);
+    if (text_eq(json_get_text(o, "spec.completionMode"), "Indexed") && completions > 0 &&
+        !name_check(NAME_DNS1123_LABEL, last, &err))
+        field_invalid(e,
+            "metadata.name",
+            name,
+            arena_printf(e->arena, "will not able to create pod with invalid DNS label: %s", last));
 }
 
 static void check_job(const struct api_write *w, struct json o, struct field_errors *e)
@@ -159,12 +168,16 @@ static void check_job(const struct api_write *w, struct json o, struct field_err
     struct json labels = json_get(spec, "template.metadata.labels");
     struct selector parsed;
     check_job_spec(e, spec, "spec");
+    if (!json_present(w->old))
+        check_pod_names(e, o);
     if (!check_is_set(selector))
         field_required(e, "spec.selector", NULL);
+    size_t before = e->count;
     check_selector(e, selector, "spec.selector");
+    bool readable = e->count == before;
     if (!check_is_set(selector) || !selector_from_json(e->arena, selector, "", &parsed, NULL))
         parsed = (struct selector){ .nothing = true };
-    if (!selector_matches(&parsed, labels))
+    if (readable && !selector_matches(&parsed, labels))
         field_invalid(e,
             "spec.template.metadata.labels",
             json_present(labels) ? labels : json_null(),
@@ -283,7 +296,9 @@ static void check_cron_job(const struct api_write *w, struct json o, struct fiel
             "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
     else if (!cron_check(schedule.string, &err))
         field_invalid(e, "spec.schedule", schedule, err.text);
-    if (json_present(zone) && !cron_is_zone(json_text(zone) ? json_text(zone) : ""))
+    if (zone.type == JSON_STR && !zone.count)
+        field_invalid(e, "spec.timeZone", zone, "timeZone must be nil or non-empty string");
+    else if (json_present(zone) && !cron_is_zone(json_text(zone) ? json_text(zone) : ""))
         field_invalid(e,
             "spec.timeZone",
             zone,

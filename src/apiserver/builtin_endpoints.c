@@ -8,6 +8,8 @@
 #include "apiserver/server.h"
 
 #define ADDRESSES_PER_ENDPOINT_MAX 100
+#define ENDPOINTS_MAX 1000
+#define HINTS_MAX 8
 
 static struct json fill_endpoints(struct arena *a, struct json o)
 {
@@ -16,7 +18,7 @@ static struct json fill_endpoints(struct arena *a, struct json o)
 
 static const struct fill slice_defaults[] = {
     { "ports.*.name", FILL_STR("") },
-    { "ports.*.protocol", FILL_STR("TCP") },
+    { "ports.*.protocol", FILL_STR("TCP"), true },
     { 0 },
 };
 
@@ -112,10 +114,28 @@ static bool check_address(struct field_errors *e, struct json ip, const char *pa
 
 /* ---- Endpoints ---- */
 
+/* One port needs no name. */
+static void check_port_names(struct field_errors *e, struct json ports, const char *path)
+{
+    for (size_t i = 0; i < ports.count && ports.count > 1; i++)
+        if (check_is_empty(json_member(ports.items[i], "name")))
+            field_required(e,
+                field_child(e->arena, check_item_path(e->arena, path, "ports", i), "name"),
+                NULL);
+}
+
 static void check_endpoints(const struct api_write *w, struct json o, struct field_errors *e)
 {
+    static const char *const protocols[] = { "SCTP", "TCP", "UDP", NULL };
     static const struct check rules[] = {
         { "subsets.*.ports.*.port", CHECK_PORT },
+        { "subsets.*.ports.*.name", CHECK_LABEL },
+        { "subsets.*.ports.*.protocol", CHECK_ENUM, protocols },
+        { "subsets.*.ports.*.appProtocol", CHECK_LABEL_KEY },
+        { "subsets.*.addresses.*.hostname", CHECK_LABEL },
+        { "subsets.*.addresses.*.nodeName", CHECK_SUBDOMAIN },
+        { "subsets.*.notReadyAddresses.*.hostname", CHECK_LABEL },
+        { "subsets.*.notReadyAddresses.*.nodeName", CHECK_SUBDOMAIN },
         { 0 },
     };
     static const char *const lists[] = { "addresses", "notReadyAddresses" };
@@ -124,6 +144,7 @@ static void check_endpoints(const struct api_write *w, struct json o, struct fie
         const char *here = check_item_path(e->arena, "", "subsets", i++);
         if (!json_member(*subset, lists[0]).count && !json_member(*subset, lists[1]).count)
             field_required(e, here, "must specify `addresses` or `notReadyAddresses`");
+        check_port_names(e, json_member(*subset, "ports"), here);
         for (size_t l = 0; l < lengthof(lists); l++) {
             size_t j = 0;
             json_each (address, json_member(*subset, lists[l])) {
@@ -159,15 +180,16 @@ static void check_slice_addresses(const struct api_write *w, struct field_errors
     const char *list = field_child(a, here, "addresses");
     if (!addresses.count)
         field_required(e, list, "must contain at least 1 address");
-    if (addresses.count > ADDRESSES_PER_ENDPOINT_MAX)
-        field_error_add(
-            e, FIELD_TOO_MANY, list, json_int(addresses.count), "must have at most 100 items");
+    check_at_most(e, addresses, list, ADDRESSES_PER_ENDPOINT_MAX);
     for (size_t j = 0; j < addresses.count; j++) {
         const char *path = check_item_path(a, here, "addresses", j);
         struct json ip = addresses.items[j];
         struct address x;
         if (text_eq(json_text(type), "FQDN")) {
-            check_domain(e, ip, path);
+            if (check_is_empty(ip))
+                field_required(e, path, NULL);
+            else
+                check_domain(e, ip, path);
             continue;
         }
         bool v6 = text_eq(json_text(type), "IPv6");
@@ -183,21 +205,32 @@ static void check_slice_addresses(const struct api_write *w, struct field_errors
     }
 }
 
-static void check_zones(struct field_errors *e, struct json hints, const char *here)
+/* Where an endpoint is best used from. */
+static void check_hints(struct field_errors *e, struct json hints, const char *path)
 {
+    static const char *const lists[] = { "forZones", "forNodes" };
     struct arena *a = e->arena;
-    struct json zones = json_member(hints, "forZones");
-    for (size_t i = 0; i < zones.count; i++)
-        for (size_t j = 0; j < i; j++)
-            if (json_equal(
-                    json_member(zones.items[i], "name"), json_member(zones.items[j], "name"))) {
-                field_duplicate(e,
-                    field_child(a,
-                        check_item_path(a, field_child(a, here, "hints"), "forZones", i),
-                        "name"),
-                    json_member(zones.items[i], "name"));
-                break;
-            }
+    for (size_t l = 0; l < lengthof(lists); l++) {
+        struct json list = json_member(hints, lists[l]);
+        size_t before = e->count;
+        check_at_most(e, list, field_child(a, path, lists[l]), HINTS_MAX);
+        if (e->count > before)
+            return;
+        for (size_t i = 0; i < list.count; i++) {
+            const char *here = field_child(a, check_item_path(a, path, lists[l], i), "name");
+            struct json name = json_member(list.items[i], "name");
+            name = check_is_set(name) ? name : json_str("");
+            bool twice = false;
+            for (size_t j = 0; j < i; j++)
+                twice = twice || text_eq(json_get_text(list.items[j], "name"), json_text(name));
+            if (twice)
+                field_duplicate(e, here, name);
+            else if (l == 0)
+                check_label_value(e, name, here);
+            else
+                check_name(e, name, here, NAME_DNS1123_SUBDOMAIN);
+        }
+    }
 }
 
 static void check_slice_ports(struct field_errors *e, struct json ports)
@@ -220,7 +253,7 @@ static void check_slice_ports(struct field_errors *e, struct json ports)
                 break;
             }
         check_table(e, ports.items[i], here, rules);
-        if (!check_is_empty(protocol))
+        if (check_is_set(protocol))
             check_name(e, protocol, field_child(a, here, "appProtocol"), NAME_LABEL_KEY);
     }
 }
@@ -239,11 +272,12 @@ static void check_endpoint_slice(const struct api_write *w, struct json o, struc
     else
         check_enum(e, type, "addressType", types);
     size_t i = 0;
+    check_at_most(e, json_member(o, "endpoints"), "endpoints", ENDPOINTS_MAX);
     json_each (endpoint, json_member(o, "endpoints")) {
         const char *here = check_item_path(e->arena, "", "endpoints", i++);
         check_slice_addresses(w, e, type, json_member(*endpoint, "addresses"), here);
         check_table(e, *endpoint, here, rules);
-        check_zones(e, json_member(*endpoint, "hints"), here);
+        check_hints(e, json_member(*endpoint, "hints"), field_child(e->arena, here, "hints"));
     }
     check_slice_ports(e, json_member(o, "ports"));
 }

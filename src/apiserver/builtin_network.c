@@ -1,5 +1,8 @@
 /* Ingresses, network policies, endpoints and leases. */
 
+#include <arpa/inet.h>
+#include <stdlib.h>
+
 #include "apiserver/builtin_rules.h"
 #include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
@@ -10,8 +13,8 @@
 static struct json fill_network_policy(struct arena *a, struct json o)
 {
     static const struct fill defaults[] = {
-        { "spec.ingress.*.ports.*.protocol", FILL_STR("TCP") },
-        { "spec.egress.*.ports.*.protocol", FILL_STR("TCP") },
+        { "spec.ingress.*.ports.*.protocol", FILL_STR("TCP"), true },
+        { "spec.egress.*.ports.*.protocol", FILL_STR("TCP"), true },
         { 0 },
     };
     o = fill_table(a, o, defaults);
@@ -23,6 +26,20 @@ static struct json fill_network_policy(struct arena *a, struct json o)
 
 /* ---- Ingress ---- */
 
+/* Another object, of a kind that is not known here. */
+static void check_reference(struct field_errors *e, struct json ref, const char *path)
+{
+    static const struct check rules[] = {
+        { "apiGroup", CHECK_SUBDOMAIN },
+        { "kind", CHECK_REQUIRED },
+        { "kind", CHECK_SEGMENT },
+        { "name", CHECK_REQUIRED },
+        { "name", CHECK_SEGMENT },
+        { 0 },
+    };
+    check_table(e, ref, path, rules);
+}
+
 static void check_backend(struct field_errors *e, struct json backend, const char *path)
 {
     struct arena *a = e->arena;
@@ -33,8 +50,10 @@ static void check_backend(struct field_errors *e, struct json backend, const cha
         field_invalid(e, path, json_str(""), "cannot set both resource and service backends");
         return;
     }
-    if (json_present(resource))
+    if (json_present(resource)) {
+        check_reference(e, resource, field_child(a, path, "resource"));
         return;
+    }
     if (!json_present(service)) {
         field_invalid(e, path, json_str(""), "resource or service backend is required");
         return;
@@ -53,6 +72,11 @@ static void check_backend(struct field_errors *e, struct json backend, const cha
     else if (numbered)
         check_value(
             e, number, field_child(a, here, "port.number"), &(struct check){ "", CHECK_PORT });
+    else
+        check_value(e,
+            port_name,
+            field_child(a, here, "port.name"),
+            &(struct check){ "", CHECK_PORT_NAME });
 }
 
 static void check_path(struct field_errors *e, struct json p, const char *path)
@@ -62,7 +86,12 @@ static void check_path(struct field_errors *e, struct json p, const char *path)
     struct json type = json_member(p, "pathType"), at = json_member(p, "path");
     if (!check_is_set(type)) {
         field_required(e, field_child(a, path, "pathType"), "pathType must be specified");
-    } else if (!text_eq(json_text(type), "ImplementationSpecific")) {
+        return;
+    }
+    if (text_eq(json_text(type), "ImplementationSpecific")) {
+        if (!check_is_empty(at) && !text_starts(json_text(at), "/"))
+            field_invalid(e, field_child(a, path, "path"), at, "must be an absolute path");
+    } else {
         check_enum(e, type, field_child(a, path, "pathType"), types);
         bool known = text_eq(json_text(type), "Exact") || text_eq(json_text(type), "Prefix");
         if (known && !text_starts(json_text(at) ? json_text(at) : "", "/"))
@@ -72,6 +101,19 @@ static void check_path(struct field_errors *e, struct json p, const char *path)
                 "must be an absolute path");
     }
     check_backend(e, json_member(p, "backend"), field_child(a, path, "backend"));
+}
+
+static void check_tls(struct field_errors *e, struct json tls, const char *path)
+{
+    struct json secret = json_member(tls, "secretName");
+    size_t i = 0;
+    json_each (host, json_member(tls, "hosts")) {
+        const char *here = check_item_path(e->arena, path, "hosts", i++);
+        if (!text_starts(json_text(*host) ? json_text(*host) : "", "*."))
+            check_name(e, *host, here, NAME_DNS1123_SUBDOMAIN);
+    }
+    if (!check_is_empty(secret))
+        check_name(e, secret, field_child(e->arena, path, "secretName"), NAME_DNS1123_SUBDOMAIN);
 }
 
 static void check_ingress(const struct api_write *w, struct json o, struct field_errors *e)
@@ -102,26 +144,47 @@ static void check_ingress(const struct api_write *w, struct json o, struct field
             check_path(
                 e, paths.items[j], check_item_path(a, field_child(a, here, "http"), "paths", j));
     }
+    size_t i = 0;
+    json_each (tls, json_member(spec, "tls"))
+        check_tls(e, *tls, check_item_path(a, "spec", "tls", i++));
     if (json_present(class))
         check_name(e, class, "spec.ingressClassName", NAME_DNS1123_SUBDOMAIN);
 }
 
 static struct json fill_ingress_class(struct arena *a, struct json o)
 {
-    return fill_path(a, o, "spec.parameters.scope", json_str("Cluster"));
+    static const struct fill defaults[] = {
+        { "spec.parameters.scope", FILL_STR("Cluster"), true },
+        { 0 },
+    };
+    return fill_table(a, o, defaults);
+}
+
+static void check_parameters(struct field_errors *e, struct json parameters)
+{
+    static const char *const scopes[] = { "Cluster", "Namespace", NULL };
+    static const char path[] = "spec.parameters.namespace";
+    struct json scope = json_member(parameters, "scope"),
+                namespace = json_member(parameters, "namespace");
+    if (!check_is_set(parameters))
+        return;
+    check_reference(e, parameters, "spec.parameters");
+    check_enum(e, scope, "spec.parameters.scope", scopes);
+    if (text_eq(json_text(scope), "Namespace")) {
+        if (!check_is_set(namespace))
+            field_required(e, path, "`parameters.scope` is set to 'Namespace'");
+        else
+            check_name(e, namespace, path, NAME_DNS1123_LABEL);
+    }
+    if (text_eq(json_text(scope), "Cluster") && check_is_set(namespace))
+        field_forbidden(e, path, "`parameters.scope` is set to 'Cluster'");
 }
 
 static void check_ingress_class(const struct api_write *w, struct json o, struct field_errors *e)
 {
     (void)w;
-    struct json controller = json_get(o, "spec.controller");
-    if (check_is_empty(controller))
-        field_required(e, "spec.controller", NULL);
-    else if (!strchr(controller.string, '/'))
-        field_invalid(e,
-            "spec.controller",
-            controller,
-            "must be a domain-prefixed path (such as \"acme.io/foo\")");
+    check_domain_path(e, json_get(o, "spec.controller"), "spec.controller");
+    check_parameters(e, json_get(o, "spec.parameters"));
 }
 
 static void check_ingress_class_change(
@@ -136,6 +199,48 @@ static void check_ingress_class_change(
 
 /* ---- NetworkPolicy ---- */
 
+static void check_cidr(struct field_errors *e, struct json cidr, const char *path)
+{
+    if (!check_is_cidr(json_text(cidr) ? json_text(cidr) : ""))
+        field_invalid(
+            e, path, cidr, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+}
+
+/* Of a CIDR that check_is_cidr() has accepted. */
+static unsigned read_cidr(struct arena *a, const char *cidr, uint8_t ret_bytes[16])
+{
+    struct str rest = str_of(cidr);
+    const char *ip = str_dup(a, str_cut(&rest, '/'));
+    inet_pton(strchr(ip, ':') ? AF_INET6 : AF_INET, ip, ret_bytes);
+    return (unsigned)strtoul(rest.ptr, NULL, 10);
+}
+
+/* Whether the second is a part of the first, and not all of it. */
+static bool is_part(struct arena *a, const char *cidr, const char *part)
+{
+    uint8_t outer[16] = { 0 }, inner[16] = { 0 };
+    unsigned bits = read_cidr(a, cidr, outer), more = read_cidr(a, part, inner);
+    for (unsigned i = 0; i < bits; i++)
+        if ((outer[i / 8] ^ inner[i / 8]) >> (7 - i % 8) & 1)
+            return false;
+    return more > bits && !strchr(cidr, ':') == !strchr(part, ':');
+}
+
+static void check_holes(struct field_errors *e, struct json block, const char *path)
+{
+    const char *cidr = json_get_text(block, "cidr");
+    size_t i = 0;
+    if (!cidr || !check_is_cidr(cidr))
+        return;
+    json_each (hole, json_member(block, "except")) {
+        const char *here = check_item_path(e->arena, path, "except", i++);
+        size_t before = e->count;
+        check_cidr(e, *hole, here);
+        if (e->count == before && !is_part(e->arena, cidr, json_text(*hole)))
+            field_invalid(e, here, *hole, "must be a strict subset of `cidr`");
+    }
+}
+
 static void check_peers(
     struct field_errors *e, struct json peers, const char *path, const char *name)
 {
@@ -148,15 +253,43 @@ static void check_peers(
             field_required(e, here, "must specify a peer");
         check_selector(
             e, json_member(peers.items[i], "podSelector"), field_child(a, here, "podSelector"));
+        check_selector(e,
+            json_member(peers.items[i], "namespaceSelector"),
+            field_child(a, here, "namespaceSelector"));
         if (!json_present(block))
             continue;
-        const char *at = field_child(a, field_child(a, here, "ipBlock"), "cidr");
+        const char *at = field_child(a, here, "ipBlock");
         if (check_is_empty(cidr))
-            field_required(e, at, NULL);
-        else if (!check_is_cidr(cidr.string))
-            field_invalid(
-                e, at, cidr, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+            field_required(e, field_child(a, at, "cidr"), NULL);
+        else
+            check_cidr(e, cidr, field_child(a, at, "cidr"));
+        if (peers.items[i].count > 1)
+            field_forbidden(e, here, "may not specify both ipBlock and another peer");
+        check_holes(e, block, at);
     }
+}
+
+static void check_policy_port(struct field_errors *e, struct json port, const char *path)
+{
+    static const char *const protocols[] = { "TCP", "UDP", "SCTP", NULL };
+    static const struct check rules[] = {
+        { "protocol", CHECK_ENUM, protocols },
+        { "port", CHECK_PORT_OR_NAME },
+        { 0 },
+    };
+    struct json first = json_member(port, "port"), last = json_member(port, "endPort");
+    const char *at = field_child(e->arena, path, "endPort");
+    check_table(e, port, path, rules);
+    if (last.type != JSON_INT)
+        return;
+    if (!check_is_set(first))
+        field_invalid(e, at, last, "may not be specified when `port` is not specified");
+    else if (first.type == JSON_STR)
+        field_invalid(e, at, last, "may not be specified when `port` is non-numeric");
+    else
+        check_value(e, last, at, &(struct check){ "", CHECK_PORT });
+    if (first.type == JSON_INT && last.integer < first.integer)
+        field_invalid(e, at, first, "must be greater than or equal to `port`");
 }
 
 static void check_network_policy(const struct api_write *w, struct json o, struct field_errors *e)
@@ -165,7 +298,6 @@ static void check_network_policy(const struct api_write *w, struct json o, struc
     static const struct {
         const char *list, *peers;
     } sides[] = { { "ingress", "from" }, { "egress", "to" } };
-    static const struct check port_rule = { "", CHECK_PORT_OR_NAME };
     (void)w;
     struct arena *a = e->arena;
     struct json spec = json_member(o, "spec");
@@ -175,24 +307,16 @@ static void check_network_policy(const struct api_write *w, struct json o, struc
         json_each (rule, json_member(spec, sides[s].list)) {
             const char *here = check_item_path(a, "spec", sides[s].list, i++);
             size_t j = 0;
-            json_each (port, json_member(*rule, "ports")) {
-                const char *at = check_item_path(a, here, "ports", j++);
-                struct json number = json_member(*port, "port"),
-                            last = json_member(*port, "endPort");
-                if (json_present(number))
-                    check_value(e, number, field_child(a, at, "port"), &port_rule);
-                if (last.type == JSON_INT && number.type == JSON_INT &&
-                    last.integer < number.integer)
-                    field_invalid(e,
-                        field_child(a, at, "endPort"),
-                        number,
-                        "must be greater than or equal to `port`");
-            }
+            json_each (port, json_member(*rule, "ports"))
+                check_policy_port(e, *port, check_item_path(a, here, "ports", j++));
             check_peers(e, json_member(*rule, sides[s].peers), here, sides[s].peers);
         }
     }
     size_t i = 0;
-    json_each (type, json_member(spec, "policyTypes"))
+    struct json chosen = json_member(spec, "policyTypes");
+    if (chosen.count > 2)
+        field_invalid(e, "spec.policyTypes", chosen, "may not specify more than two policyTypes");
+    json_each (type, chosen)
         check_enum(e, *type, check_item_path(a, "spec", "policyTypes", i++), types);
 }
 

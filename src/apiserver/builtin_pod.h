@@ -49,6 +49,22 @@ void pod_mounts_check(
 void pod_containers_check(
     struct field_errors *e, struct json spec, struct json volumes, const char *path);
 void pod_resources_check(struct field_errors *e, struct json resources, const char *path);
+/* Claims and resizing; spec is that of the pod. */
+void pod_container_resources_check(
+    struct field_errors *e, struct json container, struct json spec, const char *path);
+void pod_container_security_check(
+    struct field_errors *e, struct json container, struct json spec, const char *path);
+/* Probes and hooks; grace: seconds that the pod has to end. */
+void pod_probes_check(
+    struct field_errors *e, struct json container, const char *path, int64_t grace);
+/* A container that runs once has none. */
+void pod_probes_forbid(struct field_errors *e, struct json container, const char *path);
+void pod_env_check(
+    struct field_errors *e, struct json container, struct json volumes, const char *path);
+/* What env and downward volumes say of their pod; allowed: fields without a subscript. */
+void pod_field_ref_check(
+    struct field_errors *e, struct json ref, const char *path, const char *const *allowed);
+void pod_resource_ref_check(struct field_errors *e, struct json ref, const char *path);
 /* Parts of a pod spec; spec is all of it, path its own. Resources, rights, place, os. */
 void pod_level_check(struct field_errors *e, struct json spec, const char *path);
 void pod_security_check(struct field_errors *e, struct json spec, const char *path);

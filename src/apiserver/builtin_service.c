@@ -51,6 +51,10 @@ static struct json fill_service(struct arena *a, struct json o)
         { "spec.sessionAffinityConfig.clientIP.timeoutSeconds", FILL_INT(10800) },
         { 0 },
     };
+    static const struct fill inside[] = {
+        { "spec.internalTrafficPolicy", FILL_STR("Cluster"), true },
+        { 0 },
+    };
     o = fill_table(a, o, defaults);
     o = fill_each(a, o, "spec.ports.*", fill_target_port);
     struct json spec = json_member(o, "spec");
@@ -59,7 +63,7 @@ static struct json fill_service(struct arena *a, struct json o)
     else
         o = json_with(a, o, "spec.sessionAffinityConfig", (struct json){ 0 });
     if (!is_type(spec, "ExternalName"))
-        o = fill_path(a, o, "spec.internalTrafficPolicy", json_str("Cluster"));
+        o = fill_table(a, o, inside);
     if (is_reachable(spec))
         o = fill_path(a, o, "spec.externalTrafficPolicy", json_str("Cluster"));
     if (is_type(spec, "LoadBalancer"))
@@ -173,6 +177,10 @@ static struct json drop_unused(struct arena *a, struct json spec, struct json ol
 
 static struct json give_families(struct arena *a, struct json spec)
 {
+    static const struct fill single[] = {
+        { "ipFamilyPolicy", FILL_STR("SingleStack"), true },
+        { 0 },
+    };
     bool bare = is_headless(spec) && !json_present(json_member(spec, "selector"));
     struct json families = json_list(a, json_str("IPv4"));
     if (bare && !json_present(json_member(spec, "ipFamilies")) &&
@@ -180,7 +188,7 @@ static struct json give_families(struct arena *a, struct json spec)
         families = json_list(a, json_str("IPv4"), json_str("IPv6"));
         spec = fill_path(a, spec, "ipFamilyPolicy", json_str("RequireDualStack"));
     }
-    spec = fill_path(a, spec, "ipFamilyPolicy", json_str("SingleStack"));
+    spec = fill_table(a, spec, single);
     return fill_path(a, spec, "ipFamilies", families);
 }
 
@@ -288,7 +296,7 @@ static const char *const affinities[] = { "ClientIP", "None", NULL };
 static const char *const policies[] = { "Cluster", "Local", NULL };
 static const char *const protocols[] = { "SCTP", "TCP", "UDP", NULL };
 static const char *const family_policies[] = {
-    "SingleStack", "PreferDualStack", "RequireDualStack", NULL
+    "PreferDualStack", "RequireDualStack", "SingleStack", NULL
 };
 static const char *const distributions[] = {
     "PreferClose", "PreferSameZone", "PreferSameNode", NULL
@@ -305,6 +313,8 @@ static const struct check service_rules[] = {
     { "ports.*.protocol", CHECK_ENUM, protocols },
     { "ports.*.targetPort", CHECK_PORT_OR_NAME },
     { "ports.*.name", CHECK_LABEL },
+    { "ports.*.appProtocol", CHECK_LABEL_KEY },
+    { "loadBalancerClass", CHECK_LABEL_KEY },
     { "selector", CHECK_LABELS },
     { 0 },
 };
@@ -320,6 +330,15 @@ static void check_invalid_duplicate(struct field_errors *e, const char *path, st
             "\"TargetPort\":0,\"NodePort\":0}",
             json_get_text(port, "protocol"),
             (long long)json_get_int(port, "port", 0)));
+}
+
+static bool has_port(struct json ports, size_t before, int64_t node_port, struct json protocol)
+{
+    for (size_t i = 0; i < ports.count && i < before; i++)
+        if (json_get_int(ports.items[i], "nodePort", 0) == node_port &&
+            json_equal(json_member(ports.items[i], "protocol"), protocol))
+            return true;
+    return false;
 }
 
 static void check_ports(struct field_errors *e, struct json spec)
@@ -348,12 +367,36 @@ static void check_ports(struct field_errors *e, struct json spec)
                 json_equal(json_member(port, "protocol"), json_member(other, "protocol")))
                 check_invalid_duplicate(e, here, port);
         }
+        int64_t node_port = json_get_int(port, "nodePort", 0);
+        if (node_port && has_port(ports, i, node_port, json_member(port, "protocol")))
+            field_duplicate(e, field_child(a, here, "nodePort"), json_int(node_port));
     }
+}
+
+/* None stands alone; of addresses there is one of each family. */
+static void check_address_list(struct field_errors *e, struct json ips)
+{
+    static const struct check ip_rule = { "", CHECK_IP };
+    size_t before = e->count, i = 0, families[2] = { 0 };
+    json_each (ip, ips) {
+        const char *text = json_text(*ip);
+        bool none = i == 0 && text_eq(text, "None");
+        if (none && ips.count > 1)
+            field_invalid(e, "spec.clusterIPs", ips, "'None' must be the first and only value");
+        if (!none)
+            check_value(e, *ip, check_item_path(e->arena, "spec", "clusterIPs", i), &ip_rule);
+        families[text && strchr(text, ':')]++;
+        i++;
+    }
+    if (ips.count > 2)
+        field_invalid(e, "spec.clusterIPs", ips, "may only hold up to 2 values");
+    if (e->count == before && (families[0] > 1 || families[1] > 1))
+        field_invalid(
+            e, "spec.clusterIPs", ips, "may specify no more than one IP for each IP family");
 }
 
 static void check_addresses(const struct api_write *w, struct json spec, struct field_errors *e)
 {
-    static const struct check ip_rule = { "", CHECK_IP };
     const struct addresses *x = builtin_of(w->kind)->addresses;
     struct json ip = json_member(spec, "clusterIP"), ips = json_member(spec, "clusterIPs");
     const char *first = json_text(json_item(ips, 0));
@@ -368,10 +411,9 @@ static void check_addresses(const struct api_write *w, struct json spec, struct 
                 e, "spec.clusterIPs", ips, "must be empty when `clusterIP` is not specified");
         return;
     }
-    if (!text_eq(first, ip.string)) {
+    if (!text_eq(first, ip.string))
         field_invalid(e, "spec.clusterIPs", ips, "first value must match `clusterIP`");
-        return;
-    }
+    check_address_list(e, ips);
     if (text_eq(first, "None")) {
         if (is_external(spec))
             field_invalid(e,
@@ -382,7 +424,6 @@ static void check_addresses(const struct api_write *w, struct json spec, struct 
                     json_get_text(spec, "type")));
         return;
     }
-    check_value(e, ip, "spec.clusterIPs[0]", &ip_rule);
     bool mine = json_get_text(w->old, "spec.clusterIP") || /* which cannot be changed */
                 (w->dry_run && text_eq(first, first_of_range(x, e->arena)));
     enum address_state state = addresses_state(x, first);
@@ -402,15 +443,6 @@ static void check_addresses(const struct api_write *w, struct json spec, struct 
         arena_printf(e->arena, "failed to allocate IP %s: %s", first, why));
 }
 
-static bool has_port(struct json ports, size_t before, int64_t node_port, struct json protocol)
-{
-    for (size_t i = 0; i < ports.count && i < before; i++)
-        if (json_get_int(ports.items[i], "nodePort", 0) == node_port &&
-            json_equal(json_member(ports.items[i], "protocol"), protocol))
-            return true;
-    return false;
-}
-
 /* Ports that the client chose are free, or this Service's own. */
 static void check_node_ports(const struct api_write *w, struct json spec, struct field_errors *e)
 {
@@ -418,7 +450,6 @@ static void check_node_ports(const struct api_write *w, struct json spec, struct
     struct json ports = json_member(spec, "ports"), old = json_get(w->old, "spec.ports");
     for (size_t i = 0; i < ports.count && is_external(spec); i++) {
         int64_t node_port = json_get_int(ports.items[i], "nodePort", 0);
-        struct json protocol = json_member(ports.items[i], "protocol");
         const char *here =
             field_child(e->arena, check_item_path(e->arena, "spec", "ports", i), "nodePort");
         bool mine = false;
@@ -427,22 +458,35 @@ static void check_node_ports(const struct api_write *w, struct json spec, struct
         enum address_state state = addresses_port_state(x, node_port);
         if (!node_port || mine)
             continue;
-        if (state == ADDRESS_OUTSIDE)
+        /* A dry run takes no port, and so does not look where it is. */
+        if (state == ADDRESS_OUTSIDE && !w->dry_run)
             field_invalid(e,
                 here,
                 json_int(node_port),
                 "provided port is not in the valid range. The range of valid ports is 30000-32767");
-        else if (state == ADDRESS_TAKEN || has_port(ports, i, node_port, protocol))
+        else if (state == ADDRESS_TAKEN)
             field_invalid(e, here, json_int(node_port), "provided port is already allocated");
     }
 }
 
 static void check_families(const struct api_write *w, struct field_errors *e, struct json spec)
 {
-    size_t i = 0;
-    struct json first = json_item(json_member(spec, "ipFamilies"), 0);
+    static const char *const known[] = { "IPv4", "IPv6", NULL };
+    size_t i = 0, before = e->count;
+    struct json families = json_member(spec, "ipFamilies"), first = json_item(families, 0);
+    json_each (family, families) {
+        const char *here = check_item_path(e->arena, "spec", "ipFamilies", i);
+        check_enum(e, *family, here, known);
+        for (size_t j = 0; j < i; j++)
+            if (json_equal(families.items[j], *family)) {
+                field_duplicate(e, here, *family);
+                break;
+            }
+        i++;
+    }
+    i = 0;
     bool bare = is_headless(spec) && !json_present(json_member(spec, "selector"));
-    if (bare || is_type(spec, "ExternalName"))
+    if (bare || is_type(spec, "ExternalName") || e->count > before)
         return;
     if (json_present(w->old) && text_eq(json_text(first), "IPv6")) {
         field_invalid(e,
@@ -451,7 +495,7 @@ static void check_families(const struct api_write *w, struct field_errors *e, st
             "expected an IPv6 value as indicated by `ipFamilies[0]`");
         return;
     }
-    json_each (family, json_member(spec, "ipFamilies"))
+    json_each (family, families)
         if (!text_eq(json_text(*family), "IPv4"))
             field_invalid(e,
                 check_item_path(e->arena, "spec", "ipFamilies", i++),
@@ -464,6 +508,24 @@ static void check_families(const struct api_write *w, struct field_errors *e, st
             "spec.ipFamilyPolicy",
             json_member(spec, "ipFamilyPolicy"),
             "this cluster is not configured for dual-stack services");
+}
+
+static void check_health_port(struct field_errors *e, struct json spec)
+{
+    static const struct check port_rule = { "", CHECK_PORT };
+    struct json port = json_member(spec, "healthCheckNodePort");
+    bool needed = is_type(spec, "LoadBalancer") &&
+                  text_eq(json_get_text(spec, "externalTrafficPolicy"), "Local");
+    if (port.type != JSON_INT || !port.integer)
+        return;
+    if (needed)
+        check_value(e, port, "spec.healthCheckNodePort", &port_rule);
+    else
+        field_invalid(e,
+            "spec.healthCheckNodePort",
+            port,
+            "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is "
+            "'Local'");
 }
 
 static void check_balancer(struct field_errors *e, struct json spec)
@@ -482,6 +544,10 @@ static void check_balancer(struct field_errors *e, struct json spec)
                 check_item_path(e->arena, "spec", "LoadBalancerSourceRanges", i),
                 ranges.items[i],
                 "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+    if (ranges.count && !is_type(spec, "LoadBalancer"))
+        field_forbidden(
+            e, "spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'");
+    check_health_port(e, spec);
     if (json_present(policy) && !is_reachable(spec))
         field_invalid(e,
             "spec.externalTrafficPolicy",

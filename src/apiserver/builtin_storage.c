@@ -12,10 +12,23 @@ static const struct fill claim_defaults[] = {
     { 0 },
 };
 
+/* What the old form of a source can say: anything else in it is left out without a word. */
+static bool is_old_source(struct json source)
+{
+    const char *group = json_get_text(source, "apiGroup"), *kind = json_get_text(source, "kind");
+    return text_eq(kind, "PersistentVolumeClaim")
+               ? text_empty(group)
+               : text_eq(kind, "VolumeSnapshot") && text_eq(group, "snapshot.storage.k8s.io");
+}
+
 /* A source of data may be given in an old and in a new form; each fills the other. */
 struct json claim_spec_fill(struct arena *a, struct json spec)
 {
     struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
+    if (json_present(source) && !is_old_source(source)) {
+        spec = json_with_member(a, spec, "dataSource", (struct json){ 0 });
+        source = (struct json){ 0 };
+    }
     if (json_present(source) && !json_present(ref))
         spec = json_with_member(a, spec, "dataSourceRef", source);
     if (json_present(ref) && !json_present(source) && !json_present(json_member(ref, "namespace")))
@@ -122,30 +135,77 @@ static void check_storage(struct field_errors *e, struct json v, const char *pat
         field_invalid(e, path, v, "must be greater than zero");
 }
 
-static void check_modes(struct field_errors *e, struct json o)
+static void check_modes(struct field_errors *e, struct json spec, const char *path)
 {
-    json_each (mode, json_get(o, "spec.accessModes"))
-        check_enum(e, *mode, "spec.accessModes", access_modes);
+    struct json modes = json_member(spec, "accessModes");
+    const char *here = field_child(e->arena, path, "accessModes");
+    bool others = false;
+    json_each (mode, modes) {
+        check_enum(e, *mode, here, access_modes);
+        others = others || !text_eq(json_text(*mode), "ReadWriteOncePod");
+    }
+    if (others && json_list_has(modes, "ReadWriteOncePod"))
+        field_forbidden(e, here, "may not use ReadWriteOncePod with other access modes");
+}
+
+static void check_source(struct field_errors *e, struct json source, const char *path)
+{
+    static const struct check rules[] = {
+        { "name", CHECK_REQUIRED },
+        { "kind", CHECK_REQUIRED },
+        { 0 },
+    };
+    struct json group = json_member(source, "apiGroup"), kind = json_member(source, "kind");
+    if (!check_is_set(source))
+        return;
+    check_table(e, source, path, rules);
+    if (!check_is_empty(group))
+        check_name(e, group, field_child(e->arena, path, "apiGroup"), NAME_DNS1123_SUBDOMAIN);
+    else if (!text_eq(json_text(kind), "PersistentVolumeClaim"))
+        field_invalid(e,
+            path,
+            check_is_set(kind) ? kind : json_str(""),
+            "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+}
+
+static void check_sources(struct field_errors *e, struct json spec, const char *path)
+{
+    struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
+    check_source(e, source, field_child(e->arena, path, "dataSource"));
+    check_source(e, ref, field_child(e->arena, path, "dataSourceRef"));
+    if (check_is_set(source) && check_is_set(ref) && !json_equal(source, ref))
+        field_invalid(e, path, json_empty_map(), "must match dataSourceRef");
+}
+
+void builtin_claim_check(struct field_errors *e, struct json spec, const char *path)
+{
+    static const struct check rules[] = {
+        { "accessModes", CHECK_REQUIRED, .detail = "at least 1 access mode is required" },
+        { "volumeMode", CHECK_ENUM, volume_modes },
+        { "selector", CHECK_SELECTOR },
+        { 0 },
+    };
+    static const char *const classes[] = { "storageClassName", "volumeAttributesClassName" };
+    spec = check_is_set(spec) ? spec : json_empty_map();
+    check_table(e, spec, path, rules);
+    check_modes(e, spec, path);
+    check_storage(e,
+        json_get(spec, "resources.requests.storage"),
+        field_child(e->arena, path, "resources[storage]"),
+        false);
+    for (size_t i = 0; i < lengthof(classes); i++)
+        if (!check_is_empty(json_member(spec, classes[i])))
+            check_name(e,
+                json_member(spec, classes[i]),
+                field_child(e->arena, path, classes[i]),
+                NAME_DNS1123_SUBDOMAIN);
+    check_sources(e, spec, path);
 }
 
 static void check_claim(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const struct check rules[] = {
-        { "spec.accessModes", CHECK_REQUIRED, .detail = "at least 1 access mode is required" },
-        { "spec.volumeMode", CHECK_ENUM, volume_modes },
-        { "spec.selector", CHECK_SELECTOR },
-        { 0 },
-    };
-    (void)w;
-    if (*w->subresource)
-        return;
-    check_table(e, o, "", rules);
-    check_modes(e, o);
-    check_storage(
-        e, json_get(o, "spec.resources.requests.storage"), "spec.resources[storage]", false);
-    struct json class = json_get(o, "spec.storageClassName");
-    if (!check_is_empty(class))
-        check_name(e, class, "spec.storageClassName", NAME_DNS1123_SUBDOMAIN);
+    if (!*w->subresource)
+        builtin_claim_check(e, json_member(o, "spec"), "spec");
 }
 
 /* A claim grows, and that is all. */
@@ -211,7 +271,7 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
     if (*w->subresource)
         return;
     check_table(e, o, "", rules);
-    check_modes(e, o);
+    check_modes(e, json_member(o, "spec"), "spec");
     struct json capacity = json_get(o, "spec.capacity"), storage = json_member(capacity, "storage");
     static const char *const only_storage[] = { "storage", NULL };
     if (!json_present(storage) || capacity.count > 1)

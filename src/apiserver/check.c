@@ -110,6 +110,9 @@ static void check_requirement(struct field_errors *e, struct json r, const char 
             "not a valid selector operator");
     struct json key = json_member(r, "key");
     check_name(e, key, field_child(e->arena, path, "key"), NAME_LABEL_KEY);
+    size_t i = 0;
+    json_each (value, json_member(r, "values"))
+        check_label_value(e, *value, field_index(e->arena, values_path, i++));
 }
 
 void check_selector(struct field_errors *e, struct json selector, const char *path)
@@ -119,6 +122,50 @@ void check_selector(struct field_errors *e, struct json selector, const char *pa
     size_t i = 0;
     json_each (r, json_member(selector, "matchExpressions"))
         check_requirement(e, *r, check_item_path(e->arena, path, "matchExpressions", i++));
+}
+
+const char *check_selector_text(struct arena *a, struct json selector)
+{
+    static const char *const parts[] = { "matchLabels", "matchExpressions" };
+    const char *text = "";
+    for (size_t i = 0; i < lengthof(parts); i++) {
+        struct json part = json_member(selector, parts[i]);
+        if (part.count)
+            text = arena_printf(
+                a, "%s%s\"%s\":%s", text, *text ? "," : "", parts[i], json_to_text(a, part));
+    }
+    return arena_printf(a, "{%s}", text);
+}
+
+void check_domain_path(struct field_errors *e, struct json v, const char *path)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                  "/-._~%!$&'()*+,;=:";
+    struct str name = str_of(json_text(v)), domain = str_cut(&name, '/');
+    if (check_is_empty(v)) {
+        field_required(e, path, NULL);
+        return;
+    }
+    if (!name.len || !domain.len) {
+        field_invalid(e, path, v, "must be a domain-prefixed path (such as \"acme.io/foo\")");
+        return;
+    }
+    check_name(e, json_str(str_dup(e->arena, domain)), path, NAME_DNS1123_SUBDOMAIN);
+    if (strspn(name.ptr, allowed) < name.len)
+        field_invalid(e,
+            path,
+            json_str(name.ptr),
+            "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')");
+}
+
+void check_at_most(struct field_errors *e, struct json list, const char *path, size_t max)
+{
+    if (list.count > max)
+        field_error_add(e,
+            FIELD_TOO_MANY,
+            path,
+            json_int(list.count),
+            arena_printf(e->arena, "must have at most %zu items", max));
 }
 
 void check_segment(struct field_errors *e, struct json v, const char *path, const char *text)
@@ -143,12 +190,12 @@ static bool has_letter(const char *s)
 static void check_port_name(struct field_errors *e, struct json v, const char *path)
 {
     const char *s = v.string;
-    bool odd = false;
+    bool odd = !*s;
     for (const char *c = s; *c; c++)
         odd = odd || !((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-');
     if (v.count > 15)
         field_invalid(e, path, v, "must be no more than 15 characters");
-    if (odd)
+    if (odd || !v.count)
         field_invalid(
             e, path, v, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
     if (!has_letter(s))
@@ -259,19 +306,22 @@ bool check_is_cidr(const char *text)
            bits <= (strchr(address, ':') ? 128 : 32);
 }
 
+bool check_steps_back(const char *path)
+{
+    struct str rest = str_of(path);
+    while (rest.ptr)
+        if (str_eq(str_cut(&rest, '/'), STR("..")))
+            return true;
+    return false;
+}
+
 static void check_local_path(struct field_errors *e, struct json v, const char *path)
 {
     const char *s = json_text(v) ? json_text(v) : "";
     if (*s == '/')
         field_invalid(e, path, v, "must be a relative path");
-    struct str rest = str_of(s);
-    while (rest.ptr) {
-        struct str step = str_cut(&rest, '/');
-        if (str_eq(step, STR(".."))) {
-            field_invalid(e, path, v, "must not contain '..'");
-            return;
-        }
-    }
+    if (check_steps_back(s))
+        field_invalid(e, path, v, "must not contain '..'");
 }
 
 static void check_range(
@@ -335,6 +385,9 @@ void check_value(struct field_errors *e, struct json v, const char *path, const 
         return;
     case CHECK_SEGMENT:
         check_segment(e, v, path, json_text(v) ? json_text(v) : "");
+        return;
+    case CHECK_LABEL_KEY:
+        check_name(e, v, path, NAME_LABEL_KEY);
         return;
     case CHECK_LABELS:
         check_labels(e, v, path);

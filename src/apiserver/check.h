@@ -26,7 +26,8 @@ enum check_kind {
     CHECK_PORT_NAME,
     CHECK_LABEL, /* DNS-1123 */
     CHECK_SUBDOMAIN,
-    CHECK_SEGMENT,  /* can stand in a path */
+    CHECK_SEGMENT, /* can stand in a path */
+    CHECK_LABEL_KEY,
     CHECK_LABELS,   /* a map of labels */
     CHECK_SELECTOR, /* a LabelSelector */
     CHECK_KEY,      /* of a ConfigMap or Secret */
@@ -53,12 +54,18 @@ void check_value(struct field_errors *e, struct json v, const char *path, const 
 void check_name(struct field_errors *e, struct json v, const char *path, enum name_kind kind);
 void check_labels(struct field_errors *e, struct json labels, const char *path);
 void check_selector(struct field_errors *e, struct json selector, const char *path);
+/* A selector as the server's own struct is printed: its labels come first. */
+const char *check_selector_text(struct arena *a, struct json selector);
 /* A text of this form and of a length that is allowed, if the form is all that may be wrong:
  * letters in the middle are left out. Length and form are told apart, and both are told. */
 const char *check_shortened(struct arena *a, const char *text, size_t max);
 /* All that is wrong with it; v is what is shown. */
 void check_label_key(struct field_errors *e, struct json v, const char *path, const char *key);
 void check_label_value(struct field_errors *e, struct json v, const char *path);
+/* A name below a domain: "acme.io/foo". */
+void check_domain_path(struct field_errors *e, struct json v, const char *path);
+/* A list of at most max items. */
+void check_at_most(struct field_errors *e, struct json list, const char *path, size_t max);
 /* What may not stand in a path; v is what is shown. */
 void check_segment(struct field_errors *e, struct json v, const char *path, const char *text);
 void check_enum(
@@ -70,6 +77,8 @@ void check_invalid_text(struct field_errors *e, enum field_error_type type, cons
 void check_immutable(struct field_errors *e, struct json old, struct json new, const char *path);
 /* Quantities that are at least 0. */
 bool check_quantity(struct field_errors *e, struct json v, const char *path);
+/* Whether a step of the path is "..". Takes NULL. */
+bool check_steps_back(const char *path);
 bool check_is_ip(const char *text);
 bool check_is_cidr(const char *text);
 /* Neither absent nor null. */
