@@ -164,6 +164,7 @@ static struct json fill_pod(struct arena *a, struct json pod)
     }
     pod = fill_each(a, pod, "spec.containers.*.resources", fill_requests);
     pod = fill_each(a, pod, "spec.initContainers.*.resources", fill_requests);
+    pod = fill_each(a, pod, "spec", pod_level_fill);
     return fill_path(a, pod, "spec.enableServiceLinks", json_bool(true));
 }
 

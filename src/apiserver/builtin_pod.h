@@ -3,6 +3,7 @@
 /* Pod specs, which many kinds have in them. */
 
 #include "apiserver/registry.h"
+#include "base/quantity.h"
 
 /* Defaults of a pod spec. */
 struct json pod_spec_fill(struct arena *a, struct json spec);
@@ -19,6 +20,12 @@ bool pod_account_admit(
 
 /* A Pod that is created, its selectors with the labels that they are to have in common. */
 struct json pod_keys_merge(struct arena *a, struct json pod);
+
+/* What containers request, or may have, of a resource. Those that run together count together, with
+ * the init containers that go on; the other init containers run one by one before them. */
+struct quantity pod_containers_sum(struct json spec, const char *part, const char *resource);
+/* The spec of a Pod whose resources as a whole are set, with requests for what has limits. */
+struct json pod_level_fill(struct arena *a, struct json spec);
 
 /* What LimitRanges set for containers that do not say it. */
 void pod_limits_fill(const struct api_write *w, struct json *object);
@@ -56,7 +63,8 @@ void pod_probes_check(
 void pod_probes_forbid(struct field_errors *e, struct json container, const char *path);
 void pod_env_check(
     struct field_errors *e, struct json container, struct json volumes, const char *path);
-/* Parts of a pod spec; spec is all of it, path its own. Rights, where it runs, its os. */
+/* Parts of a pod spec; spec is all of it, path its own. Resources, rights, place, os. */
+void pod_level_check(struct field_errors *e, struct json spec, const char *path);
 void pod_security_check(struct field_errors *e, struct json spec, const char *path);
 void pod_affinity_check(struct field_errors *e, struct json spec, const char *path);
 void pod_spread_check(struct field_errors *e, struct json spec, const char *path);

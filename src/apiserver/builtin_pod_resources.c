@@ -154,10 +154,12 @@ static void refuse_claim(
 {
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)1 << 20);
     const char **names = arena_array(e->arena, claims.count + 1, sizeof(*names));
+    size_t count = 0;
     for (size_t i = 0; i < claims.count; i++)
-        names[i] = json_get_text(claims.items[i], "name") ?: "";
-    qsort(names, claims.count, sizeof(*names), compare_texts);
-    for (size_t i = 0; i < claims.count; i++)
+        if (!text_empty(json_get_text(claims.items[i], "name")))
+            names[count++] = json_get_text(claims.items[i], "name");
+    qsort(names, count, sizeof(*names), compare_texts);
+    for (size_t i = 0; i < count; i++)
         buf_printf(&b, "%s%s", i ? ", " : ": ", names[i]);
     field_error_add(e,
         FIELD_NOT_FOUND,
@@ -165,7 +167,7 @@ static void refuse_claim(
         name,
         arena_printf(e->arena,
             "must be one of the names in pod.spec.resourceClaims%s",
-            claims.count ? buf_text(&b) : " which is empty"));
+            count ? buf_text(&b) : " which is empty"));
 }
 
 /* A claim as a whole or one request of it; a whole one has all its requests. */

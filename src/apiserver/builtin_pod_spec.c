@@ -277,6 +277,7 @@ void pod_spec_check(struct field_errors *e, struct json spec, const char *path)
                 overhead = json_member(spec, "overhead");
     check_claims(e, spec, path);
     pod_containers_check(e, spec, volumes, path);
+    pod_level_check(e, spec, path);
     check_table(e, spec, path, first_rules);
     pod_security_check(e, spec, path);
     pod_affinity_check(e, spec, path);

@@ -5,7 +5,7 @@
 
 #define SPEC_MAX (64 << 10)
 #define DOMAIN_MAX 255
-#define NETBIOS_MAX 15
+#define NETBIOS_MAX 15 /* characters; the others are bytes */
 #define USER_MAX 104
 
 static bool has_any(struct str s, const char *chars)
@@ -24,7 +24,10 @@ static bool is_letter(char c)
 /* NetBIOS, or labels of up to 63 letters and dashes. */
 static bool is_domain(struct str s)
 {
-    if (s.len && s.len <= NETBIOS_MAX && s.ptr[0] != '.' && !has_any(s, "\\/:*?\"<>|"))
+    size_t characters = 0;
+    for (size_t i = 0; i < s.len; i++)
+        characters += ((unsigned char)s.ptr[i] & 0xC0) != 0x80;
+    if (s.len && characters <= NETBIOS_MAX && s.ptr[0] != '.' && !has_any(s, "\\/:*?\"<>|"))
         return true;
     do {
         struct str label = str_cut(&s, '.');

@@ -41,25 +41,11 @@ static bool cut_pod_resource(const char *name, const char **ret_part, const char
     return (!limits && text_starts(name, "hugepages-")) || (requests && extended);
 }
 
-/* Containers run together, with the init containers that go on; the others run one by one before
- * them. What is set for the whole pod stands for all of it. */
+/* What is set for the whole pod stands for all of it. */
 static struct quantity pod_sum(struct json spec, const char *part, const char *resource)
 {
-    struct quantity sum = { 0 }, most = { 0 }, beside = { 0 };
+    struct quantity sum = pod_containers_sum(spec, part, resource);
     struct json whole = json_get(json_member(spec, "resources"), part);
-    json_each (c, json_member(spec, "containers"))
-        sum = quantity_plus(sum, amount_of(json_get(json_member(*c, "resources"), part), resource));
-    json_each (c, json_member(spec, "initContainers")) {
-        struct quantity q = amount_of(json_get(json_member(*c, "resources"), part), resource);
-        if (text_eq(json_get_text(*c, "restartPolicy"), "Always")) {
-            sum = quantity_plus(sum, q);
-            q = beside = quantity_plus(beside, q);
-        } else {
-            q = quantity_plus(q, beside);
-        }
-        most = larger(most, q);
-    }
-    sum = larger(sum, most);
     if (json_present(json_member(whole, resource)))
         sum = amount_of(whole, resource);
     if (sum.value || text_eq(part, "requests"))

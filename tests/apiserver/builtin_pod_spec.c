@@ -221,6 +221,18 @@ TEST(pod_spec_names_what_is_wrong_with_its_names)
         { "'overhead': {'cpu': '-1'}",
             "overhead.limits[cpu]",
             "Invalid value: \"-1\": must be greater than or equal to 0" },
+        { "'resources': {'limits': {'a/b': '1'}}",
+            "resources.limits[a/b]",
+            "Unsupported value: \"a/b\": supported values: \"cpu\", \"hugepages-\", "
+            "\"memory\"" },
+        { "'resources': {}, 'os': {'name': 'windows'}",
+            "resources",
+            "Forbidden: may not be set for a windows pod" },
+        { "'resources': {'requests': {'cpu': '1'}}, 'initContainers': [{'name': 'i', 'image': 'i', "
+          "'resources': {'requests': {'cpu': '1500m'}}}]",
+            "resources.requests[cpu]",
+            "Invalid value: \"1\": must be greater than or equal to aggregate container requests "
+            "of 1500m" },
         { "'hostnameOverride': 'a', 'hostNetwork': true",
             "hostnameOverride",
             "Forbidden: may not be specified when hostNetwork is true" },
@@ -249,4 +261,17 @@ TEST(pod_spec_selectors_get_the_labels_of_the_pod)
         "[{\"key\":\"z\",\"operator\":\"Exists\"},"
         "{\"key\":\"x\",\"operator\":\"In\",\"values\":[\"1\"]}]");
     check(!json_present(json_member(spread.items[1], "labelSelector")));
+}
+
+TEST(pod_spec_resources_of_the_whole_request_what_the_containers_do)
+{
+    struct json spec =
+        test_json("{'resources': {'limits': {'cpu': '4', 'hugepages-2Mi': '2Mi'}}, 'containers': ["
+                  "{'resources': {'requests': {'cpu': '1', 'memory': '1Gi'}}}, "
+                  "{'resources': {'requests': {'cpu': '500m', 'memory': '1Gi'}}}]}");
+    check_text(json_to_text(test_arena(),
+                   json_get(pod_level_fill(test_arena(), spec), "resources.requests")),
+        "{\"cpu\":\"1500m\",\"hugepages-2Mi\":\"2Mi\",\"memory\":\"2Gi\"}");
+    spec = test_json("{'resources': {}, 'containers': []}");
+    check(json_equal(pod_level_fill(test_arena(), spec), spec));
 }
