@@ -421,7 +421,8 @@ bool body_read_object(struct api_call *c, const struct api_kind *k, struct json 
     }
     meta = without_same_owners(c, meta);
     *object = json_with_member(a, *object, "metadata", meta);
-    if (b && b->prune)
+    /* Of a custom object the merge refused what the kind does not have, and nulls are values. */
+    if (b && b->prune && !(k->custom && c->applies))
         *object = b->prune(k, a, *object, &unknown);
     struct json owners = json_member(meta, "managedFields");
     if (!k->custom && json_present(owners) && managers_is_reset(owners))

@@ -4,6 +4,7 @@
 
 #include "apiserver/builtin_rules.h"
 #include "apiserver/builtin_warn.h"
+#include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "apiserver/meta.h"
 #include "apiserver/server.h"
@@ -227,9 +228,9 @@ static struct json read_class(
     return apiserver_read(w->server, w->arena, k, "", name);
 }
 
-/* The priority is that of the Pod's class. */
-static bool find_priority(
-    const struct api_write *w, struct json object, int64_t *ret, struct error *err)
+/* The priority, and whether others are removed for it, are those of the Pod's class. */
+static bool find_priority(const struct api_write *w, struct json object, int64_t *ret,
+    struct json *policy, struct error *err)
 {
     static const struct {
         const char *name;
@@ -237,9 +238,14 @@ static bool find_priority(
     } own[] = { { "system-cluster-critical", 2000000000 }, { "system-node-critical", 2000001000 } };
     const char *class = json_get_text(object, "spec.priorityClassName");
     const char *name = meta_asked_name(object);
-    struct json given = json_get(object, "spec.priority"), found = json_int(0);
+    struct json given = json_get(object, "spec.priority"), found = json_int(0),
+                asked = json_get(object, "spec.preemptionPolicy");
+    *policy = json_str("PreemptLowerPriority");
     if (!text_empty(class)) {
-        found = json_member(read_class(w, "scheduling.k8s.io", "PriorityClass", class), "value");
+        struct json c = read_class(w, "scheduling.k8s.io", "PriorityClass", class);
+        found = json_member(c, "value");
+        if (check_is_set(json_member(c, "preemptionPolicy")))
+            *policy = json_member(c, "preemptionPolicy");
         for (size_t i = 0; i < lengthof(own) && !json_present(found); i++)
             if (text_eq(class, own[i].name))
                 found = json_int(own[i].value);
@@ -259,6 +265,15 @@ static bool find_priority(
             name,
             (long long)given.integer,
             (long long)found.integer);
+    if (check_is_set(asked) && !json_equal(asked, *policy))
+        return fail(err,
+            ERR_FORBIDDEN,
+            "pods \"%s\" is forbidden: the string value of PreemptionPolicy (%s) must not be "
+            "provided in pod spec; priority admission controller computed %s from the given "
+            "PriorityClass name",
+            name,
+            json_text(asked),
+            json_text(*policy));
     *ret = found.integer;
     return true;
 }
@@ -267,13 +282,6 @@ static bool find_runtime(const struct api_write *w, struct json object, struct e
 {
     const char *class = json_get_text(object, "spec.runtimeClassName");
     const char *name = meta_asked_name(object);
-    bool overhead = json_present(json_get(object, "spec.overhead"));
-    if (!class && overhead)
-        return fail(err,
-            ERR_FORBIDDEN,
-            "pods \"%s\" is forbidden: pod rejected: Pod Overhead set without corresponding "
-            "RuntimeClass defined Overhead",
-            name);
     if (class && !json_present(read_class(w, "node.k8s.io", "RuntimeClass", class)))
         return fail(err,
             ERR_FORBIDDEN,
@@ -299,6 +307,7 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
 {
     struct arena *a = w->arena;
     int64_t priority = 0;
+    struct json policy;
     if (*w->subresource) {
         *object = pod_part_keep(w, *object);
         return true;
@@ -311,9 +320,10 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
         return true;
     }
     pod_limits_fill(w, object);
-    if (!pod_account_admit(w, object, err) || !find_priority(w, *object, &priority, err) ||
+    if (!pod_account_admit(w, object, err) || !find_priority(w, *object, &priority, &policy, err) ||
         !find_runtime(w, *object, err))
         return false;
+    *object = pod_keys_merge(a, *object);
     *object = json_with(a, *object, "status.phase", json_str("Pending"));
     struct json spec = json_member(*object, "spec");
     if (json_member(spec, "schedulingGates").count)
@@ -323,7 +333,7 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
         spec = json_with_member(a, spec, "terminationGracePeriodSeconds", json_int(1));
     spec = add_tolerations(a, spec);
     spec = fill_path(a, spec, "priority", json_int(priority));
-    spec = fill_path(a, spec, "preemptionPolicy", json_str("PreemptLowerPriority"));
+    spec = fill_path(a, spec, "preemptionPolicy", policy);
     *object = json_with_member(a, *object, "spec", spec);
     return true;
 }
@@ -344,10 +354,30 @@ static const char *const pod_fields[] = { "spec.nodeName",
     "status.nominatedNodeName",
     NULL };
 
+static bool admit_pod(const struct api_write *w, struct json o, struct error *err)
+{
+    if (!limits_check(w, o, err))
+        return false;
+    struct json spec = json_member(o, "spec");
+    if (!json_present(w->old) && check_is_set(json_member(spec, "overhead")) &&
+        !check_is_set(json_member(spec, "runtimeClassName")))
+        return fail(err,
+            ERR_FORBIDDEN,
+            "pods \"%s\" is forbidden: pod rejected: Pod Overhead set without corresponding "
+            "RuntimeClass defined Overhead",
+            meta_asked_name(o));
+    return true;
+}
+
 static void check_pod(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    pod_spec_check(e, json_member(o, "spec"), "spec");
+    struct json spec = json_member(o, "spec");
+    pod_spec_check(e, spec, "spec");
     pod_ephemeral_check(w, o, e);
+    if (!json_present(w->old) && json_member(spec, "schedulingGates").count &&
+        !check_is_empty(json_member(spec, "nodeName")))
+        field_forbidden(
+            e, "spec.nodeName", "cannot be set until all schedulingGates have been cleared");
 }
 
 /* Of a Pod that runs, only a few fields can be changed. */
@@ -420,7 +450,7 @@ const struct builtin_rules builtin_pod = {
     .fill = fill_pod,
     .prepare = prepare_pod,
     .validate = check_pod,
-    .admit = limits_check,
+    .admit = admit_pod,
     .warn = warn_pod,
     .validate_change = check_pod_change,
     .fields = pod_fields,

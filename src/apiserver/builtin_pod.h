@@ -15,6 +15,9 @@ struct json claim_spec_fill(struct arena *a, struct json spec);
 bool pod_account_admit(
     const struct api_write *w, struct json *object, struct error *err) must_check;
 
+/* A Pod that is created, its selectors with the labels that they are to have in common. */
+struct json pod_keys_merge(struct arena *a, struct json pod);
+
 /* What LimitRanges set for containers that do not say it. */
 void pod_limits_fill(const struct api_write *w, struct json *object);
 /* Whether LimitRanges allow a Pod or a claim. */
@@ -39,3 +42,30 @@ void pod_mounts_check(
 void pod_containers_check(
     struct field_errors *e, struct json spec, struct json volumes, const char *path);
 void pod_resources_check(struct field_errors *e, struct json resources, const char *path);
+/* Claims and resizing; spec is that of the pod. */
+void pod_container_resources_check(
+    struct field_errors *e, struct json container, struct json spec, const char *path);
+void pod_container_security_check(
+    struct field_errors *e, struct json container, struct json spec, const char *path);
+/* Probes and hooks; grace: seconds that the pod has to end. */
+void pod_probes_check(
+    struct field_errors *e, struct json container, const char *path, int64_t grace);
+/* A container that runs once has none. */
+void pod_probes_forbid(struct field_errors *e, struct json container, const char *path);
+void pod_env_check(
+    struct field_errors *e, struct json container, struct json volumes, const char *path);
+/* What env and downward volumes say of their pod; allowed: fields without a subscript. */
+void pod_field_ref_check(
+    struct field_errors *e, struct json ref, const char *path, const char *const *allowed);
+void pod_resource_ref_check(struct field_errors *e, struct json ref, const char *path);
+/* Parts of a pod spec; spec is all of it, path its own. Rights, where it runs, its os. */
+void pod_security_check(struct field_errors *e, struct json spec, const char *path);
+void pod_affinity_check(struct field_errors *e, struct json spec, const char *path);
+void pod_spread_check(struct field_errors *e, struct json spec, const char *path);
+void pod_tolerations_check(struct field_errors *e, struct json spec, const char *path);
+void pod_host_process_check(struct field_errors *e, struct json spec, const char *path);
+void pod_system_check(struct field_errors *e, struct json spec, const char *path);
+/* Parts of a security context, of a pod's or a container's; absent is well. */
+void pod_seccomp_check(struct field_errors *e, struct json profile, const char *path);
+void pod_app_armor_check(struct field_errors *e, struct json profile, const char *path);
+void pod_windows_check(struct field_errors *e, struct json options, const char *path);

@@ -1,169 +1,11 @@
-/* What is wrong with a pod spec. */
-
-#include <stdlib.h>
+/* What is wrong with the containers of a pod spec. */
 
 #include "apiserver/builtin_pod.h"
 #include "apiserver/check.h"
-#include "base/quantity.h"
 
 static const char *const protocols[] = { "SCTP", "TCP", "UDP", NULL };
 static const char *const pull_policies[] = { "Always", "IfNotPresent", "Never", NULL };
 static const char *const message_policies[] = { "File", "FallbackToLogsOnError", NULL };
-static const char *const schemes[] = { "HTTP", "HTTPS", NULL };
-
-/* ---- env ---- */
-
-static const char *const field_paths[] = { "metadata.name",
-    "metadata.namespace",
-    "metadata.uid",
-    "spec.nodeName",
-    "spec.serviceAccountName",
-    "status.hostIP",
-    "status.hostIPs",
-    "status.podIP",
-    "status.podIPs",
-    NULL };
-
-static void check_field_ref(
-    struct field_errors *e, struct json ref, const char *path, const char *const *allowed)
-{
-    const char *field = json_get_text(ref, "fieldPath"),
-               *here = field_child(e->arena, path, "fieldPath");
-    if (text_empty(json_get_text(ref, "apiVersion")))
-        field_required(e, field_child(e->arena, path, "apiVersion"), NULL);
-    else if (text_empty(field))
-        field_required(e, here, NULL);
-    else if (text_starts(field, "metadata.annotations['") ||
-             text_starts(field, "metadata.labels['"))
-        return;
-    else if (!text_starts(field, "metadata.") && !text_starts(field, "spec.") &&
-             !text_starts(field, "status."))
-        field_invalid(e,
-            here,
-            json_str(field),
-            arena_printf(
-                e->arena, "error converting fieldPath: field label not supported: %s", field));
-    else {
-        for (const char *const *a = allowed; *a; a++)
-            if (text_eq(*a, field))
-                return;
-        bool known = text_eq(field, "metadata.labels") || text_eq(field, "metadata.annotations");
-        if (known || text_eq(field, "status.phase") || text_eq(field, "spec.restartPolicy"))
-            field_not_supported(e, here, json_str(field), allowed);
-        else
-            field_invalid(e,
-                here,
-                json_str(field),
-                arena_printf(
-                    e->arena, "error converting fieldPath: field label not supported: %s", field));
-    }
-}
-
-static const char *const resource_names[] = { "limits.cpu",
-    "limits.ephemeral-storage",
-    "limits.memory",
-    "requests.cpu",
-    "requests.ephemeral-storage",
-    "requests.memory",
-    NULL };
-
-static void check_resource_ref(struct field_errors *e, struct json ref, const char *path)
-{
-    struct json name = json_member(ref, "resource");
-    const char *here = field_child(e->arena, path, "resource");
-    if (check_is_empty(name))
-        field_required(e, here, NULL);
-    else if (!text_starts(name.string, "limits.hugepages-") &&
-             !text_starts(name.string, "requests.hugepages-"))
-        check_enum(e, name, here, resource_names);
-}
-
-static void check_key_ref(struct field_errors *e, struct json ref, const char *path)
-{
-    static const struct check key = { "key", CHECK_KEY };
-    if (!json_present(ref))
-        return;
-    struct json k = json_member(ref, "key");
-    check_name(
-        e, json_member(ref, "name"), field_child(e->arena, path, "name"), NAME_DNS1123_SUBDOMAIN);
-    if (check_is_empty(k))
-        field_required(e, field_child(e->arena, path, "key"), NULL);
-    else
-        check_value(e, k, field_child(e->arena, path, "key"), &key);
-}
-
-static void check_value_from(struct field_errors *e, struct json env, const char *path)
-{
-    struct json from = json_member(env, "valueFrom");
-    if (!json_present(from))
-        return;
-    const char *here = field_child(e->arena, path, "valueFrom");
-    struct json field = json_member(from, "fieldRef"),
-                resource = json_member(from, "resourceFieldRef");
-    if (json_present(field))
-        check_field_ref(e, field, field_child(e->arena, here, "fieldRef"), field_paths);
-    if (json_present(resource))
-        check_resource_ref(e, resource, field_child(e->arena, here, "resourceFieldRef"));
-    check_key_ref(
-        e, json_member(from, "configMapKeyRef"), field_child(e->arena, here, "configMapKeyRef"));
-    check_key_ref(
-        e, json_member(from, "secretKeyRef"), field_child(e->arena, here, "secretKeyRef"));
-    if (from.count == 0)
-        field_invalid(e,
-            here,
-            json_str(""),
-            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, "
-            "`secretKeyRef` or `fileKeyRef`");
-    else if (!check_is_empty(json_member(env, "value")))
-        field_invalid(e, here, json_str(""), "may not be specified when `value` is not empty");
-    else if (from.count > 1)
-        field_invalid(
-            e, here, json_str(""), "may not have more than one field specified at a time");
-}
-
-static void check_env_name(struct field_errors *e, struct json name, const char *path)
-{
-    bool odd = false;
-    if (check_is_empty(name)) {
-        field_required(e, path, NULL);
-        return;
-    }
-    for (const char *c = name.string; *c; c++)
-        odd = odd || *c < ' ' || *c > '~' || *c == '=';
-    if (odd)
-        field_invalid(e,
-            path,
-            name,
-            "a valid environment variable name must consist only of printable ASCII characters "
-            "other than '='");
-}
-
-static void check_env(struct field_errors *e, struct json c, const char *path)
-{
-    size_t i = 0;
-    json_each (env, json_member(c, "env")) {
-        const char *here = check_item_path(e->arena, path, "env", i++);
-        check_env_name(e, json_member(*env, "name"), field_child(e->arena, here, "name"));
-        check_value_from(e, *env, here);
-    }
-    const char *list = field_child(e->arena, path, "envFrom");
-    i = 0;
-    json_each (from, json_member(c, "envFrom")) {
-        const char *here = check_item_path(e->arena, path, "envFrom", i++);
-        struct json map = json_member(*from, "configMapRef"),
-                    secret = json_member(*from, "secretRef");
-        if (json_present(map) && check_is_empty(json_member(map, "name")))
-            field_required(e, field_child(e->arena, here, "configMapRef.name"), NULL);
-        if (json_present(secret) && check_is_empty(json_member(secret, "name")))
-            field_required(e, field_child(e->arena, here, "secretRef.name"), NULL);
-        if (!json_present(map) && !json_present(secret))
-            field_invalid(
-                e, list, json_str(""), "must specify one of: `configMapRef` or `secretRef`");
-        else if (json_present(map) && json_present(secret))
-            field_invalid(
-                e, list, json_str(""), "may not have more than one field specified at a time");
-    }
-}
 
 /* ---- ports ---- */
 
@@ -195,16 +37,17 @@ static void check_ports(struct field_errors *e, struct json c, const char *path)
     }
 }
 
-/* Two containers cannot have the same port of the node. */
-static void check_host_ports(struct field_errors *e, struct json containers, const char *path)
+/* Two containers that run at the same time cannot have the same port of the node; path is theirs.
+ */
+static void check_host_ports(
+    struct field_errors *e, const struct json *containers, size_t count, const char *path)
 {
     struct json_builder seen;
     json_builder_init(&seen, e->arena);
-    size_t i = 0;
-    json_each (c, containers) {
-        const char *here = check_item_path(e->arena, path, "containers", i++);
+    for (size_t i = 0; i < count; i++) {
+        const char *here = field_index(e->arena, path, i);
         size_t j = 0;
-        json_each (port, json_member(*c, "ports")) {
+        json_each (port, json_member(containers[i], "ports")) {
             const char *at = check_item_path(e->arena, here, "ports", j++);
             int64_t number = json_get_int(*port, "hostPort", 0);
             const char *ip = json_get_text(*port, "hostIP");
@@ -222,179 +65,72 @@ static void check_host_ports(struct field_errors *e, struct json containers, con
     }
 }
 
-/* ---- resources ---- */
+/* ---- when it starts again ---- */
 
-static bool is_native(const char *name)
+#define RULES_MAX 20
+#define EXIT_CODES_MAX 255
+
+static void check_many(struct field_errors *e, struct json list, size_t max, const char *path)
 {
-    return !strchr(name, '/') || text_starts(name, "kubernetes.io/");
+    if (list.count > max)
+        field_error_add(e,
+            FIELD_TOO_MANY,
+            path,
+            json_int(list.count),
+            arena_printf(e->arena, "must have at most %zu items", max));
 }
 
-static bool is_standard(const char *name)
+static void check_restart_rule(struct field_errors *e, struct json rule, const char *path)
 {
-    return text_eq(name, "cpu") || text_eq(name, "memory") || text_eq(name, "ephemeral-storage") ||
-           text_starts(name, "hugepages-") || text_eq(name, "storage");
-}
-
-static void check_resource(struct field_errors *e, const struct json_member *m, const char *path)
-{
-    const char *here = field_key(e->arena, path, m->key);
-    if (!strchr(m->key, '/') && !is_standard(m->key)) {
-        field_invalid(
-            e, here, json_str(m->key), "must be a standard resource type or fully qualified");
-        field_invalid(e, here, json_str(m->key), "must be a standard resource for containers");
-    }
-    struct quantity q;
-    check_quantity(e, m->value, here);
-    if (!is_native(m->key) && quantity_parse(str_of(json_text(m->value)), &q, NULL) &&
-        quantity_milli_value(q) % 1000)
-        field_invalid(e, here, m->value, "must be an integer");
-}
-
-void pod_resources_check(struct field_errors *e, struct json resources, const char *path)
-{
-    struct json limits = json_member(resources, "limits"),
-                requests = json_member(resources, "requests");
-    const char *limits_path = field_child(e->arena, path, "limits");
-    const char *requests_path = field_child(e->arena, path, "requests");
-    bool has_cpu_or_memory = false, has_huge_pages = false;
-    json_each_member (m, limits) {
-        check_resource(e, m, limits_path);
-        has_huge_pages |= text_starts(m->key, "hugepages-");
-        has_cpu_or_memory |= text_eq(m->key, "cpu") || text_eq(m->key, "memory");
-    }
-    json_each_member (m, requests) {
-        check_resource(e, m, requests_path);
-        has_huge_pages |= text_starts(m->key, "hugepages-");
-        has_cpu_or_memory |= text_eq(m->key, "cpu") || text_eq(m->key, "memory");
-        struct json limit = json_member(limits, m->key);
-        struct quantity q, l;
-        if (!json_present(limit)) {
-            if (!is_native(m->key) || text_starts(m->key, "hugepages-"))
-                field_required(
-                    e, limits_path, "Limit must be set for non overcommitable resources");
-            continue;
-        }
-        if (!quantity_parse(str_of(json_text(m->value)), &q, NULL) ||
-            !quantity_parse(str_of(json_text(limit)), &l, NULL))
-            continue;
-        bool exact = !is_native(m->key) || text_starts(m->key, "hugepages-");
-        if (exact && quantity_compare(q, l) != 0)
-            field_invalid(e,
-                requests_path,
-                m->value,
-                arena_printf(
-                    e->arena, "must be equal to %s limit of %s", m->key, json_text(limit)));
-        else if (!exact && quantity_compare(q, l) > 0)
-            field_invalid(e,
-                requests_path,
-                m->value,
-                arena_printf(e->arena,
-                    "must be less than or equal to %s limit of %s",
-                    m->key,
-                    json_text(limit)));
-    }
-    if (has_huge_pages && !has_cpu_or_memory)
-        field_forbidden(e, path, "HugePages require cpu or memory");
-}
-
-/* ---- probes and hooks ---- */
-
-static void check_handler(
-    struct field_errors *e, struct json h, const char *path, const char *const *kinds)
-{
-    static const struct check rules[] = {
-        { "exec.command", CHECK_REQUIRED },
-        { "httpGet.path", CHECK_REQUIRED },
-        { "httpGet.port", CHECK_PORT_OR_NAME },
-        { "httpGet.scheme", CHECK_ENUM, schemes },
-        { "tcpSocket.port", CHECK_PORT_OR_NAME },
-        { "grpc.port", CHECK_PORT },
-        { 0 },
-    };
-    size_t count = 0;
-    for (const char *const *k = kinds; *k; k++) {
-        if (!json_present(json_member(h, *k)))
-            continue;
-        if (count++ == 1)
-            field_forbidden(
-                e, field_child(e->arena, path, *k), "may not specify more than 1 handler type");
-    }
-    check_table(e, h, path, rules);
-    if (!count)
-        field_required(e, path, "must specify a handler type");
-}
-
-static void check_probe(
-    struct field_errors *e, struct json c, const char *path, const char *name, bool once)
-{
-    static const char *const kinds[] = { "exec", "httpGet", "tcpSocket", "grpc", NULL };
-    static const struct check rules[] = {
-        { "initialDelaySeconds", CHECK_MIN },
-        { "timeoutSeconds", CHECK_MIN },
-        { "periodSeconds", CHECK_MIN },
-        { "successThreshold", CHECK_MIN },
-        { "failureThreshold", CHECK_MIN },
-        { 0 },
-    };
-    struct json probe = json_member(c, name);
-    const char *here = field_child(e->arena, path, name);
-    if (!json_present(probe))
+    static const char *const actions[] = { "Restart", "RestartAllContainers", NULL };
+    static const char *const operators[] = { "In", "NotIn", NULL };
+    struct json action = json_member(rule, "action"),
+                codes = json_member(rule, "exitCodes"), operator= json_member(codes, "operator");
+    const char *here = field_child(e->arena, path, "exitCodes");
+    check_enum(e,
+        check_is_set(action) ? action : json_str(""),
+        field_child(e->arena, path, "action"),
+        actions);
+    if (!check_is_set(codes)) {
+        field_required(e, here, "must be specified");
         return;
-    check_handler(e, probe, here, kinds);
-    check_table(e, probe, here, rules);
-    if (once && json_get_int(probe, "successThreshold", 1) != 1)
-        field_invalid(e,
-            field_child(e->arena, here, "successThreshold"),
-            json_member(probe, "successThreshold"),
-            "must be 1");
-    if (!once && json_present(json_member(probe, "terminationGracePeriodSeconds")))
-        field_invalid(e,
-            field_child(e->arena, here, "terminationGracePeriodSeconds"),
-            json_member(probe, "terminationGracePeriodSeconds"),
-            "must not be set for readinessProbes");
+    }
+    check_enum(e,
+        check_is_set(operator) ? operator: json_str(""),
+        field_child(e->arena, here, "operator"),
+        operators);
+    check_many(
+        e, json_member(codes, "values"), EXIT_CODES_MAX, field_child(e->arena, here, "values"));
 }
 
-static void check_hooks(struct field_errors *e, struct json c, const char *path)
+static void check_restarts(struct field_errors *e, struct json c, const char *path)
 {
-    static const char *const kinds[] = { "exec", "httpGet", "tcpSocket", "sleep", NULL };
-    static const char *const hooks[] = { "postStart", "preStop" };
-    for (size_t i = 0; i < lengthof(hooks); i++) {
-        struct json hook = json_member(json_member(c, "lifecycle"), hooks[i]);
-        if (json_present(hook))
-            check_handler(e,
-                hook,
-                field_child(e->arena, field_child(e->arena, path, "lifecycle"), hooks[i]),
-                kinds);
-    }
+    static const char *const policies[] = { "Always", "Never", "OnFailure", NULL };
+    static const struct check policy[] = { { "restartPolicy", CHECK_ENUM, policies }, { 0 } };
+    struct json rules = json_member(c, "restartPolicyRules");
+    check_table(e, c, path, policy);
+    if (rules.count && !check_is_set(json_member(c, "restartPolicy")))
+        field_required(e,
+            field_child(e->arena, path, "restartPolicy"),
+            "must specify restartPolicy when restart rules are used");
+    check_many(e, rules, RULES_MAX, field_child(e->arena, path, "restartPolicyRules"));
+    for (size_t i = 0; i < rules.count && rules.count <= RULES_MAX; i++)
+        check_restart_rule(
+            e, rules.items[i], check_item_path(e->arena, path, "restartPolicyRules", i));
 }
 
 /* ---- containers ---- */
 
-static void check_security(struct field_errors *e, struct json context, const char *path)
+/* What all sorts of containers have. */
+static void check_container(
+    struct field_errors *e, struct json c, struct json spec, struct json volumes, const char *path)
 {
-    static const char *const mounts[] = { "Default", "Unmasked", NULL };
-    static const struct check rules[] = {
-        { "runAsUser", CHECK_USER_ID },
-        { "runAsGroup", CHECK_USER_ID },
-        { "procMount", CHECK_ENUM, mounts },
+    static const struct check message_rules[] = {
+        { "terminationMessagePolicy", CHECK_ENUM, message_policies },
         { 0 },
     };
-    if (!json_present(context))
-        return;
-    check_table(e, context, path, rules);
-    bool escalates = json_get_bool(context, "allowPrivilegeEscalation", true);
-    if (!escalates && json_get_bool(context, "privileged", false))
-        field_invalid(e,
-            path,
-            context,
-            "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
-}
-
-static void check_container(
-    struct field_errors *e, struct json c, struct json volumes, const char *path)
-{
-    static const struct check rules[] = {
-        { "terminationMessagePolicy", CHECK_ENUM, message_policies },
+    static const struct check pull_rules[] = {
+        { "imagePullPolicy", CHECK_ENUM, pull_policies },
         { 0 },
     };
     struct json name = json_member(c, "name"), image = json_member(c, "image");
@@ -409,21 +145,14 @@ static void check_container(
     else if (!strstr(path, "emplate.") && /* " " is a token in some people's templates */
              (image.string[0] == ' ' || image.string[image.count - 1] == ' '))
         field_invalid(e, image_path, image, "must not have leading or trailing whitespace");
-    check_table(e, c, path, rules);
+    check_table(e, c, path, message_rules);
     check_ports(e, c, path);
-    check_env(e, c, path);
+    pod_env_check(e, c, volumes, path);
     pod_mounts_check(e, c, volumes, path);
-    check_table(e,
-        c,
-        path,
-        (const struct check[]){ { "imagePullPolicy", CHECK_ENUM, pull_policies }, { 0 } });
+    check_table(e, c, path, pull_rules);
     pod_resources_check(e, json_member(c, "resources"), field_child(e->arena, path, "resources"));
-    check_security(
-        e, json_member(c, "securityContext"), field_child(e->arena, path, "securityContext"));
-    check_hooks(e, c, path);
-    check_probe(e, c, path, "livenessProbe", true);
-    check_probe(e, c, path, "startupProbe", true);
-    check_probe(e, c, path, "readinessProbe", false);
+    pod_container_resources_check(e, c, spec, path);
+    pod_container_security_check(e, c, spec, path);
 }
 
 static bool name_is_taken(struct json list, size_t before, struct json name)
@@ -434,42 +163,37 @@ static bool name_is_taken(struct json list, size_t before, struct json name)
     return false;
 }
 
-static void check_init_container(struct field_errors *e, struct json c, const char *path)
-{
-    static const char *const not_once[] = {
-        "lifecycle", "livenessProbe", "readinessProbe", "startupProbe"
-    };
-    struct json policy = json_member(c, "restartPolicy");
-    if (text_eq(json_text(policy), "Always"))
-        return;
-    for (size_t i = 0; i < lengthof(not_once); i++)
-        if (json_present(json_member(c, not_once[i])))
-            field_forbidden(e,
-                field_child(e->arena, path, not_once[i]),
-                "may not be set for init containers without restartPolicy=Always");
-}
-
 void pod_containers_check(
     struct field_errors *e, struct json spec, struct json volumes, const char *path)
 {
     struct json main = json_member(spec, "containers"), init = json_member(spec, "initContainers");
-    const char *main_path = field_child(e->arena, path, "containers");
+    const char *main_path = field_child(e->arena, path, "containers"),
+               *init_path = field_child(e->arena, path, "initContainers");
+    int64_t grace = json_get_int(spec, "terminationGracePeriodSeconds", 0);
     if (!main.count)
         field_required(e, main_path, NULL);
     for (size_t i = 0; i < main.count; i++) {
         const char *here = field_index(e->arena, main_path, i);
         struct json name = json_member(main.items[i], "name");
-        check_container(e, main.items[i], volumes, here);
+        check_container(e, main.items[i], spec, volumes, here);
         if (name_is_taken(main, i, name))
             field_duplicate(e, field_child(e->arena, here, "name"), name);
+        pod_probes_check(e, main.items[i], here, grace);
+        check_restarts(e, main.items[i], here);
     }
+    check_host_ports(e, main.items, main.count, main_path);
     for (size_t i = 0; i < init.count; i++) {
-        const char *here = check_item_path(e->arena, path, "initContainers", i);
-        struct json name = json_member(init.items[i], "name");
-        check_container(e, init.items[i], volumes, here);
-        check_init_container(e, init.items[i], here);
-        if (name_is_taken(init, i, name) || name_is_taken(main, main.count, name))
+        const char *here = field_index(e->arena, init_path, i);
+        struct json c = init.items[i], name = json_member(c, "name");
+        check_container(e, c, spec, volumes, here);
+        check_restarts(e, c, here);
+        if (name_is_taken(main, main.count, name) ||
+            (!check_is_empty(name) && name_is_taken(init, i, name)))
             field_duplicate(e, field_child(e->arena, here, "name"), name);
+        check_host_ports(e, &init.items[i], 1, init_path); /* one after the other, each as [0] */
+        if (text_eq(json_get_text(c, "restartPolicy"), "Always"))
+            pod_probes_check(e, c, here, grace);
+        else
+            pod_probes_forbid(e, c, here);
     }
-    check_host_ports(e, main, path);
 }

@@ -1,4 +1,4 @@
-/* What is wrong with the volumes of a pod spec, and with what containers mount of them. */
+/* What is wrong with the volumes of a pod spec. */
 
 #include "apiserver/builtin_pod.h"
 #include "apiserver/check.h"
@@ -45,15 +45,6 @@ static const struct check volume_rules[] = {
     { "projected.sources.*.secret.name", CHECK_REQUIRED },
     { 0 },
 };
-
-static bool steps_back(const char *path)
-{
-    struct str rest = str_of(path);
-    while (rest.ptr)
-        if (str_eq(str_cut(&rest, '/'), STR("..")))
-            return true;
-    return false;
-}
 
 /* A volume without its types but the first, in the order in which the server looks at them. */
 static struct json first_source(struct arena *a, struct json v)
@@ -131,40 +122,11 @@ static void check_volume(struct field_errors *e, struct json v, const char *path
             field_required(e, field_child(e->arena, path, "projected.path"), NULL);
     }
     const char *host = json_get_text(v, "hostPath.path");
-    if (host && steps_back(host))
+    if (check_steps_back(host))
         field_invalid(e,
             field_child(e->arena, path, "hostPath.path"),
             json_str(host),
             "must not contain '..'");
-}
-
-void pod_mounts_check(struct field_errors *e, struct json c, struct json volumes, const char *path)
-{
-    struct json mounts = json_member(c, "volumeMounts");
-    for (size_t i = 0; i < mounts.count; i++) {
-        const char *here = check_item_path(e->arena, path, "volumeMounts", i);
-        struct json m = mounts.items[i], name = json_member(m, "name"),
-                    where = json_member(m, "mountPath"), sub = json_member(m, "subPath");
-        const char *name_path = field_child(e->arena, here, "name");
-        const char *where_path = field_child(e->arena, here, "mountPath");
-        if (check_is_empty(name))
-            field_required(e, name_path, NULL);
-        if (!json_present(json_find(volumes, "name", json_text(name) ? json_text(name) : "")))
-            field_error_add(
-                e, FIELD_NOT_FOUND, name_path, json_present(name) ? name : json_str(""), NULL);
-        if (check_is_empty(where))
-            field_required(e, where_path, NULL);
-        for (size_t j = 0; j < i; j++)
-            if (json_equal(json_member(mounts.items[j], "mountPath"), where)) {
-                field_invalid(e, where_path, where, "must be unique");
-                break;
-            }
-        if (!check_is_empty(sub))
-            check_value(e,
-                sub,
-                field_child(e->arena, field_child(e->arena, path, "volumeMounts"), "subPath"),
-                &(struct check){ "", CHECK_LOCAL_PATH });
-    }
 }
 
 struct json pod_volumes_check(struct field_errors *e, struct json spec, const char *path)

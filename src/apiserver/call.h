@@ -43,6 +43,7 @@ struct api_call {
     enum table_include include;
     bool pretty; /* JSON is laid out for people */
     bool dry_run;
+    bool applies; /* what is sent is an apply's configuration */
     enum field_validation validation;
     const char *manager; /* field manager */
     struct json twice;   /* a line about each key that stands twice in a body of YAML */

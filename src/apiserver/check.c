@@ -195,7 +195,7 @@ static void check_port_name(struct field_errors *e, struct json v, const char *p
         odd = odd || !((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') || *c == '-');
     if (v.count > 15)
         field_invalid(e, path, v, "must be no more than 15 characters");
-    if (odd)
+    if (odd || !v.count)
         field_invalid(
             e, path, v, "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)");
     if (!has_letter(s))
@@ -289,6 +289,13 @@ static bool has_leading_zeros(const char *text)
     return zeros && check_is_ip(plain);
 }
 
+/* An address of four parts written as a long one. */
+static bool is_mapped(const char *text)
+{
+    struct in6_addr in;
+    return inet_pton(AF_INET6, text, &in) == 1 && IN6_IS_ADDR_V4MAPPED(&in);
+}
+
 bool check_is_cidr(const char *text)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -299,19 +306,22 @@ bool check_is_cidr(const char *text)
            bits <= (strchr(address, ':') ? 128 : 32);
 }
 
+bool check_steps_back(const char *path)
+{
+    struct str rest = str_of(path);
+    while (rest.ptr)
+        if (str_eq(str_cut(&rest, '/'), STR("..")))
+            return true;
+    return false;
+}
+
 static void check_local_path(struct field_errors *e, struct json v, const char *path)
 {
     const char *s = json_text(v) ? json_text(v) : "";
     if (*s == '/')
         field_invalid(e, path, v, "must be a relative path");
-    struct str rest = str_of(s);
-    while (rest.ptr) {
-        struct str step = str_cut(&rest, '/');
-        if (str_eq(step, STR(".."))) {
-            field_invalid(e, path, v, "must not contain '..'");
-            return;
-        }
-    }
+    if (check_steps_back(s))
+        field_invalid(e, path, v, "must not contain '..'");
 }
 
 static void check_range(
@@ -394,6 +404,8 @@ void check_value(struct field_errors *e, struct json v, const char *path, const 
         else if (!check_is_ip(json_text(v) ? json_text(v) : ""))
             field_invalid(
                 e, path, v, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+        else if (is_mapped(json_text(v)))
+            field_invalid(e, path, v, "must not be an IPv4-mapped IPv6 address");
         return;
     case CHECK_FILE_MODE:
         if (v.type == JSON_INT && (v.integer < 0 || v.integer > 0777))

@@ -77,6 +77,8 @@ void check_invalid_text(struct field_errors *e, enum field_error_type type, cons
 void check_immutable(struct field_errors *e, struct json old, struct json new, const char *path);
 /* Quantities that are at least 0. */
 bool check_quantity(struct field_errors *e, struct json v, const char *path);
+/* Whether a step of the path is "..". Takes NULL. */
+bool check_steps_back(const char *path);
 bool check_is_ip(const char *text);
 bool check_is_cidr(const char *text);
 /* Neither absent nor null. */

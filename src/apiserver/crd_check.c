@@ -367,13 +367,14 @@ static const char *selectable_fault(struct checker *c, struct json schema, const
             "is an invalid path: expected [ or . but got: %.*s",
             (int)strcspn(path, ".["),
             path);
-    if (strchr(path, '['))
-        return "is an invalid path: array notation is not allowed";
     struct str rest = str_of(path + 1);
     while (rest.ptr) {
-        schema = json_member_n(json_member(schema, "properties"), str_cut(&rest, '.'));
+        struct str index = str_cut(&rest, '.'), name = str_cut(&index, '[');
+        schema = json_member_n(json_member(schema, "properties"), name);
         if (!json_present(schema))
             return "is an invalid path: does not refer to a valid field";
+        if (index.ptr)
+            return "is an invalid path: array notation is not allowed";
     }
     const char *type = text_at(schema, "type");
     if (!text_eq(type, "string") && !text_eq(type, "boolean") && !text_eq(type, "integer"))
@@ -388,6 +389,11 @@ static void check_selectable(
     struct checker *c, struct json fields, struct json schema, const char *at)
 {
     size_t before = c->errors->count;
+    if (fields.count && !json_present(schema)) {
+        field_invalid(
+            c->errors, at, json_str(""), "may only be set when validations.schema is included");
+        return;
+    }
     for (uint32_t i = 0; i < fields.count; i++) {
         struct json v = json_member(fields.items[i], "jsonPath");
         const char *path = field_child(c->arena, field_index(c->arena, at, i), "jsonPath");

@@ -309,9 +309,10 @@ static struct json shape_value(
         return shape_map(&lenient, f->below, v, path);
     case SHAPE_OR_FLAG:
         return json_is(v, JSON_MAP) ? shape_struct(&lenient, f->below, v, path) : v;
-    case SHAPE_OR_LIST:
-        return json_is(v, JSON_LIST) ? shape_list(&lenient, f->below, v, path)
-                                     : shape_struct(&lenient, f->below, v, path);
+    case SHAPE_OR_LIST: /* whatever else it is counts as nothing */
+        return json_is(v, JSON_LIST)  ? shape_list(&lenient, f->below, v, path)
+               : json_is(v, JSON_MAP) ? shape_struct(&lenient, f->below, v, path)
+                                      : absent;
     case SHAPE_COUNT:
     case SHAPE_NUMBER:
     case SHAPE_MAYBE_TEXT:
@@ -452,8 +453,9 @@ static bool check_field(struct typing *t, const struct shape *in, const struct s
         return json_is(v, JSON_BOOL) || check_struct(t, in, f->below, v, path);
     case SHAPE_OR_LIST: {
         struct shape_field all = { .kind = SHAPE_STRUCTS, .below = f->below };
-        return json_is(v, JSON_LIST) ? check_list(t, in, &all, v, path)
-                                     : check_struct(t, in, f->below, v, path);
+        return json_is(v, JSON_LIST)  ? check_list(t, in, &all, v, path)
+               : json_is(v, JSON_MAP) ? check_struct(t, in, f->below, v, path)
+                                      : true;
     }
     case SHAPE_ANY:
         break;

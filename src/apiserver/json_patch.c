@@ -171,8 +171,21 @@ bool json_patch(struct arena *a, struct json document, struct json operations, s
 
 /* ---- merge patches ---- */
 
+/* In lists, too, what is null inside of an object stands for nothing; an item that is null stays.
+ */
+static struct json without_nulls(struct arena *a, struct json list)
+{
+    struct json_builder b;
+    json_builder_init_for(&b, a, list.count);
+    json_each (item, list)
+        json_push(&b, json_merge_patch(a, (struct json){ 0 }, *item));
+    return json_list_end(&b);
+}
+
 struct json json_merge_patch(struct arena *a, struct json document, struct json patch)
 {
+    if (json_is(patch, JSON_LIST))
+        return without_nulls(a, patch);
     if (!json_is(patch, JSON_MAP))
         return patch;
     struct json_builder b;

@@ -439,6 +439,7 @@ static void apply_object(struct write *w)
     if (!c->kind->custom && c->kind->schema)
         object = decode_wrap_numbers(a, c->kind->schema, object);
     const char *why = NULL;
+    c->applies = true;
     if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
         fail_apply_read(w, config, object, why);
         return;

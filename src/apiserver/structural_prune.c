@@ -29,6 +29,22 @@ static void report(struct pruning *p, const char *key, const struct structural_p
     field_error_add(p->unknown, FIELD_INVALID, path, (struct json){ 0 }, path);
 }
 
+/* What an object inside of an object says to be is read as a text before anything else is looked
+ * at. */
+static void check_type_member(
+    struct pruning *p, const struct json_member *m, const struct structural_place *at)
+{
+    if (!p->unknown || json_is(m->value, JSON_STR))
+        return;
+    struct field_errors told;
+    field_errors_init(&told, p->arena);
+    struct structural_place place = { .up = at, .key = m->key };
+    const char *path = structural_path(p->arena, &place, true);
+    field_invalid(&told, path, m->value, "must be a string");
+    field_error_add(
+        p->unknown, FIELD_TYPE_INVALID, path, (struct json){ 0 }, field_errors_text(&told));
+}
+
 /* A null that means that nothing is there; a default takes its place later. */
 static bool is_empty_null(const struct structural *s, struct json v)
 {
@@ -98,6 +114,8 @@ static enum fate prune_member(struct pruning *p, const struct structural *s, boo
     struct structural_place place = { .up = at, .key = m->key };
     if (meta && at && strcmp(m->key, "metadata") == 0)
         return prune_metadata(p, ret, &place);
+    if (meta && at)
+        check_type_member(p, m, at);
     return known && !meta && prune(p, child, false, ret, &place) ? CHANGE : KEEP;
 }
 

@@ -246,10 +246,31 @@ static bool is_housekeeping(const char *table)
     return text_eq(table, LEASES) || text_eq(table, "/events");
 }
 
+/* The garbage collector takes what belongs to nobody any more: whoever has not heard yet that the
+ * owner is gone has reason to look. */
+static void note_collected(struct sim_checks *c, const struct store_event *e)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json before, after = { 0 };
+    struct error err;
+    if (!e->before || !json_parse(&a, e->before->text, &before, &err) ||
+        (!e->gone && !json_parse(&a, e->object->text, &after, &err)))
+        return;
+    struct json owner = json_item(json_get(before, "metadata.ownerReferences"), 0);
+    if (json_present(owner) &&
+        (e->gone || json_present(json_get(after, "metadata.deletionTimestamp"))))
+        sim_wakes_reason(c->sim->wakes,
+            json_get_text(owner, "kind"),
+            e->object->namespace,
+            json_get_text(owner, "name"));
+}
+
 void sim_check_change(struct sim_checks *c, const struct sim_change *change)
 {
     const struct store_event *e = change->event;
     const char *who = change->request->actor.name;
+    if (text_eq(who, "server"))
+        note_collected(c, e);
     if (!change->request->actor.operator)
         return;
     if (text_eq(store_table_name(e->object->table), LEASES))

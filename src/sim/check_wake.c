@@ -17,8 +17,8 @@
  * 5: who creates an object has not been told of it, and has looked what became of its last try. */
 
 /* A key that spins is held to 80 passes in its first minute by the queue; a busy one has 30. Each
- * time that somebody deletes its child gives reason for one more. A person in a hurry gives reason
- * for all that the queue permits. */
+ * time that somebody, the garbage collector too, deletes its child gives reason for one more. A
+ * person in a hurry gives reason for all that the queue permits. */
 #define WINDOW_MS 60000
 #define WINDOW_PASSES_MAX 60
 

@@ -264,7 +264,6 @@ def objects(seed, count=24):
     return play
 
 
-def scripts(seeds):
-    for seed in seeds:
-        yield f"definitions_{seed}", definitions(seed)
-        yield f"objects_{seed}", objects(seed)
+def scripts(of_definitions, of_objects):
+    yield from ((f"definitions_{seed}", definitions(seed)) for seed in of_definitions)
+    yield from ((f"objects_{seed}", objects(seed)) for seed in of_objects)
