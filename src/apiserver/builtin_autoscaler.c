@@ -24,7 +24,7 @@ static struct json fill_rules(
     if (own.type != JSON_MAP)
         own = json_empty_map();
     json_each_member (m, parse(a, rules))
-        own = fill_path(a, own, m->key, m->value);
+        own = fill_table(a, own, (struct fill[]){ { m->key, m->value, true }, { 0 } });
     return json_with_member(a, behavior, name, own);
 }
 
@@ -143,11 +143,32 @@ static void check_alternatives(
         field_forbidden(e, field_child(e->arena, path, rule->both_at), rule->both);
 }
 
+static void check_container(struct field_errors *e, struct json source, const char *path)
+{
+    static const char *const standard[] = { "cpu", "memory", "ephemeral-storage" };
+    struct json container = json_member(source, "container"), name = json_member(source, "name");
+    const char *here = field_child(e->arena, path, "container"),
+               *name_path = field_child(e->arena, path, "name");
+    if (check_is_empty(container))
+        field_required(e, here, "must specify a container");
+    else
+        check_name(e, container, here, NAME_DNS1123_LABEL);
+    if (check_is_empty(name))
+        return;
+    check_name(e, name, name_path, NAME_LABEL_KEY);
+    bool known = strchr(name.string, '/') || text_starts(name.string, "hugepages-");
+    for (size_t i = 0; i < lengthof(standard); i++)
+        known = known || text_eq(name.string, standard[i]);
+    if (!known)
+        field_invalid(e, name_path, name, "must be a standard resource for containers");
+}
+
 static void check_source(
     struct field_errors *e, struct json source, const char *name, const char *path)
 {
     static const char raw[] = "must set either a target raw value or a target utilization",
                       raw_both[] = "may not set both a target raw value and a target utilization",
+                      object[] = "must set either a target value or averageValue",
                       value[] = "must set either a target value for metric or a per-pod target",
                       value_both[] =
                           "may not set both a target value for metric and a per-pod target",
@@ -160,7 +181,7 @@ static void check_source(
         bool metric;
         struct alternatives rule;
     } rules[] = {
-        { "object", true, { "value", "averageValue", "averageValue", value, NULL, NULL } },
+        { "object", true, { "value", "averageValue", "averageValue", object, NULL, NULL } },
         { "external",
             true,
             { "value", "averageValue", "averageValue", value, "value", value_both } },
@@ -174,8 +195,8 @@ static void check_source(
             e, json_member(source, "describedObject"), field_child(a, path, "describedObject"));
     if (text_ends(name, "esource") && check_is_empty(json_member(source, "name")))
         field_required(e, field_child(a, path, "name"), "must specify a resource name");
-    if (text_eq(name, "containerResource") && check_is_empty(json_member(source, "container")))
-        field_required(e, field_child(a, path, "container"), "must specify a container");
+    if (text_eq(name, "containerResource"))
+        check_container(e, source, path);
     for (size_t i = 0; i < lengthof(rules); i++)
         if (text_eq(rules[i].name, name))
             rule = &rules[i].rule;

@@ -216,9 +216,20 @@ static void check_namespace(const struct api_write *w, struct json o, struct fie
 static void check_node(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", "NoExecute", NULL };
-    static const struct check rules[] = { { "taints.*.effect", CHECK_ENUM, effects }, { 0 } };
+    size_t i = 0;
     (void)w;
-    check_table(e, json_member(o, "spec"), "metadata", rules);
+    json_each (taint, json_get(o, "spec.taints")) {
+        const char *here = check_item_path(e->arena, "metadata", "taints", i++);
+        struct json effect = json_member(*taint, "effect"), value = json_member(*taint, "value");
+        check_name(
+            e, json_member(*taint, "key"), field_child(e->arena, here, "key"), NAME_LABEL_KEY);
+        if (!check_is_empty(value))
+            check_label_value(e, value, field_child(e->arena, here, "value"));
+        if (check_is_empty(effect))
+            field_required(e, field_child(e->arena, here, "effect"), NULL);
+        else
+            check_enum(e, effect, field_child(e->arena, here, "effect"), effects);
+    }
 }
 
 static const char *const secret_fields[] = { "type", NULL };

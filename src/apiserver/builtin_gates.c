@@ -105,6 +105,27 @@ static struct json drop_source(struct arena *a, struct json spec)
     return without(a, spec, "dataSourceRef");
 }
 
+static bool elects(struct json spec)
+{
+    return json_present(json_member(spec, "strategy")) ||
+           json_present(json_member(spec, "preferredHolder"));
+}
+
+static struct json drop_election(struct arena *a, struct json spec)
+{
+    return without(a, without(a, spec, "strategy"), "preferredHolder");
+}
+
+static bool has_config(struct json spec)
+{
+    return json_present(json_member(spec, "configSource"));
+}
+
+static struct json drop_config(struct arena *a, struct json spec)
+{
+    return without(a, spec, "configSource");
+}
+
 struct gate {
     const char *kind; /* NULL: a pod's spec, wherever it is */
     bool (*uses)(struct json spec);
@@ -118,6 +139,8 @@ static const struct gate gates[] = {
     { NULL, has_group, drop_group },                              /* GenericWorkload */
     { "StatefulSet", limits_unavailable, drop_unavailable },      /* MaxUnavailable… */
     { "PersistentVolumeClaim", has_foreign_source, drop_source }, /* CrossNamespaceVolume… */
+    { "Lease", elects, drop_election },                           /* CoordinatedLeaderElection */
+    { "Node", has_config, drop_config }, /* DynamicKubeletConfig, which is gone */
 };
 
 static const char *pod_path(const struct api_kind *k)

@@ -67,6 +67,13 @@ static void check_role(const struct api_write *w, struct json o, struct field_er
         field_required(e,
             "aggregationRule.clusterRoleSelectors",
             "at least one clusterRoleSelector required if aggregationRule is non-nil");
+    for (size_t j = 0; j < selectors.count; j++) {
+        const char *here = check_item_path(e->arena, "aggregationRule", "clusterRoleSelectors", j);
+        size_t before = e->count;
+        check_selector(e, selectors.items[j], here);
+        if (e->count > before)
+            field_invalid(e, here, json_null(), "invalid label selector.");
+    }
 }
 
 static void check_subject(
@@ -81,6 +88,11 @@ static void check_subject(
     if (check_is_empty(json_member(subject, "name")))
         field_required(e, field_child(a, path, "name"), NULL);
     if (text_eq(json_text(kind), "ServiceAccount")) {
+        if (!check_is_empty(json_member(subject, "name")))
+            check_name(e,
+                json_member(subject, "name"),
+                field_child(a, path, "name"),
+                NAME_DNS1123_SUBDOMAIN);
         if (!check_is_empty(group))
             field_not_supported(e, field_child(a, path, "apiGroup"), group, core);
         if (is_cluster_wide(w) && check_is_empty(json_member(subject, "namespace")))

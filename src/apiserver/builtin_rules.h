@@ -57,6 +57,8 @@ void builtin_request_status_check(
 void builtin_job_check(struct field_errors *e, struct json spec, const char *path);
 /* What is wrong with the spec of a PersistentVolumeClaim. */
 void builtin_claim_check(struct field_errors *e, struct json spec, const char *path);
+/* What is wrong with the source of a PersistentVolume. */
+void builtin_volume_source_check(struct field_errors *e, struct json spec);
 void builtin_quota_status_check(struct json object, struct field_errors *errors);
 
 extern const struct api_behaviour builtin_behaviour;

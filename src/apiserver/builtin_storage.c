@@ -95,8 +95,8 @@ static bool prepare_volume(const struct api_write *w, struct json *object, struc
 }
 
 static const struct fill class_defaults[] = {
-    { "reclaimPolicy", FILL_STR("Delete") },
-    { "volumeBindingMode", FILL_STR("Immediate") },
+    { "reclaimPolicy", FILL_STR("Delete"), true },
+    { "volumeBindingMode", FILL_STR("Immediate"), true },
     { 0 },
 };
 
@@ -107,7 +107,7 @@ static struct json fill_storage_class(struct arena *a, struct json o)
 
 static const struct fill driver_defaults[] = {
     { "spec.attachRequired", FILL_BOOL(true) },
-    { "spec.fsGroupPolicy", FILL_STR("ReadWriteOnceWithFSType") },
+    { "spec.fsGroupPolicy", FILL_STR("ReadWriteOnceWithFSType"), true },
     { "spec.podInfoOnMount", FILL_BOOL(false) },
     { "spec.requiresRepublish", FILL_BOOL(false) },
     { "spec.seLinuxMount", FILL_BOOL(false) },
@@ -260,6 +260,29 @@ static void check_claim_change(const struct api_write *w, struct json o, struct 
             "volumeAttributesClassName for bound claims");
 }
 
+static const char *lower(struct arena *a, const char *text)
+{
+    char *copy = arena_strdup(a, text);
+    for (char *at = copy; *at; at++)
+        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
+    return copy;
+}
+
+/* The name of a driver is a subdomain, in any case of letters. */
+static void check_driver_name(struct field_errors *e, struct json name, const char *path)
+{
+    struct error why;
+    if (check_is_empty(name)) {
+        field_required(e, path, NULL);
+        return;
+    }
+    if (name.count > NAME_LABEL_MAX)
+        field_error_add(
+            e, FIELD_TOO_LONG, path, (struct json){ 0 }, "may not be more than 63 bytes");
+    if (!name_check(NAME_DNS1123_SUBDOMAIN, lower(e->arena, name.string), &why))
+        field_invalid(e, path, name, why.text);
+}
+
 static void check_volume(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char *const plain[] = { "accessModes",
@@ -274,12 +297,6 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
     static const struct check rules[] = {
         { "spec.accessModes", CHECK_REQUIRED },
         { "spec.capacity", CHECK_REQUIRED },
-        { "spec.hostPath.path", CHECK_REQUIRED },
-        { "spec.nfs.server", CHECK_REQUIRED },
-        { "spec.nfs.path", CHECK_REQUIRED },
-        { "spec.csi.driver", CHECK_REQUIRED },
-        { "spec.csi.volumeHandle", CHECK_REQUIRED },
-        { "spec.local.path", CHECK_REQUIRED },
         { "spec.persistentVolumeReclaimPolicy", CHECK_ENUM, reclaim_policies },
         { "spec.volumeMode", CHECK_ENUM, volume_modes },
         { 0 },
@@ -307,6 +324,13 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
     }
     if (!sources)
         field_required(e, "spec", "must specify a volume type");
+    builtin_volume_source_check(e, json_member(o, "spec"));
+    struct json driver = json_get(o, "spec.csi.driver"),
+                class = json_get(o, "spec.storageClassName");
+    if (!check_is_empty(driver))
+        check_driver_name(e, driver, "spec.csi.driver");
+    if (!check_is_empty(class))
+        check_name(e, class, "spec.storageClassName", NAME_DNS1123_SUBDOMAIN);
     if (json_present(json_get(o, "spec.local")) && !json_present(json_get(o, "spec.nodeAffinity")))
         field_required(e, "spec.nodeAffinity", "Local volume requires node affinity");
 }
@@ -328,22 +352,120 @@ static void check_volume_change(const struct api_write *w, struct json o, struct
         e, json_get(w->old, "spec.volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
 }
 
+static void check_provisioner(struct field_errors *e, struct json o, const char *field)
+{
+    struct json name = json_member(o, field);
+    if (check_is_empty(name))
+        field_required(e, field, NULL);
+    else
+        check_name(e, json_str(check_lower(e->arena, name.string)), field, NAME_LABEL_KEY);
+}
+
+static void check_topology(struct field_errors *e, struct json expressions, const char *path)
+{
+    for (size_t i = 0; i < expressions.count; i++) {
+        const char *here = field_index(e->arena, path, i);
+        struct json key = json_member(expressions.items[i], "key"),
+                    values = json_member(expressions.items[i], "values");
+        check_name(e, key, field_child(e->arena, here, "key"), NAME_LABEL_KEY);
+        for (size_t j = 0; j < i; j++)
+            if (json_equal(key, json_member(expressions.items[j], "key"))) {
+                field_duplicate(e, field_child(e->arena, here, "key"), key);
+                break;
+            }
+        if (!values.count)
+            field_required(e, field_child(e->arena, here, "values"), NULL);
+        for (size_t j = 0; j < values.count; j++)
+            for (size_t k = 0; k < j; k++)
+                if (json_equal(values.items[j], values.items[k])) {
+                    field_duplicate(
+                        e, check_item_path(e->arena, here, "values", j), values.items[j]);
+                    break;
+                }
+    }
+}
+
+/* No two of them say the same, and a term without expressions is told as one that does. */
+static void check_topologies(struct field_errors *e, struct json terms)
+{
+    for (size_t i = 0; i < terms.count; i++) {
+        struct json expressions = json_member(terms.items[i], "matchLabelExpressions");
+        const char *path = field_child(e->arena,
+            check_item_path(e->arena, "", "allowedTopologies", i),
+            "matchLabelExpressions");
+        bool twice = !expressions.count;
+        for (size_t j = 0; j < i; j++)
+            twice = twice || json_equal(terms.items[i], terms.items[j]);
+        check_topology(e, expressions, path);
+        if (twice)
+            field_duplicate(e, path, json_str(""));
+    }
+}
+
+static void check_attributes_class(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    (void)w;
+    check_provisioner(e, o, "driverName");
+    if (!json_member(o, "parameters").count)
+        field_required(e, "parameters", "must contain at least one key/value pair");
+}
+
+static void check_csi_driver(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const policies[] = { "File", "None", "ReadWriteOnceWithFSType", NULL };
+    static const char *const modes[] = { "Persistent", "Ephemeral", NULL };
+    static const struct check rules[] = {
+        { "spec.fsGroupPolicy", CHECK_ENUM, policies },
+        { 0 },
+    };
+    (void)w;
+    struct json requests = json_get(o, "spec.tokenRequests"),
+                period = json_get(o, "spec.nodeAllocatableUpdatePeriodSeconds"),
+                secrets = json_get(o, "spec.serviceAccountTokenInSecrets");
+    check_table(e, o, "", rules);
+    json_each (mode, json_get(o, "spec.volumeLifecycleModes"))
+        check_enum(e, *mode, "spec.volumeLifecycleModes", modes);
+    for (size_t i = 0; i < requests.count; i++) {
+        const char *here = check_item_path(e->arena, "spec", "tokenRequests", i);
+        struct json audience = json_member(requests.items[i], "audience"),
+                    life = json_member(requests.items[i], "expirationSeconds");
+        for (size_t j = 0; j < i; j++)
+            if (json_equal(audience, json_member(requests.items[j], "audience"))) {
+                field_duplicate(e, field_child(e->arena, here, "audience"), audience);
+                break;
+            }
+        if (life.type == JSON_INT && life.integer < 600)
+            field_invalid(e,
+                field_child(e->arena, here, "expirationSeconds"),
+                life,
+                "may not specify a duration less than 10 minutes");
+    }
+    if (check_is_set(secrets) && !requests.count)
+        field_invalid(e,
+            "spec.serviceAccountTokenInSecrets",
+            secrets,
+            "serviceAccountTokenInSecrets is set but no tokenRequests are specified");
+    if (period.type == JSON_INT && period.integer < 10)
+        field_invalid(e,
+            "spec.nodeAllocatableUpdatePeriodSeconds",
+            period,
+            "must be greater than or equal to 10 seconds");
+}
+
 static void check_storage_class(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char *const policies[] = { "Delete", "Retain", NULL };
     static const struct check rules[] = {
-        { "reclaimPolicy", CHECK_ENUM, policies },
         { "volumeBindingMode", CHECK_ENUM, binding_modes },
         { 0 },
     };
-    struct json provisioner = json_member(o, "provisioner");
     (void)w;
-    if (check_is_empty(provisioner))
-        field_required(e, "provisioner", NULL);
-    else
-        check_name(
-            e, json_str(check_lower(e->arena, provisioner.string)), "provisioner", NAME_LABEL_KEY);
+    struct json policy = json_member(o, "reclaimPolicy");
+    if (!check_is_empty(policy))
+        check_enum(e, policy, "reclaimPolicy", policies);
+    check_provisioner(e, o, "provisioner");
     check_table(e, o, "", rules);
+    check_topologies(e, json_member(o, "allowedTopologies"));
     json_each_member (m, json_member(o, "parameters"))
         if (!*m->key)
             field_invalid(e, "parameters", json_str(""), "field can not be empty.");
@@ -477,7 +599,10 @@ const struct builtin_rules builtin_storage_class = {
     .validate = check_storage_class,
     .validate_change = check_storage_class_change,
 };
-const struct builtin_rules builtin_csi_driver = { .fill = fill_driver };
+const struct builtin_rules builtin_csi_driver = {
+    .fill = fill_driver,
+    .validate = check_csi_driver,
+};
 const struct builtin_rules builtin_csi_node = { .validate = check_csi_node };
 const struct builtin_rules builtin_csi_capacity = {
     .validate = check_capacity,
@@ -487,4 +612,4 @@ const struct builtin_rules builtin_volume_attachment = {
     .validate = check_attachment,
     .validate_change = check_attachment_change,
 };
-const struct builtin_rules builtin_attributes_class = { 0 };
+const struct builtin_rules builtin_attributes_class = { .validate = check_attributes_class };

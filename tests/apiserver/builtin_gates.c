@@ -19,3 +19,16 @@ TEST(a_field_of_a_feature_that_is_off_stays_only_where_it_was)
     w.old = with;
     check(json_equal(builtin_drop_gated(&w, with), with));
 }
+
+TEST(a_lease_and_a_node_lose_what_the_server_has_no_use_for)
+{
+    struct api_kind lease = { .resource = { .group = "coordination.k8s.io", .kind = "Lease" } },
+                    node = { .resource = { .group = "", .kind = "Node" } };
+    struct api_write w = { .kind = &lease, .arena = test_arena() };
+    struct json got = builtin_drop_gated(
+        &w, test_json("{'spec':{'strategy':'s','preferredHolder':'p','holderIdentity':'h'}}"));
+    check(json_equal(got, test_json("{'spec':{'holderIdentity':'h'}}")));
+    w.kind = &node;
+    got = builtin_drop_gated(&w, test_json("{'spec':{'configSource':{},'providerID':'p'}}"));
+    check(json_equal(got, test_json("{'spec':{'providerID':'p'}}")));
+}

@@ -253,3 +253,77 @@ TEST(claims_and_their_templates_are_refused_in_the_words_of_the_real_server)
     };
     check_refusals(table);
 }
+
+#define VOLUME(source)                                                                             \
+    "/api/v1/persistentvolumes",                                                                   \
+        "{'metadata':{'name':'x'},'spec':{'capacity':{'storage':'1Gi'},'accessModes':["            \
+        "'ReadWriteOnce']," source "}}"
+#define STORAGE "/apis/storage.k8s.io/v1/"
+
+TEST(storage_is_refused_in_the_words_of_the_real_server)
+{
+    static const struct refusal table[] = {
+        { VOLUME("'hostPath':{'path':'/p','type':'x'}"),
+            "spec.hostPath.type",
+            "Unsupported value: \"x\": supported values: \"\", \"BlockDevice\", \"CharDevice\", "
+            "\"Directory\", \"DirectoryOrCreate\", \"File\", \"FileOrCreate\", \"Socket\"" },
+        { VOLUME("'nfs':{'server':'s','path':'p'}"),
+            "spec.nfs.path",
+            "Invalid value: \"p\": must be an absolute path" },
+        { VOLUME("'csi':{'driver':'d','volumeHandle':'h','nodePublishSecretRef':{'name':'s'}}"),
+            "spec.csi.nodePublishSecretRef.namespace",
+            "Required value" },
+        { VOLUME("'fc':{'targetWWNs':['a'],'lun':256}"),
+            "spec.fc.lun",
+            "Invalid value: 256: must be between 0 and 255, inclusive" },
+        { VOLUME("'fc':{}"),
+            "spec.fc.targetWWNs",
+            "Required value: must specify either targetWWNs or wwids, but not both" },
+        { VOLUME("'gcePersistentDisk':{'pdName':'p','partition':256}"),
+            "spec.persistentDisk.partition",
+            "Invalid value: 256: must be between 1 and 255, inclusive" },
+        { STORAGE "storageclasses",
+            "{'metadata':{'name':'x'},'provisioner':'a','allowedTopologies':[{"
+            "'matchLabelExpressions':[{'key':'k','values':['a','a']}]}]}",
+            "allowedTopologies[0].matchLabelExpressions[0].values[1]",
+            "Duplicate value: \"a\"" },
+        { STORAGE "storageclasses",
+            "{'metadata':{'name':'x'},'provisioner':'a','volumeBindingMode':''}",
+            "volumeBindingMode",
+            "Unsupported value: \"\": supported values: \"Immediate\", \"WaitForFirstConsumer\"" },
+        { STORAGE "csidrivers",
+            "{'metadata':{'name':'x'},'spec':{'tokenRequests':[{'audience':'a',"
+            "'expirationSeconds':9}]}}",
+            "spec.tokenRequests[0].expirationSeconds",
+            "Invalid value: 9: may not specify a duration less than 10 minutes" },
+        { STORAGE "volumeattributesclasses",
+            "{'metadata':{'name':'x'},'driverName':'d'}",
+            "parameters",
+            "Required value: must contain at least one key/value pair" },
+        { 0 },
+    };
+    check_refusals(table);
+}
+
+TEST(roles_nodes_and_autoscalers_are_refused_in_the_words_of_the_real_server)
+{
+    static const struct refusal table[] = {
+        { "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+            "{'metadata':{'name':'x'},'aggregationRule':{'clusterRoleSelectors':[{"
+            "'matchExpressions':[{'key':'a','operator':'x'}]}]}}",
+            "aggregationRule.clusterRoleSelectors[0]",
+            "Invalid value: null: invalid label selector." },
+        { "/api/v1/nodes",
+            "{'metadata':{'name':'x'},'spec':{'taints':[{'key':'a'}]}}",
+            "metadata.taints[0].effect",
+            "Required value" },
+        { "/apis/autoscaling/v2" DEFAULT "horizontalpodautoscalers",
+            "{'metadata':{'name':'x'},'spec':{'scaleTargetRef':{'kind':'K','name':'n'},"
+            "'maxReplicas':2,'metrics':[{'type':'ContainerResource','containerResource':{"
+            "'name':'x','container':'c','target':{'type':'AverageValue','averageValue':'1'}}}]}}",
+            "spec.metrics[0].containerResource.name",
+            "Invalid value: \"x\": must be a standard resource for containers" },
+        { 0 },
+    };
+    check_refusals(table);
+}
