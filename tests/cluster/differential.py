@@ -49,6 +49,7 @@ INTENDED = [
      "The annotation is a field of the real server's own form of the object, which has none when metadata is asked for."),
     ("spoiled", r"/certificatesigningrequests .*: .body.spec.(extra|uid|username)$", "The administrators of the two servers have different names."),
     ("certificate", r": .body(\.items\[0\])?.spec.(extra|uid|username)$", "The administrators of the two servers have different names."),
+    ("quota_scopes", r"/pods .*\"name\": \"d\".*: .body.message$", "Of two quotas that both say no, the real server names either."),
     ("quota", r"/resourcequotas.*: .warnings$", "Whoever makes a quota of something that is not counted here is told."),
     ("", r"^(POST|PATCH) /apis/admissionregistration.k8s.io/.*: .warnings$", "Whoever makes a webhook or policy is told that it is not asked here."),
     ("", r"\"strategy\": \"Webhook\".*: .warnings$", "Whoever makes a definition with a webhook is told that it is not asked here."),
