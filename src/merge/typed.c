@@ -196,7 +196,7 @@ static void complain(struct validation *v, const struct step *at, const char *me
 
 static void validate(struct validation *v, uint16_t type, struct json value, const struct step *at);
 
-/* A value as the server shows it, which is in three ways of Go's. */
+/* A value as the server shows it, which is in three ways of Go's; people are told its type. */
 static const char *got(struct validation *v, enum schema_scalar wanted, struct json value)
 {
     static const char *const types[] = {
@@ -205,6 +205,8 @@ static const char *got(struct validation *v, enum schema_scalar wanted, struct j
         [JSON_LIST] = "[]interface {}",
         [JSON_MAP] = "map[string]interface {}",
     };
+    if (v->allow_unknown)
+        return json_type_name(value);
     if (wanted == SCALAR_NUMBER)
         return types[value.type];
     if (wanted == SCALAR_STRING)

@@ -53,8 +53,8 @@ struct json typed_key_default(const struct schema *s, const struct schema_key *k
  * are in stored objects, not in applied ones). The message has all of it, with paths. */
 bool typed_validate(
     const struct schema *s, struct json v, bool allow_duplicates, struct error *err) must_check;
-/* Only wrong types: for an object that was stored under another version of its schema. Fields that
- * are not known, and duplicates, pass. */
+/* Only wrong types, in words for people: for an object that was stored under another version of its
+ * schema. Fields that are not known, and duplicates, pass. */
 bool typed_fits(const struct schema *s, struct json v, struct error *err) must_check;
 /* The fields of a value that was validated. */
 const struct fieldset *typed_set(struct arena *a, const struct schema *s, struct json v);
