@@ -21,6 +21,8 @@ bool pod_account_admit(
 /* A Pod that is created, its selectors with the labels that they are to have in common. */
 struct json pod_keys_merge(struct arena *a, struct json pod);
 
+/* An amount of a list of resources; 0: none, or not to be read. */
+struct quantity pod_amount(struct json amounts, const char *name);
 /* What containers request, or may have, of a resource. Those that run together count together, with
  * the init containers that go on; the other init containers run one by one before them. */
 struct quantity pod_containers_sum(struct json spec, const char *part, const char *resource);

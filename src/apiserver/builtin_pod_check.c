@@ -70,16 +70,6 @@ static void check_host_ports(
 #define RULES_MAX 20
 #define EXIT_CODES_MAX 255
 
-static void check_many(struct field_errors *e, struct json list, size_t max, const char *path)
-{
-    if (list.count > max)
-        field_error_add(e,
-            FIELD_TOO_MANY,
-            path,
-            json_int(list.count),
-            arena_printf(e->arena, "must have at most %zu items", max));
-}
-
 static void check_restart_rule(struct field_errors *e, struct json rule, const char *path)
 {
     static const char *const actions[] = { "Restart", "RestartAllContainers", NULL };
@@ -99,8 +89,8 @@ static void check_restart_rule(struct field_errors *e, struct json rule, const c
         check_is_set(operator) ? operator: json_str(""),
         field_child(e->arena, here, "operator"),
         operators);
-    check_many(
-        e, json_member(codes, "values"), EXIT_CODES_MAX, field_child(e->arena, here, "values"));
+    check_at_most(
+        e, json_member(codes, "values"), field_child(e->arena, here, "values"), EXIT_CODES_MAX);
 }
 
 static void check_restarts(struct field_errors *e, struct json c, const char *path)
@@ -113,7 +103,7 @@ static void check_restarts(struct field_errors *e, struct json c, const char *pa
         field_required(e,
             field_child(e->arena, path, "restartPolicy"),
             "must specify restartPolicy when restart rules are used");
-    check_many(e, rules, RULES_MAX, field_child(e->arena, path, "restartPolicyRules"));
+    check_at_most(e, rules, field_child(e->arena, path, "restartPolicyRules"), RULES_MAX);
     for (size_t i = 0; i < rules.count && rules.count <= RULES_MAX; i++)
         check_restart_rule(
             e, rules.items[i], check_item_path(e->arena, path, "restartPolicyRules", i));

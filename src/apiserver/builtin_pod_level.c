@@ -3,34 +3,30 @@
 #include "apiserver/builtin_pod.h"
 #include "apiserver/check.h"
 
-static struct quantity amount_of(struct json amounts, const char *name)
+struct quantity pod_amount(struct json amounts, const char *name)
 {
     struct quantity q = { 0 };
     const char *text = json_text(json_member(amounts, name));
     return text && quantity_parse(str_of(text), &q, NULL) ? q : (struct quantity){ 0 };
 }
 
-static struct quantity larger(struct quantity a, struct quantity b)
-{
-    return quantity_compare(a, b) < 0 ? b : a;
-}
-
 struct quantity pod_containers_sum(struct json spec, const char *part, const char *resource)
 {
     struct quantity sum = { 0 }, most = { 0 }, beside = { 0 };
     json_each (c, json_member(spec, "containers"))
-        sum = quantity_plus(sum, amount_of(json_get(json_member(*c, "resources"), part), resource));
+        sum =
+            quantity_plus(sum, pod_amount(json_get(json_member(*c, "resources"), part), resource));
     json_each (c, json_member(spec, "initContainers")) {
-        struct quantity q = amount_of(json_get(json_member(*c, "resources"), part), resource);
+        struct quantity q = pod_amount(json_get(json_member(*c, "resources"), part), resource);
         if (text_eq(json_get_text(*c, "restartPolicy"), "Always")) {
             sum = quantity_plus(sum, q);
             q = beside = quantity_plus(beside, q);
         } else {
             q = quantity_plus(q, beside);
         }
-        most = larger(most, q);
+        most = quantity_larger(most, q);
     }
-    return larger(sum, most);
+    return quantity_larger(sum, most);
 }
 
 static bool is_huge(const char *name)
@@ -114,8 +110,9 @@ static void check_containers(
         const char *here = check_item_path(e->arena, path, "containers", i++);
         json_each_member (m, json_get(*c, "resources.limits")) {
             struct json whole = json_member(limits, m->key);
-            if (json_present(whole) && quantity_compare(amount_of(limits, m->key),
-                                           amount_of(json_get(*c, "resources.limits"), m->key)) < 0)
+            if (json_present(whole) &&
+                quantity_compare(pod_amount(limits, m->key),
+                    pod_amount(json_get(*c, "resources.limits"), m->key)) < 0)
                 field_invalid(e,
                     field_child(e->arena, field_key(e->arena, here, m->key), "limits"),
                     m->value,

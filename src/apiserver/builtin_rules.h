@@ -59,6 +59,7 @@ void builtin_job_check(struct field_errors *e, struct json spec, const char *pat
 void builtin_claim_check(struct field_errors *e, struct json spec, const char *path);
 /* What is wrong with the source of a PersistentVolume. */
 void builtin_volume_source_check(struct field_errors *e, struct json spec);
+extern const char *const builtin_host_path_types[]; /* NULL-terminated */
 void builtin_quota_status_check(struct json object, struct field_errors *errors);
 
 extern const struct api_behaviour builtin_behaviour;

@@ -260,29 +260,6 @@ static void check_claim_change(const struct api_write *w, struct json o, struct 
             "volumeAttributesClassName for bound claims");
 }
 
-static const char *lower(struct arena *a, const char *text)
-{
-    char *copy = arena_strdup(a, text);
-    for (char *at = copy; *at; at++)
-        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at + 32 : *at);
-    return copy;
-}
-
-/* The name of a driver is a subdomain, in any case of letters. */
-static void check_driver_name(struct field_errors *e, struct json name, const char *path)
-{
-    struct error why;
-    if (check_is_empty(name)) {
-        field_required(e, path, NULL);
-        return;
-    }
-    if (name.count > NAME_LABEL_MAX)
-        field_error_add(
-            e, FIELD_TOO_LONG, path, (struct json){ 0 }, "may not be more than 63 bytes");
-    if (!name_check(NAME_DNS1123_SUBDOMAIN, lower(e->arena, name.string), &why))
-        field_invalid(e, path, name, why.text);
-}
-
 static void check_volume(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char *const plain[] = { "accessModes",
@@ -328,7 +305,7 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
     struct json driver = json_get(o, "spec.csi.driver"),
                 class = json_get(o, "spec.storageClassName");
     if (!check_is_empty(driver))
-        check_driver_name(e, driver, "spec.csi.driver");
+        csi_driver_name_check(e, driver, "spec.csi.driver");
     if (!check_is_empty(class))
         check_name(e, class, "spec.storageClassName", NAME_DNS1123_SUBDOMAIN);
     if (json_present(json_get(o, "spec.local")) && !json_present(json_get(o, "spec.nodeAffinity")))

@@ -6,7 +6,7 @@
 #include "apiserver/patterns.h"
 #include "base/quantity.h"
 
-static const char *const host_path_types[] = { "",
+const char *const builtin_host_path_types[] = { "",
     "BlockDevice",
     "CharDevice",
     "Directory",
@@ -30,7 +30,7 @@ static const char *const azure_kinds[] = { "Dedicated", "Managed", "Shared", NUL
 
 static const struct check volume_rules[] = {
     { "hostPath.path", CHECK_REQUIRED },
-    { "hostPath.type", CHECK_ENUM, host_path_types },
+    { "hostPath.type", CHECK_ENUM, builtin_host_path_types },
     { "gitRepo.repository", CHECK_REQUIRED },
     { "gitRepo.directory", CHECK_LOCAL_PATH },
     { "persistentDisk.pdName", CHECK_REQUIRED },

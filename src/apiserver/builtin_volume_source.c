@@ -3,16 +3,6 @@
 #include "apiserver/builtin_rules.h"
 #include "apiserver/check.h"
 
-static const char *const host_path_types[] = { "",
-    "BlockDevice",
-    "CharDevice",
-    "Directory",
-    "DirectoryOrCreate",
-    "File",
-    "FileOrCreate",
-    "Socket",
-    NULL };
-
 static const struct check source_rules[] = {
     { "awsElasticBlockStore.volumeID", CHECK_REQUIRED },
     { "azureFile.secretName", CHECK_REQUIRED },
@@ -25,7 +15,7 @@ static const struct check source_rules[] = {
     { "glusterfs.endpoints", CHECK_REQUIRED },
     { "glusterfs.path", CHECK_REQUIRED },
     { "hostPath.path", CHECK_REQUIRED },
-    { "hostPath.type", CHECK_ENUM, host_path_types },
+    { "hostPath.type", CHECK_ENUM, builtin_host_path_types },
     { "iscsi.targetPortal", CHECK_REQUIRED },
     { "iscsi.iqn", CHECK_REQUIRED },
     { "local.path", CHECK_REQUIRED },

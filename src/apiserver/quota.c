@@ -15,18 +15,6 @@ static const struct quantity one = { .value = 1 };
 
 /* ---- what an object uses ---- */
 
-static struct quantity amount_of(struct json amounts, const char *name)
-{
-    struct quantity q = { 0 };
-    const char *text = json_text(json_member(amounts, name));
-    return text && quantity_parse(str_of(text), &q, NULL) ? q : (struct quantity){ 0 };
-}
-
-static struct quantity larger(struct quantity a, struct quantity b)
-{
-    return quantity_compare(a, b) < 0 ? b : a;
-}
-
 /* "limits.cpu" is cpu of the limits, "cpu" is of the requests. False: not a pod's. */
 static bool cut_pod_resource(const char *name, const char **ret_part, const char **ret_resource)
 {
@@ -47,9 +35,9 @@ static struct quantity pod_sum(struct json spec, const char *part, const char *r
     struct quantity sum = pod_containers_sum(spec, part, resource);
     struct json whole = json_get(json_member(spec, "resources"), part);
     if (json_present(json_member(whole, resource)))
-        sum = amount_of(whole, resource);
+        sum = pod_amount(whole, resource);
     if (sum.value || text_eq(part, "requests"))
-        sum = quantity_plus(sum, amount_of(json_member(spec, "overhead"), resource));
+        sum = quantity_plus(sum, pod_amount(json_member(spec, "overhead"), resource));
     return sum;
 }
 
@@ -108,8 +96,9 @@ static bool claim_usage(struct json claim, const char *name, struct quantity *re
     if (text_eq(name, "persistentvolumeclaims")) {
         ret->value = json_present(claim);
     } else if (text_eq(name, "requests.storage")) {
-        struct quantity asked = amount_of(json_get(claim, "spec.resources.requests"), "storage");
-        asked = larger(asked, amount_of(json_get(claim, "status.allocatedResources"), "storage"));
+        struct quantity asked = pod_amount(json_get(claim, "spec.resources.requests"), "storage");
+        asked = quantity_larger(
+            asked, pod_amount(json_get(claim, "status.allocatedResources"), "storage"));
         *ret = asked;
         if (asked.exponent < 0) /* whole bytes */
             *ret = (struct quantity){ .value = quantity_value(asked), .format = asked.format };
@@ -338,10 +327,10 @@ static void adjust(struct apiserver *s, struct arena *a, const struct api_kind *
             charge_of(k, quota, now, hard->key), charge_of(k, quota, old, hard->key));
         if (!more.value)
             continue;
-        q = quantity_plus(amount_of(used, hard->key), more);
+        q = quantity_plus(pod_amount(used, hard->key), more);
         /* Not every sum can be written as its parts were: see that 1Gi is that again. */
         if (more.value < 0)
-            q.format = amount_of(json_get(quota, "status.hard"), hard->key).format;
+            q.format = pod_amount(json_get(quota, "status.hard"), hard->key).format;
         after = json_with_member(a, after, hard->key, json_str(quantity_to_text(a, q)));
     }
     if (!json_equal(used, after))
@@ -466,8 +455,8 @@ static bool fits(
     struct arena *a = w->arena;
     const char *requested = "", *taken = "", *limited = "";
     json_each_member (m, json_get(quota, "status.hard")) {
-        struct quantity used = amount_of(json_get(quota, "status.used"), m->key),
-                        hard = amount_of(json_get(quota, "status.hard"), m->key),
+        struct quantity used = pod_amount(json_get(quota, "status.used"), m->key),
+                        hard = pod_amount(json_get(quota, "status.hard"), m->key),
                         more = charge_of(w->kind, quota, object, m->key);
         more = quantity_minus(more, charge_of(w->kind, quota, w->old, m->key));
         if (more.value <= 0 || quantity_compare(quantity_plus(used, more), hard) <= 0)

@@ -41,6 +41,11 @@ int64_t quantity_milli_value(struct quantity q);
 /* Written as the first one, or as the second if the first is zero. Of two that differ by more than
  * 36 digits, the larger. */
 struct quantity quantity_plus(struct quantity a, struct quantity b);
+/* Of two that are the same, the first. */
+static inline struct quantity quantity_larger(struct quantity a, struct quantity b)
+{
+    return quantity_compare(a, b) < 0 ? b : a;
+}
 struct quantity quantity_minus(struct quantity a, struct quantity b);
 /* A whole number of something, written with binary suffixes where it can be. */
 struct quantity quantity_of_bytes(int64_t bytes);

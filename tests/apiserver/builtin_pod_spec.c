@@ -81,6 +81,13 @@ TEST(pod_spec_names_what_is_wrong_with_its_rights)
         { CONTEXT("'appArmorProfile': {'type': 'Unconfined', 'localhostProfile': ''}"),
             "securityContext.appArmorProfile.localhostProfile",
             "Invalid value: \"\": can only be set when AppArmor type is Localhost" },
+    };
+    check_rows(rows, lengthof(rows));
+}
+
+TEST(pod_spec_names_what_its_system_does_not_have)
+{
+    static const struct row rows[] = {
         { CONTEXT("'windowsOptions': {'hostProcess': false}") ", 'os': {'name': 'linux'}",
             "securityContext.windowsOptions",
             "Forbidden: windows options cannot be set for a linux pod" },
