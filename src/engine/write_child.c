@@ -70,6 +70,28 @@ static bool comes_later(struct run *run, const struct plan_child *c)
     return true;
 }
 
+static bool asks_for_node_port(struct json service, int64_t number)
+{
+    json_each (port, json_get(service, "spec.ports"))
+        if (json_get_int(*port, "nodePort", 0) == number)
+            return true;
+    return false;
+}
+
+/* A node port that a write under way asks for as well: the earlier one is to get it, not the one
+ * that the server happens to hear first. */
+static bool waits_for_node_port(const struct write *w)
+{
+    json_each (port, json_get(w->body, "spec.ports")) {
+        int64_t number = json_get_int(*port, "nodePort", 0);
+        const struct write *other = number ? w->resource->writes : NULL;
+        for (; other; other = other->next_in_flight)
+            if (other->run != w->run && asks_for_node_port(other->body, number))
+                return true;
+    }
+    return false;
+}
+
 static void write_child(struct run *run, const struct plan_child *c)
 {
     struct engine *e = run->key->kind->engine;
@@ -96,7 +118,7 @@ static void write_child(struct run *run, const struct plan_child *c)
     w->body = wanted;
     w->hash = d.hash;
     struct write *other = entry ? NULL : write_under_way(r, w->namespace, name);
-    if (other && c->mode != PLAN_SHARED) {
+    if ((other && c->mode != PLAN_SHARED) || waits_for_node_port(w)) {
         run->conflict = true; /* another key makes it: by its answer we shall see whose it is */
         return;
     }

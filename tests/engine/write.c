@@ -1,5 +1,8 @@
 #include "tests/engine/toys.h"
 
+#include "engine/plan.h"
+#include "engine/view.h"
+
 TEST(a_child_that_was_refused_is_told_of_and_no_more_when_it_was_accepted)
 {
     struct toys b;
@@ -192,5 +195,49 @@ TEST(an_engine_that_ends_starts_nothing_for_those_who_waited_for_one_another)
     unsigned opened = b.w.opened;
     engine_free(take(b.engine));
     check_int(b.w.opened, opened);
+    toys_done(&b);
+}
+
+static void make_service(const struct view *in, struct plan *out)
+{
+    struct arena *a = in->arena;
+    struct json port =
+        json_fields(a, { "port", json_int(80) }, { "nodePort", json_get(in->object, "spec.port") });
+    plan_child(out,
+        &RESOURCE_SERVICE,
+        json_fields(
+            a, { "metadata.name", json_str(view_name(in)) }, { "spec.ports", json_list(a, port) }));
+    plan_status(out, json_fields(a, { "color", json_str("red") }), NULL);
+    plan_done(out);
+}
+
+/* CI met it on a slow machine: the server heard the second one first. */
+TEST(of_two_that_ask_for_one_node_port_the_earlier_is_served_first)
+{
+    static const char *const spec[] = { "spec", NULL };
+    static const struct kind_watch watches[] = {
+        { .resource = &RESOURCE_SERVICE, .child = true, .keep = spec },
+        { 0 },
+    };
+    static const struct kind kind = {
+        .resource = &TOYS_WIDGET,
+        .watches = watches,
+        .reconcile = make_service,
+    };
+    struct toys b;
+    toys_init_with(&b, &kind);
+    struct json all[] = {
+        toys_widget(&b, "a", "{'port': 30125}"),
+        toys_widget(&b, "b", "{'port': 30125}"),
+        toys_widget(&b, "c", "{'port': 30126}"),
+        toys_widget(&b, "d", "{}"),
+        toys_widget(&b, "e", "{}"),
+    };
+    toys_load(&b, &TOYS_WIDGET, all, lengthof(all));
+    toys_load(&b, &RESOURCE_SERVICE, NULL, 0);
+    check_int(toys_requests(&b, "PATCH", "/services/"), 4);
+    check_int(toys_requests(&b, "PATCH", "/services/b?"), 0);
+    toys_accept(&b, toys_request(&b, "PATCH", "/services/a?"), &RESOURCE_SERVICE, false);
+    toys_await(&b, "PATCH", "/services/b?", 2); /* the server says no to this one, then */
     toys_done(&b);
 }
