@@ -333,3 +333,30 @@ TEST(crd_is_served_again_after_a_restart_with_its_new_defaults)
     check_json(json_get(desk_do(&r, "GET", BOATS "/a", NULL), "spec"), "{'crew':2}");
     desk_done(&r);
 }
+
+/* The generated objects of tests/cluster showed both. */
+TEST(crd_objects_have_nulls_that_are_applied_and_not_those_of_a_merge_patch)
+{
+    struct desk r;
+    desk_init(&r);
+    const char *any = "{'type':'object','properties':{'name':{'type':'string'},'any':"
+                      "{'type':'object','x-kubernetes-preserve-unknown-fields':true}}}";
+    desk_do(&r, "POST", CRDS, boats("", any));
+    const char *boat = "{'apiVersion':'sea.example.com/v1','kind':'Boat','metadata':{'name':'a'},"
+                       "'spec':{'name':null}}";
+    struct desk_answer got = desk_ask_as(
+        &r, "PATCH", BOATS "/a?fieldManager=m", "application/apply-patch+yaml", NULL, boat);
+    check_int(got.status, 422);
+    check_text(json_get_text(got.body, "details.causes.0.message"),
+        "Invalid value: \"null\": spec.name in body must be of type string: \"null\"");
+
+    desk_do(&r, "POST", BOATS, boat);
+    got = desk_ask_as(&r,
+        "PATCH",
+        BOATS "/a",
+        "application/merge-patch+json",
+        NULL,
+        "{'spec':{'any':{'a':null,'b':[{'c':null},null]}}}");
+    check_json(json_get(got.body, "spec"), "{'any':{'b':[{},null]}}");
+    desk_done(&r);
+}
