@@ -942,7 +942,7 @@ def tests(wanted):
                differential_versions, differential_watch)
     given = range(first, last + 1) if "DIFFERENTIAL_SEEDS" in os.environ else None
     everything = [*SCRIPTS, *differential_rules.scripts(given or RULE_SEEDS), *differential_definitions.scripts(given or DEFINITION_SEEDS, given or OBJECT_SEEDS), *(script for module in modules for script in module.SCRIPTS),
-                  *differential_kinds.scripts(), *differential_seeds.scripts(first, last), *differential_full.scripts(given or (0, 1, 2, 4)),
+                  *differential_kinds.scripts(), *differential_seeds.scripts(first, last), *differential_full.scripts(given or (7, 8), given or (), given or ()),
                   *((f"generated_{seed}", generated(seed)) for seed in range(first, last + 1))]
     chosen = [(name, function) for name, function in everything
               if wanted(name)]
