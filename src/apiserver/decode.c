@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "apiserver/go_words.h"
 #include "base/base64.h"
 #include "base/quantity.h"
 #include "base/time.h"
@@ -116,41 +117,6 @@ static struct json read_quantity(
     return json_str(canonical ? canonical : "0");
 }
 
-/* What Go's parser of times says: the layout's first element that does not fit. */
-static const char *time_trouble(struct arena *a, const char *text, const char *layout)
-{
-    const char *const elements[] = { "2006",
-        "-",
-        "01",
-        "-",
-        "02",
-        "T",
-        "15",
-        ":",
-        "04",
-        ":",
-        "05",
-        strchr(layout, '.') ? ".000000" : "Z07:00",
-        "Z07:00" };
-    const char *rest = text;
-    for (size_t i = 0; i < lengthof(elements); i++) {
-        const char *e = elements[i];
-        size_t length = strlen(e);
-        bool digits = (*e >= '0' && *e <= '9') || *e == '.', fits = true;
-        for (size_t j = 0; j < length && fits; j++)
-            fits = digits && e[j] != '.' ? rest[j] >= '0' && rest[j] <= '9' : rest[j] == e[j];
-        if (!fits)
-            return arena_printf(a,
-                "parsing time \"%s\" as \"%s\": cannot parse \"%s\" as \"%s\"",
-                text,
-                layout,
-                rest,
-                e);
-        rest += length;
-    }
-    return arena_printf(a, "parsing time \"%s\": extra text: \"%s\"", text, rest);
-}
-
 static struct json read_time(struct decoder *d, bool micro, struct json v, const struct place *at)
 {
     if (v.type != JSON_STR)
@@ -162,11 +128,7 @@ static struct json read_time(struct decoder *d, bool micro, struct json v, const
         return json_str(time_format_micro(d->arena, value));
     if (!micro && time_parse(v.string, &value))
         return json_str(time_format(d->arena, value));
-    fail_text(d,
-        at,
-        time_trouble(d->arena,
-            v.string,
-            micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00"));
+    fail_text(d, at, go_time_trouble(d->arena, v.string, micro));
     return json_null();
 }
 
@@ -212,11 +174,7 @@ static struct json read_bytes(struct decoder *d, struct json v, const struct pla
             text[length++] = v.string[i];
     if (base64_decode(d->arena, (struct str){ text, length }, &bytes))
         return json_str(text);
-    /* Go names the character that is none, or where the group of four begins that is not whole. */
-    size_t digits =
-        strspn(v.string, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
-    size_t byte = v.string[digits] ? digits : digits - digits % 4;
-    fail_text(d, at, arena_printf(d->arena, "illegal base64 data at input byte %zu", byte));
+    fail_text(d, at, go_base64_trouble(d->arena, v.string));
     return json_str("");
 }
 

@@ -212,6 +212,8 @@ const char *json_error_restored(struct arena *a, const char *text)
         { "object", "map" },
     };
     const char *type = strstr(text, tail), *from = NULL;
+    if (text_starts(text, "illegal base64"))
+        return arena_printf(a, "error decoding from json: %s", text);
     if (!text_starts(text, head) || !type)
         return text;
     type += sizeof(tail) - 1;

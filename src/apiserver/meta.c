@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "apiserver/go_words.h"
 #include "apiserver/internal.h"
 #include "apiserver/json_error.h"
 #include "apiserver/object.h"
@@ -99,13 +100,10 @@ static bool check_field(const struct decoder *d, const struct meta_field *f, str
             v,
             f->name,
             text_eq(f->name, "managedFields") ? "[]v1.ManagedFieldsEntry" : types[f->type].type);
-    if (f->type == META_TIME && !time_parse(v.string, &ms))
-        return fail(d->err,
-            ERR_INVALID,
-            "parsing time \"%.99s\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"%.99s\" as "
-            "\"2006\"",
-            v.string,
-            v.string);
+    if (f->type == META_TIME && !time_parse(v.string, &ms)) {
+        cleanup(arena_done) struct arena a = ARENA_INIT;
+        return fail(d->err, ERR_INVALID, "%s", go_time_trouble(&a, v.string, false));
+    }
     return check_items(d, f, v);
 }
 

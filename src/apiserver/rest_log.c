@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apiserver/go_words.h"
 #include "apiserver/internal.h"
 #include "apiserver/object.h"
 #include "apiserver/options.h"
@@ -43,10 +44,7 @@ static bool read_since(struct api_call *c, struct log_options *o)
     if (text_empty(time))
         return true;
     if (!time_parse(time, &o->request.since_ms))
-        return call_fail_bad(c,
-            "parsing time %s as \"2006-01-02T15:04:05Z07:00\": cannot parse %s as \"2006\"",
-            json_to_text(&c->arena, json_str(time)),
-            json_to_text(&c->arena, json_str(time)));
+        return call_fail_bad(c, "%s", go_time_trouble(&c->arena, time, false));
     return true;
 }
 

@@ -93,6 +93,9 @@ const char *time_format_micro(struct arena *a, int64_t wall_us)
     return text;
 }
 
+/* As Go reads RFC 3339, so that what a server takes is taken here: an hour of one digit, a comma
+ * before the fraction and an offset of a whole day are fine. */
+
 /* Exactly `digits` digits with a value of at most max. */
 static bool read_number(const char **at, int digits, int max, int *ret)
 {
@@ -104,6 +107,13 @@ static bool read_number(const char **at, int digits, int max, int *ret)
     }
     *ret = value;
     return value <= max;
+}
+
+/* "15", "9". */
+static bool read_hour(const char **at, int *ret)
+{
+    bool one = **at && ((*at)[1] < '0' || (*at)[1] > '9');
+    return read_number(at, one ? 1 : 2, 23, ret);
 }
 
 static bool read_char(const char **at, char c)
@@ -127,8 +137,8 @@ static bool read_offset(const char **at, int *ret_s)
     if (sign == 'Z')
         return true;
     int hours, minutes;
-    if ((sign != '+' && sign != '-') || !read_number(at, 2, 23, &hours) || !read_char(at, ':') ||
-        !read_number(at, 2, 59, &minutes))
+    if ((sign != '+' && sign != '-') || !read_number(at, 2, 24, &hours) || !read_char(at, ':') ||
+        !read_number(at, 2, 60, &minutes))
         return false;
     *ret_s = (hours * 60 + minutes) * (sign == '-' ? -60 : 60);
     return true;
@@ -138,7 +148,7 @@ static bool read_offset(const char **at, int *ret_s)
 static bool read_fraction(const char **at, int *ret_us)
 {
     *ret_us = 0;
-    if (**at != '.')
+    if (**at != '.' && **at != ',')
         return true;
     int unit = (int)US_PER_S;
     const char *first = ++*at;
@@ -157,9 +167,8 @@ bool time_parse_micro(const char *text, int64_t *ret_us)
     /* Every step stops at the end of the text, so none reads behind it. */
     if (!at || !read_number(&at, 4, 9999, &year) || !read_char(&at, '-') ||
         !read_number(&at, 2, 12, &d.month) || !read_char(&at, '-') ||
-        !read_number(&at, 2, 31, &d.day) || !read_char(&at, 'T') ||
-        !read_number(&at, 2, 23, &hour) || !read_char(&at, ':') ||
-        !read_number(&at, 2, 59, &minute) || !read_char(&at, ':') ||
+        !read_number(&at, 2, 31, &d.day) || !read_char(&at, 'T') || !read_hour(&at, &hour) ||
+        !read_char(&at, ':') || !read_number(&at, 2, 59, &minute) || !read_char(&at, ':') ||
         !read_number(&at, 2, 59, &second) || !read_fraction(&at, &fraction_us) ||
         !read_offset(&at, &offset_s) || *at)
         return false;
