@@ -68,10 +68,23 @@ static const char *const type_words[] = {
     "", "null", "bool", "number", "number", "string", "array", "object"
 };
 
-/* What apiVersion and kind are read from, or a reason why they cannot be. */
-static const char *type_trouble(struct arena *a, struct json v)
+static const char *type_member_trouble(struct arena *a, struct json object)
 {
-    const char *why = json_is(v, JSON_MAP) ? body_check_type(a, v) : NULL;
+    static const char *const fields[] = { "apiVersion", "kind" };
+    for (size_t i = 0; i < lengthof(fields); i++)
+        json_each_member (m, object)
+            if (!json_is(m->value, JSON_STR) && !json_is(m->value, JSON_NULL) &&
+                str_eq_nocase(str_of(m->key), str_of(fields[i])))
+                return arena_printf(a,
+                    "json: cannot unmarshal %s into Go struct field .%s of type string",
+                    json_is(m->value, JSON_MAP) ? "object" : type_words[m->value.type],
+                    fields[i]);
+    return NULL;
+}
+
+const char *body_type_trouble(struct arena *a, struct json v)
+{
+    const char *why = json_is(v, JSON_MAP) ? type_member_trouble(a, v) : NULL;
     if (!json_is(v, JSON_MAP))
         why = arena_printf(a,
             "json: cannot unmarshal %s into Go value of type struct { APIVersion string "
@@ -117,7 +130,7 @@ bool body_parse(struct api_call *c, const struct protobuf_type *usual, struct js
     if (!*ret_why && json_is(*ret, JSON_NULL))
         *ret = json_empty_map();
     if (!*ret_why)
-        *ret_why = type_trouble(a, *ret);
+        *ret_why = body_type_trouble(a, *ret);
     return !*ret_why;
 }
 
@@ -167,20 +180,6 @@ struct json body_type_member(struct json object, const char *field)
         if (!json_present(found) && str_eq_nocase(str_of(m->key), str_of(field)))
             found = m->value;
     return found;
-}
-
-const char *body_check_type(struct arena *a, struct json object)
-{
-    static const char *const fields[] = { "apiVersion", "kind" };
-    for (size_t i = 0; i < lengthof(fields); i++)
-        json_each_member (m, object)
-            if (!json_is(m->value, JSON_STR) && !json_is(m->value, JSON_NULL) &&
-                str_eq_nocase(str_of(m->key), str_of(fields[i])))
-                return arena_printf(a,
-                    "json: cannot unmarshal %s into Go struct field .%s of type string",
-                    json_is(m->value, JSON_MAP) ? "object" : type_words[m->value.type],
-                    fields[i]);
-    return NULL;
 }
 
 static bool fail_custom_kind(

@@ -27,8 +27,8 @@ bool body_read_object(struct api_call *c, const struct api_kind *k, struct json 
     struct str text, bool twice, const char **ret_why) must_check;
 /* apiVersion or kind of an object as Go reads them: whatever the case of their letters. */
 struct json body_type_member(struct json object, const char *field);
-/* What is wrong with these two if they are no strings; NULL: nothing. */
-const char *body_check_type(struct arena *a, struct json object);
+/* Why these two cannot be read of a value: it is no object, they are no strings; NULL: they can. */
+const char *body_type_trouble(struct arena *a, struct json v);
 /* What Go's decoder says of a value that it cannot read, among what else it found; NULL: nothing.
  */
 const char *body_type_error(const struct field_errors *errors);

@@ -23,12 +23,13 @@ static char *unescape(struct arena *a, struct str token)
     return text;
 }
 
+/* What stands before the first slash does not count, as the library has it. */
 static bool pointer_parse(struct arena *a, const char *text, struct pointer *ret, struct error *err)
 {
     struct str rest = str_of(text ? text : "");
-    if (!rest.len || *rest.ptr != '/')
-        return fail(err, ERR_INVALID, "a path that begins with /");
     str_cut(&rest, '/');
+    if (!rest.ptr)
+        return fail(err, ERR_INVALID, "a path without a slash");
     ret->count = 0;
     while (rest.ptr) {
         if (ret->count == TOKENS_MAX)
@@ -139,8 +140,13 @@ static bool operate(struct arena *a, struct json op, struct json *document, stru
 {
     struct pointer path;
     struct json value = json_member(op, "value"), there;
-    const char *name = json_get_text(op, "op");
-    if (!pointer_parse(a, json_get_text(op, "path"), &path, err))
+    const char *name = json_get_text(op, "op"), *to = json_get_text(op, "path");
+    bool whole = to && !*to && text_eq(name, "replace");
+    if (whole && (json_is(value, JSON_MAP) || json_is(value, JSON_LIST))) {
+        *document = value;
+        return true;
+    }
+    if (!pointer_parse(a, to, &path, err))
         return false;
     if (!json_present(value))
         value = json_null();

@@ -53,6 +53,27 @@ bool rest_patch_check_form(struct api_call *c)
 
 /* ---- the patched object ---- */
 
+/* As encoding/json reads it. */
+static bool check_operation(struct api_call *c, struct json op)
+{
+    static const char *const texts[] = { "op", "path", "from" };
+    if (!json_is(op, JSON_MAP) && !json_is(op, JSON_NULL))
+        return call_fail_bad(c,
+            "error decoding patch: json: cannot unmarshal %s into Go value of type "
+            "handlers.jsonPatchOp",
+            json_error_type(op));
+    for (size_t i = 0; i < lengthof(texts); i++) {
+        struct json v = json_member(op, texts[i]);
+        if (json_present(v) && !json_is(v, JSON_STR) && !json_is(v, JSON_NULL))
+            return call_fail_bad(c,
+                "error decoding patch: json: cannot unmarshal %s into Go struct field "
+                "jsonPatchOp.%s of type string",
+                json_error_type(v),
+                texts[i]);
+    }
+    return true;
+}
+
 static bool parse_patch(struct api_call *c, enum patch_form form, struct json *ret)
 {
     struct error err;
@@ -77,6 +98,9 @@ static bool parse_patch(struct api_call *c, enum patch_form form, struct json *r
                     JSON_PATCH_OPERATIONS_MAX,
                     ret->count),
                 .details = { 0 } });
+    json_each (op, *ret)
+        if (!check_operation(c, *op))
+            return false;
     return true;
 }
 
@@ -174,14 +198,9 @@ static bool check_identity(struct api_call *c, enum patch_form form, struct json
     const struct resource *r = &c->kind->resource;
     const char *want = object_api_version(&c->arena, c->kind), *why = NULL;
     const char *wrong =
-        form == PATCH_STRATEGIC ? type_not_restored(object) : body_check_type(&c->arena, object);
-    if (form == PATCH_STRATEGIC)
+        form == PATCH_STRATEGIC ? type_not_restored(object) : body_type_trouble(&c->arena, object);
+    if (wrong || form == PATCH_STRATEGIC)
         return !wrong || fail_patched(c, form, object, wrong);
-    if (wrong)
-        return fail_patched(c,
-            form,
-            object,
-            arena_printf(&c->arena, "couldn't get version/kind; json parse error: %s", wrong));
     const char *version = json_text(body_type_member(object, "apiVersion")),
                *kind = json_text(body_type_member(object, "kind"));
     if (c->kind->custom)

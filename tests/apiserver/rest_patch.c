@@ -30,6 +30,11 @@ TEST(patches_change_what_they_name_and_nothing_else)
         { JSON,
             "[{'op':'test','path':'/data/a','value':'1'},{'op':'remove','path':'/data/b'}]",
             "{'a':'1'}" },
+        { JSON, "[{'op':'remove','path':'ignored/data/b'}]", "{'a':'1'}" },
+        { JSON,
+            "[{'op':'replace','path':'','value':{'apiVersion':'v1','kind':'ConfigMap',"
+            "'metadata':{'name':'x'},'data':{'n':'1'}}}]",
+            "{'n':'1'}" },
     };
     for (size_t i = 0; i < lengthof(cases); i++) {
         struct desk d;
@@ -62,6 +67,16 @@ TEST(patches_that_cannot_be_done_are_refused_as_the_real_server_does)
             400,
             "error decoding patch: json: cannot unmarshal object into Go value of type "
             "[]handlers.jsonPatchOp" },
+        { JSON,
+            "[5]",
+            400,
+            "error decoding patch: json: cannot unmarshal number into Go value of type "
+            "handlers.jsonPatchOp" },
+        { JSON,
+            "[{'op':'add','path':5}]",
+            400,
+            "error decoding patch: json: cannot unmarshal number into Go struct field "
+            "jsonPatchOp.path of type string" },
         { MERGE, "{'data':", 400, "error decoding patch: unexpected end of JSON input" },
         { MERGE,
             "{'metadata':{'name':'y'}}",
