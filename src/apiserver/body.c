@@ -414,6 +414,7 @@ bool body_read_object(struct api_call *c, const struct api_kind *k, struct json 
     struct json meta, given = json_member(*object, "metadata");
     const struct api_behaviour *b = k->behaviour;
     field_errors_init(&unknown, a);
+    c->given = *object;
     if (!meta_normalise(a, given, k, &meta, &unknown, &err)) {
         *ret_why = arena_strdup(a, err.text);
         return false;

@@ -46,6 +46,7 @@ struct api_call {
     bool applies; /* what is sent is an apply's configuration */
     enum field_validation validation;
     const char *manager; /* field manager */
+    struct json given;   /* the object that was sent, or patched, before it was decoded */
     struct json twice;   /* a line about each key that stands twice in a body of YAML */
 
     /* the answer */

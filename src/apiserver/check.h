@@ -79,6 +79,9 @@ void check_invalid_text(struct field_errors *e, enum field_error_type type, cons
     const char *text, const char *detail);
 /* The same value as before. */
 void check_immutable(struct field_errors *e, struct json old, struct json new, const char *path);
+/* The same, of a value that is printed as this type of Go's: "*SuccessPolicy" (go_value.h). */
+void check_immutable_as(
+    struct field_errors *e, struct json old, struct json new, const char *path, const char *type);
 /* Quantities that are at least 0. */
 bool check_quantity(struct field_errors *e, struct json v, const char *path);
 /* Whether a step of the path is "..". Takes NULL. */

@@ -34,6 +34,7 @@ struct field_error {
 
 struct field_errors {
     struct arena *arena;
+    struct json given; /* what the client sent: a null is printed as the empty list or map there */
     struct field_error *items;
     size_t count, size;
 };
@@ -49,6 +50,9 @@ void field_duplicate(struct field_errors *e, const char *path, struct json value
 /* allowed: NULL-terminated, printed sorted and quoted. */
 void field_not_supported(
     struct field_errors *e, const char *path, struct json value, const char *const *allowed);
+
+/* What the client sent at a path; absent: nothing, or not known. */
+struct json field_given(const struct field_errors *e, const char *path);
 
 /* Paths: "spec" + ".ports", + "[3]", + "[key]". */
 const char *field_child(struct arena *a, const char *path, const char *name);

@@ -245,6 +245,7 @@ bool write_check_create(struct write *w, struct json *object)
 {
     struct field_errors errors;
     field_errors_init(&errors, w->arena);
+    errors.given = w->call ? w->call->given : errors.given;
     *object = meta_for_create(w->call, w->namespace, *object);
     w->name = json_get_text(*object, "metadata.name");
     if (!check_rights(w, *object) || !prepare(w, object))
@@ -270,6 +271,7 @@ bool write_check_update(struct write *w, struct json *object)
     struct arena *a = w->arena;
     struct field_errors errors;
     field_errors_init(&errors, a);
+    errors.given = w->call->given;
     *object = meta_for_update(a, w->old, *object);
     if (!check_rights(w, *object) || !prepare(w, object))
         return false;
