@@ -86,13 +86,14 @@ static bool admit(const struct api_write *w, struct json object, struct error *e
 /* Selectors that are not "what stands at this path, or nothing". */
 static const struct {
     const char *path, *from, *otherwise;
+    const char *second; /* where else it may stand; NULL: nowhere */
 } odd_fields[] = {
-    { "spec.hostNetwork", "spec.hostNetwork", "false" },
-    { "spec.unschedulable", "spec.unschedulable", "false" },
-    { "status.replicas", "status.replicas", "0" },
-    { "status.successful", "status.succeeded", "0" },
-    { "status.podIPs", "status.podIP", "" },
-    { "source", "source.component", "" },
+    { "spec.hostNetwork", "spec.hostNetwork", "false", NULL },
+    { "spec.unschedulable", "spec.unschedulable", "false", NULL },
+    { "status.replicas", "status.replicas", "0", NULL },
+    { "status.successful", "status.succeeded", "0", NULL },
+    { "status.podIPs", "status.podIP", "", NULL },
+    { "source", "source.component", "", "reportingComponent" },
 };
 
 static const char *field(
@@ -106,7 +107,8 @@ static const char *field(
         return NULL;
     for (size_t i = 0; i < lengthof(odd_fields); i++)
         if (text_eq(odd_fields[i].path, path)) {
-            from = odd_fields[i].from;
+            bool there = !text_empty(json_get_text(object, odd_fields[i].from));
+            from = odd_fields[i].second && !there ? odd_fields[i].second : odd_fields[i].from;
             otherwise = odd_fields[i].otherwise;
         }
     struct json v = json_get(object, from);

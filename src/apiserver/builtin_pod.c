@@ -294,17 +294,10 @@ static bool find_priority(const struct api_write *w, struct json object, int64_t
     return true;
 }
 
-static bool find_runtime(const struct api_write *w, struct json object, struct error *err)
+struct json pod_runtime_read(const struct api_write *w, struct json pod)
 {
-    const char *class = json_get_text(object, "spec.runtimeClassName");
-    const char *name = meta_asked_name(object);
-    if (class && !json_present(read_class(w, "node.k8s.io", "RuntimeClass", class)))
-        return fail(err,
-            ERR_FORBIDDEN,
-            "pods \"%s\" is forbidden: pod rejected: RuntimeClass \"%s\" not found",
-            name,
-            class);
-    return true;
+    const char *class = json_get_text(pod, "spec.runtimeClassName");
+    return class ? read_class(w, "node.k8s.io", "RuntimeClass", class) : (struct json){ 0 };
 }
 
 /* The condition of a Pod that is not to be scheduled yet. */
@@ -336,8 +329,7 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
         return true;
     }
     pod_limits_fill(w, object);
-    if (!pod_account_admit(w, object, err) || !find_priority(w, *object, &priority, &policy, err) ||
-        !find_runtime(w, *object, err))
+    if (!pod_account_admit(w, object, err) || !find_priority(w, *object, &priority, &policy, err))
         return false;
     *object = pod_keys_merge(a, *object);
     *object = json_with(a, *object, "status.phase", json_str("Pending"));
@@ -351,7 +343,7 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
     spec = fill_path(a, spec, "priority", json_int(priority));
     spec = fill_path(a, spec, "preemptionPolicy", policy);
     *object = json_with_member(a, *object, "spec", spec);
-    return true;
+    return pod_runtime_admit(w, object, err);
 }
 
 static struct json fill_pod_template(struct arena *a, struct json object)
@@ -372,17 +364,7 @@ static const char *const pod_fields[] = { "spec.nodeName",
 
 static bool admit_pod(const struct api_write *w, struct json o, struct error *err)
 {
-    if (!limits_check(w, o, err))
-        return false;
-    struct json spec = json_member(o, "spec");
-    if (!json_present(w->old) && check_is_set(json_member(spec, "overhead")) &&
-        !check_is_set(json_member(spec, "runtimeClassName")))
-        return fail(err,
-            ERR_FORBIDDEN,
-            "pods \"%s\" is forbidden: pod rejected: Pod Overhead set without corresponding "
-            "RuntimeClass defined Overhead",
-            meta_asked_name(o));
-    return true;
+    return limits_check(w, o, err) && (json_present(w->old) || pod_overhead_check(w, o, err));
 }
 
 static void check_pod(const struct api_write *w, struct json o, struct field_errors *e)

@@ -34,6 +34,13 @@ void pod_limits_fill(const struct api_write *w, struct json *object);
 /* Whether LimitRanges allow a Pod or a claim. */
 bool limits_check(const struct api_write *w, struct json object, struct error *err) must_check;
 
+/* The RuntimeClass of a Pod; absent: it names none, or one that is not there. */
+struct json pod_runtime_read(const struct api_write *w, struct json pod);
+/* A new Pod gets what its RuntimeClass sets, or is refused: no such class, or a conflict. */
+bool pod_runtime_admit(const struct api_write *w, struct json *pod, struct error *err) must_check;
+/* Whether its overhead is that of its class. */
+bool pod_overhead_check(const struct api_write *w, struct json pod, struct error *err) must_check;
+
 /* The old Pod with the part that a subresource writes; and what is wrong with such a change. */
 struct json pod_part_keep(const struct api_write *w, struct json object);
 void pod_part_check(const struct api_write *w, struct json o, struct field_errors *e);

@@ -50,8 +50,31 @@ struct emptying {
     struct arena *arena;
     const char *namespace;
     size_t done;
-    size_t left; /* objects that stay for now */
+    size_t left; /* objects that stay for now: how many of each resource, and of each finalizer */
+    struct json left_resources, left_finalizers;
 };
+
+static void count_one(struct arena *a, struct json *map, const char *key)
+{
+    *map = json_with_member(a, *map, key, json_int(json_get_int(*map, key, 0) + 1));
+}
+
+static void count_left(struct emptying *e, const struct api_kind *k, struct json object)
+{
+    const struct resource *r = &k->resource;
+    e->left++;
+    count_one(e->arena, &e->left_resources, arena_printf(e->arena, "%s.%s", r->plural, r->group));
+    json_each (f, json_get(object, "metadata.finalizers"))
+        count_one(e->arena, &e->left_finalizers, json_text(*f));
+}
+
+/* Pods get the time they ask for where there is a node to give it to them. */
+static int64_t grace_of(struct apiserver *s, struct json object)
+{
+    const char *name = json_get_text(object, "spec.nodeName");
+    const struct api_kind *k = registry_find(s->registry, "", "v1", "nodes");
+    return name && k && store_get(store_table(s->store, k->table), "", name) ? -1 : 0;
+}
 
 static void delete_from(struct emptying *e, const struct api_kind *k, const struct store_object *o)
 {
@@ -64,18 +87,19 @@ static void delete_from(struct emptying *e, const struct api_kind *k, const stru
         .before = o,
         .old = object_read(k, e->arena, o),
     };
-    struct delete_options options = { .propagation = PROPAGATION_BACKGROUND, .grace_s = 0 };
+    struct delete_options options = { .propagation = PROPAGATION_BACKGROUND };
     struct json object;
     const struct store_object *stored;
     bool gone = false;
     if (meta_is_deleting(w.old)) {
-        e->left++;
+        count_left(e, k, w.old);
         return;
     }
+    options.grace_s = grace_of(e->server, w.old);
     e->done++;
     store_object_hold(o);
     if (!delete_object(&w, &options, &object, &stored, &gone) || !gone)
-        e->left++;
+        count_left(e, k, w.old);
     store_object_release(o);
 }
 
@@ -97,13 +121,43 @@ static void empty_kind(struct emptying *e, const struct api_kind *k)
     }
 }
 
+/* Pods first: what they use (policies, accounts, configurations) stays as long as they run. */
 static void empty_namespace(struct emptying *e)
 {
-    const struct api_kind *k;
+    const struct api_kind *k = registry_find(e->server->registry, "", "v1", "pods");
+    if (k)
+        empty_kind(e, k);
+    if (e->left)
+        return;
     for (size_t i = 0; (k = registry_at(e->server->registry, i)); i++)
         if (!k->resource.cluster_scoped && (k->verbs & API_DELETE) &&
             is_first_version(e->server->registry, k))
             empty_kind(e, k);
+}
+
+/* How a condition says that something remains. */
+struct remains {
+    const char *reason, *start, *item;
+};
+
+/* The condition, or, if anything is in the counts, that with what. */
+static struct json remaining(
+    struct arena *a, struct json condition, struct json counts, const struct remains *r)
+{
+    const char *list = "";
+    json_each_member (m, counts)
+        list = arena_printf(a,
+            "%s%s%s%s %lld resource instances",
+            list,
+            *list ? ", " : "",
+            m->key,
+            r->item,
+            (long long)m->value.integer);
+    if (!*list)
+        return condition;
+    condition = json_with_member(a, condition, "status", json_str("True"));
+    condition = json_with_member(a, condition, "reason", json_str(r->reason));
+    return json_with_member(a, condition, "message", json_strf(a, "%s: %s", r->start, list));
 }
 
 /* The conditions that a namespace shows while it waits for others. */
@@ -126,22 +180,25 @@ static struct json conditions(struct emptying *e, struct json old)
             "ContentHasNoFinalizers",
             "All content-preserving finalizers finished" },
     };
+    static const struct remains of_resources = {
+        "SomeResourcesRemain", "Some resources are remaining", " has"
+    };
+    static const struct remains of_finalizers = {
+        "SomeFinalizersRemain", "Some content in the namespace has finalizers remaining", " in"
+    };
     struct arena *a = e->arena;
     struct json_builder b;
     json_builder_init(&b, a);
     for (size_t i = 0; i < lengthof(rows); i++) {
-        bool remains = e->left && i >= 3;
         struct json c = json_map(a,
             { "type", json_str(rows[i].type) },
-            { "status", json_str(remains ? "True" : "False") },
-            { "reason",
-                json_str(!remains ? rows[i].reason
-                         : i == 3 ? "SomeResourcesRemain"
-                                  : "SomeFinalizersRemain") },
-            { "message",
-                remains
-                    ? json_strf(a, "Some content in the namespace remains: %zu objects", e->left)
-                    : json_str(rows[i].message) });
+            { "status", json_str("False") },
+            { "reason", json_str(rows[i].reason) },
+            { "message", json_str(rows[i].message) });
+        if (i == 3)
+            c = remaining(a, c, e->left_resources, &of_resources);
+        else if (i == 4)
+            c = remaining(a, c, e->left_finalizers, &of_finalizers);
         struct json was = json_find(old, "type", rows[i].type);
         const char *since = json_get_text(was, "lastTransitionTime");
         if (!since || !text_eq(json_get_text(was, "status"), json_get_text(c, "status")))

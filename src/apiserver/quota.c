@@ -6,6 +6,7 @@
 #include "apiserver/internal.h"
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
+#include "apiserver/quota_scope.h"
 #include "apiserver/write.h"
 #include "base/quantity.h"
 
@@ -154,75 +155,15 @@ static bool usage_of(
     return more->usage(object, name, ret);
 }
 
-/* ---- scopes ---- */
-
-static bool ends_by_itself(struct json pod)
-{
-    return json_get_int(pod, "spec.activeDeadlineSeconds", -1) >= 0;
-}
-
-static bool has_priority(struct json pod, const char *operator, struct json values)
-{
-    const char *class = json_get_text(pod, "spec.priorityClassName");
-    bool named = class && *class;
-    if (text_eq(operator, "In"))
-        return named && json_list_has(values, class);
-    if (text_eq(operator, "NotIn"))
-        return !named || !json_list_has(values, class);
-    return named == text_eq(operator, "Exists");
-}
-
-static bool reaches_out(struct json affinity)
-{
-    static const char *const sorts[] = { "podAffinity", "podAntiAffinity" };
-    for (size_t i = 0; i < lengthof(sorts); i++)
-        json_each_member (list, json_member(affinity, sorts[i]))
-            json_each (item, list->value) {
-                struct json term = json_member(*item, "podAffinityTerm");
-                term = json_present(term) ? term : *item;
-                if (json_member(term, "namespaces").count ||
-                    json_present(json_member(term, "namespaceSelector")))
-                    return true;
-            }
-    return false;
-}
-
-static bool scope_holds(
-    struct json pod, const char *scope, const char *operator, struct json values)
-{
-    bool best_effort = text_eq(pod_quality_of(json_member(pod, "spec")), "BestEffort");
-    return text_eq(scope, "Terminating")      ? ends_by_itself(pod)
-           : text_eq(scope, "NotTerminating") ? !ends_by_itself(pod)
-           : text_eq(scope, "BestEffort")     ? best_effort
-           : text_eq(scope, "NotBestEffort")  ? !best_effort
-           : text_eq(scope, "PriorityClass")  ? has_priority(pod, operator, values)
-           : text_eq(scope, "CrossNamespacePodAffinity")
-               ? reaches_out(json_get(pod, "spec.affinity"))
-               : false;
-}
-
-static bool in_scope(const struct api_kind *k, struct json quota, struct json object)
-{
-    bool pod = api_kind_is_core(k, "Pod");
-    json_each (scope, json_get(quota, "spec.scopes"))
-        if (!pod || !scope_holds(object, json_text(*scope), "Exists", (struct json){ 0 }))
-            return false;
-    json_each (e, json_get(quota, "spec.scopeSelector.matchExpressions"))
-        if (!pod || !scope_holds(object,
-                        json_get_text(*e, "scopeName"),
-                        json_get_text(*e, "operator"),
-                        json_member(*e, "values")))
-            return false;
-    return true;
-}
+/* ---- what it counts for ---- */
 
 /* What an object counts for in a quota. */
 static struct quantity charge_of(
     const struct api_kind *k, struct json quota, struct json object, const char *name)
 {
     struct quantity q = { 0 };
-    bool counts =
-        json_present(object) && in_scope(k, quota, object) && usage_of(k, object, name, &q);
+    bool counts = json_present(object) && quota_scope_holds(k, quota, object) &&
+                  usage_of(k, object, name, &q);
     return counts ? q : (struct quantity){ 0 };
 }
 
@@ -337,7 +278,17 @@ static void adjust(struct apiserver *s, struct arena *a, const struct api_kind *
         store_status(s, a, quota, after);
 }
 
-void quota_written(struct apiserver *s, const struct api_kind *k, struct json old, struct json now)
+/* Controllers of others count, too, from caches that lag behind: the limit they write back is that
+ * of the spec, and what they saw was used may be so no longer. */
+static bool is_recount(struct json old, struct json now)
+{
+    struct json status = json_member(now, "status");
+    return !json_equal(json_member(old, "status"), status) &&
+           json_equal(json_get(now, "spec.hard"), json_member(status, "hard"));
+}
+
+void quota_written(
+    struct apiserver *s, const struct api_kind *k, struct json old, struct json now, bool by_client)
 {
     if (!is_counted(k))
         return;
@@ -345,7 +296,8 @@ void quota_written(struct apiserver *s, const struct api_kind *k, struct json ol
     cleanup(arena_done) struct arena a = ARENA_INIT;
     bool quotas = api_kind_is_core(k, "ResourceQuota");
     bool begins =
-        json_present(now) && !json_equal(json_member(old, "spec"), json_member(now, "spec"));
+        json_present(now) && (!json_equal(json_member(old, "spec"), json_member(now, "spec")) ||
+                                 (quotas && by_client && is_recount(old, now)));
     json_each (quota, quotas_of(s, &a, json_get_text(object, "metadata.namespace"))) {
         bool itself = quotas && text_eq(json_get_text(*quota, "metadata.name"),
                                     json_get_text(object, "metadata.name"));
@@ -366,9 +318,10 @@ static bool takes_more(const struct api_write *w, struct json object)
     if (!is_counted(w->kind))
         return false;
     if (*w->subresource)
-        return pod && text_eq(w->subresource, "resize");
+        return text_eq(w->subresource, pod ? "resize" : "status") &&
+               (pod || api_kind_is_core(w->kind, "PersistentVolumeClaim"));
     return !json_present(w->old) || (more && more->changes) ||
-           (pod && ends_by_itself(w->old) != ends_by_itself(object));
+           (pod && quota_scope_terminating(w->old) != quota_scope_terminating(object));
 }
 
 static bool applies(const struct api_kind *k, struct json quota, struct json object)
@@ -376,7 +329,7 @@ static bool applies(const struct api_kind *k, struct json quota, struct json obj
     struct quantity q;
     json_each_member (hard, json_get(quota, "status.hard"))
         if (usage_of(k, (struct json){ 0 }, hard->key, &q))
-            return in_scope(k, quota, object);
+            return quota_scope_holds(k, quota, object);
     return false;
 }
 
@@ -501,13 +454,6 @@ bool quota_admit(const struct api_write *w, struct json object, struct error *er
 
 void quota_warn(const struct api_write *w, struct json quota)
 {
-    static const char scope[] = "VolumeAttributesClass";
-    bool scoped = json_list_has(json_get(quota, "spec.scopes"), scope);
-    json_each (e, json_get(quota, "spec.scopeSelector.matchExpressions"))
-        scoped = scoped || text_eq(json_get_text(*e, "scopeName"), scope);
-    if (scoped)
-        call_warn(
-            w->call, "this server does not enforce quotas with the scope VolumeAttributesClass");
     json_each_member (hard, json_get(quota, "spec.hard")) {
         struct quantity q;
         bool known = text_starts(hard->key, "count/");

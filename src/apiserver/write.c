@@ -367,7 +367,7 @@ bool write_store(struct write *w, struct json object, bool gone, const struct st
         b->written(s, w->kind, w->old, now);
     struct json before = w->before ? w->old : (struct json){ 0 };
     gc_written(s->gc, w->kind, before, now);
-    quota_written(s, w->kind, before, now);
+    quota_written(s, w->kind, before, now, w->call != NULL);
     return true;
 }
 

@@ -119,3 +119,25 @@ TEST(builtin_claims_with_an_empty_mode_are_refused)
     check_text(errors,
         "spec.volumeMode: Unsupported value: \"\": supported values: \"Block\", \"Filesystem\"");
 }
+
+TEST(builtin_events_are_selected_by_who_reported_them_where_no_source_is_named)
+{
+    struct desk r;
+    desk_init_builtin(&r, (struct apiserver_options){ .allow_all = true });
+    desk_do(&r,
+        "POST",
+        "/apis/events.k8s.io/v1/namespaces/default/events",
+        "{'metadata':{'name':'e'},'eventTime':'2026-01-01T00:00:00.000000Z','action':'Do','reason':"
+        "'Test','type':'Normal','reportingController':'me','reportingInstance':'me-1','regarding':{"
+        "'namespace':'default'}}");
+    desk_do(&r,
+        "POST",
+        "/api/v1/namespaces/default/events",
+        "{'metadata':{'name':'f'},'involvedObject':{'namespace':'default'},'reason':'Test','type':"
+        "'Normal','source':{'component':'me'}}");
+    struct json list = desk_do(&r, "GET", "/api/v1/events?fieldSelector=source%3Dme", NULL);
+    check_int(json_member(list, "items").count, 2);
+    list = desk_do(&r, "GET", "/api/v1/events?fieldSelector=reportingComponent%3Dme", NULL);
+    check_int(json_member(list, "items").count, 1);
+    desk_done(&r);
+}

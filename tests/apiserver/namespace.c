@@ -35,6 +35,12 @@ TEST(namespaces_that_end_wait_for_finalizers_and_take_nothing_new)
     struct json remaining =
         json_find(json_get(ns, "status.conditions"), "type", "NamespaceContentRemaining");
     check_text(json_get_text(remaining, "status"), "True");
+    check_text(json_get_text(remaining, "message"),
+        "Some resources are remaining: configmaps. has 1 resource instances");
+    remaining =
+        json_find(json_get(ns, "status.conditions"), "type", "NamespaceFinalizersRemaining");
+    check_text(json_get_text(remaining, "message"),
+        "Some content in the namespace has finalizers remaining: a/b in 1 resource instances");
     struct desk_answer no = desk_ask(&d, "POST", IN "configmaps", "{'metadata':{'name':'b'}}");
     check_int(no.status, 403);
     check_text(json_get_text(no.body, "message"),
@@ -52,4 +58,37 @@ TEST(namespaces_that_end_wait_for_finalizers_and_take_nothing_new)
     check_int(gone.status, 404);
     check_text(json_get_text(gone.body, "message"), "namespaces \"other\" not found");
     desk_done(&d);
+}
+
+TEST(namespaces_that_end_delete_their_pods_first_and_give_them_time)
+{
+    static const struct {
+        const char *node;
+        int grace_s; /* 0: there is nobody who would give it */
+    } cases[] = { { "there", 30 }, { "gone", 0 } };
+    for (size_t i = 0; i < lengthof(cases); i++) {
+        struct desk d;
+        desk_init_builtin(&d, (struct apiserver_options){ .allow_all = true });
+        desk_do(&d, "POST", "/api/v1/nodes", "{'metadata':{'name':'there'}}");
+        desk_do(&d, "POST", IN "configmaps", "{'metadata':{'name':'a'}}");
+        cleanup(buf_done) struct buf b = BUF_INIT(1024);
+        buf_printf(&b,
+            "{'metadata':{'name':'p','finalizers':['a/b']},'spec':{'nodeName':'%s','containers':[{"
+            "'name':'c','image':'i'}]}}",
+            cases[i].node);
+        desk_do(&d, "POST", IN "pods", buf_text(&b));
+        desk_do(&d, "DELETE", "/api/v1/namespaces/other", NULL);
+        struct json pod = desk_do(&d, "GET", IN "pods/p", NULL);
+        check_int(json_get_int(pod, "metadata.deletionGracePeriodSeconds", -1), cases[i].grace_s);
+        check_int(desk_ask(&d, "GET", IN "configmaps/a", NULL).status, 200);
+        desk_ask_as(&d,
+            "PATCH",
+            IN "pods/p",
+            "application/merge-patch+json",
+            NULL,
+            "{'metadata':{'finalizers':null}}");
+        desk_ask(&d, "DELETE", IN "pods/p?gracePeriodSeconds=0", NULL);
+        check_int(desk_ask(&d, "GET", "/api/v1/namespaces/other", NULL).status, 404);
+        desk_done(&d);
+    }
 }

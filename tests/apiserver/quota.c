@@ -106,6 +106,64 @@ TEST(a_quota_with_a_scope_counts_only_what_is_in_it)
     desk_done(&r);
 }
 
+TEST(a_quota_of_a_class_of_volume_attributes_counts_the_claims_that_name_it)
+{
+    static const char claim[] = "{'metadata':{'name':'%s'},'spec':{'accessModes':['ReadWriteOnce'],"
+                                "'resources':{'requests':{'storage':'1Gi'}}%s}}";
+    static const char fast[] = ",'volumeAttributesClassName':'fast'";
+    static const struct {
+        const char *name, *more;
+        int status;
+    } made[] = { { "a", "", 201 }, { "b", fast, 201 }, { "c", fast, 403 }, { "d", "", 201 } };
+    struct desk r;
+    init(&r);
+    desk_do(&r,
+        "POST",
+        NS "resourcequotas",
+        "{'metadata':{'name':'q'},'spec':{'hard':{'persistentvolumeclaims':'1'},'scopeSelector':{"
+        "'matchExpressions':[{'scopeName':'VolumeAttributesClass','operator':'In','values':["
+        "'fast']}]}}}");
+    for (size_t i = 0; i < lengthof(made); i++) {
+        cleanup(buf_done) struct buf b = BUF_INIT(1024);
+        buf_printf(&b, claim, made[i].name, made[i].more);
+        check_int(
+            desk_ask(&r, "POST", NS "persistentvolumeclaims", buf_text(&b)).status, made[i].status);
+    }
+    check_json(used(&r, "q"), "{'persistentvolumeclaims':'1'}");
+    struct desk_answer moved = desk_ask_as(&r,
+        "PATCH",
+        NS "persistentvolumeclaims/a/status",
+        "application/merge-patch+json",
+        NULL,
+        "{'status':{'currentVolumeAttributesClassName':'fast'}}");
+    check_int(moved.status, 403);
+    desk_done(&r);
+}
+
+TEST(what_another_controller_counted_too_early_is_put_right)
+{
+    static const char path[] = NS "resourcequotas/q/status",
+                      patch[] = "application/merge-patch+json";
+    struct desk r;
+    init(&r);
+    desk_do(&r,
+        "POST",
+        NS "resourcequotas",
+        "{'metadata':{'name':'q'},'spec':{'hard':{'count/secrets':'1'}}}");
+    desk_ask_as(&r, "PATCH", path, patch, NULL, "{'status':{'used':{'count/secrets':'1'}}}");
+    check_json(used(&r, "q"), "{'count/secrets':'0'}");
+    check_int(desk_ask(&r, "POST", NS "secrets", "{'metadata':{'name':'a'}}").status, 201);
+    /* A limit that is not that of the spec is somebody's own idea: it stays. */
+    desk_ask_as(&r,
+        "PATCH",
+        path,
+        patch,
+        NULL,
+        "{'status':{'hard':{'count/secrets':'9'},'used':{'count/secrets':'5'}}}");
+    check_json(used(&r, "q"), "{'count/secrets':'5'}");
+    desk_done(&r);
+}
+
 TEST(a_quota_that_is_not_enforced_says_so)
 {
     struct desk r;
