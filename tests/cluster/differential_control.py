@@ -60,7 +60,7 @@ def token_secrets(s):
     s.until(lambda: s.ask("GET", p + "/secrets/filled")[labels], "the day on which the token was used last")
     used = s.ask("GET", p + "/secrets/filled")
     s.record("used", {"labels": sorted(used[labels]), "day": [len(day) for day in used[labels].values()],
-                      "owners": [{**o, "time": ""} for o in used["metadata.managedFields"]]})
+                      "managedFields": [{**o, "time": ""} for o in used["metadata.managedFields"]]})
     s.record("tracked", sorted(s.ask("GET", "/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking")["data"]))
     edit(s, p + "/secrets/filled", {"data": {"token": None, "namespace": None, "ca.crt": None, "mine": "eA=="}})
     s.until(lambda: "ca.crt" in (s.ask("GET", p + "/secrets/filled")["data"] or {}), "what was removed to be back")
