@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "apiserver/call.h"
 #include "apiserver/crd_rules.h"
 #include "apiserver/structural.h"
 #include "base/buf.h"
@@ -252,11 +253,35 @@ static const char *field(
     return NULL;
 }
 
+/* New finalizers whose name others might use, too. */
+static void warn(const struct api_write *w, struct json object)
+{
+    static const char *const standard[] = { "orphan", "foregroundDeletion", "kubernetes" };
+    struct json_builder b; /* as a map: sorted, each once */
+    json_builder_init(&b, w->arena);
+    json_each (f, json_get(object, "metadata.finalizers"))
+        json_put(&b, json_text(*f), json_null());
+    json_each_member (m, *w->subresource ? (struct json){ 0 } : json_map_end(&b)) {
+        bool known =
+            strchr(m->key, '/') || json_list_has(json_get(w->old, "metadata.finalizers"), m->key);
+        for (size_t i = 0; i < lengthof(standard); i++)
+            known = known || text_eq(m->key, standard[i]);
+        if (!known)
+            call_warn(w->call,
+                arena_printf(w->arena,
+                    "metadata.finalizers: \"%s\": prefer a domain-qualified finalizer name%s to "
+                    "avoid accidental conflicts with other finalizer writers",
+                    m->key,
+                    strchr(m->key, '.') ? " including a path (/)" : ""));
+    }
+}
+
 const struct api_behaviour custom_behaviour = {
     .prune = prune,
     .fill = fill,
     .prepare = prepare,
     .validate = validate,
+    .warn = warn,
     .written = written,
     .field = field,
 };
@@ -267,6 +292,7 @@ const struct api_behaviour custom_converting_behaviour = {
     .convert = convert,
     .prepare = prepare,
     .validate = validate,
+    .warn = warn,
     .written = written,
     .field = field,
 };

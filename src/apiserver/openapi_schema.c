@@ -122,17 +122,24 @@ struct json openapi_crd_schema(struct apiserver *s, struct arena *a, const struc
     return json_get(version, "schema.openAPIV3Schema");
 }
 
+/* A text field that is described as it was, if it was. */
+static struct json text_field(struct arena *a, struct json properties, const char *name)
+{
+    struct json text = json_map(a, { "type", json_str("string") });
+    struct json words = json_member(json_member(properties, name), "description");
+    return json_with_member(a, text, "description", words);
+}
+
 /* An object has these fields, whatever else its schema says. */
 static struct json with_object_fields(struct openapi_schemas *o, struct json schema)
 {
     struct arena *a = o->arena;
-    struct json text = json_map(a, { "type", json_str("string") });
+    struct json properties = json_member(schema, "properties");
     struct json fields = json_map(a,
-        { "apiVersion", text },
-        { "kind", text },
+        { "apiVersion", text_field(a, properties, "apiVersion") },
+        { "kind", text_field(a, properties, "kind") },
         { "metadata", field_ref(o, OPENAPI_META "ObjectMeta") });
-    return json_with_member(
-        a, schema, "properties", json_overlay(a, json_member(schema, "properties"), fields));
+    return json_with_member(a, schema, "properties", json_overlay(a, properties, fields));
 }
 
 static struct json embedding(struct openapi_schemas *o, struct json v);

@@ -243,6 +243,34 @@ TEST(crd_serves_several_versions_of_one_object)
     desk_done(&r);
 }
 
+TEST(crd_objects_with_new_finalizers_that_name_no_domain_are_warned_about)
+{
+#define PREFER "prefer a domain-qualified finalizer name"
+#define AVOID " to avoid accidental conflicts with other finalizer writers"
+    struct desk r;
+    desk_init(&r);
+    desk_do(&r, "POST", CRDS, boats("", spec));
+    struct desk_answer got = desk_ask(&r,
+        "POST",
+        BOATS,
+        "{'apiVersion':'sea.example.com/v1','kind':'Boat','metadata':{'name':'x','finalizers':["
+        "'mine.example.com','mine','example.com/mine','orphan']}}");
+    check_text(got.warnings[0], "299 - \"metadata.finalizers: \\\"mine\\\": " PREFER AVOID "\"");
+    check_text(got.warnings[1],
+        "299 - \"metadata.finalizers: \\\"mine.example.com\\\": " PREFER
+        " including a path (/)" AVOID "\"");
+    check(!got.warnings[2]);
+    got = desk_ask_as(&r,
+        "PATCH",
+        BOATS "/x",
+        "application/merge-patch+json",
+        NULL,
+        "{'metadata':{'labels':{'a':'b'}}}");
+    check_int(got.status, 200);
+    check(!got.warnings[0]);
+    desk_done(&r);
+}
+
 /* Two versions of boats, of which v1 is stored and v2 has one field more. */
 static const char *two_versions(const char *more)
 {
