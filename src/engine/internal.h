@@ -93,6 +93,7 @@ struct write {
     bool adopting;
     const char *plain; /* a patch of ours that is no apply: what the log calls it; NULL: none */
     uint64_t event_version; /* a watch event that came while we waited; 0: none */
+    const char *sought;     /* uid of what a look is for; NULL: nothing was known then */
     uint64_t known;         /* the version of an answer that the watch brought before; 0: not so */
     struct kube_op *op;
     /* Another key is creating the same shared object: nothing is sent, its end is awaited. */

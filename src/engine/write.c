@@ -317,7 +317,7 @@ static void looked(void *ctx, const struct kube_reply *reply)
         m->unknown = false;
     if (reply->error.code == ERR_NONE)
         take_in(w, reply->body);
-    else if (write_is_gone(w, reply) && entry) {
+    else if (write_is_gone(w, reply) && entry && text_eq(entry->uid, w->sought)) {
         land(w);
         cache_bury(entry);
         watch_object_gone(e, entry);
@@ -343,6 +343,9 @@ static void look(struct write *w, const struct error *why)
         run->error = *why;
     struct kube_target what = write_target(w);
     what.subresource = NULL;
+    /* That it is not there says nothing of what came after we asked. */
+    const struct cache_entry *entry = cache_find(w->resource, w->namespace, w->name);
+    w->sought = entry ? arena_strdup(&run->arena, entry->uid) : NULL;
     write_begin(
         w, kube_get(write_engine(w)->options.client, what, (struct kube_then){ looked, w }));
 }

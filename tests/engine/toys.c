@@ -253,7 +253,8 @@ const char *toys_status_text(int code, const char *reason)
         reason);
 }
 
-void toys_accept(struct toys *b, struct world_call *c, const struct resource *r, bool status)
+struct json toys_store(
+    struct toys *b, const struct world_call *c, const struct resource *r, bool status)
 {
     struct arena *a = test_arena();
     struct json sent, live;
@@ -262,7 +263,6 @@ void toys_accept(struct toys *b, struct world_call *c, const struct resource *r,
     const struct fieldset *set;
     const struct schema *schema = schema_of(b->schemas, r->group, r->version, r->kind);
     check(merge_set_of(a, schema, sent, &set, &err));
-    bool new = !json_present(json_get(sent, "metadata.resourceVersion"));
     live = toys_object(b, r, json_get_text(sent, "metadata.name"));
     live = json_with(a, live, "status", json_get(sent, "status"));
     live = json_with(a, live, "data", json_get(sent, "data"));
@@ -276,8 +276,13 @@ void toys_accept(struct toys *b, struct world_call *c, const struct resource *r,
         { "apiVersion", json_get(sent, "apiVersion") },
         { "subresource", status ? json_str("status") : (struct json){ 0 } },
         { "fieldsV1", fieldset_to_json(a, set) });
-    live = json_with(a, live, "metadata.managedFields", json_list(a, entry));
-    world_answer(c, new ? 201 : 200, toys_print(live));
+    return json_with(a, live, "metadata.managedFields", json_list(a, entry));
+}
+
+void toys_accept(struct toys *b, struct world_call *c, const struct resource *r, bool status)
+{
+    bool new = !json_present(json_get(toys_body(c), "metadata.resourceVersion"));
+    world_answer(c, new ? 201 : 200, toys_print(toys_store(b, c, r, status)));
 }
 
 struct json toys_body(const struct world_call *c)

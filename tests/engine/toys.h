@@ -53,6 +53,9 @@ struct json toys_taken(struct toys *b);
 struct world_call *toys_load(
     struct toys *b, const struct resource *r, const struct json *objects, size_t count);
 void toys_event(struct world_call *watch, const char *type, struct json object);
+/* What the server makes of an apply. */
+struct json toys_store(
+    struct toys *b, const struct world_call *c, const struct resource *r, bool status);
 /* As if applied: what was sent, with the identity and the field set that a server adds. */
 void toys_accept(struct toys *b, struct world_call *c, const struct resource *r, bool status);
 /* A widget with its ConfigMap and a status; returns the watch of ConfigMaps. */

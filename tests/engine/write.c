@@ -241,3 +241,24 @@ TEST(of_two_that_ask_for_one_node_port_the_earlier_is_served_first)
     toys_await(&b, "PATCH", "/services/b?", 2); /* the server says no to this one, then */
     toys_done(&b);
 }
+
+/* Found by the simulator, seed 2000406: the answer was eight seconds old. */
+TEST(what_came_while_we_looked_is_not_gone_because_it_was_not_there_before)
+{
+    struct toys b;
+    toys_init(&b);
+    struct json one = toys_widget(&b, "a", "{'color': 'red'}");
+    toys_load(&b, &TOYS_WIDGET, &one, 1);
+    struct world_call *watch = toys_load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
+    toys_load(&b, &RESOURCE_PVC, NULL, 0);
+    struct world_call *lost = toys_request(&b, "PATCH", "/configmaps/a?");
+    struct json made = toys_store(&b, lost, &RESOURCE_CONFIG_MAP, false);
+    world_break(lost, ERR_UNAVAILABLE, true);
+    struct world_call *look = toys_await(&b, "GET", "/configmaps/a", 60);
+    toys_event(watch, "ADDED", made);
+    world_answer(look, 404, toys_gone_text("a"));
+    toys_accept(&b, toys_await(&b, "PATCH", "/widgets/a/status?", 60), &TOYS_WIDGET, true);
+    check_int(toys_requests(&b, "PATCH", "/configmaps/a?"), 0);
+    check_int(engine_counts(b.engine).created_twice, 0);
+    toys_done(&b);
+}
