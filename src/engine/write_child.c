@@ -200,7 +200,8 @@ static void last_looked(void *ctx, const struct kube_reply *reply)
 {
     struct write *w = ctx;
     struct run *run = w->run;
-    run->conflict = reply->error.code == ERR_NONE; /* the watch will bring it */
+    bool came = cache_find(w->resource, w->namespace, w->name) != NULL; /* since we asked */
+    run->conflict = came || reply->error.code == ERR_NONE; /* the watch will bring it */
     run->failed = !run->conflict && !write_is_gone(w, reply);
     if (run->failed)
         run->error = reply->error;

@@ -48,6 +48,22 @@ TEST(a_child_in_the_clusters_scope_goes_when_its_owner_is_gone_and_not_before)
     toys_done(&b);
 }
 
+TEST(an_owner_that_came_while_we_asked_for_it_keeps_its_child)
+{
+    struct toys b;
+    toys_init_with(&b, &toys_gadget_kind);
+    struct json left = gadget(&b);
+    struct world_call *watch = toys_load(&b, &TOYS_WIDGET, NULL, 0);
+    toys_load(&b, &TOYS_GADGET, &left, 1);
+    toys_answer_gadget_schema(&b);
+    toys_load(&b, &TOYS_GADGET, &left, 1);
+    struct world_call *asked = toys_request(&b, "GET", "/widgets/a");
+    toys_event(watch, "ADDED", toys_widget(&b, "a", "{}"));
+    world_answer(asked, 404, toys_gone_text("a")); /* as it was before */
+    check_int(toys_requests(&b, "DELETE", "/gadgets/"), 0);
+    toys_done(&b);
+}
+
 /* Its finalizer was taken off by force, or what it left could not be deleted. */
 TEST(what_an_object_left_in_the_clusters_scope_goes_after_a_time)
 {
