@@ -16,8 +16,8 @@ TEST(writes_that_fail_are_no_fight)
     toys_done(&b);
 }
 
-/* The widget's ConfigMap is fought over, and its status says so. */
-static void fight(struct toys *b)
+/* The widget's ConfigMap was taken once more than we write it; returns how it is then. */
+static struct json taken_again(struct toys *b)
 {
     struct world_call *watch = toys_settle(b);
     for (int i = 0; i < 5; i++) {
@@ -26,11 +26,30 @@ static void fight(struct toys *b)
     }
     struct json last = toys_taken(b);
     toys_event(watch, "MODIFIED", last);
+    return last;
+}
+
+/* … and the status says so. */
+static void fight(struct toys *b)
+{
+    struct json last = taken_again(b);
     world_answer(toys_request(b, "GET", "/configmaps/a"), 200, toys_print(last));
     struct world_call *status = toys_request(b, "PATCH", "/widgets/a/status?");
     check_text(json_get_text(toys_body(status), "status.conditions.0.reason"), "FieldTaken");
     toys_accept(b, status, &TOYS_WIDGET, true);
     check_int(engine_counts(b->engine).contested, 1);
+}
+
+TEST(who_takes_a_field_is_asked_for_again_if_that_fails)
+{
+    struct toys b;
+    toys_init(&b);
+    struct json last = taken_again(&b);
+    world_answer(
+        toys_request(&b, "GET", "/configmaps/a"), 500, toys_status_text(500, "InternalError"));
+    world_answer(toys_await(&b, "GET", "/configmaps/a", 60), 200, toys_print(last));
+    check_int(engine_counts(b.engine).contested, 1);
+    toys_done(&b);
 }
 
 /* Found by the simulator, seeds 880476 and 900033. */
