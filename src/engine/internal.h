@@ -43,7 +43,7 @@ struct engine_watch {
     struct timer schema_wait;
     struct timer look; /* for the objects of a CRD that came */
     unsigned looks;
-    int64_t crd_generation; /* 0: not seen */
+    uint64_t crd; /* its uid and generation, as a hash; 0: not seen */
 };
 
 /* What stands between a key and one of its children, or what was learnt about it. */
