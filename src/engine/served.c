@@ -196,7 +196,7 @@ static void crd_put(void *ctx, struct json crd, bool initial)
             w->looks = 0;
             timer_set(e->env, &w->look, 0);
         }
-        if (w->crd && w->crd != hash)
+        if (w->started && w->crd && w->crd != hash)
             timer_set(e->env, &w->schema_wait, SERVED_SCHEMA_WAIT_MS);
         w->crd = hash;
     }

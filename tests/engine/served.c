@@ -142,6 +142,22 @@ TEST(of_a_kind_that_came_during_a_run_nothing_is_written_before_it_is_loaded)
     toys_done(&b);
 }
 
+/* Found by the simulator: nobody reads the gadgets yet, so nothing is to be read anew. */
+TEST(a_changed_crd_of_what_is_not_watched_is_left_alone)
+{
+    struct toys b;
+    toys_init_with(&b, &toys_gadget_kind);
+    const char *name = "gadgets.tools.example.com";
+    struct json crd = json_with(test_arena(), toys_crd(1), "metadata.name", json_str(name));
+    struct world_call *crds = toys_load(&b, &RESOURCE_CRD, &crd, 1);
+    world_answer(toys_request(&b, "GET", "/widgets?"), 404, toys_status_text(404, "NotFound"));
+    crd = json_with(test_arena(), toys_crd(2), "metadata.name", json_str(name));
+    toys_event(crds, "MODIFIED", crd);
+    world_advance(&b.w, 2000);
+    check_int(toys_requests(&b, "GET", "/openapi/"), 0);
+    toys_done(&b);
+}
+
 /* Found by the simulator, seed 902209. */
 TEST(a_refusal_that_comes_after_the_kind_went_is_no_trouble)
 {
