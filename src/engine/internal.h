@@ -279,7 +279,8 @@ void memos_free(struct key *k);
 /* Troubles with children of this resource are forgotten. */
 void memos_calm(struct key *k, const struct resource *r);
 bool memo_is_planned(const struct plan *p, const struct memo *m);
-/* Forgets those of children that are not planned, unless the plan keeps children. */
+/* Forgets those of children that are not planned, unless the plan keeps children, or what became of
+ * the last write is not known. */
 void memos_keep(struct key *k, const struct plan *p);
 uint64_t memo_hash(struct arena *a, struct json v);
 

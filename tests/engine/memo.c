@@ -128,3 +128,25 @@ TEST(a_leftover_that_may_not_be_deleted_is_told_and_tried_again_after_its_time)
     check(!json_present(json_get(toys_body(status), "status.conditions")));
     toys_done(&b);
 }
+
+/* Found by the simulator, seed 6500036. */
+TEST(what_became_of_a_write_is_looked_up_though_the_child_was_not_planned_meanwhile)
+{
+    struct toys b;
+    toys_init(&b);
+    struct json one = toys_widget(&b, "a", "{'color': 'red'}");
+    struct world_call *widgets = toys_load(&b, &TOYS_WIDGET, &one, 1);
+    toys_load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
+    toys_load(&b, &RESOURCE_PVC, NULL, 0);
+    world_break(toys_request(&b, "PATCH", "/configmaps/a?"), ERR_UNAVAILABLE, true);
+    struct world_call *look = toys_await(&b, "GET", "/configmaps/a", 60);
+    b.spec = "{'color': 'red', 'bare': true}";
+    toys_event(widgets, "MODIFIED", toys_widget(&b, "a", b.spec));
+    world_answer(look, 500, toys_status_text(500, "InternalError"));
+    toys_accept(&b, toys_await(&b, "PATCH", "/widgets/a/status?", 60), &TOYS_WIDGET, true);
+    b.spec = "{'color': 'red'}";
+    toys_event(widgets, "MODIFIED", toys_widget(&b, "a", b.spec));
+    toys_await(&b, "GET", "/configmaps/a", 3);
+    check_int(toys_requests(&b, "PATCH", "/configmaps/a?"), 0);
+    toys_done(&b);
+}
