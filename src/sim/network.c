@@ -558,6 +558,8 @@ static void arrive(void *ctx)
         answer(c, 429, "TooManyRequests", NULL, 1000 * (1 + sim_below(s, SIM_FAULTS, 5)));
     } else if (faulty(c, r->failing)) {
         answer(c, sim_below(s, SIM_FAULTS, 2) ? 500 : 503, "InternalError", NULL, 0);
+    } else if (faulty(c, r->astray)) {
+        answer(c, 404, "NotFound", "the server could not find the requested resource", 0);
     } else if (is_forbidden(c)) {
         forbid(c);
     } else if (c->watch && (faulty(c, r->stream_gone) || is_expired(c))) {

@@ -43,6 +43,7 @@ static const struct fault {
     FAULT(namespace_gone, 80),
     FAULT(withheld, 999),
     FAULT(stream_skip, 40),
+    FAULT(astray, 40),
 #undef FAULT
 };
 

@@ -10,6 +10,9 @@
 /* A person who creates, edits, takes back and deletes objects of every kind that operators serve;
  * rivals who have their own business with what operators make of them. */
 
+/* After the last fault: a watch that fell silent is given up after ten minutes, a back-off takes
+ * five. */
+#define PATIENCE_MS (15 * 60 * 1000)
 #define OBJECTS_PER_KIND 3
 /* After the kind's letter; two of them are the same once they are made names of Services. */
 static const char *const names[OBJECTS_PER_KIND] = { "0", "-1", ".1" };
@@ -412,7 +415,8 @@ static bool is_last(const struct sim_step *step)
     return true;
 }
 
-/* What is refused while the server has its troubles is asked for again. */
+/* What is refused while the server has its troubles is asked for again; so is what waits for a
+ * predecessor to go, which takes a leader. */
 static void tell(void *ctx)
 {
     struct sim_scenario *c = ctx;
@@ -426,7 +430,7 @@ static void tell(void *ctx)
         bool done = !wanted || take_step(c, step);
         c->turn += done;
         wait_ms = done ? 1 : 1000;
-        if (!done && s->quiet)
+        if (!done && s->now_ms > s->options.faults_ms + PATIENCE_MS)
             sim_fail(s, "the story's %s %s is refused", step->kind, step->name);
     }
     timer_set(&s->env, &c->person, wait_ms);

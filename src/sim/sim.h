@@ -76,6 +76,7 @@ struct sim_rates {
     uint16_t namespace_gone; /* a namespace is deleted and made anew, likewise */
     uint16_t stream_skip;    /* a watch loses events, and a bookmark leads past them */
     uint16_t withheld;       /* rights to write some resource end for good; which one: the rate */
+    uint16_t astray;         /* a proxy that reloads knows of nothing: 404 */
 };
 
 /* Who did something, for checks and the history. */
