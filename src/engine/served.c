@@ -185,8 +185,8 @@ static void crd_put(void *ctx, struct json crd, bool initial)
     struct engine *e = ctx;
     const char *name = json_get_text(crd, "metadata.name");
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    uint64_t hash = memo_hash(&a,
-        json_list(&a, json_get(crd, "metadata.uid"), json_get(crd, "metadata.generation")));
+    uint64_t hash = memo_hash(
+        &a, json_list(&a, json_get(crd, "metadata.uid"), json_get(crd, "metadata.generation")));
     for (size_t i = 0; i < e->watch_count; i++) {
         struct engine_watch *w = &e->watches[i];
         if (!w->reflector || !is_crd_of(name, w->resource->resource))
