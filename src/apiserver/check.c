@@ -337,6 +337,40 @@ bool check_is_cidr(const char *text)
            bits <= (strchr(address, ':') ? 128 : 32);
 }
 
+unsigned check_read_cidr(struct arena *a, const char *cidr, uint8_t ret_bytes[16])
+{
+    struct str rest = str_of(cidr);
+    const char *ip = str_dup(a, str_cut(&rest, '/'));
+    inet_pton(strchr(ip, ':') ? AF_INET6 : AF_INET, ip, ret_bytes);
+    return (unsigned)strtoul(rest.ptr, NULL, 10);
+}
+
+static bool has_bits_beyond(struct arena *a, const char *cidr)
+{
+    uint8_t bytes[16] = { 0 };
+    for (unsigned i = check_read_cidr(a, cidr, bytes); i < 8 * sizeof(bytes); i++)
+        if (bytes[i / 8] >> (7 - i % 8) & 1)
+            return true;
+    return false;
+}
+
+void check_cidr(struct field_errors *e, struct json v, const char *path)
+{
+    const char *text = json_text(v) ? json_text(v) : "";
+    struct str rest = str_of(text), ip = str_cut(&rest, '/');
+    const char *address = str_dup(e->arena, ip);
+    bool zeros = has_leading_zeros(address) || (rest.len > 1 && *rest.ptr == '0');
+    if (!check_is_cidr(text) && !zeros)
+        field_invalid(
+            e, path, v, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+    else if (zeros)
+        field_invalid(e, path, v, "must not have leading 0s in IP or prefix length");
+    else if (is_mapped(address))
+        field_invalid(e, path, v, "must not have an IPv4-mapped IPv6 address");
+    else if (has_bits_beyond(e->arena, text))
+        field_invalid(e, path, v, "must not have bits set beyond the prefix length");
+}
+
 bool check_steps_back(const char *path)
 {
     struct str rest = str_of(path);
