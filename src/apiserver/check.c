@@ -100,7 +100,7 @@ void check_labels(struct field_errors *e, struct json labels, const char *path)
     }
 }
 
-static void check_requirement(struct field_errors *e, struct json r, const char *path)
+bool check_selector_operator(struct field_errors *e, struct json r, const char *path)
 {
     const char *op = json_get_text(r, "operator");
     size_t values = json_member(r, "values").count;
@@ -112,16 +112,17 @@ static void check_requirement(struct field_errors *e, struct json r, const char 
     if (exists && values)
         field_forbidden(
             e, values_path, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-    if (!in && !exists)
-        field_invalid(e,
-            field_child(e->arena, path, "operator"),
-            json_str(op ? op : ""),
-            "not a valid selector operator");
+    return in || exists;
+}
+
+void check_requirement(struct field_errors *e, struct json r, const char *path)
+{
     struct json key = json_member(r, "key");
-    check_name(e, key, field_child(e->arena, path, "key"), NAME_LABEL_KEY);
+    check_name(
+        e, json_present(key) ? key : json_str(""), field_child(e->arena, path, "key"), NAME_LABEL_KEY);
     size_t i = 0;
     json_each (value, json_member(r, "values"))
-        check_label_value(e, *value, field_index(e->arena, values_path, i++));
+        check_label_value(e, *value, check_item_path(e->arena, path, "values", i++));
 }
 
 void check_selector(struct field_errors *e, struct json selector, const char *path)
@@ -129,8 +130,16 @@ void check_selector(struct field_errors *e, struct json selector, const char *pa
     check_labels(
         e, json_member(selector, "matchLabels"), field_child(e->arena, path, "matchLabels"));
     size_t i = 0;
-    json_each (r, json_member(selector, "matchExpressions"))
-        check_requirement(e, *r, check_item_path(e->arena, path, "matchExpressions", i++));
+    json_each (r, json_member(selector, "matchExpressions")) {
+        const char *here = check_item_path(e->arena, path, "matchExpressions", i++);
+        const char *op = json_get_text(*r, "operator");
+        if (!check_selector_operator(e, *r, here))
+            field_invalid(e,
+                field_child(e->arena, here, "operator"),
+                json_str(op ? op : ""),
+                "not a valid selector operator");
+        check_requirement(e, *r, here);
+    }
 }
 
 const char *check_selector_text(struct arena *a, struct json selector)

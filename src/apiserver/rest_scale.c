@@ -55,12 +55,6 @@ struct json scale_of(struct arena *a, const struct api_kind *k, struct json pare
 
 /* ---- the kind ---- */
 
-static struct json prune(
-    const struct api_kind *k, struct arena *a, struct json object, struct field_errors *unknown)
-{
-    return decode_object(a, k->schema, object, unknown);
-}
-
 static struct json cells(
     const struct api_kind *k, struct arena *a, struct json object, int64_t wall_ms)
 {
@@ -74,7 +68,7 @@ static struct json cells(
 
 const struct api_kind *scale_kind(struct arena *a)
 {
-    static const struct api_behaviour behaviour = { .prune = prune, .cells = cells };
+    static const struct api_behaviour behaviour = { .prune = request_prune, .cells = cells };
     static const struct api_column columns[] = {
         { .name = "Name", .type = "string", .format = "", .description = "" },
         { .name = "Desired", .type = "integer", .format = "", .description = "" },
