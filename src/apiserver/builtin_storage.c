@@ -5,6 +5,7 @@
 #include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
+#include "apiserver/go_value.h"
 #include "base/quantity.h"
 
 static const struct fill claim_defaults[] = {
@@ -224,40 +225,47 @@ static void check_claim(const struct api_write *w, struct json o, struct field_e
         builtin_claim_check(e, json_member(o, "spec"), "spec");
 }
 
+/* Nothing is zero. */
+static struct quantity quantity_at(struct json o, const char *path)
+{
+    const char *text = json_get_text(o, path);
+    struct quantity q = { 0 };
+    return quantity_parse(str_of(text ? text : "0"), &q, NULL) ? q : (struct quantity){ 0 };
+}
+
 /* A claim grows, and that is all. */
 static void check_claim_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
     struct arena *a = w->arena;
     if (*w->subresource)
         return;
-    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
-    static const char *const free_fields[] = {
-        "volumeName", "volumeAttributesClassName", "resources.requests.storage"
-    };
-    for (size_t i = 0; i < lengthof(free_fields); i++) {
-        bool bound = i == 0 && json_present(json_member(old, "volumeName"));
-        if (!bound)
-            new = json_with(a, new, free_fields[i], json_get(old, free_fields[i]));
+    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec"), is = new;
+    const char *const storage = "resources.requests.storage";
+    if (!json_present(json_member(old, "volumeName")))
+        is = json_with_member(a, is, "volumeName", (struct json){ 0 });
+    /* A class that was not given may be given later. */
+    if (!json_present(json_member(old, "storageClassName")))
+        is = json_with_member(a, is, "storageClassName", (struct json){ 0 });
+    if (text_eq(json_get_text(w->old, "status.phase"), "Bound")) {
+        const char *class = "volumeAttributesClassName";
+        is = json_with_member(a, is, class, json_member(old, class));
+        if (json_present(json_get(is, "resources.requests")))
+            is = json_with(a, is, storage, json_get(old, storage));
     }
-    struct json before = json_get(old, "resources.requests.storage"),
-                after = json_get(o, "spec.resources.requests.storage");
-    bool bound = text_eq(json_get_text(w->old, "status.phase"), "Bound");
-    struct quantity less, more;
-    if (quantity_parse(str_of(json_text(before)), &more, NULL) &&
-        (!json_present(after) || (quantity_parse(str_of(json_text(after)), &less, NULL) &&
-                                     quantity_compare(less, more) < 0)))
+    if (!json_equal(old, is))
+        field_forbidden(e,
+            "spec",
+            arena_printf(a,
+                "spec is immutable after creation except resources.requests and "
+                "volumeAttributesClassName for bound claims\n%s",
+                go_value_diff(a, ".PersistentVolumeClaimSpec", old, is, field_given(e, "spec"))));
+    struct quantity after = quantity_at(new, storage);
+    if (quantity_compare(after, quantity_at(old, storage)) < 0 &&
+        quantity_compare(after, quantity_at(w->old, "status.capacity.storage")) <= 0)
         field_forbidden(
             e, "spec.resources.requests.storage", "field can not be less than status.capacity");
     check_immutable(
-        e, json_member(old, "volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
-    /* A class that was not given may be given later. */
-    if (!json_present(json_member(old, "storageClassName")))
-        new = json_with_member(a, new, "storageClassName", (struct json){ 0 });
-    if (!json_equal(old, new) || (!bound && !json_equal(before, after)))
-        field_forbidden(e,
-            "spec",
-            "spec is immutable after creation except resources.requests and "
-            "volumeAttributesClassName for bound claims");
+        e, json_member(old, "volumeMode"), json_member(new, "volumeMode"), "volumeMode");
 }
 
 static void check_volume(const struct api_write *w, struct json o, struct field_errors *e)

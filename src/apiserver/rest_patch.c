@@ -461,9 +461,6 @@ static void apply_object(struct write *w)
         return;
     struct json object = result.object;
     w->same = result.same;
-    bool is_nulled = json_is(json_get(config, "metadata.name"), JSON_NULL);
-    if (text_empty(json_get_text(object, "metadata.name")) && !is_nulled)
-        object = json_with(a, object, "metadata.name", json_str(c->name));
     if (!c->kind->custom && c->kind->schema)
         object = decode_wrap_numbers(a, c->kind->schema, object);
     const char *why = NULL;
