@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "apiserver/server.h"
@@ -296,5 +297,6 @@ const struct builtin_rules builtin_endpoints = {
 const struct builtin_rules builtin_endpoint_slice = {
     .fill = fill_endpoint_slice,
     .validate = check_endpoint_slice,
+    .warn = warn_endpoint_slice,
     .validate_change = check_endpoint_slice_change,
 };

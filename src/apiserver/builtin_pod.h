@@ -75,6 +75,8 @@ void pod_env_check(
 /* Parts of a pod spec; spec is all of it, path its own. Resources, rights, place, os. */
 void pod_level_check(struct field_errors *e, struct json spec, const char *path);
 void pod_security_check(struct field_errors *e, struct json spec, const char *path);
+/* A NodeSelector: of a pod, or of a volume. */
+void pod_node_selector_check(struct field_errors *e, struct json selector, const char *path);
 void pod_affinity_check(struct field_errors *e, struct json spec, const char *path);
 void pod_spread_check(struct field_errors *e, struct json spec, const char *path);
 void pod_tolerations_check(struct field_errors *e, struct json spec, const char *path);

@@ -54,6 +54,16 @@ static const struct fill volume_defaults[] = {
     { "spec.persistentVolumeReclaimPolicy", FILL_STR("Retain") },
     { "spec.volumeMode", FILL_STR("Filesystem"), .empty = true },
     { "spec.hostPath.type", FILL_STR("") },
+    { "spec.iscsi.iscsiInterface", FILL_STR("default") },
+    { "spec.rbd.pool", FILL_STR("rbd") },
+    { "spec.rbd.user", FILL_STR("admin") },
+    { "spec.rbd.keyring", FILL_STR("/etc/ceph/keyring") },
+    { "spec.azureDisk.cachingMode", FILL_STR("ReadWrite"), .empty = true },
+    { "spec.azureDisk.fsType", FILL_STR("ext4"), .empty = true },
+    { "spec.azureDisk.kind", FILL_STR("Shared"), .empty = true },
+    { "spec.azureDisk.readOnly", FILL_BOOL(false) },
+    { "spec.scaleIO.fsType", FILL_STR("xfs") },
+    { "spec.scaleIO.storageMode", FILL_STR("ThinProvisioned") },
     { "status.phase", FILL_STR("Pending") },
     { 0 },
 };
@@ -69,7 +79,6 @@ static bool protect(const struct api_write *w, struct json *object, const char *
     struct arena *a = w->arena;
     if (json_present(w->old))
         return true;
-    *object = json_with(a, *object, "status.phase", json_str("Pending"));
     struct json finalizers = json_get(*object, "metadata.finalizers");
     if (json_list_has(finalizers, finalizer))
         return true;
@@ -84,14 +93,25 @@ static bool protect(const struct api_write *w, struct json *object, const char *
 static bool prepare_claim(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
+    if (!json_present(w->old))
+        *object = json_with(w->arena, *object, "status.phase", json_str("Pending"));
     return protect(w, object, "kubernetes.io/pvc-protection");
+}
+
+static bool prepare_attributes_class(
+    const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    return protect(w, object, "kubernetes.io/vac-protection");
 }
 
 static bool prepare_volume(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
-    if (!json_present(w->old))
+    if (!json_present(w->old)) {
+        *object = json_with(w->arena, *object, "status.phase", json_str("Pending"));
         *object = json_with(w->arena, *object, "status.lastPhaseTransitionTime", json_str(w->now));
+    }
     return protect(w, object, "kubernetes.io/pv-protection");
 }
 
@@ -318,6 +338,13 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
         check_name(e, class, "spec.storageClassName", NAME_DNS1123_SUBDOMAIN);
     if (json_present(json_get(o, "spec.local")) && !json_present(json_get(o, "spec.nodeAffinity")))
         field_required(e, "spec.nodeAffinity", "Local volume requires node affinity");
+    struct json affinity = json_get(o, "spec.nodeAffinity"),
+                required = json_member(affinity, "required");
+    if (json_present(required))
+        pod_node_selector_check(e, required, "spec.nodeAffinity.required");
+    else if (json_present(affinity))
+        field_required(
+            e, "spec.nodeAffinity.required", "must specify required node constraints");
 }
 
 static void check_volume_change(const struct api_write *w, struct json o, struct field_errors *e)
@@ -597,4 +624,7 @@ const struct builtin_rules builtin_volume_attachment = {
     .validate = check_attachment,
     .validate_change = check_attachment_change,
 };
-const struct builtin_rules builtin_attributes_class = { .validate = check_attributes_class };
+const struct builtin_rules builtin_attributes_class = {
+    .prepare = prepare_attributes_class,
+    .validate = check_attributes_class,
+};
