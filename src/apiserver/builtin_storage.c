@@ -288,17 +288,19 @@ static void check_claim_change(const struct api_write *w, struct json o, struct 
         e, json_member(old, "volumeMode"), json_member(new, "volumeMode"), "volumeMode");
 }
 
+/* Of a PersistentVolume's spec: what is no source. */
+static const char *const no_sources[] = { "accessModes",
+    "capacity",
+    "claimRef",
+    "mountOptions",
+    "nodeAffinity",
+    "persistentVolumeReclaimPolicy",
+    "storageClassName",
+    "volumeAttributesClassName",
+    "volumeMode" };
+
 static void check_volume(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const char *const plain[] = { "accessModes",
-        "capacity",
-        "claimRef",
-        "mountOptions",
-        "nodeAffinity",
-        "persistentVolumeReclaimPolicy",
-        "storageClassName",
-        "volumeAttributesClassName",
-        "volumeMode" };
     static const struct check rules[] = {
         { "spec.accessModes", CHECK_REQUIRED },
         { "spec.capacity", CHECK_REQUIRED },
@@ -320,8 +322,8 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
     size_t sources = 0;
     json_each_member (m, json_member(o, "spec")) {
         bool source = true;
-        for (size_t i = 0; i < lengthof(plain); i++)
-            source = source && !text_eq(m->key, plain[i]);
+        for (size_t i = 0; i < lengthof(no_sources); i++)
+            source = source && !text_eq(m->key, no_sources[i]);
         if (source && sources++ == 1)
             field_forbidden(e,
                 field_child(e->arena, "spec", m->key),
@@ -347,19 +349,38 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
             e, "spec.nodeAffinity.required", "must specify required node constraints");
 }
 
+static struct json source_of(struct arena *a, struct json spec)
+{
+    for (size_t i = 0; i < lengthof(no_sources); i++)
+        spec = json_with_member(a, spec, no_sources[i], (struct json){ 0 });
+    return spec;
+}
+
 static void check_volume_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const char *const sources[] = { "hostPath", "nfs", "csi", "local" };
+    static const char secret[] = "csi.controllerExpandSecretRef";
+    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec"),
+                affinity = json_member(new, "nodeAffinity");
     if (*w->subresource)
         return;
-    for (size_t i = 0; i < lengthof(sources); i++)
-        if (!json_equal(json_member(json_member(w->old, "spec"), sources[i]),
-                json_member(json_member(o, "spec"), sources[i]))) {
-            field_forbidden(e,
-                "spec.persistentvolumesource",
-                "spec.persistentvolumesource is immutable after creation");
-            break;
-        }
+    struct json was = source_of(w->arena, old), is = source_of(w->arena, new);
+    if (json_present(json_member(was, "csi")) && !json_present(json_get(was, secret)))
+        was = json_with(w->arena, was, secret, json_get(is, secret));
+    if (!json_equal(was, is))
+        field_forbidden(e,
+            "spec.persistentvolumesource",
+            arena_printf(w->arena,
+                "spec.persistentvolumesource is immutable after creation\n%s",
+                go_value_diff(
+                    w->arena, ".PersistentVolumeSource", was, is, field_given(e, "spec"))));
+    if (json_present(json_member(old, "nodeAffinity")) &&
+        !json_equal(affinity, json_member(old, "nodeAffinity")))
+        check_invalid_text(e,
+            FIELD_INVALID,
+            "nodeAffinity",
+            go_value_text(
+                e->arena, "*VolumeNodeAffinity", affinity, field_given(e, "spec.nodeAffinity")),
+            "field is immutable, except for updating from beta label to GA");
     check_immutable(
         e, json_get(w->old, "spec.volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
 }

@@ -169,7 +169,7 @@ void warn_volume(const struct api_write *w, struct json object)
 
 void warn_endpoint_slice(const struct api_write *w, struct json object)
 {
-    if (text_eq(json_get_text(object, "addressType"), "FQDN"))
+    if (!json_present(w->old) && text_eq(json_get_text(object, "addressType"), "FQDN"))
         warn(w, "spec.addressType: FQDN endpoints are deprecated");
 }
 
