@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin_pod.h"
 #include "apiserver/builtin_rules.h"
+#include "apiserver/call.h"
 #include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/cron.h"
@@ -18,6 +19,15 @@ static const struct fill job_defaults[] = {
     { 0 },
 };
 
+/* A Job without labels has those of its Pods. */
+static struct json with_labels(struct arena *a, struct json object)
+{
+    struct json labels = json_get(object, "spec.template.metadata.labels");
+    if (json_get(object, "metadata.labels").count || !json_present(labels))
+        return object;
+    return json_with(a, object, "metadata.labels", labels);
+}
+
 static struct json fill_job(struct arena *a, struct json o)
 {
     struct json spec = json_member(o, "spec");
@@ -33,16 +43,8 @@ static struct json fill_job(struct arena *a, struct json o)
     if (json_present(json_member(spec, "podFailurePolicy")))
         spec = fill_table(a, spec, strict);
     spec = fill_table(a, spec, job_defaults);
-    return pod_template_fill(a, json_with_member(a, o, "spec", spec), "spec.template");
-}
-
-/* A Job without labels has those of its Pods. */
-static struct json with_labels(struct arena *a, struct json object)
-{
-    struct json labels = json_get(object, "spec.template.metadata.labels");
-    if (json_get(object, "metadata.labels").count || !json_present(labels))
-        return object;
-    return json_with(a, object, "metadata.labels", labels);
+    o = with_labels(a, json_with_member(a, o, "spec", spec));
+    return pod_template_fill(a, o, "spec.template");
 }
 
 /* The selector is the Job's own uid, and the Pods get it as labels, old and new ones. */
@@ -50,10 +52,9 @@ static bool prepare_job(const struct api_write *w, struct json *object, struct e
 {
     (void)err;
     struct arena *a = w->arena;
-    if (json_present(w->old) || json_get_bool(*object, "spec.manualSelector", false)) {
-        *object = with_labels(a, *object);
+    if (json_present(w->old) || json_get_bool(*object, "spec.manualSelector", false))
         return true;
-    }
+    bool same = !w->call || !json_get(w->call->given, "metadata.labels").count;
     struct json uid = json_get(*object, "metadata.uid"), name = json_get(*object, "metadata.name");
     struct json labels = json_get(*object, "spec.template.metadata.labels");
     if (labels.type != JSON_MAP)
@@ -67,7 +68,8 @@ static bool prepare_job(const struct api_write *w, struct json *object, struct e
     for (size_t i = 0; i < lengthof(own); i++)
         labels = json_with_member(a, labels, own[i].path, own[i].value);
     *object = json_with(a, *object, "spec.template.metadata.labels", labels);
-    *object = with_labels(a, *object);
+    if (same)
+        *object = json_with(a, *object, "metadata.labels", labels);
     struct json match = json_map(a, { "batch.kubernetes.io/controller-uid", uid });
     json_each_member (m, json_get(*object, "spec.selector.matchLabels"))
         if (!json_present(json_member(match, m->key)))

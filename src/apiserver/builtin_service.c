@@ -362,7 +362,7 @@ static bool has_port(struct json ports, size_t before, int64_t node_port, struct
     return false;
 }
 
-static void check_ports(struct field_errors *e, struct json spec)
+static void check_ports(const struct api_write *w, struct json spec, struct field_errors *e)
 {
     struct arena *a = e->arena;
     struct json ports = json_member(spec, "ports");
@@ -388,6 +388,10 @@ static void check_ports(struct field_errors *e, struct json spec)
                 json_equal(json_member(port, "protocol"), json_member(other, "protocol")))
                 check_invalid_duplicate(e, here, port);
         }
+        int64_t node_port = json_get_int(port, "nodePort", 0);
+        if (w->dry_run && node_port &&
+            has_port(ports, i, node_port, json_member(port, "protocol")))
+            field_duplicate(e, field_child(a, here, "nodePort"), json_int(node_port));
     }
 }
 
@@ -480,7 +484,8 @@ static void check_node_ports(const struct api_write *w, struct json spec, struct
         json_each (port, old)
             mine = mine || json_get_int(*port, "nodePort", 0) == node_port;
         enum address_state state = addresses_port_state(x, node_port);
-        if (node_port && has_port(ports, i, node_port, json_member(ports.items[i], "protocol")))
+        if (!w->dry_run && node_port &&
+            has_port(ports, i, node_port, json_member(ports.items[i], "protocol")))
             state = ADDRESS_TAKEN;
         else if (!node_port || mine)
             continue;
@@ -651,7 +656,7 @@ static void check_service(const struct api_write *w, struct json o, struct field
         return;
     if (!check_given(w, spec, e))
         return;
-    check_ports(e, spec);
+    check_ports(w, spec, e);
     check_table(e, spec, "spec", service_rules);
     check_unused(e, spec);
     check_outside(w, spec, e);

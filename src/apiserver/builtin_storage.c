@@ -29,11 +29,12 @@ struct json claim_spec_fill(struct arena *a, struct json spec)
     return fill_table(a, spec, claim_defaults);
 }
 
-/* A source of data may be given in an old and in a new form; each fills the other. */
-static struct json fill_source(struct arena *a, struct json spec)
+/* A source of data may be given in an old and in a new form; each fills the other. in_use: the claim
+ * has had one. */
+static struct json give_sources(struct arena *a, struct json spec, bool in_use)
 {
     struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
-    if (json_present(source) && !is_old_source(source)) {
+    if (json_present(source) && !is_old_source(source) && !in_use) {
         spec = json_with_member(a, spec, "dataSource", (struct json){ 0 });
         source = (struct json){ 0 };
     }
@@ -46,7 +47,7 @@ static struct json fill_source(struct arena *a, struct json spec)
 
 static struct json fill_claim(struct arena *a, struct json o)
 {
-    o = fill_each(a, o, "spec", fill_source);
+    o = fill_each(a, o, "spec", claim_spec_fill);
     return fill_path(a, o, "status.phase", json_str("Pending"));
 }
 
@@ -93,6 +94,14 @@ static bool protect(const struct api_write *w, struct json *object, const char *
 static bool prepare_claim(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
+    if (*w->subresource)
+        return true;
+    bool in_use = json_present(json_get(w->old, "spec.dataSource")) ||
+                  json_present(json_get(w->old, "spec.dataSourceRef"));
+    *object = json_with_member(w->arena,
+        *object,
+        "spec",
+        give_sources(w->arena, json_member(*object, "spec"), in_use));
     if (!json_present(w->old))
         *object = json_with(w->arena, *object, "status.phase", json_str("Pending"));
     return protect(w, object, "kubernetes.io/pvc-protection");
@@ -443,6 +452,16 @@ static void check_attributes_class(const struct api_write *w, struct json o, str
         field_required(e, "parameters", "must contain at least one key/value pair");
 }
 
+static void check_attributes_class_change(
+    const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const fixed[] = { "driverName", "parameters" };
+    for (size_t i = 0; i < lengthof(fixed); i++)
+        if (!json_equal(json_member(w->old, fixed[i]), json_member(o, fixed[i])))
+            field_forbidden(
+                e, fixed[i], arena_printf(e->arena, "updates to %s are forbidden.", fixed[i]));
+}
+
 static void check_csi_driver(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char *const policies[] = { "File", "None", "ReadWriteOnceWithFSType", NULL };
@@ -648,4 +667,5 @@ const struct builtin_rules builtin_volume_attachment = {
 const struct builtin_rules builtin_attributes_class = {
     .prepare = prepare_attributes_class,
     .validate = check_attributes_class,
+    .validate_change = check_attributes_class_change,
 };
