@@ -47,8 +47,8 @@ static struct json go_path(struct arena *a, struct json attributes)
         { "Verb", json_str(text_at(attributes, "verb")) });
 }
 
-/* What a list is to be narrowed to: fieldSelector or labelSelector. An operator that is not known is a
- * newer client's. */
+/* What a list is to be narrowed to: fieldSelector or labelSelector. An operator that is not known
+ * is a newer client's. */
 static void check_narrowing(struct field_errors *e, struct json attributes, const char *name)
 {
     struct json selector = json_member(attributes, name),
@@ -128,7 +128,8 @@ static void check_attributes(const struct review *r, bool local, struct field_er
     struct json meta = json_member(r->body, "metadata");
     bool empty = true;
     json_each_member (m, meta)
-        empty = empty && (text_eq(m->key, "managedFields") || (local && text_eq(m->key, "namespace")));
+        empty =
+            empty && (text_eq(m->key, "managedFields") || (local && text_eq(m->key, "namespace")));
     if (!empty)
         field_invalid(errors,
             "metadata",

@@ -332,7 +332,8 @@ void auth_token_request(struct auth *auth, struct arena *a, const struct api_use
     struct json own = json_map(a,
         { "namespace", json_str(namespace) },
         { "serviceaccount", json_map(a, { "name", json_str(name) }, { "uid", json_str(uid) }) });
-    if (!check_request(a, name, body, seconds, ret) || !bind(auth, a, namespace, name, ref, &own, ret))
+    if (!check_request(a, name, body, seconds, ret) ||
+        !bind(auth, a, namespace, name, ref, &own, ret))
         return;
     if (!audiences.count)
         audiences = json_list(a, json_str(AUTH_AUDIENCE));

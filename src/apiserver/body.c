@@ -279,7 +279,7 @@ struct strict {
     struct arena *arena;
     const struct field_errors *unknown;
     struct field_errors found; /* the message alone counts, and stands in its path */
-    const char *twice; /* word for a key that stands twice */
+    const char *twice;         /* word for a key that stands twice */
     bool sorts;
 };
 
@@ -365,8 +365,7 @@ static bool report_strict(struct api_call *c, const struct api_kind *k,
     return s.found.count == 0;
 }
 
-bool body_check_twice(
-    struct api_call *c, struct str text, const char *word, const char **ret_why)
+bool body_check_twice(struct api_call *c, struct str text, const char *word, const char **ret_why)
 {
     struct json ignored;
     struct error err;

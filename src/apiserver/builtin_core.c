@@ -208,17 +208,7 @@ static void check_secret_change(const struct api_write *w, struct json o, struct
 
 static void check_namespace(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    const char *phase = json_get_text(o, "status.phase"),
-               *want = json_present(json_get(o, "metadata.deletionTimestamp")) ? "Terminating" : "Active";
     size_t i = 0;
-    if (text_eq(w->subresource, "status") && !text_eq(phase, want))
-        field_invalid(e,
-            "status.Phase",
-            json_str(phase ? phase : ""),
-            arena_printf(e->arena,
-                "may only be '%s' if `deletionTimestamp` is %sempty",
-                want,
-                text_eq(want, "Active") ? "" : "not "));
     json_each (f, json_get(o, "spec.finalizers")) {
         const char *here = "spec.finalizers";
         if (text_eq(w->subresource, "finalize"))

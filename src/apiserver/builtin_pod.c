@@ -394,8 +394,7 @@ static struct json with_free_fields(struct arena *a, struct json old, struct jso
         json_builder_init(&b, a);
         for (size_t i = 0; i < is.count; i++)
             json_push(&b,
-                json_with_member(
-                    a, is.items[i], "image", json_member(json_item(was, i), "image")));
+                json_with_member(a, is.items[i], "image", json_member(json_item(was, i), "image")));
         if (json_present(is))
             new = json_with_member(a, new, free_fields[f], json_list_end(&b));
     }

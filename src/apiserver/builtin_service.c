@@ -42,14 +42,13 @@ static bool is_bare(struct json spec)
 
 static bool needs_node_ports(struct json spec)
 {
-    return is_type(spec, "NodePort") || (is_balancer(spec) &&
-                                            json_get_bool(spec, "allocateLoadBalancerNodePorts", true));
+    return is_type(spec, "NodePort") ||
+           (is_balancer(spec) && json_get_bool(spec, "allocateLoadBalancerNodePorts", true));
 }
 
 static bool needs_health_port(struct json spec)
 {
-    return is_balancer(spec) &&
-           text_eq(json_get_text(spec, "externalTrafficPolicy"), "Local");
+    return is_balancer(spec) && text_eq(json_get_text(spec, "externalTrafficPolicy"), "Local");
 }
 
 static bool has_policy(struct json spec, const char *policy)
@@ -208,8 +207,11 @@ static struct json give_families(struct arena *a, struct json spec)
     const char *ip = json_get_text(spec, "clusterIP");
     struct json v4 = json_str("IPv4"), v6 = json_str("IPv6"),
                 families = json_member(spec, "ipFamilies");
-    spec = fill_path(
-        a, spec, "ipFamilyPolicy", json_str(is_bare(spec) ? "RequireDualStack" : "SingleStack"));
+    if (!json_present(json_member(spec, "ipFamilyPolicy")))
+        spec = json_with_member(a,
+            spec,
+            "ipFamilyPolicy",
+            json_str(is_bare(spec) ? "RequireDualStack" : "SingleStack"));
     if (!families.count && !(ip && strchr(ip, ':')))
         families = json_list(a, v4);
     if (is_bare(spec) && families.count == 1 && !has_policy(spec, "SingleStack"))
@@ -245,30 +247,41 @@ static bool give_address(
     return true;
 }
 
+/* Two ports of the same number have the same node port, and it is given once. */
+static int64_t node_port_of(struct json ports, size_t count, struct json port)
+{
+    for (size_t i = 0; i < count; i++)
+        if (json_equal(json_member(ports.items[i], "port"), json_member(port, "port")) &&
+            json_get_int(ports.items[i], "nodePort", 0))
+            return json_get_int(ports.items[i], "nodePort", 0);
+    return 0;
+}
+
 /* taken: with those that this Service gets on the way. */
 static bool give_ports(const struct api_write *w, struct json object, struct addresses *taken,
     struct json *spec, struct error *err)
 {
     struct arena *a = w->arena;
-    struct json_builder ports;
-    json_builder_init(&ports, a);
-    size_t count = 0;
-    json_each (port, json_member(*spec, "ports")) {
-        struct json given = *port;
-        if (!json_get_int(given, "nodePort", 0)) {
-            const char *what = arena_printf(a, "port %zu", count);
-            int64_t chosen = addresses_choose_port(taken, seed_of(w, object, what));
-            if (!chosen)
-                return fail(err, ERR_INTERNAL, "failed to allocate a nodePort: range is full");
-            given = json_with_member(a, given, "nodePort", json_int(chosen));
-            struct json note = json_list(a, given);
-            addresses_note(
-                taken, (struct json){ 0 }, json_map(a, { "spec", json_map(a, { "ports", note }) }));
-        }
-        json_push(&ports, given);
-        count++;
+    struct json list = json_member(*spec, "ports");
+    struct json *ports = arena_array(a, list.count + 1, sizeof(*ports));
+    for (size_t i = 0; i < list.count; i++)
+        ports[i] = list.items[i];
+    list.items = ports;
+    for (size_t i = 0; i < list.count; i++) {
+        if (json_get_int(ports[i], "nodePort", 0))
+            continue;
+        const char *what = arena_printf(a, "port %zu", i);
+        int64_t chosen = json_present(w->old) ? 0 : node_port_of(list, list.count, ports[i]);
+        if (!chosen)
+            chosen = addresses_choose_port(taken, seed_of(w, object, what));
+        if (!chosen)
+            return fail(err, ERR_INTERNAL, "failed to allocate a nodePort: range is full");
+        ports[i] = json_with_member(a, ports[i], "nodePort", json_int(chosen));
+        struct json note = json_list(a, ports[i]);
+        addresses_note(
+            taken, (struct json){ 0 }, json_map(a, { "spec", json_map(a, { "ports", note }) }));
     }
-    *spec = json_with_member(a, *spec, "ports", json_or_absent(json_list_end(&ports)));
+    *spec = json_with_member(a, *spec, "ports", list);
     return true;
 }
 
@@ -357,12 +370,13 @@ static bool has_port(struct json ports, size_t before, int64_t node_port, struct
 {
     for (size_t i = 0; i < ports.count && i < before; i++)
         if (json_get_int(ports.items[i], "nodePort", 0) == node_port &&
-            json_equal(json_member(ports.items[i], "protocol"), protocol))
+            (!json_present(protocol) ||
+                json_equal(json_member(ports.items[i], "protocol"), protocol)))
             return true;
     return false;
 }
 
-static void check_ports(const struct api_write *w, struct json spec, struct field_errors *e)
+static void check_ports(struct field_errors *e, struct json spec)
 {
     struct arena *a = e->arena;
     struct json ports = json_member(spec, "ports");
@@ -389,8 +403,7 @@ static void check_ports(const struct api_write *w, struct json spec, struct fiel
                 check_invalid_duplicate(e, here, port);
         }
         int64_t node_port = json_get_int(port, "nodePort", 0);
-        if (w->dry_run && node_port &&
-            has_port(ports, i, node_port, json_member(port, "protocol")))
+        if (node_port && has_port(ports, i, node_port, json_member(port, "protocol")))
             field_duplicate(e, field_child(a, here, "nodePort"), json_int(node_port));
     }
 }
@@ -430,9 +443,8 @@ static void check_unused(struct field_errors *e, struct json spec)
         field_invalid(e,
             "spec.clusterIPs[0]",
             json_member(spec, "clusterIP"),
-            arena_printf(e->arena,
-                "may not be set to 'None' for %s services",
-                json_get_text(spec, "type")));
+            arena_printf(
+                e->arena, "may not be set to 'None' for %s services", json_get_text(spec, "type")));
 }
 
 static void check_given_addresses(struct field_errors *e, struct json spec)
@@ -484,8 +496,9 @@ static void check_node_ports(const struct api_write *w, struct json spec, struct
         json_each (port, old)
             mine = mine || json_get_int(*port, "nodePort", 0) == node_port;
         enum address_state state = addresses_port_state(x, node_port);
-        if (!w->dry_run && node_port &&
-            has_port(ports, i, node_port, json_member(ports.items[i], "protocol")))
+        if (!json_present(w->old) && node_port &&
+            has_port(ports, i, node_port, (struct json){ 0 }) &&
+            node_port_of(ports, i, ports.items[i]) != node_port)
             state = ADDRESS_TAKEN;
         else if (!node_port || mine)
             continue;
@@ -591,7 +604,8 @@ static void check_balancer(struct field_errors *e, struct json spec, struct json
                 field_child(e->arena, "spec", only[i]),
                 "may only be used when `type` is 'LoadBalancer'");
     for (size_t i = 0; i < ranges.count; i++)
-        if (!json_list_has(json_member(old, "loadBalancerSourceRanges"), json_text(ranges.items[i])))
+        if (!json_list_has(
+                json_member(old, "loadBalancerSourceRanges"), json_text(ranges.items[i])))
             check_cidr(e,
                 ranges.items[i],
                 check_item_path(e->arena, "spec", "LoadBalancerSourceRanges", i));
@@ -630,8 +644,8 @@ static struct json without_last_dot(struct arena *a, struct json name)
     return dot ? json_strn(a, name.string, name.count - 1) : name;
 }
 
-/* What is given on the way: the real server gives it before it looks at anything else, and tells the
- * first thing that it cannot do. */
+/* What is given on the way: the real server gives it before it looks at anything else, and tells
+ * the first thing that it cannot do. */
 static bool check_given(const struct api_write *w, struct json spec, struct field_errors *e)
 {
     size_t before = e->count;
@@ -656,7 +670,7 @@ static void check_service(const struct api_write *w, struct json o, struct field
         return;
     if (!check_given(w, spec, e))
         return;
-    check_ports(w, spec, e);
+    check_ports(e, spec);
     check_table(e, spec, "spec", service_rules);
     check_unused(e, spec);
     check_outside(w, spec, e);

@@ -29,8 +29,8 @@ struct json claim_spec_fill(struct arena *a, struct json spec)
     return fill_table(a, spec, claim_defaults);
 }
 
-/* A source of data may be given in an old and in a new form; each fills the other. in_use: the claim
- * has had one. */
+/* A source of data may be given in an old and in a new form; each fills the other. in_use: the
+ * claim has had one. */
 static struct json give_sources(struct arena *a, struct json spec, bool in_use)
 {
     struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
@@ -98,10 +98,8 @@ static bool prepare_claim(const struct api_write *w, struct json *object, struct
         return true;
     bool in_use = json_present(json_get(w->old, "spec.dataSource")) ||
                   json_present(json_get(w->old, "spec.dataSourceRef"));
-    *object = json_with_member(w->arena,
-        *object,
-        "spec",
-        give_sources(w->arena, json_member(*object, "spec"), in_use));
+    *object = json_with_member(
+        w->arena, *object, "spec", give_sources(w->arena, json_member(*object, "spec"), in_use));
     if (!json_present(w->old))
         *object = json_with(w->arena, *object, "status.phase", json_str("Pending"));
     return protect(w, object, "kubernetes.io/pvc-protection");
@@ -354,8 +352,7 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
     if (json_present(required))
         pod_node_selector_check(e, required, "spec.nodeAffinity.required");
     else if (json_present(affinity))
-        field_required(
-            e, "spec.nodeAffinity.required", "must specify required node constraints");
+        field_required(e, "spec.nodeAffinity.required", "must specify required node constraints");
 }
 
 static struct json source_of(struct arena *a, struct json spec)

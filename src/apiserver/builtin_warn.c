@@ -130,7 +130,7 @@ void warn_service(const struct api_write *w, struct json object)
             external   ? "spec.externalIPs is ignored when spec.type is \"ExternalName\""
             : headless ? "spec.externalIPs is ignored for headless services"
                        : "spec.externalIPs is deprecated and may no longer be implemented in some "
-                       "clusters");
+                         "clusters");
     if (!external && !text_empty(json_get_text(spec, "externalName")))
         warn(w, "spec.externalName is ignored when spec.type is not \"ExternalName\"");
     if (text_eq(json_get_text(spec, "trafficDistribution"), "PreferClose"))

@@ -118,8 +118,10 @@ bool check_selector_operator(struct field_errors *e, struct json r, const char *
 void check_requirement(struct field_errors *e, struct json r, const char *path)
 {
     struct json key = json_member(r, "key");
-    check_name(
-        e, json_present(key) ? key : json_str(""), field_child(e->arena, path, "key"), NAME_LABEL_KEY);
+    check_name(e,
+        json_present(key) ? key : json_str(""),
+        field_child(e->arena, path, "key"),
+        NAME_LABEL_KEY);
     size_t i = 0;
     json_each (value, json_member(r, "values"))
         check_label_value(e, *value, check_item_path(e->arena, path, "values", i++));

@@ -199,8 +199,10 @@ struct json table_row(struct arena *a, const struct api_kind *k, const struct ac
     struct json beside = include == TABLE_NONE     ? json_null()
                          : include == TABLE_OBJECT ? object_to_kind(k, a, object)
                                                    : partial_of_object(a, k, accept, object);
-    return json_map(
-        a, { "cells", cells }, { "conditions", row_conditions(a, k, object) }, { "object", beside });
+    return json_map(a,
+        { "cells", cells },
+        { "conditions", row_conditions(a, k, object) },
+        { "object", beside });
 }
 
 static struct json table(struct arena *a, const struct accept *accept, struct json metadata,

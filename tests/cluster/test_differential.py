@@ -9,7 +9,9 @@ import random
 import urllib.parse
 
 import differential as d
+import differential_clients
 import differential_control
+import differential_custom
 import differential_definitions
 import differential_documents
 import differential_full
@@ -937,7 +939,7 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    modules = (differential_control, differential_documents, differential_pods, differential_quotas, differential_raw,
+    modules = (differential_clients, differential_control, differential_custom, differential_documents, differential_pods, differential_quotas, differential_raw,
                differential_requests, differential_types,
                differential_versions, differential_watch)
     given = range(first, last + 1) if "DIFFERENTIAL_SEEDS" in os.environ else None
