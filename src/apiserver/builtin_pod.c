@@ -76,16 +76,7 @@ static const struct fill volume_defaults[] = {
     { "projected.sources.*.serviceAccountToken.expirationSeconds", FILL_INT(3600) },
     { "projected.sources.*.downwardAPI.items.*.fieldRef.apiVersion", FILL_STR("v1") },
     { "hostPath.type", FILL_STR("") },
-    { "iscsi.iscsiInterface", FILL_STR("default") },
-    { "rbd.pool", FILL_STR("rbd") },
-    { "rbd.user", FILL_STR("admin") },
-    { "rbd.keyring", FILL_STR("/etc/ceph/keyring") },
-    { "azureDisk.cachingMode", FILL_STR("ReadWrite"), .empty = true },
-    { "azureDisk.fsType", FILL_STR("ext4"), .empty = true },
-    { "azureDisk.kind", FILL_STR("Shared"), .empty = true },
-    { "azureDisk.readOnly", FILL_BOOL(false) },
-    { "scaleIO.fsType", FILL_STR("xfs") },
-    { "scaleIO.storageMode", FILL_STR("ThinProvisioned") },
+    VOLUME_SOURCE_DEFAULTS(""),
     { 0 },
 };
 

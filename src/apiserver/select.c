@@ -49,7 +49,9 @@ static bool is_exact(const struct selector_requirement *r)
 /* These have no namespace, and their kinds know it. */
 static bool is_in_none(const struct api_call *c)
 {
-    static const char *const kinds[] = { "CertificateSigningRequest", "Node", "ResourceSlice" };
+    static const char *const kinds[] = {
+        "CertificateSigningRequest", "Namespace", "Node", "ResourceSlice"
+    };
     for (size_t i = 0; i < lengthof(kinds) && !c->kind->custom; i++)
         if (text_eq(c->kind->resource.kind, kinds[i]))
             return true;

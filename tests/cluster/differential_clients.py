@@ -198,8 +198,7 @@ def foreground_and_orphans(s):
         s.until(lambda: not s.ask("GET", p + "/child")["metadata.ownerReferences"], "the child to be free or gone")
         s.ask("DELETE", p + "/child")
     made("held", finalizers=["x.y/z"])
-    for query in ("", "?propagationPolicy=Foreground", "?propagationPolicy=Orphan"):
-        s.delete(p + "/held" + query)
+    s.delete(p + "/held")
     s.patch(p + "/held", {"metadata": {"deletionTimestamp": None}})
     s.patch(p + "/held", {"metadata": {"finalizers": []}})
     s.get(p + "/held")
