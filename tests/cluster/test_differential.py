@@ -238,6 +238,9 @@ def warnings(s):
         spec(container={"ports": [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]}),
         spec(container={"resources": {"requests": {"memory": "100m", "ephemeral-storage": "1500m"}}}),
         spec(container={"resources": {"limits": {"memory": "2200m"}}}),
+        spec(container={"ports": [{"containerPort": 80, "hostIP": "1.2.3.4"}]}),
+        spec(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {
+            "matchExpressions": [{"key": "a", "operator": "In", "values": ["x y", "b" * 64]}]}}]}}),
         spec(imagePullSecrets=secrets), spec(imagePullSecrets=[{}, {"name": "x"}]),
         spec(hostAliases=[{"ip": "1.2.3.4", "hostnames": ["a"]}, {"ip": "1.2.3.4", "hostnames": ["b"]}]),
         spec(nodeSelector={"beta.kubernetes.io/arch": "amd64"}),
