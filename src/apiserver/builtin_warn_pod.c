@@ -304,6 +304,7 @@ void warn_pod_spec(const struct api_write *w, struct json spec, const char *path
             warn_env(w, *c, here);
         }
     }
+    warn_ports(w, spec, path);
     if (json_get_int(spec, "terminationGracePeriodSeconds", 0) < 0)
         call_warn(w->call,
             arena_printf(w->arena,
@@ -311,5 +312,4 @@ void warn_pod_spec(const struct api_write *w, struct json spec, const char *path
                 "will be treated as 1",
                 path));
     warn_affinity(w, json_member(spec, "affinity"), field_child(w->arena, path, "affinity"));
-    warn_ports(w, spec, path);
 }
