@@ -2,6 +2,8 @@
 
 #include "apiserver/auth.h"
 #include "apiserver/auth_internal.h"
+#include "apiserver/check.h"
+#include "base/selector.h"
 #include "base/time.h"
 
 #define AUTHORIZATION "authorization.k8s.io"
@@ -45,6 +47,67 @@ static struct json go_path(struct arena *a, struct json attributes)
         { "Verb", json_str(text_at(attributes, "verb")) });
 }
 
+/* What a list is to be narrowed to: fieldSelector or labelSelector. An operator that is not known
+ * is a newer client's. */
+static void check_narrowing(struct field_errors *e, struct json attributes, const char *name)
+{
+    struct json selector = json_member(attributes, name),
+                requirements = json_member(selector, "requirements");
+    const char *raw = text_at(selector, "rawSelector"),
+               *path = field_child(e->arena, "spec.resourceAttributes", name);
+    if (!json_is(selector, JSON_MAP))
+        return;
+    if (*raw && requirements.count)
+        field_invalid(e,
+            field_child(e->arena, path, "rawSelector"),
+            json_str(raw),
+            "may not specified at the same time as requirements");
+    if (!*raw && !requirements.count)
+        field_required(e,
+            field_child(e->arena, path, "requirements"),
+            arena_printf(
+                e->arena, "when %s is specified, requirements or rawSelector is required", path));
+    for (size_t i = 0; i < requirements.count; i++) {
+        const char *here = check_item_path(e->arena, path, "requirements", i);
+        check_selector_operator(e, requirements.items[i], here);
+        if (text_eq(name, "labelSelector"))
+            check_requirement(e, requirements.items[i], here);
+        else if (!*text_at(requirements.items[i], "key"))
+            field_required(e, field_child(e->arena, here, "key"), "must be specified");
+    }
+}
+
+/* Of labels all operators can be asked; of fields, whether one is or is not a value. */
+static bool is_readable(struct json requirement, bool labels)
+{
+    const char *op = text_at(requirement, "operator");
+    if (text_eq(op, "In") || text_eq(op, "NotIn"))
+        return labels || json_member(requirement, "values").count == 1;
+    return labels && (text_eq(op, "Exists") || text_eq(op, "DoesNotExist"));
+}
+
+/* What of it is not understood is ignored; NULL: nothing. */
+static const char *narrowing_trouble(struct arena *a, struct json attributes, const char *name)
+{
+    struct json selector = json_member(attributes, name);
+    const char *raw = text_at(selector, "rawSelector");
+    bool labels = text_eq(name, "labelSelector"), ok = true, some = false;
+    struct selector parsed;
+    struct error err;
+    if (*raw)
+        ok = labels ? selector_parse(a, raw, &parsed, &err)
+                    : selector_parse_fields(a, raw, &parsed, &err);
+    json_each (requirement, json_member(selector, "requirements")) {
+        ok = ok && is_readable(*requirement, labels);
+        some = some || is_readable(*requirement, labels);
+    }
+    return ok ? NULL
+              : arena_printf(a,
+                    "spec.resourceAttributes.%s %signored due to parse error",
+                    name,
+                    some ? "partially " : "");
+}
+
 static void check_attributes(const struct review *r, bool local, struct field_errors *errors)
 {
     struct json spec = json_member(r->body, "spec");
@@ -63,10 +126,17 @@ static void check_attributes(const struct review *r, bool local, struct field_er
             json_null(),
             "exactly one of nonResourceAttributes or resourceAttributes must be specified");
     struct json meta = json_member(r->body, "metadata");
-    if (json_is(meta, JSON_MAP))
-        meta = json_with_member(r->arena, meta, "managedFields", (struct json){ 0 });
-    if (!local && json_is(meta, JSON_MAP) && meta.count)
-        field_invalid(errors, "metadata", meta, "must be empty");
+    bool empty = true;
+    json_each_member (m, meta)
+        empty =
+            empty && (text_eq(m->key, "managedFields") || (local && text_eq(m->key, "namespace")));
+    if (!empty)
+        field_invalid(errors,
+            "metadata",
+            meta,
+            local ? "must be empty except for namespace" : "must be empty");
+    check_narrowing(errors, resource, "fieldSelector");
+    check_narrowing(errors, resource, "labelSelector");
     if (!self && !*text_at(spec, "user") && !json_member(spec, "groups").count)
         field_invalid(
             errors, "spec.user", json_str(""), "at least one of user or group must be specified");
@@ -125,13 +195,16 @@ static void review_access(const struct review *r, bool self, bool local)
     struct api_user about = self ? *r->user : subject(r, spec);
     const char *reason;
     bool allowed = auth_allows(r->auth, r->arena, &about, &request, &reason);
-    struct json body =
-        local ? json_with(r->arena, r->body, "metadata.namespace", json_str(r->namespace))
-              : r->body;
+    const char *fields = narrowing_trouble(r->arena, at, "fieldSelector"),
+               *labels = narrowing_trouble(r->arena, at, "labelSelector");
+    if (fields && labels)
+        labels = arena_printf(r->arena, "%s; %s", fields, labels);
     answer(r,
-        body,
-        json_map(
-            r->arena, { "allowed", json_bool(allowed) }, { "reason", json_str_or_absent(reason) }));
+        r->body,
+        json_map(r->arena,
+            { "allowed", json_bool(allowed) },
+            { "reason", json_str_or_absent(reason) },
+            { "evaluationError", json_str_or_absent(labels ? labels : fields) }));
 }
 
 static void review_self_access(const struct review *r)

@@ -212,9 +212,9 @@ static bool answer_bad(struct arena *a, const char *message, struct api_answer *
     return false;
 }
 
-/* Adds what the token is to be bound to; false: answered. */
-static bool bind(struct auth *auth, struct arena *a, const char *namespace, struct json ref,
-    struct json *own, struct api_answer *ret)
+/* Adds what the token of an account is to be bound to; false: answered. */
+static bool bind(struct auth *auth, struct arena *a, const char *namespace, const char *account,
+    struct json ref, struct json *own, struct api_answer *ret)
 {
     static const char *const kinds[][3] = {
         { "Pod", "pods", "pod" },
@@ -226,7 +226,7 @@ static bool bind(struct auth *auth, struct arena *a, const char *namespace, stru
     const char *kind = json_get_text(ref, "kind"), *version = json_get_text(ref, "apiVersion");
     const char *name = json_get_text(ref, "name"), *uid = json_get_text(ref, "uid");
     for (size_t i = 0; i < lengthof(kinds); i++) {
-        if (!text_eq(kind, kinds[i][0]) || !text_eq(version, "v1"))
+        if (!text_eq(kind, kinds[i][0]) || strchr(version ? version : "", '/'))
             continue;
         if (text_empty(name))
             return answer_bad(a, "Name parameter required.", ret);
@@ -237,6 +237,14 @@ static bool bind(struct auth *auth, struct arena *a, const char *namespace, stru
             answer_missing(a, kinds[i][1], name, ret);
             return false;
         }
+        if (text_eq(kind, "Pod") &&
+            !text_eq(json_get_text(object, "spec.serviceAccountName"), account))
+            return answer_bad(a,
+                arena_printf(a,
+                    "cannot bind token for serviceaccount \"%s\" to pod running with different "
+                    "serviceaccount name.",
+                    account),
+                ret);
         if (!text_empty(uid) && !text_eq(uid, has)) {
             answer_status(a,
                 ret,
@@ -246,10 +254,10 @@ static bool bind(struct auth *auth, struct arena *a, const char *namespace, stru
                     "Operation cannot be fulfilled on %s \"%s\": the UID in the bound object "
                     "reference (%s) does not match the UID in record. The object might have been "
                     "deleted and then recreated",
-                    kinds[i][1],
+                    kind,
                     name,
                     uid),
-                json_map(a, { "name", json_str(name) }, { "kind", json_str(kinds[i][1]) }));
+                json_map(a, { "name", json_str(name) }, { "kind", json_str(kind) }));
             return false;
         }
         *own = json_with_member(a,
@@ -324,7 +332,8 @@ void auth_token_request(struct auth *auth, struct arena *a, const struct api_use
     struct json own = json_map(a,
         { "namespace", json_str(namespace) },
         { "serviceaccount", json_map(a, { "name", json_str(name) }, { "uid", json_str(uid) }) });
-    if (!check_request(a, name, body, seconds, ret) || !bind(auth, a, namespace, ref, &own, ret))
+    if (!check_request(a, name, body, seconds, ret) ||
+        !bind(auth, a, namespace, name, ref, &own, ret))
         return;
     if (!audiences.count)
         audiences = json_list(a, json_str(AUTH_AUDIENCE));
@@ -339,17 +348,18 @@ void auth_token_request(struct auth *auth, struct arena *a, const struct api_use
         { "kubernetes.io", own },
         { "nbf", json_int(now) },
         { "sub", json_strf(a, "system:serviceaccount:%s:%s", namespace, name) });
+    struct json meta = json_member(body, "metadata");
+    meta = json_with_member(a, meta, "name", json_str(name));
+    meta = json_with_member(a, meta, "namespace", json_str(namespace));
+    meta = json_with_member(a, meta, "uid", json_str(uid));
+    meta = json_with_member(a, meta, "creationTimestamp", json_str(time_format(a, now * 1000)));
     answer_json(a,
         ret,
         201,
         json_fields(a,
             { "kind", json_str("TokenRequest") },
             { "apiVersion", json_str("authentication.k8s.io/v1") },
-            { "metadata.name", json_str(name) },
-            { "metadata.namespace", json_str(namespace) },
-            { "metadata.uid", json_str(uid) },
-            { "metadata.managedFields", json_get(body, "metadata.managedFields") },
-            { "metadata.creationTimestamp", json_str(time_format(a, now * 1000)) },
+            { "metadata", meta },
             { "spec.audiences", audiences },
             { "spec.expirationSeconds", json_int(seconds) },
             { "spec.boundObjectRef", json_is(ref, JSON_MAP) ? ref : json_null() },

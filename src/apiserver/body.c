@@ -1,5 +1,6 @@
 #include "apiserver/body.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "apiserver/json_error.h"
@@ -278,13 +279,14 @@ struct strict {
     struct arena *arena;
     const struct field_errors *unknown;
     struct field_errors found; /* the message alone counts, and stands in its path */
+    const char *twice;         /* word for a key that stands twice */
     bool sorts;
 };
 
-static bool is_unknown(const struct field_errors *unknown, const char *path)
+static bool is_among(const struct field_errors *list, const char *path)
 {
-    for (size_t i = 0; i < unknown->count; i++)
-        if (text_eq(unknown->items[i].path, path))
+    for (size_t i = 0; i < list->count; i++)
+        if (text_eq(list->items[i].path, path))
             return true;
     return false;
 }
@@ -296,19 +298,20 @@ static const char *field_words(struct arena *a, const char *word, const char *pa
 
 static void add_found(struct strict *s, const char *word, const char *path)
 {
-    field_error_add(
-        &s->found, FIELD_INVALID, field_words(s->arena, word, path), (struct json){ 0 }, NULL);
+    const char *words = field_words(s->arena, word, path);
+    if (!is_among(&s->found, words)) /* each is told once */
+        field_error_add(&s->found, FIELD_INVALID, words, (struct json){ 0 }, NULL);
 }
 
 /* Built-in kinds tell both in the order of the text; custom ones tell what stands twice first. */
 static bool on_key(void *ctx, const char *path, bool again)
 {
     struct strict *s = ctx;
-    bool unknown = is_unknown(s->unknown, path);
-    if (again)
-        add_found(s, "duplicate", path);
-    else if (unknown && !s->sorts)
+    bool unknown = is_among(s->unknown, path);
+    if (unknown && !s->sorts)
         add_found(s, "unknown", path);
+    else if (again)
+        add_found(s, s->twice, path);
     return !unknown || s->sorts;
 }
 
@@ -327,12 +330,20 @@ static const char *yaml_twice_text(struct api_call *c)
     return arena_strdup(&c->arena, buf_text(&b));
 }
 
+static int by_path(const void *left, const void *right)
+{
+    const struct field_error *l = left, *r = right;
+    return strcmp(l->path, r->path);
+}
+
 static bool report_strict(struct api_call *c, const struct api_kind *k,
-    const struct field_errors *unknown, struct str text, const char **ret_why)
+    const struct field_errors *unknown, struct str text, const char *twice, const char **ret_why)
 {
     struct arena *a = &c->arena;
-    struct strict s = { .arena = a, .unknown = unknown, .sorts = k->custom };
+    struct strict s = { .arena = a, .unknown = unknown, .twice = twice, .sorts = k->custom };
     field_errors_init(&s.found, a);
+    if (!text.ptr && !k->custom) /* then it was made of a map, which Go prints sorted */
+        qsort(unknown->items, unknown->count, sizeof(*unknown->items), by_path);
     if (text.ptr)
         json_walk_keys(text, on_key, &s);
     else if (c->twice.count && c->validation == VALIDATION_WARN)
@@ -354,7 +365,7 @@ static bool report_strict(struct api_call *c, const struct api_kind *k,
     return s.found.count == 0;
 }
 
-bool body_check_twice(struct api_call *c, struct str text, const char **ret_why)
+bool body_check_twice(struct api_call *c, struct str text, const char *word, const char **ret_why)
 {
     struct json ignored;
     struct error err;
@@ -364,7 +375,7 @@ bool body_check_twice(struct api_call *c, struct str text, const char **ret_why)
     if (c->validation == VALIDATION_IGNORE ||
         !json_parse_keys(&c->arena, text, &ignored, &twice, &err) || !twice)
         return true;
-    return report_strict(c, c->kind, &none, text, ret_why);
+    return report_strict(c, c->kind, &none, text, word, ret_why);
 }
 
 bool body_report_yaml_twice(struct api_call *c)
@@ -431,7 +442,7 @@ bool body_read_object(struct api_call *c, const struct api_kind *k, struct json 
     if (*ret_why)
         return false;
     bool told = c->validation != VALIDATION_IGNORE && (unknown.count || twice || c->twice.count);
-    return !told || report_strict(c, k, &unknown, text, ret_why);
+    return !told || report_strict(c, k, &unknown, text, "duplicate", ret_why);
 }
 
 bool body_decode(struct api_call *c, struct json *ret)

@@ -1,6 +1,7 @@
 /* Webhook configurations and admission policies, which are stored and not called; priority and
  * runtime classes. */
 
+#include "apiserver/builtin_pod.h"
 #include "apiserver/builtin_rules.h"
 #include "apiserver/call.h"
 #include "apiserver/check.h"
@@ -133,6 +134,7 @@ static void check_runtime_class(const struct api_write *w, struct json o, struct
         field_required(e, "handler", NULL);
     else
         check_name(e, handler, "handler", NAME_DNS1123_LABEL);
+    pod_tolerations_check(e, json_member(o, "scheduling"), "scheduling");
 }
 
 static void check_runtime_class_change(

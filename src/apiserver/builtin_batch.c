@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin_pod.h"
 #include "apiserver/builtin_rules.h"
+#include "apiserver/call.h"
 #include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/cron.h"
@@ -18,6 +19,15 @@ static const struct fill job_defaults[] = {
     { 0 },
 };
 
+/* A Job without labels has those of its Pods. */
+static struct json with_labels(struct arena *a, struct json object)
+{
+    struct json labels = json_get(object, "spec.template.metadata.labels");
+    if (json_get(object, "metadata.labels").count || !json_present(labels))
+        return object;
+    return json_with(a, object, "metadata.labels", labels);
+}
+
 static struct json fill_job(struct arena *a, struct json o)
 {
     struct json spec = json_member(o, "spec");
@@ -33,16 +43,8 @@ static struct json fill_job(struct arena *a, struct json o)
     if (json_present(json_member(spec, "podFailurePolicy")))
         spec = fill_table(a, spec, strict);
     spec = fill_table(a, spec, job_defaults);
-    return pod_template_fill(a, json_with_member(a, o, "spec", spec), "spec.template");
-}
-
-/* A Job without labels has those of its Pods. */
-static struct json with_labels(struct arena *a, struct json object)
-{
-    struct json labels = json_get(object, "spec.template.metadata.labels");
-    if (json_get(object, "metadata.labels").count || !json_present(labels))
-        return object;
-    return json_with(a, object, "metadata.labels", labels);
+    o = with_labels(a, json_with_member(a, o, "spec", spec));
+    return pod_template_fill(a, o, "spec.template");
 }
 
 /* The selector is the Job's own uid, and the Pods get it as labels, old and new ones. */
@@ -50,10 +52,9 @@ static bool prepare_job(const struct api_write *w, struct json *object, struct e
 {
     (void)err;
     struct arena *a = w->arena;
-    if (json_present(w->old) || json_get_bool(*object, "spec.manualSelector", false)) {
-        *object = with_labels(a, *object);
+    if (json_present(w->old) || json_get_bool(*object, "spec.manualSelector", false))
         return true;
-    }
+    bool same = !w->call || !json_get(w->call->given, "metadata.labels").count;
     struct json uid = json_get(*object, "metadata.uid"), name = json_get(*object, "metadata.name");
     struct json labels = json_get(*object, "spec.template.metadata.labels");
     if (labels.type != JSON_MAP)
@@ -67,7 +68,8 @@ static bool prepare_job(const struct api_write *w, struct json *object, struct e
     for (size_t i = 0; i < lengthof(own); i++)
         labels = json_with_member(a, labels, own[i].path, own[i].value);
     *object = json_with(a, *object, "spec.template.metadata.labels", labels);
-    *object = with_labels(a, *object);
+    if (same)
+        *object = json_with(a, *object, "metadata.labels", labels);
     struct json match = json_map(a, { "batch.kubernetes.io/controller-uid", uid });
     json_each_member (m, json_get(*object, "spec.selector.matchLabels"))
         if (!json_present(json_member(match, m->key)))
@@ -239,29 +241,35 @@ static void check_template_change(const struct api_write *w, struct json o, stru
     struct json old = json_get(w->old, "spec.template"), new = json_get(o, "spec.template");
     struct json was = json_member(old, "spec"), is = json_member(new, "spec");
     if (!is_at_rest(w->old))
-        check_immutable(e, old, new, "spec.template");
+        check_immutable_as(e, old, new, "spec.template", ".PodTemplateSpec");
     else
-        check_immutable(e, with_free_parts(e->arena, was, is), is, "spec.template.spec");
+        check_immutable_as(
+            e, with_free_parts(e->arena, was, is), is, "spec.template.spec", ".PodSpec");
 }
 
 static void check_job_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const char *const fixed[] = { "completions",
-        "selector",
-        "completionMode",
-        "podFailurePolicy",
-        "backoffLimitPerIndex",
-        "managedBy",
-        "successPolicy" };
+    static const struct {
+        const char *field, *type;
+    } fixed[] = {
+        { "completions", "" },
+        { "selector", "*LabelSelector" },
+        { "completionMode", "" },
+        { "podFailurePolicy", "*PodFailurePolicy" },
+        { "backoffLimitPerIndex", "" },
+        { "managedBy", "" },
+        { "successPolicy", "*SuccessPolicy" },
+    };
     struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
     if (*w->subresource)
         return;
     for (size_t i = 0; i < lengthof(fixed); i++)
         if (i > 0 || !text_eq(json_get_text(new, "completionMode"), "Indexed"))
-            check_immutable(e,
-                json_member(old, fixed[i]),
-                json_member(new, fixed[i]),
-                field_child(e->arena, "spec", fixed[i]));
+            check_immutable_as(e,
+                json_member(old, fixed[i].field),
+                json_member(new, fixed[i].field),
+                field_child(e->arena, "spec", fixed[i].field),
+                fixed[i].type);
     struct json done = json_member(new, "completions");
     if (text_eq(json_get_text(new, "completionMode"), "Indexed") &&
         !json_equal(done, json_member(old, "completions")) &&

@@ -184,6 +184,11 @@ static void check_secret(const struct api_write *w, struct json o, struct field_
                 field_required(e, field_key(e->arena, "data", secret_keys[i].keys[k]), NULL);
     if (text_eq(type, "kubernetes.io/dockerconfigjson"))
         check_json_key(e, data, ".dockerconfigjson");
+    if (text_eq(type, "kubernetes.io/dockercfg"))
+        check_json_key(e, data, ".dockercfg");
+    struct json key = json_member(data, "ssh-privatekey");
+    if (text_eq(type, "kubernetes.io/ssh-auth") && json_present(key) && check_is_empty(key))
+        field_required(e, "data[ssh-privatekey]", NULL);
     if (text_eq(type, "kubernetes.io/basic-auth") && !json_present(json_member(data, "username")) &&
         !json_present(json_member(data, "password"))) {
         field_required(e, "data[username]", NULL);
@@ -203,9 +208,11 @@ static void check_secret_change(const struct api_write *w, struct json o, struct
 
 static void check_namespace(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    (void)w;
+    size_t i = 0;
     json_each (f, json_get(o, "spec.finalizers")) {
         const char *here = "spec.finalizers";
+        if (text_eq(w->subresource, "finalize"))
+            here = field_index(e->arena, here, i++);
         check_name(e, *f, here, NAME_LABEL_KEY);
         if (!strchr(json_text(*f), '/') && !text_eq(json_text(*f), "kubernetes"))
             field_invalid(

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include "apiserver/builtin_rules.h"
+#include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "apiserver/server.h"
@@ -68,8 +69,7 @@ static const struct range {
         "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)" },
 };
 
-/* Where traffic of a cluster may not be sent. */
-static void check_reachable(
+void builtin_check_reachable(
     const struct api_write *w, struct field_errors *e, struct json ip, const char *path)
 {
     struct address x;
@@ -153,7 +153,7 @@ static void check_endpoints(const struct api_write *w, struct json o, struct fie
                 const char *path = field_child(e->arena, at, "ip");
                 bool zeros = json_text(ip) && *json_text(ip) == '0';
                 if (check_address(e, ip, path, false))
-                    check_reachable(w, e, ip, path);
+                    builtin_check_reachable(w, e, ip, path);
                 else if (!zeros)
                     field_invalid(e, path, ip, "must be a valid IP address");
             }
@@ -201,7 +201,7 @@ static void check_slice_addresses(const struct api_write *w, struct field_errors
             continue;
         if (!fits)
             field_invalid(e, list, ip, v6 ? "must be an IPv6 address" : "must be an IPv4 address");
-        check_reachable(w, e, ip, path);
+        builtin_check_reachable(w, e, ip, path);
     }
 }
 
@@ -297,5 +297,6 @@ const struct builtin_rules builtin_endpoints = {
 const struct builtin_rules builtin_endpoint_slice = {
     .fill = fill_endpoint_slice,
     .validate = check_endpoint_slice,
+    .warn = warn_endpoint_slice,
     .validate_change = check_endpoint_slice_change,
 };

@@ -202,27 +202,11 @@ static void check_ingress_class_change(
 
 /* ---- NetworkPolicy ---- */
 
-static void check_cidr(struct field_errors *e, struct json cidr, const char *path)
-{
-    if (!check_is_cidr(json_text(cidr) ? json_text(cidr) : ""))
-        field_invalid(
-            e, path, cidr, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
-}
-
-/* Of a CIDR that check_is_cidr() has accepted. */
-static unsigned read_cidr(struct arena *a, const char *cidr, uint8_t ret_bytes[16])
-{
-    struct str rest = str_of(cidr);
-    const char *ip = str_dup(a, str_cut(&rest, '/'));
-    inet_pton(strchr(ip, ':') ? AF_INET6 : AF_INET, ip, ret_bytes);
-    return (unsigned)strtoul(rest.ptr, NULL, 10);
-}
-
 /* Whether the second is a part of the first, and not all of it. */
 static bool is_part(struct arena *a, const char *cidr, const char *part)
 {
     uint8_t outer[16] = { 0 }, inner[16] = { 0 };
-    unsigned bits = read_cidr(a, cidr, outer), more = read_cidr(a, part, inner);
+    unsigned bits = check_read_cidr(a, cidr, outer), more = check_read_cidr(a, part, inner);
     for (unsigned i = 0; i < bits; i++)
         if ((outer[i / 8] ^ inner[i / 8]) >> (7 - i % 8) & 1)
             return false;

@@ -6,6 +6,7 @@
 #include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
+#include "apiserver/go_value.h"
 #include "apiserver/patterns.h"
 #include "apiserver/meta.h"
 #include "apiserver/server.h"
@@ -75,16 +76,7 @@ static const struct fill volume_defaults[] = {
     { "projected.sources.*.serviceAccountToken.expirationSeconds", FILL_INT(3600) },
     { "projected.sources.*.downwardAPI.items.*.fieldRef.apiVersion", FILL_STR("v1") },
     { "hostPath.type", FILL_STR("") },
-    { "iscsi.iscsiInterface", FILL_STR("default") },
-    { "rbd.pool", FILL_STR("rbd") },
-    { "rbd.user", FILL_STR("admin") },
-    { "rbd.keyring", FILL_STR("/etc/ceph/keyring") },
-    { "azureDisk.cachingMode", FILL_STR("ReadWrite"), .empty = true },
-    { "azureDisk.fsType", FILL_STR("ext4"), .empty = true },
-    { "azureDisk.kind", FILL_STR("Shared"), .empty = true },
-    { "azureDisk.readOnly", FILL_BOOL(false) },
-    { "scaleIO.fsType", FILL_STR("xfs") },
-    { "scaleIO.storageMode", FILL_STR("ThinProvisioned") },
+    VOLUME_SOURCE_DEFAULTS(""),
     { 0 },
 };
 
@@ -378,19 +370,37 @@ static void check_pod(const struct api_write *w, struct json o, struct field_err
             e, "spec.nodeName", "cannot be set until all schedulingGates have been cleared");
 }
 
+static const char *const free_fields[] = {
+    "containers", "initContainers", "activeDeadlineSeconds", "tolerations", "schedulingGates"
+};
+
+/* The new spec, with what may be changed as it was. */
+static struct json with_free_fields(struct arena *a, struct json old, struct json new)
+{
+    for (size_t f = 2; f < lengthof(free_fields); f++)
+        new = json_with_member(a, new, free_fields[f], json_member(old, free_fields[f]));
+    for (size_t f = 0; f < 2; f++) {
+        struct json was = json_member(old, free_fields[f]), is = json_member(new, free_fields[f]);
+        struct json_builder b;
+        json_builder_init(&b, a);
+        for (size_t i = 0; i < is.count; i++)
+            json_push(&b,
+                json_with_member(a, is.items[i], "image", json_member(json_item(was, i), "image")));
+        if (json_present(is))
+            new = json_with_member(a, new, free_fields[f], json_list_end(&b));
+    }
+    return new;
+}
+
 /* Of a Pod that runs, only a few fields can be changed. */
 static void check_pod_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const char *const free_fields[] = {
-        "containers", "initContainers", "activeDeadlineSeconds", "tolerations", "schedulingGates"
-    };
     struct arena *a = w->arena;
     if (*w->subresource) {
         pod_part_check(w, o, e);
         return;
     }
-    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec"),
-                image = json_str("");
+    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
     json_each (t, json_member(old, "tolerations")) {
         bool there = false;
         struct json bare = json_with_member(a, *t, "tolerationSeconds", (struct json){ 0 });
@@ -414,28 +424,16 @@ static void check_pod_change(const struct api_write *w, struct json o, struct fi
         }
     if (counts_differ)
         return;
-    struct json lists[2] = { old, new };
-    for (size_t i = 0; i < 2; i++) {
-        struct json bare = lists[i];
-        for (size_t f = 2; f < lengthof(free_fields); f++)
-            bare = json_with_member(a, bare, free_fields[f], (struct json){ 0 });
-        for (size_t f = 0; f < 2; f++) {
-            struct json_builder b;
-            json_builder_init(&b, a);
-            json_each (c, json_member(bare, free_fields[f]))
-                json_push(&b, json_with_member(a, *c, "image", image));
-            if (json_present(json_member(bare, free_fields[f])))
-                bare = json_with_member(a, bare, free_fields[f], json_list_end(&b));
-        }
-        lists[i] = bare;
-    }
-    if (!json_equal(lists[0], lists[1]))
+    struct json kept = with_free_fields(a, old, new);
+    if (!json_equal(old, kept))
         field_forbidden(e,
             "spec",
-            "pod updates may not change fields other than `spec.containers[*].image`,"
-            "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only "
-            "additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to "
-            "be set to 1 if it was previously negative)");
+            arena_printf(a,
+                "pod updates may not change fields other than `spec.containers[*].image`,"
+                "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` "
+                "(only additions to existing tolerations),`spec.terminationGracePeriodSeconds` "
+                "(allow it to be set to 1 if it was previously negative)\n%s",
+                go_value_diff(a, ".PodSpec", old, kept, field_given(e, "spec"))));
 }
 
 static void check_pod_template(const struct api_write *w, struct json o, struct field_errors *e)

@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin_pod.h"
 #include "apiserver/check.h"
+#include "apiserver/fill.h"
 
 #define EPHEMERAL "spec.ephemeralContainers"
 
@@ -35,7 +36,7 @@ struct json pod_part_keep(const struct api_write *w, struct json object)
                 a, kept, path, with_resources(a, json_get(kept, path), json_get(object, path)));
         }
     else
-        return object;
+        return fill_path(a, object, "status.qosClass", json_get(w->old, "status.qosClass"));
     kept = json_with(a, kept, "metadata.managedFields", json_member(given, "managedFields"));
     return json_with(a, kept, "metadata.resourceVersion", json_member(given, "resourceVersion"));
 }

@@ -171,6 +171,18 @@ static void check_pod_affinity(struct field_errors *e, struct json affinity, con
     }
 }
 
+void pod_node_selector_check(struct field_errors *e, struct json selector, const char *path)
+{
+    struct json terms = json_member(selector, "nodeSelectorTerms");
+    if (!terms.count)
+        field_required(e,
+            field_child(e->arena, path, "nodeSelectorTerms"),
+            "must have at least one node selector term");
+    for (size_t i = 0; i < terms.count; i++)
+        check_node_term(
+            e, terms.items[i], check_item_path(e->arena, path, "nodeSelectorTerms", i), true);
+}
+
 void pod_affinity_check(struct field_errors *e, struct json spec, const char *path)
 {
     struct json affinity = json_member(spec, "affinity");
@@ -180,17 +192,8 @@ void pod_affinity_check(struct field_errors *e, struct json spec, const char *pa
     struct json node = json_member(affinity, "nodeAffinity"),
                 required = json_member(node, REQUIRED);
     const char *node_path = field_child(e->arena, path, "nodeAffinity");
-    if (json_present(required)) {
-        const char *here = field_child(e->arena, node_path, REQUIRED);
-        struct json terms = json_member(required, "nodeSelectorTerms");
-        if (!terms.count)
-            field_required(e,
-                field_child(e->arena, here, "nodeSelectorTerms"),
-                "must have at least one node selector term");
-        for (size_t i = 0; i < terms.count; i++)
-            check_node_term(
-                e, terms.items[i], check_item_path(e->arena, here, "nodeSelectorTerms", i), true);
-    }
+    if (json_present(required))
+        pod_node_selector_check(e, required, field_child(e->arena, node_path, REQUIRED));
     size_t i = 0;
     json_each (term, json_member(node, PREFERRED)) {
         const char *here = check_item_path(e->arena, node_path, PREFERRED, i++);

@@ -60,6 +60,9 @@ void builtin_claim_check(struct field_errors *e, struct json spec, const char *p
 /* What is wrong with the source of a PersistentVolume. */
 void builtin_volume_source_check(struct field_errors *e, struct json spec);
 extern const char *const builtin_host_path_types[]; /* NULL-terminated */
+/* Where traffic of a cluster may not be sent. */
+void builtin_check_reachable(
+    const struct api_write *w, struct field_errors *e, struct json ip, const char *path);
 void builtin_quota_status_check(struct json object, struct field_errors *errors);
 
 extern const struct api_behaviour builtin_behaviour;

@@ -14,9 +14,14 @@ static bool is_type(struct json spec, const char *type)
     return text_eq(json_get_text(spec, "type"), type);
 }
 
+static bool is_balancer(struct json spec)
+{
+    return is_type(spec, "LoadBalancer");
+}
+
 static bool is_external(struct json spec)
 {
-    return is_type(spec, "NodePort") || is_type(spec, "LoadBalancer");
+    return is_type(spec, "NodePort") || is_balancer(spec);
 }
 
 static bool is_reachable(struct json spec)
@@ -27,6 +32,28 @@ static bool is_reachable(struct json spec)
 static bool is_headless(struct json spec)
 {
     return text_eq(json_get_text(spec, "clusterIP"), "None");
+}
+
+/* Whose endpoints somebody else gives, of whatever family. */
+static bool is_bare(struct json spec)
+{
+    return is_headless(spec) && !json_member(spec, "selector").count;
+}
+
+static bool needs_node_ports(struct json spec)
+{
+    return is_type(spec, "NodePort") ||
+           (is_balancer(spec) && json_get_bool(spec, "allocateLoadBalancerNodePorts", true));
+}
+
+static bool needs_health_port(struct json spec)
+{
+    return is_balancer(spec) && text_eq(json_get_text(spec, "externalTrafficPolicy"), "Local");
+}
+
+static bool has_policy(struct json spec, const char *policy)
+{
+    return text_eq(json_get_text(spec, "ipFamilyPolicy"), policy);
 }
 
 static struct json fill_target_port(struct arena *a, struct json port)
@@ -66,7 +93,7 @@ static struct json fill_service(struct arena *a, struct json o)
         o = fill_table(a, o, inside);
     if (is_reachable(spec))
         o = fill_path(a, o, "spec.externalTrafficPolicy", json_str("Cluster"));
-    if (is_type(spec, "LoadBalancer"))
+    if (is_balancer(spec))
         o = fill_path(a, o, "spec.allocateLoadBalancerNodePorts", json_bool(true));
     return o;
 }
@@ -125,13 +152,14 @@ static struct json keep_given(struct arena *a, struct json spec, struct json old
         spec = json_with_member(a, spec, "clusterIPs", json_list(a, ip));
     for (size_t i = 0; i < lengthof(kept); i++)
         spec = fill_path(a, spec, kept[i], json_member(old, kept[i]));
-    if (!is_external(spec) || !is_external(old))
-        return spec;
-    spec = json_with_member(a,
-        spec,
-        "ports",
-        keep_node_ports(a, json_member(spec, "ports"), json_member(old, "ports")));
-    return fill_path(a, spec, "healthCheckNodePort", json_member(old, "healthCheckNodePort"));
+    if (needs_node_ports(spec) && needs_node_ports(old))
+        spec = json_with_member(a,
+            spec,
+            "ports",
+            keep_node_ports(a, json_member(spec, "ports"), json_member(old, "ports")));
+    if (needs_health_port(spec) && needs_health_port(old))
+        spec = fill_path(a, spec, "healthCheckNodePort", json_member(old, "healthCheckNodePort"));
+    return spec;
 }
 
 /* A type that has no use for a field loses it, unless the client changed it. */
@@ -139,17 +167,16 @@ static struct json drop_unused(struct arena *a, struct json spec, struct json ol
 {
     static const struct {
         const char *field;
-        bool external, balanced;
+        bool (*has)(struct json spec);
     } rows[] = {
-        { "externalTrafficPolicy", true, false },
-        { "healthCheckNodePort", true, true },
-        { "allocateLoadBalancerNodePorts", false, true },
-        { "loadBalancerClass", false, true },
+        { "externalTrafficPolicy", is_reachable },
+        { "healthCheckNodePort", needs_health_port },
+        { "allocateLoadBalancerNodePorts", is_balancer },
+        { "loadBalancerClass", is_balancer },
     };
     for (size_t i = 0; i < lengthof(rows); i++) {
         struct json v = json_member(spec, rows[i].field);
-        bool fits = rows[i].balanced ? is_type(spec, "LoadBalancer") : is_reachable(spec);
-        if (!fits && json_equal(v, json_member(old, rows[i].field)))
+        if (!rows[i].has(spec) && json_equal(v, json_member(old, rows[i].field)))
             spec = json_with_member(a, spec, rows[i].field, (struct json){ 0 });
     }
     if (is_external(spec))
@@ -177,19 +204,20 @@ static struct json drop_unused(struct arena *a, struct json spec, struct json ol
 
 static struct json give_families(struct arena *a, struct json spec)
 {
-    static const struct fill single[] = {
-        { "ipFamilyPolicy", FILL_STR("SingleStack"), true },
-        { 0 },
-    };
-    bool bare = is_headless(spec) && !json_present(json_member(spec, "selector"));
-    struct json families = json_list(a, json_str("IPv4"));
-    if (bare && !json_present(json_member(spec, "ipFamilies")) &&
-        !json_present(json_member(spec, "ipFamilyPolicy"))) {
-        families = json_list(a, json_str("IPv4"), json_str("IPv6"));
-        spec = fill_path(a, spec, "ipFamilyPolicy", json_str("RequireDualStack"));
-    }
-    spec = fill_table(a, spec, single);
-    return fill_path(a, spec, "ipFamilies", families);
+    const char *ip = json_get_text(spec, "clusterIP");
+    struct json v4 = json_str("IPv4"), v6 = json_str("IPv6"),
+                families = json_member(spec, "ipFamilies");
+    if (!json_present(json_member(spec, "ipFamilyPolicy")))
+        spec = json_with_member(a,
+            spec,
+            "ipFamilyPolicy",
+            json_str(is_bare(spec) ? "RequireDualStack" : "SingleStack"));
+    if (!families.count && !(ip && strchr(ip, ':')))
+        families = json_list(a, v4);
+    if (is_bare(spec) && families.count == 1 && !has_policy(spec, "SingleStack"))
+        families = json_list(
+            a, families.items[0], text_eq(json_text(families.items[0]), "IPv4") ? v6 : v4);
+    return json_with_member(a, spec, "ipFamilies", json_or_absent(families));
 }
 
 /* Nobody can have it: what a dry run gets. */
@@ -219,39 +247,41 @@ static bool give_address(
     return true;
 }
 
-static bool give_ports(
-    const struct api_write *w, struct json object, struct json *spec, struct error *err)
+/* Two ports of the same number have the same node port, and it is given once. */
+static int64_t node_port_of(struct json ports, size_t count, struct json port)
+{
+    for (size_t i = 0; i < count; i++)
+        if (json_equal(json_member(ports.items[i], "port"), json_member(port, "port")) &&
+            json_get_int(ports.items[i], "nodePort", 0))
+            return json_get_int(ports.items[i], "nodePort", 0);
+    return 0;
+}
+
+/* taken: with those that this Service gets on the way. */
+static bool give_ports(const struct api_write *w, struct json object, struct addresses *taken,
+    struct json *spec, struct error *err)
 {
     struct arena *a = w->arena;
-    struct addresses *x = builtin_of(w->kind)->addresses;
-    struct addresses *taken = arena_new(a, struct addresses);
-    *taken = *x; /* with those that this Service gets on the way */
-    struct json_builder ports;
-    json_builder_init(&ports, a);
-    size_t count = 0;
-    json_each (port, json_member(*spec, "ports")) {
-        struct json given = *port;
-        if (!json_get_int(given, "nodePort", 0)) {
-            const char *what = arena_printf(a, "port %zu", count);
-            int64_t chosen = addresses_choose_port(taken, seed_of(w, object, what));
-            if (!chosen)
-                return fail(err, ERR_INTERNAL, "failed to allocate a nodePort: range is full");
-            given = json_with_member(a, given, "nodePort", json_int(chosen));
-            struct json note = json_list(a, given);
-            addresses_note(
-                taken, (struct json){ 0 }, json_map(a, { "spec", json_map(a, { "ports", note }) }));
-        }
-        json_push(&ports, given);
-        count++;
+    struct json list = json_member(*spec, "ports");
+    struct json *ports = arena_array(a, list.count + 1, sizeof(*ports));
+    for (size_t i = 0; i < list.count; i++)
+        ports[i] = list.items[i];
+    list.items = ports;
+    for (size_t i = 0; i < list.count; i++) {
+        if (json_get_int(ports[i], "nodePort", 0))
+            continue;
+        const char *what = arena_printf(a, "port %zu", i);
+        int64_t chosen = json_present(w->old) ? 0 : node_port_of(list, list.count, ports[i]);
+        if (!chosen)
+            chosen = addresses_choose_port(taken, seed_of(w, object, what));
+        if (!chosen)
+            return fail(err, ERR_INTERNAL, "failed to allocate a nodePort: range is full");
+        ports[i] = json_with_member(a, ports[i], "nodePort", json_int(chosen));
+        struct json note = json_list(a, ports[i]);
+        addresses_note(
+            taken, (struct json){ 0 }, json_map(a, { "spec", json_map(a, { "ports", note }) }));
     }
-    *spec = json_with_member(a, *spec, "ports", json_or_absent(json_list_end(&ports)));
-    bool checked = is_type(*spec, "LoadBalancer") &&
-                   text_eq(json_get_text(*spec, "externalTrafficPolicy"), "Local");
-    if (checked && !json_get_int(*spec, "healthCheckNodePort", 0))
-        *spec = json_with_member(a,
-            *spec,
-            "healthCheckNodePort",
-            json_int(addresses_choose_port(taken, seed_of(w, object, "health"))));
+    *spec = json_with_member(a, *spec, "ports", list);
     return true;
 }
 
@@ -266,16 +296,22 @@ static bool prepare_service(const struct api_write *w, struct json *object, stru
         spec = keep_given(a, spec, old);
         spec = drop_unused(a, spec, old);
     }
+    if (!check_is_empty(json_member(spec, "clusterIP")))
+        spec = fill_path(a, spec, "clusterIPs", json_list(a, json_member(spec, "clusterIP")));
     if (!is_type(spec, "ExternalName")) {
         if (!give_address(w, *object, &spec, err))
             return false;
         spec = give_families(a, spec);
     }
-    if (is_type(spec, "NodePort") ||
-        (is_type(spec, "LoadBalancer") &&
-            json_get_bool(spec, "allocateLoadBalancerNodePorts", true)))
-        if (!give_ports(w, *object, &spec, err))
-            return false;
+    struct addresses *taken = arena_new(a, struct addresses);
+    *taken = *builtin_of(w->kind)->addresses;
+    if (needs_node_ports(spec) && !give_ports(w, *object, taken, &spec, err))
+        return false;
+    if (needs_health_port(spec) && !json_get_int(spec, "healthCheckNodePort", 0))
+        spec = json_with_member(a,
+            spec,
+            "healthCheckNodePort",
+            json_int(addresses_choose_port(taken, seed_of(w, *object, "health"))));
     *object = json_with_member(a, *object, "spec", spec);
     return true;
 }
@@ -305,10 +341,8 @@ static const char *const distributions[] = {
 static const struct check service_rules[] = {
     { "sessionAffinity", CHECK_ENUM, affinities },
     { "type", CHECK_ENUM, types },
-    { "externalIPs.*", CHECK_IP },
     { "internalTrafficPolicy", CHECK_ENUM, policies },
     { "trafficDistribution", CHECK_ENUM, distributions },
-    { "ipFamilyPolicy", CHECK_ENUM, family_policies },
     { "ports.*.port", CHECK_PORT },
     { "ports.*.protocol", CHECK_ENUM, protocols },
     { "ports.*.targetPort", CHECK_PORT_OR_NAME },
@@ -336,7 +370,8 @@ static bool has_port(struct json ports, size_t before, int64_t node_port, struct
 {
     for (size_t i = 0; i < ports.count && i < before; i++)
         if (json_get_int(ports.items[i], "nodePort", 0) == node_port &&
-            json_equal(json_member(ports.items[i], "protocol"), protocol))
+            (!json_present(protocol) ||
+                json_equal(json_member(ports.items[i], "protocol"), protocol)))
             return true;
     return false;
 }
@@ -395,42 +430,47 @@ static void check_address_list(struct field_errors *e, struct json ips)
             e, "spec.clusterIPs", ips, "may specify no more than one IP for each IP family");
 }
 
-static void check_addresses(const struct api_write *w, struct json spec, struct field_errors *e)
+static void check_unused(struct field_errors *e, struct json spec)
 {
-    const struct addresses *x = builtin_of(w->kind)->addresses;
-    struct json ip = json_member(spec, "clusterIP"), ips = json_member(spec, "clusterIPs");
-    const char *first = json_text(json_item(ips, 0));
     if (is_type(spec, "ExternalName")) {
-        if (json_present(ips))
-            field_forbidden(e, "spec.clusterIPs", "may not be set for ExternalName services");
-        return;
-    }
-    if (!json_present(ip)) {
-        if (ips.count)
-            field_invalid(
-                e, "spec.clusterIPs", ips, "must be empty when `clusterIP` is not specified");
-        return;
-    }
-    if (!text_eq(first, ip.string))
+        static const char *const unused[] = { "clusterIPs", "ipFamilies", "ipFamilyPolicy" };
+        for (size_t i = 0; i < lengthof(unused); i++)
+            if (json_present(json_member(spec, unused[i])))
+                field_forbidden(e,
+                    field_child(e->arena, "spec", unused[i]),
+                    "may not be set for ExternalName services");
+    } else if (is_headless(spec) && is_external(spec))
+        field_invalid(e,
+            "spec.clusterIPs[0]",
+            json_member(spec, "clusterIP"),
+            arena_printf(
+                e->arena, "may not be set to 'None' for %s services", json_get_text(spec, "type")));
+}
+
+static void check_given_addresses(struct field_errors *e, struct json spec)
+{
+    struct json ip = json_member(spec, "clusterIP"), ips = json_member(spec, "clusterIPs");
+    if (!json_present(ip) && ips.count)
+        field_invalid(e, "spec.clusterIPs", ips, "must be empty when `clusterIP` is not specified");
+    else if (json_present(ip) && !text_eq(json_text(json_item(ips, 0)), ip.string))
         field_invalid(e, "spec.clusterIPs", ips, "first value must match `clusterIP`");
     check_address_list(e, ips);
-    if (text_eq(first, "None")) {
-        if (is_external(spec))
-            field_invalid(e,
-                "spec.clusterIPs[0]",
-                ip,
-                arena_printf(e->arena,
-                    "may not be set to 'None' for %s services",
-                    json_get_text(spec, "type")));
-        return;
-    }
+    check_enum(e, json_member(spec, "ipFamilyPolicy"), "spec.ipFamilyPolicy", family_policies);
+}
+
+/* The address that the client chose is free, or this Service's own. */
+static void check_address(const struct api_write *w, struct json spec, struct field_errors *e)
+{
+    const struct addresses *x = builtin_of(w->kind)->addresses;
+    struct json ips = json_member(spec, "clusterIPs");
+    const char *first = json_text(json_item(ips, 0));
     bool mine = json_get_text(w->old, "spec.clusterIP") || /* which cannot be changed */
                 (w->dry_run && text_eq(first, first_of_range(x, e->arena)));
     enum address_state state = addresses_state(x, first);
-    if (mine || e->count || state == ADDRESS_FREE || state == ADDRESS_BAD)
+    if (mine || is_headless(spec) || state == ADDRESS_FREE || state == ADDRESS_BAD)
         return;
     const char *why = state == ADDRESS_TAKEN ? "provided IP is already allocated"
-                      : state == ADDRESS_OUTSIDE && !w->dry_run
+                      : !w->dry_run
                           ? "the provided network does not match the current range"
                           : arena_printf(e->arena,
                                 "the provided IP (%s) is not in the valid range. The range of "
@@ -456,7 +496,11 @@ static void check_node_ports(const struct api_write *w, struct json spec, struct
         json_each (port, old)
             mine = mine || json_get_int(*port, "nodePort", 0) == node_port;
         enum address_state state = addresses_port_state(x, node_port);
-        if (!node_port || mine)
+        if (!json_present(w->old) && node_port &&
+            has_port(ports, i, node_port, (struct json){ 0 }) &&
+            node_port_of(ports, i, ports.items[i]) != node_port)
+            state = ADDRESS_TAKEN;
+        else if (!node_port || mine)
             continue;
         /* A dry run takes no port, and so does not look where it is. */
         if (state == ADDRESS_OUTSIDE && !w->dry_run)
@@ -472,7 +516,7 @@ static void check_node_ports(const struct api_write *w, struct json spec, struct
 static void check_families(const struct api_write *w, struct field_errors *e, struct json spec)
 {
     static const char *const known[] = { "IPv4", "IPv6", NULL };
-    size_t i = 0, before = e->count;
+    size_t i = 0;
     struct json families = json_member(spec, "ipFamilies"), first = json_item(families, 0);
     json_each (family, families) {
         const char *here = check_item_path(e->arena, "spec", "ipFamilies", i);
@@ -484,17 +528,40 @@ static void check_families(const struct api_write *w, struct field_errors *e, st
             }
         i++;
     }
-    i = 0;
-    bool bare = is_headless(spec) && !json_present(json_member(spec, "selector"));
-    if (bare || is_type(spec, "ExternalName") || e->count > before)
-        return;
-    if (json_present(w->old) && text_eq(json_text(first), "IPv6")) {
+    if (!is_headless(spec) && json_present(w->old) && text_eq(json_text(first), "IPv6"))
         field_invalid(e,
             "spec.clusterIPs[0]",
             json_member(spec, "clusterIP"),
             "expected an IPv6 value as indicated by `ipFamilies[0]`");
+}
+
+/* What this cluster can give. */
+static void check_stack(struct field_errors *e, struct json spec)
+{
+    struct json policy = json_member(spec, "ipFamilyPolicy"), ips = json_member(spec, "clusterIPs"),
+                families = json_member(spec, "ipFamilies");
+    size_t i = 0, before = e->count;
+    if (has_policy(spec, "SingleStack") && ips.count == 2)
+        field_invalid(e,
+            "spec.ipFamilyPolicy",
+            policy,
+            "must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are "
+            "specified");
+    if (has_policy(spec, "SingleStack") && families.count == 2)
+        field_invalid(e,
+            "spec.ipFamilyPolicy",
+            policy,
+            "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are "
+            "specified");
+    for (i = families.count; i < ips.count && json_text(ips.items[i]); i++)
+        if (strchr(json_text(ips.items[i]), ':'))
+            field_invalid(e,
+                check_item_path(e->arena, "spec", "clusterIPs", i),
+                ips,
+                "IPv6 is not configured on this cluster");
+    if (is_bare(spec) || e->count > before)
         return;
-    }
+    i = 0;
     json_each (family, families)
         if (!text_eq(json_text(*family), "IPv4"))
             field_invalid(e,
@@ -503,10 +570,10 @@ static void check_families(const struct api_write *w, struct field_errors *e, st
                 "not configured on this cluster");
         else
             i++;
-    if (text_eq(json_get_text(spec, "ipFamilyPolicy"), "RequireDualStack"))
+    if (has_policy(spec, "RequireDualStack"))
         field_invalid(e,
             "spec.ipFamilyPolicy",
-            json_member(spec, "ipFamilyPolicy"),
+            policy,
             "this cluster is not configured for dual-stack services");
 }
 
@@ -514,11 +581,9 @@ static void check_health_port(struct field_errors *e, struct json spec)
 {
     static const struct check port_rule = { "", CHECK_PORT };
     struct json port = json_member(spec, "healthCheckNodePort");
-    bool needed = is_type(spec, "LoadBalancer") &&
-                  text_eq(json_get_text(spec, "externalTrafficPolicy"), "Local");
     if (port.type != JSON_INT || !port.integer)
         return;
-    if (needed)
+    if (needs_health_port(spec))
         check_value(e, port, "spec.healthCheckNodePort", &port_rule);
     else
         field_invalid(e,
@@ -528,23 +593,23 @@ static void check_health_port(struct field_errors *e, struct json spec)
             "'Local'");
 }
 
-static void check_balancer(struct field_errors *e, struct json spec)
+static void check_balancer(struct field_errors *e, struct json spec, struct json old)
 {
     static const char *const only[] = { "allocateLoadBalancerNodePorts", "loadBalancerClass" };
     struct json ranges = json_member(spec, "loadBalancerSourceRanges"),
                 policy = json_member(spec, "externalTrafficPolicy");
-    for (size_t i = 0; i < lengthof(only) && !is_type(spec, "LoadBalancer"); i++)
+    for (size_t i = 0; i < lengthof(only) && !is_balancer(spec); i++)
         if (json_present(json_member(spec, only[i])))
             field_forbidden(e,
                 field_child(e->arena, "spec", only[i]),
                 "may only be used when `type` is 'LoadBalancer'");
     for (size_t i = 0; i < ranges.count; i++)
-        if (!check_is_cidr(json_text(ranges.items[i])))
-            field_invalid(e,
-                check_item_path(e->arena, "spec", "LoadBalancerSourceRanges", i),
+        if (!json_list_has(
+                json_member(old, "loadBalancerSourceRanges"), json_text(ranges.items[i])))
+            check_cidr(e,
                 ranges.items[i],
-                "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
-    if (ranges.count && !is_type(spec, "LoadBalancer"))
+                check_item_path(e->arena, "spec", "LoadBalancerSourceRanges", i));
+    if (ranges.count && !is_balancer(spec))
         field_forbidden(
             e, "spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'");
     check_health_port(e, spec);
@@ -557,6 +622,21 @@ static void check_balancer(struct field_errors *e, struct json spec)
         check_enum(e, policy, "spec.externalTrafficPolicy", policies);
 }
 
+static void check_outside(const struct api_write *w, struct json spec, struct field_errors *e)
+{
+    static const struct check rule = { "", CHECK_IP };
+    struct json old = json_get(w->old, "spec.externalIPs");
+    size_t i = 0;
+    json_each (ip, json_member(spec, "externalIPs")) {
+        const char *here = check_item_path(e->arena, "spec", "externalIPs", i++);
+        size_t before = e->count;
+        if (!json_list_has(old, json_text(*ip)))
+            check_value(e, *ip, here, &rule);
+        if (e->count == before)
+            builtin_check_reachable(w, e, *ip, here);
+    }
+}
+
 /* A name may say that it is whole. */
 static struct json without_last_dot(struct arena *a, struct json name)
 {
@@ -564,18 +644,37 @@ static struct json without_last_dot(struct arena *a, struct json name)
     return dot ? json_strn(a, name.string, name.count - 1) : name;
 }
 
+/* What is given on the way: the real server gives it before it looks at anything else, and tells
+ * the first thing that it cannot do. */
+static bool check_given(const struct api_write *w, struct json spec, struct field_errors *e)
+{
+    size_t before = e->count;
+    bool inside = !is_type(spec, "ExternalName");
+    if (inside) {
+        check_given_addresses(e, spec);
+        check_families(w, e, spec);
+    }
+    if (inside && e->count == before)
+        check_stack(e, spec);
+    if (inside && e->count == before)
+        check_address(w, spec, e);
+    if (e->count == before)
+        check_node_ports(w, spec, e);
+    return e->count == before;
+}
+
 static void check_service(const struct api_write *w, struct json o, struct field_errors *e)
 {
     struct json spec = json_member(o, "spec"), name = json_member(spec, "externalName");
     if (*w->subresource)
         return;
+    if (!check_given(w, spec, e))
+        return;
     check_ports(e, spec);
     check_table(e, spec, "spec", service_rules);
-    check_addresses(w, spec, e);
-    check_families(w, e, spec);
-    if (!e->count)
-        check_node_ports(w, spec, e);
-    check_balancer(e, spec);
+    check_unused(e, spec);
+    check_outside(w, spec, e);
+    check_balancer(e, spec, json_get(w->old, "spec"));
     if (is_type(spec, "ExternalName")) {
         if (check_is_empty(name))
             field_required(e, "spec.externalName", NULL);
@@ -597,6 +696,16 @@ static void check_service_change(const struct api_write *w, struct json o, struc
     const char *before = json_get_text(old, "clusterIP"), *now = json_get_text(new, "clusterIP");
     if (*w->subresource || is_type(old, "ExternalName") || is_type(new, "ExternalName"))
         return;
+    struct json class = json_member(new, "loadBalancerClass");
+    if (is_balancer(old) && is_balancer(new) &&
+        !json_equal(class, json_member(old, "loadBalancerClass")))
+        field_invalid(e,
+            "spec.loadBalancerClass",
+            json_present(class) ? class : json_null(),
+            "may not change once set");
+    if (needs_health_port(old) && needs_health_port(new) &&
+        json_get_int(old, "healthCheckNodePort", 0) != json_get_int(new, "healthCheckNodePort", 0))
+        field_forbidden(e, "spec.healthCheckNodePort", "field is immutable");
     bool readable = text_eq(now, "None") || (now && check_is_ip(now));
     if (before && readable && !text_eq(before, now)) {
         struct json ips = json_member(new, "clusterIPs");

@@ -117,6 +117,18 @@ static void check_job_status(const struct api_write *w, struct json object, stru
     }
 }
 
+static void check_phase(struct json object, struct field_errors *e)
+{
+    const char *phase = json_get_text(object, "status.phase");
+    bool ends = json_present(json_get(object, "metadata.deletionTimestamp"));
+    if (!text_eq(phase, ends ? "Terminating" : "Active"))
+        field_invalid(e,
+            "status.Phase",
+            json_str(phase ? phase : ""),
+            ends ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+                 : "may only be 'Active' if `deletionTimestamp` is empty");
+}
+
 void builtin_status_check(const struct api_write *w, struct json object, struct field_errors *e)
 {
     const char *kind = w->kind->resource.kind;
@@ -129,6 +141,8 @@ void builtin_status_check(const struct api_write *w, struct json object, struct 
         check_pod_status(object, e);
     else if (text_eq(kind, "Job"))
         check_job_status(w, object, e);
+    else if (text_eq(kind, "Namespace"))
+        check_phase(object, e);
     else if (text_eq(kind, "ResourceQuota"))
         builtin_quota_status_check(object, e);
     else if (text_eq(kind, "CertificateSigningRequest"))

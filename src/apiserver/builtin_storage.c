@@ -5,6 +5,7 @@
 #include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
+#include "apiserver/go_value.h"
 #include "base/quantity.h"
 
 static const struct fill claim_defaults[] = {
@@ -28,11 +29,12 @@ struct json claim_spec_fill(struct arena *a, struct json spec)
     return fill_table(a, spec, claim_defaults);
 }
 
-/* A source of data may be given in an old and in a new form; each fills the other. */
-static struct json fill_source(struct arena *a, struct json spec)
+/* A source of data may be given in an old and in a new form; each fills the other. in_use: the
+ * claim has had one. */
+static struct json give_sources(struct arena *a, struct json spec, bool in_use)
 {
     struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
-    if (json_present(source) && !is_old_source(source)) {
+    if (json_present(source) && !is_old_source(source) && !in_use) {
         spec = json_with_member(a, spec, "dataSource", (struct json){ 0 });
         source = (struct json){ 0 };
     }
@@ -45,7 +47,7 @@ static struct json fill_source(struct arena *a, struct json spec)
 
 static struct json fill_claim(struct arena *a, struct json o)
 {
-    o = fill_each(a, o, "spec", fill_source);
+    o = fill_each(a, o, "spec", claim_spec_fill);
     return fill_path(a, o, "status.phase", json_str("Pending"));
 }
 
@@ -53,6 +55,7 @@ static const struct fill volume_defaults[] = {
     { "spec.persistentVolumeReclaimPolicy", FILL_STR("Retain") },
     { "spec.volumeMode", FILL_STR("Filesystem"), .empty = true },
     { "spec.hostPath.type", FILL_STR("") },
+    VOLUME_SOURCE_DEFAULTS("spec."),
     { "status.phase", FILL_STR("Pending") },
     { 0 },
 };
@@ -68,7 +71,6 @@ static bool protect(const struct api_write *w, struct json *object, const char *
     struct arena *a = w->arena;
     if (json_present(w->old))
         return true;
-    *object = json_with(a, *object, "status.phase", json_str("Pending"));
     struct json finalizers = json_get(*object, "metadata.finalizers");
     if (json_list_has(finalizers, finalizer))
         return true;
@@ -83,14 +85,31 @@ static bool protect(const struct api_write *w, struct json *object, const char *
 static bool prepare_claim(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
+    if (*w->subresource)
+        return true;
+    bool in_use = json_present(json_get(w->old, "spec.dataSource")) ||
+                  json_present(json_get(w->old, "spec.dataSourceRef"));
+    *object = json_with_member(
+        w->arena, *object, "spec", give_sources(w->arena, json_member(*object, "spec"), in_use));
+    if (!json_present(w->old))
+        *object = json_with(w->arena, *object, "status.phase", json_str("Pending"));
     return protect(w, object, "kubernetes.io/pvc-protection");
+}
+
+static bool prepare_attributes_class(
+    const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    return protect(w, object, "kubernetes.io/vac-protection");
 }
 
 static bool prepare_volume(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
-    if (!json_present(w->old))
+    if (!json_present(w->old)) {
+        *object = json_with(w->arena, *object, "status.phase", json_str("Pending"));
         *object = json_with(w->arena, *object, "status.lastPhaseTransitionTime", json_str(w->now));
+    }
     return protect(w, object, "kubernetes.io/pv-protection");
 }
 
@@ -224,53 +243,62 @@ static void check_claim(const struct api_write *w, struct json o, struct field_e
         builtin_claim_check(e, json_member(o, "spec"), "spec");
 }
 
+/* Nothing is zero. */
+static struct quantity quantity_at(struct json o, const char *path)
+{
+    const char *text = json_get_text(o, path);
+    struct quantity q = { 0 };
+    return quantity_parse(str_of(text ? text : "0"), &q, NULL) ? q : (struct quantity){ 0 };
+}
+
 /* A claim grows, and that is all. */
 static void check_claim_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
     struct arena *a = w->arena;
     if (*w->subresource)
         return;
-    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
-    static const char *const free_fields[] = {
-        "volumeName", "volumeAttributesClassName", "resources.requests.storage"
-    };
-    for (size_t i = 0; i < lengthof(free_fields); i++) {
-        bool bound = i == 0 && json_present(json_member(old, "volumeName"));
-        if (!bound)
-            new = json_with(a, new, free_fields[i], json_get(old, free_fields[i]));
+    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec"), is = new;
+    const char *const storage = "resources.requests.storage";
+    if (!json_present(json_member(old, "volumeName")))
+        is = json_with_member(a, is, "volumeName", (struct json){ 0 });
+    /* A class that was not given may be given later. */
+    if (!json_present(json_member(old, "storageClassName")))
+        is = json_with_member(a, is, "storageClassName", (struct json){ 0 });
+    if (text_eq(json_get_text(w->old, "status.phase"), "Bound")) {
+        const char *class = "volumeAttributesClassName";
+        is = json_with_member(a, is, class, json_member(old, class));
+        if (json_present(json_get(is, "resources.requests")))
+            is = json_with(a, is, storage, json_get(old, storage));
     }
-    struct json before = json_get(old, "resources.requests.storage"),
-                after = json_get(o, "spec.resources.requests.storage");
-    bool bound = text_eq(json_get_text(w->old, "status.phase"), "Bound");
-    struct quantity less, more;
-    if (quantity_parse(str_of(json_text(before)), &more, NULL) &&
-        (!json_present(after) || (quantity_parse(str_of(json_text(after)), &less, NULL) &&
-                                     quantity_compare(less, more) < 0)))
+    if (!json_equal(old, is))
+        field_forbidden(e,
+            "spec",
+            arena_printf(a,
+                "spec is immutable after creation except resources.requests and "
+                "volumeAttributesClassName for bound claims\n%s",
+                go_value_diff(a, ".PersistentVolumeClaimSpec", old, is, field_given(e, "spec"))));
+    struct quantity after = quantity_at(new, storage);
+    if (quantity_compare(after, quantity_at(old, storage)) < 0 &&
+        quantity_compare(after, quantity_at(w->old, "status.capacity.storage")) <= 0)
         field_forbidden(
             e, "spec.resources.requests.storage", "field can not be less than status.capacity");
     check_immutable(
-        e, json_member(old, "volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
-    /* A class that was not given may be given later. */
-    if (!json_present(json_member(old, "storageClassName")))
-        new = json_with_member(a, new, "storageClassName", (struct json){ 0 });
-    if (!json_equal(old, new) || (!bound && !json_equal(before, after)))
-        field_forbidden(e,
-            "spec",
-            "spec is immutable after creation except resources.requests and "
-            "volumeAttributesClassName for bound claims");
+        e, json_member(old, "volumeMode"), json_member(new, "volumeMode"), "volumeMode");
 }
+
+/* Of a PersistentVolume's spec: what is no source. */
+static const char *const no_sources[] = { "accessModes",
+    "capacity",
+    "claimRef",
+    "mountOptions",
+    "nodeAffinity",
+    "persistentVolumeReclaimPolicy",
+    "storageClassName",
+    "volumeAttributesClassName",
+    "volumeMode" };
 
 static void check_volume(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const char *const plain[] = { "accessModes",
-        "capacity",
-        "claimRef",
-        "mountOptions",
-        "nodeAffinity",
-        "persistentVolumeReclaimPolicy",
-        "storageClassName",
-        "volumeAttributesClassName",
-        "volumeMode" };
     static const struct check rules[] = {
         { "spec.accessModes", CHECK_REQUIRED },
         { "spec.capacity", CHECK_REQUIRED },
@@ -292,8 +320,8 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
     size_t sources = 0;
     json_each_member (m, json_member(o, "spec")) {
         bool source = true;
-        for (size_t i = 0; i < lengthof(plain); i++)
-            source = source && !text_eq(m->key, plain[i]);
+        for (size_t i = 0; i < lengthof(no_sources); i++)
+            source = source && !text_eq(m->key, no_sources[i]);
         if (source && sources++ == 1)
             field_forbidden(e,
                 field_child(e->arena, "spec", m->key),
@@ -310,21 +338,46 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
         check_name(e, class, "spec.storageClassName", NAME_DNS1123_SUBDOMAIN);
     if (json_present(json_get(o, "spec.local")) && !json_present(json_get(o, "spec.nodeAffinity")))
         field_required(e, "spec.nodeAffinity", "Local volume requires node affinity");
+    struct json affinity = json_get(o, "spec.nodeAffinity"),
+                required = json_member(affinity, "required");
+    if (json_present(required))
+        pod_node_selector_check(e, required, "spec.nodeAffinity.required");
+    else if (json_present(affinity))
+        field_required(e, "spec.nodeAffinity.required", "must specify required node constraints");
+}
+
+static struct json source_of(struct arena *a, struct json spec)
+{
+    for (size_t i = 0; i < lengthof(no_sources); i++)
+        spec = json_with_member(a, spec, no_sources[i], (struct json){ 0 });
+    return spec;
 }
 
 static void check_volume_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const char *const sources[] = { "hostPath", "nfs", "csi", "local" };
+    static const char secret[] = "csi.controllerExpandSecretRef";
+    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec"),
+                affinity = json_member(new, "nodeAffinity");
     if (*w->subresource)
         return;
-    for (size_t i = 0; i < lengthof(sources); i++)
-        if (!json_equal(json_member(json_member(w->old, "spec"), sources[i]),
-                json_member(json_member(o, "spec"), sources[i]))) {
-            field_forbidden(e,
-                "spec.persistentvolumesource",
-                "spec.persistentvolumesource is immutable after creation");
-            break;
-        }
+    struct json was = source_of(w->arena, old), is = source_of(w->arena, new);
+    if (json_present(json_member(was, "csi")) && !json_present(json_get(was, secret)))
+        was = json_with(w->arena, was, secret, json_get(is, secret));
+    if (!json_equal(was, is))
+        field_forbidden(e,
+            "spec.persistentvolumesource",
+            arena_printf(w->arena,
+                "spec.persistentvolumesource is immutable after creation\n%s",
+                go_value_diff(
+                    w->arena, ".PersistentVolumeSource", was, is, field_given(e, "spec"))));
+    if (json_present(json_member(old, "nodeAffinity")) &&
+        !json_equal(affinity, json_member(old, "nodeAffinity")))
+        check_invalid_text(e,
+            FIELD_INVALID,
+            "nodeAffinity",
+            go_value_text(
+                e->arena, "*VolumeNodeAffinity", affinity, field_given(e, "spec.nodeAffinity")),
+            "field is immutable, except for updating from beta label to GA");
     check_immutable(
         e, json_get(w->old, "spec.volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
 }
@@ -385,6 +438,16 @@ static void check_attributes_class(const struct api_write *w, struct json o, str
     check_provisioner(e, o, "driverName");
     if (!json_member(o, "parameters").count)
         field_required(e, "parameters", "must contain at least one key/value pair");
+}
+
+static void check_attributes_class_change(
+    const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const fixed[] = { "driverName", "parameters" };
+    for (size_t i = 0; i < lengthof(fixed); i++)
+        if (!json_equal(json_member(w->old, fixed[i]), json_member(o, fixed[i])))
+            field_forbidden(
+                e, fixed[i], arena_printf(e->arena, "updates to %s are forbidden.", fixed[i]));
 }
 
 static void check_csi_driver(const struct api_write *w, struct json o, struct field_errors *e)
@@ -589,4 +652,8 @@ const struct builtin_rules builtin_volume_attachment = {
     .validate = check_attachment,
     .validate_change = check_attachment_change,
 };
-const struct builtin_rules builtin_attributes_class = { .validate = check_attributes_class };
+const struct builtin_rules builtin_attributes_class = {
+    .prepare = prepare_attributes_class,
+    .validate = check_attributes_class,
+    .validate_change = check_attributes_class_change,
+};

@@ -122,13 +122,15 @@ void warn_cron_job(const struct api_write *w, struct json object)
 void warn_service(const struct api_write *w, struct json object)
 {
     struct json spec = json_member(object, "spec");
-    bool external = text_eq(json_get_text(spec, "type"), "ExternalName");
+    bool external = text_eq(json_get_text(spec, "type"), "ExternalName"),
+         headless = text_eq(json_get_text(spec, "clusterIP"), "None");
     if (json_member(spec, "externalIPs").count)
         warn(w,
             "%s",
-            external ? "spec.externalIPs is ignored when spec.type is \"ExternalName\""
-                     : "spec.externalIPs is deprecated and may no longer be implemented in some "
-                       "clusters");
+            external   ? "spec.externalIPs is ignored when spec.type is \"ExternalName\""
+            : headless ? "spec.externalIPs is ignored for headless services"
+                       : "spec.externalIPs is deprecated and may no longer be implemented in some "
+                         "clusters");
     if (!external && !text_empty(json_get_text(spec, "externalName")))
         warn(w, "spec.externalName is ignored when spec.type is not \"ExternalName\"");
     if (text_eq(json_get_text(spec, "trafficDistribution"), "PreferClose"))
@@ -162,6 +164,13 @@ void warn_volume(const struct api_write *w, struct json object)
         warn(w,
             "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. "
             "Instead, the recommended approach is to use dynamic provisioning.");
+    warn_old_source(w, json_member(object, "spec"), "spec", true);
+}
+
+void warn_endpoint_slice(const struct api_write *w, struct json object)
+{
+    if (!json_present(w->old) && text_eq(json_get_text(object, "addressType"), "FQDN"))
+        warn(w, "spec.addressType: FQDN endpoints are deprecated");
 }
 
 void warn_ingress(const struct api_write *w, struct json object)

@@ -47,11 +47,28 @@ static void warn_key(
         say(w, field_child(w->arena, path, field), words);
 }
 
-static void warn_node_term(const struct api_write *w, struct json term, const char *path)
+static void warn_label_value(const struct api_write *w, struct json value, const char *path)
+{
+    const char *text = json_text(value) ? json_text(value) : "";
+    struct error why;
+    if (value.count > NAME_LABEL_MAX)
+        say(w, path, arena_printf(w->arena, "%s is invalid, must be no more than 63 bytes", text));
+    if (!name_check(NAME_LABEL_VALUE, check_shortened(w->arena, text, NAME_LABEL_MAX), &why))
+        say(w, path, arena_printf(w->arena, "%s is invalid, %s", text, why.text));
+}
+
+/* values: they are not checked otherwise, as where a term is only preferred. */
+static void warn_node_term(
+    const struct api_write *w, struct json term, const char *path, bool values)
 {
     size_t i = 0;
-    json_each (e, json_member(term, "matchExpressions"))
-        warn_key(w, *e, "key", check_item_path(w->arena, path, "matchExpressions", i++));
+    json_each (e, json_member(term, "matchExpressions")) {
+        const char *here = check_item_path(w->arena, path, "matchExpressions", i++);
+        struct json list = values ? json_member(*e, "values") : (struct json){ 0 };
+        warn_key(w, *e, "key", here);
+        for (size_t j = 0; j < list.count; j++)
+            warn_label_value(w, list.items[j], check_item_path(w->arena, here, "values", j));
+    }
 }
 
 static void warn_selector(const struct api_write *w, struct json holder, const char *path)
@@ -97,12 +114,14 @@ static void warn_placement(const struct api_write *w, struct json spec, const ch
     json_each (t, json_get(node, REQUIRED ".nodeSelectorTerms"))
         warn_node_term(w,
             *t,
-            check_item_path(a, field_child(a, node_path, REQUIRED), "nodeSelectorTerms", i++));
+            check_item_path(a, field_child(a, node_path, REQUIRED), "nodeSelectorTerms", i++),
+            false);
     i = 0;
     json_each (t, json_member(node, PREFERRED))
         warn_node_term(w,
             json_member(*t, "preference"),
-            field_child(a, check_item_path(a, node_path, PREFERRED, i++), "preference"));
+            field_child(a, check_item_path(a, node_path, PREFERRED, i++), "preference"),
+            true);
     i = 0;
     json_each (t, json_member(spec, "topologySpreadConstraints")) {
         const char *here = check_item_path(a, path, "topologySpreadConstraints", i++);
@@ -216,6 +235,21 @@ static void warn_port_name(const struct api_write *w, const struct seen_port *se
 
 static const char *const container_lists[] = { "initContainers", "containers" };
 
+static void warn_host_ip(const struct api_write *w, struct json port, const char *path)
+{
+    const char *ip = json_get_text(port, "hostIP"), *name = json_get_text(port, "name");
+    if (!text_empty(ip) && !json_get_int(port, "hostPort", 0))
+        say(w,
+            path,
+            arena_printf(w->arena,
+                "hostIP set without hostPort: {Name:%s HostPort:0 ContainerPort:%lld Protocol:%s "
+                "HostIP:%s}",
+                name ? name : "",
+                (long long)json_get_int(port, "containerPort", 0),
+                json_get_text(port, "protocol"),
+                ip));
+}
+
 static void warn_ports(const struct api_write *w, struct json spec, const char *path)
 {
     size_t count = 0, total = 0;
@@ -232,6 +266,7 @@ static void warn_ports(const struct api_write *w, struct json spec, const char *
             json_each (p, json_member(*c, "ports")) {
                 seen[count] =
                     (struct seen_port){ *p, check_item_path(w->arena, here, "ports", j++), stays };
+                warn_host_ip(w, *p, seen[count].path);
                 warn_port(w, seen, count++);
             }
         }
@@ -269,6 +304,7 @@ void warn_pod_spec(const struct api_write *w, struct json spec, const char *path
             warn_env(w, *c, here);
         }
     }
+    warn_ports(w, spec, path);
     if (json_get_int(spec, "terminationGracePeriodSeconds", 0) < 0)
         call_warn(w->call,
             arena_printf(w->arena,
@@ -276,5 +312,4 @@ void warn_pod_spec(const struct api_write *w, struct json spec, const char *path
                 "will be treated as 1",
                 path));
     warn_affinity(w, json_member(spec, "affinity"), field_child(w->arena, path, "affinity"));
-    warn_ports(w, spec, path);
 }

@@ -100,7 +100,7 @@ void check_labels(struct field_errors *e, struct json labels, const char *path)
     }
 }
 
-static void check_requirement(struct field_errors *e, struct json r, const char *path)
+bool check_selector_operator(struct field_errors *e, struct json r, const char *path)
 {
     const char *op = json_get_text(r, "operator");
     size_t values = json_member(r, "values").count;
@@ -112,16 +112,19 @@ static void check_requirement(struct field_errors *e, struct json r, const char 
     if (exists && values)
         field_forbidden(
             e, values_path, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
-    if (!in && !exists)
-        field_invalid(e,
-            field_child(e->arena, path, "operator"),
-            json_str(op ? op : ""),
-            "not a valid selector operator");
+    return in || exists;
+}
+
+void check_requirement(struct field_errors *e, struct json r, const char *path)
+{
     struct json key = json_member(r, "key");
-    check_name(e, key, field_child(e->arena, path, "key"), NAME_LABEL_KEY);
+    check_name(e,
+        json_present(key) ? key : json_str(""),
+        field_child(e->arena, path, "key"),
+        NAME_LABEL_KEY);
     size_t i = 0;
     json_each (value, json_member(r, "values"))
-        check_label_value(e, *value, field_index(e->arena, values_path, i++));
+        check_label_value(e, *value, check_item_path(e->arena, path, "values", i++));
 }
 
 void check_selector(struct field_errors *e, struct json selector, const char *path)
@@ -129,8 +132,16 @@ void check_selector(struct field_errors *e, struct json selector, const char *pa
     check_labels(
         e, json_member(selector, "matchLabels"), field_child(e->arena, path, "matchLabels"));
     size_t i = 0;
-    json_each (r, json_member(selector, "matchExpressions"))
-        check_requirement(e, *r, check_item_path(e->arena, path, "matchExpressions", i++));
+    json_each (r, json_member(selector, "matchExpressions")) {
+        const char *here = check_item_path(e->arena, path, "matchExpressions", i++);
+        const char *op = json_get_text(*r, "operator");
+        if (!check_selector_operator(e, *r, here))
+            field_invalid(e,
+                field_child(e->arena, here, "operator"),
+                json_str(op ? op : ""),
+                "not a valid selector operator");
+        check_requirement(e, *r, here);
+    }
 }
 
 const char *check_selector_text(struct arena *a, struct json selector)
@@ -335,6 +346,40 @@ bool check_is_cidr(const char *text)
     const char *address = str_dup(&a, ip);
     return rest.ptr && check_is_ip(address) && str_to_int(rest, &bits) && bits >= 0 &&
            bits <= (strchr(address, ':') ? 128 : 32);
+}
+
+unsigned check_read_cidr(struct arena *a, const char *cidr, uint8_t ret_bytes[16])
+{
+    struct str rest = str_of(cidr);
+    const char *ip = str_dup(a, str_cut(&rest, '/'));
+    inet_pton(strchr(ip, ':') ? AF_INET6 : AF_INET, ip, ret_bytes);
+    return (unsigned)strtoul(rest.ptr, NULL, 10);
+}
+
+static bool has_bits_beyond(struct arena *a, const char *cidr)
+{
+    uint8_t bytes[16] = { 0 };
+    for (unsigned i = check_read_cidr(a, cidr, bytes); i < 8 * sizeof(bytes); i++)
+        if (bytes[i / 8] >> (7 - i % 8) & 1)
+            return true;
+    return false;
+}
+
+void check_cidr(struct field_errors *e, struct json v, const char *path)
+{
+    const char *text = json_text(v) ? json_text(v) : "";
+    struct str rest = str_of(text), ip = str_cut(&rest, '/');
+    const char *address = str_dup(e->arena, ip);
+    bool zeros = has_leading_zeros(address) || (rest.len > 1 && *rest.ptr == '0');
+    if (!check_is_cidr(text) && !zeros)
+        field_invalid(
+            e, path, v, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
+    else if (zeros)
+        field_invalid(e, path, v, "must not have leading 0s in IP or prefix length");
+    else if (is_mapped(address))
+        field_invalid(e, path, v, "must not have an IPv4-mapped IPv6 address");
+    else if (has_bits_beyond(e->arena, text))
+        field_invalid(e, path, v, "must not have bits set beyond the prefix length");
 }
 
 bool check_steps_back(const char *path)

@@ -88,6 +88,13 @@ bool check_quantity(struct field_errors *e, struct json v, const char *path);
 bool check_steps_back(const char *path);
 bool check_is_ip(const char *text);
 bool check_is_cidr(const char *text);
+/* Of one requirement of a selector: that it has as many values as its operator takes; false: the
+ * operator is not known. Then its key and its values. */
+bool check_selector_operator(struct field_errors *e, struct json r, const char *path);
+void check_requirement(struct field_errors *e, struct json r, const char *path);
+void check_cidr(struct field_errors *e, struct json v, const char *path);
+/* Of a CIDR that check_is_cidr() has accepted: its address, and how many bits count. */
+unsigned check_read_cidr(struct arena *a, const char *cidr, uint8_t ret_bytes[16]);
 /* Neither absent nor null. */
 static inline bool check_is_set(struct json v)
 {

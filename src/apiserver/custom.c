@@ -246,7 +246,7 @@ static const char *field(
         if (!text_eq(*selectable, path))
             continue;
         struct json v = json_get(object, path);
-        if (!json_present(v))
+        if (!json_present(v) || json_is(v, JSON_NULL))
             return "";
         return json_is(v, JSON_STR) ? v.string : json_to_text(a, v);
     }

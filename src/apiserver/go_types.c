@@ -226,6 +226,7 @@ static const struct go_type types[] = {
     { "VolumeDevice", "Name$ DevicePath$" },
     { "VolumeMount", "Name$ ReadOnly? RecursiveReadOnly MountPath$ SubPath$ MountPropagation "
         "SubPathExpr$" },
+    { "VolumeNodeAffinity", "Required*NodeSelector" },
     { "VolumeProjection", "Secret*SecretProjection DownwardAPI*DownwardAPIProjection "
         "ConfigMap*ConfigMapProjection ServiceAccountToken*ServiceAccountTokenProjection "
         "ClusterTrustBundle*ClusterTrustBundleProjection "

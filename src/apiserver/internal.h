@@ -77,6 +77,9 @@ void api_call_end(struct api_call *c);
 void request_handle(struct api_call *c);
 /* The kind with its schema, which those that nobody stores come without. */
 const struct api_kind *request_with_schema(struct arena *a, const struct api_kind *k);
+/* api_behaviour.prune of a kind with a schema and no rules. */
+struct json request_prune(
+    const struct api_kind *k, struct arena *a, struct json object, struct field_errors *unknown);
 
 /* ---- the verbs; each answers ---- */
 

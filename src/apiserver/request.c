@@ -4,9 +4,11 @@
 
 #include "apiserver/auth.h"
 #include "apiserver/body.h"
+#include "apiserver/decode.h"
 #include "apiserver/discovery.h"
 #include "apiserver/documents.h"
 #include "apiserver/internal.h"
+#include "apiserver/meta.h"
 #include "apiserver/options.h"
 #include "apiserver/timeout.h"
 #include "apiserver/write.h"
@@ -376,8 +378,15 @@ static bool has_subresource(const struct api_kind *k, const char *name)
     return discovery_find_subresource(k, name) != NULL;
 }
 
+struct json request_prune(
+    const struct api_kind *k, struct arena *a, struct json object, struct field_errors *unknown)
+{
+    return decode_object(a, k->schema, object, unknown);
+}
+
 const struct api_kind *request_with_schema(struct arena *a, const struct api_kind *k)
 {
+    static const struct api_behaviour read_only = { .prune = request_prune };
     const struct resource *r = &k->resource;
     const char *name = arena_printf(a, "%s/%s/%s", r->group, r->version, r->kind);
     for (uint32_t i = 0; !k->schema && i < schema_builtin_kind_count; i++) {
@@ -389,6 +398,7 @@ const struct api_kind *request_with_schema(struct arena *a, const struct api_kin
         schema->root = (uint16_t)schema_builtin_kinds[i].root;
         *copy = *k;
         copy->schema = schema;
+        copy->behaviour = k->behaviour ? k->behaviour : &read_only;
         return copy;
     }
     return k;
@@ -397,7 +407,6 @@ const struct api_kind *request_with_schema(struct arena *a, const struct api_kin
 static void add_owners(struct api_call *c, struct json *object)
 {
     struct write w = write_of_call(c);
-    w.kind = request_with_schema(&c->arena, c->kind);
     w.name = "";
     bool ok = write_fill_owners(&w, object, false);
     assert(ok);
@@ -408,8 +417,16 @@ static void answer_review(struct api_call *c)
 {
     struct api_answer answer;
     struct json body;
-    if (!options_read_write(c, "CreateOptions", false) || !body_decode(c, &body))
+    c->kind = request_with_schema(&c->arena, c->kind);
+    if (!options_read_write(c, "CreateOptions", false) || !body_decode(c, &body) ||
+        !create_check_namespace(c, body))
         return;
+    body = meta_without_system(&c->arena, body);
+    bool inside = !c->kind->resource.cluster_scoped;
+    body = json_with(&c->arena,
+        body,
+        "metadata.namespace",
+        inside ? json_str(c->namespace) : (struct json){ 0 });
     add_owners(c, &body);
     auth_review(c->server->auth, &c->arena, c->request->user, c->kind, c->namespace, body, &answer);
     call_answer_object(c, &answer);
@@ -420,8 +437,10 @@ static void answer_token(struct api_call *c)
     struct api_answer answer;
     struct json body;
     const struct api_kind *account = c->kind;
-    c->kind = auth_token_kind();
-    bool ok = options_read_write(c, "CreateOptions", false) && body_decode(c, &body);
+    struct write w = write_of_call(c);
+    c->kind = request_with_schema(&c->arena, auth_token_kind());
+    bool ok = options_read_write(c, "CreateOptions", false) && body_decode(c, &body) &&
+              create_check_namespace(c, body) && write_check_namespace(&w);
     if (ok) {
         if (!json_present(json_get(body, "spec.expirationSeconds")))
             body =

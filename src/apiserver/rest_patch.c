@@ -270,27 +270,36 @@ static bool fail_without_version(struct api_call *c)
                 a, { "causes", json_list(a, json_map(a, { "message", json_str(why) })) }) });
 }
 
+/* What stands twice in a patch, and what is wrong with what became of it. */
+static const char *with_twice(struct arena *a, const char *twice, const char *why)
+{
+    static const char strict[] = "strict decoding error: ";
+    if (!why)
+        return twice;
+    return text_starts(why, strict) ? arena_printf(a, "%s, %s", twice, why + sizeof(strict) - 1)
+                                    : why;
+}
+
 static void patch_object(struct write *w, enum patch_form form)
 {
     struct api_call *c = w->call;
     struct json object;
-    const char *why = NULL;
+    const char *why = NULL, *twice = NULL,
+               *word = form == PATCH_JSON ? "json patch duplicate" : "duplicate";
     if (!apply_patch(c, form, w->old, &object) || !check_identity(c, form, object))
         return;
-    if (form != PATCH_JSON && !body_check_twice(c, c->request->body, &why)) {
-        fail_patched(c, form, object, why);
-        return;
-    }
+    bool told = !body_check_twice(c, c->request->body, word, &twice);
     struct json patched = object;
     if (form == PATCH_STRATEGIC && !c->kind->custom && c->kind->schema)
         object = decode_wrap_numbers(w->arena, c->kind->schema, object);
     object = json_with_member(
         w->arena, object, "apiVersion", json_str(object_api_version(w->arena, c->kind)));
     object = json_with_member(w->arena, object, "kind", json_str(c->kind->resource.kind));
-    if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
-        if (form == PATCH_STRATEGIC)
-            why = json_error_restored(w->arena, why);
-        fail_patched(c, form, patched, why);
+    bool read = body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why);
+    if (!read && form == PATCH_STRATEGIC)
+        why = json_error_restored(w->arena, why);
+    if (!read || told) {
+        fail_patched(c, form, patched, told ? with_twice(w->arena, twice, why) : why);
         return;
     }
     if (c->kind->custom && text_empty(json_get_text(patched, "apiVersion")))
@@ -452,9 +461,6 @@ static void apply_object(struct write *w)
         return;
     struct json object = result.object;
     w->same = result.same;
-    bool is_nulled = json_is(json_get(config, "metadata.name"), JSON_NULL);
-    if (text_empty(json_get_text(object, "metadata.name")) && !is_nulled)
-        object = json_with(a, object, "metadata.name", json_str(c->name));
     if (!c->kind->custom && c->kind->schema)
         object = decode_wrap_numbers(a, c->kind->schema, object);
     const char *why = NULL;

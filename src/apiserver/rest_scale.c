@@ -55,12 +55,6 @@ struct json scale_of(struct arena *a, const struct api_kind *k, struct json pare
 
 /* ---- the kind ---- */
 
-static struct json prune(
-    const struct api_kind *k, struct arena *a, struct json object, struct field_errors *unknown)
-{
-    return decode_object(a, k->schema, object, unknown);
-}
-
 static struct json cells(
     const struct api_kind *k, struct arena *a, struct json object, int64_t wall_ms)
 {
@@ -72,9 +66,17 @@ static struct json cells(
         json_str(table_age(a, json_get_text(object, "metadata.creationTimestamp"), wall_ms)));
 }
 
+/* Custom kinds have another maker of tables, who says more of the same columns. */
+static const struct api_column custom_columns[] = {
+    { .name = "Name", .type = "string", .format = "name", .description = "" },
+    { .name = "Desired", .type = "integer", .format = "", .description = "" },
+    { .name = "Available", .type = "integer", .format = "", .description = "" },
+    { .name = "Age", .type = "date", .format = "", .description = "" },
+};
+
 const struct api_kind *scale_kind(struct arena *a)
 {
-    static const struct api_behaviour behaviour = { .prune = prune, .cells = cells };
+    static const struct api_behaviour behaviour = { .prune = request_prune, .cells = cells };
     static const struct api_column columns[] = {
         { .name = "Name", .type = "string", .format = "", .description = "" },
         { .name = "Desired", .type = "integer", .format = "", .description = "" },
@@ -94,7 +96,10 @@ const struct api_kind *scale_kind(struct arena *a)
 static void answer_scale(struct api_call *c, struct json scale)
 {
     const struct api_kind *parent = c->kind;
-    c->kind = scale_kind(&c->arena);
+    struct api_kind kind = *scale_kind(&c->arena);
+    if (parent->custom)
+        kind.columns = custom_columns;
+    c->kind = &kind;
     call_value(c, 200, scale);
     c->kind = parent;
 }
@@ -102,6 +107,13 @@ static void answer_scale(struct api_call *c, struct json scale)
 void rest_get_scale(struct api_call *c, const struct store_object *parent)
 {
     struct json o = object_read(c->kind, &c->arena, parent);
+    const char *path = c->kind->scale.spec_replicas;
+    if (c->kind->custom && !json_is(json_get(o, path), JSON_INT)) {
+        const char *why =
+            arena_printf(&c->arena, "the spec replicas field \".%s\" does not exist", path);
+        call_fail(c, status_internal(&c->arena, why));
+        return;
+    }
     answer_scale(c, scale_of(&c->arena, c->kind, o));
 }
 
@@ -117,7 +129,8 @@ static bool check_scale(struct api_call *c, struct json *scale, bool applied)
         return call_fail_bad(
             c, "Scale in version \"v1\" cannot be handled as a Scale: %s", why ? why : "");
     struct json replicas = json_get(*scale, "spec.replicas");
-    if (json_is(replicas, JSON_INT) && replicas.integer < 0)
+    /* Of a custom kind it is the parent that is wrong. */
+    if (!c->kind->custom && json_is(replicas, JSON_INT) && replicas.integer < 0)
         field_invalid(&errors, "spec.replicas", replicas, "must be greater than or equal to 0");
     return !errors.count ||
            call_fail(c, status_invalid(&c->arena, "autoscaling", "Scale", c->name, &errors));
@@ -192,7 +205,7 @@ static void fill_owners(struct write *w, struct json scale, bool applied, struct
         *object = json_with(a,
             *object,
             "metadata.managedFields",
-            w->kind->custom ? without_scale_times(a, owners) : owners);
+            json_or_absent(w->kind->custom ? without_scale_times(a, owners) : owners));
 }
 
 bool scale_store(struct api_call *c, struct write *w, struct json scale, bool applied)

@@ -27,13 +27,11 @@ bool update_check_own_name(struct api_call *c, struct json object)
 bool update_check_name(struct api_call *c, struct json object)
 {
     const char *namespace = json_get_text(object, "metadata.namespace");
-    if (!update_check_own_name(c, object))
-        return false;
     if (*c->namespace && !text_empty(namespace) && !text_eq(namespace, c->namespace))
         return call_fail_bad(c,
             "the namespace of the provided object does not match the namespace sent on the "
             "request");
-    return true;
+    return update_check_own_name(c, object);
 }
 
 bool write_check_uid(struct write *w, const char *uid)
@@ -47,9 +45,10 @@ bool write_check_uid(struct write *w, const char *uid)
             w->kind,
             w->name,
             arena_printf(a,
-                "StorageError: invalid object, Code: 4, Key: /registry/%s%s%s/%s, "
+                "StorageError: invalid object, Code: 4, Key: %s/%s%s%s/%s, "
                 "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
                 "precondition: %s, UID in object meta: %s",
+                w->call->dry_run ? "" : "/registry",
                 w->kind->custom ? w->kind->table : w->kind->resource.plural,
                 *w->namespace ? "/" : "",
                 w->namespace,

@@ -24,6 +24,12 @@ static bool fail_field(struct api_call *c, const char *key)
     const char *kind = c->kind->resource.kind;
     if (strcmp(kind, "Job") == 0)
         return call_fail_bad(c, "field label \"%s\" not supported for Job", key);
+    if (!c->kind->custom && strcmp(kind, "ResourceSlice") == 0)
+        return call_fail_bad(c,
+            "field label not supported for %s, Kind=%s: %s",
+            object_api_version(&c->arena, c->kind),
+            kind,
+            key);
     bool short_words = c->kind->custom;
     for (size_t i = 0; i < lengthof(short_spoken) && !short_words; i++)
         short_words = strcmp(kind, short_spoken[i]) == 0;
@@ -40,6 +46,18 @@ static bool is_exact(const struct selector_requirement *r)
     return r->op == SELECTOR_IN && r->values.count == 1;
 }
 
+/* These have no namespace, and their kinds know it. */
+static bool is_in_none(const struct api_call *c)
+{
+    static const char *const kinds[] = {
+        "CertificateSigningRequest", "Namespace", "Node", "ResourceSlice"
+    };
+    for (size_t i = 0; i < lengthof(kinds) && !c->kind->custom; i++)
+        if (text_eq(c->kind->resource.kind, kinds[i]))
+            return true;
+    return false;
+}
+
 bool select_init(struct api_call *c, const struct list_options *o, struct selection *ret)
 {
     struct selection s = {
@@ -52,7 +70,7 @@ bool select_init(struct api_call *c, const struct list_options *o, struct select
         const struct selector_requirement *r = &o->fields.requirements[i];
         bool name = text_eq(r->key, "metadata.name");
         bool namespace = text_eq(r->key, "metadata.namespace");
-        if (!name && !namespace && !is_known(c, r->key))
+        if ((!name && !namespace && !is_known(c, r->key)) || (namespace && is_in_none(c)))
             return fail_field(c, r->key);
         const char *value = json_text(json_item(r->values, 0));
         if (name && is_exact(r) && !s.name) {

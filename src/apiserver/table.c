@@ -128,7 +128,7 @@ static struct json cell_of(
     if (!json_present(v))
         return json_null();
     if (text_eq(c->type, "string"))
-        return json_str(value_text(a, v));
+        return json_str(json_is(v, JSON_NULL) ? "<no value>" : value_text(a, v));
     if (text_eq(c->type, "integer") && (json_is(v, JSON_INT) || json_is(v, JSON_REAL)))
         return json_is(v, JSON_INT) ? v : json_int((int64_t)v.real);
     if (text_eq(c->type, "number") && (json_is(v, JSON_INT) || json_is(v, JSON_REAL)))
@@ -174,6 +174,23 @@ struct json partial_of_object(
         { "metadata", json_member(object, "metadata") });
 }
 
+/* kubectl leaves out what is done, if it is asked to. */
+static struct json row_conditions(struct arena *a, const struct api_kind *k, struct json object)
+{
+    const char *phase = json_get_text(object, "status.phase");
+    bool done = text_eq(phase, "Succeeded");
+    if (*k->resource.group || !text_eq(k->resource.kind, "Pod") ||
+        (!done && !text_eq(phase, "Failed")))
+        return (struct json){ 0 };
+    return json_list(a,
+        json_map(a,
+            { "type", json_str("Completed") },
+            { "status", json_str("True") },
+            { "reason", json_str(phase) },
+            { "message",
+                json_str(done ? "The pod has completed successfully." : "The pod failed.") }));
+}
+
 struct json table_row(struct arena *a, const struct api_kind *k, const struct accept *accept,
     enum table_include include, struct json object, int64_t wall_ms)
 {
@@ -182,7 +199,10 @@ struct json table_row(struct arena *a, const struct api_kind *k, const struct ac
     struct json beside = include == TABLE_NONE     ? json_null()
                          : include == TABLE_OBJECT ? object_to_kind(k, a, object)
                                                    : partial_of_object(a, k, accept, object);
-    return json_map(a, { "cells", cells }, { "object", beside });
+    return json_map(a,
+        { "cells", cells },
+        { "conditions", row_conditions(a, k, object) },
+        { "object", beside });
 }
 
 static struct json table(struct arena *a, const struct accept *accept, struct json metadata,

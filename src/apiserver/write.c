@@ -200,6 +200,13 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
     return true;
 }
 
+/* Of what has no name yet. */
+static const char *name_or_base(struct json object)
+{
+    const char *base = json_get_text(object, "metadata.generateName");
+    return text_empty(base) ? "Unknown" : base;
+}
+
 bool write_check_namespace(struct write *w)
 {
     struct api_call *c = w->call;
@@ -217,7 +224,7 @@ bool write_check_namespace(struct write *w)
         return true;
     struct api_status status = status_forbidden(w->arena,
         w->kind,
-        w->name ? w->name : "",
+        text_empty(w->name) ? name_or_base(w->call->given) : w->name,
         arena_printf(w->arena,
             "unable to create new content in namespace %s because it is being terminated",
             namespace));

@@ -124,7 +124,7 @@ const char *cel_url_parse(struct arena *a, struct str s, struct cel_url *ret)
     if (!trouble)
         trouble = parse_parts(a, arena_strdup(a, text), ret);
     if (trouble)
-        return arena_printf(a, "parse \"%s\": %s", text, trouble);
+        return arena_printf(a, "parse %s: %s", cel_show_quoted(a, s), trouble);
     /* Without the fragment, which is no part of what was asked so far. */
     ret->text = arena_strdup(a, text);
     char *fragment = strchr(text, '#');

@@ -9,7 +9,9 @@ import random
 import urllib.parse
 
 import differential as d
+import differential_clients
 import differential_control
+import differential_custom
 import differential_definitions
 import differential_documents
 import differential_full
@@ -236,6 +238,9 @@ def warnings(s):
         spec(container={"ports": [{"containerPort": 80}, {"containerPort": 80, "protocol": "UDP"}]}),
         spec(container={"resources": {"requests": {"memory": "100m", "ephemeral-storage": "1500m"}}}),
         spec(container={"resources": {"limits": {"memory": "2200m"}}}),
+        spec(container={"ports": [{"containerPort": 80, "hostIP": "1.2.3.4"}]}),
+        spec(affinity={"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {
+            "matchExpressions": [{"key": "a", "operator": "In", "values": ["x y", "b" * 64]}]}}]}}),
         spec(imagePullSecrets=secrets), spec(imagePullSecrets=[{}, {"name": "x"}]),
         spec(hostAliases=[{"ip": "1.2.3.4", "hostnames": ["a"]}, {"ip": "1.2.3.4", "hostnames": ["b"]}]),
         spec(nodeSelector={"beta.kubernetes.io/arch": "amd64"}),
@@ -937,7 +942,7 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    modules = (differential_control, differential_documents, differential_pods, differential_quotas, differential_raw,
+    modules = (differential_clients, differential_control, differential_custom, differential_documents, differential_pods, differential_quotas, differential_raw,
                differential_requests, differential_types,
                differential_versions, differential_watch)
     given = range(first, last + 1) if "DIFFERENTIAL_SEEDS" in os.environ else None
