@@ -5,6 +5,8 @@
 #include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
+#include "apiserver/go_value.h"
+#include "apiserver/server.h"
 #include "base/quantity.h"
 
 static const struct fill claim_defaults[] = {
@@ -224,40 +226,95 @@ static void check_claim(const struct api_write *w, struct json o, struct field_e
         builtin_claim_check(e, json_member(o, "spec"), "spec");
 }
 
+static const char *noted_class(struct json claim)
+{
+    return json_text(json_member(json_get(claim, "metadata.annotations"), STORAGE_CLASS_ANNOTATION));
+}
+
+const char *claim_class(struct json claim)
+{
+    const char *noted = noted_class(claim);
+    return noted ? noted : json_get_text(claim, "spec.storageClassName");
+}
+
+static struct quantity claim_size(struct json claim)
+{
+    return pod_amount(json_get(claim, "spec.resources.requests"), "storage");
+}
+
+/* What may be changed is made the same in both: the volume and the class of a claim that has none,
+ * the size and the attributes of one that is bound. */
+static void level_claims(const struct api_write *w, struct json *old, struct json *new)
+{
+    static const char volume[] = "volumeName", attributes[] = "volumeAttributesClassName",
+                      class[] = "storageClassName", size[] = "resources.requests.storage";
+    struct arena *a = w->arena;
+    const char *noted = noted_class(w->old);
+    if (!json_present(json_member(*old, class)) &&
+        (!noted || text_eq(noted, json_get_text(*new, class))))
+        *new = json_with_member(a, *new, class, (struct json){ 0 });
+    if (text_empty(json_get_text(*old, volume)))
+        *old = json_with_member(a, *old, volume, json_member(*new, volume));
+    if (!text_eq(json_get_text(w->old, "status.phase"), "Bound"))
+        return;
+    if (json_present(json_get(*new, "resources.requests")))
+        *new = json_with(a, *new, size, json_get(*old, size));
+    *new = json_with_member(a, *new, attributes, json_member(*old, attributes));
+}
+
 /* A claim grows, and that is all. */
 static void check_claim_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    struct arena *a = w->arena;
     if (*w->subresource)
         return;
     struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
-    static const char *const free_fields[] = {
-        "volumeName", "volumeAttributesClassName", "resources.requests.storage"
-    };
-    for (size_t i = 0; i < lengthof(free_fields); i++) {
-        bool bound = i == 0 && json_present(json_member(old, "volumeName"));
-        if (!bound)
-            new = json_with(a, new, free_fields[i], json_get(old, free_fields[i]));
+    level_claims(w, &old, &new);
+    if (!json_equal(old, new)) {
+        const char *diff = go_value_diff(
+            w->arena, ".PersistentVolumeClaimSpec", old, new, field_given(e, "spec"));
+        field_forbidden(e,
+            "spec",
+            arena_printf(w->arena,
+                "spec is immutable after creation except resources.requests and "
+                "volumeAttributesClassName for bound claims\n%s",
+                diff));
     }
-    struct json before = json_get(old, "resources.requests.storage"),
-                after = json_get(o, "spec.resources.requests.storage");
-    bool bound = text_eq(json_get_text(w->old, "status.phase"), "Bound");
-    struct quantity less, more;
-    if (quantity_parse(str_of(json_text(before)), &more, NULL) &&
-        (!json_present(after) || (quantity_parse(str_of(json_text(after)), &less, NULL) &&
-                                     quantity_compare(less, more) < 0)))
+    struct quantity size = claim_size(o),
+                    there = pod_amount(json_get(w->old, "status.capacity"), "storage");
+    if (quantity_compare(size, claim_size(w->old)) < 0 && quantity_compare(size, there) <= 0)
         field_forbidden(
             e, "spec.resources.requests.storage", "field can not be less than status.capacity");
     check_immutable(
         e, json_member(old, "volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
-    /* A class that was not given may be given later. */
-    if (!json_present(json_member(old, "storageClassName")))
-        new = json_with_member(a, new, "storageClassName", (struct json){ 0 });
-    if (!json_equal(old, new) || (!bound && !json_equal(before, after)))
-        field_forbidden(e,
-            "spec",
-            "spec is immutable after creation except resources.requests and "
-            "volumeAttributesClassName for bound claims");
+}
+
+/* A claim grows if its class says so, or if nobody holds it to its size (the workloads' kind). */
+static bool may_grow(const struct api_write *w, struct json o)
+{
+    const struct api_kind *k =
+        registry_find(apiserver_registry(w->server), "storage.k8s.io", "v1", "storageclasses");
+    const char *class = claim_class(o);
+    struct json conditions = json_get(w->old, "status.conditions");
+    if (json_present(json_find(conditions, "type", "leeboard.dev/SizeNotEnforced")))
+        return true;
+    if (text_empty(class) || !text_eq(class, claim_class(w->old)))
+        return false;
+    struct json found = apiserver_read(w->server, w->arena, k, "", class);
+    return json_get_bool(found, "allowVolumeExpansion", false);
+}
+
+static bool admit_claim(const struct api_write *w, struct json o, struct error *err)
+{
+    if (!limits_check(w, o, err))
+        return false;
+    if (!json_present(w->old) || *w->subresource ||
+        quantity_compare(claim_size(o), claim_size(w->old)) <= 0 || may_grow(w, o))
+        return true;
+    return fail(err,
+        ERR_FORBIDDEN,
+        "persistentvolumeclaims \"%s\" is forbidden: only dynamically provisioned pvc can be resized "
+        "and the storageclass that provisions the pvc must support resize",
+        json_get_text(o, "metadata.name"));
 }
 
 static void check_volume(const struct api_write *w, struct json o, struct field_errors *e)
@@ -559,7 +616,7 @@ static void check_attachment_change(
 const struct builtin_rules builtin_claim = {
     .fill = fill_claim,
     .prepare = prepare_claim,
-    .admit = limits_check,
+    .admit = admit_claim,
     .validate = check_claim,
     .warn = warn_claim,
     .validate_change = check_claim_change,

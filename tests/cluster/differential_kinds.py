@@ -215,6 +215,24 @@ def certificates(s):
     s.delete(one)
 
 
+def claim_changes(s):
+    """What of a claim may be changed before it is bound, and what the refusals show. The class is nobody's: no controller writes."""
+    p = s.namespace() + "/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}}, "storageClassName": "nobody-s"}
+    changes = [{"resources": {"requests": {"storage": size}}} for size in ("3Gi", "1Gi", "4Gi", None)] + [
+        {"accessModes": ["ReadWriteMany"]}, {"storageClassName": "other"}, {"storageClassName": None}, {"volumeMode": "Block"},
+        {"selector": {"matchLabels": {"a": "b"}}}, {"volumeAttributesClassName": "gold"}, {"volumeName": "v", "accessModes": []},
+        {"resources": {"limits": {"storage": "9Gi"}}}, {"volumeName": "v"}, {"volumeName": "w"}, {"volumeName": None}]
+    made = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}, "spec": spec}
+    s.post(p, made)
+    for change in changes:
+        s.patch(p + "/c", {"spec": change})
+    noted = {"volume.beta.kubernetes.io/storage-class": "old"}
+    s.post(p, {**made, "metadata": {"name": "d", "annotations": noted}, "spec": {**spec, "storageClassName": None}})
+    for name in ("other", "old"):
+        s.patch(p + "/d", {"spec": {"storageClassName": name}})
+
+
 # Namespaces and definitions have scripts of their own; the others are changed by controllers while a script looks.
 APART = ("Namespace", "CustomResourceDefinition", "Pod", "Node", "PersistentVolume", "ReplicationController",
          "ValidatingAdmissionPolicy", "PodDisruptionBudget", "PersistentVolumeClaim", "APIService", "FlowSchema",
@@ -227,6 +245,7 @@ def scripts():
     yield "discovery", discovery
     yield "custom", custom
     yield "certificates", certificates
+    yield "claim_changes", claim_changes
     for o in minimal():
         name = f"kind_{o['kind']}_{o['apiVersion'].split('/')[-1]}".lower()
         if o["kind"] in APART or name in seen:
