@@ -33,29 +33,24 @@ static struct json fill_job(struct arena *a, struct json o)
     if (json_present(json_member(spec, "podFailurePolicy")))
         spec = fill_table(a, spec, strict);
     spec = fill_table(a, spec, job_defaults);
-    return pod_template_fill(a, json_with_member(a, o, "spec", spec), "spec.template");
+    o = json_with_member(a, o, "spec", spec);
+    /* A Job without labels has those of its Pods. */
+    if (!json_get(o, "metadata.labels").count)
+        o = json_with(a, o, "metadata.labels", json_get(spec, "template.metadata.labels"));
+    return pod_template_fill(a, o, "spec.template");
 }
 
-/* A Job without labels has those of its Pods. */
-static struct json with_labels(struct arena *a, struct json object)
-{
-    struct json labels = json_get(object, "spec.template.metadata.labels");
-    if (json_get(object, "metadata.labels").count || !json_present(labels))
-        return object;
-    return json_with(a, object, "metadata.labels", labels);
-}
-
-/* The selector is the Job's own uid, and the Pods get it as labels, old and new ones. */
+/* The selector is the Job's own uid, and the Pods get it as labels, old and new ones. So does a Job
+ * that has the labels of its Pods: on the real server they are one map. */
 static bool prepare_job(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
     struct arena *a = w->arena;
-    if (json_present(w->old) || json_get_bool(*object, "spec.manualSelector", false)) {
-        *object = with_labels(a, *object);
+    if (json_present(w->old) || json_get_bool(*object, "spec.manualSelector", false))
         return true;
-    }
     struct json uid = json_get(*object, "metadata.uid"), name = json_get(*object, "metadata.name");
     struct json labels = json_get(*object, "spec.template.metadata.labels");
+    const struct json_member *shared = labels.members;
     if (labels.type != JSON_MAP)
         labels = json_empty_map();
     const struct json_field own[] = {
@@ -66,8 +61,9 @@ static bool prepare_job(const struct api_write *w, struct json *object, struct e
     };
     for (size_t i = 0; i < lengthof(own); i++)
         labels = json_with_member(a, labels, own[i].path, own[i].value);
+    if (json_get(*object, "metadata.labels").members == shared)
+        *object = json_with(a, *object, "metadata.labels", labels);
     *object = json_with(a, *object, "spec.template.metadata.labels", labels);
-    *object = with_labels(a, *object);
     struct json match = json_map(a, { "batch.kubernetes.io/controller-uid", uid });
     json_each_member (m, json_get(*object, "spec.selector.matchLabels"))
         if (!json_present(json_member(match, m->key)))
