@@ -228,7 +228,8 @@ static void check_claim(const struct api_write *w, struct json o, struct field_e
 
 static const char *noted_class(struct json claim)
 {
-    return json_text(json_member(json_get(claim, "metadata.annotations"), STORAGE_CLASS_ANNOTATION));
+    struct json annotations = json_get(claim, "metadata.annotations");
+    return json_text(json_member(annotations, STORAGE_CLASS_ANNOTATION));
 }
 
 const char *claim_class(struct json claim)
@@ -312,8 +313,8 @@ static bool admit_claim(const struct api_write *w, struct json o, struct error *
         return true;
     return fail(err,
         ERR_FORBIDDEN,
-        "persistentvolumeclaims \"%s\" is forbidden: only dynamically provisioned pvc can be resized "
-        "and the storageclass that provisions the pvc must support resize",
+        "persistentvolumeclaims \"%s\" is forbidden: only dynamically provisioned pvc can be "
+        "resized and the storageclass that provisions the pvc must support resize",
         json_get_text(o, "metadata.name"));
 }
 

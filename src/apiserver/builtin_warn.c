@@ -140,7 +140,8 @@ void warn_service(const struct api_write *w, struct json object)
 
 static void warn_class(const struct api_write *w, struct json object)
 {
-    if (json_present(json_member(json_get(object, "metadata.annotations"), STORAGE_CLASS_ANNOTATION)))
+    struct json annotations = json_get(object, "metadata.annotations");
+    if (json_present(json_member(annotations, STORAGE_CLASS_ANNOTATION)))
         warn(w,
             "metadata.annotations[" STORAGE_CLASS_ANNOTATION
             "]: deprecated since v1.8; use \"storageClassName\" attribute instead");

@@ -25,7 +25,7 @@ struct apiserver {
     struct registry *registry;
     struct api_call *calls;              /* all that are open */
     struct api_call *ready, **ready_end; /* have something to send with this flush */
-    const void *writers[64];             /* connections that asked for a change since the last flush */
+    const void *writers[64]; /* connections that asked for a change since the last flush */
     size_t writer_count;
     struct buf scratch; /* a text on its way into the store */
     struct watch_batch {                 /* the last events as text, for all who watch them */

@@ -142,12 +142,13 @@ TEST(builtin_claims_grow_once_they_are_bound_if_their_class_lets_them)
     check_int(got.status, 422);
     check(strstr(json_get_text(got.body, "message"),
         "for bound claims\n@@ -6,7 +6,7 @@\n  \"Resources\": {\n   \"Limits\": null,\n"));
-    patch_claim(&r, CLAIMS "/c/status", "{'status':{'phase':'Bound','capacity':{'storage':'1Gi'}}}");
+    static const char bound[] = "{'status':{'phase':'Bound','capacity':{'storage':'1Gi'}}}";
+    patch_claim(&r, CLAIMS "/c/status", bound);
     got = patch_claim(&r, CLAIMS "/c", more);
     check_int(got.status, 403);
     check_text(json_get_text(got.body, "message"),
-        "persistentvolumeclaims \"c\" is forbidden: only dynamically provisioned pvc can be resized "
-        "and the storageclass that provisions the pvc must support resize");
+        "persistentvolumeclaims \"c\" is forbidden: only dynamically provisioned pvc can be "
+        "resized and the storageclass that provisions the pvc must support resize");
     desk_do(&r,
         "POST",
         "/apis/storage.k8s.io/v1/storageclasses",
