@@ -114,8 +114,9 @@ static void check_host(struct field_errors *e, struct json host, const char *pat
             path,
             host,
             "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS "
-            "subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end "
-            "with an alphanumeric character (e.g. '*.example.com', regex used for validation is "
+            "subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and "
+            "end with an alphanumeric character (e.g. '*.example.com', regex used for validation "
+            "is "
             "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
 }
 
