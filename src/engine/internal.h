@@ -43,7 +43,7 @@ struct engine_watch {
     struct timer schema_wait;
     struct timer look; /* for the objects of a CRD that came */
     unsigned looks;
-    int64_t crd_generation; /* 0: not seen */
+    uint64_t crd; /* its uid and generation, as a hash; 0: not seen */
 };
 
 /* What stands between a key and one of its children, or what was learnt about it. */
@@ -279,7 +279,8 @@ void memos_free(struct key *k);
 /* Troubles with children of this resource are forgotten. */
 void memos_calm(struct key *k, const struct resource *r);
 bool memo_is_planned(const struct plan *p, const struct memo *m);
-/* Forgets those of children that are not planned, unless the plan keeps children. */
+/* Forgets those of children that are not planned, unless the plan keeps children, or what became of
+ * the last write is not known. */
 void memos_keep(struct key *k, const struct plan *p);
 uint64_t memo_hash(struct arena *a, struct json v);
 

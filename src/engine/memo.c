@@ -93,8 +93,11 @@ void memos_keep(struct key *k, const struct plan *p)
     for (struct memo **at = &k->memos; *at;) {
         struct memo *m = *at;
         bool planned = memo_is_planned(p, m);
+        bool kept = p->keep_children || planned || is_left(k, m);
         m->leftover &= !planned;
-        if (p->keep_children || planned || is_left(k, m)) {
+        if (!kept && m->unknown)
+            memo_calm(m); /* to be looked up all the same, should it be planned again */
+        if (kept || m->unknown) {
             at = &m->next;
             continue;
         }

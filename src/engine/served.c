@@ -65,7 +65,8 @@ static void schema_came(void *ctx, const struct kube_reply *reply)
     if (err.code != ERR_NONE ||
         !add_schema(to, reply->arena, r, find_schema(reply->body, r), &err)) {
         log_debug("no schema of %s.%s: %s", r->plural, r->group, err.text);
-        if (w->needs_schema)
+        bool outdated = !w->resource->missing && (!kind || kind->installed);
+        if (w->needs_schema || outdated)
             timer_set(e->env, &w->schema_wait, SERVED_SCHEMA_WAIT_MS);
         return;
     }
@@ -183,7 +184,9 @@ static void crd_put(void *ctx, struct json crd, bool initial)
 {
     struct engine *e = ctx;
     const char *name = json_get_text(crd, "metadata.name");
-    int64_t generation = json_get_int(crd, "metadata.generation", 0);
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    uint64_t hash = memo_hash(&a,
+        json_list(&a, json_get(crd, "metadata.uid"), json_get(crd, "metadata.generation")));
     for (size_t i = 0; i < e->watch_count; i++) {
         struct engine_watch *w = &e->watches[i];
         if (!w->reflector || !is_crd_of(name, w->resource->resource))
@@ -193,9 +196,9 @@ static void crd_put(void *ctx, struct json crd, bool initial)
             w->looks = 0;
             timer_set(e->env, &w->look, 0);
         }
-        if (w->crd_generation && w->crd_generation != generation)
+        if (w->started && w->crd && w->crd != hash)
             timer_set(e->env, &w->schema_wait, SERVED_SCHEMA_WAIT_MS);
-        w->crd_generation = generation;
+        w->crd = hash;
     }
 }
 

@@ -394,9 +394,10 @@ void write_answered(void *ctx, const struct kube_reply *reply)
     struct run *run = w->run;
     struct engine *e = write_engine(w);
     enum error_code code = reply->error.code;
+    bool of_present = w->deleting || w->subresource; /* else 404 speaks of what it would lie in */
     if (code == ERR_NONE) {
         succeeded(w, reply);
-    } else if (code == ERR_NOT_FOUND && (w->deleting || w->subresource)) {
+    } else if (of_present && write_is_gone(w, reply)) {
         note_deleted(w);
         run->stopped = w->subresource != NULL; /* gone: the watch will say so */
     } else if (reply->outcome_unknown) {
@@ -410,7 +411,8 @@ void write_answered(void *ctx, const struct kube_reply *reply)
         e->counts.stale += w->before != 0;
         look(w, NULL);
         return;
-    } else if (error_is_transient(code) || code == ERR_UNAUTHORIZED || code == ERR_CANCELLED) {
+    } else if (error_is_transient(code) || code == ERR_UNAUTHORIZED || code == ERR_CANCELLED ||
+               (code == ERR_NOT_FOUND && of_present)) { /* a proxy that reloads says 404, too */
         run->failed = true;
         run->error = reply->error;
         run->floor_ms = reply->error.retry_after_ms;

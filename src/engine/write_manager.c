@@ -83,6 +83,8 @@ static void contest_seen(void *ctx, const struct kube_reply *reply)
                 w->resource->resource->kind,
                 w->name),
             false);
+    } else {
+        w->run->conflict = true; /* asked again: nobody else would */
     }
     write_end(w);
 }

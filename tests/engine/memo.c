@@ -16,8 +16,8 @@ TEST(writes_that_fail_are_no_fight)
     toys_done(&b);
 }
 
-/* The widget's ConfigMap is fought over, and its status says so. */
-static void fight(struct toys *b)
+/* The widget's ConfigMap was taken once more than we write it; returns how it is then. */
+static struct json taken_again(struct toys *b)
 {
     struct world_call *watch = toys_settle(b);
     for (int i = 0; i < 5; i++) {
@@ -26,11 +26,30 @@ static void fight(struct toys *b)
     }
     struct json last = toys_taken(b);
     toys_event(watch, "MODIFIED", last);
+    return last;
+}
+
+/* … and the status says so. */
+static void fight(struct toys *b)
+{
+    struct json last = taken_again(b);
     world_answer(toys_request(b, "GET", "/configmaps/a"), 200, toys_print(last));
     struct world_call *status = toys_request(b, "PATCH", "/widgets/a/status?");
     check_text(json_get_text(toys_body(status), "status.conditions.0.reason"), "FieldTaken");
     toys_accept(b, status, &TOYS_WIDGET, true);
     check_int(engine_counts(b->engine).contested, 1);
+}
+
+TEST(who_takes_a_field_is_asked_for_again_if_that_fails)
+{
+    struct toys b;
+    toys_init(&b);
+    struct json last = taken_again(&b);
+    world_answer(
+        toys_request(&b, "GET", "/configmaps/a"), 500, toys_status_text(500, "InternalError"));
+    world_answer(toys_await(&b, "GET", "/configmaps/a", 60), 200, toys_print(last));
+    check_int(engine_counts(b.engine).contested, 1);
+    toys_done(&b);
 }
 
 /* Found by the simulator, seeds 880476 and 900033. */
@@ -107,5 +126,27 @@ TEST(a_leftover_that_may_not_be_deleted_is_told_and_tried_again_after_its_time)
     check_int(toys_requests(&b, "DELETE", ""), 0);
     status = toys_request(&b, "PATCH", "/widgets/a/status?");
     check(!json_present(json_get(toys_body(status), "status.conditions")));
+    toys_done(&b);
+}
+
+/* Found by the simulator, seed 6500036. */
+TEST(what_became_of_a_write_is_looked_up_though_the_child_was_not_planned_meanwhile)
+{
+    struct toys b;
+    toys_init(&b);
+    struct json one = toys_widget(&b, "a", "{'color': 'red'}");
+    struct world_call *widgets = toys_load(&b, &TOYS_WIDGET, &one, 1);
+    toys_load(&b, &RESOURCE_CONFIG_MAP, NULL, 0);
+    toys_load(&b, &RESOURCE_PVC, NULL, 0);
+    world_break(toys_request(&b, "PATCH", "/configmaps/a?"), ERR_UNAVAILABLE, true);
+    struct world_call *look = toys_await(&b, "GET", "/configmaps/a", 60);
+    b.spec = "{'color': 'red', 'bare': true}";
+    toys_event(widgets, "MODIFIED", toys_widget(&b, "a", b.spec));
+    world_answer(look, 500, toys_status_text(500, "InternalError"));
+    toys_accept(&b, toys_await(&b, "PATCH", "/widgets/a/status?", 60), &TOYS_WIDGET, true);
+    b.spec = "{'color': 'red'}";
+    toys_event(widgets, "MODIFIED", toys_widget(&b, "a", b.spec));
+    toys_await(&b, "GET", "/configmaps/a", 3);
+    check_int(toys_requests(&b, "PATCH", "/configmaps/a?"), 0);
     toys_done(&b);
 }

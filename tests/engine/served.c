@@ -61,6 +61,23 @@ TEST(what_an_older_crd_does_not_declare_is_left_out_until_it_does)
     toys_done(&b);
 }
 
+TEST(a_crd_that_is_made_anew_is_read_anew_until_that_works)
+{
+    struct toys b;
+    toys_init(&b);
+    struct json crd = toys_crd(1), anew = toys_crd(2);
+    struct world_call *crds = toys_load(&b, &RESOURCE_CRD, &crd, 1);
+    toys_load(&b, &TOYS_WIDGET, NULL, 0);
+    toys_answer_openapi(&b, "'trouble': {'type': 'string'}");
+    toys_event(crds, "DELETED", crd);
+    anew = json_with(test_arena(), anew, "metadata.generation", json_int(1));
+    toys_event(crds, "ADDED", json_with(test_arena(), anew, "metadata.uid", json_str("other")));
+    world_answer(toys_await(&b, "GET", "/openapi/", 3), 503, toys_status_text(503, "Unavailable"));
+    toys_await(&b, "GET", "/openapi/", 3);
+    toys_answer_openapi(&b, TOYS_ALL_FIELDS);
+    toys_done(&b);
+}
+
 TEST(a_status_that_is_refused_makes_us_look_at_the_crd_again)
 {
     struct toys b;
@@ -122,6 +139,22 @@ TEST(of_a_kind_that_came_during_a_run_nothing_is_written_before_it_is_loaded)
     toys_answer_gadget_schema(&b);
     for (int i = 0; i < 20; i++, world_advance(&b.w, 1000))
         check_int(toys_requests(&b, "PATCH", "/gadgets/"), 0);
+    toys_done(&b);
+}
+
+/* Found by the simulator: nobody reads the gadgets yet, so nothing is to be read anew. */
+TEST(a_changed_crd_of_what_is_not_watched_is_left_alone)
+{
+    struct toys b;
+    toys_init_with(&b, &toys_gadget_kind);
+    const char *name = "gadgets.tools.example.com";
+    struct json crd = json_with(test_arena(), toys_crd(1), "metadata.name", json_str(name));
+    struct world_call *crds = toys_load(&b, &RESOURCE_CRD, &crd, 1);
+    world_answer(toys_request(&b, "GET", "/widgets?"), 404, toys_status_text(404, "NotFound"));
+    crd = json_with(test_arena(), toys_crd(2), "metadata.name", json_str(name));
+    toys_event(crds, "MODIFIED", crd);
+    world_advance(&b.w, 2000);
+    check_int(toys_requests(&b, "GET", "/openapi/"), 0);
     toys_done(&b);
 }
 

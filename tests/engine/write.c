@@ -262,3 +262,18 @@ TEST(what_came_while_we_looked_is_not_gone_because_it_was_not_there_before)
     check_int(engine_counts(b.engine).created_twice, 0);
     toys_done(&b);
 }
+
+TEST(a_404_that_names_nothing_is_tried_again)
+{
+    struct toys b;
+    toys_init(&b);
+    toys_settle(&b);
+    b.spec = "{'color': 'blue', 'bare': true}";
+    const char *not_here = toys_status_text(404, "NotFound");
+    toys_event(toys_request(&b, "GET", "/widgets?"), "MODIFIED", toys_widget(&b, "a", b.spec));
+    world_answer(toys_request(&b, "DELETE", "/configmaps/a"), 404, not_here);
+    world_answer(toys_await(&b, "DELETE", "/configmaps/a", 60), 404, toys_gone_text("a"));
+    world_answer(toys_request(&b, "PATCH", "/widgets/a/status?"), 404, not_here);
+    toys_await(&b, "PATCH", "/widgets/a/status?", 60);
+    toys_done(&b);
+}
