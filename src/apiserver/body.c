@@ -100,6 +100,15 @@ const char *body_type_trouble(struct arena *a, struct json v)
                : NULL;
 }
 
+bool body_has_surrogates(struct str body)
+{
+    for (const char *at = body.ptr; (at = memmem(at, body.len - (size_t)(at - body.ptr), "\\u", 2));
+         at += 2)
+        if (body.len - (size_t)(at - body.ptr) > 3 && (at[2] | 0x20) == 'd' && at[3] > '7')
+            return true;
+    return false;
+}
+
 bool body_parse(struct api_call *c, const struct protobuf_type *usual, struct json *ret,
     bool *ret_twice, const char **ret_why)
 {
@@ -109,7 +118,8 @@ bool body_parse(struct api_call *c, const struct protobuf_type *usual, struct js
     enum media media = media_of(c->request->content_type);
     *ret_twice = false;
     *ret_why = NULL;
-    bool json = media == MEDIA_TYPE_JSON || (body.len && *body.ptr == '{');
+    bool json = media == MEDIA_TYPE_JSON ||
+                (body.len && *body.ptr == '{' && !body_has_surrogates(body));
     if (media == MEDIA_TYPE_PROTOBUF) {
         if (!protobuf_decode(a, body, usual, ret, &err))
             *ret_why = arena_strdup(a, err.text);

@@ -11,6 +11,8 @@ enum media media_of(const char *content_type);
 /* Whether the body is of a form that the kind is read from; false: answered. */
 bool body_check_media(struct api_call *c) must_check;
 
+/* Whether a text has escapes of half a character, as JSON has them and YAML does not take them. */
+bool body_has_surrogates(struct str body);
 /* The bytes of the body as they are: a map, with apiVersion and kind of the right type if they are
  * there; binary ones have those of usual if they say nothing. *ret_twice: it has keys that stand
  * twice; of YAML c->twice tells which. Fails with the reason in Go's words; nothing is answered. */

@@ -26,15 +26,6 @@ struct json cells_joined(struct arena *a, struct json list, const char *path, co
     return json_strf(a, "%s", buf_text(&b));
 }
 
-static struct json labels_text(struct arena *a, struct json labels)
-{
-    cleanup(buf_done) struct buf b = BUF_INIT(CELL_TEXT_MAX);
-    size_t count = 0;
-    json_each_member (m, labels)
-        buf_printf(&b, "%s%s=%s", count++ ? "," : "", m->key, json_text(m->value));
-    return json_strf(a, "%s", count ? buf_text(&b) : "<none>");
-}
-
 struct requirement {
     const char *key, *text;
 };
@@ -42,6 +33,27 @@ struct requirement {
 static int compare_requirements(const void *x, const void *y)
 {
     return strcmp(((const struct requirement *)x)->key, ((const struct requirement *)y)->key);
+}
+
+static struct json requirements_text(struct arena *a, struct requirement *all, size_t count)
+{
+    qsort(all, count, sizeof(*all), compare_requirements);
+    cleanup(buf_done) struct buf b = BUF_INIT(CELL_TEXT_MAX);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&b, "%s%s", i ? "," : "", all[i].text);
+    return json_strf(a, "%s", count ? buf_text(&b) : "<none>");
+}
+
+/* In the order of what is printed, not of the keys: a.b=c stands before a=b. */
+static struct json labels_text(struct arena *a, struct json labels)
+{
+    size_t count = 0;
+    struct requirement *all = arena_array(a, (size_t)labels.count + 1, sizeof(*all));
+    json_each_member (m, labels) {
+        const char *text = arena_printf(a, "%s=%s", m->key, json_text(m->value));
+        all[count++] = (struct requirement){ text, text };
+    }
+    return requirements_text(a, all, count);
 }
 
 static const char *expression_text(struct arena *a, struct json r)
@@ -65,11 +77,7 @@ static struct json selector_text(struct arena *a, struct json selector)
             (struct requirement){ m->key, arena_printf(a, "%s=%s", m->key, json_text(m->value)) };
     json_each (r, expressions)
         all[count++] = (struct requirement){ cells_text(*r, "key", ""), expression_text(a, *r) };
-    qsort(all, count, sizeof(*all), compare_requirements);
-    cleanup(buf_done) struct buf b = BUF_INIT(CELL_TEXT_MAX);
-    for (size_t i = 0; i < count; i++)
-        buf_printf(&b, "%s%s", i ? "," : "", all[i].text);
-    return json_strf(a, "%s", count ? buf_text(&b) : "<none>");
+    return requirements_text(a, all, count);
 }
 
 static struct json name_text(struct arena *a, struct json o)

@@ -103,14 +103,30 @@ static void check_path(struct field_errors *e, struct json p, const char *path)
     check_backend(e, json_member(p, "backend"), field_child(a, path, "backend"));
 }
 
+/* A star stands for the first label, and nowhere else. */
+static void check_host(struct field_errors *e, struct json host, const char *path)
+{
+    const char *text = json_text(host) ? json_text(host) : "";
+    if (!strchr(text, '*'))
+        check_name(e, host, path, NAME_DNS1123_SUBDOMAIN);
+    else if (!text_starts(text, "*.") || !name_check(NAME_DNS1123_SUBDOMAIN, text + 2, NULL))
+        field_invalid(e,
+            path,
+            host,
+            "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS "
+            "subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and "
+            "end with an alphanumeric character (e.g. '*.example.com', regex used for validation "
+            "is "
+            "'\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')");
+}
+
 static void check_tls(struct field_errors *e, struct json tls, const char *path)
 {
     struct json secret = json_member(tls, "secretName");
     size_t i = 0;
     json_each (host, json_member(tls, "hosts")) {
         const char *here = check_item_path(e->arena, path, "hosts", i++);
-        if (!text_starts(json_text(*host) ? json_text(*host) : "", "*."))
-            check_name(e, *host, here, NAME_DNS1123_SUBDOMAIN);
+        check_host(e, *host, here);
     }
     if (!check_is_empty(secret))
         check_name(e, secret, field_child(e->arena, path, "secretName"), NAME_DNS1123_SUBDOMAIN);
@@ -139,8 +155,8 @@ static void check_ingress(const struct api_write *w, struct json o, struct field
         const char *host_path = field_child(a, here, "host");
         if (!check_is_empty(host) && check_is_ip(host.string))
             field_invalid(e, host_path, host, "must be a DNS name, not an IP address");
-        else if (!check_is_empty(host) && !text_starts(host.string, "*."))
-            check_name(e, host, host_path, NAME_DNS1123_SUBDOMAIN);
+        if (!check_is_empty(host))
+            check_host(e, host, host_path);
         if (json_present(http) && !paths.count)
             field_required(e, field_child(a, here, "http.paths"), NULL);
         for (size_t j = 0; j < paths.count; j++)

@@ -149,8 +149,11 @@ static struct json fill_host_port(struct arena *a, struct json port)
 
 static struct json fill_pod(struct arena *a, struct json pod)
 {
+    static const char grace[] = "spec.terminationGracePeriodSeconds";
     pod = fill_each(a, pod, "spec", pod_spec_fill);
-    if (json_get_bool(pod, "spec.hostNetwork", false)) { /* templates stay as they are */
+    if (json_get_int(pod, grace, 0) < 0) /* templates stay as they are */
+        pod = json_with(a, pod, grace, json_int(1));
+    if (json_get_bool(pod, "spec.hostNetwork", false)) { /* there, too */
         pod = fill_each(a, pod, "spec.containers.*.ports.*", fill_host_port);
         pod = fill_each(a, pod, "spec.initContainers.*.ports.*", fill_host_port);
     }
@@ -329,8 +332,6 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
     if (json_member(spec, "schedulingGates").count)
         *object = json_with(a, *object, "status.conditions", json_list(a, gated(w)));
     *object = json_with(a, *object, "status.qosClass", json_str(pod_quality_of(spec)));
-    if (json_get_int(spec, "terminationGracePeriodSeconds", 0) < 0)
-        spec = json_with_member(a, spec, "terminationGracePeriodSeconds", json_int(1));
     spec = add_tolerations(a, spec);
     spec = fill_path(a, spec, "priority", json_int(priority));
     spec = fill_path(a, spec, "preemptionPolicy", policy);

@@ -55,6 +55,8 @@ void builtin_request_status_check(
     const struct api_write *w, struct json object, struct field_errors *e);
 /* What the policies of a Job's spec, and its limits of indexes, may not say. */
 void builtin_job_check(struct field_errors *e, struct json spec, const char *path);
+/* The storage class of a PersistentVolumeClaim, in either place; NULL: none. */
+const char *claim_class(struct json claim);
 /* What is wrong with the spec of a PersistentVolumeClaim. */
 void builtin_claim_check(struct field_errors *e, struct json spec, const char *path);
 /* What is wrong with the source of a PersistentVolume. */

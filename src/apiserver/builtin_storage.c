@@ -6,6 +6,7 @@
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "apiserver/go_value.h"
+#include "apiserver/server.h"
 #include "base/quantity.h"
 
 static const struct fill claim_defaults[] = {
@@ -243,47 +244,96 @@ static void check_claim(const struct api_write *w, struct json o, struct field_e
         builtin_claim_check(e, json_member(o, "spec"), "spec");
 }
 
-/* Nothing is zero. */
-static struct quantity quantity_at(struct json o, const char *path)
+static const char *noted_class(struct json claim)
 {
-    const char *text = json_get_text(o, path);
-    struct quantity q = { 0 };
-    return quantity_parse(str_of(text ? text : "0"), &q, NULL) ? q : (struct quantity){ 0 };
+    struct json annotations = json_get(claim, "metadata.annotations");
+    return json_text(json_member(annotations, STORAGE_CLASS_ANNOTATION));
+}
+
+const char *claim_class(struct json claim)
+{
+    const char *noted = noted_class(claim);
+    return noted ? noted : json_get_text(claim, "spec.storageClassName");
+}
+
+static struct quantity claim_size(struct json claim)
+{
+    return pod_amount(json_get(claim, "spec.resources.requests"), "storage");
+}
+
+/* What may be changed is made the same in both: the volume and the class of a claim that has none,
+ * the size and the attributes of one that is bound. */
+static void level_claims(const struct api_write *w, struct json *old, struct json *new)
+{
+    static const char volume[] = "volumeName", attributes[] = "volumeAttributesClassName",
+                      class[] = "storageClassName", size[] = "resources.requests.storage";
+    struct arena *a = w->arena;
+    const char *noted = noted_class(w->old);
+    if (!json_present(json_member(*old, class)) &&
+        (!noted || text_eq(noted, json_get_text(*new, class))))
+        *new = json_with_member(a, *new, class, (struct json){ 0 });
+    if (text_empty(json_get_text(*old, volume)))
+        *old = json_with_member(a, *old, volume, json_member(*new, volume));
+    if (!text_eq(json_get_text(w->old, "status.phase"), "Bound"))
+        return;
+    if (json_present(json_get(*new, "resources.requests")))
+        *new = json_with(a, *new, size, json_get(*old, size));
+    *new = json_with_member(a, *new, attributes, json_member(*old, attributes));
 }
 
 /* A claim grows, and that is all. */
 static void check_claim_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    struct arena *a = w->arena;
     if (*w->subresource)
         return;
-    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec"), is = new;
-    const char *const storage = "resources.requests.storage";
-    if (!json_present(json_member(old, "volumeName")))
-        is = json_with_member(a, is, "volumeName", (struct json){ 0 });
-    /* A class that was not given may be given later. */
-    if (!json_present(json_member(old, "storageClassName")))
-        is = json_with_member(a, is, "storageClassName", (struct json){ 0 });
-    if (text_eq(json_get_text(w->old, "status.phase"), "Bound")) {
-        const char *class = "volumeAttributesClassName";
-        is = json_with_member(a, is, class, json_member(old, class));
-        if (json_present(json_get(is, "resources.requests")))
-            is = json_with(a, is, storage, json_get(old, storage));
-    }
-    if (!json_equal(old, is))
+    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
+    level_claims(w, &old, &new);
+    if (!json_equal(old, new)) {
+        const char *diff = go_value_diff(
+            w->arena, ".PersistentVolumeClaimSpec", old, new, field_given(e, "spec"));
         field_forbidden(e,
             "spec",
-            arena_printf(a,
+            arena_printf(w->arena,
                 "spec is immutable after creation except resources.requests and "
                 "volumeAttributesClassName for bound claims\n%s",
-                go_value_diff(a, ".PersistentVolumeClaimSpec", old, is, field_given(e, "spec"))));
-    struct quantity after = quantity_at(new, storage);
-    if (quantity_compare(after, quantity_at(old, storage)) < 0 &&
-        quantity_compare(after, quantity_at(w->old, "status.capacity.storage")) <= 0)
+                diff));
+    }
+    struct quantity size = claim_size(o),
+                    there = pod_amount(json_get(w->old, "status.capacity"), "storage");
+    if (quantity_compare(size, claim_size(w->old)) < 0 && quantity_compare(size, there) <= 0)
         field_forbidden(
             e, "spec.resources.requests.storage", "field can not be less than status.capacity");
     check_immutable(
-        e, json_member(old, "volumeMode"), json_member(new, "volumeMode"), "volumeMode");
+        e, json_member(old, "volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
+}
+
+/* A claim grows if its class says so, or if nobody holds it to its size (the workloads' kind). */
+static bool may_grow(const struct api_write *w, struct json o)
+{
+    const struct api_kind *k =
+        registry_find(apiserver_registry(w->server), "storage.k8s.io", "v1", "storageclasses");
+    const char *class = claim_class(o);
+    struct json conditions = json_get(w->old, "status.conditions");
+    if (json_present(json_find(conditions, "type", "leeboard.dev/SizeNotEnforced")))
+        return true;
+    if (text_empty(class) || !text_eq(class, claim_class(w->old)))
+        return false;
+    struct json found = apiserver_read(w->server, w->arena, k, "", class);
+    return json_get_bool(found, "allowVolumeExpansion", false);
+}
+
+static bool admit_claim(const struct api_write *w, struct json o, struct error *err)
+{
+    if (!limits_check(w, o, err))
+        return false;
+    if (!json_present(w->old) || *w->subresource ||
+        quantity_compare(claim_size(o), claim_size(w->old)) <= 0 || may_grow(w, o))
+        return true;
+    return fail(err,
+        ERR_FORBIDDEN,
+        "persistentvolumeclaims \"%s\" is forbidden: only dynamically provisioned pvc can be "
+        "resized and the storageclass that provisions the pvc must support resize",
+        json_get_text(o, "metadata.name"));
 }
 
 /* Of a PersistentVolume's spec: what is no source. */
@@ -622,7 +672,7 @@ static void check_attachment_change(
 const struct builtin_rules builtin_claim = {
     .fill = fill_claim,
     .prepare = prepare_claim,
-    .admit = limits_check,
+    .admit = admit_claim,
     .validate = check_claim,
     .warn = warn_claim,
     .validate_change = check_claim_change,

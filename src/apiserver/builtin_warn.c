@@ -140,13 +140,12 @@ void warn_service(const struct api_write *w, struct json object)
         warn(w, "spec.SessionAffinity is ignored for headless services");
 }
 
-#define OLD_CLASS "volume.beta.kubernetes.io/storage-class"
-
 static void warn_class(const struct api_write *w, struct json object)
 {
-    if (json_present(json_member(json_get(object, "metadata.annotations"), OLD_CLASS)))
+    struct json annotations = json_get(object, "metadata.annotations");
+    if (json_present(json_member(annotations, STORAGE_CLASS_ANNOTATION)))
         warn(w,
-            "metadata.annotations[" OLD_CLASS
+            "metadata.annotations[" STORAGE_CLASS_ANNOTATION
             "]: deprecated since v1.8; use \"storageClassName\" attribute instead");
 }
 

@@ -4,6 +4,9 @@
 
 #include "apiserver/registry.h"
 
+/* Where a storage class stood before there was a field for it. */
+#define STORAGE_CLASS_ANNOTATION "volume.beta.kubernetes.io/storage-class"
+
 void warn_pod(const struct api_write *w, struct json object);
 void warn_pod_template(const struct api_write *w, struct json object);
 /* The part that all of them share; path is that of the spec. */

@@ -25,7 +25,9 @@ struct apiserver {
     struct registry *registry;
     struct api_call *calls;              /* all that are open */
     struct api_call *ready, **ready_end; /* have something to send with this flush */
-    struct buf scratch;                  /* a text on its way into the store */
+    const void *writers[64]; /* connections that asked for a change since the last flush */
+    size_t writer_count;
+    struct buf scratch; /* a text on its way into the store */
     struct watch_batch {                 /* the last events as text, for all who watch them */
         struct buf text;
         const struct api_kind *kind;
@@ -136,6 +138,8 @@ void log_stream_send(struct api_call *c);
 void log_stream_free(struct api_call *c);
 /* Lets go of the events that were sent last. */
 void watch_batch_forget(struct watch_batch *b);
+/* Whether somebody on this connection waits for the answer to a change. */
+bool server_is_writer(const struct apiserver *s, const void *connection);
 /* What waited for the pace goes out with the next flush. */
 void watch_release_held(struct apiserver *s);
 /* Those who asked for bookmarks get one. */

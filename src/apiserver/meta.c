@@ -245,10 +245,9 @@ struct json meta_for_create(struct api_call *c, const char *namespace, struct js
     json_put_all(&b, meta);
     if (!json_present(json_member(meta, "name")) && base)
         json_put(&b, "name", json_str(generate_name(c, namespace, base)));
-    json_put(&b, "namespace", json_str_or_absent(namespace));
     json_put(&b, "uid", json_str(meta_uid(env, a)));
     json_put(&b, "creationTimestamp", json_str(meta_now(env, a)));
-    meta = json_map_end(&b);
+    meta = json_with_member(a, json_map_end(&b), "namespace", json_str_or_absent(namespace));
     if (c->kind->generation)
         meta = json_with_member(a, meta, "generation", json_int(1));
     return json_with_member(a, object, "metadata", meta);
@@ -257,8 +256,8 @@ struct json meta_for_create(struct api_call *c, const char *namespace, struct js
 struct json meta_for_update(struct arena *a, struct json old, struct json object)
 {
     struct json was = meta_of(old), meta = meta_of(object);
-    static const char *const kept[] = { "creationTimestamp", "generation" };
-    static const char *const filled[] = { "uid", "namespace", "deletionGracePeriodSeconds" };
+    static const char *const kept[] = { "namespace", "creationTimestamp", "generation" };
+    static const char *const filled[] = { "uid", "deletionGracePeriodSeconds" };
     for (size_t i = 0; i < lengthof(kept); i++)
         meta = json_with_member(a, meta, kept[i], json_member(was, kept[i]));
     for (size_t i = 0; i < lengthof(filled); i++)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "apiserver/builtin_pod.h"
+#include "apiserver/builtin_rules.h"
 #include "apiserver/internal.h"
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
@@ -86,10 +87,7 @@ static bool claim_usage(struct json claim, const char *name, struct quantity *re
     const char *suffix = strstr(name, STORAGE_CLASS);
     if (suffix) {
         struct str of = { name, (size_t)(suffix - name) };
-        struct json annotations = json_get(claim, "metadata.annotations");
-        const char *class =
-            json_text(json_member(annotations, "volume.beta.kubernetes.io/storage-class"));
-        class = class ? class : json_get_text(claim, "spec.storageClassName");
+        const char *class = claim_class(claim);
         name = suffix + strlen(STORAGE_CLASS);
         if (!class || !str_eq(str_of(class), of))
             claim = (struct json){ 0 };

@@ -317,7 +317,8 @@ static bool parse_config(struct api_call *c, struct json *ret)
     struct json documents;
     bool twice = false;
     struct str body = c->request->body;
-    if (!body.len || *body.ptr != '{' || !json_parse_keys(a, body, ret, &twice, &err) || twice) {
+    if (!body.len || *body.ptr != '{' || body_has_surrogates(body) ||
+        !json_parse_keys(a, body, ret, &twice, &err) || twice) {
         if (!yaml_parse_old(a, body, "body", &documents, &c->twice, &err))
             return call_fail_bad(
                 c, "error decoding YAML: error converting YAML to JSON: yaml: %s", err.text);

@@ -24,6 +24,7 @@ struct watch_item {
 
 struct watch_stream {
     struct api_call *call;
+    const void *connection; /* as in struct api_request */
     struct store_watch watch;
     struct selection selection;
     struct arena scratch; /* for parsing while selecting */
@@ -259,7 +260,7 @@ static bool hold_back(struct watch_stream *w)
     if (!pace_ms || !w->count || w->ends)
         return false;
     int64_t now_ms = env_mono_ms(s->env);
-    w->held = w->first_out && now_ms - w->sent_ms < pace_ms;
+    w->held = w->first_out && now_ms - w->sent_ms < pace_ms && !server_is_writer(s, w->connection);
     if (w->held && !timer_is_set(&s->pace))
         timer_set(s->env, &s->pace, pace_ms);
     if (!w->held)
@@ -395,6 +396,7 @@ static struct watch_stream *watch_new(
     struct watch_stream *w = mem_new_of(struct watch_stream);
     *w = (struct watch_stream){
         .call = c,
+        .connection = c->request->connection,
         .watch = { .event = on_event, .ctx = w },
         .selection = *selection,
         .bookmarks = o->bookmarks,

@@ -143,6 +143,20 @@ static void send_answer(struct api_call *c)
         call_free(c);
 }
 
+static void note_writer(struct apiserver *s, const struct api_request *r)
+{
+    if (r->connection && !text_eq(r->method, "GET") && s->writer_count < lengthof(s->writers))
+        s->writers[s->writer_count++] = r->connection;
+}
+
+bool server_is_writer(const struct apiserver *s, const void *connection)
+{
+    for (size_t i = 0; i < s->writer_count; i++)
+        if (s->writers[i] == connection)
+            return true;
+    return false;
+}
+
 struct api_call *apiserver_open(struct apiserver *s, const struct api_request *request,
     const struct api_handlers *handlers, void *ctx)
 {
@@ -158,6 +172,7 @@ struct api_call *apiserver_open(struct apiserver *s, const struct api_request *r
                     s->options.body_bytes_max) });
     else
         request_handle(c);
+    note_writer(s, request);
     if (arena_overflowed(&c->arena))
         call_fail(c,
             (struct api_status){
@@ -208,11 +223,8 @@ static void refuse_all(struct apiserver *s, const struct error *why)
     }
 }
 
-static void send_ready(struct apiserver *s)
+static void send_all(struct api_call *c)
 {
-    struct api_call *c = s->ready;
-    s->ready = NULL;
-    s->ready_end = &s->ready;
     while (c) {
         struct api_call *next = c->next_ready;
         c->queued = false;
@@ -222,6 +234,23 @@ static void send_ready(struct apiserver *s)
             send_answer(c);
         c = next;
     }
+}
+
+/* Events first: a client that puts the answer to its change into its cache (Argo Workflows) takes
+ * an event that comes after it for nothing new, and waits for the next one. */
+static void send_ready(struct apiserver *s)
+{
+    struct api_call *lists[2], **ends[2] = { &lists[0], &lists[1] };
+    for (struct api_call *c = s->ready; c; c = c->next_ready) {
+        *ends[!c->watch] = c;
+        ends[!c->watch] = &c->next_ready;
+    }
+    *ends[0] = *ends[1] = NULL;
+    s->ready = NULL;
+    s->ready_end = &s->ready;
+    send_all(lists[0]);
+    send_all(lists[1]);
+    s->writer_count = 0;
 }
 
 void apiserver_flush(struct apiserver *s)

@@ -35,6 +35,7 @@ struct api_request {
     bool upgrade;              /* the connection can become another protocol's */
     struct str body;
     const struct api_user *user; /* authenticated already; see auth.h */
+    const void *connection;      /* the same for all that is asked on it; NULL: none */
     /* Impersonate-… headers, then one without a name; NULL: none. */
     const struct api_header *impersonate;
 };

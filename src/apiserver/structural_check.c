@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "apiserver/go_value.h"
 #include "apiserver/patterns.h"
 #include "apiserver/structural_node.h"
 #include "base/buf.h"
@@ -73,12 +74,6 @@ static void complain(struct checker *c, struct outcome *out, enum field_error_ty
     add_violation(c, out, (struct violation){ type, path, value, text, text });
 }
 
-/* As strconv.Quote() does it. */
-static const char *quoted(struct arena *a, const char *text)
-{
-    return json_to_text(a, json_str(text));
-}
-
 /* %v of a float64: the fewest digits that say it. */
 static const char *number_text(struct arena *a, double number)
 {
@@ -114,7 +109,7 @@ static void complain_type(struct checker *c, struct outcome *out, const struct s
     const char *wanted, const char *got)
 {
     const char *what =
-        arena_printf(c->arena, "must be of type %s: %s", wanted, quoted(c->arena, got));
+        arena_printf(c->arena, "must be of type %s: %s", wanted, go_quoted(c->arena, got));
     complain(c, out, FIELD_TYPE_INVALID, at, json_str(got), what);
 }
 
@@ -171,7 +166,7 @@ static void check_type(struct checker *c, const struct structural *s, struct jso
 static void complain_schemas(
     struct checker *c, struct outcome *out, const struct structural_place *at, const char *what)
 {
-    const char *text = arena_printf(c->arena, "%s %s", quoted(c->arena, path_of(c, at)), what);
+    const char *text = arena_printf(c->arena, "%s %s", go_quoted(c->arena, path_of(c, at)), what);
     add_violation(c, out, (struct violation){ FIELD_INVALID, NULL, json_str(""), text, text });
 }
 
@@ -474,7 +469,7 @@ static void check_enum(
         buf_printf(&b,
             "%s%s",
             b.len ? ", " : "supported values: ",
-            quoted(c->arena, text ? text : json_to_text(c->arena, *allowed)));
+            go_quoted(c->arena, text ? text : json_to_text(c->arena, *allowed)));
     }
     const char *path = path_of(c, in->at);
     add_violation(c,
@@ -699,6 +694,10 @@ void structural_check_schema(const struct structural *s, struct arena *a, struct
         const char *detail = v->detail;
         if (json_is(shown, JSON_REAL)) { /* printed as Go does it */
             detail = arena_printf(a, "%s: %s", number_text(a, shown.real), detail);
+            shown = absent;
+        } else if (v->type == FIELD_NOT_SUPPORTED && json_is(shown, JSON_STR)) {
+            /* A text here, where built-in kinds have types of their own, which are JSON. */
+            detail = arena_printf(a, "%s: %s", go_quoted(a, shown.string), detail);
             shown = absent;
         }
         field_error_add(errors, v->type, *where ? where : "<nil>", shown, detail);

@@ -143,7 +143,7 @@ static bool scalar_text(struct reader *r, struct fy_token *token, struct str *re
     if (style == FYSS_SINGLE_QUOTED)
         *ret = yaml_scalar_single_quoted(r->arena, between);
     else if (style == FYSS_DOUBLE_QUOTED)
-        wrong = yaml_scalar_double_quoted(r->arena, between, ret);
+        wrong = yaml_scalar_double_quoted(r->arena, between, !r->old, ret);
     else if (yaml_scalar_block_header(line_before(r, start), folded, &block))
         *ret = yaml_scalar_block(r->arena, between, &block, (size_t)r->column);
     else

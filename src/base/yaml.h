@@ -29,8 +29,9 @@ bool yaml_parse_all(struct arena *a, struct str text, const char *file, struct j
     struct error *err) must_check;
 
 /* The same by the rules of YAML 1.1, as the API server reads a body: `yes`, `no`, `on`, `off`, `y`
- * and `n` are booleans and 0644 is octal. Of a key that stands twice the last one counts;
- * *ret_twice has a line of text for each, `line 7: key "a" already set in map`. */
+ * and `n` are booleans, 0644 is octal, and no character is two escapes. Of a key that stands twice
+ * the last one counts; *ret_twice has a line of text for each, `line 7: key "a" already set in
+ * map`. */
 bool yaml_parse_old(struct arena *a, struct str text, const char *file, struct json *ret_list,
     struct json *ret_twice, struct error *err) must_check;
 

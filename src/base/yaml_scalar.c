@@ -248,12 +248,12 @@ static bool cut_escape(struct str *s, uint32_t *ret)
 }
 
 /* The same where JSON writes one character as two. */
-static bool cut_character(struct str *s, uint32_t *ret)
+static bool cut_character(struct str *s, bool pairs, uint32_t *ret)
 {
     uint32_t low;
     if (!cut_escape(s, ret))
         return false;
-    if (*ret < 0xd800 || *ret > 0xdbff || !str_starts(*s, STR("\\u")))
+    if (!pairs || *ret < 0xd800 || *ret > 0xdbff || !str_starts(*s, STR("\\u")))
         return true;
     *s = (struct str){ s->ptr + 1, s->len - 1 };
     if (!cut_escape(s, &low) || low < 0xdc00 || low > 0xdfff)
@@ -262,7 +262,7 @@ static bool cut_character(struct str *s, uint32_t *ret)
     return true;
 }
 
-const char *yaml_scalar_double_quoted(struct arena *a, struct str s, struct str *ret)
+const char *yaml_scalar_double_quoted(struct arena *a, struct str s, bool pairs, struct str *ret)
 {
     /* \L is two bytes that become three. */
     char *text = arena_alloc(a, s.len * 2 + 1), *out = text;
@@ -281,7 +281,7 @@ const char *yaml_scalar_double_quoted(struct arena *a, struct str s, struct str 
             out = put_times(out, '\n', cut_breaks(&s) - 1);
         } else {
             uint32_t character;
-            size_t length = cut_character(&s, &character) ? utf8_put(character, out) : 0;
+            size_t length = cut_character(&s, pairs, &character) ? utf8_put(character, out) : 0;
             if (length == 0)
                 return "a bad escape in double quotes";
             out += length;

@@ -15,8 +15,9 @@ bool yaml_scalar_old(struct str text, struct json *ret);
 const char *yaml_scalar_tagged(struct arena *a, struct str tag, struct str text, struct json *ret);
 /* What stands between quotes, without folds, doubled quotes and escapes. */
 struct str yaml_scalar_single_quoted(struct arena *a, struct str between);
-/* Returns NULL, or what is wrong with it. */
-const char *yaml_scalar_double_quoted(struct arena *a, struct str between, struct str *ret);
+/* Returns NULL, or what is wrong with it. pairs: two escapes may be one character, as in JSON. */
+const char *yaml_scalar_double_quoted(
+    struct arena *a, struct str between, bool pairs, struct str *ret);
 /* What stands behind the | or > of a block. */
 struct yaml_block {
     bool folded;

@@ -232,6 +232,7 @@ static void read_head(struct exchange *x, const struct http_request_head *head)
         .user_agent = header_text(a, headers, "user-agent"),
         .if_none_match = header_text(a, headers, "if-none-match"),
         .user = &x->user,
+        .connection = head->remote,
         .impersonate = impersonation(a, headers),
     };
     if (!head->http2)

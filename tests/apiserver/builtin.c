@@ -120,6 +120,43 @@ TEST(builtin_claims_with_an_empty_mode_are_refused)
         "spec.volumeMode: Unsupported value: \"\": supported values: \"Block\", \"Filesystem\"");
 }
 
+#define CLAIMS "/api/v1/namespaces/default/persistentvolumeclaims"
+
+static struct desk_answer patch_claim(struct desk *r, const char *path, const char *patch)
+{
+    return desk_ask_as(r, "PATCH", path, "application/merge-patch+json", NULL, patch);
+}
+
+/* RabbitMQ's operator resizes claims, and shows what it is told. */
+TEST(builtin_claims_grow_once_they_are_bound_if_their_class_lets_them)
+{
+    struct desk r;
+    desk_init_builtin(&r, (struct apiserver_options){ .allow_all = true });
+    desk_do(&r,
+        "POST",
+        CLAIMS,
+        "{'metadata':{'name':'c'},'spec':{'accessModes':['ReadWriteOnce'],'storageClassName':'s',"
+        "'resources':{'requests':{'storage':'1Gi'}}}}");
+    static const char more[] = "{'spec':{'resources':{'requests':{'storage':'2Gi'}}}}";
+    struct desk_answer got = patch_claim(&r, CLAIMS "/c", more);
+    check_int(got.status, 422);
+    check(strstr(json_get_text(got.body, "message"),
+        "for bound claims\n@@ -6,7 +6,7 @@\n  \"Resources\": {\n   \"Limits\": null,\n"));
+    static const char bound[] = "{'status':{'phase':'Bound','capacity':{'storage':'1Gi'}}}";
+    patch_claim(&r, CLAIMS "/c/status", bound);
+    got = patch_claim(&r, CLAIMS "/c", more);
+    check_int(got.status, 403);
+    check_text(json_get_text(got.body, "message"),
+        "persistentvolumeclaims \"c\" is forbidden: only dynamically provisioned pvc can be "
+        "resized and the storageclass that provisions the pvc must support resize");
+    desk_do(&r,
+        "POST",
+        "/apis/storage.k8s.io/v1/storageclasses",
+        "{'metadata':{'name':'s'},'provisioner':'p','allowVolumeExpansion':true}");
+    check_int(patch_claim(&r, CLAIMS "/c", more).status, 200);
+    desk_done(&r);
+}
+
 TEST(builtin_events_are_selected_by_who_reported_them_where_no_source_is_named)
 {
     struct desk r;

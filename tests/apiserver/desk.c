@@ -152,6 +152,7 @@ struct desk_stream *desk_open(struct desk *r, const char *method, const char *ta
         .user_agent = "tester/1.0 (linux)",
         .body = body,
         .user = &user,
+        .connection = r->connection,
     };
     s->call = apiserver_open(r->server, &request, &handlers, s);
     return s;

@@ -171,6 +171,24 @@ TEST(events_that_come_faster_than_the_pace_go_out_together)
     desk_done(&d);
 }
 
+/* Argo Workflows puts the answer into its cache and then overlooks the event. */
+TEST(who_made_a_change_has_its_event_with_the_answer)
+{
+    struct desk d;
+    desk_init_with(
+        &d, (struct apiserver_options){ .watch_pace_ms = 5 }, (struct store_options){ 0 });
+    struct desk_stream *other = desk_watch(&d, CONFIG_MAPS "?watch=1");
+    d.connection = &d;
+    struct desk_stream *own = desk_watch(&d, CONFIG_MAPS "?watch=1");
+    make(&d, "a", "{}");
+    check_text(desk_event(own, NULL), "ADDED a");
+    check_text(desk_event(other, NULL), "ADDED a");
+    make(&d, "b", "{}");
+    check_text(desk_event(own, NULL), "ADDED b");
+    check_text(desk_event(other, NULL), "");
+    desk_done(&d);
+}
+
 TEST(watches_are_limited_in_number)
 {
     struct desk d;

@@ -3,7 +3,7 @@ import copy
 
 import yaml
 
-from differential import APPLY, JSON_PATCH, PARTIAL, TABLE
+from differential import APPLY, JSON_PATCH, PARTIAL, TABLE, YAML
 from lab import ROOT
 
 
@@ -215,6 +215,57 @@ def certificates(s):
     s.delete(one)
 
 
+def claim_changes(s):
+    """What of a claim may be changed before it is bound, and what the refusals show. The class is nobody's: no controller writes."""
+    p = s.namespace() + "/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}}, "storageClassName": "nobody-s"}
+    changes = [{"resources": {"requests": {"storage": size}}} for size in ("3Gi", "1Gi", "4Gi", None)] + [
+        {"accessModes": ["ReadWriteMany"]}, {"storageClassName": "other"}, {"storageClassName": None}, {"volumeMode": "Block"},
+        {"selector": {"matchLabels": {"a": "b"}}}, {"volumeAttributesClassName": "gold"}, {"volumeName": "v", "accessModes": []},
+        {"resources": {"limits": {"storage": "9Gi"}}}, {"volumeName": "v"}, {"volumeName": "w"}, {"volumeName": None}]
+    made = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "c"}, "spec": spec}
+    s.post(p, made)
+    for change in changes:
+        s.patch(p + "/c", {"spec": change})
+    noted = {"volume.beta.kubernetes.io/storage-class": "old"}
+    s.post(p, {**made, "metadata": {"name": "d", "annotations": noted}, "spec": {**spec, "storageClassName": None}})
+    for name in ("other", "old"):
+        s.patch(p + "/d", {"spec": {"storageClassName": name}})
+
+
+def of_others(s):
+    """What samples of others' operators showed: a namespace where there is none, stars in hosts, the order of labels, a Job's labels, halves of characters."""
+    p = s.namespace()
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": s.ns, "namespace": "somewhere"}, "rules": []}
+    roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+    s.post(roles, role)
+    s.put(f"{roles}/{s.ns}", {**role, "metadata": {**role["metadata"], "labels": {"a": "b"}}})
+    s.patch(f"{roles}/{s.ns}", {"metadata": {"namespace": "elsewhere", "labels": {"a": "c"}}})
+    s.apply(f"{roles}/{s.ns}-applied", {**role, "metadata": {"name": f"{s.ns}-applied", "namespace": "somewhere"}})
+    for name in (s.ns, f"{s.ns}-applied"):
+        s.delete(f"{roles}/{name}")
+    for host in ("*.a", "*a", "a.*", "*.A_b", "<*.a>", "*", "*.", "*.*.a", "1.2.3.4", "::1", "A"):
+        ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i"},
+                   "spec": {"rules": [{"host": host}], "tls": [{"hosts": [host]}]}}
+        s.post(f"/apis/networking.k8s.io/v1/namespaces/{s.ns}/ingresses?dryRun=All", ingress)
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {
+        "ports": [{"port": 80}], "selector": {"app": "a", "app.kubernetes.io/name": "b", "app-x": "c", "b": "d"}}}
+    s.ask("POST", p + "/services", service)
+    s.record("selector", s.ask("GET", p + "/services/s", accept=TABLE)["rows.0.cells.6"])
+    jobs = f"/apis/batch/v1/namespaces/{s.ns}/jobs"
+    for name, labels, of_pods, more in (("a", None, {"x": "y"}, {}), ("b", {"x": "y"}, {"x": "y"}, {}), ("d", None, {}, {}),
+                                        ("e", None, {"x": "y"}, {"manualSelector": True, "selector": {"matchLabels": {"x": "y"}}})):
+        job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name, "labels": labels}, "spec": {"suspend": True, **more, "template": {
+            "metadata": {"labels": of_pods}, "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}}
+        s.post(jobs, job)
+        s.patch(f"{jobs}/{name}", {"metadata": {"labels": None}})
+    body = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "%s"}, "data": {"k": "%s"}}'
+    for name, text in (("m", r"\ud83d\ude00"), ("n", r"\\ud83d"), ("o", r"\u00e4")):
+        for type in (APPLY, YAML):
+            way = ("PATCH", f"{p}/configmaps/{name}?fieldManager=x") if type == APPLY else ("POST", f"{p}/configmaps?dryRun=All")
+            s.record(f"{name} as {type}", s.ask(*way, body % (name, text), type=type).status)
+
+
 # Namespaces and definitions have scripts of their own; the others are changed by controllers while a script looks.
 APART = ("Namespace", "CustomResourceDefinition", "Pod", "Node", "PersistentVolume", "ReplicationController",
          "ValidatingAdmissionPolicy", "PodDisruptionBudget", "PersistentVolumeClaim", "APIService", "FlowSchema",
@@ -227,6 +278,8 @@ def scripts():
     yield "discovery", discovery
     yield "custom", custom
     yield "certificates", certificates
+    yield "claim_changes", claim_changes
+    yield "of_others", of_others
     for o in minimal():
         name = f"kind_{o['kind']}_{o['apiVersion'].split('/')[-1]}".lower()
         if o["kind"] in APART or name in seen:

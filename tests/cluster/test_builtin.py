@@ -124,8 +124,7 @@ def refusal(answer):
     """What is wrong, as (field, message) pairs, or the message."""
     causes = (answer.get("details") or {}).get("causes")
     if answer.get("reason") == "Invalid" and causes:
-        # A difference of Go structs may follow, which is for the server's own authors.
-        return sorted({(c.get("field", ""), c["message"].split("\n@@")[0]) for c in causes})
+        return sorted({(c.get("field", ""), c["message"]) for c in causes})
     return answer["message"].split("cannot be handled as a ", 1)[-1].split(": ", 1)[-1]
 
 
@@ -381,7 +380,7 @@ def whole_difference(real, ours, name, method, path, body, our_body=None):
     if theirs.status >= 300:
         one = len((x.get("details") or {}).get("causes") or ()) <= 1
         if (without_structs(refusal(x)) != without_structs(refusal(y))
-                or one and ADDRESS.sub("", x["message"].split("\n@@")[0]) != ADDRESS.sub("", y["message"]) and "field is immutable" not in x["message"]):
+                or one and ADDRESS.sub("", x["message"]) != ADDRESS.sub("", y["message"]) and "field is immutable" not in x["message"]):
             return [f"{name}: {x['message']}\n  {y['message']}"]
         return []
     return [f"{name}: {p}: {json.dumps(a)[:300]} / {json.dumps(b)[:300]}"
