@@ -118,8 +118,8 @@ bool body_parse(struct api_call *c, const struct protobuf_type *usual, struct js
     enum media media = media_of(c->request->content_type);
     *ret_twice = false;
     *ret_why = NULL;
-    bool json = media == MEDIA_TYPE_JSON ||
-                (body.len && *body.ptr == '{' && !body_has_surrogates(body));
+    bool json =
+        media == MEDIA_TYPE_JSON || (body.len && *body.ptr == '{' && !body_has_surrogates(body));
     if (media == MEDIA_TYPE_PROTOBUF) {
         if (!protobuf_decode(a, body, usual, ret, &err))
             *ret_why = arena_strdup(a, err.text);

@@ -289,8 +289,8 @@ static void check_claim_change(const struct api_write *w, struct json o, struct 
     struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
     level_claims(w, &old, &new);
     if (!json_equal(old, new)) {
-        const char *diff = go_value_diff(
-            w->arena, ".PersistentVolumeClaimSpec", old, new, field_given(e, "spec"));
+        const char *diff =
+            go_value_diff(w->arena, ".PersistentVolumeClaimSpec", old, new, field_given(e, "spec"));
         field_forbidden(e,
             "spec",
             arena_printf(w->arena,

@@ -27,8 +27,8 @@ struct apiserver {
     struct api_call *ready, **ready_end; /* have something to send with this flush */
     const void *writers[64]; /* connections that asked for a change since the last flush */
     size_t writer_count;
-    struct buf scratch; /* a text on its way into the store */
-    struct watch_batch {                 /* the last events as text, for all who watch them */
+    struct buf scratch;  /* a text on its way into the store */
+    struct watch_batch { /* the last events as text, for all who watch them */
         struct buf text;
         const struct api_kind *kind;
         size_t count; /* 0: nobody else can have them */
