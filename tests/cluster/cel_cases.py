@@ -383,6 +383,7 @@ url("relative").getHost() == ""
 url("").getHost() == ""
 url("http://h:port").getHost() == ""
 url("http://h/%zz").getHost() == ""
+url('http://"h/%zz').getHost() == ""
 url("https://h/") == url("https://h/") && url("https://h/") != url("https://h/x")
 isIP("127.0.0.1") && isIP("::1") && !isIP("127.0.0.1.1") && !isIP("::ffff:1.2.3.4") && !isIP("fe80::1%eth0")
 !isIP("01.2.3.4") && !isIP("1.2.3") && !isIP("") && !isIP("1.2.3.256") && isIP("2001:DB8::1")

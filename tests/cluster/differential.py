@@ -147,8 +147,8 @@ def must_live(ours):
 
 
 class Answer:
-    def __init__(self, status, headers, text):
-        self.status, self.text = status, text
+    def __init__(self, status, headers, text, phrase=""):
+        self.status, self.text, self.phrase = status, text, phrase
         self.type = headers.get("Content-Type", "")
         self.warnings = headers.get_all("Warning") or []
         try:
@@ -167,7 +167,7 @@ class Answer:
         return value
 
     def shown(self):
-        return {"status": self.status, "type": self.type, "warnings": self.warnings,
+        return {"status": f"{self.status} {self.phrase}", "type": self.type, "warnings": self.warnings,
                 "body": self.body if self.body is not None else self.text}
 
 
@@ -191,7 +191,7 @@ class Session:
                 self.connection = self.connection or self.server.connect()
                 self.connection.request(method, path, raw, {k: v for k, v in heads.items() if v is not None})
                 answer = self.connection.getresponse()
-                return Answer(answer.status, answer.headers, answer.read().decode("utf8", "replace"))
+                return Answer(answer.status, answer.headers, answer.read().decode("utf8", "replace"), answer.reason)
             except (http.client.HTTPException, ConnectionError):
                 self.connection = None
                 if last:
