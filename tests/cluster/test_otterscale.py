@@ -115,7 +115,8 @@ def test_cluster_scoped_children_go_with_their_service_and_hold_up_nothing(lab):
         wait_for(lambda: not any(lab.get(*c) for c in cluster), 15, "the ClusterRole to go")
         written = lab.writes(mark)
         assert written == {"delete clusterroles": 1, "delete clusterrolebindings": 1,
-                           "patch modelservices": 1}, written
+                           "patch modelservices": 1}, [
+            (e["verb"], e["requestURI"], e["responseStatus"]) for e in lab.requests(mark)]
 
 
 def test_a_namespace_ends_even_if_we_may_not_delete_what_is_of_the_cluster(lab):
