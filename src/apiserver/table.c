@@ -74,6 +74,11 @@ static const struct api_column age_column = {
     "Age", "date", "", "The time since the object was created.", ".metadata.creationTimestamp", 0
 };
 
+bool table_rows_are_null(const struct api_kind *k)
+{
+    return !k->custom && k->column_count == 2 && text_eq(k->columns[1].name, "Created At");
+}
+
 static bool by_paths(const struct api_kind *k)
 {
     return !k->behaviour || !k->behaviour->cells;
