@@ -219,3 +219,29 @@ def rules_about_changes(s):
     for rule in ({"rule": ""}, {"rule": "self"}, {"rule": "true", "fieldPath": "a"}, {"rule": "true", "fieldPath": ".nope"}, {"rule": "true", "fieldPath": ".list[0]"}, {"rule": "true", "reason": "x"},
                  {"rule": "true", "message": "a\nb"}, {"rule": "true", "messageExpression": "1"}, {"rule": "true", "optionalOldSelf": True}, {"rule": "a\nb"}, {"rule": "true", "fieldPath": ".m.x"}):
         s.post(CRDS + "?dryRun=All", definition(s, "others", {**fields(a=TEXT, m={"type": "object", "additionalProperties": TEXT}, list=listed(TEXT)), **rules(rule)}))
+
+
+@script
+def odd_scales_of_custom_kinds(s):
+    paths = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    p, one = define(s, "flocks", fields(replicas=NUMBER, other=TEXT), fields(replicas=NUMBER), subresources={"status": {}, "scale": paths})
+    s.post(p, one("a", spec={"replicas": 1}))
+    s.post(p, one("c", spec={"replicas": 1}))
+    s.patch(p + "/c", {"metadata": {"managedFields": [{}]}})
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
+    for change in ({"kind": "Other"}, {"apiVersion": "v1"}, {"apiVersion": "autoscaling/v2"}, {"kind": "ConfigMap", "apiVersion": "v1"}, {"kind": "Flock", "apiVersion": s.ns + ".example/v1"},
+                   {"metadata": {"name": "a", "uid": "11111111-2222-3333-4444-555555555555"}}, {"metadata": {"name": "b"}}, {"spec": 5}, {"spec": {"replicas": "x"}}, {"apiVersion": 5}):
+        s.put(p + "/a/scale", {**scale, **change})
+    for body in ("{", "[]", "5", ""):
+        s.put(p + "/a/scale", body)
+    s.put(p + "/a/scale", "x", type="text/plain")
+    for patch in ({"kind": "Other"}, {"apiVersion": "v1"}, {"apiVersion": "v9"}, {"metadata": {"name": "x"}}, {"kind": "ConfigMap", "apiVersion": "v1"}, {"spec": 5}, {"kind": 5}):
+        s.patch(p + "/a/scale", patch)
+    for manager in ("script", "b"):
+        s.apply(p + "/a/scale", scale, manager=manager)
+        s.apply(p + "/a/scale", {**scale, "spec": {"replicas": 9}}, manager=manager)
+    s.apply(p + "/a/scale", {**scale, "spec": {"replicas": 9}}, manager="c", force=True)
+    s.apply(p + "/missing/scale", scale)
+    s.apply(p + "/a/scale", {**scale, "kind": "X"})
+    s.apply(p + "/c/scale", {**scale, "metadata": {"name": "c"}})
+    s.get(p + "/a")
