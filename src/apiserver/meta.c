@@ -8,8 +8,11 @@
 #include "apiserver/internal.h"
 #include "apiserver/json_error.h"
 #include "apiserver/object.h"
+#include "apiserver/options.h"
 #include "base/names.h"
 #include "base/time.h"
+
+#define SUBRESOURCE_BYTES_MAX 256
 
 /* ---- the type ---- */
 
@@ -454,6 +457,24 @@ void meta_validate(struct field_errors *errors, const struct api_kind *k, struct
     check_finalizers(errors, json_member(metadata, "finalizers"), k->custom);
 }
 
+static void check_managers(struct field_errors *e, struct json managers)
+{
+    size_t i = 0;
+    json_each (entry, managers) {
+        const char *path = field_index(e->arena, "metadata.managedFields", i++);
+        const char *manager = json_get_text(*entry, "manager");
+        struct json subresource = json_member(*entry, "subresource");
+        if (manager)
+            options_check_manager(e, field_child(e->arena, path, "manager"), manager);
+        if (json_is(subresource, JSON_STR) && subresource.count > SUBRESOURCE_BYTES_MAX)
+            field_error_add(e,
+                FIELD_TOO_LONG,
+                field_child(e->arena, path, "subresource"),
+                subresource,
+                "may not be more than 256 bytes");
+    }
+}
+
 static void check_same(
     struct field_errors *e, struct json old, struct json metadata, const char *field)
 {
@@ -538,5 +559,6 @@ void meta_validate_update(
         check_owners(errors, json_member(metadata, "ownerReferences"));
         if (!update)
             check_finalizers(errors, json_member(metadata, "finalizers"), k->custom);
+        check_managers(errors, json_member(metadata, "managedFields"));
     }
 }
