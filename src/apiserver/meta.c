@@ -133,6 +133,43 @@ static bool is_zero(struct json v)
            (json_is(v, JSON_INT) && v.integer == 0);
 }
 
+static bool is_item_field(bool owner, const char *name)
+{
+    static const char *const owners[] = {
+        "apiVersion", "blockOwnerDeletion", "controller", "kind", "name", "uid", NULL
+    };
+    static const char *const managers[] = {
+        "apiVersion", "fieldsType", "fieldsV1", "manager", "operation", "subresource", "time", NULL
+    };
+    for (const char *const *at = owner ? owners : managers; *at; at++)
+        if (text_eq(*at, name))
+            return true;
+    return false;
+}
+
+/* Owners and managers of a custom object have no schema that would tell what they do not have. */
+static struct json items_value(
+    struct arena *a, const char *field, struct json list, struct field_errors *unknown)
+{
+    const char *path = field_child(a, "metadata", field);
+    struct json_builder items, kept;
+    json_builder_init(&items, a);
+    json_each (item, list) {
+        json_builder_init(&kept, a);
+        json_each_member (m, *item) {
+            if (is_item_field(text_eq(field, "ownerReferences"), m->key))
+                json_put(&kept, m->key, m->value);
+            else
+                field_invalid(unknown,
+                    field_child(a, field_index(a, path, (size_t)(item - list.items)), m->key),
+                    (struct json){ 0 },
+                    "unknown field");
+        }
+        json_push(&items, json_map_end(&kept));
+    }
+    return json_list_end(&items);
+}
+
 bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind *k,
     struct json *ret, struct field_errors *unknown, struct error *err)
 {
@@ -164,9 +201,10 @@ bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind
             continue;
         json_put(&b,
             m->key,
-            f->type == META_TIME    ? time_value(a, m->value)
-            : f->type == META_TEXTS ? without_nulls(a, m->value)
-                                    : m->value);
+            f->type == META_TIME                ? time_value(a, m->value)
+            : f->type == META_TEXTS             ? without_nulls(a, m->value)
+            : f->type == META_LIST && k->custom ? items_value(a, f->name, m->value, unknown)
+                                                : m->value);
     }
     *ret = json_map_end(&b);
     return true;

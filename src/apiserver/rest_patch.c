@@ -527,7 +527,7 @@ static void fail_unowned_scale(struct write *w)
     static const char text[] =
         "failed to create manager for existing fields: failed to convert live object "
         "(/; " SCALE_API_VERSION ", Kind=Scale) to proper version: request to convert CR to an "
-                                 "invalid group/version: " SCALE_API_VERSION;
+        "invalid group/version: " SCALE_API_VERSION;
     call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
 }
 

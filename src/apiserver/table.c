@@ -136,7 +136,11 @@ static struct json cell_of(
         return json_str(json_is(v, JSON_NULL) ? "<no value>" : value_text(a, v));
     if (text_eq(c->type, "integer") && (json_is(v, JSON_INT) || json_is(v, JSON_REAL)))
         return json_is(v, JSON_INT) ? v : json_int((int64_t)v.real);
-    if (text_eq(c->type, "number") && (json_is(v, JSON_INT) || json_is(v, JSON_REAL)))
+    if (text_eq(c->type, "number") && json_is(v, JSON_INT)) {
+        double number = (double)v.integer; /* as all numbers are in such a cell */
+        return number < 0x1p63 ? json_int((int64_t)number) : v;
+    }
+    if (text_eq(c->type, "number") && json_is(v, JSON_REAL))
         return v;
     if (text_eq(c->type, "boolean") && json_is(v, JSON_BOOL))
         return v;

@@ -245,3 +245,19 @@ def odd_scales_of_custom_kinds(s):
     s.apply(p + "/a/scale", {**scale, "kind": "X"})
     s.apply(p + "/c/scale", {**scale, "metadata": {"name": "c"}})
     s.get(p + "/a")
+
+
+@script
+def odd_cells_and_items(s):
+    """Columns of maps and of large numbers; what entries of metadata do not have."""
+    columns = [{"name": name, "type": type, "jsonPath": path} for name, type, path in (
+        ("Items", "string", ".spec.m[*]"), ("Values", "string", ".spec.one.*"), ("Integer", "integer", ".spec.n"), ("Number", "number", ".spec.f"), ("Text", "string", ".spec.n"))]
+    labels = {"type": "object", "additionalProperties": TEXT}
+    p, one = define(s, "oddities", fields(m=labels, one=labels, n={**NUMBER, "format": "int64"}, f={"type": "number"}), additionalPrinterColumns=columns)
+    for i, number in enumerate((9007199254740993, -9007199254740993, 123456789012345680, 1.5)):
+        s.post(p, one(f"a{i}", spec={"m": {"b": "1", "a": "2"}, "one": {"a": "1"}, "n": int(number), "f": number}))
+        show(s, "GET", f"{p}/a{i}", accept=TABLE)
+    meta = {"managedFields": [{"manager": "x", "bad": 1, "operation": "Update", "apiVersion": "v1"}],
+            "ownerReferences": [{"apiVersion": "v1", "kind": "x", "name": "x", "uid": "y", "bad": 1}], "bad": 1}
+    for level in ("Strict", "Warn", "Ignore"):
+        s.post(f"{p}?dryRun=All&fieldValidation={level}", one("e", meta=meta, spec={"zz": 1}))
