@@ -253,7 +253,8 @@ def odd_cells_and_items(s):
     columns = [{"name": name, "type": type, "jsonPath": path} for name, type, path in (
         ("Items", "string", ".spec.m[*]"), ("Values", "string", ".spec.one.*"), ("Integer", "integer", ".spec.n"), ("Number", "number", ".spec.f"), ("Text", "string", ".spec.n"))]
     labels = {"type": "object", "additionalProperties": TEXT}
-    p, one = define(s, "oddities", fields(m=labels, one=labels, n={**NUMBER, "format": "int64"}, f={"type": "number"}), additionalPrinterColumns=columns)
+    p, one = define(s, "oddities", fields(m=labels, one=labels, n={**NUMBER, "format": "int64"}, f={"type": "number"},
+                                          inner={**fields(q=TEXT), "x-kubernetes-embedded-resource": True}, free={**FREE, "x-kubernetes-embedded-resource": True}), additionalPrinterColumns=columns)
     for i, number in enumerate((9007199254740993, -9007199254740993, 123456789012345680, 1.5)):
         s.post(p, one(f"a{i}", spec={"m": {"b": "1", "a": "2"}, "one": {"a": "1"}, "n": int(number), "f": number}))
         show(s, "GET", f"{p}/a{i}", accept=TABLE)
@@ -261,3 +262,5 @@ def odd_cells_and_items(s):
             "ownerReferences": [{"apiVersion": "v1", "kind": "x", "name": "x", "uid": "y", "bad": 1}], "bad": 1}
     for level in ("Strict", "Warn", "Ignore"):
         s.post(f"{p}?dryRun=All&fieldValidation={level}", one("e", meta=meta, spec={"zz": 1}))
+        s.post(f"{p}?dryRun=All&fieldValidation={level}", one("e", abad=1, spec={
+            "zz": 1, "free": {"kind": "X", "apiVersion": "v1", "metadata": {"bad": 1, "name": "q"}, "u": 1}, "inner": {"kind": "X", "apiVersion": "v1", "u": 2, "metadata": {"bad": 1}}}))
