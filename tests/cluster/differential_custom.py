@@ -264,3 +264,10 @@ def odd_cells_and_items(s):
         s.post(f"{p}?dryRun=All&fieldValidation={level}", one("e", meta=meta, spec={"zz": 1}))
         s.post(f"{p}?dryRun=All&fieldValidation={level}", one("e", abad=1, spec={
             "zz": 1, "free": {"kind": "X", "apiVersion": "v1", "metadata": {"bad": 1, "name": "q"}, "u": 1}, "inner": {"kind": "X", "apiVersion": "v1", "u": 2, "metadata": {"bad": 1}}}))
+
+
+@script
+def rules_of_unknown_types(s):
+    """What the items of an empty list are, is told by the first call that takes them."""
+    for rule in ("sets.equivalent(['a'], [].sortBy(z, z.size()))", "sets.equivalent([b'a'], [].sortBy(z, z.size()))", "[].sortBy(z, z.size()).size() == 0"):
+        s.post(CRDS + "?dryRun=All", definition(s, "ruleds", {**fields(a=TEXT), **rules({"rule": rule})}))
