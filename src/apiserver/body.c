@@ -217,6 +217,97 @@ const char *body_type_error(const struct field_errors *errors)
     return NULL;
 }
 
+static bool is_among_texts(const char *const *list, size_t count, const char *text)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_eq(list[i], text))
+            return true;
+    return false;
+}
+
+/* What the API server can read and has no path for: lists, and what all groups or versions share.
+ * Returns the version of its Go type; NULL: there is no such thing. */
+static const char *version_of_pathless(
+    struct api_call *c, const char *group, const char *version, const char *kind)
+{
+    static const char *const everywhere[] = {
+        "Status", "APIVersions", "APIGroupList", "APIGroup", "APIResourceList"
+    };
+    static const char *const in_groups[] = { "WatchEvent",
+        "ListOptions",
+        "GetOptions",
+        "DeleteOptions",
+        "CreateOptions",
+        "UpdateOptions",
+        "PatchOptions" };
+    const struct registry *r = apiserver_registry(c->server);
+    if (is_among_texts(everywhere, lengthof(everywhere), kind))
+        return "v1";
+    if (text_eq(version, "v1") && ((!*group && text_eq(kind, "List")) ||
+                                      (text_eq(group, "autoscaling") && text_eq(kind, "Scale"))))
+        return "v1";
+    const struct api_kind *k;
+    for (size_t i = 0; (k = registry_at(r, i)); i++) {
+        if (k->custom || !text_eq(k->resource.group, group) ||
+            !text_eq(k->resource.version, version))
+            continue;
+        if (is_among_texts(in_groups, lengthof(in_groups), kind))
+            return "v1";
+        if (text_eq(k->list_kind, kind))
+            return version;
+    }
+    return NULL;
+}
+
+static bool fail_conversion(
+    struct api_call *c, const char *kind, const char *version, const char *go_version)
+{
+    struct arena *a = &c->arena;
+    return fail_handling(c,
+        kind,
+        version,
+        arena_printf(a,
+            "converting (%s.%s) to (%s): unknown conversion",
+            go_version,
+            kind,
+            object_go_type(a, c->kind, c->kind->resource.kind)));
+}
+
+/* What the body says to be is not of the path's kind. */
+static bool fail_other_kind(struct api_call *c, struct json object, const char *api_version,
+    const char *group, const char *version, const char *kind)
+{
+    struct arena *a = &c->arena;
+    if (!*version)
+        return fail_handling(c,
+            kind,
+            version,
+            arena_printf(
+                a, "Object 'apiVersion' is missing in '%s'", str_dup(a, c->request->body)));
+    const struct api_kind *other =
+        registry_find_kind(apiserver_registry(c->server), group, version, kind);
+    if (!other || other->custom) {
+        const char *go_version = version_of_pathless(c, group, version, kind);
+        return go_version ? fail_conversion(c, kind, version, go_version)
+                          : fail_handling(c,
+                                kind,
+                                version,
+                                arena_printf(a,
+                                    "no kind \"%s\" is registered for version \"%s\" in scheme "
+                                    "\"pkg/runtime/scheme.go:111\"",
+                                    kind,
+                                    api_version));
+    }
+    /* It is read as what it says to be before anybody sees that it is something else. */
+    struct field_errors wrong;
+    field_errors_init(&wrong, a);
+    if (other->behaviour && other->behaviour->prune)
+        other->behaviour->prune(other, a, object, &wrong);
+    if (body_type_error(&wrong))
+        return fail_handling(c, kind, version, body_type_error(&wrong));
+    return fail_conversion(c, kind, version, version);
+}
+
 /* apiVersion and kind: filled in, or those of the path. */
 static bool check_kind(struct api_call *c, struct json *object)
 {
@@ -255,32 +346,7 @@ static bool check_kind(struct api_call *c, struct json *object)
             "the API version in the data (%s) does not match the expected API version (%s)",
             version,
             want);
-    const struct api_kind *other =
-        registry_find_kind(apiserver_registry(c->server), group_text, short_version, kind);
-    if (!other)
-        return fail_handling(c,
-            kind,
-            short_version,
-            arena_printf(a,
-                "no kind \"%s\" is registered for version \"%s\" in scheme "
-                "\"pkg/runtime/scheme.go:111\"",
-                kind,
-                version));
-    /* It is read as what it says to be before anybody sees that it is something else. */
-    struct field_errors wrong;
-    field_errors_init(&wrong, a);
-    if (other->behaviour && other->behaviour->prune)
-        other->behaviour->prune(other, a, *object, &wrong);
-    if (body_type_error(&wrong))
-        return fail_handling(c, kind, short_version, body_type_error(&wrong));
-    return fail_handling(c,
-        kind,
-        short_version,
-        arena_printf(a,
-            "converting (%s.%s) to (%s): unknown conversion",
-            short_version,
-            kind,
-            object_go_type(a, c->kind, r->kind)));
+    return fail_other_kind(c, *object, version, group_text, short_version, kind);
 }
 
 /* ---- unknown fields and keys that stand twice ---- */

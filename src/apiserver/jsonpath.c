@@ -4,7 +4,8 @@
 
 #define JSONPATH_STEPS_MAX 64
 
-enum step_type { STEP_MEMBER, STEP_INDEX, STEP_ALL, STEP_FILTER };
+/* STEP_ITEMS are those of a list alone, STEP_ALL also the values of a map. */
+enum step_type { STEP_MEMBER, STEP_INDEX, STEP_ITEMS, STEP_ALL, STEP_FILTER };
 
 struct step {
     enum step_type type;
@@ -87,7 +88,7 @@ static bool parse_bracket(struct arena *a, const char **at, struct step *ret, st
     if (filter)
         return parse_filter(a, inner, ret, err);
     inner = str_trim(inner);
-    *ret = (struct step){ .type = STEP_ALL };
+    *ret = (struct step){ .type = STEP_ITEMS };
     if (str_eq(inner, STR("*")) || str_eq(inner, STR(":")))
         return true;
     if (inner.len >= 2 && (inner.ptr[0] == '\'' || inner.ptr[0] == '"') &&
@@ -182,6 +183,8 @@ static struct json walk(struct arena *a, const struct steps *s, size_t at, struc
         bool there = json_is(value, JSON_LIST) && i >= 0 && i < (int64_t)value.count;
         return there ? walk(a, s, at + 1, json_item(value, (size_t)i)) : (struct json){ 0 };
     }
+    case STEP_ITEMS:
+        return json_is(value, JSON_LIST) ? walk_each(a, s, at, value, NULL) : (struct json){ 0 };
     case STEP_ALL:
         return walk_each(a, s, at, value, NULL);
     case STEP_FILTER:

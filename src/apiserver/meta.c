@@ -8,8 +8,11 @@
 #include "apiserver/internal.h"
 #include "apiserver/json_error.h"
 #include "apiserver/object.h"
+#include "apiserver/options.h"
 #include "base/names.h"
 #include "base/time.h"
+
+#define SUBRESOURCE_BYTES_MAX 256
 
 /* ---- the type ---- */
 
@@ -130,6 +133,43 @@ static bool is_zero(struct json v)
            (json_is(v, JSON_INT) && v.integer == 0);
 }
 
+static bool is_item_field(bool owner, const char *name)
+{
+    static const char *const owners[] = {
+        "apiVersion", "blockOwnerDeletion", "controller", "kind", "name", "uid", NULL
+    };
+    static const char *const managers[] = {
+        "apiVersion", "fieldsType", "fieldsV1", "manager", "operation", "subresource", "time", NULL
+    };
+    for (const char *const *at = owner ? owners : managers; *at; at++)
+        if (text_eq(*at, name))
+            return true;
+    return false;
+}
+
+/* Owners and managers of a custom object have no schema that would tell what they do not have. */
+static struct json items_value(
+    struct arena *a, const char *field, struct json list, struct field_errors *unknown)
+{
+    const char *path = field_child(a, "metadata", field);
+    struct json_builder items, kept;
+    json_builder_init(&items, a);
+    json_each (item, list) {
+        json_builder_init(&kept, a);
+        json_each_member (m, *item) {
+            if (is_item_field(text_eq(field, "ownerReferences"), m->key))
+                json_put(&kept, m->key, m->value);
+            else
+                field_invalid(unknown,
+                    field_child(a, field_index(a, path, (size_t)(item - list.items)), m->key),
+                    (struct json){ 0 },
+                    "unknown field");
+        }
+        json_push(&items, json_map_end(&kept));
+    }
+    return json_list_end(&items);
+}
+
 bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind *k,
     struct json *ret, struct field_errors *unknown, struct error *err)
 {
@@ -161,9 +201,10 @@ bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind
             continue;
         json_put(&b,
             m->key,
-            f->type == META_TIME    ? time_value(a, m->value)
-            : f->type == META_TEXTS ? without_nulls(a, m->value)
-                                    : m->value);
+            f->type == META_TIME                ? time_value(a, m->value)
+            : f->type == META_TEXTS             ? without_nulls(a, m->value)
+            : f->type == META_LIST && k->custom ? items_value(a, f->name, m->value, unknown)
+                                                : m->value);
     }
     *ret = json_map_end(&b);
     return true;
@@ -454,6 +495,24 @@ void meta_validate(struct field_errors *errors, const struct api_kind *k, struct
     check_finalizers(errors, json_member(metadata, "finalizers"), k->custom);
 }
 
+static void check_managers(struct field_errors *e, struct json managers)
+{
+    size_t i = 0;
+    json_each (entry, managers) {
+        const char *path = field_index(e->arena, "metadata.managedFields", i++);
+        const char *manager = json_get_text(*entry, "manager");
+        struct json subresource = json_member(*entry, "subresource");
+        if (manager)
+            options_check_manager(e, field_child(e->arena, path, "manager"), manager);
+        if (json_is(subresource, JSON_STR) && subresource.count > SUBRESOURCE_BYTES_MAX)
+            field_error_add(e,
+                FIELD_TOO_LONG,
+                field_child(e->arena, path, "subresource"),
+                subresource,
+                "may not be more than 256 bytes");
+    }
+}
+
 static void check_same(
     struct field_errors *e, struct json old, struct json metadata, const char *field)
 {
@@ -538,5 +597,6 @@ void meta_validate_update(
         check_owners(errors, json_member(metadata, "ownerReferences"));
         if (!update)
             check_finalizers(errors, json_member(metadata, "finalizers"), k->custom);
+        check_managers(errors, json_member(metadata, "managedFields"));
     }
 }

@@ -42,22 +42,21 @@ static bool is_printable(uint32_t c)
     return c >= 0x20 && c != 0x7f && !(c >= 0x80 && c < 0xa1) && c != 0xad;
 }
 
-static void check_manager(struct field_errors *errors, const char *manager)
+void options_check_manager(struct field_errors *errors, const char *path, const char *manager)
 {
     struct json value = json_str(manager);
     if (value.count > MANAGER_BYTES_MAX)
-        field_error_add(
-            errors, FIELD_TOO_LONG, "fieldManager", value, "may not be more than 128 bytes");
+        field_error_add(errors, FIELD_TOO_LONG, path, value, "may not be more than 128 bytes");
     struct str rest = str_of(manager);
-    for (size_t at = 0, i = 0; at < rest.len; i++) {
+    for (size_t at = 0; at < rest.len;) {
         uint32_t character = 0;
         size_t bytes = utf8_first((struct str){ rest.ptr + at, rest.len - at }, &character);
         if (!is_printable(character))
             field_invalid(errors,
-                "fieldManager",
+                path,
                 value,
                 arena_printf(
-                    errors->arena, "invalid character U+%04X (at position %zu)", character, i));
+                    errors->arena, "invalid character U+%04X (at position %zu)", character, at));
         at += bytes ? bytes : 1;
     }
 }
@@ -87,7 +86,7 @@ bool options_read_write(struct api_call *c, const char *kind, bool apply)
         field_required(&errors, "fieldManager", "is required for apply patch");
     if (!apply && text_eq(kind, "PatchOptions") && call_param(c, "force"))
         field_forbidden(&errors, "force", "may not be specified for non-apply patch");
-    check_manager(&errors, manager ? manager : "");
+    options_check_manager(&errors, "fieldManager", manager ? manager : "");
     options_check_dry_run(&errors, dry_run);
     c->validation = VALIDATION_WARN;
     bool known = text_empty(validation);
@@ -129,8 +128,7 @@ bool options_read_int(struct api_call *c, const char *key, int64_t *ret)
         number ? "value out of range" : "invalid syntax");
 }
 
-/* A resourceVersion; "" and absent are both absent. */
-static bool read_version(const char *text, uint64_t *ret)
+bool options_parse_version(const char *text, uint64_t *ret)
 {
     char *end;
     if (text_empty(text))
@@ -140,14 +138,21 @@ static bool read_version(const char *text, uint64_t *ret)
     return *text >= '0' && *text <= '9' && !*end && !errno;
 }
 
-const char *options_version_error(struct arena *a, const char *text)
+const char *options_number_error(struct arena *a, const char *text)
 {
     bool number = strspn(text, "0123456789") == strlen(text);
     return arena_printf(a,
-        "resourceVersion: Invalid value: %s: strconv.ParseUint: parsing %s: %s",
-        json_to_text(a, json_str(text)),
+        "strconv.ParseUint: parsing %s: %s",
         json_to_text(a, json_str(text)),
         number ? "value out of range" : "invalid syntax");
+}
+
+const char *options_version_error(struct arena *a, const char *text)
+{
+    return arena_printf(a,
+        "resourceVersion: Invalid value: %s: %s",
+        json_to_text(a, json_str(text)),
+        options_number_error(a, text));
 }
 
 /* Such a watch is one that asks for the initial events, which are not older than nothing. */
@@ -245,7 +250,7 @@ bool options_read_list(struct api_call *c, bool watch, struct list_options *ret)
 
 bool options_read_version(struct api_call *c, bool watch, struct list_options *o)
 {
-    if (read_version(o->version_text, &o->version))
+    if (options_parse_version(o->version_text, &o->version))
         return true;
     const char *why = options_version_error(&c->arena, o->version_text);
     return watch ? call_fail(c, (struct api_status){ 500, "", why, .details = { 0 } })
@@ -256,7 +261,7 @@ bool options_read_get(struct api_call *c, uint64_t *ret_version)
 {
     const char *text = call_param(c, "resourceVersion");
     *ret_version = 0;
-    if (read_version(text, ret_version))
+    if (options_parse_version(text, ret_version))
         return true;
     return call_fail(c,
         (struct api_status){ 500, "", options_version_error(&c->arena, text), .details = { 0 } });

@@ -28,6 +28,11 @@ bool options_read_get(struct api_call *c, uint64_t *ret_version) must_check;
 /* A number in the query; 0: not there. */
 bool options_read_int(struct api_call *c, const char *key, int64_t *ret) must_check;
 
+/* The name of a manager, at path. */
+void options_check_manager(struct field_errors *errors, const char *path, const char *manager);
 void options_check_dry_run(struct field_errors *errors, struct json values);
-/* What is wrong with a resourceVersion that is none. */
+/* A resourceVersion; "" and absent are both absent, and leave *ret. */
+bool options_parse_version(const char *text, uint64_t *ret) must_check;
+/* What is wrong with a resourceVersion that is none: of an object, of a request. */
+const char *options_number_error(struct arena *a, const char *text);
 const char *options_version_error(struct arena *a, const char *text);

@@ -347,7 +347,8 @@ static void answer_deleted(struct api_call *c, struct json metadata, struct json
             { "apiVersion", json_str(c->accept.api_version) },
             { "metadata", metadata },
             { "columnDefinitions", table ? table_columns(a, c->kind) : (struct json){ 0 } },
-            { table ? "rows" : "items", list.count || table ? list : json_null() }));
+            { table ? "rows" : "items",
+                list.count || (table && !table_rows_are_null(c->kind)) ? list : json_null() }));
 }
 
 void rest_delete_collection(struct api_call *c)

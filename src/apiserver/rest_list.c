@@ -224,7 +224,8 @@ static void answer_list(
     }
     if (l->accept.form != ACCEPT_OBJECT)
         version = l->accept.api_version;
-    bool null = !l->count && l->accept.form != ACCEPT_OBJECT && l->accept.form != ACCEPT_TABLE;
+    bool null = !l->count && l->accept.form != ACCEPT_OBJECT &&
+                (l->accept.form != ACCEPT_TABLE || table_rows_are_null(l->kind));
     const char *head = arena_printf(a,
         "{\"kind\":\"%s\",\"apiVersion\":\"%s\",\"metadata\":%s,%s\"%s\":%s",
         kind,

@@ -4,6 +4,7 @@
 
 #include "apiserver/body.h"
 #include "apiserver/decode.h"
+#include "apiserver/go_words.h"
 #include "apiserver/internal.h"
 #include "apiserver/json_error.h"
 #include "apiserver/json_patch.h"
@@ -12,6 +13,7 @@
 #include "apiserver/options.h"
 #include "apiserver/scale.h"
 #include "apiserver/write.h"
+#include "base/time.h"
 #include "base/yaml.h"
 #include "merge/apply.h"
 #include "merge/gojson.h"
@@ -347,6 +349,50 @@ static bool check_config_kind(
                kind ? kind : "");
 }
 
+static bool fail_apply_read(
+    struct write *w, struct json config, struct json object, const char *why)
+{
+    struct arena *a = w->arena;
+    if (w->kind->custom)
+        return fail_patched(w->call, PATCH_APPLY, object, why);
+    const char *version = json_get_text(config, "apiVersion"),
+               *namespace = json_get_text(config, "metadata.namespace"),
+               *name = json_get_text(config, "metadata.name");
+    const char *gvk = arena_printf(
+        a, "%s%s, Kind=%s", strchr(version, '/') ? "" : "/", version, w->kind->resource.kind);
+    const char *text = arena_printf(a,
+        "failed to convert new object (%s/%s; %s) to proper version: unable to convert "
+        "unstructured object to %s: %s",
+        namespace ? namespace : "",
+        name ? name : "",
+        gvk,
+        gvk,
+        why);
+    return call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
+}
+
+/* Owners are not taken, and yet read. */
+static bool check_config_times(struct write *w, struct json config, struct json owners)
+{
+    int64_t ms;
+    json_each (owner, owners) {
+        struct json time = json_member(*owner, "time");
+        if (w->kind->custom || !json_present(time) || json_is(time, JSON_NULL))
+            continue;
+        if (!json_is(time, JSON_STR))
+            return fail_apply_read(w,
+                config,
+                config,
+                arena_printf(w->arena,
+                    "json: cannot unmarshal %s into Go value of type string",
+                    json_error_type(time)));
+        if (!time_parse(time.string, &ms))
+            return fail_apply_read(
+                w, config, config, go_time_trouble(w->arena, time.string, false));
+    }
+    return true;
+}
+
 /* Everything that may be wrong with a configuration before it meets the live object. */
 static bool check_config(struct write *w, struct json config)
 {
@@ -355,6 +401,8 @@ static bool check_config(struct write *w, struct json config)
     if (!check_config_kind(c, config, object_api_version(a, c->kind), c->kind->resource.kind))
         return false;
     struct json owners = json_get(config, "metadata.managedFields");
+    if (!check_config_times(w, config, owners))
+        return false;
     if (json_present(owners) && !json_is(owners, JSON_NULL))
         return call_fail_bad(c, "metadata.managedFields must be nil");
     const char *uid = json_get_text(config, "metadata.uid");
@@ -408,28 +456,6 @@ static bool fail_apply(
 }
 
 /* What was merged is no object of the kind. */
-static bool fail_apply_read(
-    struct write *w, struct json config, struct json object, const char *why)
-{
-    struct arena *a = w->arena;
-    if (w->kind->custom)
-        return fail_patched(w->call, PATCH_APPLY, object, why);
-    const char *version = json_get_text(config, "apiVersion"),
-               *namespace = json_get_text(config, "metadata.namespace"),
-               *name = json_get_text(config, "metadata.name");
-    const char *gvk = arena_printf(
-        a, "%s%s, Kind=%s", strchr(version, '/') ? "" : "/", version, w->kind->resource.kind);
-    const char *text = arena_printf(a,
-        "failed to convert new object (%s/%s; %s) to proper version: unable to convert "
-        "unstructured object to %s: %s",
-        namespace ? namespace : "",
-        name ? name : "",
-        gvk,
-        gvk,
-        json_error_restored(a, why));
-    return call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
-}
-
 static void apply_object(struct write *w)
 {
     struct api_call *c = w->call;
@@ -467,7 +493,7 @@ static void apply_object(struct write *w)
     const char *why = NULL;
     c->applies = true;
     if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
-        fail_apply_read(w, config, object, why);
+        fail_apply_read(w, config, object, c->kind->custom ? why : json_error_restored(a, why));
         return;
     }
     if (!update_check_name(c, object))
@@ -495,6 +521,22 @@ static void fail_custom_scale(struct write *w, struct json config)
     call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
 }
 
+/* Nor does it come so far if nobody owns the replicas: then it makes an owner first. */
+static void fail_unowned_scale(struct write *w)
+{
+    static const char text[] =
+        "failed to create manager for existing fields: failed to convert live object "
+        "(/; " SCALE_API_VERSION ", Kind=Scale) to proper version: request to convert CR to an "
+        "invalid group/version: " SCALE_API_VERSION;
+    call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
+}
+
+static struct json owned_scale(struct write *w)
+{
+    struct json scale = scale_of(w->arena, w->kind, w->old);
+    return json_with(w->arena, scale, "metadata.managedFields", scale_owners(w));
+}
+
 static void apply_scale(struct write *w)
 {
     struct api_call *c = w->call;
@@ -511,14 +553,29 @@ static void apply_scale(struct write *w)
     };
     if (!parse_config(c, &config) || !check_config_kind(c, config, SCALE_API_VERSION, "Scale"))
         return;
-    struct json live = scale_of(w->arena, w->kind, w->old);
-    live = json_with(w->arena, live, "metadata.managedFields", scale_owners(w));
-    if (!apply_config(w->arena, &request, live, config, &result, &err))
+    struct json live = owned_scale(w);
+    if (w->kind->custom && !json_present(json_get(live, "metadata.managedFields")))
+        fail_unowned_scale(w);
+    else if (!apply_config(w->arena, &request, live, config, &result, &err))
         fail_apply(w, config, &result, &err);
     else if (w->kind->custom)
         fail_custom_scale(w, config);
     else
         scale_store(c, w, result.object, true);
+}
+
+/* What became of a Scale must still be one. */
+static bool read_scale(struct write *w, enum patch_form form, struct json *scale)
+{
+    struct api_call *c = w->call;
+    struct json patched = *scale;
+    const char *why = NULL;
+    c->kind = scale_kind(w->arena);
+    bool ok = check_identity(c, form, patched) &&
+              (body_read_object(c, c->kind, scale, (struct str){ NULL, 0 }, false, &why) ||
+                  fail_patched(c, form, patched, why));
+    c->kind = w->kind;
+    return ok;
 }
 
 static void patch_scale(struct write *w, enum patch_form form)
@@ -529,7 +586,7 @@ static void patch_scale(struct write *w, enum patch_form form)
         call_fail(c, status_not_found(w->arena, w->kind, w->name));
     else if (form == PATCH_APPLY)
         apply_scale(w);
-    else if (apply_patch(c, form, scale_of(w->arena, w->kind, w->old), &scale))
+    else if (apply_patch(c, form, owned_scale(w), &scale) && read_scale(w, form, &scale))
         scale_store(c, w, scale, false);
 }
 

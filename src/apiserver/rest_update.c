@@ -66,7 +66,11 @@ static bool check_preconditions(struct write *w, struct json object)
     const char *version = json_get_text(object, "metadata.resourceVersion");
     if (!w->patches && !write_check_uid(w, uid))
         return false;
-    if (text_empty(version) || text_eq(version, "0")) {
+    uint64_t number = 0, old = 0;
+    if (!options_parse_version(version, &number))
+        return call_fail(
+            c, (struct api_status){ 500, "", options_number_error(a, version), .details = { 0 } });
+    if (!number) {
         if (w->kind->unconditional)
             return true;
         struct field_errors errors;
@@ -76,15 +80,8 @@ static bool check_preconditions(struct write *w, struct json object)
         return call_fail(c,
             status_invalid(a, w->kind->resource.group, w->kind->resource.plural, w->name, &errors));
     }
-    if (strspn(version, "0123456789") != strlen(version))
-        return call_fail(c,
-            (struct api_status){ 500,
-                "",
-                arena_printf(a,
-                    "strconv.ParseUint: parsing %s: invalid syntax",
-                    json_to_text(a, json_str(version))),
-                .details = { 0 } });
-    if (!text_eq(version, json_get_text(w->old, "metadata.resourceVersion")))
+    if (!options_parse_version(json_get_text(w->old, "metadata.resourceVersion"), &old) ||
+        number != old)
         return call_fail(c, status_conflict(a, w->kind, w->name, WRITE_MODIFIED));
     return true;
 }

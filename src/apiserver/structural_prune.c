@@ -7,7 +7,8 @@
 
 struct pruning {
     struct arena *arena;
-    struct field_errors *unknown; /* NULL: not wanted */
+    struct field_errors *unknown;  /* NULL: not wanted */
+    struct field_errors *metadata; /* the same of embedded metadata, which is told of last */
     bool keep_nulls;
 };
 
@@ -20,13 +21,14 @@ static bool is_meta(const char *key)
 static bool prune(struct pruning *p, const struct structural *s, bool skip, struct json *v,
     const struct structural_place *at);
 
-static void report(struct pruning *p, const char *key, const struct structural_place *at)
+static void report(struct pruning *p, struct field_errors *list, const char *key,
+    const struct structural_place *at)
 {
-    if (!p->unknown)
+    if (!list)
         return;
     struct structural_place place = { .up = at, .key = key };
     const char *path = structural_path(p->arena, &place, false);
-    field_error_add(p->unknown, FIELD_INVALID, path, (struct json){ 0 }, path);
+    field_error_add(list, FIELD_INVALID, path, (struct json){ 0 }, path);
 }
 
 /* What an object inside of an object says to be is read as a text before anything else is looked
@@ -87,7 +89,7 @@ static enum fate prune_metadata(
         if (is_meta_field(m->key))
             json_put(&b, m->key, m->value);
         else
-            report(p, m->key, at);
+            report(p, p->metadata, m->key, at);
     }
     if (!json_is(*v, JSON_MAP) || b.count == v->count)
         return KEEP;
@@ -105,7 +107,7 @@ static enum fate prune_member(struct pruning *p, const struct structural *s, boo
         child = s->additional;
     bool meta = s && (s->embedded || !at) && is_meta(m->key);
     if (!known && !skip && !meta) {
-        report(p, m->key, at);
+        report(p, p->unknown, m->key, at);
         return DROP;
     }
     if (!p->keep_nulls && is_empty_null(child, m->value))
@@ -181,17 +183,28 @@ static int compare_errors(const void *left, const void *right)
         ((const struct field_error *)left)->path, ((const struct field_error *)right)->path);
 }
 
+static void sort_errors(struct field_errors *e, size_t from)
+{
+    if (e->count > from + 1)
+        qsort(e->items + from, e->count - from, sizeof(*e->items), compare_errors);
+}
+
 struct json structural_prune(
     const struct structural *s, struct arena *a, struct json object, struct field_errors *unknown)
 {
-    struct pruning p = { .arena = a, .unknown = unknown };
+    struct field_errors metadata;
+    field_errors_init(&metadata, a);
+    struct pruning p = { .arena = a, .unknown = unknown, .metadata = unknown ? &metadata : NULL };
     size_t before = unknown ? unknown->count : 0;
     prune(&p, s, false, &object, NULL);
-    if (unknown && unknown->count > before + 1)
-        qsort(unknown->items + before,
-            unknown->count - before,
-            sizeof(*unknown->items),
-            compare_errors);
+    if (!unknown)
+        return object;
+    sort_errors(unknown, before);
+    sort_errors(&metadata, 0);
+    for (size_t i = 0; i < metadata.count; i++) {
+        const char *path = metadata.items[i].path;
+        field_error_add(unknown, FIELD_INVALID, path, (struct json){ 0 }, path);
+    }
     return object;
 }
 

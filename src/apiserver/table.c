@@ -74,6 +74,11 @@ static const struct api_column age_column = {
     "Age", "date", "", "The time since the object was created.", ".metadata.creationTimestamp", 0
 };
 
+bool table_rows_are_null(const struct api_kind *k)
+{
+    return !k->custom && k->column_count == 2 && text_eq(k->columns[1].name, "Created At");
+}
+
 static bool by_paths(const struct api_kind *k)
 {
     return !k->behaviour || !k->behaviour->cells;
@@ -131,7 +136,11 @@ static struct json cell_of(
         return json_str(json_is(v, JSON_NULL) ? "<no value>" : value_text(a, v));
     if (text_eq(c->type, "integer") && (json_is(v, JSON_INT) || json_is(v, JSON_REAL)))
         return json_is(v, JSON_INT) ? v : json_int((int64_t)v.real);
-    if (text_eq(c->type, "number") && (json_is(v, JSON_INT) || json_is(v, JSON_REAL)))
+    if (text_eq(c->type, "number") && json_is(v, JSON_INT)) {
+        double number = (double)v.integer; /* as all numbers are in such a cell */
+        return number < 0x1p63 ? json_int((int64_t)number) : v;
+    }
+    if (text_eq(c->type, "number") && json_is(v, JSON_REAL))
         return v;
     if (text_eq(c->type, "boolean") && json_is(v, JSON_BOOL))
         return v;

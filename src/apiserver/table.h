@@ -12,6 +12,8 @@ bool table_include_parse(const char *text, enum table_include *ret, struct error
 
 /* The list of columnDefinitions. */
 struct json table_columns(struct arena *a, const struct api_kind *k);
+/* Whether a table without rows has null there: of kinds that the API server has no printer for. */
+bool table_rows_are_null(const struct api_kind *k);
 /* One row: cells, and object as asked for; accept's version is that of the bare metadata. */
 struct json table_row(struct arena *a, const struct api_kind *k, const struct accept *accept,
     enum table_include include, struct json object, int64_t wall_ms);

@@ -9,6 +9,7 @@
 #include "apiserver/internal.h"
 #include "apiserver/meta.h"
 #include "apiserver/object.h"
+#include "apiserver/options.h"
 #include "apiserver/quota.h"
 
 struct write write_of_call(struct api_call *c)
@@ -31,8 +32,9 @@ static const struct api_kind *kind_at(const struct write *w, const char *api_ver
     size_t group = strlen(r->group);
     if (w->kind->custom)
         return custom_kind_at(w->kind, api_version);
-    if (!group)
-        return registry_find_kind(w->server->registry, "", api_version, r->kind);
+    if (!group) /* "/v1" names no group either */
+        return registry_find_kind(
+            w->server->registry, "", api_version + (*api_version == '/'), r->kind);
     if (strncmp(api_version, r->group, group) != 0 || api_version[group] != '/')
         return NULL;
     return registry_find_kind(w->server->registry, r->group, api_version + group + 1, r->kind);
@@ -262,7 +264,10 @@ bool write_check_create(struct write *w, struct json *object)
         meta_validate(&errors, w->kind, meta_of(*object));
     if (!validate(w, *object, &errors))
         return false;
-    if (json_present(json_get(*object, "metadata.resourceVersion")))
+    /* What is no number does not count, and nobody looks when nothing is stored. */
+    uint64_t version = 0;
+    if (options_parse_version(json_get_text(*object, "metadata.resourceVersion"), &version) &&
+        version && !w->call->dry_run)
         return call_fail(w->call,
             (struct api_status){ 500,
                 "",

@@ -290,14 +290,15 @@ CEL_IMPLEMENT(string_find_all)
 }
 
 const struct cel_function cel_lib_core[] = {
-    { "size", "(string) int", size_of, CEL_COST_ONE },
-    { "size", "string.() int", size_of, CEL_COST_ONE },
+    /* The first that fits tells what a value of unknown type is. */
     { "size", "(bytes) int", size_of, CEL_COST_ONE },
     { "size", "bytes.() int", size_of, CEL_COST_ONE },
     { "size", "(list(A)) int", size_of, CEL_COST_ONE },
     { "size", "list(A).() int", size_of, CEL_COST_ONE },
     { "size", "(map(A, B)) int", size_of, CEL_COST_ONE },
     { "size", "map(A, B).() int", size_of, CEL_COST_ONE },
+    { "size", "(string) int", size_of, CEL_COST_ONE },
+    { "size", "string.() int", size_of, CEL_COST_ONE },
     { "type", "(A) type(A)", type_of, CEL_COST_ONE },
     { "dyn", "(A) dyn", same, CEL_COST_ONE },
     { "bool", "(bool) bool", same, CEL_COST_ONE },

@@ -79,6 +79,9 @@ static bool reconcile_sets(struct run *run, struct json live, struct error *err)
         const struct apply_versions *v = run->request->versions;
         if (!s && v && v->missing)
             return fail(err, ERR_INVALID, "%s: %s", v->missing, e->api_version);
+        const char *slash = strchr(e->api_version, '/');
+        if (!s && slash && strchr(slash + 1, '/'))
+            return fail(err, ERR_INVALID, "unexpected GroupVersion string: %s", e->api_version);
         if (s && !object_at(run, s, live, e->api_version, &ignored, err))
             return false;
         if (s)

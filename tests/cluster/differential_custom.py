@@ -219,3 +219,55 @@ def rules_about_changes(s):
     for rule in ({"rule": ""}, {"rule": "self"}, {"rule": "true", "fieldPath": "a"}, {"rule": "true", "fieldPath": ".nope"}, {"rule": "true", "fieldPath": ".list[0]"}, {"rule": "true", "reason": "x"},
                  {"rule": "true", "message": "a\nb"}, {"rule": "true", "messageExpression": "1"}, {"rule": "true", "optionalOldSelf": True}, {"rule": "a\nb"}, {"rule": "true", "fieldPath": ".m.x"}):
         s.post(CRDS + "?dryRun=All", definition(s, "others", {**fields(a=TEXT, m={"type": "object", "additionalProperties": TEXT}, list=listed(TEXT)), **rules(rule)}))
+
+
+@script
+def odd_scales_of_custom_kinds(s):
+    paths = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    p, one = define(s, "flocks", fields(replicas=NUMBER, other=TEXT), fields(replicas=NUMBER), subresources={"status": {}, "scale": paths})
+    s.post(p, one("a", spec={"replicas": 1}))
+    s.post(p, one("c", spec={"replicas": 1}))
+    s.patch(p + "/c", {"metadata": {"managedFields": [{}]}})
+    scale = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
+    for change in ({"kind": "Other"}, {"apiVersion": "v1"}, {"apiVersion": "autoscaling/v2"}, {"kind": "ConfigMap", "apiVersion": "v1"}, {"kind": "Flock", "apiVersion": s.ns + ".example/v1"},
+                   {"metadata": {"name": "a", "uid": "11111111-2222-3333-4444-555555555555"}}, {"metadata": {"name": "b"}}, {"spec": 5}, {"spec": {"replicas": "x"}}, {"apiVersion": 5}):
+        s.put(p + "/a/scale", {**scale, **change})
+    for body in ("{", "[]", "5", ""):
+        s.put(p + "/a/scale", body)
+    s.put(p + "/a/scale", "x", type="text/plain")
+    for patch in ({"kind": "Other"}, {"apiVersion": "v1"}, {"apiVersion": "v9"}, {"metadata": {"name": "x"}}, {"kind": "ConfigMap", "apiVersion": "v1"}, {"spec": 5}, {"kind": 5}):
+        s.patch(p + "/a/scale", patch)
+    for manager in ("script", "b"):
+        s.apply(p + "/a/scale", scale, manager=manager)
+        s.apply(p + "/a/scale", {**scale, "spec": {"replicas": 9}}, manager=manager)
+    s.apply(p + "/a/scale", {**scale, "spec": {"replicas": 9}}, manager="c", force=True)
+    s.apply(p + "/missing/scale", scale)
+    s.apply(p + "/a/scale", {**scale, "kind": "X"})
+    s.apply(p + "/c/scale", {**scale, "metadata": {"name": "c"}})
+    s.get(p + "/a")
+
+
+@script
+def odd_cells_and_items(s):
+    """Columns of maps and of large numbers; what entries of metadata do not have."""
+    columns = [{"name": name, "type": type, "jsonPath": path} for name, type, path in (
+        ("Items", "string", ".spec.m[*]"), ("Values", "string", ".spec.one.*"), ("Integer", "integer", ".spec.n"), ("Number", "number", ".spec.f"), ("Text", "string", ".spec.n"))]
+    labels = {"type": "object", "additionalProperties": TEXT}
+    p, one = define(s, "oddities", fields(m=labels, one=labels, n={**NUMBER, "format": "int64"}, f={"type": "number"},
+                                          inner={**fields(q=TEXT), "x-kubernetes-embedded-resource": True}, free={**FREE, "x-kubernetes-embedded-resource": True}), additionalPrinterColumns=columns)
+    for i, number in enumerate((9007199254740993, -9007199254740993, 123456789012345680, 1.5)):
+        s.post(p, one(f"a{i}", spec={"m": {"b": "1", "a": "2"}, "one": {"a": "1"}, "n": int(number), "f": number}))
+        show(s, "GET", f"{p}/a{i}", accept=TABLE)
+    meta = {"managedFields": [{"manager": "x", "bad": 1, "operation": "Update", "apiVersion": "v1"}],
+            "ownerReferences": [{"apiVersion": "v1", "kind": "x", "name": "x", "uid": "y", "bad": 1}], "bad": 1}
+    for level in ("Strict", "Warn", "Ignore"):
+        s.post(f"{p}?dryRun=All&fieldValidation={level}", one("e", meta=meta, spec={"zz": 1}))
+        s.post(f"{p}?dryRun=All&fieldValidation={level}", one("e", abad=1, spec={
+            "zz": 1, "free": {"kind": "X", "apiVersion": "v1", "metadata": {"bad": 1, "name": "q"}, "u": 1}, "inner": {"kind": "X", "apiVersion": "v1", "u": 2, "metadata": {"bad": 1}}}))
+
+
+@script
+def rules_of_unknown_types(s):
+    """What the items of an empty list are, is told by the first call that takes them."""
+    for rule in ("sets.equivalent(['a'], [].sortBy(z, z.size()))", "sets.equivalent([b'a'], [].sortBy(z, z.size()))", "[].sortBy(z, z.size()).size() == 0"):
+        s.post(CRDS + "?dryRun=All", definition(s, "ruleds", {**fields(a=TEXT), **rules({"rule": rule})}))

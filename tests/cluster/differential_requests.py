@@ -280,3 +280,64 @@ def patched_types(s):
             s.patch(path, patch, type=STRATEGIC)
             if patch:  # what is wrong with no YAML at all is said in other words
                 s.patch(path + "?fieldManager=x", patch, type=APPLY)
+
+
+@script
+def given_owners(s):
+    """managedFields as clients write them."""
+    p = s.namespace() + "/configmaps"
+    entry = {"manager": "m", "operation": "Update", "apiVersion": "v1", "time": "2020-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {"f:k": {}}}}
+    odd = ({"manager": "m" * 128}, {"manager": "m" * 129}, {"manager": "a\tb"}, {"manager": "\u00fc\n"}, {"manager": "\u00fc" * 65}, {"manager": ""}, {"operation": "Other"},
+           {"fieldsType": "X"}, {"apiVersion": ""}, {"apiVersion": "a/b/c"}, {"apiVersion": "v9"}, {"apiVersion": "/v1"}, {"apiVersion": "v1/"}, {"subresource": "x" * 257},
+           {"fieldsV1": {"x": {}}})
+    s.post(p, config_map("a"))
+    for i, change in enumerate(odd):
+        s.post(p, config_map(f"c{i}", managedFields=[{**entry, **change}]))
+        s.put(p + "/a", config_map("a", managedFields=[{**entry, **change}]))
+        s.patch(p + "/a", {"metadata": {"managedFields": [{**entry, **change}]}})
+    s.put(p + "/a", config_map("a", managedFields=[{**entry, "manager": "x" * 129}, {**entry, "manager": "\x01"}]))
+    for time in ("bad", "2020-01-01", 5, "", None, "2020-01-01T00:00:00Z"):
+        s.apply(p + "/a", config_map("a", managedFields=[{**entry, "time": time}]))
+
+
+@script
+def odd_versions(s):
+    """resourceVersions that are no usual number, or none."""
+    ns = s.namespace()
+    define_things(s)
+    p, things = ns + "/configmaps", "/apis/requests.example.com/v1" + ns.removeprefix("/api/v1") + "/things"
+    s.post(p, config_map("a"))
+    s.post(things, thing("a"))
+    for version in ("00", "01", "18446744073709551616", "18446744073709551615", "-1", "+1", " 1", "0x1"):
+        s.put(p + "/a", config_map("a", resourceVersion=version))
+        s.put(things + "/a", thing("a", resourceVersion=version))
+        s.patch(p + "/a", {"metadata": {"resourceVersion": version}})
+        s.post(p + "?dryRun=All", config_map("new", resourceVersion=version))
+        s.post(p, config_map(f"new-{len(version)}", resourceVersion=version))
+
+
+@script
+def other_bodies(s):
+    """What the API server can read and has no path for."""
+    ns = s.namespace()
+    define_things(s)
+    group = ns.removeprefix("/api/v1")
+    for path in (ns + "/configmaps", "/apis/apps/v1" + group + "/deployments", "/apis/requests.example.com/v1" + group + "/things"):
+        for version, names in (("v1", ("List", "ConfigMapList", "Status", "Scale", "DeleteOptions", "WatchEvent", "APIVersions", "APIGroup")), ("autoscaling/v1", ("Scale",)),
+                               ("apps/v1", ("DeploymentList", "DeleteOptions", "Status", "List")), ("meta.k8s.io/v1", ("Status", "DeleteOptions", "Table")),
+                               ("requests.example.com/v1", ("Thing", "ThingList", "DeleteOptions"))):
+            for kind in names:
+                s.post(path + "?dryRun=All", {"kind": kind, "apiVersion": version, "metadata": {"name": "x"}})
+    for version in ("/v1", "v1/", "/", "a/b/c", " v1"):
+        s.post(ns + "/configmaps?dryRun=All", {**config_map("v"), "apiVersion": version})
+        s.post(ns + "/configmaps?dryRun=All", {"apiVersion": version, "metadata": {"name": "v"}})
+
+
+@script
+def empty_tables(s):
+    group = s.namespace().removeprefix("/api/v1")
+    rbac = "/apis/rbac.authorization.k8s.io/v1"
+    for path in ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", rbac + "/clusterroles", rbac + "/clusterrolebindings", rbac + group + "/roles",
+                 "/api/v1" + group + "/limitranges", "/api/v1" + group + "/configmaps", "/apis/storage.k8s.io/v1" + group + "/csistoragecapacities"):
+        show(s, "GET", path + "?labelSelector=nobody%3Dhas", accept=TABLE)
+        show(s, "DELETE", path + "?labelSelector=nobody%3Dhas", accept=TABLE)
