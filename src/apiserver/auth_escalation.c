@@ -101,11 +101,18 @@ static bool check_binding(
     const char *namespace = json_get_text(object, "metadata.namespace");
     struct json ref = json_member(object, "roleRef"), rules;
     const char *role = json_get_text(ref, "name");
-    bool local = text_eq(json_get_text(ref, "kind"), "Role");
+    const char *kind = json_get_text(ref, "kind");
+    bool local = text_eq(kind, "Role");
     namespace = namespace ? namespace : "";
     if (json_present(w->old) && json_equal(ref, json_member(w->old, "roleRef")) &&
         json_equal(json_member(object, "subjects"), json_member(w->old, "subjects")))
         return true;
+    if (!local && !text_eq(kind, "ClusterRole")) {
+        const char *words =
+            arena_printf(w->arena, "unsupported role reference kind: \"%s\"", kind ? kind : "");
+        answer_status(w->arena, ret, 500, "", words, (struct json){ 0 });
+        return false;
+    }
     if (may(auth, w, "bind", local ? "roles" : "clusterroles", namespace, role))
         return true;
     if (!rbac_rules_of_ref(auth->rbac, w->arena, namespace, ref, &rules)) {

@@ -413,6 +413,20 @@ static void check_daemon_set(const struct api_write *w, struct json o, struct fi
             "cannot be 0 when maxSurge is 0");
 }
 
+/* What cannot be changed is looked at once. */
+static void check_fixed(struct field_errors *e, struct json spec)
+{
+    size_t i = 0;
+    json_each (claim, json_member(spec, "volumeClaimTemplates"))
+        builtin_claim_check(e,
+            json_member(*claim, "spec"),
+            field_child(
+                e->arena, check_item_path(e->arena, "spec", "volumeClaimTemplates", i++), "spec"));
+    struct json service = json_member(spec, "serviceName");
+    if (!check_is_empty(service))
+        check_name(e, service, "spec.serviceName", NAME_DNS1123_LABEL);
+}
+
 static void check_stateful_set(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char *const claims[] = { "Retain", "Delete", NULL };
@@ -423,7 +437,6 @@ static void check_stateful_set(const struct api_write *w, struct json o, struct 
         { "spec.ordinals.start", CHECK_MIN },
         { 0 },
     };
-    (void)w;
     struct json policy = json_get(o, "spec.podManagementPolicy");
     if (!text_eq(json_text(policy), "OrderedReady") && !text_eq(json_text(policy), "Parallel"))
         field_invalid(
@@ -447,15 +460,8 @@ static void check_stateful_set(const struct api_write *w, struct json o, struct 
     check_table(e, o, "", rules);
     check_table(e, o, "", replica_rules);
     check_selected(e, json_member(o, "spec"), "statefulset");
-    size_t i = 0;
-    json_each (claim, json_get(o, "spec.volumeClaimTemplates"))
-        builtin_claim_check(e,
-            json_member(*claim, "spec"),
-            field_child(
-                e->arena, check_item_path(e->arena, "spec", "volumeClaimTemplates", i++), "spec"));
-    struct json service = json_get(o, "spec.serviceName");
-    if (!check_is_empty(service))
-        check_name(e, service, "spec.serviceName", NAME_DNS1123_LABEL);
+    if (!json_present(w->old))
+        check_fixed(e, json_member(o, "spec"));
     if (text_eq(type, "OnDelete") && json_present(rolling))
         check_invalid_text(e,
             FIELD_INVALID,

@@ -129,6 +129,32 @@ static void check_job_spec(struct field_errors *e, struct json spec, const char 
     builtin_job_check(e, spec, path);
 }
 
+/* The labels by which a Job's pods are found; those that have a prefix, if they were there. */
+static void check_job_labels(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char path[] = "spec.template.metadata.labels";
+    static const struct {
+        const char *label, *field;
+    } rows[] = {
+        { "controller-uid", "metadata.uid" },
+        { "job-name", "metadata.name" },
+        { "batch.kubernetes.io/controller-uid", "metadata.uid" },
+        { "batch.kubernetes.io/job-name", "metadata.name" },
+    };
+    struct json labels = json_get(o, path), before = json_get(w->old, path);
+    bool all = json_present(json_member(before, rows[2].label)) &&
+               json_present(json_member(before, rows[3].label));
+    for (size_t i = 0; i < (all ? lengthof(rows) : 2); i++) {
+        struct json label = json_member(labels, rows[i].label), want = json_get(o, rows[i].field);
+        const char *here = field_key(e->arena, path, rows[i].label),
+                   *words = arena_printf(e->arena, "must be '%s'", json_text(want));
+        if (!json_present(label))
+            field_required(e, here, words);
+        else if (!json_equal(label, want))
+            field_invalid(e, here, labels, words);
+    }
+}
+
 /* Unless the client takes care of it, the selector is the one that was made here. */
 static void check_generated(struct field_errors *e, struct json o)
 {
@@ -162,10 +188,8 @@ static void check_pod_names(struct field_errors *e, struct json o)
             arena_printf(e->arena, "will not able to create pod with invalid DNS label: %s", last));
 }
 
-static void check_job(const struct api_write *w, struct json o, struct field_errors *e)
+static void check_job_parts(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    if (!json_present(w->old))
-        check_generated(e, o);
     struct json spec = json_member(o, "spec"), selector = json_member(spec, "selector");
     struct json labels = json_get(spec, "template.metadata.labels");
     struct selector parsed;
@@ -184,6 +208,19 @@ static void check_job(const struct api_write *w, struct json o, struct field_err
             "spec.template.metadata.labels",
             json_present(labels) ? labels : json_null(),
             "`selector` does not match template `labels`");
+}
+
+/* What is wrong is told twice of a Job that changes: a habit. */
+static void check_job(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    bool made = !json_get_bool(o, "spec.manualSelector", false);
+    if (!json_present(w->old))
+        check_generated(e, o);
+    else if (made && json_present(json_get(o, "spec.selector")))
+        check_job_labels(w, o, e);
+    check_job_parts(w, o, e);
+    if (json_present(w->old) && !*w->subresource)
+        check_job_parts(w, o, e);
 }
 
 /* A suspended Job of which nothing runs: queues set where its pods may go, and what they ask for.

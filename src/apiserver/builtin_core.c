@@ -85,9 +85,11 @@ static bool prepare_node(const struct api_write *w, struct json *object, struct 
 
 static struct json fill_node(struct arena *a, struct json o)
 {
-    struct json range = json_get(o, "spec.podCIDR");
-    if (json_present(range))
-        o = fill_path(a, o, "spec.podCIDRs", json_list(a, range));
+    struct json range = json_get(o, "spec.podCIDR"), ranges = json_get(o, "spec.podCIDRs");
+    if (!check_is_empty(range) && !(ranges.count && json_equal(ranges.items[0], range)))
+        o = json_with(a, o, "spec.podCIDRs", json_list(a, range));
+    else if (ranges.count)
+        o = json_with(a, o, "spec.podCIDR", ranges.items[0]);
     return json_present(json_get(o, "status.allocatable"))
                ? o
                : fill_path(a, o, "status.allocatable", json_get(o, "status.capacity"));
@@ -220,13 +222,38 @@ static void check_namespace(const struct api_write *w, struct json o, struct fie
     }
 }
 
-static void check_node(const struct api_write *w, struct json o, struct field_errors *e)
+static bool is_same_taint(struct json a, struct json b)
+{
+    return json_equal(json_member(a, "key"), json_member(b, "key")) &&
+           json_equal(json_member(a, "effect"), json_member(b, "effect"));
+}
+
+static void check_taint_once(struct field_errors *e, struct json taints, size_t at)
+{
+    struct json taint = taints.items[at], value = json_member(taint, "value");
+    for (size_t i = 0; i < at; i++)
+        if (is_same_taint(taints.items[i], taint)) {
+            struct json since = json_member(taint, "timeAdded");
+            struct json shown = json_map(e->arena,
+                { "Key", json_member(taint, "key") },
+                { "Value", json_present(value) ? value : json_str("") },
+                { "Effect", json_member(taint, "effect") },
+                { "TimeAdded", json_present(since) ? since : json_null() });
+            field_error_add(e,
+                FIELD_DUPLICATE,
+                check_item_path(e->arena, "metadata", "taints", at),
+                shown,
+                "taints must be unique by key and effect pair");
+            return;
+        }
+}
+
+static void check_taints(struct field_errors *e, struct json taints)
 {
     static const char *const effects[] = { "NoSchedule", "PreferNoSchedule", "NoExecute", NULL };
-    size_t i = 0;
-    (void)w;
-    json_each (taint, json_get(o, "spec.taints")) {
-        const char *here = check_item_path(e->arena, "metadata", "taints", i++);
+    json_each (taint, taints) {
+        size_t i = (size_t)(taint - taints.items);
+        const char *here = check_item_path(e->arena, "metadata", "taints", i);
         struct json effect = json_member(*taint, "effect"), value = json_member(*taint, "value");
         check_name(
             e, json_member(*taint, "key"), field_child(e->arena, here, "key"), NAME_LABEL_KEY);
@@ -236,7 +263,43 @@ static void check_node(const struct api_write *w, struct json o, struct field_er
             field_required(e, field_child(e->arena, here, "effect"), NULL);
         else
             check_enum(e, effect, field_child(e->arena, here, "effect"), effects);
+        check_taint_once(e, taints, i);
     }
+}
+
+static void check_node(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char path[] = "spec.podCIDRs";
+    struct json ranges = json_get(o, path);
+    size_t i = 0, wide = 0;
+    if (*w->subresource)
+        return;
+    check_taints(e, json_get(o, "spec.taints"));
+    size_t before = e->count;
+    json_each (range, ranges) {
+        check_cidr(e, *range, field_index(e->arena, path, i++));
+        wide += strchr(json_text(*range) ? json_text(*range) : "", ':') != NULL;
+    }
+    if (ranges.count > 1 && e->count == before && (ranges.count > 2 || wide != 1))
+        field_invalid(e, path, ranges, "may specify no more than one CIDR for each IP family");
+}
+
+/* What a node has got it keeps. */
+static void check_node_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    struct json old = json_get(w->old, "spec.podCIDRs"), new = json_get(o, "spec.podCIDRs"),
+                id = json_get(w->old, "spec.providerID");
+    size_t changed = old.count && old.count != new.count;
+    for (size_t i = 0; i < old.count && old.count == new.count; i++)
+        changed += !json_equal(old.items[i], new.items[i]);
+    for (size_t i = 0; i < changed; i++)
+        field_forbidden(
+            e, "spec.podCIDRs", "node updates may not change podCIDR except from \"\" to valid");
+    if (!check_is_empty(id) && !json_equal(id, json_get(o, "spec.providerID")))
+        field_forbidden(e,
+            "spec.providerID",
+            "node updates may not change providerID except from \"\" to valid");
+    check_taints(e, json_get(o, "spec.taints"));
 }
 
 static const char *const secret_fields[] = { "type", NULL };
@@ -289,6 +352,7 @@ const struct builtin_rules builtin_node = {
     .prepare = prepare_node,
     .keeps_status = true,
     .validate = check_node,
+    .validate_change = check_node_change,
     .warn = warn_node,
     .fields = node_fields,
 };

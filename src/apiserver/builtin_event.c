@@ -20,6 +20,14 @@ static bool prepare_event(const struct api_write *w, struct json *object, struct
     return true;
 }
 
+static struct json fill_event(struct arena *a, struct json o)
+{
+    struct json series = json_member(o, "series");
+    return check_is_set(series) && !json_present(json_member(series, "lastObservedTime"))
+               ? json_with(a, o, "series.lastObservedTime", json_null())
+               : o;
+}
+
 static void check_length(struct field_errors *e, struct json v, const char *path, size_t most)
 {
     if (v.type == JSON_STR && v.count > most)
@@ -45,6 +53,16 @@ static void check_reporter(struct field_errors *e, struct json o, bool core)
     check_length(e, json_member(o, core ? "message" : "note"), "message", 1024);
 }
 
+static void check_series(struct field_errors *e, struct json series)
+{
+    if (!check_is_set(series))
+        return;
+    if (json_get_int(series, "count", 0) < 2)
+        field_invalid(e, "series.count", json_str(""), "should be at least 2");
+    if (!check_is_set(json_member(series, "lastObservedTime")))
+        field_required(e, "series.lastObservedTime", NULL);
+}
+
 static void check_new_event(struct field_errors *e, struct json o)
 {
     static const struct {
@@ -56,7 +74,7 @@ static void check_new_event(struct field_errors *e, struct json o)
         { "deprecatedSource", "source" },
     };
     const char *type = json_get_text(o, "type");
-    struct json series = json_member(o, "series");
+    check_series(e, json_member(o, "series"));
     if (!check_is_set(json_member(o, "eventTime")))
         field_required(e, "eventTime", NULL);
     if (!text_eq(type, "Normal") && !text_eq(type, "Warning"))
@@ -68,12 +86,6 @@ static void check_new_event(struct field_errors *e, struct json o)
         struct json v = json_member(o, unset[i].field);
         if (!check_is_empty(v) && !(v.type == JSON_INT && !v.integer))
             field_invalid(e, unset[i].shown, json_str(""), "needs to be unset");
-    }
-    if (check_is_set(series)) {
-        if (json_get_int(series, "count", 0) < 2)
-            field_invalid(e, "series.count", json_str(""), "should be at least 2");
-        if (!check_is_set(json_member(series, "lastObservedTime")))
-            field_required(e, "series.lastObservedTime", NULL);
     }
 }
 
@@ -94,7 +106,34 @@ static void check_event(const struct api_write *w, struct json o, struct field_e
         check_reporter(e, o, core);
 }
 
-/* A new event says what happened, once; only its series goes on. */
+/* The form in which an object that an event speaks of, or its source, is shown. */
+static struct json shown_struct(struct arena *a, struct json v, const char *path)
+{
+    static const struct {
+        const char *name, *field;
+    } rows[] = {
+        { "APIVersion", "apiVersion" },
+        { "FieldPath", "fieldPath" },
+        { "Kind", "kind" },
+        { "Name", "name" },
+        { "Namespace", "namespace" },
+        { "ResourceVersion", "resourceVersion" },
+        { "UID", "uid" },
+        { "Component", "component" },
+        { "Host", "host" },
+    };
+    bool source = text_eq(path, "source");
+    struct json_builder b;
+    json_builder_init(&b, a);
+    for (size_t i = source ? 7 : 0; i < (source ? lengthof(rows) : 7); i++) {
+        struct json text = json_member(v, rows[i].field);
+        json_put(&b, rows[i].name, json_present(text) ? text : json_str(""));
+    }
+    return json_map_end(&b);
+}
+
+/* A new event says what happened, once; only its series goes on. The reason is told twice: a habit.
+ */
 static void check_new_event_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const struct {
@@ -103,6 +142,11 @@ static void check_new_event_change(const struct api_write *w, struct json o, str
         { "regarding", "involvedObject" },
         { "reason", "reason" },
         { "note", "message" },
+        { "deprecatedSource", "source" },
+        { "deprecatedFirstTimestamp", "firstTimestamp" },
+        { "deprecatedLastTimestamp", "lastTimestamp" },
+        { "deprecatedCount", "count" },
+        { "reason", "reason" },
         { "type", "type" },
         { "eventTime", "eventTime" },
         { "action", "action" },
@@ -110,10 +154,18 @@ static void check_new_event_change(const struct api_write *w, struct json o, str
         { "reportingController", "reportingController" },
         { "reportingInstance", "reportingInstance" },
     };
+    if (!json_equal(json_member(w->old, "series"), json_member(o, "series")))
+        check_series(e, json_member(o, "series"));
     for (size_t i = 0; i < lengthof(fixed); i++) {
         struct json old = json_member(w->old, fixed[i].field), new = json_member(o, fixed[i].field);
         bool text = old.type == JSON_STR && !json_present(new);
-        check_immutable(e, old, text ? json_str("") : new, fixed[i].shown);
+        if (new.type == JSON_MAP && !json_equal(old, new))
+            field_invalid(e,
+                fixed[i].shown,
+                shown_struct(e->arena, new, fixed[i].shown),
+                "field is immutable");
+        else
+            check_immutable(e, old, text ? json_str("") : new, fixed[i].shown);
     }
 }
 
@@ -144,12 +196,14 @@ static const char *const new_event_fields[] = { "regarding.kind",
 
 const struct builtin_rules builtin_event = {
     .metadata_last = true,
+    .fill = fill_event,
     .prepare = prepare_event,
     .validate = check_event,
     .convert = convert_event,
     .fields = event_fields,
 };
 const struct builtin_rules builtin_new_event = {
+    .fill = fill_event,
     .prepare = prepare_event,
     .validate = check_event,
     .validate_change = check_new_event_change,

@@ -3,6 +3,7 @@
 #include "apiserver/builtin_pod.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
+#include "apiserver/go_value.h"
 
 #define EPHEMERAL "spec.ephemeralContainers"
 
@@ -113,8 +114,11 @@ static void check_ephemeral(const struct api_write *w, struct json o, struct fie
         else if (!json_equal(*before, now))
             field_forbidden(e,
                 EPHEMERAL,
-                arena_printf(
-                    e->arena, "existing ephemeral containers \"%s\" may not be changed", name));
+                arena_printf(e->arena,
+                    "existing ephemeral containers \"%s\" may not be changed\n%s",
+                    name,
+                    go_value_diff(
+                        e->arena, ".EphemeralContainer", *before, now, (struct json){ 0 })));
     }
 }
 

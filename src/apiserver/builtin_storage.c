@@ -622,6 +622,42 @@ static void check_csi_node(const struct api_write *w, struct json o, struct fiel
     }
 }
 
+/* Keys are there even if there are none. */
+static struct json fill_csi_node(struct arena *a, struct json o)
+{
+    static const char keys[] = "topologyKeys";
+    struct json drivers = json_get(o, "spec.drivers");
+    struct json_builder b;
+    json_builder_init_for(&b, a, drivers.count);
+    json_each (driver, drivers)
+        json_push(&b,
+            json_member(*driver, keys).count ? *driver
+                                             : json_with_member(a, *driver, keys, json_null()));
+    return drivers.count ? json_with(a, o, "spec.drivers", json_list_end(&b)) : o;
+}
+
+/* Of a driver that stays, only how many volumes it takes may change. */
+static void check_csi_node_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char count[] = "allocatable";
+    struct arena *a = e->arena;
+    json_each (before, json_get(w->old, "spec.drivers")) {
+        struct json now =
+            json_find(json_get(o, "spec.drivers"), "name", json_get_text(*before, "name"));
+        if (!json_present(now) ||
+            json_equal(json_with_member(a, *before, count, (struct json){ 0 }),
+                json_with_member(a, now, count, (struct json){ 0 })))
+            continue;
+        struct json keys = json_member(now, "topologyKeys");
+        struct json shown = json_map(a,
+            { "Allocatable", json_null() },
+            { "Name", json_member(now, "name") },
+            { "NodeID", json_member(now, "nodeID") },
+            { "TopologyKeys", keys.count ? keys : json_null() });
+        field_invalid(e, "spec.drivers", shown, "field is immutable");
+    }
+}
+
 static void check_capacity(const struct api_write *w, struct json o, struct field_errors *e)
 {
     (void)w;
@@ -693,7 +729,11 @@ const struct builtin_rules builtin_csi_driver = {
     .fill = fill_driver,
     .validate = check_csi_driver,
 };
-const struct builtin_rules builtin_csi_node = { .validate = check_csi_node };
+const struct builtin_rules builtin_csi_node = {
+    .fill = fill_csi_node,
+    .validate = check_csi_node,
+    .validate_change = check_csi_node_change,
+};
 const struct builtin_rules builtin_csi_capacity = {
     .validate = check_capacity,
     .validate_change = check_capacity_change,

@@ -17,8 +17,8 @@ const char *const builtin_host_path_types[] = { "",
     NULL };
 
 static const char *const pull_policies[] = { "Always", "IfNotPresent", "Never", NULL };
-static const char *const azure_modes[] = { "None", "ReadOnly", "ReadWrite", NULL };
-static const char *const azure_kinds[] = { "Dedicated", "Managed", "Shared", NULL };
+const char *const builtin_azure_modes[] = { "None", "ReadOnly", "ReadWrite", NULL };
+const char *const builtin_azure_kinds[] = { "Dedicated", "Managed", "Shared", NULL };
 
 /* Files made of the keys of something. */
 #define KEYS(of)                                                                                   \
@@ -66,8 +66,8 @@ static const struct check volume_rules[] = {
     { "portworxVolume.volumeID", CHECK_REQUIRED },
     { "azureDisk.diskName", CHECK_REQUIRED },
     { "azureDisk.diskURI", CHECK_REQUIRED },
-    { "azureDisk.cachingMode", CHECK_ENUM, azure_modes },
-    { "azureDisk.kind", CHECK_ENUM, azure_kinds },
+    { "azureDisk.cachingMode", CHECK_ENUM, builtin_azure_modes },
+    { "azureDisk.kind", CHECK_ENUM, builtin_azure_kinds },
     { "storageos.volumeName", CHECK_REQUIRED },
     { "storageos.secretRef.name", CHECK_REQUIRED },
     { "projected.defaultMode", CHECK_FILE_MODE },
@@ -172,7 +172,7 @@ static bool is_host_port(struct arena *a, struct str pair)
 
 #define QUOBYTE_TENANT_MAX 64
 
-static void check_quobyte(struct field_errors *e, struct json quobyte, const char *path)
+void builtin_quobyte_check(struct field_errors *e, struct json quobyte, const char *path)
 {
     static const char words[] = "must be a host:port pair or multiple pairs separated by commas";
     struct json registry = json_member(quobyte, "registry");
@@ -232,7 +232,7 @@ static void check_flex(struct field_errors *e, struct json flex, const char *pat
 }
 
 /* Where a disk lies is written in one of two forms, by its kind. */
-static void check_azure_disk(struct field_errors *e, struct json disk, const char *path)
+void builtin_azure_disk_check(struct field_errors *e, struct json disk, const char *path)
 {
     static const char *const managed[] = {
         "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/"
@@ -377,7 +377,7 @@ static const struct source {
     { "rbd" },
     { "cinder" },
     { "cephfs", .twice = "cephFS" },
-    { "quobyte", check_quobyte },
+    { "quobyte", builtin_quobyte_check },
     { "downwardAPI", check_downward, .twice = "downwarAPI" },
     { "fc", check_fc },
     { "flexVolume", check_flex },
@@ -386,7 +386,7 @@ static const struct source {
     { "vsphereVolume" },
     { "photonPersistentDisk" },
     { "portworxVolume" },
-    { "azureDisk", check_azure_disk },
+    { "azureDisk", builtin_azure_disk_check },
     { "storageos", check_storageos },
     { "projected", check_projected },
     { "scaleIO" },

@@ -5,6 +5,10 @@
 
 static const struct check source_rules[] = {
     { "awsElasticBlockStore.volumeID", CHECK_REQUIRED },
+    { "azureDisk.diskName", CHECK_REQUIRED },
+    { "azureDisk.diskURI", CHECK_REQUIRED },
+    { "azureDisk.cachingMode", CHECK_ENUM, builtin_azure_modes },
+    { "azureDisk.kind", CHECK_ENUM, builtin_azure_kinds },
     { "azureFile.secretName", CHECK_REQUIRED },
     { "azureFile.shareName", CHECK_REQUIRED },
     { "cephfs.monitors", CHECK_REQUIRED },
@@ -115,6 +119,18 @@ void builtin_volume_source_check(struct field_errors *e, struct json spec)
     check_numbers(e, spec);
     check_secrets(e, spec);
     check_fibre_channel(e, json_member(spec, "fc"));
+    if (check_is_set(json_member(spec, "azureDisk")))
+        builtin_azure_disk_check(e, json_member(spec, "azureDisk"), "spec.azureDisk");
+    if (check_is_set(json_member(spec, "quobyte")))
+        builtin_quobyte_check(e, json_member(spec, "quobyte"), "spec.quobyte");
+    struct json namespace = json_get(spec, "glusterfs.endpointsNamespace");
+    if (check_is_set(namespace) && !namespace.count)
+        field_invalid(e,
+            "spec.glusterfs.endpointsNamespace",
+            namespace,
+            "if the endpointnamespace is set, it must be a valid namespace name");
+    else if (check_is_set(namespace))
+        check_name(e, namespace, "spec.glusterfs.endpointsNamespace", NAME_DNS1123_LABEL);
     if (check_is_set(json_member(spec, "nfs")) &&
         !text_starts(json_text(nfs) ? json_text(nfs) : "", "/"))
         field_invalid(

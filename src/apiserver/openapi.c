@@ -139,7 +139,7 @@ const char *openapi_digest(
     for (size_t i = 0; (k = registry_at(registry, i)); i++) {
         if (group && (!text_eq(k->resource.group, group) || !text_eq(k->resource.version, version)))
             continue;
-        const char *text = k->custom ? json_to_text(a, openapi_crd_schema(s, a, k)) : "";
+        const char *text = k->custom ? json_to_text(a, openapi_crd_version(s, a, k)) : "";
         sha256_add(&h, k->resource.group, strlen(k->resource.group) + 1);
         sha256_add(&h, k->resource.version, strlen(k->resource.version) + 1);
         sha256_add(&h, k->resource.plural, strlen(k->resource.plural) + 1);

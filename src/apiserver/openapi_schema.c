@@ -6,6 +6,7 @@
 EMBED(openapi_models, "src/apiserver/openapi.json");
 
 static const char kind_tag[] = "x-kubernetes-group-version-kind";
+static const char selectable_tag[] = "x-kubernetes-selectable-fields";
 
 /* ---- names and references ---- */
 
@@ -112,14 +113,25 @@ static struct json tagged(struct openapi_schemas *o, const char *name, struct js
 
 /* ---- custom kinds ---- */
 
-struct json openapi_crd_schema(struct apiserver *s, struct arena *a, const struct api_kind *k)
+struct json openapi_crd_version(struct apiserver *s, struct arena *a, const struct api_kind *k)
 {
     const struct api_kind *crd = registry_find(
         apiserver_registry(s), "apiextensions.k8s.io", "v1", "customresourcedefinitions");
     const char *name = arena_printf(a, "%s.%s", k->resource.plural, k->resource.group);
     struct json object = crd ? apiserver_read(s, a, crd, "", name) : (struct json){ 0 };
-    struct json version = json_find(json_get(object, "spec.versions"), "name", k->resource.version);
-    return json_get(version, "schema.openAPIV3Schema");
+    return json_find(json_get(object, "spec.versions"), "name", k->resource.version);
+}
+
+/* Absent if there are none. */
+static struct json selectable_fields(struct arena *a, struct json version)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each (field, json_member(version, "selectableFields")) {
+        const char *path = json_get_text(*field, "jsonPath");
+        json_push(&b, json_map(a, { "fieldPath", json_str(path + (path[0] == '.')) }));
+    }
+    return json_or_absent(json_list_end(&b));
 }
 
 /* A text field that is described as it was, if it was. */
@@ -177,10 +189,10 @@ static struct json embedding(struct openapi_schemas *o, struct json v)
     return json_with_member(a, with_object_fields(o, v), "required", json_list_end(&required));
 }
 
-static struct json custom_schema(struct openapi_schemas *o, const struct api_kind *k)
+static struct json custom_schema(struct openapi_schemas *o, struct json version)
 {
     struct arena *a = o->arena;
-    struct json schema = openapi_crd_schema(o->server, a, k);
+    struct json schema = json_get(version, "schema.openAPIV3Schema");
     if (!json_is(schema, JSON_MAP))
         schema = json_map(a, { "type", json_str("object") });
     bool any = json_get_bool(schema, "x-kubernetes-preserve-unknown-fields", false);
@@ -217,7 +229,10 @@ void openapi_schemas_add(struct openapi_schemas *o, const struct api_kind *k)
     o->custom = true;
     const char *name = custom_name(a, r->group, r->version, r->kind);
     struct json tags = json_list(a, tag(a, r->group, r->version, r->kind));
-    json_put(&o->map, name, json_with_member(a, custom_schema(o, k), kind_tag, tags));
+    struct json version = openapi_crd_version(o->server, a, k);
+    struct json selectable = selectable_fields(a, version);
+    struct json schema = json_with_member(a, custom_schema(o, version), kind_tag, tags);
+    json_put(&o->map, name, json_with_member(a, schema, selectable_tag, selectable));
     struct json text = json_map(a, { "type", json_str("string") });
     struct json items =
         json_map(a, { "type", json_str("array") }, { "items", openapi_ref(o, name) });
@@ -232,7 +247,8 @@ void openapi_schemas_add(struct openapi_schemas *o, const struct api_kind *k)
                     { "kind", text },
                     { "items", items },
                     { "metadata", field_ref(o, OPENAPI_META "ListMeta") }) },
-            { kind_tag, json_list(a, tag(a, r->group, r->version, k->list_kind)) }));
+            { kind_tag, json_list(a, tag(a, r->group, r->version, k->list_kind)) },
+            { selectable_tag, selectable }));
 }
 
 void openapi_schemas_add_all(struct openapi_schemas *o)

@@ -34,5 +34,5 @@ const char *openapi_kind_name(
     struct openapi_schemas *o, const char *group, const char *version, const char *kind);
 /* { "$ref": … }; what it refers to gets into the document. */
 struct json openapi_ref(struct openapi_schemas *o, const char *name);
-/* openAPIV3Schema of the CRD's version; absent: none. */
-struct json openapi_crd_schema(struct apiserver *s, struct arena *a, const struct api_kind *k);
+/* The entry of spec.versions of its CRD; absent: none. */
+struct json openapi_crd_version(struct apiserver *s, struct arena *a, const struct api_kind *k);

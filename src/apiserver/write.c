@@ -250,6 +250,16 @@ static bool check_rights(struct write *w, struct json object)
     return false;
 }
 
+/* An applied null is a value until it is stored: who reads it finds nothing where no null may be.
+ */
+static bool drop_nulls(struct write *w, struct json *object)
+{
+    const struct api_behaviour *b = w->kind->behaviour;
+    if (w->kind->custom && w->call && w->call->applies && b && b->prune)
+        *object = b->prune(w->kind, w->arena, *object, NULL);
+    return true;
+}
+
 bool write_check_create(struct write *w, struct json *object)
 {
     struct field_errors errors;
@@ -275,7 +285,7 @@ bool write_check_create(struct write *w, struct json *object)
                 .details = { 0 } });
     if (store_get(store_table(w->server->store, w->kind->table), w->namespace, w->name))
         return call_fail(w->call, status_exists(w->arena, w->kind, w->name));
-    return true;
+    return drop_nulls(w, object);
 }
 
 bool write_check_update(struct write *w, struct json *object)
@@ -293,7 +303,7 @@ bool write_check_update(struct write *w, struct json *object)
         *object = json_with(a, *object, "metadata.generation", json_int(generation + 1));
     }
     meta_validate_update(&errors, w->kind, meta_of(w->old), meta_of(*object));
-    return validate(w, *object, &errors);
+    return validate(w, *object, &errors) && drop_nulls(w, object);
 }
 
 /* ---- storing ---- */

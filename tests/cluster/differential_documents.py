@@ -40,13 +40,13 @@ def definition(plural, kind, scope, version, **schema):
 @script
 def openapi_of_custom_kinds(s):
     number, text = {"type": "integer"}, {"type": "string"}
-    inside = {"replicas": {**number, "format": "int32", "default": 1, "nullable": True}, "either": {"x-kubernetes-int-or-string": True, "anyOf": [number, text]},
+    inside = {"color": text, "replicas": {**number, "format": "int32", "default": 1, "nullable": True}, "either": {"x-kubernetes-int-or-string": True, "anyOf": [number, text]},
               "object": {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
               "objects": {"type": "array", "items": {"type": "object", "required": ["spec"], "x-kubernetes-embedded-resource": True, "properties": {"spec": {"type": "object"}}}},
               "items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a"], "x-kubernetes-validations": [{"rule": "self.size() < 4"}],
                         "items": {"type": "object", "required": ["a"], "properties": {"a": text}}},
               "byName": {"type": "object", "additionalProperties": {**text, "enum": ["x", "y"]}}}
-    scaled = {"subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}}}
+    scaled = {"selectableFields": [{"jsonPath": ".spec.color"}, {"jsonPath": ".spec.replicas"}], "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}}}
     definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     made = [definition("widgets", "Widget", "Namespaced", scaled, required=["spec"], properties={
                 "apiVersion": text, "metadata": {"type": "object"}, "spec": {"type": "object", "properties": inside}, "status": {"type": "object", "properties": {"replicas": number}}}),
