@@ -8,6 +8,7 @@
 #include "apiserver/fill.h"
 #include "apiserver/json_error.h"
 #include "base/base64.h"
+#include "base/quantity.h"
 
 /* ---- Secret ---- */
 
@@ -267,6 +268,60 @@ static void check_taints(struct field_errors *e, struct json taints)
     }
 }
 
+/* Of what there are no parts. */
+static bool is_whole(struct arena *a, const char *name)
+{
+    static const char *const counted[] = { "configmaps",
+        "persistentvolumeclaims",
+        "pods",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "services",
+        "services.loadbalancers",
+        "services.nodeports" };
+    struct error why;
+    for (size_t i = 0; i < lengthof(counted); i++)
+        if (text_eq(name, counted[i]))
+            return true;
+    return strchr(name, '/') && !strstr(name, "kubernetes.io/") &&
+           !text_starts(name, "requests.") &&
+           name_check(NAME_LABEL_KEY, arena_printf(a, "requests.%s", name), &why);
+}
+
+static void check_amounts(struct field_errors *e, struct json o)
+{
+    static const char *const lists[] = { "status.capacity", "status.allocatable" };
+    for (size_t i = 0; i < lengthof(lists); i++)
+        json_each_member (m, json_get(o, lists[i])) {
+            const char *here = field_child(e->arena, lists[i], m->key);
+            struct quantity q;
+            check_quantity(e, m->value, here);
+            if (is_whole(e->arena, m->key) &&
+                quantity_parse(str_of(json_text(m->value)), &q, NULL) &&
+                quantity_milli_value(q) != INT64_MAX && quantity_milli_value(q) % 1000)
+                field_invalid(e, here, m->value, "must be an integer");
+        }
+}
+
+void builtin_node_status_check(struct json object, struct field_errors *errors)
+{
+    struct json addresses = json_get(object, "status.addresses");
+    check_amounts(errors, object);
+    for (size_t i = 0; i < addresses.count; i++)
+        for (size_t j = 0; j < i; j++) {
+            struct json one = addresses.items[i];
+            if (!json_equal(one, addresses.items[j]))
+                continue;
+            field_duplicate(errors,
+                check_item_path(errors->arena, "status", "addresses", i),
+                json_map(errors->arena,
+                    { "Type", json_member(one, "type") },
+                    { "Address", json_member(one, "address") }));
+            break;
+        }
+}
+
 static void check_node(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char path[] = "spec.podCIDRs";
@@ -275,6 +330,8 @@ static void check_node(const struct api_write *w, struct json o, struct field_er
     if (*w->subresource)
         return;
     check_taints(e, json_get(o, "spec.taints"));
+    if (!json_present(w->old))
+        check_amounts(e, o);
     size_t before = e->count;
     json_each (range, ranges) {
         check_cidr(e, *range, field_index(e->arena, path, i++));

@@ -70,6 +70,7 @@ extern const char *const builtin_host_path_types[]; /* NULL-terminated */
 void builtin_check_reachable(
     const struct api_write *w, struct field_errors *e, struct json ip, const char *path);
 void builtin_quota_status_check(struct json object, struct field_errors *errors);
+void builtin_node_status_check(struct json object, struct field_errors *errors);
 
 extern const struct api_behaviour builtin_behaviour;
 /* With a convert function: for kinds whose versions differ. */

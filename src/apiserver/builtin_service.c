@@ -3,6 +3,7 @@
 #include "apiserver/addresses.h"
 #include "apiserver/builtin_rules.h"
 #include "apiserver/builtin_warn.h"
+#include "apiserver/call.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "base/hash.h"
@@ -285,6 +286,43 @@ static bool give_ports(const struct api_write *w, struct json object, struct add
     return true;
 }
 
+static bool has_port(struct json ports, size_t before, int64_t node_port, struct json protocol)
+{
+    for (size_t i = 0; i < ports.count && i < before; i++)
+        if (json_get_int(ports.items[i], "nodePort", 0) == node_port &&
+            (!json_present(protocol) ||
+                json_equal(json_member(ports.items[i], "protocol"), protocol)))
+            return true;
+    return false;
+}
+
+/* The API server answers an update that names one twice with an error that it did not foresee,
+ * unless a port before that cannot be had. */
+static bool check_ports_once(const struct api_write *w, struct json ports)
+{
+    struct json old = json_get(w->old, "spec.ports");
+    for (size_t i = 0; i < ports.count; i++) {
+        struct json protocol = json_member(ports.items[i], "protocol");
+        int64_t port = json_get_int(ports.items[i], "nodePort", 0);
+        enum address_state state = addresses_port_state(builtin_of(w->kind)->addresses, port);
+        bool mine = has_port(old, old.count, port, (struct json){ 0 });
+        if (!port)
+            continue;
+        if (!mine && (state == ADDRESS_TAKEN || (state == ADDRESS_OUTSIDE && !w->dry_run)))
+            return true;
+        if (has_port(ports, i, port, protocol))
+            return call_fail(w->call,
+                (struct api_status){ 500,
+                    "",
+                    arena_printf(w->arena,
+                        "duplicate nodePort: {%s %lld}",
+                        json_text(protocol),
+                        (long long)port),
+                    .details = { 0 } });
+    }
+    return true;
+}
+
 static bool prepare_service(const struct api_write *w, struct json *object, struct error *err)
 {
     struct arena *a = w->arena;
@@ -306,6 +344,8 @@ static bool prepare_service(const struct api_write *w, struct json *object, stru
     struct addresses *taken = arena_new(a, struct addresses);
     *taken = *builtin_of(w->kind)->addresses;
     if (needs_node_ports(spec) && !give_ports(w, *object, taken, &spec, err))
+        return false;
+    if (json_present(old) && is_external(spec) && !check_ports_once(w, json_member(spec, "ports")))
         return false;
     if (needs_health_port(spec) && !json_get_int(spec, "healthCheckNodePort", 0))
         spec = json_with_member(a,
@@ -364,16 +404,6 @@ static void check_invalid_duplicate(struct field_errors *e, const char *path, st
             "\"TargetPort\":0,\"NodePort\":0}",
             json_get_text(port, "protocol"),
             (long long)json_get_int(port, "port", 0)));
-}
-
-static bool has_port(struct json ports, size_t before, int64_t node_port, struct json protocol)
-{
-    for (size_t i = 0; i < ports.count && i < before; i++)
-        if (json_get_int(ports.items[i], "nodePort", 0) == node_port &&
-            (!json_present(protocol) ||
-                json_equal(json_member(ports.items[i], "protocol"), protocol)))
-            return true;
-    return false;
 }
 
 static void check_ports(struct field_errors *e, struct json spec)

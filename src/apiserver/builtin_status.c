@@ -145,6 +145,8 @@ void builtin_status_check(const struct api_write *w, struct json object, struct 
         check_phase(object, e);
     else if (text_eq(kind, "ResourceQuota"))
         builtin_quota_status_check(object, e);
+    else if (text_eq(kind, "Node"))
+        builtin_node_status_check(object, e);
     else if (text_eq(kind, "CertificateSigningRequest"))
         builtin_request_status_check(w, object, e);
 }

@@ -469,17 +469,21 @@ static void check_form(struct field_errors *e, const char *path, enum api_name f
         field_invalid(e, path, json_str(shown), why.text);
 }
 
+static void check_base(struct field_errors *e, enum api_name form, const char *base)
+{
+    size_t length = strlen(base);
+    char *like = arena_strdup(e->arena, base);
+    if (length && like[length - 1] == '-')
+        like[length - 1] = 'a';
+    check_form(e, "metadata.generateName", form, like, base);
+}
+
 static void check_own_name(struct field_errors *e, const struct api_kind *k, struct json metadata)
 {
     const char *base = json_get_text(metadata, "generateName");
     const char *name = json_get_text(metadata, "name");
-    if (base) {
-        size_t length = strlen(base);
-        char *like = arena_strdup(e->arena, base);
-        if (length && like[length - 1] == '-')
-            like[length - 1] = 'a';
-        check_form(e, "metadata.generateName", k->name_form, like, base);
-    }
+    if (base)
+        check_base(e, k->name_form, base);
     if (text_empty(name))
         field_required(e, "metadata.name", "name or generateName is required");
     else
@@ -574,6 +578,58 @@ static int checks_of(const struct api_kind *k)
         if (strcmp(odd[i].kind, k->resource.kind) == 0)
             return odd[i].checks;
     return 3;
+}
+
+/* How many times a kind's own checks of an update look at all of the metadata. */
+static int own_checks_of(const struct api_kind *k)
+{
+    static const char *const again[] = { "ClusterRole",
+        "ClusterRoleBinding",
+        "ConfigMap",
+        "ControllerRevision",
+        "CSINode",
+        "CSIStorageCapacity",
+        "Endpoints",
+        "EndpointSlice",
+        "FlowSchema",
+        "Ingress",
+        "IngressClass",
+        "Job",
+        "LimitRange",
+        "MutatingWebhookConfiguration",
+        "Namespace",
+        "Node",
+        "PersistentVolumeClaim",
+        "Pod",
+        "PriorityLevelConfiguration",
+        "ResourceClaim",
+        "ResourceClaimTemplate",
+        "Role",
+        "RoleBinding",
+        "RuntimeClass",
+        "Secret",
+        "ServiceAccount",
+        "StorageClass",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "ValidatingWebhookConfiguration",
+        "VolumeAttachment" };
+    for (size_t i = 0; i < lengthof(again) && !k->custom; i++)
+        if (strcmp(again[i], k->resource.kind) == 0)
+            return 1;
+    return !k->custom && strcmp(k->resource.kind, "PersistentVolume") == 0 ? 2 : 0;
+}
+
+void meta_validate_base(struct field_errors *errors, const struct api_kind *k,
+    const char *subresource, struct json metadata)
+{
+    const char *base = json_get_text(metadata, "generateName");
+    if (text_empty(base))
+        return;
+    if (!text_eq(base, ".") && !text_eq(base, ".."))
+        check_base(errors, API_NAME_PATH, base);
+    for (int i = *subresource ? 0 : own_checks_of(k); i > 0; i--)
+        check_base(errors, k->name_form, base);
 }
 
 void meta_validate_update(

@@ -52,7 +52,7 @@ struct api_write {
     struct json old;         /* absent: a create */
     const char *now;         /* RFC 3339 */
     bool dry_run;
-    struct api_call *call; /* for call_warn(); NULL: the server itself writes */
+    struct api_call *call; /* for call_warn(), call_fail(); NULL: the server itself writes */
 };
 
 enum api_name {

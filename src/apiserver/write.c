@@ -146,6 +146,8 @@ static struct json prepare_plain(struct write *w, struct json object)
 
 static bool fail_refused(struct write *w, const char *name, const struct error *err)
 {
+    if (err->code == ERR_NONE)
+        return false; /* answered already */
     struct api_status status = status_of_error(w->arena, err);
     if (err->code == ERR_FORBIDDEN)
         status.details = json_map(w->arena,
@@ -303,6 +305,7 @@ bool write_check_update(struct write *w, struct json *object)
         *object = json_with(a, *object, "metadata.generation", json_int(generation + 1));
     }
     meta_validate_update(&errors, w->kind, meta_of(w->old), meta_of(*object));
+    meta_validate_base(&errors, w->kind, w->call->subresource, meta_of(*object));
     return validate(w, *object, &errors) && drop_nulls(w, object);
 }
 

@@ -1,6 +1,9 @@
 """Scripts of test_differential.py about changes of objects of built-in kinds: what may be changed, and what is said if it may not."""
-from differential import JSON_PATCH
+import copy
+
+from differential import JSON_PATCH, MERGE
 from differential_custom import define, fields
+from differential_kinds import minimal, resources
 
 SCRIPTS = []
 
@@ -75,7 +78,53 @@ def changes_of_nodes(s):
     s.patch(a, {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoSchedule", "value": "b"}]}})
     s.patch(a, {"spec": {"taints": [{"key": "a b", "effect": "No", "value": "b c"}, {"key": "a"}]}})
     s.patch(a, {"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoExecute"}]}})
+    bad = {"capacity": {"cpu": "-1"}, "allocatable": {"pods": "1500m"}}
+    address = {"type": "InternalIP", "address": "10.0.0.1"}
+    s.post(p, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "status": bad})
+    s.patch(a, {"status": bad})
+    for status in (bad, {"capacity": {"memory": "-1"}}, {"capacity": {"x.y/z": "1500m"}}, {"allocatable": {"cpu": "-100m", "memory": "1500m"}},
+                   {"capacity": {"pods": "-1500m"}}):
+        s.patch(a + "/status", {"status": status})
+    live = s.ask("GET", a).body
+    del live["metadata"]["resourceVersion"]
+    s.put(a + "/status", {**live, "status": {"addresses": [address, {**address, "type": "Hostname"}, address, address]}})
     s.ask("DELETE", a)
+
+
+@script
+def changes_of_node_ports(s):
+    p = s.namespace() + "/services"
+    def service(*ports):
+        return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "spec": {"type": "NodePort", "ports": [
+            {"name": f"p{i}", "port": 80 + i, **port} for i, port in enumerate(ports)]}}
+    s.post(p, service({"nodePort": 31701}))
+    s.put(p + "/a", service({"nodePort": 31701}, {"nodePort": 31701}))
+    s.put(p + "/a", service({"nodePort": 31702}, {"nodePort": 31702}))
+    s.put(p + "/a?dryRun=All", service({"nodePort": 31702, "protocol": "UDP"}, {"nodePort": 31702, "protocol": "UDP"}))
+    s.put(p + "/a", service({"nodePort": 31701}, {"nodePort": 31701, "protocol": "UDP"}))
+    s.delete(p + "/a")
+
+
+@script
+def changes_of_generate_names(s):
+    """What cannot stand in a path is wrong everywhere; some kinds look at all of the metadata again."""
+    ns = s.namespace().removeprefix("/api/v1")
+    served = resources(s)
+    for o in minimal():
+        if o["kind"] in ("APIService", "IPAddress"):
+            continue  # whose names have forms that are not looked for in a generateName here
+        r = served[(o["apiVersion"], o["kind"])]
+        p = r["path"] + (ns if r["namespaced"] else "") + "/" + r["name"]
+        body = copy.deepcopy(o)
+        name = body["metadata"]["name"] = o["metadata"]["name"] if "." in o["metadata"]["name"] else "generated"
+        if o["kind"] == "Event":
+            body["regarding" if "/" in o["apiVersion"] else "involvedObject"]["namespace"] = s.ns
+        s.ask("POST", p, body)
+        for base in ("A b", "a%/", "a-"):
+            answer = s.ask("PATCH", f"{p}/{name}?dryRun=All", {"metadata": {"generateName": base}}, type=MERGE)
+            causes = (answer.body.get("details") or {}).get("causes") or []
+            s.record(f"{p} {base}", sorted(c["message"] for c in causes if c["field"] == "metadata.generateName"))
+        s.ask("DELETE", f"{p}/{name}?gracePeriodSeconds=0")
 
 
 @script
