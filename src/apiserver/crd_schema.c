@@ -71,6 +71,12 @@ static void not_supported(
     field_error_add(w->errors, FIELD_NOT_SUPPORTED, path, v, list);
 }
 
+static bool preserves_not(struct json s)
+{
+    struct json v = json_member(s, "x-kubernetes-preserve-unknown-fields");
+    return json_is(v, JSON_BOOL) && !v.boolean;
+}
+
 static void check_unsupported(struct walk *w, struct json s, const char *at)
 {
     static const char *const keywords[] = {
@@ -81,6 +87,11 @@ static void check_unsupported(struct walk *w, struct json s, const char *at)
             field_forbidden(w->errors,
                 child(w, at, keywords[i]),
                 arena_printf(w->arena, "%s is not supported", keywords[i]));
+    if (preserves_not(s))
+        field_invalid(w->errors,
+            child(w, at, "x-kubernetes-preserve-unknown-fields"),
+            json_bool(false),
+            "must be true or undefined");
     if (flag_of(s, "uniqueItems"))
         field_forbidden(w->errors,
             child(w, at, "uniqueItems"),
@@ -428,17 +439,24 @@ static void check_no_defaults(struct walk *w, struct json s, const char *at, con
         check_no_defaults(w, m->value, keyed(w, at, "properties", m->key), where);
 }
 
-static void check_root_meta(struct walk *w, struct json s, const char *at)
+/* Of any schema, also of one that cannot be structural. */
+static void check_any_root(struct walk *w, struct json s, const char *at)
 {
     static const char *const names[] = { "apiVersion", "kind", "metadata" };
     struct json properties = json_member(s, "properties");
+    if (flag_of(s, "nullable"))
+        field_forbidden(w->errors, child(w, at, "nullable"), "nullable cannot be true at the root");
     for (size_t i = 0; i < lengthof(names); i++)
         if (has(properties, names[i]))
             check_no_defaults(w,
                 json_member(properties, names[i]),
                 keyed(w, at, "properties", names[i]),
                 names[i]);
-    struct json meta = json_member(properties, "metadata");
+}
+
+static void check_root_meta(struct walk *w, struct json s, const char *at)
+{
+    struct json meta = json_get(s, "properties.metadata");
     bool plain = true;
     json_each_member (m, meta)
         plain &=
@@ -463,8 +481,6 @@ static void check_root(struct walk *w, struct json s, const char *at)
     if (has(s, "additionalProperties"))
         field_forbidden(
             w->errors, child(w, at, "additionalProperties"), "must not be used at the root");
-    if (flag_of(s, "nullable"))
-        field_forbidden(w->errors, child(w, at, "nullable"), "nullable cannot be true at the root");
     check_root_meta(w, s, at);
     static const char *const lists[] = { "allOf", "anyOf", "oneOf" };
     for (size_t i = 0; i < lengthof(lists); i++) {
@@ -478,6 +494,8 @@ static void check_root(struct walk *w, struct json s, const char *at)
             check_complete(w, s, at, *part, path);
         }
     }
+    if (has(s, "not"))
+        check_complete(w, s, at, json_member(s, "not"), child(w, at, "not"));
 }
 
 static void check_children(struct walk *w, struct json s, const char *at)
@@ -525,11 +543,6 @@ static void check_structure(struct walk *w, struct json s, const char *at, enum 
             child(w, at, "type"),
             place == PLACE_ITEM ? "must not be empty for specified array items"
                                 : "must not be empty for specified object fields");
-    if (json_is(preserve, JSON_BOOL) && !preserve.boolean)
-        field_invalid(w->errors,
-            child(w, at, "x-kubernetes-preserve-unknown-fields"),
-            preserve,
-            "must be true or undefined");
     if (flag_of(s, "x-kubernetes-embedded-resource"))
         check_embedded(w, s, at);
     if (flag_of(s, "x-kubernetes-int-or-string"))
@@ -551,6 +564,8 @@ static void check_node(struct walk *w, struct json s, const char *at, enum place
     check_alternatives(w, s, at);
     check_children(w, s, at);
     before = w->errors->count;
+    if (place == PLACE_ROOT)
+        check_any_root(w, s, at);
     if (place == PLACE_ROOT && !w->is_strange)
         check_root(w, s, at);
     w->is_unstructured |= w->errors->count > before;
@@ -594,6 +609,16 @@ static void check_status_root(struct walk *w, struct json s, const char *at)
         "example",
         "x-kubernetes-preserve-unknown-fields",
         "x-kubernetes-validations" };
+    const char *type = text_of(s, "type");
+    bool first = !has(s, "id") && !has(s, "$schema") && !has(s, "$ref");
+    if (first && *type && !text_eq(type, "object")) {
+        field_invalid(w->errors,
+            child(w, at, "type"),
+            json_str(type),
+            "only \"object\" is allowed as the type at the root of the schema if the status "
+            "subresource is enabled");
+        return;
+    }
     json_each_member (m, s) {
         bool fine = false;
         for (size_t i = 0; i < lengthof(allowed) && !fine; i++)
@@ -622,8 +647,8 @@ static bool is_strange(struct json s)
     };
     static const char *const below[] = { "items", "additionalProperties", "not" };
     static const char *const lists[] = { "allOf", "anyOf", "oneOf" };
-    bool found =
-        json_is(json_member(s, "items"), JSON_LIST) || json_member(s, "dependencies").count > 0;
+    bool found = json_is(json_member(s, "items"), JSON_LIST) ||
+                 json_member(s, "dependencies").count > 0 || preserves_not(s);
     for (size_t i = 0; i < lengthof(keywords); i++)
         found = found || has(s, keywords[i]);
     for (size_t i = 0; i < lengthof(below); i++)

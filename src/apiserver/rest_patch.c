@@ -372,10 +372,10 @@ static bool fail_apply_read(
 }
 
 /* Owners are not taken, and yet read. */
-static bool check_config_times(struct write *w, struct json config, struct json owners)
+static bool check_config_times(struct write *w, struct json config)
 {
     int64_t ms;
-    json_each (owner, owners) {
+    json_each (owner, json_get(config, "metadata.managedFields")) {
         struct json time = json_member(*owner, "time");
         if (w->kind->custom || !json_present(time) || json_is(time, JSON_NULL))
             continue;
@@ -393,6 +393,12 @@ static bool check_config_times(struct write *w, struct json config, struct json 
     return true;
 }
 
+static bool check_config_owners(struct api_call *c, struct json config)
+{
+    return !managers_readable(json_get(config, "metadata.managedFields")) ||
+           call_fail_bad(c, "metadata.managedFields must be nil");
+}
+
 /* Everything that may be wrong with a configuration before it meets the live object. */
 static bool check_config(struct write *w, struct json config)
 {
@@ -400,11 +406,8 @@ static bool check_config(struct write *w, struct json config)
     struct arena *a = &c->arena;
     if (!check_config_kind(c, config, object_api_version(a, c->kind), c->kind->resource.kind))
         return false;
-    struct json owners = json_get(config, "metadata.managedFields");
-    if (!check_config_times(w, config, owners))
+    if (!check_config_owners(c, config))
         return false;
-    if (json_present(owners) && !json_is(owners, JSON_NULL))
-        return call_fail_bad(c, "metadata.managedFields must be nil");
     const char *uid = json_get_text(config, "metadata.uid");
     if (!w->before && !text_empty(uid))
         return call_fail(c,
@@ -484,7 +487,7 @@ static void apply_object(struct write *w)
         fail_apply(w, config, &result, &err);
         return;
     }
-    if (!body_report_yaml_twice(c))
+    if (!check_config_times(w, config) || !body_report_yaml_twice(c))
         return;
     struct json object = result.object;
     w->same = result.same;
@@ -556,6 +559,8 @@ static void apply_scale(struct write *w)
     struct json live = owned_scale(w);
     if (w->kind->custom && !json_present(json_get(live, "metadata.managedFields")))
         fail_unowned_scale(w);
+    else if (!check_config_owners(c, config))
+        return;
     else if (!apply_config(w->arena, &request, live, config, &result, &err))
         fail_apply(w, config, &result, &err);
     else if (w->kind->custom)

@@ -347,8 +347,7 @@ static bool check_config(const struct apply_request *r, struct json config, stru
             "Incorrect version specified in apply patch. Specified patch version: %s, expected: %s",
             version ? version : "",
             r->api_version);
-    struct json owners = json_get(config, "metadata.managedFields");
-    if (json_present(owners) && !json_is(owners, JSON_NULL))
+    if (managers_readable(json_get(config, "metadata.managedFields")))
         return fail(err, ERR_INVALID, "metadata.managedFields must be nil");
     return typed_validate(r->schema, config, false, err) ||
            fail_in(err, "failed to create typed patch object");

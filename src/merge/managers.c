@@ -131,6 +131,27 @@ static bool decode_entry(
     return fieldset_from_json(a, json_member(v, "fieldsV1"), &ret->set, err);
 }
 
+bool managers_readable(struct json managed_fields)
+{
+    static const char *const texts[] = {
+        "manager", "operation", "apiVersion", "fieldsType", "subresource", "time"
+    };
+    int64_t ms;
+    json_each (entry, managed_fields) {
+        if (!json_is(*entry, JSON_MAP))
+            return false;
+        for (size_t i = 0; i < lengthof(texts); i++) {
+            struct json v = json_member(*entry, texts[i]);
+            if (json_present(v) && !json_is(v, JSON_STR) && !json_is(v, JSON_NULL))
+                return false;
+        }
+        const char *time = json_get_text(*entry, "time");
+        if (time && !time_parse(time, &ms))
+            return false;
+    }
+    return json_is(managed_fields, JSON_LIST);
+}
+
 bool managers_decode(
     struct arena *a, struct json managed_fields, struct managers *ret, struct error *err)
 {

@@ -33,6 +33,8 @@ struct managers {
 /* Fails on entries without apiVersion, of another operation or type, or that cannot be read. */
 bool managers_decode(struct arena *a, struct json managed_fields, struct managers *ret,
     struct error *err) must_check;
+/* Whether it is a list of owners by its types: what is none, a configuration may hold. */
+bool managers_readable(struct json managed_fields);
 /* The list for metadata.managedFields; absent if there is no entry. */
 struct json managers_encode(const struct managers *m);
 /* Whether a request asks to forget all owners: an empty list, or one empty entry. (In the metadata

@@ -3,7 +3,7 @@ types, cells, field selectors, scales and rules about changes."""
 import copy
 
 from differential import JSON_PATCH, PARTIAL, STRATEGIC, TABLE
-from differential_requests import show
+from differential_requests import NO_OWNERS, show
 
 SCRIPTS = []
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -243,6 +243,9 @@ def odd_scales_of_custom_kinds(s):
     s.apply(p + "/a/scale", {**scale, "spec": {"replicas": 9}}, manager="c", force=True)
     s.apply(p + "/missing/scale", scale)
     s.apply(p + "/a/scale", {**scale, "kind": "X"})
+    for owners in NO_OWNERS:
+        s.apply(p + "/a?dryRun=All", one("a", {"managedFields": owners}, spec={"other": "x"}), force=True)
+        s.apply(p + "/a/scale", {**scale, "metadata": {"name": "a", "managedFields": owners}})
     s.apply(p + "/c/scale", {**scale, "metadata": {"name": "c"}})
     s.get(p + "/a")
 

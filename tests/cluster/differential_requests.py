@@ -282,6 +282,10 @@ def patched_types(s):
                 s.patch(path + "?fieldManager=x", patch, type=APPLY)
 
 
+# What is no list of owners by its types; the first ones are one.
+NO_OWNERS = ([], [{}], [{"fieldsV1": 5}], {}, "x", 5, [5], [5, "x"], [[]], [None], [{"manager": 5}], [{"time": 5}], [{"time": "x"}, 5])
+
+
 @script
 def given_owners(s):
     """managedFields as clients write them."""
@@ -298,6 +302,8 @@ def given_owners(s):
     s.put(p + "/a", config_map("a", managedFields=[{**entry, "manager": "x" * 129}, {**entry, "manager": "\x01"}]))
     for time in ("bad", "2020-01-01", 5, "", None, "2020-01-01T00:00:00Z"):
         s.apply(p + "/a", config_map("a", managedFields=[{**entry, "time": time}]))
+    for owners in NO_OWNERS:
+        s.apply(p + "/a", config_map("a", managedFields=owners))
 
 
 @script
