@@ -253,11 +253,12 @@ static bool check_rights(struct write *w, struct json object)
 }
 
 /* An applied null is a value until it is stored: who reads it finds nothing where no null may be.
- */
+ * Who writes a status leaves the rest as it is stored, whatever that is. */
 static bool drop_nulls(struct write *w, struct json *object)
 {
     const struct api_behaviour *b = w->kind->behaviour;
-    if (w->kind->custom && w->call && w->call->applies && b && b->prune)
+    bool whole = w->call && w->call->applies && !*w->call->subresource;
+    if (w->kind->custom && whole && b && b->prune)
         *object = b->prune(w->kind, w->arena, *object, NULL);
     return true;
 }
