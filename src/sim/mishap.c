@@ -3,10 +3,12 @@
 #include "sim/story.h"
 
 /* What goes wrong in a story: a step whose kind is one of these, and whose name is a part of a
- * path. All but the first wait for the next such write of an operator. */
+ * path, or what is taken again and again. All but LAG_NAME and TAKEN_NAME wait for the next such
+ * write of an operator. */
 
 #define LAG_NAME "~watch lags"
 #define LAG_MS 10000
+#define TAKEN_NAME "~taken"
 
 static const struct mishap {
     const char *name;
@@ -32,11 +34,16 @@ bool sim_step_is_mishap(const struct sim_step *step)
 
 void sim_mishap_begin(struct sim *s, const struct sim_step *step)
 {
-    if (!text_eq(step->kind, LAG_NAME)) {
+    bool taken = text_eq(step->kind, TAKEN_NAME);
+    if (!taken && !text_eq(step->kind, LAG_NAME)) {
         s->mishap = step;
         return;
     }
-    sim_history_add(s->history, "server", "%s: %s", step->kind, step->name);
+    sim_history_add(s->history, taken ? "taker" : "server", "%s: %s", step->kind, step->name);
+    if (taken) {
+        sim_rivals_take(s->rivals, step->name);
+        return;
+    }
     for (size_t i = 0; i < s->options.operators; i++)
         sim_operator_lag(s->operators[i], step->name, LAG_MS);
 }

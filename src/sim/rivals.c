@@ -255,7 +255,7 @@ void sim_rivals_changed(struct sim_rivals *r, const struct store_event *event)
     if (!r->takes_one || s->quiet || event->gone ||
         !text_eq(store_table_name(o->table), "apps/deployments"))
         return;
-    if (!*r->name) {
+    if (!*r->namespace && (!*r->name || text_eq(o->name, r->name))) {
         snprintf(r->namespace, sizeof(r->namespace), "%s", o->namespace);
         snprintf(r->name, sizeof(r->name), "%s", o->name);
     }
@@ -284,6 +284,14 @@ struct sim_rivals *sim_rivals_new(struct sim *s)
     if (s->options.rivals)
         timer_set(&s->env, &r->round, ROUND_MS);
     return r;
+}
+
+void sim_rivals_take(struct sim_rivals *r, const char *name)
+{
+    r->takes_one = true;
+    r->deletes = false;
+    *r->namespace = '\0';
+    snprintf(r->name, sizeof(r->name), "%s", name);
 }
 
 void sim_rivals_free(struct sim_rivals *r)

@@ -323,6 +323,8 @@ struct plan;
 struct view;
 struct sim_rivals *sim_rivals_new(struct sim *s);
 void sim_rivals_free(struct sim_rivals *r);
+/* Somebody takes a field of this Deployment back, each time, as soon as it is there. */
+void sim_rivals_take(struct sim_rivals *r, const char *name);
 void sim_rivals_changed(struct sim_rivals *r, const struct store_event *event); /* by an operator */
 /* A pass of an operator over an object. */
 void sim_rivals_planned(struct sim_rivals *r, const struct view *in, const struct plan *p);

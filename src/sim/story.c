@@ -168,6 +168,11 @@ static const struct sim_story stories[] = {
                 "{\"name\":\"x\",\"projected\":{\"sources\":[{\"serviceAccountToken\":"
                 "{\"path\":\"p\"}}]}}],\"probeOverrides\":{\"readiness\":{\"timeoutSeconds\":0,"
                 "\"httpGet\":{\"port\":1}}}}" }) },
+    { "fought-over",
+        "somebody takes a label of a Deployment back each time: who owns it says so",
+        false,
+        STEPS({ 1, "Model", "m0", "{}" }, { 2, "~taken", "i0", NULL },
+            { 3, "InferenceService", "i0", "{}" }, { 130, "Model", "m-1", "{}" }) },
     { "made-anew",
         "otterscale: what a predecessor of the same name left behind",
         false,
