@@ -5,9 +5,10 @@
 
 #include "base/table.h"
 
-/* 4: what a write is based on. An operator that was told the outcome of its last write to an object
- * must not build on an older state of it, and whatever changes an object by force or deletes it
- * names the uid that was seen: a successor of the same name is somebody else. */
+/* 4: what a write is based on. An operator that was told the outcome of its last write to an
+ * object, or that asked for the object, must not build on an older state of it, and whatever
+ * changes an object by force or deletes it names the uid that was seen: a successor of the same
+ * name is somebody else. */
 
 struct heard { /* the last version that an operator was told of by an answer */
     struct table_node node;
@@ -78,7 +79,8 @@ bool sim_is_create(const struct sim_request *request)
 
 static bool is_of_interest(const char *method, const char *path)
 {
-    return text_eq(method, "PATCH") && !strstr(path, "/leases/") && !strstr(path, "/events/");
+    return (text_eq(method, "PATCH") || text_eq(method, "GET")) && !strstr(path, "/leases/") &&
+           !strstr(path, "/events/");
 }
 
 void sim_check_heard(struct sim_writes *w, const struct sim_operator *o, const char *method,
@@ -96,7 +98,8 @@ void sim_check_heard(struct sim_writes *w, const struct sim_operator *o, const c
         memcpy(h->path, name, strlen(name) + 1);
         table_add(&w->heard, &h->node, hash);
     }
-    h->version = version;
+    if (version > h->version)
+        h->version = version;
 }
 
 void sim_check_based(
@@ -121,7 +124,7 @@ void sim_check_based(
     uint64_t heard = n ? container_of(n, struct heard, node)->version : 0;
     if (based && based < heard)
         sim_fail(o->sim,
-            "promise 4, stale: %s writes %s on version %llu, though it wrote %llu itself",
+            "promise 4, stale: %s writes %s on version %llu, though it was told of %llu",
             o->name,
             request->path,
             (unsigned long long)based,

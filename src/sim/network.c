@@ -192,10 +192,10 @@ static void hear(const struct call *c)
     struct sim_operator *o = c->network->operator;
     struct str answer = str_of(c->answer);
     sim_wakes_answered(s->wakes, o, c->request.path, c->status, answer);
+    sim_check_heard(s->writes, o, c->request.method, c->request.path, sim_version_in(answer));
     if (text_eq(c->request.method, "GET"))
         return;
     o->misled += c->misled;
-    sim_check_heard(s->writes, o, c->request.method, c->request.path, sim_version_in(answer));
     sim_causes_heard(s->causes,
         &(struct sim_request){ c->actor, c->request.method, c->request.path, c->request.body },
         c->status,

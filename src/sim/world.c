@@ -178,6 +178,8 @@ int sim_ask(struct sim *s, const char *who, const char *method, const char *path
         why ? " " : "",
         why ? why : "");
     s->request = (struct sim_request){ .actor.name = "server" };
+    if (answer.status == 405 || answer.status == 415) /* then it is not played at all */
+        sim_fail(s, "%s asks wrongly: %s %s -> %d", who, method, path, answer.status);
     if (ret && !json_parse(a, buf_str(&answer.body), ret, &err))
         *ret = (struct json){ 0 };
     buf_done(&answer.body);

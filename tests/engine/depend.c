@@ -45,6 +45,10 @@ TEST(a_change_reaches_those_who_asked_and_nobody_else)
     depend_each_of_object(&d, &RESOURCE_SERVICE, "other", "web", (struct json){ 0 }, mark, NULL);
     check_int(runs_one, 3);
     check_int(runs_two, 3);
+    uint64_t third = depend_on_name(&d, &RESOURCE_SERVICE, "third", "web"); /* as many as before */
+    depend_replace(&d, &one, &runs_one, &third, 1);
+    depend_each_of_object(&d, &RESOURCE_SERVICE, "third", "web", (struct json){ 0 }, mark, NULL);
+    check_int(runs_one, 4);
     depend_clear(&d, &one);
     depend_clear(&d, &two);
     depends_done(&d);

@@ -85,6 +85,25 @@ TEST(a_list_that_is_older_than_our_own_write_does_not_forget_it)
     toys_done(&b);
 }
 
+TEST(what_a_list_names_and_cannot_be_read_is_there)
+{
+    struct toys b;
+    toys_init(&b);
+    struct world_call *watch = toys_settle(&b);
+    toys_event(watch, "ERROR", test_json(toys_status_text(410, "Expired")));
+    world_advance(&b.w, 5000);
+    struct json deep = json_str("x");
+    for (int i = 0; i < 250; i++)
+        deep = json_list(test_arena(), deep);
+    struct json one = toys_object(&b, &RESOURCE_CONFIG_MAP, "a");
+    one = json_with(test_arena(), one, "data.deep", deep);
+    toys_load(&b, &RESOURCE_CONFIG_MAP, &one, 1);
+    world_advance(&b.w, 5000);
+    check_int(engine_counts(b.engine).unreadable, 1);
+    check_int(toys_requests(&b, "PATCH", ""), 0);
+    toys_done(&b);
+}
+
 /* Found by the simulator, seed 901263. */
 TEST(a_refused_object_that_somebody_else_made_is_no_trouble_any_more)
 {
