@@ -26,17 +26,17 @@ static const char *field_at(struct form *f, const char *at, const char *name)
 
 /* ---- what cannot be structural ---- */
 
-static const char *strangeness_in(struct json schemas)
+static const char *strangeness_in(struct arena *a, struct json schemas)
 {
     const char *found = NULL;
     for (uint32_t i = 0; json_is(schemas, JSON_LIST) && i < schemas.count && !found; i++)
-        found = crd_form_strangeness(schemas.items[i]);
+        found = crd_form_strangeness(a, schemas.items[i]);
     for (uint32_t i = 0; json_is(schemas, JSON_MAP) && i < schemas.count && !found; i++)
-        found = crd_form_strangeness(schemas.members[i].value);
+        found = crd_form_strangeness(a, schemas.members[i].value);
     return found;
 }
 
-const char *crd_form_strangeness(struct json s)
+const char *crd_form_strangeness(struct arena *a, struct json s)
 {
     static const char *const keywords[] = { "id",
         "$schema",
@@ -53,16 +53,18 @@ const char *crd_form_strangeness(struct json s)
     for (size_t i = 0; i < lengthof(keywords); i++) {
         struct json v = json_member(s, keywords[i]);
         if (json_present(v) && (v.count || json_is(v, JSON_BOOL)))
-            return text_eq(keywords[i], "$schema") ? "schema" : keywords[i];
+            return arena_printf(a,
+                "OpenAPIV3Schema '%s' is not supported",
+                text_eq(keywords[i], "$schema") ? "schema" : keywords[i]);
     }
     if (schema_is_not(s, "x-kubernetes-preserve-unknown-fields"))
-        return "x-kubernetes-preserve-unknown-fields";
+        return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined";
     if (json_is(json_member(s, "items"), JSON_LIST))
-        return "items";
+        return "OpenAPIV3Schema 'items' must be a schema, but is an array";
     for (size_t i = 0; i < lengthof(many) && !found; i++)
-        found = strangeness_in(json_member(s, many[i]));
+        found = strangeness_in(a, json_member(s, many[i]));
     for (size_t i = 0; i < lengthof(one) && !found; i++)
-        found = crd_form_strangeness(json_member(s, one[i]));
+        found = crd_form_strangeness(a, json_member(s, one[i]));
     return found;
 }
 

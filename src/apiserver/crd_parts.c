@@ -153,7 +153,7 @@ static void check_selectables(struct checker *c, const struct crd_level *l, stru
 {
     struct json fields = json_member(l->parts, "selectableFields");
     const char *at = field_child(c->arena, l->at, "selectableFields");
-    const char *strange = crd_form_strangeness(schema);
+    const char *strange = crd_form_strangeness(c->arena, schema);
     if (!fields.count)
         return;
     if (!json_present(schema)) {
@@ -164,7 +164,7 @@ static void check_selectables(struct checker *c, const struct crd_level *l, stru
         field_invalid(c->errors,
             field_child(c->arena, l->at, "schema.openAPIV3Schema"),
             json_str(""),
-            arena_printf(c->arena, "OpenAPIV3Schema '%s' is not supported", strange));
+            strange);
     check_paths(c, fields, schema, at);
 }
 

@@ -454,7 +454,7 @@ void crd_check_schema(struct arena *a, struct json schema, const struct crd_sche
     struct checker c = {
         .arena = a, .errors = errors, .root = options->at, .given = options->given
     };
-    const char *at = options->at, *strange = crd_form_strangeness(schema);
+    const char *at = options->at, *strange = crd_form_strangeness(a, schema);
     size_t first = errors->count;
     bool known = json_is(options->given, JSON_MAP);
     if (options->has_status)
@@ -472,10 +472,7 @@ void crd_check_schema(struct arena *a, struct json schema, const struct crd_sche
     size_t words = errors->count;
     check_words(&c, schema, at, true, (struct words){ 0 });
     if (strange && errors->count == first) /* not a word that is forbidden by its name */
-        field_invalid(errors,
-            at,
-            json_str(""),
-            arena_printf(a, "OpenAPIV3Schema '%s' is not supported", strange));
+        field_invalid(errors, at, json_str(""), strange);
     if (!strange && words == form && crd_rules_any(schema))
         crd_rules_check(a, schema, at, options->unchanged, words, errors);
 }

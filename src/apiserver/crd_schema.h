@@ -16,8 +16,8 @@
 
 #include "apiserver/field_errors.h"
 
-/* What the schema, or one in it, says that a structural one cannot say: "$ref"; NULL: nothing. */
-const char *crd_form_strangeness(struct json schema);
+/* Why the schema, or one in it, cannot be structural, whatever else it says; NULL: it can. */
+const char *crd_form_strangeness(struct arena *a, struct json schema);
 
 /* What keeps a schema that is not strange from being structural, sorted by text. */
 void crd_form_check(

@@ -123,7 +123,7 @@ def set_at(value, path, new):
 def first_schema(definition_):
     """None, if what was changed before has taken it away."""
     versions = (definition_.get("spec") or {}).get("versions") or [{}]
-    return (versions[0].get("schema") or {}).get("openAPIV3Schema")
+    return (versions[0].get("schema") or {}).get("openAPIV3Schema") if isinstance(versions, list) else None
 
 
 CHANGES = [c for c in cases.CRDS if not any("properties.x" in path or path == cases.SCHEMA for path in c)] + cases.CHANGES[1:11]
@@ -255,7 +255,8 @@ FAULTS = [
      SCHEMA + ".properties.spec": obj(x=S, m=cases.mp(S), l=lst(S))},
     {V + "selectableFields": [{"jsonPath": ".metadata.name"}, {"jsonPath": ".metadata"}], SCHEMA + ".properties.metadata": obj(name=S)},
     {V + "selectableFields": [{"jsonPath": f".spec.x{i}"} for i in range(9)] + [{}], SCHEMA + ".properties.spec": obj(**{f"x{i}": S for i in range(9)})},
-    {V + "selectableFields": [{"jsonPath": "a"}], SCHEMA + ".$schema": "x"},
+    {V + "selectableFields": [{"jsonPath": "a"}], SCHEMA + ".$schema": "x"}, {V + "selectableFields": [{"jsonPath": "a"}], X: {"type": "array", "items": [S]}},
+    {V + "selectableFields": [{"jsonPath": "a"}], X: {**S, "x-kubernetes-preserve-unknown-fields": False}},
     {V + "subresources": {"status": {}}, SCHEMA + ".allOf": [], SCHEMA + ".properties": {}}, {V + "subresources": {"status": {}}, SCHEMA + ".required": [], SCHEMA + ".nullable": False},
     {V + "subresources": {"status": {}}, SCHEMA + ".enum": [], SCHEMA + ".title": "", SCHEMA + ".description": None},
     {V + "deprecated": True, V + "deprecationWarning": "\n" * 257}, {"metadata.generateName": "gen-", "spec.names.plural": "Bad"},
