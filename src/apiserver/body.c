@@ -355,7 +355,7 @@ struct strict {
     struct arena *arena;
     const struct field_errors *unknown;
     struct field_errors found; /* the message alone counts, and stands in its path */
-    const char *twice;         /* word for a key that stands twice */
+    const char *prefix;        /* of each message */
     bool sorts;
 };
 
@@ -367,14 +367,9 @@ static bool is_among(const struct field_errors *list, const char *path)
     return false;
 }
 
-static const char *field_words(struct arena *a, const char *word, const char *path)
-{
-    return arena_printf(a, "%s field \"%s\"", word, path);
-}
-
 static void add_found(struct strict *s, const char *word, const char *path)
 {
-    const char *words = field_words(s->arena, word, path);
+    const char *words = arena_printf(s->arena, "%s%s field \"%s\"", s->prefix, word, path);
     if (!is_among(&s->found, words)) /* each is told once */
         field_error_add(&s->found, FIELD_INVALID, words, (struct json){ 0 }, NULL);
 }
@@ -387,7 +382,7 @@ static bool on_key(void *ctx, const char *path, bool again)
     if (unknown && !s->sorts)
         add_found(s, "unknown", path);
     else if (again)
-        add_found(s, s->twice, path);
+        add_found(s, "duplicate", path);
     return !unknown || s->sorts;
 }
 
@@ -412,13 +407,14 @@ static int by_path(const void *left, const void *right)
     return strcmp(l->path, r->path);
 }
 
-static bool report_strict(struct api_call *c, const struct api_kind *k,
-    const struct field_errors *unknown, struct str text, const char *twice, const char **ret_why)
+/* sorts: as custom objects do. */
+static bool report_strict(struct api_call *c, bool sorts, const struct field_errors *unknown,
+    struct str text, const char *prefix, const char **ret_why)
 {
     struct arena *a = &c->arena;
-    struct strict s = { .arena = a, .unknown = unknown, .twice = twice, .sorts = k->custom };
+    struct strict s = { .arena = a, .unknown = unknown, .prefix = prefix, .sorts = sorts };
     field_errors_init(&s.found, a);
-    if (!text.ptr && !k->custom) /* then it was made of a map, which Go prints sorted */
+    if (!text.ptr && !sorts) /* then it was made of a map, which Go prints sorted */
         qsort(unknown->items, unknown->count, sizeof(*unknown->items), by_path);
     if (text.ptr)
         json_walk_keys(text, on_key, &s);
@@ -433,25 +429,47 @@ static bool report_strict(struct api_call *c, const struct api_kind *k,
             call_warn(c, s.found.items[i].path);
         return true;
     }
+    if (!s.found.count)
+        return true;
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)1 << 20);
     buf_add_text(&b, "strict decoding error: ");
     for (size_t i = 0; i < s.found.count; i++)
         buf_printf(&b, "%s%s", i ? ", " : "", s.found.items[i].path);
     *ret_why = arena_strdup(a, buf_text(&b));
-    return s.found.count == 0;
+    return false;
 }
 
-bool body_check_twice(struct api_call *c, struct str text, const char *word, const char **ret_why)
+/* As paths into the list of operations. */
+static void find_unknown_parts(struct json operations, struct field_errors *unknown)
 {
-    struct json ignored;
+    size_t i = 0;
+    json_each (op, operations) {
+        const char *at = field_index(unknown->arena, "", i++);
+        json_each_member (m, *op)
+            if (!text_eq(m->key, "op") && !text_eq(m->key, "path") && !text_eq(m->key, "from") &&
+                !text_eq(m->key, "value"))
+                field_error_add(unknown,
+                    FIELD_INVALID,
+                    field_child(unknown->arena, at, m->key),
+                    (struct json){ 0 },
+                    NULL);
+    }
+}
+
+bool body_check_patch(struct api_call *c, struct str text, bool operations, const char **ret_why)
+{
+    struct json patch;
     struct error err;
     bool twice = false;
-    struct field_errors none;
-    field_errors_init(&none, &c->arena);
+    struct field_errors unknown;
+    field_errors_init(&unknown, &c->arena);
     if (c->validation == VALIDATION_IGNORE ||
-        !json_parse_keys(&c->arena, text, &ignored, &twice, &err) || !twice)
+        !json_parse_keys(&c->arena, text, &patch, &twice, &err))
         return true;
-    return report_strict(c, c->kind, &none, text, word, ret_why);
+    if (operations)
+        find_unknown_parts(patch, &unknown);
+    return (!twice && !unknown.count) ||
+           report_strict(c, false, &unknown, text, operations ? "json patch " : "", ret_why);
 }
 
 bool body_report_yaml_twice(struct api_call *c)
@@ -518,7 +536,7 @@ bool body_read_object(struct api_call *c, const struct api_kind *k, struct json 
     if (*ret_why)
         return false;
     bool told = c->validation != VALIDATION_IGNORE && (unknown.count || twice || c->twice.count);
-    return !told || report_strict(c, k, &unknown, text, "duplicate", ret_why);
+    return !told || report_strict(c, k->custom, &unknown, text, "", ret_why);
 }
 
 bool body_decode(struct api_call *c, struct json *ret)

@@ -34,8 +34,9 @@ const char *body_type_trouble(struct arena *a, struct json v);
 /* What Go's decoder says of a value that it cannot read, among what else it found; NULL: nothing.
  */
 const char *body_type_error(const struct field_errors *errors);
-/* Keys that stand twice in a patch: a warning each, or a reason to refuse it. word: "duplicate". */
-bool body_check_twice(
-    struct api_call *c, struct str text, const char *word, const char **ret_why) must_check;
+/* Keys that stand twice in a patch, and what an operation of a JSON patch does not have: a warning
+ * each, or a reason to refuse it. */
+bool body_check_patch(
+    struct api_call *c, struct str text, bool operations, const char **ret_why) must_check;
 /* Keys that stand twice in an applied configuration: a warning each, or an error. */
 bool body_report_yaml_twice(struct api_call *c) must_check;

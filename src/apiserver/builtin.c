@@ -17,11 +17,18 @@ enum row_flag {
     CONDITIONAL = 1 << 3, /* a PUT needs resourceVersion */
     PUT_CREATES = 1 << 4,
     SCALE = 1 << 5,
-    NO_COLLECTION = 1 << 6, /* cannot be deleted all at once */
-    LABEL = 1 << 7,         /* the name is a DNS label */
-    FREE_NAME = 1 << 8,     /* it is whatever can stand in a path */
-    RETURNS = 1 << 9,       /* a DELETE answers with the object */
-    CREATED_ONLY = 1 << 10, /* it is posted and kept nowhere */
+    NO_COLLECTION = 1 << 6,  /* cannot be deleted all at once */
+    LABEL = 1 << 7,          /* the name is a DNS label */
+    FREE_NAME = 1 << 8,      /* it is whatever can stand in a path */
+    RETURNS = 1 << 9,        /* a DELETE answers with the object */
+    CREATED_ONLY = 1 << 10,  /* it is posted and kept nowhere */
+    ADDRESS_NAME = 1 << 11,  /* it is an IP address */
+    FREE_BASE = 1 << 12,     /* generateName has no form of its own */
+    ANY_FINALIZER = 1 << 13, /* also one without a domain */
+    /* How the kind's own checks of an update look at its metadata, which causes show. */
+    META_AS_NEW = 1 << 14,       /* as if it were new */
+    META_TWICE = 1 << 15,        /* twice so */
+    META_NOT_COMPARED = 1 << 16, /* not as what changed */
 };
 
 /* Lists of names are separated by commas. Columns are separated by |; behind the name of one stand
@@ -47,39 +54,41 @@ struct group {
 static const struct row core[] = {
     { "Binding", "bindings", "", "", CREATED_ONLY,
         "Name!", &builtin_pod_binding },
-    { "ConfigMap", "configmaps", "cm", "", 0,
+    { "ConfigMap", "configmaps", "cm", "", META_AS_NEW,
         "Name!|Data|Age", &builtin_config_map },
-    { "Endpoints", "endpoints", "ep", "", PUT_CREATES,
+    { "Endpoints", "endpoints", "ep", "", PUT_CREATES | META_AS_NEW,
         "Name!|Endpoints|Age", &builtin_endpoints },
-    { "Event", "events", "ev", "", PUT_CREATES | FREE_NAME,
+    { "Event", "events", "ev", "", PUT_CREATES | FREE_NAME | META_NOT_COMPARED,
         "Last Seen|Type|Reason|Object|Subobject+|Source+|Message|First Seen+|Count+|Name!+",
         &builtin_event },
-    { "LimitRange", "limitranges", "limits", "", PUT_CREATES,
+    { "LimitRange", "limitranges", "limits", "", PUT_CREATES | META_AS_NEW | META_NOT_COMPARED,
         "Name!|Created At@", &builtin_limit_range },
-    { "Namespace", "namespaces", "ns", "", CLUSTER | STATUS | NO_COLLECTION | LABEL,
+    { "Namespace", "namespaces", "ns", "", CLUSTER | STATUS | NO_COLLECTION | LABEL | META_AS_NEW,
         "Name!|Status|Age", &builtin_namespace },
-    { "Node", "nodes", "no", "", CLUSTER | STATUS,
+    { "Node", "nodes", "no", "", CLUSTER | STATUS | META_AS_NEW,
         "Name!|Status|Roles|Age|Version|Internal-IP+|External-IP+|OS-Image+|Kernel-Version+|"
         "Container-Runtime+", &builtin_node },
-    { "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", "", STATUS | RETURNS,
+    { "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", "", STATUS | RETURNS | META_AS_NEW,
         "Name!|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age|"
         "VolumeMode+", &builtin_claim },
-    { "PersistentVolume", "persistentvolumes", "pv", "", CLUSTER | STATUS | RETURNS,
+    { "PersistentVolume", "persistentvolumes", "pv", "",
+        CLUSTER | STATUS | RETURNS | META_TWICE | META_NOT_COMPARED,
         "Name!|Capacity|Access Modes|Reclaim Policy|Status|Claim|StorageClass|"
         "VolumeAttributesClass|Reason|Age|VolumeMode+", &builtin_volume },
-    { "Pod", "pods", "po", "all", WORKLOAD | RETURNS,
+    { "Pod", "pods", "po", "all", WORKLOAD | RETURNS | META_AS_NEW,
         "Name!|Ready|Status|Restarts|Age|IP+|Node+|Nominated Node+|Readiness Gates+",
         &builtin_pod },
     { "PodTemplate", "podtemplates", "", "", GENERATION | RETURNS,
         "Name!|Containers|Images|Pod Labels", &builtin_pod_template },
-    { "ReplicationController", "replicationcontrollers", "rc", "all", WORKLOAD | SCALE,
+    { "ReplicationController", "replicationcontrollers", "rc", "all",
+        WORKLOAD | SCALE | FREE_BASE,
         "Name!|Desired#|Current#|Ready#|Age|Containers+|Images+|Selector+",
         &builtin_replication_controller },
     { "ResourceQuota", "resourcequotas", "quota", "", STATUS | RETURNS,
         "Name!|Request|Limit|Age", &builtin_resource_quota },
-    { "Secret", "secrets", "", "", 0,
+    { "Secret", "secrets", "", "", META_AS_NEW,
         "Name!|Type|Data|Age", &builtin_secret },
-    { "ServiceAccount", "serviceaccounts", "sa", "", RETURNS,
+    { "ServiceAccount", "serviceaccounts", "sa", "", RETURNS | META_AS_NEW,
         "Name!|Age", &builtin_service_account },
     { "Service", "services", "svc", "all", STATUS | PUT_CREATES | LABEL | RETURNS,
         "Name!|Type|Cluster-IP|External-IP|Port(s)|Age|Selector+", &builtin_service },
@@ -87,7 +96,7 @@ static const struct row core[] = {
 };
 
 static const struct row apps[] = {
-    { "ControllerRevision", "controllerrevisions", "", "", 0,
+    { "ControllerRevision", "controllerrevisions", "", "", META_AS_NEW,
         "Name!|Controller|Revision|Age", &builtin_controller_revision },
     { "DaemonSet", "daemonsets", "ds", "all", WORKLOAD,
         "Name!|Desired#|Current#|Ready#|Up-to-date#|Available#|Node Selector|Age|Containers+|"
@@ -119,17 +128,17 @@ static const struct row batch[] = {
     { "CronJob", "cronjobs", "cj", "all", WORKLOAD,
         "Name!|Schedule|Timezone|Suspend?|Active#|Last Schedule|Age|Containers+|Images+|Selector+",
         &builtin_cron_job },
-    { "Job", "jobs", "", "all", WORKLOAD,
+    { "Job", "jobs", "", "all", WORKLOAD | META_AS_NEW,
         "Name!|Status|Completions|Duration|Age|Containers+|Images+|Selector+", &builtin_job },
     { 0 },
 };
 
 static const struct row networking[] = {
-    { "IngressClass", "ingressclasses", "", "", CLUSTER | GENERATION,
+    { "IngressClass", "ingressclasses", "", "", CLUSTER | GENERATION | META_AS_NEW,
         "Name!|Controller|Parameters|Age", &builtin_ingress_class },
-    { "Ingress", "ingresses", "ing", "", WORKLOAD,
+    { "Ingress", "ingresses", "ing", "", WORKLOAD | META_AS_NEW,
         "Name!|Class|Hosts|Address|Ports|Age", &builtin_ingress },
-    { "IPAddress", "ipaddresses", "ip", "", CLUSTER | FREE_NAME,
+    { "IPAddress", "ipaddresses", "ip", "", CLUSTER | ADDRESS_NAME | META_AS_NEW,
         "Name!|ParentRef", &builtin_ip_address },
     { "NetworkPolicy", "networkpolicies", "netpol", "", GENERATION,
         "Name!|Pod-Selector|Age", &builtin_network_policy },
@@ -139,20 +148,22 @@ static const struct row networking[] = {
 };
 
 static const struct row policy[] = {
-    { "PodDisruptionBudget", "poddisruptionbudgets", "pdb", "", WORKLOAD | CONDITIONAL,
+    { "PodDisruptionBudget", "poddisruptionbudgets", "pdb", "",
+        WORKLOAD | CONDITIONAL | META_NOT_COMPARED,
         "Name!|Min Available|Max Unavailable|Allowed Disruptions#|Age",
         &builtin_disruption_budget },
     { 0 },
 };
 
 static const struct row rbac[] = {
-    { "ClusterRoleBinding", "clusterrolebindings", "", "", CLUSTER | PUT_CREATES | FREE_NAME,
+    { "ClusterRoleBinding", "clusterrolebindings", "", "",
+        CLUSTER | PUT_CREATES | FREE_NAME | META_AS_NEW,
         "Name!|Role|Age|Users+|Groups+|ServiceAccounts+", &builtin_binding },
-    { "ClusterRole", "clusterroles", "", "", CLUSTER | PUT_CREATES | FREE_NAME,
+    { "ClusterRole", "clusterroles", "", "", CLUSTER | PUT_CREATES | FREE_NAME | META_AS_NEW,
         "Name!|Created At@", &builtin_role },
-    { "RoleBinding", "rolebindings", "", "", PUT_CREATES | FREE_NAME,
+    { "RoleBinding", "rolebindings", "", "", PUT_CREATES | FREE_NAME | META_AS_NEW,
         "Name!|Role|Age|Users+|Groups+|ServiceAccounts+", &builtin_binding },
-    { "Role", "roles", "", "", PUT_CREATES | FREE_NAME,
+    { "Role", "roles", "", "", PUT_CREATES | FREE_NAME | META_AS_NEW,
         "Name!|Created At@", &builtin_role },
     { 0 },
 };
@@ -161,21 +172,24 @@ static const struct row storage[] = {
     { "CSIDriver", "csidrivers", "", "", CLUSTER | CONDITIONAL | RETURNS,
         "Name!|AttachRequired?|PodInfoOnMount?|StorageCapacity?|TokenRequests|"
         "RequiresRepublish?|Modes|Age", &builtin_csi_driver },
-    { "CSINode", "csinodes", "", "", CLUSTER | CONDITIONAL | RETURNS,
+    { "CSINode", "csinodes", "", "",
+        CLUSTER | CONDITIONAL | RETURNS | META_AS_NEW | META_NOT_COMPARED,
         "Name!|Drivers#|Age", &builtin_csi_node },
-    { "CSIStorageCapacity", "csistoragecapacities", "", "", CONDITIONAL,
+    { "CSIStorageCapacity", "csistoragecapacities", "", "", CONDITIONAL | META_AS_NEW,
         "Name!|Created At@", &builtin_csi_capacity },
-    { "StorageClass", "storageclasses", "sc", "", CLUSTER | RETURNS,
+    { "StorageClass", "storageclasses", "sc", "", CLUSTER | RETURNS | META_AS_NEW,
         "Name!|Provisioner|ReclaimPolicy|VolumeBindingMode|AllowVolumeExpansion|Age",
         &builtin_storage_class },
-    { "VolumeAttachment", "volumeattachments", "", "", CLUSTER | STATUS | CONDITIONAL | RETURNS,
+    { "VolumeAttachment", "volumeattachments", "", "",
+        CLUSTER | STATUS | CONDITIONAL | RETURNS | META_AS_NEW | META_NOT_COMPARED,
         "Name!|Attacher!|PV|Node|Attached?|Age", &builtin_volume_attachment },
     { "VolumeAttributesClass", "volumeattributesclasses", "vac", "", CLUSTER | RETURNS,
         "Name!|DriverName|Age", &builtin_attributes_class },
     { 0 },
 };
 
-#define ADMISSION (CLUSTER | GENERATION | CONDITIONAL)
+#define ADMISSION                                                                                  \
+    (CLUSTER | GENERATION | CONDITIONAL | ANY_FINALIZER | META_AS_NEW | META_NOT_COMPARED)
 
 static const struct row admission[] = {
     { "MutatingAdmissionPolicy", "mutatingadmissionpolicies", "", "api-extensions",
@@ -206,35 +220,38 @@ static const struct row scheduling[] = {
 };
 
 static const struct row certificates[] = {
-    { "CertificateSigningRequest", "certificatesigningrequests", "csr", "", CLUSTER | STATUS,
+    { "CertificateSigningRequest", "certificatesigningrequests", "csr", "",
+        CLUSTER | STATUS | FREE_NAME | FREE_BASE | META_AS_NEW,
         "Name!|Age|SignerName|Requestor|RequestedDuration|Condition",
         &builtin_certificate_request },
     { 0 },
 };
 
 static const struct row registration[] = {
-    { "APIService", "apiservices", "", "api-extensions", CLUSTER | STATUS | CONDITIONAL | FREE_NAME,
+    { "APIService", "apiservices", "", "api-extensions",
+        CLUSTER | STATUS | CONDITIONAL | FREE_NAME | META_AS_NEW | ANY_FINALIZER,
         "Name!|Service|Available|Age", &builtin_api_service },
     { 0 },
 };
 
 static const struct row flow_control[] = {
-    { "FlowSchema", "flowschemas", "", "", CLUSTER | WORKLOAD,
+    { "FlowSchema", "flowschemas", "", "", CLUSTER | WORKLOAD | META_AS_NEW | META_NOT_COMPARED,
         "Name!|PriorityLevel|MatchingPrecedence|DistinguisherMethod|Age|MissingPL",
         &builtin_flow_schema },
     { "PriorityLevelConfiguration", "prioritylevelconfigurations", "", "",
-        CLUSTER | WORKLOAD,
+        CLUSTER | WORKLOAD | META_AS_NEW | META_NOT_COMPARED,
         "Name!|Type|NominalConcurrencyShares|Queues|HandSize|QueueLengthLimit|Age",
         &builtin_priority_level },
     { 0 },
 };
 
 static const struct row devices[] = {
-    { "DeviceClass", "deviceclasses", "", "", CLUSTER | GENERATION | RETURNS,
+    { "DeviceClass", "deviceclasses", "", "",
+        CLUSTER | GENERATION | RETURNS | FREE_BASE | META_AS_NEW,
         "Name!|Age", &builtin_device_class },
-    { "ResourceClaim", "resourceclaims", "", "", STATUS | RETURNS,
+    { "ResourceClaim", "resourceclaims", "", "", STATUS | RETURNS | META_AS_NEW,
         "Name!|State|Age", &builtin_resource_claim },
-    { "ResourceClaimTemplate", "resourceclaimtemplates", "", "", RETURNS,
+    { "ResourceClaimTemplate", "resourceclaimtemplates", "", "", RETURNS | META_AS_NEW,
         "Name!|Age", &builtin_resource_claim_template },
     { "ResourceSlice", "resourceslices", "", "", CLUSTER | GENERATION | RETURNS,
         "Name!|Node|Driver|Pool|Age", &builtin_resource_slice },
@@ -242,19 +259,20 @@ static const struct row devices[] = {
 };
 
 static const struct row coordination[] = {
-    { "Lease", "leases", "", "", CONDITIONAL | PUT_CREATES,
+    { "Lease", "leases", "", "", CONDITIONAL | PUT_CREATES | ANY_FINALIZER,
         "Name!|Holder|Age", &builtin_lease },
     { 0 },
 };
 
 static const struct row node[] = {
-    { "RuntimeClass", "runtimeclasses", "", "", CLUSTER | CONDITIONAL | PUT_CREATES,
+    { "RuntimeClass", "runtimeclasses", "", "",
+        CLUSTER | CONDITIONAL | PUT_CREATES | META_AS_NEW | ANY_FINALIZER,
         "Name!|Handler|Age", &builtin_runtime_class },
     { 0 },
 };
 
 static const struct row discovery[] = {
-    { "EndpointSlice", "endpointslices", "", "", GENERATION,
+    { "EndpointSlice", "endpointslices", "", "", GENERATION | META_AS_NEW | META_NOT_COMPARED,
         "Name!|AddressType|Ports|Endpoints|Age", &builtin_endpoint_slice },
     { 0 },
 };
@@ -385,9 +403,10 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
         .verbs = row->flags & CREATED_ONLY    ? API_CREATE
                  : row->flags & NO_COLLECTION ? API_ALL_VERBS & ~API_DELETE_COLLECTION
                                               : API_ALL_VERBS,
-        .name_form = row->flags & LABEL       ? API_NAME_LABEL
-                     : row->flags & FREE_NAME ? API_NAME_PATH
-                                              : API_NAME_SUBDOMAIN,
+        .name_form = row->flags & LABEL          ? API_NAME_LABEL
+                     : row->flags & FREE_NAME    ? API_NAME_PATH
+                     : row->flags & ADDRESS_NAME ? API_NAME_ADDRESS
+                                                 : API_NAME_SUBDOMAIN,
         .warning = row->rules->warning,
         .has_status = row->flags & STATUS,
         .generation = row->flags & GENERATION,
@@ -395,6 +414,12 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
         .creates_on_put = row->flags & PUT_CREATES,
         .returns_deleted = row->flags & RETURNS,
         .metadata_last = row->rules->metadata_last,
+        .free_base = row->flags & FREE_BASE,
+        .any_finalizer = row->flags & ANY_FINALIZER,
+        .meta_as_new = row->flags & META_TWICE    ? 2
+                       : row->flags & META_AS_NEW ? 1
+                                                  : 0,
+        .meta_not_compared = row->flags & META_NOT_COMPARED,
         .table = table_of(a, g, row),
         .schema = schema_of(b->schemas, g->name, g->version, row->kind),
         .behaviour = row->rules->convert ? &builtin_converting_behaviour : &builtin_behaviour,

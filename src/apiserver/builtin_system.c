@@ -309,16 +309,22 @@ static void check_backend_service(struct field_errors *e, struct json spec)
 static void check_api_service(const struct api_write *w, struct json o, struct field_errors *e)
 {
     (void)w;
-    struct json spec = json_member(o, "spec"), name = json_get(o, "metadata.name"),
-                group = json_member(spec, "group"), version = json_member(spec, "version");
+    static const char *const names[] = { "metadata.generateName", "metadata.name" };
+    struct json spec = json_member(o, "spec"), group = json_member(spec, "group"),
+                version = json_member(spec, "version");
     const char *v = json_text(version) ? json_text(version) : "",
                *g = json_text(group) ? json_text(group) : "";
     const char *wanted = arena_printf(e->arena, "%s.%s", v, g);
-    if (json_text(name) && !strpbrk(json_text(name), "/%") && !text_eq(json_text(name), wanted))
-        field_invalid(e,
-            "metadata.name",
-            name,
-            arena_printf(e->arena, "must be `spec.version+\".\"+spec.group`: \"%s\"", wanted));
+    for (size_t i = 0; i < lengthof(names); i++) {
+        struct json name = json_get(o, names[i]);
+        const char *text = json_text(name);
+        bool segment = text && !strpbrk(text, "/%") && !text_eq(text, ".") && !text_eq(text, "..");
+        if (segment && !text_eq(text, wanted))
+            field_invalid(e,
+                names[i],
+                name,
+                arena_printf(e->arena, "must be `spec.version+\".\"+spec.group`: \"%s\"", wanted));
+    }
     if (*g)
         check_name(e, group, "spec.group", NAME_DNS1123_SUBDOMAIN);
     else if (!text_eq(v, "v1"))
@@ -348,12 +354,7 @@ static void check_address(const struct api_write *w, struct json o, struct field
         { "spec.parentRef.namespace", CHECK_SEGMENT },
         { 0 },
     };
-    struct json name = json_get(o, "metadata.name");
-    if (!json_present(w->old) && !check_is_ip(json_text(name)))
-        field_invalid(e,
-            "metadata.name",
-            name,
-            "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");
+    (void)w;
     if (!json_present(json_get(o, "spec.parentRef")))
         field_required(e, "spec.parentRef", NULL);
     check_table(e, o, "", rules);

@@ -217,6 +217,12 @@ void call_warn(struct api_call *c, const char *text)
     c->warnings[c->warning_count++] = arena_strdup(&c->arena, buf_text(&b));
 }
 
+void call_unwarn(struct api_call *c, size_t count)
+{
+    while (c->warning_count > count)
+        c->warnings[--c->warning_count] = NULL;
+}
+
 const char *call_param(const struct api_call *c, const char *key)
 {
     for (size_t i = 0; i < c->param_count; i++)

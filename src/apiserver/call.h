@@ -101,6 +101,8 @@ void call_answer(struct api_call *c, const struct api_answer *answer);
 void call_answer_object(struct api_call *c, const struct api_answer *answer);
 /* A Warning header; the text is quoted here. The same one twice is sent once. */
 void call_warn(struct api_call *c, const char *text);
+/* Takes back all but the first count. */
+void call_unwarn(struct api_call *c, size_t count);
 
 /* ---- the query ---- */
 

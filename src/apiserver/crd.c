@@ -301,6 +301,8 @@ enum emptied { EMPTIED, EMPTIED_NOW, WAITING };
 static enum emptied empty(struct crds *c, struct definition *d, struct arena *a)
 {
     const struct custom *custom = d->customs;
+    while (custom && custom->arena != d->arena) /* of a version that is gone, with its texts */
+        custom = custom->next;
     if (!custom)
         return EMPTIED;
     struct store_table *t = store_table(c->server->store, custom->kind.table);

@@ -7,7 +7,13 @@
 /* crd is in the form that crd_shape.h and crd_fill() give it; old absent: it is new. */
 void crd_check(struct arena *a, struct json crd, struct json old, struct field_errors *errors);
 
-/* One schema; at is its path. unchanged: it was accepted before, so its rules may cost what they
+/* One schema; at is its path. given (absent: not known) is what the client sent, which is looked at
+ * if the kind has a status. unchanged: it was accepted before, so its rules may cost what they
  * cost. */
-void crd_check_schema(struct arena *a, struct json schema, const char *at, bool has_status,
-    bool unchanged, struct field_errors *errors);
+struct crd_schema_options {
+    const char *at;
+    bool has_status, unchanged;
+    struct json given;
+};
+void crd_check_schema(struct arena *a, struct json schema, const struct crd_schema_options *options,
+    struct field_errors *errors);

@@ -1,5 +1,6 @@
 #include "apiserver/crd_rules.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cel/rules.h"
@@ -45,11 +46,31 @@ static void add_problems(
     }
 }
 
-void crd_rules_check(struct arena *a, struct json schema, const char *at, bool unchanged,
-    struct field_errors *errors)
+void crd_rules_check_fields(
+    struct arena *a, struct json schema, const char *at, struct field_errors *errors)
 {
     struct cel_problems found = { 0 };
-    struct cel_rules_options options = { .at = at, .no_cost_limits = unchanged };
+    cel_rules_check_fields(a, schema, at, &found);
+    add_problems(errors, &found, "");
+}
+
+static int compare_texts(const void *x, const void *y)
+{
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+void crd_rules_check(struct arena *a, struct json schema, const char *at, bool unchanged,
+    size_t errors_from, struct field_errors *errors)
+{
+    size_t count = errors->count - errors_from;
+    const char **wrong = arena_array(a, count + 1, sizeof(*wrong));
+    for (size_t i = 0; i < count; i++)
+        wrong[i] = errors->items[errors_from + i].path;
+    qsort(wrong, count, sizeof(*wrong), compare_texts);
+    struct cel_problems found = { 0 };
+    struct cel_rules_options options = {
+        .at = at, .no_cost_limits = unchanged, .wrong = wrong, .wrong_count = count
+    };
     cel_rules_compile(a, schema, &options, &found);
     add_problems(errors, &found, "");
 }

@@ -1,591 +1,400 @@
-/* The schema in a CustomResourceDefinition: whether it is structural, that is, says of every field
- * what type it has, and whether what it says fits together. */
+/* See crd_schema.h for the steps. */
+
+#include "apiserver/crd_schema.h"
 
 #include <string.h>
 
+#include "apiserver/check.h"
 #include "apiserver/crd_check.h"
 #include "apiserver/crd_rules.h"
 #include "apiserver/crd_shape.h"
-#include "apiserver/patterns.h"
 #include "apiserver/structural.h"
 
-enum place { PLACE_ROOT, PLACE_FIELD, PLACE_ITEM };
-
-struct walk {
+struct checker {
     struct arena *arena;
     struct field_errors *errors;
-    bool is_unstructured; /* something keeps it from being structural: defaults are not looked at */
-    bool is_strange; /* has what no structural schema can have: whether it else is one, is not said
-                      */
+    const char *root;  /* the path of the whole */
+    struct json given; /* what the client sent for it; absent: not known */
 };
 
 static const struct json absent;
 
-static const char *child(struct walk *w, const char *at, const char *name)
+static const char *child(struct checker *c, const char *at, const char *name)
 {
-    return arena_printf(w->arena, "%s.%s", at, name);
+    return field_child(c->arena, at, name);
 }
 
-static const char *keyed(struct walk *w, const char *at, const char *name, const char *key)
+static bool is_meta(const char *field)
 {
-    return arena_printf(w->arena, "%s.%s[%s]", at, name, key);
+    return text_eq(field, "apiVersion") || text_eq(field, "kind") || text_eq(field, "metadata");
 }
 
-static const char *indexed(struct walk *w, const char *at, const char *name, size_t index)
-{
-    return arena_printf(w->arena, "%s.%s[%zu]", at, name, index);
-}
+/* ---- words: what one schema says, wherever it stands ---- */
 
-static bool has(struct json schema, const char *keyword)
-{
-    return json_present(json_member(schema, keyword));
-}
-
-static const char *text_of(struct json schema, const char *keyword)
-{
-    const char *text = json_text(json_member(schema, keyword));
-    return text ? text : "";
-}
-
-static bool flag_of(struct json schema, const char *keyword)
-{
-    struct json v = json_member(schema, keyword);
-    return json_is(v, JSON_BOOL) && v.boolean;
-}
-
-static struct json text_or_null(struct json schema, const char *keyword)
-{
-    struct json v = json_member(schema, keyword);
-    return json_present(v) ? v : json_null();
-}
-
-/* ---- one schema, wherever it stands ---- */
+struct words {
+    const char *no_defaults; /* where defaults are not allowed; NULL: they are */
+    bool in_meta;            /* of a resource */
+};
 
 /* In this order, as a message shows them. */
 static void not_supported(
-    struct walk *w, const char *path, struct json v, const char *const *allowed)
+    struct checker *c, const char *path, struct json v, const char *const *allowed)
 {
     const char *list = "supported values: ";
     for (size_t i = 0; allowed[i]; i++)
-        list = arena_printf(w->arena, "%s%s\"%s\"", list, i ? ", " : "", allowed[i]);
-    field_error_add(w->errors, FIELD_NOT_SUPPORTED, path, v, list);
+        list = arena_printf(c->arena, "%s%s\"%s\"", list, i ? ", " : "", allowed[i]);
+    field_error_add(c->errors, FIELD_NOT_SUPPORTED, path, v, list);
 }
 
-static bool preserves_not(struct json s)
+static bool is_one_of(const char *text, const char *const *list)
 {
-    struct json v = json_member(s, "x-kubernetes-preserve-unknown-fields");
-    return json_is(v, JSON_BOOL) && !v.boolean;
+    while (*list && !text_eq(text, *list))
+        list++;
+    return *list != NULL;
 }
 
-static void check_unsupported(struct walk *w, struct json s, const char *at)
-{
-    static const char *const keywords[] = {
-        "additionalItems", "definitions", "dependencies", "id", "patternProperties", "$ref"
-    };
-    for (size_t i = 0; i < lengthof(keywords); i++)
-        if (has(s, keywords[i]))
-            field_forbidden(w->errors,
-                child(w, at, keywords[i]),
-                arena_printf(w->arena, "%s is not supported", keywords[i]));
-    if (preserves_not(s))
-        field_invalid(w->errors,
-            child(w, at, "x-kubernetes-preserve-unknown-fields"),
-            json_bool(false),
-            "must be true or undefined");
-    if (flag_of(s, "uniqueItems"))
-        field_forbidden(w->errors,
-            child(w, at, "uniqueItems"),
-            "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
-    const char *pattern = text_of(s, "pattern");
-    const char *why = *pattern ? pattern_fault(w->arena, pattern) : NULL;
-    if (why)
-        field_invalid(w->errors,
-            child(w, at, "pattern"),
-            json_str(pattern),
-            arena_printf(w->arena, "must be a valid regular expression, but isn't: %s", why));
-}
-
-static void check_type_name(struct walk *w, struct json s, const char *at)
+static void check_allowed(struct checker *c, struct json s, const char *at, struct words words)
 {
     static const char *const types[] = {
         "array", "boolean", "integer", "number", "object", "string", NULL
     };
-    const char *type = text_of(s, "type");
-    for (size_t i = 0; types[i]; i++)
-        if (!*type || text_eq(type, types[i]))
-            return;
+    static const char *const keywords[] = {
+        "id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref"
+    };
+    const char *type = schema_text(s, "type");
+    if (*type && !is_one_of(type, types))
+        not_supported(c, child(c, at, "type"), json_str(type), types);
+    if (schema_has(s, "default") && words.no_defaults)
+        field_forbidden(c->errors,
+            child(c, at, "default"),
+            arena_printf(c->arena, "must not be set %s", words.no_defaults));
+    for (size_t i = 0; i < lengthof(keywords); i++)
+        if (schema_has(s, keywords[i]))
+            field_forbidden(c->errors,
+                child(c, at, keywords[i]),
+                arena_printf(c->arena, "%s is not supported", keywords[i]));
     if (text_eq(type, "null"))
-        field_forbidden(w->errors,
-            child(w, at, "type"),
+        field_forbidden(c->errors,
+            child(c, at, "type"),
             "type cannot be set to null, use nullable as an alternative");
-    not_supported(w, child(w, at, "type"), json_str(type), types);
+    if (json_is(json_member(s, "items"), JSON_LIST))
+        field_forbidden(
+            c->errors, child(c, at, "items"), "items must be a schema object and not an array");
+    if (words.in_meta && schema_is(s, "x-kubernetes-embedded-resource"))
+        field_forbidden(c->errors,
+            child(c, at, "x-kubernetes-embedded-resource"),
+            "must not be used inside of resource meta");
+    if (schema_is(s, "uniqueItems"))
+        field_forbidden(c->errors,
+            child(c, at, "uniqueItems"),
+            "uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
+    struct json more = json_member(s, "additionalProperties");
+    if (schema_has(s, "properties") && json_present(more) && !schema_is(s, "additionalProperties"))
+        field_forbidden(c->errors,
+            child(c, at, "additionalProperties"),
+            "additionalProperties and properties are mutual exclusive");
 }
 
-/* `must be array if x-kubernetes-list-type is specified` */
-static void check_type_is(struct walk *w, struct json s, const char *at, const char *type,
-    const char *keyword, const char *how)
+/* `must be array if x-kubernetes-list-type is specified`; whether it is. */
+static bool check_type_is(
+    struct checker *c, struct json s, const char *at, const char *type, const char *keyword)
 {
-    const char *given = text_of(s, "type");
-    if (text_eq(given, type))
-        return;
-    const char *detail = arena_printf(w->arena, "must be %s if %s is %s", type, keyword, how);
+    const char *given = schema_text(s, "type");
+    if (!schema_has(s, keyword) || text_eq(given, type))
+        return true;
+    const char *detail = arena_printf(c->arena, "must be %s if %s is specified", type, keyword);
     if (*given)
-        field_invalid(w->errors, child(w, at, "type"), json_str(given), detail);
+        field_invalid(c->errors, child(c, at, "type"), json_str(given), detail);
     else
-        field_required(w->errors, child(w, at, "type"), detail);
-}
-
-static void check_map_type(struct walk *w, struct json s, const char *at)
-{
-    static const char *const allowed[] = { "atomic", "granular", NULL };
-    const char *type = text_of(s, "x-kubernetes-map-type");
-    if (!has(s, "x-kubernetes-map-type"))
-        return;
-    check_type_is(w, s, at, "object", "x-kubernetes-map-type", "specified");
-    if (!text_eq(type, "atomic") && !text_eq(type, "granular"))
-        not_supported(w, child(w, at, "x-kubernetes-map-type"), json_str(type), allowed);
-}
-
-/* ---- lists that are sets or maps ---- */
-
-static void check_set(struct walk *w, struct json s, const char *at)
-{
-    struct json items = json_member(s, "items");
-    const char *below = child(w, at, "items");
-    const char *why = "must be atomic as item of a list with x-kubernetes-list-type=set";
-    if (!json_is(items, JSON_MAP))
-        return;
-    if (flag_of(items, "nullable"))
-        field_forbidden(w->errors,
-            child(w, below, "nullable"),
-            "cannot be nullable when x-kubernetes-list-type is set");
-    if (text_eq(text_of(items, "type"), "object") &&
-        !text_eq(text_of(items, "x-kubernetes-map-type"), "atomic"))
-        field_invalid(w->errors,
-            child(w, below, "x-kubernetes-map-type"),
-            text_or_null(items, "x-kubernetes-map-type"),
-            why);
-    if (text_eq(text_of(items, "type"), "array") && has(items, "x-kubernetes-list-type") &&
-        !text_eq(text_of(items, "x-kubernetes-list-type"), "atomic"))
-        field_invalid(w->errors,
-            child(w, below, "x-kubernetes-list-type"),
-            json_member(items, "x-kubernetes-list-type"),
-            why);
-}
-
-static bool has_twice(struct json texts)
-{
-    for (uint32_t i = 0; i < texts.count; i++)
-        for (uint32_t j = 0; j < i; j++)
-            if (json_equal(texts.items[i], texts.items[j]))
-                return true;
+        field_required(c->errors, child(c, at, "type"), detail);
     return false;
 }
 
-static void check_key(struct walk *w, struct json items, const char *at, const char *key)
+static void check_one_of(struct checker *c, struct json s, const char *at, const char *keyword,
+    const char *const *allowed)
 {
-    struct json field = json_member(json_member(items, "properties"), key);
-    const char *path = keyed(w, at, "properties", key);
-    const char *type = text_of(field, "type");
-    if (text_eq(type, "array") || text_eq(type, "object"))
-        field_invalid(w->errors,
-            child(w, path, "type"),
-            json_str(type),
-            "must be a scalar type if parent array's x-kubernetes-list-type is map");
-    if (flag_of(field, "nullable"))
-        field_forbidden(w->errors,
-            child(w, path, "nullable"),
-            "this property is in x-kubernetes-list-map-keys, so it cannot be nullable");
-    if (!has(field, "default") && !json_list_has(json_member(items, "required"), key))
-        field_required(w->errors,
-            child(w, path, "default"),
-            "this property is in x-kubernetes-list-map-keys, so it must have a default or be a "
-            "required property");
+    struct json v = json_member(s, keyword);
+    if (json_present(v) && !is_one_of(json_text(v), allowed))
+        not_supported(c, child(c, at, keyword), v, allowed);
 }
 
-static void check_list_map(struct walk *w, struct json s, const char *at)
+/* The items of a set are compared as a whole. */
+static void check_set(struct checker *c, struct json s, const char *at)
+{
+    static const char why[] = "must be atomic as item of a list with x-kubernetes-list-type=set";
+    struct json items = json_member(s, "items");
+    struct json list = json_member(items, "x-kubernetes-list-type");
+    const char *type = schema_text(items, "type"), *below = child(c, at, "items");
+    if (text_eq(type, "array") && json_present(list) && !text_eq(json_text(list), "atomic"))
+        field_invalid(c->errors, child(c, below, "x-kubernetes-list-type"), list, why);
+    if (text_eq(type, "object") && !text_eq(schema_text(items, "x-kubernetes-map-type"), "atomic"))
+        field_invalid(c->errors,
+            child(c, below, "x-kubernetes-map-type"),
+            json_present(list) ? list : json_null(), /* so it is there: the other one's value */
+            why);
+}
+
+static void check_keys(struct checker *c, struct json s, const char *at)
 {
     struct json items = json_member(s, "items");
     struct json keys = json_member(s, "x-kubernetes-list-map-keys");
-    const char *below = child(w, at, "items"), *own = child(w, at, "x-kubernetes-list-map-keys");
-    if (!keys.count)
-        field_required(w->errors, own, "must not be empty if x-kubernetes-list-type is map");
-    if (!json_present(items))
-        field_required(w->errors, below, "must have a schema if x-kubernetes-list-type is map");
-    if (!json_is(items, JSON_MAP))
-        return;
-    if (flag_of(items, "nullable"))
-        field_forbidden(w->errors,
-            child(w, below, "nullable"),
-            "cannot be nullable when x-kubernetes-list-type is map");
-    if (!text_eq(text_of(items, "type"), "object")) {
-        field_invalid(w->errors,
-            child(w, below, "type"),
-            json_str(text_of(items, "type")),
-            "must be object if parent array's x-kubernetes-list-type is map");
-        return;
+    const char *path = child(c, at, "x-kubernetes-list-map-keys");
+    for (uint32_t i = 0; i < keys.count; i++) {
+        const char *key = json_text(keys.items[i]);
+        struct json field = json_member(json_member(items, "properties"), key ? key : "");
+        const char *type = schema_text(field, "type");
+        bool again = false;
+        for (uint32_t j = 0; j < i; j++)
+            again |= json_equal(keys.items[i], keys.items[j]);
+        if (!json_present(field))
+            field_invalid(c->errors, path, keys, "entries must all be names of item properties");
+        else if (text_eq(type, "array") || text_eq(type, "object"))
+            field_invalid(c->errors,
+                child(c, schema_keyed(c->arena, child(c, at, "items"), "properties", key), "type"),
+                json_str("object"), /* so it is there: the items' type */
+                "must be a scalar type if parent array's x-kubernetes-list-type is map");
+        if (again)
+            field_invalid(c->errors, path, keys, "must not contain duplicate entries");
     }
-    if (has_twice(keys))
-        field_invalid(w->errors, own, keys, "must not contain duplicate entries");
-    bool known = true;
-    json_each (key, keys) {
-        bool there = json_present(json_member(json_member(items, "properties"), key->string));
-        known &= there;
-        if (there && !has_twice(keys))
-            check_key(w, items, below, key->string);
-    }
-    if (!known)
-        field_invalid(w->errors, own, keys, "entries must all be names of item properties");
 }
 
-static void check_list_type(struct walk *w, struct json s, const char *at)
+/* Items that say nothing are gone, unless a list has keys: then it is told that they say nothing.
+ */
+static struct json items_of(struct checker *c, struct json s, const char *at)
+{
+    struct json items = json_member(s, "items");
+    struct field_errors sent = { .arena = c->arena, .given = c->given };
+    const char *below = child(c, at + strlen(c->root), "items");
+    return json_present(items) ? items : field_given(&sent, below + (*below == '.'));
+}
+
+static void check_list_map(struct checker *c, struct json s, const char *at)
+{
+    struct json items = items_of(c, s, at);
+    const char *below = child(c, at, "items"), *type = schema_text(items, "type");
+    if (!schema_has(s, "x-kubernetes-list-map-keys"))
+        field_required(c->errors,
+            child(c, at, "x-kubernetes-list-map-keys"),
+            "must not be empty if x-kubernetes-list-type is map");
+    if (!check_is_set(items))
+        field_required(c->errors, below, "must have a schema if x-kubernetes-list-type is map");
+    else if (!json_is(items, JSON_MAP))
+        check_invalid_text(c->errors,
+            FIELD_INVALID,
+            below,
+            crd_shape_items_text(c->arena, items),
+            "must only have a single schema if x-kubernetes-list-type is map");
+    else if (text_eq(type, "object"))
+        check_keys(c, s, at);
+    else
+        field_invalid(c->errors,
+            child(c, below, "type"),
+            json_str(type),
+            "must be object if parent array's x-kubernetes-list-type is map");
+}
+
+/* Items that are told apart by what they are, or by their keys, have it. */
+static void check_identity(struct checker *c, struct json s, const char *at, const char *list)
+{
+    struct json items = json_member(s, "items"), properties = json_member(items, "properties");
+    const char *below = child(c, at, "items");
+    if (schema_is(items, "nullable"))
+        field_forbidden(c->errors,
+            child(c, below, "nullable"),
+            arena_printf(c->arena, "cannot be nullable when x-kubernetes-list-type is %s", list));
+    if (!text_eq(list, "map"))
+        return;
+    json_each (key, json_member(s, "x-kubernetes-list-map-keys")) {
+        const char *name = json_text(*key) ? json_text(*key) : "";
+        struct json field = json_member(properties, name);
+        const char *path = schema_keyed(c->arena, below, "properties", name);
+        if (!json_present(field))
+            continue;
+        if (!schema_has(field, "default") && !json_list_has(json_member(items, "required"), name))
+            field_required(c->errors,
+                child(c, path, "default"),
+                "this property is in x-kubernetes-list-map-keys, so it must have a default or be "
+                "a required property");
+        if (schema_is(field, "nullable"))
+            field_forbidden(c->errors,
+                child(c, path, "nullable"),
+                "this property is in x-kubernetes-list-map-keys, so it cannot be nullable");
+    }
+}
+
+static void check_list(struct checker *c, struct json s, const char *at)
 {
     static const char *const allowed[] = { "atomic", "set", "map", NULL };
-    const char *type = text_of(s, "x-kubernetes-list-type");
-    const char *path = child(w, at, "x-kubernetes-list-type");
-    bool given = has(s, "x-kubernetes-list-type");
-    if (given) {
-        check_type_is(w, s, at, "array", "x-kubernetes-list-type", "specified");
-        if (!text_eq(type, "atomic") && !text_eq(type, "set") && !text_eq(type, "map"))
-            not_supported(w, path, json_str(type), allowed);
-    }
-    if (has(s, "x-kubernetes-list-map-keys") && !text_eq(type, "map")) {
-        const char *why = "must be map if x-kubernetes-list-map-keys is non-empty";
-        if (given)
-            field_invalid(w->errors, path, json_str(type), why);
-        else
-            field_required(w->errors, path, why);
-    }
-    if (text_eq(type, "set"))
-        check_set(w, s, at);
-    if (text_eq(type, "map"))
-        check_list_map(w, s, at);
+    static const char why[] = "must be map if x-kubernetes-list-map-keys is non-empty";
+    struct json given = json_member(s, "x-kubernetes-list-type");
+    const char *list = schema_text(s, "x-kubernetes-list-type");
+    const char *path = child(c, at, "x-kubernetes-list-type");
+    bool is_array = check_type_is(c, s, at, "array", "x-kubernetes-list-type");
+    if (is_array && text_eq(list, "set"))
+        check_set(c, s, at);
+    check_one_of(c, s, at, "x-kubernetes-list-type", allowed);
+    bool keyed = schema_has(s, "x-kubernetes-list-map-keys");
+    if (keyed && !json_present(given))
+        field_required(c->errors, path, why);
+    else if (keyed && !text_eq(list, "map"))
+        field_invalid(c->errors, path, given, why);
+    if (text_eq(list, "map"))
+        check_list_map(c, s, at);
+    if (text_eq(list, "map") || text_eq(list, "set"))
+        check_identity(c, s, at, list);
 }
 
-/* ---- schemas that only restrict values: under allOf, anyOf, oneOf and not ---- */
+static void check_words(
+    struct checker *c, struct json s, const char *at, bool root, struct words words);
 
-static void check_value_part(struct walk *w, struct json s, const char *at, bool typed);
-
-/* {"type": "integer"}, {"type": "string"}: what an int-or-string may say. */
-static bool is_int_or_string(struct json list)
+static void check_words_of_fields(
+    struct checker *c, struct json s, const char *at, bool root, struct words words)
 {
-    static const char *const types[] = { "integer", "string" };
-    for (uint32_t i = 0; i < lengthof(types); i++) {
-        struct json one = json_item(list, i);
-        if (one.count != 1 || !text_eq(text_of(one, "type"), types[i]))
-            return false;
-    }
-    return list.count == lengthof(types);
-}
-
-static void check_value_parts(
-    struct walk *w, struct json s, const char *at, const char *keyword, bool typed)
-{
-    size_t i = 0;
-    json_each (part, json_member(s, keyword)) {
-        check_value_part(w, *part, indexed(w, at, keyword, i), typed);
-        i++;
-    }
-}
-
-static void check_alternatives(struct walk *w, struct json s, const char *at)
-{
-    check_value_parts(w, s, at, "oneOf", false);
-    check_value_parts(w, s, at, "anyOf", is_int_or_string(json_member(s, "anyOf")));
-    struct json all = json_member(s, "allOf");
-    bool first = is_int_or_string(json_member(json_item(all, 0), "anyOf"));
-    size_t i = 0;
-    json_each (part, all) {
-        const char *path = indexed(w, at, "allOf", i);
-        /* The first one may hold the two types one level below. */
-        if (i++ == 0 && first)
-            check_value_part(w, json_with_member(w->arena, *part, "anyOf", absent), path, false);
-        else
-            check_value_part(w, *part, path, false);
-    }
-    if (has(s, "not"))
-        check_value_part(w, json_member(s, "not"), child(w, at, "not"), false);
-}
-
-static void check_value_part(struct walk *w, struct json s, const char *at, bool typed)
-{
-    static const struct {
-        const char *keyword, *must;
-    } forbidden[] = {
-        { "type", "empty" },
-        { "title", "empty" },
-        { "description", "empty" },
-        { "default", "undefined" },
-        { "nullable", "false" },
-        { "additionalProperties", "undefined" },
-        { "x-kubernetes-preserve-unknown-fields", "false" },
-        { "x-kubernetes-embedded-resource", "false" },
-        { "x-kubernetes-int-or-string", "false" },
-        { "x-kubernetes-list-type", "undefined" },
-        { "x-kubernetes-list-map-keys", "empty" },
-        { "x-kubernetes-map-type", "undefined" },
-        { "x-kubernetes-validations", "empty" },
-    };
-    for (size_t i = typed ? 1 : 0; i < lengthof(forbidden) && !w->is_strange; i++)
-        if (has(s, forbidden[i].keyword)) {
-            field_forbidden(w->errors,
-                child(w, at, forbidden[i].keyword),
-                arena_printf(w->arena, "must be %s to be structural", forbidden[i].must));
-            w->is_unstructured = true;
+    bool resource = root || schema_is(s, "x-kubernetes-embedded-resource");
+    json_each_member (m, json_member(s, "properties")) {
+        struct words below = words;
+        if (resource && is_meta(m->key)) {
+            below.in_meta = true;
+            if (root)
+                below.no_defaults = arena_printf(c->arena, "in top-level %s", m->key);
         }
-    check_unsupported(w, s, at);
-    check_type_name(w, s, at);
-    check_list_type(w, s, at);
-    check_map_type(w, s, at);
-    check_alternatives(w, s, at);
-    json_each_member (m, json_member(s, "properties"))
-        check_value_part(w, m->value, keyed(w, at, "properties", m->key), false);
-    if (json_is(json_member(s, "items"), JSON_MAP))
-        check_value_part(w, json_member(s, "items"), child(w, at, "items"), false);
+        check_words(c, m->value, schema_keyed(c->arena, at, "properties", m->key), false, below);
+    }
 }
 
-/* What a nested schema speaks of must be a field of the schema around it. */
-static void check_complete(
-    struct walk *w, struct json s, const char *at, struct json part, const char *part_at)
+/* All schemas in a schema, whatever they stand for. */
+static void check_words_below(
+    struct checker *c, struct json s, const char *at, bool root, struct words words)
 {
-    static const char *const lists[] = { "allOf", "anyOf", "oneOf" };
-    for (size_t i = 0; i < lengthof(lists); i++) {
+    static const char *const parts[] = {
+        "not", "allOf", "oneOf", "anyOf", "definitions", "items", "dependencies"
+    };
+    struct words values = words;
+    if (words.in_meta)
+        values.no_defaults = "inside additionalProperties applying to object metadata";
+    if (json_is(json_member(s, "additionalProperties"), JSON_MAP))
+        check_words(c,
+            json_member(s, "additionalProperties"),
+            child(c, at, "additionalProperties"),
+            false,
+            values);
+    check_words_of_fields(c, s, at, root, words);
+    for (size_t i = 0; i < lengthof(parts); i++) {
+        struct json part = json_member(s, parts[i]);
+        bool many = text_eq(parts[i], "definitions") || text_eq(parts[i], "dependencies");
         size_t index = 0;
-        json_each (below, json_member(part, lists[i]))
-            check_complete(w, s, at, *below, indexed(w, part_at, lists[i], index++));
+        if (json_is(part, JSON_LIST))
+            json_each (one, part)
+                check_words(c, *one, schema_indexed(c->arena, at, parts[i], index++), false, words);
+        else if (many)
+            json_each_member (m, part)
+                check_words(
+                    c, m->value, schema_keyed(c->arena, at, parts[i], m->key), false, words);
+        else if (json_is(part, JSON_MAP))
+            check_words(c, part, child(c, at, parts[i]), false, words);
     }
-    if (has(part, "not"))
-        check_complete(w, s, at, json_member(part, "not"), child(w, part_at, "not"));
-    if (json_equal(s, part))
-        return;
-    json_each_member (m, json_member(part, "properties")) {
-        struct json field = json_member(json_member(s, "properties"), m->key);
-        const char *field_at = keyed(w, at, "properties", m->key);
-        const char *from = keyed(w, part_at, "properties", m->key);
-        if (json_present(field))
-            check_complete(w, field, field_at, m->value, from);
-        else
-            field_required(
-                w->errors, field_at, arena_printf(w->arena, "because it is defined in %s", from));
-    }
+}
+
+static void check_words(
+    struct checker *c, struct json s, const char *at, bool root, struct words words)
+{
+    static const char *const map_types[] = { "atomic", "granular", NULL };
+    check_allowed(c, s, at, words);
+    check_words_below(c, s, at, root, words);
+    if (schema_is_not(s, "x-kubernetes-preserve-unknown-fields"))
+        field_invalid(c->errors,
+            child(c, at, "x-kubernetes-preserve-unknown-fields"),
+            json_bool(false),
+            "must be true or undefined");
+    check_type_is(c, s, at, "object", "x-kubernetes-map-type");
+    check_one_of(c, s, at, "x-kubernetes-map-type", map_types);
+    check_list(c, s, at);
+    crd_rules_check_fields(c->arena, s, at, c->errors);
 }
 
 /* ---- defaults ---- */
 
-static void check_default(struct walk *w, struct json s, const char *at, enum place place)
+/* Where a schema stands in its resource, which is the whole or an embedded one. */
+struct place {
+    const struct place *up; /* NULL: it is the resource's own */
+    const char *field;      /* NULL: an item */
+    struct json resource;   /* the schema of it */
+    bool in_meta;
+};
+
+/* The smallest resource that has the value at the place. */
+static struct json resource_around(struct arena *a, const struct place *place, struct json v)
+{
+    for (; place->up; place = place->up)
+        v = place->field ? json_map(a, { place->field, v }) : json_list(a, v);
+    if (!schema_has(v, "kind"))
+        v = json_with_member(a, v, "kind", json_str("Validation"));
+    if (!schema_has(v, "apiVersion"))
+        v = json_with_member(a, v, "apiVersion", json_str("validation/v1"));
+    return v;
+}
+
+static void check_default_meta(
+    struct checker *c, const struct place *place, struct json v, const char *path)
+{
+    struct field_errors found;
+    field_errors_init(&found, c->arena);
+    structural_check_embedded(structural_compile(c->arena, place->resource),
+        c->arena,
+        resource_around(c->arena, place, v),
+        "",
+        &found);
+    if (found.count)
+        field_invalid(c->errors,
+            path,
+            v,
+            arena_printf(c->arena, "must result in valid metadata: %s", field_errors_text(&found)));
+}
+
+static void check_default(
+    struct checker *c, struct json s, const char *at, const struct place *place)
 {
     struct json v = json_member(s, "default");
-    const char *path = child(w, at, "default");
+    const char *path = child(c, at, "default");
     if (!json_present(v))
         return;
-    const struct structural *schema = structural_compile(w->arena, s);
-    size_t before = w->errors->count;
-    if (structural_prunes(schema, w->arena, v, place == PLACE_ROOT))
-        field_invalid(w->errors, path, v, "must not have unknown fields");
-    if (place == PLACE_ROOT) {
-        static const char *const needed[] = { "apiVersion", "kind" };
-        for (size_t i = 0; i < lengthof(needed); i++)
-            if (!has(v, needed[i]))
-                field_required(w->errors, child(w, path, needed[i]), "");
-    }
-    structural_check_at(schema, w->arena, v, path, w->errors);
-    if (w->errors->count == before && crd_rules_any(s))
-        crd_rules_ask(
-            crd_rules_compile(w->arena, s), w->arena, v, (struct json){ 0 }, path, w->errors);
-}
-
-/* ---- schemas that stand for values ---- */
-
-static void check_node(struct walk *w, struct json s, const char *at, enum place place);
-
-static void check_embedded(struct walk *w, struct json s, const char *at)
-{
-    check_type_is(w, s, at, "object", "x-kubernetes-embedded-resource", "true");
-    if (has(s, "additionalProperties"))
-        field_forbidden(w->errors,
-            child(w, at, "additionalProperties"),
-            "must not be used if x-kubernetes-embedded-resource is set");
-    if (!has(s, "properties") && !flag_of(s, "x-kubernetes-preserve-unknown-fields"))
-        field_required(w->errors,
-            child(w, at, "properties"),
-            "must not be empty if x-kubernetes-embedded-resource is true without "
-            "x-kubernetes-preserve-unknown-fields");
-}
-
-/* apiVersion, kind and metadata have types of their own. */
-static void check_meta_types(struct walk *w, struct json s, const char *at)
-{
-    static const struct {
-        const char *name, *type;
-    } fields[] = { { "apiVersion", "string" }, { "kind", "string" }, { "metadata", "object" } };
-    for (size_t i = 0; i < lengthof(fields); i++) {
-        struct json field = json_member(json_member(s, "properties"), fields[i].name);
-        const char *type = text_of(field, "type");
-        if (json_present(field) && *type && !text_eq(type, fields[i].type))
-            field_invalid(w->errors,
-                child(w, keyed(w, at, "properties", fields[i].name), "type"),
-                json_str(type),
-                arena_printf(w->arena, "must be %s", fields[i].type));
-    }
-}
-
-static void check_no_defaults(struct walk *w, struct json s, const char *at, const char *where)
-{
-    if (has(s, "default"))
-        field_forbidden(w->errors,
-            child(w, at, "default"),
-            arena_printf(w->arena, "must not be set in top-level %s", where));
-    json_each_member (m, json_member(s, "properties"))
-        check_no_defaults(w, m->value, keyed(w, at, "properties", m->key), where);
-}
-
-/* Of any schema, also of one that cannot be structural. */
-static void check_any_root(struct walk *w, struct json s, const char *at)
-{
-    static const char *const names[] = { "apiVersion", "kind", "metadata" };
-    struct json properties = json_member(s, "properties");
-    if (flag_of(s, "nullable"))
-        field_forbidden(w->errors, child(w, at, "nullable"), "nullable cannot be true at the root");
-    for (size_t i = 0; i < lengthof(names); i++)
-        if (has(properties, names[i]))
-            check_no_defaults(w,
-                json_member(properties, names[i]),
-                keyed(w, at, "properties", names[i]),
-                names[i]);
-}
-
-static void check_root_meta(struct walk *w, struct json s, const char *at)
-{
-    struct json meta = json_get(s, "properties.metadata");
-    bool plain = true;
-    json_each_member (m, meta)
-        plain &=
-            text_eq(m->key, "type") || text_eq(m->key, "properties") || text_eq(m->key, "default");
-    json_each_member (m, json_member(meta, "properties"))
-        plain &= text_eq(m->key, "name") || text_eq(m->key, "generateName");
-    if (!plain && text_eq(text_of(meta, "type"), "object"))
-        field_forbidden(w->errors,
-            keyed(w, at, "properties", "metadata"),
-            "must not specify anything other than name and generateName, but metadata is "
-            "implicitly specified");
-}
-
-static void check_root(struct walk *w, struct json s, const char *at)
-{
-    const char *type = text_of(s, "type");
-    if (!*type)
-        field_required(w->errors, child(w, at, "type"), "must not be empty at the root");
-    else if (!text_eq(type, "object"))
-        field_invalid(
-            w->errors, child(w, at, "type"), json_str(type), "must be object at the root");
-    if (has(s, "additionalProperties"))
-        field_forbidden(
-            w->errors, child(w, at, "additionalProperties"), "must not be used at the root");
-    check_root_meta(w, s, at);
-    static const char *const lists[] = { "allOf", "anyOf", "oneOf" };
-    for (size_t i = 0; i < lengthof(lists); i++) {
-        size_t index = 0;
-        json_each (part, json_member(s, lists[i])) {
-            const char *path = indexed(w, at, lists[i], index++);
-            if (has(json_member(*part, "properties"), "metadata"))
-                field_forbidden(w->errors,
-                    keyed(w, path, "properties", "metadata"),
-                    "must not be specified in a nested context");
-            check_complete(w, s, at, *part, path);
-        }
-    }
-    if (has(s, "not"))
-        check_complete(w, s, at, json_member(s, "not"), child(w, at, "not"));
-}
-
-static void check_children(struct walk *w, struct json s, const char *at)
-{
-    struct json items = json_member(s, "items");
-    struct json more = json_member(s, "additionalProperties");
-    if (json_is(items, JSON_LIST))
-        field_forbidden(
-            w->errors, child(w, at, "items"), "items must be a schema object and not an array");
-    else if (text_eq(text_of(s, "type"), "array") && !json_present(items))
-        field_required(w->errors, child(w, at, "items"), "must be specified");
-    else if (json_present(items))
-        check_node(w, items, child(w, at, "items"), PLACE_ITEM);
-    bool closed = json_is(more, JSON_MAP) || (json_is(more, JSON_BOOL) && !more.boolean);
-    if (closed && has(s, "properties"))
-        field_forbidden(w->errors,
-            child(w, at, "additionalProperties"),
-            "additionalProperties and properties are mutual exclusive");
-    if (json_is(more, JSON_MAP))
-        check_node(w, more, child(w, at, "additionalProperties"), PLACE_FIELD);
-    json_each_member (m, json_member(s, "properties"))
-        check_node(w, m->value, keyed(w, at, "properties", m->key), PLACE_FIELD);
-}
-
-static void check_int_or_string(struct walk *w, struct json s, const char *at)
-{
-    static const char *const flags[] = { "x-kubernetes-preserve-unknown-fields",
-        "x-kubernetes-embedded-resource" };
-    for (size_t i = 0; i < lengthof(flags); i++)
-        if (flag_of(s, flags[i]))
-            field_invalid(w->errors,
-                child(w, at, flags[i]),
-                json_bool(true),
-                "must be false if x-kubernetes-int-or-string is true");
-}
-
-/* What makes a schema structural. */
-static void check_structure(struct walk *w, struct json s, const char *at, enum place place)
-{
-    struct json preserve = json_member(s, "x-kubernetes-preserve-unknown-fields");
-    bool untyped = !*text_of(s, "type") && !flag_of(s, "x-kubernetes-int-or-string") &&
-                   !(json_is(preserve, JSON_BOOL) && preserve.boolean);
-    if (untyped && place != PLACE_ROOT)
-        field_required(w->errors,
-            child(w, at, "type"),
-            place == PLACE_ITEM ? "must not be empty for specified array items"
-                                : "must not be empty for specified object fields");
-    if (flag_of(s, "x-kubernetes-embedded-resource"))
-        check_embedded(w, s, at);
-    if (flag_of(s, "x-kubernetes-int-or-string"))
-        check_int_or_string(w, s, at);
-    if (flag_of(s, "x-kubernetes-embedded-resource") || place == PLACE_ROOT)
-        check_meta_types(w, s, at);
-}
-
-static void check_node(struct walk *w, struct json s, const char *at, enum place place)
-{
-    size_t before = w->errors->count;
-    if (!w->is_strange)
-        check_structure(w, s, at, place);
-    w->is_unstructured |= w->errors->count > before;
-    check_type_name(w, s, at);
-    check_unsupported(w, s, at);
-    check_list_type(w, s, at);
-    check_map_type(w, s, at);
-    check_alternatives(w, s, at);
-    check_children(w, s, at);
-    before = w->errors->count;
-    if (place == PLACE_ROOT)
-        check_any_root(w, s, at);
-    if (place == PLACE_ROOT && !w->is_strange)
-        check_root(w, s, at);
-    w->is_unstructured |= w->errors->count > before;
+    const struct structural *schema = structural_compile_default(c->arena, s);
+    if (!place->in_meta && structural_prunes(schema, c->arena, v, !place->up))
+        field_invalid(c->errors, path, v, "must not have unknown fields");
+    size_t before = c->errors->count;
+    if (place->in_meta)
+        check_default_meta(c, place, v, path);
+    else
+        structural_check_embedded(schema, c->arena, v, path, c->errors);
+    if (c->errors->count == before)
+        structural_check_at(schema, c->arena, v, path, c->errors);
+    if (c->errors->count == before && crd_rules_any(s))
+        crd_rules_ask(crd_rules_compile(c->arena, s), c->arena, v, absent, path, c->errors);
 }
 
 /* The server does not look at those of additionalProperties. */
-static void check_defaults(struct walk *w, struct json s, const char *at, enum place place)
+static void check_defaults(
+    struct checker *c, struct json s, const char *at, const struct place *place)
 {
-    struct json items = json_member(s, "items");
-    if (json_is(items, JSON_MAP))
-        check_defaults(w, items, child(w, at, "items"), PLACE_ITEM);
-    json_each_member (m, json_member(s, "properties"))
-        check_defaults(w, m->value, keyed(w, at, "properties", m->key), PLACE_FIELD);
-    check_default(w, s, at, place);
+    struct place own = { .resource = s };
+    bool resource = schema_is(s, "x-kubernetes-embedded-resource");
+    if (resource)
+        place = &own;
+    check_default(c, s, at, place);
+    struct place below = { .up = place, .resource = place->resource, .in_meta = place->in_meta };
+    if (schema_has(s, "items"))
+        check_defaults(c, json_member(s, "items"), child(c, at, "items"), &below);
+    json_each_member (m, json_member(s, "properties")) {
+        below.field = m->key;
+        below.in_meta = place->in_meta || (resource && is_meta(m->key));
+        check_defaults(c, m->value, schema_keyed(c->arena, at, "properties", m->key), &below);
+    }
 }
 
 /* ---- the whole ---- */
 
 /* A schema of the status must not get lost when it is taken out of the whole. */
-static void check_status_root(struct walk *w, struct json s, const char *at)
+static void check_status_root(struct checker *c, struct json s, const char *at)
 {
     static const char *const allowed[] = { "description",
         "type",
@@ -609,11 +418,11 @@ static void check_status_root(struct walk *w, struct json s, const char *at)
         "example",
         "x-kubernetes-preserve-unknown-fields",
         "x-kubernetes-validations" };
-    const char *type = text_of(s, "type");
-    bool first = !has(s, "id") && !has(s, "$schema") && !has(s, "$ref");
+    const char *type = schema_text(s, "type");
+    bool first = !schema_has(s, "id") && !schema_has(s, "$schema") && !schema_has(s, "$ref");
     if (first && *type && !text_eq(type, "object")) {
-        field_invalid(w->errors,
-            child(w, at, "type"),
+        field_invalid(c->errors,
+            child(c, at, "type"),
             json_str(type),
             "only \"object\" is allowed as the type at the root of the schema if the status "
             "subresource is enabled");
@@ -625,55 +434,45 @@ static void check_status_root(struct walk *w, struct json s, const char *at)
             fine = strcmp(allowed[i], m->key) == 0;
         if (fine)
             continue;
-        field_invalid(w->errors,
+        field_invalid(c->errors,
             at,
             absent,
-            arena_printf(w->arena,
+            arena_printf(c->arena,
                 "%s: only [Description Type Format Title Maximum ExclusiveMaximum Minimum "
                 "ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems "
                 "MultipleOf Required Items Properties ExternalDocs Example "
                 "XPreserveUnknownFields XValidations] fields are allowed at the root of the schema "
                 "if the status subresource is enabled",
-                crd_shape_schema_text(w->arena, s)));
+                crd_shape_schema_text(c->arena, s)));
         return;
     }
 }
 
-/* Whether a schema, or one in it, says what a structural one cannot say. */
-static bool is_strange(struct json s)
+void crd_check_schema(struct arena *a, struct json schema, const struct crd_schema_options *options,
+    struct field_errors *errors)
 {
-    static const char *const keywords[] = {
-        "id", "$schema", "$ref", "additionalItems", "patternProperties", "definitions"
+    struct checker c = {
+        .arena = a, .errors = errors, .root = options->at, .given = options->given
     };
-    static const char *const below[] = { "items", "additionalProperties", "not" };
-    static const char *const lists[] = { "allOf", "anyOf", "oneOf" };
-    bool found = json_is(json_member(s, "items"), JSON_LIST) ||
-                 json_member(s, "dependencies").count > 0 || preserves_not(s);
-    for (size_t i = 0; i < lengthof(keywords); i++)
-        found = found || has(s, keywords[i]);
-    for (size_t i = 0; i < lengthof(below); i++)
-        found = found || (has(s, below[i]) && is_strange(json_member(s, below[i])));
-    for (size_t i = 0; i < lengthof(lists); i++)
-        json_each (part, json_member(s, lists[i]))
-            found = found || is_strange(*part);
-    json_each_member (m, json_member(s, "properties"))
-        found = found || is_strange(m->value);
-    return found;
-}
-
-void crd_check_schema(struct arena *a, struct json schema, const char *at, bool has_status,
-    bool unchanged, struct field_errors *errors)
-{
-    struct walk w = { .arena = a, .errors = errors };
-    size_t before = errors->count;
-    if (has_status)
-        check_status_root(&w, schema, at);
-    w.is_strange = is_strange(schema);
-    check_node(&w, schema, at, PLACE_ROOT);
-    if (!w.is_strange && !w.is_unstructured)
-        check_defaults(&w, schema, at, PLACE_ROOT);
-    if (w.is_strange && errors->count == before) /* the only one that is not forbidden by name */
-        field_invalid(errors, at, json_str(""), "OpenAPIV3Schema 'schema' is not supported");
-    if (crd_rules_any(schema) && errors->count == before)
-        crd_rules_check(a, schema, at, unchanged, errors);
+    const char *at = options->at, *strange = crd_form_strangeness(a, schema);
+    size_t first = errors->count;
+    bool known = json_is(options->given, JSON_MAP);
+    if (options->has_status)
+        check_status_root(&c, known ? crd_shape_given_schema(a, options->given) : schema, at);
+    if (schema_is(schema, "nullable"))
+        field_forbidden(errors, child(&c, at, "nullable"), "nullable cannot be true at the root");
+    size_t form = errors->count;
+    if (!strange)
+        crd_form_check(a, schema, at, errors);
+    if (!strange && errors->count == form)
+        check_defaults(&c,
+            json_with_member(a, schema, "x-kubernetes-embedded-resource", json_bool(true)),
+            at,
+            NULL);
+    size_t words = errors->count;
+    check_words(&c, schema, at, true, (struct words){ 0 });
+    if (strange && errors->count == first) /* not a word that is forbidden by its name */
+        field_invalid(errors, at, json_str(""), strange);
+    if (!strange && words == form && crd_rules_any(schema))
+        crd_rules_check(a, schema, at, options->unchanged, words, errors);
 }

@@ -123,51 +123,51 @@ static const struct shape_field names_fields[] = {
 static const struct shape names_shape = SHAPE("CustomResourceDefinitionNames", names_fields);
 
 static const struct shape_field validation_fields[] = {
-    { "openAPIV3Schema", SHAPE_STRUCT, false, &schema_shape, NULL },
+    { "openAPIV3Schema", SHAPE_STRUCT, false, &schema_shape, "OpenAPIV3Schema" },
 };
 static const struct shape validation_shape = SHAPE("CustomResourceValidation", validation_fields);
 
 static const struct shape empty_shape = { .type = "CustomResourceSubresourceStatus" };
 
 static const struct shape_field scale_fields[] = {
-    { "specReplicasPath", SHAPE_TEXT, true, NULL, NULL },
-    { "statusReplicasPath", SHAPE_TEXT, true, NULL, NULL },
-    { "labelSelectorPath", SHAPE_MAYBE_TEXT, false, NULL, NULL },
+    { "specReplicasPath", SHAPE_TEXT, true, NULL, "SpecReplicasPath" },
+    { "statusReplicasPath", SHAPE_TEXT, true, NULL, "StatusReplicasPath" },
+    { "labelSelectorPath", SHAPE_MAYBE_TEXT, false, NULL, "LabelSelectorPath" },
 };
 static const struct shape scale_shape = SHAPE("CustomResourceSubresourceScale", scale_fields);
 
 static const struct shape_field subresources_fields[] = {
-    { "status", SHAPE_STRUCT, false, &empty_shape, NULL },
-    { "scale", SHAPE_STRUCT, false, &scale_shape, NULL },
+    { "status", SHAPE_STRUCT, false, &empty_shape, "Status" },
+    { "scale", SHAPE_STRUCT, false, &scale_shape, "Scale" },
 };
 static const struct shape subresources_shape =
     SHAPE("CustomResourceSubresources", subresources_fields);
 
 static const struct shape_field column_fields[] = {
-    { "name", SHAPE_TEXT, true, NULL, NULL },
-    { "type", SHAPE_TEXT, true, NULL, NULL },
-    { "format", SHAPE_TEXT, false, NULL, NULL },
-    { "description", SHAPE_TEXT, false, NULL, NULL },
-    { "priority", SHAPE_WHOLE, false, NULL, NULL },
-    { "jsonPath", SHAPE_TEXT, true, NULL, NULL },
+    { "name", SHAPE_TEXT, true, NULL, "Name" },
+    { "type", SHAPE_TEXT, true, NULL, "Type" },
+    { "format", SHAPE_TEXT, false, NULL, "Format" },
+    { "description", SHAPE_TEXT, false, NULL, "Description" },
+    { "priority", SHAPE_WHOLE, false, NULL, "Priority" },
+    { "jsonPath", SHAPE_TEXT, true, NULL, "JSONPath" },
 };
 static const struct shape column_shape = SHAPE("CustomResourceColumnDefinition", column_fields);
 
 static const struct shape_field selectable_fields[] = {
-    { "jsonPath", SHAPE_TEXT, true, NULL, NULL },
+    { "jsonPath", SHAPE_TEXT, true, NULL, "JSONPath" },
 };
 static const struct shape selectable_shape = SHAPE("SelectableField", selectable_fields);
 
 static const struct shape_field version_fields[] = {
-    { "name", SHAPE_TEXT, true, NULL, NULL },
-    { "served", SHAPE_FLAG, true, NULL, NULL },
-    { "storage", SHAPE_FLAG, true, NULL, NULL },
-    { "deprecated", SHAPE_FLAG, false, NULL, NULL },
-    { "deprecationWarning", SHAPE_MAYBE_TEXT, false, NULL, NULL },
-    { "schema", SHAPE_STRUCT, false, &validation_shape, NULL },
-    { "subresources", SHAPE_STRUCT, false, &subresources_shape, NULL },
-    { "additionalPrinterColumns", SHAPE_STRUCTS, false, &column_shape, NULL },
-    { "selectableFields", SHAPE_STRUCTS, false, &selectable_shape, NULL },
+    { "name", SHAPE_TEXT, true, NULL, "Name" },
+    { "served", SHAPE_FLAG, true, NULL, "Served" },
+    { "storage", SHAPE_FLAG, true, NULL, "Storage" },
+    { "deprecated", SHAPE_FLAG, false, NULL, "Deprecated" },
+    { "deprecationWarning", SHAPE_MAYBE_TEXT, false, NULL, "DeprecationWarning" },
+    { "schema", SHAPE_STRUCT, false, &validation_shape, "Schema" },
+    { "subresources", SHAPE_STRUCT, false, &subresources_shape, "Subresources" },
+    { "additionalPrinterColumns", SHAPE_STRUCTS, false, &column_shape, "AdditionalPrinterColumns" },
+    { "selectableFields", SHAPE_STRUCTS, false, &selectable_shape, "SelectableFields" },
 };
 static const struct shape version_shape = SHAPE("CustomResourceDefinitionVersion", version_fields);
 
@@ -241,6 +241,7 @@ static const struct shape crd_shape = SHAPE("CustomResourceDefinition", crd_fiel
 struct shaping {
     struct arena *arena;
     struct field_errors *unknown;
+    bool keeps_empty; /* lists and maps, which Go does not take for nothing */
 };
 
 static struct json shape_struct(
@@ -279,6 +280,11 @@ static struct json shape_map(
     return json_map_end(&b);
 }
 
+static struct json unless_empty(const struct shaping *s, struct json v)
+{
+    return s->keeps_empty ? v : json_or_absent(v);
+}
+
 /* What the value means where it stands; absent: nothing. */
 static struct json shape_value(
     struct shaping *s, const struct shape_field *f, struct json v, const char *path)
@@ -287,7 +293,7 @@ static struct json shape_value(
     if (json_is(v, JSON_NULL))
         return f->always && f->kind == SHAPE_STRUCTS ? v : absent;
     /* What may be one of two things is read by itself, and less strictly. */
-    struct shaping lenient = { .arena = s->arena };
+    struct shaping lenient = { .arena = s->arena, .keeps_empty = s->keeps_empty };
     switch ((enum shape_kind)f->kind) {
     case SHAPE_TEXT:
         return !f->always && json_is(v, JSON_STR) && !v.count ? absent : v;
@@ -297,20 +303,20 @@ static struct json shape_value(
         return !f->always && json_is(v, JSON_INT) && !v.integer ? absent : v;
     case SHAPE_ANYS:
     case SHAPE_TEXTS:
-        return f->always ? v : json_or_absent(v);
+        return f->always ? v : unless_empty(s, v);
     case SHAPE_STRUCT:
         return shape_struct(s, f->below, v, path);
     case SHAPE_STRUCTS:
         v = shape_list(s, f->below, v, path);
-        return f->always ? v : json_or_absent(v);
+        return f->always ? v : unless_empty(s, v);
     case SHAPE_STRUCT_MAP:
-        return json_or_absent(shape_map(s, f->below, v, path));
+        return unless_empty(s, shape_map(s, f->below, v, path));
     case SHAPE_DEPENDENCIES:
         return shape_map(&lenient, f->below, v, path);
     case SHAPE_OR_FLAG:
         return json_is(v, JSON_MAP) ? shape_struct(&lenient, f->below, v, path) : v;
     case SHAPE_OR_LIST: /* whatever else it is counts as nothing */
-        return json_is(v, JSON_LIST)  ? shape_list(&lenient, f->below, v, path)
+        return json_is(v, JSON_LIST)  ? unless_empty(s, shape_list(&lenient, f->below, v, path))
                : json_is(v, JSON_MAP) ? shape_struct(&lenient, f->below, v, path)
                                       : absent;
     case SHAPE_COUNT:
@@ -364,6 +370,12 @@ struct json crd_shape_prune(struct arena *a, struct json crd, struct field_error
 {
     struct shaping s = { .arena = a, .unknown = unknown };
     return shape_struct(&s, &crd_shape, crd, "");
+}
+
+struct json crd_shape_given_schema(struct arena *a, struct json schema)
+{
+    struct shaping s = { .arena = a, .keeps_empty = true };
+    return shape_struct(&s, &schema_shape, schema, "");
 }
 
 /* ---- types ---- */
@@ -513,6 +525,25 @@ static void print_structs(struct buf *b, const struct shape *below, struct json 
     buf_add_char(b, mark[1]);
 }
 
+static void print_dependencies(struct buf *b, const struct shape *below, struct json v)
+{
+    size_t count = 0;
+    buf_add_text(b, json_present(v) ? "{" : "null");
+    json_each_member (m, v) {
+        buf_add_text(b, count++ ? "," : "");
+        json_print(b, json_str(m->key));
+        buf_add_text(b, ":{\"Schema\":");
+        if (json_is(m->value, JSON_MAP))
+            print_struct(b, below, m->value);
+        else
+            buf_add_text(b, "null");
+        buf_add_text(b, ",\"Property\":");
+        json_print(b, json_is(m->value, JSON_LIST) ? m->value : json_null());
+        buf_add_char(b, '}');
+    }
+    buf_add_text(b, json_present(v) ? "}" : "");
+}
+
 static void print_field(struct buf *b, const struct shape_field *f, struct json v)
 {
     bool given = json_present(v);
@@ -522,6 +553,12 @@ static void print_field(struct buf *b, const struct shape_field *f, struct json 
         break;
     case SHAPE_FLAG:
         json_print(b, json_bool(given && v.boolean));
+        break;
+    case SHAPE_WHOLE:
+        json_print(b, given ? v : json_int(0));
+        break;
+    case SHAPE_DEPENDENCIES:
+        print_dependencies(b, f->below, v);
         break;
     case SHAPE_STRUCT:
         if (given)
@@ -550,7 +587,12 @@ static void print_field(struct buf *b, const struct shape_field *f, struct json 
             print_struct(b, f->below, v);
         else
             buf_add_text(b, "null");
-        buf_add_text(b, flag ? "}" : ",\"JSONSchemas\":null}");
+        buf_add_text(b, flag ? "" : ",\"JSONSchemas\":");
+        if (json_is(v, JSON_LIST))
+            print_structs(b, f->below, v);
+        else
+            buf_add_text(b, flag ? "" : "null");
+        buf_add_char(b, '}');
         break;
     }
     default:
@@ -574,5 +616,21 @@ const char *crd_shape_schema_text(struct arena *a, struct json schema)
 {
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)4 << 20);
     print_struct(&b, &schema_shape, schema);
+    return arena_strdup(a, buf_text(&b));
+}
+
+const char *crd_shape_versions_text(struct arena *a, struct json versions)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)4 << 20);
+    if (!json_is(versions, JSON_LIST))
+        return "null";
+    print_structs(&b, &version_shape, versions);
+    return arena_strdup(a, buf_text(&b));
+}
+
+const char *crd_shape_items_text(struct arena *a, struct json items)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)4 << 20);
+    print_field(&b, field_of(&schema_shape, "items"), items);
     return arena_strdup(a, buf_text(&b));
 }

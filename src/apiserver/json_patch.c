@@ -109,12 +109,14 @@ static bool edit_at(struct arena *a, struct json v, const struct pointer *p, siz
 }
 
 /* What stands there; null for a member that does not. Fails where there is no container. */
-static bool read_at(struct json v, const struct pointer *p, struct json *ret, struct error *err)
+static bool read_at(struct json v, const struct pointer *p, struct json_givens *givens,
+    struct json *ret, struct error *err)
 {
     for (size_t i = 0; i < p->count; i++) {
         if (v.type != JSON_MAP && v.type != JSON_LIST)
             return fail(err, ERR_INVALID, "no container at %s", p->tokens[i]);
         bool list = v.type == JSON_LIST;
+        json_given_forget(givens, v, false);
         v = step(v, p->tokens[i]);
         if (list && !json_present(v))
             return fail(err, ERR_INVALID, "no place %s in a list", p->tokens[i]);
@@ -124,19 +126,20 @@ static bool read_at(struct json v, const struct pointer *p, struct json *ret, st
 }
 
 static bool copy_or_move(struct arena *a, struct json op, const struct pointer *to, bool move,
-    struct json *document, struct error *err)
+    struct json_givens *givens, struct json *document, struct error *err)
 {
     struct pointer from;
     struct json value;
     if (!pointer_parse(a, json_get_text(op, "from"), &from, err) ||
-        !read_at(*document, &from, &value, err))
+        !read_at(*document, &from, givens, &value, err))
         return false;
     if (move && !edit_at(a, *document, &from, 0, EDIT_REMOVE, (struct json){ 0 }, document, err))
         return false;
     return edit_at(a, *document, to, 0, EDIT_ADD, value, document, err);
 }
 
-static bool operate(struct arena *a, struct json op, struct json *document, struct error *err)
+static bool operate(struct arena *a, struct json op, struct json_givens *givens,
+    struct json *document, struct error *err)
 {
     struct pointer path;
     struct json value = json_member(op, "value"), there;
@@ -157,19 +160,21 @@ static bool operate(struct arena *a, struct json op, struct json *document, stru
     if (text_eq(name, "replace"))
         return edit_at(a, *document, &path, 0, EDIT_REPLACE, value, document, err);
     if (text_eq(name, "copy") || text_eq(name, "move"))
-        return copy_or_move(a, op, &path, *name == 'm', document, err);
+        return copy_or_move(a, op, &path, *name == 'm', givens, document, err);
     if (!text_eq(name, "test"))
         return fail(err, ERR_INVALID, "an operation that is none");
-    if (!read_at(*document, &path, &there, err))
+    if (!read_at(*document, &path, givens, &there, err))
         return false;
+    json_given_forget(givens, there, true);
     return json_equal(there, value) || fail(err, ERR_INVALID, "a test that fails");
 }
 
-bool json_patch(struct arena *a, struct json document, struct json operations, struct json *ret,
-    struct error *err)
+bool json_patch(struct arena *a, struct json document, struct json operations,
+    struct json_givens *givens, struct json *ret, struct error *err)
 {
+    struct json_givens none = { 0 };
     json_each (op, operations)
-        if (!operate(a, *op, &document, err))
+        if (!operate(a, *op, givens ? givens : &none, &document, err))
             return false;
     *ret = document;
     return true;

@@ -7,7 +7,9 @@
 
 #define JSON_PATCH_OPERATIONS_MAX 10000
 
-/* operations is a list. Fails on the first that cannot be done; clients are not told which. */
-bool json_patch(struct arena *a, struct json document, struct json operations, struct json *ret,
-    struct error *err) must_check;
+/* operations is a list. Fails on the first that cannot be done; clients are not told which. givens
+ * (NULL: none) of the operations' text forget the maps that the library has looked into: it leaves
+ * others as the text that they were. */
+bool json_patch(struct arena *a, struct json document, struct json operations,
+    struct json_givens *givens, struct json *ret, struct error *err) must_check;
 struct json json_merge_patch(struct arena *a, struct json document, struct json patch);

@@ -420,14 +420,27 @@ static void check_owners(struct field_errors *e, struct json owners)
     }
 }
 
-static void check_finalizers(struct field_errors *e, struct json finalizers, bool custom)
+static void check_finalizers(struct field_errors *e, struct json finalizers)
 {
     struct error why;
-    size_t index = 0;
-    json_each (f, finalizers) {
+    json_each (f, finalizers)
         if (!name_check(NAME_LABEL_KEY, json_text(*f), &why))
             check_label_key(e, *f, "metadata.finalizers", f->string);
-        if (!custom && !strchr(f->string, '/') && !text_eq(f->string, "orphan") &&
+    if (json_list_has(finalizers, "orphan") && json_list_has(finalizers, "foregroundDeletion"))
+        field_invalid(e,
+            "metadata.finalizers",
+            finalizers,
+            "finalizer orphan and foregroundDeletion cannot be both set");
+}
+
+static void check_known_finalizers(
+    struct field_errors *e, const struct api_kind *k, struct json finalizers)
+{
+    size_t index = 0;
+    if (k->custom || k->any_finalizer)
+        return;
+    json_each (f, finalizers) {
+        if (!strchr(f->string, '/') && !text_eq(f->string, "orphan") &&
             !text_eq(f->string, "foregroundDeletion") && !text_eq(f->string, "kubernetes"))
             field_invalid(e,
                 field_index(e->arena, "metadata.finalizers", index),
@@ -435,11 +448,6 @@ static void check_finalizers(struct field_errors *e, struct json finalizers, boo
                 "name is neither a standard finalizer name nor is it fully qualified");
         index++;
     }
-    if (json_list_has(finalizers, "orphan") && json_list_has(finalizers, "foregroundDeletion"))
-        field_invalid(e,
-            "metadata.finalizers",
-            finalizers,
-            "finalizer orphan and foregroundDeletion cannot be both set");
 }
 
 /* What is wrong with a name, all of it. */
@@ -457,6 +465,10 @@ static void check_form(struct field_errors *e, const char *path, enum api_name f
     struct error why;
     if (form == API_NAME_PATH) {
         check_segment(e, json_str(shown), path, name);
+        return;
+    }
+    if (form == API_NAME_ADDRESS) {
+        check_value(e, json_str(shown), path, &(struct check){ .kind = CHECK_IP });
         return;
     }
     size_t max = forms[form].max;
@@ -483,7 +495,7 @@ static void check_own_name(struct field_errors *e, const struct api_kind *k, str
     const char *base = json_get_text(metadata, "generateName");
     const char *name = json_get_text(metadata, "name");
     if (base)
-        check_base(e, k->name_form, base);
+        check_base(e, k->free_base ? API_NAME_PATH : k->name_form, base);
     if (text_empty(name))
         field_required(e, "metadata.name", "name or generateName is required");
     else
@@ -496,7 +508,8 @@ void meta_validate(struct field_errors *errors, const struct api_kind *k, struct
     check_texts(errors, "metadata.labels", json_member(metadata, "labels"), true);
     check_annotations(errors, json_member(metadata, "annotations"));
     check_owners(errors, json_member(metadata, "ownerReferences"));
-    check_finalizers(errors, json_member(metadata, "finalizers"), k->custom);
+    check_finalizers(errors, json_member(metadata, "finalizers"));
+    check_known_finalizers(errors, k, json_member(metadata, "finalizers"));
 }
 
 static void check_managers(struct field_errors *e, struct json managers)
@@ -546,94 +559,22 @@ static void check_new_finalizers(struct field_errors *e, struct json old, struct
                 buf_text(&b)));
 }
 
-/* How many times the API server looks at the metadata of an update, which its causes show. */
-static int checks_of(const struct api_kind *k)
+/* What may be wrong with any metadata. */
+static void check_parts(struct field_errors *e, struct json metadata)
 {
-    static const struct {
-        const char *kind;
-        int checks;
-    } odd[] = {
-        { "ClusterRole", 4 },
-        { "ClusterRoleBinding", 4 },
-        { "ConfigMap", 4 },
-        { "ControllerRevision", 5 },
-        { "CSIStorageCapacity", 4 },
-        { "Endpoints", 4 },
-        { "Ingress", 4 },
-        { "Job", 4 },
-        { "Namespace", 4 },
-        { "Node", 4 },
-        { "PersistentVolume", 4 },
-        { "PersistentVolumeClaim", 4 },
-        { "Pod", 4 },
-        { "PodDisruptionBudget", 2 },
-        { "Role", 4 },
-        { "RoleBinding", 4 },
-        { "RuntimeClass", 4 },
-        { "Secret", 4 },
-        { "ServiceAccount", 4 },
-        { "StorageClass", 4 },
-    };
-    for (size_t i = 0; i < lengthof(odd) && !k->custom; i++)
-        if (strcmp(odd[i].kind, k->resource.kind) == 0)
-            return odd[i].checks;
-    return 3;
+    check_texts(e, "metadata.labels", json_member(metadata, "labels"), true);
+    check_annotations(e, json_member(metadata, "annotations"));
+    check_owners(e, json_member(metadata, "ownerReferences"));
+    check_managers(e, json_member(metadata, "managedFields"));
 }
 
-/* How many times a kind's own checks of an update look at all of the metadata. */
-static int own_checks_of(const struct api_kind *k)
+static void check_as_new(struct field_errors *e, struct json metadata)
 {
-    static const char *const again[] = { "ClusterRole",
-        "ClusterRoleBinding",
-        "ConfigMap",
-        "ControllerRevision",
-        "CSINode",
-        "CSIStorageCapacity",
-        "Endpoints",
-        "EndpointSlice",
-        "FlowSchema",
-        "Ingress",
-        "IngressClass",
-        "Job",
-        "LimitRange",
-        "MutatingWebhookConfiguration",
-        "Namespace",
-        "Node",
-        "PersistentVolumeClaim",
-        "Pod",
-        "PriorityLevelConfiguration",
-        "ResourceClaim",
-        "ResourceClaimTemplate",
-        "Role",
-        "RoleBinding",
-        "RuntimeClass",
-        "Secret",
-        "ServiceAccount",
-        "StorageClass",
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding",
-        "ValidatingWebhookConfiguration",
-        "VolumeAttachment" };
-    for (size_t i = 0; i < lengthof(again) && !k->custom; i++)
-        if (strcmp(again[i], k->resource.kind) == 0)
-            return 1;
-    return !k->custom && strcmp(k->resource.kind, "PersistentVolume") == 0 ? 2 : 0;
+    check_parts(e, metadata);
+    check_finalizers(e, json_member(metadata, "finalizers"));
 }
 
-void meta_validate_base(struct field_errors *errors, const struct api_kind *k,
-    const char *subresource, struct json metadata)
-{
-    const char *base = json_get_text(metadata, "generateName");
-    if (text_empty(base))
-        return;
-    if (!text_eq(base, ".") && !text_eq(base, ".."))
-        check_base(errors, API_NAME_PATH, base);
-    for (int i = *subresource ? 0 : own_checks_of(k); i > 0; i--)
-        check_base(errors, k->name_form, base);
-}
-
-void meta_validate_update(
-    struct field_errors *errors, const struct api_kind *k, struct json old, struct json metadata)
+static void check_as_change(struct field_errors *e, struct json old, struct json metadata)
 {
     static const char *const same[] = { "name",
         "namespace",
@@ -641,18 +582,29 @@ void meta_validate_update(
         "creationTimestamp",
         "deletionTimestamp",
         "deletionGracePeriodSeconds" };
-    int checks = checks_of(k);
-    for (int i = 0; i < checks; i++) {
-        bool update = i < 2; /* then as a new object would be checked */
-        if (update)
-            check_new_finalizers(errors, old, metadata);
-        for (size_t j = 0; update && j < lengthof(same); j++)
-            check_same(errors, old, metadata, same[j]);
-        check_texts(errors, "metadata.labels", json_member(metadata, "labels"), true);
-        check_annotations(errors, json_member(metadata, "annotations"));
-        check_owners(errors, json_member(metadata, "ownerReferences"));
-        if (!update)
-            check_finalizers(errors, json_member(metadata, "finalizers"), k->custom);
-        check_managers(errors, json_member(metadata, "managedFields"));
+    check_new_finalizers(e, old, metadata);
+    for (size_t i = 0; i < lengthof(same); i++)
+        check_same(e, old, metadata, same[i]);
+    check_parts(e, metadata);
+}
+
+void meta_validate_update(struct field_errors *errors, const struct api_kind *k,
+    const char *subresource, struct json old, struct json metadata)
+{
+    struct json finalizers = json_member(metadata, "finalizers");
+    const char *base = json_get_text(metadata, "generateName");
+    if (!text_empty(base) && !text_eq(base, ".") && !text_eq(base, ".."))
+        check_base(errors, API_NAME_PATH, base);
+    check_as_new(errors, metadata);
+    check_as_change(errors, old, metadata);
+    if (!k->meta_not_compared || *subresource) {
+        check_as_change(errors, old, metadata);
+        check_known_finalizers(errors, k, finalizers);
+    }
+    for (int i = *subresource ? 0 : k->meta_as_new; i > 0; i--) {
+        if (!text_empty(base) && !k->free_base)
+            check_base(errors, k->name_form, base);
+        check_as_new(errors, metadata);
+        check_known_finalizers(errors, k, finalizers);
     }
 }

@@ -19,13 +19,10 @@ struct json meta_for_update(struct arena *a, struct json old, struct json object
 bool meta_spec_differs(const struct api_kind *k, struct json old, struct json object);
 
 void meta_validate(struct field_errors *errors, const struct api_kind *k, struct json metadata);
-/* generateName in an update: of all kinds what cannot stand in a path, of some their own form. */
-void meta_validate_base(struct field_errors *errors, const struct api_kind *k,
-    const char *subresource, struct json metadata);
 /* Several times, as the API server does it, which its causes show: what all kinds share, and again
  * among the kind's own checks. */
-void meta_validate_update(
-    struct field_errors *errors, const struct api_kind *k, struct json old, struct json metadata);
+void meta_validate_update(struct field_errors *errors, const struct api_kind *k,
+    const char *subresource, struct json old, struct json metadata);
 
 /* base and five characters out of which no words can be made. */
 const char *meta_random_name(const struct env *env, struct arena *a, const char *base);

@@ -60,6 +60,7 @@ enum api_name {
     API_NAME_LABEL,      /* namespaces */
     API_NAME_LABEL_1035, /* services */
     API_NAME_PATH,       /* whatever can stand in a path: roles and bindings */
+    API_NAME_ADDRESS,    /* an IP address */
 };
 
 /* A column of `kubectl get`. */
@@ -134,7 +135,13 @@ struct api_kind {
     /* The schema changed after objects were stored: whatever is read goes through prune and fill.
      */
     bool refill;
-    bool metadata_last;      /* looked at only if the rest is right: old Events */
+    bool metadata_last; /* looked at only if the rest is right: old Events */
+    bool free_base;     /* generateName has not the form of the name */
+    bool any_finalizer; /* also one without a domain; so it is of custom kinds */
+    /* The metadata of an update is looked at as if it were new, and as what changed; a kind's own
+     * checks do the one this often, and the other unless told here. */
+    uint8_t meta_as_new;
+    bool meta_not_compared;
     bool returns_deleted;    /* a DELETE answers with the object instead of a Status */
     enum api_name name_form; /* of metadata.name */
     const char *warning;     /* a header for whoever asks for it: it is deprecated; NULL: none */

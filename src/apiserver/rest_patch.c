@@ -76,13 +76,14 @@ static bool check_operation(struct api_call *c, struct json op)
     return true;
 }
 
-static bool parse_patch(struct api_call *c, enum patch_form form, struct json *ret)
+static bool parse_patch(
+    struct api_call *c, enum patch_form form, struct json *ret, struct json_givens *givens)
 {
     struct error err;
     struct arena *a = &c->arena;
     struct str body = c->request->body;
     const char *prefix = form == PATCH_STRATEGIC ? "" : "error decoding patch: ";
-    if (!json_parse(a, body, ret, &err))
+    if (!json_parse_given(a, body, ret, givens, &err))
         return call_fail_bad(c, "%s%s", prefix, json_error_text(a, body));
     enum json_type want = form == PATCH_JSON ? JSON_LIST : JSON_MAP;
     if (ret->type != want && !json_is(*ret, JSON_NULL))
@@ -106,12 +107,16 @@ static bool parse_patch(struct api_call *c, enum patch_form form, struct json *r
     return true;
 }
 
-static bool apply_patch(
-    struct api_call *c, enum patch_form form, struct json live, struct json *ret)
+/* ret_text: what a JSON patch made, as the real server has it before it reads it: values of the
+ * patch are in it as they were given, with keys that stand twice. */
+static bool apply_patch(struct api_call *c, enum patch_form form, struct json live,
+    struct json *ret, struct str *ret_text)
 {
     struct json patch;
+    struct json_givens givens;
     struct error err;
-    if (!parse_patch(c, form, &patch))
+    *ret_text = (struct str){ NULL, 0 };
+    if (!parse_patch(c, form, &patch, &givens))
         return false;
     if (form == PATCH_MERGE && json_is(patch, JSON_NULL))
         return call_fail_bad(c, "Invalid JSON Patch");
@@ -130,12 +135,14 @@ static bool apply_patch(
                              (struct api_status){
                                  500, "", arena_strdup(&c->arena, err.text), .details = { 0 } }));
     }
-    return json_patch(&c->arena, live, patch, ret, &err) ||
-           call_fail(c,
-               (struct api_status){ 422,
-                   "Invalid",
-                   "the server rejected our request due to an error in our request",
-                   .details = json_empty_map() });
+    if (!json_patch(&c->arena, live, patch, &givens, ret, &err))
+        return call_fail(c,
+            (struct api_status){ 422,
+                "Invalid",
+                "the server rejected our request due to an error in our request",
+                .details = json_empty_map() });
+    *ret_text = str_of(json_given_to_text(&c->arena, *ret, &givens));
+    return true;
 }
 
 /* What a patch made is read like a body, with an error of its own: it shows the object, and the
@@ -286,20 +293,23 @@ static void patch_object(struct write *w, enum patch_form form)
 {
     struct api_call *c = w->call;
     struct json object;
-    const char *why = NULL, *twice = NULL,
-               *word = form == PATCH_JSON ? "json patch duplicate" : "duplicate";
-    if (!apply_patch(c, form, w->old, &object) || !check_identity(c, form, object))
+    struct str text;
+    const char *why = NULL, *twice = NULL;
+    if (!apply_patch(c, form, w->old, &object, &text) || !check_identity(c, form, object))
         return;
-    bool told = !body_check_twice(c, c->request->body, word, &twice);
+    size_t warned = c->warning_count;
+    bool told = !body_check_patch(c, c->request->body, form == PATCH_JSON, &twice);
     struct json patched = object;
     if (form == PATCH_STRATEGIC && !c->kind->custom && c->kind->schema)
         object = decode_wrap_numbers(w->arena, c->kind->schema, object);
     object = json_with_member(
         w->arena, object, "apiVersion", json_str(object_api_version(w->arena, c->kind)));
     object = json_with_member(w->arena, object, "kind", json_str(c->kind->resource.kind));
-    bool read = body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why);
+    bool read = body_read_object(c, c->kind, &object, text, text.ptr != NULL, &why);
     if (!read && form == PATCH_STRATEGIC)
         why = json_error_restored(w->arena, why);
+    if (!read) /* then the patch is not spoken of */
+        call_unwarn(c, warned);
     if (!read || told) {
         fail_patched(c, form, patched, told ? with_twice(w->arena, twice, why) : why);
         return;
@@ -587,11 +597,12 @@ static void patch_scale(struct write *w, enum patch_form form)
 {
     struct api_call *c = w->call;
     struct json scale;
+    struct str text;
     if (!w->before)
         call_fail(c, status_not_found(w->arena, w->kind, w->name));
     else if (form == PATCH_APPLY)
         apply_scale(w);
-    else if (apply_patch(c, form, owned_scale(w), &scale) && read_scale(w, form, &scale))
+    else if (apply_patch(c, form, owned_scale(w), &scale, &text) && read_scale(w, form, &scale))
         scale_store(c, w, scale, false);
 }
 

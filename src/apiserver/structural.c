@@ -46,6 +46,7 @@ struct compilation {
         struct pattern pattern;
         struct shared_pattern *next;
     } * patterns;
+    bool of_default; /* the schema is there for its defaults */
 };
 
 struct name_entry {
@@ -271,7 +272,7 @@ static const struct structural *compile(struct compilation *c, struct json schem
         .preserve = flag(schema, "x-kubernetes-preserve-unknown-fields"),
         .embedded = flag(schema, "x-kubernetes-embedded-resource"),
     };
-    if (flag(schema, "x-kubernetes-int-or-string"))
+    if (flag(schema, "x-kubernetes-int-or-string") && !c->of_default)
         s.type = TYPE_INT_OR_STRING;
     s.special = s.embedded || s.list == STRUCTURAL_LIST_SET || s.list == STRUCTURAL_LIST_MAP;
     compile_children(c, schema, &s);
@@ -297,18 +298,28 @@ static const struct structural *compile(struct compilation *c, struct json schem
     return kept;
 }
 
-const struct structural *structural_compile(struct arena *a, struct json schema)
+static const struct structural *compile_root(struct arena *a, struct json schema, bool of_default)
 {
     static const struct structural free_form = { .type = TYPE_ANY, .preserve = true };
     if (!json_is(schema, JSON_MAP))
         return &free_form;
-    struct compilation c = { .arena = a };
+    struct compilation c = { .arena = a, .of_default = of_default };
     arena_init(&c.scratch, ARENA_LIMIT_DEFAULT);
     table_init(&c.names, 0, 0);
     const struct structural *s = compile(&c, schema);
     table_done(&c.names);
     arena_done(&c.scratch);
     return s;
+}
+
+const struct structural *structural_compile(struct arena *a, struct json schema)
+{
+    return compile_root(a, schema, false);
+}
+
+const struct structural *structural_compile_default(struct arena *a, struct json schema)
+{
+    return compile_root(a, schema, true);
 }
 
 /* ---- walking ---- */
@@ -339,7 +350,7 @@ static void add_path(struct buf *b, const struct structural_place *p, bool brack
     else if (p->quoted && brackets)
         buf_printf(b, "[%s]", p->key);
     else
-        buf_printf(b, "%s%s", b->len ? "." : "", p->key);
+        buf_printf(b, "%s%s", b->len || p->quoted ? "." : "", p->key);
 }
 
 const char *structural_path(struct arena *a, const struct structural_place *p, bool brackets)
@@ -371,6 +382,4 @@ void structural_check_at(const struct structural *s, struct arena *a, struct jso
     const char *path, struct field_errors *errors)
 {
     structural_check_schema(s, a, value, (struct json){ 0 }, path, errors);
-    structural_check_embedded(s, a, value, path, errors);
-    structural_check_lists(s, a, value, path, errors);
 }

@@ -21,6 +21,9 @@ struct structural;
  * gives a schema that keeps every field. Nothing of the JSON value is referred to afterwards. What
  * a valid schema cannot have is ignored. */
 const struct structural *structural_compile(struct arena *a, struct json schema);
+/* The same to check a default in the schema, of which the API server does not ask that an int or
+ * string is either. */
+const struct structural *structural_compile_default(struct arena *a, struct json schema);
 
 /* The object without fields that the schema does not have, and without nulls that stand for
  * nothing. unknown takes the paths, sorted ("spec.foo", "spec.list[0].bar"); NULL: not wanted.
@@ -37,8 +40,11 @@ struct json structural_fill(const struct structural *s, struct arena *a, struct 
 void structural_check(const struct structural *s, struct arena *a, struct json object,
     struct json old, bool status, struct field_errors *errors);
 
-/* The same three for a value somewhere below the root, as defaults in a schema are: path stands in
- * front of the paths of errors. Pruning says whether there was anything to prune. */
+/* The same for a value somewhere below the root, as defaults in a schema are: path stands in front
+ * of the paths of errors. Pruning says whether there was anything to prune. The check leaves out
+ * what lists and embedded resources must be; the latter has a function of its own. */
 bool structural_prunes(const struct structural *s, struct arena *a, struct json value, bool root);
+void structural_check_embedded(const struct structural *s, struct arena *a, struct json value,
+    const char *path, struct field_errors *errors);
 void structural_check_at(const struct structural *s, struct arena *a, struct json value,
     const char *path, struct field_errors *errors);

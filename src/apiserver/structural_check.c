@@ -563,12 +563,11 @@ static void check_members(
     struct checker *c, const struct structural *s, const struct input *in, struct outcome *out)
 {
     json_each_member (m, in->value) {
-        const struct structural *child = structural_field(s, m->key);
-        if (!child)
-            child = s->additional;
+        const struct structural *field = structural_field(s, m->key);
+        const struct structural *child = field ? field : s->additional;
         if (!child)
             continue;
-        struct structural_place place = { .up = in->at, .key = m->key };
+        struct structural_place place = { .up = in->at, .key = m->key, .quoted = !field };
         check_value(c, child, m->value, json_member(in->old, m->key), &place, out);
     }
 }
@@ -687,9 +686,8 @@ void structural_check_schema(const struct structural *s, struct arena *a, struct
     check_value(&c, s, value, old, NULL, &out);
     for (size_t i = 0; i < out.count; i++) {
         const struct violation *v = &out.items[i];
-        const char *where = !v->path || !*v->path ? path
-                            : *path               ? field_child(a, path, v->path)
-                                                  : v->path;
+        const char *below = v->path ? v->path + (*v->path == '.') : "";
+        const char *where = *below && *path ? field_child(a, path, below) : *below ? below : path;
         struct json shown = v->value;
         const char *detail = v->detail;
         if (json_is(shown, JSON_REAL)) { /* printed as Go does it */

@@ -97,7 +97,7 @@ struct structural_place {
     const struct structural_place *up;
     const char *key; /* NULL: an index */
     size_t index;
-    bool quoted; /* a key of a map, which some messages write in brackets */
+    bool quoted; /* a key of a map: some messages write it in brackets, others begin with a dot */
 };
 /* "spec.list[0].name"; brackets: keys of maps as [key], not .key. Empty at the root. */
 const char *structural_path(struct arena *a, const struct structural_place *p, bool brackets);
@@ -109,7 +109,4 @@ void structural_check_schema(const struct structural *s, struct arena *a, struct
     struct json old, const char *path, struct field_errors *errors);
 /* Lists that are sets or maps hold nothing twice, in structural_lists.c. */
 void structural_check_lists(const struct structural *s, struct arena *a, struct json value,
-    const char *path, struct field_errors *errors);
-/* apiVersion, kind and metadata of embedded resources, in structural_embedded.c. */
-void structural_check_embedded(const struct structural *s, struct arena *a, struct json value,
     const char *path, struct field_errors *errors);

@@ -305,8 +305,7 @@ bool write_check_update(struct write *w, struct json *object)
         int64_t generation = json_get_int(w->old, "metadata.generation", 0);
         *object = json_with(a, *object, "metadata.generation", json_int(generation + 1));
     }
-    meta_validate_update(&errors, w->kind, meta_of(w->old), meta_of(*object));
-    meta_validate_base(&errors, w->kind, w->call->subresource, meta_of(*object));
+    meta_validate_update(&errors, w->kind, w->call->subresource, meta_of(w->old), meta_of(*object));
     return validate(w, *object, &errors) && drop_nulls(w, object);
 }
 

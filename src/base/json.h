@@ -179,6 +179,22 @@ bool json_parse_keys(struct arena *a, struct str text, struct json *ret, bool *r
 /* The same, but maps under a key that stands twice become one, as when Go reads into a struct. */
 bool json_parse_joined(
     struct arena *a, struct str text, struct json *ret, struct error *err) must_check;
+/* The maps of a text as they stand in it: every key, also those that stand twice, in its order. */
+struct json_givens {
+    struct json_given {
+        const struct json_member *map; /* what json_parse_given() made of it */
+        const struct json_member *members;
+        uint32_t count;
+    } * items;
+    size_t count, size;
+};
+bool json_parse_given(struct arena *a, struct str text, struct json *ret,
+    struct json_givens *ret_givens, struct error *err) must_check;
+/* A value in which some maps are of that text: as long as nobody changed them, they are printed as
+ * they were given. */
+char *json_given_to_text(struct arena *a, struct json v, const struct json_givens *givens);
+/* From now on a map, or with deep all in a value, is printed like any other. */
+void json_given_forget(struct json_givens *givens, struct json v, bool deep);
 /* Every key of a text that json_parse() takes, in the order of the text, with its path
  * (`spec.ports[0].name`) and whether it stood in the same map before; false leaves out what is
  * below it. */

@@ -12,9 +12,10 @@
 struct conversion {
     struct arena *arena;
     struct error *err;
-    bool may_hold_nul; /* \u0000 stands somewhere in the text */
-    bool joins;        /* maps under the same key */
-    bool twice;        /* a key stands twice in some map */
+    bool may_hold_nul;          /* \u0000 stands somewhere in the text */
+    bool joins;                 /* maps under the same key */
+    bool twice;                 /* a key stands twice in some map */
+    struct json_givens *givens; /* NULL: not wanted */
 };
 
 static bool convert(struct conversion *c, yyjson_val *from, int depth, struct json *ret);
@@ -69,6 +70,20 @@ static struct json join_twice(
     return (struct json){ .type = JSON_MAP, .count = map.count, .members = members };
 }
 
+static void remember_given(
+    struct conversion *c, struct json map, const struct json_member *members, uint32_t count)
+{
+    struct json_givens *g = c->givens;
+    if (g->count == g->size) {
+        g->size = g->size ? g->size * 2 : 16;
+        struct json_given *items = arena_array(c->arena, g->size, sizeof(*items));
+        if (g->count)
+            memcpy(items, g->items, g->count * sizeof(*items));
+        g->items = items;
+    }
+    g->items[g->count++] = (struct json_given){ map.members, members, count };
+}
+
 static bool convert_map(struct conversion *c, yyjson_val *from, int depth, struct json *ret)
 {
     struct json_builder b;
@@ -84,7 +99,7 @@ static bool convert_map(struct conversion *c, yyjson_val *from, int depth, struc
     }
     uint32_t count = b.count;
     struct json_member *given = NULL;
-    if (c->joins) {
+    if ((c->joins || c->givens) && count) {
         given = arena_array(c->arena, count, sizeof(*given));
         memcpy(given, b.members, count * sizeof(*given));
     }
@@ -92,6 +107,8 @@ static bool convert_map(struct conversion *c, yyjson_val *from, int depth, struc
     c->twice |= ret->count < count;
     if (c->joins && ret->count < count)
         *ret = join_twice(c->arena, *ret, given, count);
+    if (c->givens && count)
+        remember_given(c, *ret, given, count);
     return true;
 }
 
@@ -143,8 +160,8 @@ bool json_parse(struct arena *a, struct str text, struct json *ret, struct error
     return json_parse_keys(a, text, ret, &twice, err);
 }
 
-static bool parse(struct arena *a, struct str text, bool joins, struct json *ret, bool *ret_twice,
-    struct error *err)
+static bool parse(struct arena *a, struct str text, bool joins, struct json_givens *givens,
+    struct json *ret, bool *ret_twice, struct error *err)
 {
     yyjson_read_err why = { 0 };
     if (text.len > UINT32_MAX)
@@ -162,6 +179,7 @@ static bool parse(struct arena *a, struct str text, bool joins, struct json *ret
         .arena = a,
         .err = err,
         .joins = joins,
+        .givens = givens,
         .may_hold_nul = escape && memmem(escape, rest, "\\u0000", 6),
     };
     bool ok = convert(&c, yyjson_doc_get_root(doc), 0, ret);
@@ -173,13 +191,84 @@ static bool parse(struct arena *a, struct str text, bool joins, struct json *ret
 bool json_parse_keys(
     struct arena *a, struct str text, struct json *ret, bool *ret_twice, struct error *err)
 {
-    return parse(a, text, false, ret, ret_twice, err);
+    return parse(a, text, false, NULL, ret, ret_twice, err);
 }
 
 bool json_parse_joined(struct arena *a, struct str text, struct json *ret, struct error *err)
 {
     bool twice;
-    return parse(a, text, true, ret, &twice, err);
+    return parse(a, text, true, NULL, ret, &twice, err);
+}
+
+/* ---- maps as they were given ---- */
+
+static int by_map(const void *x, const void *y)
+{
+    uintptr_t left = (uintptr_t)((const struct json_given *)x)->map;
+    uintptr_t right = (uintptr_t)((const struct json_given *)y)->map;
+    return left < right ? -1 : left > right;
+}
+
+bool json_parse_given(struct arena *a, struct str text, struct json *ret,
+    struct json_givens *ret_givens, struct error *err)
+{
+    bool twice;
+    *ret_givens = (struct json_givens){ 0 };
+    if (!parse(a, text, false, ret_givens, ret, &twice, err))
+        return false;
+    if (ret_givens->count)
+        qsort(ret_givens->items, ret_givens->count, sizeof(*ret_givens->items), by_map);
+    return true;
+}
+
+static struct json_given *find_given(const struct json_givens *givens, struct json v)
+{
+    struct json_given key = { .map = v.members };
+    if (!json_is(v, JSON_MAP) || !v.count || !givens->count)
+        return NULL;
+    return bsearch(&key, givens->items, givens->count, sizeof(key), by_map);
+}
+
+void json_given_forget(struct json_givens *givens, struct json v, bool deep)
+{
+    struct json_given *given = find_given(givens, v);
+    if (given)
+        given->count = 0;
+    if (!deep)
+        return;
+    json_each (item, v)
+        json_given_forget(givens, *item, true);
+    json_each_member (m, v)
+        json_given_forget(givens, m->value, true);
+}
+
+static void print_given(struct buf *b, struct json v, const struct json_givens *givens)
+{
+    const struct json_given *given = find_given(givens, v);
+    bool as_given = given && given->count, map = json_is(v, JSON_MAP);
+    const struct json_member *members = as_given ? given->members : v.members;
+    uint32_t count = as_given ? given->count : v.count;
+    if (!map && !json_is(v, JSON_LIST)) {
+        json_print(b, v);
+        return;
+    }
+    buf_add_char(b, map ? '{' : '[');
+    for (uint32_t i = 0; i < count; i++) {
+        buf_add_text(b, i ? "," : "");
+        if (map) {
+            json_print(b, json_str(members[i].key));
+            buf_add_char(b, ':');
+        }
+        print_given(b, map ? members[i].value : v.items[i], givens);
+    }
+    buf_add_char(b, map ? '}' : ']');
+}
+
+char *json_given_to_text(struct arena *a, struct json v, const struct json_givens *givens)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT(SIZE_MAX / 2);
+    print_given(&b, v, givens);
+    return arena_strndup(a, b.ptr, b.len);
 }
 
 /* ---- keys in the order of the text ---- */

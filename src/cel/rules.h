@@ -58,7 +58,16 @@ struct cel_rules_options {
     /* Leave out the limits of estimated cost: for a CustomResourceDefinition that was stored
      * already, whose rules must go on working. */
     bool no_cost_limits;
+    /* Paths of what is known to be wrong with the schema, fields of rules among them, sorted: rules
+     * there and above are left alone. NULL: the fields of rules are checked here. */
+    const char *const *wrong;
+    size_t wrong_count;
 };
+
+/* What is wrong with the rules of this one schema, apart from their expressions: texts, reasons,
+ * paths to fields; how many problems there are. at is the schema's path. */
+size_t cel_rules_check_fields(
+    struct arena *a, struct json schema, const char *at, struct cel_problems *ret_problems);
 
 /* Compiles every rule of an openAPIV3Schema (the root of a resource). Never NULL: rules that do not
  * compile are in ret_problems, and fail every object they would be checked against. The result

@@ -19,8 +19,8 @@ struct compiler {
     struct arena *arena;
     const struct cel_rules_options *options;
     struct cel_problems *problems;
-    struct cel_problems cel_problems; /* behind those of the schema */
-    size_t schema_problems;
+    struct cel_problems cel_problems; /* behind those of fields */
+    size_t field_problems;
     uint64_t total;
     struct expense expenses[MOST_EXPENSIVE];
 };
@@ -132,57 +132,62 @@ static bool find_reason(const char *name, enum cel_problem_type *ret)
     return false;
 }
 
-static void complain(struct compiler *c, enum cel_problem_type type, const char *path,
-    const char *field, const char *value, const char *detail)
+/* The fields of one rule. */
+struct fields {
+    struct arena *arena;
+    struct cel_problems *problems;
+    struct json rule;
+    const char *path;
+    size_t found;
+};
+
+static void complain(struct fields *f, enum cel_problem_type type, const char *field,
+    const char *value, const char *detail)
 {
-    cel_problem_add(c->problems,
-        c->arena,
+    cel_problem_add(f->problems,
+        f->arena,
         type,
-        arena_printf(c->arena, "%s.%s", path, field),
-        value ? cel_show_quoted(c->arena, str_of(value)) : NULL,
+        arena_printf(f->arena, "%s.%s", f->path, field),
+        value ? cel_show_quoted(f->arena, str_of(value)) : NULL,
         detail);
-    c->schema_problems++;
+    f->found++;
 }
 
-static void check_texts(struct compiler *c, struct json rule, const char *path)
+static void check_texts(struct fields *f)
 {
-    const char *text = json_get_text(rule, "rule"), *message = json_get_text(rule, "message");
-    const char *expression = json_get_text(rule, "messageExpression");
-    text = str_dup(c->arena, str_trim(str_of(text ? text : "")));
-    const char *trimmed = str_dup(c->arena, str_trim(str_of(message ? message : "")));
+    const char *text = json_get_text(f->rule, "rule"), *message = json_get_text(f->rule, "message");
+    const char *expression = json_get_text(f->rule, "messageExpression");
+    text = str_dup(f->arena, str_trim(str_of(text ? text : "")));
+    const char *trimmed = str_dup(f->arena, str_trim(str_of(message ? message : "")));
     if (!*text)
-        complain(c, CEL_PROBLEM_REQUIRED, path, "rule", NULL, "rule is not specified");
+        complain(f, CEL_PROBLEM_REQUIRED, "rule", NULL, "rule is not specified");
     else if (!text_empty(message) && !*trimmed)
-        complain(
-            c, CEL_PROBLEM_INVALID, path, "message", message, "must be non-empty if specified");
+        complain(f, CEL_PROBLEM_INVALID, "message", message, "must be non-empty if specified");
     else if (has_line_end(trimmed))
-        complain(c, CEL_PROBLEM_INVALID, path, "message", message, "must not contain line breaks");
+        complain(f, CEL_PROBLEM_INVALID, "message", message, "must not contain line breaks");
     else if (has_line_end(text) && !*trimmed)
-        complain(c,
+        complain(f,
             CEL_PROBLEM_REQUIRED,
-            path,
             "message",
             NULL,
             "message must be specified if rule contains line breaks");
     if (!text_empty(expression) && is_blank(expression))
-        complain(c,
+        complain(f,
             CEL_PROBLEM_REQUIRED,
-            path,
             "messageExpression",
             NULL,
             "messageExpression must be non-empty if specified");
 }
 
-static void check_fields(struct compiler *c, struct json schema, struct json rule, const char *path)
+static void check_fields(struct fields *f, struct json schema)
 {
-    const char *reason = json_get_text(rule, "reason"), *normalized;
-    const char *field = json_get_text(rule, "fieldPath");
+    const char *reason = json_get_text(f->rule, "reason"), *normalized;
+    const char *field = json_get_text(f->rule, "fieldPath");
     enum cel_problem_type type;
-    check_texts(c, rule, path);
+    check_texts(f);
     if (reason && !find_reason(reason, &type))
-        complain(c,
+        complain(f,
             CEL_PROBLEM_NOT_SUPPORTED,
-            path,
             "reason",
             reason,
             "supported values: \"FieldValueDuplicate\", \"FieldValueForbidden\", "
@@ -190,12 +195,24 @@ static void check_fields(struct compiler *c, struct json schema, struct json rul
     if (text_empty(field))
         return;
     if (is_blank(field))
-        complain(
-            c, CEL_PROBLEM_INVALID, path, "fieldPath", field, "must be non-empty if specified");
+        complain(f, CEL_PROBLEM_INVALID, "fieldPath", field, "must be non-empty if specified");
     if (has_line_end(field))
-        complain(c, CEL_PROBLEM_INVALID, path, "fieldPath", field, "must not contain line breaks");
-    if (!read_field_path(c->arena, schema, field, &normalized))
-        complain(c, CEL_PROBLEM_INVALID, path, "fieldPath", field, "must be a valid path");
+        complain(f, CEL_PROBLEM_INVALID, "fieldPath", field, "must not contain line breaks");
+    if (!read_field_path(f->arena, schema, field, &normalized))
+        complain(f, CEL_PROBLEM_INVALID, "fieldPath", field, "must be a valid path");
+}
+
+size_t cel_rules_check_fields(
+    struct arena *a, struct json schema, const char *at, struct cel_problems *ret_problems)
+{
+    struct json rules = json_member(schema, "x-kubernetes-validations");
+    struct fields f = { .arena = a, .problems = ret_problems };
+    for (uint32_t i = 0; json_is(rules, JSON_LIST) && i < rules.count; i++) {
+        f.rule = rules.items[i];
+        f.path = arena_printf(a, "%s%sx-kubernetes-validations[%u]", at, *at ? "." : "", i);
+        check_fields(&f, schema);
+    }
+    return f.found;
 }
 
 /* ---- costs ---- */
@@ -423,14 +440,29 @@ static void compile_properties(
     struct cel_rules_property *list = arena_array(c->arena, properties.count + 1, sizeof(*list));
     json_each_member (m, properties) {
         const struct cel_field *f = cel_decl_field(node->decl, m->key);
-        if (!f || (!f->decl->type && f->name))
-            continue; /* what has no type is left out altogether */
+        bool has_rules = json_member(m->value, "x-kubernetes-validations").count > 0;
+        if (!f || (!f->decl->type && f->name && !has_rules))
+            continue; /* what has no type is left out, unless somebody wants to rule it */
         struct place there = below(c, schema, at, arena_printf(c->arena, "properties[%s]", m->key));
         const struct cel_rules *child = compile_node(c, m->value, f->decl, &there);
         if (child)
             list[node->property_count++] = (struct cel_rules_property){ m->key, child };
     }
     node->properties = list;
+}
+
+static bool is_wrong(struct compiler *c, const char *path)
+{
+    const char *const *wrong = c->options->wrong;
+    size_t first = 0, end = c->options->wrong_count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (strcmp(wrong[middle], path) < 0)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < c->options->wrong_count && text_starts(wrong[first], path);
 }
 
 static void compile_own(struct compiler *c, struct cel_rules *node, struct json schema,
@@ -440,9 +472,10 @@ static void compile_own(struct compiler *c, struct cel_rules *node, struct json 
     struct cel_rule *list = arena_array(c->arena, rules.count + 1, sizeof(*list));
     const char *path = *at->path ? arena_printf(c->arena, "%s.x-kubernetes-validations", at->path)
                                  : "x-kubernetes-validations";
-    for (uint32_t i = 0; i < rules.count && json_is(rules, JSON_LIST); i++)
-        check_fields(c, schema, rules.items[i], arena_printf(c->arena, "%s[%u]", path, i));
-    if (c->schema_problems > problems_before || !rules.count || !json_is(rules, JSON_LIST))
+    if (!c->options->wrong)
+        c->field_problems += cel_rules_check_fields(c->arena, schema, at->path, c->problems);
+    if (!rules.count || !json_is(rules, JSON_LIST) || c->field_problems > problems_before ||
+        is_wrong(c, at->path))
         return;
     if (!node->decl->type) {
         cel_problem_add(&c->cel_problems,
@@ -471,7 +504,7 @@ static const struct cel_rules *compile_node(
     struct cel_rules *node = arena_new(c->arena, struct cel_rules);
     struct json items = json_member(schema, "items");
     struct json values = json_member(schema, "additionalProperties");
-    size_t problems_before = c->schema_problems;
+    size_t problems_before = c->field_problems;
     node->decl = d;
     if (json_is(values, JSON_MAP) && d->items && d->schema_type == CEL_SCHEMA_OBJECT) {
         struct place there = below(c, schema, at, "additionalProperties");

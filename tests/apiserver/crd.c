@@ -106,9 +106,88 @@ TEST(crd_that_is_wrong_is_refused)
     check_int(got.status, 422);
     check_int(json_get(got.body, "details.causes").count, 2);
     check_text(json_get_text(got.body, "details.causes.0.field"),
+        "spec.validation.openAPIV3Schema.properties[spec].properties[a].type");
+    check_text(json_get_text(got.body, "details.causes.1.field"),
         "spec.validation.openAPIV3Schema.properties[spec].type");
     got = desk_ask(&r, "POST", CRDS, boats("", "{'type':'object','maxLength':'x'}"));
     check_int(got.status, 400);
+    desk_done(&r);
+}
+
+/* The paths below the schema of spec, one a line. */
+static const char *faults(struct desk *r, const char *schema)
+{
+    static const char at[] = "spec.validation.openAPIV3Schema.properties[spec]";
+    struct desk_answer got = desk_ask(r, "POST", CRDS, boats("", schema));
+    const char *text = "";
+    json_each (cause, json_get(got.body, "details.causes")) {
+        const char *path = json_get_text(*cause, "field");
+        path += text_starts(path, at) ? sizeof(at) - 1 : 0;
+        text = arena_printf(test_arena(), "%s%s\n", text, path);
+    }
+    return text;
+}
+
+TEST(crd_faults_of_one_step_silence_those_of_the_next)
+{
+#define RULES "'x-kubernetes-validations':[{'rule':'self.nope'}]"
+#define BAD_DEFAULT "'d':{'type':'integer','default':'x'}"
+#define BAD_WORD "'w':{'type':'integer','x-kubernetes-list-type':'set'}"
+#define GOOD_WITH_RULE "'r':{'type':'integer'," RULES "}"
+    static const struct {
+        const char *schema, *paths;
+    } cases[] = {
+        /* A form that is wrong: neither defaults nor expressions are looked at. */
+        { "{'properties':{'a':{}," BAD_DEFAULT "," BAD_WORD "," GOOD_WITH_RULE "}}",
+            ".properties[a].type\n.type\n.properties[w].type\n" },
+        /* A default: no expressions. */
+        { "{'type':'object','properties':{" BAD_DEFAULT "," BAD_WORD "," GOOD_WITH_RULE "}}",
+            ".properties[d].default\n.properties[w].type\n" },
+        /* A word: no expressions there and above. */
+        { "{'type':'object'," RULES ",'properties':{" BAD_WORD "," GOOD_WITH_RULE "}}",
+            ".properties[w].type\n.properties[r].x-kubernetes-validations[0].rule\n" },
+        { "{'type':'object'," RULES ",'properties':{" GOOD_WITH_RULE "}}",
+            ".properties[r].x-kubernetes-validations[0].rule\n"
+            ".x-kubernetes-validations[0].rule\n" },
+        /* What cannot be structural: not the form either; fields of rules always. */
+        { "{'$ref':'x','properties':{'a':{'x-kubernetes-validations':[{'rule':''}]}," BAD_DEFAULT
+          "}}",
+            ".$ref\n.properties[a].x-kubernetes-validations[0].rule\n" },
+    };
+    struct desk r;
+    desk_init(&r);
+    for (size_t i = 0; i < lengthof(cases); i++)
+        check_text(faults(&r, cases[i].schema), cases[i].paths);
+    desk_done(&r);
+}
+
+TEST(crd_keys_twice_in_a_json_patch_are_told_where_they_end_up)
+{
+    struct desk r;
+    desk_init(&r);
+    desk_do(&r,
+        "POST",
+        CRDS,
+        boats("", "{'type':'object','x-kubernetes-preserve-unknown-fields':true}"));
+    desk_do(&r,
+        "POST",
+        BOATS,
+        "{'apiVersion':'sea.example.com/v1','kind':'Boat','metadata':{'name':'a'},'spec':{}}");
+    struct desk_answer got = desk_ask_as(&r,
+        "PATCH",
+        BOATS "/a",
+        "application/json-patch+json",
+        NULL,
+        "[{'op':'add','path':'/spec/x','value':{'b':{'c':1,'c':2},'a':1,'a':2}},"
+        "{'op':'add','path':'/spec/x/b/d','value':1},{'op':'move','from':'/spec/x','path':'/spec/y'"
+        "},{'op':'add','path':'/spec/z','value':{'a':1,'a':2},'why':1}]");
+    check_int(got.status, 200);
+    check_text(got.warnings[0], "299 - \"json patch duplicate field \\\"[0].value.b.c\\\"\"");
+    check_text(got.warnings[1], "299 - \"json patch duplicate field \\\"[0].value.a\\\"\"");
+    check_text(got.warnings[2], "299 - \"json patch duplicate field \\\"[3].value.a\\\"\"");
+    check_text(got.warnings[3], "299 - \"json patch unknown field \\\"[3].why\\\"\"");
+    check_text(got.warnings[4], "299 - \"duplicate field \\\"spec.z.a\\\"\"");
+    check(!got.warnings[5]);
     desk_done(&r);
 }
 

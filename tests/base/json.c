@@ -47,6 +47,24 @@ TEST(maps_under_equal_keys_become_one_when_they_are_joined)
     check_json(v, "{'a': {'m': {'p': 1, 'q': 2}, 'x': 3, 'y': 2}, 'l': [3], 'z': 1}");
 }
 
+TEST(maps_are_printed_as_they_were_given_until_they_change)
+{
+    struct arena *a = test_arena();
+    struct json v;
+    struct json_givens givens;
+    struct error err;
+    struct str text = STR("{\"b\":[{\"d\":1,\"c\":2,\"d\":3}],\"a\":{\"f\":1,\"e\":2}}");
+    check(json_parse_given(a, text, &v, &givens, &err));
+    check_text(json_to_text(a, v), "{\"a\":{\"e\":2,\"f\":1},\"b\":[{\"c\":2,\"d\":3}]}");
+    check_text(json_given_to_text(a, v, &givens), text.ptr);
+    v = json_with_member(a, v, "new", json_int(1));
+    check_text(json_given_to_text(a, v, &givens),
+        "{\"a\":{\"f\":1,\"e\":2},\"b\":[{\"d\":1,\"c\":2,\"d\":3}],\"new\":1}");
+    json_given_forget(&givens, json_member(v, "b"), true);
+    check_text(json_given_to_text(a, v, &givens),
+        "{\"a\":{\"f\":1,\"e\":2},\"b\":[{\"c\":2,\"d\":3}],\"new\":1}");
+}
+
 TEST(numbers_keep_their_value)
 {
     struct json v = test_json("[9007199254740993, -1, 0.1, 1e300, 18446744073709551615, 1.0]");

@@ -111,8 +111,6 @@ def changes_of_generate_names(s):
     ns = s.namespace().removeprefix("/api/v1")
     served = resources(s)
     for o in minimal():
-        if o["kind"] in ("APIService", "IPAddress"):
-            continue  # whose names have forms that are not looked for in a generateName here
         r = served[(o["apiVersion"], o["kind"])]
         p = r["path"] + (ns if r["namespaced"] else "") + "/" + r["name"]
         body = copy.deepcopy(o)
@@ -124,6 +122,10 @@ def changes_of_generate_names(s):
             answer = s.ask("PATCH", f"{p}/{name}?dryRun=All", {"metadata": {"generateName": base}}, type=MERGE)
             causes = (answer.body.get("details") or {}).get("causes") or []
             s.record(f"{p} {base}", sorted(c["message"] for c in causes if c["field"] == "metadata.generateName"))
+        for meta in ({"labels": {"a b": "c"}}, {"finalizers": ["x y"]}, {"deletionGracePeriodSeconds": 5}, {"generateName": "10.0.0.1"}, {"generateName": "."}):
+            answer = s.ask("PATCH", f"{p}/{name}?dryRun=All", {"metadata": meta}, type=MERGE)
+            causes = (answer.body.get("details") or {}).get("causes") or []
+            s.record(f"{p} {meta}", sorted((c["field"], c["message"]) for c in causes if c["field"].startswith("metadata")))
         s.ask("DELETE", f"{p}/{name}?gracePeriodSeconds=0")
 
 

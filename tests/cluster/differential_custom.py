@@ -277,3 +277,30 @@ def rules_of_unknown_types(s):
     """What the items of an empty list are, is told by the first call that takes them."""
     for rule in ("sets.equivalent(['a'], [].sortBy(z, z.size()))", "sets.equivalent([b'a'], [].sortBy(z, z.size()))", "[].sortBy(z, z.size()).size() == 0"):
         s.post(CRDS + "?dryRun=All", definition(s, "ruleds", {**fields(a=TEXT), **rules({"rule": rule})}))
+
+
+# Operations whose values have keys that stand twice: what of them is in the patched text as it was, is read there once more.
+TWICE = (
+    '{"op":"add","path":"/spec/free","value":{"a":1,"a":2}}', '{"op":"replace","path":"/spec","value":{"text":"a","text":"b","free":{"x":[{"y":1,"y":2}]}}}',
+    '{"op":"add","path":"/spec/free","value":{"a":{"b":1,"b":2},"a":{"c":1,"c":2},"z":1,"z":2}}', '{"op":"add","path":"/spec/free","value":{"a":1,"a":2,"b":{"c":1,"c":2}}},{"op":"add","path":"/spec/free/d","value":1}',
+    '{"op":"add","path":"/spec/free","value":{"a":1,"a":2,"b":{"c":1,"c":2}}},{"op":"add","path":"/spec/free/b/d","value":1}', '{"op":"add","path":"/spec/free","value":{"a":1,"a":2}},{"op":"copy","from":"/spec/free","path":"/spec/more"}',
+    '{"op":"add","path":"/spec/free","value":{"a":1,"a":2}},{"op":"move","from":"/spec/free","path":"/spec/more"}', '{"op":"add","path":"/spec/free","value":{"a":1,"a":2}},{"op":"remove","path":"/spec/free"}',
+    '{"op":"test","path":"/spec/text","value":{"a":1,"a":2}}', '{"op":"add","path":"/spec/free","value":{"a":1,"a":2}},{"op":"test","path":"/spec/free","value":{"a":2}}',
+    '{"op":"add","path":"/spec/free","value":{"b":{"a":1,"a":2}}},{"op":"test","path":"/spec/free/b/a","value":2}', '{"op":"add","path":"/spec/list","value":[{"v":1,"v":2},{"w":1,"w":2}]},{"op":"add","path":"/spec/list/0","value":{"u":1,"u":2}}',
+    '{"op":"add","path":"/metadata/labels","value":{"a":"1","a":"2"}}', '{"op":"add","path":"/metadata/annotations","value":{"a":"1","a":"2"}},{"op":"add","path":"/metadata/zz","value":{"a":"1","a":"2"}}',
+    '{"op":"add","path":"/spec/unknown","value":{"a":1,"a":2}}', '{"op":"add","path":"/status","value":{"a":1,"a":2}}', '{"op":"add","op":"add","path":"/spec/free","value":{"a":1,"a":2},"value":{"b":1,"b":2}}',
+    '{"op":"add","path":"/spec/free","value":{"a":1,"a":2}},{"op":"add","path":"/spec/more","value":{"a":1,"a":2}}', '{"op":"add","path":"/spec/text","value":"b","x":1}', '{"op":"add","path":"/spec/text","value":1},{"op":"add","path":"/spec/free","value":{"a":1,"a":2}}',
+)
+
+
+@script
+def json_patches_with_keys_twice(s):
+    p, one = define(s, "doubles", fields(text=TEXT, free=FREE, more=FREE, list=listed(FREE)))
+    s.post(p, one("a", spec={"text": "a"}))
+    maps = s.namespace() + "/configmaps"
+    s.post(maps, {"metadata": {"name": "a"}, "data": {"k": "v"}})
+    for mode in ("Strict", "Warn", "Ignore"):
+        query = f"/a?dryRun=All&fieldManager=m&fieldValidation={mode}"
+        for operations in TWICE:
+            s.patch(p + query, f"[{operations}]", type=JSON_PATCH)
+            s.patch(maps + query, f"[{operations}]".replace("/spec/text", "/data/k").replace("/spec/free", "/data").replace("/spec", "/metadata/labels"), type=JSON_PATCH)

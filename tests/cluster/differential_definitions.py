@@ -123,7 +123,7 @@ def set_at(value, path, new):
 def first_schema(definition_):
     """None, if what was changed before has taken it away."""
     versions = (definition_.get("spec") or {}).get("versions") or [{}]
-    return (versions[0].get("schema") or {}).get("openAPIV3Schema")
+    return (versions[0].get("schema") or {}).get("openAPIV3Schema") if isinstance(versions, list) else None
 
 
 CHANGES = [c for c in cases.CRDS if not any("properties.x" in path or path == cases.SCHEMA for path in c)] + cases.CHANGES[1:11]
@@ -168,7 +168,10 @@ def definitions(seed, count=30):
             query = rng.choice(["", "", "&fieldValidation=Strict", "&fieldValidation=Ignore"])
             ask(s, f"{query} {json.dumps(made, ensure_ascii=False)}", "POST", CRDS + "?dryRun=All" + query, made)
         good = definition(name, root_of(rng), subresources={"status": {}})
-        s.record("good", told(s.ask("POST", CRDS, good))["status"])
+        answer = told(s.ask("POST", CRDS, good))
+        s.record(f"good {json.dumps(good, ensure_ascii=False)}", answer)
+        if answer["status"] != 201:
+            return  # a pattern that its default does not match, say
         s.until(lambda: s.ask("GET", f"/apis/{GROUP}/v1/{name}").status == 200, "the kind to be served")
         for _ in range(count // 3):
             live = s.ask("GET", one).body
@@ -180,6 +183,99 @@ def definitions(seed, count=30):
             ask(s, json.dumps(live["spec"], sort_keys=True), "PUT", one + "?dryRun=All", live)
         s.ask("DELETE", one)
     return play
+
+
+RULE, TYPE, KEYS = "x-kubernetes-validations", "x-kubernetes-list-type", "x-kubernetes-list-map-keys"
+S, I, obj, lst, V, SCHEMA, X, STORED, OTHER = cases.S, cases.I, cases.obj, cases.lst, cases.V, cases.SCHEMA, cases.X, cases.STORED, cases.OTHER
+EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True}
+BAD_RULES = [{"rule": "self.nope"}, {"rule": "true", "fieldPath": ".nope"}, {"rule": " "}]
+WEBHOOK = {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://a.example/x"}}
+
+
+def webhook(**parts):
+    return {"spec.conversion": {"strategy": "Webhook", "webhook": {**WEBHOOK, **parts}}}
+
+
+def service(**parts):
+    return webhook(clientConfig={"service": {"namespace": "n", "name": "s", **parts}})
+
+
+# One fault silences some of the others: what is told together, and what is not.
+FAULTS = [
+    # A form that is not structural leaves defaults and expressions unread, but not the words.
+    {X: {**obj(a={}, b={**I, "default": "x"}, c={**I, "multipleOf": 0, RULE: BAD_RULES[:1]}, d={**I, TYPE: "what"}), RULE: BAD_RULES}},
+    {X: {**obj(b={**I, "default": "x"}, c={**I, RULE: BAD_RULES[:1]}, d={**I, TYPE: "what", RULE: BAD_RULES})}},
+    {X: {**obj(c={**I, RULE: BAD_RULES[:1]}, d={**I, TYPE: "set", RULE: BAD_RULES[:1]}, e=obj(f={**S, RULE: [{"rule": "self"}]})), RULE: BAD_RULES[:1]}},
+    {X: {**obj(c={**I, RULE: [{"rule": "self > 'x'"}]}, d={**S, "nullable": True, "uniqueItems": True})}, SCHEMA + ".nullable": True},
+    # A word that no structural schema has leaves the form unread too.
+    {X: {**obj(a={}, b={**I, "default": "x"}, c={**S, "pattern": "("}), "$ref": "#/x"}}, {X: {**obj(a={}), "$ref": ""}},
+    {X: {**obj(a={}), "$schema": "x"}}, {X: {**S, "$schema": "x"}}, {X: {**S, "$schema": "x", "pattern": "("}}, {X: {**obj(a={}), "dependencies": {}}},
+    {X: {**S, "id": "x"}, SCHEMA + ".nullable": True}, {X: {**S, "definitions": {"a": {"type": "what", "uniqueItems": True}}}},
+    {X: {"type": "what", "dependencies": {"a": {"type": "what"}, "b": ["c"]}}}, {X: {**S, "not": {"$schema": "x", "type": "null"}}},
+    {X: {**S, "allOf": [{"additionalProperties": {"$schema": "x"}}]}}, {X: {**S, "x-kubernetes-preserve-unknown-fields": False, "default": 1}},
+    {X: {"type": "array", "items": [S, {"type": "what"}], TYPE: "map"}},
+    {X: {"type": "array", "items": [], TYPE: "map"}}, {X: {"type": "array", "items": "x", TYPE: "map"}}, {X: {"type": "array", "items": None, TYPE: "map"}}, {X: {**S, "items": "x"}}, {X: {**S, "items": []}}, {X: {**S, "items": None}},
+    # Under allOf and its like.
+    {X: {**obj(a=S), "allOf": [{"additionalProperties": False}, {"additionalProperties": True}, {"properties": {"metadata": {"minLength": 1}}}]}},
+    {X: {**S, "anyOf": [{RULE: BAD_RULES}]}}, {X: {**S, "not": {"x-kubernetes-map-type": "what", TYPE: "", KEYS: ["a"], "title": "t"}}},
+    {SCHEMA + ".anyOf": [{"items": {"minLength": 1}}, {"properties": {"spec": {"properties": {"nope": {}}}, "metadata": {}, "other": {}}}]},
+    {SCHEMA + ".not": {"allOf": [{"properties": {"a": {"items": {"not": {}}}}}]}}, {SCHEMA + ".allOf": [{"properties": {"spec": {"items": {}}}}]},
+    {X: {**cases.INT_OR_STRING, "x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-embedded-resource": True}},
+    {X: {**cases.INT_OR_STRING, "anyOf": [{"type": "integer"}, {"type": "string", "title": "t"}]}},
+    # Embedded resources and metadata.
+    {X: {"x-kubernetes-embedded-resource": True}}, {X: {**S, "x-kubernetes-embedded-resource": True, "additionalProperties": S}},
+    {X: {**EMBEDDED, "properties": {"apiVersion": {}, "kind": I, "metadata": S}}}, {X: {**EMBEDDED, "properties": {"metadata": {**EMBEDDED, **cases.PRESERVE}}}},
+    {X: {**EMBEDDED, "properties": {"kind": {**S, "default": "-"}, "apiVersion": {**S, "default": "a/b/c"}, "a": {**S, "default": "x"}}}},
+    {X: {**EMBEDDED, "properties": {"kind": {**S, "default": 1}}}},
+    {X: {**EMBEDDED, "properties": {"a": {**S, "default": 1}}, "default": {"kind": "_", "a": 1, "b": 2}}},
+    {X: {**EMBEDDED, "properties": {"a": S}, "default": {"apiVersion": "v1", "kind": "K", "metadata": {"name": "x", "zz": 1}, "a": 1}}},
+    {SCHEMA + ".properties.metadata": {"description": "d"}}, {SCHEMA + ".properties.metadata": {**S, "description": "d"}},
+    {SCHEMA + ".properties.metadata": {"type": "object", "x-kubernetes-embedded-resource": True, "properties": {"a": S}}},
+    {SCHEMA + ".properties.metadata": obj(name={**I, "default": "x"})}, {SCHEMA + ".properties.kind": {}, SCHEMA + ".properties.apiVersion": I},
+    {SCHEMA + ".properties.metadata": {"type": "object", "additionalProperties": {**S, "default": "x"}}}, {SCHEMA + ".type": "array", SCHEMA + ".additionalProperties": {}},
+    # Defaults.
+    {X: {**lst(S, **{TYPE: "set"}), "default": ["a", "a"]}}, {X: {**obj(a=cases.INT_OR_STRING), "default": {"a": []}}}, {X: {**cases.INT_OR_STRING, "default": 1.5}}, {X: {**obj(a={**I, "default": "x"}), "default": {"a": "y", "b": 1}}},
+    {X: {"type": "object", "additionalProperties": {**I, "default": "x"}}}, {X: {**cases.mp(cases.mp(I)), "default": {"a": 1, "b": {"c": "x"}}}}, {X: {**cases.PRESERVE, RULE: BAD_RULES[:1]}},
+    {X: {**obj(a={**cases.PRESERVE, RULE: BAD_RULES[:1]}, b=cases.PRESERVE), RULE: BAD_RULES[:1]}}, {X: {**S, "default": 1, RULE: [{"rule": "self == 'x'"}]}},
+    {X: {**S, "default": "y", RULE: [{"rule": "self == 'x'"}]}}, {SCHEMA + ".default": {"spec": {"x": 1}, "zz": 1}},
+    # Lists.
+    {X: lst({**lst(S), TYPE: "set", "nullable": True}, **{TYPE: "set"})}, {X: lst({**obj(a=S), "x-kubernetes-map-type": "granular", TYPE: "set"}, **{TYPE: "set"})},
+    {X: lst(obj(a={**obj(), "nullable": True}, b=S), **{TYPE: "map", KEYS: ["a", "a", "b", "c", "c"]})}, {X: lst(S, **{TYPE: "set", KEYS: ["a"]})},
+    {X: {**S, TYPE: "map", KEYS: ["a"], "items": {**obj(a=S), "nullable": True}}}, {X: {TYPE: "what", "x-kubernetes-map-type": "what"}},
+    {X: lst({**S, "properties": {"a": S}, "nullable": True}, **{TYPE: "map", KEYS: ["a"]})},
+    # Versions: what all have alike is told once, above them.
+    {"spec.versions": [{**STORED, "additionalPrinterColumns": [{"name": "A"}], "subresources": {"status": {}, "scale": {}}}, {**OTHER, "storage": True}]},
+    {"spec.versions": [{**STORED, "selectableFields": [{"jsonPath": "."}]}, {**STORED, "selectableFields": [{"jsonPath": "."}]}]},
+    {"spec.versions": [{**STORED, "schema": {"openAPIV3Schema": obj(a={})}}, OTHER]}, {"spec.versions": [{**STORED, "schema": None}, {**OTHER, "selectableFields": [{"jsonPath": ".a"}]}]},
+    {"spec.versions": [{**STORED, "selectableFields": [{"jsonPath": ".a"}]}, OTHER]}, {"spec.versions": [{**STORED, "name": "V_", "schema": {"openAPIV3Schema": obj(a={})}}]},
+    {"spec.versions": [{**STORED, "schema": {"openAPIV3Schema": {**obj(a=S), "enum": [{}]}}}, {**OTHER, "schema": {"openAPIV3Schema": {**obj(a=S), "enum": [{}]}}, "subresources": {"status": {}}}]},
+    {"spec.versions": [{**STORED, "schema": {"openAPIV3Schema": {**obj(a=S), "type": "string"}}, "subresources": {"status": {}}}, {**OTHER, "subresources": {"status": {}}}]},
+    {"spec.versions": [{**STORED, "schema": {"openAPIV3Schema": {**obj(a=S), "dependencies": {"a": ["b"], "c": S}, "items": [S]}}, "subresources": {"status": {}}}]},
+    {V + "selectableFields": [{"jsonPath": p} for p in (".", "..", ".spec.", ".spec..x", ".spec]", "]", ".spec.x", ".spec.x", ".spec.nope", ".spec.m.key", ".spec.l", "spec[0]", "")],
+     SCHEMA + ".properties.spec": obj(x=S, m=cases.mp(S), l=lst(S))},
+    {V + "selectableFields": [{"jsonPath": ".metadata.name"}, {"jsonPath": ".metadata"}], SCHEMA + ".properties.metadata": obj(name=S)},
+    {V + "selectableFields": [{"jsonPath": f".spec.x{i}"} for i in range(9)] + [{}], SCHEMA + ".properties.spec": obj(**{f"x{i}": S for i in range(9)})},
+    {V + "selectableFields": [{"jsonPath": "a"}], SCHEMA + ".$schema": "x"}, {V + "selectableFields": [{"jsonPath": "a"}], X: {"type": "array", "items": [S]}},
+    {V + "selectableFields": [{"jsonPath": "a"}], X: {**S, "x-kubernetes-preserve-unknown-fields": False}},
+    {V + "subresources": {"status": {}}, SCHEMA + ".allOf": [], SCHEMA + ".properties": {}}, {V + "subresources": {"status": {}}, SCHEMA + ".required": [], SCHEMA + ".nullable": False},
+    {V + "subresources": {"status": {}}, SCHEMA + ".enum": [], SCHEMA + ".title": "", SCHEMA + ".description": None},
+    {V + "deprecated": True, V + "deprecationWarning": "\n" * 257}, {"metadata.generateName": "gen-", "spec.names.plural": "Bad"},
+    # The rest.
+    {"spec.preserveUnknownFields": True, X: {**S, "default": "x"}, **webhook()}, {"spec.preserveUnknownFields": True, SCHEMA + ".not": {"default": 1}},
+    {"spec.names.kind": "T", "spec.names.listKind": "T", "spec.names.shortNames": ["_"], "spec.names.categories": ["_"]},
+    {"spec.group": "foo.k8s.io", "spec.scope": "x", "spec.names": {}, "spec.conversion": {"strategy": ""}},
+    webhook(), webhook(clientConfig={"url": "http://u:p@?q#f"}), webhook(clientConfig={"url": ""}), webhook(clientConfig={"url": "HTTPS:x"}),
+    webhook(conversionReviewVersions=["v1", "v1", "_", "v2"]), webhook(conversionReviewVersions=["v2"]), webhook(conversionReviewVersions=[], clientConfig=None),
+    service(), service(namespace="", path="a/"), service(name="", port=70000, path="//"), service(path="/a//B_/"), service(path="/a", port=0),
+]
+
+
+def by_hand(s):
+    for faults in FAULTS:
+        made = definition("byhand", obj(spec=obj(x=S)))
+        for path, new in faults.items():
+            set_at(made, path, new)
+        ask(s, json.dumps(faults), "POST", CRDS + "?dryRun=All", made)
 
 
 def value(rng, schema, wild):
@@ -265,5 +361,6 @@ def objects(seed, count=24):
 
 
 def scripts(of_definitions, of_objects):
+    yield "definitions_by_hand", by_hand
     yield from ((f"definitions_{seed}", definitions(seed)) for seed in of_definitions)
     yield from ((f"objects_{seed}", objects(seed)) for seed in of_objects)
