@@ -83,7 +83,9 @@ static bool parse_patch(
     struct arena *a = &c->arena;
     struct str body = c->request->body;
     const char *prefix = form == PATCH_STRATEGIC ? "" : "error decoding patch: ";
-    if (!json_parse_given(a, body, ret, givens, &err))
+    *givens = (struct json_givens){ 0 };
+    if (!(form == PATCH_JSON ? json_parse_given(a, body, ret, givens, &err)
+                             : json_parse(a, body, ret, &err)))
         return call_fail_bad(c, "%s%s", prefix, json_error_text(a, body));
     enum json_type want = form == PATCH_JSON ? JSON_LIST : JSON_MAP;
     if (ret->type != want && !json_is(*ret, JSON_NULL))
