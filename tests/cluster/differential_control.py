@@ -36,6 +36,31 @@ def edit(s, path, body, **more):
 
 
 @script
+def admin_access(s):
+    """To devices that others use: from namespaces with a label only."""
+    p, group = s.namespace(), "/apis/resource.k8s.io/v1"
+    plain = {"name": "a", "exactly": {"deviceClassName": "x"}}
+    admin = {"name": "b", "exactly": {"deviceClassName": "x", "adminAccess": True}}
+    spec = lambda *requests: {"devices": {"requests": list(requests)}}
+    claims_, templates = (p.replace("/api/v1", group) + "/" + plural for plural in ("resourceclaims", "resourceclaimtemplates"))
+    result = {"request": "b", "driver": "d", "pool": "p", "device": "d", "adminAccess": True}
+    allocated = {"status": {"allocation": {"devices": {"results": [{**result, "request": "a", "adminAccess": False}, result]}}}}
+    wrong = {"name": "B", "exactly": {"deviceClassName": "x", "adminAccess": True}}
+    try_all = lambda suffix: (
+        s.post(claims_, {"metadata": {"name": "c" + suffix}, "spec": spec(plain, admin)}),
+        s.post(claims_, {"metadata": {"name": "w" + suffix}, "spec": spec(wrong, admin)}),
+        s.post(templates, {"metadata": {"name": "t" + suffix}, "spec": {"spec": spec(plain, admin)}}),
+        s.post(claims_, {"metadata": {"name": "n" + suffix}, "spec": spec(plain, {**admin, "exactly": {**admin["exactly"], "adminAccess": False}})}),
+        s.patch(f"{claims_}/n{suffix}/status", allocated))
+    try_all("1")
+    edit(s, p, {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "yes"}}})
+    try_all("2")
+    edit(s, p, {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}})
+    s.until(lambda: s.ask("POST", templates + "?dryRun=All", {"metadata": {"name": "x"}, "spec": {"spec": spec(admin)}}).status == 201, "the label to be seen")
+    try_all("3")
+
+
+@script
 def token_secrets(s):
     p = s.namespace()
     account = s.post(p + "/serviceaccounts", {"metadata": {"name": "robot"}})
