@@ -7,10 +7,9 @@
 
 /* The class of a kind that is marked by one of these annotations (NULL-terminated), the newest of
  * several; NULL: none is. */
-const char *defaults_class(const struct api_write *w, const char *group, const char *plural,
-    const char *const marks[]);
+const char *defaults_class(
+    const struct api_write *w, const char *group, const char *plural, const char *const marks[]);
 /* The PriorityClass of pods that name none; absent: there is none. */
 struct json defaults_priority(const struct api_write *w);
 /* A pod with the labels that tell the region and the zone of a node. */
-struct json defaults_place(
-    struct apiserver *s, struct arena *a, struct json pod, const char *node);
+struct json defaults_place(struct apiserver *s, struct arena *a, struct json pod, const char *node);

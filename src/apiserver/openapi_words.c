@@ -16,11 +16,13 @@ static const struct words object_words[] = {
 
 static const struct words meta_words[] = {
     { "annotations", "Notes by key, for programs and people. Objects are not selected by them." },
-    { "creationTimestamp", "CreationTimestamp is a timestamp: when the object was stored first. "
-                           "The server sets it." },
+    { "creationTimestamp",
+        "CreationTimestamp is a timestamp: when the object was stored first. "
+        "The server sets it." },
     { "deletionGracePeriodSeconds", "How long the object may take to end. The server sets it." },
-    { "deletionTimestamp", "Set by the server once somebody deletes the object: when it may be "
-                           "gone, provided that no finalizers are left." },
+    { "deletionTimestamp",
+        "Set by the server once somebody deletes the object: when it may be "
+        "gone, provided that no finalizers are left." },
     { "finalizers", "Who has to clean up first: the object stays until this is empty." },
     { "generateName", "Without a name, the server makes one that begins with this." },
     { "generation", "Counts the changes of what is wanted. The server sets it." },
@@ -29,11 +31,13 @@ static const struct words meta_words[] = {
     { "name", "Unique for the kind in its namespace. It never changes." },
     { "namespace", "Where the object is; empty if its kind belongs to the whole cluster." },
     { "ownerReferences", "Whose part the object is: without any of these owners it goes, too." },
-    { "resourceVersion", "The state that this is; another one after each write. Who sends an older "
-                         "one back is told of the conflict." },
+    { "resourceVersion",
+        "The state that this is; another one after each write. Who sends an older "
+        "one back is told of the conflict." },
     { "selfLink", "No longer used." },
-    { "uid", "Like that of no other object, earlier and later ones of the same name included. "
-             "The server sets it." },
+    { "uid",
+        "Like that of no other object, earlier and later ones of the same name included. "
+        "The server sets it." },
     { 0 },
 };
 
