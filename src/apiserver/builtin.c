@@ -214,7 +214,7 @@ static const struct row admission[] = {
 };
 
 static const struct row scheduling[] = {
-    { "PriorityClass", "priorityclasses", "pc", "", CLUSTER | GENERATION,
+    { "PriorityClass", "priorityclasses", "pc", "", CLUSTER,
         "Name!|Value#|Global-Default?|Age|PreemptionPolicy", &builtin_priority_class },
     { 0 },
 };

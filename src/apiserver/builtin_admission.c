@@ -1,6 +1,7 @@
 /* Webhook configurations and admission policies, which are stored and not called; priority and
  * runtime classes. */
 
+#include "apiserver/builtin_defaults.h"
 #include "apiserver/builtin_pod.h"
 #include "apiserver/builtin_rules.h"
 #include "apiserver/call.h"
@@ -200,8 +201,36 @@ static void check_binding(const struct api_write *w, struct json o, struct field
         check_actions(e, json_get(o, "spec.validationActions"));
 }
 
+/* It is the first generation, and no change makes another. */
+static bool prepare_priority_class(
+    const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    if (!json_present(w->old))
+        *object = json_with(w->arena, *object, "metadata.generation", json_int(1));
+    return true;
+}
+
+/* One of them is for pods that name none. */
+static bool admit_priority_class(const struct api_write *w, struct json o, struct error *err)
+{
+    const char *name = json_get_text(o, "metadata.name");
+    if (!json_get_bool(o, "globalDefault", false))
+        return true;
+    const char *other = json_get_text(defaults_priority(w), "metadata.name");
+    return !other || (json_present(w->old) && text_eq(other, name)) ||
+           fail(err,
+               ERR_FORBIDDEN,
+               "priorityclasses.scheduling.k8s.io \"%s\" is forbidden: PriorityClass %s is already "
+               "marked as default. Only one default can exist",
+               name,
+               other);
+}
+
 const struct builtin_rules builtin_priority_class = {
     .fill = fill_priority_class,
+    .prepare = prepare_priority_class,
+    .admit = admit_priority_class,
     .validate = check_priority_class,
     .validate_change = check_priority_class_change,
 };

@@ -4,11 +4,14 @@
 #include "apiserver/builtin_rules.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
+#include "apiserver/server.h"
 #include "cel/selector.h"
 
 #define NO_REQUEST                                                                                 \
     "must be the name of a request in the claim or the name of a request and a subrequest "        \
     "separated by '/'"
+
+#define ADMIN_LABEL "resource.kubernetes.io/admin-access"
 
 /* ---- defaults ---- */
 
@@ -188,15 +191,61 @@ static void check_devices(struct field_errors *e, struct json devices, const cha
     }
 }
 
+static bool is_for_admins(const struct api_write *w, struct json object)
+{
+    if (!w->server)
+        return true;
+    const struct api_kind *k = registry_find(apiserver_registry(w->server), "", "v1", "namespaces");
+    const char *namespace = json_get_text(object, "metadata.namespace");
+    struct json found = apiserver_read(w->server, w->arena, k, "", namespace);
+    struct json labels = json_get(found, "metadata.labels");
+    return text_eq(json_text(json_member(labels, ADMIN_LABEL)), "true");
+}
+
+/* Devices that others use are seen from marked namespaces alone; the first who wants to is told. */
+static void check_admin_access(const struct api_write *w, struct json object, struct json list,
+    const char *inside, const char *path, struct field_errors *e)
+{
+    for (size_t i = 0; i < list.count; i++) {
+        struct json item = *inside ? json_member(list.items[i], inside) : list.items[i];
+        if (!json_get_bool(item, "adminAccess", false))
+            continue;
+        if (!is_for_admins(w, object))
+            field_forbidden(e,
+                arena_printf(e->arena, "%s[%zu].adminAccess", path, i),
+                "admin access to devices requires the `" ADMIN_LABEL
+                ": true` label on the containing namespace");
+        return;
+    }
+}
+
+/* A template names the place as a claim does. */
+static void check_admin_request(
+    const struct api_write *w, struct json o, struct json requests, struct field_errors *e)
+{
+    if (!json_present(w->old))
+        check_admin_access(w, o, requests, "exactly", "spec.devices.requests", e);
+}
+
+void builtin_device_status_check(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char path[] = "status.allocation.devices.results";
+    json_each (result, json_get(w->old, path))
+        if (json_get_bool(*result, "adminAccess", false))
+            return; /* granted before, and it cannot be changed */
+    check_admin_access(w, o, json_get(o, path), "", path, e);
+}
+
 static void check_claim(const struct api_write *w, struct json o, struct field_errors *e)
 {
+    check_admin_request(w, o, json_get(o, "spec.devices.requests"), e);
     if (!json_present(w->old))
         check_devices(e, json_get(o, "spec.devices"), "spec.devices");
 }
 
 static void check_claim_template(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    (void)w;
+    check_admin_request(w, o, json_get(o, "spec.spec.devices.requests"), e);
     check_devices(e, json_get(o, "spec.spec.devices"), "spec.spec.devices");
 }
 

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 
+#include "apiserver/builtin_defaults.h"
 #include "apiserver/builtin_rules.h"
 #include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
@@ -25,6 +26,22 @@ static struct json fill_network_policy(struct arena *a, struct json o)
 }
 
 /* ---- Ingress ---- */
+
+/* A new one that names no class, in neither place, gets the cluster's. */
+static bool prepare_ingress(const struct api_write *w, struct json *object, struct error *err)
+{
+    static const char *const marks[] = { "ingressclass.kubernetes.io/is-default-class", NULL };
+    struct json noted = json_get(*object, "metadata.annotations");
+    (void)err;
+    if (json_present(w->old) || *w->subresource ||
+        json_present(json_member(noted, "kubernetes.io/ingress.class")) ||
+        check_is_set(json_get(*object, "spec.ingressClassName")))
+        return true;
+    const char *class = defaults_class(w, "networking.k8s.io", "ingressclasses", marks);
+    if (class)
+        *object = json_with(w->arena, *object, "spec.ingressClassName", json_str(class));
+    return true;
+}
 
 /* Another object, of a kind that is not known here. */
 static void check_reference(struct field_errors *e, struct json ref, const char *path)
@@ -337,6 +354,7 @@ static void check_lease(const struct api_write *w, struct json o, struct field_e
 }
 
 const struct builtin_rules builtin_ingress = {
+    .prepare = prepare_ingress,
     .validate = check_ingress,
     .warn = warn_ingress,
 };

@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin_pod.h"
 
+#include "apiserver/builtin_defaults.h"
 #include "apiserver/builtin_rules.h"
 #include "apiserver/builtin_warn.h"
 #include "apiserver/check.h"
@@ -289,6 +290,14 @@ static bool find_priority(const struct api_write *w, struct json object, int64_t
     return true;
 }
 
+static struct json give_priority_class(const struct api_write *w, struct json pod)
+{
+    if (!text_empty(json_get_text(pod, "spec.priorityClassName")))
+        return pod;
+    struct json name = json_get(defaults_priority(w), "metadata.name");
+    return json_present(name) ? json_with(w->arena, pod, "spec.priorityClassName", name) : pod;
+}
+
 struct json pod_runtime_read(const struct api_write *w, struct json pod)
 {
     const char *class = json_get_text(pod, "spec.runtimeClassName");
@@ -324,8 +333,10 @@ static bool prepare_pod(const struct api_write *w, struct json *object, struct e
         return true;
     }
     pod_limits_fill(w, object);
+    *object = give_priority_class(w, *object);
     if (!pod_account_admit(w, object, err) || !find_priority(w, *object, &priority, &policy, err))
         return false;
+    *object = defaults_place(w->server, a, *object, json_get_text(*object, "spec.nodeName"));
     *object = pod_keys_merge(a, *object);
     *object = json_with(a, *object, "status.phase", json_str("Pending"));
     struct json spec = json_member(*object, "spec");

@@ -53,6 +53,8 @@ void builtin_status_check(
 struct json builtin_drop_gated(const struct api_write *w, struct json object);
 void builtin_request_status_check(
     const struct api_write *w, struct json object, struct field_errors *e);
+void builtin_device_status_check(
+    const struct api_write *w, struct json object, struct field_errors *e);
 /* What the policies of a Job's spec, and its limits of indexes, may not say. */
 void builtin_job_check(struct field_errors *e, struct json spec, const char *path);
 /* The storage class of a PersistentVolumeClaim, in either place; NULL: none. */

@@ -1,5 +1,6 @@
 /* Volumes and claims, and the classes and drivers behind them. */
 
+#include "apiserver/builtin_defaults.h"
 #include "apiserver/builtin_pod.h"
 #include "apiserver/builtin_rules.h"
 #include "apiserver/builtin_warn.h"
@@ -83,6 +84,24 @@ static bool protect(const struct api_write *w, struct json *object, const char *
     return true;
 }
 
+static const char *noted_class(struct json claim)
+{
+    struct json annotations = json_get(claim, "metadata.annotations");
+    return json_text(json_member(annotations, STORAGE_CLASS_ANNOTATION));
+}
+
+/* A class that is empty was chosen: no class. */
+static struct json give_class(const struct api_write *w, struct json claim)
+{
+    static const char *const marks[] = { "storageclass.kubernetes.io/is-default-class",
+        "storageclass.beta.kubernetes.io/is-default-class",
+        NULL };
+    if (noted_class(claim) || check_is_set(json_get(claim, "spec.storageClassName")))
+        return claim;
+    const char *class = defaults_class(w, "storage.k8s.io", "storageclasses", marks);
+    return class ? json_with(w->arena, claim, "spec.storageClassName", json_str(class)) : claim;
+}
+
 static bool prepare_claim(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
@@ -92,8 +111,10 @@ static bool prepare_claim(const struct api_write *w, struct json *object, struct
                   json_present(json_get(w->old, "spec.dataSourceRef"));
     *object = json_with_member(
         w->arena, *object, "spec", give_sources(w->arena, json_member(*object, "spec"), in_use));
-    if (!json_present(w->old))
+    if (!json_present(w->old)) {
+        *object = give_class(w, *object);
         *object = json_with(w->arena, *object, "status.phase", json_str("Pending"));
+    }
     return protect(w, object, "kubernetes.io/pvc-protection");
 }
 
@@ -242,12 +263,6 @@ static void check_claim(const struct api_write *w, struct json o, struct field_e
 {
     if (!*w->subresource)
         builtin_claim_check(e, json_member(o, "spec"), "spec");
-}
-
-static const char *noted_class(struct json claim)
-{
-    struct json annotations = json_get(claim, "metadata.annotations");
-    return json_text(json_member(annotations, STORAGE_CLASS_ANNOTATION));
 }
 
 const char *claim_class(struct json claim)

@@ -5,6 +5,7 @@
 #include "apiserver/auth.h"
 #include "apiserver/builtin_rules.h"
 #include "apiserver/call.h"
+#include "apiserver/certificate_request.h"
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "base/base64.h"
@@ -217,12 +218,36 @@ static bool may_as_signer(const struct api_write *w, const char *verb, const cha
     return false;
 }
 
+/* Nobody becomes an administrator by a certificate for clients of this server. */
+static bool admit_subject(const struct api_write *w, struct json object, struct error *err)
+{
+    static const char client[] = "kubernetes.io/kube-apiserver-client";
+    struct str pem, der;
+    bool readable = false, masters = false;
+    if (!text_eq(json_get_text(object, "spec.signerName"), client))
+        return true;
+    if (base64_decode(w->arena, str_of(json_get_text(object, "spec.request")), &pem) &&
+        certificate_request_der(w->arena, pem, &der))
+        masters = certificate_request_has_group(der, "system:masters", &readable);
+    if (readable && !masters)
+        return true;
+    return fail(err,
+        ERR_FORBIDDEN,
+        "certificatesigningrequests.certificates.k8s.io \"%s\" is forbidden: %s%s%s",
+        json_get_text(object, "metadata.name"),
+        readable ? "use of " : "failed to parse CSR",
+        readable ? client : "",
+        readable ? " signer with system:masters group is not allowed" : "");
+}
+
 /* Whoever approves or signs must be allowed to for the signer, too. */
 static bool admit_request(const struct api_write *w, struct json object, struct error *err)
 {
     bool approves = text_eq(w->subresource, "approval"), signs = text_eq(w->subresource, "status");
     const char *signer = json_get_text(w->old, "spec.signerName");
     const char *verb = approves ? "approve" : "sign";
+    if (!json_present(w->old))
+        return admit_subject(w, object, err);
     if (signs)
         signs = !json_equal(json_get(w->old, "status.certificate"),
                     json_get(object, "status.certificate")) ||

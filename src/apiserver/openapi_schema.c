@@ -1,6 +1,7 @@
 #include "apiserver/openapi_schema.h"
 
 #include "apiserver/openapi_v2.h"
+#include "apiserver/openapi_words.h"
 #include "base/embed.h"
 
 EMBED(openapi_models, "src/apiserver/openapi.json");
@@ -206,6 +207,18 @@ static struct json custom_schema(struct openapi_schemas *o, struct json version)
 
 /* ---- documents ---- */
 
+/* Lists have other metadata than objects. */
+static struct json described(struct arena *a, const char *name, struct json schema)
+{
+    struct json properties = json_member(schema, "properties");
+    if (text_eq(name, OPENAPI_META "ObjectMeta"))
+        return openapi_describe_meta(a, schema);
+    bool object = json_present(json_member(schema, kind_tag)) &&
+                  json_present(json_member(properties, "metadata")) &&
+                  !json_present(json_member(properties, "items"));
+    return object ? openapi_describe_object(a, schema) : schema;
+}
+
 void openapi_schemas_init(struct openapi_schemas *o, struct apiserver *s, struct arena *a,
     const char *group, const char *version)
 {
@@ -231,7 +244,8 @@ void openapi_schemas_add(struct openapi_schemas *o, const struct api_kind *k)
     struct json tags = json_list(a, tag(a, r->group, r->version, r->kind));
     struct json version = openapi_crd_version(o->server, a, k);
     struct json selectable = selectable_fields(a, version);
-    struct json schema = json_with_member(a, custom_schema(o, version), kind_tag, tags);
+    struct json schema = openapi_describe_object(a, custom_schema(o, version));
+    schema = json_with_member(a, schema, kind_tag, tags);
     json_put(&o->map, name, json_with_member(a, schema, selectable_tag, selectable));
     struct json text = json_map(a, { "type", json_str("string") });
     struct json items =
@@ -262,6 +276,7 @@ struct json openapi_schemas_end(struct openapi_schemas *o)
     while (o->taken < o->queued) {
         const struct json_member *m = &o->known.members[o->queue[o->taken++]];
         struct json schema = tagged(o, m->key, model(o, m->value));
+        schema = described(o->arena, m->key, schema);
         json_put(&o->map, m->key, o->v2 ? openapi_v2_schema(o->arena, schema) : schema);
     }
     return json_map_end(&o->map);

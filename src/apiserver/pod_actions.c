@@ -1,6 +1,7 @@
 /* What is done to pods by a POST: pods/NAME/binding (and bindings), pods/NAME/eviction. */
 
 #include "apiserver/body.h"
+#include "apiserver/builtin_defaults.h"
 #include "apiserver/check.h"
 #include "apiserver/delete.h"
 #include "apiserver/internal.h"
@@ -126,6 +127,7 @@ static void bind(struct api_call *c, struct json binding, const char *name)
     struct json pod = json_with(a, w.old, "spec.nodeName", json_get(binding, "target.name"));
     pod = with_texts(a, pod, binding, "metadata.annotations");
     pod = with_texts(a, pod, binding, "metadata.labels");
+    pod = defaults_place(c->server, a, pod, json_get_text(pod, "spec.nodeName"));
     struct json scheduled = json_map(a,
         { "type", json_str("PodScheduled") },
         { "status", json_str("True") },

@@ -12,6 +12,8 @@
 #include "base/quantity.h"
 
 #define STORAGE_CLASS ".storageclass.storage.k8s.io/"
+#define DEVICE_CLASS ".deviceclass.resource.k8s.io/devices"
+#define DEVICES_MAX 32 /* that one claim may be given */
 
 static const struct quantity one = { .value = 1 };
 
@@ -107,27 +109,55 @@ static bool claim_usage(struct json claim, const char *name, struct quantity *re
     return true;
 }
 
-/* Kinds of the core group that count for more than count/NAME. */
+static int64_t devices_asked(struct json request, struct str class)
+{
+    if (!str_eq(str_of(json_get_text(request, "deviceClassName")), class))
+        return 0;
+    bool all = text_eq(json_get_text(request, "allocationMode"), "All");
+    return all ? DEVICES_MAX : json_get_int(request, "count", 0);
+}
+
+/* Of a request with alternatives counts the one that takes the most. */
+static bool device_usage(struct json claim, const char *name, struct quantity *ret)
+{
+    struct str class = str_of(name), suffix = STR(DEVICE_CLASS);
+    if (!str_ends(class, suffix))
+        return false;
+    class.len -= suffix.len;
+    json_each (request, json_get(claim, "spec.devices.requests")) {
+        int64_t most = devices_asked(json_member(*request, "exactly"), class);
+        json_each (choice, json_member(*request, "firstAvailable")) {
+            int64_t asked = devices_asked(*choice, class);
+            most = asked > most ? asked : most;
+        }
+        ret->value += most;
+    }
+    return true;
+}
+
+/* Kinds that count for more than count/NAME. */
 static const struct counted {
-    const char *plural;
+    const char *group, *plural;
     /* How much of a resource an object uses, 0 when it is called; false: its kind never uses any.
      * The object may be absent. NULL: the plural is another name for the count. */
     bool (*usage)(struct json object, const char *name, struct quantity *ret);
     bool changes; /* what an object uses, by an update */
 } counted[] = {
-    { "pods", pod_usage, false },
-    { "services", service_usage, true },
-    { "persistentvolumeclaims", claim_usage, true },
-    { "configmaps", NULL, false },
-    { "secrets", NULL, false },
-    { "replicationcontrollers", NULL, false },
-    { "resourcequotas", NULL, false },
+    { "", "pods", pod_usage, false },
+    { "", "services", service_usage, true },
+    { "", "persistentvolumeclaims", claim_usage, true },
+    { "", "configmaps", NULL, false },
+    { "", "secrets", NULL, false },
+    { "", "replicationcontrollers", NULL, false },
+    { "", "resourcequotas", NULL, false },
+    { "resource.k8s.io", "resourceclaims", device_usage, false },
 };
 
 static const struct counted *counted_of(const struct api_kind *k)
 {
-    for (size_t i = 0; !*k->resource.group && i < lengthof(counted); i++)
-        if (text_eq(counted[i].plural, k->resource.plural))
+    for (size_t i = 0; i < lengthof(counted); i++)
+        if (text_eq(counted[i].plural, k->resource.plural) &&
+            text_eq(counted[i].group, k->resource.group))
             return &counted[i];
     return NULL;
 }

@@ -4,9 +4,10 @@
  *
  * Counted are objects of every kind (count/KIND.GROUP, and the short names of the old ones), what
  * pods request and may use, node ports and load balancers of services, storage of claims, for all
- * of it or by storage class; by every scope. Every write takes its quotas' status along, in the
- * same turn; a quota is counted anew when its spec changes, when a client says that it counted, and
- * when the server starts. Pods that never end count until they are gone. */
+ * of it or by storage class, devices of claims by device class; by every scope. Every write takes
+ * its quotas' status along, in the same turn; a quota is counted anew when its spec changes, when a
+ * client says that it counted, and when the server starts. Pods that never end count until they are
+ * gone. */
 
 #include "apiserver/registry.h"
 

@@ -35,6 +35,26 @@ TEST(openapi_says_of_a_built_in_kind_what_the_api_server_says)
     desk_done(&r);
 }
 
+TEST(openapi_describes_the_fields_that_all_objects_have)
+{
+    struct desk r;
+    desk_init_builtin(&r, (struct apiserver_options){ .allow_all = true });
+    struct json apps = document(&r, "apis/apps/v1");
+    struct json meta = schema_in(apps, "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+    json_each_member (m, json_member(meta, "properties"))
+        if (!json_get_text(m->value, "description"))
+            check_text(m->key, "described");
+    struct json kind = schema_in(apps, "io.k8s.api.apps.v1.Deployment");
+    check(text_starts(json_get_text(kind, "properties.apiVersion.description"), "APIVersion"));
+    check(text_starts(json_get_text(kind, "properties.metadata.description"), "Standard object's"));
+    struct json list = schema_in(apps, "io.k8s.api.apps.v1.DeploymentList");
+    check(!json_get_text(list, "properties.metadata.description"));
+    struct json v2 = json_get(desk_do(&r, "GET", "/openapi/v2", NULL), "definitions");
+    kind = json_member(v2, "io.k8s.api.apps.v1.Deployment");
+    check(text_starts(json_get_text(kind, "properties.metadata.description"), "Standard object's"));
+    desk_done(&r);
+}
+
 TEST(openapi_names_the_operations_of_each_path)
 {
     static const struct {

@@ -13,6 +13,13 @@ REQUEST = (
     "CjB0bGhORkgzeVZxelFnd1k5WFRrbGxtZ0FEQUtCZ2dxaGtqT1BRUURBZ05JQURCRkFpRUE4aE45SXRZcTNNU3AKRzdUMEEwdVVEeVl2REkrbn"
     "hENkhIWjkwR3k3RHpob0NJQUVKTThnZVdRQWxkZnR5Q09qMUtTYXV5ZkRRenFGUwpRSitUMmhudDVLSmQKLS0tLS1FTkQgQ0VSVElGSUNBVEUg"
     "UkVRVUVTVC0tLS0tCg==")
+# The same with O=system:masters.
+MASTERS = (
+    "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIZ01JR0hBZ0VBTUNVeEZ6QVZCZ05WQkFvTURuTjVjM1JsYlRwdFlYTjBaWE"
+    "p6TVFvd0NBWURWUVFEREFGNApNRmt3RXdZSEtvWkl6ajBDQVFZSUtvWkl6ajBEQVFjRFFnQUV2WE9GT01GaEhNYU05QzJ5OEZtRFNuQ0o3d0tX"
+    "Ck9QWERmQTM0UkJUMU9CWDY1d2FNSVpHYXVOR3hkN2tGcHF4eXhEbklEdk1na0ovNzlRWFNCODYzWWFBQU1Bb0cKQ0NxR1NNNDlCQU1DQTBnQU"
+    "1FVUNJQU5VMDhmTWxvQloxRTRFQjg3L0dGZlU0MDBHaW0zNUxYTDJFZERPNENRSQpBaUVBek10WXBGeG1GdlRMSlUzdkR2a1RYNWJjUEc4dEE4"
+    "R3hmTlcxZGI1dFlEaz0KLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg==")
 
 
 def script(function):
@@ -33,6 +40,31 @@ def claims(token):
 def edit(s, path, body, **more):
     """A merge patch that is not recorded."""
     return s.ask("PATCH", path, body, type=MERGE, **more)
+
+
+@script
+def admin_access(s):
+    """To devices that others use: from namespaces with a label only."""
+    p, group = s.namespace(), "/apis/resource.k8s.io/v1"
+    plain = {"name": "a", "exactly": {"deviceClassName": "x"}}
+    admin = {"name": "b", "exactly": {"deviceClassName": "x", "adminAccess": True}}
+    spec = lambda *requests: {"devices": {"requests": list(requests)}}
+    claims_, templates = (p.replace("/api/v1", group) + "/" + plural for plural in ("resourceclaims", "resourceclaimtemplates"))
+    result = {"request": "b", "driver": "d", "pool": "p", "device": "d", "adminAccess": True}
+    allocated = {"status": {"allocation": {"devices": {"results": [{**result, "request": "a", "adminAccess": False}, result]}}}}
+    wrong = {"name": "B", "exactly": {"deviceClassName": "x", "adminAccess": True}}
+    try_all = lambda suffix: (
+        s.post(claims_, {"metadata": {"name": "c" + suffix}, "spec": spec(plain, admin)}),
+        s.post(claims_, {"metadata": {"name": "w" + suffix}, "spec": spec(wrong, admin)}),
+        s.post(templates, {"metadata": {"name": "t" + suffix}, "spec": {"spec": spec(plain, admin)}}),
+        s.post(claims_, {"metadata": {"name": "n" + suffix}, "spec": spec(plain, {**admin, "exactly": {**admin["exactly"], "adminAccess": False}})}),
+        s.patch(f"{claims_}/n{suffix}/status", allocated))
+    try_all("1")
+    edit(s, p, {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "yes"}}})
+    try_all("2")
+    edit(s, p, {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}})
+    s.until(lambda: s.ask("POST", templates + "?dryRun=All", {"metadata": {"name": "x"}, "spec": {"spec": spec(admin)}}).status == 201, "the label to be seen")
+    try_all("3")
 
 
 @script
@@ -154,6 +186,15 @@ def stored_versions(s):
         s.patch(things["v2"] + "/t", {})
     s.record("v1", edit(s, things["v1"] + "/t", {"spec": {"a": "2"}})["spec"])
     s.ask("DELETE", f"{crds}/things.{group}")
+
+
+@script
+def certificate_subjects(s):
+    """Nobody asks for a certificate of the administrators' group, from the signer of clients."""
+    base, client = "/apis/certificates.k8s.io/v1/certificatesigningrequests", "kubernetes.io/kube-apiserver-client"
+    for signer in (client, "x.example/one"):
+        for request in (REQUEST, MASTERS):
+            s.post(base + "?dryRun=All", {"metadata": {"name": s.ns}, "spec": {"signerName": signer, "usages": ["client auth"], "request": request}})
 
 
 @script

@@ -234,6 +234,8 @@ def test_kubectl_installs_and_uses_a_crd():
     kubectl(*n, "apply", "-f", "-", input=boat.replace("2", "3"))
     has(kubectl(*n, "get", "bo"), "MASTS", "3")
     has(kubectl("explain", "boat.spec"), "How many masts it has.")
+    has(kubectl("explain", "boat"), "APIVersion defines", "Standard object's metadata")
+    has(kubectl("explain", "boat.metadata"), "Standard object's metadata", "CreationTimestamp is a timestamp")
     has(kubectl(*n, "apply", "-f", "-", input=boat.replace("masts: 2", "sails: 2"), code=1), "unknown field")
     kubectl("delete", "crd", "boats.example.com")
     has(kubectl("get", "--raw", "/apis/example.com/v1/boats", code=1), "NotFound")
