@@ -340,13 +340,11 @@ enum cache_change cache_put(struct cache_resource *r, struct json object, enum c
         old->round = r->round;
         return CACHE_SAME;
     }
-    /* The watch is past it: what it said since then, a deletion perhaps, is newer. If it is still
-     * there, then an event was lost. */
-    const char *uid = json_get_text(object, "metadata.uid");
-    bool known = old && text_eq(old->uid, uid);
-    if (origin == CACHE_FROM_ANSWER && version <= r->version && !known)
+    /* The watch is past it: what it said since then, a deletion perhaps, is newer. If an older one is
+     * still there, then an event was lost. */
+    if (origin == CACHE_FROM_ANSWER && version <= r->version && !old)
         return CACHE_SAME;
-    struct cache_grave *grave = *find_grave(r, uid);
+    struct cache_grave *grave = *find_grave(r, json_get_text(object, "metadata.uid"));
     if (grave) {
         grave->round = r->round;
         return CACHE_SAME;

@@ -67,6 +67,11 @@ TEST(an_answer_counts_only_while_the_watch_is_behind_it)
     check(!cache_find(r, "ns", "b"));
     /* It is past an answer and has the object as it was before: an event was lost. */
     check_int(put(r, pod("a", 16, "x", "Running"), CACHE_FROM_ANSWER), CACHE_CHANGED);
+    /* Or has its predecessor of the same name. */
+    struct json another = pod("a", 17, "x", "Running");
+    another = json_with(test_arena(), another, "metadata.uid", json_str("uid-other"));
+    check_int(put(r, another, CACHE_FROM_ANSWER), CACHE_CHANGED);
+    check_text(cache_find(r, "ns", "a")->uid, "uid-other");
     cache_done(&c);
 }
 
