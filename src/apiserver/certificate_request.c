@@ -1,118 +1,43 @@
 #include "apiserver/certificate_request.h"
 
-#include <string.h>
+#include <limits.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
 
-#include "base/base64.h"
-
-/* ---- PEM ---- */
-
-#define PEM_BEGIN "-----BEGIN CERTIFICATE REQUEST-----"
-#define PEM_END "-----END CERTIFICATE REQUEST-----"
-
-static struct str cut_before(struct str text, struct str mark, bool *ret_found)
+/* Other things may stand before the request for OpenSSL, and not for who signs it. */
+static X509_REQ *read_request(struct str pem)
 {
-    const char *at = text.len ? memmem(text.ptr, text.len, mark.ptr, mark.len) : NULL;
-    *ret_found = at;
-    return (struct str){ text.ptr, at ? (size_t)(at - text.ptr) : text.len };
+    struct str text = str_trim(pem);
+    if (!str_starts(text, STR("-----BEGIN CERTIFICATE REQUEST-----")) || text.len > INT_MAX)
+        return NULL;
+    BIO *in = BIO_new_mem_buf(text.ptr, (int)text.len);
+    assert(in);
+    X509_REQ *request = PEM_read_bio_X509_REQ(in, NULL, NULL, NULL);
+    ERR_clear_error();
+    BIO_free(in);
+    return request;
 }
 
-bool certificate_request_der(struct arena *a, struct str pem, struct str *ret)
+static bool says(const ASN1_STRING *value, const char *text)
 {
-    struct str text = str_trim(pem), inside;
-    bool ended;
-    if (!str_starts(text, STR(PEM_BEGIN)))
-        return false;
-    text.ptr += strlen(PEM_BEGIN);
-    text.len -= strlen(PEM_BEGIN);
-    inside = cut_before(text, STR(PEM_END), &ended);
-    if (!ended || inside.len + strlen(PEM_END) != text.len)
-        return false;
-    char *digits = arena_alloc(a, inside.len + 1);
-    size_t count = 0;
-    for (size_t i = 0; i < inside.len; i++)
-        if (!strchr(" \t\r\n", inside.ptr[i]))
-            digits[count++] = inside.ptr[i];
-    return base64_decode(a, (struct str){ digits, count }, ret);
+    unsigned char *utf8 = NULL;
+    int length = ASN1_STRING_to_UTF8(&utf8, value);
+    bool same = length >= 0 && str_eq((struct str){ (char *)utf8, (size_t)length }, str_of(text));
+    OPENSSL_free(utf8);
+    ERR_clear_error();
+    return same;
 }
 
-/* ---- DER ---- */
-
-enum tag {
-    TAG_INTEGER = 0x02,
-    TAG_OID = 0x06,
-    TAG_BMP = 0x1e,
-    TAG_SEQUENCE = 0x30,
-    TAG_SET = 0x31
-};
-
-/* The next element: its tag, and what is in it. */
-static bool der_take(struct str *in, uint8_t *ret_tag, struct str *ret)
+bool certificate_request_has_group(struct str pem, const char *group, bool *ret_readable)
 {
-    if (in->len < 2)
-        return false;
-    const uint8_t *bytes = (const uint8_t *)in->ptr;
-    size_t head = 2, length = bytes[1];
-    *ret_tag = bytes[0];
-    if (length & 0x80) {
-        size_t more = length & 0x7f;
-        if (more == 0 || more > 4 || in->len < head + more)
-            return false;
-        for (length = 0; more--; head++)
-            length = length << 8 | bytes[head];
-    }
-    if (length > in->len - head)
-        return false;
-    *ret = (struct str){ in->ptr + head, length };
-    in->ptr += head + length;
-    in->len -= head + length;
-    return true;
-}
-
-static bool der_take_a(struct str *in, enum tag tag, struct str *ret)
-{
-    uint8_t found;
-    return der_take(in, &found, ret) && found == tag;
-}
-
-/* A BMPString has two bytes a character. */
-static bool says(uint8_t tag, struct str value, const char *text)
-{
-    size_t length = strlen(text);
-    if (tag != TAG_BMP)
-        return str_eq(value, str_of(text));
-    if (value.len != 2 * length)
-        return false;
-    for (size_t i = 0; i < length; i++)
-        if (value.ptr[2 * i] || value.ptr[2 * i + 1] != text[i])
-            return false;
-    return true;
-}
-
-/* A name is a list of sets of pairs. */
-static bool name_has(struct str name, const char *group, bool *ret_readable)
-{
-    static const struct str organization = { "\x55\x04\x0a", 3 }; /* 2.5.4.10 */
-    struct str set, pair, oid, value;
-    uint8_t tag;
+    X509_REQ *request = read_request(pem);
     bool found = false;
-    while (name.len) {
-        if (!der_take_a(&name, TAG_SET, &set))
-            return *ret_readable = false;
-        while (set.len) {
-            if (!der_take_a(&set, TAG_SEQUENCE, &pair) || !der_take_a(&pair, TAG_OID, &oid) ||
-                !der_take(&pair, &tag, &value))
-                return *ret_readable = false;
-            found = found || (str_eq(oid, organization) && says(tag, value, group));
-        }
-    }
+    *ret_readable = request != NULL;
+    if (!request)
+        return false;
+    X509_NAME *subject = X509_REQ_get_subject_name(request);
+    for (int at = -1; (at = X509_NAME_get_index_by_NID(subject, NID_organizationName, at)) >= 0;)
+        found |= says(X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), group);
+    X509_REQ_free(request);
     return found;
-}
-
-bool certificate_request_has_group(struct str der, const char *group, bool *ret_readable)
-{
-    struct str request, info, version, name;
-    *ret_readable =
-        der_take_a(&der, TAG_SEQUENCE, &request) && der_take_a(&request, TAG_SEQUENCE, &info) &&
-        der_take_a(&info, TAG_INTEGER, &version) && der_take_a(&info, TAG_SEQUENCE, &name);
-    return *ret_readable && name_has(name, group, ret_readable);
 }

@@ -340,8 +340,8 @@ enum cache_change cache_put(struct cache_resource *r, struct json object, enum c
         old->round = r->round;
         return CACHE_SAME;
     }
-    /* The watch is past it: what it said since then, a deletion perhaps, is newer. If an older one is
-     * still there, then an event was lost. */
+    /* The watch is past it: what it said since then, a deletion perhaps, is newer. If an older one
+     * is still there, then an event was lost. */
     if (origin == CACHE_FROM_ANSWER && version <= r->version && !old)
         return CACHE_SAME;
     struct cache_grave *grave = *find_grave(r, json_get_text(object, "metadata.uid"));
