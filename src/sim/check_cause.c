@@ -106,12 +106,13 @@ static bool is_recent(const struct sim_causes *c, const struct refusal *r)
     return r->at_ms + TRIED_MS >= c->sim->now_ms;
 }
 
-/* It is not Ready because of a value in the spec: "spec.engine.port: …". */
+/* It is not Ready, or Complete, because of a value in the spec: "spec.engine.port: …". */
 static bool is_told_of_value(struct arena *a, struct json object, struct json condition)
 {
     const char *message = json_get_text(condition, "message");
     const char *path = arena_strndup(a, message, strcspn(message, ": "));
-    return text_eq(json_get_text(condition, "type"), "Ready") &&
+    const char *type = json_get_text(condition, "type");
+    return (text_eq(type, "Ready") || text_eq(type, "Complete")) &&
            text_eq(json_get_text(condition, "status"), "False") && text_starts(path, "spec.") &&
            message[strlen(path)] == ':' && json_present(json_get(object, path));
 }

@@ -84,7 +84,9 @@ TEST(commands_run_as_their_container_does)
     open_box(&p, "cd $HOME; touch mine; " WAIT);
     guest_come(&p,
         &g,
-        (struct pod_session_request){ .command = SHELL("cat; ls; echo $GREETING >&2; exit 4"),
+        (struct pod_session_request){
+            .command = SHELL(
+                "cat; until [ -e mine ]; do sleep 0.01; done; ls; echo $GREETING >&2; exit 4"),
             .in = true,
             .out = true,
             .err = true });
