@@ -30,6 +30,7 @@ struct told { /* an object, as an operator knows it; one that it passes over; or
     uint64_t asked;   /* for whom it was to be created, and nothing was heard since; a hash */
     unsigned list;    /* the last that named it; of what is watched: that there was */
     bool listing;     /* of what is watched: the list has not ended */
+    bool forbidden;   /* of what is watched: the last list was */
     int64_t since_ms; /* of a window with `passes` passes, and reasons for more */
     unsigned passes, reasons;
     char name[];
@@ -340,6 +341,19 @@ void sim_wakes_begin(struct sim_wakes *w, const struct sim_operator *o)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     forget(w, arena_printf(&a, "%s.", o->name));
+}
+
+void sim_wakes_forbid(
+    struct sim_wakes *w, const struct sim_operator *o, const char *path, bool forbidden)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    get_watched(w, o, collection_of(&a, path))->forbidden = forbidden;
+}
+
+bool sim_wakes_is_blind(struct sim_wakes *w, const struct sim_operator *o, const char *path)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    return get_watched(w, o, collection_of(&a, path))->forbidden;
 }
 
 void sim_wakes_forget(struct sim_wakes *w, const struct sim_operator *o, const char *path)

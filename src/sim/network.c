@@ -250,6 +250,10 @@ static void deliver(void *ctx)
         if (c->watch && p->kind == PIECE_HEAD && c->status == 200 &&
             strstr(c->request.path, "sendInitialEvents=true"))
             sim_wakes_list(c->sim->wakes, c->network->operator, c->request.path);
+        if (p->kind == PIECE_HEAD && (c->status == 200 || c->status == 403) &&
+            (c->watch || strstr(c->request.path, "?limit=")))
+            sim_wakes_forbid(
+                c->sim->wakes, c->network->operator, c->request.path, c->status == 403);
         if (c->watch && c->status == 404)
             sim_wakes_forget(c->sim->wakes, c->network->operator, c->request.path);
         if (p->kind == PIECE_DATA && !c->watch)

@@ -444,6 +444,10 @@ void sim_wakes_creates(
 /* Lines of a watch are about to reach it; true: they say something that it has not been told. */
 bool sim_wakes_news(
     struct sim_wakes *w, const struct sim_operator *o, const char *path, struct str lines);
+/* Whether it may list what it watches, and so can know of what lies at a path. */
+void sim_wakes_forbid(
+    struct sim_wakes *w, const struct sim_operator *o, const char *path, bool forbidden);
+bool sim_wakes_is_blind(struct sim_wakes *w, const struct sim_operator *o, const char *path);
 /* It will forget what this watch told it. */
 void sim_wakes_forget(struct sim_wakes *w, const struct sim_operator *o, const char *path);
 /* Somebody gives reason for another pass over an object. */
