@@ -2,8 +2,11 @@
 
 #include "apiserver/check.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "apiserver/decode.h"
+#include "apiserver/go_value.h"
 #include "apiserver/go_words.h"
 #include "apiserver/internal.h"
 #include "apiserver/json_error.h"
@@ -392,7 +395,11 @@ static void check_owner(struct field_errors *e, const char *path, struct json ow
             "version must not be empty");
     if (text_eq(json_get_text(owner, "apiVersion"), "v1") &&
         text_eq(json_get_text(owner, "kind"), "Event"))
-        field_invalid(e, path, owner, "/v1, Kind=Event is disallowed from being an owner");
+        check_invalid_text(e,
+            FIELD_INVALID,
+            path,
+            go_value_text(e->arena, ".OwnerReference", owner, (struct json){ 0 }),
+            "/v1, Kind=Event is disallowed from being an owner");
 }
 
 static void check_owners(struct field_errors *e, struct json owners)
@@ -408,15 +415,17 @@ static void check_owners(struct field_errors *e, struct json owners)
         const char *kind = json_get_text(*owner, "kind"), *name = json_get_text(*owner, "name");
         name = arena_printf(e->arena, "%s/%s", kind ? kind : "", name ? name : "");
         if (controller)
-            field_invalid(e,
+            check_invalid_text(e,
+                FIELD_INVALID,
                 path,
-                owners,
+                go_value_text(e->arena, "[OwnerReference", owners, (struct json){ 0 }),
                 arena_printf(e->arena,
                     "Only one reference can have Controller set to true. Found \"true\" in "
                     "references for %s and %s",
                     controller,
                     name));
-        controller = name;
+        else
+            controller = name;
     }
 }
 
@@ -607,4 +616,111 @@ void meta_validate_update(struct field_errors *errors, const struct api_kind *k,
         check_as_new(errors, metadata);
         check_known_finalizers(errors, k, finalizers);
     }
+}
+
+/* ---- objects inside of objects ---- */
+
+/* Read as a whole it has no name of its own in messages, as that of every object has. */
+static struct schema embedded_schema(void)
+{
+    struct schema s = { .table = schema_builtin };
+    for (uint32_t i = 0; i < schema_builtin_kind_count; i++)
+        if (text_eq(schema_builtin.names + schema_builtin_kinds[i].name, "/v1/Pod"))
+            s.root = (uint16_t)schema_builtin_kinds[i].root;
+    s.root = schema_member_type(&s, schema_type(&s, s.root), "metadata");
+    return s;
+}
+
+/* A whole number is one however it is written: it went through Go's float64. */
+static struct json whole_numbers(struct arena *a, struct json metadata)
+{
+    json_each_member (m, metadata)
+        if (json_is(m->value, JSON_REAL) && fabs(m->value.real) < 0x1p63 &&
+            m->value.real == (double)(int64_t)m->value.real)
+            metadata = json_with_member(a, metadata, m->key, json_int((int64_t)m->value.real));
+    return metadata;
+}
+
+/* What can be read of it, field by field. */
+static struct json readable(struct arena *a, const struct schema *s, struct json metadata)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each_member (m, metadata) {
+        struct field_errors wrong;
+        field_errors_init(&wrong, a);
+        decode_object(a, s, json_map(a, { m->key, m->value }), &wrong);
+        if (!wrong.count || wrong.items[0].type != FIELD_TYPE_INVALID)
+            json_put(&b, m->key, m->value);
+    }
+    return json_map_end(&b);
+}
+
+struct json meta_read_embedded(struct arena *a, struct json metadata, struct field_errors *unknown)
+{
+    struct schema s = embedded_schema();
+    struct field_errors ignored;
+    size_t before = unknown->count;
+    if (json_is(metadata, JSON_NULL))
+        return json_empty_map();
+    if (!json_is(metadata, JSON_MAP)) {
+        field_error_add(unknown, FIELD_TYPE_INVALID, "", (struct json){ 0 }, NULL);
+        unknown->items[before].message = arena_printf(a,
+            "json: cannot unmarshal %s into Go value of type v1.ObjectMeta",
+            json_error_type(metadata));
+        return metadata;
+    }
+    struct json given = whole_numbers(a, metadata), read = decode_object(a, &s, given, unknown);
+    for (size_t i = before; i < unknown->count; i++)
+        if (unknown->items[i].type == FIELD_TYPE_INVALID) {
+            field_errors_init(&ignored, a);
+            return decode_object(a, &s, readable(a, &s, given), &ignored);
+        }
+    return read;
+}
+
+static void check_manager_types(struct field_errors *e, struct json managers)
+{
+    static const struct {
+        const char *field, *detail, *allowed[2];
+    } rules[] = {
+        { "operation", "must be `Apply` or `Update`", { "Apply", "Update" } },
+        { "fieldsType", "must be `FieldsV1`", { "FieldsV1", "" } },
+    };
+    for (uint32_t i = 0; i < managers.count; i++)
+        for (size_t r = 0; r < lengthof(rules); r++) {
+            const char *text = json_get_text(managers.items[i], rules[r].field);
+            text = text ? text : "";
+            if (!text_eq(text, rules[r].allowed[0]) && !text_eq(text, rules[r].allowed[1]))
+                field_invalid(e,
+                    field_child(e->arena,
+                        field_index(e->arena, "metadata.managedFields", i),
+                        rules[r].field),
+                    json_str(text),
+                    rules[r].detail);
+        }
+}
+
+void meta_validate_embedded(struct field_errors *errors, struct json metadata)
+{
+    const char *base = json_get_text(metadata, "generateName");
+    const char *name = json_get_text(metadata, "name");
+    struct json namespace = json_member(metadata, "namespace");
+    if (base && !text_eq(base, ".") && !text_eq(base, ".."))
+        check_form(errors, "metadata.generateName", API_NAME_PATH, base, base);
+    if (name)
+        check_form(errors, "metadata.name", API_NAME_PATH, name, name);
+    if (json_present(namespace))
+        check_form(errors,
+            "metadata.namespace",
+            API_NAME_LABEL,
+            json_text(namespace),
+            json_text(namespace));
+    if (json_get_int(metadata, "generation", 0) < 0)
+        field_invalid(errors,
+            "metadata.generation",
+            json_member(metadata, "generation"),
+            "must be greater than or equal to 0");
+    check_as_new(errors, metadata);
+    check_manager_types(errors, json_member(metadata, "managedFields"));
 }

@@ -280,7 +280,7 @@ static const struct structural *compile(struct compilation *c, struct json schem
     struct json fallback = json_member(schema, "default");
     if (json_present(fallback) && !json_is(fallback, JSON_NULL)) {
         struct json *copy = arena_new(c->arena, struct json);
-        *copy = json_copy(c->arena, fallback);
+        *copy = json_copy(c->arena, structural_read_embedded(&s, &c->scratch, fallback, "", NULL));
         s.fallback = copy;
         s.defaults = true;
     }
@@ -369,7 +369,8 @@ void structural_check(const struct structural *s, struct arena *a, struct json o
     else if (part && json_present(json_member(object, "status")))
         structural_check_schema(
             part, a, json_member(object, "status"), json_member(old, "status"), "status", errors);
-    structural_check_embedded(s, a, object, "", errors);
+    if (!status) /* the API server does not look at them there */
+        structural_check_embedded(s, a, object, "", errors);
     struct field_errors before;
     field_errors_init(&before, a);
     if (json_present(old))
