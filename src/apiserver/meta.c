@@ -3,6 +3,7 @@
 #include "apiserver/check.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "apiserver/decode.h"
@@ -50,36 +51,30 @@ static const struct meta_field *field_of(const char *name)
     return NULL;
 }
 
-struct decoder {
-    struct error *err;
-    bool custom; /* metadata is decoded on its own, which its messages show */
-};
-
-static bool fail_type(const struct decoder *d, struct json v, const char *field, const char *type)
+static bool fail_type(struct error *err, struct json v, const char *field, const char *type)
 {
-    return fail(d->err,
+    return fail(err,
         ERR_INVALID,
-        "json: cannot unmarshal %s into Go struct field ObjectMeta.%s%s of type %s",
+        "json: cannot unmarshal %s into Go struct field ObjectMeta.metadata.%s of type %s",
         json_error_type(v),
-        d->custom ? "" : "metadata.",
         field,
         type);
 }
 
-static bool check_items(const struct decoder *d, const struct meta_field *f, struct json v)
+static bool check_items(struct error *err, const struct meta_field *f, struct json v)
 {
     if (f->type == META_TEXTS)
         json_each_member (m, v)
             if (!json_is(m->value, JSON_STR) && !json_is(m->value, JSON_NULL))
-                return fail_type(d, m->value, f->name, "string");
+                return fail_type(err, m->value, f->name, "string");
     if (f->type == META_STRINGS)
         json_each (item, v)
             if (!json_is(*item, JSON_STR))
-                return fail_type(d, *item, f->name, "string");
+                return fail_type(err, *item, f->name, "string");
     if (f->type == META_LIST)
         json_each (item, v)
             if (!json_is(*item, JSON_MAP))
-                return fail_type(d,
+                return fail_type(err,
                     *item,
                     f->name,
                     text_eq(f->name, "managedFields") ? "v1.ManagedFieldsEntry"
@@ -87,7 +82,7 @@ static bool check_items(const struct decoder *d, const struct meta_field *f, str
     return true;
 }
 
-static bool check_field(const struct decoder *d, const struct meta_field *f, struct json v)
+static bool check_field(struct error *err, const struct meta_field *f, struct json v)
 {
     static const struct {
         enum json_type json;
@@ -102,15 +97,15 @@ static bool check_field(const struct decoder *d, const struct meta_field *f, str
     };
     int64_t ms;
     if (v.type != types[f->type].json)
-        return fail_type(d,
+        return fail_type(err,
             v,
             f->name,
             text_eq(f->name, "managedFields") ? "[]v1.ManagedFieldsEntry" : types[f->type].type);
     if (f->type == META_TIME && !time_parse(v.string, &ms)) {
         cleanup(arena_done) struct arena a = ARENA_INIT;
-        return fail(d->err, ERR_INVALID, "%s", go_time_trouble(&a, v.string, false));
+        return fail(err, ERR_INVALID, "%s", go_time_trouble(&a, v.string, false));
     }
-    return check_items(d, f, v);
+    return check_items(err, f, v);
 }
 
 /* Texts that are null are empty. */
@@ -136,41 +131,29 @@ static bool is_zero(struct json v)
            (json_is(v, JSON_INT) && v.integer == 0);
 }
 
-static bool is_item_field(bool owner, const char *name)
+static int by_path(const void *x, const void *y)
 {
-    static const char *const owners[] = {
-        "apiVersion", "blockOwnerDeletion", "controller", "kind", "name", "uid", NULL
-    };
-    static const char *const managers[] = {
-        "apiVersion", "fieldsType", "fieldsV1", "manager", "operation", "subresource", "time", NULL
-    };
-    for (const char *const *at = owner ? owners : managers; *at; at++)
-        if (text_eq(*at, name))
-            return true;
-    return false;
+    return strcmp(((const struct field_error *)x)->path, ((const struct field_error *)y)->path);
 }
 
-/* Owners and managers of a custom object have no schema that would tell what they do not have. */
-static struct json items_value(
-    struct arena *a, const char *field, struct json list, struct field_errors *unknown)
+/* The metadata of a custom object is decoded on its own. An empty list of managers is no absent
+ * one: it forgets them. */
+static bool read_custom(struct arena *a, struct json metadata, struct json *ret,
+    struct field_errors *unknown, struct error *err)
 {
-    const char *path = field_child(a, "metadata", field);
-    struct json_builder items, kept;
-    json_builder_init(&items, a);
-    json_each (item, list) {
-        json_builder_init(&kept, a);
-        json_each_member (m, *item) {
-            if (is_item_field(text_eq(field, "ownerReferences"), m->key))
-                json_put(&kept, m->key, m->value);
-            else
-                field_invalid(unknown,
-                    field_child(a, field_index(a, path, (size_t)(item - list.items)), m->key),
-                    (struct json){ 0 },
-                    "unknown field");
-        }
-        json_push(&items, json_map_end(&kept));
-    }
-    return json_list_end(&items);
+    struct field_errors found;
+    struct json managers = json_member(metadata, "managedFields");
+    field_errors_init(&found, a);
+    *ret = json_present(metadata) ? meta_read_embedded(a, metadata, &found) : json_empty_map();
+    for (size_t i = 0; i < found.count; i++)
+        if (found.items[i].type == FIELD_TYPE_INVALID)
+            return fail(err, ERR_INVALID, "%s", found.items[i].message);
+    if (found.count)
+        qsort(found.items, found.count, sizeof(*found.items), by_path);
+    field_errors_take(unknown, &found, "metadata");
+    if (json_is(managers, JSON_LIST) && !managers.count)
+        *ret = json_with_member(a, *ret, "managedFields", managers);
+    return true;
 }
 
 bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind *k,
@@ -178,15 +161,14 @@ bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind
 {
     struct json_builder b;
     json_builder_init(&b, a);
+    if (k->custom)
+        return read_custom(a, metadata, ret, unknown, err);
     if (json_present(metadata) && !json_is(metadata, JSON_MAP) && !json_is(metadata, JSON_NULL))
         return fail(err,
             ERR_INVALID,
-            "json: cannot unmarshal %s into Go %s%s%s of type v1.ObjectMeta",
+            "json: cannot unmarshal %s into Go struct field %s.metadata of type v1.ObjectMeta",
             json_error_type(metadata),
-            k->custom ? "value" : "struct field ",
-            k->custom ? "" : k->resource.kind,
-            k->custom ? "" : ".metadata");
-    struct decoder d = { err, k->custom };
+            k->resource.kind);
     json_each_member (m, metadata) {
         const struct meta_field *f = field_of(m->key);
         if (!f) {
@@ -198,16 +180,15 @@ bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind
         bool grace = text_eq(f->name, "deletionGracePeriodSeconds") && json_is(m->value, JSON_INT);
         if (json_is(m->value, JSON_NULL))
             continue;
-        if (!check_field(&d, f, m->value))
+        if (!check_field(err, f, m->value))
             return false;
         if (is_zero(m->value) && !kept_zero && !grace)
             continue;
         json_put(&b,
             m->key,
-            f->type == META_TIME                ? time_value(a, m->value)
-            : f->type == META_TEXTS             ? without_nulls(a, m->value)
-            : f->type == META_LIST && k->custom ? items_value(a, f->name, m->value, unknown)
-                                                : m->value);
+            f->type == META_TIME    ? time_value(a, m->value)
+            : f->type == META_TEXTS ? without_nulls(a, m->value)
+                                    : m->value);
     }
     *ret = json_map_end(&b);
     return true;

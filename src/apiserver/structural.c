@@ -232,6 +232,7 @@ static void compile_fields(struct compilation *c, struct json properties, struct
         f->node = compile(c, m->value);
         s->defaults |= f->node->defaults;
         s->special |= f->node->special;
+        s->embeds |= f->node->embeds;
     }
     s->fields = fields;
 }
@@ -250,6 +251,7 @@ static void compile_children(struct compilation *c, struct json schema, struct s
     for (size_t i = 0; i < lengthof(children); i++) {
         s->defaults |= children[i] && children[i]->defaults;
         s->special |= children[i] && children[i]->special;
+        s->embeds |= children[i] && children[i]->embeds;
     }
 }
 
@@ -274,6 +276,7 @@ static const struct structural *compile(struct compilation *c, struct json schem
     };
     if (flag(schema, "x-kubernetes-int-or-string") && !c->of_default)
         s.type = TYPE_INT_OR_STRING;
+    s.embeds = s.embedded;
     s.special = s.embedded || s.list == STRUCTURAL_LIST_SET || s.list == STRUCTURAL_LIST_MAP;
     compile_children(c, schema, &s);
     compile_rules(c, schema, &s);

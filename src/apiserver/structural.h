@@ -27,8 +27,8 @@ const struct structural *structural_compile_default(struct arena *a, struct json
 
 /* The object without fields that the schema does not have, and without nulls that stand for
  * nothing. unknown takes the paths, sorted ("spec.foo", "spec.list[0].bar"); NULL: not wanted.
- * apiVersion, kind and metadata of the object are left alone, and so are those of embedded
- * resources, but for fields of their metadata that no metadata has. */
+ * apiVersion, kind and metadata of the object are left alone; those of embedded resources are
+ * read, see structural_read_embedded(), and what is told of them comes last. */
 struct json structural_prune(
     const struct structural *s, struct arena *a, struct json object, struct field_errors *unknown);
 

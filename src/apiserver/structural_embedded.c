@@ -74,7 +74,7 @@ static struct json read_value(struct embedded *e, const struct structural *s, st
     const struct structural_place *at)
 {
     struct json_builder b;
-    if (!s || !s->special || (!json_is(v, JSON_MAP) && !json_is(v, JSON_LIST)))
+    if (!s || !s->embeds || (!json_is(v, JSON_MAP) && !json_is(v, JSON_LIST)))
         return v;
     json_builder_init(&b, e->arena);
     for (uint32_t i = 0; json_is(v, JSON_LIST) && i < v.count; i++) {
@@ -130,15 +130,15 @@ static void check_kind(struct embedded *e, struct json v, const char *path)
     if (!text)
         return;
     const char *lower = check_lower(e->arena, text), *length = "", *comma = "";
-    bool long_ = strlen(text) > NAME_LABEL_MAX;
+    bool too_long = strlen(text) > NAME_LABEL_MAX;
     struct error err;
     bool ok =
         name_check(NAME_DNS1035_LABEL, check_shortened(e->arena, lower, NAME_LABEL_MAX), &err);
-    if (long_)
+    if (too_long)
         length = arena_printf(e->arena, "must be no more than %d characters", NAME_LABEL_MAX);
-    if (long_ && !ok)
+    if (too_long && !ok)
         comma = ",";
-    if (long_ || !ok)
+    if (too_long || !ok)
         field_invalid(e->errors,
             path,
             v,
@@ -169,7 +169,7 @@ static void check_metadata(
 static void check(struct embedded *e, const struct structural *s, struct json v,
     const struct structural_place *at)
 {
-    if (!s->special)
+    if (!s->embeds)
         return;
     if (json_is(v, JSON_MAP) && s->embedded) {
         check_api_version(e, json_member(v, "apiVersion"), path_of(e, at, "apiVersion"));

@@ -1,4 +1,4 @@
-"""A script of test_differential.py about objects inside of custom objects (x-kubernetes-embedded-resource): what is kept, filled
+"""Scripts of test_differential.py about objects inside of custom objects (x-kubernetes-embedded-resource): what is kept, filled
 and refused of their apiVersion, kind and metadata, wherever they stand and however they are written."""
 import json
 
@@ -178,3 +178,13 @@ DEFAULTS = [{**ANY, "default": {**WHOLE, "metadata": meta}} for meta in METAS] +
 def embedded_defaults(s):
     for part in DEFAULTS:
         ask(s, "POST", CRDS + "?dryRun=All", definition(s, "defaults", fields(x=part)))
+
+
+@script
+def metadata_of_custom_objects(s):
+    """The same metadata where it is the object's own."""
+    p, one = define(s, "roots", fields(a=TEXT))
+    for i, meta in enumerate(METAS + MANY):
+        body = one("a")
+        body["metadata"] = {"name": "a", **meta} if isinstance(meta, dict) else meta
+        ask(s, "POST", f"{p}?dryRun=All{LEVELS[i % 3]}", body)
