@@ -1,5 +1,6 @@
 #include "apiserver/crd_fill.h"
 
+#include "apiserver/crd_schema.h"
 #include "base/str.h"
 
 static bool is_empty(struct json v)
@@ -45,6 +46,22 @@ struct json crd_fill(struct arena *a, struct json crd)
     return crd;
 }
 
+static struct json read_defaults(struct arena *a, struct json crd)
+{
+    struct json versions = json_get(crd, "spec.versions");
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each (version, versions) {
+        struct json schema = json_get(*version, "schema.openAPIV3Schema");
+        bool known = json_is(schema, JSON_MAP);
+        json_push(&b,
+            known ? json_with(
+                        a, *version, "schema.openAPIV3Schema", crd_schema_read_defaults(a, schema))
+                  : *version);
+    }
+    return versions.count ? json_with(a, crd, "spec.versions", json_list_end(&b)) : crd;
+}
+
 struct json crd_prepare(struct arena *a, struct json crd, struct json old, bool of_status)
 {
     if (of_status) {
@@ -58,6 +75,7 @@ struct json crd_prepare(struct arena *a, struct json crd, struct json old, bool 
         crd = json_with_member(a, old, "metadata", meta);
         return json_with_member(a, crd, "status", status);
     }
+    crd = read_defaults(a, crd);
     struct json status = json_member(old, "status");
     if (!json_present(status))
         status = json_fields(a,

@@ -334,13 +334,33 @@ static struct json resource_around(struct arena *a, const struct place *place, s
     return v;
 }
 
+/* What is wrong with a value and the objects inside of it: that they cannot be read, which then is
+ * all, or what they are. Returns the value as it is read. */
+static struct json check_objects(struct checker *c, const struct structural *schema, struct json v,
+    const char *path, struct field_errors *errors)
+{
+    struct field_errors unknown;
+    field_errors_init(&unknown, c->arena);
+    struct json read = structural_read_embedded(schema, c->arena, v, path, &unknown);
+    for (size_t i = 0; i < unknown.count; i++)
+        if (unknown.items[i].type == FIELD_TYPE_INVALID) {
+            const char *at = unknown.items[i].path;
+            field_invalid(errors, at, absent, NULL);
+            errors->items[errors->count - 1].message =
+                unknown.items[i].message + strlen(at) + strlen(": ");
+            return read;
+        }
+    structural_check_embedded(schema, c->arena, read, path, errors);
+    return read;
+}
+
 static void check_default_meta(
     struct checker *c, const struct place *place, struct json v, const char *path)
 {
     struct field_errors found;
     field_errors_init(&found, c->arena);
-    structural_check_embedded(structural_compile(c->arena, place->resource),
-        c->arena,
+    check_objects(c,
+        structural_compile(c->arena, place->resource),
         resource_around(c->arena, place, v),
         "",
         &found);
@@ -365,7 +385,7 @@ static void check_default(
     if (place->in_meta)
         check_default_meta(c, place, v, path);
     else
-        structural_check_embedded(schema, c->arena, v, path, c->errors);
+        v = check_objects(c, schema, v, path, c->errors);
     if (c->errors->count == before)
         structural_check_at(schema, c->arena, v, path, c->errors);
     if (c->errors->count == before && crd_rules_any(s))
@@ -389,6 +409,48 @@ static void check_defaults(
         below.in_meta = place->in_meta || (resource && is_meta(m->key));
         check_defaults(c, m->value, schema_keyed(c->arena, at, "properties", m->key), &below);
     }
+}
+
+static bool has_objects(struct json s)
+{
+    static const char *const below[] = { "items", "additionalProperties" };
+    if (!json_is(s, JSON_MAP))
+        return false;
+    bool found = schema_is(s, "x-kubernetes-embedded-resource");
+    json_each_member (m, json_member(s, "properties"))
+        found = found || has_objects(m->value);
+    for (size_t i = 0; i < lengthof(below); i++)
+        found = found || has_objects(json_member(s, below[i]));
+    return found;
+}
+
+static struct json read_default(struct arena *a, struct json s)
+{
+    struct field_errors unknown;
+    field_errors_init(&unknown, a);
+    struct json v = structural_read_embedded(
+        structural_compile_default(a, s), a, json_member(s, "default"), "", &unknown);
+    for (size_t i = 0; i < unknown.count; i++)
+        if (unknown.items[i].type == FIELD_TYPE_INVALID)
+            return s;
+    return json_with_member(a, s, "default", v);
+}
+
+struct json crd_schema_read_defaults(struct arena *a, struct json schema)
+{
+    struct json items = json_member(schema, "items"), properties;
+    struct json_builder b;
+    if (!has_objects(schema))
+        return schema;
+    if (json_present(json_member(schema, "default")))
+        schema = read_default(a, schema);
+    if (json_is(items, JSON_MAP))
+        schema = json_with_member(a, schema, "items", crd_schema_read_defaults(a, items));
+    properties = json_member(schema, "properties");
+    json_builder_init(&b, a);
+    json_each_member (m, properties)
+        json_put(&b, m->key, crd_schema_read_defaults(a, m->value));
+    return properties.count ? json_with_member(a, schema, "properties", json_map_end(&b)) : schema;
 }
 
 /* ---- the whole ---- */

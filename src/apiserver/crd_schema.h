@@ -60,3 +60,6 @@ static inline const char *schema_indexed(
 {
     return field_index(a, field_child(a, at, keyword), index);
 }
+/* The schema with the objects in its defaults as the server reads them before it keeps it; those
+ * that cannot be read stay. */
+struct json crd_schema_read_defaults(struct arena *a, struct json schema);

@@ -23,6 +23,7 @@ struct decoder {
     const struct schema *schema;
     struct field_errors *errors;
     bool failed; /* Go reports the first one only */
+    bool ended;  /* nor does it read on after a type that reads itself has failed */
     bool stored; /* as it comes back from the store */
 };
 
@@ -61,6 +62,16 @@ static void fail_text(struct decoder *d, const struct place *at, const char *tex
     d->errors->items[d->errors->count - 1].message = text;
 }
 
+/* The same of a type that reads itself: Go forgets what was wrong before. */
+static void end_text(struct decoder *d, const struct place *at, const char *text)
+{
+    for (size_t i = 0; d->failed && !d->ended && i < d->errors->count; i++)
+        if (d->errors->items[i].type == FIELD_TYPE_INVALID)
+            d->errors->items[i].message = text;
+    fail_text(d, at, text);
+    d->ended = true;
+}
+
 static const char *go_kind(struct arena *a, struct json v, bool number_shown)
 {
     switch (v.type) {
@@ -77,23 +88,26 @@ static const char *go_kind(struct arena *a, struct json v, bool number_shown)
     }
 }
 
-static struct json fail_type(
+static const char *type_text(
     struct decoder *d, const struct place *at, struct json v, const char *go, bool number_shown)
 {
     const struct place *owner = at;
     while (owner && !owner->field)
         owner = owner->up;
-    fail_text(d,
-        at,
-        arena_printf(d->arena,
-            "json: cannot unmarshal %s into Go %s%s%s%s%s of type %s",
-            go_kind(d->arena, v, number_shown),
-            owner ? "struct field " : "value",
-            owner ? owner->owner : "",
-            owner ? "." : "",
-            go_path_of(d->arena, at),
-            "",
-            go));
+    return arena_printf(d->arena,
+        "json: cannot unmarshal %s into Go %s%s%s%s of type %s",
+        go_kind(d->arena, v, number_shown),
+        owner ? "struct field " : "value",
+        owner ? owner->owner : "",
+        owner ? "." : "",
+        go_path_of(d->arena, at),
+        go);
+}
+
+static struct json fail_type(
+    struct decoder *d, const struct place *at, struct json v, const char *go, bool number_shown)
+{
+    fail_text(d, at, type_text(d, at, v, go, number_shown));
     return (struct json){ 0 };
 }
 
@@ -110,7 +124,7 @@ static struct json read_quantity(
         canonical = resource ? quantity_canonical_resource(d->arena, text)
                              : quantity_canonical(d->arena, text);
     if (!canonical)
-        fail_text(d,
+        end_text(d,
             at,
             "quantities must match the regular expression "
             "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'");
@@ -119,8 +133,10 @@ static struct json read_quantity(
 
 static struct json read_time(struct decoder *d, bool micro, struct json v, const struct place *at)
 {
-    if (v.type != JSON_STR)
-        return fail_type(d, at, v, "string", false);
+    if (v.type != JSON_STR) {
+        end_text(d, at, type_text(d, at, v, "string", false));
+        return (struct json){ 0 };
+    }
     int64_t value;
     bool exact =
         !micro || (v.count > 26 && v.string[19] == '.' && strspn(v.string + 20, "0123456789") == 6);
@@ -128,19 +144,20 @@ static struct json read_time(struct decoder *d, bool micro, struct json v, const
         return json_str(time_format_micro(d->arena, value));
     if (!micro && time_parse(v.string, &value))
         return json_str(time_format(d->arena, value));
-    fail_text(d, at, go_time_trouble(d->arena, v.string, micro));
+    end_text(d, at, go_time_trouble(d->arena, v.string, micro));
     return json_null();
 }
 
 static struct json read_duration(struct decoder *d, struct json v, const struct place *at)
 {
     int64_t ns;
-    if (v.type != JSON_STR)
-        return fail_type(d, at, v, "string", false);
+    if (v.type != JSON_STR) {
+        end_text(d, at, type_text(d, at, v, "string", false));
+        return (struct json){ 0 };
+    }
     if (time_duration_parse(v.string, &ns))
         return json_str(time_duration_format(d->arena, ns));
-    fail_text(
-        d, at, arena_printf(d->arena, "time: invalid duration %s", json_to_text(d->arena, v)));
+    end_text(d, at, arena_printf(d->arena, "time: invalid duration %s", json_to_text(d->arena, v)));
     return json_str("0s");
 }
 

@@ -135,6 +135,16 @@ void field_not_supported(
     field_error_add(e, FIELD_NOT_SUPPORTED, path, value, buf_text(&b));
 }
 
+void field_errors_take(struct field_errors *e, const struct field_errors *part, const char *path)
+{
+    for (size_t i = 0; i < part->count; i++) {
+        const struct field_error *from = &part->items[i];
+        field_error_add(
+            e, from->type, field_child(e->arena, path, from->path), (struct json){ 0 }, NULL);
+        e->items[e->count - 1].message = from->message;
+    }
+}
+
 const char *field_child(struct arena *a, const char *path, const char *name)
 {
     return *path ? arena_printf(a, "%s.%s", path, name) : arena_strdup(a, name);

@@ -51,6 +51,9 @@ void field_duplicate(struct field_errors *e, const char *path, struct json value
 void field_not_supported(
     struct field_errors *e, const char *path, struct json value, const char *const *allowed);
 
+/* Those of a part, whose paths begin at it, become those of the whole: path is where it stands. */
+void field_errors_take(struct field_errors *e, const struct field_errors *part, const char *path);
+
 /* What the client sent at a path; absent: nothing, or not known. */
 struct json field_given(const struct field_errors *e, const char *path);
 

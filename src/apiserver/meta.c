@@ -2,8 +2,12 @@
 
 #include "apiserver/check.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "apiserver/decode.h"
+#include "apiserver/go_value.h"
 #include "apiserver/go_words.h"
 #include "apiserver/internal.h"
 #include "apiserver/json_error.h"
@@ -47,36 +51,30 @@ static const struct meta_field *field_of(const char *name)
     return NULL;
 }
 
-struct decoder {
-    struct error *err;
-    bool custom; /* metadata is decoded on its own, which its messages show */
-};
-
-static bool fail_type(const struct decoder *d, struct json v, const char *field, const char *type)
+static bool fail_type(struct error *err, struct json v, const char *field, const char *type)
 {
-    return fail(d->err,
+    return fail(err,
         ERR_INVALID,
-        "json: cannot unmarshal %s into Go struct field ObjectMeta.%s%s of type %s",
+        "json: cannot unmarshal %s into Go struct field ObjectMeta.metadata.%s of type %s",
         json_error_type(v),
-        d->custom ? "" : "metadata.",
         field,
         type);
 }
 
-static bool check_items(const struct decoder *d, const struct meta_field *f, struct json v)
+static bool check_items(struct error *err, const struct meta_field *f, struct json v)
 {
     if (f->type == META_TEXTS)
         json_each_member (m, v)
             if (!json_is(m->value, JSON_STR) && !json_is(m->value, JSON_NULL))
-                return fail_type(d, m->value, f->name, "string");
+                return fail_type(err, m->value, f->name, "string");
     if (f->type == META_STRINGS)
         json_each (item, v)
             if (!json_is(*item, JSON_STR))
-                return fail_type(d, *item, f->name, "string");
+                return fail_type(err, *item, f->name, "string");
     if (f->type == META_LIST)
         json_each (item, v)
             if (!json_is(*item, JSON_MAP))
-                return fail_type(d,
+                return fail_type(err,
                     *item,
                     f->name,
                     text_eq(f->name, "managedFields") ? "v1.ManagedFieldsEntry"
@@ -84,7 +82,7 @@ static bool check_items(const struct decoder *d, const struct meta_field *f, str
     return true;
 }
 
-static bool check_field(const struct decoder *d, const struct meta_field *f, struct json v)
+static bool check_field(struct error *err, const struct meta_field *f, struct json v)
 {
     static const struct {
         enum json_type json;
@@ -99,15 +97,15 @@ static bool check_field(const struct decoder *d, const struct meta_field *f, str
     };
     int64_t ms;
     if (v.type != types[f->type].json)
-        return fail_type(d,
+        return fail_type(err,
             v,
             f->name,
             text_eq(f->name, "managedFields") ? "[]v1.ManagedFieldsEntry" : types[f->type].type);
     if (f->type == META_TIME && !time_parse(v.string, &ms)) {
         cleanup(arena_done) struct arena a = ARENA_INIT;
-        return fail(d->err, ERR_INVALID, "%s", go_time_trouble(&a, v.string, false));
+        return fail(err, ERR_INVALID, "%s", go_time_trouble(&a, v.string, false));
     }
-    return check_items(d, f, v);
+    return check_items(err, f, v);
 }
 
 /* Texts that are null are empty. */
@@ -133,41 +131,29 @@ static bool is_zero(struct json v)
            (json_is(v, JSON_INT) && v.integer == 0);
 }
 
-static bool is_item_field(bool owner, const char *name)
+static int by_path(const void *x, const void *y)
 {
-    static const char *const owners[] = {
-        "apiVersion", "blockOwnerDeletion", "controller", "kind", "name", "uid", NULL
-    };
-    static const char *const managers[] = {
-        "apiVersion", "fieldsType", "fieldsV1", "manager", "operation", "subresource", "time", NULL
-    };
-    for (const char *const *at = owner ? owners : managers; *at; at++)
-        if (text_eq(*at, name))
-            return true;
-    return false;
+    return strcmp(((const struct field_error *)x)->path, ((const struct field_error *)y)->path);
 }
 
-/* Owners and managers of a custom object have no schema that would tell what they do not have. */
-static struct json items_value(
-    struct arena *a, const char *field, struct json list, struct field_errors *unknown)
+/* The metadata of a custom object is decoded on its own. An empty list of managers is no absent
+ * one: it forgets them. */
+static bool read_custom(struct arena *a, struct json metadata, struct json *ret,
+    struct field_errors *unknown, struct error *err)
 {
-    const char *path = field_child(a, "metadata", field);
-    struct json_builder items, kept;
-    json_builder_init(&items, a);
-    json_each (item, list) {
-        json_builder_init(&kept, a);
-        json_each_member (m, *item) {
-            if (is_item_field(text_eq(field, "ownerReferences"), m->key))
-                json_put(&kept, m->key, m->value);
-            else
-                field_invalid(unknown,
-                    field_child(a, field_index(a, path, (size_t)(item - list.items)), m->key),
-                    (struct json){ 0 },
-                    "unknown field");
-        }
-        json_push(&items, json_map_end(&kept));
-    }
-    return json_list_end(&items);
+    struct field_errors found;
+    struct json managers = json_member(metadata, "managedFields");
+    field_errors_init(&found, a);
+    *ret = json_present(metadata) ? meta_read_embedded(a, metadata, &found) : json_empty_map();
+    for (size_t i = 0; i < found.count; i++)
+        if (found.items[i].type == FIELD_TYPE_INVALID)
+            return fail(err, ERR_INVALID, "%s", found.items[i].message);
+    if (found.count)
+        qsort(found.items, found.count, sizeof(*found.items), by_path);
+    field_errors_take(unknown, &found, "metadata");
+    if (json_is(managers, JSON_LIST) && !managers.count)
+        *ret = json_with_member(a, *ret, "managedFields", managers);
+    return true;
 }
 
 bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind *k,
@@ -175,15 +161,14 @@ bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind
 {
     struct json_builder b;
     json_builder_init(&b, a);
+    if (k->custom)
+        return read_custom(a, metadata, ret, unknown, err);
     if (json_present(metadata) && !json_is(metadata, JSON_MAP) && !json_is(metadata, JSON_NULL))
         return fail(err,
             ERR_INVALID,
-            "json: cannot unmarshal %s into Go %s%s%s of type v1.ObjectMeta",
+            "json: cannot unmarshal %s into Go struct field %s.metadata of type v1.ObjectMeta",
             json_error_type(metadata),
-            k->custom ? "value" : "struct field ",
-            k->custom ? "" : k->resource.kind,
-            k->custom ? "" : ".metadata");
-    struct decoder d = { err, k->custom };
+            k->resource.kind);
     json_each_member (m, metadata) {
         const struct meta_field *f = field_of(m->key);
         if (!f) {
@@ -195,16 +180,15 @@ bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind
         bool grace = text_eq(f->name, "deletionGracePeriodSeconds") && json_is(m->value, JSON_INT);
         if (json_is(m->value, JSON_NULL))
             continue;
-        if (!check_field(&d, f, m->value))
+        if (!check_field(err, f, m->value))
             return false;
         if (is_zero(m->value) && !kept_zero && !grace)
             continue;
         json_put(&b,
             m->key,
-            f->type == META_TIME                ? time_value(a, m->value)
-            : f->type == META_TEXTS             ? without_nulls(a, m->value)
-            : f->type == META_LIST && k->custom ? items_value(a, f->name, m->value, unknown)
-                                                : m->value);
+            f->type == META_TIME    ? time_value(a, m->value)
+            : f->type == META_TEXTS ? without_nulls(a, m->value)
+                                    : m->value);
     }
     *ret = json_map_end(&b);
     return true;
@@ -392,7 +376,11 @@ static void check_owner(struct field_errors *e, const char *path, struct json ow
             "version must not be empty");
     if (text_eq(json_get_text(owner, "apiVersion"), "v1") &&
         text_eq(json_get_text(owner, "kind"), "Event"))
-        field_invalid(e, path, owner, "/v1, Kind=Event is disallowed from being an owner");
+        check_invalid_text(e,
+            FIELD_INVALID,
+            path,
+            go_value_text(e->arena, ".OwnerReference", owner, (struct json){ 0 }),
+            "/v1, Kind=Event is disallowed from being an owner");
 }
 
 static void check_owners(struct field_errors *e, struct json owners)
@@ -408,15 +396,17 @@ static void check_owners(struct field_errors *e, struct json owners)
         const char *kind = json_get_text(*owner, "kind"), *name = json_get_text(*owner, "name");
         name = arena_printf(e->arena, "%s/%s", kind ? kind : "", name ? name : "");
         if (controller)
-            field_invalid(e,
+            check_invalid_text(e,
+                FIELD_INVALID,
                 path,
-                owners,
+                go_value_text(e->arena, "[OwnerReference", owners, (struct json){ 0 }),
                 arena_printf(e->arena,
                     "Only one reference can have Controller set to true. Found \"true\" in "
                     "references for %s and %s",
                     controller,
                     name));
-        controller = name;
+        else
+            controller = name;
     }
 }
 
@@ -607,4 +597,111 @@ void meta_validate_update(struct field_errors *errors, const struct api_kind *k,
         check_as_new(errors, metadata);
         check_known_finalizers(errors, k, finalizers);
     }
+}
+
+/* ---- objects inside of objects ---- */
+
+/* Read as a whole it has no name of its own in messages, as that of every object has. */
+static struct schema embedded_schema(void)
+{
+    struct schema s = { .table = schema_builtin };
+    for (uint32_t i = 0; i < schema_builtin_kind_count; i++)
+        if (text_eq(schema_builtin.names + schema_builtin_kinds[i].name, "/v1/Pod"))
+            s.root = (uint16_t)schema_builtin_kinds[i].root;
+    s.root = schema_member_type(&s, schema_type(&s, s.root), "metadata");
+    return s;
+}
+
+/* A whole number is one however it is written: it went through Go's float64. */
+static struct json whole_numbers(struct arena *a, struct json metadata)
+{
+    json_each_member (m, metadata)
+        if (json_is(m->value, JSON_REAL) && fabs(m->value.real) < 0x1p63 &&
+            m->value.real == (double)(int64_t)m->value.real)
+            metadata = json_with_member(a, metadata, m->key, json_int((int64_t)m->value.real));
+    return metadata;
+}
+
+/* What can be read of it, field by field. */
+static struct json readable(struct arena *a, const struct schema *s, struct json metadata)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each_member (m, metadata) {
+        struct field_errors wrong;
+        field_errors_init(&wrong, a);
+        decode_object(a, s, json_map(a, { m->key, m->value }), &wrong);
+        if (!wrong.count || wrong.items[0].type != FIELD_TYPE_INVALID)
+            json_put(&b, m->key, m->value);
+    }
+    return json_map_end(&b);
+}
+
+struct json meta_read_embedded(struct arena *a, struct json metadata, struct field_errors *unknown)
+{
+    struct schema s = embedded_schema();
+    struct field_errors ignored;
+    size_t before = unknown->count;
+    if (json_is(metadata, JSON_NULL))
+        return json_empty_map();
+    if (!json_is(metadata, JSON_MAP)) {
+        field_error_add(unknown, FIELD_TYPE_INVALID, "", (struct json){ 0 }, NULL);
+        unknown->items[before].message = arena_printf(a,
+            "json: cannot unmarshal %s into Go value of type v1.ObjectMeta",
+            json_error_type(metadata));
+        return metadata;
+    }
+    struct json given = whole_numbers(a, metadata), read = decode_object(a, &s, given, unknown);
+    for (size_t i = before; i < unknown->count; i++)
+        if (unknown->items[i].type == FIELD_TYPE_INVALID) {
+            field_errors_init(&ignored, a);
+            return decode_object(a, &s, readable(a, &s, given), &ignored);
+        }
+    return read;
+}
+
+static void check_manager_types(struct field_errors *e, struct json managers)
+{
+    static const struct {
+        const char *field, *detail, *allowed[2];
+    } rules[] = {
+        { "operation", "must be `Apply` or `Update`", { "Apply", "Update" } },
+        { "fieldsType", "must be `FieldsV1`", { "FieldsV1", "" } },
+    };
+    for (uint32_t i = 0; i < managers.count; i++)
+        for (size_t r = 0; r < lengthof(rules); r++) {
+            const char *text = json_get_text(managers.items[i], rules[r].field);
+            text = text ? text : "";
+            if (!text_eq(text, rules[r].allowed[0]) && !text_eq(text, rules[r].allowed[1]))
+                field_invalid(e,
+                    field_child(e->arena,
+                        field_index(e->arena, "metadata.managedFields", i),
+                        rules[r].field),
+                    json_str(text),
+                    rules[r].detail);
+        }
+}
+
+void meta_validate_embedded(struct field_errors *errors, struct json metadata)
+{
+    const char *base = json_get_text(metadata, "generateName");
+    const char *name = json_get_text(metadata, "name");
+    struct json namespace = json_member(metadata, "namespace");
+    if (base && !text_eq(base, ".") && !text_eq(base, ".."))
+        check_form(errors, "metadata.generateName", API_NAME_PATH, base, base);
+    if (name)
+        check_form(errors, "metadata.name", API_NAME_PATH, name, name);
+    if (json_present(namespace))
+        check_form(errors,
+            "metadata.namespace",
+            API_NAME_LABEL,
+            json_text(namespace),
+            json_text(namespace));
+    if (json_get_int(metadata, "generation", 0) < 0)
+        field_invalid(errors,
+            "metadata.generation",
+            json_member(metadata, "generation"),
+            "must be greater than or equal to 0");
+    check_as_new(errors, metadata);
+    check_manager_types(errors, json_member(metadata, "managedFields"));
 }

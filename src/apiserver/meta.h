@@ -24,6 +24,12 @@ void meta_validate(struct field_errors *errors, const struct api_kind *k, struct
 void meta_validate_update(struct field_errors *errors, const struct api_kind *k,
     const char *subresource, struct json old, struct json metadata);
 
+/* The metadata of an object inside of another one, as its own type holds it. A value that cannot be
+ * read becomes one FIELD_TYPE_INVALID in the words of the decoder and is left out. */
+struct json meta_read_embedded(struct arena *a, struct json metadata, struct field_errors *unknown);
+/* What is wrong with it after that; a name is not asked for. */
+void meta_validate_embedded(struct field_errors *errors, struct json metadata);
+
 /* base and five characters out of which no words can be made. */
 const char *meta_random_name(const struct env *env, struct arena *a, const char *base);
 /* What refusals call a new object: its name, or what its name was to be made from. */

@@ -433,25 +433,34 @@ static bool check_config(struct write *w, struct json config)
     return true;
 }
 
+/* Which object could not be read for a merge stands in the middle of the text. */
+static const char *with_object(
+    struct arena *a, const char *text, const char *words, struct json object)
+{
+    const char *namespace = json_get_text(object, "metadata.namespace");
+    const char *name = json_get_text(object, "metadata.name");
+    const char *version = json_get_text(object, "apiVersion");
+    if (!text_starts(text, words) || text[strlen(words)] != ':')
+        return text;
+    return arena_printf(a,
+        "%s (%s/%s; %s%s, Kind=%s)%s",
+        words,
+        namespace ? namespace : "",
+        name ? name : "",
+        strchr(version, '/') ? "" : "/",
+        version,
+        json_get_text(object, "kind"),
+        text + strlen(words));
+}
+
 static bool fail_apply(
     struct write *w, struct json config, const struct apply_result *result, const struct error *err)
 {
-    static const char typed[] = "failed to create typed patch object: ";
     struct arena *a = w->arena;
     struct api_call *c = w->call;
     if (!result->conflict_count) {
-        const char *text = err->text, *version = json_get_text(config, "apiVersion");
-        const char *namespace = json_get_text(config, "metadata.namespace");
-        const char *name = json_get_text(config, "metadata.name");
-        if (text_starts(text, typed))
-            text = arena_printf(a,
-                "failed to create typed patch object (%s/%s; %s%s, Kind=%s): %s",
-                namespace ? namespace : "",
-                name ? name : "",
-                strchr(version, '/') ? "" : "/",
-                version,
-                json_get_text(config, "kind"),
-                text + sizeof(typed) - 1);
+        const char *text = with_object(a, err->text, "failed to create typed patch object", config);
+        text = with_object(a, text, "failed to create typed live object", w->old);
         return call_fail(
             c, (struct api_status){ 500, "", arena_strdup(a, text), .details = { 0 } });
     }

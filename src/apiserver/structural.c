@@ -232,6 +232,7 @@ static void compile_fields(struct compilation *c, struct json properties, struct
         f->node = compile(c, m->value);
         s->defaults |= f->node->defaults;
         s->special |= f->node->special;
+        s->embeds |= f->node->embeds;
     }
     s->fields = fields;
 }
@@ -250,6 +251,7 @@ static void compile_children(struct compilation *c, struct json schema, struct s
     for (size_t i = 0; i < lengthof(children); i++) {
         s->defaults |= children[i] && children[i]->defaults;
         s->special |= children[i] && children[i]->special;
+        s->embeds |= children[i] && children[i]->embeds;
     }
 }
 
@@ -274,13 +276,14 @@ static const struct structural *compile(struct compilation *c, struct json schem
     };
     if (flag(schema, "x-kubernetes-int-or-string") && !c->of_default)
         s.type = TYPE_INT_OR_STRING;
+    s.embeds = s.embedded;
     s.special = s.embedded || s.list == STRUCTURAL_LIST_SET || s.list == STRUCTURAL_LIST_MAP;
     compile_children(c, schema, &s);
     compile_rules(c, schema, &s);
     struct json fallback = json_member(schema, "default");
     if (json_present(fallback) && !json_is(fallback, JSON_NULL)) {
         struct json *copy = arena_new(c->arena, struct json);
-        *copy = json_copy(c->arena, fallback);
+        *copy = json_copy(c->arena, structural_read_embedded(&s, &c->scratch, fallback, "", NULL));
         s.fallback = copy;
         s.defaults = true;
     }
@@ -369,7 +372,8 @@ void structural_check(const struct structural *s, struct arena *a, struct json o
     else if (part && json_present(json_member(object, "status")))
         structural_check_schema(
             part, a, json_member(object, "status"), json_member(old, "status"), "status", errors);
-    structural_check_embedded(s, a, object, "", errors);
+    if (!status) /* the API server does not look at them there */
+        structural_check_embedded(s, a, object, "", errors);
     struct field_errors before;
     field_errors_init(&before, a);
     if (json_present(old))

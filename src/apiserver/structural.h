@@ -27,8 +27,8 @@ const struct structural *structural_compile_default(struct arena *a, struct json
 
 /* The object without fields that the schema does not have, and without nulls that stand for
  * nothing. unknown takes the paths, sorted ("spec.foo", "spec.list[0].bar"); NULL: not wanted.
- * apiVersion, kind and metadata of the object are left alone, and so are those of embedded
- * resources, but for fields of their metadata that no metadata has. */
+ * apiVersion, kind and metadata of the object are left alone; those of embedded resources are
+ * read, see structural_read_embedded(), and what is told of them comes last. */
 struct json structural_prune(
     const struct structural *s, struct arena *a, struct json object, struct field_errors *unknown);
 
@@ -44,6 +44,11 @@ void structural_check(const struct structural *s, struct arena *a, struct json o
  * of the paths of errors. Pruning says whether there was anything to prune. The check leaves out
  * what lists and embedded resources must be; the latter has a function of its own. */
 bool structural_prunes(const struct structural *s, struct arena *a, struct json value, bool root);
+/* The value with embedded resources as the API server reads them, which pruning does too: metadata
+ * has what all metadata has. unknown: fields that it has not; or, as FIELD_TYPE_INVALID, that
+ * something cannot be read, which is left out. NULL: not wanted. */
+struct json structural_read_embedded(const struct structural *s, struct arena *a, struct json value,
+    const char *path, struct field_errors *unknown);
 void structural_check_embedded(const struct structural *s, struct arena *a, struct json value,
     const char *path, struct field_errors *errors);
 void structural_check_at(const struct structural *s, struct arena *a, struct json value,

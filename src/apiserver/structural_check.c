@@ -533,10 +533,11 @@ static struct json old_item(const struct structural *s, struct json old, struct 
     return absent;
 }
 
-/* Whether nothing changed, where the order of a list-map counts for nothing. */
+/* Whether nothing changed, where the order of a list-map counts for nothing. What the schema does
+ * not have, as some of the metadata of an embedded resource, the API server cannot compare. */
 static bool is_unchanged(const struct structural *s, struct json old, struct json v)
 {
-    if (old.type != v.type || old.count != v.count || !s)
+    if (old.type != v.type || old.count != v.count)
         return json_equal(old, v);
     if (json_is(v, JSON_LIST)) {
         if (s->list != STRUCTURAL_LIST_MAP)
@@ -551,9 +552,10 @@ static bool is_unchanged(const struct structural *s, struct json old, struct jso
     if (!json_is(v, JSON_MAP))
         return json_equal(old, v);
     json_each_member (m, v) {
-        const struct structural *child = structural_field(s, m->key);
+        const struct structural *field = structural_field(s, m->key);
+        const struct structural *child = field ? field : s->additional;
         struct json before = json_member(old, m->key);
-        if (!json_present(before) || !is_unchanged(child ? child : s->additional, before, m->value))
+        if (!child || !json_present(before) || !is_unchanged(child, before, m->value))
             return false;
     }
     return true;

@@ -79,6 +79,7 @@ struct structural {
     bool additional_any : 1; /* additionalProperties: true */
     bool defaults : 1;       /* it or something below it has a default */
     bool special : 1;        /* so for embedded resources and lists with a type */
+    bool embeds : 1;         /* and for embedded resources alone */
     uint8_t rule_count;
     uint8_t key_count;
     uint16_t field_count;

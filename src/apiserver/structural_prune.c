@@ -7,8 +7,7 @@
 
 struct pruning {
     struct arena *arena;
-    struct field_errors *unknown;  /* NULL: not wanted */
-    struct field_errors *metadata; /* the same of embedded metadata, which is told of last */
+    struct field_errors *unknown; /* NULL: not wanted */
     bool keep_nulls;
 };
 
@@ -21,30 +20,13 @@ static bool is_meta(const char *key)
 static bool prune(struct pruning *p, const struct structural *s, bool skip, struct json *v,
     const struct structural_place *at);
 
-static void report(struct pruning *p, struct field_errors *list, const char *key,
-    const struct structural_place *at)
+static void report(struct pruning *p, const char *key, const struct structural_place *at)
 {
-    if (!list)
+    if (!p->unknown)
         return;
     struct structural_place place = { .up = at, .key = key };
     const char *path = structural_path(p->arena, &place, false);
-    field_error_add(list, FIELD_INVALID, path, (struct json){ 0 }, path);
-}
-
-/* What an object inside of an object says to be is read as a text before anything else is looked
- * at. */
-static void check_type_member(
-    struct pruning *p, const struct json_member *m, const struct structural_place *at)
-{
-    if (!p->unknown || json_is(m->value, JSON_STR))
-        return;
-    struct field_errors told;
-    field_errors_init(&told, p->arena);
-    struct structural_place place = { .up = at, .key = m->key };
-    const char *path = structural_path(p->arena, &place, true);
-    field_invalid(&told, path, m->value, "must be a string");
-    field_error_add(
-        p->unknown, FIELD_TYPE_INVALID, path, (struct json){ 0 }, field_errors_text(&told));
+    field_error_add(p->unknown, FIELD_INVALID, path, (struct json){ 0 }, path);
 }
 
 /* A null that means that nothing is there; a default takes its place later. */
@@ -54,48 +36,6 @@ static bool is_empty_null(const struct structural *s, struct json v)
 }
 
 enum fate { KEEP, DROP, CHANGE };
-
-static const char *const meta_fields[] = { "annotations",
-    "creationTimestamp",
-    "deletionGracePeriodSeconds",
-    "deletionTimestamp",
-    "finalizers",
-    "generateName",
-    "generation",
-    "labels",
-    "managedFields",
-    "name",
-    "namespace",
-    "ownerReferences",
-    "resourceVersion",
-    "selfLink",
-    "uid" };
-
-static bool is_meta_field(const char *key)
-{
-    for (size_t i = 0; i < lengthof(meta_fields); i++)
-        if (strcmp(meta_fields[i], key) == 0)
-            return true;
-    return false;
-}
-
-/* The metadata of an embedded resource has what all metadata has, whatever its schema says. */
-static enum fate prune_metadata(
-    struct pruning *p, struct json *v, const struct structural_place *at)
-{
-    struct json_builder b;
-    json_builder_init(&b, p->arena);
-    json_each_member (m, *v) {
-        if (is_meta_field(m->key))
-            json_put(&b, m->key, m->value);
-        else
-            report(p, p->metadata, m->key, at);
-    }
-    if (!json_is(*v, JSON_MAP) || b.count == v->count)
-        return KEEP;
-    *v = json_map_end(&b);
-    return CHANGE;
-}
 
 /* skip: everything unknown stays, as under x-kubernetes-preserve-unknown-fields. */
 static enum fate prune_member(struct pruning *p, const struct structural *s, bool skip,
@@ -107,17 +47,13 @@ static enum fate prune_member(struct pruning *p, const struct structural *s, boo
         child = s->additional;
     bool meta = s && (s->embedded || !at) && is_meta(m->key);
     if (!known && !skip && !meta) {
-        report(p, p->unknown, m->key, at);
+        report(p, m->key, at);
         return DROP;
     }
     if (!p->keep_nulls && is_empty_null(child, m->value))
         return DROP;
     *ret = m->value;
     struct structural_place place = { .up = at, .key = m->key };
-    if (meta && at && strcmp(m->key, "metadata") == 0)
-        return prune_metadata(p, ret, &place);
-    if (meta && at)
-        check_type_member(p, m, at);
     return known && !meta && prune(p, child, false, ret, &place) ? CHANGE : KEEP;
 }
 
@@ -192,19 +128,15 @@ static void sort_errors(struct field_errors *e, size_t from)
 struct json structural_prune(
     const struct structural *s, struct arena *a, struct json object, struct field_errors *unknown)
 {
-    struct field_errors metadata;
-    field_errors_init(&metadata, a);
-    struct pruning p = { .arena = a, .unknown = unknown, .metadata = unknown ? &metadata : NULL };
+    struct pruning p = { .arena = a, .unknown = unknown };
     size_t before = unknown ? unknown->count : 0;
     prune(&p, s, false, &object, NULL);
-    if (!unknown)
-        return object;
-    sort_errors(unknown, before);
-    sort_errors(&metadata, 0);
-    for (size_t i = 0; i < metadata.count; i++) {
-        const char *path = metadata.items[i].path;
-        field_error_add(unknown, FIELD_INVALID, path, (struct json){ 0 }, path);
-    }
+    if (unknown)
+        sort_errors(unknown, before);
+    before = unknown ? unknown->count : 0;
+    object = structural_read_embedded(s, a, object, "", unknown);
+    if (unknown)
+        sort_errors(unknown, before);
     return object;
 }
 

@@ -257,9 +257,13 @@ static bool check_rights(struct write *w, struct json object)
 static bool drop_nulls(struct write *w, struct json *object)
 {
     const struct api_behaviour *b = w->kind->behaviour;
-    bool whole = w->call && w->call->applies && !*w->call->subresource;
-    if (w->kind->custom && whole && b && b->prune)
-        *object = b->prune(w->kind, w->arena, *object, NULL);
+    if (!w->kind->custom || !w->call || !w->call->applies || !b || !b->prune)
+        return true;
+    struct json kept = b->prune(w->kind, w->arena, *object, NULL);
+    if (!*w->call->subresource)
+        *object = kept;
+    else if (text_eq(w->call->subresource, "status"))
+        *object = json_with_member(w->arena, *object, "status", json_member(kept, "status"));
     return true;
 }
 
@@ -396,11 +400,20 @@ bool write_store(struct write *w, struct json object, bool gone, const struct st
     return true;
 }
 
+/* What is not stored looks as if it had been: a version loses what the stored one does not have. */
+static struct json through_storage(const struct write *w, struct json object)
+{
+    const struct api_behaviour *b = w->kind->behaviour;
+    return w->kind->custom && b && b->convert
+               ? object_to_kind(w->kind, w->arena, object_to_storage(w->kind, w->arena, object))
+               : object;
+}
+
 void write_answer(
     struct write *w, int status, struct json object, const struct store_object *stored)
 {
     if (stored)
         call_object(w->call, status, stored);
     else
-        call_value(w->call, status, settled(w, object));
+        call_value(w->call, status, through_storage(w, settled(w, object)));
 }

@@ -196,3 +196,67 @@ TEST(structural_wants_kinds_of_embedded_resources)
         "character (e.g. 'my-name',  or 'abc-123', regex used for validation is "
         "'[a-z]([-a-z0-9]*[a-z0-9])?')]");
 }
+
+TEST(structural_reads_metadata_of_embedded_resources_as_all_metadata)
+{
+    static const char schema[] =
+        SPEC("{'type':'object','properties':{'list':{'type':'array','items':{'type':'object',"
+             "'x-kubernetes-embedded-resource':true,'x-kubernetes-preserve-unknown-fields':true}},"
+             "'map':{'type':'object','additionalProperties':{'type':'object','properties':{},"
+             "'x-kubernetes-embedded-resource':true}}}}");
+    const char *unknown;
+    struct json v = pruned(schema,
+        "{'spec':{'list':[{'apiVersion':'v1','kind':'K','other':{'metadata':{'bad':1}},'metadata':{"
+        "'name':'n','labels':{'a':null},'annotations':{},'creationTimestamp':null,'bad':1,"
+        "'generation':2.0,'deletionTimestamp':'2026-01-02T03:04:05.6+01:00'}}],'map':{'k':{"
+        "'metadata':null,'gone':1},'l':{'metadata':{'ownerReferences':[{'name':'o','bad':1}]}}}}}",
+        &unknown);
+    check_json(v,
+        "{'spec':{'list':[{'apiVersion':'v1','kind':'K','other':{'metadata':{'bad':1}},'metadata':{"
+        "'name':'n','labels':{'a':''},'generation':2,'deletionTimestamp':'2026-01-02T02:04:05Z'}}],"
+        "'map':{'k':{'metadata':{}},'l':{'metadata':{'ownerReferences':[{'apiVersion':'','kind':"
+        "'','name':'o','uid':''}]}}}}}");
+    check_text(unknown,
+        "spec.map.k.gone spec.list[0].metadata.bad "
+        "spec.map[l].metadata.ownerReferences[0].bad");
+}
+
+TEST(structural_leaves_out_what_embedded_metadata_cannot_hold)
+{
+    static const char schema[] =
+        SPEC("{'type':'object','x-kubernetes-embedded-resource':true,'properties':{}}");
+    const char *unknown;
+    check_json(pruned(schema,
+                   "{'spec':{'kind':1,'metadata':{'name':1,'uid':'u','labels':{'a':[]}}}}",
+                   &unknown),
+        "{'spec':{'metadata':{'uid':'u'}}}");
+    check_text(unknown, "spec.kind spec.metadata");
+    check_json(pruned(schema, "{'spec':{'metadata':[]}}", &unknown), "{'spec':{'metadata':[]}}");
+    check_text(unknown, "spec.metadata");
+}
+
+TEST(structural_checks_metadata_of_embedded_resources)
+{
+    static const char schema[] =
+        SPEC("{'type':'array','items':{'type':'object','x-kubernetes-embedded-resource':true,"
+             "'x-kubernetes-preserve-unknown-fields':true}}");
+    check_text(faults(schema, "{'spec':[{'apiVersion':'v1','kind':'K','metadata':{}}]}", NULL), "");
+    check_text(faults(schema,
+                   "{'spec':[{'apiVersion':'v1','kind':'K','metadata':{'name':'a/b','generateName':"
+                   "'.','namespace':'n','generation':-1,'managedFields':[{'operation':'X'}]}}]}",
+                   NULL),
+        "[spec[0].metadata.name: Invalid value: \"a/b\": may not contain '/', "
+        "spec[0].metadata.generation: Invalid value: -1: must be greater than or equal to 0, "
+        "spec[0].metadata.managedFields[0].operation: Invalid value: \"X\": must be `Apply` or "
+        "`Update`]");
+}
+
+TEST(structural_defaults_hold_metadata_as_it_is_read)
+{
+    static const char schema[] =
+        SPEC("{'type':'object','properties':{'e':{'type':'object','properties':{},"
+             "'x-kubernetes-embedded-resource':true,'default':{'apiVersion':'v1','kind':'K',"
+             "'metadata':{'name':'n','labels':{},'bad':1}}}}}");
+    check_json(structural_fill(compile(schema), test_arena(), test_json("{'spec':{}}")),
+        "{'spec':{'e':{'apiVersion':'v1','kind':'K','metadata':{'name':'n'}}}}");
+}

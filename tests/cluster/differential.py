@@ -275,7 +275,8 @@ class Watch:
 def is_certificate(item):
     """Every namespace gets a ConfigMap with the server's own certificate."""
     item = item.get("object", item) if isinstance(item, dict) else None
-    return isinstance(item, dict) and (item.get("metadata") or {}).get("name") == "kube-root-ca.crt"
+    meta = item.get("metadata") if isinstance(item, dict) else None
+    return isinstance(meta, dict) and meta.get("name") == "kube-root-ca.crt"
 
 
 def sorted_keys(text):
