@@ -7,6 +7,7 @@
 #include "apiserver/check.h"
 #include "apiserver/fill.h"
 #include "apiserver/json_error.h"
+#include "apiserver/pod_security_admit.h"
 #include "base/base64.h"
 #include "base/quantity.h"
 
@@ -399,23 +400,11 @@ const struct builtin_rules builtin_secret = {
 };
 const struct builtin_rules builtin_service_account = { 0 };
 
-/* Who counts on it is told that nobody looks at pods here. "privileged" refuses nothing. */
-static void warn_namespace(const struct api_write *w, struct json o)
-{
-    static const char label[] = "pod-security.kubernetes.io/enforce";
-    const char *level = json_text(json_member(json_get(o, "metadata.labels"), label));
-    const char *before = json_text(json_member(json_get(w->old, "metadata.labels"), label));
-    if (w->call && !text_empty(level) && !text_eq(level, "privileged") && !text_eq(level, before))
-        call_warn(w->call,
-            arena_printf(
-                w->arena, "metadata.labels[%s]: this server does not enforce this", label));
-}
-
 const struct builtin_rules builtin_namespace = {
     .fill = fill_namespace,
     .prepare = prepare_namespace,
     .validate = check_namespace,
-    .warn = warn_namespace,
+    .admit = pod_security_admit_namespace,
     .fields = namespace_fields,
 };
 const struct builtin_rules builtin_node = {

@@ -10,6 +10,7 @@
 #include "apiserver/go_value.h"
 #include "apiserver/patterns.h"
 #include "apiserver/meta.h"
+#include "apiserver/pod_security_admit.h"
 #include "apiserver/server.h"
 #include "base/quantity.h"
 
@@ -368,7 +369,8 @@ static const char *const pod_fields[] = { "spec.nodeName",
 
 static bool admit_pod(const struct api_write *w, struct json o, struct error *err)
 {
-    return limits_check(w, o, err) && (json_present(w->old) || pod_overhead_check(w, o, err));
+    return limits_check(w, o, err) && pod_security_admit(w, o, err) &&
+           (json_present(w->old) || pod_overhead_check(w, o, err));
 }
 
 static void check_pod(const struct api_write *w, struct json o, struct field_errors *e)

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "apiserver/call.h"
+#include "apiserver/pod_security_admit.h"
 #include "base/buf.h"
 #include "base/names.h"
 #include "base/quantity.h"
@@ -82,12 +83,14 @@ void warn_template(const struct api_write *w, struct json object)
 {
     if (is_new(w, object))
         warn_pod_spec(w, json_get(object, "spec.template.spec"), "spec.template.spec");
+    pod_security_warn(w, object, json_get(object, "spec.template"));
 }
 
 void warn_pod_template(const struct api_write *w, struct json object)
 {
     if (is_new(w, object))
         warn_pod_spec(w, json_get(object, "template.spec"), "template.spec");
+    pod_security_warn(w, object, json_member(object, "template"));
 }
 
 void warn_workload(const struct api_write *w, struct json object)
@@ -99,14 +102,15 @@ void warn_workload(const struct api_write *w, struct json object)
 void warn_job(const struct api_write *w, struct json object)
 {
     struct json spec = json_member(object, "spec");
-    warn_workload(w, object);
-    if (text_eq(json_get_text(spec, "completionMode"), "Indexed") &&
+    warn_name(w, object, "Pod names and hostnames");
+    if (is_new(w, object) && text_eq(json_get_text(spec, "completionMode"), "Indexed") &&
         json_get_int(spec, "completions", 0) > 100000 &&
         json_get_int(spec, "parallelism", 0) > 10000)
         warn(w,
             "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism "
             "higher than 10^4, Kubernetes might not be able to track completedIndexes when a big "
             "number of indexes fail");
+    warn_template(w, object);
 }
 
 void warn_cron_job(const struct api_write *w, struct json object)
@@ -115,6 +119,7 @@ void warn_cron_job(const struct api_write *w, struct json object)
     warn_name(w, object, "Pod names and hostnames");
     if (is_new(w, object))
         warn_pod_spec(w, json_get(object, path), path);
+    pod_security_warn(w, object, json_get(object, "spec.jobTemplate.spec.template"));
 }
 
 /* ---- others ---- */

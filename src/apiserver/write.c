@@ -194,14 +194,12 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
                 w->kind->resource.kind,
                 name ? name : "",
                 errors));
+    if (b && b->warn && w->call) /* also of what is refused then */
+        b->warn(&for_kind, object);
     struct error err = { 0 };
     if (b && b->admit && !b->admit(&for_kind, object, &err))
         return fail_refused(w, meta_asked_name(object), &err);
-    if (!quota_admit(&for_kind, object, &err))
-        return fail_refused(w, name, &err);
-    if (b && b->warn && w->call)
-        b->warn(&for_kind, object);
-    return true;
+    return quota_admit(&for_kind, object, &err) || fail_refused(w, name, &err);
 }
 
 /* Of what has no name yet. */

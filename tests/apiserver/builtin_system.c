@@ -75,21 +75,3 @@ TEST(whoever_makes_a_webhook_is_told_that_it_is_not_called)
     check(got.status == 200 && !got.warnings[0]);
     desk_done(&d);
 }
-
-TEST(who_labels_a_namespace_for_pod_security_is_told_that_it_is_not_enforced)
-{
-    static const char of_one[] = "/api/v1/namespaces/a";
-    struct desk r;
-    desk_init_builtin(&r, (struct apiserver_options){ .allow_all = true });
-    struct desk_answer got = desk_ask(&r,
-        "POST",
-        "/api/v1/namespaces",
-        "{'metadata':{'name':'a','labels':{'pod-security.kubernetes.io/enforce':'restricted'}}}");
-    check(got.warnings[0] && strstr(got.warnings[0], "does not enforce this"));
-    got = merge(&r, of_one, "{'metadata':{'labels':{'a':'b'}}}");
-    check(got.status == 200 && !got.warnings[0]);
-    got = merge(
-        &r, of_one, "{'metadata':{'labels':{'pod-security.kubernetes.io/enforce':'privileged'}}}");
-    check(got.status == 200 && !got.warnings[0]);
-    desk_done(&r);
-}

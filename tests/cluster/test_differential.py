@@ -19,6 +19,7 @@ import differential_documents
 import differential_embedded
 import differential_full
 import differential_kinds
+import differential_pod_security
 import differential_pods
 import differential_quotas
 import differential_raw
@@ -944,7 +945,7 @@ def generated(seed):
 
 def tests(wanted):
     first, last = (int(n) for n in SEEDS.split("-"))
-    modules = (differential_changes, differential_clients, differential_control, differential_custom, differential_defaults, differential_documents, differential_embedded, differential_pods, differential_quotas, differential_raw,
+    modules = (differential_changes, differential_clients, differential_control, differential_custom, differential_defaults, differential_documents, differential_embedded, differential_pod_security, differential_pods, differential_quotas, differential_raw,
                differential_requests, differential_types,
                differential_versions, differential_watch)
     given = range(first, last + 1) if "DIFFERENTIAL_SEEDS" in os.environ else None
