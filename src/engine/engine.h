@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "engine/metrics.h"
+#include "base/metric.h"
 
 struct buf;
 struct effect_runner;

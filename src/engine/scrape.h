@@ -6,7 +6,7 @@
  * A kind that has any gives a function (struct kind, `measure`) that is called for each of its
  * objects, in the order of namespace and name, and adds samples to families of its own. */
 
-#include "engine/metrics.h"
+#include "base/metric.h"
 
 struct scrape;
 

@@ -1,4 +1,4 @@
-#include "engine/metrics.h"
+#include "base/metric.h"
 #include "base/buf.h"
 #include "tests/test.h"
 
@@ -30,5 +30,30 @@ TEST(metrics_print_in_the_text_format)
         "run_seconds_bucket{le=\"+Inf\"} 2\nrun_seconds_sum 5.1\nrun_seconds_count 2\n");
     check(metric_value(&runs, "kind=\"a\"") == 3);
     buf_done(&b);
+    metrics_done(&m);
+}
+
+TEST(metric_families_are_bounded)
+{
+    struct metric hits = {
+        .name = "hits", .help = "Hits.", .type = METRIC_COUNTER, .series_max = 2
+    };
+    struct metrics m = { 0 };
+    metrics_link(&m, &hits);
+    struct metric_series *first = metric_series(&hits, "team=\"0\",code=\"a\\\"b\"");
+    for (int i = 1; i < 100; i++) {
+        cleanup(buf_done) struct buf labels = BUF_INIT(1024);
+        char value[16];
+        snprintf(value, sizeof(value), "%d", i);
+        metric_label(&labels, "team", str_of(value));
+        metric_label(&labels, "code", STR("a\"b"));
+        metric_add(&hits, buf_text(&labels), 1);
+    }
+    metric_series_add(first, 5);
+    cleanup(buf_done) struct buf b = BUF_INIT(4096);
+    metrics_print(&m, &b);
+    check_text(buf_text(&b),
+        "# HELP hits Hits.\n# TYPE hits counter\nhits{team=\"0\",code=\"a\\\"b\"} 5\n"
+        "hits{team=\"1\",code=\"a\\\"b\"} 1\nhits{team=\"other\",code=\"other\"} 98\n");
     metrics_done(&m);
 }

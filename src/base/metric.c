@@ -1,4 +1,4 @@
-#include "engine/metrics.h"
+#include "base/metric.h"
 
 #include <stdlib.h>
 
@@ -30,8 +30,9 @@ void metrics_done(struct metrics *m)
 {
     for (struct metric *f = m->first; f;) {
         for (size_t i = 0; i < f->count; i++) {
-            free(f->series[i].labels);
-            free(f->series[i].buckets);
+            free(f->series[i]->labels);
+            free(f->series[i]->buckets);
+            free(f->series[i]);
         }
         free(f->series);
         struct metric *next = f->next;
@@ -44,43 +45,101 @@ void metrics_done(struct metrics *m)
     *m = (struct metrics){ 0 };
 }
 
+/* FNV-1a: a quick comparison, not a defence; series_max is the defence. */
+static uint64_t hash_of(const char *labels)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (; *labels; labels++)
+        hash = (hash ^ (uint8_t)*labels) * 0x100000001b3;
+    return hash;
+}
+
 static struct metric_series *find(const struct metric *family, const char *labels)
 {
+    labels = labels ? labels : "";
+    uint64_t hash = hash_of(labels);
     for (size_t i = 0; i < family->count; i++)
-        if (text_eq(family->series[i].labels, labels ? labels : ""))
-            return &family->series[i];
+        if (family->series[i]->hash == hash && text_eq(family->series[i]->labels, labels))
+            return family->series[i];
     return NULL;
 }
 
-static struct metric_series *find_or_add(struct metric *family, const char *labels)
+static struct metric_series *add(struct metric *family, const char *labels)
+{
+    struct metric_series *new = mem_new_of(struct metric_series);
+    new->labels = mem_strdup(labels);
+    new->hash = hash_of(labels);
+    if (family->type == METRIC_HISTOGRAM)
+        new->buckets = mem_new((bound_count(family) + 1) * sizeof(*new->buckets));
+    family->series = mem_resize(family->series, family->count + 1, sizeof(struct metric_series *));
+    family->series[family->count++] = new;
+    return new;
+}
+
+/* The same names, each with the value "other". */
+static void other_labels(const char *labels, struct buf *to)
+{
+    while (*labels) {
+        const char *equals = strchr(labels, '=');
+        assert(equals && equals[1] == '"');
+        buf_add_text(to, to->len ? "," : "");
+        buf_add(to, labels, (size_t)(equals - labels));
+        buf_add_text(to, "=\"other\"");
+        for (labels = equals + 2; *labels && *labels != '"'; labels++)
+            labels += *labels == '\\' && labels[1];
+        labels += *labels == '"';
+        labels += *labels == ',';
+    }
+}
+
+struct metric_series *metric_series(struct metric *family, const char *labels)
 {
     struct metric_series *found = find(family, labels);
-    if (found)
-        return found;
-    family->series = mem_resize(family->series, family->count + 1, sizeof(*family->series));
-    found = &family->series[family->count++];
-    *found = (struct metric_series){ .labels = mem_strdup(labels ? labels : "") };
-    if (family->type == METRIC_HISTOGRAM)
-        found->buckets = mem_new((bound_count(family) + 1) * sizeof(*found->buckets));
-    return found;
+    size_t most = family->series_max ? family->series_max : METRIC_SERIES_MAX;
+    if (found || !labels || family->count < most)
+        return found ? found : add(family, labels ? labels : "");
+    cleanup(buf_done) struct buf other = BUF_INIT((size_t)64 << 10);
+    other_labels(labels, &other);
+    found = find(family, buf_text(&other));
+    return found ? found : add(family, buf_text(&other));
+}
+
+void metric_label(struct buf *to, const char *name, struct str value)
+{
+    if (value.len > METRIC_LABEL_BYTES_MAX)
+        value.len = METRIC_LABEL_BYTES_MAX;
+    buf_printf(to, "%s%s=\"", to->len ? "," : "", name);
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.ptr[i] == '\n')
+            buf_add_text(to, "\\n");
+        else if (value.ptr[i] == '"' || value.ptr[i] == '\\')
+            buf_printf(to, "\\%c", value.ptr[i]);
+        else
+            buf_add_char(to, value.ptr[i]);
+    }
+    buf_add_char(to, '"');
 }
 
 void metric_add(struct metric *family, const char *labels, double by)
 {
     assert(family->type == METRIC_COUNTER ? by >= 0 : family->type == METRIC_GAUGE);
-    find_or_add(family, labels)->value += by;
+    metric_series(family, labels)->value += by;
 }
 
 void metric_set(struct metric *family, const char *labels, double value)
 {
     assert(family->type != METRIC_HISTOGRAM);
-    find_or_add(family, labels)->value = value;
+    metric_series(family, labels)->value = value;
 }
 
 void metric_observe(struct metric *family, const char *labels, double value)
 {
     assert(family->type == METRIC_HISTOGRAM);
-    struct metric_series *series = find_or_add(family, labels);
+    metric_series_observe(family, metric_series(family, labels), value);
+}
+
+void metric_series_observe(const struct metric *family, struct metric_series *series, double value)
+{
     series->value += value;
     size_t at = 0;
     while (family->bounds[at] > 0 && value > family->bounds[at])
@@ -155,6 +214,6 @@ void metrics_print(const struct metrics *m, struct buf *to)
     for (const struct metric *f = m->first; f; f = f->next) {
         buf_printf(to, "# HELP %s %s\n# TYPE %s %s\n", f->name, f->help, f->name, types[f->type]);
         for (size_t i = 0; i < f->count; i++)
-            print_series(f, &f->series[i], to);
+            print_series(f, f->series[i], to);
     }
 }
