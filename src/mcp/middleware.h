@@ -1,0 +1,170 @@
+#pragma once
+
+/* The middleware chain of the MCP proxy: the steps that a RunConfig lists in `middleware_configs`,
+ * in that order, outermost first.
+ *
+ *   request head ──> head()*  ──> body ──> message()*  ──> backend
+ *   client       <── answer()* (innermost first, one call for each JSON-RPC message) <── backend
+ *   end()*        once for each step, last, always: also when the client left or a step answered
+ *
+ * Every request runs through all steps, whatever its path and method; only /health is answered
+ * before. message() is called for a request with a body (the core has parsed it; a body that is no
+ * JSON-RPC message never comes here, it is refused). A GET or DELETE has head() and end() only.
+ *
+ * A hook returns
+ *   MCP_NEXT    the next step decides
+ *   MCP_ANSWER  the answer was set with mcp_answer(); the backend sees nothing
+ *   MCP_LATER   the step waits for something (JWKS, Redis, webhook, PDP) and calls
+ *               mcp_step_continue() once, never from inside the hook itself. If end() comes first,
+ *               the client is gone: the step cancels its call and continues nothing.
+ *
+ * A step does no I/O of its own except through o->http, so that it can be fuzzed and simulated.
+ * Files that its parameters name are read in open(). A step is a constant; its state for the
+ * process is what open() returned, its state for one exchange is *slot (zero at first). */
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "http/message.h"
+
+struct env;
+struct http_client;
+struct loop;
+struct mcp_exchange;
+
+enum mcp_verdict { MCP_NEXT, MCP_ANSWER, MCP_LATER };
+
+/* What a step is opened with. All of it outlives the step. */
+struct mcp_open {
+    struct arena *arena; /* of the whole process */
+    struct loop *loop;
+    const struct env *env; /* clock and chance */
+    struct http_client *http;
+    struct json config; /* the whole RunConfig */
+    /* Value of an environment variable, or NULL: secrets come by environment. */
+    const char *(*variable)(void *ctx, const char *name);
+    /* Writes one line (no line end in it) to the audit log's default place, standard output. */
+    void (*print_line)(void *ctx, struct str line);
+    void *ctx;
+};
+
+struct mcp_step {
+    const char *type; /* as in middleware_configs[].type */
+    /* NULL and err: the RunConfig is refused, the process does not start. A step without state
+     * returns any pointer that is not NULL. */
+    void *(*open)(const struct mcp_open *o, struct json params, struct error *err);
+    void (*close)(void *state); /* NULL: nothing to free */
+    enum mcp_verdict (*head)(void *state, struct mcp_exchange *x, void **slot);
+    enum mcp_verdict (*message)(void *state, struct mcp_exchange *x, void **slot);
+    /* Asked once, after all message() hooks: whether answer() wants the messages of this exchange.
+     * If no step does, the answer streams through unread. */
+    bool (*wants_answer)(void *state, struct mcp_exchange *x, void **slot);
+    /* A message from the server: the response, or a notification or request before it. May change
+     * it with mcp_message_set_result(). MCP_ANSWER replaces the message by the JSON-RPC error that
+     * was set with mcp_answer_error(). */
+    enum mcp_verdict (*answer)(void *state, struct mcp_exchange *x, void **slot);
+    void (*end)(void *state, struct mcp_exchange *x, void **slot);
+};
+
+/* The steps there are: middleware/steps.c. NULL-terminated. */
+extern const struct mcp_step *const mcp_steps[];
+
+enum mcp_kind {
+    MCP_NONE,         /* no body */
+    MCP_REQUEST,      /* method and id */
+    MCP_NOTIFICATION, /* method, no id */
+    MCP_RESPONSE,     /* result or error, and id */
+};
+
+/* A JSON-RPC message. raw is what goes on, byte for byte, unless somebody changes it. */
+struct mcp_message {
+    enum mcp_kind kind;
+    struct str raw;
+    struct str id_raw; /* the id as it was written, "a" with its quotes; .ptr NULL: none */
+    struct json id;
+    const char *method; /* NULL for a response */
+    struct json params; /* absent, or a map */
+    struct json result; /* of a response */
+    struct json error;
+    /* What the method acts on: params.name of tools/call and prompts/get, params.uri of
+     * resources/read and resources/(un)subscribe; NULL otherwise. */
+    const char *resource;
+    struct json arguments; /* params.arguments of tools/call and prompts/get; absent if none */
+    bool modern;           /* 2026-07-28 or later: _meta names a protocol version */
+};
+
+struct mcp_identity {
+    const char *subject; /* NULL: not authenticated (yet) */
+    const char *name;    /* claim "name", else NULL */
+    const char *email;
+    const char *issuer;
+    struct json claims;
+    const char *token;      /* as the client sent it; never logged */
+    const char *token_type; /* "Bearer" */
+};
+
+/* ---- the request ---- */
+
+struct arena *mcp_arena(struct mcp_exchange *x); /* of this exchange */
+struct str mcp_method(const struct mcp_exchange *x);
+struct str mcp_path(const struct mcp_exchange *x);  /* without the query, still encoded */
+struct str mcp_query(const struct mcp_exchange *x); /* .ptr NULL: none */
+struct str mcp_authority(const struct mcp_exchange *x);
+struct http_headers mcp_headers(const struct mcp_exchange *x); /* as the client sent them */
+bool mcp_is_tls(const struct mcp_exchange *x);
+const char *mcp_remote_address(const struct mcp_exchange *x); /* "10.0.0.7", without port */
+uint16_t mcp_remote_port(const struct mcp_exchange *x);
+const char *mcp_session_id(const struct mcp_exchange *x); /* as the client knows it; NULL: none */
+int64_t mcp_started_ms(const struct mcp_exchange *x);     /* on env's monotonic clock */
+int64_t mcp_started_wall_ms(const struct mcp_exchange *x);
+/* Content-Length; -1: not known beforehand. */
+int64_t mcp_body_bytes(const struct mcp_exchange *x);
+/* The most the body may have; the core answers 413 beyond it. For the step `bodylimit`. */
+void mcp_set_body_limit(struct mcp_exchange *x, int64_t bytes);
+
+/* Never NULL; kind MCP_NONE until the body is there. */
+const struct mcp_message *mcp_request(const struct mcp_exchange *x);
+/* Who asks. The step `auth` sets it; strings must live in mcp_arena() or longer. */
+const struct mcp_identity *mcp_identity(const struct mcp_exchange *x);
+void mcp_set_identity(struct mcp_exchange *x, const struct mcp_identity *identity);
+
+/* ---- what goes to the backend; in head() and message() ---- */
+
+/* Replaces the value at a dotted path below the message ("params.name") and leaves every other byte
+ * as it was. False: there is no such value. mcp_request() is read anew. */
+bool mcp_request_splice(struct mcp_exchange *x, const char *path, struct json value) must_check;
+/* A whole new message, for mutating webhooks. False: it is no JSON-RPC message of the same kind. */
+bool mcp_request_replace(struct mcp_exchange *x, struct json message, struct error *err) must_check;
+/* Sets a header toward the backend, in place of the client's; value NULL drops it. Both copied. */
+void mcp_backend_header(struct mcp_exchange *x, const char *name, const char *value);
+/* Where the request goes, "http://host:port/path?query"; NULL on stdio. */
+const char *mcp_backend_url(const struct mcp_exchange *x);
+/* The client's headers with the changes so far: for signatures. */
+struct http_headers mcp_backend_headers(struct mcp_exchange *x);
+
+/* ---- answering in place of the backend ---- */
+
+/* Sets the answer; everything is copied. content_type NULL: none. Then return MCP_ANSWER. */
+void mcp_answer(struct mcp_exchange *x, int status, const char *content_type, struct str body);
+void mcp_answer_header(struct mcp_exchange *x, const char *name, const char *value);
+/* A JSON-RPC error with the id of the request (without an id if it has none). data may be absent.
+ */
+void mcp_answer_error(
+    struct mcp_exchange *x, int status, int64_t code, const char *message, struct json data);
+
+/* ---- the backend's answer; in answer() and end() ---- */
+
+int mcp_status(const struct mcp_exchange *x); /* 0: there was none */
+int64_t mcp_answer_bytes(const struct mcp_exchange *x);
+/* The message that answer() is about. */
+const struct mcp_message *mcp_reply(const struct mcp_exchange *x);
+void mcp_message_set_result(struct mcp_exchange *x, struct json result);
+/* Keeps the first max bytes of the answer's body for end(); call it in head() or message(). */
+void mcp_capture_answer(struct mcp_exchange *x, size_t max);
+struct str mcp_captured(const struct mcp_exchange *x);
+/* The answer is an event stream: captured bytes are events. */
+bool mcp_is_stream(const struct mcp_exchange *x);
+
+/* After MCP_LATER: as if the hook had returned this verdict now. */
+void mcp_step_continue(struct mcp_exchange *x, enum mcp_verdict verdict);

@@ -1,0 +1,5 @@
+#include "mcp/middleware.h"
+
+const struct mcp_step *const mcp_steps[] = {
+    NULL,
+};
