@@ -111,6 +111,10 @@ install: build ## into PREFIX: program, man page, completion, systemd unit
 	build/leeboard completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_leeboard
 	mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's,/usr/local/bin/,$(PREFIX)/bin/,' packaging/leeboard.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/leeboard.service
+image: setup-image build ## OCI images as an archive, without a container engine: build/image/
+	@tools/image build/leeboard $(VERSION) build/image/leeboard.oci.tar
+deb: setup-image build ## a Debian package: build/leeboard_VERSION.deb
+	@tools/deb $(VERSION) build/leeboard_$(VERSION).deb
 clean: ## remove build/
 	rm -rf build
 help: ## this list
@@ -118,5 +122,5 @@ help: ## this list
 setup-%:
 	@tools/setup $*
 
-.PHONY: FORCE all build run test test-cluster sim sim-long mutants fuzz-replay fuzz bench format install clean help
+.PHONY: FORCE all build run test test-cluster sim sim-long mutants fuzz-replay fuzz bench format install image deb clean help
 .SECONDARY:
