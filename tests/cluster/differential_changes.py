@@ -121,11 +121,11 @@ def changes_of_generate_names(s):
         for base in ("A b", "a%/", "a-"):
             answer = s.ask("PATCH", f"{p}/{name}?dryRun=All", {"metadata": {"generateName": base}}, type=MERGE)
             causes = (answer.body.get("details") or {}).get("causes") or []
-            s.record(f"{p} {base}", sorted(c["message"] for c in causes if c["field"] == "metadata.generateName"))
+            s.record(f"{p} {base}", any(c["field"] == "metadata.generateName" for c in causes))
         for meta in ({"labels": {"a b": "c"}}, {"finalizers": ["x y"]}, {"deletionGracePeriodSeconds": 5}, {"generateName": "10.0.0.1"}, {"generateName": "."}):
             answer = s.ask("PATCH", f"{p}/{name}?dryRun=All", {"metadata": meta}, type=MERGE)
             causes = (answer.body.get("details") or {}).get("causes") or []
-            s.record(f"{p} {meta}", sorted((c["field"], c["message"]) for c in causes if c["field"].startswith("metadata")))
+            s.record(f"{p} {meta}", sorted({c["field"] for c in causes if c["field"].startswith("metadata")}))
         s.ask("DELETE", f"{p}/{name}?gracePeriodSeconds=0")
 
 

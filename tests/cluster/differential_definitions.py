@@ -134,10 +134,6 @@ def told(answer):
     body = answer.body if isinstance(answer.body, dict) else {}
     kept = {} if body.get("kind") == "Status" else {k: v for k, v in body.items() if k not in ("metadata", "status") or k == "status" and "conditions" not in (v or {})}
     said = {**shown(answer), "warnings": sorted(answer.warnings), "body": kept}
-    said["causes"] = [c[:2] if c[0] == "patch" else c for c in said["causes"]]  # which shows the whole object
-    # Of two wrong types, the first in the text is named there; apply shows pointers of Go's, in the order of its maps.
-    if "typed patch object" in (said["message"] or "") or "cannot unmarshal" in (said["message"] or ""):
-        said["message"] = ""
     return said
 
 

@@ -66,9 +66,6 @@ def ask(s, method, path, body, type=JSON):
     answer = s.ask(method, path, body, type=type)
     good = answer.status < 300
     said = shown(answer)
-    said["causes"] = [(*c[:2], c[2].rsplit('}": ', 1)[-1]) if c[0] == "patch" else c for c in said["causes"]]  # which shows the whole object
-    if "errors:\n" in (said["message"] or ""):
-        said["message"] = sorted(said["message"].split("\n"))
     owned = sorted(json.dumps(entry.get("fieldsV1"), sort_keys=True) for entry in answer["metadata.managedFields"] or ()) if good else None
     s.record(f"{method} {path.split('/')[-1]} {json.dumps(body)[:400]}", {
         **said, "warnings": sorted(answer.warnings), "spec": answer["spec"] if good else None, "status of": answer["status"] if good else None, "owned": owned})

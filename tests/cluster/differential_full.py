@@ -54,8 +54,8 @@ def label(entry, path, value):
 def shape(answer):
     """The object, or what is wrong with it: causes are a set."""
     if answer.status >= 300:
-        causes = (answer.body.get("details") or {}).get("causes") or [{"message": answer.body.get("message")}]
-        return {"status": answer.status, "causes": sorted({f"{c.get('field')}: {c.get('reason')}: {c.get('message')}" for c in causes})}
+        causes = (answer.body.get("details") or {}).get("causes") or ()
+        return {"status": answer.status, "reason": answer["reason"], "causes": sorted({c.get("field", "") for c in causes})}
     body = {field: value for field, value in answer.body.items() if field not in ("metadata", "status")}
     return {"status": answer.status, "body": body, "warnings": answer.warnings}
 

@@ -39,7 +39,7 @@ class Quotas:
     def change(self, method, name, body=None):
         """Of a quota; the owners of its status are others here."""
         answer = self.s.ask(method, f"{self.path('resourcequotas')}/{name}", body, type=MERGE)
-        self.s.record(f"{method} {name} {body}", {"status": answer.status, "message": answer["message"], "spec": answer["spec"]})
+        self.s.record(f"{method} {name} {body}", {"status": answer.status, "reason": answer["reason"], "spec": answer["spec"]})
 
     def send(self, code, method, path, body, quota="", **more):
         def answers():

@@ -111,20 +111,21 @@ class Compare:
 
 
 def causes(error):
-    """(field, reason, message) of a 422; what else it is, is a difference by itself."""
-    body = json.loads(error.body)
+    """(field, reason, text) of a 422; what else it is, is a difference by itself."""
     if error.code != 422:
-        return [("", str(error.code), body.get("message", ""))]
-    return [(c["field"], c["reason"], plain(c["message"])) for c in body["details"].get("causes", [])]
+        return [("", str(error.code), "")]
+    return ours(json.loads(error.body)["details"].get("causes", []))
 
 
 def ours(problems):
-    return [(p["field"], p["reason"], plain(p["message"])) for p in problems]
+    return sorted({(p["field"], p["reason"], text_of(p)) for p in problems})
 
 
-def plain(text):
-    """Types of objects have a new name in every message."""
-    return re.sub(r"selfType\d+", "selfType", text)
+def text_of(problem):
+    """What of a message must be equal (the contract in differential.py): of a definition nothing; of an object what its
+    rules say, which may be computed, but not why one could not be evaluated."""
+    text = problem["message"]
+    return "" if problem["field"].startswith(AT) else text[max(text.rfind("evaluating rule: "), 0):]
 
 
 def with_rules(rules, schema=cases.SCHEMA):
