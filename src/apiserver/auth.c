@@ -7,7 +7,7 @@
 #include "base/url.h"
 #include "base/hash.h"
 
-#define GROUPS_MAX 256
+#define IMPERSONATE_MAX 64
 
 struct auth *auth_new(struct apiserver *s, const struct apiserver_options *options)
 {
@@ -150,45 +150,63 @@ static bool cut_account(
     return rest.ptr && rest.len > 0;
 }
 
-/* What the headers ask for; false: nothing. */
-static bool read_headers(struct arena *a, const struct api_header *headers, struct api_user *ret)
+/* "impersonate-extra-KEY: VALUE" joins the values of KEY. */
+static void add_extra(
+    struct arena *a, struct json_builder *extras, const char *name, const char *value)
+{
+    char *key = arena_strdup(a, name);
+    for (char *p = key; *p; p++)
+        *p = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
+    const char *decoded;
+    if (url_decode(a, str_of(key), &decoded))
+        key = arena_strdup(a, decoded);
+    struct json have = { 0 };
+    for (uint32_t i = 0; i < extras->count; i++)
+        if (text_eq(extras->members[i].key, key))
+            have = extras->members[i].value;
+    struct json_builder values;
+    json_builder_init(&values, a);
+    json_push_all(&values, json_present(have) ? have : json_empty_list());
+    json_push(&values, json_str(value));
+    json_put(extras, key, json_list_end(&values));
+}
+
+/* The user that the headers ask for. A header that is dropped would let the request run with more
+ * rights than its sender means, so what is not understood is an error: returns what is wrong, or
+ * NULL. */
+static const char *read_headers(
+    struct arena *a, const struct api_header *headers, struct api_user *ret)
 {
     static const char extra[] = "impersonate-extra-";
     struct json_builder extras;
     json_builder_init(&extras, a);
-    const char **groups = arena_array(a, GROUPS_MAX + 1, sizeof(*groups));
-    size_t count = 0;
-    bool any = false;
+    const char **groups = arena_array(a, IMPERSONATE_MAX + 1, sizeof(*groups));
+    size_t count = 0, group_count = 0;
     *ret = (struct api_user){ .name = "", .uid = "", .groups = groups };
-    for (; headers && headers->name; headers++) {
-        any = any || *headers->value;
-        if (strcasecmp(headers->name, "impersonate-user") == 0) {
-            ret->name = headers->value;
-        } else if (strcasecmp(headers->name, "impersonate-uid") == 0) {
-            ret->uid = headers->value;
+    for (; headers->name; headers++) {
+        if (++count > IMPERSONATE_MAX)
+            return arena_printf(
+                a, "the request has more than %d Impersonate-* headers", IMPERSONATE_MAX);
+        bool is_user = strcasecmp(headers->name, "impersonate-user") == 0;
+        bool is_uid = strcasecmp(headers->name, "impersonate-uid") == 0;
+        const char **one = is_user ? &ret->name : &ret->uid;
+        if (is_user || is_uid) {
+            if (**one)
+                return arena_printf(a, "the request has two %s headers", headers->name);
+            *one = headers->value;
         } else if (strcasecmp(headers->name, "impersonate-group") == 0) {
-            if (count < GROUPS_MAX)
-                groups[count++] = headers->value;
+            groups[group_count++] = headers->value;
         } else if (strncasecmp(headers->name, extra, sizeof(extra) - 1) == 0) {
-            char *key = arena_strdup(a, headers->name + sizeof(extra) - 1);
-            for (char *p = key; *p; p++)
-                *p = *p >= 'A' && *p <= 'Z' ? (char)(*p - 'A' + 'a') : *p;
-            const char *decoded;
-            if (url_decode(a, str_of(key), &decoded))
-                key = arena_strdup(a, decoded);
-            struct json have = { 0 };
-            for (uint32_t i = 0; i < extras.count; i++)
-                if (text_eq(extras.members[i].key, key))
-                    have = extras.members[i].value;
-            struct json_builder values;
-            json_builder_init(&values, a);
-            json_push_all(&values, json_present(have) ? have : json_empty_list());
-            json_push(&values, json_str(headers->value));
-            json_put(&extras, key, json_list_end(&values));
+            add_extra(a, &extras, headers->name + sizeof(extra) - 1, headers->value);
+        } else {
+            return arena_printf(a,
+                "the header %s is not known: use Impersonate-User, Impersonate-Group, "
+                "Impersonate-Uid or Impersonate-Extra-*",
+                headers->name);
         }
     }
     ret->extra = json_or_absent(json_map_end(&extras));
-    return any;
+    return NULL;
 }
 
 static bool may_be(
@@ -250,9 +268,14 @@ bool auth_impersonate(struct auth *auth, struct arena *a, const struct api_user 
     struct api_answer *ret_answer)
 {
     struct api_user wanted;
-    if (!read_headers(a, headers, &wanted)) {
+    if (!headers) {
         *ret = *user;
         return true;
+    }
+    const char *wrong = read_headers(a, headers, &wanted);
+    if (wrong) {
+        answer_status(a, ret_answer, 400, "BadRequest", wrong, (struct json){ 0 });
+        return false;
     }
     if (!*wanted.name) {
         answer_status(a,

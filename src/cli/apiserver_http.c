@@ -20,7 +20,6 @@
 #define GZIP_FROM_BYTES ((int64_t)128 << 10)
 #define GZIP_HELD_BYTES ((size_t)64 << 20)
 #define ARENA_BYTES ((size_t)1 << 20)
-#define IMPERSONATE_MAX 64
 #define CONNECTIONS_MAX 4096
 #define STREAMS_MAX 1000
 
@@ -190,17 +189,18 @@ static struct str bearer_of(struct arena *a, struct http_headers headers)
     return (struct str){ str_dup(a, token), token.len };
 }
 
+/* All of them: the API server refuses those that are too many or unknown. */
 static const struct api_header *impersonation(struct arena *a, struct http_headers headers)
 {
     struct api_header *list = NULL;
     size_t count = 0;
-    for (size_t i = 0; i < headers.count && count < IMPERSONATE_MAX; i++) {
+    for (size_t i = 0; i < headers.count; i++) {
         struct str name = headers.list[i].name;
         struct str prefix = { name.ptr, name.len < 12 ? name.len : 12 };
         if (!str_eq_nocase(prefix, STR("impersonate-")))
             continue;
         if (!list)
-            list = arena_array(a, IMPERSONATE_MAX + 1, sizeof(*list));
+            list = arena_array(a, headers.count - i + 1, sizeof(*list));
         list[count++] = (struct api_header){ str_dup(a, name), str_dup(a, headers.list[i].value) };
     }
     return list;

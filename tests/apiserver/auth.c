@@ -229,3 +229,131 @@ TEST(an_aggregated_role_follows_the_roles_that_it_selects)
     check(json_get(v, "rules").count == 0);
     gate_done(&g);
 }
+
+/* ---- fail closed ---- */
+
+static struct json ask_as(struct gate *g, const struct api_header *impersonate)
+{
+    static const struct api_handlers handlers = { on_head, on_data, on_end };
+    struct json v = { 0 };
+    struct error err;
+    const struct api_request r = {
+        .method = "POST",
+        .path = STR("/apis/authentication.k8s.io/v1/selfsubjectreviews"),
+        .content_type = "application/json",
+        .body = STR("{}"),
+        .user = &admin,
+        .impersonate = impersonate,
+    };
+    buf_reset(&g->text);
+    apiserver_open(g->server, &r, &handlers, g);
+    while (apiserver_is_pending(g->server))
+        apiserver_flush(g->server);
+    return json_parse(test_arena(), buf_str(&g->text), &v, &err) ? v : (struct json){ 0 };
+}
+
+TEST(impersonation_that_is_not_understood_does_not_run_as_the_caller)
+{
+    struct gate g;
+    struct api_header many[102] = { 0 };
+    gate_init(&g);
+    for (size_t i = 0; i < 100; i++)
+        many[i] = (struct api_header){ "Impersonate-Group", "" };
+    many[100] = (struct api_header){ "Impersonate-User", "carl" };
+    struct json v = ask_as(&g, many);
+    check_int(g.status, 400);
+    check_text(json_get_text(v, "message"), "the request has more than 64 Impersonate-* headers");
+    const struct api_header unknown[] = { { "Impersonate-Role", "" }, { 0 } };
+    v = ask_as(&g, unknown);
+    check_int(g.status, 400);
+    check(strstr(json_get_text(v, "message"), "Impersonate-Role is not known"));
+    const struct api_header empty[] = { { "Impersonate-User", "" }, { 0 } };
+    ask_as(&g, empty);
+    check_int(g.status, 400);
+    const struct api_header twice[] = {
+        { "Impersonate-User", "a" }, { "impersonate-user", "b" }, { 0 }
+    };
+    ask_as(&g, twice);
+    check_int(g.status, 400);
+    gate_done(&g);
+}
+
+/* Bob may read and patch roles and bindings, and nothing else. */
+static void let_bob_patch_rbac(struct gate *g)
+{
+    ask(g,
+        &admin,
+        "POST",
+        CLUSTER_ROLES,
+        "{'metadata':{'name':'patcher'},'rules':[{'verbs':['get','patch','create'],"
+        "'apiGroups':['rbac.authorization.k8s.io'],'resources':['*']}]}",
+        NULL);
+    ask(g,
+        &admin,
+        "POST",
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+        "{'metadata':{'name':'b'},'roleRef':{'apiGroup':'rbac.authorization.k8s.io',"
+        "'kind':'ClusterRole','name':'patcher'},'subjects':[{'kind':'User',"
+        "'apiGroup':'rbac.authorization.k8s.io','name':'bob'}]}",
+        NULL);
+    check_int(g->status, 201);
+}
+
+static int patch_by_bob(struct gate *g, const char *path, const char *body)
+{
+    static const struct api_handlers handlers = { on_head, on_data, on_end };
+    const struct api_request r = {
+        .method = "PATCH",
+        .path = str_of(path),
+        .content_type = "application/merge-patch+json",
+        .body = str_of(json_to_text(test_arena(), test_json(body))),
+        .user = &bob,
+    };
+    buf_reset(&g->text);
+    apiserver_open(g->server, &r, &handlers, g);
+    while (apiserver_is_pending(g->server))
+        apiserver_flush(g->server);
+    return g->status;
+}
+
+TEST(a_label_on_a_role_needs_the_rights_of_the_role)
+{
+    struct gate g;
+    gate_init(&g);
+    let_bob_patch_rbac(&g);
+    static const char label[] =
+        "{'metadata':{'labels':{'rbac.authorization.k8s.io/aggregate-to-view':'true'}}}";
+    check_int(patch_by_bob(&g, CLUSTER_ROLES "/cluster-admin", label), 403);
+    /* An aggregated role needs all rights, even if its present rules are held. */
+    ask(&g,
+        &admin,
+        "POST",
+        CLUSTER_ROLES,
+        "{'metadata':{'name':'all'},'aggregationRule':{'clusterRoleSelectors':"
+        "[{'matchLabels':{'x':'y'}}]},'rules':[]}",
+        NULL);
+    check_int(patch_by_bob(&g, CLUSTER_ROLES "/all", "{'metadata':{'labels':{'a':'b'}}}"), 403);
+    check_int(patch_by_bob(&g, CLUSTER_ROLES "/all", "{'aggregationRule':null}"), 403);
+    /* What garbage collection needs is free, and so is a role whose rights bob has. */
+    static const char finalizer[] = "{'metadata':{'finalizers':['example.org/x']}}";
+    check_int(patch_by_bob(&g, CLUSTER_ROLES "/cluster-admin", finalizer), 200);
+    check_int(patch_by_bob(&g, CLUSTER_ROLES "/patcher", label), 200);
+    check_int(patch_by_bob(&g, CLUSTER_ROLES "/patcher", "{'metadata':{'labels':null}}"), 200);
+    gate_done(&g);
+}
+
+TEST(a_change_of_a_binding_needs_bind_or_the_rights_of_its_role)
+{
+    struct gate g;
+    gate_init(&g);
+    let_bob_patch_rbac(&g);
+#define CLUSTER_BINDINGS "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+    static const char label[] = "{'metadata':{'labels':{'a':'b'}}}";
+    check_int(patch_by_bob(&g, CLUSTER_BINDINGS "/cluster-admin", label), 403);
+    check_int(patch_by_bob(&g, CLUSTER_BINDINGS "/b", label), 200);
+    check_int(
+        patch_by_bob(
+            &g, CLUSTER_BINDINGS "/cluster-admin", "{'metadata':{'finalizers':['example.org/x']}}"),
+        200);
+    gate_done(&g);
+}
