@@ -29,7 +29,9 @@ static const struct kind *dashboards(struct arena *a, struct families *f)
 
 const struct setting *families_setting(size_t i)
 {
-    static const struct setting *const tables[] = { llmkube_flags, otterscale_flags };
+    static const struct setting *const tables[] = {
+        llmkube_flags, otterscale_flags, toolhive_flags
+    };
     for (size_t t = 0; t < lengthof(tables); t++)
         for (const struct setting *s = tables[t]; s->name; s++)
             if (i-- == 0)
@@ -43,7 +45,9 @@ static bool read_flag(struct cli *cli, size_t i, struct families *f, struct erro
     const struct {
         const struct setting *table;
         void *into;
-    } of[] = { { llmkube_flags, &f->llmkube }, { otterscale_flags, &f->otterscale } };
+    } of[] = { { llmkube_flags, &f->llmkube },
+        { otterscale_flags, &f->otterscale },
+        { toolhive_flags, &f->toolhive } };
     for (size_t k = 0; k < lengthof(of); k++)
         if (!setting_set(
                 &cli->arena, of[k].table, of[k].into, cli->names[i], cli->values[i], err) &&
@@ -52,12 +56,28 @@ static bool read_flag(struct cli *cli, size_t i, struct families *f, struct erro
     return true;
 }
 
+/* ToolHive's operator is set up by variables of its environment; charts and overlays of its users
+ * set them. */
+static bool read_variables(struct cli *cli, struct families *f, struct error *err)
+{
+    for (const struct setting *s = toolhive_flags; s->name; s++) {
+        const char *name = toolhive_variable(&cli->arena, s->name), *value = getenv(name);
+        if (!text_empty(value) &&
+            !setting_set(&cli->arena, toolhive_flags, &f->toolhive, s->name, value, err))
+            return fail_in(err, "environment variable %s", name);
+    }
+    return true;
+}
+
 bool families_read(struct cli *cli, struct families *ret, struct error *err)
 {
     *ret = (struct families){
         .llmkube = llmkube_settings_default,
         .otterscale = otterscale_settings_default,
+        .toolhive = toolhive_settings_default,
     };
+    if (!read_variables(cli, ret, err))
+        return false;
     for (size_t i = 0; i < cli->count; i++)
         if (!read_flag(cli, i, ret, err))
             return false;
@@ -76,6 +96,12 @@ bool families_read(struct cli *cli, struct families *ret, struct error *err)
         .kinds = otterscale_kinds,
         .settings = &ret->otterscale,
         .predecessors = predecessors,
+    };
+    ret->list[ret->count++] = (struct engine_family){
+        .name = "toolhive",
+        .kinds = toolhive_kinds,
+        .settings = &ret->toolhive,
+        .predecessors = toolhive_predecessors,
     };
     return true;
 }

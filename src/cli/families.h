@@ -7,9 +7,10 @@
 #include "engine/kind.h"
 #include "kinds/llmkube/settings.h"
 #include "kinds/otterscale/otterscale.h"
+#include "kinds/toolhive/toolhive.h"
 #include "kinds/workloads/workloads.h"
 
-#define FAMILIES_MAX 4
+#define FAMILIES_MAX 5
 
 #define FAMILY_KINDS_MAX 8
 
@@ -17,6 +18,7 @@ struct families {
     struct llmkube_settings llmkube;
     const struct kind *llmkube_kinds[FAMILY_KINDS_MAX]; /* NULL-terminated */
     struct otterscale_settings otterscale;
+    struct toolhive_settings toolhive;
     struct workloads_settings workloads;
     struct kind dashboards; /* of the one ConfigMap that --grafana-dashboard-source names */
     struct engine_family list[FAMILIES_MAX];

@@ -1,0 +1,63 @@
+#pragma once
+
+/* Documents that upstream's programs read: runconfig.json and config.yaml. Their bytes go into a
+ * checksum that rolls pods, so they are written exactly as Go writes its structs.
+ *
+ * A table describes a Go struct: the fields in their order, what each holds, and omitempty. A value
+ * is a plain JSON map; the table gives the order and the zero values.
+ *
+ *   static const struct document_field network[] = {
+ *       { "outbound", DOCUMENT_STRUCT, .omitempty = true, .of = outbound },
+ *       { "allow_host", DOCUMENT_TEXT, DOCUMENT_LIST, .omitempty = true },
+ *       { 0 },
+ *   };
+ *   document_json(a, network, value)
+ *
+ * A key of the value that the table does not have is an assertion failure: nothing is dropped in
+ * silence. */
+
+#include "base/json.h"
+
+struct buf;
+
+enum document_kind {
+    DOCUMENT_RAW = 0, /* any value, keys sorted: map[string]any, json.RawMessage, a pointer to a
+                       * scalar; absent is null */
+    DOCUMENT_TEXT,
+    DOCUMENT_INT, /* also time.Duration in JSON */
+    DOCUMENT_BOOL,
+    DOCUMENT_STRUCT,  /* by value: never empty for omitempty */
+    DOCUMENT_POINTER, /* to a struct: absent is nil */
+};
+
+enum document_shape {
+    DOCUMENT_ONE = 0,
+    DOCUMENT_LIST,
+    DOCUMENT_MAP, /* keys are sorted */
+};
+
+struct document_field {
+    const char *name;
+    enum document_kind kind;
+    enum document_shape shape;
+    bool omitempty;
+    const struct document_field *of; /* fields of a struct */
+    /* Which fields a struct has depends on its neighbours (the type of a middleware): instead of
+     * `of`; NULL means the value is raw. */
+    const struct document_field *(*choose)(struct json owner);
+};
+
+/* Two blanks a level, HTML escapes, no line end behind it: json.MarshalIndent(v, "", "  "). */
+const char *document_json(struct arena *a, const struct document_field *fields, struct json value);
+/* On one line: json.Marshal. */
+const char *document_json_compact(
+    struct arena *a, const struct document_field *fields, struct json value);
+/* Four blanks a level: yaml.v3's Marshal. */
+const char *document_yaml(struct arena *a, const struct document_field *fields, struct json value);
+
+/* A scalar as yaml.v3 writes it; `indent` is that of the line it stands in, for literal blocks. */
+void document_yaml_text(struct buf *b, const char *text, size_t length, int indent, bool key);
+
+/* What a field writes, for both formats: false leaves it out. A zero value takes the place of an
+ * absent one where the field has no omitempty. */
+bool document_field_value(const struct document_field *f, struct json owner, struct json *ret);

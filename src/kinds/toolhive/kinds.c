@@ -1,0 +1,8 @@
+#include "kinds/toolhive/toolhive.h"
+
+const struct kind *const toolhive_kinds[] = {
+    NULL,
+};
+
+/* Upstream's operator writes under the name of its binary. */
+const char *const toolhive_predecessors[] = { "thv-operator", "manager", NULL };
