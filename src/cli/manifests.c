@@ -1,6 +1,5 @@
 /* leeboard manifests: everything that an installation needs, as YAML for kubectl. What the role
- * permits is read off the kinds' own watch lists, so that it is neither more nor less than they
- * use. */
+ * permits comes from cli/rights.h. */
 
 #include <stdio.h>
 
@@ -11,7 +10,7 @@
 #include "cli/cli.h"
 #include "cli/embedded.h"
 #include "cli/families.h"
-#include "engine/kind.h"
+#include "cli/rights.h"
 
 #define NAME "leeboard"
 
@@ -47,122 +46,6 @@ static struct json head(struct out *o, const char *api_version, const char *kind
         { "metadata.labels", labels(o->a) });
 }
 
-static struct json words(struct arena *a, const char *text)
-{
-    struct json_builder list;
-    json_builder_init(&list, a);
-    for (struct str rest = str_of(text); rest.ptr;) {
-        struct str word = str_cut(&rest, ' ');
-        json_push(&list, json_strn(a, word.ptr, word.len));
-    }
-    return json_list_end(&list);
-}
-
-static struct json rule(
-    struct arena *a, const char *group, const char *resources, const char *verbs)
-{
-    return json_fields(a,
-        { "apiGroups", json_list(a, json_str(group)) },
-        { "resources", words(a, resources) },
-        { "verbs", words(a, verbs) });
-}
-
-/* ---- rules from the kinds ---- */
-
-struct need {
-    const struct resource *resource;
-    bool child, own, patched;
-};
-
-static size_t add_need(struct need *needs, size_t count, struct need n)
-{
-    for (size_t i = 0; i < count; i++)
-        if (text_eq(needs[i].resource->group, n.resource->group) &&
-            text_eq(needs[i].resource->plural, n.resource->plural)) {
-            needs[i].child |= n.child;
-            needs[i].own |= n.own;
-            needs[i].patched |= n.patched;
-            return count;
-        }
-    needs[count] = n;
-    return count + 1;
-}
-
-static size_t collect_needs(const struct families *f, struct need *needs)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < f->count; i++)
-        for (size_t k = 0; f->list[i].kinds[k]; k++) {
-            const struct kind *kind = f->list[i].kinds[k];
-            count = add_need(needs,
-                count,
-                (struct need){
-                    .resource = kind->resource,
-                    .own = true,
-                    .patched = kind->finalizer,
-                });
-            for (const struct kind_watch *w = kind->watches; w && w->resource; w++)
-                count = add_need(
-                    needs, count, (struct need){ .resource = w->resource, .child = w->child });
-        }
-    return count;
-}
-
-/* Whoever makes a Role must have the rights that it gives. */
-static void push_grants(
-    struct out *o, const struct families *f, bool cluster_scoped, struct json_builder *rules)
-{
-    for (size_t i = 0; i < f->count; i++)
-        for (size_t k = 0; f->list[i].kinds[k]; k++) {
-            const struct kind_grant *g = f->list[i].kinds[k]->grants;
-            for (; g && g->what; g++) {
-                if (g->cluster != cluster_scoped)
-                    continue;
-                if (g->group)
-                    json_push(rules, rule(o->a, g->group, g->what, g->verbs));
-                else
-                    json_push(rules,
-                        json_fields(o->a,
-                            { "nonResourceURLs", words(o->a, g->what) },
-                            { "verbs", words(o->a, g->verbs) }));
-            }
-        }
-}
-
-static struct json kind_rules(struct out *o, const struct families *f, bool cluster_scoped)
-{
-    struct need needs[64];
-    size_t count = collect_needs(f, needs);
-    assert(count <= lengthof(needs));
-    struct json_builder rules;
-    json_builder_init(&rules, o->a);
-    for (size_t i = 0; i < count; i++) {
-        const struct resource *r = needs[i].resource;
-        if (r->cluster_scoped != cluster_scoped)
-            continue;
-        /* Applying is a patch, and a create where there is nothing yet. */
-        const char *verbs = needs[i].child     ? "get list watch create patch delete"
-                            : needs[i].patched ? "get list watch patch"
-                                               : "get list watch";
-        json_push(&rules, rule(o->a, r->group, r->plural, verbs));
-        /* Kinds of Kubernetes itself keep their status to themselves. */
-        if (needs[i].own && strchr(r->group, '.'))
-            json_push(&rules,
-                rule(o->a, r->group, arena_printf(o->a, "%s/status", r->plural), "get patch"));
-    }
-    push_grants(o, f, cluster_scoped, &rules);
-    if (!cluster_scoped) {
-        json_push(&rules, rule(o->a, "", "pods/eviction", "create"));
-        json_push(&rules, rule(o->a, "", "pods/log", "get"));
-        json_push(&rules, rule(o->a, "", "secrets", "get"));
-        json_push(&rules, rule(o->a, "events.k8s.io", "events", "create patch"));
-    } else {
-        /* To serve a CRD as soon as it comes. */
-        json_push(&rules, rule(o->a, RESOURCE_CRD.group, RESOURCE_CRD.plural, "list watch"));
-    }
-    return json_list_end(&rules);
-}
-
 static void print_role(
     struct out *o, const char *kind, const char *name, const char *namespace, struct json rules)
 {
@@ -192,24 +75,47 @@ static void print_roles(struct out *o, const struct families *f)
 {
     struct arena *a = o->a;
     if (o->watched) {
-        print_role(o, "Role", NAME, o->watched, kind_rules(o, f, false));
+        print_role(o, "Role", NAME, o->watched, rights_rules(o->a, f, false));
     } else {
         struct json_builder all;
         json_builder_init(&all, a);
-        json_push_all(&all, kind_rules(o, f, false));
-        json_push_all(&all, kind_rules(o, f, true));
+        json_push_all(&all, rights_rules(o->a, f, false));
+        json_push_all(&all, rights_rules(o->a, f, true));
         print_role(o, "ClusterRole", NAME, NULL, json_list_end(&all));
     }
     /* Readers of /metrics are looked up at the API server. */
     struct json reviews = json_list(a,
-        rule(a, "authentication.k8s.io", "tokenreviews", "create"),
-        rule(a, "authorization.k8s.io", "subjectaccessreviews", "create"));
+        rights_rule(a, "authentication.k8s.io", "tokenreviews", "create"),
+        rights_rule(a, "authorization.k8s.io", "subjectaccessreviews", "create"));
     print_role(o, "ClusterRole", NAME "-metrics-auth", NULL, reviews);
-    struct json lease = json_fields(a,
-        { "apiGroups", json_list(a, json_str("coordination.k8s.io")) },
-        { "resources", words(a, "leases") },
-        { "verbs", words(a, "get create update patch") });
+    struct json lease = rights_rule(a, "coordination.k8s.io", "leases", "get create update patch");
     print_role(o, "Role", NAME "-leader", o->namespace, json_list(a, lease));
+}
+
+/* Kubernetes adds these rules to its own roles view, edit and admin. */
+static void print_roles_of_people(struct out *o, const struct families *f)
+{
+    static const struct {
+        const char *name, *verbs;
+    } people[] = {
+        { "view", "get list watch" },
+        { "edit", "create update patch delete" },
+    };
+    for (size_t i = 0; i < lengthof(people); i++) {
+        struct arena *a = o->a;
+        const char *name = arena_printf(a, NAME "-%s", people[i].name);
+        struct json role = head(o, "rbac.authorization.k8s.io/v1", "ClusterRole", name, NULL);
+        struct json_builder more;
+        json_builder_init(&more, a);
+        json_put(&more,
+            arena_printf(a, "rbac.authorization.k8s.io/aggregate-to-%s", people[i].name),
+            json_str("true"));
+        if (text_eq(people[i].name, "edit"))
+            json_put(&more, "rbac.authorization.k8s.io/aggregate-to-admin", json_str("true"));
+        role =
+            json_with(a, role, "metadata.labels", json_overlay(a, labels(a), json_map_end(&more)));
+        print(o, json_with_member(a, role, "rules", rights_of_people(a, f, people[i].verbs)));
+    }
 }
 
 /* ---- the Deployment ---- */
@@ -315,6 +221,7 @@ static void print_rest(struct out *o, const struct families *f, const char *imag
         print(o, *class);
     print(o, head(o, "v1", "ServiceAccount", NAME, o->namespace));
     print_roles(o, f);
+    print_roles_of_people(o, f);
     print_deployment(o, image);
 }
 
