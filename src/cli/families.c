@@ -1,6 +1,7 @@
 #include "cli/families.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "kinds/llmkube/grafana.h"
@@ -104,6 +105,46 @@ bool families_read(struct cli *cli, struct families *ret, struct error *err)
         .predecessors = toolhive_predecessors,
     };
     return true;
+}
+
+static const struct engine_family *find_family(const struct families *f, struct str name)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (str_eq(name, str_of(f->list[i].name)))
+            return &f->list[i];
+    return NULL;
+}
+
+bool families_select(struct families *f, const char *names, struct error *err)
+{
+    struct engine_family kept[FAMILIES_MAX];
+    size_t count = 0;
+    for (struct str rest = str_of(names); rest.ptr;) {
+        struct str name = str_cut(&rest, ',');
+        const struct engine_family *found = find_family(f, name);
+        if (!found)
+            return fail(err,
+                ERR_INVALID,
+                "--families: there is no family \"%.*s\"; write some of " FAMILIES_ALL,
+                (int)name.len,
+                name.ptr);
+        for (size_t i = 0; i < count; i++)
+            if (kept[i].name == found->name)
+                return fail(err, ERR_INVALID, "--families: %s is named twice", found->name);
+        kept[count++] = *found;
+    }
+    memcpy(f->list, kept, count * sizeof kept[0]);
+    f->count = count;
+    return true;
+}
+
+bool families_have_group(const struct families *f, const char *group)
+{
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t k = 0; f->list[i].kinds[k]; k++)
+            if (text_eq(f->list[i].kinds[k]->resource->group, group))
+                return true;
+    return false;
 }
 
 void families_add_workloads(struct families *f, const char *volumes)

@@ -11,6 +11,8 @@
 #include "kinds/workloads/workloads.h"
 
 #define FAMILIES_MAX 5
+/* What --families says unless it is given. */
+#define FAMILIES_ALL "llmkube,otterscale,toolhive"
 
 #define FAMILY_KINDS_MAX 8
 
@@ -29,5 +31,9 @@ struct families {
 const struct setting *families_setting(size_t i);
 /* From the flags that were given. */
 bool families_read(struct cli *cli, struct families *ret, struct error *err) must_check;
+/* Keeps only the families that a list with commas names. */
+bool families_select(struct families *f, const char *names, struct error *err) must_check;
+/* Whether some kind of these families is of an API group. */
+bool families_have_group(const struct families *f, const char *group);
 /* The controllers of Kubernetes besides, where nobody else runs them. */
 void families_add_workloads(struct families *f, const char *volumes);

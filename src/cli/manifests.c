@@ -150,6 +150,8 @@ static struct json arguments(struct out *o)
     json_push(&list, json_str("--leader-elect"));
     json_push(&list, json_str("--log-format=json"));
     json_push(&list, json_str("--metrics-bind-address=:8443"));
+    if (cli_given(o->cli, "families"))
+        json_push(&list, json_strf(o->a, "--families=%s", cli_text(o->cli, "families")));
     if (o->watched)
         json_push(&list, json_strf(o->a, "--namespace=%s", o->watched));
     const struct setting *f;
@@ -217,19 +219,38 @@ static void print_rest(struct out *o, const struct families *f, const char *imag
             labels(a),
             json_map(a, { "pod-security.kubernetes.io/enforce", json_str("restricted") })));
     print(o, namespace);
-    json_each (class, embedded_priority_classes(a))
-        print(o, *class);
+    if (families_have_group(f, "inference.llmkube.dev"))
+        json_each (class, embedded_priority_classes(a))
+            print(o, *class);
     print(o, head(o, "v1", "ServiceAccount", NAME, o->namespace));
     print_roles(o, f);
     print_roles_of_people(o, f);
     print_deployment(o, image);
 }
 
+/* As they are in the repository, with their comments. */
+static void print_crds(struct out *o, const struct families *f)
+{
+    for (size_t i = 0; embedded_crd_texts[i]; i++) {
+        struct json documents;
+        struct error err;
+        struct str text = str_of(embedded_crd_texts[i]);
+        bool ok = yaml_parse_all(o->a, text, "api", &documents, &err);
+        assert(ok); /* tests/crds/check reads them too */
+        if (!families_have_group(f, json_get_text(json_item(documents, 0), "spec.group")))
+            continue;
+        if (!text_starts(text.ptr, "---"))
+            buf_add_text(&o->text, "---\n");
+        buf_add_text(&o->text, text.ptr);
+    }
+}
+
 static int run(struct cli *cli)
 {
     struct error err;
     struct families families;
-    if (!families_read(cli, &families, &err))
+    if (!families_read(cli, &families, &err) ||
+        !families_select(&families, cli_text(cli, "families"), &err))
         return cli_usage(cli, "%s", err.text);
     struct out o = {
         .cli = cli,
@@ -239,11 +260,7 @@ static int run(struct cli *cli)
         .watched = cli_text(cli, "namespace"),
     };
     if (!cli_on(cli, "no-crds"))
-        for (size_t i = 0; embedded_crd_texts[i]; i++)
-            buf_printf(&o.text,
-                "%s%s",
-                text_starts(embedded_crd_texts[i], "---") ? "" : "---\n",
-                embedded_crd_texts[i]);
+        print_crds(&o, &families);
     if (!cli_on(cli, "crds-only"))
         print_rest(&o, &families, cli_text(cli, "image"));
     bool ok = fwrite(o.text.ptr, 1, o.text.len, stdout) == o.text.len && fflush(stdout) == 0;
@@ -258,6 +275,11 @@ static const struct cli_flag flags[] = {
         "NAME",
         NULL,
         "Work in this namespace only: a Role instead of a ClusterRole." },
+    { "families",
+        0,
+        "NAME,...",
+        FAMILIES_ALL,
+        "Families of kinds to serve: CRDs, rights and watches for these only." },
     { "image", 0, "IMAGE", "leeboard:" LEEBOARD_VERSION, "Image of the operator." },
     { "crds-only", 0, NULL, NULL, "Only the CRDs." },
     { "no-crds", 0, NULL, NULL, "Everything but the CRDs." },

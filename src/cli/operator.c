@@ -345,8 +345,32 @@ static const char *const not_yet[] = {
     "webhook-cert-key",
     "webhook-port",
     "enable-http2",
+    "federation-role",
+    "federation-datacenter-kubeconfig",
+    "federation-cluster-name",
+    "zap-devel",
+    "zap-stacktrace-level",
+    "zap-time-encoding",
     NULL,
 };
+
+/* The log flags of upstream's managers become ours. zap takes numbers for ever more of debug; its
+ * levels above error are errors here. */
+static void translate_log_flags(struct cli *cli)
+{
+    for (size_t i = 0; i < cli->count; i++) {
+        const char *value = cli->values[i];
+        enum log_level level;
+        if (text_eq(cli->names[i], "zap-log-level")) {
+            bool number = value[0] >= '0' && value[0] <= '9';
+            cli->names[i] = "log-level";
+            cli->values[i] = number ? "debug" : log_level_parse(value, &level) ? value : "error";
+        } else if (text_eq(cli->names[i], "zap-encoder")) {
+            cli->names[i] = "log-format";
+            cli->values[i] = text_eq(value, "json") ? "json" : "text";
+        }
+    }
+}
 
 static int run(struct cli *cli)
 {
@@ -357,7 +381,9 @@ static int run(struct cli *cli)
     /* Fixed: what is as large as this, such as a list, goes back to the system when it is done. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
     setenv("UV_THREADPOOL_SIZE", "2", 0);
-    if (!cli_setup_log(cli, &err) || !families_read(cli, &app.families, &err))
+    translate_log_flags(cli);
+    if (!cli_setup_log(cli, &err) || !families_read(cli, &app.families, &err) ||
+        !families_select(&app.families, cli_text(cli, "families"), &err))
         return cli_usage(cli, "%s", err.text);
     if (cli_on(cli, "workloads"))
         families_add_workloads(&app.families, "/var/lib/leeboard/volumes");
@@ -381,6 +407,7 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_flag flags[] = {
+    { "families", 0, "NAME,...", FAMILIES_ALL, "Families of kinds to serve." },
     { "leader-elect",
         0,
         NULL,
@@ -412,6 +439,14 @@ static const struct cli_flag flags[] = {
     { "webhook-port", 0, "PORT", "9443", "Likewise." },
     { "workloads", 0, NULL, "false", NULL },
     { "enable-http2", 0, NULL, "false", "Likewise: HTTP/2 is always on." },
+    { "zap-log-level", 0, "LEVEL", NULL, "Log flag of upstream's managers: --log-level." },
+    { "zap-encoder", 0, "NAME", NULL, "Log flag of upstream's managers: --log-format." },
+    { "zap-devel", 0, NULL, "false", NULL },
+    { "zap-stacktrace-level", 0, "LEVEL", NULL, NULL },
+    { "zap-time-encoding", 0, "NAME", NULL, NULL },
+    { "federation-role", 0, "ROLE", NULL, NULL },
+    { "federation-datacenter-kubeconfig", 0, "FILE", NULL, NULL },
+    { "federation-cluster-name", 0, "NAME", NULL, NULL },
     { 0 },
 };
 
