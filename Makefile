@@ -115,6 +115,8 @@ image: setup-image build ## OCI images as an archive, without a container engine
 	@tools/image build/leeboard $(VERSION) build/image/leeboard.oci.tar
 deb: setup-image build ## a Debian package: build/leeboard_VERSION.deb
 	@tools/deb $(VERSION) build/leeboard_$(VERSION).deb
+chart: build ## what the chart's roles permit, from the program: charts/leeboard/files/rights.yaml
+	@tools/chart
 clean: ## remove build/
 	rm -rf build
 help: ## this list
@@ -122,5 +124,5 @@ help: ## this list
 setup-%:
 	@tools/setup $*
 
-.PHONY: FORCE all build run test test-cluster sim sim-long mutants fuzz-replay fuzz bench format install image deb clean help
+.PHONY: FORCE all build run test test-cluster sim sim-long mutants fuzz-replay fuzz bench format install image deb chart clean help
 .SECONDARY:

@@ -208,6 +208,21 @@ static void print_deployment(struct out *o, const char *image)
     print(o, json_with_member(a, object, "spec", spec));
 }
 
+static void print_metrics_service(struct out *o)
+{
+    struct arena *a = o->a;
+    struct json object = head(o, "v1", "Service", NAME "-metrics", o->namespace);
+    struct json spec = json_fields(a,
+        { "selector", json_map(a, { "app.kubernetes.io/name", json_str(NAME) }) },
+        { "ports",
+            json_list(a,
+                json_fields(a,
+                    { "name", json_str("metrics") },
+                    { "port", json_int(8443) },
+                    { "targetPort", json_str("metrics") })) });
+    print(o, json_with_member(a, object, "spec", spec));
+}
+
 static void print_rest(struct out *o, const struct families *f, const char *image)
 {
     struct arena *a = o->a;
@@ -226,6 +241,7 @@ static void print_rest(struct out *o, const struct families *f, const char *imag
     print_roles(o, f);
     print_roles_of_people(o, f);
     print_deployment(o, image);
+    print_metrics_service(o);
 }
 
 /* As they are in the repository, with their comments. */
