@@ -22,6 +22,7 @@
 #include "kube/events.h"
 #include "kube/http_transport.h"
 #include "kube/lease.h"
+#include "kube/rivals.h"
 
 /* From the signal to the end, whatever hangs. */
 #define OPERATOR_EXIT_MS 4500
@@ -41,10 +42,12 @@ struct app {
     struct engine_service service;
     struct engine *engine; /* the service's */
     struct lease *lease;
+    struct rivals *rivals;
     struct serve *serve;
     struct loop_signal *signals[2];
     struct timer deadline, trim, settle;
     bool ending;
+    bool clear; /* no other operator works on our objects */
     int code;
 };
 
@@ -122,9 +125,51 @@ static void on_trouble(void *ctx, const struct error *err)
     engine_start(app->engine);
 }
 
+/* ---- upstream's operators ---- */
+
+static void on_no_rival(void *ctx)
+{
+    struct app *app = ctx;
+    if (app->ending)
+        return;
+    app->clear = true;
+    if (app->lease)
+        lease_start(app->lease);
+    else
+        engine_lead(app->engine);
+}
+
+static void on_rival(void *ctx, const char *who)
+{
+    struct app *app = ctx;
+    log_warn("another operator works on these objects: Lease %s is being renewed. Standing by "
+             "until it ends: scale that operator's Deployment to 0",
+        who);
+    engine_start(app->engine);
+}
+
+static void on_rival_appeared(void *ctx, const char *who)
+{
+    struct app *app = ctx;
+    log_error("another operator has begun to work on these objects: Lease %s is being renewed. "
+              "Ending at once; scale one of the two to 0",
+        who);
+    app->code = CLI_FAILED;
+    loop_stop(app->loop);
+}
+
+static void on_rival_trouble(void *ctx, const struct error *err)
+{
+    struct app *app = ctx;
+    log_warn("cannot look for other operators' Leases: %s", err->text);
+    engine_start(app->engine);
+}
+
 static bool may_write(void *ctx)
 {
     struct app *app = ctx;
+    if (!app->clear)
+        return false;
     return !app->lease || lease_may_write(app->lease);
 }
 
@@ -201,6 +246,14 @@ static void make_engine(struct app *app)
     app->engine = app->service.engine;
 }
 
+static const char *lease_namespace(struct app *app)
+{
+    const char *namespace = cli_text(app->cli, "leader-election-namespace");
+    if (text_empty(namespace))
+    namespace = getenv("POD_NAMESPACE");
+    return text_empty(namespace) ? app->config.namespace : namespace;
+}
+
 static void make_lease(struct app *app)
 {
     static const struct lease_handlers handlers = {
@@ -212,13 +265,10 @@ static void make_lease(struct app *app)
     };
     const struct env *env = loop_env(app->loop);
     struct arena *a = &app->cli->arena;
-    const char *namespace = cli_text(app->cli, "leader-election-namespace");
-    if (text_empty(namespace))
-    namespace = getenv("POD_NAMESPACE");
     app->lease = lease_new(app->service.client,
         env,
         &(struct lease_options){
-            .namespace = text_empty(namespace) ? app->config.namespace : namespace,
+            .namespace = lease_namespace(app),
             .name = cli_text(app->cli, "leader-election-id"),
             .identity = arena_printf(a,
                 "%s_%016llx",
@@ -227,6 +277,36 @@ static void make_lease(struct app *app)
         },
         &handlers,
         app);
+}
+
+/* The Leases of the operators that the families replace. */
+static const struct {
+    const char *family, *lease;
+} upstream_leases[] = {
+    { "llmkube", LEASE_NAME_DEFAULT },
+    { "otterscale", "model-operator-leader-election" },
+    { "toolhive", "toolhive-operator-leader-election" },
+};
+
+static void make_rivals(struct app *app)
+{
+    static const struct rivals_handlers handlers = {
+        .clear = on_no_rival,
+        .waiting = on_rival,
+        .appeared = on_rival_appeared,
+        .trouble = on_rival_trouble,
+    };
+    struct rivals_options options = {
+        .namespace = cli_text(app->cli, "namespace"),
+        .own_namespace = app->lease ? lease_namespace(app) : NULL,
+        .own_name = cli_text(app->cli, "leader-election-id"),
+    };
+    size_t count = 0;
+    for (size_t i = 0; i < lengthof(upstream_leases); i++)
+        for (size_t k = 0; k < app->families.count; k++)
+            if (text_eq(app->families.list[k].name, upstream_leases[i].family))
+                options.names[count++] = upstream_leases[i].lease;
+    app->rivals = rivals_new(app->service.client, loop_env(app->loop), &options, &handlers, app);
 }
 
 static void more_metrics(void *ctx, struct buf *to)
@@ -310,12 +390,10 @@ static bool start(struct app *app, struct error *err)
     timer_set(env, &app->trim, OPERATOR_TRIM_MS);
     timer_init(&app->settle, settle, app);
     timer_set(env, &app->settle, OPERATOR_SETTLE_MS);
-    if (cli_on(app->cli, "leader-elect")) {
+    if (cli_on(app->cli, "leader-elect"))
         make_lease(app);
-        lease_start(app->lease);
-    } else {
-        engine_lead(app->engine);
-    }
+    make_rivals(app);
+    rivals_start(app->rivals);
     return true;
 }
 
@@ -325,6 +403,7 @@ static void free_all(struct app *app)
     for (size_t i = 0; i < lengthof(app->signals); i++)
         if (app->signals[i])
             loop_signal_free(app->signals[i]);
+    rivals_free(app->rivals);
     lease_free(app->lease);
     engine_service_done(&app->service);
     http_transport_free(app->transport);

@@ -146,6 +146,8 @@ struct json rights_rules(struct arena *a, const struct families *f, bool cluster
         add_right(&r, "", "pods/log", "get");
         add_right(&r, "", "secrets", "get");
         add_right(&r, "events.k8s.io", "events", "create patch");
+        /* To see whether an upstream operator works on the same objects. */
+        add_right(&r, RESOURCE_LEASE.group, RESOURCE_LEASE.plural, "list");
     }
     qsort(r.rows, r.count, sizeof r.rows[0], by_name);
     struct json_builder rules;
