@@ -70,7 +70,6 @@ struct cel_source {
     struct str text;
     struct cel_issue *issues;
     unsigned issue_count;
-    uint32_t issue_offset; /* of the last one that was added */
     bool binds;            /* cel.bind() is a macro */
     bool uses_old_self;    /* from cel_check() */
 };
@@ -82,9 +81,8 @@ struct cel_source {
 #define CEL_DEPTH_MAX 250
 /* Of the tree, into which macros put nodes of their own: what recursion has to bear. */
 #define CEL_TREE_DEPTH_MAX 1000
-/* In place of a place in the source; the second is that of something that could not be read. */
-#define CEL_NOWHERE (UINT32_MAX - 1)
-#define CEL_UNREAD UINT32_MAX
+/* In place of a place in the source. */
+#define CEL_NOWHERE UINT32_MAX
 
 void cel_issue_add(struct cel_source *s, uint32_t offset, const char *format, ...)
     printf_like(3, 4);

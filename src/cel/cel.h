@@ -19,9 +19,9 @@
  * Nothing here waits, allocates outside of the arena or keeps state. Time and memory are bounded by
  * the budget of a run. rules.h is what an API server needs.
  *
- * Where it differs from the real server, knowingly: after a syntax error no further one is looked
- * for, and its list of expected tokens may differ; time zones are UTC and offsets; \p{…} in regular
- * expressions knows general categories and no scripts; (?i) folds ASCII. */
+ * Differences from the real server: parsing stops at the first syntax error; time zones are UTC and
+ * offsets; \p{…} in regular expressions knows general categories and no scripts; (?i) folds
+ * ASCII. */
 
 #include "cel/decl.h"
 #include "cel/value.h"

@@ -314,21 +314,6 @@ static size_t broken_length(struct str s)
     return at;
 }
 
-void cel_lex_gap(struct str text, size_t length, struct buf *b)
-{
-    while (length > 0) {
-        bool comment = str_starts(text, STR("//"));
-        bool blank = comment || strchr("\t \r\n\f", *text.ptr);
-        size_t n = blank ? 1 : broken_length(text);
-        while (comment && n < length && text.ptr[n] != '\n')
-            n++;
-        n = n < length ? n : length;
-        buf_add(b, text.ptr, blank ? n : 0);
-        text = (struct str){ text.ptr + n, text.len - n };
-        length -= n;
-    }
-}
-
 struct cel_token cel_lex(struct cel_lexer *l)
 {
     for (;;) {

@@ -30,12 +30,6 @@ struct cel_lexer {
 };
 
 struct cel_token cel_lex(struct cel_lexer *l);
-/* Adds the blanks and comments that stand between two tokens, without what else does. */
-struct buf;
-void cel_lex_gap(struct str text, size_t length, struct buf *b);
 
 /* What stands between the quotes of a string or bytes token, without escapes. */
 bool cel_unquote(struct cel_source *s, const struct cel_token *t, struct str *ret);
-/* The value of a number, or what is wrong with it. */
-const char *cel_number_read(
-    struct arena *a, const struct cel_token *t, bool negative, struct cel_value *ret);

@@ -5,7 +5,7 @@
  *   and    = relation {'&&' relation}                          | '[' ['?'] expr ']'}
  *   relation, calc: left to right             primary = literal | ident | '(' expr ')' | …
  *
- * The first error ends it; syntax.c tells what is wrong. */
+ * The first error ends it. */
 
 #include <errno.h>
 #include <math.h>
@@ -17,7 +17,6 @@
 #include "cel/ast.h"
 #include "cel/decl.h"
 #include "cel/lex.h"
-#include "cel/syntax.h"
 
 struct parser {
     struct cel_source *source;
@@ -35,15 +34,14 @@ void cel_issue_add(struct cel_source *s, uint32_t offset, const char *format, ..
 {
     va_list args;
     s->issue_count++;
-    s->issue_offset = offset;
     if (s->issue_count > CEL_ISSUES_MAX)
         return;
     struct cel_issue *issue = arena_new(s->arena, struct cel_issue), **at = &s->issues;
     va_start(args, format);
     *issue = (struct cel_issue){ .offset = offset, .text = arena_vprintf(s->arena, format, args) };
     va_end(args);
-    uint32_t place = offset + 2; /* nowhere comes first, then what could not be read */
-    while (*at && (*at)->offset + 2 <= place)
+    uint32_t place = offset + 1; /* nowhere comes first */
+    while (*at && (*at)->offset + 1 <= place)
         at = &(*at)->next;
     issue->next = *at;
     *at = issue;
@@ -97,16 +95,14 @@ const char *cel_issues_text(const struct cel_source *s)
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)4 << 20);
     for (const struct cel_issue *i = s->issues; i; i = i->next) {
         unsigned line, column;
-        bool is_read = i->offset != CEL_UNREAD;
-        struct str text = line_of(s->text, is_read ? i->offset : 0, &line, &column);
+        struct str text = line_of(s->text, i->offset, &line, &column);
         if (i != s->issues)
             buf_add_char(&b, '\n');
         if (i->offset == CEL_NOWHERE) {
             buf_printf(&b, "ERROR: <input>:-1:0: %s", i->text);
             continue;
         }
-        bool is_counted = s->text.len > 0 && is_read;
-        buf_printf(&b, "ERROR: <input>:%u:%u: %s", line, column + is_counted, i->text);
+        buf_printf(&b, "ERROR: <input>:%u:%u: %s", line, column + (s->text.len > 0), i->text);
         if (text.len <= 16384 && s->text.len)
             add_snippet(&b, text, column);
     }
@@ -181,17 +177,31 @@ static bool accept(struct parser *p, const char *text)
     return true;
 }
 
-/* What is wrong, cel_syntax_explain() tells. */
-static struct cel_node *give_up(struct parser *p)
+/* The first error is reported, with its place; later ones follow from it. */
+static struct cel_node *give_up(struct parser *p, uint32_t offset, const char *text)
 {
+    if (!p->failed && !p->source->issue_count)
+        cel_issue_add(p->source, offset, "%s", text);
     p->failed = true;
     return NULL;
+}
+
+static struct cel_node *unexpected(struct parser *p)
+{
+    const struct cel_token *t = &p->token;
+    const char *text = t->kind == CEL_TOKEN_END
+                           ? "Syntax error: unexpected end of the expression"
+                           : arena_printf(p->source->arena,
+                                 "Syntax error: unexpected '%.*s'",
+                                 (int)(t->text.len < 100 ? t->text.len : 100),
+                                 t->text.ptr);
+    return give_up(p, t->offset, text);
 }
 
 static bool expect(struct parser *p, const char *text)
 {
     if (!p->failed && !accept(p, text))
-        give_up(p);
+        unexpected(p);
     return !p->failed;
 }
 
@@ -204,7 +214,7 @@ static struct cel_node *literal(struct parser *p, uint32_t offset, struct cel_va
     return n;
 }
 
-const char *cel_number_read(
+static const char *number_read(
     struct arena *a, const struct cel_token *t, bool negative, struct cel_value *ret)
 {
     bool hex = str_starts(t->text, STR("0x"));
@@ -230,8 +240,9 @@ static struct cel_node *parse_number(struct parser *p, bool negative, uint32_t o
 {
     struct cel_token t = next(p);
     struct cel_value value;
-    if (cel_number_read(p->source->arena, &t, negative, &value))
-        return give_up(p);
+    const char *trouble = number_read(p->source->arena, &t, negative, &value);
+    if (trouble)
+        return give_up(p, t.offset, trouble);
     return literal(p, offset, value);
 }
 
@@ -240,7 +251,7 @@ static struct cel_node *parse_text(struct parser *p)
     struct cel_token t = next(p);
     struct str text;
     if (!cel_unquote(p->source, &t, &text))
-        return give_up(p);
+        return give_up(p, t.offset, "invalid string literal");
     return literal(p, t.offset, t.kind == CEL_TOKEN_STRING ? cel_string(text) : cel_bytes(text));
 }
 
@@ -359,7 +370,7 @@ static struct cel_node *parse_message(struct parser *p, const struct cel_node *n
     while (!is_empty && !p->failed && !is_operator(p, "}")) {
         accept(p, "?");
         if (p->token.kind != CEL_TOKEN_IDENT)
-            return give_up(p);
+            return unexpected(p);
         next(p);
         if (!expect(p, ":") || !parse_expr(p) || !accept(p, ","))
             break;
@@ -375,10 +386,13 @@ static struct cel_node *parse_name(struct parser *p)
     if (dotted)
         next(p);
     if (p->token.kind != CEL_TOKEN_IDENT)
-        return give_up(p);
+        return unexpected(p);
     struct cel_token t = next(p);
     if (cel_name_is_reserved(t.text))
-        return give_up(p);
+        return give_up(p,
+            t.offset,
+            arena_printf(
+                p->source->arena, "reserved identifier: %.*s", (int)t.text.len, t.text.ptr));
     if (dotted)
         t.text = str_of(arena_printf(p->source->arena, ".%.*s", (int)t.text.len, t.text.ptr));
     if (is_operator(p, "(")) {
@@ -414,7 +428,7 @@ static struct cel_node *parse_primary(struct parser *p)
     case CEL_TOKEN_OPERATOR:
         break;
     default:
-        return give_up(p);
+        return unexpected(p);
     }
     if (is_operator(p, "."))
         return parse_name(p);
@@ -434,7 +448,7 @@ static struct cel_node *parse_primary(struct parser *p)
     if (accept(p, "null"))
         return literal(p, offset, cel_null());
     if (!accept(p, "("))
-        return give_up(p);
+        return unexpected(p);
     struct cel_node *n = parse_expr(p);
     return expect(p, ")") ? n : NULL;
 }
@@ -444,7 +458,7 @@ static struct cel_node *parse_select(struct parser *p, struct cel_node *target)
     uint32_t dot = next(p).offset;
     bool optional = accept(p, "?");
     if (p->token.kind != CEL_TOKEN_IDENT)
-        return give_up(p);
+        return unexpected(p);
     struct cel_token name = next(p);
     if (is_operator(p, "(") && !optional) {
         uint32_t open = next(p).offset;
@@ -471,7 +485,12 @@ static bool is_qualified_name(const struct cel_node *n)
 /* Every link of a chain nests the tree by one. */
 static bool too_deep(struct parser *p, unsigned links)
 {
-    p->failed = p->failed || p->depth + links > CEL_DEPTH_MAX;
+    if (!p->failed && p->depth + links > CEL_DEPTH_MAX)
+        give_up(p,
+            CEL_NOWHERE,
+            arena_printf(p->source->arena,
+                "expression recursion limit exceeded: %d",
+                CEL_DEPTH_MAX));
     return p->failed;
 }
 
@@ -608,12 +627,7 @@ struct cel_node *cel_parse(struct cel_source *s)
     }
     next(&p);
     struct cel_node *n = parse_expr(&p);
-    if (!p.failed && !s->issue_count && p.token.kind == CEL_TOKEN_END)
-        return n;
-    s->issues = NULL;
-    s->issue_count = 0;
-    cel_syntax_explain(s);
-    if (!s->issue_count)
-        cel_issue_add(s, CEL_NOWHERE, "unknown parse element encountered");
-    return NULL;
+    if (!p.failed && p.token.kind != CEL_TOKEN_END)
+        unexpected(&p);
+    return s->issue_count ? NULL : n;
 }

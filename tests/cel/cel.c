@@ -188,3 +188,12 @@ TEST(cel_depth_and_length_have_limits)
         nested = arena_printf(test_arena(), "%s.optMap(x, x)", nested);
     check(run(nested).over_budget);
 }
+
+TEST(cel_syntax_errors_name_the_first_token_that_is_wrong)
+{
+    check(strstr(trouble_of("f(1"), "1:4: Syntax error: unexpected end of the expression"));
+    check(strstr(trouble_of("1 1"), "1:3: Syntax error: unexpected '1'"));
+    check(strstr(trouble_of("[1,,2]"), "1:4: Syntax error: unexpected ','"));
+    check(strstr(trouble_of("as == 1"), "1:1: reserved identifier: as"));
+    check(strstr(trouble_of("1e999 == 1.0"), "1:1: invalid double literal"));
+}
