@@ -70,8 +70,8 @@ $(O)/o/src/kinds/llmkube/storage_program.o: $(wildcard src/kinds/llmkube/scripts
 $(addprefix $(O)/o/src/kinds/otterscale/,model_service.o model_artifact.o endpoint_picker.o): \
 	$(wildcard src/kinds/otterscale/scripts/*)
 $(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)
-$(O)/o/src/apiserver/bootstrap.o: src/apiserver/bootstrap.json
-$(O)/o/src/apiserver/openapi_schema.o: src/apiserver/openapi.json
+$(O)/o/src/apiserver/controllers/bootstrap.o: src/apiserver/controllers/bootstrap.json
+$(O)/o/src/apiserver/describe/openapi_schema.o: src/apiserver/describe/openapi.json
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 
 run: setup-run build ## leeboard up on the quickstart with a real llama-server; Ctrl-C ends it

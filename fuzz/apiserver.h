@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apiserver/server.h"
-#include "apiserver/store.h"
+#include "apiserver/core/server.h"
+#include "apiserver/store/store.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "fuzz/fuzz.h"

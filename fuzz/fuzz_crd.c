@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-#include "apiserver/crd_check.h"
-#include "apiserver/crd_fill.h"
-#include "apiserver/crd_rules.h"
-#include "apiserver/crd_shape.h"
-#include "apiserver/structural.h"
+#include "apiserver/custom/crd_check.h"
+#include "apiserver/custom/crd_fill.h"
+#include "apiserver/custom/crd_rules.h"
+#include "apiserver/custom/crd_shape.h"
+#include "apiserver/custom/structural.h"
 #include "fuzz/fuzz.h"
 
 static struct json wrap(struct arena *a, struct json schema)

@@ -1,6 +1,6 @@
 /* The body of a request in protobuf, from anybody who may write: what is read prints and parses. */
 
-#include "apiserver/protobuf.h"
+#include "apiserver/core/protobuf.h"
 #include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

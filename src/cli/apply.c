@@ -9,7 +9,7 @@
 #include "cli/apply.h"
 #include "cli/columns.h"
 #include "cli/input.h"
-#include "cli/up_folder.h"
+#include "cli/up/folder.h"
 
 #define FIELD_MANAGER "leeboard-cli"
 #define OUTPUT_BYTES_MAX ((size_t)256 << 20)

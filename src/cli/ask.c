@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/timer.h"
-#include "cli/up_folder.h"
+#include "cli/up/folder.h"
 #include "http/loop.h"
 #include "kube/http_transport.h"
 #include "kube/status.h"

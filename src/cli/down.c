@@ -10,8 +10,8 @@
 
 #include "base/str.h"
 #include "base/time.h"
-#include "cli/up_folder.h"
-#include "cli/up_tasks.h"
+#include "cli/up/folder.h"
+#include "cli/up/tasks.h"
 
 #define KILL_MS 5000
 

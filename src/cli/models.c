@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "cli/api_service.h"
 #include "cli/ask.h"
 #include "cli/columns.h"
-#include "cli/local_transport.h"
 #include "cli/model_cache.h"
-#include "cli/up_folder.h"
+#include "cli/serve/api_service.h"
+#include "cli/serve/local_transport.h"
+#include "cli/up/folder.h"
 #include "http/loop.h"
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/model.h"

@@ -2,13 +2,13 @@
 
 #include <stdio.h>
 
-#include "apiserver/table.h"
+#include "apiserver/core/table.h"
 #include "base/str.h"
 #include "cli/columns.h"
-#include "cli/show_why.h"
-#include "cli/up_folder.h"
-#include "cli/up_objects.h"
-#include "cli/up_tasks.h"
+#include "cli/show/why.h"
+#include "cli/up/folder.h"
+#include "cli/up/objects.h"
+#include "cli/up/tasks.h"
 #include "http/loop.h"
 
 struct ps {

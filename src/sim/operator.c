@@ -12,7 +12,7 @@
 #include "kube/lease.h"
 #include "merge/schema.h"
 
-/* What lives from a start to a crash: as src/cli/operator.c puts it together. */
+/* What lives from a start to a crash: as src/cli/serve/operator.c puts it together. */
 struct sim_life {
     struct sim_operator *operator;
     struct sim_network *network;

@@ -14,8 +14,8 @@
  * clock, the effects (downloads, probes) and the workloads are played. docs/simulation.md tells how
  * to use and extend it. */
 
-#include "apiserver/server.h"
-#include "apiserver/store.h"
+#include "apiserver/core/server.h"
+#include "apiserver/store/store.h"
 #include "base/json.h"
 #include "base/timer.h"
 #include "kube/transport.h"

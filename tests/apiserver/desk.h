@@ -9,8 +9,8 @@
  *   struct desk_stream *w = desk_watch(&r, "/api/v1/configmaps?watch=1");
  *   desk_done(&r); */
 
-#include "apiserver/server.h"
-#include "apiserver/store.h"
+#include "apiserver/core/server.h"
+#include "apiserver/store/store.h"
 #include "base/buf.h"
 #include "tests/test.h"
 

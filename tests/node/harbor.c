@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "apiserver/server.h"
-#include "apiserver/store.h"
+#include "apiserver/core/server.h"
+#include "apiserver/store/store.h"
 #include "node/volumes.h"
 
 struct kube_call {

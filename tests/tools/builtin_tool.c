@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apiserver/builtin.h"
+#include "apiserver/builtin/builtin.h"
 #include "base/buf.h"
 #include "base/time.h"
 #include "merge/strategic.h"

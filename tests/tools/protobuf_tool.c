@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "apiserver/protobuf.h"
+#include "apiserver/core/protobuf.h"
 #include "base/buf.h"
 
 int main(void)

@@ -1,8 +1,8 @@
-// Prints src/apiserver/protobuf_types.c: where the fields of the built-in kinds are in the binary form that Go clients send.
+// Prints src/apiserver/core/protobuf_types.c: where the fields of the built-in kinds are in the binary form that Go clients send.
 //
-//	go run -C tools/kube-mod ./proto-gen >src/apiserver/protobuf_types.c
+//	go run -C tools/kube-mod ./proto-gen >src/apiserver/core/protobuf_types.c
 //
-// Numbers and names come from the tags of the Go types; see src/apiserver/protobuf_types.h for the form.
+// Numbers and names come from the tags of the Go types; see src/apiserver/core/protobuf_types.h for the form.
 package main
 
 import (

@@ -1,0 +1,336 @@
+#include "apiserver/access/rbac.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "base/selector.h"
+
+#define GROUP "rbac.authorization.k8s.io"
+
+/* A binding with the rules of its role. */
+struct binding {
+    const char *namespace; /* "" : of the whole cluster */
+    const char *name;
+    const char *role_kind, *role_name;
+    struct json subjects, rules; /* rules absent: there is no such role */
+};
+
+enum { ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS, TABLES };
+static const char *const plurals[TABLES] = {
+    "roles", "clusterroles", "rolebindings", "clusterrolebindings"
+};
+
+struct rbac {
+    struct apiserver *server;
+    struct arena arena; /* of everything below */
+    struct binding *list;
+    size_t count;
+    bool fresh;
+    struct store_watch watches[TABLES];
+};
+
+static void on_event(void *ctx, const struct store_event *event)
+{
+    (void)event;
+    struct rbac *r = ctx;
+    r->fresh = false;
+}
+
+static struct store_table *table(struct rbac *r, int which)
+{
+    const struct api_kind *k =
+        registry_find(apiserver_registry(r->server), GROUP, "v1", plurals[which]);
+    return k ? store_table(apiserver_store(r->server), k->table) : NULL;
+}
+
+struct rbac *rbac_new(struct apiserver *s)
+{
+    struct rbac *r = mem_new_of(struct rbac);
+    r->server = s;
+    arena_init(&r->arena, (size_t)1 << 30);
+    for (int i = 0; i < TABLES; i++) {
+        r->watches[i] = (struct store_watch){ .event = on_event, .ctx = r };
+        struct store_table *t = table(r, i);
+        if (t)
+            store_watch_start(t, &r->watches[i]);
+    }
+    return r;
+}
+
+void rbac_free(struct rbac *r)
+{
+    if (!r)
+        return;
+    for (int i = 0; i < TABLES; i++)
+        store_watch_stop(&r->watches[i]);
+    arena_done(&r->arena);
+    free(r);
+}
+
+/* ---- reading the store ---- */
+
+static struct json parse(struct arena *a, const struct store_object *o)
+{
+    struct json v;
+    return o && json_parse(a, o->text, &v, NULL) ? v : (struct json){ 0 };
+}
+
+static bool selected(struct json selectors, struct json labels)
+{
+    json_each (s, selectors) {
+        cleanup(arena_done) struct arena a = ARENA_INIT;
+        struct selector selector;
+        if (selector_from_json(&a, *s, "", &selector, NULL) && selector_matches(&selector, labels))
+            return true;
+    }
+    return false;
+}
+
+static bool list_holds(const struct json_builder *list, struct json v)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (json_equal(list->members[i].value, v))
+            return true;
+    return false;
+}
+
+/* Roles that aggregate may be aggregated themselves, even in a circle. */
+#define AGGREGATION_DEPTH_MAX 8
+
+static void add_aggregated(
+    struct rbac *r, struct json_builder *rules, struct json cluster_role, int depth)
+{
+    struct json selectors = json_get(cluster_role, "aggregationRule.clusterRoleSelectors");
+    const char *own = json_get_text(cluster_role, "metadata.name");
+    struct store_cursor c = { 0 };
+    struct store_table *t = table(r, CLUSTER_ROLES);
+    for (const struct store_object *o; t && (o = store_next(t, &c));) {
+        struct json role = parse(rules->arena, o);
+        if (text_eq(o->name, own) || !selected(selectors, json_get(role, "metadata.labels")))
+            continue;
+        json_each (rule, json_member(role, "rules"))
+            if (!list_holds(rules, *rule))
+                json_push(rules, *rule);
+        if (json_present(json_member(role, "aggregationRule")) && depth < AGGREGATION_DEPTH_MAX)
+            add_aggregated(r, rules, role, depth + 1);
+    }
+}
+
+struct json rbac_aggregate(struct rbac *r, struct arena *a, struct json cluster_role)
+{
+    struct json_builder rules;
+    json_builder_init(&rules, a);
+    add_aggregated(r, &rules, cluster_role, 0);
+    return json_list_end(&rules);
+}
+
+bool rbac_rules_of_ref(
+    struct rbac *r, struct arena *a, const char *namespace, struct json role_ref, struct json *ret)
+{
+    const char *name = json_get_text(role_ref, "name");
+    bool local = text_eq(json_get_text(role_ref, "kind"), "Role");
+    struct store_table *t = table(r, local ? ROLES : CLUSTER_ROLES);
+    const struct store_object *o = t && name ? store_get(t, local ? namespace : "", name) : NULL;
+    struct json role = parse(a, o);
+    *ret = json_present(json_member(role, "aggregationRule")) ? rbac_aggregate(r, a, role)
+                                                              : json_member(role, "rules");
+    if (o && !json_is(*ret, JSON_LIST))
+        *ret = json_empty_list();
+    return o != NULL;
+}
+
+static void read_bindings(struct rbac *r, int which)
+{
+    struct store_cursor c = { 0 };
+    struct store_table *t = table(r, which);
+    for (const struct store_object *o; t && (o = store_next(t, &c));) {
+        struct json v = parse(&r->arena, o), ref = json_member(v, "roleRef");
+        struct binding *b = &r->list[r->count++];
+        *b = (struct binding){
+            .namespace = arena_strdup(&r->arena, o->namespace),
+            .name = arena_strdup(&r->arena, o->name),
+            .role_kind = json_get_text(ref, "kind"),
+            .role_name = json_get_text(ref, "name"),
+            .subjects = json_member(v, "subjects"),
+        };
+        if (!rbac_rules_of_ref(r, &r->arena, b->namespace, ref, &b->rules))
+            b->rules = (struct json){ 0 };
+    }
+}
+
+static void refresh(struct rbac *r)
+{
+    if (r->fresh)
+        return;
+    struct store_table *cluster = table(r, CLUSTER_ROLE_BINDINGS), *local = table(r, ROLE_BINDINGS);
+    arena_reset(&r->arena);
+    r->count = 0;
+    r->list = arena_array(&r->arena,
+        (cluster ? store_table_count(cluster) : 0) + (local ? store_table_count(local) : 0) + 1,
+        sizeof(*r->list));
+    read_bindings(r, CLUSTER_ROLE_BINDINGS);
+    read_bindings(r, ROLE_BINDINGS);
+    /* What is written but not flushed is read here and may yet be undone: then look again. */
+    r->fresh = true;
+    for (int i = 0; i < TABLES; i++) {
+        const struct store_table *t = table(r, i);
+        r->fresh = r->fresh && (!t || !store_table_is_dirty(apiserver_store(r->server), t));
+    }
+}
+
+/* ---- who is meant ---- */
+
+static bool has_group(const struct api_user *user, const char *group)
+{
+    for (const char *const *g = user->groups; g && *g; g++)
+        if (text_eq(*g, group))
+            return true;
+    return false;
+}
+
+static bool is_account(const struct api_user *user, const char *namespace, const char *name)
+{
+    static const char prefix[] = "system:serviceaccount:";
+    if (!name || !text_starts(user->name, prefix))
+        return false;
+    struct str rest = str_of(user->name + sizeof(prefix) - 1), ns = str_cut(&rest, ':');
+    return str_eq(ns, str_of(namespace)) && str_eq(rest, str_of(name));
+}
+
+/* The subject of a binding that the user is; absent: none. */
+static struct json subject_of(const struct binding *b, const struct api_user *user)
+{
+    json_each (s, b->subjects) {
+        const char *kind = json_get_text(*s, "kind"), *name = json_get_text(*s, "name");
+        const char *namespace = json_get_text(*s, "namespace");
+        if ((text_eq(kind, "User") && text_eq(name, user->name)) ||
+            (text_eq(kind, "Group") && has_group(user, name)) ||
+            (text_eq(kind, "ServiceAccount") &&
+                is_account(user, text_empty(namespace) ? b->namespace : namespace, name)))
+            return *s;
+    }
+    return (struct json){ 0 };
+}
+
+/* ---- what a rule allows ---- */
+
+static bool listed(struct json list, const char *text)
+{
+    return json_list_has(list, "*") || json_list_has(list, text);
+}
+
+static bool path_listed(struct json urls, const char *path)
+{
+    json_each (u, urls) {
+        const char *url = json_text(*u);
+        size_t length = url ? strlen(url) : 0;
+        if (text_eq(url, path) ||
+            (length && url[length - 1] == '*' && strncmp(url, path, length - 1) == 0))
+            return true;
+    }
+    return false;
+}
+
+static bool resource_listed(struct json resources, const struct auth_request *r)
+{
+    char text[512];
+    if (text_empty(r->subresource))
+        return listed(resources, r->resource);
+    snprintf(text, sizeof(text), "%s/%s", r->resource, r->subresource);
+    if (listed(resources, text))
+        return true;
+    snprintf(text, sizeof(text), "*/%s", r->subresource);
+    return json_list_has(resources, text);
+}
+
+bool rbac_rule_allows(struct json rule, const struct auth_request *r)
+{
+    if (!listed(json_member(rule, "verbs"), r->verb))
+        return false;
+    if (r->path)
+        return path_listed(json_member(rule, "nonResourceURLs"), r->path);
+    struct json names = json_member(rule, "resourceNames");
+    return listed(json_member(rule, "apiGroups"), r->group) &&
+           resource_listed(json_member(rule, "resources"), r) &&
+           (!names.count || json_list_has(names, r->name ? r->name : ""));
+}
+
+/* ---- questions ---- */
+
+static const char *describe(struct arena *a, const struct binding *b, struct json subject)
+{
+    const char *kind = json_get_text(subject, "kind"), *name = json_get_text(subject, "name");
+    const char *namespace = json_get_text(subject, "namespace");
+    if (text_eq(kind, "ServiceAccount"))
+        name = arena_printf(a, "%s/%s", name, text_empty(namespace) ? b->namespace : namespace);
+    return arena_printf(a,
+        "RBAC: allowed by %s \"%s%s%s\" of %s \"%s\" to %s \"%s\"",
+        *b->namespace ? "RoleBinding" : "ClusterRoleBinding",
+        b->name,
+        *b->namespace ? "/" : "",
+        b->namespace,
+        b->role_kind,
+        b->role_name,
+        kind,
+        name);
+}
+
+/* The next binding that names the user and holds in the namespace. */
+static const struct binding *next_binding(struct rbac *r, size_t *at, const struct api_user *user,
+    const char *namespace, struct json *ret_subject)
+{
+    while (*at < r->count) {
+        const struct binding *b = &r->list[(*at)++];
+        if (*b->namespace && !text_eq(b->namespace, namespace))
+            continue;
+        *ret_subject = subject_of(b, user);
+        if (json_present(*ret_subject))
+            return b;
+    }
+    return NULL;
+}
+
+bool rbac_allows(struct rbac *r, struct arena *a, const struct api_user *user,
+    const struct auth_request *request, const char **ret_reason)
+{
+    refresh(r);
+    const char *namespace = request->path || !request->namespace ? "" : request->namespace;
+    const struct binding *b;
+    struct json subject, missing = { 0 };
+    struct json_builder troubles;
+    json_builder_init(&troubles, a);
+    for (size_t i = 0; (b = next_binding(r, &i, user, namespace, &subject));) {
+        if (!json_present(b->rules))
+            json_push(&troubles,
+                json_strf(a,
+                    "%s.rbac.authorization.k8s.io \"%s\" not found",
+                    text_eq(b->role_kind, "Role") ? "role" : "clusterrole",
+                    b->role_name));
+        json_each (rule, b->rules)
+            if (rbac_rule_allows(*rule, request)) {
+                *ret_reason = describe(a, b, subject);
+                return true;
+            }
+    }
+    missing = json_list_end(&troubles);
+    cleanup(buf_done) struct buf text = BUF_INIT(65536);
+    json_each (m, missing)
+        buf_printf(&text, "%s%s", text.len ? ", " : "", m->string);
+    *ret_reason = missing.count == 0   ? ""
+                  : missing.count == 1 ? arena_printf(a, "RBAC: %s", buf_text(&text))
+                                       : arena_printf(a, "RBAC: [%s]", buf_text(&text));
+    return false;
+}
+
+struct json rbac_rules_of(
+    struct rbac *r, struct arena *a, const struct api_user *user, const char *namespace)
+{
+    refresh(r);
+    struct json_builder rules;
+    json_builder_init(&rules, a);
+    struct json subject;
+    const struct binding *b;
+    for (size_t i = 0; (b = next_binding(r, &i, user, namespace, &subject));)
+        json_push_all(&rules, json_copy(a, b->rules));
+    return json_list_end(&rules);
+}

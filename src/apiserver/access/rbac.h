@@ -1,0 +1,34 @@
+#pragma once
+
+/* Role-based access: what the roles and bindings in the store allow.
+ *
+ * They are read once and kept until one of them changes. Rules stay the JSON that they are; a
+ * question walks the bindings that name the user. */
+
+#include "apiserver/access/auth.h"
+#include "apiserver/store/store.h"
+
+struct rbac;
+
+struct rbac *rbac_new(struct apiserver *s);
+void rbac_free(struct rbac *r);
+
+/* *ret_reason: which binding allows it; if none does, what was wrong with bindings that might have,
+ * or "". */
+bool rbac_allows(struct rbac *r, struct arena *a, const struct api_user *user,
+    const struct auth_request *request, const char **ret_reason);
+/* All rules of a user, cluster-wide and of a namespace ("" for none), as a list. */
+struct json rbac_rules_of(
+    struct rbac *r, struct arena *a, const struct api_user *user, const char *namespace);
+/* The rules that a binding in this namespace ("" for a cluster role binding) refers to; false: no
+ * such role. */
+bool rbac_rules_of_ref(struct rbac *r, struct arena *a, const char *namespace, struct json role_ref,
+    struct json *ret) must_check;
+/* The rules of everything that a ClusterRole's aggregationRule selects. */
+struct json rbac_aggregate(struct rbac *r, struct arena *a, struct json cluster_role);
+
+/* Whether a rule allows a request. */
+bool rbac_rule_allows(struct json rule, const struct auth_request *request);
+/* Which of the rights in wanted are not in held: a list of texts as the API server prints them;
+ * NULL: none is missing. */
+const char *rbac_missing(struct arena *a, struct json held, struct json wanted);

@@ -1,0 +1,278 @@
+/* What is wrong with the security context of a pod, and with what its system does not have. */
+
+#include "apiserver/builtin/pod/pod.h"
+#include "apiserver/rules/check.h"
+
+static const char *const profile_types[] = { "Localhost", "RuntimeDefault", "Unconfined", NULL };
+
+/* ---- profiles, of pods and of containers ---- */
+
+static void check_profile_type(
+    struct field_errors *e, struct json profile, const char *path, const char *required)
+{
+    struct json type = json_member(profile, "type");
+    const char *here = field_child(e->arena, path, "type");
+    if (check_is_empty(type))
+        field_required(e, here, required);
+    else
+        check_enum(e, type, here, profile_types);
+}
+
+void pod_seccomp_check(struct field_errors *e, struct json profile, const char *path)
+{
+    static const struct check relative = { "", CHECK_LOCAL_PATH };
+    if (!check_is_set(profile))
+        return;
+    struct json file = json_member(profile, "localhostProfile");
+    const char *here = field_child(e->arena, path, "localhostProfile");
+    const char *type = json_get_text(profile, "type");
+    check_profile_type(e, profile, path, "type is required when seccompProfile is set");
+    if (text_eq(type, "Localhost") && !check_is_set(file))
+        field_required(e, here, "must be set when seccomp type is Localhost");
+    else if (text_eq(type, "Localhost"))
+        check_value(e, file, here, &relative);
+    else if (check_is_set(file))
+        check_invalid_text(e,
+            FIELD_INVALID,
+            here,
+            arena_printf(e->arena,
+                "{\"Type\":%s,\"LocalhostProfile\":%s}",
+                json_to_text(e->arena, json_str(type ? type : "")),
+                json_to_text(e->arena, file)),
+            "can only be set when seccomp type is Localhost");
+}
+
+#define APP_ARMOR_MAX 4095
+
+void pod_app_armor_check(struct field_errors *e, struct json profile, const char *path)
+{
+    if (!check_is_set(profile))
+        return;
+    struct json name = json_member(profile, "localhostProfile");
+    const char *here = field_child(e->arena, path, "localhostProfile");
+    const char *type = json_get_text(profile, "type");
+    bool local = text_eq(type, "Localhost"),
+         other = text_eq(type, "RuntimeDefault") || text_eq(type, "Unconfined");
+    check_profile_type(e, profile, path, "type is required when appArmorProfile is set");
+    if (other && check_is_set(name))
+        field_invalid(e, here, name, "can only be set when AppArmor type is Localhost");
+    else if (local && check_is_empty(name))
+        field_required(e, here, "must be set when AppArmor type is Localhost");
+    else if (local && str_trim(str_of(json_text(name))).len != name.count)
+        field_invalid(e, here, name, "must not be padded with whitespace");
+    if (local && name.count > APP_ARMOR_MAX)
+        field_error_add(e,
+            FIELD_TOO_LONG,
+            here,
+            (struct json){ 0 },
+            arena_printf(e->arena, "may not be more than %d bytes", APP_ARMOR_MAX));
+}
+
+/* ---- sysctls ---- */
+
+static bool is_sysctl(struct str name)
+{
+    char before = '.';
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+        bool ends = c == '.' || c == '/', began = before == '.' || before == '/';
+        if (!plain && !ends && c != '-' && c != '_')
+            return false;
+        if ((!plain && began) || (ends && (before == '-' || before == '_')))
+            return false;
+        before = c;
+    }
+    return name.len && name.len <= NAME_SUBDOMAIN_MAX && !strchr("./-_", before);
+}
+
+/* Whether it is the node's own setting, because the pod shares what it is a setting of. */
+static void check_shared(
+    struct field_errors *e, struct json spec, struct json name, const char *path)
+{
+    static const struct {
+        const char *start, *shared;
+        bool whole; /* not only the start */
+    } rows[] = {
+        { "kernel.sem", "hostIPC", true },
+        { "kernel.shm", "hostIPC", false },
+        { "kernel.msg", "hostIPC", false },
+        { "fs.mqueue.", "hostIPC", false },
+        { "net.", "hostNetwork", false },
+    };
+    char *text = arena_strdup(e->arena, json_text(name) ? json_text(name) : "");
+    size_t first = strcspn(text, "./");
+    for (char *c = text; text[first] == '/' && *c; c++)
+        *c = (char)(*c == '/' ? '.' : *c == '.' ? '/' : *c); /* the other way to write names */
+    for (size_t i = 0; i < lengthof(rows); i++)
+        if ((rows[i].whole ? text_eq(text, rows[i].start) : text_starts(text, rows[i].start)) &&
+            json_get_bool(spec, rows[i].shared, false))
+            field_invalid(e,
+                path,
+                name,
+                arena_printf(e->arena, "may not be specified when '%s' is true", rows[i].shared));
+}
+
+static void check_sysctls(struct field_errors *e, struct json spec, const char *path)
+{
+    struct json list = json_get(spec, "securityContext.sysctls");
+    for (size_t i = 0; i < list.count; i++) {
+        struct json name = json_member(list.items[i], "name");
+        const char *here =
+            field_child(e->arena, check_item_path(e->arena, path, "sysctls", i), "name");
+        bool again = false;
+        for (size_t j = 0; j < i; j++)
+            again = again || json_equal(json_member(list.items[j], "name"), name);
+        if (check_is_empty(name))
+            field_required(e, here, NULL);
+        else if (!is_sysctl(str_of(name.string)))
+            field_invalid(e,
+                here,
+                name,
+                "must have at most 253 characters and match regex "
+                "^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$");
+        else if (again)
+            field_duplicate(e, here, name);
+        check_shared(e, spec, name, here);
+    }
+}
+
+/* ---- the whole ---- */
+
+static void check_host_network(struct field_errors *e, struct json spec, const char *path)
+{
+    if (!json_get_bool(spec, "hostNetwork", false))
+        return;
+    size_t i = 0;
+    json_each (c, json_member(spec, "containers")) {
+        const char *here = check_item_path(e->arena, path, "containers", i++);
+        size_t j = 0;
+        json_each (port, json_member(*c, "ports")) {
+            const char *at = check_item_path(e->arena, here, "ports", j++);
+            struct json host = json_member(*port, "hostPort");
+            if (check_is_set(host) && !json_equal(host, json_member(*port, "containerPort")))
+                field_invalid(e,
+                    field_child(e->arena, at, "hostPort"),
+                    host,
+                    "must match `containerPort` when `hostNetwork` is true");
+        }
+    }
+}
+
+void pod_security_check(struct field_errors *e, struct json spec, const char *path)
+{
+    static const char *const change_policies[] = { "Always", "OnRootMismatch", NULL };
+    static const char *const group_policies[] = { "Merge", "Strict", NULL };
+    static const char *const label_policies[] = { "Recursive", NULL };
+    static const struct check ids[] = {
+        { "fsGroup", CHECK_USER_ID },
+        { "runAsUser", CHECK_USER_ID },
+        { "runAsGroup", CHECK_USER_ID },
+        { "supplementalGroups.*", CHECK_USER_ID },
+        { 0 },
+    };
+    static const struct check change[] = {
+        { "fsGroupChangePolicy", CHECK_ENUM, change_policies },
+        { 0 },
+    };
+    static const struct check policies[] = {
+        { "supplementalGroupsPolicy", CHECK_ENUM, group_policies },
+        { "seLinuxChangePolicy", CHECK_ENUM, label_policies },
+        { 0 },
+    };
+    struct json context = json_member(spec, "securityContext");
+    const char *here = field_child(e->arena, path, "securityContext");
+    check_host_network(e, spec, path);
+    check_table(e, context, here, ids);
+    if (json_get_bool(spec, "shareProcessNamespace", false) &&
+        json_get_bool(spec, "hostPID", false))
+        field_invalid(e,
+            field_child(e->arena, here, "shareProcessNamespace"),
+            json_bool(true),
+            "ShareProcessNamespace and HostPID cannot both be enabled");
+    check_sysctls(e, spec, here);
+    check_table(e, context, here, change);
+    pod_seccomp_check(
+        e, json_member(context, "seccompProfile"), field_child(e->arena, here, "seccompProfile"));
+    pod_windows_check(
+        e, json_member(context, "windowsOptions"), field_child(e->arena, here, "windowsOptions"));
+    pod_app_armor_check(
+        e, json_member(context, "appArmorProfile"), field_child(e->arena, here, "appArmorProfile"));
+    check_table(e, context, here, policies);
+}
+
+/* ---- what a system does not have ---- */
+
+/* path: of spec; names are members of it or of its security context. */
+static void forbid(struct field_errors *e, struct json v, const char *path,
+    const char *const *names, const char *detail)
+{
+    for (; *names; names++) {
+        struct json found = json_get(v, *names);
+        bool off = found.type == JSON_BOOL && !found.boolean && text_starts(*names, "host") &&
+                   !text_eq(*names, "hostUsers");
+        if (check_is_set(found) && !off)
+            field_forbidden(e, field_child(e->arena, path, *names), detail);
+    }
+}
+
+void pod_system_check(struct field_errors *e, struct json spec, const char *path)
+{
+    static const char *const systems[] = { "linux", "windows", NULL };
+    static const char *const lists[] = { "initContainers", "containers", "ephemeralContainers" };
+    static const char *const not_on_linux[] = { "securityContext.windowsOptions", NULL };
+    static const char *const not_on_windows[] = {
+        "securityContext.appArmorProfile",
+        "securityContext.seLinuxOptions",
+        "hostUsers",
+        "hostPID",
+        "hostIPC",
+        "securityContext.seccompProfile",
+        "securityContext.fsGroup",
+        "securityContext.fsGroupChangePolicy",
+        "securityContext.sysctls",
+        "shareProcessNamespace",
+        "securityContext.runAsUser",
+        "securityContext.runAsGroup",
+        "securityContext.supplementalGroups",
+        "securityContext.supplementalGroupsPolicy",
+        "securityContext.seLinuxChangePolicy",
+        NULL,
+    };
+    static const char *const not_in_windows[] = {
+        "securityContext.appArmorProfile",
+        "securityContext.seLinuxOptions",
+        "securityContext.seccompProfile",
+        "securityContext.capabilities",
+        "securityContext.readOnlyRootFilesystem",
+        "securityContext.privileged",
+        "securityContext.allowPrivilegeEscalation",
+        "securityContext.procMount",
+        "securityContext.runAsUser",
+        "securityContext.runAsGroup",
+        NULL,
+    };
+    struct json system = json_member(spec, "os"), name = json_member(system, "name");
+    const char *here = field_child(e->arena, path, "os");
+    bool is_linux = text_eq(json_text(name), "linux");
+    if (!check_is_set(system))
+        return;
+    if (check_is_empty(name))
+        field_required(e, field_child(e->arena, here, "name"), NULL);
+    else
+        check_enum(e, name, here, systems);
+    if (!is_linux && !text_eq(json_text(name), "windows"))
+        return;
+    const char *why = is_linux ? "windows options cannot be set for a linux pod"
+                               : "cannot be set for a windows pod";
+    forbid(e, spec, path, is_linux ? not_on_linux : not_on_windows, why);
+    for (size_t l = 0; l < lengthof(lists); l++) {
+        struct json list = json_member(spec, lists[l]);
+        for (size_t i = 0; i < list.count; i++)
+            forbid(e,
+                list.items[i],
+                check_item_path(e->arena, path, lists[l], i),
+                is_linux ? not_on_linux : not_in_windows,
+                why);
+    }
+}

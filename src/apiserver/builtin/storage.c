@@ -1,0 +1,764 @@
+/* Volumes and claims, and the classes and drivers behind them. */
+
+#include "apiserver/builtin/defaults.h"
+#include "apiserver/builtin/pod/pod.h"
+#include "apiserver/builtin/rules.h"
+#include "apiserver/builtin/warn.h"
+#include "apiserver/core/server.h"
+#include "apiserver/rules/check.h"
+#include "apiserver/rules/fill.h"
+#include "apiserver/rules/go_value.h"
+#include "base/quantity.h"
+
+static const struct fill claim_defaults[] = {
+    { "volumeMode", FILL_STR("Filesystem"), .empty = true },
+    { "dataSource.apiGroup", { .type = JSON_NULL }, .empty = true },
+    { "dataSourceRef.apiGroup", { .type = JSON_NULL }, .empty = true },
+    { 0 },
+};
+
+/* What the old form of a source can say: anything else in it is left out without a word. */
+static bool is_old_source(struct json source)
+{
+    const char *group = json_get_text(source, "apiGroup"), *kind = json_get_text(source, "kind");
+    return text_eq(kind, "PersistentVolumeClaim")
+               ? text_empty(group)
+               : text_eq(kind, "VolumeSnapshot") && text_eq(group, "snapshot.storage.k8s.io");
+}
+
+struct json claim_spec_fill(struct arena *a, struct json spec)
+{
+    return fill_table(a, spec, claim_defaults);
+}
+
+/* A source of data may be given in an old and in a new form; each fills the other. in_use: the
+ * claim has had one. */
+static struct json give_sources(struct arena *a, struct json spec, bool in_use)
+{
+    struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
+    if (json_present(source) && !is_old_source(source) && !in_use) {
+        spec = json_with_member(a, spec, "dataSource", (struct json){ 0 });
+        source = (struct json){ 0 };
+    }
+    if (json_present(source) && !json_present(ref))
+        spec = json_with_member(a, spec, "dataSourceRef", source);
+    if (json_present(ref) && !json_present(source) && !json_present(json_member(ref, "namespace")))
+        spec = json_with_member(a, spec, "dataSource", ref);
+    return claim_spec_fill(a, spec);
+}
+
+static struct json fill_claim(struct arena *a, struct json o)
+{
+    o = fill_each(a, o, "spec", claim_spec_fill);
+    return fill_path(a, o, "status.phase", json_str("Pending"));
+}
+
+static const struct fill volume_defaults[] = {
+    { "spec.persistentVolumeReclaimPolicy", FILL_STR("Retain") },
+    { "spec.volumeMode", FILL_STR("Filesystem"), .empty = true },
+    { "spec.hostPath.type", FILL_STR("") },
+    VOLUME_SOURCE_DEFAULTS("spec."),
+    { "status.phase", FILL_STR("Pending") },
+    { 0 },
+};
+
+static struct json fill_volume(struct arena *a, struct json o)
+{
+    return fill_table(a, o, volume_defaults);
+}
+
+/* Nobody deletes a volume that is in use. */
+static bool protect(const struct api_write *w, struct json *object, const char *finalizer)
+{
+    struct arena *a = w->arena;
+    if (json_present(w->old))
+        return true;
+    struct json finalizers = json_get(*object, "metadata.finalizers");
+    if (json_list_has(finalizers, finalizer))
+        return true;
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_push_all(&b, finalizers);
+    json_push(&b, json_str(finalizer));
+    *object = json_with(a, *object, "metadata.finalizers", json_list_end(&b));
+    return true;
+}
+
+static const char *noted_class(struct json claim)
+{
+    struct json annotations = json_get(claim, "metadata.annotations");
+    return json_text(json_member(annotations, STORAGE_CLASS_ANNOTATION));
+}
+
+/* A class that is empty was chosen: no class. */
+static struct json give_class(const struct api_write *w, struct json claim)
+{
+    static const char *const marks[] = { "storageclass.kubernetes.io/is-default-class",
+        "storageclass.beta.kubernetes.io/is-default-class",
+        NULL };
+    if (noted_class(claim) || check_is_set(json_get(claim, "spec.storageClassName")))
+        return claim;
+    const char *class = defaults_class(w, "storage.k8s.io", "storageclasses", marks);
+    return class ? json_with(w->arena, claim, "spec.storageClassName", json_str(class)) : claim;
+}
+
+static bool prepare_claim(const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    if (*w->subresource)
+        return true;
+    bool in_use = json_present(json_get(w->old, "spec.dataSource")) ||
+                  json_present(json_get(w->old, "spec.dataSourceRef"));
+    *object = json_with_member(
+        w->arena, *object, "spec", give_sources(w->arena, json_member(*object, "spec"), in_use));
+    if (!json_present(w->old)) {
+        *object = give_class(w, *object);
+        *object = json_with(w->arena, *object, "status.phase", json_str("Pending"));
+    }
+    return protect(w, object, "kubernetes.io/pvc-protection");
+}
+
+static bool prepare_attributes_class(
+    const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    return protect(w, object, "kubernetes.io/vac-protection");
+}
+
+static bool prepare_volume(const struct api_write *w, struct json *object, struct error *err)
+{
+    (void)err;
+    if (!json_present(w->old)) {
+        *object = json_with(w->arena, *object, "status.phase", json_str("Pending"));
+        *object = json_with(w->arena, *object, "status.lastPhaseTransitionTime", json_str(w->now));
+    }
+    return protect(w, object, "kubernetes.io/pv-protection");
+}
+
+static const struct fill class_defaults[] = {
+    { "reclaimPolicy", FILL_STR("Delete"), true },
+    { "volumeBindingMode", FILL_STR("Immediate"), true },
+    { 0 },
+};
+
+static struct json fill_storage_class(struct arena *a, struct json o)
+{
+    return fill_table(a, o, class_defaults);
+}
+
+static const struct fill driver_defaults[] = {
+    { "spec.attachRequired", FILL_BOOL(true) },
+    { "spec.fsGroupPolicy", FILL_STR("ReadWriteOnceWithFSType"), true },
+    { "spec.podInfoOnMount", FILL_BOOL(false) },
+    { "spec.requiresRepublish", FILL_BOOL(false) },
+    { "spec.seLinuxMount", FILL_BOOL(false) },
+    { "spec.storageCapacity", FILL_BOOL(false) },
+    { 0 },
+};
+
+static struct json fill_driver(struct arena *a, struct json o)
+{
+    o = fill_table(a, o, driver_defaults);
+    return fill_path(a, o, "spec.volumeLifecycleModes", json_list(a, json_str("Persistent")));
+}
+
+/* ---- what is wrong ---- */
+
+static const char *const access_modes[] = {
+    "ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod", NULL
+};
+static const char *const volume_modes[] = { "Block", "Filesystem", NULL };
+static const char *const reclaim_policies[] = { "Delete", "Recycle", "Retain", NULL };
+static const char *const binding_modes[] = { "Immediate", "WaitForFirstConsumer", NULL };
+
+static void check_storage(struct field_errors *e, struct json v, const char *path, bool volume)
+{
+    struct quantity q;
+    if (volume && v.type == JSON_STR && quantity_parse(str_of(v.string), &q, NULL) &&
+        quantity_value(q) < 0)
+        field_invalid(e, path, json_int(quantity_value(q)), "must be a valid resource quantity");
+    if (!json_present(v))
+        field_required(e, path, NULL);
+    else if (v.type == JSON_STR && (v.string[0] == '-' || text_eq(v.string, "0")))
+        field_invalid(e, path, v, "must be greater than zero");
+}
+
+static void check_modes(struct field_errors *e, struct json spec, const char *path)
+{
+    struct json modes = json_member(spec, "accessModes");
+    const char *here = field_child(e->arena, path, "accessModes");
+    bool others = false;
+    json_each (mode, modes) {
+        check_enum(e, *mode, here, access_modes);
+        others = others || !text_eq(json_text(*mode), "ReadWriteOncePod");
+    }
+    if (others && json_list_has(modes, "ReadWriteOncePod"))
+        field_forbidden(e, here, "may not use ReadWriteOncePod with other access modes");
+}
+
+/* Where the data of a new volume come from. */
+static void check_source(struct field_errors *e, struct json source, const char *path)
+{
+    static const struct check rules[] = {
+        { "name", CHECK_REQUIRED },
+        { "kind", CHECK_REQUIRED },
+        { 0 },
+    };
+    struct json group = json_member(source, "apiGroup"), kind = json_member(source, "kind"),
+                namespace = json_member(source, "namespace");
+    if (!check_is_set(source))
+        return;
+    check_table(e, source, path, rules);
+    if (!check_is_empty(group))
+        check_name(e, group, field_child(e->arena, path, "apiGroup"), NAME_DNS1123_SUBDOMAIN);
+    else if (!text_eq(json_text(kind), "PersistentVolumeClaim"))
+        field_invalid(e,
+            path,
+            check_is_set(kind) ? kind : json_str(""),
+            "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+    if (!check_is_empty(namespace))
+        check_name(e, namespace, field_child(e->arena, path, "namespace"), NAME_DNS1123_LABEL);
+}
+
+static void check_sources(struct field_errors *e, struct json spec, const char *path)
+{
+    struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
+    check_source(e, source, field_child(e->arena, path, "dataSource"));
+    check_source(e, ref, field_child(e->arena, path, "dataSourceRef"));
+    bool foreign = !check_is_empty(json_member(ref, "namespace"));
+    if (check_is_set(source) && check_is_set(ref) && (foreign || !json_equal(source, ref)))
+        field_invalid(e,
+            path,
+            json_empty_map(),
+            foreign ? "may not be specified when dataSourceRef.namespace is specified"
+                    : "must match dataSourceRef");
+}
+
+void builtin_claim_check(struct field_errors *e, struct json spec, const char *path)
+{
+    static const struct check rules[] = {
+        { "accessModes", CHECK_REQUIRED, .detail = "at least 1 access mode is required" },
+        { "volumeMode", CHECK_ENUM, volume_modes },
+        { "selector", CHECK_SELECTOR },
+        { 0 },
+    };
+    static const char *const classes[] = { "storageClassName", "volumeAttributesClassName" };
+    spec = check_is_set(spec) ? spec : json_empty_map();
+    check_table(e, spec, path, rules);
+    check_modes(e, spec, path);
+    check_storage(e,
+        json_get(spec, "resources.requests.storage"),
+        field_child(e->arena, path, "resources[storage]"),
+        false);
+    for (size_t i = 0; i < lengthof(classes); i++)
+        if (!check_is_empty(json_member(spec, classes[i])))
+            check_name(e,
+                json_member(spec, classes[i]),
+                field_child(e->arena, path, classes[i]),
+                NAME_DNS1123_SUBDOMAIN);
+    check_sources(e, spec, path);
+}
+
+static void check_claim(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    if (!*w->subresource)
+        builtin_claim_check(e, json_member(o, "spec"), "spec");
+}
+
+const char *claim_class(struct json claim)
+{
+    const char *noted = noted_class(claim);
+    return noted ? noted : json_get_text(claim, "spec.storageClassName");
+}
+
+static struct quantity claim_size(struct json claim)
+{
+    return pod_amount(json_get(claim, "spec.resources.requests"), "storage");
+}
+
+/* What may be changed is made the same in both: the volume and the class of a claim that has none,
+ * the size and the attributes of one that is bound. */
+static void level_claims(const struct api_write *w, struct json *old, struct json *new)
+{
+    static const char volume[] = "volumeName", attributes[] = "volumeAttributesClassName",
+                      class[] = "storageClassName", size[] = "resources.requests.storage";
+    struct arena *a = w->arena;
+    const char *noted = noted_class(w->old);
+    if (!json_present(json_member(*old, class)) &&
+        (!noted || text_eq(noted, json_get_text(*new, class))))
+        *new = json_with_member(a, *new, class, (struct json){ 0 });
+    if (text_empty(json_get_text(*old, volume)))
+        *old = json_with_member(a, *old, volume, json_member(*new, volume));
+    if (!text_eq(json_get_text(w->old, "status.phase"), "Bound"))
+        return;
+    if (json_present(json_get(*new, "resources.requests")))
+        *new = json_with(a, *new, size, json_get(*old, size));
+    *new = json_with_member(a, *new, attributes, json_member(*old, attributes));
+}
+
+/* A claim grows, and that is all. */
+static void check_claim_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    if (*w->subresource)
+        return;
+    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
+    level_claims(w, &old, &new);
+    if (!json_equal(old, new)) {
+        const char *diff =
+            go_value_diff(w->arena, ".PersistentVolumeClaimSpec", old, new, field_given(e, "spec"));
+        field_forbidden(e,
+            "spec",
+            arena_printf(w->arena,
+                "spec is immutable after creation except resources.requests and "
+                "volumeAttributesClassName for bound claims\n%s",
+                diff));
+    }
+    struct quantity size = claim_size(o),
+                    there = pod_amount(json_get(w->old, "status.capacity"), "storage");
+    if (quantity_compare(size, claim_size(w->old)) < 0 && quantity_compare(size, there) <= 0)
+        field_forbidden(
+            e, "spec.resources.requests.storage", "field can not be less than status.capacity");
+    check_immutable(
+        e, json_member(old, "volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
+}
+
+/* A claim grows if its class says so, or if nobody holds it to its size (the workloads' kind). */
+static bool may_grow(const struct api_write *w, struct json o)
+{
+    const struct api_kind *k =
+        registry_find(apiserver_registry(w->server), "storage.k8s.io", "v1", "storageclasses");
+    const char *class = claim_class(o);
+    struct json conditions = json_get(w->old, "status.conditions");
+    if (json_present(json_find(conditions, "type", "leeboard.dev/SizeNotEnforced")))
+        return true;
+    if (text_empty(class) || !text_eq(class, claim_class(w->old)))
+        return false;
+    struct json found = apiserver_read(w->server, w->arena, k, "", class);
+    return json_get_bool(found, "allowVolumeExpansion", false);
+}
+
+static bool admit_claim(const struct api_write *w, struct json o, struct error *err)
+{
+    if (!limits_check(w, o, err))
+        return false;
+    if (!json_present(w->old) || *w->subresource ||
+        quantity_compare(claim_size(o), claim_size(w->old)) <= 0 || may_grow(w, o))
+        return true;
+    return fail(err,
+        ERR_FORBIDDEN,
+        "persistentvolumeclaims \"%s\" is forbidden: only dynamically provisioned pvc can be "
+        "resized and the storageclass that provisions the pvc must support resize",
+        json_get_text(o, "metadata.name"));
+}
+
+/* Of a PersistentVolume's spec: what is no source. */
+static const char *const no_sources[] = { "accessModes",
+    "capacity",
+    "claimRef",
+    "mountOptions",
+    "nodeAffinity",
+    "persistentVolumeReclaimPolicy",
+    "storageClassName",
+    "volumeAttributesClassName",
+    "volumeMode" };
+
+static void check_volume(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const struct check rules[] = {
+        { "spec.accessModes", CHECK_REQUIRED },
+        { "spec.capacity", CHECK_REQUIRED },
+        { "spec.persistentVolumeReclaimPolicy", CHECK_ENUM, reclaim_policies },
+        { "spec.volumeMode", CHECK_ENUM, volume_modes },
+        { 0 },
+    };
+    if (*w->subresource)
+        return;
+    check_table(e, o, "", rules);
+    check_modes(e, json_member(o, "spec"), "spec");
+    struct json capacity = json_get(o, "spec.capacity"), storage = json_member(capacity, "storage");
+    static const char *const only_storage[] = { "storage", NULL };
+    if (!json_present(storage) || capacity.count > 1)
+        field_not_supported(
+            e, "spec.capacity", json_present(capacity) ? capacity : json_null(), only_storage);
+    json_each_member (m, capacity)
+        check_storage(e, m->value, field_key(e->arena, "spec.capacity", m->key), true);
+    size_t sources = 0;
+    json_each_member (m, json_member(o, "spec")) {
+        bool source = true;
+        for (size_t i = 0; i < lengthof(no_sources); i++)
+            source = source && !text_eq(m->key, no_sources[i]);
+        if (source && sources++ == 1)
+            field_forbidden(e,
+                field_child(e->arena, "spec", m->key),
+                "may not specify more than 1 volume type");
+    }
+    if (!sources)
+        field_required(e, "spec", "must specify a volume type");
+    builtin_volume_source_check(e, json_member(o, "spec"));
+    struct json driver = json_get(o, "spec.csi.driver"),
+                class = json_get(o, "spec.storageClassName");
+    if (!check_is_empty(driver))
+        csi_driver_name_check(e, driver, "spec.csi.driver");
+    if (!check_is_empty(class))
+        check_name(e, class, "spec.storageClassName", NAME_DNS1123_SUBDOMAIN);
+    if (json_present(json_get(o, "spec.local")) && !json_present(json_get(o, "spec.nodeAffinity")))
+        field_required(e, "spec.nodeAffinity", "Local volume requires node affinity");
+    struct json affinity = json_get(o, "spec.nodeAffinity"),
+                required = json_member(affinity, "required");
+    if (json_present(required))
+        pod_node_selector_check(e, required, "spec.nodeAffinity.required");
+    else if (json_present(affinity))
+        field_required(e, "spec.nodeAffinity.required", "must specify required node constraints");
+}
+
+static struct json source_of(struct arena *a, struct json spec)
+{
+    for (size_t i = 0; i < lengthof(no_sources); i++)
+        spec = json_with_member(a, spec, no_sources[i], (struct json){ 0 });
+    return spec;
+}
+
+static void check_volume_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char secret[] = "csi.controllerExpandSecretRef";
+    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec"),
+                affinity = json_member(new, "nodeAffinity");
+    if (*w->subresource)
+        return;
+    struct json was = source_of(w->arena, old), is = source_of(w->arena, new);
+    if (json_present(json_member(was, "csi")) && !json_present(json_get(was, secret)))
+        was = json_with(w->arena, was, secret, json_get(is, secret));
+    if (!json_equal(was, is))
+        field_forbidden(e,
+            "spec.persistentvolumesource",
+            arena_printf(w->arena,
+                "spec.persistentvolumesource is immutable after creation\n%s",
+                go_value_diff(
+                    w->arena, ".PersistentVolumeSource", was, is, field_given(e, "spec"))));
+    if (json_present(json_member(old, "nodeAffinity")) &&
+        !json_equal(affinity, json_member(old, "nodeAffinity")))
+        check_invalid_text(e,
+            FIELD_INVALID,
+            "nodeAffinity",
+            go_value_text(
+                e->arena, "*VolumeNodeAffinity", affinity, field_given(e, "spec.nodeAffinity")),
+            "field is immutable, except for updating from beta label to GA");
+    check_immutable(
+        e, json_get(w->old, "spec.volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");
+}
+
+static void check_provisioner(struct field_errors *e, struct json o, const char *field)
+{
+    struct json name = json_member(o, field);
+    if (check_is_empty(name))
+        field_required(e, field, NULL);
+    else
+        check_name(e, json_str(check_lower(e->arena, name.string)), field, NAME_LABEL_KEY);
+}
+
+static void check_topology(struct field_errors *e, struct json expressions, const char *path)
+{
+    for (size_t i = 0; i < expressions.count; i++) {
+        const char *here = field_index(e->arena, path, i);
+        struct json key = json_member(expressions.items[i], "key"),
+                    values = json_member(expressions.items[i], "values");
+        check_name(e, key, field_child(e->arena, here, "key"), NAME_LABEL_KEY);
+        for (size_t j = 0; j < i; j++)
+            if (json_equal(key, json_member(expressions.items[j], "key"))) {
+                field_duplicate(e, field_child(e->arena, here, "key"), key);
+                break;
+            }
+        if (!values.count)
+            field_required(e, field_child(e->arena, here, "values"), NULL);
+        for (size_t j = 0; j < values.count; j++)
+            for (size_t k = 0; k < j; k++)
+                if (json_equal(values.items[j], values.items[k])) {
+                    field_duplicate(
+                        e, check_item_path(e->arena, here, "values", j), values.items[j]);
+                    break;
+                }
+    }
+}
+
+/* No two of them say the same, and a term without expressions is told as one that does. */
+static void check_topologies(struct field_errors *e, struct json terms)
+{
+    for (size_t i = 0; i < terms.count; i++) {
+        struct json expressions = json_member(terms.items[i], "matchLabelExpressions");
+        const char *path = field_child(e->arena,
+            check_item_path(e->arena, "", "allowedTopologies", i),
+            "matchLabelExpressions");
+        bool twice = !expressions.count;
+        for (size_t j = 0; j < i; j++)
+            twice = twice || json_equal(terms.items[i], terms.items[j]);
+        check_topology(e, expressions, path);
+        if (twice)
+            field_duplicate(e, path, json_str(""));
+    }
+}
+
+static void check_attributes_class(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    (void)w;
+    check_provisioner(e, o, "driverName");
+    if (!json_member(o, "parameters").count)
+        field_required(e, "parameters", "must contain at least one key/value pair");
+}
+
+static void check_attributes_class_change(
+    const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const fixed[] = { "driverName", "parameters" };
+    for (size_t i = 0; i < lengthof(fixed); i++)
+        if (!json_equal(json_member(w->old, fixed[i]), json_member(o, fixed[i])))
+            field_forbidden(
+                e, fixed[i], arena_printf(e->arena, "updates to %s are forbidden.", fixed[i]));
+}
+
+static void check_csi_driver(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const policies[] = { "File", "None", "ReadWriteOnceWithFSType", NULL };
+    static const char *const modes[] = { "Persistent", "Ephemeral", NULL };
+    static const struct check rules[] = {
+        { "spec.fsGroupPolicy", CHECK_ENUM, policies },
+        { 0 },
+    };
+    (void)w;
+    struct json requests = json_get(o, "spec.tokenRequests"),
+                period = json_get(o, "spec.nodeAllocatableUpdatePeriodSeconds"),
+                secrets = json_get(o, "spec.serviceAccountTokenInSecrets");
+    check_table(e, o, "", rules);
+    json_each (mode, json_get(o, "spec.volumeLifecycleModes"))
+        check_enum(e, *mode, "spec.volumeLifecycleModes", modes);
+    for (size_t i = 0; i < requests.count; i++) {
+        const char *here = check_item_path(e->arena, "spec", "tokenRequests", i);
+        struct json audience = json_member(requests.items[i], "audience"),
+                    life = json_member(requests.items[i], "expirationSeconds");
+        for (size_t j = 0; j < i; j++)
+            if (json_equal(audience, json_member(requests.items[j], "audience"))) {
+                field_duplicate(e, field_child(e->arena, here, "audience"), audience);
+                break;
+            }
+        if (life.type == JSON_INT && life.integer < 600)
+            field_invalid(e,
+                field_child(e->arena, here, "expirationSeconds"),
+                life,
+                "may not specify a duration less than 10 minutes");
+    }
+    if (check_is_set(secrets) && !requests.count)
+        field_invalid(e,
+            "spec.serviceAccountTokenInSecrets",
+            secrets,
+            "serviceAccountTokenInSecrets is set but no tokenRequests are specified");
+    if (period.type == JSON_INT && period.integer < 10)
+        field_invalid(e,
+            "spec.nodeAllocatableUpdatePeriodSeconds",
+            period,
+            "must be greater than or equal to 10 seconds");
+}
+
+static void check_storage_class(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const policies[] = { "Delete", "Retain", NULL };
+    static const struct check rules[] = {
+        { "volumeBindingMode", CHECK_ENUM, binding_modes },
+        { 0 },
+    };
+    (void)w;
+    struct json policy = json_member(o, "reclaimPolicy");
+    if (!check_is_empty(policy))
+        check_enum(e, policy, "reclaimPolicy", policies);
+    check_provisioner(e, o, "provisioner");
+    check_table(e, o, "", rules);
+    check_topologies(e, json_member(o, "allowedTopologies"));
+    json_each_member (m, json_member(o, "parameters"))
+        if (!*m->key)
+            field_invalid(e, "parameters", json_str(""), "field can not be empty.");
+}
+
+static void check_storage_class_change(
+    const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const fixed[] = {
+        "parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"
+    };
+    for (size_t i = 0; i < lengthof(fixed); i++)
+        check_immutable(e, json_member(w->old, fixed[i]), json_member(o, fixed[i]), fixed[i]);
+}
+
+/* ---- of CSI drivers ---- */
+
+#define CSI_NODE_ID_MAX 256
+
+/* The name of a driver is a subdomain, in any case of letters. */
+void csi_driver_name_check(struct field_errors *e, struct json name, const char *path)
+{
+    struct error why;
+    if (check_is_empty(name)) {
+        field_required(e, path, NULL);
+        return;
+    }
+    if (name.count > NAME_LABEL_MAX)
+        field_error_add(
+            e, FIELD_TOO_LONG, path, (struct json){ 0 }, "may not be more than 63 bytes");
+    if (!name_check(NAME_DNS1123_SUBDOMAIN, check_lower(e->arena, name.string), &why))
+        field_invalid(e, path, name, why.text);
+}
+
+static void check_csi_node(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const struct check rules[] = {
+        { "nodeID", CHECK_REQUIRED },
+        { "allocatable.count", CHECK_MIN },
+        { 0 },
+    };
+    (void)w;
+    struct json drivers = json_get(o, "spec.drivers");
+    for (size_t i = 0; i < drivers.count; i++) {
+        struct json name = json_member(drivers.items[i], "name"),
+                    node = json_member(drivers.items[i], "nodeID"),
+                    before = { JSON_LIST, (uint32_t)i, .items = drivers.items };
+        const char *here = check_item_path(e->arena, "spec", "drivers", i),
+                   *name_path = field_child(e->arena, here, "name");
+        csi_driver_name_check(e, name, name_path);
+        check_table(e, drivers.items[i], here, rules);
+        if (json_text(node) && node.count > CSI_NODE_ID_MAX)
+            field_invalid(e,
+                field_child(e->arena, here, "nodeID"),
+                node,
+                arena_printf(e->arena, "must be %d characters or less", CSI_NODE_ID_MAX));
+        if (json_present(json_find(before, "name", json_text(name))))
+            field_duplicate(e, name_path, name);
+        json_each (key, json_member(drivers.items[i], "topologyKeys")) {
+            if (check_is_empty(*key))
+                field_required(e, here, NULL);
+            check_name(e, *key, here, NAME_LABEL_KEY);
+        }
+    }
+}
+
+/* Keys are there even if there are none. */
+static struct json fill_csi_node(struct arena *a, struct json o)
+{
+    static const char keys[] = "topologyKeys";
+    struct json drivers = json_get(o, "spec.drivers");
+    struct json_builder b;
+    json_builder_init_for(&b, a, drivers.count);
+    json_each (driver, drivers)
+        json_push(&b,
+            json_member(*driver, keys).count ? *driver
+                                             : json_with_member(a, *driver, keys, json_null()));
+    return drivers.count ? json_with(a, o, "spec.drivers", json_list_end(&b)) : o;
+}
+
+/* Of a driver that stays, only how many volumes it takes may change. */
+static void check_csi_node_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char count[] = "allocatable";
+    struct arena *a = e->arena;
+    json_each (before, json_get(w->old, "spec.drivers")) {
+        struct json now =
+            json_find(json_get(o, "spec.drivers"), "name", json_get_text(*before, "name"));
+        if (!json_present(now) ||
+            json_equal(json_with_member(a, *before, count, (struct json){ 0 }),
+                json_with_member(a, now, count, (struct json){ 0 })))
+            continue;
+        struct json keys = json_member(now, "topologyKeys");
+        struct json shown = json_map(a,
+            { "Allocatable", json_null() },
+            { "Name", json_member(now, "name") },
+            { "NodeID", json_member(now, "nodeID") },
+            { "TopologyKeys", keys.count ? keys : json_null() });
+        field_invalid(e, "spec.drivers", shown, "field is immutable");
+    }
+}
+
+static void check_capacity(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    (void)w;
+    check_name(e, json_member(o, "storageClassName"), "storageClassName", NAME_DNS1123_SUBDOMAIN);
+    check_selector(e, json_member(o, "nodeTopology"), "nodeTopology");
+}
+
+static void check_capacity_change(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char *const fields[] = { "nodeTopology", "storageClassName" };
+    for (size_t i = 0; i < lengthof(fields); i++)
+        check_immutable(e, json_member(w->old, fields[i]), json_member(o, fields[i]), fields[i]);
+}
+
+static void check_attachment(const struct api_write *w, struct json o, struct field_errors *e)
+{
+    static const char exactly_one[] =
+        "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+    struct json attacher = json_get(o, "spec.attacher"), node = json_get(o, "spec.nodeName"),
+                name = json_get(o, "spec.source.persistentVolumeName"),
+                inlined = json_get(o, "spec.source.inlineVolumeSpec");
+    struct error why;
+    if (*w->subresource)
+        return;
+    if (check_is_empty(attacher))
+        field_required(e, "spec.attacher", NULL);
+    else if (!name_check(NAME_DNS1123_SUBDOMAIN, check_lower(e->arena, attacher.string), &why))
+        field_invalid(e, "spec.attacher", attacher, why.text);
+    if (!json_present(name) && !json_present(inlined))
+        field_required(e, "spec.source", exactly_one);
+    if (json_present(name) && json_present(inlined))
+        field_forbidden(e, "spec.source", exactly_one);
+    if (json_present(name) && !name.count)
+        field_required(
+            e, "spec.source.persistentVolumeName", "must specify non empty persistentVolumeName");
+    if (json_present(name))
+        check_name(e, name, "spec.source.persistentVolumeName", NAME_DNS1123_SUBDOMAIN);
+    check_name(e, node, "spec.nodeName", NAME_DNS1123_SUBDOMAIN);
+}
+
+static void check_attachment_change(
+    const struct api_write *w, struct json o, struct field_errors *e)
+{
+    if (!*w->subresource)
+        check_immutable(e, json_member(w->old, "spec"), json_member(o, "spec"), "spec");
+}
+
+const struct builtin_rules builtin_claim = {
+    .fill = fill_claim,
+    .prepare = prepare_claim,
+    .admit = admit_claim,
+    .validate = check_claim,
+    .warn = warn_claim,
+    .validate_change = check_claim_change,
+};
+const struct builtin_rules builtin_volume = {
+    .fill = fill_volume,
+    .prepare = prepare_volume,
+    .validate = check_volume,
+    .warn = warn_volume,
+    .validate_change = check_volume_change,
+};
+const struct builtin_rules builtin_storage_class = {
+    .fill = fill_storage_class,
+    .validate = check_storage_class,
+    .validate_change = check_storage_class_change,
+};
+const struct builtin_rules builtin_csi_driver = {
+    .fill = fill_driver,
+    .validate = check_csi_driver,
+};
+const struct builtin_rules builtin_csi_node = {
+    .fill = fill_csi_node,
+    .validate = check_csi_node,
+    .validate_change = check_csi_node_change,
+};
+const struct builtin_rules builtin_csi_capacity = {
+    .validate = check_capacity,
+    .validate_change = check_capacity_change,
+};
+const struct builtin_rules builtin_volume_attachment = {
+    .validate = check_attachment,
+    .validate_change = check_attachment_change,
+};
+const struct builtin_rules builtin_attributes_class = {
+    .prepare = prepare_attributes_class,
+    .validate = check_attributes_class,
+    .validate_change = check_attributes_class_change,
+};

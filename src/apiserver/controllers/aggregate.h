@@ -1,0 +1,16 @@
+#pragma once
+
+/* The rules of ClusterRoles with an aggregationRule, kept as those of the roles that it selects: in
+ * a large cluster kube-controller-manager's work. */
+
+#include "apiserver/core/server.h"
+
+struct aggregate;
+
+struct aggregate *aggregate_new(struct apiserver *s);
+void aggregate_free(struct aggregate *g);
+/* What it wrote last may have been undone. */
+void aggregate_doubt(struct aggregate *g);
+bool aggregate_is_pending(const struct aggregate *g);
+/* Before a flush: opens the calls that are due, whose answers nobody reads. */
+void aggregate_run(struct aggregate *g);

@@ -1,0 +1,183 @@
+#include "apiserver/rules/field_errors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "apiserver/rules/go_value.h"
+#include "base/buf.h"
+
+const char *field_error_reason(enum field_error_type type)
+{
+    static const char *const reasons[] = {
+        [FIELD_INVALID] = "FieldValueInvalid",
+        [FIELD_REQUIRED] = "FieldValueRequired",
+        [FIELD_DUPLICATE] = "FieldValueDuplicate",
+        [FIELD_NOT_FOUND] = "FieldValueNotFound",
+        [FIELD_NOT_SUPPORTED] = "FieldValueNotSupported",
+        [FIELD_FORBIDDEN] = "FieldValueForbidden",
+        [FIELD_TOO_LONG] = "FieldValueTooLong",
+        [FIELD_TOO_MANY] = "FieldValueTooMany",
+        [FIELD_TYPE_INVALID] = "FieldValueTypeInvalid",
+        [FIELD_INTERNAL] = "InternalError",
+    };
+    return reasons[type];
+}
+
+void field_errors_init(struct field_errors *e, struct arena *a)
+{
+    *e = (struct field_errors){ .arena = a };
+}
+
+static const char *const type_words[] = {
+    [FIELD_INVALID] = "Invalid value",
+    [FIELD_REQUIRED] = "Required value",
+    [FIELD_DUPLICATE] = "Duplicate value",
+    [FIELD_NOT_FOUND] = "Not found",
+    [FIELD_NOT_SUPPORTED] = "Unsupported value",
+    [FIELD_FORBIDDEN] = "Forbidden",
+    [FIELD_TOO_LONG] = "Too long",
+    [FIELD_TOO_MANY] = "Too many",
+    [FIELD_TYPE_INVALID] = "Invalid value",
+    [FIELD_INTERNAL] = "Internal error",
+};
+
+/* Only these say the value; the others would repeat what is not there or may be secret. */
+static bool shows_value(enum field_error_type type)
+{
+    return type != FIELD_REQUIRED && type != FIELD_FORBIDDEN && type != FIELD_TOO_LONG &&
+           type != FIELD_INTERNAL;
+}
+
+struct json field_given(const struct field_errors *e, const char *path)
+{
+    char *dotted = arena_strdup(e->arena, path), *out = dotted;
+    for (const char *at = path; *at; at++)
+        if (*at != ']')
+            *out++ = *at == '[' ? '.' : *at;
+    *out = '\0';
+    return json_present(e->given) ? json_get(e->given, dotted) : (struct json){ 0 };
+}
+
+/* A text stands in Go's quotes. Those of a list of allowed ones are of a type of their own, which
+ * is printed as JSON, as everything else is. */
+static const char *value_text(
+    const struct field_errors *e, enum field_error_type type, const char *path, struct json v)
+{
+    struct json given = v.type == JSON_NULL ? field_given(e, path) : (struct json){ 0 };
+    if (v.type == JSON_STR && type != FIELD_NOT_SUPPORTED)
+        return go_quoted(e->arena, v.string);
+    bool empty = (given.type == JSON_LIST || given.type == JSON_MAP) && !given.count;
+    return go_json_text(e->arena, empty ? given : v);
+}
+
+void field_error_add(struct field_errors *e, enum field_error_type type, const char *path,
+    struct json value, const char *detail)
+{
+    if (e->count == e->size) {
+        size_t size = e->size ? e->size * 2 : 4;
+        struct field_error *items = arena_array(e->arena, size, sizeof(*items));
+        if (e->count)
+            memcpy(items, e->items, e->count * sizeof(*items));
+        e->items = items;
+        e->size = size;
+    }
+    bool value_shown = shows_value(type) && json_present(value);
+    e->items[e->count++] = (struct field_error){
+        .type = type,
+        .path = arena_strdup(e->arena, path),
+        .message = arena_printf(e->arena,
+            "%s%s%s%s%s",
+            type_words[type],
+            value_shown ? ": " : "",
+            value_shown ? value_text(e, type, path, value) : "",
+            text_empty(detail) ? "" : ": ",
+            text_empty(detail) ? "" : detail),
+    };
+}
+
+void field_invalid(struct field_errors *e, const char *path, struct json value, const char *detail)
+{
+    field_error_add(e, FIELD_INVALID, path, value, detail);
+}
+
+void field_required(struct field_errors *e, const char *path, const char *detail)
+{
+    field_error_add(e, FIELD_REQUIRED, path, (struct json){ 0 }, detail);
+}
+
+void field_forbidden(struct field_errors *e, const char *path, const char *detail)
+{
+    field_error_add(e, FIELD_FORBIDDEN, path, (struct json){ 0 }, detail);
+}
+
+void field_duplicate(struct field_errors *e, const char *path, struct json value)
+{
+    field_error_add(e, FIELD_DUPLICATE, path, value, NULL);
+}
+
+static int compare_texts(const void *x, const void *y)
+{
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+void field_not_supported(
+    struct field_errors *e, const char *path, struct json value, const char *const *allowed)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)1 << 20);
+    size_t count = 0;
+    while (allowed[count])
+        count++;
+    const char **sorted = arena_array(e->arena, count + 1, sizeof(*sorted));
+    memcpy(sorted, allowed, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), compare_texts);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&b, "%s\"%s\"", i ? ", " : "supported values: ", sorted[i]);
+    field_error_add(e, FIELD_NOT_SUPPORTED, path, value, buf_text(&b));
+}
+
+void field_errors_take(struct field_errors *e, const struct field_errors *part, const char *path)
+{
+    for (size_t i = 0; i < part->count; i++) {
+        const struct field_error *from = &part->items[i];
+        field_error_add(
+            e, from->type, field_child(e->arena, path, from->path), (struct json){ 0 }, NULL);
+        e->items[e->count - 1].message = from->message;
+    }
+}
+
+const char *field_child(struct arena *a, const char *path, const char *name)
+{
+    return *path ? arena_printf(a, "%s.%s", path, name) : arena_strdup(a, name);
+}
+
+const char *field_index(struct arena *a, const char *path, size_t index)
+{
+    return arena_printf(a, "%s[%zu]", path, index);
+}
+
+const char *field_key(struct arena *a, const char *path, const char *key)
+{
+    return arena_printf(a, "%s[%s]", path, key);
+}
+
+const char *field_errors_text(const struct field_errors *e)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)16 << 20);
+    size_t shown = 0;
+    for (size_t i = 0; i < e->count; i++) {
+        bool again = false; /* an aggregate says the same thing once */
+        for (size_t j = 0; j < i && !again; j++)
+            again = text_eq(e->items[i].path, e->items[j].path) &&
+                    text_eq(e->items[i].message, e->items[j].message);
+        if (again)
+            continue;
+        buf_printf(&b,
+            "%s%s%s%s",
+            shown++ ? ", " : "",
+            e->items[i].path,
+            text_empty(e->items[i].path) ? "" : ": ",
+            e->items[i].message);
+    }
+    return shown > 1 ? arena_printf(e->arena, "[%s]", buf_text(&b))
+                     : arena_strdup(e->arena, buf_text(&b));
+}

@@ -1,8 +1,0 @@
-#pragma once
-
-/* The files of `leeboard up` that rows are made of (show_rows.h). */
-
-#include "cli/show_rows.h"
-
-/* folder: of the data; lives as long as what is returned. */
-struct show_machine show_machine(struct arena *a, const char *folder);

@@ -1,0 +1,101 @@
+#include "cli/up/apply.h"
+
+#include "base/str.h"
+#include "cli/apply.h"
+#include "cli/embedded.h"
+#include "cli/up/stale.h"
+
+#define CRDS_LABEL "leeboard.dev/made-from"
+#define INSTALL_MS 5000 /* until a kind of a CRD among the manifests is served */
+
+/* What others need comes first, whatever file it stands in. */
+static bool is_ground(struct json object)
+{
+    const char *kind = json_get_text(object, "kind");
+    return text_eq(kind, "CustomResourceDefinition") || text_eq(kind, "Namespace");
+}
+
+static bool apply_all(struct ask *q, struct json objects, bool ground, struct error *err)
+{
+    struct apply_target target;
+    const char *outcome;
+    json_each (object, objects)
+        if (is_ground(*object) == ground && !apply_object(q, *object, &target, &outcome, err)) {
+            apply_name_error(*object, err);
+            return false;
+        }
+    return true;
+}
+
+/* Whether a CRD among the objects makes this kind known. */
+static bool is_brought(struct json objects, struct json object)
+{
+    struct str group = str_of(json_get_text(object, "apiVersion"));
+    group = group.ptr ? str_cut(&group, '/') : group;
+    json_each (crd, objects)
+        if (text_eq(json_get_text(*crd, "kind"), "CustomResourceDefinition") &&
+            text_eq(json_get_text(*crd, "spec.names.kind"), json_get_text(object, "kind")) &&
+            str_eq(str_of(json_get_text(*crd, "spec.group")), group))
+            return true;
+    return false;
+}
+
+/* Reading and checking our CRDs takes longer than everything else that a start does, so they are
+ * labelled with what they were made from, and left alone while that is the same. */
+static bool apply_crds(struct ask *q, struct error *err)
+{
+    struct arena *a = &q->cli->arena;
+    const char *digest = embedded_crds_digest(a);
+    struct ask_request request = {
+        .method = "GET",
+        .path = arena_printf(a,
+            "%s?labelSelector=" CRDS_LABEL "%%3D%s",
+            resource_path(a, &RESOURCE_CRD, NULL, NULL, NULL),
+            digest),
+        .accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
+    };
+    int status;
+    struct json there;
+    if (!ask(q, &request, &status, &there, err))
+        return false;
+    size_t count = 0;
+    while (embedded_crd_texts[count])
+        count++;
+    if (json_get(there, "items").count == count)
+        return true;
+    struct json label = json_map(a, { CRDS_LABEL, json_str(digest) });
+    struct json_builder crds;
+    json_builder_init(&crds, a);
+    json_each (crd, embedded_crds(a)) {
+        struct json labels = json_overlay(a, json_get(*crd, "metadata.labels"), label);
+        json_push(&crds, json_with(a, *crd, "metadata.labels", labels));
+    }
+    return apply_all(q, json_list_end(&crds), true, err);
+}
+
+/* Manifests for NVIDIA's GPUs name it; a local process sees the devices without one. */
+static struct json runtime_classes(struct arena *a)
+{
+    return json_list(a,
+        json_fields(a,
+            { "apiVersion", json_str("node.k8s.io/v1") },
+            { "kind", json_str("RuntimeClass") },
+            { "metadata.name", json_str("nvidia") },
+            { "handler", json_str("nvidia") }));
+}
+
+bool up_apply(struct ask *q, const char *folder, struct json objects, struct error *err)
+{
+    struct apply_target target;
+    if (!up_stale_settle(q, folder, err) || !apply_crds(q, err) ||
+        !apply_all(q, embedded_priority_classes(&q->cli->arena), false, err) ||
+        !apply_all(q, runtime_classes(&q->cli->arena), false, err))
+        return false;
+    json_each (object, objects)
+        if (!is_brought(objects, *object) && !apply_find_target(q, *object, &target, err)) {
+            apply_name_error(*object, err);
+            return false;
+        }
+    q->install_ms = INSTALL_MS;
+    return apply_all(q, objects, true, err) && apply_all(q, objects, false, err);
+}

@@ -1,0 +1,147 @@
+#include "cli/up/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+/* A log that has grown beyond it makes room for a new one when the next process starts. */
+#define LOG_BYTES_MAX ((off_t)10 << 20)
+
+const struct cli_flag up_folder_flags[] = {
+    { "data",
+        0,
+        "DIR",
+        NULL,
+        "Where `leeboard up` keeps everything; else LEEBOARD_DATA, else ~/.local/share/leeboard "
+        "or, "
+        "for root, /var/lib/leeboard." },
+    { 0 },
+};
+
+bool up_folder(struct cli *cli, const char **ret, struct error *err)
+{
+    struct arena *a = &cli->arena;
+    const char *given = cli_text(cli, "data"), *home = getenv("HOME");
+    const char *share = getenv("XDG_DATA_HOME");
+    if (text_empty(given))
+        given = getenv("LEEBOARD_DATA");
+    if (!text_empty(given)) {
+        char here[4096];
+        if (*given != '/' && !getcwd(here, sizeof(here)))
+            return fail_errno(err, errno, "the current directory");
+        *ret = *given == '/' ? given : arena_printf(a, "%s/%s", here, given);
+    } else if (geteuid() == 0) {
+        *ret = "/var/lib/leeboard";
+    } else if (share && *share == '/') {
+        *ret = arena_printf(a, "%s/leeboard", share);
+    } else if (home && *home == '/') {
+        *ret = arena_printf(a, "%s/.local/share/leeboard", home);
+    } else {
+        return fail(err, ERR_INVALID, "HOME is not set; say where to keep everything: --data DIR");
+    }
+    return true;
+}
+
+const char *up_folder_path(struct arena *a, const char *folder, const char *name)
+{
+    return arena_printf(a, "%s/%s", folder, name);
+}
+
+static bool make_all(struct arena *a, const char *path, struct error *err)
+{
+    char *copy = arena_strdup(a, path);
+    for (char *c = copy + 1; *c; c++) {
+        if (*c != '/')
+            continue;
+        *c = '\0';
+        if (mkdir(copy, 0755) && errno != EEXIST)
+            return fail_errno(err, errno, "making %s", copy);
+        *c = '/';
+    }
+    if (mkdir(path, 0755) && errno != EEXIST)
+        return fail_errno(err, errno, "making %s", path);
+    return true;
+}
+
+bool up_folder_make(struct arena *a, const char *folder, struct error *err)
+{
+    static const char *const names[] = { "node", "volumes", "models" };
+    for (size_t i = 0; i < lengthof(names); i++)
+        if (!make_all(a, up_folder_path(a, folder, names[i]), err))
+            return false;
+    return access(folder, W_OK) == 0 ||
+           fail_errno(err, errno, "%s: choose another folder with --data", folder);
+}
+
+/* Held by the descriptor, so that asking takes nothing away from anybody. */
+static struct flock whole(short type)
+{
+    return (struct flock){ .l_type = type, .l_whence = SEEK_SET };
+}
+
+static int read_pid(int fd)
+{
+    char text[24] = "";
+    int64_t pid;
+    bool read = pread(fd, text, sizeof(text) - 1, 0) > 0;
+    return read && str_to_int(str_trim(str_of(text)), &pid) ? (int)pid : 0;
+}
+
+bool up_folder_lock(struct arena *a, const char *folder, struct error *err)
+{
+    const char *path = up_folder_path(a, folder, "up.pid");
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return fail_errno(err, errno, "%s", path);
+    struct flock lock = whole(F_WRLCK);
+    if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
+        int pid = read_pid(fd);
+        close(fd);
+        return fail(err,
+            ERR_EXISTS,
+            "it runs already on %s, as process %d: `leeboard apply` changes what it runs, "
+            "`leeboard down` ends it",
+            folder,
+            pid);
+    }
+    const char *text = arena_printf(a, "%d\n", (int)getpid());
+    if (ftruncate(fd, 0) < 0 || pwrite(fd, text, strlen(text), 0) != (ssize_t)strlen(text))
+        return fail_errno(err, errno, "writing %s", path);
+    return true; /* the end of the process unlocks it */
+}
+
+int up_folder_pid(struct arena *a, const char *folder)
+{
+    int fd = open(up_folder_path(a, folder, "up.pid"), O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    struct flock lock = whole(F_RDLCK);
+    bool held = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    int pid = held ? read_pid(fd) : 0;
+    close(fd);
+    return pid;
+}
+
+const char *up_folder_kubeconfig(struct arena *a, const char *folder)
+{
+    return up_folder_pid(a, folder) ? up_folder_path(a, folder, "kubeconfig") : NULL;
+}
+
+bool up_folder_log(struct arena *a, const char *folder, bool out, int *ret, struct error *err)
+{
+    const char *path = up_folder_path(a, folder, "up.log");
+    struct stat st;
+    if (stat(path, &st) == 0 && st.st_size > LOG_BYTES_MAX)
+        rename(path, arena_printf(a, "%s.1", path));
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fail_errno(err, errno, "%s", path);
+    *ret = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    bool ok = dup2(fd, STDERR_FILENO) >= 0 && (!out || dup2(fd, STDOUT_FILENO) >= 0);
+    close(fd);
+    return ok || fail_errno(err, errno, "%s", path);
+}
