@@ -1,11 +1,8 @@
 #include "cli/show/why.h"
 
-#include <ctype.h>
-#include <signal.h>
-#include <strings.h>
-
 #include "base/str.h"
 #include "cli/show/object.h"
+#include "kinds/pods/pod_trouble.h"
 
 static bool say(struct show_row *row, enum show_state state, const char *phase, const char *detail)
 {
@@ -17,50 +14,14 @@ static bool say(struct show_row *row, enum show_state state, const char *phase, 
 
 /* ---- how a container ended ---- */
 
-/* Where a line calls something an error, from that word on: "ValueError: no such file". */
-static struct str error_in(struct str line)
-{
-    static const char word[] = "error";
-    for (size_t i = 0; i + sizeof(word) <= line.len; i++) {
-        char after = line.ptr[i + strlen(word)];
-        bool begins = i == 0 || line.ptr[i] == 'E' || !isalpha((unsigned char)line.ptr[i - 1]);
-        if (strncasecmp(line.ptr + i, word, strlen(word)) != 0 || !begins ||
-            (after != ':' && after != ' '))
-            continue;
-        while (i > 0 && isalnum((unsigned char)line.ptr[i - 1]))
-            i--;
-        return (struct str){ line.ptr + i, line.len - i };
-    }
-    return (struct str){ 0 };
-}
-
-/* The line that tells most among a program's last ones: the first that has an error, as what comes
- * after it follows from it; or the last. */
-static const char *telling_line(struct arena *a, const char *text)
-{
-    struct str rest = str_of(text), last = { 0 };
-    while (rest.ptr) {
-        struct str line = str_trim(str_cut(&rest, '\n')), found = error_in(line);
-        if (found.len)
-            return str_dup(a, found);
-        if (line.len)
-            last = line;
-    }
-    return last.len ? str_dup(a, last) : "";
-}
-
 /* "exit code 3: its last words", "exit code 137 (Killed): …", or "OOMKilled: …" */
 static const char *words_of(const struct show_why *w, struct json ended)
 {
-    const char *reason = json_get_text(ended, "reason"), *id = json_get_text(ended, "containerID");
-    bool usual = !reason || text_eq(reason, "Error") || text_eq(reason, "Completed");
-    int64_t code = json_get_int(ended, "exitCode", 0);
-    const char *how = usual ? arena_printf(w->arena, "exit code %lld", (long long)code) : reason;
-    if (usual && code > 128 && code < 128 + SIGRTMIN)
-        how = arena_printf(w->arena, "%s (%s)", how, strsignal((int)code - 128));
-    const char *words = telling_line(w->arena, text_or_empty(ended, "message"));
+    const char *id = json_get_text(ended, "containerID");
+    const char *how = pod_trouble_exit(w->arena, ended);
+    const char *words = pod_trouble_line(w->arena, text_or_empty(ended, "message"));
     if (!*words && id && w->machine)
-        words = telling_line(w->arena, w->machine->log_end(w->machine->ctx, w->arena, id));
+        words = pod_trouble_line(w->arena, w->machine->log_end(w->machine->ctx, w->arena, id));
     return *words ? arena_printf(w->arena, "%s: %s", how, words) : how;
 }
 

@@ -5,6 +5,8 @@
 
 #include <strings.h>
 
+#include "kinds/pods/pod_trouble.h"
+
 /* ---- scheduling ---- */
 
 static struct json unscheduled(struct json pod)
@@ -295,6 +297,23 @@ void diagnosis_crashes(struct isvc *svc)
         "The weights could not be fetched",
         "ModelTransferSucceeded",
         "The weights were fetched");
+}
+
+/* ---- pods that do not run ---- */
+
+void diagnosis_pods(struct isvc *svc)
+{
+    static const char condition[] = "PodsHealthy";
+    struct pod_trouble found = pod_trouble_of(svc->arena, svc->pods);
+    struct json before = isvc_condition(svc, condition);
+    if (!found.reason) {
+        if (json_present(before))
+            plan_condition(svc->out, condition, true, "NoTrouble", "No pod reports a problem");
+        return;
+    }
+    plan_condition(svc->out, condition, false, found.reason, "%s", found.message);
+    if (!text_eq(json_get_text(before, "reason"), found.reason))
+        plan_event(svc->out, true, found.reason, "%s", found.message);
 }
 
 /* ---- acceleration ---- */

@@ -317,6 +317,7 @@ static void observe(struct isvc *svc)
     else if (svc->model_ready && !svc->ended)
         svc->scheduling = diagnosis_scheduling(svc);
     diagnosis_crashes(svc);
+    diagnosis_pods(svc);
     svc->acceleration = diagnosis_acceleration(svc);
     rollout_recycle(svc);
 }

@@ -175,6 +175,8 @@ void rollout_recycle(struct isvc *svc);
 /* diagnosis.c: what the pods say. */
 struct isvc_scheduling diagnosis_scheduling(const struct isvc *svc);
 void diagnosis_crashes(struct isvc *svc);
+/* What keeps pods from running, as the condition PodsHealthy and an event. */
+void diagnosis_pods(struct isvc *svc);
 struct json diagnosis_acceleration(struct isvc *svc);
 
 /* metal.c: services outside the cluster. */

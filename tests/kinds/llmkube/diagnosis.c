@@ -235,6 +235,34 @@ TEST(what_a_container_printed_cannot_grow_a_condition)
     check(!strchr(message, '\t') && !strchr(message, '\n'));
 }
 
+TEST(a_pod_that_cannot_run_is_a_condition_and_one_event_until_it_runs)
+{
+    struct stage s;
+    service_init(&s, "");
+    add_pod(&s,
+        "p",
+        "{'phase': 'Pending', 'containerStatuses': [{'name': 'llama', 'image': 'llama.test/s:9', "
+        "'state': {'waiting': {'reason': 'ErrImagePull'}}}]}");
+    service_run(&s);
+    check_text(stage_condition(&s, "PodsHealthy"), "False ImagePullBackOff");
+    check(strstr(stage_message(&s, "PodsHealthy"), "llama.test/s:9"));
+    check(stage_has_event(&s, "ImagePullBackOff"));
+    service_run(&s);
+    check(!stage_has_event(&s, "ImagePullBackOff"));
+    add_pod(&s, "p", "{'phase': 'Running', 'conditions': [{'type': 'Ready', 'status': 'True'}]}");
+    service_run(&s);
+    check_text(stage_condition(&s, "PodsHealthy"), "True NoTrouble");
+}
+
+TEST(a_service_without_trouble_has_no_condition_about_its_pods)
+{
+    struct stage s;
+    service_init(&s, "");
+    add_pod(&s, "p", "{'phase': 'Pending'}");
+    service_run(&s);
+    check(!stage_condition(&s, "PodsHealthy"));
+}
+
 /* ---- acceleration ---- */
 
 TEST(acceleration_is_read_from_the_log_once)
