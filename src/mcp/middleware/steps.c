@@ -1,5 +1,13 @@
 #include "mcp/middleware.h"
+#include "mcp/middleware/basic.h"
 
 const struct mcp_step *const mcp_steps[] = {
+    &mcp_step_body_limit,
+    &mcp_step_origin,
+    &mcp_step_header_forward,
+    &mcp_step_auth_local,
+    &mcp_step_parser,
+    &mcp_step_recovery,
+    &mcp_step_usage,
     NULL,
 };

@@ -1,0 +1,218 @@
+/* leeboard mcp run: the process beside one MCP server, in place of ToolHive's thv-proxyrunner. It
+ * reads the RunConfig and serves MCP clients until it is told to stop. */
+
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "http/client.h"
+#include "http/loop.h"
+#include "kube/file.h"
+#include "mcp/backend.h"
+#include "mcp/backend_http.h"
+#include "mcp/proxy.h"
+#include "mcp/runconfig.h"
+
+#define GRACE_MS 5000
+
+struct runner {
+    struct cli *cli;
+    struct arena *arena;
+    struct runconfig config;
+    struct loop *loop;
+    struct http_client *http;
+    struct mcp_proxy *proxy;
+    struct loop_signal *signals[3];
+    bool ending;
+};
+
+static const char *variable(void *ctx, const char *name)
+{
+    (void)ctx;
+    return getenv(name);
+}
+
+static void print_line(void *ctx, struct str line)
+{
+    (void)ctx;
+    fwrite(line.ptr, 1, line.len, stdout);
+    fputc('\n', stdout);
+    fflush(stdout);
+}
+
+/* ---- configuration ---- */
+
+static const char *const places[] = {
+    "/etc/runconfig/runconfig.json",
+    "/etc/toolhive/runconfig.json",
+    "./runconfig.json",
+};
+
+static bool load(struct runner *r, struct error *err)
+{
+    const char *warning = NULL;
+    for (size_t i = 0; i < lengthof(places); i++) {
+        struct str text;
+        if (!file_read(r->arena, places[i], RUNCONFIG_BYTES_MAX, &text, err)) {
+            if (err->code == ERR_NOT_FOUND)
+                continue;
+            return false;
+        }
+        if (!runconfig_read(
+                r->arena, text, getenv("THV_MCPSERVER_GENERATION"), &r->config, &warning, err))
+            return fail_in(err, "%s", places[i]);
+        if (warning)
+            log_warn("%s", warning);
+        return true;
+    }
+    return fail(err,
+        ERR_NOT_FOUND,
+        "there is no RunConfig: none of %s, %s and %s exists. The operator mounts one; to run by "
+        "hand, write ./runconfig.json.",
+        places[0],
+        places[1],
+        places[2]);
+}
+
+/* ---- life ---- */
+
+static void on_drained(void *ctx)
+{
+    struct runner *r = ctx;
+    loop_stop(r->loop);
+}
+
+static void on_signal(void *ctx, int number)
+{
+    struct runner *r = ctx;
+    if (r->ending) {
+        loop_stop(r->loop);
+        return;
+    }
+    r->ending = true;
+    log_info("got %s; finishing what is in flight", strsignal(number));
+    mcp_proxy_drain(r->proxy, GRACE_MS, on_drained, r);
+}
+
+static bool make_backend(struct runner *r, struct error *err)
+{
+    const struct runconfig *c = &r->config;
+    if (!c->remote_url)
+        return fail(err,
+            ERR_UNSUPPORTED,
+            "remote_url: this version runs remote servers only. Set remote_url.");
+    struct mcp_backend *b = backend_http_new(
+        &(struct backend_http_options){
+            .http = r->http,
+            .url = c->remote_url,
+            .one_path = c->transport == TRANSPORT_STREAMABLE_HTTP,
+            .sessions = mcp_proxy_sessions(r->proxy),
+        },
+        err);
+    if (!b)
+        return fail_in(err, "remote_url");
+    mcp_proxy_set_backend(r->proxy, b);
+    return true;
+}
+
+static bool start(struct runner *r, struct error *err)
+{
+    static const int numbers[] = { SIGTERM, SIGINT, SIGQUIT };
+    r->loop = loop_new();
+    r->http = http_client_new(r->loop, &(struct http_client_options){ .connections_max = 10000 });
+    r->proxy = mcp_proxy_new(
+        &(struct mcp_proxy_options){
+            .loop = r->loop,
+            .arena = r->arena,
+            .config = &r->config,
+            .http = r->http,
+            .variable = variable,
+            .print_line = print_line,
+            .ctx = r,
+        },
+        err);
+    if (!r->proxy || !make_backend(r, err) || !mcp_proxy_listen(r->proxy, err))
+        return false;
+    for (size_t i = 0; i < lengthof(numbers); i++)
+        r->signals[i] = loop_signal_new(r->loop, numbers[i], on_signal, r);
+    return true;
+}
+
+static void stop(struct runner *r)
+{
+    for (size_t i = 0; i < lengthof(r->signals); i++)
+        if (r->signals[i])
+            loop_signal_free(r->signals[i]);
+    mcp_proxy_free(r->proxy);
+    if (r->http)
+        http_client_free(r->http);
+    if (r->loop)
+        loop_free(r->loop);
+}
+
+/* ToolHive's names for what the log flags say. */
+static bool setup_log(const struct cli *cli, struct error *err)
+{
+    if (!cli_setup_log(cli, err))
+        return false;
+    const char *plain = getenv("UNSTRUCTURED_LOGS"), *debug = getenv("TOOLHIVE_DEBUG");
+    bool is_debug = cli_on(cli, "debug") || text_eq(debug, "true") || text_eq(debug, "1");
+    if (text_eq(plain, "false") || is_debug)
+        log_setup(text_eq(plain, "false") ? LOG_FORMAT_JSON : LOG_FORMAT_TEXT,
+            is_debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
+    return true;
+}
+
+static int run(struct cli *cli)
+{
+    struct runner r = { .cli = cli, .arena = &cli->arena };
+    struct error err;
+    int code = CLI_OK;
+    mallopt(M_ARENA_MAX, 1);
+    setenv("UV_THREADPOOL_SIZE", "2", 0);
+    if (cli->argument_count < 2 || !text_eq(cli->arguments[0], "run"))
+        return cli_usage(cli, "write leeboard mcp run IMAGE [-- ARGS]");
+    if (!setup_log(cli, &err))
+        return cli_usage(cli, "%s", err.text);
+    bool ok = load(&r, &err);
+    if (ok) {
+        r.config.image = cli->arguments[1];
+        ok = start(&r, &err);
+    }
+    if (ok) {
+        log_info("serving %s on %s:%u",
+            r.config.remote_url ? r.config.remote_url : r.config.name,
+            r.config.host,
+            mcp_proxy_port(r.proxy));
+        loop_run(r.loop);
+        log_info("ended");
+    } else {
+        code = cli_fail(cli, &err);
+    }
+    stop(&r);
+    return code;
+}
+
+static const struct cli_flag flags[] = {
+    { "k8s-pod-patch", 0, "JSON", NULL, "PodTemplateSpec that the workload's pods begin with." },
+    { "debug", 0, NULL, "false", "As --log-level=debug." },
+    { 0 },
+};
+
+const struct cli_command cli_mcp = {
+    .name = "mcp",
+    .summary = "Run the proxy of one MCP server: takes the place of ToolHive's thv-proxyrunner.",
+    .arguments = "run IMAGE [-- ARGS]",
+    .text =
+        "Reads the RunConfig from /etc/runconfig/runconfig.json, /etc/toolhive/runconfig.json or\n"
+        "./runconfig.json, whichever comes first, and serves MCP clients on its host and port.\n"
+        "IMAGE takes the place of the RunConfig's image. THV_MCPSERVER_GENERATION takes the\n"
+        "place of its mcpserver_generation.\n",
+    .flags = (const struct cli_flag *const[]){ flags, cli_flags_kube, cli_flags_log, NULL },
+    .run = run,
+};

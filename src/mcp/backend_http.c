@@ -1,0 +1,300 @@
+#include "mcp/backend_http.h"
+
+#include <stdlib.h>
+
+#include "base/url.h"
+#include "http/client.h"
+#include "http/tls.h"
+#include "mcp/backend.h"
+#include "mcp/exchange.h"
+#include "mcp/rpc.h"
+#include "mcp/session.h"
+
+/* Requests whose client has left and that still run. */
+#define LEFT_MAX 1000
+
+struct backend_http {
+    struct mcp_backend base;
+    struct backend_http_options o;
+    struct arena arena;
+    struct url url;
+    struct http_origin origin;
+    struct tls_context *own_tls;
+    struct call *calls;
+    size_t left; /* calls without a client */
+};
+
+enum call_phase { CALL_SAYS, CALL_INITIALIZES, CALL_FINISHES };
+
+struct call {
+    struct backend_http *backend;
+    struct mcp_exchange *x; /* NULL: the client left */
+    struct http_call *http;
+    enum call_phase phase;
+    bool healed, headed;
+    struct error refused; /* of an initialize of ours */
+    struct call *next, **link;
+};
+
+static void call_free(struct call *c)
+{
+    if (c->http)
+        http_call_cancel(c->http);
+    if (!c->x)
+        c->backend->left--;
+    else
+        c->x->call = NULL;
+    *c->link = c->next;
+    if (c->next)
+        c->next->link = c->link;
+    free(c);
+}
+
+static const char *target(const struct backend_http *b, struct mcp_exchange *x)
+{
+    const char *path = str_dup(&x->arena, x->path);
+    if (b->o.one_path && *b->url.path && !text_eq(b->url.path, "/"))
+        path = b->url.path;
+    if (!x->query.ptr)
+        return path;
+    return arena_printf(
+        &x->arena, "%s?%.*s", path, (int)x->query.len, x->query.ptr ? x->query.ptr : "");
+}
+
+/* The client's headers, with the session as the backend knows it. */
+static struct http_headers headers_of(struct mcp_exchange *x, const char *session)
+{
+    struct http_headers all = mcp_backend_headers(x);
+    struct http_header *list = arena_array(&x->arena, all.count + 1, sizeof(*list));
+    size_t count = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        struct str name = all.list[i].name;
+        bool is_session = str_eq_nocase(name, STR("mcp-session-id"));
+        bool is_encoding = str_eq_nocase(name, STR("accept-encoding")) && x->wants_any;
+        if (!is_session && !is_encoding)
+            list[count++] = all.list[i];
+    }
+    if (session)
+        list[count++] = (struct http_header){ STR("mcp-session-id"), str_of(session) };
+    return (struct http_headers){ list, count };
+}
+
+static const char *session_for(const struct mcp_exchange *x)
+{
+    if (text_eq(x->request.method, "initialize"))
+        return NULL;
+    if (x->session)
+        return x->session->backend_id;
+    return x->session_id.ptr;
+}
+
+static void say(struct call *c, struct str body, const char *session);
+
+/* ---- answers ---- */
+
+static bool is_forgotten(const struct call *c, int status)
+{
+    const struct mcp_exchange *x = c->x;
+    return status == 404 && !c->healed && x && x->session && x->session->initialize_bytes &&
+           x->request.kind != MCP_NONE;
+}
+
+static void on_initialized(struct call *c, const struct http_response *r)
+{
+    struct str id = http_header_find(r->headers, "mcp-session-id");
+    if (r->status != 200 || !id.len)
+        fail(&c->refused, ERR_UNAVAILABLE, "initialize was answered with %d", r->status);
+    else if (c->x && c->x->session)
+        session_set_backend_id(c->x->session, id);
+}
+
+static void note_session(struct call *c, const struct http_response *r)
+{
+    struct mcp_exchange *x = c->x;
+    struct str id = http_header_find(r->headers, "mcp-session-id");
+    if (text_eq(x->request.method, "initialize") && r->status == 200 && id.len)
+        proxy_session_begun(x, id);
+    if (str_eq(x->method, STR("DELETE")) && x->session && r->status / 100 == 2)
+        session_remove(c->backend->o.sessions, x->session);
+}
+
+static void on_head(void *ctx, const struct http_response *r)
+{
+    struct call *c = ctx;
+    if (!c->x)
+        return;
+    if (c->phase == CALL_INITIALIZES) {
+        on_initialized(c, r);
+        return;
+    }
+    if (is_forgotten(c, r->status)) {
+        struct mcp_session *s = c->x->session;
+        c->healed = true;
+        http_call_cancel(take(c->http));
+        c->phase = CALL_INITIALIZES;
+        say(c, (struct str){ s->initialize, s->initialize_bytes }, NULL);
+        return;
+    }
+    note_session(c, r);
+    c->headed = true;
+    answer_head(c->x, r->status, r->headers, r->body_bytes);
+}
+
+static void on_data(void *ctx, struct str bytes)
+{
+    struct call *c = ctx;
+    if (c->x && c->phase == CALL_SAYS)
+        answer_data(c->x, bytes);
+}
+
+static void on_end(void *ctx, const struct error *err, bool sent)
+{
+    struct call *c = ctx;
+    struct mcp_exchange *x = c->x;
+    (void)sent;
+    c->http = NULL;
+    if (x && c->phase == CALL_INITIALIZES) {
+        const struct error *why = err ? err : c->refused.code ? &c->refused : NULL;
+        if (!why && x->session) {
+            c->phase = CALL_SAYS;
+            say(c, x->request.raw, x->session->backend_id);
+            return;
+        }
+        struct error gone = { 0 };
+        fail(&gone, ERR_UNAVAILABLE, "%s", why ? why->text : "the session has ended");
+        call_free(c);
+        answer_end(x, &gone);
+        return;
+    }
+    struct error copy;
+    if (err)
+        copy = *err;
+    call_free(c);
+    if (x)
+        answer_end(x, err ? &copy : NULL);
+}
+
+static void say(struct call *c, struct str body, const char *session)
+{
+    static const struct http_call_handlers handlers = {
+        .head = on_head,
+        .data = on_data,
+        .end = on_end,
+    };
+    struct mcp_exchange *x = c->x;
+    char *method = str_dup(&x->arena, x->method);
+    c->http = http_call_open(c->backend->o.http,
+        &(struct http_request){
+            .origin = &c->backend->origin,
+            .method = method,
+            .path = target(c->backend, x),
+            .authority = url_authority(&x->arena, &c->backend->url),
+            .headers = headers_of(x, session),
+            .body = body,
+            .timeouts = { .first_byte_ms = HTTP_NO_TIMEOUT, .idle_ms = HTTP_NO_TIMEOUT },
+        },
+        &handlers,
+        c);
+}
+
+/* ---- the backend ---- */
+
+static void backend_send(struct mcp_backend *base, struct mcp_exchange *x)
+{
+    struct backend_http *b = container_of(base, struct backend_http, base);
+    struct call *c = mem_new_of(struct call);
+    *c = (struct call){ .backend = b, .x = x, .next = b->calls, .link = &b->calls };
+    if (c->next)
+        c->next->link = &c->next;
+    b->calls = c;
+    x->call = c;
+    say(c, x->request.raw, session_for(x));
+}
+
+static void backend_cancel(struct mcp_backend *base, struct mcp_exchange *x)
+{
+    struct backend_http *b = container_of(base, struct backend_http, base);
+    struct call *c = x->call;
+    if (!c)
+        return;
+    bool goes_on = x->request.kind != MCP_NONE && !x->request.modern && c->phase == CALL_SAYS &&
+                   b->left < LEFT_MAX;
+    if (!goes_on) {
+        call_free(c);
+        return;
+    }
+    c->x = NULL;
+    x->call = NULL;
+    b->left++;
+    http_call_resume(c->http);
+}
+
+static void backend_pause(struct mcp_backend *base, struct mcp_exchange *x)
+{
+    (void)base;
+    struct call *c = x->call;
+    if (c && c->http)
+        http_call_pause(c->http);
+}
+
+static void backend_resume(struct mcp_backend *base, struct mcp_exchange *x)
+{
+    (void)base;
+    struct call *c = x->call;
+    if (c && c->http)
+        http_call_resume(c->http);
+}
+
+static const char *backend_url(struct mcp_backend *base, const struct mcp_exchange *x)
+{
+    struct backend_http *b = container_of(base, struct backend_http, base);
+    struct mcp_exchange *of = (struct mcp_exchange *)(uintptr_t)x;
+    return arena_printf(
+        &of->arena, "%s://%s%s", b->url.scheme, url_authority(&of->arena, &b->url), target(b, of));
+}
+
+static void backend_free(struct mcp_backend *base)
+{
+    struct backend_http *b = container_of(base, struct backend_http, base);
+    while (b->calls)
+        call_free(b->calls);
+    tls_context_unref(b->own_tls);
+    arena_done(&b->arena);
+    free(b);
+}
+
+struct mcp_backend *backend_http_new(const struct backend_http_options *options, struct error *err)
+{
+    static const struct mcp_backend_ops ops = {
+        .send = backend_send,
+        .cancel = backend_cancel,
+        .pause = backend_pause,
+        .resume = backend_resume,
+        .url = backend_url,
+        .free = backend_free,
+    };
+    struct backend_http *b = mem_new_of(struct backend_http);
+    b->base.ops = &ops;
+    b->o = *options;
+    arena_init(&b->arena, ARENA_LIMIT_DEFAULT);
+    if (!url_parse(&b->arena, options->url, &b->url, err)) {
+        backend_free(&b->base);
+        return NULL;
+    }
+    bool is_tls = text_eq(b->url.scheme, "https");
+    if (is_tls && !options->tls) {
+        b->own_tls = tls_client_new(&(struct tls_client_options){ 0 }, err);
+        if (!b->own_tls) {
+            backend_free(&b->base);
+            return NULL;
+        }
+    }
+    b->origin = (struct http_origin){
+        .host = b->url.host,
+        .port = (uint16_t)url_port(&b->url),
+        .tls = !is_tls        ? NULL
+               : options->tls ? options->tls
+                              : b->own_tls,
+    };
+    return &b->base;
+}

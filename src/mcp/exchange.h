@@ -1,0 +1,132 @@
+#pragma once
+
+/* One request of an MCP client while it passes the chain: what mcp/middleware.h hides. Only files
+ * of this folder include it.
+ *
+ *   chain.c      runs the steps: head, body, message, backend
+ *   exchange.c   what steps may ask and change
+ *   answer.c     the way back: bytes or messages of the backend, through answer() of the steps
+ *   proxy.c      the listener, /health, sessions, and which backend gets it
+ *
+ * It ends when the HTTP exchange closes: end() of every step, then the memory goes. */
+
+#include "base/buf.h"
+#include "http/sse.h"
+#include "mcp/middleware.h"
+
+struct http_call;
+struct http_exchange;
+struct http_request_head;
+struct mcp_backend;
+struct mcp_proxy;
+struct mcp_session;
+
+enum mcp_stage { STAGE_HEAD, STAGE_BODY, STAGE_MESSAGE, STAGE_BACKEND, STAGE_DONE };
+
+/* What a step keeps for the process. */
+struct mcp_link {
+    const struct mcp_step *step;
+    void *state;
+};
+
+struct mcp_chain {
+    struct mcp_link *links;
+    size_t count;
+};
+
+struct header_change {
+    const char *name, *value; /* value NULL: dropped */
+    struct header_change *next;
+};
+
+struct mcp_exchange {
+    struct mcp_proxy *proxy;
+    struct http_exchange *http; /* NULL: closed */
+    struct mcp_exchange *next, **link;
+    struct arena arena;
+    /* the request */
+    struct str method, path, query, authority;
+    struct http_headers headers;
+    bool tls;
+    char remote[46];
+    uint16_t remote_port;
+    int64_t started_ms, started_wall_ms;
+    int64_t body_bytes, body_limit;
+    struct buf body;
+    bool body_ended;
+    struct mcp_message request;
+    struct mcp_identity identity;
+    struct str session_id; /* as the client sent it */
+    struct mcp_session *session;
+    struct header_change *changes;
+    /* the chain */
+    enum mcp_stage stage;
+    size_t step;  /* whose hook is next */
+    void **slots; /* one for each step */
+    bool waiting; /* for mcp_step_continue() */
+    bool *wants;  /* per step: answer() */
+    bool wants_any;
+    /* an answer in place of the backend's */
+    bool answered;
+    int answer_status;
+    const char *answer_type;
+    struct str answer_body;
+    struct http_header answer_headers[16];
+    size_t answer_header_count;
+    struct str answer_error; /* from answer(): what replaces the message */
+    /* the backend's answer */
+    struct mcp_backend *backend; /* NULL: not sent, or over */
+    void *call;                  /* the backend's own */
+    int status;
+    int64_t answer_bytes;
+    bool responded, finished, is_stream, reading, backend_ended, backend_failed;
+    bool in_messages; /* answer() runs, or waits */
+    struct buf held;  /* of the answer: a JSON body, or what waits behind a message */
+    struct sse_reader sse;
+    struct sse_event event; /* the one whose message is under way */
+    int held_status;        /* of an answer that is read whole before it goes on */
+    struct http_headers held_headers;
+    struct mcp_message reply;
+    struct buf captured;
+    size_t capture_max;
+};
+
+/* ---- chain.c ---- */
+
+/* Opens the steps that the list names. */
+bool chain_open(
+    struct mcp_chain *c, const struct mcp_open *o, struct json list, struct error *err) must_check;
+void chain_close(struct mcp_chain *c);
+void chain_begin(struct mcp_exchange *x);
+/* The body is there, or the step has decided: goes on as far as possible. */
+void chain_run(struct mcp_exchange *x);
+void chain_end(struct mcp_exchange *x);
+/* Sends the answer that mcp_answer() set. */
+void chain_send_answer(struct mcp_exchange *x);
+
+/* ---- proxy.c ---- */
+
+const struct mcp_chain *proxy_chain(const struct mcp_proxy *p);
+/* All steps agreed: session, then backend. */
+void proxy_dispatch(struct mcp_exchange *x);
+/* A plain answer of ours, "text\n", with nosniff. */
+void proxy_answer_text(struct mcp_exchange *x, int status, const char *text);
+const char *proxy_backend_url(const struct mcp_exchange *x);
+/* The answer to an initialize brought this session id. */
+void proxy_session_begun(struct mcp_exchange *x, struct str id);
+
+/* ---- answer.c: for backends ---- */
+
+/* The head of an answer that is passed on. */
+void answer_head(
+    struct mcp_exchange *x, int status, struct http_headers headers, int64_t body_bytes);
+void answer_data(struct mcp_exchange *x, struct str bytes);
+/* err: the backend broke; before the head that is a 502, after it the answer is cut. */
+void answer_end(struct mcp_exchange *x, const struct error *err);
+/* The answer as messages: any number, then the last one. The client gets events or, where it takes
+ * no events, the last message as JSON. answer_head() must not have been called. */
+void answer_message(struct mcp_exchange *x, struct str message, bool last);
+/* The client takes bytes again. */
+void answer_drained(struct mcp_exchange *x);
+void answer_continue(struct mcp_exchange *x, enum mcp_verdict verdict);
+bool answer_takes_events(const struct mcp_exchange *x);

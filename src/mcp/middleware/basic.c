@@ -1,0 +1,203 @@
+/* Steps without the world: the limit of bodies, allowed origins, headers toward the backend, and
+ * those whose work the core does for every request (mcp-parser, recovery) or nobody does
+ * (usagemetrics: nothing is reported to anybody). */
+
+#include "mcp/middleware/basic.h"
+
+#include "base/json_bind.h"
+
+/* ---- bodylimit ---- */
+
+struct body_limit {
+    int64_t max_bytes;
+};
+
+static const struct json_bind body_limit_bind[] = {
+    BIND(struct body_limit, max_bytes, "max_bytes", .min = 1, .max = (int64_t)1 << 30),
+    { 0 },
+};
+
+static void *body_limit_open(const struct mcp_open *o, struct json params, struct error *err)
+{
+    struct body_limit *s = arena_new(o->arena, struct body_limit);
+    s->max_bytes = (int64_t)8 << 20;
+    return json_bind(o->arena, params, "parameters", body_limit_bind, s, err) ? s : NULL;
+}
+
+static enum mcp_verdict body_limit_head(void *state, struct mcp_exchange *x, void **slot)
+{
+    (void)slot;
+    mcp_set_body_limit(x, ((struct body_limit *)state)->max_bytes);
+    return MCP_NEXT;
+}
+
+const struct mcp_step mcp_step_body_limit = {
+    .type = "bodylimit",
+    .open = body_limit_open,
+    .head = body_limit_head,
+};
+
+/* ---- origin ---- */
+
+struct origins {
+    struct json allowed;
+};
+
+static void *origins_open(const struct mcp_open *o, struct json params, struct error *err)
+{
+    struct origins *s = arena_new(o->arena, struct origins);
+    s->allowed = json_get(params, "allowed_origins");
+    if (!json_is(s->allowed, JSON_LIST)) {
+        fail(err,
+            ERR_INVALID,
+            "parameters.allowed_origins: expected list, got %s",
+            json_type_name(s->allowed));
+        return NULL;
+    }
+    return s;
+}
+
+static struct str without_slash(struct str s)
+{
+    return str_ends(s, STR("/")) ? (struct str){ s.ptr, s.len - 1 } : s;
+}
+
+static bool is_allowed(const struct origins *s, struct str origin)
+{
+    json_each (item, s->allowed) {
+        const char *text = json_text(*item);
+        if (text && str_eq_nocase(without_slash(str_of(text)), without_slash(origin)))
+            return true;
+    }
+    return false;
+}
+
+static enum mcp_verdict origins_head(void *state, struct mcp_exchange *x, void **slot)
+{
+    struct http_headers headers = mcp_headers(x);
+    size_t count = 0;
+    bool fine = true;
+    (void)slot;
+    for (size_t i = 0; i < headers.count; i++)
+        if (str_eq_nocase(headers.list[i].name, STR("origin"))) {
+            count++;
+            fine = fine && is_allowed(state, headers.list[i].value);
+        }
+    if (fine && count <= 1)
+        return MCP_NEXT;
+    mcp_answer_error(x, 403, -32600, "Origin not allowed", (struct json){ 0 });
+    return MCP_ANSWER;
+}
+
+const struct mcp_step mcp_step_origin = {
+    .type = "origin",
+    .open = origins_open,
+    .head = origins_head,
+};
+
+/* ---- header-forward ---- */
+
+struct forward {
+    struct json headers; /* name → value */
+};
+
+/* The secret NAME comes as the variable TOOLHIVE_SECRET_NAME. */
+static bool add_secrets(
+    const struct mcp_open *o, struct json params, struct json_builder *all, struct error *err)
+{
+    json_each_member (m, json_get(params, "add_headers_from_secret")) {
+        const char *secret = json_text(m->value);
+        const char *variable = arena_printf(o->arena, "TOOLHIVE_SECRET_%s", secret ? secret : "");
+        const char *value = o->variable(o->ctx, variable);
+        if (!value)
+            return fail(err,
+                ERR_INVALID,
+                "parameters.add_headers_from_secret.%s: the variable %s is not set",
+                m->key,
+                variable);
+        json_put(all, m->key, json_str(arena_strdup(o->arena, value)));
+    }
+    return true;
+}
+
+static void *forward_open(const struct mcp_open *o, struct json params, struct error *err)
+{
+    struct forward *s = arena_new(o->arena, struct forward);
+    struct json_builder all;
+    json_builder_init(&all, o->arena);
+    json_each_member (m, json_get(params, "add_plaintext_headers")) {
+        if (!json_text(m->value)) {
+            fail(err, ERR_INVALID, "parameters.add_plaintext_headers.%s: expected string", m->key);
+            return NULL;
+        }
+        json_put(&all, m->key, m->value);
+    }
+    if (!add_secrets(o, params, &all, err))
+        return NULL;
+    s->headers = json_map_end(&all);
+    return s;
+}
+
+static enum mcp_verdict forward_head(void *state, struct mcp_exchange *x, void **slot)
+{
+    (void)slot;
+    json_each_member (m, ((struct forward *)state)->headers)
+        mcp_backend_header(x, m->key, json_text(m->value));
+    return MCP_NEXT;
+}
+
+const struct mcp_step mcp_step_header_forward = {
+    .type = "header-forward",
+    .open = forward_open,
+    .head = forward_head,
+};
+
+/* ---- auth without an issuer ---- */
+
+struct local_user {
+    struct mcp_identity identity;
+};
+
+static void *local_open(const struct mcp_open *o, struct json params, struct error *err)
+{
+    struct local_user *s = arena_new(o->arena, struct local_user);
+    struct json oidc = json_get(params, "oidc_config");
+    if (json_present(oidc) && !json_is(oidc, JSON_NULL)) {
+        fail(err,
+            ERR_UNSUPPORTED,
+            "parameters.oidc_config: this version cannot check tokens. Remove oidc_config, and "
+            "let only trusted clients reach this port.");
+        return NULL;
+    }
+    const char *user = o->variable(o->ctx, "USER");
+    s->identity.subject = text_empty(user) ? "local" : arena_strdup(o->arena, user);
+    s->identity.name = arena_printf(o->arena, "Local User: %s", s->identity.subject);
+    s->identity.issuer = "toolhive-local";
+    return s;
+}
+
+static enum mcp_verdict local_head(void *state, struct mcp_exchange *x, void **slot)
+{
+    (void)slot;
+    mcp_set_identity(x, &((struct local_user *)state)->identity);
+    return MCP_NEXT;
+}
+
+const struct mcp_step mcp_step_auth_local = {
+    .type = "auth",
+    .open = local_open,
+    .head = local_head,
+};
+
+/* ---- steps whose work the core does, and one that does nothing ---- */
+
+static void *nothing_open(const struct mcp_open *o, struct json params, struct error *err)
+{
+    (void)params;
+    (void)err;
+    return o->arena;
+}
+
+const struct mcp_step mcp_step_parser = { .type = "mcp-parser", .open = nothing_open };
+const struct mcp_step mcp_step_recovery = { .type = "recovery", .open = nothing_open };
+const struct mcp_step mcp_step_usage = { .type = "usagemetrics", .open = nothing_open };

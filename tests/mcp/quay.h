@@ -1,0 +1,48 @@
+#pragma once
+
+/* An MCP proxy in this process between a server and a client of ours, on loopback sockets.
+ *
+ *   cleanup(quay_close) struct quay q; quay_open(&q, "{'transport': 'streamable-http'}");
+ *   struct seen got = { 0 };
+ *   quay_post(&q, "", "{'jsonrpc': '2.0', …}", &got);
+ *   await(&q, got.ended); */
+
+#include "mcp/proxy.h"
+#include "mcp/runconfig.h"
+#include "tests/http/rig.h"
+
+#define QUAY_SEEN_MAX 32
+
+struct quay_request {
+    char method[16], path[128], session[64], forwarded[64], version[32], custom[64];
+    char body[2048];
+};
+
+struct quay {
+    struct loop *loop;
+    struct http_server *server; /* the MCP server */
+    struct http_client *client, *back;
+    struct mcp_proxy *proxy;
+    struct runconfig config;
+    struct arena arena;
+    struct http_origin origin;
+    /* what came to the server */
+    struct quay_request seen[QUAY_SEEN_MAX];
+    size_t seen_count;
+    int sessions;   /* begun */
+    bool forgetful; /* the next request of a session is answered 404 */
+    bool holds;     /* answers to tools/call hang */
+    int gone;       /* exchanges that ended without an answer of ours */
+    size_t waiting;
+    char lines[4096]; /* of print_line */
+};
+
+/* config: single quotes are fine; host, port and remote_url are added. */
+void quay_open(struct quay *q, const char *config);
+void quay_close(struct quay *q);
+/* headers: "name: value\n…" */
+void quay_send(struct quay *q, const char *method, const char *path, const char *headers,
+    const char *body, struct seen *seen);
+void quay_post(struct quay *q, const char *headers, const char *body, struct seen *seen);
+/* Sends and waits: the body of the answer. */
+const char *quay_ask(struct quay *q, const char *headers, const char *body, int *ret_status);
