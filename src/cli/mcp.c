@@ -1,5 +1,6 @@
 /* leeboard mcp run: the process beside one MCP server, in place of ToolHive's thv-proxyrunner. It
- * reads the RunConfig and serves MCP clients until it is told to stop. */
+ * reads the RunConfig, keeps the server's workload applied, and serves MCP clients until a signal
+ * ends it. */
 
 #include <malloc.h>
 #include <signal.h>
@@ -12,11 +13,16 @@
 #include "cli/cli.h"
 #include "http/client.h"
 #include "http/loop.h"
+#include "kube/client.h"
+#include "kube/config.h"
 #include "kube/file.h"
+#include "kube/http_transport.h"
 #include "mcp/backend.h"
 #include "mcp/backend_http.h"
+#include "mcp/deploy.h"
 #include "mcp/proxy.h"
 #include "mcp/runconfig.h"
+#include "mcp/workload.h"
 
 #define GRACE_MS 5000
 
@@ -29,6 +35,12 @@ struct runner {
     struct mcp_proxy *proxy;
     struct loop_signal *signals[3];
     bool ending;
+    /* a workload of ours */
+    struct kube_config kube;
+    struct http_transport *transport;
+    struct kube_client *client;
+    struct workload workload;
+    struct deploy *deploy;
 };
 
 static const char *variable(void *ctx, const char *name)
@@ -99,25 +111,96 @@ static void on_signal(void *ctx, int number)
     mcp_proxy_drain(r->proxy, GRACE_MS, on_drained, r);
 }
 
-static bool make_backend(struct runner *r, struct error *err)
+static bool make_backend(struct runner *r, const char *url, struct error *err)
 {
     const struct runconfig *c = &r->config;
-    if (!c->remote_url)
-        return fail(err,
-            ERR_UNSUPPORTED,
-            "remote_url: this version runs remote servers only. Set remote_url.");
     struct mcp_backend *b = backend_http_new(
         &(struct backend_http_options){
             .http = r->http,
-            .url = c->remote_url,
-            .one_path = c->transport == TRANSPORT_STREAMABLE_HTTP,
+            .url = url,
+            .one_path = c->remote_url && c->transport == TRANSPORT_STREAMABLE_HTTP,
             .sessions = mcp_proxy_sessions(r->proxy),
         },
         err);
     if (!b)
-        return fail_in(err, "remote_url");
+        return false;
     mcp_proxy_set_backend(r->proxy, b);
     return true;
+}
+
+/* ---- the workload ---- */
+
+static void on_deployed(void *ctx)
+{
+    struct runner *r = ctx;
+    log_info("the workload %s is applied", r->config.name);
+}
+
+static void on_deploy_said(void *ctx, const struct error *err, const char *what)
+{
+    (void)ctx;
+    if (err)
+        log_warn("%s: %s", what, err->text);
+    else
+        log_debug("%s", what);
+}
+
+static bool load_kube(struct runner *r, struct error *err)
+{
+    struct kube_config_options options = {
+        .kubeconfig = cli_text(r->cli, "kubeconfig"),
+        .context = cli_text(r->cli, "context"),
+        .namespace = cli_text(r->cli, "namespace"),
+    };
+    kube_config_from_environment(&options);
+    if (!kube_config_load(r->arena, &options, &r->kube, err))
+        return false;
+    const char *namespace = getenv("POD_NAMESPACE");
+    bool from_variable = !r->kube.in_cluster && !options.namespace && !text_empty(namespace);
+    r->workload.namespace = from_variable ? namespace : r->kube.namespace;
+    return true;
+}
+
+static struct json container_args(struct runner *r)
+{
+    struct json_builder all;
+    if (r->cli->argument_count < 3)
+        return r->config.args;
+    json_builder_init(&all, r->arena);
+    for (size_t i = 2; i < r->cli->argument_count; i++)
+        json_push(&all, json_str(r->cli->arguments[i]));
+    return json_list_end(&all);
+}
+
+static bool deploy(struct runner *r, struct error *err)
+{
+    static const struct deploy_handlers handlers = { on_deployed, on_deploy_said };
+    struct workload *w = &r->workload;
+    if (!load_kube(r, err) ||
+        !workload_read_patch(r->arena, cli_text(r->cli, "k8s-pod-patch"), &w->pod_patch, err))
+        return false;
+    w->config = &r->config;
+    w->args = container_args(r);
+    w->is_openshift = text_eq(getenv("OPERATOR_OPENSHIFT"), "true");
+    r->transport =
+        http_transport_new(r->loop, &(struct http_transport_options){ .config = &r->kube }, err);
+    if (!r->transport)
+        return false;
+    r->client = kube_client_new(http_transport_kube(r->transport), loop_env(r->loop));
+    r->deploy = deploy_new(r->client, loop_env(r->loop), w, &handlers, r);
+    deploy_start(r->deploy);
+    return make_backend(r, workload_url(r->arena, &r->config), err);
+}
+
+static bool find_server(struct runner *r, struct error *err)
+{
+    if (r->config.remote_url)
+        return make_backend(r, r->config.remote_url, err);
+    if (r->config.transport != TRANSPORT_STDIO)
+        return deploy(r, err);
+    return fail(err,
+        ERR_UNSUPPORTED,
+        "transport: this version does not run stdio servers. Use sse or streamable-http.");
 }
 
 static bool start(struct runner *r, struct error *err)
@@ -136,7 +219,7 @@ static bool start(struct runner *r, struct error *err)
             .ctx = r,
         },
         err);
-    if (!r->proxy || !make_backend(r, err) || !mcp_proxy_listen(r->proxy, err))
+    if (!r->proxy || !find_server(r, err) || !mcp_proxy_listen(r->proxy, err))
         return false;
     for (size_t i = 0; i < lengthof(numbers); i++)
         r->signals[i] = loop_signal_new(r->loop, numbers[i], on_signal, r);
@@ -149,6 +232,11 @@ static void stop(struct runner *r)
         if (r->signals[i])
             loop_signal_free(r->signals[i]);
     mcp_proxy_free(r->proxy);
+    deploy_free(r->deploy);
+    if (r->client)
+        kube_client_free(r->client);
+    if (r->transport)
+        http_transport_free(r->transport);
     if (r->http)
         http_client_free(r->http);
     if (r->loop)

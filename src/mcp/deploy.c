@@ -1,0 +1,266 @@
+#include "mcp/deploy.h"
+
+#include <stdlib.h>
+
+#include "base/resource.h"
+#include "base/timer.h"
+#include "kube/client.h"
+#include "mcp/runconfig.h"
+#include "mcp/workload.h"
+
+#define LOOK_MS 5000
+#define RETRY_MIN_MS 500
+#define RETRY_MAX_MS 15000
+
+struct deploy {
+    struct kube_client *client;
+    const struct env *env;
+    const struct workload *workload;
+    const struct deploy_handlers *handlers;
+    void *ctx;
+    struct kube_op *op; /* NULL: the timer runs */
+    struct timer timer;
+    unsigned tries;
+    bool done;          /* applied once, or found newer */
+    bool ready;         /* told */
+    struct arena arena; /* of the StatefulSet below */
+    struct json owner;
+    const char *said; /* the last, so that it is not repeated */
+};
+
+static void look(void *ctx);
+
+static struct kube_target target(const struct deploy *d, const struct resource *r, const char *name)
+{
+    return (struct kube_target){ r, d->workload->namespace, name, NULL };
+}
+
+static struct kube_target set_target(const struct deploy *d)
+{
+    return target(d, &RESOURCE_STATEFUL_SET, d->workload->config->name);
+}
+
+static void tell(struct deploy *d, const struct error *err, const char *what)
+{
+    if (!err && d->said == what)
+        return;
+    d->said = what;
+    d->handlers->said(d->ctx, err, what);
+}
+
+static void again(struct deploy *d, const struct kube_reply *reply, const char *what)
+{
+    bool is_race = reply->error.code == ERR_CONFLICT || reply->error.code == ERR_EXISTS ||
+                   reply->error.code == ERR_NOT_FOUND;
+    d->done = false;
+    if (!is_race)
+        tell(d, &reply->error, what);
+    timer_set(d->env,
+        &d->timer,
+        is_race && d->tries < 10 ? 0
+                                 : env_backoff_ms(d->env, RETRY_MIN_MS, RETRY_MAX_MS, d->tries));
+    d->tries++;
+}
+
+static void settle(struct deploy *d)
+{
+    d->done = true;
+    d->tries = 0;
+    if (!d->ready) {
+        d->ready = true;
+        d->handlers->ready(d->ctx);
+    }
+    timer_set(d->env, &d->timer, LOOK_MS);
+}
+
+/* ---- services ---- */
+
+static void on_cluster_service(void *ctx, const struct kube_reply *reply)
+{
+    struct deploy *d = ctx;
+    d->op = NULL;
+    if (reply->error.code)
+        again(d, reply, "applying the Service");
+    else
+        settle(d);
+}
+
+static void apply_service(struct deploy *d, bool headless, struct kube_then then)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json service = workload_service(&a, d->workload, d->owner, headless);
+    d->op = kube_apply(d->client,
+        target(d, &RESOURCE_SERVICE, json_get_text(service, "metadata.name")),
+        service,
+        (struct kube_write){ .field_manager = WORKLOAD_MANAGER, .force = true },
+        then);
+}
+
+static void on_headless_service(void *ctx, const struct kube_reply *reply)
+{
+    struct deploy *d = ctx;
+    d->op = NULL;
+    if (reply->error.code)
+        again(d, reply, "applying the headless Service");
+    else
+        apply_service(d, false, (struct kube_then){ on_cluster_service, d });
+}
+
+static void apply_services(struct deploy *d)
+{
+    if (d->workload->config->transport == TRANSPORT_STDIO)
+        settle(d);
+    else
+        apply_service(d, true, (struct kube_then){ on_headless_service, d });
+}
+
+/* ---- the StatefulSet ---- */
+
+static void keep(struct deploy *d, struct json object)
+{
+    arena_reset(&d->arena);
+    d->owner = json_copy(&d->arena, object);
+}
+
+/* After a create our fields are owned by an Update; those of an Apply can be taken back later. */
+static struct json owned_by_apply(struct arena *a, struct json object, bool *ret_changed)
+{
+    struct json_builder all;
+    json_builder_init(&all, a);
+    json_each (entry, json_get(object, "metadata.managedFields")) {
+        bool is_ours = text_eq(json_get_text(*entry, "manager"), WORKLOAD_MANAGER) &&
+                       text_eq(json_get_text(*entry, "operation"), "Update") &&
+                       text_empty(json_get_text(*entry, "subresource"));
+        *ret_changed = *ret_changed || is_ours;
+        json_push(
+            &all, is_ours ? json_with_member(a, *entry, "operation", json_str("Apply")) : *entry);
+    }
+    return json_list_end(&all);
+}
+
+static void on_owned(void *ctx, const struct kube_reply *reply)
+{
+    struct deploy *d = ctx;
+    d->op = NULL;
+    if (reply->error.code) {
+        again(d, reply, "taking over the fields of the StatefulSet");
+        return;
+    }
+    apply_services(d);
+}
+
+/* True: under way. */
+static bool own(struct deploy *d, struct json object)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    bool changed = false;
+    struct json fields = owned_by_apply(&a, object, &changed);
+    if (!changed)
+        return false;
+    struct json patch = json_list(&a,
+        json_map(&a,
+            { "op", json_str("replace") },
+            { "path", json_str("/metadata/managedFields") },
+            { "value", fields }),
+        json_map(&a,
+            { "op", json_str("replace") },
+            { "path", json_str("/metadata/resourceVersion") },
+            { "value", json_get(object, "metadata.resourceVersion") }));
+    d->op = kube_patch(d->client,
+        set_target(d),
+        KUBE_PATCH_JSON,
+        patch,
+        (struct kube_write){ .field_manager = WORKLOAD_MANAGER },
+        (struct kube_then){ on_owned, d });
+    return true;
+}
+
+static void on_written(void *ctx, const struct kube_reply *reply)
+{
+    struct deploy *d = ctx;
+    d->op = NULL;
+    if (reply->error.code) {
+        again(d, reply, "applying the StatefulSet");
+        return;
+    }
+    tell(d, NULL, "applied the StatefulSet");
+    keep(d, reply->body);
+    if (!own(d, reply->body))
+        apply_services(d);
+}
+
+static void write_set(struct deploy *d, struct json live)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json set = workload_stateful_set(&a, d->workload, live);
+    struct kube_then then = { on_written, d };
+    struct kube_write how = { .field_manager = WORKLOAD_MANAGER };
+    if (!json_present(live)) {
+        struct kube_target all = target(d, &RESOURCE_STATEFUL_SET, NULL);
+        d->op = kube_create(d->client, all, set, how, then);
+        return;
+    }
+    how.force = true;
+    d->op = kube_apply(d->client, set_target(d), set, how, then);
+}
+
+static void on_looked(void *ctx, const struct kube_reply *reply)
+{
+    struct deploy *d = ctx;
+    bool is_absent = reply->error.code == ERR_NOT_FOUND;
+    d->op = NULL;
+    if (reply->error.code && !is_absent) {
+        again(d, reply, "looking at the StatefulSet");
+        return;
+    }
+    struct json live = is_absent ? (struct json){ 0 } : reply->body;
+    if (workload_is_older(d->workload, live)) {
+        tell(d, NULL, "a newer generation of the StatefulSet is applied; leaving it");
+        settle(d);
+    } else if (d->done && !is_absent) {
+        timer_set(d->env, &d->timer, LOOK_MS);
+    } else {
+        write_set(d, live);
+    }
+}
+
+static void look(void *ctx)
+{
+    struct deploy *d = ctx;
+    d->op = kube_get(d->client, set_target(d), (struct kube_then){ on_looked, d });
+}
+
+/* ---- life ---- */
+
+struct deploy *deploy_new(struct kube_client *client, const struct env *env,
+    const struct workload *workload, const struct deploy_handlers *handlers, void *ctx)
+{
+    struct deploy *d = mem_new_of(struct deploy);
+    *d = (struct deploy){
+        .client = client, .env = env, .workload = workload, .handlers = handlers, .ctx = ctx
+    };
+    arena_init(&d->arena, ARENA_LIMIT_DEFAULT);
+    timer_init(&d->timer, look, d);
+    return d;
+}
+
+void deploy_start(struct deploy *d)
+{
+    timer_set(d->env, &d->timer, 0);
+}
+
+bool deploy_is_idle(const struct deploy *d)
+{
+    return !d->op && d->done;
+}
+
+void deploy_free(struct deploy *d)
+{
+    if (!d)
+        return;
+    if (d->op)
+        kube_op_cancel(d->client, d->op);
+    timer_stop(d->env, &d->timer);
+    arena_done(&d->arena);
+    free(d);
+}
