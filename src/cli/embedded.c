@@ -6,12 +6,14 @@
 
 EMBED(crd_models, "api/inference.llmkube.dev_models.yaml");
 EMBED(crd_inference_services, "api/inference.llmkube.dev_inferenceservices.yaml");
+EMBED(crd_model_routers, "api/inference.llmkube.dev_modelrouters.yaml");
 EMBED(crd_model_services, "api/model.otterscale.io_modelservices.yaml");
 EMBED(crd_model_artifacts, "api/model.otterscale.io_modelartifacts.yaml");
 
 const char *const embedded_crd_texts[] = {
     crd_models,
     crd_inference_services,
+    crd_model_routers,
     crd_model_services,
     crd_model_artifacts,
     NULL,

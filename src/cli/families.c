@@ -7,6 +7,7 @@
 #include "kinds/llmkube/grafana.h"
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/model.h"
+#include "kinds/llmkube/model_router.h"
 
 /* Both managers write under the name of their binary. */
 static const char *const predecessors[] = { "manager", NULL };
@@ -84,8 +85,9 @@ bool families_read(struct cli *cli, struct families *ret, struct error *err)
             return false;
     ret->llmkube_kinds[0] = &llmkube_model_kind;
     ret->llmkube_kinds[1] = &llmkube_inference_service_kind;
+    ret->llmkube_kinds[2] = &llmkube_model_router_kind;
     if (ret->llmkube.grafana_dashboard_source)
-        ret->llmkube_kinds[2] = dashboards(&cli->arena, ret);
+        ret->llmkube_kinds[3] = dashboards(&cli->arena, ret);
     ret->list[ret->count++] = (struct engine_family){
         .name = "llmkube",
         .kinds = ret->llmkube_kinds,

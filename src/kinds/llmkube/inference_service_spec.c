@@ -1,5 +1,6 @@
 /* Reading the spec of an InferenceService: only what the code decides on. */
 
+#include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/isvc.h"
 
 #include "base/json_bind.h"
@@ -91,16 +92,18 @@ static bool check_shapes(struct json spec, struct error *err)
 }
 
 /* Labels take no more than 63 bytes, and neither do Services; names that fit stay as they are. */
-static void name_children(struct isvc *svc)
+static const char *child_of(struct arena *a, const char *name)
 {
-    svc->child = strlen(svc->name) <= NAME_LABEL_MAX
-                     ? svc->name
-                     : name_shorten(svc->arena, svc->name, NAME_LABEL_MAX);
-    char *service = arena_strdup(svc->arena, svc->child);
+    return strlen(name) <= NAME_LABEL_MAX ? name : name_shorten(a, name, NAME_LABEL_MAX);
+}
+
+const char *inference_service_host(struct arena *a, const char *name)
+{
+    char *service = arena_strdup(a, child_of(a, name));
     for (char *c = service; *c; c++)
         if (*c == '.')
             *c = '-';
-    svc->service = service;
+    return service;
 }
 
 bool isvc_read(struct isvc *svc, const struct view *in, struct plan *out, struct error *err)
@@ -123,7 +126,8 @@ bool isvc_read(struct isvc *svc, const struct view *in, struct plan *out, struct
             .slo_indicator = "availability",
         },
     };
-    name_children(svc);
+    svc->child = child_of(svc->arena, svc->name);
+    svc->service = inference_service_host(svc->arena, svc->name);
     if (!json_bind(svc->arena, svc->raw, "spec", isvc_spec_bind, &svc->spec, err) ||
         !check_shapes(svc->raw, err))
         return false;

@@ -14,6 +14,7 @@
 #include "base/atomic.h"
 #include "engine/plan.h"
 #include "engine/view.h"
+#include "kinds/llmkube/gateway.h"
 #include "kinds/llmkube/model.h"
 #include "kinds/llmkube/runtime.h"
 #include "kinds/llmkube/settings.h"
@@ -186,7 +187,4 @@ void metal_observe(struct isvc *svc);
 void gateway_plan(struct isvc *svc);
 void slo_plan(struct isvc *svc);
 
-extern const struct resource GATEWAY_BACKEND;
-extern const struct resource GATEWAY_AI_BACKEND;
-extern const struct resource GATEWAY_AI_ROUTE;
 extern const struct resource SLO_OBJECTIVE;

@@ -257,9 +257,15 @@ const struct setting llmkube_flags[] = {
     { "router-proxy-image",
         "IMAGE",
         "",
-        "Accepted for LLMKube's command lines; no ModelRouter in this version.",
+        "Image of the routers of ModelRouters that name none; empty: Leeboard's own, and a running "
+        "router keeps its image until its ModelRouter changes.",
         setting_text,
         TO(router_proxy_image) },
-    { "default-litellm-url", "URL", "", "Likewise.", setting_text, TO(default_litellm_url) },
+    { "default-litellm-url",
+        "URL",
+        "",
+        "Address of back ends with provider litellm that name none.",
+        setting_text,
+        TO(default_litellm_url) },
     { 0 },
 };

@@ -1,0 +1,348 @@
+/* The ModelRouter kind: one address in front of InferenceServices and external providers. This file
+ * is the order of things and the status; the parts are in the files that router.h names. */
+
+#include "kinds/llmkube/model_router.h"
+
+#include "base/names.h"
+#include "base/time.h"
+#include "kinds/llmkube/gateway.h"
+#include "kinds/llmkube/inference_service.h"
+#include "kinds/llmkube/router.h"
+
+const struct resource LLMKUBE_MODEL_ROUTER = {
+    .group = "inference.llmkube.dev",
+    .version = "v1alpha1",
+    .kind = "ModelRouter",
+    .plural = "modelrouters",
+};
+
+/* ---- conditions ---- */
+
+/* A condition as it was, for a pass that learned nothing about it. */
+static void keep_condition(struct router *r, const char *type)
+{
+    struct json conditions = json_get(r->in->object, "status.conditions");
+    struct json was = json_find(conditions, "type", type);
+    if (json_present(was))
+        plan_condition(r->out,
+            type,
+            text_eq(json_get_text(was, "status"), "True"),
+            json_get_text(was, "reason"),
+            "%s",
+            json_get_text(was, "message"));
+}
+
+/* The spec cannot be made: what runs, runs on, and its address is still told. */
+static void plan_failed(struct router *r, const char *cause)
+{
+    plan_keep_children(r->out);
+    plan_status(r->out,
+        json_fields(r->arena,
+            { "phase", json_str("Failed") },
+            { "endpoint", json_get(r->in->object, "status.endpoint") }),
+        "lastUpdated");
+    plan_wait(r->out, "%s", cause);
+}
+
+static void plan_invalid(struct router *r, const char *cause)
+{
+    plan_condition(r->out, "Validated", false, "SpecInvalid", "%s", cause);
+    keep_condition(r, "BackendsReady");
+    keep_condition(r, "Available");
+    plan_failed(r, cause);
+}
+
+static void plan_uncompiled(struct router *r, const char *cause)
+{
+    plan_condition(r->out, "Validated", true, "SpecValid", "spec passed static validation");
+    keep_condition(r, "BackendsReady");
+    plan_condition(r->out,
+        "Available",
+        false,
+        "CompileFailed",
+        "compiled router config failed validation: %s",
+        cause);
+    plan_failed(r, cause);
+}
+
+/* ---- what is accepted and not acted on ---- */
+
+/* "a, b" of those paths of the spec that say something. */
+static const char *given(struct router *r, const char *const *paths, size_t count)
+{
+    const char *text = NULL;
+    for (size_t i = 0; i < count; i++) {
+        struct json v = json_get(r->raw, paths[i]);
+        if (json_present(json_or_absent(v)) && !json_is(v, JSON_NULL))
+            text = text ? arena_printf(r->arena, "%s, spec.%s", text, paths[i])
+                        : arena_printf(r->arena, "spec.%s", paths[i]);
+    }
+    return text;
+}
+
+static bool any_has(struct json list, const char *path)
+{
+    json_each (item, list)
+        if (json_present(json_get(*item, path)))
+            return true;
+    return false;
+}
+
+/* config.json, whose bytes are fixed, has no place for these. */
+static void plan_inert(struct router *r)
+{
+    static const char *const paths[] = { "endpoint.gateway",
+        "mcpServer",
+        "policy.auth",
+        "policy.budgets",
+        "proxy.resources.claims" };
+    const char *text = given(r, paths, lengthof(paths));
+    const struct {
+        const char *shown;
+        bool given;
+    } inner[] = {
+        { "spec.backends[].costPerMillionTokens",
+            any_has(r->spec.backends, "costPerMillionTokens") },
+        { "spec.backends[].healthCheck", any_has(r->spec.backends, "healthCheck") },
+        { "spec.rules[].match.latencySLOMs", any_has(r->spec.rules, "match.latencySLOMs") },
+        { "spec.policy.classification.mode", !text_eq(r->spec.mode, "header-only") },
+    };
+    for (size_t i = 0; i < lengthof(inner); i++)
+        if (inner[i].given)
+            text = text ? arena_printf(r->arena, "%s, %s", text, inner[i].shown) : inner[i].shown;
+    if (text)
+        plan_condition(r->out,
+            "FieldsIgnored",
+            true,
+            "NotActedOn",
+            "These fields have no effect with dataPlane Proxy: %s",
+            text);
+}
+
+/* The schema makes every back end local that does not say cloud. A provider outside the cluster
+ * then gets what must not leave it. */
+static void plan_leaks(struct router *r)
+{
+    for (size_t i = 0; i < r->rule_count; i++) {
+        if (!router_sensitive(r->arena, r, &r->rules[i]).count)
+            continue;
+        json_each (name, r->rules[i].backends) {
+            const struct router_backend *b = router_backend(r, json_text(*name));
+            if (!b || b->service)
+                continue;
+            plan_condition(r->out,
+                "SensitiveDataLeaves",
+                true,
+                "ExternalBackendIsLocal",
+                "Rule \"%s\" is for sensitive data and may use the external back end \"%s\", whose "
+                "tier is local. Set its tier to cloud, or remove it from the rule",
+                r->rules[i].name,
+                b->name);
+            return;
+        }
+    }
+}
+
+/* ---- status ---- */
+
+/* When an entry last changed, not when it was last looked at: else every look would be a write. */
+static struct json backend_status(const struct router *r, const struct router_backend *b)
+{
+    struct json entry = json_fields(r->arena,
+        { "name", json_str(b->name) },
+        { "tier", json_str(b->tier) },
+        { "address", json_str(b->address) },
+        { "healthy", json_true_or_absent(!b->message) },
+        { "message", json_str(b->message) });
+    struct json was = json_find(json_get(r->in->object, "status.backends"), "name", b->name);
+    struct json at = json_get(was, "lastProbeTime");
+    struct json same = json_with_member(r->arena, was, "lastProbeTime", (struct json){ 0 });
+    if (!json_present(at) || !json_equal(same, entry))
+        at = json_str(time_format(r->arena, r->in->now_ms));
+    return json_with_member(r->arena, entry, "lastProbeTime", at);
+}
+
+static const char *phase_of(const struct router *r, bool resolved)
+{
+    if (r->trouble)
+        return "Failed";
+    if (!router_proxy_ready(r))
+        return "Provisioning";
+    return resolved ? "Ready" : "Degraded";
+}
+
+static void plan_available(struct router *r)
+{
+    if (r->trouble)
+        plan_condition(r->out, "Available", false, "ReconcileFailed", "%s", r->trouble);
+    else if (router_proxy_ready(r))
+        plan_condition(r->out, "Available", true, "DeploymentReady", "Deployment is fully Ready");
+    else
+        plan_condition(r->out,
+            "Available",
+            false,
+            "DeploymentNotReady",
+            "Waiting for proxy pods to become Ready");
+}
+
+static void plan_proxy_status(struct router *r)
+{
+    struct json_builder list;
+    json_builder_init(&list, r->arena);
+    bool resolved = true;
+    for (size_t i = 0; i < r->backend_count; i++) {
+        json_push(&list, backend_status(r, &r->backends[i]));
+        resolved = resolved && !r->backends[i].message;
+    }
+    plan_status(r->out,
+        json_fields(r->arena,
+            { "phase", json_str(phase_of(r, resolved)) },
+            { "endpoint", json_str(router_endpoint(r)) },
+            { "activeRules", json_int_or_absent((int64_t)r->rule_count) },
+            { "backends", json_list_end(&list) }),
+        "lastUpdated");
+    plan_condition(r->out, "Validated", true, "SpecValid", "spec passed static validation");
+    if (resolved)
+        plan_condition(
+            r->out, "BackendsReady", true, "BackendsResolved", "all backends resolved");
+    else
+        plan_condition(r->out,
+            "BackendsReady",
+            false,
+            "BackendsUnresolved",
+            "some backends unresolved (see status.backends for details)");
+    plan_available(r);
+    plan_inert(r);
+    plan_leaks(r);
+    if (r->trouble)
+        plan_wait(r->out, "%s", r->trouble);
+    else
+        plan_done(r->out);
+}
+
+/* ---- the kind ---- */
+
+static const char *faults_text(struct arena *a, struct json faults)
+{
+    const char *text = "";
+    json_each (f, faults)
+        text = arena_printf(a,
+            "%s%s%s: %s",
+            text,
+            *text ? "; " : "",
+            json_get_text(*f, "field"),
+            json_get_text(*f, "message"));
+    return text;
+}
+
+static const char *child_name(struct arena *a, const char *name)
+{
+    char *base = arena_strdup(a, name);
+    for (char *c = base; *c; c++)
+        if (*c == '.')
+            *c = '-';
+    return name_join(a, base, "-router-proxy", NAME_LABEL_MAX);
+}
+
+static void begin(struct router *r, const struct view *in, struct plan *out)
+{
+    r->in = in;
+    r->out = out;
+    r->arena = in->arena;
+    r->settings = in->settings;
+    r->name = view_name(in);
+    r->namespace = view_namespace(in);
+    r->child = child_name(in->arena, r->name);
+    r->label = strlen(r->name) <= NAME_LABEL_MAX
+                   ? r->name
+                   : name_shorten(in->arena, r->name, NAME_LABEL_MAX);
+    r->live = view_child(in, &RESOURCE_DEPLOYMENT, r->child);
+}
+
+static void unreadable(const struct view *in, struct plan *out, const struct error *err)
+{
+    struct router r = { 0 };
+    begin(&r, in, out);
+    plan_invalid(&r, err->text);
+}
+
+static void plan_proxy(struct router *r)
+{
+    struct error err;
+    struct json faults = router_check(r->arena, r);
+    if (faults.count) {
+        plan_invalid(r, faults_text(r->arena, faults));
+        return;
+    }
+    router_resolve(r);
+    if (!router_compile(r, &err)) {
+        plan_uncompiled(r, err.text);
+        return;
+    }
+    router_proxy_plan(r);
+    plan_proxy_status(r);
+}
+
+static void reconcile(const struct view *in, struct plan *out)
+{
+    struct router r;
+    struct error err;
+    if (!router_read(in->arena, json_get(in->object, "spec"), &r, &err)) {
+        unreadable(in, out, &err);
+        return;
+    }
+    begin(&r, in, out);
+    if (text_eq(r.spec.data_plane, "Gateway"))
+        router_gateway_plan(&r);
+    else
+        plan_proxy(&r);
+}
+
+static const struct kind_watch watches[] = {
+    {
+        .resource = &LLMKUBE_INFERENCE_SERVICE,
+        .keep = (const char *const[]){ "spec.endpoint.port", "status.readyReplicas", NULL },
+    },
+    {
+        /* Only whether a key is there counts. */
+        .resource = &RESOURCE_SECRET,
+        .keep = (const char *const[]){ "data.ANTHROPIC_API_KEY",
+            "data.OPENAI_API_KEY",
+            "data.LITELLM_MASTER_KEY",
+            "data.AWS_ACCESS_KEY_ID",
+            "data.GOOGLE_APPLICATION_CREDENTIALS",
+            NULL },
+    },
+    {
+        .resource = &ROUTER_CONFIG_MAP,
+        .child = true,
+        .label_selector = "inference.llmkube.dev/model-router",
+    },
+    {
+        .resource = &RESOURCE_DEPLOYMENT,
+        .child = true,
+        .keep = (const char *const[]){ "metadata.generation",
+            "spec.template.spec.containers.0.image",
+            "status.observedGeneration",
+            "status.readyReplicas",
+            NULL },
+    },
+    {
+        .resource = &RESOURCE_SERVICE,
+        .child = true,
+        .keep = (const char *const[]){ "spec.clusterIP", NULL },
+    },
+    { .resource = &GATEWAY_BACKEND, .optional = true, .child = true },
+    { .resource = &GATEWAY_AI_BACKEND, .optional = true, .child = true },
+    { .resource = &GATEWAY_AI_ROUTE, .optional = true, .child = true },
+    { .resource = &GATEWAY_TRAFFIC_POLICY, .optional = true, .child = true },
+    { .resource = &GATEWAY_SECURITY_POLICY, .optional = true, .child = true },
+    { 0 },
+};
+
+const struct kind llmkube_model_router_kind = {
+    .resource = &LLMKUBE_MODEL_ROUTER,
+    .watches = watches,
+    .reconcile = reconcile,
+    .unreadable = unreadable,
+};

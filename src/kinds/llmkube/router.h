@@ -1,0 +1,118 @@
+#pragma once
+
+/* One pass over a ModelRouter, shared by the files that make its parts. Public is only
+ * model_router.h.
+ *
+ *   spec ─ read ─► check ─► resolve back ends ─► config.json ─► ConfigMap, Deployment, Service
+ *                    │                               │                        │
+ *                    └── SpecInvalid                 └── CompileFailed        └─► status
+ *
+ * With dataPlane Gateway the last three steps are router_gateway.c instead. */
+
+#include "base/base.h"
+#include "base/json.h"
+#include "base/resource.h"
+#include "engine/plan.h"
+#include "engine/view.h"
+#include "kinds/llmkube/settings.h"
+
+#define ROUTER_DEFAULT_TEAM_HEADER "x-llmkube-team"
+
+struct router_backend {
+    const char *name;
+    const char *display_name;
+    const char *service; /* name of the InferenceService; NULL: external */
+    struct json external;
+    const char *provider, *url, *model, *secret;
+    const char *tier;
+    struct json capabilities;
+    int64_t weight;
+    const char *timeout;
+    int64_t timeout_ns; /* 0: none */
+
+    /* router_resolve() */
+    const char *address; /* NULL: not known */
+    const char *message; /* why it is not healthy; NULL: it is */
+    bool serving;        /* external, or its service has ready replicas */
+};
+
+struct router_rule {
+    const char *name;
+    struct json match; /* a map, or absent */
+    struct json backends;
+    const char *strategy;
+    bool fail_closed;
+    const char *timeout;
+    int64_t timeout_ns; /* 0: none */
+};
+
+struct router_spec {
+    const char *data_plane;
+    const char *gateway_name, *gateway_namespace;
+    struct json backends, rules;
+    const char *default_route, *default_route_strategy;
+    const char *mode, *class_header;
+    struct json sensitive;
+    const char *sink, *file_path;
+    bool include_body;
+    struct json budgets, jwt, allowlists;
+    int64_t port;
+    const char *path, *type;
+    int64_t node_port;
+    int64_t replicas;
+    const int64_t *revision_history_limit;
+    const char *image;
+    struct json resources, pull_secrets, node_selector;
+    const char *quarantine, *header_timeout;
+    int64_t quarantine_ns, header_timeout_ns; /* 0: none */
+};
+
+struct router {
+    const struct view *in;
+    struct plan *out;
+    struct arena *arena;
+    const struct llmkube_settings *settings;
+    const char *name, *namespace;
+    const char *child; /* name of ConfigMap, Deployment and Service */
+    const char *label; /* its own name as a label value */
+    struct json raw;   /* spec, unread */
+    struct router_spec spec;
+    struct router_backend *backends;
+    size_t backend_count;
+    struct json backend_index; /* { name: place in backends }, of equal names the first */
+    struct router_rule *rules;
+    size_t rule_count;
+    struct json live; /* our Deployment as it is */
+    const char *config, *config_hash;
+    const char *trouble; /* the first child that could not be written */
+};
+
+/* router_spec.c: fills spec, backends and rules. False: err names the path. */
+bool router_read(struct arena *a, struct json spec, struct router *ret, struct error *err) must_check;
+/* router_check.c: see model_router_check(). */
+struct json router_check(struct arena *a, const struct router *r);
+const struct router_backend *router_backend(const struct router *r, const char *name);
+/* Of a rule's data classes those that must not leave the cluster; an empty list: none. */
+struct json router_sensitive(struct arena *a, const struct router *r, const struct router_rule *rule);
+
+/* router_backend.c: where the back ends are, and whether they can be used. */
+void router_resolve(struct router *r);
+/* What the provider's key is called, in its Secret and in the environment. */
+const char *router_credential(const char *provider);
+
+/* router_config.c: config.json and its hash. False: it would not be one that the router takes. */
+bool router_compile(struct router *r, struct error *err) must_check;
+
+/* router_proxy.c: the children of the proxy data plane. */
+void router_proxy_plan(struct router *r);
+bool router_proxy_ready(const struct router *r);
+const char *router_endpoint(const struct router *r);
+void router_child(struct router *r, const struct resource *resource, struct json object);
+
+/* router_gateway.c: the whole pass of the gateway data plane. */
+void router_gateway_plan(struct router *r);
+
+/* ConfigMaps of routers only: nobody wants all of a cluster in memory. */
+extern const struct resource ROUTER_CONFIG_MAP;
+extern const struct resource GATEWAY_TRAFFIC_POLICY;
+extern const struct resource GATEWAY_SECURITY_POLICY;
