@@ -36,6 +36,10 @@ static const char *api_version_of(const char *kind)
     static const char *const known[][2] = {
         { "Model", "inference.llmkube.dev/v1alpha1" },
         { "InferenceService", "inference.llmkube.dev/v1alpha1" },
+        { "ModelRouter", "inference.llmkube.dev/v1alpha1" },
+        { "ModelPool", "inference.llmkube.dev/v1alpha1" },
+        { "GPUQuota", "inference.llmkube.dev/v1alpha1" },
+        { "LoRAAdapter", "inference.llmkube.dev/v1alpha1" },
         { "Deployment", "apps/v1" },
         { "ReplicaSet", "apps/v1" },
         { "StatefulSet", "apps/v1" },

@@ -91,11 +91,9 @@ static bool any_has(struct json list, const char *path)
 /* config.json, whose bytes are fixed, has no place for these. */
 static void plan_inert(struct router *r)
 {
-    static const char *const paths[] = { "endpoint.gateway",
-        "mcpServer",
-        "policy.auth",
-        "policy.budgets",
-        "proxy.resources.claims" };
+    static const char *const paths[] = {
+        "endpoint.gateway", "mcpServer", "policy.auth", "policy.budgets", "proxy.resources.claims"
+    };
     const char *text = given(r, paths, lengthof(paths));
     const struct {
         const char *shown;
@@ -203,8 +201,7 @@ static void plan_proxy_status(struct router *r)
         "lastUpdated");
     plan_condition(r->out, "Validated", true, "SpecValid", "spec passed static validation");
     if (resolved)
-        plan_condition(
-            r->out, "BackendsReady", true, "BackendsResolved", "all backends resolved");
+        plan_condition(r->out, "BackendsReady", true, "BackendsResolved", "all backends resolved");
     else
         plan_condition(r->out,
             "BackendsReady",
@@ -253,9 +250,8 @@ static void begin(struct router *r, const struct view *in, struct plan *out)
     r->name = view_name(in);
     r->namespace = view_namespace(in);
     r->child = child_name(in->arena, r->name);
-    r->label = strlen(r->name) <= NAME_LABEL_MAX
-                   ? r->name
-                   : name_shorten(in->arena, r->name, NAME_LABEL_MAX);
+    r->label = strlen(r->name) <= NAME_LABEL_MAX ? r->name
+                                                 : name_shorten(in->arena, r->name, NAME_LABEL_MAX);
     r->live = view_child(in, &RESOURCE_DEPLOYMENT, r->child);
 }
 

@@ -88,12 +88,14 @@ struct router {
 };
 
 /* router_spec.c: fills spec, backends and rules. False: err names the path. */
-bool router_read(struct arena *a, struct json spec, struct router *ret, struct error *err) must_check;
+bool router_read(
+    struct arena *a, struct json spec, struct router *ret, struct error *err) must_check;
 /* router_check.c: see model_router_check(). */
 struct json router_check(struct arena *a, const struct router *r);
 const struct router_backend *router_backend(const struct router *r, const char *name);
 /* Of a rule's data classes those that must not leave the cluster; an empty list: none. */
-struct json router_sensitive(struct arena *a, const struct router *r, const struct router_rule *rule);
+struct json router_sensitive(
+    struct arena *a, const struct router *r, const struct router_rule *rule);
 
 /* router_backend.c: where the back ends are, and whether they can be used. */
 void router_resolve(struct router *r);

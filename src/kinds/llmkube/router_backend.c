@@ -55,7 +55,8 @@ static void resolve_service(struct router *r, struct router_backend *b)
     const char *host = host_of(r, b->service);
     int64_t port = json_get_int(service, "spec.endpoint.port", 0);
     if (host)
-        b->address = arena_printf(r->arena, "http://%s:%lld", host, (long long)(port ? port : 8080));
+        b->address =
+            arena_printf(r->arena, "http://%s:%lld", host, (long long)(port ? port : 8080));
     else
         b->message = arena_printf(
             r->arena, "the Service of InferenceService \"%s\" has no address yet", b->service);

@@ -28,8 +28,7 @@ static void printf_like(3, 4) fault(struct check *c, const char *field, const ch
     const char *message = arena_vprintf(c->arena, format, args);
     va_end(args);
     json_push(&c->faults,
-        json_fields(
-            c->arena, { "field", json_str(field) }, { "message", json_str(message) }));
+        json_fields(c->arena, { "field", json_str(field) }, { "message", json_str(message) }));
 }
 
 const struct router_backend *router_backend(const struct router *r, const char *name)
@@ -123,7 +122,8 @@ static void check_rule(struct check *c, size_t i, struct json_builder *names)
             "rule matches sensitive classifications %s and must set failClosed=true",
             list_text(c->arena, classes));
     if (!json_is(rule->backends, JSON_LIST) || !rule->backends.count)
-        fault(c, arena_printf(c->arena, "%s.route.backends", at), "at least one back end is needed");
+        fault(
+            c, arena_printf(c->arena, "%s.route.backends", at), "at least one back end is needed");
     size_t n = 0;
     json_each (item, rule->backends) {
         const char *backend = json_text(*item) ? json_text(*item) : "";

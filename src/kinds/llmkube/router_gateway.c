@@ -1,6 +1,6 @@
 /* The gateway data plane of a ModelRouter: objects of Envoy AI Gateway in place of a proxy. Each
- * back end is a Backend and an AIServiceBackend; the rules are one AIGatewayRoute, with a policy for
- * retries, health and budgets, and one for tokens. */
+ * back end is a Backend and an AIServiceBackend; the rules are one AIGatewayRoute, with a policy
+ * for retries, health and budgets, and one for tokens. */
 
 #include "base/settle.h"
 #include "base/time.h"
@@ -36,10 +36,8 @@ static const struct resource *const needed[] = {
 
 static struct json header(struct arena *a, const char *name, const char *value)
 {
-    return json_fields(a,
-        { "name", json_str(name) },
-        { "type", json_str("Exact") },
-        { "value", json_str(value) });
+    return json_fields(
+        a, { "name", json_str(name) }, { "type", json_str("Exact") }, { "value", json_str(value) });
 }
 
 /* One match a model; the headers of the rule are in each of them. */
@@ -110,8 +108,7 @@ static struct json rules_of(struct gateway_route *g)
         json_push(&list,
             json_fields(a,
                 { "matches", matches_of(a, rule) },
-                { "backendRefs",
-                    refs_of(g, rule->backends, text_eq(rule->strategy, "weighted")) },
+                { "backendRefs", refs_of(g, rule->backends, text_eq(rule->strategy, "weighted")) },
                 { "timeouts.request", timeout }));
     }
     if (!text_empty(r->spec.default_route)) {
@@ -138,8 +135,7 @@ static struct json route_of(struct gateway_route *g)
     return json_fields(a,
         { "metadata.name", json_str(r->name) },
         { "spec.parentRefs", json_list(a, parent) },
-        { "spec.llmRequestCosts",
-            r->spec.budgets.count ? json_list(a, cost) : (struct json){ 0 } },
+        { "spec.llmRequestCosts", r->spec.budgets.count ? json_list(a, cost) : (struct json){ 0 } },
         { "spec.rules", rules_of(g) });
 }
 
@@ -336,9 +332,9 @@ static const char *ejected_text(struct arena *a, struct json ejected)
     const char *text = "";
     json_each_member (m, ejected)
         text = arena_printf(a, "%s%s%s", text, *text ? ", " : "", m->key);
-    return ejected.count ? arena_printf(
-                               a, "; ejected %u unhealthy backend(s): %s", ejected.count, text)
-                         : "";
+    return ejected.count
+               ? arena_printf(a, "; ejected %u unhealthy backend(s): %s", ejected.count, text)
+               : "";
 }
 
 static void plan_exposed(struct gateway_route *g)

@@ -209,8 +209,8 @@ static struct json authorization_of(const struct router *r)
         struct json claim = json_fields(a,
             { "name", json_get(r->spec.jwt, "teamClaim") },
             { "values", json_list(a, json_get(*entry, "team")) });
-        struct json header = json_fields(
-            a, { "name", json_str("x-ai-eg-model") }, { "values", models });
+        struct json header =
+            json_fields(a, { "name", json_str("x-ai-eg-model") }, { "values", models });
         json_push(&b,
             json_fields(a,
                 { "name", json_strf(a, "allow-%s", json_get_text(*entry, "team")) },
