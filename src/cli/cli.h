@@ -87,6 +87,7 @@ extern const struct cli_command cli_models;
 extern const struct cli_command cli_render;
 extern const struct cli_command cli_manifests;
 extern const struct cli_command cli_mcp;
+extern const struct cli_command cli_release;
 extern const struct cli_command cli_sim;
 extern const struct cli_command cli_completion;
 extern const struct cli_command cli_man;

@@ -14,6 +14,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_delete,
     &cli_render,
     &cli_manifests,
+    &cli_release,
     &cli_mcp,
     &cli_sim,
     &cli_completion,

@@ -234,7 +234,7 @@ static void print_rest(struct out *o, const struct families *f, const char *imag
             labels(a),
             json_map(a, { "pod-security.kubernetes.io/enforce", json_str("restricted") })));
     print(o, namespace);
-    if (families_have_group(f, "inference.llmkube.dev"))
+    if (families_have_group(f, "inference.llmkube.dev") && !cli_on(o->cli, "beside-upstream"))
         json_each (class, embedded_priority_classes(a))
             print(o, *class);
     print(o, head(o, "v1", "ServiceAccount", NAME, o->namespace));
@@ -275,7 +275,7 @@ static int run(struct cli *cli)
         .namespace = cli_text(cli, "install-namespace"),
         .watched = cli_text(cli, "namespace"),
     };
-    if (!cli_on(cli, "no-crds"))
+    if (!cli_on(cli, "no-crds") && !cli_on(cli, "beside-upstream"))
         print_crds(&o, &families);
     if (!cli_on(cli, "crds-only"))
         print_rest(&o, &families, cli_text(cli, "image"));
@@ -299,6 +299,11 @@ static const struct cli_flag flags[] = {
     { "image", 0, "IMAGE", "leeboard:" LEEBOARD_VERSION, "Image of the operator." },
     { "crds-only", 0, NULL, NULL, "Only the CRDs." },
     { "no-crds", 0, NULL, NULL, "Everything but the CRDs." },
+    { "beside-upstream",
+        0,
+        NULL,
+        NULL,
+        "Without the CRDs and priority classes that upstream's charts have installed." },
     { 0 },
 };
 
