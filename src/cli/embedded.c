@@ -7,6 +7,7 @@
 EMBED(crd_models, "api/inference.llmkube.dev_models.yaml");
 EMBED(crd_inference_services, "api/inference.llmkube.dev_inferenceservices.yaml");
 EMBED(crd_model_routers, "api/inference.llmkube.dev_modelrouters.yaml");
+EMBED(crd_gpu_quotas, "api/inference.llmkube.dev_gpuquotas.yaml");
 EMBED(crd_model_services, "api/model.otterscale.io_modelservices.yaml");
 EMBED(crd_model_artifacts, "api/model.otterscale.io_modelartifacts.yaml");
 
@@ -14,6 +15,7 @@ const char *const embedded_crd_texts[] = {
     crd_models,
     crd_inference_services,
     crd_model_routers,
+    crd_gpu_quotas,
     crd_model_services,
     crd_model_artifacts,
     NULL,

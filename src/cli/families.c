@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "kinds/llmkube/gpu_quota.h"
 #include "kinds/llmkube/grafana.h"
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/model.h"
@@ -86,8 +87,9 @@ bool families_read(struct cli *cli, struct families *ret, struct error *err)
     ret->llmkube_kinds[0] = &llmkube_model_kind;
     ret->llmkube_kinds[1] = &llmkube_inference_service_kind;
     ret->llmkube_kinds[2] = &llmkube_model_router_kind;
+    ret->llmkube_kinds[3] = &llmkube_gpu_quota_kind;
     if (ret->llmkube.grafana_dashboard_source)
-        ret->llmkube_kinds[3] = dashboards(&cli->arena, ret);
+        ret->llmkube_kinds[4] = dashboards(&cli->arena, ret);
     ret->list[ret->count++] = (struct engine_family){
         .name = "llmkube",
         .kinds = ret->llmkube_kinds,

@@ -416,7 +416,6 @@ static void free_all(struct app *app)
 }
 
 static const char *const not_yet[] = {
-    "gpu-sharing-vram-per-device-gib",
     "webhook-cert-path",
     "webhook-cert-name",
     "webhook-cert-key",

@@ -4,6 +4,7 @@
 #include "kinds/llmkube/inference_service.h"
 
 #include "base/names.h"
+#include "kinds/llmkube/gpu_quota.h"
 #include "kinds/llmkube/isvc.h"
 #include "kinds/llmkube/measures.h"
 
@@ -228,6 +229,20 @@ static bool read_gpu(struct isvc *svc)
            isvc_fail(svc, "%s", err.text);
 }
 
+/* Without an admission webhook a service that does not fit is there, so it is held. What it has
+ * already, it keeps. */
+static bool check_quota(struct isvc *svc)
+{
+    int64_t running = json_get_int(svc->live, "spec.replicas", 0);
+    if (svc->metal || (running > 0 && running >= svc->desired))
+        return true;
+    const char *refusal = gpu_quota_refusal(svc->in, svc->in->object);
+    if (!refusal)
+        return true;
+    plan_condition(svc->out, "QuotaExceeded", true, "GPUQuotaExceeded", "%s", refusal);
+    return isvc_pend(svc, "%s", refusal);
+}
+
 static bool plan_workload(struct isvc *svc)
 {
     if (svc->metal)
@@ -244,6 +259,7 @@ static bool (*const steps[])(struct isvc *svc) = {
     plan_claim,
     check_draft_file,
     read_gpu,
+    check_quota,
     plan_workload,
 };
 
@@ -377,6 +393,12 @@ static const struct kind_watch watches[] = {
         .keep = (const char *const[]){ "spec.clusterIP", NULL },
     },
     { .resource = &RESOURCE_HPA, .child = true },
+    { .resource = &LLMKUBE_GPU_QUOTA },
+    {
+        .resource = &LLMKUBE_NAMESPACE,
+        .optional = true,
+        .keep = (const char *const[]){ "metadata.labels", NULL },
+    },
     { .resource = &RESOURCE_PVC, .child = true },
     {
         .resource = &RESOURCE_POD,

@@ -209,7 +209,7 @@ const struct setting llmkube_flags[] = {
     { "gpu-sharing-vram-per-device-gib",
         "GIB",
         "0",
-        "Accepted for LLMKube's command lines; no GPUQuota in this version.",
+        "GPU memory of one device, for GPUQuotas with vramBytes; 0: not known.",
         setting_int,
         TO(gpu_sharing_vram_per_device_gib) },
     { "model-revalidate-interval",
