@@ -8,6 +8,7 @@
 #include "kinds/llmkube/grafana.h"
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/model.h"
+#include "kinds/llmkube/model_pool.h"
 #include "kinds/llmkube/model_router.h"
 
 /* Both managers write under the name of their binary. */
@@ -88,8 +89,9 @@ bool families_read(struct cli *cli, struct families *ret, struct error *err)
     ret->llmkube_kinds[1] = &llmkube_inference_service_kind;
     ret->llmkube_kinds[2] = &llmkube_model_router_kind;
     ret->llmkube_kinds[3] = &llmkube_gpu_quota_kind;
+    ret->llmkube_kinds[4] = &llmkube_model_pool_kind;
     if (ret->llmkube.grafana_dashboard_source)
-        ret->llmkube_kinds[4] = dashboards(&cli->arena, ret);
+        ret->llmkube_kinds[5] = dashboards(&cli->arena, ret);
     ret->list[ret->count++] = (struct engine_family){
         .name = "llmkube",
         .kinds = ret->llmkube_kinds,

@@ -246,11 +246,25 @@ struct json file_view_status(
         });
 }
 
+/* A JSON merge patch (RFC 7396), as plan_amend() has it. */
+static struct json patched(struct arena *a, struct json v, struct json patch)
+{
+    json_each_member (m, patch) {
+        struct json value = json_is(m->value, JSON_MAP)
+                                ? patched(a, json_member(v, m->key), m->value)
+                            : json_is(m->value, JSON_NULL) ? (struct json){ 0 }
+                                                           : m->value;
+        v = json_with_member(a, json_is(v, JSON_MAP) ? v : json_empty_map(), m->key, value);
+    }
+    return v;
+}
+
 void file_view_apply(struct file_view *w, const struct view *in, const struct plan *plan)
 {
     struct arena *a = w->arena;
     struct json status = file_view_status(a, in->object, plan, w->now_ms);
-    put(w, json_with_member(a, in->object, "status", status));
+    struct json object = patched(a, in->object, plan->amendment);
+    put(w, json_with_member(a, object, "status", status));
     for (size_t i = 0; i < plan->child_count; i++) {
         struct error err;
         const struct plan_child *child = &plan->children[i];
@@ -261,14 +275,16 @@ void file_view_apply(struct file_view *w, const struct view *in, const struct pl
                 json_get_text(child->object, "metadata.name"));
             continue;
         }
-        struct json object = plan_child_object(a,
+        struct json child_object = plan_child_object(a,
             child,
             json_get_text(in->object, "apiVersion"),
             json_get_text(in->object, "kind"),
             in->object);
-        bool there = json_present(file_view_get(
-            w, child->resource, namespace_of(object), json_get_text(object, "metadata.name")));
-        bool added = (there && child->mode != PLAN_OWNED) || file_view_add(w, object, &err);
+        bool there = json_present(file_view_get(w,
+            child->resource,
+            namespace_of(child_object),
+            json_get_text(child_object, "metadata.name")));
+        bool added = (there && child->mode != PLAN_OWNED) || file_view_add(w, child_object, &err);
         assert(added); /* plan_child() saw to its names */
     }
 }

@@ -7,6 +7,7 @@
 #include "kinds/llmkube/gpu_quota.h"
 #include "kinds/llmkube/isvc.h"
 #include "kinds/llmkube/measures.h"
+#include "kinds/llmkube/model_pool.h"
 
 #include <stdarg.h>
 
@@ -356,6 +357,7 @@ static void reconcile(const struct view *in, struct plan *out)
         unreadable(in, out, &err);
         return;
     }
+    pool_member_follow(&svc);
     for (size_t i = 0; i < lengthof(steps) && !svc.ended; i++)
         steps[i](&svc);
     if (svc.ended)
@@ -394,6 +396,7 @@ static const struct kind_watch watches[] = {
     },
     { .resource = &RESOURCE_HPA, .child = true },
     { .resource = &LLMKUBE_GPU_QUOTA },
+    { .resource = &LLMKUBE_MODEL_POOL },
     {
         .resource = &LLMKUBE_NAMESPACE,
         .optional = true,
@@ -428,9 +431,16 @@ static const struct kind_watch watches[] = {
     { 0 },
 };
 
+/* Members of a ModelPool change their own spec.replicas. */
+static const struct kind_grant grants[] = {
+    { .group = "inference.llmkube.dev", .what = "inferenceservices", .verbs = "patch" },
+    { 0 },
+};
+
 const struct kind llmkube_inference_service_kind = {
     .resource = &LLMKUBE_INFERENCE_SERVICE,
     .watches = watches,
+    .grants = grants,
     .reconcile = reconcile,
     .unreadable = unreadable,
     .measure = measures_inference_service,

@@ -92,14 +92,14 @@ static bool check_shapes(struct json spec, struct error *err)
 }
 
 /* Labels take no more than 63 bytes, and neither do Services; names that fit stay as they are. */
-static const char *child_of(struct arena *a, const char *name)
+const char *inference_service_label(struct arena *a, const char *name)
 {
     return strlen(name) <= NAME_LABEL_MAX ? name : name_shorten(a, name, NAME_LABEL_MAX);
 }
 
 const char *inference_service_host(struct arena *a, const char *name)
 {
-    char *service = arena_strdup(a, child_of(a, name));
+    char *service = arena_strdup(a, inference_service_label(a, name));
     for (char *c = service; *c; c++)
         if (*c == '.')
             *c = '-';
@@ -126,7 +126,7 @@ bool isvc_read(struct isvc *svc, const struct view *in, struct plan *out, struct
             .slo_indicator = "availability",
         },
     };
-    svc->child = child_of(svc->arena, svc->name);
+    svc->child = inference_service_label(svc->arena, svc->name);
     svc->service = inference_service_host(svc->arena, svc->name);
     if (!json_bind(svc->arena, svc->raw, "spec", isvc_spec_bind, &svc->spec, err) ||
         !check_shapes(svc->raw, err))

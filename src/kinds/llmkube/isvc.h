@@ -170,6 +170,13 @@ int64_t autoscaler_desired(const struct isvc *svc);
 /* rollout.c: when pods may be replaced. */
 /* The pod template to apply now: the planned one, or the present one while requests are served. */
 struct json rollout_template(struct isvc *svc, struct json planned);
+/* Whether the pods serve somebody just now. */
+struct isvc_idle {
+    bool known;
+    const char *reason; /* NULL: nothing is being served */
+    const char *message;
+};
+struct isvc_idle rollout_idle(struct isvc *svc);
 /* Ends the oldest pod that outlived its time, one at a time. */
 void rollout_recycle(struct isvc *svc);
 
@@ -179,6 +186,9 @@ void diagnosis_crashes(struct isvc *svc);
 /* What keeps pods from running, as the condition PodsHealthy and an event. */
 void diagnosis_pods(struct isvc *svc);
 struct json diagnosis_acceleration(struct isvc *svc);
+
+/* pool_member.c: how many replicas, where a ModelPool says so. */
+void pool_member_follow(struct isvc *svc);
 
 /* metal.c: services outside the cluster. */
 void metal_observe(struct isvc *svc);

@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "kinds/llmkube/gateway.h"
 #include "kinds/llmkube/inference_service.h"
+#include "kinds/llmkube/model_pool.h"
 #include "kinds/llmkube/router.h"
 
 const struct resource LLMKUBE_MODEL_ROUTER = {
@@ -209,6 +210,12 @@ static void plan_proxy_status(struct router *r)
             "BackendsUnresolved",
             "some backends unresolved (see status.backends for details)");
     plan_available(r);
+    if (r->pooled && r->spec.replicas > 1)
+        plan_event(r->out,
+            true,
+            "ReplicasIgnored",
+            "spec.proxy.replicas is %lld, but a router in front of a ModelPool always has one pod",
+            (long long)r->spec.replicas);
     plan_inert(r);
     plan_leaks(r);
     if (r->trouble)
@@ -328,6 +335,18 @@ static const struct kind_watch watches[] = {
         .child = true,
         .keep = (const char *const[]){ "spec.clusterIP", NULL },
     },
+    { .resource = &LLMKUBE_MODEL_POOL },
+    { .resource = &RESOURCE_SERVICE_ACCOUNT, .child = true },
+    {
+        .resource = &ROUTER_ROLE,
+        .child = true,
+        .label_selector = "inference.llmkube.dev/model-router",
+    },
+    {
+        .resource = &ROUTER_ROLE_BINDING,
+        .child = true,
+        .label_selector = "inference.llmkube.dev/model-router",
+    },
     { .resource = &GATEWAY_BACKEND, .optional = true, .child = true },
     { .resource = &GATEWAY_AI_BACKEND, .optional = true, .child = true },
     { .resource = &GATEWAY_AI_ROUTE, .optional = true, .child = true },
@@ -339,6 +358,7 @@ static const struct kind_watch watches[] = {
 const struct kind llmkube_model_router_kind = {
     .resource = &LLMKUBE_MODEL_ROUTER,
     .watches = watches,
+    .grants = router_grants,
     .reconcile = reconcile,
     .unreadable = unreadable,
 };

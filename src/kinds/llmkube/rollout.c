@@ -116,18 +116,11 @@ static bool idle_question(const struct isvc *svc, const char **ret_kind, const c
     return *ret_kind && !text_empty(*ret_target);
 }
 
-/* What they say. reason NULL: nothing is being served. */
-struct answer {
-    bool known;
-    const char *reason;
-    const char *message;
-};
-
-static struct answer ask_idle(struct isvc *svc, struct json addresses)
+static struct isvc_idle ask_idle(struct isvc *svc, struct json addresses)
 {
     const char *kind, *target;
     if (!idle_question(svc, &kind, &target))
-        return (struct answer){
+        return (struct isvc_idle){
             .known = true,
             .reason = "IdleCheckUnsupported",
             .message = arena_printf(svc->arena,
@@ -145,21 +138,27 @@ static struct answer ask_idle(struct isvc *svc, struct json addresses)
     bool fresh = svc->in->now_ms - json_get_int(fact, "at", 0) <= IDLE_FRESH_MS;
     const char *error = json_get_text(fact, "error.message");
     if (!fresh || !(error || json_present(result)))
-        return (struct answer){ 0 };
+        return (struct isvc_idle){ 0 };
     if (!error && json_get_bool(result, "idle", false))
-        return (struct answer){ .known = true };
+        return (struct isvc_idle){ .known = true };
     bool busy = !error && text_eq(json_get_text(result, "reason"), "PodsBusy");
     if (busy)
-        return (struct answer){
+        return (struct isvc_idle){
             true, "PodsBusy", "Backend slots are busy, waiting for idle before rollout"
         };
     const char *detail = error ? error : json_get_text(result, "message");
-    return (struct answer){ true,
+    return (struct isvc_idle){ true,
         "IdleCheckFailed",
         arena_printf(svc->arena,
             "Whether the pods are idle is not known (%s); the rollout waits until it is, or for "
             "the timeout",
             detail ? detail : "no answer") };
+}
+
+struct isvc_idle rollout_idle(struct isvc *svc)
+{
+    struct serving serving = serving_of(svc);
+    return serving.count ? ask_idle(svc, serving.addresses) : (struct isvc_idle){ .known = true };
 }
 
 /* ---- the gate ---- */
@@ -180,7 +179,7 @@ static bool may_roll(struct isvc *svc)
     struct serving serving = serving_of(svc);
     if (serving.count == 0)
         return true;
-    struct answer answer = ask_idle(svc, serving.addresses);
+    struct isvc_idle answer = ask_idle(svc, serving.addresses);
     if (!answer.known) {
         isvc_condition_keep(svc, DEFERRED);
         return false;
@@ -266,7 +265,7 @@ static bool pod_is_idle(struct isvc *svc, struct json pod)
     const char *ip = json_get_text(pod, "status.podIP");
     if (!ip)
         return true;
-    struct answer answer = ask_idle(svc, json_list(svc->arena, address_of(svc, ip)));
+    struct isvc_idle answer = ask_idle(svc, json_list(svc->arena, address_of(svc, ip)));
     return answer.known && !answer.reason;
 }
 

@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "base/json.h"
 #include "base/resource.h"
+#include "engine/kind.h"
 #include "engine/plan.h"
 #include "engine/view.h"
 #include "kinds/llmkube/settings.h"
@@ -33,6 +34,7 @@ struct router_backend {
     /* router_resolve() */
     const char *address; /* NULL: not known */
     const char *message; /* why it is not healthy; NULL: it is */
+    struct json pool;    /* the ModelPool of the service; absent: none */
     bool serving;        /* external, or its service has ready replicas */
 };
 
@@ -83,6 +85,7 @@ struct router {
     struct router_rule *rules;
     size_t rule_count;
     struct json live; /* our Deployment as it is */
+    bool pooled;      /* some back end takes turns in a ModelPool */
     const char *config, *config_hash;
     const char *trouble; /* the first child that could not be written */
 };
@@ -107,6 +110,8 @@ bool router_compile(struct router *r, struct error *err) must_check;
 
 /* router_proxy.c: the children of the proxy data plane. */
 void router_proxy_plan(struct router *r);
+/* router_account.c: who the router is when it asks for a member of a ModelPool. */
+void router_account_plan(struct router *r, struct json labels);
 bool router_proxy_ready(const struct router *r);
 const char *router_endpoint(const struct router *r);
 void router_child(struct router *r, const struct resource *resource, struct json object);
@@ -116,5 +121,8 @@ void router_gateway_plan(struct router *r);
 
 /* ConfigMaps of routers only: nobody wants all of a cluster in memory. */
 extern const struct resource ROUTER_CONFIG_MAP;
+extern const struct resource ROUTER_ROLE;
+extern const struct resource ROUTER_ROLE_BINDING;
+extern const struct kind_grant router_grants[];
 extern const struct resource GATEWAY_TRAFFIC_POLICY;
 extern const struct resource GATEWAY_SECURITY_POLICY;

@@ -1,6 +1,7 @@
 /* Where the back ends of a ModelRouter are, and whether they can be used. */
 
 #include "kinds/llmkube/inference_service.h"
+#include "kinds/llmkube/model_pool.h"
 #include "kinds/llmkube/router.h"
 
 static const struct {
@@ -85,8 +86,28 @@ static void resolve_external(struct router *r, struct router_backend *b)
             arena_printf(r->arena, "credentials Secret \"%s\" missing key \"%s\"", b->secret, key);
 }
 
+/* { member: its ModelPool } */
+static struct json pools_by_member(const struct router *r)
+{
+    struct json_builder b;
+    json_builder_init(&b, r->arena);
+    json_each (pool, view_list(r->in, &LLMKUBE_MODEL_POOL, r->namespace, NULL))
+        json_each (member, json_get(*pool, "spec.members")) {
+            const char *name = json_get_text(*member, "inferenceServiceRef.name");
+            if (!text_empty(name))
+                json_put(&b, name, *pool);
+        }
+    return json_map_end(&b);
+}
+
 void router_resolve(struct router *r)
 {
+    struct json pools = pools_by_member(r);
+    for (size_t i = 0; i < r->backend_count; i++)
+        if (r->backends[i].service) {
+            r->backends[i].pool = json_member(pools, r->backends[i].service);
+            r->pooled = r->pooled || json_present(r->backends[i].pool);
+        }
     for (size_t i = 0; i < r->backend_count; i++)
         if (r->backends[i].service)
             resolve_service(r, &r->backends[i]);

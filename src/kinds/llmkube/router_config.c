@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/time.h"
 
 #define CONFIG_BYTES_MAX ((size_t)1 << 20) /* of a ConfigMap, by the API server */
 
@@ -118,6 +119,25 @@ static void put_texts_if(struct writer *w, const char *key, struct json list)
 
 /* ---- parts ---- */
 
+static void put_pool(struct writer *w, const struct router_backend *b)
+{
+    const char *budget = json_get_text(b->pool, "spec.swapBudget");
+    struct json members = json_get(b->pool, "spec.members");
+    int64_t ns = 0;
+    next(w, "pool");
+    begin(w, '{');
+    put_text(w, "name", json_get_text(b->pool, "metadata.name"));
+    put_text(w, "namespace", json_get_text(b->pool, "metadata.namespace"));
+    put_text(w, "member", b->service);
+    next(w, "members");
+    begin(w, '[');
+    json_each (member, members)
+        put_text(w, NULL, json_get_text(*member, "inferenceServiceRef.name"));
+    end(w, ']');
+    put_int_if(w, "swapBudget", budget && time_duration_parse(budget, &ns) ? ns : 0);
+    end(w, '}');
+}
+
 static void put_backend(struct writer *w, const struct router_backend *b)
 {
     next(w, NULL);
@@ -133,6 +153,8 @@ static void put_backend(struct writer *w, const struct router_backend *b)
     if (!text_empty(b->secret))
         put_text_if(w, "credentialsEnv", router_credential(b->provider));
     put_int_if(w, "timeout", b->timeout_ns);
+    if (json_present(b->pool))
+        put_pool(w, b);
     end(w, '}');
 }
 

@@ -104,6 +104,8 @@ static struct json arguments_of(const struct router *r)
         json_push(&b, json_str(durations[i].flag));
         json_push(&b, json_str(time_duration_format(a, durations[i].ns)));
     }
+    if (r->pooled)
+        json_push(&b, json_str("--enable-activation"));
     return json_list_end(&b);
 }
 
@@ -180,6 +182,8 @@ static struct json container_of_router(const struct router *r)
         { "name", json_str("router-config") },
         { "mountPath", json_str(CONFIG_DIR) },
         { "readOnly", json_bool(true) });
+    struct json name =
+        json_fields(a, { "name", json_str("ROUTER_NAME") }, { "value", json_str(r->name) });
     struct json command = { 0 };
     if (r->settings->one_machine) /* no image has an entry point there */
         command = json_list(a, json_str("leeboard"), json_str("router"));
@@ -190,6 +194,7 @@ static struct json container_of_router(const struct router *r)
         { "command", command },
         { "args", arguments_of(r) },
         { "ports", json_list(a, port(a, "http", PROXY_PORT), port(a, "metrics", METRICS_PORT)) },
+        { "env", r->pooled ? json_list(a, name) : (struct json){ 0 } },
         { "envFrom", secrets_of(r) },
         { "volumeMounts", json_list(a, mount) },
         { "livenessProbe", probe(r, 20, 10) },
@@ -211,6 +216,7 @@ static struct json template_of(const struct router *r)
         { "metadata.annotations", json_map(a, { CONFIG_HASH, json_str(r->config_hash) }) },
         { "spec.containers", json_list(a, container_of_router(r)) },
         { "spec.volumes", json_list(a, volume) },
+        { "spec.serviceAccountName", r->pooled ? json_str(r->child) : (struct json){ 0 } },
         { "spec.nodeSelector", json_or_absent(r->spec.node_selector) },
         { "spec.imagePullSecrets",
             json_or_absent(atomic_join(a, json_empty_list(), r->spec.pull_secrets, "name")) },
@@ -232,6 +238,12 @@ static struct json config_map_of(const struct router *r)
         { "data", json_map(a, { "config.json", json_str(r->config) }) });
 }
 
+/* Two routers would not know of each other's swaps. */
+static int64_t replicas_of(const struct router *r)
+{
+    return r->pooled ? 1 : r->spec.replicas;
+}
+
 static struct json deployment_of(const struct router *r)
 {
     struct json history = { 0 };
@@ -240,7 +252,7 @@ static struct json deployment_of(const struct router *r)
     return json_fields(r->arena,
         { "metadata.name", json_str(r->child) },
         { "metadata.labels", labels_of(r) },
-        { "spec.replicas", json_int(r->spec.replicas) },
+        { "spec.replicas", json_int(replicas_of(r)) },
         { "spec.revisionHistoryLimit", history },
         { "spec.selector.matchLabels", selector_of(r) },
         { "spec.template", template_of(r) });
@@ -274,6 +286,8 @@ static struct json service_of(const struct router *r)
 void router_proxy_plan(struct router *r)
 {
     router_child(r, &ROUTER_CONFIG_MAP, config_map_of(r));
+    if (r->pooled)
+        router_account_plan(r, labels_of(r));
     router_child(r, &RESOURCE_DEPLOYMENT, deployment_of(r));
     router_child(r, &RESOURCE_SERVICE, service_of(r));
 }
@@ -282,7 +296,7 @@ bool router_proxy_ready(const struct router *r)
 {
     int64_t generation = json_get_int(r->live, "metadata.generation", 0);
     return json_get_int(r->live, "status.observedGeneration", generation) >= generation &&
-           json_get_int(r->live, "status.readyReplicas", 0) >= r->spec.replicas;
+           json_get_int(r->live, "status.readyReplicas", 0) >= replicas_of(r);
 }
 
 const char *router_endpoint(const struct router *r)

@@ -183,3 +183,29 @@ TEST(budgets_and_allow_lists_become_policies_of_the_gateway)
     struct json route = stage_child(&s, "AIGatewayRoute");
     check_int(json_get(route, "spec.rules.0.matches").count, 2);
 }
+
+TEST(a_router_in_front_of_a_pool_may_ask_for_its_members)
+{
+    struct stage s;
+    init(&s);
+    stage_add(&s,
+        "{'kind': 'ModelPool', 'metadata': {'name': 'p'}, 'spec': {'swapBudget': '90s', 'members': "
+        "[{'inferenceServiceRef': {'name': 'svc'}}, {'inferenceServiceRef': {'name': 'b'}}]}}");
+    add_router(&s, "{'backends': [" HOME "], 'proxy': {'replicas': 3}}");
+    stage_run(&s, &llmkube_model_router_kind, "r");
+    struct json data = json_get(stage_child(&s, "ConfigMap"), "data");
+    const char *config = json_text(json_member(data, "config.json"));
+    check(config && strstr(config,
+                        "\"pool\": {\n        \"name\": \"p\",\n        \"namespace\": \"ns\",\n"
+                        "        \"member\": \"svc\",\n        \"members\": [\n          \"svc\","
+                        "\n          \"b\"\n        ],\n        \"swapBudget\": 90000000000\n"));
+    struct json deployment = stage_child(&s, "Deployment");
+    check_int(json_get_int(deployment, "spec.replicas", 0), 1);
+    check_text(
+        json_get_text(deployment, "spec.template.spec.serviceAccountName"), "r-router-proxy");
+    struct json container = json_get(deployment, "spec.template.spec.containers.0");
+    check(json_list_has(json_get(container, "args"), "--enable-activation"));
+    check_text(json_get_text(container, "env.0.value"), "r");
+    check(json_present(stage_child(&s, "RoleBinding")));
+    check(stage_has_event(&s, "ReplicasIgnored"));
+}

@@ -1,0 +1,77 @@
+/* An InferenceService in a ModelPool: it has pods only while it owns the pool's slot. The pool's
+ * status says who does; the service changes its own spec.replicas. */
+
+#include "kinds/llmkube/inference_service.h"
+#include "kinds/llmkube/isvc.h"
+#include "kinds/llmkube/model_pool.h"
+
+#define SWAP_RECHECK_MS 3000
+
+static bool has_pods(const struct isvc *svc, const char *name)
+{
+    struct json other = view_get(svc->in, &LLMKUBE_INFERENCE_SERVICE, name);
+    const char *label = inference_service_label(svc->arena, name);
+    const char *selector = arena_printf(svc->arena, "inference.llmkube.dev/service=%s", label);
+    return json_get_int(other, "spec.replicas", 1) > 0 ||
+           view_list(svc->in, &RESOURCE_POD, svc->namespace, selector).count > 0;
+}
+
+static bool is_slot_free(const struct isvc *svc, struct json pool)
+{
+    json_each (member, json_get(pool, "spec.members")) {
+        const char *name = json_get_text(*member, "inferenceServiceRef.name");
+        if (!text_empty(name) && !text_eq(name, svc->name) && has_pods(svc, name))
+            return false;
+    }
+    return true;
+}
+
+static void set_replicas(struct isvc *svc, int64_t replicas)
+{
+    if (svc->spec.replicas != replicas)
+        plan_amend(svc->out, json_fields(svc->arena, { "spec.replicas", json_int(replicas) }));
+    svc->spec.replicas = replicas;
+}
+
+/* Another member has the slot, or waits for it. Who serves is never cut off. */
+static void give_way(struct isvc *svc)
+{
+    bool serving = text_eq(json_get_text(isvc_status(svc), "phase"), "Ready");
+    struct isvc_idle idle = { .known = true };
+    if (svc->spec.replicas == 0)
+        return;
+    if (serving)
+        idle = rollout_idle(svc);
+    if (!idle.known) {
+        isvc_condition_keep(svc, "SwapDeferred");
+        isvc_recheck(svc, SWAP_RECHECK_MS);
+    } else if (idle.reason) {
+        bool busy = text_eq(idle.reason, "PodsBusy");
+        plan_condition(svc->out,
+            "SwapDeferred",
+            true,
+            busy ? "PodsBusy" : "IdleCheckFailed",
+            "%s keeps the slot of its pool: %s",
+            svc->name,
+            busy ? "it serves requests" : idle.message);
+        isvc_recheck(svc, SWAP_RECHECK_MS);
+    } else {
+        set_replicas(svc, 0);
+    }
+}
+
+void pool_member_follow(struct isvc *svc)
+{
+    struct json pool = model_pool_of(svc->in, svc->name);
+    const char *pending = json_get_text(pool, "status.pendingMember");
+    const char *resident = json_get_text(pool, "status.residentMember");
+    const char *owner = text_empty(pending) ? resident : pending;
+    if (text_empty(owner) || text_eq(json_get_text(pool, "status.phase"), "Degraded"))
+        return;
+    if (text_eq(owner, svc->name))
+        set_replicas(svc, is_slot_free(svc, pool) ? 1 : 0);
+    else if (!text_empty(pending) || text_eq(resident, svc->name))
+        give_way(svc);
+    else if (!json_get_int(svc->live, "spec.replicas", 0))
+        svc->spec.replicas = 0; /* a request; no pods until the pool has seen it */
+}
