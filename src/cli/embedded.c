@@ -9,6 +9,7 @@ EMBED(crd_inference_services, "api/inference.llmkube.dev_inferenceservices.yaml"
 EMBED(crd_model_routers, "api/inference.llmkube.dev_modelrouters.yaml");
 EMBED(crd_gpu_quotas, "api/inference.llmkube.dev_gpuquotas.yaml");
 EMBED(crd_model_pools, "api/inference.llmkube.dev_modelpools.yaml");
+EMBED(crd_lora_adapters, "api/inference.llmkube.dev_loraadapters.yaml");
 EMBED(crd_model_services, "api/model.otterscale.io_modelservices.yaml");
 EMBED(crd_model_artifacts, "api/model.otterscale.io_modelartifacts.yaml");
 
@@ -18,6 +19,7 @@ const char *const embedded_crd_texts[] = {
     crd_model_routers,
     crd_gpu_quotas,
     crd_model_pools,
+    crd_lora_adapters,
     crd_model_services,
     crd_model_artifacts,
     NULL,

@@ -7,6 +7,7 @@
 #include "kinds/llmkube/gpu_quota.h"
 #include "kinds/llmkube/grafana.h"
 #include "kinds/llmkube/inference_service.h"
+#include "kinds/llmkube/lora_adapter.h"
 #include "kinds/llmkube/model.h"
 #include "kinds/llmkube/model_pool.h"
 #include "kinds/llmkube/model_router.h"
@@ -90,8 +91,9 @@ bool families_read(struct cli *cli, struct families *ret, struct error *err)
     ret->llmkube_kinds[2] = &llmkube_model_router_kind;
     ret->llmkube_kinds[3] = &llmkube_gpu_quota_kind;
     ret->llmkube_kinds[4] = &llmkube_model_pool_kind;
+    ret->llmkube_kinds[5] = &llmkube_lora_adapter_kind;
     if (ret->llmkube.grafana_dashboard_source)
-        ret->llmkube_kinds[5] = dashboards(&cli->arena, ret);
+        ret->llmkube_kinds[6] = dashboards(&cli->arena, ret);
     ret->list[ret->count++] = (struct engine_family){
         .name = "llmkube",
         .kinds = ret->llmkube_kinds,

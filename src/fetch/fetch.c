@@ -50,6 +50,7 @@ static const struct effect_type *const types[] = {
     &effect_idle,
     &effect_acceleration,
     &effect_remove,
+    &effect_lora,
 };
 
 static struct effect_run *start(

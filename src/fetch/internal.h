@@ -47,7 +47,7 @@ struct effect_type {
     void (*start)(struct effect_run *run);
 };
 extern const struct effect_type effect_probe, effect_head, effect_copy, effect_staged, effect_idle,
-    effect_acceleration, effect_remove;
+    effect_acceleration, effect_remove, effect_lora;
 
 /* ---- remote.c: one HTTP exchange, redirects followed, addresses checked ---- */
 
@@ -56,6 +56,7 @@ struct remote {
     const char *method;
     const char *url;
     struct json headers; /* name → value; but for range sent to the first URL's origin only */
+    struct str body;     /* not sent to where a redirect leads */
     int64_t total_ms;
     bool any_address; /* pods: inside the cluster by nature; not where they redirect to */
     bool (*head)(struct remote *r, const struct http_response *response); /* false: enough */

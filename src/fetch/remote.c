@@ -163,6 +163,7 @@ static bool open_url(struct remote *r, struct error *err)
             .path = url_target(a, &url),
             .authority = url_authority(a, &url),
             .headers = { headers, count },
+            .body = r->hops ? (struct str){ 0 } : r->body,
             .timeouts = { .total_ms = r->total_ms, .idle_ms = 15000 },
         },
         &handlers,

@@ -45,7 +45,7 @@ static bool find(struct effect_run *run, struct json *ret, struct error *err)
         *ret = json_fields(a, { "idle", json_bool(true) });
         return true;
     }
-    if (text_eq(run->name, "pod.acceleration")) {
+    if (text_eq(run->name, "pod.acceleration") || text_eq(run->name, "lora.call")) {
         *ret = json_empty_map();
         return true;
     }

@@ -361,6 +361,32 @@ TEST(a_directory_is_removed_with_all_that_is_in_it_and_nothing_else)
     rig_close(&r);
 }
 
+TEST(a_server_is_told_of_an_adapter_once_and_what_it_says_is_passed_on)
+{
+    struct rig r;
+    rig_open(&r, RIG_H1);
+    struct outcome o;
+    static const struct {
+        const char *path, *result, *error;
+    } rows[] = {
+        { "/echo", "{'already': false}", NULL },
+        { "/guard", NULL, "/guard answered 401" },
+    };
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        const char *args = arena_printf(test_arena(),
+            "{'address': '127.0.0.1:%u', 'path': '%s', 'body': {'lora_name': 'z'}}",
+            http_server_port(r.server),
+            rows[i].path);
+        run_effect(&r, "[]", "[]", "lora.call", args, &o);
+        if (rows[i].result)
+            check_json(o.result, rows[i].result);
+        else
+            check(strstr(o.err.text, rows[i].error));
+        check(strstr(r.seen_head, "POST ") == r.seen_head && strstr(r.seen_head, "body=17"));
+    }
+    rig_close(&r);
+}
+
 TEST(nobody_to_ask_is_idle_and_somebody_who_does_not_answer_is_not)
 {
     struct rig r;
