@@ -55,7 +55,7 @@ GROUPS = {
     "/apis/rbac.authorization.k8s.io/v1": ("roles", "rolebindings", "clusterroles",
                                            "clusterrolebindings"),
     "/apis/apiextensions.k8s.io/v1": ("customresourcedefinitions",),
-    LLMKUBE: ("models", "inferenceservices"),
+    LLMKUBE: ("models", "inferenceservices", "modelrouters", "modelpools", "gpuquotas", "loraadapters"),
     "/apis/model.otterscale.io/v1alpha1": ("modelservices", "modelartifacts"),
     "/apis/gateway.networking.k8s.io/v1": ("gateways", "httproutes"),
     "/apis/inference.networking.k8s.io/v1": ("inferencepools",),
