@@ -80,6 +80,7 @@ extern const struct cli_command cli_ps;
 extern const struct cli_command cli_logs;
 extern const struct cli_command cli_kubeconfig;
 extern const struct cli_command cli_apiserver;
+extern const struct cli_command cli_router;
 extern const struct cli_command cli_apply;
 extern const struct cli_command cli_get;
 extern const struct cli_command cli_delete;

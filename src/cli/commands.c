@@ -9,6 +9,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_models,
     &cli_operator,
     &cli_apiserver,
+    &cli_router,
     &cli_apply,
     &cli_get,
     &cli_delete,

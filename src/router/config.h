@@ -1,0 +1,73 @@
+#pragma once
+
+/* The router's configuration: config.json as the ModelRouter controller writes it.
+ *
+ * Durations in the file are whole nanoseconds. Keys match without case, and unknown keys are
+ * ignored, as Go reads them. `timeouts` and `credentialsFile` are additions that upstream's router
+ * ignores. A config is immutable and counted: an exchange keeps the one that it began with. */
+
+#include "base/json.h"
+
+struct router_backend {
+    const char *name;
+    const char *display_name;
+    const char *tier;
+    const char *address;
+    const char *provider;
+    const char *model;
+    const char *credentials_env;
+    const char *credentials_file;
+    struct json capabilities;
+    int64_t weight;
+    int64_t timeout_ns;
+    struct router_clocks {
+        int64_t connect_ns, first_token_ns, between_tokens_ns, total_ns; /* 0: not given */
+    } clocks;
+    const char *health_path; /* NULL: no active checks */
+    int64_t health_interval_s, health_timeout_s;
+    const char *prompt_usd, *completion_usd; /* per million tokens */
+    const char *pool_name, *pool_namespace, *pool_member;
+    int64_t swap_budget_ns;
+    size_t index;
+    bool is_local;
+};
+
+enum router_strategy { ROUTER_FALLBACK, ROUTER_WEIGHTED, ROUTER_SHADOW };
+
+struct router_rule {
+    const char *name;
+    const char *complexity;
+    struct json classes, headers, models, capabilities;
+    struct json backend_names;
+    const char *strategy_word;
+    enum router_strategy strategy;
+    const struct router_backend **backends;
+    size_t backend_count;
+    bool fail_closed;
+    int64_t timeout_ns;
+    int64_t latency_slo_ms;
+    struct router_clocks clocks;
+};
+
+struct router_config {
+    struct arena arena;
+    size_t refs;
+    struct router_backend *backends;
+    size_t backend_count;
+    struct router_rule *rules;
+    size_t rule_count;
+    const struct router_backend *default_route; /* NULL: none */
+    bool match_backend_names;
+    bool needs_model; /* the model decides where a request goes, or is rewritten */
+    const char *class_header;
+    struct json sensitive; /* classifications */
+    const char *audit_sink, *audit_file;
+    bool audit_body;
+    struct json budgets, auth; /* policy.budgets, policy.auth */
+};
+
+/* One reference; NULL with err: what is wrong and where. */
+struct router_config *router_config_new(struct str text, struct error *err) must_check;
+struct router_config *router_config_ref(struct router_config *c);
+void router_config_unref(struct router_config *c);
+bool router_config_is_sensitive(const struct router_config *c, const char *class);

@@ -1,0 +1,119 @@
+#pragma once
+
+/* One request on its way through the router; for the files of this folder.
+ *
+ *   dispatch.c   the request: hold, scan, route, send
+ *   answer.c     the answer: pass on, map the model back, count tokens
+ *   report.c     metrics and the audit line, once, at the end */
+
+#include "base/buf.h"
+#include "http/client.h"
+#include "http/loop.h"
+#include "http/sse.h"
+#include "router/json_scan.h"
+#include "router/route.h"
+#include "router/router.h"
+#include "router/target.h"
+
+#define DISPATCH_EDITS_MAX 8
+#define DISPATCH_ARENA_MAX ((size_t)4 << 20)
+#define DISPATCH_WHOLE_BYTES ((size_t)64 << 10) /* answers that are rewritten with their length */
+#define DISPATCH_EVENT_BYTES ((size_t)1 << 20)
+
+/* A config and its back ends at run time. */
+struct generation {
+    size_t refs;
+    struct router_config *config;
+    struct target *targets; /* by index of the back end */
+};
+
+struct router {
+    struct router_options o;
+    const struct env *env;
+    struct http_client *client;
+    struct tls_context *tls;
+    struct generation *now;
+    size_t open;
+    bool draining;
+    struct metrics metrics;
+    struct metric requests, duration, fail_closed, active, health, first_token, budget, tokens,
+        no_copy;
+};
+
+void generation_unref(struct generation *g);
+
+enum answer_mode { ANSWER_RAW, ANSWER_JSON, ANSWER_WHOLE, ANSWER_EVENTS };
+
+struct dispatch {
+    struct router *router;
+    struct generation *gen;
+    struct http_exchange *x;
+    struct arena arena;
+    /* the request */
+    struct str path, query;
+    struct http_headers headers;
+    int64_t announced; /* bytes of its body; -1: not known */
+    struct route_features features;
+    bool is_json; /* the body is scanned */
+    bool stream;  /* it asked for a stream */
+    bool has_model;
+    int64_t max_tokens;
+    struct json_scan *scan; /* of the request, then of the answer; NULL: none */
+    struct buf hold;        /* body from offset `base` on */
+    int64_t base, came;     /* came: bytes of the body so far */
+    int64_t model_at;       /* offset of the last value of `model` */
+    int64_t sent;           /* offset in the body that the call has been given */
+    struct edit {
+        int64_t start, end; /* of the body */
+        const char *text;   /* instead */
+    } edits[DISPATCH_EDITS_MAX];
+    size_t edit_count, edit_next;
+    bool body_ended, routed, paused, keeps_copy, copy_lost;
+    /* the attempt */
+    struct route route;
+    size_t next; /* of route.backends */
+    struct target *target;
+    struct http_call *call;
+    bool can_write, streamed, call_paused, repeated_stale;
+    bool probe_anyway; /* all back ends are out: they are tried all the same */
+    int64_t begun_ms, attempt_ms, head_ms, first_ms, last_ms;
+    struct timer clock, later;
+    int64_t timeout_ms, between_ms, total_ms;
+    bool timed_out;
+    struct error failure; /* of the last attempt, fit for the client */
+    int failure_status;   /* 502, 504, or the upstream's */
+    struct buf tried;     /* names of back ends that failed */
+    /* the answer */
+    bool responded, finished, cut, map_model;
+    enum answer_mode mode;
+    int status;
+    const char *outcome;
+    struct buf whole;
+    struct sse_reader events;
+    bool in_model; /* bytes of the model's value are dropped */
+    int64_t answer_bytes, event_count;
+    int64_t prompt_tokens, completion_tokens; /* -1: not said */
+};
+
+/* dispatch.c */
+void dispatch_new(struct router *r, struct http_exchange *x, const struct http_request_head *head);
+/* Ends it with an error of our own; extra may be NULL. */
+void dispatch_refuse(struct dispatch *d, int status, const char *outcome, const char *message,
+    const struct http_header *extra);
+/* The attempt failed before anything was answered: the next one, or the end. */
+void dispatch_next(struct dispatch *d);
+void dispatch_attempt_failed(struct dispatch *d, enum target_failure how, bool counts, int status,
+    const char *format, ...) printf_like(5, 6);
+
+/* answer.c */
+extern const struct http_call_handlers answer_handlers;
+void answer_drained(struct dispatch *d);
+/* What was begun cannot be completed: the client sees an error event and a broken end. */
+void answer_cut(struct dispatch *d, const char *outcome, const char *message);
+void answer_done(struct dispatch *d);
+void dispatch_more(void *ctx); /* the call takes bytes of the body */
+
+/* report.c */
+void report_link(struct router *r);
+void report_write(struct dispatch *d);
+void report_refresh(struct router *r);

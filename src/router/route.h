@@ -1,0 +1,38 @@
+#pragma once
+
+/* Where a request goes: the first rule that matches, the back end of that name, the default. */
+
+#include "http/message.h"
+#include "router/config.h"
+
+#define ROUTE_CLASSES_MAX 16
+
+struct route_features {
+    const char *model; /* "" if none */
+    const char *class; /* the header's first value in lower case, for logs; "" if none */
+    const char *classes[ROUTE_CLASSES_MAX]; /* all of them, of all such headers */
+    size_t class_count;
+    bool sensitive;
+    const char *complexity;
+    struct http_headers headers;
+};
+
+enum route_refusal { ROUTE_FOUND, ROUTE_NONE, ROUTE_FAIL_CLOSED };
+
+struct route {
+    const struct router_rule *rule;         /* NULL: the default */
+    const struct router_backend **backends; /* to be tried, in this order */
+    size_t count;
+    enum route_refusal refusal;
+};
+
+/* headers must outlive the features. */
+void route_features_read(struct arena *a, const struct router_config *c,
+    struct http_headers headers, struct route_features *ret);
+/* A sensitive request never gets a back end that is not local, whatever the rule says. */
+struct route route_find(
+    struct arena *a, const struct router_config *c, const struct route_features *f);
+/* Go's path.Match: `*` and `?` do not match `/`; a bad pattern matches nothing. */
+bool route_glob(const char *pattern, const char *text);
+/* What a back end is called in /v1/models. */
+const char *route_model_id(const struct router_backend *b);

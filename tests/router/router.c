@@ -1,0 +1,263 @@
+/* The router between a client and back ends on raw sockets. */
+
+#include "router/router.h"
+
+#include <unistd.h>
+
+#include "tests/http/rig.h"
+
+struct place {
+    struct loop *loop;
+    struct router *router;
+    struct http_server *server;
+    int backends[2]; /* listeners */
+    char audit[4096];
+    int audits;
+};
+
+static void on_audit(void *ctx, struct str line)
+{
+    struct place *p = ctx;
+    size_t count = line.len < sizeof(p->audit) - 1 ? line.len : sizeof(p->audit) - 1;
+    memcpy(p->audit, line.ptr, count);
+    p->audit[count] = '\0';
+    p->audits++;
+}
+
+/* %u twice: the ports of the back ends. */
+static void place_open_with(struct place *p, const char *config, const struct router_options *more)
+{
+    uint16_t ports[2];
+    *p = (struct place){ .loop = loop_new() };
+    for (size_t i = 0; i < 2; i++)
+        p->backends[i] = raw_listen(&ports[i]);
+    struct error err;
+    char *text = arena_printf(test_arena(),
+        "{\"backends\":[{\"name\":\"a\",\"tier\":\"local\",\"address\":\"http://127.0.0.1:%u\"%s},"
+        "{\"name\":\"b\",\"tier\":\"local\",\"address\":\"http://127.0.0.1:%u\"}],%s}",
+        ports[0],
+        strstr(config, "MAPPED") ? ",\"model\":\"inner\"" : "",
+        ports[1],
+        config);
+    struct router_config *c = router_config_new(str_of(text), &err);
+    check(c);
+    struct router_options o = *more;
+    o.loop = p->loop;
+    o.audit = on_audit;
+    o.ctx = p;
+    p->router = router_new(&o, c);
+    router_config_unref(c);
+    p->server = http_server_new(p->loop,
+        &(struct http_server_options){
+            .address = "127.0.0.1", .request = router_request, .ctx = p->router },
+        &err);
+    check(p->server);
+}
+
+static void place_open(struct place *p, const char *config)
+{
+    place_open_with(p, config, &(struct router_options){ 0 });
+}
+
+static void place_close(struct place *p)
+{
+    http_server_free(p->server);
+    router_free(p->router);
+    for (size_t i = 0; i < 2; i++)
+        close(p->backends[i]);
+    loop_free(p->loop);
+}
+
+static int ask(struct place *p, const char *body, const char *headers)
+{
+    int fd = raw_connect(http_server_port(p->server));
+    raw_send(fd,
+        str_of(arena_printf(test_arena(),
+            "POST /v1/chat/completions HTTP/1.1\r\nHost: r\r\n%sContent-Length: %zu\r\n\r\n%s",
+            headers,
+            strlen(body),
+            body)));
+    return fd;
+}
+
+static void answer(int fd, const char *head, const char *body)
+{
+    raw_send(fd,
+        str_of(arena_printf(
+            test_arena(), "HTTP/1.1 %sContent-Length: %zu\r\n\r\n%s", head, strlen(body), body)));
+}
+
+#define CHAIN "\"rules\":[{\"name\":\"r\",\"match\":{},\"route\":{\"backends\":[\"a\",\"b\"]}}]"
+#define JSON_HEAD "200 OK\r\nContent-Type: application/json\r\n"
+#define SSE_HEAD                                                                                   \
+    "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+static void check_has(const char *text, const char *part)
+{
+    test_check_part(text, part, "text", __FILE__, __LINE__);
+}
+
+TEST(router_passes_a_request_on_without_the_callers_secrets)
+{
+    struct place p;
+    place_open(&p, "\"defaultRoute\":\"a\"");
+    int client = ask(&p,
+        "{\"model\":\"m\"}",
+        "Authorization: Bearer mine\r\nX-Api-Key: mine\r\nCookie: c=mine\r\nX-Other: kept\r\n");
+    int server = raw_accept(p.loop, p.backends[0]);
+    const char *request = raw_read_until(p.loop, server, "{\"model\":\"m\"}");
+    check(!strstr(request, "mine"));
+    check_has(request, "kept");
+    answer(server, JSON_HEAD, "{\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":4}}");
+    check_has(raw_read_until(p.loop, client, "}}"), "200 OK");
+    await(&p, p.audits == 1);
+    check_has(p.audit, "\"outcome\":\"ok\"");
+    check_has(p.audit, "\"promptTokens\":3,\"completionTokens\":4");
+    close(client);
+    close(server);
+    place_close(&p);
+}
+
+TEST(router_falls_back_and_keeps_the_last_status)
+{
+    struct place p;
+    place_open(&p, CHAIN);
+    int client = ask(&p, "{\"model\":\"m\"}", "");
+    int one = raw_accept(p.loop, p.backends[0]);
+    raw_read_until(p.loop, one, "}");
+    answer(one, "500 X\r\n", "broken");
+    int two = raw_accept(p.loop, p.backends[1]);
+    raw_read_until(p.loop, two, "}");
+    answer(two, "503 X\r\nRetry-After: 9\r\n", "loading");
+    const char *got = raw_read_until(p.loop, client, "loading");
+    check_has(got, "503 ");
+    check_has(got, "etry-");
+    await(&p, p.audits == 1);
+    check_has(p.audit, "\"outcome\":\"all_backends_failed\"");
+    check_has(p.audit, "\"failedBackends\":\"a\"");
+    close(client);
+    close(one);
+    close(two);
+    place_close(&p);
+}
+
+TEST(router_maps_the_model_both_ways)
+{
+    struct place p;
+    place_open(&p, "\"defaultRoute\":\"a\",\"x\":\"MAPPED\"");
+    int client = ask(&p, "{\"mod\\u0065l\":\"outer\",\"stream\":true}", "");
+    int server = raw_accept(p.loop, p.backends[0]);
+    check_has(raw_read_until(p.loop, server, "true}"), ":\"inner\",\"stream\"");
+    raw_send(server, STR(SSE_HEAD "13\r\ndata: {\"model\":\"inn\r\n"));
+    raw_send(server, STR("6\r\ner\"}\n\n\r\ne\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"));
+    const char *got = raw_read_until(p.loop, client, "0\r\n\r\n");
+    check_has(got, "data: {\"model\":\"outer\"}");
+    check_has(got, "data: [DONE]");
+    await(&p, p.audits == 1);
+    check_has(p.audit, "\"outcome\":\"ok_stream\"");
+    close(client);
+    close(server);
+    place_close(&p);
+}
+
+TEST(router_shows_that_a_stream_was_cut)
+{
+    struct place p;
+    place_open(&p, "\"defaultRoute\":\"a\"");
+    int client = ask(&p, "{\"model\":\"m\",\"stream\":true}", "");
+    int server = raw_accept(p.loop, p.backends[0]);
+    raw_read_until(p.loop, server, "true}");
+    raw_send(server, STR(SSE_HEAD "9\r\ndata: 1\n\n\r\n"));
+    check_has(raw_read_until(p.loop, client, "data: 1"), "no-cache");
+    close(server);
+    const char *rest = raw_read_until(p.loop, client, "0\r\n\r\n"); /* never comes */
+    check_has(rest, "event: error");
+    check(!strstr(rest, "\r\n0\r\n\r\n"));
+    await(&p, p.audits == 1);
+    check_has(p.audit, "\"outcome\":\"upstream_cut\"");
+    close(client);
+    place_close(&p);
+}
+
+TEST(router_clock_for_the_first_token_moves_on)
+{
+    struct place p;
+    place_open_with(&p, CHAIN, &(struct router_options){ .first_token_ms = 50 });
+    int client = ask(&p, "{\"model\":\"m\"}", "");
+    int one = raw_accept(p.loop, p.backends[0]);
+    raw_read_until(p.loop, one, "}");
+    int two = raw_accept(p.loop, p.backends[1]);
+    raw_read_until(p.loop, two, "}");
+    answer(two, JSON_HEAD, "{\"from\":2}");
+    check_has(raw_read_until(p.loop, client, "}"), "{\"from\":2}");
+    check(raw_closed(p.loop, one));
+    close(client);
+    close(one);
+    close(two);
+    place_close(&p);
+}
+
+TEST(router_closes_the_back_end_when_the_client_leaves)
+{
+    struct place p;
+    place_open(&p, "\"defaultRoute\":\"a\"");
+    int client = ask(&p, "{\"model\":\"m\"}", "");
+    int server = raw_accept(p.loop, p.backends[0]);
+    raw_read_until(p.loop, server, "}");
+    close(client);
+    check(raw_closed(p.loop, server));
+    await(&p, p.audits == 1);
+    check_has(p.audit, "\"outcome\":\"client_closed\"");
+    close(server);
+    place_close(&p);
+}
+
+TEST(router_streams_a_long_body_and_refuses_broken_json)
+{
+    struct place p;
+    place_open(&p, CHAIN);
+    size_t size = (size_t)300 << 10;
+    char *body = arena_alloc(test_arena(), size + 64);
+    memset(body, 'x', size);
+    memcpy(body, "{\"model\":\"m\",\"p\":\"", 18);
+    memcpy(body + size, "END\"}", 5);
+    int client = ask(&p, body, "");
+    int server = raw_accept(p.loop, p.backends[0]);
+    check_has(raw_read_until(p.loop, server, "END\"}"), "END");
+    answer(server, JSON_HEAD, "{}");
+    check_has(raw_read_until(p.loop, client, "{}"), "200");
+    int broken = ask(&p, "{\"model\":\"m\"} trailing", "");
+    check_has(raw_read_until(p.loop, broken, "}}"), "400 ");
+    await(&p, p.audits == 2);
+    close(client);
+    close(server);
+    close(broken);
+    place_close(&p);
+}
+
+TEST(router_replaces_its_config_at_run_time)
+{
+    struct place p;
+    struct error err;
+    place_open(&p, "\"defaultRoute\":\"a\"");
+    int old = ask(&p, "{\"model\":\"m\"}", "");
+    int server = raw_accept(p.loop, p.backends[0]);
+    raw_read_until(p.loop, server, "}");
+    struct router_config *c =
+        router_config_new(STR("{\"backends\":[{\"name\":\"z\",\"tier\":\"local\",\"address\":"
+                              "\"http://127.0.0.1:1\"}]}"),
+            &err);
+    router_set_config(p.router, c);
+    router_config_unref(c);
+    int next = ask(&p, "{\"model\":\"m\"}", "");
+    check_has(raw_read_until(p.loop, next, "}}"), "no rule matched");
+    answer(server, JSON_HEAD, "{\"from\":1}");
+    check_has(raw_read_until(p.loop, old, "}"), "{\"from\":1}");
+    cleanup(buf_done) struct buf text = BUF_INIT((size_t)1 << 20);
+    router_metrics_print(p.router, &text);
+    check_has(buf_text(&text), "llmkube_router_backend_health{backend=\"z\",router=\"default\"} 1");
+    close(old);
+    close(next);
+    close(server);
+    place_close(&p);
+}
