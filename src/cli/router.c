@@ -282,11 +282,8 @@ static void on_signal(void *ctx, int number)
         reload(app);
         return;
     }
-    if (app->ending) {
-        app->code = CLI_FAILED;
-        loop_stop(app->loop);
+    if (app->ending)
         return;
-    }
     app->ending = true;
     say(app, "INFO", "shutdown signal received; draining in-flight requests", NULL);
     router_set_draining(app->router);

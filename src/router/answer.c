@@ -200,7 +200,9 @@ static struct http_headers answer_headers(
     size_t count = 0;
     for (size_t i = 0; i < r->headers.count; i++) {
         const struct http_header *h = &r->headers.list[i];
-        bool ours = head_is_hop_by_hop(h->name) || str_eq_nocase(h->name, STR("trailer")) ||
+        bool ours = head_is_hop_by_hop(h->name) || str_eq_nocase(h->name, STR("authorization")) ||
+                    str_eq_nocase(h->name, STR("proxy-authenticate")) ||
+                    str_eq_nocase(h->name, STR("trailer")) ||
                     (packed && str_eq_nocase(h->name, STR("content-encoding")));
         if (ours)
             continue;
@@ -326,11 +328,7 @@ static void failed_before_answer(struct dispatch *d, const struct error *err, bo
     int64_t now = now_ms(d);
     if (sent && !d->repeated_stale && d->keeps_copy && now - d->attempt_ms < STALE_MS) {
         d->repeated_stale = true;
-        d->next--; /* the same one again, on a new connection */
-        struct target *same = d->target;
-        d->target = NULL;
-        dispatch_next(d);
-        (void)same;
+        dispatch_again(d);
         return;
     }
     bool late = err->code == ERR_TIMEOUT;

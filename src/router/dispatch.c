@@ -204,8 +204,7 @@ static bool is_secret(struct str name)
     return false;
 }
 
-/* Fields of the client that are not about its connection to us, and not its secrets. */
-static struct http_headers request_headers(
+struct http_headers dispatch_headers(
     struct dispatch *d, const struct http_header *more, size_t more_count)
 {
     struct http_header *list = arena_array(&d->arena, d->headers.count + more_count, sizeof(*list));
@@ -262,7 +261,7 @@ static void start_call(
         .method = "POST",
         .path = target_path(&d->arena, t, d->path, d->query),
         .authority = t->authority,
-        .headers = request_headers(d, credentials, credential_count),
+        .headers = dispatch_headers(d, credentials, credential_count),
         .gunzip = true,
         .timeouts = { .wait_ms = d->timeout_ms,
             .connect_ms = first_of(d->route.rule ? d->route.rule->clocks.connect_ns : 0,
@@ -283,7 +282,7 @@ static void start_call(
     d->call = http_call_open(d->router->client, &request, &answer_handlers, d);
 }
 
-static bool attempt(struct dispatch *d)
+static void attempt(struct dispatch *d)
 {
     struct target *t = d->target;
     struct http_header credentials[2];
@@ -295,18 +294,22 @@ static bool attempt(struct dispatch *d)
             502,
             "%s has an address that cannot be used",
             t->backend->name);
-        return false;
+        return;
     }
     if (!target_credentials(t, &d->arena, d->headers, credentials, &count)) {
         dispatch_attempt_failed(
             d, TARGET_FAILED, false, 502, "%s has no usable credential", t->backend->name);
-        return false;
+        return;
     }
     target_begin(t, now_ms(d));
     set_clocks(d);
     plan_edits(d);
     start_call(d, credentials, count);
-    return true;
+}
+
+void dispatch_again(struct dispatch *d)
+{
+    attempt(d);
 }
 
 void dispatch_attempt_failed(
@@ -431,6 +434,8 @@ static void go(struct dispatch *d)
     int64_t length = d->body_ended ? d->came : d->announced;
     d->keeps_copy = length >= 0 && length <= (int64_t)ROUTER_COPY_BYTES;
     d->copy_lost = !d->keeps_copy && d->route.count > 1;
+    if (d->route.rule && d->route.rule->strategy == ROUTER_SHADOW)
+        shadow_send(d);
     dispatch_next(d);
 }
 

@@ -34,6 +34,8 @@ struct router {
     struct tls_context *tls;
     struct generation *now;
     size_t open;
+    struct shadow *shadows;
+    size_t shadow_count;
     bool draining;
     struct metrics metrics;
     struct metric requests, duration, fail_closed, active, health, first_token, budget, tokens,
@@ -102,6 +104,11 @@ void dispatch_refuse(struct dispatch *d, int status, const char *outcome, const 
     const struct http_header *extra);
 /* The attempt failed before anything was answered: the next one, or the end. */
 void dispatch_next(struct dispatch *d);
+/* The same back end once more. */
+void dispatch_again(struct dispatch *d);
+/* Fields of the client that are not about its connection to us, and not its secrets; then more. */
+struct http_headers dispatch_headers(
+    struct dispatch *d, const struct http_header *more, size_t more_count);
 void dispatch_attempt_failed(struct dispatch *d, enum target_failure how, bool counts, int status,
     const char *format, ...) printf_like(5, 6);
 
@@ -112,6 +119,11 @@ void answer_drained(struct dispatch *d);
 void answer_cut(struct dispatch *d, const char *outcome, const char *message);
 void answer_done(struct dispatch *d);
 void dispatch_more(void *ctx); /* the call takes bytes of the body */
+
+/* shadow.c: copies of a request for the other back ends of its route; their answers are thrown
+ * away, and they outlive the request. */
+void shadow_send(struct dispatch *d);
+void shadow_stop(struct router *r);
 
 /* report.c */
 void report_link(struct router *r);

@@ -68,6 +68,7 @@ void router_free(struct router *r)
     if (!r)
         return;
     assert(r->open == 0);
+    shadow_stop(r);
     http_client_free(r->client);
     generation_unref(r->now);
     tls_context_unref(r->tls);

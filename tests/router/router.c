@@ -261,3 +261,40 @@ TEST(router_replaces_its_config_at_run_time)
     close(server);
     place_close(&p);
 }
+
+TEST(router_sends_a_copy_to_the_shadow_and_answers_from_the_first)
+{
+    struct place p;
+    place_open(&p,
+        "\"rules\":[{\"name\":\"r\",\"match\":{},"
+        "\"route\":{\"strategy\":\"shadow\",\"backends\":[\"a\",\"b\"]}}]");
+    int client = ask(&p, "{\"model\":\"m\"}", "");
+    int one = raw_accept(p.loop, p.backends[0]);
+    int two = raw_accept(p.loop, p.backends[1]);
+    raw_read_until(p.loop, one, "{\"model\":\"m\"}");
+    raw_read_until(p.loop, two, "{\"model\":\"m\"}");
+    answer(two, JSON_HEAD, "{\"from\":2}");
+    answer(one, JSON_HEAD, "{\"from\":1}");
+    check_has(raw_read_until(p.loop, client, "}"), "{\"from\":1}");
+    close(client);
+    close(one);
+    close(two);
+    place_close(&p);
+}
+
+TEST(router_asks_again_once_when_a_connection_ends_without_an_answer)
+{
+    struct place p;
+    place_open(&p, "\"defaultRoute\":\"a\"");
+    int client = ask(&p, "{\"model\":\"m\"}", "");
+    for (int i = 0; i < 2; i++) {
+        int server = raw_accept(p.loop, p.backends[0]);
+        raw_read_until(p.loop, server, "}");
+        close(server);
+    }
+    check_has(raw_read_until(p.loop, client, "}}"), "502 ");
+    await(&p, p.audits == 1);
+    check_has(p.audit, "\"failedBackends\":\"a\"");
+    close(client);
+    place_close(&p);
+}
