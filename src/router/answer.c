@@ -25,7 +25,7 @@ static void put(struct dispatch *d, struct str bytes)
     }
 }
 
-void answer_drained(struct dispatch *d)
+void router_answer_drained(struct dispatch *d)
 {
     if (!d->call || !d->call_paused)
         return;
@@ -34,7 +34,7 @@ void answer_drained(struct dispatch *d)
     http_call_resume(d->call);
 }
 
-void answer_cut(struct dispatch *d, const char *outcome, const char *message)
+void router_answer_cut(struct dispatch *d, const char *outcome, const char *message)
 {
     if (d->call)
         http_call_cancel(take(d->call));
@@ -57,7 +57,7 @@ void answer_cut(struct dispatch *d, const char *outcome, const char *message)
     timer_set(d->router->env, &d->later, CUT_MS);
 }
 
-void answer_done(struct dispatch *d)
+void router_answer_done(struct dispatch *d)
 {
     timer_stop(d->router->env, &d->clock);
     d->finished = true;
@@ -175,7 +175,7 @@ static void pass_events(struct dispatch *d, struct str bytes)
     if (out.len)
         put(d, buf_str(&out));
     if (d->map_model && sse_failed(&d->events))
-        answer_cut(d, "upstream_cut", "the back end sent an event that is too long");
+        router_answer_cut(d, "upstream_cut", "the back end sent an event that is too long");
 }
 
 /* ---- handlers of the call ---- */
@@ -255,12 +255,12 @@ static bool falls_back(struct dispatch *d, const struct http_response *r)
     bool closed = d->route.rule && d->route.rule->fail_closed;
     enum target_failure how = r->status == 503 ? TARGET_SAYS_NO : TARGET_FAILED;
     if (last && !closed && !redirect) { /* status, body and Retry-After are the client's */
-        target_failed(d->target, how, now_ms(d), d->router->o.quarantine_ms);
+        router_target_failed(d->target, how, now_ms(d), d->router->o.quarantine_ms);
         d->outcome = "all_backends_failed";
         return false;
     }
     http_call_cancel(take(d->call));
-    dispatch_attempt_failed(d, how, !redirect, 502, "%s returned %d", name, r->status);
+    router_dispatch_attempt_failed(d, how, !redirect, 502, "%s returned %d", name, r->status);
     return true;
 }
 
@@ -271,7 +271,7 @@ static void on_head(void *ctx, const struct http_response *r)
     if (falls_back(d, r))
         return;
     if (r->status < 500)
-        target_succeeded(d->target);
+        router_target_succeeded(d->target);
     d->status = r->status;
     d->mode = mode_of(d, r);
     bool streams = d->stream || d->mode == ANSWER_EVENTS;
@@ -328,12 +328,12 @@ static void failed_before_answer(struct dispatch *d, const struct error *err, bo
     int64_t now = now_ms(d);
     if (sent && !d->repeated_stale && d->keeps_copy && now - d->attempt_ms < STALE_MS) {
         d->repeated_stale = true;
-        dispatch_again(d);
+        router_dispatch_again(d);
         return;
     }
     bool late = err->code == ERR_TIMEOUT;
     enum target_failure how = sent || late ? TARGET_FAILED : TARGET_REFUSED;
-    dispatch_attempt_failed(d,
+    router_dispatch_attempt_failed(d,
         how,
         true,
         late ? 504 : 502,
@@ -350,11 +350,13 @@ static void on_end(void *ctx, const struct error *err, bool sent)
         return;
     }
     if (err) {
-        target_failed(d->target, TARGET_FAILED, now_ms(d), d->router->o.quarantine_ms);
+        router_target_failed(d->target, TARGET_FAILED, now_ms(d), d->router->o.quarantine_ms);
         if (d->responded)
-            answer_cut(d, "upstream_cut", "the back end ended its answer before it was complete");
+            router_answer_cut(
+                d, "upstream_cut", "the back end ended its answer before it was complete");
         else
-            dispatch_refuse(d, 502, "upstream_cut", "the answer of the back end was cut", NULL);
+            router_dispatch_refuse(
+                d, 502, "upstream_cut", "the answer of the back end was cut", NULL);
         return;
     }
     if (d->mode == ANSWER_WHOLE) {
@@ -362,12 +364,12 @@ static void on_end(void *ctx, const struct error *err, bool sent)
         http_exchange_respond(d->x, d->status, d->headers, (int64_t)d->whole.len);
         put(d, buf_str(&d->whole));
     }
-    answer_done(d);
+    router_answer_done(d);
 }
 
-const struct http_call_handlers answer_handlers = {
+const struct http_call_handlers router_answer_handlers = {
     .head = on_head,
     .data = on_data,
     .end = on_end,
-    .more = dispatch_more,
+    .more = router_dispatch_more,
 };

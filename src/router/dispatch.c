@@ -27,7 +27,7 @@ static void dispatch_free(struct dispatch *d)
 {
     drop_call(d);
     if (d->target && !d->finished)
-        target_released(d->target);
+        router_target_released(d->target);
     timer_stop(d->router->env, &d->clock);
     timer_stop(d->router->env, &d->later);
     buf_done(&d->hold);
@@ -35,7 +35,7 @@ static void dispatch_free(struct dispatch *d)
     buf_done(&d->tried);
     sse_reader_done(&d->events);
     free(d->scan);
-    generation_unref(d->gen);
+    router_generation_unref(d->gen);
     d->router->open--;
     arena_done(&d->arena);
     free(d);
@@ -49,12 +49,12 @@ static void on_closed(void *ctx, const struct error *err)
         if (!d->responded)
             d->status = 499;
     }
-    report_write(d);
+    router_report_write(d);
     dispatch_free(d);
 }
 
-void dispatch_refuse(struct dispatch *d, int status, const char *outcome, const char *message,
-    const struct http_header *extra)
+void router_dispatch_refuse(struct dispatch *d, int status, const char *outcome,
+    const char *message, const struct http_header *extra)
 {
     struct arena *a = &d->arena;
     drop_call(d);
@@ -100,13 +100,13 @@ static void on_clock(void *ctx)
     }
     const char *name = d->target->backend->name;
     if (d->responded) {
-        target_failed(d->target, TARGET_FAILED, now, d->router->o.quarantine_ms);
-        answer_cut(d, "upstream_timeout", "the back end sent nothing for too long");
+        router_target_failed(d->target, TARGET_FAILED, now, d->router->o.quarantine_ms);
+        router_answer_cut(d, "upstream_timeout", "the back end sent nothing for too long");
         return;
     }
     drop_call(d);
     d->timed_out = true;
-    dispatch_attempt_failed(d, TARGET_FAILED, true, 504, "%s did not answer in time", name);
+    router_dispatch_attempt_failed(d, TARGET_FAILED, true, 504, "%s did not answer in time", name);
 }
 
 static void set_clocks(struct dispatch *d)
@@ -177,7 +177,7 @@ static void set_paused(struct dispatch *d)
         http_exchange_resume(d->x);
 }
 
-void dispatch_more(void *ctx)
+void router_dispatch_more(void *ctx)
 {
     struct dispatch *d = ctx;
     d->can_write = true;
@@ -204,7 +204,7 @@ static bool is_secret(struct str name)
     return false;
 }
 
-struct http_headers dispatch_headers(
+struct http_headers router_dispatch_headers(
     struct dispatch *d, const struct http_header *more, size_t more_count)
 {
     struct http_header *list = arena_array(&d->arena, d->headers.count + more_count, sizeof(*list));
@@ -259,9 +259,9 @@ static void start_call(
     struct http_request request = {
         .origin = &t->origin,
         .method = "POST",
-        .path = target_path(&d->arena, t, d->path, d->query),
+        .path = router_target_path(&d->arena, t, d->path, d->query),
         .authority = t->authority,
-        .headers = dispatch_headers(d, credentials, credential_count),
+        .headers = router_dispatch_headers(d, credentials, credential_count),
         .gunzip = true,
         .timeouts = { .wait_ms = d->timeout_ms,
             .connect_ms = first_of(d->route.rule ? d->route.rule->clocks.connect_ns : 0,
@@ -279,7 +279,7 @@ static void start_call(
     d->streamed = !whole;
     d->can_write = false;
     d->sent = whole ? d->came : d->base;
-    d->call = http_call_open(d->router->client, &request, &answer_handlers, d);
+    d->call = http_call_open(d->router->client, &request, &router_answer_handlers, d);
 }
 
 static void attempt(struct dispatch *d)
@@ -288,7 +288,7 @@ static void attempt(struct dispatch *d)
     struct http_header credentials[2];
     size_t count;
     if (t->unusable.code) {
-        dispatch_attempt_failed(d,
+        router_dispatch_attempt_failed(d,
             TARGET_FAILED,
             false,
             502,
@@ -296,23 +296,23 @@ static void attempt(struct dispatch *d)
             t->backend->name);
         return;
     }
-    if (!target_credentials(t, &d->arena, d->headers, credentials, &count)) {
-        dispatch_attempt_failed(
+    if (!router_target_credentials(t, &d->arena, d->headers, credentials, &count)) {
+        router_dispatch_attempt_failed(
             d, TARGET_FAILED, false, 502, "%s has no usable credential", t->backend->name);
         return;
     }
-    target_begin(t, now_ms(d));
+    router_target_begin(t, now_ms(d));
     set_clocks(d);
     plan_edits(d);
     start_call(d, credentials, count);
 }
 
-void dispatch_again(struct dispatch *d)
+void router_dispatch_again(struct dispatch *d)
 {
     attempt(d);
 }
 
-void dispatch_attempt_failed(
+void router_dispatch_attempt_failed(
     struct dispatch *d, enum target_failure how, bool counts, int status, const char *format, ...)
 {
     va_list args;
@@ -322,10 +322,10 @@ void dispatch_attempt_failed(
     fail(&d->failure, ERR_UNAVAILABLE, "%s", text);
     d->failure_status = status;
     if (counts)
-        target_failed(d->target, how, now_ms(d), d->router->o.quarantine_ms);
+        router_target_failed(d->target, how, now_ms(d), d->router->o.quarantine_ms);
     buf_printf(&d->tried, "%s%s", d->tried.len ? "," : "", d->target->backend->name);
     d->target = NULL;
-    dispatch_next(d);
+    router_dispatch_next(d);
 }
 
 static void give_up(struct dispatch *d)
@@ -333,13 +333,13 @@ static void give_up(struct dispatch *d)
     const char *text = d->failure.text;
     timer_stop(d->router->env, &d->clock);
     if (d->route.rule && d->route.rule->fail_closed)
-        dispatch_refuse(d,
+        router_dispatch_refuse(d,
             503,
             "fail_closed_runtime",
             arena_printf(&d->arena, "fail-closed: all rule backends unhealthy: %s", text),
             NULL);
     else
-        dispatch_refuse(d,
+        router_dispatch_refuse(d,
             d->failure_status ?: 502,
             "all_backends_failed",
             arena_printf(&d->arena, "all backends failed: %s", text),
@@ -349,12 +349,12 @@ static void give_up(struct dispatch *d)
 static bool all_out(const struct dispatch *d)
 {
     for (size_t i = 0; i < d->route.count; i++)
-        if (!target_is_out(&d->gen->targets[d->route.backends[i]->index], now_ms(d)))
+        if (!router_target_is_out(&d->gen->targets[d->route.backends[i]->index], now_ms(d)))
             return false;
     return true;
 }
 
-void dispatch_next(struct dispatch *d)
+void router_dispatch_next(struct dispatch *d)
 {
     size_t last = d->route.rule && d->route.rule->strategy == ROUTER_SHADOW ? 1 : d->route.count;
     if (d->next > 0 && !d->keeps_copy)
@@ -362,7 +362,7 @@ void dispatch_next(struct dispatch *d)
     while (d->next < last) {
         d->target = &d->gen->targets[d->route.backends[d->next++]->index];
         d->repeated_stale = false;
-        if (d->probe_anyway || !target_is_out(d->target, now_ms(d))) {
+        if (d->probe_anyway || !router_target_is_out(d->target, now_ms(d))) {
             attempt(d);
             return;
         }
@@ -413,13 +413,14 @@ static void order_by_latency(struct dispatch *d)
 static void go(struct dispatch *d)
 {
     d->routed = true;
-    d->route = route_find(&d->arena, d->gen->config, &d->features);
+    d->route = router_route_find(&d->arena, d->gen->config, &d->features);
     if (d->route.refusal == ROUTE_NONE) {
-        dispatch_refuse(d, 503, "no_route", "no rule matched and no defaultRoute configured", NULL);
+        router_dispatch_refuse(
+            d, 503, "no_route", "no rule matched and no defaultRoute configured", NULL);
         return;
     }
     if (d->route.refusal == ROUTE_FAIL_CLOSED) {
-        dispatch_refuse(d,
+        router_dispatch_refuse(d,
             503,
             "fail_closed",
             "fail-closed: sensitive data has no local backend on this route",
@@ -435,8 +436,8 @@ static void go(struct dispatch *d)
     d->keeps_copy = length >= 0 && length <= (int64_t)ROUTER_COPY_BYTES;
     d->copy_lost = !d->keeps_copy && d->route.count > 1;
     if (d->route.rule && d->route.rule->strategy == ROUTER_SHADOW)
-        shadow_send(d);
-    dispatch_next(d);
+        router_shadow_send(d);
+    router_dispatch_next(d);
 }
 
 static void try_route(struct dispatch *d)
@@ -445,7 +446,7 @@ static void try_route(struct dispatch *d)
     if (!d->body_ended && (d->hold.len < ROUTER_HOLD_BYTES || needs_model))
         return;
     if (d->body_ended && d->is_json && !json_scan_complete(d->scan)) {
-        dispatch_refuse(d, 400, "invalid_request", "request body: not valid JSON", NULL);
+        router_dispatch_refuse(d, 400, "invalid_request", "request body: not valid JSON", NULL);
         return;
     }
     go(d);
@@ -458,11 +459,12 @@ static bool found_model(struct dispatch *d, int64_t start, int64_t end)
     struct json_scan *s = d->scan;
     const char *model = s->type == JSON_SCAN_STRING ? s->text : "";
     if (d->routed && !text_eq(model, d->features.model)) {
-        dispatch_refuse(d, 400, "invalid_request", "request body: model is given twice", NULL);
+        router_dispatch_refuse(
+            d, 400, "invalid_request", "request body: model is given twice", NULL);
         return false;
     }
     if (s->text_cut || d->edit_count == DISPATCH_EDITS_MAX) {
-        dispatch_refuse(d, 400, "invalid_request", "request body: model is too long", NULL);
+        router_dispatch_refuse(d, 400, "invalid_request", "request body: model is too long", NULL);
         return false;
     }
     if (d->routed)
@@ -484,7 +486,7 @@ static bool scan_body(struct dispatch *d, struct str bytes)
     while ((event = json_scan(s, &bytes)) != JSON_SCAN_MORE) {
         int64_t at = d->came + (bytes.ptr - from);
         if (event == JSON_SCAN_FAILED) {
-            dispatch_refuse(d, 400, "invalid_request", "request body: not valid JSON", NULL);
+            router_dispatch_refuse(d, 400, "invalid_request", "request body: not valid JSON", NULL);
             return false;
         }
         if (s->depth != 1)
@@ -512,7 +514,7 @@ static void on_data(void *ctx, struct str bytes)
     if (d->finished)
         return;
     if (d->came + (int64_t)bytes.len > ROUTER_BODY_BYTES_MAX) {
-        dispatch_refuse(
+        router_dispatch_refuse(
             d, 400, "invalid_request", "request body: http: request body too large", NULL);
         return;
     }
@@ -537,14 +539,14 @@ static void on_end(void *ctx)
     if (!d->routed)
         try_route(d);
     else if (d->is_json && !json_scan_complete(d->scan) && !d->responded)
-        dispatch_refuse(d, 400, "invalid_request", "request body: not valid JSON", NULL);
+        router_dispatch_refuse(d, 400, "invalid_request", "request body: not valid JSON", NULL);
     else
         pump(d);
 }
 
 static void on_drained(void *ctx)
 {
-    answer_drained(ctx);
+    router_answer_drained(ctx);
 }
 
 static const struct http_exchange_handlers handlers = {
@@ -571,7 +573,8 @@ static void abort_later(void *ctx)
     http_exchange_abort(d->x);
 }
 
-void dispatch_new(struct router *r, struct http_exchange *x, const struct http_request_head *head)
+void router_dispatch_new(
+    struct router *r, struct http_exchange *x, const struct http_request_head *head)
 {
     struct dispatch *d = mem_new_of(struct dispatch);
     arena_init(&d->arena, DISPATCH_ARENA_MAX);
@@ -594,7 +597,7 @@ void dispatch_new(struct router *r, struct http_exchange *x, const struct http_r
     sse_reader_init(&d->events, DISPATCH_EVENT_BYTES);
     timer_init(&d->clock, on_clock, d);
     timer_init(&d->later, abort_later, d);
-    route_features_read(&d->arena, d->gen->config, d->headers, &d->features);
+    router_route_features_read(&d->arena, d->gen->config, d->headers, &d->features);
     struct str type = http_header_find(head->headers, "content-type");
     d->is_json = !str_starts(type, STR("multipart/"));
     if (d->is_json) {
@@ -603,6 +606,6 @@ void dispatch_new(struct router *r, struct http_exchange *x, const struct http_r
     }
     http_exchange_take(x, &handlers, d);
     if (head->body_bytes > ROUTER_BODY_BYTES_MAX)
-        dispatch_refuse(
+        router_dispatch_refuse(
             d, 400, "invalid_request", "request body: http: request body too large", NULL);
 }

@@ -42,7 +42,7 @@ struct router {
         no_copy;
 };
 
-void generation_unref(struct generation *g);
+void router_generation_unref(struct generation *g);
 
 enum answer_mode { ANSWER_RAW, ANSWER_JSON, ANSWER_WHOLE, ANSWER_EVENTS };
 
@@ -98,34 +98,35 @@ struct dispatch {
 };
 
 /* dispatch.c */
-void dispatch_new(struct router *r, struct http_exchange *x, const struct http_request_head *head);
+void router_dispatch_new(
+    struct router *r, struct http_exchange *x, const struct http_request_head *head);
 /* Ends it with an error of our own; extra may be NULL. */
-void dispatch_refuse(struct dispatch *d, int status, const char *outcome, const char *message,
-    const struct http_header *extra);
+void router_dispatch_refuse(struct dispatch *d, int status, const char *outcome,
+    const char *message, const struct http_header *extra);
 /* The attempt failed before anything was answered: the next one, or the end. */
-void dispatch_next(struct dispatch *d);
+void router_dispatch_next(struct dispatch *d);
 /* The same back end once more. */
-void dispatch_again(struct dispatch *d);
+void router_dispatch_again(struct dispatch *d);
 /* Fields of the client that are not about its connection to us, and not its secrets; then more. */
-struct http_headers dispatch_headers(
+struct http_headers router_dispatch_headers(
     struct dispatch *d, const struct http_header *more, size_t more_count);
-void dispatch_attempt_failed(struct dispatch *d, enum target_failure how, bool counts, int status,
-    const char *format, ...) printf_like(5, 6);
+void router_dispatch_attempt_failed(struct dispatch *d, enum target_failure how, bool counts,
+    int status, const char *format, ...) printf_like(5, 6);
 
 /* answer.c */
-extern const struct http_call_handlers answer_handlers;
-void answer_drained(struct dispatch *d);
+extern const struct http_call_handlers router_answer_handlers;
+void router_answer_drained(struct dispatch *d);
 /* What was begun cannot be completed: the client sees an error event and a broken end. */
-void answer_cut(struct dispatch *d, const char *outcome, const char *message);
-void answer_done(struct dispatch *d);
-void dispatch_more(void *ctx); /* the call takes bytes of the body */
+void router_answer_cut(struct dispatch *d, const char *outcome, const char *message);
+void router_answer_done(struct dispatch *d);
+void router_dispatch_more(void *ctx); /* the call takes bytes of the body */
 
 /* shadow.c: copies of a request for the other back ends of its route; their answers are thrown
  * away, and they outlive the request. */
-void shadow_send(struct dispatch *d);
-void shadow_stop(struct router *r);
+void router_shadow_send(struct dispatch *d);
+void router_shadow_stop(struct router *r);
 
 /* report.c */
-void report_link(struct router *r);
-void report_write(struct dispatch *d);
-void report_refresh(struct router *r);
+void router_report_link(struct router *r);
+void router_report_write(struct dispatch *d);
+void router_report_refresh(struct router *r);

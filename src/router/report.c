@@ -6,7 +6,7 @@ static const double DURATIONS[] = {
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 0
 };
 
-void report_link(struct router *r)
+void router_report_link(struct router *r)
 {
     r->requests = (struct metric){ "llmkube_router_requests_total",
         "Requests by rule, back end, classification and outcome.",
@@ -64,7 +64,7 @@ static const char *labels(struct buf *b, const struct label *list)
     return buf_text(b);
 }
 
-void report_refresh(struct router *r)
+void router_report_refresh(struct router *r)
 {
     cleanup(buf_done) struct buf b = BUF_INIT(4096);
     const struct router_config *c = r->now->config;
@@ -72,7 +72,7 @@ void report_refresh(struct router *r)
     double active[2] = { 0, 0 };
     bool tiers[2] = { false, false };
     for (size_t i = 0; i < c->backend_count; i++) {
-        bool fine = !target_is_out(&r->now->targets[i], now);
+        bool fine = !router_target_is_out(&r->now->targets[i], now);
         tiers[c->backends[i].is_local] = true;
         active[c->backends[i].is_local] += fine;
         metric_set(&r->health,
@@ -179,7 +179,7 @@ static void add_numbers(struct line *l, const struct dispatch *d)
         add_text(l, "failedBackends", buf_text(&d->tried));
 }
 
-void report_write(struct dispatch *d)
+void router_report_write(struct dispatch *d)
 {
     struct router *r = d->router;
     const struct router_rule *rule = d->route.rule;

@@ -87,7 +87,7 @@ static int match_one(const char **pattern, const char **text)
 
 /* One star is remembered at a time: the last one can always take what an earlier one would, unless
  * a slash is between, which no star takes. So this is linear in text times pattern. */
-bool route_glob(const char *pattern, const char *text)
+bool router_route_glob(const char *pattern, const char *text)
 {
     const char *star = NULL, *from = NULL;
     while (*text || *pattern) {
@@ -123,7 +123,7 @@ static const char *lower(struct arena *a, struct str s)
     return text;
 }
 
-void route_features_read(struct arena *a, const struct router_config *c,
+void router_route_features_read(struct arena *a, const struct router_config *c,
     struct http_headers headers, struct route_features *ret)
 {
     *ret =
@@ -173,7 +173,7 @@ static bool class_matches(struct json wanted, const struct route_features *f)
 static bool model_matches(struct json globs, const char *model)
 {
     json_each (item, globs)
-        if (*model ? route_glob(json_text(*item), model) : text_eq(json_text(*item), "*"))
+        if (*model ? router_route_glob(json_text(*item), model) : text_eq(json_text(*item), "*"))
             return true;
     return false;
 }
@@ -212,7 +212,7 @@ static bool rule_matches(const struct router_rule *r, const struct route_feature
            headers_match(r->headers, f->headers) && any_capable(r);
 }
 
-const char *route_model_id(const struct router_backend *b)
+const char *router_route_model_id(const struct router_backend *b)
 {
     return !text_empty(b->display_name) ? b->display_name
            : !text_empty(b->model)      ? b->model
@@ -228,7 +228,7 @@ static const struct router_backend *named(const struct router_config *c, const c
             return b;
     }
     for (size_t i = 0; i < c->backend_count; i++)
-        if (text_eq(route_model_id(&c->backends[i]), model))
+        if (text_eq(router_route_model_id(&c->backends[i]), model))
             return &c->backends[i];
     return NULL;
 }
@@ -239,7 +239,7 @@ static void offer(struct route *route, const struct router_backend *b, bool loca
         route->backends[route->count++] = b;
 }
 
-struct route route_find(
+struct route router_route_find(
     struct arena *a, const struct router_config *c, const struct route_features *f)
 {
     struct route route = { 0 };

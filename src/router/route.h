@@ -27,12 +27,12 @@ struct route {
 };
 
 /* headers must outlive the features. */
-void route_features_read(struct arena *a, const struct router_config *c,
+void router_route_features_read(struct arena *a, const struct router_config *c,
     struct http_headers headers, struct route_features *ret);
 /* A sensitive request never gets a back end that is not local, whatever the rule says. */
-struct route route_find(
+struct route router_route_find(
     struct arena *a, const struct router_config *c, const struct route_features *f);
 /* Go's path.Match: `*` and `?` do not match `/`; a bad pattern matches nothing. */
-bool route_glob(const char *pattern, const char *text);
+bool router_route_glob(const char *pattern, const char *text);
 /* What a back end is called in /v1/models. */
-const char *route_model_id(const struct router_backend *b);
+const char *router_route_model_id(const struct router_backend *b);

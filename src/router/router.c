@@ -18,22 +18,22 @@ static struct generation *generation_new(
     g->targets = mem_resize(NULL, config->backend_count, sizeof(*g->targets));
     for (size_t i = 0; i < config->backend_count; i++) {
         struct target *t = &g->targets[i];
-        target_init(t, &config->arena, &config->backends[i], tls);
+        router_target_init(t, &config->arena, &config->backends[i], tls);
         for (size_t j = 0; before && j < before->config->backend_count; j++) {
             const struct router_backend *old = &before->config->backends[j];
             if (text_eq(old->name, t->backend->name) && text_eq(old->address, t->backend->address))
-                target_inherit(t, &before->targets[j]);
+                router_target_inherit(t, &before->targets[j]);
         }
     }
     return g;
 }
 
-void generation_unref(struct generation *g)
+void router_generation_unref(struct generation *g)
 {
     if (!g || --g->refs)
         return;
     for (size_t i = 0; i < g->config->backend_count; i++)
-        target_done(&g->targets[i]);
+        router_target_done(&g->targets[i]);
     free(g->targets);
     router_config_unref(g->config);
     free(g);
@@ -58,7 +58,7 @@ struct router *router_new(const struct router_options *options, struct router_co
     /* Without the system's roots no certificate is trusted, and plain HTTP still works. */
     r->tls =
         tls_client_new(&(struct tls_client_options){ .ca_file = getenv("SSL_CERT_FILE") }, &err);
-    report_link(r);
+    router_report_link(r);
     r->now = generation_new(config, r->tls, NULL);
     return r;
 }
@@ -68,9 +68,9 @@ void router_free(struct router *r)
     if (!r)
         return;
     assert(r->open == 0);
-    shadow_stop(r);
+    router_shadow_stop(r);
     http_client_free(r->client);
-    generation_unref(r->now);
+    router_generation_unref(r->now);
     tls_context_unref(r->tls);
     metrics_done(&r->metrics);
     free(r);
@@ -80,7 +80,7 @@ void router_set_config(struct router *r, struct router_config *config)
 {
     struct generation *before = r->now;
     r->now = generation_new(config, r->tls, before);
-    generation_unref(before);
+    router_generation_unref(before);
 }
 
 void router_set_draining(struct router *r)
@@ -95,7 +95,7 @@ size_t router_open(const struct router *r)
 
 void router_metrics_print(struct router *r, struct buf *to)
 {
-    report_refresh(r);
+    router_report_refresh(r);
     metrics_print(&r->metrics, to);
 }
 
@@ -125,7 +125,7 @@ static void reply_models(struct router *r, struct http_exchange *x)
     for (size_t i = 0; i < c->backend_count; i++) {
         const struct router_backend *backend = &c->backends[i];
         const char *owner = text_empty(backend->provider) ? "llmkube" : backend->provider;
-        add_model(&b, &a, route_model_id(backend), owner, created);
+        add_model(&b, &a, router_route_model_id(backend), owner, created);
     }
     for (size_t i = 0; i < c->rule_count; i++)
         json_each (item, c->rules[i].models)
@@ -195,7 +195,7 @@ void router_request(void *ctx, struct http_exchange *x, const struct http_reques
     else if (what != EP_API && !get)
         reply_plain(x, 405, "Method Not Allowed\n", "GET, HEAD");
     else if (what == EP_API)
-        dispatch_new(r, x, head);
+        router_dispatch_new(r, x, head);
     else if (what == EP_MODELS)
         reply_models(r, x);
     else if (what == EP_READY && r->draining)

@@ -63,7 +63,8 @@ static void send_one(struct dispatch *d, struct target *t)
 {
     struct http_header credentials[2];
     size_t count;
-    if (t->unusable.code || !target_credentials(t, &d->arena, d->headers, credentials, &count))
+    if (t->unusable.code ||
+        !router_target_credentials(t, &d->arena, d->headers, credentials, &count))
         return;
     struct router *r = d->router;
     struct shadow *s = mem_new_of(struct shadow);
@@ -75,9 +76,9 @@ static void send_one(struct dispatch *d, struct target *t)
     s->call = http_call_open(r->client,
         &(struct http_request){ .origin = &t->origin,
             .method = "POST",
-            .path = target_path(&d->arena, t, d->path, d->query),
+            .path = router_target_path(&d->arena, t, d->path, d->query),
             .authority = t->authority,
-            .headers = dispatch_headers(d, credentials, count),
+            .headers = router_dispatch_headers(d, credentials, count),
             .body = body_for(d, t->backend),
             .timeouts = { .connect_ms = r->o.connect_ms,
                 .first_byte_ms = r->o.first_token_ms,
@@ -86,14 +87,14 @@ static void send_one(struct dispatch *d, struct target *t)
         s);
 }
 
-void shadow_send(struct dispatch *d)
+void router_shadow_send(struct dispatch *d)
 {
     bool whole = d->body_ended && d->keeps_copy;
     for (size_t i = 1; i < d->route.count && whole && d->router->shadow_count < SHADOWS_MAX; i++)
         send_one(d, &d->gen->targets[d->route.backends[i]->index]);
 }
 
-void shadow_stop(struct router *r)
+void router_shadow_stop(struct router *r)
 {
     while (r->shadows) {
         http_call_cancel(r->shadows->call);

@@ -8,7 +8,7 @@
 #include "base/base64.h"
 #include "base/buf.h"
 
-void target_init(
+void router_target_init(
     struct target *t, struct arena *a, const struct router_backend *b, struct tls_context *tls)
 {
     *t = (struct target){ .backend = b };
@@ -28,12 +28,12 @@ void target_init(
     t->authority = url_authority(a, &t->url);
 }
 
-void target_done(struct target *t)
+void router_target_done(struct target *t)
 {
     free(t->file_key);
 }
 
-void target_inherit(struct target *t, const struct target *from)
+void router_target_inherit(struct target *t, const struct target *from)
 {
     t->failures = from->failures;
     t->failing_since_ms = from->failing_since_ms;
@@ -43,25 +43,25 @@ void target_inherit(struct target *t, const struct target *from)
 
 /* ---- health ---- */
 
-bool target_is_out(const struct target *t, int64_t now_ms)
+bool router_target_is_out(const struct target *t, int64_t now_ms)
 {
     return t->out_until_ms && (now_ms < t->out_until_ms || t->probing);
 }
 
-void target_begin(struct target *t, int64_t now_ms)
+void router_target_begin(struct target *t, int64_t now_ms)
 {
     if (t->out_until_ms && now_ms >= t->out_until_ms)
         t->probing = true;
 }
 
-void target_succeeded(struct target *t)
+void router_target_succeeded(struct target *t)
 {
     t->failures = 0;
     t->out_until_ms = 0;
     t->probing = false;
 }
 
-void target_failed(struct target *t, enum target_failure how, int64_t now_ms, int64_t out_ms)
+void router_target_failed(struct target *t, enum target_failure how, int64_t now_ms, int64_t out_ms)
 {
     bool was_out = t->out_until_ms != 0;
     if (t->failures == 0 || now_ms - t->failing_since_ms > out_ms) {
@@ -74,14 +74,15 @@ void target_failed(struct target *t, enum target_failure how, int64_t now_ms, in
         t->out_until_ms = now_ms + out_ms;
 }
 
-void target_released(struct target *t)
+void router_target_released(struct target *t)
 {
     t->probing = false;
 }
 
 /* ---- the request ---- */
 
-const char *target_path(struct arena *a, const struct target *t, struct str path, struct str query)
+const char *router_target_path(
+    struct arena *a, const struct target *t, struct str path, struct str query)
 {
     struct str base = str_of(t->url.path);
     while (base.len && base.ptr[base.len - 1] == '/')
@@ -148,7 +149,7 @@ static const char *key_of(struct target *t, struct arena *a)
     return str_dup(a, trimmed);
 }
 
-bool target_credentials(struct target *t, struct arena *a, struct http_headers from_client,
+bool router_target_credentials(struct target *t, struct arena *a, struct http_headers from_client,
     struct http_header *ret, size_t *ret_count)
 {
     const struct router_backend *b = t->backend;

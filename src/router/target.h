@@ -34,19 +34,21 @@ struct target {
 
 enum target_failure { TARGET_REFUSED, TARGET_SAYS_NO, TARGET_FAILED };
 
-void target_init(
+void router_target_init(
     struct target *t, struct arena *a, const struct router_backend *b, struct tls_context *tls);
-void target_done(struct target *t);
+void router_target_done(struct target *t);
 /* Health of the same back end before a reload. */
-void target_inherit(struct target *t, const struct target *from);
-bool target_is_out(const struct target *t, int64_t now_ms);
-void target_begin(struct target *t, int64_t now_ms);
-void target_succeeded(struct target *t);
-void target_failed(struct target *t, enum target_failure how, int64_t now_ms, int64_t out_ms);
+void router_target_inherit(struct target *t, const struct target *from);
+bool router_target_is_out(const struct target *t, int64_t now_ms);
+void router_target_begin(struct target *t, int64_t now_ms);
+void router_target_succeeded(struct target *t);
+void router_target_failed(
+    struct target *t, enum target_failure how, int64_t now_ms, int64_t out_ms);
 /* Neither: the client left. */
-void target_released(struct target *t);
+void router_target_released(struct target *t);
 /* The target of a request: base path, then path, then both queries. */
-const char *target_path(struct arena *a, const struct target *t, struct str path, struct str query);
+const char *router_target_path(
+    struct arena *a, const struct target *t, struct str path, struct str query);
 /* The headers that identify us, two at most; false: there should be a key and there is none. */
-bool target_credentials(struct target *t, struct arena *a, struct http_headers from_client,
+bool router_target_credentials(struct target *t, struct arena *a, struct http_headers from_client,
     struct http_header *ret, size_t *ret_count) must_check;

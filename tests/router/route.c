@@ -16,9 +16,9 @@ static const char *route(struct router_config *c, const char *model, struct http
 {
     struct arena *a = test_arena();
     struct route_features f;
-    route_features_read(a, c, headers, &f);
+    router_route_features_read(a, c, headers, &f);
     f.model = model;
-    struct route r = route_find(a, c, &f);
+    struct route r = router_route_find(a, c, &f);
     if (r.refusal != ROUTE_FOUND)
         return r.refusal == ROUTE_NONE ? "none" : "closed";
     const char *names = r.rule ? r.rule->name : "-";
@@ -53,7 +53,7 @@ TEST(router_globs_are_those_of_go)
         { "", "", true },
         { "*a", "ba/a", false } };
     for (size_t i = 0; i < lengthof(cases); i++)
-        check_int(route_glob(cases[i].pattern, cases[i].text), cases[i].want);
+        check_int(router_route_glob(cases[i].pattern, cases[i].text), cases[i].want);
 }
 
 TEST(router_first_matching_rule_wins)
