@@ -342,11 +342,8 @@ static void check_deployment(const struct api_write *w, struct json o, struct fi
 static void check_selector_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
     if (!*w->subresource)
-        check_immutable_as(e,
-            json_get(w->old, "spec.selector"),
-            json_get(o, "spec.selector"),
-            "spec.selector",
-            "*LabelSelector");
+        check_immutable(
+            e, json_get(w->old, "spec.selector"), json_get(o, "spec.selector"), "spec.selector");
 }
 
 static void check_replica_set(const struct api_write *w, struct json o, struct field_errors *e)

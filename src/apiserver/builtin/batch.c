@@ -278,35 +278,31 @@ static void check_template_change(const struct api_write *w, struct json o, stru
     struct json old = json_get(w->old, "spec.template"), new = json_get(o, "spec.template");
     struct json was = json_member(old, "spec"), is = json_member(new, "spec");
     if (!is_at_rest(w->old))
-        check_immutable_as(e, old, new, "spec.template", ".PodTemplateSpec");
+        check_immutable(e, old, new, "spec.template");
     else
-        check_immutable_as(
-            e, with_free_parts(e->arena, was, is), is, "spec.template.spec", ".PodSpec");
+        check_immutable(e, with_free_parts(e->arena, was, is), is, "spec.template.spec");
 }
 
 static void check_job_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    static const struct {
-        const char *field, *type;
-    } fixed[] = {
-        { "completions", "" },
-        { "selector", "*LabelSelector" },
-        { "completionMode", "" },
-        { "podFailurePolicy", "*PodFailurePolicy" },
-        { "backoffLimitPerIndex", "" },
-        { "managedBy", "" },
-        { "successPolicy", "*SuccessPolicy" },
+    static const char *const fixed[] = {
+        "completions",
+        "selector",
+        "completionMode",
+        "podFailurePolicy",
+        "backoffLimitPerIndex",
+        "managedBy",
+        "successPolicy",
     };
     struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
     if (*w->subresource)
         return;
     for (size_t i = 0; i < lengthof(fixed); i++)
         if (i > 0 || !text_eq(json_get_text(new, "completionMode"), "Indexed"))
-            check_immutable_as(e,
-                json_member(old, fixed[i].field),
-                json_member(new, fixed[i].field),
-                field_child(e->arena, "spec", fixed[i].field),
-                fixed[i].type);
+            check_immutable(e,
+                json_member(old, fixed[i]),
+                json_member(new, fixed[i]),
+                field_child(e->arena, "spec", fixed[i]));
     struct json done = json_member(new, "completions");
     if (text_eq(json_get_text(new, "completionMode"), "Indexed") &&
         !json_equal(done, json_member(old, "completions")) &&

@@ -7,7 +7,6 @@
 #include "apiserver/core/call.h"
 #include "apiserver/rules/check.h"
 #include "apiserver/rules/fill.h"
-#include "apiserver/rules/json_error.h"
 #include "base/base64.h"
 #include "base/quantity.h"
 
@@ -167,7 +166,7 @@ static void check_json_key(struct field_errors *e, struct json data, const char 
         field_invalid(e,
             field_key(e->arena, "data", key),
             json_str("<secret contents redacted>"),
-            json_error_text(e->arena, bytes));
+            err.text);
 }
 
 static void check_secret(const struct api_write *w, struct json o, struct field_errors *e)

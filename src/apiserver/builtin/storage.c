@@ -7,7 +7,6 @@
 #include "apiserver/core/server.h"
 #include "apiserver/rules/check.h"
 #include "apiserver/rules/fill.h"
-#include "apiserver/rules/go_value.h"
 #include "base/quantity.h"
 
 static const struct fill claim_defaults[] = {
@@ -303,16 +302,11 @@ static void check_claim_change(const struct api_write *w, struct json o, struct 
         return;
     struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
     level_claims(w, &old, &new);
-    if (!json_equal(old, new)) {
-        const char *diff =
-            go_value_diff(w->arena, ".PersistentVolumeClaimSpec", old, new, field_given(e, "spec"));
+    if (!json_equal(old, new))
         field_forbidden(e,
             "spec",
-            arena_printf(w->arena,
-                "spec is immutable after creation except resources.requests and "
-                "volumeAttributesClassName for bound claims\n%s",
-                diff));
-    }
+            "spec is immutable after creation except resources.requests and "
+            "volumeAttributesClassName for bound claims");
     struct quantity size = claim_size(o),
                     there = pod_amount(json_get(w->old, "status.capacity"), "storage");
     if (quantity_compare(size, claim_size(w->old)) < 0 && quantity_compare(size, there) <= 0)
@@ -431,17 +425,12 @@ static void check_volume_change(const struct api_write *w, struct json o, struct
     if (!json_equal(was, is))
         field_forbidden(e,
             "spec.persistentvolumesource",
-            arena_printf(w->arena,
-                "spec.persistentvolumesource is immutable after creation\n%s",
-                go_value_diff(
-                    w->arena, ".PersistentVolumeSource", was, is, field_given(e, "spec"))));
+            "spec.persistentvolumesource is immutable after creation");
     if (json_present(json_member(old, "nodeAffinity")) &&
         !json_equal(affinity, json_member(old, "nodeAffinity")))
-        check_invalid_text(e,
-            FIELD_INVALID,
+        field_invalid(e,
             "nodeAffinity",
-            go_value_text(
-                e->arena, "*VolumeNodeAffinity", affinity, field_given(e, "spec.nodeAffinity")),
+            affinity,
             "field is immutable, except for updating from beta label to GA");
     check_immutable(
         e, json_get(w->old, "spec.volumeMode"), json_get(o, "spec.volumeMode"), "volumeMode");

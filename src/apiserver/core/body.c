@@ -6,7 +6,6 @@
 #include "apiserver/core/meta.h"
 #include "apiserver/core/object.h"
 #include "apiserver/core/protobuf.h"
-#include "apiserver/rules/json_error.h"
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/yaml.h"
@@ -129,7 +128,7 @@ bool body_parse(struct api_call *c, const struct protobuf_type *usual, struct js
            (media == MEDIA_TYPE_JSON || !*ret_twice);
     if (!json && media == MEDIA_TYPE_JSON)
         *ret_why = arena_printf(
-            a, "couldn't get version/kind; json parse error: %s", json_error_text(a, body));
+            a, "couldn't get version/kind; json parse error: %s", err.text);
     else if (!json) {
         struct json documents;
         *ret_twice = false;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "apiserver/core/internal.h"
-#include "apiserver/rules/json_error.h"
 #include "base/base64.h"
 
 #define TOKEN_VERSION "meta.k8s.io/v1"
@@ -43,13 +42,13 @@ static const char *type_trouble(struct arena *a, struct json token)
     if (!json_is(token, JSON_MAP))
         return arena_printf(a,
             "json: cannot unmarshal %s into Go value of type storage.continueToken",
-            json_error_type(token));
+            json_type_name(token));
     for (size_t i = 0; i < lengthof(rows); i++) {
         struct json v = json_member(token, rows[i].field);
         if (json_present(v) && !json_is(v, JSON_NULL) && v.type != rows[i].type)
             return arena_printf(a,
                 "json: cannot unmarshal %s%s%s into Go struct field continueToken.%s of type %s",
-                json_error_type(v),
+                json_type_name(v),
                 json_is(v, JSON_REAL) ? " " : "",
                 json_is(v, JSON_REAL) ? json_to_text(a, v) : "",
                 rows[i].field,
@@ -84,7 +83,7 @@ static bool read_token(struct api_call *c, const char *text, struct json *ret)
                 a, "illegal base64 data at input byte %zu", fine - (!text[fine] && fine % 4 == 1)));
     }
     if (!json_parse(a, bytes, ret, &err))
-        return fail_token(c, json_error_text(a, bytes));
+        return fail_token(c, err.text);
     if (type_trouble(a, *ret))
         return fail_token(c, type_trouble(a, *ret));
     const char *version = json_get_text(*ret, "v"), *start = json_get_text(*ret, "start");

@@ -10,9 +10,6 @@
 #include "apiserver/core/object.h"
 #include "apiserver/core/options.h"
 #include "apiserver/rules/decode.h"
-#include "apiserver/rules/go_value.h"
-#include "apiserver/rules/go_words.h"
-#include "apiserver/rules/json_error.h"
 #include "base/names.h"
 #include "base/time.h"
 
@@ -56,7 +53,7 @@ static bool fail_type(struct error *err, struct json v, const char *field, const
     return fail(err,
         ERR_INVALID,
         "json: cannot unmarshal %s into Go struct field ObjectMeta.metadata.%s of type %s",
-        json_error_type(v),
+        json_type_name(v),
         field,
         type);
 }
@@ -103,7 +100,7 @@ static bool check_field(struct error *err, const struct meta_field *f, struct js
             text_eq(f->name, "managedFields") ? "[]v1.ManagedFieldsEntry" : types[f->type].type);
     if (f->type == META_TIME && !time_parse(v.string, &ms)) {
         cleanup(arena_done) struct arena a = ARENA_INIT;
-        return fail(err, ERR_INVALID, "%s", go_time_trouble(&a, v.string, false));
+        return fail(err, ERR_INVALID, "%s", decode_time_trouble(&a, v.string));
     }
     return check_items(err, f, v);
 }
@@ -167,7 +164,7 @@ bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind
         return fail(err,
             ERR_INVALID,
             "json: cannot unmarshal %s into Go struct field %s.metadata of type v1.ObjectMeta",
-            json_error_type(metadata),
+            json_type_name(metadata),
             k->resource.kind);
     json_each_member (m, metadata) {
         const struct meta_field *f = field_of(m->key);
@@ -376,11 +373,7 @@ static void check_owner(struct field_errors *e, const char *path, struct json ow
             "version must not be empty");
     if (text_eq(json_get_text(owner, "apiVersion"), "v1") &&
         text_eq(json_get_text(owner, "kind"), "Event"))
-        check_invalid_text(e,
-            FIELD_INVALID,
-            path,
-            go_value_text(e->arena, ".OwnerReference", owner, (struct json){ 0 }),
-            "/v1, Kind=Event is disallowed from being an owner");
+        field_invalid(e, path, owner, "/v1, Kind=Event is disallowed from being an owner");
 }
 
 static void check_owners(struct field_errors *e, struct json owners)
@@ -396,10 +389,9 @@ static void check_owners(struct field_errors *e, struct json owners)
         const char *kind = json_get_text(*owner, "kind"), *name = json_get_text(*owner, "name");
         name = arena_printf(e->arena, "%s/%s", kind ? kind : "", name ? name : "");
         if (controller)
-            check_invalid_text(e,
-                FIELD_INVALID,
+            field_invalid(e,
                 path,
-                go_value_text(e->arena, "[OwnerReference", owners, (struct json){ 0 }),
+                owners,
                 arena_printf(e->arena,
                     "Only one reference can have Controller set to true. Found \"true\" in "
                     "references for %s and %s",
@@ -648,7 +640,7 @@ struct json meta_read_embedded(struct arena *a, struct json metadata, struct fie
         field_error_add(unknown, FIELD_TYPE_INVALID, "", (struct json){ 0 }, NULL);
         unknown->items[before].message = arena_printf(a,
             "json: cannot unmarshal %s into Go value of type v1.ObjectMeta",
-            json_error_type(metadata));
+            json_type_name(metadata));
         return metadata;
     }
     struct json given = whole_numbers(a, metadata), read = decode_object(a, &s, given, unknown);

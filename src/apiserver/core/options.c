@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apiserver/rules/selector_error.h"
 #include "base/utf8.h"
 
 #define MANAGER_BYTES_MAX 128
@@ -219,9 +218,9 @@ static bool read_selectors(struct api_call *c, struct list_options *o)
     if (text_eq(fields, "=") || text_eq(fields, "=="))
         fields = NULL; /* nothing is nothing */
     if (!selector_parse(a, labels, &o->labels, &err))
-        return call_fail_bad(c, "%s", selector_error_text(a, labels, err.text));
+        return call_fail_bad(c, "%s", err.text);
     if (!selector_parse_fields(a, fields, &o->fields, &err))
-        return call_fail_bad(c, "%s", selector_error_fields(a, fields, err.text));
+        return call_fail_bad(c, "%s", err.text);
     return true;
 }
 

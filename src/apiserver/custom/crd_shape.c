@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "apiserver/rules/json_error.h"
 #include "base/buf.h"
 
 enum shape_kind {
@@ -394,7 +393,7 @@ static bool refuse(
     return fail(t->err,
         ERR_INVALID,
         "json: cannot unmarshal %s%s%s into Go struct field %s.%s of type %s",
-        json_error_type(v),
+        json_type_name(v),
         json_is(v, JSON_REAL) ? " " : "",
         json_is(v, JSON_REAL) ? json_to_text(t->arena, v) : "",
         in->type,
@@ -485,7 +484,7 @@ static bool check_struct(struct typing *t, const struct shape *in, const struct 
         return fail(t->err,
             ERR_INVALID,
             "json: cannot unmarshal %s into Go struct field %s.%s of type v1.%s",
-            json_error_type(v),
+            json_type_name(v),
             in->type,
             path,
             shape->type);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "apiserver/custom/structural_node.h"
-#include "apiserver/rules/go_value.h"
 #include "apiserver/rules/patterns.h"
 #include "base/buf.h"
 #include "base/utf8.h"
@@ -109,7 +108,8 @@ static void complain_type(struct checker *c, struct outcome *out, const struct s
     const char *wanted, const char *got)
 {
     const char *what =
-        arena_printf(c->arena, "must be of type %s: %s", wanted, go_quoted(c->arena, got));
+        arena_printf(
+            c->arena, "must be of type %s: %s", wanted, json_to_text(c->arena, json_str(got)));
     complain(c, out, FIELD_TYPE_INVALID, at, json_str(got), what);
 }
 
@@ -166,7 +166,8 @@ static void check_type(struct checker *c, const struct structural *s, struct jso
 static void complain_schemas(
     struct checker *c, struct outcome *out, const struct structural_place *at, const char *what)
 {
-    const char *text = arena_printf(c->arena, "%s %s", go_quoted(c->arena, path_of(c, at)), what);
+    const char *text =
+        arena_printf(c->arena, "%s %s", json_to_text(c->arena, json_str(path_of(c, at))), what);
     add_violation(c, out, (struct violation){ FIELD_INVALID, NULL, json_str(""), text, text });
 }
 
@@ -469,7 +470,7 @@ static void check_enum(
         buf_printf(&b,
             "%s%s",
             b.len ? ", " : "supported values: ",
-            go_quoted(c->arena, text ? text : json_to_text(c->arena, *allowed)));
+            json_to_text(c->arena, json_str(text ? text : json_to_text(c->arena, *allowed))));
     }
     const char *path = path_of(c, in->at);
     add_violation(c,
@@ -697,7 +698,7 @@ void structural_check_schema(const struct structural *s, struct arena *a, struct
             shown = absent;
         } else if (v->type == FIELD_NOT_SUPPORTED && json_is(shown, JSON_STR)) {
             /* A text here, where built-in kinds have types of their own, which are JSON. */
-            detail = arena_printf(a, "%s: %s", go_quoted(a, shown.string), detail);
+            detail = arena_printf(a, "%s: %s", json_to_text(a, json_str(shown.string)), detail);
             shown = absent;
         }
         field_error_add(errors, v->type, *where ? where : "<nil>", shown, detail);

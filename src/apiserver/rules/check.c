@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 
-#include "apiserver/rules/go_value.h"
 #include "base/buf.h"
 #include "base/quantity.h"
 #include "base/selector.h"
@@ -274,17 +273,6 @@ void check_immutable(struct field_errors *e, struct json old, struct json new, c
 {
     if (!json_equal(old, new))
         field_invalid(e, path, json_present(new) ? new : json_null(), "field is immutable");
-}
-
-void check_immutable_as(
-    struct field_errors *e, struct json old, struct json new, const char *path, const char *type)
-{
-    if (!json_equal(old, new))
-        check_invalid_text(e,
-            FIELD_INVALID,
-            path,
-            go_value_text(e->arena, type, new, field_given(e, path)),
-            "field is immutable");
 }
 
 bool check_quantity(struct field_errors *e, struct json v, const char *path)

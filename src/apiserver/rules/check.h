@@ -74,14 +74,11 @@ void check_at_most(struct field_errors *e, struct json list, const char *path, s
 void check_segment(struct field_errors *e, struct json v, const char *path, const char *text);
 void check_enum(
     struct field_errors *e, struct json v, const char *path, const char *const *allowed);
-/* An error whose value is printed as a Go struct is: text is that. */
+/* An error that shows a text in place of a value. */
 void check_invalid_text(struct field_errors *e, enum field_error_type type, const char *path,
     const char *text, const char *detail);
 /* The same value as before. */
 void check_immutable(struct field_errors *e, struct json old, struct json new, const char *path);
-/* The same, of a value that is printed as this type of Go's: "*SuccessPolicy" (go_value.h). */
-void check_immutable_as(
-    struct field_errors *e, struct json old, struct json new, const char *path, const char *type);
 /* Quantities that are at least 0. */
 bool check_quantity(struct field_errors *e, struct json v, const char *path);
 /* Whether a step of the path is "..". Takes NULL. */

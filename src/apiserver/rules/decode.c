@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-#include "apiserver/rules/go_words.h"
 #include "base/base64.h"
 #include "base/quantity.h"
 #include "base/time.h"
@@ -113,6 +112,11 @@ static struct json fail_type(
 
 /* ---- scalars ---- */
 
+const char *decode_time_trouble(struct arena *a, const char *text)
+{
+    return arena_printf(a, "\"%s\" is not a time such as 2026-01-02T03:04:05Z", text);
+}
+
 static struct json read_quantity(
     struct decoder *d, bool resource, struct json v, const struct place *at)
 {
@@ -144,7 +148,7 @@ static struct json read_time(struct decoder *d, bool micro, struct json v, const
         return json_str(time_format_micro(d->arena, value));
     if (!micro && time_parse(v.string, &value))
         return json_str(time_format(d->arena, value));
-    end_text(d, at, go_time_trouble(d->arena, v.string, micro));
+    end_text(d, at, decode_time_trouble(d->arena, v.string));
     return json_null();
 }
 
@@ -191,7 +195,7 @@ static struct json read_bytes(struct decoder *d, struct json v, const struct pla
             text[length++] = v.string[i];
     if (base64_decode(d->arena, (struct str){ text, length }, &bytes))
         return json_str(text);
-    fail_text(d, at, go_base64_trouble(d->arena, v.string));
+    fail_text(d, at, "the value is not base64");
     return json_str("");
 }
 

@@ -17,3 +17,5 @@ struct json decode_object(
 struct json decode_wrap_numbers(struct arena *a, const struct schema *s, struct json object);
 /* A decoded object as it is stored: lists that are always written and empty are null there. */
 struct json decode_for_store(struct arena *a, const struct schema *s, struct json object);
+/* Why a text is no time. */
+const char *decode_time_trouble(struct arena *a, const char *text);

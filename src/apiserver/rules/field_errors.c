@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "apiserver/rules/go_value.h"
 #include "base/buf.h"
 
 const char *field_error_reason(enum field_error_type type)
@@ -58,18 +57,6 @@ struct json field_given(const struct field_errors *e, const char *path)
     return json_present(e->given) ? json_get(e->given, dotted) : (struct json){ 0 };
 }
 
-/* A text stands in Go's quotes. Those of a list of allowed ones are of a type of their own, which
- * is printed as JSON, as everything else is. */
-static const char *value_text(
-    const struct field_errors *e, enum field_error_type type, const char *path, struct json v)
-{
-    struct json given = v.type == JSON_NULL ? field_given(e, path) : (struct json){ 0 };
-    if (v.type == JSON_STR && type != FIELD_NOT_SUPPORTED)
-        return go_quoted(e->arena, v.string);
-    bool empty = (given.type == JSON_LIST || given.type == JSON_MAP) && !given.count;
-    return go_json_text(e->arena, empty ? given : v);
-}
-
 void field_error_add(struct field_errors *e, enum field_error_type type, const char *path,
     struct json value, const char *detail)
 {
@@ -89,7 +76,7 @@ void field_error_add(struct field_errors *e, enum field_error_type type, const c
             "%s%s%s%s%s",
             type_words[type],
             value_shown ? ": " : "",
-            value_shown ? value_text(e, type, path, value) : "",
+            value_shown ? json_to_text(e->arena, value) : "",
             text_empty(detail) ? "" : ": ",
             text_empty(detail) ? "" : detail),
     };

@@ -34,7 +34,7 @@ struct field_error {
 
 struct field_errors {
     struct arena *arena;
-    struct json given; /* what the client sent: a null is printed as the empty list or map there */
+    struct json given; /* what the client sent */
     struct field_error *items;
     size_t count, size;
 };

@@ -7,7 +7,6 @@
 #include "apiserver/core/internal.h"
 #include "apiserver/core/object.h"
 #include "apiserver/core/options.h"
-#include "apiserver/rules/go_words.h"
 #include "base/time.h"
 #include "base/url.h"
 #include "kube/pod_log.h"
@@ -44,7 +43,8 @@ static bool read_since(struct api_call *c, struct log_options *o)
     if (text_empty(time))
         return true;
     if (!time_parse(time, &o->request.since_ms))
-        return call_fail_bad(c, "%s", go_time_trouble(&c->arena, time, false));
+        return call_fail_bad(
+            c, "sinceTime: \"%s\" is not a time such as 2026-01-02T03:04:05Z", time);
     return true;
 }
 

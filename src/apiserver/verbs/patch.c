@@ -8,8 +8,6 @@
 #include "apiserver/core/object.h"
 #include "apiserver/core/options.h"
 #include "apiserver/rules/decode.h"
-#include "apiserver/rules/go_words.h"
-#include "apiserver/rules/json_error.h"
 #include "apiserver/rules/json_patch.h"
 #include "apiserver/verbs/scale.h"
 #include "apiserver/verbs/write.h"
@@ -63,14 +61,14 @@ static bool check_operation(struct api_call *c, struct json op)
         return call_fail_bad(c,
             "error decoding patch: json: cannot unmarshal %s into Go value of type "
             "handlers.jsonPatchOp",
-            json_error_type(op));
+            json_type_name(op));
     for (size_t i = 0; i < lengthof(texts); i++) {
         struct json v = json_member(op, texts[i]);
         if (json_present(v) && !json_is(v, JSON_STR) && !json_is(v, JSON_NULL))
             return call_fail_bad(c,
                 "error decoding patch: json: cannot unmarshal %s into Go struct field "
                 "jsonPatchOp.%s of type string",
-                json_error_type(v),
+                json_type_name(v),
                 texts[i]);
     }
     return true;
@@ -86,13 +84,13 @@ static bool parse_patch(
     *givens = (struct json_givens){ 0 };
     if (!(form == PATCH_JSON ? json_parse_given(a, body, ret, givens, &err)
                              : json_parse(a, body, ret, &err)))
-        return call_fail_bad(c, "%s%s", prefix, json_error_text(a, body));
+        return call_fail_bad(c, "%s%s", prefix, err.text);
     enum json_type want = form == PATCH_JSON ? JSON_LIST : JSON_MAP;
     if (ret->type != want && !json_is(*ret, JSON_NULL))
         return call_fail_bad(c,
             "%sjson: cannot unmarshal %s into Go value of type %s",
             prefix,
-            json_error_type(*ret),
+            json_type_name(*ret),
             form == PATCH_JSON ? "[]handlers.jsonPatchOp" : "map[string]interface {}");
     if (form == PATCH_JSON && ret->count > JSON_PATCH_OPERATIONS_MAX)
         return call_fail(c,
@@ -308,8 +306,6 @@ static void patch_object(struct write *w, enum patch_form form)
         w->arena, object, "apiVersion", json_str(object_api_version(w->arena, c->kind)));
     object = json_with_member(w->arena, object, "kind", json_str(c->kind->resource.kind));
     bool read = body_read_object(c, c->kind, &object, text, text.ptr != NULL, &why);
-    if (!read && form == PATCH_STRATEGIC)
-        why = json_error_restored(w->arena, why);
     if (!read) /* then the patch is not spoken of */
         call_unwarn(c, warned);
     if (!read || told) {
@@ -344,7 +340,7 @@ static bool parse_config(struct api_call *c, struct json *ret)
            call_fail_bad(c,
                "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot "
                "unmarshal %s into Go value of type map[string]interface {}",
-               json_error_type(*ret));
+               json_type_name(*ret));
 }
 
 static bool check_config_kind(
@@ -397,10 +393,10 @@ static bool check_config_times(struct write *w, struct json config)
                 config,
                 arena_printf(w->arena,
                     "json: cannot unmarshal %s into Go value of type string",
-                    json_error_type(time)));
+                    json_type_name(time)));
         if (!time_parse(time.string, &ms))
             return fail_apply_read(
-                w, config, config, go_time_trouble(w->arena, time.string, false));
+                w, config, config, decode_time_trouble(w->arena, time.string));
     }
     return true;
 }
@@ -517,7 +513,7 @@ static void apply_object(struct write *w)
     const char *why = NULL;
     c->applies = true;
     if (!body_read_object(c, c->kind, &object, (struct str){ NULL, 0 }, false, &why)) {
-        fail_apply_read(w, config, object, c->kind->custom ? why : json_error_restored(a, why));
+        fail_apply_read(w, config, object, why);
         return;
     }
     if (!update_check_name(c, object))

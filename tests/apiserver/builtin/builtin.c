@@ -140,8 +140,7 @@ TEST(builtin_claims_grow_once_they_are_bound_if_their_class_lets_them)
     static const char more[] = "{'spec':{'resources':{'requests':{'storage':'2Gi'}}}}";
     struct desk_answer got = patch_claim(&r, CLAIMS "/c", more);
     check_int(got.status, 422);
-    check(strstr(json_get_text(got.body, "message"),
-        "for bound claims\n@@ -6,7 +6,7 @@\n  \"Resources\": {\n   \"Limits\": null,\n"));
+    check(strstr(json_get_text(got.body, "message"), "for bound claims"));
     static const char bound[] = "{'status':{'phase':'Bound','capacity':{'storage':'1Gi'}}}";
     patch_claim(&r, CLAIMS "/c/status", bound);
     got = patch_claim(&r, CLAIMS "/c", more);

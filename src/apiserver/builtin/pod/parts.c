@@ -3,7 +3,6 @@
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
 #include "apiserver/rules/fill.h"
-#include "apiserver/rules/go_value.h"
 
 #define EPHEMERAL "spec.ephemeralContainers"
 
@@ -110,15 +109,13 @@ static void check_ephemeral(const struct api_write *w, struct json o, struct fie
             field_forbidden(e,
                 EPHEMERAL,
                 arena_printf(
-                    e->arena, "existing ephemeral containers \"%s\" may not be removed\n", name));
+                    e->arena, "existing ephemeral containers \"%s\" may not be removed", name));
         else if (!json_equal(*before, now))
             field_forbidden(e,
                 EPHEMERAL,
                 arena_printf(e->arena,
-                    "existing ephemeral containers \"%s\" may not be changed\n%s",
-                    name,
-                    go_value_diff(
-                        e->arena, ".EphemeralContainer", *before, now, (struct json){ 0 })));
+                    "existing ephemeral containers \"%s\" may not be changed",
+                    name));
     }
 }
 

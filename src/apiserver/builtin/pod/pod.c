@@ -10,7 +10,6 @@
 #include "apiserver/core/server.h"
 #include "apiserver/rules/check.h"
 #include "apiserver/rules/fill.h"
-#include "apiserver/rules/go_value.h"
 #include "apiserver/rules/patterns.h"
 #include "base/quantity.h"
 
@@ -442,12 +441,10 @@ static void check_pod_change(const struct api_write *w, struct json o, struct fi
     if (!json_equal(old, kept))
         field_forbidden(e,
             "spec",
-            arena_printf(a,
-                "pod updates may not change fields other than `spec.containers[*].image`,"
-                "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` "
-                "(only additions to existing tolerations),`spec.terminationGracePeriodSeconds` "
-                "(allow it to be set to 1 if it was previously negative)\n%s",
-                go_value_diff(a, ".PodSpec", old, kept, field_given(e, "spec"))));
+            "pod updates may not change fields other than `spec.containers[*].image`,"
+            "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` "
+            "(only additions to existing tolerations),`spec.terminationGracePeriodSeconds` "
+            "(allow it to be set to 1 if it was previously negative)");
 }
 
 static void check_pod_template(const struct api_write *w, struct json o, struct field_errors *e)

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "apiserver/rules/go_value.h"
 #include "base/buf.h"
 
 /* ---- what the checks are made of ---- */
@@ -157,7 +156,7 @@ static const char *app_armor(struct subject *s)
         const char *value = json_text(m->value);
         if (text_starts(m->key, APPARMOR) && !text_empty(value) &&
             !text_eq(value, "runtime/default") && !text_starts(value, "localhost/"))
-            json_push(&all, json_strf(a, "%s=%s", m->key, go_quoted(a, value)));
+            json_push(&all, json_strf(a, "%s=%s", m->key, json_to_text(a, json_str(value))));
     }
     const char *who = setters(a, &f);
     uint32_t annotations = all.count - fields;
@@ -376,7 +375,7 @@ static int old_seccomp_rule(const struct subject *s, struct json owner, struct f
     if (!value || text_eq(value, "runtime/default") || text_eq(value, "docker/default") ||
         text_starts(value, "localhost/"))
         return FINE;
-    add_value(f, arena_printf(s->arena, "%s=%s", key, go_quoted(s->arena, value)));
+    add_value(f, arena_printf(s->arena, "%s=%s", key, json_to_text(s->arena, json_str(value))));
     return BAD;
 }
 
