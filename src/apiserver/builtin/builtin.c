@@ -27,7 +27,6 @@ enum row_flag {
     ANY_FINALIZER = 1 << 13, /* also one without a domain */
     /* How the kind's own checks of an update look at its metadata, which causes show. */
     META_AS_NEW = 1 << 14,       /* as if it were new */
-    META_TWICE = 1 << 15,        /* twice so */
     META_NOT_COMPARED = 1 << 16, /* not as what changed */
 };
 
@@ -72,7 +71,7 @@ static const struct row core[] = {
         "Name!|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age|"
         "VolumeMode+", &builtin_claim },
     { "PersistentVolume", "persistentvolumes", "pv", "",
-        CLUSTER | STATUS | RETURNS | META_TWICE | META_NOT_COMPARED,
+        CLUSTER | STATUS | RETURNS | META_AS_NEW | META_NOT_COMPARED,
         "Name!|Capacity|Access Modes|Reclaim Policy|Status|Claim|StorageClass|"
         "VolumeAttributesClass|Reason|Age|VolumeMode+", &builtin_volume },
     { "Pod", "pods", "po", "all", WORKLOAD | RETURNS | META_AS_NEW,
@@ -416,9 +415,7 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
         .metadata_last = row->rules->metadata_last,
         .free_base = row->flags & FREE_BASE,
         .any_finalizer = row->flags & ANY_FINALIZER,
-        .meta_as_new = row->flags & META_TWICE    ? 2
-                       : row->flags & META_AS_NEW ? 1
-                                                  : 0,
+        .meta_as_new = row->flags & META_AS_NEW,
         .meta_not_compared = row->flags & META_NOT_COMPARED,
         .table = table_of(a, g, row),
         .schema = schema_of(b->schemas, g->name, g->version, row->kind),

@@ -579,16 +579,12 @@ void meta_validate_update(struct field_errors *errors, const struct api_kind *k,
         check_base(errors, API_NAME_PATH, base);
     check_as_new(errors, metadata);
     check_as_change(errors, old, metadata);
-    if (!k->meta_not_compared || *subresource) {
-        check_as_change(errors, old, metadata);
+    if (!k->meta_not_compared || *subresource)
         check_known_finalizers(errors, k, finalizers);
-    }
-    for (int i = *subresource ? 0 : k->meta_as_new; i > 0; i--) {
-        if (!text_empty(base) && !k->free_base)
-            check_base(errors, k->name_form, base);
-        check_as_new(errors, metadata);
+    if (!*subresource && k->meta_as_new && !text_empty(base) && !k->free_base)
+        check_base(errors, k->name_form, base);
+    if (!*subresource && k->meta_as_new)
         check_known_finalizers(errors, k, finalizers);
-    }
 }
 
 /* ---- objects inside of objects ---- */

@@ -138,9 +138,9 @@ struct api_kind {
     bool metadata_last; /* looked at only if the rest is right: old Events */
     bool free_base;     /* generateName has not the form of the name */
     bool any_finalizer; /* also one without a domain; so it is of custom kinds */
-    /* The metadata of an update is looked at as if it were new, and as what changed; a kind's own
-     * checks do the one this often, and the other unless told here. */
-    uint8_t meta_as_new;
+    /* Of the metadata of an update: its base name is checked as if it were new; its finalizers are
+     * not compared with the old ones. */
+    bool meta_as_new;
     bool meta_not_compared;
     bool returns_deleted;    /* a DELETE answers with the object instead of a Status */
     enum api_name name_form; /* of metadata.name */
