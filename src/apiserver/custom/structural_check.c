@@ -445,17 +445,11 @@ static void check_items(
         complain(c, out, FIELD_INVALID, in->at, json_str(""), "shouldn't contain duplicates");
 }
 
-/* As Go converts values before it compares them: 2.5 is 2 where integers are allowed, and 97 is "a"
- * where texts are. */
+/* As Go converts values before it compares them: 2.5 is 2 where integers are allowed. */
 static bool is_allowed(struct json allowed, struct json v)
 {
     if (json_is(allowed, JSON_INT) && json_is(v, JSON_REAL))
         return fabs(v.real) < 0x1p63 && (int64_t)v.real == allowed.integer;
-    char character[4];
-    if (json_is(allowed, JSON_STR) && json_is(v, JSON_INT) && v.integer >= 0 &&
-        v.integer <= UINT32_MAX)
-        return str_eq((struct str){ allowed.string, allowed.count },
-            (struct str){ character, utf8_put((uint32_t)v.integer, character) });
     return json_equal(allowed, v) && !json_is(v, JSON_NULL);
 }
 
