@@ -12,6 +12,20 @@ EMBED(crd_model_pools, "api/inference.llmkube.dev_modelpools.yaml");
 EMBED(crd_lora_adapters, "api/inference.llmkube.dev_loraadapters.yaml");
 EMBED(crd_model_services, "api/model.otterscale.io_modelservices.yaml");
 EMBED(crd_model_artifacts, "api/model.otterscale.io_modelartifacts.yaml");
+EMBED(crd_embedding_servers, "api/toolhive.stacklok.dev_embeddingservers.yaml");
+EMBED(crd_authz_configs, "api/toolhive.stacklok.dev_mcpauthzconfigs.yaml");
+EMBED(crd_external_auth_configs, "api/toolhive.stacklok.dev_mcpexternalauthconfigs.yaml");
+EMBED(crd_mcp_groups, "api/toolhive.stacklok.dev_mcpgroups.yaml");
+EMBED(crd_oidc_configs, "api/toolhive.stacklok.dev_mcpoidcconfigs.yaml");
+EMBED(crd_registries, "api/toolhive.stacklok.dev_mcpregistries.yaml");
+EMBED(crd_remote_proxies, "api/toolhive.stacklok.dev_mcpremoteproxies.yaml");
+EMBED(crd_server_entries, "api/toolhive.stacklok.dev_mcpserverentries.yaml");
+EMBED(crd_mcp_servers, "api/toolhive.stacklok.dev_mcpservers.yaml");
+EMBED(crd_telemetry_configs, "api/toolhive.stacklok.dev_mcptelemetryconfigs.yaml");
+EMBED(crd_tool_configs, "api/toolhive.stacklok.dev_mcptoolconfigs.yaml");
+EMBED(crd_webhook_configs, "api/toolhive.stacklok.dev_mcpwebhookconfigs.yaml");
+EMBED(crd_composite_tools, "api/toolhive.stacklok.dev_virtualmcpcompositetooldefinitions.yaml");
+EMBED(crd_virtual_servers, "api/toolhive.stacklok.dev_virtualmcpservers.yaml");
 
 const char *const embedded_crd_texts[] = {
     crd_models,
@@ -22,6 +36,20 @@ const char *const embedded_crd_texts[] = {
     crd_lora_adapters,
     crd_model_services,
     crd_model_artifacts,
+    crd_embedding_servers,
+    crd_authz_configs,
+    crd_external_auth_configs,
+    crd_mcp_groups,
+    crd_oidc_configs,
+    crd_registries,
+    crd_remote_proxies,
+    crd_server_entries,
+    crd_mcp_servers,
+    crd_telemetry_configs,
+    crd_tool_configs,
+    crd_webhook_configs,
+    crd_composite_tools,
+    crd_virtual_servers,
     NULL,
 };
 
