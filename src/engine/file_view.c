@@ -268,7 +268,7 @@ void file_view_apply(struct file_view *w, const struct view *in, const struct pl
     for (size_t i = 0; i < plan->child_count; i++) {
         struct error err;
         const struct plan_child *child = &plan->children[i];
-        if (child->mode == PLAN_ABSENT) {
+        if (child->mode == PLAN_ABSENT || child->mode == PLAN_REMOVED) {
             file_view_remove(w,
                 child->resource,
                 namespace_of(in->object),

@@ -39,6 +39,11 @@ void plan_absent(struct plan *p, const struct resource *r, const char *name)
     add_child(p, PLAN_ABSENT, r, json_fields(p->arena, { "metadata.name", json_str(name) }));
 }
 
+void plan_remove(struct plan *p, const struct resource *r, const char *name)
+{
+    add_child(p, PLAN_REMOVED, r, json_fields(p->arena, { "metadata.name", json_str(name) }));
+}
+
 const char *plan_owner_id(
     struct arena *a, const char *api_version, const char *kind, struct json owner)
 {

@@ -20,10 +20,11 @@ enum outcome {
 #define PLAN_WAIT_RECHECK_MS ((int64_t)5 * 60 * 1000)
 
 enum plan_child_mode {
-    PLAN_OWNED,  /* applied, owner reference added by the engine, deleted when no longer planned */
-    PLAN_SHARED, /* created if missing, then never touched; owned by nobody */
-    PLAN_ONCE,   /* owned; created if missing, never changed (immutable: a Job, a claim) */
-    PLAN_ABSENT, /* deleted if it is ours */
+    PLAN_OWNED,   /* applied, owner reference added by the engine, deleted when no longer planned */
+    PLAN_SHARED,  /* created if missing, then never touched; owned by nobody */
+    PLAN_ONCE,    /* owned; created if missing, never changed (immutable: a Job, a claim) */
+    PLAN_ABSENT,  /* deleted if it is ours */
+    PLAN_REMOVED, /* deleted, whoever made it; also when the object itself goes */
 };
 
 /* Names the owner of a cluster-scoped child, which an owner reference cannot. */
@@ -100,6 +101,9 @@ void plan_once(struct plan *p, const struct resource *r, struct json object);
 /* For a claim, which does not go just because it is no longer planned: somebody may want the data
  * back. */
 void plan_absent(struct plan *p, const struct resource *r, const char *name);
+/* For what the workload of an object made under a known name, without an owner reference: deleted,
+ * whoever made it. With kind.finalizer it is deleted when the object goes, too. */
+void plan_remove(struct plan *p, const struct resource *r, const char *name);
 /* The whole child as it is applied: with apiVersion, kind, namespace and, unless shared, the owner
  * reference to `owner`, an object of the given apiVersion and kind; a cluster-scoped child, which
  * needs kind.finalizer, has PLAN_OWNER_ANNOTATION instead. */

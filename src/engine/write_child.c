@@ -92,9 +92,24 @@ static bool waits_for_node_port(const struct write *w)
     return false;
 }
 
+/* What our workload made. */
+static void remove_child(struct run *run, const struct plan_child *c)
+{
+    struct engine *e = run->key->kind->engine;
+    struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
+    const char *name = json_get_text(c->object, "metadata.name");
+    struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
+    if (entry && !entry->deleting)
+        delete (write_new(run, r, name), entry);
+}
+
 static void write_child(struct run *run, const struct plan_child *c)
 {
     struct engine *e = run->key->kind->engine;
+    if (c->mode == PLAN_REMOVED) {
+        remove_child(run, c);
+        return;
+    }
     struct json wanted = gate_complete(run, c);
     struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
     const char *name = json_get_text(wanted, "metadata.name");
@@ -221,7 +236,9 @@ void write_farewell(struct run *run)
     struct plan *p = &run->plan;
     size_t kept = 0;
     for (size_t i = 0; i < p->child_count; i++)
-        if (p->children[i].resource->cluster_scoped && p->children[i].mode != PLAN_SHARED) {
+        if (p->children[i].mode == PLAN_REMOVED) {
+            p->children[kept++] = p->children[i];
+        } else if (p->children[i].resource->cluster_scoped && p->children[i].mode != PLAN_SHARED) {
             p->children[kept] = p->children[i];
             p->children[kept++].mode = PLAN_ABSENT;
         }

@@ -55,7 +55,8 @@ OTTERSCALE_LINES = {
     "gke-*": ("--provider=gke",),
     "*": (),
 }
-FAMILIES = {FAMILY: COMMAND_LINES, "otterscale": OTTERSCALE_LINES}
+TOOLHIVE_LINES = {"*": ("--toolhive-runner-image=toolhive/proxyrunner:v0.44.0",)}
+FAMILIES = {FAMILY: COMMAND_LINES, "otterscale": OTTERSCALE_LINES, "toolhive": TOOLHIVE_LINES}
 
 
 def flags_for(case, family=FAMILY):

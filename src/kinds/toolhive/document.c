@@ -44,6 +44,7 @@ static struct json zero_of(const struct document_field *f)
         return json_empty_map();
     case DOCUMENT_RAW:
     case DOCUMENT_POINTER:
+    case DOCUMENT_MARK:
         break;
     }
     return json_null();
@@ -51,6 +52,8 @@ static struct json zero_of(const struct document_field *f)
 
 bool document_field_value(const struct document_field *f, struct json owner, struct json *ret)
 {
+    if (f->kind == DOCUMENT_MARK)
+        return false;
     struct json v = json_member(owner, f->name);
     bool nil = !json_present(v) || json_is(v, JSON_NULL);
     if (f->shape == DOCUMENT_ONE && f->kind == DOCUMENT_STRUCT) {

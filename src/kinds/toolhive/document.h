@@ -28,6 +28,7 @@ enum document_kind {
     DOCUMENT_BOOL,
     DOCUMENT_STRUCT,  /* by value: never empty for omitempty */
     DOCUMENT_POINTER, /* to a struct: absent is nil */
+    DOCUMENT_MARK,    /* never written: tells choose() something */
 };
 
 enum document_shape {

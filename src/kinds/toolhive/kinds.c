@@ -1,6 +1,8 @@
+#include "kinds/toolhive/mcp_server.h"
 #include "kinds/toolhive/toolhive.h"
 
 const struct kind *const toolhive_kinds[] = {
+    &toolhive_server_kind,
     NULL,
 };
 

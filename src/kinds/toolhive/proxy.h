@@ -1,0 +1,105 @@
+#pragma once
+
+/* What MCPServer and MCPRemoteProxy have in common: a proxy Deployment with its Service, its
+ * identity, and a RunConfig that the proxy reads.
+ *
+ *   spec ──> references (refs.c) ──> RunConfig (runconfig.c) ──> checksum ──> pod (proxy_pod.c)
+ *                │ broken                 │ cannot be built
+ *                └────────────────────────┴──> the workload stays as it is; the status says why
+ */
+
+#include "kinds/toolhive/toolhive.h"
+
+struct proxy {
+    const struct view *in;
+    struct plan *out;
+    struct arena *a;
+    const struct toolhive_settings *settings;
+    struct json spec, status; /* status: as it is now */
+    const char *name, *namespace;
+    bool remote;      /* an MCPRemoteProxy */
+    const char *kind; /* "MCPServer" */
+    struct json labels;
+    int64_t generation, port;
+    const char *transport;
+    /* Objects that the spec refers to; absent: no reference. */
+    struct json tool, telemetry, external, server, oidc, authz, webhooks;
+    struct json hashes; /* …ConfigHash of the status */
+    const char *broken; /* why a reference cannot be used; NULL: all can */
+    const char *fault;  /* why there is no RunConfig; NULL: there is one */
+    bool auth_fault;    /* … because of the embedded auth server */
+};
+
+/* ---- refs.c ---- */
+
+/* Resolves all references, in upstream's order, with their conditions. Stops at the first that
+ * cannot be used and says why in p->broken. */
+void proxy_resolve(struct proxy *p);
+/* Conditions that only advise: group, CA bundle, ignored provider, sessions, rate limits. */
+void proxy_advise(struct proxy *p);
+/* The embedded auth server of authServerRef, or of externalAuthConfigRef; absent: none. */
+struct json proxy_auth_server(const struct proxy *p);
+/* Whether MCPExternalAuthConfig is of this type. */
+bool proxy_external_is(const struct proxy *p, const char *type);
+
+/* ---- runconfig.c ---- */
+
+/* The RunConfig's text; NULL: it cannot be built, and p->fault says why. */
+const char *proxy_run_config(struct proxy *p);
+/* http://NAME.NAMESPACE.svc.cluster.local:PORT, unless oidcConfigRef names another. */
+const char *proxy_resource_url(const struct proxy *p);
+/* Redis of sessions: { address, db, key_prefix }; absent: sessions stay in memory. */
+struct json proxy_session_redis(const struct proxy *p);
+
+/* ---- authz.c ---- */
+
+/* The authz document; absent: none. *ret_inline: written by us in Go struct order. */
+bool proxy_authz(struct proxy *p, struct json *ret, bool *ret_inline);
+/* Plans NAME-authz-inline where policies are in the spec. */
+void proxy_plan_authz(struct proxy *p);
+
+/* ---- auth_server.c ---- */
+
+/* embedded_auth_server_config of the RunConfig. */
+bool proxy_auth_server_config(struct proxy *p, struct json server, struct json *ret);
+void proxy_auth_server_env(const struct proxy *p, struct json server, struct json_builder *env);
+void proxy_auth_server_volumes(const struct proxy *p, struct json server,
+    struct json_builder *volumes, struct json_builder *mounts);
+
+/* ---- webhooks.c ---- */
+
+/* The webhooks of a phase ("validating", "mutating") for the RunConfig. */
+struct json proxy_webhooks(const struct proxy *p, const char *phase);
+void proxy_webhook_volumes(
+    const struct proxy *p, struct json_builder *volumes, struct json_builder *mounts);
+
+/* ---- proxy_pod.c ---- */
+
+/* The pod template of the proxy: args and what is special to a kind come in. */
+struct proxy_pod {
+    struct json args;
+    const char *image;
+    struct json env_first; /* before users' variables */
+    struct json env_last;  /* after them */
+    const char *account;   /* ServiceAccount */
+    int64_t ready_delay_s;
+    struct json annotations; /* the operator's, of the template */
+};
+struct json proxy_pod_template(struct proxy *p, const struct proxy_pod *pod);
+/* The image of the proxy: what runs stays until its object changes. */
+const char *proxy_image(struct proxy *p, const char *running, bool unchanged);
+/* spec.resources; false: a quantity is none, and p->fault says which. */
+bool proxy_resources(struct proxy *p, struct json *ret);
+void proxy_plan_service(struct proxy *p, const char *name);
+struct json proxy_rules(struct arena *a, const char *const (*rows)[3]);
+void proxy_plan_rbac(struct proxy *p, const char *name, struct json rules);
+
+/* ---- go_template.c ---- */
+
+/* A PodTemplateSpec as Go reads and writes it: fields in struct order, zero values, unknown fields
+ * dropped. Fails with Go's words on a value of the wrong type. */
+bool go_template_print(
+    struct arena *a, struct json template, const char **ret_text, struct error *err) must_check;
+/* The template with a strategic merge patch in it. */
+bool go_template_merge(struct arena *a, struct json template, struct json patch, struct json *ret,
+    struct error *err) must_check;
