@@ -226,6 +226,20 @@ static bool find_kind(struct ask *q, const char *api_version, const char *kind,
     return fail(err, ERR_NOT_FOUND, "the server has no kind");
 }
 
+bool ask_patiently(struct ask *q, const struct ask_request *request, int *ret_status,
+    struct json *ret_body, struct error *err)
+{
+    const struct env *env = loop_env(q->loop);
+    int64_t until = env_mono_ms(env) + q->install_ms;
+    while (!ask(q, request, ret_status, ret_body, err)) {
+        bool busy = err->code == ERR_BUSY || err->code == ERR_UNAVAILABLE;
+        if (!busy || env_mono_ms(env) >= until)
+            return false;
+        wait_ms(q, INSTALL_PAUSE_MS);
+    }
+    return true;
+}
+
 bool ask_resource_of_kind(struct ask *q, const char *api_version, const char *kind,
     struct resource *ret, struct error *err)
 {

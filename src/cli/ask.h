@@ -41,6 +41,10 @@ struct ask_request {
 bool ask(struct ask *q, const struct ask_request *request, int *ret_status, struct json *ret_body,
     struct error *err) must_check;
 
+/* The same, and again for some seconds while the server is busy, as it is with a CRD that is new. */
+bool ask_patiently(struct ask *q, const struct ask_request *request, int *ret_status,
+    struct json *ret_body, struct error *err) must_check;
+
 /* The resource of a kind, by discovery. One that was installed a moment ago is waited for. */
 bool ask_resource_of_kind(struct ask *q, const char *api_version, const char *kind,
     struct resource *ret, struct error *err) must_check;

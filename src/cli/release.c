@@ -73,7 +73,7 @@ static bool release_kind(struct ask *q, const struct kind *kind, struct error *e
         .method = "GET",
         .path = resource_path(a, kind->resource, cli_text(q->cli, "namespace"), NULL, NULL),
     };
-    if (!ask(q, &request, &status, &list, err))
+    if (!ask_patiently(q, &request, &status, &list, err))
         return err->code == ERR_NOT_FOUND; /* its CRD is not installed */
     bool all = true;
     json_each (object, json_get(list, "items")) {

@@ -516,7 +516,7 @@ def exit_on_signals():
 
 
 def own_lab(**options):
-    """For a test that needs a control plane of its own, with these options for Lab."""
+    """For a test that needs a control plane of its own, with these options for Lab; crds=False: without our CRDs."""
     def mark(test):
         test.lab_options = options
         return test

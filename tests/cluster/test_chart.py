@@ -102,12 +102,8 @@ def test_monitoring_and_policies_are_complete_objects():
         assert f"\n## {alert['alert']}\n" in book, alert["alert"]
 
 
-@own_lab(controllers=None)
+@own_lab(controllers=None, crds=False)
 def test_helm_installs_it_upgrades_it_and_removing_keeps_crds_and_objects(lab):
-    for crd in lab.api("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")["items"]:
-        lab.api("DELETE", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{crd['metadata']['name']}")
-    wait_for(lambda: not lab.api("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")["items"], 10,
-             "no CRD to be there")
     helm("install", "leeboard", CHART, "--create-namespace", lab=lab)
     token = lab.api("POST", lab.path("serviceaccounts", HOME, "leeboard/token"), {})
     config = lab.write_kubeconfig("chart.kubeconfig", token["status"]["token"])

@@ -45,17 +45,8 @@ def replicas(lab, namespace, name):
     return lab.get("deployments", namespace, name)["spec"]["replicas"]
 
 
-def clean(lab):
-    """Our CRDs are what a page installs."""
-    crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    for crd in lab.api("GET", crds)["items"]:
-        lab.api("DELETE", f"{crds}/{crd['metadata']['name']}")
-    wait_for(lambda: not lab.api("GET", crds)["items"], 10, "no CRD to be there")
-
-
-@own_lab(controllers=None)
+@own_lab(controllers=None, crds=False)
 def test_install_upgrade_and_remove(lab):
-    clean(lab)
     play(lab, "install")
     image = lab.get("deployments", HOME, "leeboard")["spec"]["template"]["spec"]["containers"][0]["image"]
     assert image.startswith("registry.test/leeboard:"), image
@@ -71,9 +62,8 @@ def test_install_upgrade_and_remove(lab):
     wait_for(lambda: not lab.get("models", ns, model()["metadata"]["name"]), 10, "the Model to go without an operator")
 
 
-@own_lab(controllers=None)
+@own_lab(controllers=None, crds=False)
 def test_install_without_helm(lab):
-    clean(lab)
     play(lab, "install-manifests")
     assert lab.get("deployments", HOME, "leeboard")
 
