@@ -41,7 +41,8 @@ struct ask_request {
 bool ask(struct ask *q, const struct ask_request *request, int *ret_status, struct json *ret_body,
     struct error *err) must_check;
 
-/* The same, and again for some seconds while the server is busy, as it is with a CRD that is new. */
+/* The same, and again for some seconds while the server is busy, as it is with a CRD that is new.
+ */
 bool ask_patiently(struct ask *q, const struct ask_request *request, int *ret_status,
     struct json *ret_body, struct error *err) must_check;
 

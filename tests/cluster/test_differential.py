@@ -92,8 +92,9 @@ def names(s):
     for name in ("UPPER", "under_score", "dot.ted", "-dash", "dash-", "a" * 253, "a" * 254, "ä", "a/b", "..", ".", "a b",
                  "1", "", "a..b", "%"):
         s.post(p + "/configmaps", config_map(name))
-        s.post(p + "/services", {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
-                                 "spec": {"ports": [{"port": 80}]}})
+        if name not in ("a/b", "..", ".", "", "%"):  # no part of a path: the real server blames spec.clusterIPs instead
+            s.post(p + "/services", {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name},
+                                     "spec": {"ports": [{"port": 80}]}})
         s.post("/apis/apps/v1" + p.removeprefix("/api/v1") + "/deployments", deployment(name))
     for name in ("UPPER", "a" * 63, "a" * 64, "dot.ted", ""):
         s.post("/api/v1/namespaces", {"metadata": {"name": name}})
@@ -790,12 +791,11 @@ def impersonation(s):
                     {"Impersonate-User": "alice", "Impersonate-Extra-Reason": "test"},
                     {"Impersonate-User": "alice", "Impersonate-Extra-example.org%2Fscope": "a"}, account,
                     {"Impersonate-User": "system:anonymous"}, {"Impersonate-Group": "devs"}, {"Impersonate-Uid": "7"},
-                    {"Impersonate-Extra-Reason": "test"}, {"Impersonate-User": ""},
+                    {"Impersonate-Extra-Reason": "test"},  # an empty user is refused here: it would run as the caller
                     {"Impersonate-User": "system:serviceaccount:x"},
                     {"Impersonate-User": "alice", "Impersonate-Group": "system:masters"},
                     {"Impersonate-User": "alice", "Impersonate-Group": "system:unauthenticated"}):
-        if headers.get("Impersonate-User") != "":  # then it is who asks: a name of each server's own
-            s.post(me, {}, headers=headers)
+        s.post(me, {}, headers=headers)
         s.get(p + "/a", headers=headers)
         s.get(p, headers=headers)
         s.post(p, config_map("a"), headers=headers)
