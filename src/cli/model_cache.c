@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "node/volumes.h"
+#include "base/tree.h"
 
 #define KEY_LENGTH 16
 #define DEPTH_MAX 8 /* of directories below a key: repositories have some */
@@ -125,14 +125,17 @@ bool model_cache_list(struct arena *a, const char *folder, struct model_file **r
     return true;
 }
 
+/* A claim's content is its pods': nothing in it may lead us elsewhere. */
 bool model_cache_remove(const char *folder, const struct model_file *f, struct error *err)
 {
-    char path[PATH_MAX];
+    char root[PATH_MAX], path[PATH_MAX];
     if (*f->claim)
-        snprintf(path, sizeof(path), "%s/volumes/%s/%s/%s", folder, f->namespace, f->claim, f->key);
+        snprintf(root, sizeof(root), "%s/volumes/%s/%s", folder, f->namespace, f->claim);
     else
-        snprintf(path, sizeof(path), "%s/models/%s", folder, f->key);
-    return access(path, F_OK) == 0 && volumes_remove(path)
-               ? true
-               : fail_errno(err, errno, "removing %s", path);
+        snprintf(root, sizeof(root), "%s/models", folder);
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", root, f->key) >= sizeof(path))
+        return fail(err, ERR_TOO_LARGE, "removing %.100s…: too long a path", root);
+    if (access(path, F_OK) != 0)
+        return fail_errno(err, errno, "removing %s", path);
+    return tree_remove_below(root, f->key, err) || fail_in(err, "removing");
 }

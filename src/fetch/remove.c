@@ -1,17 +1,12 @@
 /* volume.remove: the directory of a claim that is gone, with all that is in it. On a thread: it may
  * hold many files. */
 
-#include <errno.h>
-#include <ftw.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/str.h"
+#include "base/tree.h"
 #include "fetch/internal.h"
 #include "http/loop.h"
-
-#define OPEN_MAX_AT_ONCE 16
 
 struct removal {
     struct effect_run *run; /* NULL: nobody waits for it any more */
@@ -24,13 +19,6 @@ struct remove_run {
     struct effect_run run;
     struct removal *job;
 };
-
-static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *walk)
-{
-    (void)st, (void)walk;
-    bool directory = flag == FTW_DP || flag == FTW_D || flag == FTW_DNR;
-    return directory ? rmdir(path) : unlink(path);
-}
 
 /* Below the directory that it has to lie in, and not out of it again. */
 static bool lies_within(const char *path, const char *within)
@@ -47,9 +35,8 @@ static void work(void *ctx)
         fail(&j->error, ERR_INVALID, "%s does not lie in %s", j->path, j->within);
         return;
     }
-    if (nftw(j->path, remove_entry, OPEN_MAX_AT_ONCE, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0 &&
-        errno != ENOENT)
-        fail_errno(&j->error, errno, "removing %s", j->path);
+    if (!tree_remove_below(j->within, j->path + strlen(j->within) + 1, &j->error))
+        fail_in(&j->error, "removing");
 }
 
 static void done(void *ctx)

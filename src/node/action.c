@@ -1,11 +1,11 @@
 #include "node/action.h"
 
+#include "base/tree.h"
 #include "base/timer.h"
 #include "http/client.h"
 #include "http/conn.h"
 #include "http/dial.h"
 #include "http/loop.h"
-#include "node/volumes.h"
 
 struct action {
     struct arena arena;
@@ -37,7 +37,7 @@ static void let_go(struct action *a)
         r->release(r->self, take(a->task));
     }
     if (a->directory)
-        volumes_remove(take(a->directory));
+        tree_remove(take(a->directory), NULL);
     timer_stop(loop_env(a->place.loop), &a->timer);
 }
 
@@ -289,6 +289,7 @@ static void start_command(struct action *a, struct json handler, int64_t timeout
         .envp = a->place.envp,
         .cwd = a->place.cwd,
         .user = a->place.user,
+        .no_new_privs = a->place.no_new_privs,
         .cgroup = a->place.cgroup };
     struct error err = { 0 };
     const struct node_runtime *r = a->place.runtime;

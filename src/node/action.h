@@ -25,6 +25,7 @@ struct action_place {
     const char *cwd;
     const char *const *cgroup;
     const struct runtime_user *user;
+    bool no_new_privs;
     const char *(*translate)(void *ctx, struct arena *a, const char *word); /* NULL: none */
     void *translate_ctx;
 };

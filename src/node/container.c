@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/time.h"
+#include "base/tree.h"
 #include "base/utf8.h"
 #include "http/loop.h"
 #include "node/cgroup.h"
@@ -75,6 +76,7 @@ struct action_place container_place(struct arena *a, struct container *c)
         .cwd = c->cwd,
         .cgroup = c->cgroup,
         .user = c->user,
+        .no_new_privs = c->no_new_privs,
         .translate = container_translate,
         .translate_ctx = c };
 }
@@ -174,13 +176,55 @@ static bool make_message_file(const struct container *c, struct error *err)
     return fd >= 0;
 }
 
+const char *container_home(struct arena *a, const struct container *c)
+{
+    return arena_printf(a, "%s/containers/%s/home", c->pod->directory, c->name);
+}
+
+/* Nobody but the container's user may put anything where its programs look first. */
+static bool make_home(const struct container *c, struct error *err)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *path = container_home(&a, c);
+    bool users = c->pod->host->runtime->users;
+    uid_t user = users && c->user ? c->user->user : geteuid();
+    gid_t group = users && c->user ? c->user->group : getegid();
+    if (mkdir(path, 0700) && errno != EEXIST)
+        return fail_errno(err, errno, "%s", path);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool ok = fd >= 0 && fchown(fd, user, group) == 0 && fchmod(fd, 0700) == 0;
+    if (!ok)
+        fail_errno(err, errno, "%s", path);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+/* A path in a volume is the pod's: a link there must not make us read a file of the machine. */
+static int open_message(struct arena *a, const struct container *c)
+{
+    if (!c->message_mount)
+        return open(container_message_file(a, c), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const struct root_mount *m = c->message_mount;
+    const char *below = arena_printf(a, "%s/%s", m->below ? m->below : "", c->message_below);
+    int root = open(m->from, O_PATH | O_CLOEXEC);
+    int place = root >= 0 ? tree_open_below(root, below, false, NULL) : -1;
+    struct stat st;
+    bool file = place >= 0 && fstat(place, &st) == 0 && S_ISREG(st.st_mode);
+    int fd = file ? open(arena_printf(a, "/proc/self/fd/%d", place), O_RDONLY | O_CLOEXEC) : -1;
+    if (place >= 0)
+        close(place);
+    if (root >= 0)
+        close(root);
+    return fd;
+}
+
 /* The end of what the program left there; "" if nothing. */
 static const char *read_message(struct arena *a, const struct container *c)
 {
     char *text = arena_alloc(a, sizeof(c->message));
     struct stat st;
-    int fd = open(c->message_path ? c->message_path : container_message_file(a, c),
-        O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = open_message(a, c);
     off_t size = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
     off_t max = sizeof(c->message) - 1;
     if (size && pread(fd, text, (size_t)max, size > max ? size - max : 0) < 0)
@@ -269,7 +313,7 @@ static void forget_runs(struct container *c)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     if (c->run >= RUNS_KEPT)
-        volumes_remove(folder_of(&a, c, c->run - RUNS_KEPT));
+        tree_remove(folder_of(&a, c, c->run - RUNS_KEPT), NULL);
 }
 
 static void release_task(struct container *c)
@@ -389,7 +433,7 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
     const char *folder = folder_of(&c->arena, c, c->run);
     char *above = arena_printf(&c->arena, "%s/containers/%s", c->pod->directory, c->name);
     bool made = mkdir(above, 0750) == 0 || errno == EEXIST || fail_errno(&err, errno, "%s", above);
-    if (!made || !make_message_file(c, &err) || !enter_group(c, &err)) {
+    if (!made || !make_message_file(c, &err) || !make_home(c, &err) || !enter_group(c, &err)) {
         note_start_error(c, &err);
         return true;
     }
@@ -401,7 +445,8 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
         .mounts = c->mounts,
         .mount_count = c->mount_count,
         .cgroup = c->cgroup,
-        .user = c->user };
+        .user = c->user,
+        .no_new_privs = c->no_new_privs };
     c->task = r->start(r->self, &spec, (struct runtime_watch){ task_ended, c }, &err);
     if (!c->task) {
         note_start_error(c, &err);

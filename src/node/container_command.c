@@ -7,6 +7,7 @@
 #include "node/volumes.h"
 
 #define MESSAGE_PATH_DEFAULT "/dev/termination-log"
+#define HOME_INSIDE "/leeboard/home" /* "/" is mirrored anyway, so this costs no more mounts */
 
 static bool wait_because(struct container *c, const char *reason, const char *message)
 {
@@ -49,6 +50,11 @@ static const char *devices_of(struct arena *a, const struct container *c)
     return text;
 }
 
+const char *container_home_inside(struct arena *a, const struct container *c)
+{
+    return c->pod->host->runtime->mounts ? HOME_INSIDE : container_home(a, c);
+}
+
 /* What there is before the pod says anything. */
 static struct json basic_env(struct arena *a, const struct container *c)
 {
@@ -63,7 +69,7 @@ static struct json basic_env(struct arena *a, const struct container *c)
             json_get_text(pod, "metadata.namespace"),
             json_get_bool(pod, "spec.enableServiceLinks", true)));
     json_put(&b, "PATH", json_str(h->path));
-    json_put(&b, "HOME", json_strf(a, "%s/home", c->pod->directory));
+    json_put(&b, "HOME", json_str(container_home_inside(a, c)));
     json_put(&b,
         "HOSTNAME",
         json_get_bool(pod, "spec.hostNetwork", false) ? json_str(h->node_name)
@@ -101,13 +107,17 @@ static bool resolve_mounts(struct container *c, struct json env, struct error *e
     const char *message = json_get_text(c->spec, "terminationMessagePath");
     if (text_empty(message) || message[0] != '/' || strstr(message, "/."))
         message = MESSAGE_PATH_DEFAULT;
-    struct root_mount more[3] = { { container_message_file(a, c), message, false } };
-    if (p->host->runtime->mounts)
-        more[1] =
-            (struct root_mount){ arena_printf(a, "%s/hosts", p->directory), "/etc/hosts", false };
+    message = arena_strdup(a, message); /* the pod's object may be replaced while it runs */
+    struct root_mount more[4] = { { .from = container_message_file(a, c), .to = message } };
+    if (p->host->runtime->mounts) {
+        more[1] = (struct root_mount){ .from = arena_printf(a, "%s/hosts", p->directory),
+            .to = "/etc/hosts" };
+        more[2] = (struct root_mount){ .from = container_home(a, c), .to = HOME_INSIDE };
+    }
     if (!volumes_mounts(a, c->spec, p->places, env, more, &c->mounts, &c->mount_count, err))
         return false;
-    c->message_path = paths_translate(a, message, c->mounts, c->mount_count);
+    c->message_mount = paths_mount_at(message, c->mounts, c->mount_count);
+    c->message_below = c->message_mount ? message + strlen(c->message_mount->to) : NULL;
     return true;
 }
 
@@ -120,10 +130,11 @@ bool container_resolve(struct container *c, const char *const **ret_argv)
     struct arena *a = &c->arena;
     struct pod_view view = pod_view(p);
     struct json env;
-    c->message_path = NULL;
+    c->message_mount = NULL;
     c->cgroup[0] = NULL;
     c->user = container_user(a, c);
-    const char *refusal = container_root_refusal(a, c);
+    c->no_new_privs = container_no_new_privs(c);
+    const char *refusal = container_user_refusal(a, c);
     if (refusal)
         return wait_because(c, "CreateContainerConfigError", refusal);
     if (!fields_env(a, &view, c->spec, basic_env(a, c), &env, &err) ||
@@ -144,8 +155,7 @@ bool container_resolve(struct container *c, const char *const **ret_argv)
     for (size_t i = 0; words[i]; i++)
         words[i] = container_translate(c, a, words[i]);
     const char *cwd = json_get_text(c->spec, "workingDir");
-    c->cwd =
-        text_empty(cwd) ? arena_printf(a, "%s/home", p->directory) : container_translate(c, a, cwd);
+    c->cwd = text_empty(cwd) ? container_home_inside(a, c) : container_translate(c, a, cwd);
     *ret_argv = argv;
     return true;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "base/tree.h"
 #include "base/buf.h"
 #include "base/resource.h"
 #include "http/client.h"
@@ -254,7 +255,7 @@ static void pod_changed(void *ctx, struct pod *p)
     node_logs_wake(n, e->uid);
     node_sessions_wake(n, e->uid);
     if (e->gone && pod_stopped(p)) {
-        volumes_remove(pod_directory(p));
+        tree_remove(pod_directory(p), NULL);
         if (n->host.cgroups)
             cgroups_remove(n->host.cgroups, e->uid);
         entry_remove(e);
@@ -438,7 +439,7 @@ static void sweep(struct node *n)
             continue;
         const char *folder = arena_printf(&a, "%s/%s", pods, e->d_name);
         kill_left(n, folder);
-        volumes_remove(folder);
+        tree_remove(folder, NULL);
     }
     if (folders)
         closedir(folders);
@@ -467,7 +468,7 @@ static bool make_folders(struct node *n, struct error *err)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     for (size_t i = 0; i < lengthof(folders); i++) {
         const char *path = arena_printf(&a, "%s%s", n->options.directory, folders[i]);
-        if (mkdir(path, 0755) && errno != EEXIST)
+        if ((mkdir(path, 0700) && errno != EEXIST) || chmod(path, 0700))
             return fail_errno(err, errno, "%s: the node needs it for its pods", path);
     }
     return true;

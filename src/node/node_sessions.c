@@ -9,12 +9,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/tree.h"
 #include "base/buf.h"
 #include "http/loop.h"
 #include "node/action.h"
 #include "node/cgroup.h"
 #include "node/node_internal.h"
-#include "node/volumes.h"
 
 #define INPUT_HIGH ((size_t)64 << 10)  /* that the command has not read: no more is taken */
 #define INPUT_LIMIT ((size_t)16 << 20) /* whoever writes stops at the former */
@@ -238,6 +238,7 @@ static bool start_in(struct pod_session *s, const struct action_place *place,
         .stdio = theirs,
         .terminal = s->terminal,
         .user = place->user,
+        .no_new_privs = place->no_new_privs,
         .cgroup = place->cgroup };
     const struct node_runtime *r = place->runtime;
     struct error why;
@@ -333,7 +334,7 @@ static void session_close(void *self, struct pod_session *s)
         r->release(r->self, take(s->task));
     }
     if (s->directory)
-        volumes_remove(s->directory);
+        tree_remove(s->directory, NULL);
     if (n->host.cgroups && !node_entry(n, s->uid))
         cgroups_remove(n->host.cgroups, s->uid); /* the pod could not, because of us */
     timer_stop(loop_env(n->options.loop), &s->begin);

@@ -10,7 +10,7 @@ static bool is_name_char(char c)
     return isalnum((unsigned char)c) || c == '.' || c == '_' || c == '-';
 }
 
-static const struct root_mount *mount_at(
+const struct root_mount *paths_mount_at(
     const char *text, const struct root_mount *mounts, size_t count)
 {
     const struct root_mount *best = NULL;
@@ -30,12 +30,14 @@ const char *paths_translate(
     bool changed = false;
     for (const char *at = text; *at;) {
         bool begins = *at == '/' && (at == text || (!is_name_char(at[-1]) && at[-1] != '/'));
-        const struct root_mount *m = begins ? mount_at(at, mounts, count) : NULL;
+        const struct root_mount *m = begins ? paths_mount_at(at, mounts, count) : NULL;
         if (!m) {
             buf_add_char(&b, *at++);
             continue;
         }
         buf_add_text(&b, m->from);
+        if (m->below)
+            buf_printf(&b, "/%s", m->below);
         at += strlen(m->to);
         changed = true;
     }

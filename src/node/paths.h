@@ -7,6 +7,9 @@
 #include "base/arena.h"
 #include "node/root.h"
 
+/* The mount that a text begins with: the longest that fits; NULL: none does. */
+const struct root_mount *paths_mount_at(
+    const char *text, const struct root_mount *mounts, size_t count);
 /* The longest mount path that fits is taken. The text itself if nothing is in it. */
 const char *paths_translate(
     struct arena *a, const char *text, const struct root_mount *mounts, size_t count);

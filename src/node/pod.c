@@ -340,15 +340,14 @@ static void take_object(struct pod *p, struct json object)
 
 static bool make_folders(struct pod *p)
 {
-    static const char *const folders[] = { "", "/volumes", "/containers", "/home" };
+    static const char *const folders[] = { "", "/volumes", "/containers" };
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *path = NULL;
     for (size_t i = 0; i < lengthof(folders); i++) {
-        path = arena_printf(&a, "%s%s", p->directory, folders[i]);
-        if (mkdir(path, 0755) && errno != EEXIST)
+        const char *path = arena_printf(&a, "%s%s", p->directory, folders[i]);
+        if (mkdir(path, 0700) && errno != EEXIST)
             return false;
     }
-    return chmod(path, 0777) == 0; /* whoever its containers run as */
+    return chmod(p->directory, 0700) == 0; /* an earlier version made it wider */
 }
 
 static void adopt(struct pod *p)

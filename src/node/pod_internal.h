@@ -33,7 +33,11 @@ struct container {
     size_t mount_count;
     const char *cgroup[2];           /* what it enters, ended by NULL */
     const struct runtime_user *user; /* NULL: ours */
-    const char *message_path;        /* where the program may leave a last word, on the machine */
+    bool no_new_privs;               /* allowPrivilegeEscalation: false */
+    /* Where the program may leave a last word: in this mount, at this path below it. NULL: in
+     * container_message_file(). */
+    const struct root_mount *message_mount;
+    const char *message_below;
 
     /* Why it does not run. */
     const char *waiting; /* "CrashLoopBackOff"; NULL: nothing yet */
@@ -102,6 +106,10 @@ const char *container_id(struct arena *a, const struct container *c);
 
 /* Where its last word is, unless the program's path for it lies in a volume. */
 const char *container_message_file(struct arena *a, const struct container *c);
+/* Its HOME, and where it starts unless it says otherwise: as the machine sees it, and as the
+ * container does. */
+const char *container_home(struct arena *a, const struct container *c);
+const char *container_home_inside(struct arena *a, const struct container *c);
 
 /* ---- container_command.c ---- */
 
@@ -111,10 +119,14 @@ const char *container_translate(void *ctx, struct arena *a, const char *word);
 
 /* ---- container_user.c ---- */
 
-/* Whose rights it has by its securityContext and the pod's; NULL: it does not say. */
+/* Whose rights it has by its securityContext and the pod's; NULL: it does not say. The group of a
+ * user without runAsGroup is the user's own on this machine: there is no image that would say. */
 const struct runtime_user *container_user(struct arena *a, const struct container *c);
-/* In the kubelet's words, why it may not run: it must not be root's, and would be. NULL: it may. */
-const char *container_root_refusal(struct arena *a, const struct container *c);
+/* Whether its program may not gain rights, by set-user-ID files for example. */
+bool container_no_new_privs(const struct container *c);
+/* Why it may not run as whom it would: in the kubelet's words if it must not be root's; or because
+ * another user cannot reach its files. NULL: it may. */
+const char *container_user_refusal(struct arena *a, const struct container *c);
 
 /* ---- pod_limits.c ---- */
 

@@ -136,6 +136,7 @@ static struct runtime_task *start_with(struct process_runtime *r, const struct r
     shim.log_files = r->options.log_files;
     shim.cgroup = spec->cgroup;
     shim.user = r->node.users ? spec->user : NULL;
+    shim.no_new_privs = spec->no_new_privs;
     shim.stdio = spec->stdio;
     shim.terminal = spec->terminal;
     shim.dies_with_us = r->options.dies_with_us || spec->stdio;

@@ -12,12 +12,28 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "base/tree.h"
 
 struct builder {
     const char *root;
+    int root_fd; /* the new root, once it is mounted */
     const struct root_mount *mounts;
     size_t done; /* mounts that are in place */
 };
+
+/* For system calls that take a path where we have a descriptor. */
+#define FD_PATH_BYTES 32
+static const char *fd_path(int fd, char ret[static FD_PATH_BYTES])
+{
+    snprintf(ret, FD_PATH_BYTES, "/proc/self/fd/%d", fd);
+    return ret;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
 
 bool root_possible(void)
 {
@@ -104,34 +120,50 @@ static bool is_below(const char *path, const char *above)
 }
 
 /* Whether path belongs to the pod already, so that making something in it harms nobody. */
-static bool is_ours(const struct builder *b, const char *path)
+static bool is_ours(const struct builder *b, const char *path, const struct stat *ours)
 {
-    char below[PATH_MAX];
-    struct stat ours, theirs;
+    struct stat theirs;
     for (size_t i = 0; i < b->done; i++)
         if (is_below(path, b->mounts[i].to))
             return true;
-    snprintf(below, sizeof(below), "%s%s", b->root, path);
-    return stat(path, &theirs) || stat(below, &ours) || ours.st_dev != theirs.st_dev;
+    return stat(path, &theirs) || ours->st_dev != theirs.st_dev;
 }
 
-/* Makes one step of the way to a mount point, unless it is there. `at` is its length. */
+static int open_inside(const struct builder *b, const char *path, struct error *err)
+{
+    return tree_open_below(b->root_fd, path, false, err);
+}
+
+/* Makes one step of the way to a mount point, unless it is there. `at` is its length. A volume may
+ * hold links that its pod made: none of them may lead us out of the new root. */
 static bool make_step(
     struct builder *b, const char *path, size_t at, bool is_file, struct error *err)
 {
-    char whole[PATH_MAX], step[PATH_MAX];
+    char step[PATH_MAX];
     struct stat st;
+    struct error why = { 0 };
     snprintf(step, sizeof(step), "%.*s", (int)at, path);
-    snprintf(whole, sizeof(whole), "%s%s", b->root, step);
-    if (stat(whole, &st) == 0)
+    cleanup(close_fd) int there = open_inside(b, step, &why);
+    if (there >= 0)
         return true;
-    *strrchr(step, '/') = 0;
+    if (why.code != ERR_NOT_FOUND)
+        return fail(err, why.code, "mount path %s: %s", path, why.text);
+    char *name = strrchr(step, '/');
+    *name++ = 0;
     const char *parent = *step ? step : "/";
-    if (*step && !is_ours(b, parent) && !mirror(b, parent, err))
-        return false;
-    if (is_file ? make_file(whole) : mkdir(whole, 0755) == 0)
-        return true;
-    return fail_errno(err, errno, "make the mount point %s", path);
+    cleanup(close_fd) int above = open_inside(b, parent, err);
+    if (above < 0 || fstat(above, &st))
+        return fail_errno(err, errno, "mount path %s", path);
+    if (*step && !is_ours(b, parent, &st)) {
+        close(above);
+        above = mirror(b, parent, err) ? open_inside(b, parent, err) : -1;
+        if (above < 0)
+            return false;
+    }
+    int flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC;
+    cleanup(close_fd) int file = is_file ? openat(above, name, flags, 0644) : -1;
+    return (is_file ? file >= 0 : mkdirat(above, name, 0755) == 0) ||
+           fail_errno(err, errno, "make the mount point %s", path);
 }
 
 /* Follows the machine's symbolic links, so that none of them leads out of the new root. */
@@ -153,26 +185,54 @@ static bool real_path(const char *path, char ret[static PATH_MAX], struct error 
     return true;
 }
 
+/* What is mounted: opened in the new namespace, as a mount of another one cannot be bound. */
+static int open_source(const struct root_mount *m, struct stat *ret, struct error *err)
+{
+    int fd = open(m->from, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        fail_errno(err, errno, "volume for %s", m->to);
+    if (fd >= 0 && m->below) {
+        int part = tree_open_below(fd, m->below, false, err);
+        if (part < 0)
+            fail_in(err, "subPath %s for %s", m->below, m->to);
+        close(fd);
+        fd = part;
+    }
+    if (fd >= 0 && fstat(fd, ret)) {
+        fail_errno(err, errno, "volume for %s", m->to);
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool make_read_only(const struct builder *b, const char *path, struct error *err)
+{
+    char mounted[FD_PATH_BYTES];
+    cleanup(close_fd) int fd = open_inside(b, path, err);
+    return fd >= 0 &&
+           (mount(NULL, fd_path(fd, mounted), NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL) == 0 ||
+               fail_errno(err, errno, "make %s read-only", path));
+}
+
 static bool mount_one(struct builder *b, const struct root_mount *m, struct error *err)
 {
-    char path[PATH_MAX], target[PATH_MAX];
+    char path[PATH_MAX], from[FD_PATH_BYTES], to[FD_PATH_BYTES];
     struct stat st;
-    if (stat(m->from, &st))
-        return fail_errno(err, errno, "volume for %s", m->to);
-    if (!real_path(m->to, path, err))
+    cleanup(close_fd) int source = open_source(m, &st, err);
+    if (source < 0 || !real_path(m->to, path, err))
         return false;
     size_t length = strlen(path);
     for (size_t i = 1; i <= length; i++)
         if ((path[i] == '/' || !path[i]) &&
             !make_step(b, path, i, i == length && !S_ISDIR(st.st_mode), err))
             return false;
-    if ((size_t)snprintf(target, sizeof(target), "%s%s", b->root, path) >= sizeof(target))
-        return fail(err, ERR_TOO_LARGE, "mount path %.100s…: too long", path);
-    if (!bind_at(m->from, target, err))
+    cleanup(close_fd) int target = open_inside(b, path, err);
+    if (target < 0)
         return false;
-    if (m->read_only && mount(NULL, target, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL))
-        return fail_errno(err, errno, "make %s read-only", m->to);
-    return true;
+    if (mount(fd_path(source, from), fd_path(target, to), NULL, MS_BIND | MS_REC, NULL))
+        return fail_errno(err, errno, "bind %s to %s", m->from, m->to);
+    return !m->read_only || make_read_only(b, path, err);
 }
 
 bool root_enter(const char *root, const struct root_mount *mounts, size_t count, struct error *err)
@@ -182,6 +242,9 @@ bool root_enter(const char *root, const struct root_mount *mounts, size_t count,
         return fail_errno(err, errno, "a mount namespace");
     if (!mirror(&b, "/", err))
         return false;
+    b.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (b.root_fd < 0)
+        return fail_errno(err, errno, "%s", root);
     for (; b.done < count; b.done++)
         if (!mount_one(&b, &mounts[b.done], err))
             return false;

@@ -11,6 +11,7 @@ struct root_mount {
     const char *from; /* a directory, file or device of the machine */
     const char *to;   /* absolute, without "." and ".." */
     bool read_only;
+    const char *below; /* the part of `from` to mount, by tree_open_below(); NULL: all of it */
 };
 
 /* Whether this process may make mount namespaces. */

@@ -34,6 +34,7 @@ struct runtime_spec {
     size_t mount_count;
     const char *const *cgroup;       /* cgroup.procs files to enter; NULL: none */
     const struct runtime_user *user; /* NULL: our own */
+    bool no_new_privs; /* what it starts gains no rights by set-user-ID and the like */
 };
 
 enum runtime_phase { RUNTIME_RUNNING, RUNTIME_EXITED };

@@ -145,6 +145,8 @@ static bool become(const struct shim_spec *spec, struct error *err)
         return fail_errno(err, errno, "working directory %s", spec->cwd);
     if (!enter_user(spec, err))
         return false;
+    if (spec->no_new_privs && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        return fail_errno(err, errno, "allowPrivilegeEscalation: false");
     environ = (char **)(uintptr_t)spec->envp;
     execvp(spec->argv[0], spec->argv);
     return fail_errno(err, errno, "%s", spec->argv[0]);

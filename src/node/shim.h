@@ -36,6 +36,7 @@ struct shim_spec {
     int join_pid;                    /* into this process's mounts; 0: none */
     const char *const *cgroup;       /* cgroup.procs files to enter, NULL at the end; NULL: none */
     const struct runtime_user *user; /* NULL: ours */
+    bool no_new_privs;
     bool dies_with_us; /* ends (SIGTERM, then SIGKILL 1 s later) when this thread ends */
 };
 

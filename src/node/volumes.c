@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/resource.h"
+#include "base/tree.h"
 #include "kube/objects.h"
 #include "node/volumes_files.h"
 
@@ -25,25 +25,48 @@ struct volume {
     const struct pod_view *view;
     const char *name, *directory; /* directory: its own below the pod's */
     uint32_t mode;                /* of files without one */
+    struct volumes_owner owner;
     struct volume_file *files;
     size_t count;
     const char *audience; /* of a token that is missing */
 };
 
-/* ---- removing ---- */
+/* ---- whose they are ---- */
 
-static int remove_entry(const char *path, const struct stat *st, int flag, struct FTW *walk)
+static bool is_id(struct json v)
 {
-    (void)st, (void)walk;
-    if (flag == FTW_DNR)
-        chmod(path, 0700);
-    return flag == FTW_DP || flag == FTW_D || flag == FTW_DNR ? rmdir(path) : unlink(path);
+    return json_is(v, JSON_INT) && v.integer >= 0 && v.integer < UINT32_MAX;
 }
 
-bool volumes_remove(const char *directory)
+/* The user that all containers have, as a kubelet decides it: none if one of them has another, or
+ * does not say. */
+static bool same_user(struct json pod, uint32_t *ret)
 {
-    return nftw(directory, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0 ||
-           errno == ENOENT;
+    static const char *const lists[] = { "spec.initContainers", "spec.containers" };
+    struct json of_pod = json_get(pod, "spec.securityContext.runAsUser");
+    bool found = false;
+    for (size_t i = 0; i < lengthof(lists); i++)
+        json_each (container, json_get(pod, lists[i])) {
+            struct json user = json_get(*container, "securityContext.runAsUser");
+            user = json_present(user) ? user : of_pod;
+            if (!is_id(user) || (found && *ret != (uint32_t)user.integer))
+                return false;
+            *ret = (uint32_t)user.integer;
+            found = true;
+        }
+    return found;
+}
+
+struct volumes_owner volumes_owner(struct json pod)
+{
+    struct volumes_owner o = { 0 };
+    struct json group = json_get(pod, "spec.securityContext.fsGroup");
+    if (geteuid() != 0)
+        return o; /* everything is ours */
+    o.has_user = same_user(pod, &o.user);
+    o.has_group = is_id(group);
+    o.group = o.has_group ? (uint32_t)group.integer : 0;
+    return o;
 }
 
 /* ---- files from objects ---- */
@@ -55,7 +78,14 @@ static bool add_file(
         return fail(err, ERR_INVALID, "volume %s: path %s", v->name, path ? path : "\"\"");
     if (v->count == FILES_MAX)
         return fail(err, ERR_TOO_LARGE, "volume %s: more than %d files", v->name, FILES_MAX);
-    v->files[v->count++] = (struct volume_file){ path, data, mode ? (uint32_t)mode : v->mode };
+    struct volume_file *f = &v->files[v->count++];
+    *f = (struct volume_file){
+        path, data, mode ? (uint32_t)mode : v->mode, VOLUME_FILE_OURS, VOLUME_FILE_OURS
+    };
+    if (v->owner.has_group) {
+        f->group = v->owner.group;
+        f->mode |= 0440;
+    }
     return true;
 }
 
@@ -164,7 +194,13 @@ static bool add_token(struct volume *v, struct json source, struct error *err)
         v->audience = audience ? audience : "";
         return fail(err, ERR_BUSY, "waiting for a token of the service account");
     }
-    return add_file(v, json_get_text(source, "path"), str_of(json_text(token)), 0600, err);
+    /* A token is its user's alone where the pod says who that is, as a kubelet decides it. */
+    bool own = v->owner.has_user || v->owner.has_group;
+    if (!add_file(v, json_get_text(source, "path"), str_of(json_text(token)), own ? 0600 : 0, err))
+        return false;
+    if (v->owner.has_user)
+        v->files[v->count - 1].user = v->owner.user;
+    return true;
 }
 
 static bool add_projected(struct volume *v, struct json source, struct error *err)
@@ -211,11 +247,26 @@ static bool make_directory(const char *path, uint32_t mode, struct error *err)
            fail_errno(err, errno, "make %s", path);
 }
 
+/* What the pod's fsGroup asks for. */
+static bool give_group(struct volume *v, const char *path, struct error *err)
+{
+    return !v->owner.has_group || tree_give_group(path, v->owner.group, err);
+}
+
+/* A directory that we provide belongs to the user of the first pod that has it. Nobody else may
+ * write to it unless fsGroup says so. */
+static bool give_claim(struct volume *v, const char *path, struct error *err)
+{
+    bool ok = chmod(path, 0755) == 0 &&
+              (!v->owner.has_user || chown(path, v->owner.user, (gid_t)-1) == 0);
+    return ok || fail_errno(err, errno, "%s", path);
+}
+
 static bool place_empty(struct volume *v, struct json source, const char **ret, struct error *err)
 {
     (void)source;
     *ret = v->directory;
-    return make_directory(v->directory, 0777, err);
+    return make_directory(v->directory, 0777, err) && give_group(v, v->directory, err);
 }
 
 static bool place_host_path(
@@ -273,7 +324,14 @@ static bool place_claim(struct volume *v, struct json source, const char **ret, 
             "spec.local.path",
             volume);
     *ret = path;
-    return make_directory(path, 0777, err);
+    bool provisioned =
+        text_eq(volume, arena_printf(v->arena, "pvc-%s", json_get_text(claim, "metadata.uid")));
+    bool local = json_present(json_get(pv, "spec.local"));
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    return make_directory(path, 0755, err) &&
+           (!provisioned || (there && !(st.st_mode & S_IWOTH)) || give_claim(v, path, err)) &&
+           (!(provisioned || local) || give_group(v, path, err));
 }
 
 static bool place_files(struct volume *v, struct json source, const char **ret, struct error *err,
@@ -325,6 +383,7 @@ bool volumes_prepare(struct arena *a, const struct pod_view *view, const char *p
         struct volume v = { .arena = a,
             .view = view,
             .name = name,
+            .owner = volumes_owner(view->pod),
             .directory = arena_printf(a, "%s/volumes/%s", pod_directory, name) };
         if (!place_volume(&v, *volume, &place, err)) {
             *ret_audience = v.audience;
@@ -341,14 +400,6 @@ static int compare_mounts(const void *a, const void *b)
     return strcmp(((const struct root_mount *)a)->to, ((const struct root_mount *)b)->to);
 }
 
-static const char *without_last_slash(struct arena *a, const char *path)
-{
-    size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/')
-        length--;
-    return arena_strndup(a, path, length);
-}
-
 static bool lies_in(const char *path, const struct root_mount *mounts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -357,6 +408,45 @@ static bool lies_in(const char *path, const struct root_mount *mounts, size_t co
             return true;
     }
     return false;
+}
+
+/* Directories that a subPath names are made. A link in the volume may not lead out of it. */
+static bool check_sub_path(const char *from, const char *sub, struct error *err)
+{
+    int root = open(from, O_PATH | O_CLOEXEC);
+    if (root < 0)
+        return fail_errno(err, errno, "%s", from);
+    int fd = tree_open_below(root, sub, true, err);
+    close(root);
+    if (fd < 0)
+        return fail_in(err, "subPath %s must stay inside the volume", sub);
+    close(fd);
+    return true;
+}
+
+static bool mount_of(struct arena *a, struct json m, struct json places, struct json env,
+    struct root_mount *ret, struct error *err)
+{
+    const char *name = json_get_text(m, "name"), *path = json_get_text(m, "mountPath");
+    const char *expr = json_get_text(m, "subPathExpr");
+    const char *sub = expr ? fields_expand(a, expr, env) : json_get_text(m, "subPath");
+    *ret = (struct root_mount){ .from = json_text(json_member(places, name)),
+        .to = tree_path_clean(a, path ? path : ""),
+        .read_only = json_get_bool(m, "readOnly", false) };
+    if (!ret->from)
+        return fail(err, ERR_NOT_FOUND, "volume %s is not in spec.volumes", name);
+    if (text_eq(ret->to, "/"))
+        return fail(err,
+            ERR_INVALID,
+            "mountPath %s of volume %s is the root of the file system: mount it on a directory",
+            path ? path : "\"\"",
+            name);
+    if (text_empty(sub))
+        return true;
+    if (sub[0] == '/')
+        return fail(err, ERR_INVALID, "subPath %s: must be relative to the volume", sub);
+    ret->below = sub;
+    return check_sub_path(ret->from, sub, err);
 }
 
 bool volumes_mounts(struct arena *a, struct json container, struct json places, struct json env,
@@ -369,25 +459,9 @@ bool volumes_mounts(struct arena *a, struct json container, struct json places, 
         count++;
     struct root_mount *mounts = arena_array(a, list.count + count + 1, sizeof(*mounts));
     count = 0;
-    json_each (m, list) {
-        const char *name = json_get_text(*m, "name");
-        const char *from = json_text(json_member(places, name));
-        const char *expr = json_get_text(*m, "subPathExpr");
-        const char *sub = expr ? fields_expand(a, expr, env) : json_get_text(*m, "subPath");
-        if (!from)
-            return fail(err, ERR_NOT_FOUND, "volume %s is not in spec.volumes", name);
-        if (!text_empty(sub)) {
-            if (strstr(sub, "..") || sub[0] == '/')
-                return fail(err, ERR_INVALID, "subPath %s: must stay inside the volume", sub);
-            from = arena_printf(a, "%s/%s", from, sub);
-            struct stat st;
-            if (stat(from, &st) && !make_directory(from, 0777, err))
-                return false;
-        }
-        mounts[count++] = (struct root_mount){ from,
-            without_last_slash(a, json_get_text(*m, "mountPath")),
-            json_get_bool(*m, "readOnly", false) };
-    }
+    json_each (m, list)
+        if (!mount_of(a, *m, places, env, &mounts[count++], err))
+            return false;
     for (size_t volumes = count; more->to; more++)
         if (!lies_in(more->to, mounts, volumes))
             mounts[count++] = *more;

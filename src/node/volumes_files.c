@@ -8,16 +8,21 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "node/volumes.h"
+#include "base/tree.h"
 
-/* What tells one state from another: names, modes and bytes. */
+/* What tells one state from another: names, modes, owners and bytes. */
 static const char *state_name(struct arena *a, const struct volume_file *files, size_t count)
 {
     struct sha256 h;
     sha256_init(&h);
     for (size_t i = 0; i < count; i++) {
-        const char *head =
-            arena_printf(a, "%s %o %zu ", files[i].path, files[i].mode, files[i].data.len);
+        const char *head = arena_printf(a,
+            "%s %o %d:%d %zu ",
+            files[i].path,
+            files[i].mode,
+            (int)files[i].user,
+            (int)files[i].group,
+            files[i].data.len);
         sha256_add(&h, head, strlen(head) + 1);
         sha256_add(&h, files[i].data.ptr, files[i].data.len);
     }
@@ -49,7 +54,8 @@ static bool write_one(
         ok = count > 0;
         done += ok ? (size_t)count : 0;
     }
-    ok = ok && fchmod(fd, file->mode) == 0;
+    /* In this order: a new owner clears bits. */
+    ok = ok && fchown(fd, file->user, file->group) == 0 && fchmod(fd, file->mode) == 0;
     int number = errno;
     if (fd >= 0)
         close(fd);
@@ -85,7 +91,7 @@ static void remove_old(struct arena *a, const char *directory, const char *state
             text_eq(e->d_name, state))
             continue;
         if (text_starts(e->d_name, ".."))
-            volumes_remove(path);
+            tree_remove(path, NULL);
         else if (!has_name(files, count, e->d_name))
             unlink(path);
     }
@@ -104,7 +110,7 @@ bool volumes_files_write(
     if (length > 0 && str_eq((struct str){ now, (size_t)length }, str_of(state)))
         return true;
     const char *place = arena_printf(&a, "%s/%s", directory, state);
-    volumes_remove(place); /* half of it may be left from before */
+    tree_remove(place, NULL); /* half of it may be left from before */
     if (mkdir(place, 0755))
         return fail_errno(err, errno, "make %s", place);
     for (size_t i = 0; i < count; i++)

@@ -10,7 +10,9 @@ struct volume_file {
     const char *path; /* relative, without ".." */
     struct str data;
     uint32_t mode;
+    uint32_t user, group; /* VOLUME_FILE_OURS: our own */
 };
+#define VOLUME_FILE_OURS UINT32_MAX
 
 /* Brings a directory to exactly these files (a later one of the same path wins); does nothing if it
  * has them already. */

@@ -198,7 +198,7 @@ def test_liveness_restarts_and_hooks_run(lab):
                        "preStop": {"exec": {"command": [
                            "sh", "-c", "echo down >>$HOME/hooks; rm $HOME/sick"]}}}), terminationGracePeriodSeconds=60))
         found = wait_pod(lab, ns, "web", is_ready, "the pod to be ready")
-        home = f"{node.dir}/pods/{found['metadata']['uid']}/home"
+        home = f"{node.dir}/pods/{found['metadata']['uid']}/containers/main/home"
         open(f"{home}/sick", "w").close()
         wait_pod(lab, ns, "web", lambda p: status_of(p, "main")["restartCount"] == 1 and is_ready(p),
                  "the restart")

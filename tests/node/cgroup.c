@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "kube/file.h"
-#include "node/volumes.h"
+#include "base/tree.h"
 #include "tests/test.h"
 
 static const char *root;
@@ -73,7 +73,7 @@ TEST(cgroup_limits_are_written_as_the_kernel_takes_them)
     put("leeboard-here/u1/main/memory.events", "low 0\nhigh 0\nmax 3\noom 1\noom_kill 2\n");
     check(cgroups_ran_out(g, "u1", "main"));
     cgroups_free(g);
-    check(volumes_remove(root));
+    check(tree_remove(root, NULL));
 }
 
 TEST(cgroup_groups_of_a_pod_go_with_it)
@@ -95,7 +95,7 @@ TEST(cgroup_groups_of_a_pod_go_with_it)
     cgroups_remove(g, NULL);
     check(access(at("leeboard-here/u2"), F_OK) != 0);
     cgroups_free(g);
-    check(volumes_remove(root));
+    check(tree_remove(root, NULL));
 }
 
 TEST(cgroup_says_why_there_are_none)
@@ -105,5 +105,5 @@ TEST(cgroup_says_why_there_are_none)
     check_fails(cgroups_new(root, "x", &err), err, "there are no control groups of version 2 at");
     put("cgroup.controllers", "cpuset cpu pids\n");
     check_fails(cgroups_new(root, "x", &err), err, "cgroup.controllers has no memory in it");
-    check(volumes_remove(root));
+    check(tree_remove(root, NULL));
 }

@@ -3,7 +3,7 @@
 
 TEST(container_runs_as_whom_its_own_context_names_before_the_pods)
 {
-    struct node_runtime runtime = { .users = true };
+    struct node_runtime runtime = { .users = true, .mounts = true };
     struct pod_host host = { .runtime = &runtime };
     struct pod pod = { .host = &host,
         .uid = (char[]){ "u1" },
@@ -17,21 +17,21 @@ TEST(container_runs_as_whom_its_own_context_names_before_the_pods)
     check_int(u->group, 8);
     check_int((int64_t)u->group_count, 2);
     check_int(u->groups[1], 10);
-    check(!container_root_refusal(test_arena(), &c));
+    check(!container_user_refusal(test_arena(), &c));
     pod.object = test_json("{'metadata': {'name': 'web', 'namespace': 'default'}, 'spec': "
                            "{'securityContext': {'runAsNonRoot': true}}}");
     c.spec = test_json("{}");
     check(!container_user(test_arena(), &c));
-    check_text(container_root_refusal(test_arena(), &c),
+    check_text(container_user_refusal(test_arena(), &c),
         "container has runAsNonRoot and image will run as root (pod: \"web_default(u1)\", "
         "container: main): there is no image here that would name a user; set "
         "securityContext.runAsUser");
     c.spec = test_json("{'securityContext': {'runAsUser': 0}}");
-    check_text(container_root_refusal(test_arena(), &c),
+    check_text(container_user_refusal(test_arena(), &c),
         "container's runAsUser breaks non-root policy (pod: \"web_default(u1)\", container: main)");
     c.spec = test_json("{'securityContext': {'runAsNonRoot': false}}");
-    check(!container_root_refusal(test_arena(), &c));
+    check(!container_user_refusal(test_arena(), &c));
     c.spec = test_json("{}");
     runtime.users = false; /* who is not root runs nothing as root */
-    check(!container_root_refusal(test_arena(), &c));
+    check(!container_user_refusal(test_arena(), &c));
 }

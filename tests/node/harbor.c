@@ -5,7 +5,7 @@
 
 #include "apiserver/core/server.h"
 #include "apiserver/store/store.h"
-#include "node/volumes.h"
+#include "base/tree.h"
 
 struct kube_call {
     struct harbor *harbor;
@@ -113,7 +113,7 @@ void harbor_close(struct harbor *h)
     apiserver_free(h->server);
     store_free(h->store);
     loop_free(h->loop);
-    check(volumes_remove(h->dir));
+    check(tree_remove(h->dir, NULL));
 }
 
 struct answer {

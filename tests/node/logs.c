@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "node/shim_log.h"
-#include "node/volumes.h"
+#include "base/tree.h"
 #include "tests/test.h"
 
 static const char *folder(void)
@@ -46,7 +46,7 @@ TEST(logs_tail_gives_the_last_lines_without_heads)
     check_text(logs_tail(test_arena(), path, 2048, 2), "line 498\nline 499\n");
     check_text(logs_tail(test_arena(), path, 12, 80), "98\nline 499\n");
     check_text(logs_tail(test_arena(), "/no/such/log", 100, 10), "");
-    check(volumes_remove(dir));
+    check(tree_remove(dir, NULL));
 }
 
 TEST(logs_are_read_from_the_oldest_file_or_from_the_last_lines_on)
@@ -67,7 +67,7 @@ TEST(logs_are_read_from_the_oldest_file_or_from_the_last_lines_on)
     int64_t since = 1794780003000; /* 2026-11-15T22:00:03Z */
     check_text(read_with(path, (struct log_reader_options){ -1, since, true }),
         "2026-11-15T22:00:03.000000000Z line 3\n2026-11-15T22:00:04.000000000Z line 4\n");
-    check(volumes_remove(dir));
+    check(tree_remove(dir, NULL));
 }
 
 TEST(logs_reader_follows_its_place_through_rotations)
@@ -98,7 +98,7 @@ TEST(logs_reader_follows_its_place_through_rotations)
     got = arena_printf(test_arena(), "%s%s", got, read_all(r, 4096));
     check_text(got, arena_printf(test_arena(), "%s%.*s\n", want, (int)sizeof(wide), wide));
     log_reader_free(r);
-    check(volumes_remove(dir));
+    check(tree_remove(dir, NULL));
 }
 
 TEST(logs_reader_goes_on_with_the_oldest_file_when_its_own_was_rotated_away)
@@ -113,5 +113,5 @@ TEST(logs_reader_goes_on_with_the_oldest_file_when_its_own_was_rotated_away)
     write_lines(path, 6, 7);
     check_text(read_all(r, 4096), "line 5\nline 6\n");
     log_reader_free(r);
-    check(volumes_remove(dir));
+    check(tree_remove(dir, NULL));
 }

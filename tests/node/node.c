@@ -9,7 +9,7 @@
 #include "node/cgroup.h"
 #include "node/image_map.h"
 #include "node/process_runtime.h"
-#include "node/volumes.h"
+#include "base/tree.h"
 #include "tests/node/place.h"
 
 #define SLICES "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
@@ -49,8 +49,10 @@ TEST(node_restarts_what_its_liveness_probe_finds_dead)
             "PATCH",
             PODS "/web",
             arena_printf(test_arena(), "{'metadata': {'labels': {'turn': '%d'}}}", i));
-    const char *sick = arena_printf(
-        test_arena(), "%s/pods/%s/home/sick", p.harbor.dir, json_get_text(pod, "metadata.uid"));
+    const char *sick = arena_printf(test_arena(),
+        "%s/pods/%s/containers/main/home/sick",
+        p.harbor.dir,
+        json_get_text(pod, "metadata.uid"));
     fclose(fopen(sick, "we"));
     await(&p, restarts(&p, "web") == 1 && is_ready(&p, "web"));
     await(&p, *notes(&p, "Killing"));
@@ -125,7 +127,7 @@ TEST(node_logs_are_followed_to_the_end_of_their_run)
     check(text_starts(buf_text(&r.text), "line 0\nline 1\n"));
     check(!r.ended);
     const char *go = arena_printf(test_arena(),
-        "%s/pods/%s/home/go",
+        "%s/pods/%s/containers/main/home/go",
         p.harbor.dir,
         json_get_text(pod_now(&p, "web"), "metadata.uid"));
     fclose(fopen(go, "we"));
@@ -200,7 +202,8 @@ TEST(node_stops_a_pod_after_it_has_left_its_services_and_has_answered)
     rig_turn_for(p.loop, 300);
     harbor_do(&p.harbor, "PUT", SLICES "/web", arena_printf(test_arena(), slice, ip, "false", uid));
     rig_turn_for(p.loop, 300);
-    const char *asked = arena_printf(test_arena(), "%s/pods/%s/home/asked", p.harbor.dir, uid);
+    const char *asked =
+        arena_printf(test_arena(), "%s/pods/%s/containers/main/home/asked", p.harbor.dir, uid);
     check(is_ready(&p, "web") && access(asked, F_OK) != 0);
     p.in_use = false;
     int status = 200;
@@ -438,7 +441,7 @@ TEST(node_puts_programs_into_control_groups)
         &err));
     check_text(limit.ptr, "1073741824");
     place_close(&p);
-    check(volumes_remove(root));
+    check(tree_remove(root, NULL));
 }
 
 /* What the kernel has in a file of a pod's group. */

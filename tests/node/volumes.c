@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/tree.h"
 #include "kube/file.h"
 #include "tests/node/shelf.h"
 
@@ -73,7 +74,7 @@ TEST(volumes_of_objects_are_files_that_change_all_at_once)
     check_text(contents(c, "d"), "4");
     check(access(arena_printf(test_arena(), "%s/b", c), F_OK) != 0);
     check(access(arena_printf(test_arena(), "%s/%s", c, before), F_OK) != 0);
-    check(volumes_remove(folder));
+    check(tree_remove(folder, NULL));
     check(access(folder, F_OK) != 0);
     shelf_close(&s);
 }
@@ -117,9 +118,11 @@ TEST(volumes_of_the_machine_are_places)
     check_text(mounts[0].to, "/dev/own");
     mounts++;
     check_text(mounts[0].to, "/m");
-    check(mounts[0].read_only && text_ends(mounts[0].from, "/deep/pv/of-web"));
+    check(mounts[0].read_only && text_ends(mounts[0].from, "/deep/pv"));
+    check_text(mounts[0].below, "of-web");
+    check(access(arena_printf(test_arena(), "%s/of-web", mounts[0].from), F_OK) == 0);
     check_text(mounts[1].to, "/m/x");
-    check(volumes_remove(folder));
+    check(tree_remove(folder, NULL));
     shelf_close(&s);
 }
 
@@ -151,6 +154,6 @@ TEST(volumes_say_what_is_missing)
         struct json places;
         check_fails(prepare(&s, folder, rows[i][0], &places, &err), err, rows[i][1]);
     }
-    check(volumes_remove(folder));
+    check(tree_remove(folder, NULL));
     shelf_close(&s);
 }

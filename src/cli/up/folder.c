@@ -67,9 +67,39 @@ static bool make_all(struct arena *a, const char *path, struct error *err)
     return true;
 }
 
+/* Everything below is as safe as this: homes of pods, Secrets, tokens, certificates, models. */
+static bool make_private(const char *folder, struct error *err)
+{
+    struct stat st;
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = fd >= 0 && fstat(fd, &st) == 0;
+    if (!ok)
+        fail_errno(err, errno, "%s: choose another folder with --data", folder);
+    else if (st.st_uid != geteuid())
+        ok = fail(err,
+            ERR_FORBIDDEN,
+            "%s belongs to user %u, who could change everything in it: choose another folder with "
+            "--data, or give it to user %u",
+            folder,
+            st.st_uid,
+            geteuid());
+    else if (st.st_mode & S_ISVTX)
+        ok = fail(err,
+            ERR_INVALID,
+            "%s is a folder that all users share: choose one of its own with --data",
+            folder);
+    else if ((st.st_mode & 07777) != 0700 && fchmod(fd, 0700) != 0)
+        ok = fail_errno(err, errno, "%s: making it private", folder);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
 bool up_folder_make(struct arena *a, const char *folder, struct error *err)
 {
     static const char *const names[] = { "node", "volumes", "models" };
+    if (!make_all(a, folder, err) || !make_private(folder, err))
+        return false;
     for (size_t i = 0; i < lengthof(names); i++)
         if (!make_all(a, up_folder_path(a, folder, names[i]), err))
             return false;
@@ -91,14 +121,42 @@ static int read_pid(int fd)
     return read && str_to_int(str_trim(str_of(text)), &pid) ? (int)pid : 0;
 }
 
+/* A process that runs holds a lock for writing, which takes the right to write. A lock for reading
+ * is that of a stranger, from a time when the folder was not private: the file is replaced. */
+static bool is_held(int fd)
+{
+    struct flock lock = whole(F_RDLCK);
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+static int open_pid(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || fchmod(fd, 0600) != 0) {
+        fail_errno(err, errno, "%s", path);
+        if (fd >= 0)
+            close(fd);
+        return -1;
+    }
+    return fd;
+}
+
 bool up_folder_lock(struct arena *a, const char *folder, struct error *err)
 {
     const char *path = up_folder_path(a, folder, "up.pid");
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    int fd = open_pid(path, err);
     if (fd < 0)
-        return fail_errno(err, errno, "%s", path);
+        return false;
     struct flock lock = whole(F_WRLCK);
-    if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
+    bool locked = fcntl(fd, F_OFD_SETLK, &lock) == 0;
+    if (!locked && !is_held(fd)) {
+        close(fd);
+        fd = unlink(path) == 0 || errno == ENOENT ? open_pid(path, err) : -1;
+        if (fd < 0)
+            return fail_errno(err, errno, "replacing %s", path);
+        locked = fcntl(fd, F_OFD_SETLK, &lock) == 0;
+    }
+    if (!locked) {
         int pid = read_pid(fd);
         close(fd);
         return fail(err,
@@ -119,9 +177,7 @@ int up_folder_pid(struct arena *a, const char *folder)
     int fd = open(up_folder_path(a, folder, "up.pid"), O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
-    struct flock lock = whole(F_RDLCK);
-    bool held = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-    int pid = held ? read_pid(fd) : 0;
+    int pid = is_held(fd) ? read_pid(fd) : 0;
     close(fd);
     return pid;
 }

@@ -18,7 +18,8 @@ extern const struct cli_flag up_folder_flags[]; /* --data */
 bool up_folder(struct cli *cli, const char **ret, struct error *err) must_check;
 /* DATA/NAME. */
 const char *up_folder_path(struct arena *a, const char *folder, const char *name);
-/* Makes it, and the folders that others do not make themselves. */
+/* Makes it, and the folders that others do not make themselves. Only this user may enter it, also
+ * if it was there before with a wider mode. Fails if it is another user's. */
 bool up_folder_make(struct arena *a, const char *folder, struct error *err) must_check;
 /* Makes it this process's until it ends. Fails if another one has it, naming that. */
 bool up_folder_lock(struct arena *a, const char *folder, struct error *err) must_check;
