@@ -21,7 +21,8 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat
 # Asked when something is compiled: by then set-up has installed them.
 PKG_CFLAGS = $(eval PKG_CFLAGS := $$(shell pkg-config --cflags $(PACKAGES)))$(PKG_CFLAGS)
 PKG_LIBS = $(eval PKG_LIBS := $$(shell pkg-config --libs $(PACKAGES)))$(PKG_LIBS)
-ALL_CFLAGS = -std=gnu17 -g -fPIE -D_GNU_SOURCE -Isrc -I. -DLEEBOARD_VERSION='"$(VERSION)"' \
+# base/budget.h ends a request by unwinding: that runs cleanup() handlers only with -fexceptions.
+ALL_CFLAGS = -std=gnu17 -g -fPIE -fexceptions -D_GNU_SOURCE -Isrc -I. -DLEEBOARD_VERSION='"$(VERSION)"' \
 	$(WARN) $(CFLAGS.$(V)) $(PKG_CFLAGS) $(CFLAGS)
 quote = '$(subst ','\'',$(1))'
 # One short line a step; `make Q=` shows the commands.

@@ -21,6 +21,10 @@
 #include "apiserver/describe/documents.h"
 #include "apiserver/verbs/write.h"
 
+/* What one request may use. A step is an allocation: some 50 ns with the work around it. */
+#define REQUEST_BYTES_MAX ARENA_LIMIT_DEFAULT
+#define REQUEST_STEPS_MAX ((uint64_t)8 << 20)
+
 /* ---- calls ---- */
 
 static struct api_call *call_new(
@@ -34,6 +38,9 @@ static struct api_call *call_new(
         c->arena = s->spare[--s->spare_count];
     else
         arena_init(&c->arena, ARENA_LIMIT_DEFAULT);
+    c->budget.bytes_max = REQUEST_BYTES_MAX;
+    c->budget.steps_max = REQUEST_STEPS_MAX;
+    c->arena.budget = &c->budget;
     c->next = s->calls;
     c->link = &s->calls;
     if (c->next)
@@ -52,6 +59,7 @@ static void call_free(struct api_call *c)
     list_stream_free(c->list);
     watch_stream_free(c);
     log_stream_free(c);
+    c->arena.budget = NULL;
     arena_reset(&c->arena);
     if (s->spare_count < lengthof(s->spare))
         s->spare[s->spare_count++] = c->arena;
@@ -157,6 +165,39 @@ bool server_is_writer(const struct apiserver *s, const void *connection)
     return false;
 }
 
+static void drop_answer(struct api_call *c)
+{
+    store_object_release(take(c->held));
+    list_stream_free(take(c->list));
+    watch_stream_free(c);
+    log_stream_free(c);
+    memset(c->parts, 0, sizeof(c->parts));
+    c->session = NULL;
+}
+
+static void handle(void *ctx)
+{
+    request_handle(ctx);
+}
+
+/* Nothing was stored: a write seals the budget before it changes anything. */
+static void fail_spent(struct api_call *c)
+{
+    drop_answer(c);
+    c->answered = false;
+    call_unwarn(c, 0);
+    call_fail(c,
+        (struct api_status){ 413,
+            "RequestEntityTooLarge",
+            c->budget.bytes > c->budget.bytes_max
+                ? arena_printf(&c->arena,
+                      "the request needs more than %zu MiB of memory: split it into smaller ones",
+                      c->budget.bytes_max >> 20)
+                : arena_printf(&c->arena,
+                      "the request needs more than %llu steps: split it into smaller ones",
+                      (unsigned long long)c->budget.steps_max) });
+}
+
 struct api_call *apiserver_open(struct apiserver *s, const struct api_request *request,
     const struct api_handlers *handlers, void *ctx)
 {
@@ -170,13 +211,10 @@ struct api_call *apiserver_open(struct apiserver *s, const struct api_request *r
                 arena_printf(&c->arena,
                     "Request entity too large: limit is %zu",
                     s->options.body_bytes_max) });
-    else
-        request_handle(c);
+    else if (!budget_run(&c->budget, handle, c))
+        fail_spent(c);
     note_writer(s, request);
-    if (arena_overflowed(&c->arena))
-        call_fail(c,
-            (struct api_status){
-                413, "RequestEntityTooLarge", "the request needs too much memory" });
+    s->last_steps = c->budget.steps;
     assert(c->answered);
     c->request = NULL;
     server_ready(s, c);
@@ -213,12 +251,7 @@ static void refuse_all(struct apiserver *s, const struct error *why)
     for (struct api_call *c = s->ready; c; c = c->next_ready) {
         if (c->head_sent || c->cancelled)
             continue;
-        store_object_release(take(c->held));
-        list_stream_free(take(c->list));
-        watch_stream_free(c);
-        log_stream_free(c);
-        memset(c->parts, 0, sizeof(c->parts));
-        c->session = NULL;
+        drop_answer(c);
         call_fail(c, status_internal(&c->arena, arena_strdup(&c->arena, why->text)));
     }
 }

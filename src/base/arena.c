@@ -49,7 +49,7 @@ static void free_chunks(struct arena_chunk *c)
 void arena_done(struct arena *a)
 {
     free_chunks(a->chunks);
-    *a = (struct arena){ .limit = a->limit };
+    *a = (struct arena){ .limit = a->limit, .budget = a->budget };
 }
 
 void arena_reset(struct arena *a)
@@ -90,6 +90,7 @@ static size_t next_bytes(size_t used)
 void *arena_alloc(struct arena *a, size_t size)
 {
     assert(a->limit > 0);
+    budget_charge(a->budget, size, 1);
     a->used += size;
     if (ARENA_EACH_ALONE) {
         a->chunks = new_chunk(size, size, a->chunks);

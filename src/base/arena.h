@@ -10,17 +10,22 @@
  * response, a file) must ask and refuse. So builders need no error path, and one huge object
  * fails its own request, not the process.
  *
+ * An arena with a budget charges it for every allocation, and that may end the request: see
+ * base/budget.h.
+ *
  * Under AddressSanitizer each allocation is a malloc of its own, so that overruns are seen. */
 
 #include "base/base.h"
+#include "base/budget.h"
 #include <stdarg.h>
 
 struct arena_chunk;
 
 struct arena {
     struct arena_chunk *chunks;
-    size_t used;  /* bytes handed out */
-    size_t limit; /* of used */
+    size_t used;           /* bytes handed out */
+    size_t limit;          /* of used */
+    struct budget *budget; /* of the request that it belongs to; NULL: none */
 };
 
 #define ARENA_LIMIT_DEFAULT ((size_t)64 << 20)

@@ -143,6 +143,11 @@ static bool convert(struct conversion *c, yyjson_val *from, int depth, struct js
     }
 }
 
+static void doc_free(yyjson_doc **doc)
+{
+    yyjson_doc_free(*doc);
+}
+
 static bool fail_at(struct error *err, struct str text, const yyjson_read_err *why)
 {
     size_t line = 1, column = 1;
@@ -169,7 +174,8 @@ static bool parse(struct arena *a, struct str text, bool joins, struct json_give
     char *copy = arena_alloc(a, text.len + YYJSON_PADDING_SIZE);
     if (text.len)
         memcpy(copy, text.ptr, text.len);
-    yyjson_doc *doc = yyjson_read_opts(copy, text.len, YYJSON_READ_INSITU, NULL, &why);
+    cleanup(doc_free) yyjson_doc *doc =
+        yyjson_read_opts(copy, text.len, YYJSON_READ_INSITU, NULL, &why);
     if (!doc)
         return fail_at(err, text, &why);
     /* Most texts have no escapes at all, which is quickly seen. */
@@ -183,7 +189,6 @@ static bool parse(struct arena *a, struct str text, bool joins, struct json_give
         .may_hold_nul = escape && memmem(escape, rest, "\\u0000", 6),
     };
     bool ok = convert(&c, yyjson_doc_get_root(doc), 0, ret);
-    yyjson_doc_free(doc);
     *ret_twice = c.twice;
     return ok;
 }
@@ -318,15 +323,20 @@ static void walk_value(struct key_walk *w, yyjson_val *v)
     }
 }
 
+static void walk_done(struct key_walk *w)
+{
+    buf_done(&w->path);
+}
+
 void json_walk_keys(
     struct str text, bool (*key)(void *ctx, const char *path, bool again), void *ctx)
 {
-    yyjson_doc *doc = yyjson_read(text.ptr, text.len, 0);
-    struct key_walk w = { .key = key, .ctx = ctx, .path = BUF_INIT((size_t)1 << 20) };
+    cleanup(doc_free) yyjson_doc *doc = yyjson_read(text.ptr, text.len, 0);
+    cleanup(walk_done) struct key_walk w = {
+        .key = key, .ctx = ctx, .path = BUF_INIT((size_t)1 << 20)
+    };
     if (doc)
         walk_value(&w, yyjson_doc_get_root(doc));
-    buf_done(&w.path);
-    yyjson_doc_free(doc);
 }
 
 static void print_string(struct buf *b, const char *text, size_t length)

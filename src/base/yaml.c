@@ -559,6 +559,11 @@ static struct json list_twice(struct reader *r)
     return json_list_end(&list);
 }
 
+static void reader_free(struct reader **r)
+{
+    free(*r);
+}
+
 /* ret_twice: NULL for YAML 1.2. */
 static bool parse_all(struct arena *a, struct str text, const char *file, struct json *ret_list,
     struct json *ret_twice, struct error *err)
@@ -567,14 +572,13 @@ static bool parse_all(struct arena *a, struct str text, const char *file, struct
         return fail(err, ERR_TOO_LARGE, "%s: more than %zu bytes", file, YAML_BYTES_MAX);
     struct json_builder documents;
     json_builder_init(&documents, a);
-    struct reader *r = mem_new_of(struct reader);
+    cleanup(reader_free) struct reader *r = mem_new_of(struct reader);
     *r = (struct reader){ .arena = a, .text = text, .file = file, .err = err, .old = ret_twice };
     bool ok = check_bytes(r) && (text.len == 0 || read_all(r, &documents));
     if (ok)
         *ret_list = json_list_end(&documents);
     if (ok && ret_twice)
         *ret_twice = list_twice(r);
-    free(r);
     return ok;
 }
 

@@ -107,7 +107,7 @@ static bool add_map(struct cel_eval *e, struct buf *b, struct cel_value v)
     struct cel_value key, value;
     size_t count = 0;
     for (size_t at = 0; cel_map_next(e, v, &at, &key, &value); count++) {
-        struct buf text = BUF_INIT(CEL_TEXT_BYTES_MAX);
+        cleanup(buf_done) struct buf text = BUF_INIT(CEL_TEXT_BYTES_MAX);
         bool fine = add_value(e, &text, key, true);
         pairs[count] = (struct pair){ arena_strdup(e->arena, buf_text(&text)), value };
         buf_done(&text);
@@ -277,7 +277,7 @@ static bool add_clause(
 struct cel_value cel_format_string(
     struct cel_eval *e, struct cel_value format, struct cel_value args)
 {
-    struct buf b = BUF_INIT(CEL_TEXT_BYTES_MAX);
+    cleanup(buf_done) struct buf b = BUF_INIT(CEL_TEXT_BYTES_MAX);
     struct str rest = format.text;
     const char *trouble = NULL;
     for (size_t n = 0; rest.len && !trouble && !buf_overflowed(&b);) {

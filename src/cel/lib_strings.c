@@ -125,7 +125,7 @@ CEL_IMPLEMENT(replace)
 {
     struct str s = args[0].text, old = args[1].text, new = args[2].text;
     int64_t most = n == 4 ? args[3].integer : -1, done = 0;
-    struct buf b = BUF_INIT(CEL_TEXT_BYTES_MAX);
+    cleanup(buf_done) struct buf b = BUF_INIT(CEL_TEXT_BYTES_MAX);
     if (str_eq(old, new) || most == 0)
         return args[0];
     if (old.len == 0 && most != 0) { /* before every character, and at the end */
@@ -164,7 +164,7 @@ CEL_IMPLEMENT(split)
 
 CEL_IMPLEMENT(join)
 {
-    struct buf b = BUF_INIT(CEL_TEXT_BYTES_MAX);
+    cleanup(buf_done) struct buf b = BUF_INIT(CEL_TEXT_BYTES_MAX);
     for (size_t i = 0; i < args[0].list->count; i++) {
         struct cel_value item = cel_list_get(e, args[0], i);
         if (item.kind != CEL_STRING) {
@@ -210,7 +210,7 @@ CEL_IMPLEMENT(trim)
 CEL_IMPLEMENT(quote)
 {
     static const char plain[] = "\a\b\f\n\r\t\v\\\"", letters[] = "abfnrtv\\\"";
-    struct buf b = BUF_INIT(CEL_TEXT_BYTES_MAX);
+    cleanup(buf_done) struct buf b = BUF_INIT(CEL_TEXT_BYTES_MAX);
     buf_add_char(&b, '"');
     for (size_t i = 0; i < args[0].text.len; i++) {
         char c = args[0].text.ptr[i];

@@ -194,7 +194,7 @@ CEL_IMPLEMENT(get_escaped_path)
         fine = fine && (is_alnum(*c) || strchr("-_.~!$&'()*+,;=:@[]%/", *c));
     if (fine || !url_decode(e->arena, str_of(path), &plain))
         return cel_text(path);
-    struct buf b = BUF_INIT(CEL_TEXT_BYTES_MAX);
+    cleanup(buf_done) struct buf b = BUF_INIT(CEL_TEXT_BYTES_MAX);
     for (; *plain; plain++)
         if (is_alnum(*plain) || strchr("-_.~$&+,/:;=@", *plain))
             buf_add_char(&b, *plain);

@@ -400,11 +400,16 @@ static void walk_node(struct walk *w, const struct cel_rules *node, const char *
         walk_map(w, node, path, now, old, c);
 }
 
+static void walk_done(struct walk *w)
+{
+    arena_done(&w->scratch);
+}
+
 void cel_rules_check(const struct cel_rules *rules, struct arena *a,
     const struct cel_rules_input *input, struct cel_problems *ret_problems,
     struct cel_problems *ret_warnings)
 {
-    struct walk w = { .arena = a,
+    cleanup(walk_done) struct walk w = { .arena = a,
         .scratch = ARENA_INIT,
         .problems = ret_problems,
         .warnings = ret_warnings,
@@ -414,5 +419,4 @@ void cel_rules_check(const struct cel_rules *rules, struct arena *a,
         NULL, rules->decl->schema, input->object, input->old, json_present(input->old), &equal
     };
     walk_node(&w, rules, "", input->object, input->old, &root);
-    arena_done(&w.scratch);
 }

@@ -358,7 +358,7 @@ const char *cel_show_quoted(struct arena *a, struct str s)
 
 static const char *show_list(struct arena *a, struct cel_value v)
 {
-    struct buf b = BUF_INIT(4096);
+    cleanup(buf_done) struct buf b = BUF_INIT(4096);
     buf_add_char(&b, '[');
     for (size_t i = 0; i < v.list->count && v.list->items && !buf_overflowed(&b); i++)
         buf_printf(&b, "%s%s", i ? ", " : "", cel_show(a, v.list->items->at[i]));

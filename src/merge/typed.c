@@ -314,16 +314,21 @@ static void validate(struct validation *v, uint16_t type, struct json value, con
         validate_map(v, t, value, at);
 }
 
-static bool validate_all(struct validation *v, struct json value, struct error *err)
+static void validation_done(struct validation **v)
 {
+    buf_done(&(*v)->text);
+    arena_done(&(*v)->arena);
+}
+
+static bool validate_all(struct validation *validation, struct json value, struct error *err)
+{
+    cleanup(validation_done) struct validation *v = validation;
     arena_init(&v->arena, ARENA_LIMIT_DEFAULT);
     buf_init(&v->text, 4096);
     validate(v, v->schema->root, value, NULL);
     bool ok = v->errors == 0;
     if (!ok)
         fail(err, ERR_INVALID, "%s%s", v->errors > 1 ? "errors:\n  " : "", buf_text(&v->text));
-    buf_done(&v->text);
-    arena_done(&v->arena);
     return ok;
 }
 

@@ -28,6 +28,7 @@ struct api_call {
     struct api_handlers handlers;
     void *ctx;
     struct arena arena;
+    struct budget budget;
 
     /* the request; gone after apiserver_open() */
     const struct api_request *request;

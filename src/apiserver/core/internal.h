@@ -27,6 +27,7 @@ struct apiserver {
     struct api_call *ready, **ready_end; /* have something to send with this flush */
     const void *writers[64]; /* connections that asked for a change since the last flush */
     size_t writer_count;
+    uint64_t last_steps; /* of the budget of the request that was opened last */
     struct buf scratch;  /* a text on its way into the store */
     struct watch_batch { /* the last events as text, for all who watch them */
         struct buf text;

@@ -301,18 +301,21 @@ static const struct structural *compile(struct compilation *c, struct json schem
     return kept;
 }
 
+static void compilation_done(struct compilation *c)
+{
+    table_done(&c->names);
+    arena_done(&c->scratch);
+}
+
 static const struct structural *compile_root(struct arena *a, struct json schema, bool of_default)
 {
     static const struct structural free_form = { .type = TYPE_ANY, .preserve = true };
     if (!json_is(schema, JSON_MAP))
         return &free_form;
-    struct compilation c = { .arena = a, .of_default = of_default };
+    cleanup(compilation_done) struct compilation c = { .arena = a, .of_default = of_default };
     arena_init(&c.scratch, ARENA_LIMIT_DEFAULT);
     table_init(&c.names, 0, 0);
-    const struct structural *s = compile(&c, schema);
-    table_done(&c.names);
-    arena_done(&c.scratch);
-    return s;
+    return compile(&c, schema);
 }
 
 const struct structural *structural_compile(struct arena *a, struct json schema)

@@ -269,6 +269,7 @@ void rest_list(struct api_call *c)
     if (!options_read_list(c, false, &o) || !select_init(c, &o, &s) ||
         !options_read_version(c, false, &o) || !choose_version(c, &o, &r))
         return;
+    budget_seal(&c->budget);
     struct list_stream *l = mem_new_of(struct list_stream);
     l->kind = c->kind;
     l->accept = c->accept;

@@ -234,6 +234,7 @@ void rest_get_log(struct api_call *c)
     if (!read_options(c, &o) || !pod_find(c, &o.container, &pod))
         return;
     const char *node = json_get_text(pod, "spec.nodeName");
+    budget_seal(&c->budget);
     if (text_empty(node))
         call_text(c, 204, NULL, (struct str){ NULL, 0 });
     else if (!s->options.logs)

@@ -460,6 +460,7 @@ void rest_watch(struct api_call *c)
         !select_named(c, &o, &selection) || !options_read_version(c, true, &o) ||
         !call_check_version(c, NULL, true) || !check_media(c))
         return;
+    budget_seal(&c->budget);
     if (s->watcher_count >= s->options.watchers_max) {
         watch_refuse(c);
         return;

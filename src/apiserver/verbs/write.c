@@ -363,6 +363,7 @@ bool write_store(struct write *w, struct json object, bool gone, const struct st
     struct apiserver *s = w->server;
     struct arena *a = w->arena;
     struct error err;
+    budget_seal(a->budget);
     *ret = w->before;
     if (w->before && !gone) {
         struct json version = json_get(w->old, "metadata.resourceVersion");

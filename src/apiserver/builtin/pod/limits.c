@@ -297,6 +297,11 @@ static void check_pod(struct verdict *v, struct json limit, struct json spec)
         }
 }
 
+static void verdict_done(struct verdict *v)
+{
+    buf_done(&v->text);
+}
+
 bool limits_check(const struct api_write *w, struct json object, struct error *err)
 {
     struct ranges ranges;
@@ -307,7 +312,7 @@ bool limits_check(const struct api_write *w, struct json object, struct error *e
     if (!ranges_begin(w, json_get_text(object, "metadata.namespace"), &ranges))
         return true;
     while (json_present(limits = ranges_next(w, &ranges))) {
-        struct verdict v = { .arena = w->arena };
+        cleanup(verdict_done) struct verdict v = { .arena = w->arena };
         buf_init(&v.text, (size_t)256 << 10);
         json_each (limit, limits) {
             if (!claim)
@@ -317,7 +322,6 @@ bool limits_check(const struct api_write *w, struct json object, struct error *e
                     &v, *limit, json_get(spec, "resources.requests"), (struct json){ 0 }, true);
         }
         const char *text = arena_strdup(w->arena, buf_text(&v.text));
-        buf_done(&v.text);
         if (v.count)
             return fail(err,
                 ERR_FORBIDDEN,

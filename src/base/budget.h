@@ -1,0 +1,54 @@
+#pragma once
+
+/* What one request may use of memory and of processor time.
+ *
+ *   budget_run(&budget, work, ctx)
+ *       └─ work ─ … ─ arena_alloc() ─ over a limit: all frames up to budget_run() end,
+ *                                     cleanup() variables are released, budget_run() is false
+ *
+ * An arena with a budget counts every allocation: its bytes, and one step. A loop over client data
+ * that does not allocate counts its steps itself with budget_step(). So every loop is watched while
+ * it runs, and builders need no error path.
+ *
+ * Work that changes what outlives the request (the store, a table of the server) must not end in
+ * the middle: it calls budget_seal() first, and from then on the budget only counts.
+ *
+ * What work owns outside of arenas must be in cleanup() variables, or it leaks when work is ended.
+ */
+
+#include <setjmp.h>
+
+#include "base/base.h"
+
+struct budget {
+    size_t bytes, bytes_max; /* handed out by arenas */
+    uint64_t steps, steps_max;
+    bool armed;         /* inside budget_run(), and not sealed */
+    const void *bottom; /* the frame of budget_run() */
+    jmp_buf out;
+};
+
+/* True: work returned. False: it needed more than its budget and was ended. */
+bool budget_run(struct budget *b, void (*work)(void *ctx), void *ctx) must_check;
+/* From now on work is not ended any more. NULL is taken. */
+void budget_seal(struct budget *b);
+bool budget_is_spent(const struct budget *b);
+
+/* The slow half of the two below. */
+void budget_end(struct budget *b);
+
+static inline void budget_charge(struct budget *b, size_t bytes, uint64_t steps)
+{
+    if (!b)
+        return;
+    b->bytes += bytes;
+    b->steps += steps;
+    if (b->armed && (b->bytes > b->bytes_max || b->steps > b->steps_max))
+        budget_end(b);
+}
+
+/* For loops that do not allocate. */
+static inline void budget_step(struct budget *b, uint64_t steps)
+{
+    budget_charge(b, 0, steps);
+}
