@@ -1,7 +1,5 @@
 #include "base/budget.h"
 
-#include <unwind.h>
-
 /* Frames are ended the way pthread_exit() ends them: the unwinder walks up and runs the cleanup()
  * handlers of each (for that the sources are compiled with -fexceptions), until it has reached the
  * frame of budget_run(). */
@@ -19,10 +17,10 @@ static _Unwind_Reason_Code stop_at_bottom(int version, _Unwind_Action actions,
 
 void budget_end(struct budget *b)
 {
-    struct _Unwind_Exception exception = { 0 };
     assert(b->armed);
     b->armed = false;
-    _Unwind_ForcedUnwind(&exception, stop_at_bottom, b);
+    b->exception = (struct _Unwind_Exception){ 0 };
+    _Unwind_ForcedUnwind(&b->exception, stop_at_bottom, b);
     assert(!"a frame without unwind tables is on the stack of a request");
 }
 

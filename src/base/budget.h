@@ -17,6 +17,7 @@
  */
 
 #include <setjmp.h>
+#include <unwind.h>
 
 #include "base/base.h"
 
@@ -26,6 +27,7 @@ struct budget {
     bool armed;         /* inside budget_run(), and not sealed */
     const void *bottom; /* the frame of budget_run() */
     jmp_buf out;
+    struct _Unwind_Exception exception; /* not on the stack, of which the top is reused */
 };
 
 /* True: work returned. False: it needed more than its budget and was ended. */

@@ -286,23 +286,47 @@ struct key_walk {
 
 static void walk_value(struct key_walk *w, yyjson_val *v);
 
-static bool is_again(yyjson_val *map, yyjson_val *key)
+struct walk_key {
+    yyjson_val *key;
+    size_t place;
+};
+
+static int by_key_and_place(const void *x, const void *y)
 {
+    const struct walk_key *l = x, *r = y;
+    size_t left = yyjson_get_len(l->key), right = yyjson_get_len(r->key);
+    int order = memcmp(yyjson_get_str(l->key), yyjson_get_str(r->key), left < right ? left : right);
+    if (order == 0)
+        order = left < right ? -1 : left > right;
+    return order ? order : l->place < r->place ? -1 : l->place > r->place;
+}
+
+/* For each key of a map whether it stood there before. */
+static const bool *find_again(struct arena *a, yyjson_val *map)
+{
+    size_t count = 0;
+    struct walk_key *keys = arena_array(a, yyjson_obj_size(map) + 1, sizeof(*keys));
+    bool *again = arena_array(a, yyjson_obj_size(map) + 1, sizeof(*again));
     yyjson_obj_iter iter = yyjson_obj_iter_with(map);
-    for (yyjson_val *k; (k = yyjson_obj_iter_next(&iter)) && k != key;)
-        if (yyjson_get_len(k) == yyjson_get_len(key) &&
-            memcmp(yyjson_get_str(k), yyjson_get_str(key), yyjson_get_len(k)) == 0)
-            return true;
-    return false;
+    for (yyjson_val *k; (k = yyjson_obj_iter_next(&iter)); count++)
+        keys[count] = (struct walk_key){ k, count };
+    if (count)
+        qsort(keys, count, sizeof(*keys), by_key_and_place);
+    for (size_t i = 1; i < count; i++)
+        again[keys[i].place] = yyjson_equals_strn(
+            keys[i].key, yyjson_get_str(keys[i - 1].key), yyjson_get_len(keys[i - 1].key));
+    return again;
 }
 
 static void walk_map(struct key_walk *w, yyjson_val *map)
 {
     size_t length = w->path.len;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const bool *again = find_again(&a, map);
     yyjson_obj_iter iter = yyjson_obj_iter_with(map);
     for (yyjson_val *key; (key = yyjson_obj_iter_next(&iter));) {
         buf_printf(&w->path, "%s%s", length ? "." : "", yyjson_get_str(key));
-        if (w->key(w->ctx, buf_text(&w->path), is_again(map, key)))
+        if (w->key(w->ctx, buf_text(&w->path), *again++))
             walk_value(w, yyjson_obj_iter_get_val(key));
         w->path.len = length;
     }

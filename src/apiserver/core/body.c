@@ -434,6 +434,7 @@ static bool report_strict(struct api_call *c, bool sorts, const struct field_err
     buf_add_text(&b, "strict decoding error: ");
     for (size_t i = 0; i < s.found.count; i++)
         buf_printf(&b, "%s%s", i ? ", " : "", s.found.items[i].path);
+    buf_add_text(&b, field_errors_rest(a, s.found.more + unknown->more));
     *ret_why = arena_strdup(a, buf_text(&b));
     return false;
 }
@@ -481,6 +482,26 @@ bool body_report_yaml_twice(struct api_call *c)
                yaml_twice_text(c));
 }
 
+static int by_value_and_place(const void *x, const void *y)
+{
+    const struct json *l = *(const struct json *const *)x, *r = *(const struct json *const *)y;
+    int order = json_compare(*l, *r);
+    return order ? order : l < r ? -1 : l > r;
+}
+
+/* For each item of a list whether an equal one stands before it. */
+static const bool *find_again(struct arena *a, struct json list)
+{
+    const struct json **items = arena_array(a, list.count + 1, sizeof(*items));
+    bool *again = arena_array(a, list.count + 1, sizeof(*again));
+    for (uint32_t i = 0; i < list.count; i++)
+        items[i] = &list.items[i];
+    qsort(items, list.count, sizeof(*items), by_value_and_place);
+    for (uint32_t i = 1; i < list.count; i++)
+        again[items[i] - list.items] = json_compare(*items[i - 1], *items[i]) == 0;
+    return again;
+}
+
 /* An owner that is named twice in the same words counts once. */
 static struct json without_same_owners(struct api_call *c, struct json meta)
 {
@@ -488,12 +509,10 @@ static struct json without_same_owners(struct api_call *c, struct json meta)
     struct json_builder kept;
     json_builder_init(&kept, &c->arena);
     cleanup(buf_done) struct buf twice = BUF_INIT((size_t)64 << 10);
-    for (uint32_t i = 0; owners.type == JSON_LIST && i < owners.count; i++) {
-        bool again = false;
-        for (uint32_t j = 0; j < i && !again; j++)
-            again = json_equal(owners.items[i], owners.items[j]);
+    const bool *again = json_is(owners, JSON_LIST) ? find_again(&c->arena, owners) : NULL;
+    for (uint32_t i = 0; again && i < owners.count; i++) {
         const char *uid = json_get_text(owners.items[i], "uid");
-        if (again)
+        if (again[i])
             buf_printf(&twice, "%s%s", twice.len ? ", " : "", uid ? uid : "");
         else
             json_push(&kept, owners.items[i]);

@@ -60,6 +60,12 @@ struct json field_given(const struct field_errors *e, const char *path)
 void field_error_add(struct field_errors *e, enum field_error_type type, const char *path,
     struct json value, const char *detail)
 {
+    bool is_first_type = type == FIELD_TYPE_INVALID && !e->has_type;
+    e->has_type |= is_first_type;
+    if (e->count >= FIELD_ERRORS_MAX && !is_first_type) {
+        e->more++;
+        return;
+    }
     if (e->count == e->size) {
         size_t size = e->size ? e->size * 2 : 4;
         struct field_error *items = arena_array(e->arena, size, sizeof(*items));
@@ -126,10 +132,13 @@ void field_errors_take(struct field_errors *e, const struct field_errors *part, 
 {
     for (size_t i = 0; i < part->count; i++) {
         const struct field_error *from = &part->items[i];
+        size_t before = e->count;
         field_error_add(
             e, from->type, field_child(e->arena, path, from->path), (struct json){ 0 }, NULL);
-        e->items[e->count - 1].message = from->message;
+        if (e->count > before)
+            e->items[before].message = from->message;
     }
+    e->more += part->more;
 }
 
 const char *field_child(struct arena *a, const char *path, const char *name)
@@ -145,6 +154,11 @@ const char *field_index(struct arena *a, const char *path, size_t index)
 const char *field_key(struct arena *a, const char *path, const char *key)
 {
     return arena_printf(a, "%s[%s]", path, key);
+}
+
+const char *field_errors_rest(struct arena *a, size_t more)
+{
+    return more ? arena_printf(a, ", and %zu more", more) : "";
 }
 
 const char *field_errors_text(const struct field_errors *e)
@@ -165,6 +179,7 @@ const char *field_errors_text(const struct field_errors *e)
             text_empty(e->items[i].path) ? "" : ": ",
             e->items[i].message);
     }
+    buf_add_text(&b, field_errors_rest(e->arena, e->more));
     return shown > 1 ? arena_printf(e->arena, "[%s]", buf_text(&b))
                      : arena_strdup(e->arena, buf_text(&b));
 }

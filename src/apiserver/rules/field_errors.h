@@ -37,7 +37,12 @@ struct field_errors {
     struct json given; /* what the client sent */
     struct field_error *items;
     size_t count, size;
+    size_t more;   /* that were found beyond FIELD_ERRORS_MAX: they are counted and not kept */
+    bool has_type; /* one of them is a FIELD_TYPE_INVALID, which is kept whatever its place */
 };
+
+/* Nobody reads more, and an answer must not grow with what is wrong in a request. */
+#define FIELD_ERRORS_MAX 100
 
 void field_errors_init(struct field_errors *e, struct arena *a);
 /* The message is made of type, value (absent: none) and detail. path and detail are copied. */
@@ -62,5 +67,7 @@ const char *field_child(struct arena *a, const char *path, const char *name);
 const char *field_index(struct arena *a, const char *path, size_t index);
 const char *field_key(struct arena *a, const char *path, const char *key);
 
+/* ", and 7 more" after a list of that many words; "" if all are listed. */
+const char *field_errors_rest(struct arena *a, size_t more);
 /* "spec.replicas: Invalid value: …", several as "[a, b]", as in a Status' message. */
 const char *field_errors_text(const struct field_errors *e);

@@ -58,6 +58,12 @@ static struct json step(struct json v, const char *token)
 
 /* ---- changing ---- */
 
+/* What one patch has done so far. */
+struct patching {
+    struct json_givens *givens;
+    size_t copied; /* bytes that copy operations made: doubling must end */
+};
+
 enum edit { EDIT_ADD, EDIT_REPLACE, EDIT_REMOVE };
 
 static bool edit_list(struct arena *a, struct json list, const char *token, enum edit edit,
@@ -125,21 +131,39 @@ static bool read_at(struct json v, const struct pointer *p, struct json_givens *
     return true;
 }
 
+/* How long the text of a value is, roughly; counts no further than limit. */
+static size_t text_bytes(struct json v, size_t limit)
+{
+    size_t bytes = json_is(v, JSON_STR) ? v.count + 2 : 4;
+    json_each (item, v)
+        bytes += bytes > limit ? 0 : text_bytes(*item, limit - bytes);
+    json_each_member (m, v)
+        bytes += bytes > limit ? 0 : strlen(m->key) + 4 + text_bytes(m->value, limit - bytes);
+    return bytes;
+}
+
 static bool copy_or_move(struct arena *a, struct json op, const struct pointer *to, bool move,
-    struct json_givens *givens, struct json *document, struct error *err)
+    struct patching *p, struct json *document, struct error *err)
 {
     struct pointer from;
     struct json value;
     if (!pointer_parse(a, json_get_text(op, "from"), &from, err) ||
-        !read_at(*document, &from, givens, &value, err))
+        !read_at(*document, &from, p->givens, &value, err))
         return false;
+    if (!move)
+        p->copied += text_bytes(value, JSON_PATCH_COPY_BYTES_MAX - p->copied);
+    if (p->copied > JSON_PATCH_COPY_BYTES_MAX)
+        return fail(err,
+            ERR_TOO_LARGE,
+            "the copy operations of a JSON patch may make at most %zu bytes",
+            JSON_PATCH_COPY_BYTES_MAX);
     if (move && !edit_at(a, *document, &from, 0, EDIT_REMOVE, (struct json){ 0 }, document, err))
         return false;
     return edit_at(a, *document, to, 0, EDIT_ADD, value, document, err);
 }
 
-static bool operate(struct arena *a, struct json op, struct json_givens *givens,
-    struct json *document, struct error *err)
+static bool operate(
+    struct arena *a, struct json op, struct patching *p, struct json *document, struct error *err)
 {
     struct pointer path;
     struct json value = json_member(op, "value"), there;
@@ -160,12 +184,12 @@ static bool operate(struct arena *a, struct json op, struct json_givens *givens,
     if (text_eq(name, "replace"))
         return edit_at(a, *document, &path, 0, EDIT_REPLACE, value, document, err);
     if (text_eq(name, "copy") || text_eq(name, "move"))
-        return copy_or_move(a, op, &path, *name == 'm', givens, document, err);
+        return copy_or_move(a, op, &path, *name == 'm', p, document, err);
     if (!text_eq(name, "test"))
         return fail(err, ERR_INVALID, "an operation that is none");
-    if (!read_at(*document, &path, givens, &there, err))
+    if (!read_at(*document, &path, p->givens, &there, err))
         return false;
-    json_given_forget(givens, there, true);
+    json_given_forget(p->givens, there, true);
     return json_equal(there, value) || fail(err, ERR_INVALID, "a test that fails");
 }
 
@@ -173,8 +197,9 @@ bool json_patch(struct arena *a, struct json document, struct json operations,
     struct json_givens *givens, struct json *ret, struct error *err)
 {
     struct json_givens none = { 0 };
+    struct patching p = { .givens = givens ? givens : &none };
     json_each (op, operations)
-        if (!operate(a, *op, givens ? givens : &none, &document, err))
+        if (!operate(a, *op, &p, &document, err))
             return false;
     *ret = document;
     return true;

@@ -5,6 +5,8 @@
 
 #include "base/json.h"
 
+/* Of what all copy operations of one patch make. */
+#define JSON_PATCH_COPY_BYTES_MAX ((size_t)3 << 20)
 #define JSON_PATCH_OPERATIONS_MAX 10000
 
 /* operations is a list. Fails on the first that cannot be done; clients are not told which. givens

@@ -203,6 +203,7 @@ void rest_delete(struct api_call *c)
     bool gone;
     if (!read_options(c, &o))
         return;
+    budget_seal(&c->budget);
     struct write w = write_of_call(c);
     if (!write_read_old(&w)) {
         call_fail(c, status_not_found(&c->arena, c->kind, c->name));
@@ -362,6 +363,7 @@ void rest_delete_collection(struct api_call *c)
         !read_options(c, &o) || !options_read_version(c, false, &list) ||
         !choose_version(c, &list, &victims))
         return;
+    budget_seal(&c->budget);
     uint64_t version = victims.version;
     json_builder_init(&items, &c->arena);
     const char *cont = NULL;

@@ -135,7 +135,14 @@ static bool apply_patch(struct api_call *c, enum patch_form form, struct json li
                              (struct api_status){
                                  500, "", arena_strdup(&c->arena, err.text), .details = { 0 } }));
     }
-    if (!json_patch(&c->arena, live, patch, &givens, ret, &err))
+    bool patched = json_patch(&c->arena, live, patch, &givens, ret, &err);
+    if (!patched && err.code == ERR_TOO_LARGE)
+        return call_fail(c,
+            (struct api_status){ 413,
+                "RequestEntityTooLarge",
+                arena_strdup(&c->arena, err.text),
+                .details = { 0 } });
+    if (!patched)
         return call_fail(c,
             (struct api_status){ 422,
                 "Invalid",
