@@ -3,6 +3,8 @@
 
 const struct kind *const toolhive_kinds[] = {
     &toolhive_server_kind,
+    &toolhive_group_kind,
+    &toolhive_server_entry_kind,
     NULL,
 };
 

@@ -39,6 +39,8 @@ const char *toolhive_variable(struct arena *a, const char *flag);
 
 /* NULL-terminated; src/kinds/toolhive/kinds.c. */
 extern const struct kind *const toolhive_kinds[];
+extern const struct kind toolhive_group_kind;
+extern const struct kind toolhive_server_entry_kind;
 /* Field managers of upstream's operator. NULL-terminated. */
 extern const char *const toolhive_predecessors[];
 
@@ -100,5 +102,8 @@ const char *toolhive_text(struct json v, const char *path, const char *otherwise
 /* Pull secrets: those given, then the operator's defaults, each name once. Absent if none. */
 struct json toolhive_pull_secrets(
     struct arena *a, struct json given, const struct toolhive_settings *settings);
+/* Why a remote server's URL must not be used: not an http(s) URL, or a host that only this cluster
+ * or machine has. Names are not resolved. NULL: it may be used. */
+const char *toolhive_remote_url_fault(struct arena *a, const char *url);
 /* A condition of an object that is there: its status, "" if it has none. */
 const char *toolhive_condition(struct json object, const char *type);
