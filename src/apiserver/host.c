@@ -9,7 +9,6 @@
 #include "apiserver/controllers/aggregate.h"
 #include "apiserver/controllers/bootstrap.h"
 #include "apiserver/controllers/crd.h"
-#include "apiserver/controllers/dangling.h"
 #include "apiserver/controllers/expiry.h"
 #include "apiserver/controllers/gc.h"
 #include "apiserver/controllers/local_services.h"
@@ -238,11 +237,10 @@ void apiserver_resume(struct apiserver *s, struct api_call *call)
 bool apiserver_is_pending(const struct apiserver *s)
 {
     return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) ||
-           (!undone_rests(s->undone) &&
-               (gc_is_pending(s->gc) || crds_is_pending(s->crds) ||
-                   aggregate_is_pending(s->aggregate) ||
-                   local_services_is_pending(s->local_services) ||
-                   secret_tokens_is_pending(s->secret_tokens) || dangling_is_pending(s->dangling)));
+           (!undone_rests(s->undone) && (gc_is_pending(s->gc) || crds_is_pending(s->crds) ||
+                                            aggregate_is_pending(s->aggregate) ||
+                                            local_services_is_pending(s->local_services) ||
+                                            secret_tokens_is_pending(s->secret_tokens)));
 }
 
 /* What was written or read since the last flush did not happen: nobody may be told otherwise. */
@@ -293,7 +291,6 @@ void apiserver_flush(struct apiserver *s)
         aggregate_run(s->aggregate);
         local_services_run(s->local_services);
         secret_tokens_run(s->secret_tokens);
-        dangling_run(s->dangling);
     }
     if (!store_flush(s->store, &err)) {
         refuse_all(s, &err);
@@ -473,7 +470,6 @@ struct apiserver *apiserver_new(const struct apiserver_options *options, struct 
     s->aggregate = aggregate_new(s);
     s->local_services = local_services_new(s);
     s->secret_tokens = secret_tokens_new(s);
-    s->dangling = dangling_new(s);
     s->undone = undone_new(s);
     create_bootstrap(s);
     secret_tokens_start(s->secret_tokens);
@@ -492,7 +488,6 @@ void apiserver_free(struct apiserver *s)
         call_free(s->calls);
     }
     undone_free(s->undone);
-    dangling_free(s->dangling);
     secret_tokens_free(s->secret_tokens);
     local_services_free(s->local_services);
     aggregate_free(s->aggregate);

@@ -244,17 +244,6 @@ def azure_disks(s):
 
 
 @script
-def flow_defaults(s):
-    """Both make the same schemas and levels. The real server's are complete a little after it is ready."""
-    for plural in ("flowschemas", "prioritylevelconfigurations"):
-        base = f"/apis/flowcontrol.apiserver.k8s.io/v1/{plural}"
-        s.until(lambda: all((o.get("status") or {}).get("conditions") or plural != "flowschemas" for o in s.ask("GET", base).body["items"]),
-                "conditions of all")
-        s.record(plural, s.ask("GET", base).body["items"])
-    s.delete("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/missing")
-
-
-@script
 def conversion_webhooks(s):
     """Nobody converts: what is not stored in the version that is asked for cannot be read, nor written in it."""
     p, group = s.namespace(), s.ns + ".example"
@@ -312,21 +301,3 @@ def owners_in_a_circle(s):
     s.ask("DELETE", p + "/c0", {"propagationPolicy": "Foreground"})
     for i in range(3):
         s.until(lambda: s.ask("GET", f"{p}/c{i}").status == 404, "an object of the circle to go")
-
-
-@script
-def dangling_flow_schemas(s):
-    """Whether the level that a FlowSchema names is there."""
-    p = "/apis/flowcontrol.apiserver.k8s.io/v1"
-    flow, level = p + "/flowschemas/dangling", p + "/prioritylevelconfigurations/dangling"
-
-    def dangles(status):
-        s.until(lambda: (s.ask("GET", flow)["status.conditions"] or [{}])[0].get("status") == status, f"Dangling={status}")
-        s.get(flow)
-    s.post(p + "/flowschemas", {"metadata": {"name": "dangling"}, "spec": {"priorityLevelConfiguration": {"name": "dangling"}}})
-    dangles("True")
-    s.post(p + "/prioritylevelconfigurations", {"metadata": {"name": "dangling"}, "spec": {"type": "Limited", "limited": {"nominalConcurrencyShares": 1, "limitResponse": {"type": "Reject"}}}})
-    dangles("False")
-    s.patch(flow, {"spec": {"matchingPrecedence": 500}})
-    s.ask("DELETE", flow)
-    s.ask("DELETE", level)

@@ -234,13 +234,10 @@ static const struct row registration[] = {
 };
 
 static const struct row flow_control[] = {
-    { "FlowSchema", "flowschemas", "", "", CLUSTER | WORKLOAD | META_AS_NEW | META_NOT_COMPARED,
-        "Name!|PriorityLevel|MatchingPrecedence|DistinguisherMethod|Age|MissingPL",
-        &builtin_flow_schema },
+    { "FlowSchema", "flowschemas", "", "", CLUSTER | WORKLOAD, "Name!|Age",
+        &builtin_stored },
     { "PriorityLevelConfiguration", "prioritylevelconfigurations", "", "",
-        CLUSTER | WORKLOAD | META_AS_NEW | META_NOT_COMPARED,
-        "Name!|Type|NominalConcurrencyShares|Queues|HandSize|QueueLengthLimit|Age",
-        &builtin_priority_level },
+        CLUSTER | WORKLOAD, "Name!|Age", &builtin_stored },
     { 0 },
 };
 

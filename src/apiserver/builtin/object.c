@@ -148,6 +148,8 @@ static struct json settle(const struct api_kind *k, struct arena *a, struct json
     return rules->settle ? rules->settle(k, a, object) : object;
 }
 
+const struct builtin_rules builtin_stored = { 0 };
+
 #define BEHAVIOUR                                                                                  \
     .prune = prune, .fill = fill, .prepare = prepare, .validate = validate, .admit = admit,        \
     .warn = warn, .written = written, .field = field, .cells = cells

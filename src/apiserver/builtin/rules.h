@@ -78,6 +78,9 @@ extern const struct api_behaviour builtin_behaviour;
 /* With a convert function: for kinds whose versions differ. */
 extern const struct api_behaviour builtin_converting_behaviour;
 
+/* For kinds that are stored and that nothing here acts on: their schema is checked, and no more. */
+extern const struct builtin_rules builtin_stored;
+
 /* clang-format off */
 extern const struct builtin_rules
     builtin_config_map, builtin_secret, builtin_service_account, builtin_namespace, builtin_node,
@@ -95,7 +98,6 @@ extern const struct builtin_rules
     builtin_admission, builtin_mutating_webhook, builtin_validating_webhook,
     builtin_admission_binding,
     builtin_certificate_request, builtin_api_service, builtin_ip_address, builtin_service_cidr,
-    builtin_flow_schema, builtin_priority_level,
     builtin_device_class, builtin_resource_claim, builtin_resource_claim_template,
     builtin_resource_slice;
 /* clang-format on */

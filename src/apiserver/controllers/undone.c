@@ -5,7 +5,6 @@
 #include "apiserver/access/secret_tokens.h"
 #include "apiserver/controllers/aggregate.h"
 #include "apiserver/controllers/crd.h"
-#include "apiserver/controllers/dangling.h"
 #include "apiserver/controllers/gc.h"
 #include "apiserver/controllers/local_services.h"
 #include "apiserver/core/internal.h"
@@ -68,7 +67,6 @@ void undone_recover(struct undone *u)
     aggregate_doubt(s->aggregate);
     local_services_doubt(s->local_services);
     secret_tokens_doubt(s->secret_tokens);
-    dangling_doubt(s->dangling);
     timer_set(s->env, &u->rest, REST_MS);
 }
 

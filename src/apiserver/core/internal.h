@@ -12,7 +12,6 @@ struct aggregate;
 struct auth;
 struct builtin;
 struct crds;
-struct dangling;
 struct documents;
 struct gc;
 struct secret_tokens;
@@ -54,7 +53,6 @@ struct apiserver {
     struct aggregate *aggregate;
     struct local_services *local_services;
     struct secret_tokens *secret_tokens;
-    struct dangling *dangling;
     struct undone *undone;
     struct builtin *builtin; /* NULL: the kinds are the host's */
     char *endpoint;          /* ADDRESS:PORT; NULL: nobody said it */

@@ -442,11 +442,8 @@ static const struct {
     /* One cell more than columns, as from the real server. */
     { "IPAddress", { NAME, CALL(cell_address_parent), AGE } },
     { "ServiceCIDR", { NAME, CALL(cell_service_ranges), AGE } },
-    { "FlowSchema", { NAME, TEXT("spec.priorityLevelConfiguration.name", ""),
-        { CELL_INT, "spec.matchingPrecedence" }, TEXT("spec.distinguisherMethod.type", "<none>"),
-        AGE, CALL(cell_schema_dangling) } },
-    { "PriorityLevelConfiguration", { NAME, TEXT("spec.type", ""), CALL(cell_level_shares),
-        CALL(cell_level_queues), CALL(cell_level_hand), CALL(cell_level_length), AGE } },
+    { "FlowSchema", { NAME, AGE } },
+    { "PriorityLevelConfiguration", { NAME, AGE } },
     { "DeviceClass", { NAME, AGE } },
     { "ResourceClaim", { NAME, CALL(cell_claim_state), AGE } },
     { "ResourceClaimTemplate", { NAME, AGE } },

@@ -71,11 +71,6 @@ struct json cell_request_duration(struct arena *a, struct json o, int64_t wall_m
 struct json cell_request_condition(struct arena *a, struct json o, int64_t wall_ms);
 struct json cell_service_ranges(struct arena *a, struct json o, int64_t wall_ms);
 struct json cell_address_parent(struct arena *a, struct json o, int64_t wall_ms);
-struct json cell_level_shares(struct arena *a, struct json o, int64_t wall_ms);
-struct json cell_level_queues(struct arena *a, struct json o, int64_t wall_ms);
-struct json cell_level_hand(struct arena *a, struct json o, int64_t wall_ms);
-struct json cell_level_length(struct arena *a, struct json o, int64_t wall_ms);
-struct json cell_schema_dangling(struct arena *a, struct json o, int64_t wall_ms);
 struct json cell_claim_state(struct arena *a, struct json o, int64_t wall_ms);
 struct json cell_api_service(struct arena *a, struct json o, int64_t wall_ms);
 struct json cell_api_available(struct arena *a, struct json o, int64_t wall_ms);

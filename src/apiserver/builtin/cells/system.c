@@ -50,44 +50,6 @@ struct json cell_address_parent(struct arena *a, struct json o, int64_t wall_ms)
         cells_text(ref, "name", ""));
 }
 
-static struct json number_at(struct json o, const char *path)
-{
-    struct json n = json_get(o, path);
-    return n.type == JSON_INT ? n : json_str("<none>");
-}
-
-struct json cell_level_shares(struct arena *a, struct json o, int64_t wall_ms)
-{
-    (void)a, (void)wall_ms;
-    return number_at(o, "spec.limited.nominalConcurrencyShares");
-}
-
-struct json cell_level_queues(struct arena *a, struct json o, int64_t wall_ms)
-{
-    (void)a, (void)wall_ms;
-    return number_at(o, "spec.limited.limitResponse.queuing.queues");
-}
-
-struct json cell_level_hand(struct arena *a, struct json o, int64_t wall_ms)
-{
-    (void)a, (void)wall_ms;
-    return number_at(o, "spec.limited.limitResponse.queuing.handSize");
-}
-
-struct json cell_level_length(struct arena *a, struct json o, int64_t wall_ms)
-{
-    (void)a, (void)wall_ms;
-    return number_at(o, "spec.limited.limitResponse.queuing.queueLengthLimit");
-}
-
-/* Whether the level that it names is missing. */
-struct json cell_schema_dangling(struct arena *a, struct json o, int64_t wall_ms)
-{
-    (void)a, (void)wall_ms;
-    struct json c = json_find(json_get(o, "status.conditions"), "type", "Dangling");
-    return json_str(cells_text(c, "status", "?"));
-}
-
 /* "allocated,reserved" */
 struct json cell_claim_state(struct arena *a, struct json o, int64_t wall_ms)
 {
