@@ -1,5 +1,4 @@
-"""What the control plane does by itself: tokens in Secrets, who may approve certificates, the objects of flow control, expressions that
-choose devices, definitions whose objects a webhook converts."""
+"""What the control plane does by itself: tokens in Secrets, who may approve certificates, definitions whose objects a webhook converts."""
 import base64
 import json
 
@@ -40,31 +39,6 @@ def claims(token):
 def edit(s, path, body, **more):
     """A merge patch that is not recorded."""
     return s.ask("PATCH", path, body, type=MERGE, **more)
-
-
-@script
-def admin_access(s):
-    """To devices that others use: from namespaces with a label only."""
-    p, group = s.namespace(), "/apis/resource.k8s.io/v1"
-    plain = {"name": "a", "exactly": {"deviceClassName": "x"}}
-    admin = {"name": "b", "exactly": {"deviceClassName": "x", "adminAccess": True}}
-    spec = lambda *requests: {"devices": {"requests": list(requests)}}
-    claims_, templates = (p.replace("/api/v1", group) + "/" + plural for plural in ("resourceclaims", "resourceclaimtemplates"))
-    result = {"request": "b", "driver": "d", "pool": "p", "device": "d", "adminAccess": True}
-    allocated = {"status": {"allocation": {"devices": {"results": [{**result, "request": "a", "adminAccess": False}, result]}}}}
-    wrong = {"name": "B", "exactly": {"deviceClassName": "x", "adminAccess": True}}
-    try_all = lambda suffix: (
-        s.post(claims_, {"metadata": {"name": "c" + suffix}, "spec": spec(plain, admin)}),
-        s.post(claims_, {"metadata": {"name": "w" + suffix}, "spec": spec(wrong, admin)}),
-        s.post(templates, {"metadata": {"name": "t" + suffix}, "spec": {"spec": spec(plain, admin)}}),
-        s.post(claims_, {"metadata": {"name": "n" + suffix}, "spec": spec(plain, {**admin, "exactly": {**admin["exactly"], "adminAccess": False}})}),
-        s.patch(f"{claims_}/n{suffix}/status", allocated))
-    try_all("1")
-    edit(s, p, {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "yes"}}})
-    try_all("2")
-    edit(s, p, {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}})
-    s.until(lambda: s.ask("POST", templates + "?dryRun=All", {"metadata": {"name": "x"}, "spec": {"spec": spec(admin)}}).status == 201, "the label to be seen")
-    try_all("3")
 
 
 @script

@@ -203,35 +203,6 @@ def services_and_claims(s):
                     "fast.storageclass.storage.k8s.io/persistentvolumeclaims": "1"})
 
 
-def device_claim(name, *requests):
-    return named("ResourceClaim", name, "resource.k8s.io/v1", spec={
-        "devices": {"requests": [{"name": f"r{i}", **r} for i, r in enumerate(requests)]}})
-
-
-@script
-def devices(s):
-    q = Quotas(s)
-    count, gold, tin = "count/resourceclaims.resource.k8s.io", "gold.deviceclass.resource.k8s.io/devices", "tin.deviceclass.resource.k8s.io/devices"
-    hard = {count: "4", gold: "40", tin: "3"}
-    used = {k: "0" for k in hard}
-    q.make("devices", hard, used)
-    exact = lambda name, n: {"exactly": {"deviceClassName": name, "count": n}}
-    every = {"exactly": {"deviceClassName": "gold", "allocationMode": "All"}}
-    choice = {"firstAvailable": [{"name": "a", "deviceClassName": "gold", "count": 2}, {"name": "b", "deviceClassName": "gold", "count": 5},
-                                 {"name": "c", "deviceClassName": "tin"}]}
-    group = "resource.k8s.io/v1"
-    q.post(201, "resourceclaims", device_claim("a", exact("gold", 1), choice, {"exactly": {"deviceClassName": "gold"}}), group)
-    q.used("devices", {count: "1", gold: "7", tin: "1"})
-    q.post(403, "resourceclaims", device_claim("b", exact("gold", 2), every), group)
-    q.post(403, "resourceclaims", device_claim("b", exact("tin", 3)), group)
-    q.post(201, "resourceclaims", device_claim("b", every), group)
-    q.post(201, "resourceclaims", device_claim("c", exact("lead", 9)), group)
-    q.used("devices", {count: "3", gold: "39", tin: "1"})
-    s.patch(q.path("resourceclaims", group) + "/b", {"metadata": {"labels": {"a": "b"}}})
-    s.delete(q.path("resourceclaims", group) + "/a")
-    q.used("devices", {count: "2", gold: "32", tin: "0"})
-
-
 @script
 def other_writes(s):
     """Applied, dry-run, replaced: the same rules."""

@@ -252,42 +252,6 @@ def stateful_set_updates(s):
 
 
 # Of one variable, device; the last ones are what a person mistypes.
-SELECTORS = [
-    "true", "device.driver == 'x'", "device.attributes['x.example'].model == 'y'", "device.allowMultipleAllocations",
-    "device.capacity['x.example'].memory.compareTo(quantity('1Gi')) >= 0", "device.attributes['a'].b > 1", "device.attributes.a.b",
-    "has(device.attributes['a'].b)", "'a' in device.attributes", "device.attributes.exists(a, a == 'x')",
-    "device.attributes['x'].v.isGreaterThan(semver('1.0.0'))", "cel.bind(d, device.attributes['a'], d.b == 1)", "isSemver('1')",
-    "device.attributes[?'a'].?b.orValue(1) == 1", "device.driver.matches('a+')", "device == device",
-    "device", "1", "null", "semver('1')", "device.capacity['a'].b", "device.attributes[?'a'].b", "device.attributes['a'].b.c.d", "[device]",
-    "unknown", "self", "oldSelf", "device.nothing", "device.driver.nothing", "device.driver == 1", "device.attributes[1]",
-    "device.capacity['a'].b > 1", "nofunc(1)", "device.driver.nofunc()", "device.driver.matches('[')", "device.driver == null",
-    "true || 1", "timestamp('x') > timestamp('y')", "'a'.startsWith(1)", "device['driver']", "device.driver in ['a', 1]",
-    "cel.bind(1, 2, 3)", "cel.bind(a, 1)", "cel.bind(a, 1, a + 1)", "cel.bind(a, 1, b)",
-    "device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, a == b && b == c)))",
-    "device.attributes.all(a, device.attributes.all(b, device.attributes.all(c, device.attributes.all(d, a == b && b == c))))",
-    "", "  ", "(", "1 +", "device.", "device.)", "(device.", "device..a", "'", "\"a", "'a\nb'", "'a\\q'", "r'a", "device.driver == 'x", "true;",
-    "true\n&& (", "a ? b", "true true", "a b c", "true & true", "1 = 1", "a $ b", "true" + " " * 10300]
-
-
-@script
-def device_selectors(s):
-    ns, group = s.namespace().removeprefix("/api/v1"), "/apis/resource.k8s.io/v1"
-
-    def made(*selectors):
-        return {"metadata": {"name": "selecting"}, "spec": {"selectors": [{"cel": {"expression": e}} for e in selectors]}}
-    for expression in SELECTORS:
-        s.post(group + "/deviceclasses?dryRun=All", made(expression))
-    for selectors in ([{}], [{"cel": {}}], [{"cel": None}], [{"cel": {"expression": e}} for e in ("(", "x")], [{"cel": {"expression": "true"}}] * 33):
-        s.post(group + "/deviceclasses?dryRun=All", {"metadata": {"name": "a"}, "spec": {"selectors": selectors}})
-        exact = {"name": "r", "exactly": {"deviceClassName": "x", "selectors": selectors}}
-        first = {"name": "r", "firstAvailable": [{"name": "s", "deviceClassName": "x", "selectors": selectors}]}
-        for spec in ({"devices": {"requests": [exact]}}, {"devices": {"requests": [first]}}):
-            s.post(group + ns + "/resourceclaims?dryRun=All", {"metadata": {"name": "a"}, "spec": spec})
-            s.post(group + ns + "/resourceclaimtemplates?dryRun=All", {"metadata": {"name": "a"}, "spec": {"spec": spec}})
-    s.post(group + "/deviceclasses", made("true"))
-    s.patch(group + "/deviceclasses/selecting", {"spec": made("(")["spec"]})
-    s.patch(group + "/deviceclasses/selecting", {"spec": made("device.driver == 'y'")["spec"]})
-    s.delete(group + "/deviceclasses/selecting")
 
 
 @script

@@ -243,14 +243,13 @@ static const struct row flow_control[] = {
 
 static const struct row devices[] = {
     { "DeviceClass", "deviceclasses", "", "",
-        CLUSTER | GENERATION | RETURNS | FREE_BASE | META_AS_NEW,
-        "Name!|Age", &builtin_device_class },
-    { "ResourceClaim", "resourceclaims", "", "", STATUS | RETURNS | META_AS_NEW,
-        "Name!|State|Age", &builtin_resource_claim },
-    { "ResourceClaimTemplate", "resourceclaimtemplates", "", "", RETURNS | META_AS_NEW,
-        "Name!|Age", &builtin_resource_claim_template },
+        CLUSTER | GENERATION | RETURNS, "Name!|Age", &builtin_stored },
+    { "ResourceClaim", "resourceclaims", "", "", STATUS | RETURNS,
+        "Name!|Age", &builtin_stored },
+    { "ResourceClaimTemplate", "resourceclaimtemplates", "", "", RETURNS,
+        "Name!|Age", &builtin_stored },
     { "ResourceSlice", "resourceslices", "", "", CLUSTER | GENERATION | RETURNS,
-        "Name!|Node|Driver|Pool|Age", &builtin_resource_slice },
+        "Name!|Age", &builtin_stored },
     { 0 },
 };
 

@@ -53,8 +53,6 @@ void builtin_status_check(
 struct json builtin_drop_gated(const struct api_write *w, struct json object);
 void builtin_request_status_check(
     const struct api_write *w, struct json object, struct field_errors *e);
-void builtin_device_status_check(
-    const struct api_write *w, struct json object, struct field_errors *e);
 /* What the policies of a Job's spec, and its limits of indexes, may not say. */
 void builtin_job_check(struct field_errors *e, struct json spec, const char *path);
 /* The storage class of a PersistentVolumeClaim, in either place; NULL: none. */
@@ -97,7 +95,5 @@ extern const struct builtin_rules
     builtin_priority_class, builtin_runtime_class,
     builtin_admission, builtin_mutating_webhook, builtin_validating_webhook,
     builtin_admission_binding,
-    builtin_certificate_request, builtin_api_service, builtin_ip_address, builtin_service_cidr,
-    builtin_device_class, builtin_resource_claim, builtin_resource_claim_template,
-    builtin_resource_slice;
+    builtin_certificate_request, builtin_api_service, builtin_ip_address, builtin_service_cidr;
 /* clang-format on */

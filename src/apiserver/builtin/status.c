@@ -149,6 +149,4 @@ void builtin_status_check(const struct api_write *w, struct json object, struct 
         builtin_node_status_check(object, e);
     else if (text_eq(kind, "CertificateSigningRequest"))
         builtin_request_status_check(w, object, e);
-    else if (text_eq(kind, "ResourceClaim"))
-        builtin_device_status_check(w, object, e);
 }

@@ -12,8 +12,6 @@
 #include "base/quantity.h"
 
 #define STORAGE_CLASS ".storageclass.storage.k8s.io/"
-#define DEVICE_CLASS ".deviceclass.resource.k8s.io/devices"
-#define DEVICES_MAX 32 /* that one claim may be given */
 
 static const struct quantity one = { .value = 1 };
 
@@ -109,32 +107,6 @@ static bool claim_usage(struct json claim, const char *name, struct quantity *re
     return true;
 }
 
-static int64_t devices_asked(struct json request, struct str class)
-{
-    if (!str_eq(str_of(json_get_text(request, "deviceClassName")), class))
-        return 0;
-    bool all = text_eq(json_get_text(request, "allocationMode"), "All");
-    return all ? DEVICES_MAX : json_get_int(request, "count", 0);
-}
-
-/* Of a request with alternatives counts the one that takes the most. */
-static bool device_usage(struct json claim, const char *name, struct quantity *ret)
-{
-    struct str class = str_of(name), suffix = STR(DEVICE_CLASS);
-    if (!str_ends(class, suffix))
-        return false;
-    class.len -= suffix.len;
-    json_each (request, json_get(claim, "spec.devices.requests")) {
-        int64_t most = devices_asked(json_member(*request, "exactly"), class);
-        json_each (choice, json_member(*request, "firstAvailable")) {
-            int64_t asked = devices_asked(*choice, class);
-            most = asked > most ? asked : most;
-        }
-        ret->value += most;
-    }
-    return true;
-}
-
 /* Kinds that count for more than count/NAME. */
 static const struct counted {
     const char *group, *plural;
@@ -150,7 +122,6 @@ static const struct counted {
     { "", "secrets", NULL, false },
     { "", "replicationcontrollers", NULL, false },
     { "", "resourcequotas", NULL, false },
-    { "resource.k8s.io", "resourceclaims", device_usage, false },
 };
 
 static const struct counted *counted_of(const struct api_kind *k)

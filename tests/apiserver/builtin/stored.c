@@ -11,6 +11,8 @@ static const struct {
     { "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",
         "PriorityLevelConfiguration",
         "{'type':'Limited'}" },
+    { "/apis/resource.k8s.io/v1/deviceclasses", "DeviceClass", "{'selectors':[{}]}" },
+    { "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", "ResourceClaim", "{}" },
 };
 
 TEST(stored_kinds_have_their_schema_checked_and_are_read_back)

@@ -179,32 +179,3 @@ TEST(a_quota_that_is_not_enforced_says_so)
     check_json(used(&r, "q"), "{'pods':'0'}");
     desk_done(&r);
 }
-
-TEST(a_quota_counts_devices_by_their_class_and_the_most_that_a_choice_may_take)
-{
-    struct desk r;
-    init(&r);
-    desk_do(&r,
-        "POST",
-        NS "resourcequotas",
-        "{'metadata':{'name':'q'},'spec':{'hard':{'gold.deviceclass.resource.k8s.io/devices':'40'}}"
-        "}");
-    static const char claims[] = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
-    desk_do(&r,
-        "POST",
-        claims,
-        "{'metadata':{'name':'a'},'spec':{'devices':{'requests':["
-        "{'name':'x','exactly':{'deviceClassName':'gold'}},"
-        "{'name':'y','firstAvailable':[{'name':'a','deviceClassName':'gold','count':2},"
-        "{'name':'b','deviceClassName':'gold','count':5},"
-        "{'name':'c','deviceClassName':'tin','count':9}]}]}}}");
-    check_json(used(&r, "q"), "{'gold.deviceclass.resource.k8s.io/devices':'6'}");
-    struct desk_answer all = desk_ask(&r,
-        "POST",
-        claims,
-        "{'metadata':{'name':'b'},'spec':{'devices':{'requests':["
-        "{'name':'x','exactly':{'deviceClassName':'gold','allocationMode':'All'}},"
-        "{'name':'y','exactly':{'deviceClassName':'gold','count':3}}]}}}");
-    check_int(all.status, 403);
-    desk_done(&r);
-}

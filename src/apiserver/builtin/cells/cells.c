@@ -445,10 +445,9 @@ static const struct {
     { "FlowSchema", { NAME, AGE } },
     { "PriorityLevelConfiguration", { NAME, AGE } },
     { "DeviceClass", { NAME, AGE } },
-    { "ResourceClaim", { NAME, CALL(cell_claim_state), AGE } },
+    { "ResourceClaim", { NAME, AGE } },
     { "ResourceClaimTemplate", { NAME, AGE } },
-    { "ResourceSlice", { NAME, TEXT("spec.nodeName", ""), TEXT("spec.driver", ""),
-        TEXT("spec.pool.name", ""), AGE } },
+    { "ResourceSlice", { NAME, AGE } },
     { "EndpointSlice", { NAME, TEXT("addressType", ""), CALL(cell_slice_ports),
         CALL(cell_slice_endpoints), AGE } },
 };

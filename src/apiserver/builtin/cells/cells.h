@@ -71,6 +71,5 @@ struct json cell_request_duration(struct arena *a, struct json o, int64_t wall_m
 struct json cell_request_condition(struct arena *a, struct json o, int64_t wall_ms);
 struct json cell_service_ranges(struct arena *a, struct json o, int64_t wall_ms);
 struct json cell_address_parent(struct arena *a, struct json o, int64_t wall_ms);
-struct json cell_claim_state(struct arena *a, struct json o, int64_t wall_ms);
 struct json cell_api_service(struct arena *a, struct json o, int64_t wall_ms);
 struct json cell_api_available(struct arena *a, struct json o, int64_t wall_ms);

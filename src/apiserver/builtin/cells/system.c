@@ -50,21 +50,6 @@ struct json cell_address_parent(struct arena *a, struct json o, int64_t wall_ms)
         cells_text(ref, "name", ""));
 }
 
-/* "allocated,reserved" */
-struct json cell_claim_state(struct arena *a, struct json o, int64_t wall_ms)
-{
-    (void)wall_ms;
-    bool deleted = json_present(json_get(o, "metadata.deletionTimestamp")),
-         allocated = json_present(json_get(o, "status.allocation")),
-         reserved = json_get(o, "status.reservedFor").count > 0;
-    const char *state = arena_printf(a,
-        "%s%s%s",
-        deleted ? ",deleted" : "",
-        allocated ? ",allocated" : ",pending",
-        reserved ? ",reserved" : "");
-    return json_str(state + 1);
-}
-
 struct json cell_api_service(struct arena *a, struct json o, int64_t wall_ms)
 {
     (void)wall_ms;

@@ -1,10 +1,7 @@
-/* What is wrong with the resources of a container: amounts, claims, and how it can be resized. */
-
-#include <stdlib.h>
+/* What is wrong with the resources of a container: amounts, and how it can be resized. */
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
-#include "base/buf.h"
 #include "base/quantity.h"
 
 /* ---- amounts ---- */
@@ -142,74 +139,6 @@ void pod_resources_check(struct field_errors *e, struct json resources, const ch
         field_forbidden(e, path, "HugePages require cpu or memory");
 }
 
-/* ---- claims ---- */
-
-static int compare_texts(const void *x, const void *y)
-{
-    return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
-static void refuse_claim(
-    struct field_errors *e, struct json name, struct json claims, const char *path)
-{
-    cleanup(buf_done) struct buf b = BUF_INIT((size_t)1 << 20);
-    const char **names = arena_array(e->arena, claims.count + 1, sizeof(*names));
-    size_t count = 0;
-    for (size_t i = 0; i < claims.count; i++)
-        if (!text_empty(json_get_text(claims.items[i], "name")))
-            names[count++] = json_get_text(claims.items[i], "name");
-    qsort(names, count, sizeof(*names), compare_texts);
-    for (size_t i = 0; i < count; i++)
-        buf_printf(&b, "%s%s", i ? ", " : ": ", names[i]);
-    field_error_add(e,
-        FIELD_NOT_FOUND,
-        path,
-        name,
-        arena_printf(e->arena,
-            "must be one of the names in pod.spec.resourceClaims%s",
-            count ? buf_text(&b) : " which is empty"));
-}
-
-/* A claim as a whole or one request of it; a whole one has all its requests. */
-static void check_claim_again(struct field_errors *e, struct json list, size_t at, const char *path)
-{
-    struct json name = json_member(list.items[at], "name"),
-                request = json_member(list.items[at], "request");
-    for (size_t i = 0; i < at; i++) {
-        struct json other = json_member(list.items[i], "request");
-        if (!json_equal(json_member(list.items[i], "name"), name))
-            continue;
-        if (check_is_empty(request) || check_is_empty(other))
-            field_duplicate(e, path, name);
-        else if (json_equal(request, other))
-            field_duplicate(
-                e, path, json_strf(e->arena, "%s/%s", json_text(name), json_text(request)));
-        else
-            continue;
-        return;
-    }
-}
-
-static void check_claims(
-    struct field_errors *e, struct json c, struct json claims, const char *path)
-{
-    struct json list = json_get(c, "resources.claims");
-    for (size_t i = 0; i < list.count; i++) {
-        struct json name = json_member(list.items[i], "name"),
-                    request = json_member(list.items[i], "request");
-        const char *here = check_item_path(e->arena, path, "resources.claims", i);
-        if (check_is_empty(name)) {
-            field_required(e, here, NULL);
-            continue;
-        }
-        if (!check_is_empty(request))
-            check_name(e, request, field_child(e->arena, here, "request"), NAME_DNS1123_LABEL);
-        check_claim_again(e, list, i, here);
-        if (!json_present(json_find(claims, "name", json_text(name))))
-            refuse_claim(e, name, claims, here);
-    }
-}
-
 /* ---- resizing ---- */
 
 static void check_resize_part(
@@ -248,6 +177,5 @@ static void check_resizing(
 void pod_container_resources_check(
     struct field_errors *e, struct json c, struct json spec, const char *path)
 {
-    check_claims(e, c, json_member(spec, "resourceClaims"), path);
     check_resizing(e, c, json_get_text(spec, "restartPolicy"), path);
 }

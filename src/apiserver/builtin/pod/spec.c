@@ -104,7 +104,7 @@ static void check_aliases(struct field_errors *e, struct json spec, const char *
     }
 }
 
-/* ---- gates and claims ---- */
+/* ---- gates ---- */
 
 /* Whether an item before has the same name. */
 static bool is_again(struct json list, size_t at)
@@ -131,51 +131,6 @@ static void check_gates(struct field_errors *e, struct json spec, const char *pa
         check_name(e, name, here, NAME_LABEL_KEY);
         if (is_again(scheduled, i))
             field_duplicate(e, here, check_is_set(name) ? name : json_str(""));
-    }
-}
-
-/* An unset pointer is a null where Go prints it. */
-static const char *go_text(struct arena *a, struct json v)
-{
-    return json_to_text(a, check_is_set(v) ? v : json_null());
-}
-
-static void check_claims(struct field_errors *e, struct json spec, const char *path)
-{
-    static const struct check sources[] = {
-        { "resourceClaimName", CHECK_SUBDOMAIN },
-        { "resourceClaimTemplateName", CHECK_SUBDOMAIN },
-        { 0 },
-    };
-    struct arena *a = e->arena;
-    struct json list = json_member(spec, "resourceClaims");
-    for (size_t i = 0; i < list.count; i++) {
-        struct json name = json_member(list.items[i], "name"),
-                    claim = json_member(list.items[i], "resourceClaimName"),
-                    template = json_member(list.items[i], "resourceClaimTemplateName");
-        const char *here = check_item_path(a, path, "resourceClaims", i),
-                   *name_path = field_child(a, here, "name");
-        name = check_is_set(name) ? name : json_str("");
-        if (check_is_empty(name))
-            field_required(e, name_path, NULL);
-        else if (is_again(list, i))
-            field_duplicate(e, name_path, name);
-        else
-            check_name(e, name, name_path, NAME_DNS1123_LABEL);
-        if (check_is_set(claim) == check_is_set(template))
-            check_invalid_text(e,
-                FIELD_INVALID,
-                here,
-                arena_printf(a,
-                    "{\"Name\":%s,\"ResourceClaimName\":%s,\"ResourceClaimTemplateName\":%s}",
-                    json_to_text(a, name),
-                    go_text(a, claim),
-                    go_text(a, template)),
-                check_is_set(claim) ? "at most one of `resourceClaimName` or "
-                                      "`resourceClaimTemplateName` may be specified"
-                                    : "must specify one of: `resourceClaimName`, "
-                                      "`resourceClaimTemplateName`");
-        check_table(e, list.items[i], here, sources);
     }
 }
 
@@ -275,7 +230,6 @@ void pod_spec_check(struct field_errors *e, struct json spec, const char *path)
     struct json volumes = pod_volumes_check(e, spec, path),
                 deadline = json_member(spec, "activeDeadlineSeconds"),
                 overhead = json_member(spec, "overhead");
-    check_claims(e, spec, path);
     pod_containers_check(e, spec, volumes, path);
     pod_level_check(e, spec, path);
     check_table(e, spec, path, first_rules);

@@ -2,7 +2,7 @@
 
 #define AT "spec.containers[0]."
 
-TEST(wrong_resources_claims_and_resizing_are_told_with_place_and_reason)
+TEST(wrong_resources_and_resizing_are_told_with_place_and_reason)
 {
     static const struct pod_case cases[] = {
         { "'resources': {'limits': {'x.io/y': '1', 'count/z': '2', 'hugepages-2Mi': '4Mi', 'cpu': "
@@ -24,27 +24,6 @@ TEST(wrong_resources_claims_and_resizing_are_told_with_place_and_reason)
         { "'resources': {'limits': {'cpu': '1', 'hugepages-2Mi': '3Mi'}}",
             AT "resources.limits[hugepages-2Mi]",
             "Invalid value: \"3Mi\": 3Mi is not positive integer multiple of hugepages-2Mi" },
-        { "'resources': {'claims': [{'name': 'gpu', 'request': 'a'}, {'name': 'gpu', 'request': "
-          "'b'}]}",
-            NULL,
-            NULL },
-        { "'resources': {'claims': [{}]}", AT "resources.claims[0]", "Required value" },
-        { "'resources': {'claims': [{'name': 'x'}]}",
-            AT "resources.claims[0]",
-            "Not found: \"x\": must be one of the names in pod.spec.resourceClaims: gpu" },
-        { "'resources': {'claims': [{'name': 'gpu', 'request': 'X'}]}",
-            AT "resources.claims[0].request",
-            "Invalid value: \"X\": a lowercase RFC 1123 label must consist of lower case "
-            "alphanumeric characters or '-', and must start and end with an alphanumeric character "
-            "(e.g. 'my-name',  or '123-abc', regex used for validation is "
-            "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')" },
-        { "'resources': {'claims': [{'name': 'gpu', 'request': 'a'}, {'name': 'gpu'}]}",
-            AT "resources.claims[1]",
-            "Duplicate value: \"gpu\"" },
-        { "'resources': {'claims': [{'name': 'gpu', 'request': 'a'}, {'name': 'gpu', 'request': "
-          "'a'}]}",
-            AT "resources.claims[1]",
-            "Duplicate value: \"gpu/a\"" },
         { "'resizePolicy': [{'resourceName': 'cpu', 'restartPolicy': 'NotRequired'}]", NULL, NULL },
         { "'resizePolicy': [{'resourceName': '', 'restartPolicy': 'NotRequired'}]",
             AT "resizePolicy",

@@ -210,15 +210,6 @@ TEST(pod_spec_names_what_is_wrong_with_its_names)
         { "'schedulingGates': [{'name': 'a'}, {'name': 'a'}]",
             "schedulingGates[1]",
             "Duplicate value: \"a\"" },
-        { "'resourceClaims': [{'name': 'a'}]",
-            "resourceClaims[0]",
-            "Invalid value: {\"Name\":\"a\",\"ResourceClaimName\":null,"
-            "\"ResourceClaimTemplateName\":null}: must specify one of: `resourceClaimName`, "
-            "`resourceClaimTemplateName`" },
-        { "'resourceClaims': [{'name': 'a', 'resourceClaimName': 'b'}, "
-          "{'name': 'a', 'resourceClaimName': 'b'}]",
-            "resourceClaims[1].name",
-            "Duplicate value: \"a\"" },
         { "'runtimeClassName': ''", "runtimeClassName", "Invalid value: \"\": " SUBDOMAIN },
         { "'priorityClassName': '-'", "priorityClassName", "Invalid value: \"-\": " SUBDOMAIN },
         { "'preemptionPolicy': ''", "preemptionPolicy", "Required value" },
