@@ -233,28 +233,6 @@ def initial_events_of_custom_kinds(s):
 
 
 @script
-def stateful_set_updates(s):
-    p = "/apis/apps/v1" + s.namespace().removeprefix("/api/v1") + "/statefulsets"
-
-    def stateful(name, strategy):
-        return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": name}, "spec": {
-            "serviceName": "x", "selector": {"matchLabels": {"a": "b"}}, "updateStrategy": strategy,
-            "template": {"metadata": {"labels": {"a": "b"}}, "spec": pod_spec()}}}
-    for i, strategy in enumerate(({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}}, {"type": "RollingUpdate"}, {}, None,
-                                  {"rollingUpdate": {"maxUnavailable": 0, "partition": 1}}, {"rollingUpdate": {"maxUnavailable": "x"}},
-                                  {"type": "OnDelete", "rollingUpdate": {"maxUnavailable": 2}}, {"type": "OnDelete"},
-                                  {"type": "RollingUpdate", "rollingUpdate": {}})):
-        s.post(p, stateful(f"s{i}", strategy))
-        s.get(f"{p}/s{i}")
-    s.patch(p + "/s1", {"spec": {"updateStrategy": {"rollingUpdate": {"maxUnavailable": 3}}}})
-    for name in ("s1", "new"):
-        s.apply(f"{p}/{name}", stateful(name, {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}}), force=True)
-
-
-# Of one variable, device; the last ones are what a person mistypes.
-
-
-@script
 def topology_spread(s):
     core = s.namespace()
     apps = "/apis/apps/v1" + core.removeprefix("/api/v1")

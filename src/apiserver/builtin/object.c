@@ -58,7 +58,7 @@ static struct json keep_other_part(const struct api_write *w, struct json object
 static bool prepare(const struct api_write *w, struct json *object, struct error *err)
 {
     const struct builtin_rules *rules = builtin_of(w->kind)->rules;
-    *object = builtin_drop_gated(w, decode_for_store(w->arena, w->kind->schema, *object));
+    *object = decode_for_store(w->arena, w->kind->schema, *object);
     if (w->kind->has_status)
         *object = keep_other_part(w, *object);
     return !rules->prepare || rules->prepare(w, object, err);

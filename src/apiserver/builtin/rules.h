@@ -49,8 +49,6 @@ static inline const struct builtin_kind *builtin_of(const struct api_kind *k)
 void builtin_status_check(
     const struct api_write *w, struct json object, struct field_errors *errors);
 
-/* The object without fields of features that are off, unless it had them before. */
-struct json builtin_drop_gated(const struct api_write *w, struct json object);
 void builtin_request_status_check(
     const struct api_write *w, struct json object, struct field_errors *e);
 /* What the policies of a Job's spec, and its limits of indexes, may not say. */
