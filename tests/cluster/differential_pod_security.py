@@ -79,7 +79,7 @@ def every_pod():
         yield pod(container("a", "allowPrivilegeEscalation", privileged=value))
         yield pod(container(allowPrivilegeEscalation=value))
         yield pod(container(), container("b", "allowPrivilegeEscalation"), container("c", allowPrivilegeEscalation=value))
-        yield pod(container(windowsOptions={"hostProcess": value}))
+        yield pod(container(windowsOptions={"hostProcess": value}), hostNetwork=True)
         yield pod(container(runAsNonRoot=value), container("b"))
         yield pod(container("a", "runAsNonRoot"), container("b"), **context(runAsNonRoot=value))
         yield pod(container(runAsNonRoot=value), container("b", runAsNonRoot=False), **context(runAsNonRoot=value))

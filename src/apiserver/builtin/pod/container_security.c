@@ -117,8 +117,6 @@ void pod_container_security_check(
     pod_seccomp_check(
         e, json_member(context, "seccompProfile"), field_child(e->arena, here, "seccompProfile"));
     check_escalation(e, context, here);
-    pod_windows_check(
-        e, json_member(context, "windowsOptions"), field_child(e->arena, here, "windowsOptions"));
     pod_app_armor_check(
         e, json_member(context, "appArmorProfile"), field_child(e->arena, here, "appArmorProfile"));
 }

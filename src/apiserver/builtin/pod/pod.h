@@ -92,12 +92,9 @@ void pod_node_selector_check(struct field_errors *e, struct json selector, const
 void pod_affinity_check(struct field_errors *e, struct json spec, const char *path);
 void pod_spread_check(struct field_errors *e, struct json spec, const char *path);
 void pod_tolerations_check(struct field_errors *e, struct json spec, const char *path);
-void pod_host_process_check(struct field_errors *e, struct json spec, const char *path);
-void pod_system_check(struct field_errors *e, struct json spec, const char *path);
 /* Parts of a security context, of a pod's or a container's; absent is well. */
 void pod_seccomp_check(struct field_errors *e, struct json profile, const char *path);
 void pod_app_armor_check(struct field_errors *e, struct json profile, const char *path);
-void pod_windows_check(struct field_errors *e, struct json options, const char *path);
 /* fieldRef: one of the allowed fields of the pod. */
 void pod_field_ref_check(
     struct field_errors *e, struct json ref, const char *path, const char *const *allowed);

@@ -196,35 +196,37 @@ static void check_preemption(struct field_errors *e, struct json spec, const cha
         check_enum(e, policy, here, policies);
 }
 
+static void check_system(struct field_errors *e, struct json system, const char *path)
+{
+    static const char *const systems[] = { "linux", "windows", NULL };
+    struct json name = json_member(system, "name");
+    if (!check_is_set(system))
+        return;
+    if (check_is_empty(name))
+        field_required(e, field_child(e->arena, path, "name"), NULL);
+    else
+        check_enum(e, name, path, systems);
+}
+
 /* ---- the spec ---- */
 
 static const char *const restart_policies[] = { "Always", "OnFailure", "Never", NULL };
 static const char *const dns_policies[] = {
     "ClusterFirstWithHostNet", "ClusterFirst", "Default", "None", NULL
 };
-static const struct check first_rules[] = {
+static const struct check spec_rules[] = {
     { "restartPolicy", CHECK_ENUM, restart_policies },
     { "dnsPolicy", CHECK_ENUM, dns_policies },
     { "nodeSelector", CHECK_LABELS },
-    { 0 },
-};
-static const struct check account_rules[] = {
     { "serviceAccountName", CHECK_SUBDOMAIN },
     { "nodeName", CHECK_SUBDOMAIN },
-    { 0 },
-};
-static const struct check host_rules[] = {
     { "hostname", CHECK_LABEL },
     { "subdomain", CHECK_LABEL },
-    { 0 },
-};
-static const struct check class_rules[] = {
     { "priorityClassName", CHECK_SUBDOMAIN },
     { "runtimeClassName", CHECK_SUBDOMAIN },
     { 0 },
 };
 
-/* In the order in which the API server tells it. */
 void pod_spec_check(struct field_errors *e, struct json spec, const char *path)
 {
     struct json volumes = pod_volumes_check(e, spec, path),
@@ -232,29 +234,25 @@ void pod_spec_check(struct field_errors *e, struct json spec, const char *path)
                 overhead = json_member(spec, "overhead");
     pod_containers_check(e, spec, volumes, path);
     pod_level_check(e, spec, path);
-    check_table(e, spec, path, first_rules);
+    check_table(e, spec, path, spec_rules);
     pod_security_check(e, spec, path);
     pod_affinity_check(e, spec, path);
     check_dns(e, spec, path);
     check_gates(e, spec, path);
     pod_spread_check(e, spec, path);
-    pod_host_process_check(e, spec, path);
     check_users(e, spec, path);
-    check_table(e, spec, path, account_rules);
     if (deadline.type == JSON_INT && (deadline.integer < 1 || deadline.integer > INT32_MAX))
         field_invalid(e,
             field_child(e->arena, path, "activeDeadlineSeconds"),
             deadline,
             "must be between 1 and 2147483647, inclusive");
     check_hostname(e, spec, path);
-    check_table(e, spec, path, host_rules);
     pod_tolerations_check(e, spec, path);
     check_aliases(e, spec, path);
-    check_table(e, spec, path, class_rules);
     check_preemption(e, spec, path);
     pod_resources_check(
         e, json_map(e->arena, { "limits", overhead }), field_child(e->arena, path, "overhead"));
-    pod_system_check(e, spec, path);
+    check_system(e, json_member(spec, "os"), field_child(e->arena, path, "os"));
 }
 
 void pod_template_check(struct field_errors *e, struct json template, const char *path)

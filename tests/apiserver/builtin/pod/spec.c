@@ -85,34 +85,9 @@ TEST(pod_spec_names_what_is_wrong_with_its_rights)
     check_rows(rows, lengthof(rows));
 }
 
-TEST(pod_spec_names_what_its_system_does_not_have)
+TEST(pod_spec_refuses_unknown_systems)
 {
     static const struct row rows[] = {
-        { CONTEXT("'windowsOptions': {'hostProcess': false}") ", 'os': {'name': 'linux'}",
-            "securityContext.windowsOptions",
-            "Forbidden: windows options cannot be set for a linux pod" },
-        { CONTEXT("'fsGroup': 1") ", 'hostPID': false, 'os': {'name': 'windows'}",
-            "securityContext.fsGroup",
-            "Forbidden: cannot be set for a windows pod" },
-        { CONTEXT("'windowsOptions': {'hostProcess': true}"),
-            "hostNetwork",
-            "Invalid value: false: hostNetwork must be true if pod contains any hostProcess "
-            "containers" },
-        { CONTEXT("'windowsOptions': {'runAsUserName': 'a.b-c\\\\d'}"), NULL, NULL },
-        { CONTEXT("'windowsOptions': {'runAsUserName': ''}"),
-            "securityContext.windowsOptions.runAsUserName",
-            "Invalid value: \"\": runAsUserName cannot be an empty string" },
-        { CONTEXT("'windowsOptions': {'runAsUserName': 'a\\\\'}"),
-            "securityContext.windowsOptions.runAsUserName",
-            "Invalid value: \"a\\\\\": runAsUserName's User cannot be empty" },
-        { CONTEXT("'windowsOptions': {'runAsUserName': 'a:\\\\b'}"),
-            "securityContext.windowsOptions.runAsUserName",
-            "Invalid value: \"a:\\\\b\": runAsUserName's Domain doesn't match the NetBios nor the "
-            "DNS format" },
-        { CONTEXT("'windowsOptions': {'runAsUserName': 'a;b'}"),
-            "securityContext.windowsOptions.runAsUserName",
-            "Invalid value: \"a;b\": runAsUserName's User cannot contain the following "
-            "characters: \"/\\:;|=,+*?<>@[]" },
         { "'os': {}", "os.name", "Required value" },
         { "'os': {'name': 'x'}",
             "os",
