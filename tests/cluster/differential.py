@@ -48,7 +48,8 @@ PHRASES = {"AlreadyExists": ("already exists",), "Conflict": ("has been modified
 # Groups and kinds that are stored and that nothing here acts on: their schema is checked, they have no rules of their own.
 STORED_ONLY = {"flowcontrol.apiserver.k8s.io", "resource.k8s.io"}
 # Fields of other kinds that nothing here reads.
-STORED_FIELDS = {"resourceClaims", "claims", "windowsOptions"}
+STORED_FIELDS = {"resourceClaims", "claims", "windowsOptions", "controllerPublishSecretRef", "nodeStageSecretRef",
+                 "nodePublishSecretRef", "controllerExpandSecretRef", "nodeExpandSecretRef"}
 
 # (part of the script's name, pattern of "REQUEST: PATH", why)
 INTENDED = [

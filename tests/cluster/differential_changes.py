@@ -144,18 +144,6 @@ def changes_of_csi_nodes(s):
 
 
 @script
-def sources_of_volumes(s):
-    for source in ({"azureDisk": {}}, {"azureDisk": {"diskName": "a", "diskURI": "b"}}, {"azureDisk": {"diskName": "a", "diskURI": "b", "kind": "Managed", "cachingMode": "x"}},
-                   {"azureDisk": {"diskName": "a", "diskURI": "b", "kind": "Dedicated"}}, {"azureDisk": {"diskName": "a", "diskURI": "b", "kind": "x"}},
-                   {"quobyte": {}}, {"quobyte": {"registry": "a", "volume": "v"}}, {"quobyte": {"registry": "a:1,b", "volume": ""}},
-                   {"quobyte": {"registry": "a:1", "volume": "v", "tenant": "t" * 65}}, {"quobyte": {"registry": "a:1", "volume": "v"}},
-                   {"glusterfs": {}}, {"glusterfs": {"endpoints": "e", "path": "p", "endpointsNamespace": ""}},
-                   {"glusterfs": {"endpoints": "e", "path": "p", "endpointsNamespace": "A b"}}, {"glusterfs": {"endpoints": "e", "path": "p"}}):
-        s.post("/api/v1/persistentvolumes?dryRun=All", {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": s.ns}, "spec": {
-            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], **source}})
-
-
-@script
 def changes_of_events(s):
     p = s.namespace().replace("/api/v1", "/apis/events.k8s.io/v1") + "/events"
     about = {"kind": "Pod", "name": "a", "namespace": s.ns}

@@ -283,8 +283,7 @@ def changes_of_volumes(s):
     def volume(name, affinity, **source):
         return {"metadata": {"name": f"{s.ns}-{name}"}, "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "storageClassName": "none", **source,
                 "nodeAffinity": affinity}}
-    for i, source in enumerate(({"rbd": {"monitors": ["m"], "image": "i"}}, {"cephfs": {"monitors": ["m"]}}, {"hostPath": {"path": "/x"}},
-                                {"iscsi": {"targetPortal": "t", "iqn": "iqn.2001-04.com.example:x", "lun": 0}})):
+    for i, source in enumerate(({"nfs": {"server": "s", "path": "/x"}}, {"hostPath": {"path": "/x"}}, {"local": {"path": "/x"}})):
         s.post(volumes + DRY, volume(str(i), {"required": {"nodeSelectorTerms": [term]}}, **source))
     for affinity in ({}, {"required": {}}, {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "a b", "operator": "x"}]}]}}):
         s.post(volumes + DRY, volume("bad", affinity, hostPath={"path": "/x"}))

@@ -207,17 +207,6 @@ def certificate_signers(s):
 
 
 @script
-def azure_disks(s):
-    p = s.namespace() + "/pods?dryRun=All"
-    for number, disk in enumerate((
-            {}, {"diskName": "d"}, {"diskName": "d", "diskURI": "https://a.blob.core.windows.net/c/d.vhd"}, {"diskName": "d", "diskURI": "nonsense"},
-            {"diskName": "d", "diskURI": "/subscriptions/s", "kind": "Managed"}, {"diskName": "d", "diskURI": "https://x", "kind": "Managed"},
-            {"diskName": "d", "diskURI": "https://x", "kind": "Other", "cachingMode": "Never"},
-            {"diskName": "d", "diskURI": "/subscriptions/s", "kind": "Dedicated", "cachingMode": "None"})):
-        s.post(p, {"metadata": {"name": f"p{number}"}, "spec": pod(volumes=[{"name": "v", "azureDisk": disk}])})
-
-
-@script
 def conversion_webhooks(s):
     """Nobody converts: what is not stored in the version that is asked for cannot be read, nor written in it."""
     p, group = s.namespace(), s.ns + ".example"

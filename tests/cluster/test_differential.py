@@ -250,7 +250,6 @@ def warnings(s):
         spec(nodeSelector={"beta.kubernetes.io/arch": "amd64"}),
         spec(nodeSelector={"failure-domain.beta.kubernetes.io/zone": "a"}),
         spec(priorityClassName="", terminationGracePeriodSeconds=-1),
-        spec(volumes=[{"name": "v", "gitRepo": {"repository": "x"}}]),
         spec(volumes=[{"name": "v", "hostPath": {"path": "/x"}}, {"name": "w", "emptyDir": {}}]),
         spec(topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "failure-domain.beta.kubernetes.io/zone",
                                          "whenUnsatisfiable": "DoNotSchedule", "labelSelector": {}}]),

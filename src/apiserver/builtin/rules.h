@@ -57,12 +57,7 @@ void builtin_job_check(struct field_errors *e, struct json spec, const char *pat
 const char *claim_class(struct json claim);
 /* What is wrong with the spec of a PersistentVolumeClaim. */
 void builtin_claim_check(struct field_errors *e, struct json spec, const char *path);
-/* What is wrong with the source of a PersistentVolume. */
-void builtin_volume_source_check(struct field_errors *e, struct json spec);
 /* What volumes of pods have, too. */
-extern const char *const builtin_azure_modes[], *const builtin_azure_kinds[];
-void builtin_azure_disk_check(struct field_errors *e, struct json disk, const char *path);
-void builtin_quobyte_check(struct field_errors *e, struct json quobyte, const char *path);
 extern const char *const builtin_host_path_types[]; /* NULL-terminated */
 /* Where traffic of a cluster may not be sent. */
 void builtin_check_reachable(

@@ -56,7 +56,6 @@ static const struct fill volume_defaults[] = {
     { "spec.persistentVolumeReclaimPolicy", FILL_STR("Retain") },
     { "spec.volumeMode", FILL_STR("Filesystem"), .empty = true },
     { "spec.hostPath.type", FILL_STR("") },
-    VOLUME_SOURCE_DEFAULTS("spec."),
     { "status.phase", FILL_STR("Pending") },
     { 0 },
 };
@@ -356,6 +355,25 @@ static const char *const no_sources[] = { "accessModes",
     "volumeAttributesClassName",
     "volumeMode" };
 
+/* Sources that workloads here mount. Others, as of cloud providers, are stored as they come. */
+static void check_volume_source(struct field_errors *e, struct json spec)
+{
+    static const struct check rules[] = {
+        { "csi.driver", CHECK_REQUIRED },
+        { "csi.volumeHandle", CHECK_REQUIRED },
+        { "hostPath.path", CHECK_REQUIRED },
+        { "hostPath.type", CHECK_ENUM, builtin_host_path_types },
+        { "local.path", CHECK_REQUIRED },
+        { "nfs.server", CHECK_REQUIRED },
+        { "nfs.path", CHECK_REQUIRED },
+        { 0 },
+    };
+    struct json nfs = json_get(spec, "nfs.path");
+    check_table(e, spec, "spec", rules);
+    if (!check_is_empty(nfs) && !text_starts(json_text(nfs), "/"))
+        field_invalid(e, "spec.nfs.path", nfs, "must be an absolute path");
+}
+
 static void check_volume(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const struct check rules[] = {
@@ -388,7 +406,7 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
     }
     if (!sources)
         field_required(e, "spec", "must specify a volume type");
-    builtin_volume_source_check(e, json_member(o, "spec"));
+    check_volume_source(e, json_member(o, "spec"));
     struct json driver = json_get(o, "spec.csi.driver"),
                 class = json_get(o, "spec.storageClassName");
     if (!check_is_empty(driver))

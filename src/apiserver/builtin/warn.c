@@ -168,7 +168,6 @@ void warn_volume(const struct api_write *w, struct json object)
         warn(w,
             "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. "
             "Instead, the recommended approach is to use dynamic provisioning.");
-    warn_old_source(w, json_member(object, "spec"), "spec", true);
 }
 
 void warn_endpoint_slice(const struct api_write *w, struct json object)

@@ -13,7 +13,6 @@ void warn_pod_template(const struct api_write *w, struct json object);
 void warn_pod_spec(const struct api_write *w, struct json spec, const char *path);
 /* Its volumes; path is theirs. */
 /* Of a volume of a pod, or of a PersistentVolume's spec. */
-void warn_old_source(const struct api_write *w, struct json v, const char *path, bool persistent);
 void warn_volumes(const struct api_write *w, struct json volumes, const char *path);
 /* A number of bytes that is none: amounts[what]. */
 void warn_fraction(

@@ -12,7 +12,9 @@ static const struct {
         "PriorityLevelConfiguration",
         "{'type':'Limited'}" },
     { "/apis/resource.k8s.io/v1/deviceclasses", "DeviceClass", "{'selectors':[{}]}" },
-    { "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims", "ResourceClaim", "{}" },
+    { "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims",
+        "ResourceClaim",
+        "{'devices':{'requests':null}}" },
 };
 
 TEST(stored_kinds_have_their_schema_checked_and_are_read_back)

@@ -77,7 +77,6 @@ static const struct fill volume_defaults[] = {
     { "projected.sources.*.serviceAccountToken.expirationSeconds", FILL_INT(3600) },
     { "projected.sources.*.downwardAPI.items.*.fieldRef.apiVersion", FILL_STR("v1") },
     { "hostPath.type", FILL_STR("") },
-    VOLUME_SOURCE_DEFAULTS(""),
     { 0 },
 };
 

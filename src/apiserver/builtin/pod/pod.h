@@ -75,18 +75,6 @@ void pod_env_check(
 /* Parts of a pod spec; spec is all of it, path its own. Resources, rights, place, os. */
 void pod_level_check(struct field_errors *e, struct json spec, const char *path);
 void pod_security_check(struct field_errors *e, struct json spec, const char *path);
-/* Rows of a table of defaults: of sources that pods and PersistentVolumes both have. */
-#define VOLUME_SOURCE_DEFAULTS(at)                                                                 \
-    { at "iscsi.iscsiInterface", FILL_STR("default") }, { at "rbd.pool", FILL_STR("rbd") },        \
-        { at "rbd.user", FILL_STR("admin") }, { at "rbd.keyring", FILL_STR("/etc/ceph/keyring") }, \
-        { at "azureDisk.cachingMode", FILL_STR("ReadWrite"), .empty = true },                      \
-        { at "azureDisk.fsType", FILL_STR("ext4"), .empty = true },                                \
-        { at "azureDisk.kind", FILL_STR("Shared"), .empty = true },                                \
-        { at "azureDisk.readOnly", FILL_BOOL(false) }, { at "scaleIO.fsType", FILL_STR("xfs") },   \
-    {                                                                                              \
-        at "scaleIO.storageMode", FILL_STR("ThinProvisioned")                                      \
-    }
-
 /* A NodeSelector: of a pod, or of a volume. */
 void pod_node_selector_check(struct field_errors *e, struct json selector, const char *path);
 void pod_affinity_check(struct field_errors *e, struct json spec, const char *path);

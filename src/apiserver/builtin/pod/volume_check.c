@@ -3,7 +3,6 @@
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/builtin/rules.h"
 #include "apiserver/rules/check.h"
-#include "apiserver/rules/patterns.h"
 #include "base/quantity.h"
 
 const char *const builtin_host_path_types[] = { "",
@@ -17,8 +16,6 @@ const char *const builtin_host_path_types[] = { "",
     NULL };
 
 static const char *const pull_policies[] = { "Always", "IfNotPresent", "Never", NULL };
-const char *const builtin_azure_modes[] = { "None", "ReadOnly", "ReadWrite", NULL };
-const char *const builtin_azure_kinds[] = { "Dedicated", "Managed", "Shared", NULL };
 
 /* Files made of the keys of something. */
 #define KEYS(of)                                                                                   \
@@ -31,53 +28,21 @@ const char *const builtin_azure_kinds[] = { "Dedicated", "Managed", "Shared", NU
 static const struct check volume_rules[] = {
     { "hostPath.path", CHECK_REQUIRED },
     { "hostPath.type", CHECK_ENUM, builtin_host_path_types },
-    { "gitRepo.repository", CHECK_REQUIRED },
-    { "gitRepo.directory", CHECK_LOCAL_PATH },
-    { "persistentDisk.pdName", CHECK_REQUIRED },
-    { "persistentDisk.partition", CHECK_RANGE, .min = 1, .max = 255 },
-    { "awsElasticBlockStore.volumeID", CHECK_REQUIRED },
-    { "awsElasticBlockStore.partition", CHECK_RANGE, .min = 1, .max = 255 },
     { "secret.secretName", CHECK_REQUIRED },
     { "secret.defaultMode", CHECK_FILE_MODE },
     KEYS("secret"),
     { "nfs.server", CHECK_REQUIRED },
     { "nfs.path", CHECK_REQUIRED },
-    { "iscsi.targetPortal", CHECK_REQUIRED },
-    { "iscsi.iqn", CHECK_REQUIRED },
-    { "iscsi.lun", CHECK_RANGE, .max = 255 },
-    { "glusterfs.endpoints", CHECK_REQUIRED },
-    { "glusterfs.path", CHECK_REQUIRED },
     { "persistentVolumeClaim.claimName", CHECK_REQUIRED },
-    { "rbd.monitors", CHECK_REQUIRED },
-    { "rbd.image", CHECK_REQUIRED },
-    { "cinder.volumeID", CHECK_REQUIRED },
-    { "cinder.secretRef.name", CHECK_REQUIRED },
-    { "cephfs.monitors", CHECK_REQUIRED },
-    { "quobyte.volume", CHECK_REQUIRED },
     { "downwardAPI.defaultMode", CHECK_FILE_MODE },
-    { "flexVolume.driver", CHECK_REQUIRED },
     { "configMap.name", CHECK_REQUIRED },
     { "configMap.defaultMode", CHECK_FILE_MODE },
     KEYS("configMap"),
-    { "azureFile.secretName", CHECK_REQUIRED },
-    { "azureFile.shareName", CHECK_REQUIRED },
-    { "vsphereVolume.volumePath", CHECK_REQUIRED },
-    { "photonPersistentDisk.pdID", CHECK_REQUIRED },
-    { "portworxVolume.volumeID", CHECK_REQUIRED },
-    { "azureDisk.diskName", CHECK_REQUIRED },
-    { "azureDisk.diskURI", CHECK_REQUIRED },
-    { "azureDisk.cachingMode", CHECK_ENUM, builtin_azure_modes },
-    { "azureDisk.kind", CHECK_ENUM, builtin_azure_kinds },
-    { "storageos.volumeName", CHECK_REQUIRED },
-    { "storageos.secretRef.name", CHECK_REQUIRED },
     { "projected.defaultMode", CHECK_FILE_MODE },
     { "projected.sources.*.configMap.name", CHECK_REQUIRED },
     KEYS("projected.sources.*.configMap"),
     { "projected.sources.*.secret.name", CHECK_REQUIRED },
     KEYS("projected.sources.*.secret"),
-    { "scaleIO.gateway", CHECK_REQUIRED },
-    { "scaleIO.system", CHECK_REQUIRED },
-    { "scaleIO.volumeName", CHECK_REQUIRED },
     { "csi.nodePublishSecretRef.name", CHECK_REQUIRED },
     { "ephemeral.volumeClaimTemplate", CHECK_REQUIRED },
     { "image.pullPolicy", CHECK_ENUM, pull_policies },
@@ -110,155 +75,10 @@ static void check_nfs(struct field_errors *e, struct json nfs, const char *path)
         field_invalid(e, field_child(e->arena, path, "path"), at, "must be an absolute path");
 }
 
-static void check_initiator(struct field_errors *e, struct json name, const char *path)
-{
-    static const struct {
-        const char *start, *pattern;
-    } forms[] = {
-        { "iqn", "iqn\\.\\d{4}-\\d{2}\\.([[:alnum:]-.]+)(:[^,;*&$|\\s]+)$" },
-        { "eui", "^eui.[[:alnum:]]{16}$" },
-        { "naa", "^naa.[[:alnum:]]{32}$" },
-    };
-    const char *text = json_text(name) ? json_text(name) : "";
-    for (size_t i = 0; i < lengthof(forms); i++)
-        if (text_starts(text, forms[i].start)) {
-            if (!pattern_matches(forms[i].pattern, str_of(text)))
-                field_invalid(e, path, name, "must be valid format");
-            return;
-        }
-    field_invalid(e, path, name, "must be valid format starting with iqn, eui, or naa");
-}
-
-static void check_iscsi(struct field_errors *e, struct json iscsi, const char *path)
-{
-    struct json iqn = json_member(iscsi, "iqn"), initiator = json_member(iscsi, "initiatorName");
-    if (!check_is_empty(iqn))
-        check_initiator(e, iqn, field_child(e->arena, path, "iqn"));
-    if ((json_get_bool(iscsi, "chapAuthDiscovery", false) ||
-            json_get_bool(iscsi, "chapAuthSession", false)) &&
-        !check_is_set(json_member(iscsi, "secretRef")))
-        field_required(e, field_child(e->arena, path, "secretRef"), NULL);
-    if (check_is_set(initiator))
-        check_initiator(e, initiator, field_child(e->arena, path, "initiatorname"));
-}
-
-static void check_flocker(struct field_errors *e, struct json flocker, const char *path)
-{
-    struct json name = json_member(flocker, "datasetName");
-    bool named = !check_is_empty(name),
-         unique = !check_is_empty(json_member(flocker, "datasetUUID"));
-    if (!named && !unique)
-        field_required(e, path, "one of datasetName and datasetUUID is required");
-    if (named && unique)
-        field_invalid(e,
-            path,
-            json_str("resource"),
-            "datasetName and datasetUUID can not be specified simultaneously");
-    if (named && strchr(name.string, '/'))
-        field_invalid(e, field_child(e->arena, path, "datasetName"), name, "must not contain '/'");
-}
-
-/* host:port, where a host that has colons stands in brackets. */
-static bool is_host_port(struct arena *a, struct str pair)
-{
-    const char *text = str_dup(a, pair), *colon = strrchr(text, ':');
-    if (!colon)
-        return false;
-    bool bracketed = *text == '[';
-    const char *close = strchr(text, ']');
-    return bracketed ? close && close + 1 == colon && !strchr(text + 1, '[')
-                     : strchr(text, ':') == colon && !close && !strchr(text, '[');
-}
-
-#define QUOBYTE_TENANT_MAX 64
-
-void builtin_quobyte_check(struct field_errors *e, struct json quobyte, const char *path)
-{
-    static const char words[] = "must be a host:port pair or multiple pairs separated by commas";
-    struct json registry = json_member(quobyte, "registry");
-    const char *here = field_child(e->arena, path, "registry");
-    if (check_is_empty(registry)) {
-        field_required(e, here, words);
-        return;
-    }
-    if (json_member(quobyte, "tenant").count > QUOBYTE_TENANT_MAX) {
-        field_required(e,
-            field_child(e->arena, path, "tenant"),
-            "must be a UUID and may not exceed a length of 64 characters");
-        return;
-    }
-    struct str rest = str_of(registry.string);
-    while (rest.ptr)
-        if (!is_host_port(e->arena, str_cut(&rest, ',')))
-            field_invalid(e, here, registry, words);
-}
-
 static void check_downward(struct field_errors *e, struct json source, const char *path)
 {
     json_each (file, json_member(source, "items"))
         pod_downward_file_check(e, *file, path);
-}
-
-static void check_fc(struct field_errors *e, struct json fc, const char *path)
-{
-    static const struct check range = { "lun", CHECK_RANGE, .max = 255 };
-    struct json targets = json_member(fc, "targetWWNs"), lun = json_member(fc, "lun");
-    const char *here = field_child(e->arena, path, "targetWWNs"),
-               *lun_path = field_child(e->arena, path, "lun");
-    bool has_ids = json_member(fc, "wwids").count;
-    if (!targets.count && !has_ids)
-        field_required(e, here, "must specify either targetWWNs or wwids, but not both");
-    if (targets.count && has_ids)
-        field_invalid(e, here, targets, "targetWWNs and wwids can not be specified simultaneously");
-    if (targets.count && !check_is_set(lun))
-        field_required(e, lun_path, "lun is required if targetWWNs is specified");
-    else if (targets.count)
-        check_value(e, lun, lun_path, &range);
-}
-
-static void check_flex(struct field_errors *e, struct json flex, const char *path)
-{
-    const char *here = field_child(e->arena, path, "options");
-    json_each_member (m, json_member(flex, "options")) {
-        struct str rest = str_of(m->key);
-        const char *owner = arena_printf(
-            e->arena, ".%s", check_lower(e->arena, str_dup(e->arena, str_cut(&rest, '/'))));
-        if (text_ends(owner, ".kubernetes.io") || text_ends(owner, ".k8s.io"))
-            field_invalid(e,
-                field_key(e->arena, here, m->key),
-                json_str(m->key),
-                "kubernetes.io and k8s.io namespaces are reserved");
-    }
-}
-
-/* Where a disk lies is written in one of two forms, by its kind. */
-void builtin_azure_disk_check(struct field_errors *e, struct json disk, const char *path)
-{
-    static const char *const managed[] = {
-        "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/"
-        "{disk-id}",
-        NULL
-    };
-    static const char *const blob[] = {
-        "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd", NULL
-    };
-    bool is_managed = text_eq(json_get_text(disk, "kind"), "Managed");
-    struct json uri = json_member(disk, "diskURI");
-    if (!text_starts(json_text(uri), is_managed ? "/subscriptions/" : "https://"))
-        check_enum(e,
-            check_is_set(uri) ? uri : json_str(""),
-            field_child(e->arena, path, "diskURI"),
-            is_managed ? managed : blob);
-}
-
-static void check_storageos(struct field_errors *e, struct json source, const char *path)
-{
-    static const char *const names[] = { "volumeName", "volumeNamespace" };
-    for (size_t i = 0; i < lengthof(names); i++) {
-        struct json name = json_member(source, names[i]);
-        if (!check_is_empty(name))
-            check_name(e, name, field_child(e->arena, path, names[i]), NAME_DNS1123_LABEL);
-    }
 }
 
 static void check_csi(struct field_errors *e, struct json csi, const char *path)
@@ -356,73 +176,56 @@ static void check_projected(struct field_errors *e, struct json projected, const
 
 /* ---- all of them ---- */
 
-/* In the order in which the server looks at them: the first one counts. */
+/* Sources that workloads here mount. Others, as of cloud providers, are stored as they come. */
 static const struct source {
     const char *field;
     void (*check)(struct field_errors *e, struct json source, const char *path);
-    const char *shown; /* in errors, if the name is another one there */
-    const char *twice; /* the same, in the error about a second source */
 } sources[] = {
     { "emptyDir", check_empty_dir },
     { "hostPath", check_host_path },
-    { "gitRepo" },
-    { "gcePersistentDisk", .shown = "persistentDisk" },
-    { "awsElasticBlockStore" },
-    { "secret" },
+    { "secret", NULL },
     { "nfs", check_nfs },
-    { "iscsi", check_iscsi },
-    { "glusterfs" },
-    { "flocker", check_flocker },
-    { "persistentVolumeClaim" },
-    { "rbd" },
-    { "cinder" },
-    { "cephfs", .twice = "cephFS" },
-    { "quobyte", builtin_quobyte_check },
-    { "downwardAPI", check_downward, .twice = "downwarAPI" },
-    { "fc", check_fc },
-    { "flexVolume", check_flex },
-    { "configMap" },
-    { "azureFile" },
-    { "vsphereVolume" },
-    { "photonPersistentDisk" },
-    { "portworxVolume" },
-    { "azureDisk", builtin_azure_disk_check },
-    { "storageos", check_storageos },
+    { "persistentVolumeClaim", NULL },
+    { "downwardAPI", check_downward },
+    { "configMap", NULL },
     { "projected", check_projected },
-    { "scaleIO" },
     { "csi", check_csi },
     { "ephemeral", check_ephemeral },
-    { "image" },
+    { "image", NULL },
 };
 
-#define ISCSI_NAME_MAX 64
+static bool is_known(const char *field)
+{
+    for (size_t i = 0; i < lengthof(sources); i++)
+        if (text_eq(sources[i].field, field))
+            return true;
+    return text_eq(field, "name");
+}
+
+static void forbid_second(struct field_errors *e, const char *field, const char *path)
+{
+    field_forbidden(
+        e, field_child(e->arena, path, field), "may not specify more than 1 volume type");
+}
 
 static void check_volume(struct field_errors *e, struct json v, const char *path, bool is_pod)
 {
-    bool first = true;
+    size_t count = 0;
     for (const struct source *s = sources; s < sources + lengthof(sources); s++) {
         struct json source = json_member(v, s->field);
-        const char *shown = s->shown ? s->shown : s->field;
         if (!check_is_set(source))
             continue;
-        if (first) {
-            check_table(e, json_map(e->arena, { shown, source }), path, volume_rules);
-            if (s->check)
-                s->check(e, source, field_child(e->arena, path, shown));
-        } else
-            field_forbidden(e,
-                field_child(e->arena, path, s->twice ? s->twice : s->field),
-                "may not specify more than 1 volume type");
-        first = false;
+        if (count++) {
+            forbid_second(e, s->field, path);
+            continue;
+        }
+        check_table(e, json_map(e->arena, { s->field, source }), path, volume_rules);
+        if (s->check)
+            s->check(e, source, field_child(e->arena, path, s->field));
     }
-    struct json iscsi = json_member(v, "iscsi"), name = json_member(v, "name");
-    if (check_is_set(json_member(iscsi, "initiatorName")) &&
-        name.count + 1 + json_member(iscsi, "targetPortal").count > ISCSI_NAME_MAX)
-        field_invalid(e,
-            field_child(e->arena, path, "name"),
-            name,
-            "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if "
-            "iscsi.initiatorName is specified.");
+    json_each_member (m, v)
+        if (!is_known(m->key) && check_is_set(m->value) && count++)
+            forbid_second(e, m->key, path);
     struct json image = json_member(v, "image");
     if (is_pod && check_is_set(image) && check_is_empty(json_member(image, "reference")))
         field_required(e, field_child(e->arena, path, "image.reference"), NULL);

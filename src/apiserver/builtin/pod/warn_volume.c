@@ -8,35 +8,8 @@
 /* So many files of a volume are compared with the others. */
 #define COMPARED_MAX 256
 
-/* ---- sources that are no more ---- */
-
-void warn_old_source(const struct api_write *w, struct json v, const char *path, bool persistent)
-{
-    static const struct {
-        const char *field, *shown, *words;
-        bool of_pods; /* and not of PersistentVolumes */
-    } old[] = {
-        { "photonPersistentDisk",
-            "photonPersistentDisk",
-            "deprecated in v1.11, non-functional in v1.16+" },
-        { "gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+", true },
-        { "scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+" },
-        { "flocker", "flocker", "deprecated in v1.22, non-functional in v1.25+", true },
-        { "storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+" },
-        { "quobyte", "quobyte", "deprecated in v1.22, non-functional in v1.25+", true },
-        { "glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+" },
-        { "rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+" },
-        { "cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+" },
-    };
-    for (size_t i = 0; i < lengthof(old); i++)
-        if (json_present(json_member(v, old[i].field)) && !(persistent && old[i].of_pods))
-            call_warn(
-                w->call, arena_printf(w->arena, "%s.%s: %s", path, old[i].shown, old[i].words));
-}
-
 static void warn_source(const struct api_write *w, struct json v, const char *path)
 {
-    warn_old_source(w, v, path, false);
     static const char requests[] = "ephemeral.volumeClaimTemplate.spec.resources.requests";
     warn_fraction(w, json_get(v, requests), field_child(w->arena, path, requests), "storage");
 }
