@@ -42,6 +42,7 @@ static void respond(
     x->status = status;
     if (x->capture_max && !x->captured.limit)
         buf_init(&x->captured, x->capture_max + 1);
+    chain_begun(x);
     http_exchange_respond(x->http, status, (struct http_headers){ list, count }, body_bytes);
 }
 

@@ -69,6 +69,12 @@ void chain_begin(struct mcp_exchange *x)
     const struct mcp_chain *c = proxy_chain(x->proxy);
     x->slots = arena_array(&x->arena, c->count + 1, sizeof(*x->slots));
     x->wants = arena_array(&x->arena, c->count + 1, sizeof(*x->wants));
+    for (size_t i = 0; i < c->count; i++)
+        if (c->links[i].step->serve && c->links[i].step->serve(c->links[i].state, x)) {
+            x->slots = NULL;
+            chain_send_answer(x);
+            return;
+        }
     chain_run(x);
 }
 
@@ -205,6 +211,11 @@ void mcp_step_continue(struct mcp_exchange *x, enum mcp_verdict verdict)
 void chain_send_answer(struct mcp_exchange *x)
 {
     assert(x->answered && !x->responded);
+    if (!x->body_ended && x->slots && x->body_bytes > 0 && x->body_bytes <= x->request_capture) {
+        x->deferred = true;
+        x->stage = STAGE_DONE;
+        return;
+    }
     struct http_header list[lengthof(x->answer_headers) + 1];
     size_t count = x->answer_header_count;
     memcpy(list, x->answer_headers, count * sizeof(*list));
@@ -214,12 +225,29 @@ void chain_send_answer(struct mcp_exchange *x)
     x->responded = x->finished = true;
     x->status = x->answer_status;
     x->answer_bytes = (int64_t)x->answer_body.len;
+    if (x->capture_max) {
+        buf_init(&x->captured, x->capture_max + 1);
+        buf_add(&x->captured,
+            x->answer_body.ptr,
+            x->answer_body.len < x->capture_max ? x->answer_body.len : x->capture_max);
+    }
+    chain_begun(x);
     bool has_no_body = str_eq(x->method, STR("HEAD")) || x->status == 204 || x->status == 304;
     size_t bytes = has_no_body ? 0 : x->answer_body.len;
     http_exchange_respond(x->http, x->status, (struct http_headers){ list, count }, (int64_t)bytes);
     if (bytes)
         http_exchange_write(x->http, x->answer_body);
     http_exchange_finish(x->http);
+}
+
+void chain_begun(struct mcp_exchange *x)
+{
+    const struct mcp_chain *c = proxy_chain(x->proxy);
+    for (size_t i = 0; i < c->count && x->slots; i++) {
+        const struct mcp_link *l = &c->links[i];
+        if (l->step->begun)
+            l->step->begun(l->state, x, &x->slots[i]);
+    }
 }
 
 void chain_end(struct mcp_exchange *x)

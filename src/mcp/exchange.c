@@ -77,6 +77,17 @@ void mcp_set_body_limit(struct mcp_exchange *x, int64_t bytes)
     x->body.limit = (size_t)bytes + 1;
 }
 
+void mcp_capture_request(struct mcp_exchange *x, int64_t bytes_max)
+{
+    x->request_capture = bytes_max > x->request_capture ? bytes_max : x->request_capture;
+}
+
+struct str mcp_captured_request(const struct mcp_exchange *x)
+{
+    bool keeps = x->body_ended && x->body.len && (int64_t)x->body.len <= x->request_capture;
+    return keeps ? buf_str(&x->body) : (struct str){ 0 };
+}
+
 const struct mcp_message *mcp_request(const struct mcp_exchange *x)
 {
     return &x->request;
@@ -217,6 +228,16 @@ void mcp_answer_error(
         x->answer_error = text;
     else
         mcp_answer(x, status, "application/json", text);
+}
+
+void mcp_set_denied(struct mcp_exchange *x)
+{
+    x->denied = true;
+}
+
+bool mcp_is_denied(const struct mcp_exchange *x)
+{
+    return x->denied;
 }
 
 /* ---- the backend's answer ---- */

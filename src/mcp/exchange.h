@@ -61,10 +61,13 @@ struct mcp_exchange {
     struct header_change *changes;
     /* the chain */
     enum mcp_stage stage;
-    size_t step;  /* whose hook is next */
-    void **slots; /* one for each step */
-    bool waiting; /* for mcp_step_continue() */
-    bool *wants;  /* per step: answer() */
+    size_t step;   /* whose hook is next */
+    void **slots;  /* one for each step */
+    bool waiting;  /* for mcp_step_continue() */
+    bool deferred; /* the answer is set and waits for the end of the body */
+    bool denied;
+    int64_t request_capture; /* mcp_capture_request() */
+    bool *wants;             /* per step: answer() */
     bool wants_any;
     /* an answer in place of the backend's */
     bool answered;
@@ -101,6 +104,8 @@ void chain_begin(struct mcp_exchange *x);
 /* The body is there, or the step has decided: goes on as far as possible. */
 void chain_run(struct mcp_exchange *x);
 void chain_end(struct mcp_exchange *x);
+/* x->status is set and goes out now. */
+void chain_begun(struct mcp_exchange *x);
 /* Sends the answer that mcp_answer() set. */
 void chain_send_answer(struct mcp_exchange *x);
 

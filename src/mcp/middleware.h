@@ -3,13 +3,14 @@
 /* The middleware chain of the MCP proxy: the steps that a RunConfig lists in `middleware_configs`,
  * in that order, outermost first.
  *
- *   request head ──> head()*  ──> body ──> message()*  ──> backend
- *   client       <── answer()* (innermost first, one call for each JSON-RPC message) <── backend
+ *   request head ──> serve()* ──> head()*  ──> body ──> message()*  ──> backend
+ *   client       <── begun()* <── answer()* (innermost first, one call for each JSON-RPC message)
  *   end()*        once for each step, last, always: also when the client left or a step answered
  *
- * Every request runs through all steps, whatever its path and method; only /health is answered
- * before. message() is called for a request with a body (the core has parsed it; a body that is no
- * JSON-RPC message never comes here, it is refused). A GET or DELETE has head() and end() only.
+ * Every request runs through all steps, whatever its path and method; only /health and what a
+ * step's serve() answers come before them. message() is called for a request with a body (the core
+ * has parsed it; a body that is no JSON-RPC message never comes here, it is refused). A GET or
+ * DELETE has head() and end() only.
  *
  * A hook returns
  *   MCP_NEXT    the next step decides
@@ -55,6 +56,9 @@ struct mcp_step {
      * returns any pointer that is not NULL. */
     void *(*open)(const struct mcp_open *o, struct json params, struct error *err);
     void (*close)(void *state); /* NULL: nothing to free */
+    /* A path that the process answers itself, outside of the chain: metadata, metrics. True: the
+     * answer was set with mcp_answer(); no other hook is called. */
+    bool (*serve)(void *state, struct mcp_exchange *x);
     enum mcp_verdict (*head)(void *state, struct mcp_exchange *x, void **slot);
     enum mcp_verdict (*message)(void *state, struct mcp_exchange *x, void **slot);
     /* Asked once, after all message() hooks: whether answer() wants the messages of this exchange.
@@ -64,6 +68,8 @@ struct mcp_step {
      * it with mcp_message_set_result(). MCP_ANSWER replaces the message by the JSON-RPC error that
      * was set with mcp_answer_error(). */
     enum mcp_verdict (*answer)(void *state, struct mcp_exchange *x, void **slot);
+    /* The head of the answer goes out: mcp_status() is known. For streams that stay open. */
+    void (*begun)(void *state, struct mcp_exchange *x, void **slot);
     void (*end)(void *state, struct mcp_exchange *x, void **slot);
 };
 
@@ -81,7 +87,8 @@ enum mcp_kind {
 struct mcp_message {
     enum mcp_kind kind;
     struct str raw;
-    struct str id_raw; /* the id as it was written, "a" with its quotes; .ptr NULL: none */
+    struct json document; /* the whole message */
+    struct str id_raw;    /* the id as it was written, "a" with its quotes; .ptr NULL: none */
     struct json id;
     const char *method; /* NULL for a response */
     struct json params; /* absent, or a map */
@@ -122,6 +129,11 @@ int64_t mcp_started_wall_ms(const struct mcp_exchange *x);
 int64_t mcp_body_bytes(const struct mcp_exchange *x);
 /* The most the body may have; the core answers 413 beyond it. For the step `bodylimit`. */
 void mcp_set_body_limit(struct mcp_exchange *x, int64_t bytes);
+/* Keeps a body of at most that many bytes for end(), also of a request that is refused before its
+ * body is there: the answer waits for it. Call it in head(). */
+void mcp_capture_request(struct mcp_exchange *x, int64_t bytes_max);
+/* The body as it came; .ptr NULL: not kept. In end(). */
+struct str mcp_captured_request(const struct mcp_exchange *x);
 
 /* Never NULL; kind MCP_NONE until the body is there. */
 const struct mcp_message *mcp_request(const struct mcp_exchange *x);
@@ -152,6 +164,10 @@ void mcp_answer_header(struct mcp_exchange *x, const char *name, const char *val
  */
 void mcp_answer_error(
     struct mcp_exchange *x, int status, int64_t code, const char *message, struct json data);
+
+/* A step refuses the request as not allowed, whatever the status says: for the audit log. */
+void mcp_set_denied(struct mcp_exchange *x);
+bool mcp_is_denied(const struct mcp_exchange *x);
 
 /* ---- the backend's answer; in answer() and end() ---- */
 

@@ -163,7 +163,7 @@ void proxy_dispatch(struct mcp_exchange *x)
 static void on_data(void *ctx, struct str bytes)
 {
     struct mcp_exchange *x = ctx;
-    if (x->stage == STAGE_DONE)
+    if (x->stage == STAGE_DONE && !x->deferred)
         return;
     buf_add(&x->body, bytes.ptr, bytes.len);
     if ((buf_overflowed(&x->body) || (int64_t)x->body.len > x->body_limit) && !x->waiting &&
@@ -177,7 +177,9 @@ static void on_end(void *ctx)
 {
     struct mcp_exchange *x = ctx;
     x->body_ended = true;
-    if (x->stage == STAGE_BODY)
+    if (x->deferred)
+        chain_send_answer(x);
+    else if (x->stage == STAGE_BODY)
         chain_run(x);
 }
 

@@ -260,6 +260,7 @@ enum rpc_result rpc_read(
     }
     if (twice || has_escaped_keys(raw, v))
         ret->raw = str_of(json_to_text(a, v));
+    ret->document = v;
     return read_object(v, ret, err);
 }
 

@@ -59,11 +59,10 @@ static void answer(struct visit *v)
             "id: 7\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"note\"}\n\n"
             "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":1}}\n\n");
     } else if (strstr(r->body, "\"id\"")) {
-        reply(v,
-            200,
-            "application/json",
-            NULL,
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"said\":1.50}}");
+        const char *text = arena_printf(test_arena(),
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":%s}",
+            q->result ? q->result : "{\"said\":1.50}");
+        reply(v, 200, "application/json", NULL, text);
     } else {
         reply(v, *r->body ? 202 : 200, NULL, NULL, "");
     }

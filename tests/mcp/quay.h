@@ -29,10 +29,11 @@ struct quay {
     /* what came to the server */
     struct quay_request seen[QUAY_SEEN_MAX];
     size_t seen_count;
-    int sessions;   /* begun */
-    bool forgetful; /* the next request of a session is answered 404 */
-    bool holds;     /* answers to tools/call hang */
-    int gone;       /* exchanges that ended without an answer of ours */
+    int sessions;       /* begun */
+    bool forgetful;     /* the next request of a session is answered 404 */
+    const char *result; /* what calls are answered with; NULL: {"said":1.50} */
+    bool holds;         /* answers to tools/call hang */
+    int gone;           /* exchanges that ended without an answer of ours */
     size_t waiting;
     char lines[4096]; /* of print_line */
 };

@@ -173,6 +173,13 @@ static void *local_open(const struct mcp_open *o, struct json params, struct err
     s->identity.subject = text_empty(user) ? "local" : arena_strdup(o->arena, user);
     s->identity.name = arena_printf(o->arena, "Local User: %s", s->identity.subject);
     s->identity.issuer = "toolhive-local";
+    s->identity.email = arena_printf(o->arena, "%s@localhost", s->identity.subject);
+    s->identity.claims = json_map(o->arena,
+        { "sub", json_str(s->identity.subject) },
+        { "iss", json_str("toolhive-local") },
+        { "aud", json_str("toolhive") },
+        { "email", json_str(s->identity.email) },
+        { "name", json_str(s->identity.name) });
     return s;
 }
 

@@ -1,13 +1,20 @@
 #include "mcp/middleware.h"
+#include "mcp/middleware/audit.h"
+#include "mcp/middleware/authorization.h"
 #include "mcp/middleware/basic.h"
+#include "mcp/middleware/tools.h"
 
 const struct mcp_step *const mcp_steps[] = {
     &mcp_step_body_limit,
+    &mcp_step_audit,
     &mcp_step_origin,
     &mcp_step_header_forward,
     &mcp_step_auth_local,
+    &mcp_step_tool_filter,
+    &mcp_step_tool_call_filter,
     &mcp_step_parser,
     &mcp_step_recovery,
     &mcp_step_usage,
+    &mcp_step_authorization,
     NULL,
 };
