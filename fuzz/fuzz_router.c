@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct str text = { (const char *)data, size };
     assert(scan(text, 1) == scan(text, SIZE_MAX) && scan(text, 7) == scan(text, SIZE_MAX));
     struct error err = { 0 };
-    struct router_config *c = router_config_new(text, &err);
+    struct router_config *c = router_config_new(text, (struct str){ 0 }, &err);
     assert(c || err.text[0]);
     router_config_unref(c);
     return 0;

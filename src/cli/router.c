@@ -71,7 +71,7 @@ struct app {
     bool text;
     int audit_fd; /* -1: standard output */
     int64_t shutdown_ms, drain_delay_ms;
-    struct stat seen; /* the config file that was read */
+    struct stat seen[2]; /* config.json and policy.json as they were read; zeroed: not there */
     bool ending;
     int code;
 };
@@ -154,12 +154,22 @@ static void on_audit(void *ctx, struct str line)
 
 /* ---- config ---- */
 
+/* "policy.json" in the folder of the config: what config.json, whose bytes are upstream's, has no
+ * place for. */
+static const char *policy_path(struct app *app, struct arena *a)
+{
+    const char *path = cli_text(app->cli, "config");
+    const char *slash = strrchr(path, '/');
+    return arena_printf(a, "%.*spolicy.json", slash ? (int)(slash - path + 1) : 0, path);
+}
+
 static bool read_file(const char *path, struct buf *to, struct stat *ret_stat, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, ret_stat) != 0) {
         if (fd >= 0)
             close(fd);
+        *ret_stat = (struct stat){ 0 };
         return fail(err, ERR_NOT_FOUND, "read router config %s: it cannot be opened", path);
     }
     char part[16384];
@@ -175,10 +185,14 @@ static bool read_file(const char *path, struct buf *to, struct stat *ret_stat, s
 static struct router_config *load(struct app *app, struct error *err)
 {
     const char *path = cli_text(app->cli, "config");
+    cleanup(arena_done) struct arena a = ARENA_INIT;
     cleanup(buf_done) struct buf text = BUF_INIT(CONFIG_BYTES_MAX);
-    if (!read_file(path, &text, &app->seen, err))
+    cleanup(buf_done) struct buf extra = BUF_INIT(CONFIG_BYTES_MAX);
+    if (!read_file(path, &text, &app->seen[0], err) ||
+        (!read_file(policy_path(app, &a), &extra, &app->seen[1], err) &&
+            err->code != ERR_NOT_FOUND))
         return NULL;
-    struct router_config *c = router_config_new(buf_str(&text), err);
+    struct router_config *c = router_config_new(buf_str(&text), buf_str(&extra), err);
     if (!c)
         fail_in(err, "invalid router config %s", path);
     return c;
@@ -192,8 +206,8 @@ static void say_loaded(struct app *app, const struct router_config *c)
         WORDS({ "backends", NULL, (int64_t)c->backend_count },
             { "rules", NULL, (int64_t)c->rule_count },
             { "defaultRoute", c->default_route ? c->default_route->name : "" }));
-    if (c->budgets.count || (json_present(c->auth) && !json_is(c->auth, JSON_NULL)))
-        say(app, "WARN", "policy.budgets and policy.auth are not enforced by this router", NULL);
+    if (c->auth.required)
+        say(app, "WARN", "policy.auth is not enforced by this router", NULL);
     for (size_t i = 0; i < c->backend_count; i++)
         if (c->backends[i].pool_name)
             say(app,
@@ -231,14 +245,21 @@ static void reload(struct app *app)
     router_config_unref(c);
 }
 
+static bool differs(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino != b->st_ino || a->st_mtim.tv_sec != b->st_mtim.tv_sec ||
+           a->st_mtim.tv_nsec != b->st_mtim.tv_nsec || a->st_size != b->st_size;
+}
+
 static void on_look(void *ctx)
 {
     struct app *app = ctx;
-    struct stat now;
-    bool there = stat(cli_text(app->cli, "config"), &now) == 0;
-    if (there &&
-        (now.st_ino != app->seen.st_ino || now.st_mtim.tv_sec != app->seen.st_mtim.tv_sec ||
-            now.st_mtim.tv_nsec != app->seen.st_mtim.tv_nsec || now.st_size != app->seen.st_size))
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct stat now[2];
+    bool there = stat(cli_text(app->cli, "config"), &now[0]) == 0;
+    if (stat(policy_path(app, &a), &now[1]) != 0)
+        now[1] = (struct stat){ 0 };
+    if (there && (differs(&now[0], &app->seen[0]) || differs(&now[1], &app->seen[1])))
         reload(app);
     timer_set(loop_env(app->loop), &app->look, CONFIG_LOOK_MS);
 }

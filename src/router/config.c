@@ -61,7 +61,20 @@ static const char *const known_keys[] = { "backends",
     "filePath",
     "includeRequestBody",
     "budgets",
-    "auth" };
+    "scope",
+    "ruleName",
+    "windowSeconds",
+    "maxTokens",
+    "maxUSD",
+    "auth",
+    "jwt",
+    "provider",
+    "issuer",
+    "jwksURI",
+    "teamClaim",
+    "allowlists",
+    "team",
+    "replicas" };
 
 static const struct json_bind backend_bind[] = {
     BIND(struct router_backend, name, "name"),
@@ -80,8 +93,10 @@ static const struct json_bind backend_bind[] = {
     BIND(struct router_backend, clocks.between_tokens_ns, "timeouts.betweenTokens"),
     BIND(struct router_backend, clocks.total_ns, "timeouts.total"),
     BIND(struct router_backend, health_path, "healthCheck.path"),
-    BIND(struct router_backend, health_interval_s, "healthCheck.intervalSeconds"),
-    BIND(struct router_backend, health_timeout_s, "healthCheck.timeoutSeconds"),
+    BIND(struct router_backend, health_interval_s, "healthCheck.intervalSeconds", .min = 1,
+        .max = 86400),
+    BIND(struct router_backend, health_timeout_s, "healthCheck.timeoutSeconds", .min = 1,
+        .max = 3600),
     BIND(struct router_backend, prompt_usd, "costPerMillionTokens.promptUSD"),
     BIND(struct router_backend, completion_usd, "costPerMillionTokens.completionUSD"),
     BIND(struct router_backend, pool_name, "pool.name"),
@@ -127,8 +142,7 @@ static const struct json_bind policy_bind[] = {
     BIND(struct router_config, audit_sink, "policy.auditLog.sink"),
     BIND(struct router_config, audit_file, "policy.auditLog.filePath"),
     BIND(struct router_config, audit_body, "policy.auditLog.includeRequestBody"),
-    BIND(struct router_config, budgets, "policy.budgets"),
-    BIND(struct router_config, auth, "policy.auth"),
+    BIND(struct router_config, replicas, "replicas", .min = 1, .max = 1000),
     { 0 },
 };
 
@@ -184,12 +198,23 @@ static const struct router_backend *find_backend(const struct router_config *c, 
     return NULL;
 }
 
-static bool read_backend(struct router_config *c, struct json from, size_t index, struct error *err)
+/* What policy.json says of the same thing. */
+static bool bind_both(struct router_config *c, struct json from, struct json extras, const char *at,
+    const struct json_bind *table, void *into, struct error *err)
+{
+    struct json extra = json_find(extras, "name", json_get_text(from, "name"));
+    return json_bind(&c->arena, from, at, table, into, err) &&
+           (!json_is(extra, JSON_MAP) || json_bind(&c->arena, extra, at, table, into, err));
+}
+
+static bool read_backend(
+    struct router_config *c, struct json from, struct json extras, size_t index, struct error *err)
 {
     struct router_backend *b = &c->backends[index];
     const char *at = arena_printf(&c->arena, "backends[%zu]", index);
     *b = (struct router_backend){ .index = index, .health_interval_s = 10, .health_timeout_s = 2 };
-    if (!json_bind(&c->arena, from, at, backend_bind, b, err) ||
+    if (!bind_both(c, from, extras, at, backend_bind, b, err) ||
+        !router_config_read_prices(b, at, err) ||
         !is_text_list(b->capabilities, arena_printf(&c->arena, "%s.capabilities", at), err))
         return false;
     if (text_empty(b->name))
@@ -210,12 +235,13 @@ static bool read_backend(struct router_config *c, struct json from, size_t index
     return true;
 }
 
-static bool read_rule(struct router_config *c, struct json from, size_t index, struct error *err)
+static bool read_rule(
+    struct router_config *c, struct json from, struct json extras, size_t index, struct error *err)
 {
     struct router_rule *r = &c->rules[index];
     struct arena *a = &c->arena;
     const char *at = arena_printf(a, "rules[%zu]", index);
-    if (!json_bind(a, from, at, rule_bind, r, err) ||
+    if (!bind_both(c, from, extras, at, rule_bind, r, err) ||
         !is_text_list(r->classes, arena_printf(a, "%s.match.dataClassification", at), err) ||
         !is_text_list(r->models, arena_printf(a, "%s.match.models", at), err) ||
         !is_text_list(r->capabilities, arena_printf(a, "%s.match.requiredCapabilities", at), err) ||
@@ -274,18 +300,38 @@ static bool count_of(struct json v, const char *at, size_t max, size_t *ret, str
     return *ret <= max || fail(err, ERR_INVALID, "%s: more than %zu", at, max);
 }
 
-static bool read_config(struct router_config *c, struct str text, struct error *err)
+static bool read_document(struct arena *a, struct str text, struct json *ret, struct error *err)
+{
+    if (!json_parse(a, text, ret, err))
+        return false;
+    *ret = json_is(*ret, JSON_NULL) ? json_empty_map() : spelled(a, *ret);
+    return json_is(*ret, JSON_MAP) ||
+           fail(err, ERR_INVALID, "expected map, got %s", json_type_name(*ret));
+}
+
+static bool read_policy(
+    struct router_config *c, struct json v, struct json extra, struct error *err)
 {
     struct arena *a = &c->arena;
-    struct json v;
+    return json_bind(a, v, "", policy_bind, c, err) &&
+           json_bind(a, extra, "", policy_bind, c, err) &&
+           router_config_read_policy(c, json_get(v, "policy"), err) &&
+           router_config_read_policy(c, json_get(extra, "policy"), err);
+}
+
+static bool read_config(
+    struct router_config *c, struct str text, struct str more, struct error *err)
+{
+    struct arena *a = &c->arena;
+    struct json v, extra = json_empty_map();
     struct top top = { 0 };
-    if (!json_parse(a, text, &v, err))
-        return false;
-    v = json_is(v, JSON_NULL) ? json_empty_map() : spelled(a, v);
     c->class_header = "x-llmkube-classification";
-    if (!json_is(v, JSON_MAP))
-        return fail(err, ERR_INVALID, "expected map, got %s", json_type_name(v));
-    if (!json_bind(a, v, "", top_bind, &top, err) || !json_bind(a, v, "", policy_bind, c, err) ||
+    c->replicas = 1;
+    if (!read_document(a, text, &v, err))
+        return false;
+    if (more.ptr && !read_document(a, more, &extra, err))
+        return fail_in(err, "policy.json");
+    if (!json_bind(a, v, "", top_bind, &top, err) || !read_policy(c, v, extra, err) ||
         !is_text_list(c->sensitive, "policy.classification.sensitiveClassifications", err) ||
         !count_of(top.backends, "backends", BACKENDS_MAX, &c->backend_count, err) ||
         !count_of(top.rules, "rules", RULES_MAX, &c->rule_count, err))
@@ -298,20 +344,20 @@ static bool read_config(struct router_config *c, struct str text, struct error *
     c->backends = arena_array(a, c->backend_count, sizeof(*c->backends));
     c->rules = arena_array(a, c->rule_count + 1, sizeof(*c->rules));
     for (size_t i = 0; i < c->backend_count; i++)
-        if (!read_backend(c, json_item(top.backends, i), i, err))
+        if (!read_backend(c, json_item(top.backends, i), json_get(extra, "backends"), i, err))
             return false;
     for (size_t i = 0; i < c->rule_count; i++)
-        if (!read_rule(c, json_item(top.rules, i), i, err))
+        if (!read_rule(c, json_item(top.rules, i), json_get(extra, "rules"), i, err))
             return false;
     return read_default(c, &top, err);
 }
 
-struct router_config *router_config_new(struct str text, struct error *err)
+struct router_config *router_config_new(struct str text, struct str extra, struct error *err)
 {
     struct router_config *c = mem_new_of(struct router_config);
     arena_init(&c->arena, ARENA_LIMIT_DEFAULT);
     c->refs = 1;
-    if (read_config(c, text, err) &&
+    if (read_config(c, text, extra, err) &&
         (!arena_overflowed(&c->arena) || fail(err, ERR_TOO_LARGE, "the config is too large")))
         return c;
     router_config_unref(c);

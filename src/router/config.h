@@ -4,7 +4,9 @@
  *
  * Durations in the file are whole nanoseconds. Keys match without case, and unknown keys are
  * ignored, as Go reads them. `timeouts` and `credentialsFile` are additions that upstream's router
- * ignores. A config is immutable and counted: an exchange keeps the one that it began with. */
+ * ignores; so are budgets, authentication, prices, health checks and latency goals, which
+ * upstream's operator leaves out of config.json and ours puts into policy.json beside it. A config
+ * is immutable and counted: an exchange keeps the one that it began with. */
 
 #include "base/json.h"
 
@@ -26,6 +28,7 @@ struct router_backend {
     const char *health_path; /* NULL: no active checks */
     int64_t health_interval_s, health_timeout_s;
     const char *prompt_usd, *completion_usd; /* per million tokens */
+    double prompt_nano, completion_nano;     /* billionths of a dollar for one token */
     const char *pool_name, *pool_namespace, *pool_member;
     int64_t swap_budget_ns;
     size_t index;
@@ -49,6 +52,24 @@ struct router_rule {
     struct router_clocks clocks;
 };
 
+enum router_budget_scope { BUDGET_OF_ROUTER, BUDGET_OF_RULE, BUDGET_OF_TEAM };
+
+struct router_budget {
+    const char *name;
+    const char *scope_word, *rule_name, *header_key;
+    enum router_budget_scope scope;
+    int64_t window_s;
+    int64_t max_tokens; /* 0: no limit */
+    const char *max_usd;
+    int64_t max_nano; /* billionths of a dollar; 0: no limit */
+};
+
+struct router_auth {
+    bool required; /* requests need a token */
+    const char *issuer, *jwks_uri, *team_claim, *header_key;
+    struct json allowlists; /* absent: every team may ask for everything */
+};
+
 struct router_config {
     struct arena arena;
     size_t refs;
@@ -63,11 +84,23 @@ struct router_config {
     struct json sensitive; /* classifications */
     const char *audit_sink, *audit_file;
     bool audit_body;
-    struct json budgets, auth; /* policy.budgets, policy.auth */
+    struct router_budget *budgets;
+    size_t budget_count;
+    int64_t replicas; /* of this router: each has its share of the budgets */
+    struct router_auth auth;
+    bool needs_team; /* budgets or lists are by team */
 };
 
-/* One reference; NULL with err: what is wrong and where. */
-struct router_config *router_config_new(struct str text, struct error *err) must_check;
+/* One reference; NULL with err: what is wrong and where. extra has more of the same shape, whose
+ * back ends and rules are found by name (policy.json); .ptr NULL: none. */
+struct router_config *router_config_new(
+    struct str text, struct str extra, struct error *err) must_check;
 struct router_config *router_config_ref(struct router_config *c);
 void router_config_unref(struct router_config *c);
 bool router_config_is_sensitive(const struct router_config *c, const char *class);
+
+/* config_policy.c: policy.budgets and policy.auth. */
+bool router_config_read_policy(
+    struct router_config *c, struct json policy, struct error *err) must_check;
+bool router_config_read_prices(
+    struct router_backend *b, const char *at, struct error *err) must_check;

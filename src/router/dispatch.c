@@ -49,6 +49,7 @@ static void on_closed(void *ctx, const struct error *err)
         if (!d->responded)
             d->status = 499;
     }
+    router_spend_settle(d);
     router_report_write(d);
     dispatch_free(d);
 }
@@ -427,6 +428,8 @@ static void go(struct dispatch *d)
             NULL);
         return;
     }
+    if (!router_spend_reserve(d))
+        return;
     if (d->route.rule && d->route.rule->strategy == ROUTER_WEIGHTED)
         order_by_weight(d);
     if (d->route.rule)
@@ -590,7 +593,7 @@ void router_dispatch_new(
     d->query = (struct str){ str_dup(&d->arena, head->query), head->query.len };
     d->prompt_tokens = d->completion_tokens = -1;
     d->timeout_ms = r->o.first_token_ms;
-    d->outcome = "";
+    d->outcome = d->team = "";
     buf_init(&d->hold, (size_t)ROUTER_BODY_BYTES_MAX + 1);
     buf_init(&d->whole, DISPATCH_WHOLE_BYTES);
     buf_init(&d->tried, 4096);
@@ -599,7 +602,7 @@ void router_dispatch_new(
     timer_init(&d->later, abort_later, d);
     router_route_features_read(&d->arena, d->gen->config, d->headers, &d->features);
     struct str type = http_header_find(head->headers, "content-type");
-    d->is_json = !str_starts(type, STR("multipart/"));
+    d->is_text = d->is_json = !str_starts(type, STR("multipart/"));
     if (d->is_json) {
         d->scan = mem_new_of(struct json_scan);
         json_scan_init(d->scan);

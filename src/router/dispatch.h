@@ -3,6 +3,7 @@
 /* One request on its way through the router; for the files of this folder.
  *
  *   dispatch.c   the request: hold, scan, route, send
+ *   spend.c      budgets: reserve before, settle after
  *   answer.c     the answer: pass on, map the model back, count tokens
  *   report.c     metrics and the audit line, once, at the end */
 
@@ -11,6 +12,7 @@
 #include "http/loop.h"
 #include "http/sse.h"
 #include "router/json_scan.h"
+#include "router/ledger.h"
 #include "router/route.h"
 #include "router/router.h"
 #include "router/target.h"
@@ -38,8 +40,11 @@ struct router {
     size_t shadow_count;
     bool draining;
     struct metrics metrics;
+    struct ledger ledger;
+    struct health_check *checks; /* of `now` */
+    size_t check_count;
     struct metric requests, duration, fail_closed, active, health, first_token, budget, tokens,
-        no_copy;
+        no_copy, over_budget;
 };
 
 void router_generation_unref(struct generation *g);
@@ -56,6 +61,7 @@ struct dispatch {
     struct http_headers headers;
     int64_t announced; /* bytes of its body; -1: not known */
     struct route_features features;
+    bool is_text; /* of the body: not multipart */
     bool is_json; /* the body is scanned */
     bool stream;  /* it asked for a stream */
     bool has_model;
@@ -71,6 +77,8 @@ struct dispatch {
     } edits[DISPATCH_EDITS_MAX];
     size_t edit_count, edit_next;
     bool body_ended, routed, paused, keeps_copy, copy_lost;
+    const char *team;            /* of the token; "" without authentication */
+    struct ledger_claim *claims; /* one for each budget; NULL: none was asked for */
     /* the attempt */
     struct route route;
     size_t next; /* of route.backends */
@@ -120,6 +128,15 @@ void router_answer_drained(struct dispatch *d);
 void router_answer_cut(struct dispatch *d, const char *outcome, const char *message);
 void router_answer_done(struct dispatch *d);
 void router_dispatch_more(void *ctx); /* the call takes bytes of the body */
+
+/* spend.c: false: it was refused. */
+bool router_spend_reserve(struct dispatch *d) must_check;
+/* Once, when the outcome is known. */
+void router_spend_settle(struct dispatch *d);
+
+/* health.c: checks of the back ends of the config of the moment. */
+void router_health_start(struct router *r);
+void router_health_stop(struct router *r);
 
 /* shadow.c: copies of a request for the other back ends of its route; their answers are thrown
  * away, and they outlive the request. */

@@ -1,5 +1,7 @@
 #include "router/dispatch.h"
 
+#include <stdlib.h>
+
 #include "base/time.h"
 
 static const double DURATIONS[] = {
@@ -34,6 +36,9 @@ void router_report_link(struct router *r)
     r->tokens = (struct metric){
         "leeboard_router_tokens_total", "Tokens that back ends reported, by kind.", METRIC_COUNTER
     };
+    r->over_budget = (struct metric){ "leeboard_router_budget_refused_total",
+        "Requests refused because a budget was used up.",
+        METRIC_COUNTER };
     r->no_copy = (struct metric){ "leeboard_router_no_fallback_total",
         "Requests too large to keep a copy for another attempt.",
         METRIC_COUNTER };
@@ -45,7 +50,8 @@ void router_report_link(struct router *r)
         &r->first_token,
         &r->budget,
         &r->tokens,
-        &r->no_copy };
+        &r->no_copy,
+        &r->over_budget };
     for (size_t i = 0; i < lengthof(all); i++)
         metrics_link(&r->metrics, all[i]);
     metric_add(&r->no_copy, NULL, 0);
@@ -85,6 +91,13 @@ void router_report_refresh(struct router *r)
                 labels(&b, LABELS({ "router", r->o.name }, { "tier", local ? "local" : "cloud" })),
                 active[local]);
     metric_set(&r->budget, labels(&b, LABELS({ "router", r->o.name }, { "scope", "proxy" })), 0);
+    double *used = mem_resize(NULL, c->budget_count + 1, sizeof(*used));
+    ledger_utilization(&r->ledger, c, used);
+    for (size_t i = 0; i < c->budget_count; i++)
+        metric_set(&r->budget,
+            labels(&b, LABELS({ "router", r->o.name }, { "scope", c->budgets[i].name })),
+            used[i]);
+    free(used);
 }
 
 static void count(struct dispatch *d, const char *rule, const char *backend)

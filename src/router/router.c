@@ -59,7 +59,9 @@ struct router *router_new(const struct router_options *options, struct router_co
     r->tls =
         tls_client_new(&(struct tls_client_options){ .ca_file = getenv("SSL_CERT_FILE") }, &err);
     router_report_link(r);
+    ledger_init(&r->ledger, r->env);
     r->now = generation_new(config, r->tls, NULL);
+    router_health_start(r);
     return r;
 }
 
@@ -69,18 +71,22 @@ void router_free(struct router *r)
         return;
     assert(r->open == 0);
     router_shadow_stop(r);
+    router_health_stop(r);
     http_client_free(r->client);
     router_generation_unref(r->now);
     tls_context_unref(r->tls);
     metrics_done(&r->metrics);
+    ledger_done(&r->ledger);
     free(r);
 }
 
 void router_set_config(struct router *r, struct router_config *config)
 {
     struct generation *before = r->now;
+    router_health_stop(r);
     r->now = generation_new(config, r->tls, before);
     router_generation_unref(before);
+    router_health_start(r);
 }
 
 void router_set_draining(struct router *r)

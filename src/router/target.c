@@ -39,13 +39,14 @@ void router_target_inherit(struct target *t, const struct target *from)
     t->failing_since_ms = from->failing_since_ms;
     t->out_until_ms = from->out_until_ms;
     t->first_token_ms = from->first_token_ms;
+    t->down = from->down;
 }
 
 /* ---- health ---- */
 
 bool router_target_is_out(const struct target *t, int64_t now_ms)
 {
-    return t->out_until_ms && (now_ms < t->out_until_ms || t->probing);
+    return t->down || (t->out_until_ms && (now_ms < t->out_until_ms || t->probing));
 }
 
 void router_target_begin(struct target *t, int64_t now_ms)

@@ -5,7 +5,7 @@
  * Health by outcome: a refused connection, or a 503, takes it out of the choice for the quarantine;
  * other failures only when TARGET_FAILURES_MAX come within one quarantine without a success between
  * them, so that one bad prompt does not take it away from everybody. After the quarantine one
- * request probes it, and the others wait for the outcome. */
+ * request probes it, and the others wait for the outcome. Health by checks: see health.c. */
 
 #include "base/timer.h"
 #include "base/url.h"
@@ -26,6 +26,7 @@ struct target {
     int64_t failing_since_ms;
     int64_t out_until_ms; /* quarantined until; 0: not */
     bool probing;
+    bool down;             /* the active checks say so */
     double first_token_ms; /* moving average; 0: none yet */
     /* the key of a file */
     char *file_key;

@@ -6,7 +6,8 @@ static struct router_config *config(const char *text)
 {
     struct error err;
     struct arena *a = test_arena();
-    struct router_config *c = router_config_new(str_of(json_to_text(a, test_json(text))), &err);
+    struct router_config *c =
+        router_config_new(str_of(json_to_text(a, test_json(text))), (struct str){ 0 }, &err);
     if (!c)
         test_fail(__FILE__, __LINE__, "%s", err.text);
     return c;
@@ -114,6 +115,6 @@ TEST(router_config_says_what_is_wrong)
     for (size_t i = 0; i < lengthof(cases); i++) {
         struct error err;
         struct str text = str_of(json_to_text(test_arena(), test_json(cases[i].text)));
-        check_fails(router_config_new(text, &err), err, cases[i].want);
+        check_fails(router_config_new(text, (struct str){ 0 }, &err), err, cases[i].want);
     }
 }

@@ -36,10 +36,14 @@ static void place_open_with(struct place *p, const char *config, const struct ro
         "{\"backends\":[{\"name\":\"a\",\"tier\":\"local\",\"address\":\"http://127.0.0.1:%u\"%s},"
         "{\"name\":\"b\",\"tier\":\"local\",\"address\":\"http://127.0.0.1:%u\"}],%s}",
         ports[0],
-        strstr(config, "MAPPED") ? ",\"model\":\"inner\"" : "",
+        strstr(config, "MAPPED")    ? ",\"model\":\"inner\""
+        : strstr(config, "CHECKED") ? ",\"healthCheck\":{\"path\":\"up\",\"intervalSeconds\":1}"
+        : strstr(config, "PRICED")
+            ? ",\"costPerMillionTokens\":{\"promptUSD\":\"1\",\"completionUSD\":\"3\"}"
+            : "",
         ports[1],
         config);
-    struct router_config *c = router_config_new(str_of(text), &err);
+    struct router_config *c = router_config_new(str_of(text), (struct str){ 0 }, &err);
     check(c);
     struct router_options o = *more;
     o.loop = p->loop;
@@ -246,6 +250,7 @@ TEST(router_replaces_its_config_at_run_time)
     struct router_config *c =
         router_config_new(STR("{\"backends\":[{\"name\":\"z\",\"tier\":\"local\",\"address\":"
                               "\"http://127.0.0.1:1\"}]}"),
+            (struct str){ 0 },
             &err);
     router_set_config(p.router, c);
     router_config_unref(c);
@@ -296,5 +301,122 @@ TEST(router_asks_again_once_when_a_connection_ends_without_an_answer)
     await(&p, p.audits == 1);
     check_has(p.audit, "\"failedBackends\":\"a\"");
     close(client);
+    place_close(&p);
+}
+
+#define BUDGET(more)                                                                               \
+    "\"defaultRoute\":\"a\",\"policy\":{\"budgets\":[{\"name\":\"day\",\"windowSeconds\":"         \
+    "86400," more "}]}"
+
+/* One request that the first back end answers, with these tokens. */
+static void spend(struct place *p, const char *headers, int prompt, int completion)
+{
+    int audits = p->audits;
+    int client = ask(p, "{\"model\":\"m\",\"max_tokens\":5}", headers);
+    int server = raw_accept(p->loop, p->backends[0]);
+    raw_read_until(p->loop, server, "5}");
+    answer(server,
+        JSON_HEAD,
+        arena_printf(test_arena(),
+            "{\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%d}}",
+            prompt,
+            completion));
+    check_has(raw_read_until(p->loop, client, "}}"), "200 OK");
+    await(p, p->audits == audits + 1);
+    close(client);
+    close(server);
+}
+
+static void refused(struct place *p, const char *headers, const char *status)
+{
+    int audits = p->audits;
+    int client = ask(p, "{\"model\":\"m\",\"max_tokens\":5}", headers);
+    check_has(raw_read_until(p->loop, client, "}}"), status);
+    await(p, p->audits == audits + 1);
+    close(client);
+}
+
+TEST(router_budget_of_tokens_ends)
+{
+    struct place p;
+    place_open(&p, BUDGET("\"scope\":\"router\",\"maxTokens\":100"));
+    spend(&p, "", 40, 30);
+    spend(&p, "", 20, 10);
+    refused(&p, "", "429 ");
+    check_has(p.audit, "\"outcome\":\"budget_exceeded\"");
+    cleanup(buf_done) struct buf text = BUF_INIT((size_t)1 << 20);
+    router_metrics_print(p.router, &text);
+    check_has(
+        buf_text(&text), "llmkube_router_budget_utilization{router=\"default\",scope=\"day\"} 1\n");
+    check_has(buf_text(&text), "leeboard_router_budget_refused_total{budget=\"day\"} 1\n");
+    place_close(&p);
+}
+
+TEST(router_budget_is_reserved_while_a_request_runs)
+{
+    struct place p;
+    place_open(&p, BUDGET("\"scope\":\"router\",\"maxTokens\":20"));
+    int client = ask(&p, "{\"model\":\"m\",\"max_tokens\":5}", "");
+    int server = raw_accept(p.loop, p.backends[0]);
+    raw_read_until(p.loop, server, "5}");
+    int second = ask(&p, "{\"model\":\"m\",\"max_tokens\":50}", "");
+    const char *got = raw_read_until(p.loop, second, "}}");
+    check_has(got, "429 ");
+    check_has(got, "etry-");
+    answer(server, "400 X\r\n", "no"); /* costs nothing */
+    check_has(raw_read_until(p.loop, client, "no"), "400 ");
+    close(client);
+    close(second);
+    close(server);
+    spend(&p, "", 1, 1);
+    place_close(&p);
+}
+
+TEST(router_budget_of_a_team_is_its_own)
+{
+    struct place p;
+    place_open(&p, BUDGET("\"scope\":\"team\",\"maxTokens\":10"));
+    spend(&p, "X-Llmkube-Team: red\r\n", 6, 6);
+    refused(&p, "X-Llmkube-Team: red\r\n", "429 ");
+    spend(&p, "X-Llmkube-Team: blue\r\n", 1, 1);
+    place_close(&p);
+}
+
+TEST(router_budget_of_money_counts_the_prices)
+{
+    struct place p;
+    place_open(&p, "\"x\":\"PRICED\"," BUDGET("\"scope\":\"router\",\"maxUSD\":\"0.001\""));
+    spend(&p, "", 200, 100); /* 200 × 1 + 100 × 3 µ$ */
+    spend(&p, "", 200, 100);
+    refused(&p, "", "429 ");
+    place_close(&p);
+}
+
+static bool metrics_have(struct place *p, const char *part)
+{
+    cleanup(buf_done) struct buf text = BUF_INIT((size_t)1 << 20);
+    router_metrics_print(p->router, &text);
+    return strstr(buf_text(&text), part);
+}
+
+TEST(router_leaves_out_a_back_end_that_fails_its_checks)
+{
+    struct place p;
+    place_open(&p, "\"x\":\"CHECKED\"," CHAIN);
+    int check_fd = raw_accept(p.loop, p.backends[0]);
+    check_has(raw_read_until(p.loop, check_fd, "\r\n\r\n"), "GET /up HTTP/1.1");
+    close(p.backends[0]); /* from now on refused */
+    close(check_fd);
+    await(&p, metrics_have(&p, "backend_health{backend=\"a\",router=\"default\"} 0"));
+    int client = ask(&p, "{\"model\":\"m\"}", "");
+    int two = raw_accept(p.loop, p.backends[1]);
+    raw_read_until(p.loop, two, "}");
+    answer(two, JSON_HEAD, "{\"from\":2}");
+    check_has(raw_read_until(p.loop, client, "}"), "{\"from\":2}");
+    await(&p, p.audits == 1);
+    check(!strstr(p.audit, "failedBackends")); /* it was not even asked */
+    close(client);
+    close(two);
+    p.backends[0] = dup(p.backends[1]);
     place_close(&p);
 }

@@ -68,53 +68,18 @@ static void plan_uncompiled(struct router *r, const char *cause)
 
 /* ---- what is accepted and not acted on ---- */
 
-/* "a, b" of those paths of the spec that say something. */
-static const char *given(struct router *r, const char *const *paths, size_t count)
-{
-    const char *text = NULL;
-    for (size_t i = 0; i < count; i++) {
-        struct json v = json_get(r->raw, paths[i]);
-        if (json_present(json_or_absent(v)) && !json_is(v, JSON_NULL))
-            text = text ? arena_printf(r->arena, "%s, spec.%s", text, paths[i])
-                        : arena_printf(r->arena, "spec.%s", paths[i]);
-    }
-    return text;
-}
-
-static bool any_has(struct json list, const char *path)
-{
-    json_each (item, list)
-        if (json_present(json_get(*item, path)))
-            return true;
-    return false;
-}
-
-/* config.json, whose bytes are fixed, has no place for these. */
 static void plan_inert(struct router *r)
 {
-    static const char *const paths[] = {
-        "endpoint.gateway", "mcpServer", "policy.auth", "policy.budgets", "proxy.resources.claims"
-    };
-    const char *text = given(r, paths, lengthof(paths));
-    const struct {
-        const char *shown;
-        bool given;
-    } inner[] = {
-        { "spec.backends[].costPerMillionTokens",
-            any_has(r->spec.backends, "costPerMillionTokens") },
-        { "spec.backends[].healthCheck", any_has(r->spec.backends, "healthCheck") },
-        { "spec.rules[].match.latencySLOMs", any_has(r->spec.rules, "match.latencySLOMs") },
-        { "spec.policy.classification.mode", !text_eq(r->spec.mode, "header-only") },
-    };
-    for (size_t i = 0; i < lengthof(inner); i++)
-        if (inner[i].given)
-            text = text ? arena_printf(r->arena, "%s, %s", text, inner[i].shown) : inner[i].shown;
+    bool ours = router_image_is_ours(router_image(r));
+    const char *text = router_inert(r, ours);
     if (text)
         plan_condition(r->out,
             "FieldsIgnored",
             true,
             "NotActedOn",
-            "These fields have no effect with dataPlane Proxy: %s",
+            ours ? "These fields have no effect with dataPlane Proxy: %s"
+                 : "These fields have no effect with dataPlane Proxy and the image of LLMKube's "
+                   "router-proxy: %s",
             text);
 }
 
@@ -275,6 +240,11 @@ static void plan_proxy(struct router *r)
     struct json faults = router_check(r->arena, r);
     if (faults.count) {
         plan_invalid(r, faults_text(r->arena, faults));
+        return;
+    }
+    const char *fault = router_image_is_ours(router_image(r)) ? router_check_extras(r) : NULL;
+    if (fault) {
+        plan_invalid(r, fault);
         return;
     }
     router_resolve(r);

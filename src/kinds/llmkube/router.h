@@ -108,8 +108,19 @@ const char *router_credential(const char *provider);
 /* router_config.c: config.json and its hash. False: it would not be one that the router takes. */
 bool router_compile(struct router *r, struct error *err) must_check;
 
+/* router_extras.c: policy.json; absent if there is nothing to say. */
+struct json router_extras(const struct router *r, int64_t replicas);
+#define ROUTER_BUDGETS_MAX 64
+/* What our router would refuse in it; NULL: nothing. */
+const char *router_check_extras(const struct router *r);
+/* Whether an image, by its name, has Leeboard's router in it, which acts on policy.json. */
+bool router_image_is_ours(const char *image);
+/* Paths of the spec without effect, "a, b"; NULL: none. */
+const char *router_inert(const struct router *r, bool ours);
+
 /* router_proxy.c: the children of the proxy data plane. */
 void router_proxy_plan(struct router *r);
+const char *router_image(const struct router *r);
 /* router_account.c: who the router is when it asks for a member of a ModelPool. */
 void router_account_plan(struct router *r, struct json labels);
 bool router_proxy_ready(const struct router *r);

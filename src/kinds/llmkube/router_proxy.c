@@ -61,7 +61,7 @@ static bool changed_since(const struct router *r)
 
 /* A running router keeps its image until its object changes: a new default restarts nothing. What
  * somebody else wrote over ours is not kept. */
-static const char *image_of(const struct router *r)
+const char *router_image(const struct router *r)
 {
     static const char path[] = "spec.template.spec.containers.0.image";
     if (!text_empty(r->spec.image))
@@ -189,7 +189,7 @@ static struct json container_of_router(const struct router *r)
         command = json_list(a, json_str("leeboard"), json_str("router"));
     return json_fields(a,
         { "name", json_str("router-proxy") },
-        { "image", json_str(image_of(r)) },
+        { "image", json_str(router_image(r)) },
         { "imagePullPolicy", json_str("IfNotPresent") },
         { "command", command },
         { "args", arguments_of(r) },
@@ -228,20 +228,26 @@ static struct json template_of(const struct router *r)
 
 /* ---- the children ---- */
 
-static struct json config_map_of(const struct router *r)
-{
-    struct arena *a = r->arena;
-    return json_fields(a,
-        { "metadata.name", json_str(r->child) },
-        { "metadata.labels", labels_of(r) },
-        { "metadata.annotations", json_map(a, { CONFIG_HASH, json_str(r->config_hash) }) },
-        { "data", json_map(a, { "config.json", json_str(r->config) }) });
-}
-
 /* Two routers would not know of each other's swaps. */
 static int64_t replicas_of(const struct router *r)
 {
     return r->pooled ? 1 : r->spec.replicas;
+}
+
+static struct json config_map_of(const struct router *r)
+{
+    struct arena *a = r->arena;
+    struct json extras = router_extras(r, replicas_of(r));
+    if (!router_image_is_ours(router_image(r)))
+        extras = (struct json){ 0 };
+    struct json policy = { 0 };
+    if (json_present(extras))
+        policy = json_str(json_to_text(a, extras));
+    return json_fields(a,
+        { "metadata.name", json_str(r->child) },
+        { "metadata.labels", labels_of(r) },
+        { "metadata.annotations", json_map(a, { CONFIG_HASH, json_str(r->config_hash) }) },
+        { "data", json_map(a, { "config.json", json_str(r->config) }, { "policy.json", policy }) });
 }
 
 static struct json deployment_of(const struct router *r)

@@ -93,6 +93,60 @@ TEST(sensitive_data_to_an_external_back_end_is_loud_although_its_tier_is_local)
     check_text(stage_condition(&s, "SensitiveDataLeaves"), "True ExternalBackendIsLocal");
 }
 
+#define POLICY                                                                                     \
+    "{'backends': [{'name': 'home', 'inferenceServiceRef': {'name': 'svc'}, "                      \
+    "'healthCheck': {'path': '/up'}}], 'policy': {'budgets': [{'name': 'b', 'scope': 'router', "   \
+    "'maxTokens': 9}]}, 'proxy': {'replicas': 3, 'image': '%s'}}"
+
+TEST(what_config_json_has_no_place_for_is_in_policy_json)
+{
+    struct stage s;
+    init(&s);
+    add_router(
+        &s, arena_printf(test_arena(), POLICY, "registry.test:5000/leeboard-router:1@sha256:0"));
+    stage_run(&s, &llmkube_model_router_kind, "r");
+    struct json data = json_get(stage_child(&s, "ConfigMap"), "data");
+    check_text(json_text(json_member(data, "policy.json")),
+        "{\"backends\":[{\"healthCheck\":{\"path\":\"/up\"},\"name\":\"home\"}],"
+        "\"policy\":{\"budgets\":[{\"maxTokens\":9,\"name\":\"b\",\"scope\":\"router\"}]},"
+        "\"replicas\":3}");
+    check(!strstr(json_text(json_member(data, "config.json")), "budgets"));
+    check(!stage_condition(&s, "FieldsIgnored"));
+}
+
+TEST(a_router_of_llmkube_gets_no_policy_json_and_says_what_it_ignores)
+{
+    struct stage s;
+    init(&s);
+    add_router(&s, arena_printf(test_arena(), POLICY, "registry.test/llmkube-router-proxy:1"));
+    stage_run(&s, &llmkube_model_router_kind, "r");
+    struct json data = json_get(stage_child(&s, "ConfigMap"), "data");
+    check(!json_present(json_member(data, "policy.json")));
+    check_text(stage_condition(&s, "FieldsIgnored"), "True NotActedOn");
+    check(strstr(stage_message(&s, "FieldsIgnored"), "spec.policy.budgets"));
+}
+
+TEST(budgets_of_one_name_and_lists_without_tokens_are_named)
+{
+    static const struct {
+        const char *policy, *message;
+    } rows[] = {
+        { "{'budgets': [{'name': 'b', 'scope': 'router', 'maxTokens': 9}, {'name': 'b', 'scope': "
+          "'team', 'maxTokens': 9}]}",
+            "spec.policy.budgets: duplicate name \"b\"" },
+        { "{'auth': {'allowlists': [{'team': 't'}]}}", "spec.policy.auth.allowlists need" },
+    };
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        struct stage s;
+        init(&s);
+        add_router(&s,
+            arena_printf(test_arena(), "{'backends': [" HOME "], 'policy': %s}", rows[i].policy));
+        stage_run(&s, &llmkube_model_router_kind, "r");
+        check_text(stage_condition(&s, "Validated"), "False SpecInvalid");
+        check(text_starts(stage_message(&s, "Validated"), rows[i].message));
+    }
+}
+
 TEST(each_fault_of_a_router_is_named_with_its_path)
 {
     static const struct {
