@@ -102,6 +102,21 @@ void plan_orphan(struct plan *p)
     p->children[p->child_count - 1].orphan = true;
 }
 
+void plan_random(struct plan *p, const char *path, size_t bytes)
+{
+    assert(p->child_count > 0 && bytes <= PLAN_MAX_RANDOM_BYTES);
+    struct plan_child *c = &p->children[p->child_count - 1];
+    assert(c->mode == PLAN_ONCE);
+    c->random = path;
+    c->random_bytes = bytes;
+}
+
+void plan_yield(struct plan *p, const char *name)
+{
+    assert(p->yielded_count < PLAN_MAX_YIELDED);
+    p->yielded[p->yielded_count++] = name;
+}
+
 void plan_amend(struct plan *p, struct json patch)
 {
     assert(!json_present(p->amendment));

@@ -37,6 +37,8 @@ struct plan_child {
     const char *const *fixed; /* plan_replaceable() */
     bool after;               /* plan_after() */
     bool orphan;              /* plan_orphan() */
+    const char *random;       /* plan_random(); NULL: nothing */
+    size_t random_bytes;
 };
 
 struct plan_condition {
@@ -65,9 +67,11 @@ struct plan_eviction {
 };
 
 #define PLAN_MAX_CHILDREN 64
-#define PLAN_MAX_CONDITIONS 32
+#define PLAN_MAX_CONDITIONS 64
 #define PLAN_MAX_EVENTS 16
 #define PLAN_MAX_EFFECTS 16
+#define PLAN_MAX_YIELDED 4
+#define PLAN_MAX_RANDOM_BYTES 64
 
 struct plan {
     struct arena *arena;
@@ -77,6 +81,8 @@ struct plan {
     struct json status; /* without conditions */
     const char *stamp;  /* field of the status that holds the time of its last change */
     bool has_status;
+    const char *yielded[PLAN_MAX_YIELDED]; /* plan_yield() */
+    size_t yielded_count;
     struct plan_condition conditions[PLAN_MAX_CONDITIONS];
     size_t condition_count;
     struct plan_event events[PLAN_MAX_EVENTS];
@@ -120,6 +126,9 @@ void plan_replaceable(struct plan *p, const char *const *paths);
 void plan_after(struct plan *p);
 /* The child planned last may be there without a controller: then it becomes ours. */
 void plan_orphan(struct plan *p);
+/* The child planned last, a Secret of plan_once(), gets a random text at this path of its data when
+ * it is made: the base64 of so many bytes. A kind never sees them. */
+void plan_random(struct plan *p, const char *path, size_t bytes);
 /* For a pass that cannot tell what it wants (a reference is missing): existing children are left
  * alone instead of being deleted as no longer wanted. */
 void plan_keep_children(struct plan *p);
@@ -138,6 +147,9 @@ void plan_stay(struct plan *p);
  * of built-in kinds, whose fields differ: then plan_condition() says nothing. stamp names the field
  * (or is NULL) that gets the time when something else in the status changed, and only then. */
 void plan_status(struct plan *p, struct json status, const char *stamp);
+/* Another program writes this field of the status too, or the condition of this type. What it has
+ * written since stays: we say it only while nobody else does. The name is a constant. */
+void plan_yield(struct plan *p, const char *name);
 /* lastTransitionTime is kept while the status stays the same; observedGeneration is set. */
 void plan_condition(struct plan *p, const char *type, bool status, const char *reason,
     const char *format, ...) printf_like(5, 6);

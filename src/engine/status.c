@@ -41,11 +41,46 @@ static struct json fit(const struct status_input *in, struct json status)
     return in->fit ? in->fit(in->ctx, status) : status;
 }
 
+static struct json without_condition(
+    struct arena *a, struct json conditions, const char *type, struct json instead)
+{
+    struct json_builder list;
+    json_builder_init(&list, a);
+    json_each (c, conditions)
+        json_push(&list, text_eq(json_get_text(*c, "type"), type) ? instead : *c);
+    return json_or_absent(json_list_end(&list));
+}
+
+/* A field that is there and not ours was written by the other program: left out. Of a condition the
+ * other may have written a part only; what we still own of it stays as it is, else the rest would
+ * be deleted. */
+static struct json yield(
+    struct arena *a, const struct status_input *in, struct json status, const char *name)
+{
+    static const char *const parts[] = { "status", "reason", "message" };
+    if (json_present(json_member(in->live, name)))
+        return json_present(json_member(in->owned, name))
+                   ? status
+                   : json_with_member(a, status, name, (struct json){ 0 });
+    struct json live = json_find(json_get(in->live, "conditions"), "type", name);
+    struct json owned = json_find(json_get(in->owned, "conditions"), "type", name);
+    bool taken = false;
+    for (size_t i = 0; i < lengthof(parts); i++)
+        taken |= json_present(json_member(live, parts[i])) &&
+                 !json_present(json_member(owned, parts[i]));
+    if (!taken)
+        return status;
+    return json_with_member(
+        a, status, "conditions", without_condition(a, json_get(status, "conditions"), name, owned));
+}
+
 struct json status_complete(struct arena *a, const struct plan *p, const struct status_input *in)
 {
     struct json status = json_is(p->status, JSON_MAP) ? p->status : json_empty_map();
     if (!json_present(json_member(status, "conditions")))
         status = json_with_member(a, status, "conditions", complete_conditions(a, p, in));
+    for (size_t i = 0; i < p->yielded_count; i++)
+        status = yield(a, in, status, p->yielded[i]);
     status = fit(in, status);
     if (!p->stamp)
         return status;

@@ -3,6 +3,8 @@
 
 #include "engine/write.h"
 
+#include "base/base64.h"
+
 static void create_shared(struct write *w)
 {
     struct engine *e = write_engine(w);
@@ -17,10 +19,23 @@ static void create_shared(struct write *w)
                 WRITE_THEN(write_answered, w)));
 }
 
+/* Bytes that only the API server gets to see; those of another try are others. */
+static struct json with_random(struct write *w)
+{
+    const struct env *env = write_engine(w)->env;
+    uint8_t bytes[PLAN_MAX_RANDOM_BYTES];
+    struct arena *a = &w->run->arena;
+    for (size_t i = 0; i < w->child->random_bytes; i++)
+        bytes[i] = (uint8_t)env->random(env->ctx);
+    const char *text = base64_encode(a, (struct str){ (char *)bytes, w->child->random_bytes });
+    /* Data of a Secret is base64 itself. */
+    return json_with(a, w->body, w->child->random, json_str(base64_encode(a, str_of(text))));
+}
+
 static void apply(struct write *w, const struct cache_entry *entry)
 {
     struct engine *e = write_engine(w);
-    struct json body = w->body;
+    struct json body = w->body = w->child->random ? with_random(w) : w->body;
     /* Creating does not force: whoever holds fields of an object that we have not seen is a
      * stranger, and the conflict says so. */
     struct kube_write how = { .field_manager = e->options.manager, .force = entry != NULL };

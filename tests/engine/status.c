@@ -50,3 +50,33 @@ TEST(conditions_of_a_built_in_kind_are_left_as_they_are)
     check_json(status_complete(a, p, &in),
         "{'conditions': [{'type': 'Available', 'lastUpdateTime': 'x'}]}");
 }
+
+static struct json yielded(struct json live, struct json owned)
+{
+    struct arena *a = test_arena();
+    struct plan *p = arena_new(a, struct plan);
+    plan_init(p, a);
+    plan_status(p, test_json("{'phase': 'Ready', 'url': 'u'}"), NULL);
+    plan_condition(p, "Ready", true, "Fine", "all is well");
+    plan_yield(p, "phase");
+    plan_yield(p, "Ready");
+    struct status_input in = { .live = live, .owned = owned, .now_ms = AT(0) };
+    return status_complete(a, p, &in);
+}
+
+TEST(what_another_program_wrote_of_a_status_is_not_written_again)
+{
+    struct json first = yielded((struct json){ 0 }, (struct json){ 0 });
+    check_text(json_get_text(first, "phase"), "Ready");
+    check(json_equal(yielded(first, first), first));
+    /* The other took the phase, and of the condition all but the type and what it left as it was.
+     */
+    struct json live = test_json(
+        "{'phase': 'Degraded', 'url': 'u', 'conditions': [{'type': 'Ready', 'status': 'True',"
+        "'reason': 'Theirs', 'message': 'm', 'lastTransitionTime': '2026-01-01T00:00:00Z'}]}");
+    struct json owned = test_json("{'url': 'u', 'conditions': [{'type': 'Ready', 'status': 'True',"
+                                  "'lastTransitionTime': '2026-01-01T00:00:00Z'}]}");
+    check(json_equal(yielded(live, owned), owned));
+    /* All of it: nothing is left of ours. */
+    check_json(yielded(live, test_json("{'url': 'u'}")), "{'url': 'u'}");
+}

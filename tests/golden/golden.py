@@ -55,7 +55,9 @@ OTTERSCALE_LINES = {
     "gke-*": ("--provider=gke",),
     "*": (),
 }
-TOOLHIVE_LINES = {"*": ("--toolhive-runner-image=toolhive/proxyrunner:v0.44.0",)}
+TOOLHIVE_LINES = {"*": ("--toolhive-runner-image=toolhive/proxyrunner:v0.44.0",
+                        "--vmcp-image=toolhive/vmcp:v0.44.0",
+                        "--toolhive-registry-api-image=toolhive/registry-api:v1.3.0")}
 FAMILIES = {FAMILY: COMMAND_LINES, "otterscale": OTTERSCALE_LINES, "toolhive": TOOLHIVE_LINES}
 
 

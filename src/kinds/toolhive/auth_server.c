@@ -258,16 +258,28 @@ static struct json trusted_issuers(struct arena *a, struct json issuers)
 static bool delegates(struct proxy *p, struct json server, struct json scopes, struct json *ret)
 {
     struct json_builder list;
+    const char *what = p->gateway ? "invalid delegate clients in spec.authServerConfig"
+                                  : "failed to build embedded auth server config";
     json_builder_init(&list, p->a);
     json_each (client, json_get(server, "delegateClients")) {
+        const char *id = toolhive_text(*client, "clientId", "");
         json_each (scope, json_get(*client, "scopes"))
             if (!json_list_has(scopes, json_text(*scope)))
                 return fault(p,
-                    "failed to build embedded auth server config: invalid embedded auth server "
-                    "delegate clients or trusted issuers: delegate_clients[%s].scopes contains "
-                    "\"%s\" which is not in scopes_supported",
-                    toolhive_text(*client, "clientId", ""),
+                    "%s: invalid embedded auth server delegate clients or trusted issuers: "
+                    "delegate_clients[%s].scopes contains \"%s\" which is not in scopes_supported",
+                    what,
+                    id,
                     json_text(*scope));
+        json_each (audience, json_get(*client, "audiences"))
+            if (!text_eq(json_text(*audience), proxy_resource_url(p)))
+                return fault(p,
+                    "%s: invalid embedded auth server delegate clients or trusted issuers: "
+                    "delegate_clients: client_id \"%s\": audience \"%s\" is not in "
+                    "allowed_audiences",
+                    what,
+                    id,
+                    json_text(*audience));
         json_push(&list,
             json_fields(p->a,
                 { "client_id", json_get(*client, "clientId") },
@@ -312,8 +324,12 @@ bool proxy_auth_server_config(struct proxy *p, struct json server, struct json *
     };
     struct arena *a = p->a;
     struct json scopes = json_get(p->spec, "oidcConfigRef.scopes"), clients;
-    if (!check(p) || !delegates(p, server, scopes, &clients))
+    struct json usual = json_list(
+        a, json_str("openid"), json_str("profile"), json_str("email"), json_str("offline_access"));
+    if ((!p->gateway && !check(p)) ||
+        !delegates(p, server, scopes.count ? scopes : usual, &clients))
         return false;
+    bool documents = json_get_bool(server, "cimd.enabled", false);
     *ret = json_fields(a,
         { "schema_version", json_str("v0.1.0") },
         { "issuer", json_get(server, "issuer") },
@@ -330,7 +346,7 @@ bool proxy_auth_server_config(struct proxy *p, struct json server, struct json *
         { "insecure_allow_confidential_over_loopback_http",
             json_get(server, "insecureAllowConfidentialOverLoopbackHTTP") },
         { "disable_upstream_token_injection", json_get(server, "disableUpstreamTokenInjection") },
-        { "cimd", RENAMED(a, json_get(server, "cimd"), cimd) },
+        { "cimd", documents ? RENAMED(a, json_get(server, "cimd"), cimd) : (struct json){ 0 } },
         { "trusted_issuers", trusted_issuers(a, json_get(server, "trustedIssuers")) },
         { "allow_confidential_client_registration",
             json_get(server, "allowConfidentialClientRegistration") },

@@ -35,6 +35,7 @@ static struct json zero_of(const struct document_field *f)
         return json_null();
     switch (f->kind) {
     case DOCUMENT_TEXT:
+    case DOCUMENT_DURATION:
         return json_str("");
     case DOCUMENT_INT:
         return json_int(0);

@@ -24,7 +24,8 @@ enum document_kind {
     DOCUMENT_RAW = 0, /* any value, keys sorted: map[string]any, json.RawMessage, a pointer to a
                        * scalar; absent is null */
     DOCUMENT_TEXT,
-    DOCUMENT_INT, /* also time.Duration in JSON */
+    DOCUMENT_DURATION, /* a text as Go prints durations: 1m30s */
+    DOCUMENT_INT,      /* also time.Duration in JSON */
     DOCUMENT_BOOL,
     DOCUMENT_STRUCT,  /* by value: never empty for omitempty */
     DOCUMENT_POINTER, /* to a struct: absent is nil */
@@ -53,6 +54,10 @@ const char *document_json(struct arena *a, const struct document_field *fields, 
 /* On one line: json.Marshal. */
 const char *document_json_compact(
     struct arena *a, const struct document_field *fields, struct json value);
+/* Reads a map as Go reads it into the struct: checks types, prints durations in Go's way and leaves
+ * out keys that the struct does not have. Errors start with the path, which starts with `path`. */
+bool document_read(struct arena *a, const struct document_field *fields, struct json given,
+    const char *path, struct json *ret, struct error *err) must_check;
 /* Four blanks a level: yaml.v3's Marshal. */
 const char *document_yaml(struct arena *a, const struct document_field *fields, struct json value);
 

@@ -307,6 +307,21 @@ static void write_key(struct yaml *y, const char *key, int indent, bool first, e
     buf_add_char(y->to, ':');
 }
 
+/* strconv's shortest form with an exponent below 1e-4 and from 1e+06. */
+static void add_real(struct buf *b, double v)
+{
+    char digits[40];
+    int precision = 0;
+    do
+        snprintf(digits, sizeof(digits), "%.*e", precision, v);
+    while (strtod(digits, NULL) != v && ++precision < 17);
+    int exponent = (int)strtol(strchr(digits, 'e') + 1, NULL, 10);
+    if (exponent < -4 || exponent >= 6)
+        buf_add_text(b, digits);
+    else
+        buf_printf(b, "%.*f", precision > exponent ? precision - exponent : 0, v);
+}
+
 static void write_scalar(struct yaml *y, struct json v, int indent)
 {
     buf_add_char(y->to, ' ');
@@ -316,6 +331,8 @@ static void write_scalar(struct yaml *y, struct json v, int indent)
         buf_add_text(y->to, "[]");
     else if (json_is(v, JSON_MAP))
         buf_add_text(y->to, "{}");
+    else if (json_is(v, JSON_REAL))
+        add_real(y->to, v.real);
     else
         buf_add_text(y->to, gojson_text(y->a, v));
 }

@@ -1,10 +1,14 @@
+#include "kinds/toolhive/composite_tool.h"
 #include "kinds/toolhive/mcp_server.h"
 #include "kinds/toolhive/toolhive.h"
+#include "kinds/toolhive/virtual_mcp_server.h"
 
 const struct kind *const toolhive_kinds[] = {
     &toolhive_server_kind,
     &toolhive_group_kind,
     &toolhive_server_entry_kind,
+    &toolhive_virtual_server_kind,
+    &toolhive_composite_tool_kind,
     NULL,
 };
 

@@ -70,14 +70,12 @@ static bool pod_patch(struct proxy *p, const char **ret, struct error *err)
 
 /* ---- children ---- */
 
-static struct json variables_first(const struct proxy *p)
+void proxy_telemetry_env(const struct proxy *p, struct json_builder *env)
 {
     struct arena *a = p->a;
-    struct json_builder env;
-    json_builder_init(&env, a);
     if (!json_present(p->telemetry))
-        return json_list_end(&env);
-    json_push(&env,
+        return;
+    json_push(env,
         toolhive_env(a,
             "OTEL_RESOURCE_ATTRIBUTES",
             arena_printf(a,
@@ -85,12 +83,19 @@ static struct json variables_first(const struct proxy *p)
                 toolhive_text(p->spec, "telemetryConfigRef.serviceName", p->name),
                 p->namespace)));
     json_each (h, json_get(p->telemetry, "spec.openTelemetry.sensitiveHeaders"))
-        json_push(&env,
+        json_push(env,
             toolhive_env_secret(a,
                 arena_printf(a,
                     "TOOLHIVE_OTEL_HEADER_%s",
                     toolhive_env_word(a, toolhive_text(*h, "name", ""))),
                 json_get(*h, "secretKeyRef")));
+}
+
+static struct json variables_first(const struct proxy *p)
+{
+    struct json_builder env;
+    json_builder_init(&env, p->a);
+    proxy_telemetry_env(p, &env);
     return json_list_end(&env);
 }
 

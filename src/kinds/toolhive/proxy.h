@@ -18,6 +18,7 @@ struct proxy {
     struct json spec, status; /* status: as it is now */
     const char *name, *namespace;
     bool remote;      /* an MCPRemoteProxy */
+    bool gateway;     /* a VirtualMCPServer, see vmcp.h */
     const char *kind; /* "MCPServer" */
     struct json labels;
     int64_t generation, port;
@@ -37,6 +38,8 @@ struct proxy {
 void proxy_resolve(struct proxy *p);
 /* Conditions that only advise: group, CA bundle, ignored provider, sessions, rate limits. */
 void proxy_advise(struct proxy *p);
+/* Whether several replicas of a spec share their sessions. */
+void proxy_advise_sessions(struct proxy *p, struct json spec);
 /* The embedded auth server of authServerRef, or of externalAuthConfigRef; absent: none. */
 struct json proxy_auth_server(const struct proxy *p);
 /* Whether MCPExternalAuthConfig is of this type. */
@@ -50,6 +53,9 @@ const char *proxy_run_config(struct proxy *p);
 const char *proxy_resource_url(const struct proxy *p);
 /* Redis of sessions: { address, db, key_prefix }; absent: sessions stay in memory. */
 struct json proxy_session_redis(const struct proxy *p);
+
+/* telemetry_config; absent: none. */
+struct json proxy_telemetry(const struct proxy *p);
 
 /* ---- authz.c ---- */
 
@@ -85,6 +91,23 @@ struct proxy_pod {
     int64_t ready_delay_s;
     struct json annotations; /* the operator's, of the template */
 };
+/* Variables that the programs in all pods want, unless they are there. */
+void proxy_required_env(struct json_builder *env);
+/* Variables of MCPTelemetryConfig. */
+void proxy_telemetry_env(const struct proxy *p, struct json_builder *env);
+struct proxy_files {
+    struct arena *a;
+    struct json_builder volumes, mounts;
+};
+void proxy_files_init(struct proxy_files *f, struct arena *a);
+/* A ConfigMap, or one key of it. */
+void proxy_push_map(struct proxy_files *f, const char *volume, const char *map, const char *key,
+    const char *path, const char *mount);
+/* A CA bundle: the configMapRef at `path` of an object. */
+void proxy_push_bundle(struct proxy_files *f, struct json config, const char *path,
+    const char *prefix, const char *mount);
+struct json proxy_container_security(const struct proxy *p);
+struct json proxy_pod_security(const struct proxy *p);
 struct json proxy_pod_template(struct proxy *p, const struct proxy_pod *pod);
 /* The image of the proxy: what runs stays until its object changes. */
 const char *proxy_image(struct proxy *p, const char *running, bool unchanged);
@@ -92,6 +115,9 @@ const char *proxy_image(struct proxy *p, const char *running, bool unchanged);
 bool proxy_resources(struct proxy *p, struct json *ret);
 void proxy_plan_service(struct proxy *p, const char *name);
 struct json proxy_rules(struct arena *a, const char *const (*rows)[3]);
+/* ServiceAccount, Role and RoleBinding of one name. */
+void proxy_plan_account(
+    struct proxy *p, const char *name, struct json pull_secrets, struct json rules);
 void proxy_plan_rbac(struct proxy *p, const char *name, struct json rules);
 
 /* ---- go_template.c ---- */

@@ -50,6 +50,16 @@ static bool has_secret_env(const struct json_builder *env)
     return false;
 }
 
+void proxy_required_env(struct json_builder *env)
+{
+    push_missing(env, "XDG_CONFIG_HOME", "/tmp");
+    push_missing(env, "HOME", "/tmp");
+    push_missing(env, "TOOLHIVE_RUNTIME", "kubernetes");
+    push_missing(env, "UNSTRUCTURED_LOGS", "false");
+    if (has_secret_env(env))
+        push_missing(env, "TOOLHIVE_SECRETS_PROVIDER", "environment");
+}
+
 /* Users' variables; one of the operator's own names would stand twice in the list, so it is left
  * out. */
 static void push_users(const struct proxy *p, struct json_builder *env, struct json reserved)
@@ -87,12 +97,7 @@ static struct json environment(struct proxy *p, const struct proxy_pod *pod)
     struct json server = proxy_auth_server(p);
     if (!p->remote)
         proxy_auth_server_env(p, server, &env);
-    push_missing(&env, "XDG_CONFIG_HOME", "/tmp");
-    push_missing(&env, "HOME", "/tmp");
-    push_missing(&env, "TOOLHIVE_RUNTIME", "kubernetes");
-    push_missing(&env, "UNSTRUCTURED_LOGS", "false");
-    if (has_secret_env(&env))
-        push_missing(&env, "TOOLHIVE_SECRETS_PROVIDER", "environment");
+    proxy_required_env(&env);
     if (p->remote)
         proxy_auth_server_env(p, server, &env);
     return json_list_end(&env);
@@ -100,12 +105,14 @@ static struct json environment(struct proxy *p, const struct proxy_pod *pod)
 
 /* ---- volumes ---- */
 
-struct files {
-    struct arena *a;
-    struct json_builder volumes, mounts;
-};
+void proxy_files_init(struct proxy_files *f, struct arena *a)
+{
+    f->a = a;
+    json_builder_init(&f->volumes, a);
+    json_builder_init(&f->mounts, a);
+}
 
-static void push_map(struct files *f, const char *volume, const char *map, const char *key,
+void proxy_push_map(struct proxy_files *f, const char *volume, const char *map, const char *key,
     const char *path, const char *mount)
 {
     json_push(&f->volumes,
@@ -124,7 +131,7 @@ static void push_map(struct files *f, const char *volume, const char *map, const
             { "readOnly", json_bool(true) }));
 }
 
-static void push_host_paths(const struct proxy *p, struct files *f)
+static void push_host_paths(const struct proxy *p, struct proxy_files *f)
 {
     json_each (v, json_get(p->spec, "volumes")) {
         json_push(&f->volumes,
@@ -139,19 +146,19 @@ static void push_host_paths(const struct proxy *p, struct files *f)
     }
 }
 
-static void push_authz(const struct proxy *p, struct files *f)
+static void push_authz(const struct proxy *p, struct proxy_files *f)
 {
     struct json authz = json_get(p->spec, "authzConfig");
     const char *type = json_get_text(authz, "type");
     if (text_eq(type, "inline"))
-        push_map(f,
+        proxy_push_map(f,
             "authz-config",
             arena_printf(f->a, "%s-authz-inline", p->name),
             "authz.json",
             "authz.json",
             "/etc/toolhive/authz");
     else if (text_eq(type, "configMap"))
-        push_map(f,
+        proxy_push_map(f,
             "authz-config",
             toolhive_text(authz, "configMap.name", ""),
             toolhive_text(authz, "configMap.key", "authz.json"),
@@ -159,13 +166,13 @@ static void push_authz(const struct proxy *p, struct files *f)
             "/etc/toolhive/authz");
 }
 
-static void push_bundle(
-    struct files *f, struct json config, const char *path, const char *prefix, const char *mount)
+void proxy_push_bundle(struct proxy_files *f, struct json config, const char *path,
+    const char *prefix, const char *mount)
 {
     struct json ref = json_get(config, path);
     const char *name = json_get_text(ref, "name"), *key = toolhive_text(ref, "key", "ca.crt");
     if (name)
-        push_map(f,
+        proxy_push_map(f,
             arena_printf(f->a, "%s-%s", prefix, name),
             name,
             key,
@@ -173,18 +180,17 @@ static void push_bundle(
             arena_printf(f->a, "%s/%s", mount, name));
 }
 
-static struct files files_of(struct proxy *p)
+static struct proxy_files files_of(struct proxy *p)
 {
-    struct files f = { .a = p->a };
-    json_builder_init(&f.volumes, p->a);
-    json_builder_init(&f.mounts, p->a);
-    push_map(
+    struct proxy_files f;
+    proxy_files_init(&f, p->a);
+    proxy_push_map(
         &f, "runconfig", arena_printf(p->a, "%s-runconfig", p->name), NULL, NULL, "/etc/runconfig");
     proxy_webhook_volumes(p, &f.volumes, &f.mounts);
     push_host_paths(p, &f);
     struct json profile = json_get(p->spec, "permissionProfile");
     if (text_eq(json_get_text(profile, "type"), "configmap"))
-        push_map(&f,
+        proxy_push_map(&f,
             "permission-profile",
             toolhive_text(profile, "name", ""),
             NULL,
@@ -192,9 +198,9 @@ static struct files files_of(struct proxy *p)
             "/etc/toolhive/profiles");
     push_authz(p, &f);
     if (text_eq(json_get_text(p->oidc, "spec.type"), "inline"))
-        push_bundle(
+        proxy_push_bundle(
             &f, p->oidc, "spec.inline.caBundleRef.configMapRef", "oidc-ca-bundle", "/config/certs");
-    push_bundle(&f,
+    proxy_push_bundle(&f,
         p->telemetry,
         "spec.openTelemetry.caBundleRef.configMapRef",
         "otel-ca-bundle",
@@ -239,7 +245,7 @@ bool proxy_resources(struct proxy *p, struct json *ret)
     return true;
 }
 
-static struct json container_security(const struct proxy *p)
+struct json proxy_container_security(const struct proxy *p)
 {
     bool ids = !p->settings->openshift;
     return json_fields(p->a,
@@ -253,13 +259,24 @@ static struct json container_security(const struct proxy *p)
         { "seccompProfile.type", json_str("RuntimeDefault") });
 }
 
+struct json proxy_pod_security(const struct proxy *p)
+{
+    bool ids = !p->settings->openshift;
+    return json_fields(p->a,
+        { "runAsNonRoot", json_bool(true) },
+        { "runAsUser", maybe(ids, json_int(USER)) },
+        { "runAsGroup", maybe(ids, json_int(USER)) },
+        { "fsGroup", maybe(ids, json_int(USER)) },
+        { "seccompProfile.type", json_str("RuntimeDefault") });
+}
+
 struct json proxy_pod_template(struct proxy *p, const struct proxy_pod *pod)
 {
     struct arena *a = p->a;
-    struct files files = files_of(p);
+    struct proxy_files files = files_of(p);
     struct json resources = { 0 };
     struct json metadata = json_get(p->spec, OVERRIDES ".podTemplateMetadataOverrides");
-    bool ids = !p->settings->openshift, ok = proxy_resources(p, &resources);
+    bool ok = proxy_resources(p, &resources);
     assert(ok); /* checked before */
     struct json container = json_fields(a,
         { "name", json_str("toolhive") },
@@ -277,7 +294,7 @@ struct json proxy_pod_template(struct proxy *p, const struct proxy_pod *pod)
         { "startupProbe", probe(a, 0, 5, 3, 18) },
         { "livenessProbe", probe(a, 30, 10, 5, 3) },
         { "readinessProbe", probe(a, pod->ready_delay_s, 5, 3, 3) },
-        { "securityContext", container_security(p) });
+        { "securityContext", proxy_container_security(p) });
     return json_fields(a,
         { "metadata.labels", toolhive_merge(a, json_get(metadata, "labels"), p->labels) },
         { "metadata.annotations",
@@ -287,11 +304,7 @@ struct json proxy_pod_template(struct proxy *p, const struct proxy_pod *pod)
         { "spec.imagePullSecrets",
             toolhive_pull_secrets(
                 a, json_get(p->spec, OVERRIDES ".imagePullSecrets"), p->settings) },
-        { "spec.securityContext.runAsNonRoot", json_bool(true) },
-        { "spec.securityContext.runAsUser", maybe(ids, json_int(USER)) },
-        { "spec.securityContext.runAsGroup", maybe(ids, json_int(USER)) },
-        { "spec.securityContext.fsGroup", maybe(ids, json_int(USER)) },
-        { "spec.securityContext.seccompProfile.type", json_str("RuntimeDefault") },
+        { "spec.securityContext", proxy_pod_security(p) },
         { "spec.containers", json_list(a, container) },
         { "spec.volumes", json_list_end(&files.volumes) });
 }
@@ -360,16 +373,15 @@ struct json proxy_rules(struct arena *a, const char *const (*rows)[3])
     return json_list_end(&rules);
 }
 
-void proxy_plan_rbac(struct proxy *p, const char *name, struct json rules)
+void proxy_plan_account(
+    struct proxy *p, const char *name, struct json pull_secrets, struct json rules)
 {
     struct arena *a = p->a;
     plan_child(p->out,
         &RESOURCE_SERVICE_ACCOUNT,
         json_fields(a,
             { "metadata.name", json_str(name) },
-            { "imagePullSecrets",
-                toolhive_pull_secrets(
-                    a, json_get(p->spec, OVERRIDES ".imagePullSecrets"), p->settings) }));
+            { "imagePullSecrets", toolhive_pull_secrets(a, pull_secrets, p->settings) }));
     plan_child(p->out,
         &TOOLHIVE_ROLE,
         json_fields(a, { "metadata.name", json_str(name) }, { "rules", rules }));
@@ -387,4 +399,9 @@ void proxy_plan_rbac(struct proxy *p, const char *name, struct json rules)
                         { "name", json_str(name) },
                         { "namespace", json_str(p->namespace) })) }));
     plan_after(p->out);
+}
+
+void proxy_plan_rbac(struct proxy *p, const char *name, struct json rules)
+{
+    proxy_plan_account(p, name, json_get(p->spec, OVERRIDES ".imagePullSecrets"), rules);
 }

@@ -262,6 +262,13 @@ static void resolve_authz(struct proxy *p)
     } else if (is_false(p->authz)) {
         p->broken = say(p, "MCPAuthzConfig %s is not valid", name);
         plan_condition(p->out, type, false, "AuthzConfigRefNotValid", "%s", p->broken);
+    } else if (p->gateway && !text_eq(json_get_text(p->authz, "spec.type"), "cedarv1")) {
+        p->broken = say(p,
+            "MCPAuthzConfig %s has unsupported type \"%s\" for VirtualMCPServer; only cedarv1 is "
+            "supported",
+            name,
+            toolhive_text(p->authz, "spec.type", ""));
+        plan_condition(p->out, type, false, "AuthzConfigRefNotValid", "%s", p->broken);
     } else {
         plan_condition(p->out,
             type,
@@ -356,10 +363,10 @@ static void advise_ca_bundle(struct proxy *p)
             key);
 }
 
-static void advise_sessions(struct proxy *p)
+void proxy_advise_sessions(struct proxy *p, struct json spec)
 {
-    bool many = json_get_int(p->spec, "replicas", 1) > 1;
-    bool redis = text_eq(json_get_text(p->spec, "sessionStorage.provider"), "redis");
+    bool many = json_get_int(spec, "replicas", 1) > 1;
+    bool redis = text_eq(json_get_text(spec, "sessionStorage.provider"), "redis");
     if (many && !redis)
         plan_condition(p->out,
             "SessionStorageWarning",
@@ -445,7 +452,7 @@ void proxy_advise(struct proxy *p)
             "only takes effect on VirtualMCPServer with an embedded auth server",
             provider,
             p->kind);
-    advise_sessions(p);
+    proxy_advise_sessions(p, p->spec);
     if (!p->remote) {
         advise_stdio(p);
         advise_rate_limit(p);

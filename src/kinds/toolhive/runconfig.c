@@ -267,12 +267,14 @@ static bool aws(struct proxy *p, struct json *ret)
 
 /* ---- telemetry, limits, tools, headers, scaling ---- */
 
-static struct json telemetry(const struct proxy *p)
+struct json proxy_telemetry(const struct proxy *p)
 {
     struct arena *a = p->a;
     if (!json_present(p->telemetry))
         return (struct json){ 0 };
     struct json t = json_get(p->telemetry, "spec.openTelemetry");
+    if (!json_get_bool(t, "enabled", false))
+        t = (struct json){ 0 };
     const char *endpoint = json_get_text(t, "endpoint");
     if (text_starts(endpoint, "https://"))
         endpoint += strlen("https://");
@@ -567,7 +569,7 @@ static struct json base_config(struct proxy *p, const struct parts *x, struct js
         { "authz_config_inline", json_true_or_absent(x->authz_inline) },
         { "audit_config.detectApplicationErrors", audit ? json_bool(true) : (struct json){ 0 } },
         { "audit_config.maxDataSize", audit ? json_int(1024) : (struct json){ 0 } },
-        { "telemetry_config", telemetry(p) },
+        { "telemetry_config", proxy_telemetry(p) },
         { "rate_limit_config", x->limits },
         { "rate_limit_namespace",
             json_present(x->limits) ? json_str(p->namespace) : (struct json){ 0 } },

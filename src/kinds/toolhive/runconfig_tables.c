@@ -2,47 +2,7 @@
 
 #include "kinds/toolhive/runconfig_tables.h"
 
-#define TEXT(name_)                                                                                \
-    {                                                                                              \
-        .name = name_, .kind = DOCUMENT_TEXT, .omitempty = true                                    \
-    }
-#define TEXT_ALWAYS(name_)                                                                         \
-    {                                                                                              \
-        .name = name_, .kind = DOCUMENT_TEXT                                                       \
-    }
-#define TEXTS(name_)                                                                               \
-    {                                                                                              \
-        .name = name_, .kind = DOCUMENT_TEXT, .shape = DOCUMENT_LIST, .omitempty = true            \
-    }
-#define TEXT_MAP(name_)                                                                            \
-    {                                                                                              \
-        .name = name_, .kind = DOCUMENT_TEXT, .shape = DOCUMENT_MAP, .omitempty = true             \
-    }
-#define INT(name_)                                                                                 \
-    {                                                                                              \
-        .name = name_, .kind = DOCUMENT_INT, .omitempty = true                                     \
-    }
-#define BOOL(name_)                                                                                \
-    {                                                                                              \
-        .name = name_, .kind = DOCUMENT_BOOL, .omitempty = true                                    \
-    }
-#define BOOL_ALWAYS(name_)                                                                         \
-    {                                                                                              \
-        .name = name_, .kind = DOCUMENT_BOOL                                                       \
-    }
-#define POINTER(name_, of_)                                                                        \
-    {                                                                                              \
-        .name = name_, .kind = DOCUMENT_POINTER, .omitempty = true, .of = of_                      \
-    }
-#define STRUCTS(name_, of_)                                                                        \
-    {                                                                                              \
-        .name = name_, .kind = DOCUMENT_STRUCT, .shape = DOCUMENT_LIST, .omitempty = true,         \
-        .of = of_                                                                                  \
-    }
-#define RAW(name_)                                                                                 \
-    {                                                                                              \
-        .name = name_, .kind = DOCUMENT_RAW, .omitempty = true                                     \
-    }
+#include "kinds/toolhive/document_macros.h"
 
 /* ---- permissions ---- */
 
@@ -280,7 +240,7 @@ static const struct document_field audit[] = {
     INT("maxDataSize"),
     { 0 },
 };
-static const struct document_field telemetry[] = {
+const struct document_field telemetry_fields[] = {
     TEXT("endpoint"),
     TEXT("serviceName"),
     TEXT("serviceVersion"),
@@ -350,7 +310,7 @@ static const struct document_field filter_parameters[] = {
     { 0 },
 };
 static const struct document_field telemetry_parameters[] = {
-    POINTER("config", telemetry), TEXT("server_name"), TEXT("transport"), { 0 }
+    POINTER("config", telemetry_fields), TEXT("server_name"), TEXT("transport"), { 0 }
 };
 static const struct document_field limit_parameters[] = {
     TEXT("namespace"),
@@ -446,7 +406,7 @@ const struct document_field run_config_fields[] = {
     { .name = "authz_config", .kind = DOCUMENT_POINTER, .omitempty = true, .choose = authz_fields },
     { .name = "authz_config_inline", .kind = DOCUMENT_MARK },
     POINTER("audit_config", audit),
-    POINTER("telemetry_config", telemetry),
+    POINTER("telemetry_config", telemetry_fields),
     POINTER("rate_limit_config", rate_limit),
     TEXT("rate_limit_namespace"),
     BOOL("trust_proxy_headers"),

@@ -2,13 +2,14 @@
 
 #include "base/str.h"
 
-/* The proxy and the gateway are this program; upstream's images work too. */
+/* The proxy is this program; upstream's image works too. The gateway is upstream's. */
 #define OWN_IMAGE "ghcr.io/leeboard/leeboard:" LEEBOARD_VERSION
+#define GATEWAY_IMAGE "ghcr.io/stacklok/toolhive/vmcp:v0.44.0"
 #define REGISTRY_IMAGE "ghcr.io/stacklok/thv-registry-api:v1.3.0"
 
 const struct toolhive_settings toolhive_settings_default = {
     .runner_image = OWN_IMAGE,
-    .vmcp_image = OWN_IMAGE,
+    .vmcp_image = GATEWAY_IMAGE,
     .registry_api_image = REGISTRY_IMAGE,
     .proxy_host = "0.0.0.0",
     .redis_secret_key = "redis-password",
@@ -34,7 +35,7 @@ const struct setting toolhive_flags[] = {
         TO(runner_image) },
     { "vmcp-image",
         "IMAGE",
-        OWN_IMAGE,
+        GATEWAY_IMAGE,
         "Gateway image of new VirtualMCPServers (VMCP_IMAGE).",
         read_image,
         TO(vmcp_image) },

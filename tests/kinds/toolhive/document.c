@@ -153,3 +153,25 @@ TEST(toolhive_pull_secrets_come_once_each)
     check_json(toolhive_pull_secrets(test_arena(), test_json("[{'name': 'a'}, {'name': 'a'}]"), &s),
         "[{'name': 'a'}, {'name': 'b'}, {'name': 'c'}]");
 }
+
+TEST(toolhive_document_reprints_durations_and_untyped_numbers_as_go_does)
+{
+    static const struct document_field fields[] = {
+        { "wait", DOCUMENT_DURATION, .omitempty = true },
+        { "raw", DOCUMENT_RAW, .omitempty = true },
+        { "size", DOCUMENT_INT },
+        { 0 },
+    };
+    struct json read;
+    struct error err;
+    check(document_read(test_arena(),
+        fields,
+        test_json("{'wait': '90s', 'size': 1234567, 'gone': 1,"
+                  "'raw': {'a': 100000, 'b': 1000000, 'c': 12345678901, 'd': 0.5, 'e': 1e-5}}"),
+        "spec",
+        &read,
+        &err));
+    check_text(document_yaml(test_arena(), fields, read),
+        "wait: 1m30s\nraw:\n    a: 100000\n    b: 1e+06\n    c: 1.2345678901e+10\n    d: 0.5\n"
+        "    e: 1e-05\nsize: 1234567\n");
+}

@@ -1,0 +1,5 @@
+#pragma once
+
+#include "engine/kind.h"
+
+extern const struct kind toolhive_virtual_server_kind;
