@@ -20,8 +20,10 @@
 #include "mcp/backend.h"
 #include "mcp/backend_http.h"
 #include "mcp/deploy.h"
+#include "mcp/hub.h"
 #include "mcp/proxy.h"
 #include "mcp/runconfig.h"
+#include "mcp/wire.h"
 #include "mcp/workload.h"
 
 #define GRACE_MS 5000
@@ -192,8 +194,66 @@ static bool deploy(struct runner *r, struct error *err)
     return make_backend(r, workload_url(r->arena, &r->config), err);
 }
 
+/* ---- a server on standard streams ---- */
+
+static void on_hub_said(void *ctx, const char *what)
+{
+    (void)ctx;
+    log_warn("%s", what);
+}
+
+static void make_hub(struct runner *r, struct mcp_wire *wire)
+{
+    mcp_proxy_set_backend(r->proxy,
+        hub_new(&(struct hub_options){
+            .env = loop_env(r->loop),
+            .sessions = mcp_proxy_sessions(r->proxy),
+            .wire = wire,
+            .serves_sse = r->config.serves_sse,
+            .endpoint_prefix = r->config.endpoint_prefix,
+            .said = on_hub_said,
+        }));
+}
+
+/* The variables that the workload's container would have. */
+static const char *const *child_variables(struct runner *r)
+{
+    struct json vars = r->config.env_vars;
+    size_t count = json_is(vars, JSON_MAP) ? vars.count : 0, i = 0;
+    const char **list = arena_array(r->arena, count + 1, sizeof(*list));
+    json_each_member (m, vars) {
+        const char *value = json_text(m->value);
+        list[i++] = arena_printf(r->arena, "%s=%s", m->key, value ? value : "");
+    }
+    return list;
+}
+
+static bool run_locally(struct runner *r, struct error *err)
+{
+    if (r->config.transport != TRANSPORT_STDIO || r->config.remote_url)
+        return fail(err,
+            ERR_UNSUPPORTED,
+            "--local: the RunConfig's transport is %s. Only a stdio server can run as a child.",
+            runconfig_transport_name(r->config.transport));
+    struct json args = container_args(r);
+    size_t count = json_is(args, JSON_LIST) ? args.count : 0, i = 0;
+    const char **argv = arena_array(r->arena, count + 2, sizeof(*argv));
+    argv[i++] = r->config.image;
+    json_each (arg, args)
+        argv[i++] = json_text(*arg) ? json_text(*arg) : "";
+    make_hub(r,
+        wire_child_new(&(struct wire_child_options){
+            .loop = r->loop,
+            .argv = argv,
+            .variables = child_variables(r),
+        }));
+    return true;
+}
+
 static bool find_server(struct runner *r, struct error *err)
 {
+    if (cli_on(r->cli, "local"))
+        return run_locally(r, err);
     if (r->config.remote_url)
         return make_backend(r, r->config.remote_url, err);
     if (r->config.transport != TRANSPORT_STDIO)
@@ -288,6 +348,7 @@ static int run(struct cli *cli)
 
 static const struct cli_flag flags[] = {
     { "k8s-pod-patch", 0, "JSON", NULL, "PodTemplateSpec that the workload's pods begin with." },
+    { "local", 0, NULL, "false", "Run IMAGE as a child of this process, a program on stdio." },
     { "debug", 0, NULL, "false", "As --log-level=debug." },
     { 0 },
 };

@@ -12,15 +12,19 @@
 
 static void write_out(struct mcp_exchange *x, struct str bytes)
 {
-    if (!bytes.len || !x->http)
+    struct http_exchange *to = x->is_detached ? x->sink ? x->sink->http : NULL : x->http;
+    if (!bytes.len || !to)
         return;
     if (x->captured.len < x->capture_max) {
         size_t room = x->capture_max - x->captured.len;
         buf_add(&x->captured, bytes.ptr, bytes.len < room ? bytes.len : room);
     }
     x->answer_bytes += (int64_t)bytes.len;
-    if (!http_exchange_write(x->http, bytes) && x->backend)
-        x->backend->ops->pause(x->backend, x);
+    if (http_exchange_write(to, bytes))
+        return;
+    struct mcp_exchange *paused = x->is_detached ? x->sink : x;
+    if (paused->backend)
+        paused->backend->ops->pause(paused->backend, paused);
 }
 
 void answer_drained(struct mcp_exchange *x)
@@ -52,7 +56,9 @@ static void finish(struct mcp_exchange *x)
         return;
     x->finished = true;
     x->stage = STAGE_DONE;
-    if (x->http)
+    if (x->is_detached)
+        proxy_release(x);
+    else if (x->http)
         http_exchange_finish(x->http);
 }
 
@@ -60,8 +66,16 @@ static void cut(struct mcp_exchange *x)
 {
     x->finished = true;
     x->stage = STAGE_DONE;
-    if (x->http)
+    if (x->is_detached)
+        proxy_release(x);
+    else if (x->http)
         http_exchange_abort(x->http);
+}
+
+void answer_cut(struct mcp_exchange *x)
+{
+    if (!x->finished)
+        cut(x);
 }
 
 static struct http_headers copy_headers(struct arena *a, struct http_headers from)
@@ -300,32 +314,42 @@ bool answer_takes_events(const struct mcp_exchange *x)
     return false;
 }
 
+static void begin_messages(struct mcp_exchange *x, bool as_events)
+{
+    static const struct http_header events[] = {
+        { STR("content-type"), STR("text/event-stream") },
+        { STR("cache-control"), STR("no-cache") },
+        { STR("x-accel-buffering"), STR("no") },
+    };
+    static const struct http_header json[] = { { STR("content-type"), STR("application/json") } };
+    /* The modern era asks for the header that keeps nginx from buffering. */
+    size_t count = !as_events ? 1 : x->request.modern ? 3 : 2;
+    struct http_header *list =
+        arena_array(&x->arena, count + x->answer_header_count, sizeof(*list));
+    x->is_stream = as_events;
+    x->reading = true;
+    x->held_status = x->message_status ? x->message_status : 200;
+    memcpy(list, as_events ? events : json, count * sizeof(*list));
+    memcpy(list + count, x->answer_headers, x->answer_header_count * sizeof(*list));
+    x->held_headers = (struct http_headers){ list, count + x->answer_header_count };
+    buf_init(&x->held, EVENT_BYTES_MAX);
+    if (as_events)
+        respond(x, 200, x->held_headers, -1);
+    sse_reader_init(&x->sse, EVENT_BYTES_MAX);
+}
+
+void answer_begin_events(struct mcp_exchange *x)
+{
+    begin_messages(x, true);
+}
+
 void answer_message(struct mcp_exchange *x, struct str message, bool last)
 {
     if (x->finished)
         return;
-    if (!x->responded && !x->held_status) {
-        static const struct http_header events[] = {
-            { STR("content-type"), STR("text/event-stream") },
-            { STR("cache-control"), STR("no-cache") },
-            { STR("x-accel-buffering"), STR("no") },
-        };
-        static const struct http_header json[] = { { STR("content-type"),
-            STR("application/json") } };
-        x->is_stream = answer_takes_events(x);
-        x->reading = true;
-        x->held_status = 200;
-        size_t count = x->is_stream ? lengthof(events) : 1;
-        struct http_header *list =
-            arena_array(&x->arena, count + x->answer_header_count, sizeof(*list));
-        memcpy(list, x->is_stream ? events : json, count * sizeof(*list));
-        memcpy(list + count, x->answer_headers, x->answer_header_count * sizeof(*list));
-        x->held_headers = (struct http_headers){ list, count + x->answer_header_count };
-        buf_init(&x->held, EVENT_BYTES_MAX);
-        if (x->is_stream)
-            respond(x, 200, x->held_headers, -1);
-        sse_reader_init(&x->sse, EVENT_BYTES_MAX);
-    }
+    /* Modern answers of one message need no stream. Older clients get what ToolHive sends. */
+    if (!x->responded && !x->held_status)
+        begin_messages(x, answer_takes_events(x) && !(last && x->request.modern));
     if (last)
         x->backend = NULL;
     if (!x->is_stream) {
@@ -346,4 +370,23 @@ void answer_message(struct mcp_exchange *x, struct str message, bool last)
     buf_done(&event);
     if (last)
         answer_end(x, NULL);
+}
+
+void answer_detach(struct mcp_exchange *x, struct mcp_exchange *sink)
+{
+    x->responded = x->is_stream = x->reading = x->is_detached = true;
+    x->sink = sink;
+    x->status = 202;
+    buf_init(&x->held, EVENT_BYTES_MAX);
+    sse_reader_init(&x->sse, EVENT_BYTES_MAX);
+    http_exchange_respond(x->http, 202, (struct http_headers){ 0 }, 0);
+    http_exchange_finish(x->http);
+}
+
+void answer_event(struct mcp_exchange *x, const char *type, const char *data)
+{
+    struct buf event = BUF_INIT(EVENT_BYTES_MAX);
+    sse_write(&event, &(struct sse_event){ .type = str_of(type), .data = str_of(data) });
+    write_out(x, buf_str(&event));
+    buf_done(&event);
 }

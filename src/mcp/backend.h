@@ -5,6 +5,7 @@
 
 struct mcp_backend;
 struct mcp_exchange;
+struct mcp_session;
 
 struct mcp_backend_ops {
     /* Takes the exchange: exactly one answer_end() or last answer_message() follows, unless
@@ -18,6 +19,8 @@ struct mcp_backend_ops {
     /* NULL: it has none. */
     const char *(*url)(struct mcp_backend *b, const struct mcp_exchange *x);
     void (*free)(struct mcp_backend *b);
+    /* Before it goes; NULL: not interested. */
+    void (*session_ended)(struct mcp_backend *b, struct mcp_session *s);
     /* It keeps the clients' sessions itself: the proxy knows none. */
     bool owns_sessions;
 };

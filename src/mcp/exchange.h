@@ -20,6 +20,7 @@ struct http_request_head;
 struct mcp_backend;
 struct mcp_proxy;
 struct mcp_session;
+struct outlet;
 
 enum mcp_stage { STAGE_HEAD, STAGE_BODY, STAGE_MESSAGE, STAGE_BACKEND, STAGE_DONE };
 
@@ -92,6 +93,15 @@ struct mcp_exchange {
     struct mcp_message reply;
     struct buf captured;
     size_t capture_max;
+    /* of the hub */
+    struct outlet *stream; /* it carries notifications; see mcp/hub_internal.h */
+    int message_status;    /* of an answer that is one message; 0: 200 */
+    bool behind;           /* the client does not read */
+    size_t behind_bytes;   /* written since */
+    /* HTTP+SSE: the request has been answered with 202, and messages go out on this one. The
+     * exchange lives until the last message, without a connection. */
+    bool is_detached;
+    struct mcp_exchange *sink; /* NULL: that stream has ended */
 };
 
 /* ---- chain.c ---- */
@@ -117,6 +127,8 @@ void proxy_dispatch(struct mcp_exchange *x);
 /* A plain answer of ours, "text\n", with nosniff. */
 void proxy_answer_text(struct mcp_exchange *x, int status, const char *text);
 const char *proxy_backend_url(const struct mcp_exchange *x);
+/* A detached exchange is over. */
+void proxy_release(struct mcp_exchange *x);
 /* The answer to an initialize brought this session id. */
 void proxy_session_begun(struct mcp_exchange *x, struct str id);
 
@@ -131,6 +143,14 @@ void answer_end(struct mcp_exchange *x, const struct error *err);
 /* The answer as messages: any number, then the last one. The client gets events or, where it takes
  * no events, the last message as JSON. answer_head() must not have been called. */
 void answer_message(struct mcp_exchange *x, struct str message, bool last);
+/* Begins an answer of events before there is one. */
+void answer_begin_events(struct mcp_exchange *x);
+/* Answers 202 now; the messages go out on another exchange. */
+void answer_detach(struct mcp_exchange *x, struct mcp_exchange *sink);
+/* An event that is no message. */
+void answer_event(struct mcp_exchange *x, const char *type, const char *data);
+/* The client is cut off. */
+void answer_cut(struct mcp_exchange *x);
 /* The client takes bytes again. */
 void answer_drained(struct mcp_exchange *x);
 void answer_continue(struct mcp_exchange *x, enum mcp_verdict verdict);

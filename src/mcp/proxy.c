@@ -61,6 +61,8 @@ void proxy_session_begun(struct mcp_exchange *x, struct str id)
 static void on_session_ended(void *ctx, struct mcp_session *s)
 {
     struct mcp_proxy *p = ctx;
+    if (p->backend && p->backend->ops->session_ended)
+        p->backend->ops->session_ended(p->backend, s);
     for (struct mcp_exchange *x = p->exchanges; x && s->users; x = x->next)
         if (x->session == s) {
             x->session = NULL;
@@ -188,12 +190,11 @@ static void on_drained(void *ctx)
     answer_drained(ctx);
 }
 
-static void on_closed(void *ctx, const struct error *err)
+void proxy_release(struct mcp_exchange *x)
 {
-    struct mcp_exchange *x = ctx;
-    (void)err;
-    x->http = NULL;
     x->finished = true;
+    if (x->http)
+        return; /* its 202 is on the way still */
     if (x->backend)
         x->backend->ops->cancel(x->backend, x);
     x->backend = NULL;
@@ -209,6 +210,15 @@ static void on_closed(void *ctx, const struct error *err)
     sse_reader_done(&x->sse);
     arena_done(&x->arena);
     free(x);
+}
+
+static void on_closed(void *ctx, const struct error *err)
+{
+    struct mcp_exchange *x = ctx;
+    (void)err;
+    x->http = NULL;
+    if (!x->is_detached || x->finished)
+        proxy_release(x);
 }
 
 static struct str dup(struct arena *a, struct str s)
@@ -423,10 +433,11 @@ void mcp_proxy_free(struct mcp_proxy *p)
     if (!p)
         return;
     http_server_free(p->server);
-    assert(!p->exchanges);
+    while (p->exchanges)
+        proxy_release(p->exchanges); /* detached ones */
+    sessions_free(p->sessions);
     if (p->backend)
         p->backend->ops->free(p->backend);
     chain_close(&p->chain);
-    sessions_free(p->sessions);
     free(p);
 }

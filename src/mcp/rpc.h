@@ -28,6 +28,8 @@ enum rpc_result {
 #define RPC_META_VERSION "io.modelcontextprotocol/protocolVersion"
 #define RPC_META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
 #define RPC_META_CLIENT "io.modelcontextprotocol/clientInfo"
+#define RPC_META_SERVER "io.modelcontextprotocol/serverInfo"
+#define RPC_META_SUBSCRIPTION "io.modelcontextprotocol/subscriptionId"
 #define RPC_META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
 
 /* Everything in *ret points into raw or the arena. A byte order mark before the object is allowed.

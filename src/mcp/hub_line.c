@@ -1,0 +1,244 @@
+#include <stdlib.h>
+
+#include "mcp/hub_internal.h"
+
+#define PROBE_MS 5000
+#define HANDSHAKE_MS 60000
+#define CLIENT_NAME "leeboard"
+
+/* ---- the two handshakes ---- */
+
+static void fail_waiting(struct line *l, const char *why)
+{
+    struct hub_call *c = l->newest;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *text = arena_printf(&a, "The MCP server did not start: %s", why);
+    l->wanted = false;
+    l->state = l->state == LINE_DOWN ? LINE_DOWN : LINE_IDLE;
+    l->tried_modern = l->tried_legacy = false;
+    timer_stop(l->hub->o.env, &l->patience);
+    while (c) {
+        struct hub_call *older = c->older;
+        hub_call_fail(c, 502, RPC_INTERNAL_CODE, text);
+        c = older;
+    }
+}
+
+static const char *fresh_id(struct line *l)
+{
+    return arena_printf(
+        &l->arena, "\"" CLIENT_NAME "|%llu\"", (unsigned long long)++l->hub->numbers);
+}
+
+/* The server learns what some client may be able to do; see owner_of() in hub_server.c. */
+static struct json hello_params(struct line *l)
+{
+    struct arena *a = &l->arena;
+    struct json theirs = { 0 };
+    struct error err;
+    if (l->hello.len && !json_parse(a, l->hello, &theirs, &err))
+        theirs = (struct json){ 0 };
+    struct json all = json_map(a,
+        { "roots", json_map(a, { "listChanged", json_bool(true) }) },
+        { "sampling", json_empty_map() },
+        { "elicitation", json_empty_map() });
+    struct json defaults = json_map(a,
+        { "protocolVersion", json_str(RPC_VERSION_LEGACY) },
+        { "clientInfo",
+            json_map(
+                a, { "name", json_str(CLIENT_NAME) }, { "version", json_str(LEEBOARD_VERSION) }) });
+    struct json caps = json_overlay(a, all, json_member(theirs, "capabilities"));
+    return json_with_member(a, json_overlay(a, defaults, theirs), "capabilities", caps);
+}
+
+static void say_hello(struct line *l, const char *method, struct json params, int64_t patience_ms)
+{
+    struct arena *a = &l->arena;
+    if (!l->handshake_id)
+        l->handshake_id = fresh_id(l);
+    struct buf b = BUF_INIT((size_t)1 << 20);
+    buf_printf(&b,
+        "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"%s\",\"params\":",
+        l->handshake_id,
+        method);
+    json_print(&b, params);
+    buf_add_char(&b, '}');
+    timer_set(l->hub->o.env, &l->patience, patience_ms);
+    struct str raw = { arena_strndup(a, b.ptr, b.len), b.len };
+    buf_done(&b);
+    hub_send(l, raw);
+}
+
+static void initialize(struct line *l)
+{
+    l->state = LINE_INITIALIZING;
+    l->tried_legacy = true;
+    say_hello(l, "initialize", hello_params(l), HANDSHAKE_MS);
+}
+
+static void probe(struct line *l)
+{
+    struct arena *a = &l->arena;
+    struct json info =
+        json_map(a, { "name", json_str(CLIENT_NAME) }, { "version", json_str(LEEBOARD_VERSION) });
+    struct json meta = json_map(a,
+        { RPC_META_VERSION, json_str(RPC_VERSION_MODERN) },
+        { RPC_META_CLIENT, info },
+        { RPC_META_CAPABILITIES, json_empty_map() });
+    l->state = LINE_PROBING;
+    l->tried_modern = true;
+    say_hello(l, "server/discover", json_map(a, { "_meta", meta }), PROBE_MS);
+}
+
+/* The other era, or the end. */
+static void try_other(struct line *l, const char *why)
+{
+    l->handshake_id = NULL;
+    if (!l->tried_legacy)
+        initialize(l);
+    else if (!l->tried_modern)
+        probe(l);
+    else
+        fail_waiting(l, why);
+}
+
+static void on_impatient(void *ctx)
+{
+    struct line *l = ctx;
+    if (l->state == LINE_PROBING || l->state == LINE_INITIALIZING)
+        try_other(l, "it does not answer the handshake");
+    else
+        fail_waiting(l, "it cannot be reached");
+}
+
+bool line_take_handshake(struct line *l, const struct mcp_message *m)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    if ((l->state != LINE_PROBING && l->state != LINE_INITIALIZING) || m->kind != MCP_RESPONSE ||
+        !text_eq(json_to_text(&a, m->id), l->handshake_id))
+        return false;
+    struct str result;
+    struct error err;
+    if (!json_is(m->result, JSON_MAP) || !rpc_span(m->raw, "result", &result)) {
+        const char *why = json_get_text(m->error, "message");
+        try_other(l, why ? why : "its answer to the handshake is not usable");
+        return true;
+    }
+    timer_stop(l->hub->o.env, &l->patience);
+    l->modern = l->state == LINE_PROBING;
+    l->owes_initialized = !l->modern;
+    l->about = (struct str){ str_dup(&l->arena, result), result.len };
+    if (!json_parse(&l->arena, l->about, &l->about_value, &err))
+        l->about_value = json_empty_map();
+    l->state = LINE_READY;
+    l->level = -1;
+    line_send_waiting(l);
+    return true;
+}
+
+void line_flush_initialized(struct line *l)
+{
+    if (l->state != LINE_READY || !l->owes_initialized)
+        return;
+    l->owes_initialized = false;
+    hub_send(l, STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}"));
+}
+
+void line_want(struct line *l, bool modern, const char *id, struct json params)
+{
+    if (l->wanted)
+        return;
+    l->wanted = true;
+    arena_done(&l->arena);
+    arena_init(&l->arena, HUB_ARENA_BYTES);
+    l->about = l->hello = (struct str){ 0 };
+    if (json_present(params))
+        l->hello = str_of(json_to_text(&l->arena, params));
+    l->handshake_id = arena_strdup(&l->arena, id);
+    if (l->state != LINE_IDLE)
+        timer_set(l->hub->o.env, &l->patience, HANDSHAKE_MS);
+    else if (modern)
+        probe(l);
+    else
+        initialize(l);
+}
+
+/* ---- the connection ---- */
+
+/* What the server that was there said is forgotten. */
+static void begin_again(struct line *l)
+{
+    char *hello = l->hello.ptr ? mem_strdup(l->hello.ptr) : NULL;
+    char *id = l->handshake_id ? mem_strdup(l->handshake_id) : NULL;
+    arena_reset(&l->arena);
+    l->hello = str_of(arena_strdup(&l->arena, hello));
+    l->handshake_id = arena_strdup(&l->arena, id);
+    l->about = (struct str){ 0 };
+    l->about_value = (struct json){ 0 };
+    free(hello);
+    free(id);
+}
+
+static void on_up(void *ctx, bool fresh)
+{
+    struct line *l = ctx;
+    (void)fresh;
+    l->state = LINE_IDLE;
+    l->tried_modern = l->tried_legacy = false;
+    if (!l->wanted)
+        return;
+    begin_again(l);
+    /* A server that came back is what it was. */
+    if (l->modern)
+        probe(l);
+    else
+        initialize(l);
+}
+
+static void on_line(void *ctx, void *tag, struct str text)
+{
+    (void)tag;
+    hub_take_line(ctx, text);
+}
+
+static void on_down(void *ctx, const struct error *why)
+{
+    struct line *l = ctx;
+    struct hub_call *c = l->newest;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const char *text = arena_printf(&a, "The connection to the MCP server was lost: %s", why->text);
+    if (l->hub->o.said)
+        l->hub->o.said(l->hub->o.ctx, text);
+    l->state = LINE_DOWN;
+    l->handshake_id = NULL;
+    while (c) {
+        struct hub_call *older = c->older;
+        if (c->sent || c->parked)
+            hub_call_fail(c, 502, RPC_INTERNAL_CODE, text);
+        c = older;
+    }
+    if (l->wanted)
+        timer_set(l->hub->o.env, &l->patience, HANDSHAKE_MS);
+}
+
+void line_init(struct line *l, struct hub *hub, struct mcp_wire *wire)
+{
+    static const struct wire_handlers handlers = {
+        .up = on_up,
+        .line = on_line,
+        .down = on_down,
+    };
+    l->hub = hub;
+    l->wire = wire;
+    l->level = -1;
+    arena_init(&l->arena, HUB_ARENA_BYTES);
+    timer_init(&l->patience, on_impatient, l);
+    wire->ops->start(wire, &handlers, l);
+}
+
+void line_done(struct line *l)
+{
+    timer_stop(l->hub->o.env, &l->patience);
+    l->wire->ops->free(l->wire);
+    arena_done(&l->arena);
+}
