@@ -61,20 +61,13 @@ static struct json fill_autoscaler_v1(struct arena *a, struct json o)
     return fill_path(a, o, "spec.minReplicas", json_int(1));
 }
 
-/* What stands in annotations of v1 gets its defaults when it is stored. */
+/* The behavior in the annotation of v1 gets its defaults when it is stored. */
 static struct json convert(
     const struct api_kind *k, struct arena *a, struct json object, const char *api_version)
 {
     object = convert_autoscaler(k, a, object, api_version);
     return text_ends(api_version, "v2") ? fill_each(a, object, "spec.behavior", fill_behavior)
                                         : object;
-}
-
-static bool prepare_v1(const struct api_write *w, struct json *object, struct error *err)
-{
-    (void)err;
-    *object = convert_autoscaler_keep(w->arena, *object, w->old, !*w->subresource);
-    return true;
 }
 
 /* ---- what is wrong ---- */
@@ -347,8 +340,6 @@ const struct builtin_rules builtin_autoscaler = {
 };
 const struct builtin_rules builtin_autoscaler_v1 = {
     .fill = fill_autoscaler_v1,
-    .settle = convert_autoscaler_settle,
-    .prepare = prepare_v1,
     .convert = convert,
     .validate = check_autoscaler,
 };

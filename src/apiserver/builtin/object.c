@@ -142,12 +142,6 @@ static struct json convert(
     return builtin_of(k)->rules->convert(k, a, object, api_version);
 }
 
-static struct json settle(const struct api_kind *k, struct arena *a, struct json object)
-{
-    const struct builtin_rules *rules = builtin_of(k)->rules;
-    return rules->settle ? rules->settle(k, a, object) : object;
-}
-
 const struct builtin_rules builtin_stored = { 0 };
 
 #define BEHAVIOUR                                                                                  \
@@ -155,6 +149,4 @@ const struct builtin_rules builtin_stored = { 0 };
     .warn = warn, .written = written, .field = field, .cells = cells
 
 const struct api_behaviour builtin_behaviour = { BEHAVIOUR };
-const struct api_behaviour builtin_converting_behaviour = {
-    BEHAVIOUR, .convert = convert, .settle = settle
-};
+const struct api_behaviour builtin_converting_behaviour = { BEHAVIOUR, .convert = convert };

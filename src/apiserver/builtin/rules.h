@@ -11,7 +11,6 @@ struct cell;
 struct builtin_rules {
     /* Defaults that the server's code sets, on an object in the form that prune gives it. */
     struct json (*fill)(struct arena *a, struct json object);
-    struct json (*settle)(const struct api_kind *k, struct arena *a, struct json object);
     /* As in struct api_behaviour, after the status was taken care of. */
     bool (*prepare)(const struct api_write *w, struct json *object, struct error *err);
     void (*validate)(const struct api_write *w, struct json object, struct field_errors *errors);

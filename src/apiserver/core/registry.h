@@ -94,9 +94,6 @@ struct api_behaviour {
      * NULL: nothing but apiVersion differs. */
     struct json (*convert)(
         const struct api_kind *k, struct arena *a, struct json object, const char *api_version);
-    /* An object as it would come back from storage_version, for owners of fields and for answers
-     * about what is not stored: where the way there and back changes more than a client sees. */
-    struct json (*settle)(const struct api_kind *k, struct arena *a, struct json object);
     /* What a client may not decide here: a create has no status, a write of the object keeps the
      * old status, a write of the status keeps all but status; allocations (cluster IPs); values
      * derived from others. Fails with a Status-worthy error. */

@@ -76,12 +76,6 @@ const struct fieldset *write_reset_fields(struct write *w, const char *subresour
         w->arena, k->resource.group, k->resource.kind, subresource, k->custom);
 }
 
-static struct json settled(const struct write *w, struct json object)
-{
-    const struct api_behaviour *b = w->kind->behaviour;
-    return b && b->settle ? b->settle(w->kind, w->arena, object) : object;
-}
-
 void write_track(struct write *w, const char *manager, const char *subresource, struct json *object)
 {
     struct arena *a = w->arena;
@@ -99,7 +93,7 @@ void write_track(struct write *w, const char *manager, const char *subresource, 
     };
     /* The server stores what it cannot tell the owners of, without them. */
     struct json owners = { 0 };
-    if (apply_update(a, &request, w->old, settled(w, *object), &merged, &err))
+    if (apply_update(a, &request, w->old, *object, &merged, &err))
         owners = json_get(merged, "metadata.managedFields");
     *object = json_with(a, *object, "metadata.managedFields", owners);
 }
@@ -414,5 +408,5 @@ void write_answer(
     if (stored)
         call_object(w->call, status, stored);
     else
-        call_value(w->call, status, through_storage(w, settled(w, object)));
+        call_value(w->call, status, through_storage(w, object));
 }
