@@ -12,13 +12,6 @@ REQUEST = (
     "CjB0bGhORkgzeVZxelFnd1k5WFRrbGxtZ0FEQUtCZ2dxaGtqT1BRUURBZ05JQURCRkFpRUE4aE45SXRZcTNNU3AKRzdUMEEwdVVEeVl2REkrbn"
     "hENkhIWjkwR3k3RHpob0NJQUVKTThnZVdRQWxkZnR5Q09qMUtTYXV5ZkRRenFGUwpRSitUMmhudDVLSmQKLS0tLS1FTkQgQ0VSVElGSUNBVEUg"
     "UkVRVUVTVC0tLS0tCg==")
-# The same with O=system:masters.
-MASTERS = (
-    "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIZ01JR0hBZ0VBTUNVeEZ6QVZCZ05WQkFvTURuTjVjM1JsYlRwdFlYTjBaWE"
-    "p6TVFvd0NBWURWUVFEREFGNApNRmt3RXdZSEtvWkl6ajBDQVFZSUtvWkl6ajBEQVFjRFFnQUV2WE9GT01GaEhNYU05QzJ5OEZtRFNuQ0o3d0tX"
-    "Ck9QWERmQTM0UkJUMU9CWDY1d2FNSVpHYXVOR3hkN2tGcHF4eXhEbklEdk1na0ovNzlRWFNCODYzWWFBQU1Bb0cKQ0NxR1NNNDlCQU1DQTBnQU"
-    "1FVUNJQU5VMDhmTWxvQloxRTRFQjg3L0dGZlU0MDBHaW0zNUxYTDJFZERPNENRSQpBaUVBek10WXBGeG1GdlRMSlUzdkR2a1RYNWJjUEc4dEE4"
-    "R3hmTlcxZGI1dFlEaz0KLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg==")
 
 
 def script(function):
@@ -160,15 +153,6 @@ def stored_versions(s):
         s.patch(things["v2"] + "/t", {})
     s.record("v1", edit(s, things["v1"] + "/t", {"spec": {"a": "2"}})["spec"])
     s.ask("DELETE", f"{crds}/things.{group}")
-
-
-@script
-def certificate_subjects(s):
-    """Nobody asks for a certificate of the administrators' group, from the signer of clients."""
-    base, client = "/apis/certificates.k8s.io/v1/certificatesigningrequests", "kubernetes.io/kube-apiserver-client"
-    for signer in (client, "x.example/one"):
-        for request in (REQUEST, MASTERS):
-            s.post(base + "?dryRun=All", {"metadata": {"name": s.ns}, "spec": {"signerName": signer, "usages": ["client auth"], "request": request}})
 
 
 @script

@@ -197,25 +197,6 @@ def custom(s):
     s.get(p)
 
 
-def certificates(s):
-    """A request is approved by one, signed by another, and stays what it was."""
-    p = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-    made = next(o for o in minimal() if o["kind"] == "CertificateSigningRequest")
-    made = {**made, "metadata": {"name": "certificates"}}
-    one, status = f"{p}/certificates", {"conditions": [{"type": "Approved", "status": "True", "reason": "x", "message": "y"}]}
-    s.post(p, {**made, "spec": {**made["spec"], "username": "somebody", "groups": ["g"]}, "status": status})
-    live = s.ask("GET", one).body
-    s.put(one, {**live, "spec": {**live["spec"], "usages": ["server auth"]}, "status": status})
-    s.put(f"{one}/status", {**live, "metadata": {"name": "certificates"}, "status": status})
-    s.get(f"{one}/approval")
-    live = s.ask("GET", one).body
-    s.put(f"{one}/approval", {**live, "status": {**status, "certificate": "eA=="}})
-    s.patch(f"{one}/approval", {"status": {"conditions": [{"type": "Other", "status": "True"}]}})
-    s.get(p + "?fieldSelector=spec.signerName%3Dexample.com/signer")
-    s.get(p + "?fieldSelector=spec.signerName%3Dother.com/signer")
-    s.delete(one)
-
-
 def claim_changes(s):
     """What of a claim may be changed before it is bound, and what the refusals show. The class is nobody's: no controller writes."""
     p = s.namespace() + "/persistentvolumeclaims"
@@ -269,8 +250,7 @@ def of_others(s):
 
 # Namespaces and definitions have scripts of their own; the others are changed by controllers while a script looks.
 APART = ("Namespace", "CustomResourceDefinition", "Pod", "Node", "PersistentVolume", "ReplicationController",
-         "ValidatingAdmissionPolicy", "PodDisruptionBudget", "PersistentVolumeClaim", "APIService",
-         "ServiceCIDR",
+         "ValidatingAdmissionPolicy", "PodDisruptionBudget", "PersistentVolumeClaim",
          "ControllerRevision")  # whose data the real server takes for changed whenever it comes as JSON
 
 
@@ -278,7 +258,6 @@ def scripts():
     seen = set()
     yield "discovery", discovery
     yield "custom", custom
-    yield "certificates", certificates
     yield "claim_changes", claim_changes
     yield "of_others", of_others
     for o in minimal():

@@ -138,11 +138,11 @@ static const struct row networking[] = {
     { "Ingress", "ingresses", "ing", "", WORKLOAD | META_AS_NEW,
         "Name!|Class|Hosts|Address|Ports|Age", &builtin_ingress },
     { "IPAddress", "ipaddresses", "ip", "", CLUSTER | ADDRESS_NAME | META_AS_NEW,
-        "Name!|ParentRef", &builtin_ip_address },
+        "Name!|Age", &builtin_stored },
     { "NetworkPolicy", "networkpolicies", "netpol", "", GENERATION,
         "Name!|Pod-Selector|Age", &builtin_network_policy },
     { "ServiceCIDR", "servicecidrs", "", "", CLUSTER | STATUS,
-        "Name!|CIDRs|Age", &builtin_service_cidr },
+        "Name!|Age", &builtin_stored },
     { 0 },
 };
 
@@ -221,15 +221,14 @@ static const struct row scheduling[] = {
 static const struct row certificates[] = {
     { "CertificateSigningRequest", "certificatesigningrequests", "csr", "",
         CLUSTER | STATUS | FREE_NAME | FREE_BASE | META_AS_NEW,
-        "Name!|Age|SignerName|Requestor|RequestedDuration|Condition",
-        &builtin_certificate_request },
+        "Name!|Age|SignerName|Requestor", &builtin_certificate_request },
     { 0 },
 };
 
 static const struct row registration[] = {
     { "APIService", "apiservices", "", "api-extensions",
         CLUSTER | STATUS | CONDITIONAL | FREE_NAME | META_AS_NEW | ANY_FINALIZER,
-        "Name!|Service|Available|Age", &builtin_api_service },
+        "Name!|Age", &builtin_api_service },
     { 0 },
 };
 

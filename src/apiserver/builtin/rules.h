@@ -48,8 +48,6 @@ static inline const struct builtin_kind *builtin_of(const struct api_kind *k)
 void builtin_status_check(
     const struct api_write *w, struct json object, struct field_errors *errors);
 
-void builtin_request_status_check(
-    const struct api_write *w, struct json object, struct field_errors *e);
 /* What the policies of a Job's spec, and its limits of indexes, may not say. */
 void builtin_job_check(struct field_errors *e, struct json spec, const char *path);
 /* The storage class of a PersistentVolumeClaim, in either place; NULL: none. */
@@ -87,5 +85,5 @@ extern const struct builtin_rules
     builtin_priority_class, builtin_runtime_class,
     builtin_admission, builtin_mutating_webhook, builtin_validating_webhook,
     builtin_admission_binding,
-    builtin_certificate_request, builtin_api_service, builtin_ip_address, builtin_service_cidr;
+    builtin_certificate_request, builtin_api_service;
 /* clang-format on */

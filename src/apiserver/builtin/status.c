@@ -147,6 +147,4 @@ void builtin_status_check(const struct api_write *w, struct json object, struct 
         builtin_quota_status_check(object, e);
     else if (text_eq(kind, "Node"))
         builtin_node_status_check(object, e);
-    else if (text_eq(kind, "CertificateSigningRequest"))
-        builtin_request_status_check(w, object, e);
 }
