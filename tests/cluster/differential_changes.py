@@ -130,20 +130,6 @@ def changes_of_generate_names(s):
 
 
 @script
-def changes_of_csi_nodes(s):
-    p = "/apis/storage.k8s.io/v1/csinodes"
-    def drivers(**more):
-        return {"spec": {"drivers": [{"name": "d", "nodeID": "n", **more}]}}
-    s.post(p, {"apiVersion": "storage.k8s.io/v1", "kind": "CSINode", "metadata": {"name": s.ns}, **drivers()})
-    s.patch(f"{p}/{s.ns}", drivers(topologyKeys=[]))
-    s.patch(f"{p}/{s.ns}", drivers(topologyKeys=None))
-    s.patch(f"{p}/{s.ns}", drivers(topologyKeys=["a"]))
-    s.patch(f"{p}/{s.ns}", drivers(allocatable={"count": 3}))
-    s.patch(f"{p}/{s.ns}", drivers(nodeID="m"))
-    s.delete(f"{p}/{s.ns}")
-
-
-@script
 def changes_of_events(s):
     p = s.namespace().replace("/api/v1", "/apis/events.k8s.io/v1") + "/events"
     about = {"kind": "Pod", "name": "a", "namespace": s.ns}

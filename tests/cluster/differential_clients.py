@@ -300,11 +300,6 @@ def changes_of_volumes(s):
     s.post(claims, claim)
     for spec in ({"resources": {"requests": {"storage": "2Gi"}}}, {"accessModes": ["ReadOnlyMany"]}, {"dataSourceRef": {"name": "m"}}, {"volumeAttributesClassName": "x"}):
         s.patch(f"{claims}/c{DRY}", {"spec": spec})
-    classes = "/apis/storage.k8s.io/v1/volumeattributesclasses"
-    s.post(classes, {"metadata": {"name": s.ns}, "driverName": "d.io", "parameters": {"a": "b"}})
-    s.patch(f"{classes}/{s.ns}{DRY}", {"parameters": {"a": "c"}})
-    s.patch(f"{classes}/{s.ns}{DRY}", {"driverName": "e.io"})
-    s.ask("DELETE", f"{classes}/{s.ns}")
     s.post("/apis/node.k8s.io/v1/runtimeclasses" + DRY, {"metadata": {"name": "r"}, "handler": "h", "scheduling": {"tolerations": [{"key": "a b", "operator": "x"}]}})
     s.post("/apis/discovery.k8s.io/v1" + claims.removeprefix("/api/v1").replace("persistentvolumeclaims", "endpointslices") + DRY, {
         "metadata": {"name": "e"}, "addressType": "FQDN", "endpoints": []})

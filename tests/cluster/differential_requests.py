@@ -344,6 +344,6 @@ def empty_tables(s):
     group = s.namespace().removeprefix("/api/v1")
     rbac = "/apis/rbac.authorization.k8s.io/v1"
     for path in ("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", rbac + "/clusterroles", rbac + "/clusterrolebindings", rbac + group + "/roles",
-                 "/api/v1" + group + "/limitranges", "/api/v1" + group + "/configmaps", "/apis/storage.k8s.io/v1" + group + "/csistoragecapacities"):
+                 "/api/v1" + group + "/limitranges", "/api/v1" + group + "/configmaps"):
         show(s, "GET", path + "?labelSelector=nobody%3Dhas", accept=TABLE)
         show(s, "DELETE", path + "?labelSelector=nobody%3Dhas", accept=TABLE)

@@ -169,21 +169,18 @@ static const struct row rbac[] = {
 
 static const struct row storage[] = {
     { "CSIDriver", "csidrivers", "", "", CLUSTER | CONDITIONAL | RETURNS,
-        "Name!|AttachRequired?|PodInfoOnMount?|StorageCapacity?|TokenRequests|"
-        "RequiresRepublish?|Modes|Age", &builtin_csi_driver },
-    { "CSINode", "csinodes", "", "",
-        CLUSTER | CONDITIONAL | RETURNS | META_AS_NEW | META_NOT_COMPARED,
-        "Name!|Drivers#|Age", &builtin_csi_node },
-    { "CSIStorageCapacity", "csistoragecapacities", "", "", CONDITIONAL | META_AS_NEW,
-        "Name!|Created At@", &builtin_csi_capacity },
+        "Name!|Age", &builtin_stored },
+    { "CSINode", "csinodes", "", "", CLUSTER | CONDITIONAL | RETURNS,
+        "Name!|Age", &builtin_stored },
+    { "CSIStorageCapacity", "csistoragecapacities", "", "", CONDITIONAL,
+        "Name!|Age", &builtin_stored },
     { "StorageClass", "storageclasses", "sc", "", CLUSTER | RETURNS | META_AS_NEW,
         "Name!|Provisioner|ReclaimPolicy|VolumeBindingMode|AllowVolumeExpansion|Age",
         &builtin_storage_class },
-    { "VolumeAttachment", "volumeattachments", "", "",
-        CLUSTER | STATUS | CONDITIONAL | RETURNS | META_AS_NEW | META_NOT_COMPARED,
-        "Name!|Attacher!|PV|Node|Attached?|Age", &builtin_volume_attachment },
+    { "VolumeAttachment", "volumeattachments", "", "", CLUSTER | STATUS | CONDITIONAL | RETURNS,
+        "Name!|Age", &builtin_stored },
     { "VolumeAttributesClass", "volumeattributesclasses", "vac", "", CLUSTER | RETURNS,
-        "Name!|DriverName|Age", &builtin_attributes_class },
+        "Name!|Age", &builtin_stored },
     { 0 },
 };
 

@@ -1,4 +1,4 @@
-/* Volumes and claims, and the classes and drivers behind them. */
+/* Volumes and claims, and the classes behind them. */
 
 #include "apiserver/builtin/defaults.h"
 #include "apiserver/builtin/pod/pod.h"
@@ -116,13 +116,6 @@ static bool prepare_claim(const struct api_write *w, struct json *object, struct
     return protect(w, object, "kubernetes.io/pvc-protection");
 }
 
-static bool prepare_attributes_class(
-    const struct api_write *w, struct json *object, struct error *err)
-{
-    (void)err;
-    return protect(w, object, "kubernetes.io/vac-protection");
-}
-
 static bool prepare_volume(const struct api_write *w, struct json *object, struct error *err)
 {
     (void)err;
@@ -142,22 +135,6 @@ static const struct fill class_defaults[] = {
 static struct json fill_storage_class(struct arena *a, struct json o)
 {
     return fill_table(a, o, class_defaults);
-}
-
-static const struct fill driver_defaults[] = {
-    { "spec.attachRequired", FILL_BOOL(true) },
-    { "spec.fsGroupPolicy", FILL_STR("ReadWriteOnceWithFSType"), true },
-    { "spec.podInfoOnMount", FILL_BOOL(false) },
-    { "spec.requiresRepublish", FILL_BOOL(false) },
-    { "spec.seLinuxMount", FILL_BOOL(false) },
-    { "spec.storageCapacity", FILL_BOOL(false) },
-    { 0 },
-};
-
-static struct json fill_driver(struct arena *a, struct json o)
-{
-    o = fill_table(a, o, driver_defaults);
-    return fill_path(a, o, "spec.volumeLifecycleModes", json_list(a, json_str("Persistent")));
 }
 
 /* ---- what is wrong ---- */
@@ -504,66 +481,6 @@ static void check_topologies(struct field_errors *e, struct json terms)
     }
 }
 
-static void check_attributes_class(const struct api_write *w, struct json o, struct field_errors *e)
-{
-    (void)w;
-    check_provisioner(e, o, "driverName");
-    if (!json_member(o, "parameters").count)
-        field_required(e, "parameters", "must contain at least one key/value pair");
-}
-
-static void check_attributes_class_change(
-    const struct api_write *w, struct json o, struct field_errors *e)
-{
-    static const char *const fixed[] = { "driverName", "parameters" };
-    for (size_t i = 0; i < lengthof(fixed); i++)
-        if (!json_equal(json_member(w->old, fixed[i]), json_member(o, fixed[i])))
-            field_forbidden(
-                e, fixed[i], arena_printf(e->arena, "updates to %s are forbidden.", fixed[i]));
-}
-
-static void check_csi_driver(const struct api_write *w, struct json o, struct field_errors *e)
-{
-    static const char *const policies[] = { "File", "None", "ReadWriteOnceWithFSType", NULL };
-    static const char *const modes[] = { "Persistent", "Ephemeral", NULL };
-    static const struct check rules[] = {
-        { "spec.fsGroupPolicy", CHECK_ENUM, policies },
-        { 0 },
-    };
-    (void)w;
-    struct json requests = json_get(o, "spec.tokenRequests"),
-                period = json_get(o, "spec.nodeAllocatableUpdatePeriodSeconds"),
-                secrets = json_get(o, "spec.serviceAccountTokenInSecrets");
-    check_table(e, o, "", rules);
-    json_each (mode, json_get(o, "spec.volumeLifecycleModes"))
-        check_enum(e, *mode, "spec.volumeLifecycleModes", modes);
-    for (size_t i = 0; i < requests.count; i++) {
-        const char *here = check_item_path(e->arena, "spec", "tokenRequests", i);
-        struct json audience = json_member(requests.items[i], "audience"),
-                    life = json_member(requests.items[i], "expirationSeconds");
-        for (size_t j = 0; j < i; j++)
-            if (json_equal(audience, json_member(requests.items[j], "audience"))) {
-                field_duplicate(e, field_child(e->arena, here, "audience"), audience);
-                break;
-            }
-        if (life.type == JSON_INT && life.integer < 600)
-            field_invalid(e,
-                field_child(e->arena, here, "expirationSeconds"),
-                life,
-                "may not specify a duration less than 10 minutes");
-    }
-    if (check_is_set(secrets) && !requests.count)
-        field_invalid(e,
-            "spec.serviceAccountTokenInSecrets",
-            secrets,
-            "serviceAccountTokenInSecrets is set but no tokenRequests are specified");
-    if (period.type == JSON_INT && period.integer < 10)
-        field_invalid(e,
-            "spec.nodeAllocatableUpdatePeriodSeconds",
-            period,
-            "must be greater than or equal to 10 seconds");
-}
-
 static void check_storage_class(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char *const policies[] = { "Delete", "Retain", NULL };
@@ -593,10 +510,6 @@ static void check_storage_class_change(
         check_immutable(e, json_member(w->old, fixed[i]), json_member(o, fixed[i]), fixed[i]);
 }
 
-/* ---- of CSI drivers ---- */
-
-#define CSI_NODE_ID_MAX 256
-
 /* The name of a driver is a subdomain, in any case of letters. */
 void csi_driver_name_check(struct field_errors *e, struct json name, const char *path)
 {
@@ -610,121 +523,6 @@ void csi_driver_name_check(struct field_errors *e, struct json name, const char 
             e, FIELD_TOO_LONG, path, (struct json){ 0 }, "may not be more than 63 bytes");
     if (!name_check(NAME_DNS1123_SUBDOMAIN, check_lower(e->arena, name.string), &why))
         field_invalid(e, path, name, why.text);
-}
-
-static void check_csi_node(const struct api_write *w, struct json o, struct field_errors *e)
-{
-    static const struct check rules[] = {
-        { "nodeID", CHECK_REQUIRED },
-        { "allocatable.count", CHECK_MIN },
-        { 0 },
-    };
-    (void)w;
-    struct json drivers = json_get(o, "spec.drivers");
-    for (size_t i = 0; i < drivers.count; i++) {
-        struct json name = json_member(drivers.items[i], "name"),
-                    node = json_member(drivers.items[i], "nodeID"),
-                    before = { JSON_LIST, (uint32_t)i, .items = drivers.items };
-        const char *here = check_item_path(e->arena, "spec", "drivers", i),
-                   *name_path = field_child(e->arena, here, "name");
-        csi_driver_name_check(e, name, name_path);
-        check_table(e, drivers.items[i], here, rules);
-        if (json_text(node) && node.count > CSI_NODE_ID_MAX)
-            field_invalid(e,
-                field_child(e->arena, here, "nodeID"),
-                node,
-                arena_printf(e->arena, "must be %d characters or less", CSI_NODE_ID_MAX));
-        if (json_present(json_find(before, "name", json_text(name))))
-            field_duplicate(e, name_path, name);
-        json_each (key, json_member(drivers.items[i], "topologyKeys")) {
-            if (check_is_empty(*key))
-                field_required(e, here, NULL);
-            check_name(e, *key, here, NAME_LABEL_KEY);
-        }
-    }
-}
-
-/* Keys are there even if there are none. */
-static struct json fill_csi_node(struct arena *a, struct json o)
-{
-    static const char keys[] = "topologyKeys";
-    struct json drivers = json_get(o, "spec.drivers");
-    struct json_builder b;
-    json_builder_init_for(&b, a, drivers.count);
-    json_each (driver, drivers)
-        json_push(&b,
-            json_member(*driver, keys).count ? *driver
-                                             : json_with_member(a, *driver, keys, json_null()));
-    return drivers.count ? json_with(a, o, "spec.drivers", json_list_end(&b)) : o;
-}
-
-/* Of a driver that stays, only how many volumes it takes may change. */
-static void check_csi_node_change(const struct api_write *w, struct json o, struct field_errors *e)
-{
-    static const char count[] = "allocatable";
-    struct arena *a = e->arena;
-    json_each (before, json_get(w->old, "spec.drivers")) {
-        struct json now =
-            json_find(json_get(o, "spec.drivers"), "name", json_get_text(*before, "name"));
-        if (!json_present(now) ||
-            json_equal(json_with_member(a, *before, count, (struct json){ 0 }),
-                json_with_member(a, now, count, (struct json){ 0 })))
-            continue;
-        struct json keys = json_member(now, "topologyKeys");
-        struct json shown = json_map(a,
-            { "Allocatable", json_null() },
-            { "Name", json_member(now, "name") },
-            { "NodeID", json_member(now, "nodeID") },
-            { "TopologyKeys", keys.count ? keys : json_null() });
-        field_invalid(e, "spec.drivers", shown, "field is immutable");
-    }
-}
-
-static void check_capacity(const struct api_write *w, struct json o, struct field_errors *e)
-{
-    (void)w;
-    check_name(e, json_member(o, "storageClassName"), "storageClassName", NAME_DNS1123_SUBDOMAIN);
-    check_selector(e, json_member(o, "nodeTopology"), "nodeTopology");
-}
-
-static void check_capacity_change(const struct api_write *w, struct json o, struct field_errors *e)
-{
-    static const char *const fields[] = { "nodeTopology", "storageClassName" };
-    for (size_t i = 0; i < lengthof(fields); i++)
-        check_immutable(e, json_member(w->old, fields[i]), json_member(o, fields[i]), fields[i]);
-}
-
-static void check_attachment(const struct api_write *w, struct json o, struct field_errors *e)
-{
-    static const char exactly_one[] =
-        "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
-    struct json attacher = json_get(o, "spec.attacher"), node = json_get(o, "spec.nodeName"),
-                name = json_get(o, "spec.source.persistentVolumeName"),
-                inlined = json_get(o, "spec.source.inlineVolumeSpec");
-    struct error why;
-    if (*w->subresource)
-        return;
-    if (check_is_empty(attacher))
-        field_required(e, "spec.attacher", NULL);
-    else if (!name_check(NAME_DNS1123_SUBDOMAIN, check_lower(e->arena, attacher.string), &why))
-        field_invalid(e, "spec.attacher", attacher, why.text);
-    if (!json_present(name) && !json_present(inlined))
-        field_required(e, "spec.source", exactly_one);
-    if (json_present(name) && json_present(inlined))
-        field_forbidden(e, "spec.source", exactly_one);
-    if (json_present(name) && !name.count)
-        field_required(
-            e, "spec.source.persistentVolumeName", "must specify non empty persistentVolumeName");
-    if (json_present(name))
-        check_name(e, name, "spec.source.persistentVolumeName", NAME_DNS1123_SUBDOMAIN);
-    check_name(e, node, "spec.nodeName", NAME_DNS1123_SUBDOMAIN);
-}
-
-static void check_attachment_change(
-    const struct api_write *w, struct json o, struct field_errors *e)
-{
-    if (!*w->subresource)
-        check_immutable(e, json_member(w->old, "spec"), json_member(o, "spec"), "spec");
 }
 
 const struct builtin_rules builtin_claim = {
@@ -746,26 +544,4 @@ const struct builtin_rules builtin_storage_class = {
     .fill = fill_storage_class,
     .validate = check_storage_class,
     .validate_change = check_storage_class_change,
-};
-const struct builtin_rules builtin_csi_driver = {
-    .fill = fill_driver,
-    .validate = check_csi_driver,
-};
-const struct builtin_rules builtin_csi_node = {
-    .fill = fill_csi_node,
-    .validate = check_csi_node,
-    .validate_change = check_csi_node_change,
-};
-const struct builtin_rules builtin_csi_capacity = {
-    .validate = check_capacity,
-    .validate_change = check_capacity_change,
-};
-const struct builtin_rules builtin_volume_attachment = {
-    .validate = check_attachment,
-    .validate_change = check_attachment_change,
-};
-const struct builtin_rules builtin_attributes_class = {
-    .prepare = prepare_attributes_class,
-    .validate = check_attributes_class,
-    .validate_change = check_attributes_class_change,
 };

@@ -279,15 +279,6 @@ TEST(storage_is_refused_in_the_words_of_the_real_server)
             "{'metadata':{'name':'x'},'provisioner':'a','volumeBindingMode':''}",
             "volumeBindingMode",
             "Unsupported value: \"\": supported values: \"Immediate\", \"WaitForFirstConsumer\"" },
-        { STORAGE "csidrivers",
-            "{'metadata':{'name':'x'},'spec':{'tokenRequests':[{'audience':'a',"
-            "'expirationSeconds':9}]}}",
-            "spec.tokenRequests[0].expirationSeconds",
-            "Invalid value: 9: may not specify a duration less than 10 minutes" },
-        { STORAGE "volumeattributesclasses",
-            "{'metadata':{'name':'x'},'driverName':'d'}",
-            "parameters",
-            "Required value: must contain at least one key/value pair" },
         { 0 },
     };
     check_refusals(table);

@@ -306,13 +306,6 @@ static struct json suspend_text(struct arena *a, struct json o, int64_t wall_ms)
     return json_str(json_get_bool(o, "spec.suspend", false) ? "True" : "False");
 }
 
-static struct json driver_modes(struct arena *a, struct json o, int64_t wall_ms)
-{
-    (void)wall_ms;
-    struct json modes = json_get(o, "spec.volumeLifecycleModes");
-    return modes.count ? cells_joined(a, modes, NULL, ",") : json_str("<none>");
-}
-
 /* ---- the table ---- */
 
 #define NAME                                                                                       \
@@ -340,6 +333,9 @@ static struct json driver_modes(struct arena *a, struct json o, int64_t wall_ms)
 #define UNSET "<unset>"
 
 /* clang-format off */
+static const struct cell name_and_age[] = { NAME, AGE, { 0 } };
+
+/* Kinds that are not here have a name and an age. */
 static const struct {
     const char *kind;
     struct cell cells[12];
@@ -372,7 +368,6 @@ static const struct {
         TEMPLATE(SPEC), { CELL_LABELS, "spec.selector" } } },
     { "ResourceQuota", { NAME, CALL(quota_requests), CALL(quota_limits), AGE } },
     { "Secret", { NAME, TEXT("type", ""), { CELL_COUNT, "data" }, AGE } },
-    { "ServiceAccount", { NAME, AGE } },
     { "Service", { NAME, TEXT("spec.type", ""), TEXT("spec.clusterIPs.0", "<none>"),
         CALL(cell_service_external), CALL(cell_service_ports), AGE,
         { CELL_LABELS, "spec.selector" } } },
@@ -410,18 +405,8 @@ static const struct {
         CALL(accounts_text) } },
     { "ClusterRole", { NAME, { CELL_CREATED } } },
     { "Role", { NAME, { CELL_CREATED } } },
-    { "CSIDriver", { NAME, { CELL_BOOL, "spec.attachRequired" },
-        { CELL_BOOL, "spec.podInfoOnMount" }, { CELL_BOOL, "spec.storageCapacity" },
-        TEXT("spec.tokenRequests.0.audience", UNSET), { CELL_BOOL, "spec.requiresRepublish" },
-        CALL(driver_modes), AGE } },
-    { "CSINode", { NAME, { CELL_COUNT, "spec.drivers" }, AGE } },
-    { "CSIStorageCapacity", { NAME, { CELL_CREATED } } },
     { "StorageClass", { NAME, TEXT("provisioner", ""), TEXT("reclaimPolicy", "Delete"),
         TEXT("volumeBindingMode", "Immediate"), { CELL_BOOL, "allowVolumeExpansion" }, AGE } },
-    { "VolumeAttachment", { NAME, TEXT("spec.attacher", ""),
-        TEXT("spec.source.persistentVolumeName", ""), TEXT("spec.nodeName", ""),
-        { CELL_BOOL, "status.attached" }, AGE } },
-    { "VolumeAttributesClass", { NAME, TEXT("driverName", ""), AGE } },
     { "MutatingAdmissionPolicy", { NAME, { CELL_COUNT, "spec.mutations" },
         TEXT("spec.paramKind.kind", UNSET), AGE } },
     { "MutatingAdmissionPolicyBinding", { NAME, TEXT("spec.policyName", ""),
@@ -438,15 +423,6 @@ static const struct {
     { "RuntimeClass", { NAME, TEXT("handler", ""), AGE } },
     { "CertificateSigningRequest", { NAME, AGE, TEXT("spec.signerName", ""),
         TEXT("spec.username", "") } },
-    { "APIService", { NAME, AGE } },
-    { "IPAddress", { NAME, AGE } },
-    { "ServiceCIDR", { NAME, AGE } },
-    { "FlowSchema", { NAME, AGE } },
-    { "PriorityLevelConfiguration", { NAME, AGE } },
-    { "DeviceClass", { NAME, AGE } },
-    { "ResourceClaim", { NAME, AGE } },
-    { "ResourceClaimTemplate", { NAME, AGE } },
-    { "ResourceSlice", { NAME, AGE } },
     { "EndpointSlice", { NAME, TEXT("addressType", ""), CALL(cell_slice_ports),
         CALL(cell_slice_endpoints), AGE } },
 };
@@ -457,7 +433,7 @@ const struct cell *cells_of(const char *kind)
     for (size_t i = 0; i < lengthof(kinds); i++)
         if (text_eq(kinds[i].kind, kind))
             return kinds[i].cells;
-    return NULL;
+    return name_and_age;
 }
 
 static struct json make_cell(struct arena *a, const struct cell *c, struct json o, int64_t wall_ms)
