@@ -159,16 +159,32 @@ bool cel_set_add_posix(struct arena *a, struct cel_set *s, struct str name)
     return false;
 }
 
+/* Of the run at *run, which becomes the next. Its digits are in lower case, categories are not. */
+static uint32_t read_count(const char **run)
+{
+    uint32_t count = 0;
+    const char *c = *run + 2;
+    for (; (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'f'); c++)
+        count = count * 16 + (uint32_t)(*c <= '9' ? *c - '0' : *c - 'a' + 10);
+    *run = c;
+    return count;
+}
+
 bool cel_set_add_unicode(struct arena *a, struct cel_set *s, struct str name)
 {
     bool found = str_eq(name, STR("Any"));
     if (found)
         cel_set_add(a, s, 0, CEL_CHARACTER_MAX);
-    /* "L" is all of "Lu", "Ll", … */
-    for (const struct cel_unicode_range *r = cel_unicode_ranges; r->category[0]; r++)
-        if (str_starts(str_of(r->category), name) && name.len) {
+    uint32_t first = 0;
+    for (const char *run = cel_unicode_runs; *run;) {
+        struct str category = { run, 2 };
+        uint32_t count = read_count(&run);
+        /* "L" is all of "Lu", "Ll", … */
+        if (name.len && str_starts(category, name) && !str_eq(category, STR("Cn"))) {
             found = true;
-            cel_set_add(a, s, r->first, r->last);
+            cel_set_add(a, s, first, first + count - 1);
         }
+        first += count;
+    }
     return found;
 }

@@ -4,9 +4,6 @@
 
 #include "base/base.h"
 
-struct cel_unicode_range {
-    uint32_t first, last;
-    char category[3];
-};
-/* By character; ends with an empty one. */
-extern const struct cel_unicode_range cel_unicode_ranges[];
+/* Runs of characters from 0 on: two letters of a category ("Cn": not assigned), then how many
+ * characters in hexadecimal: "Cc20Zs1Po3…". */
+extern const char cel_unicode_runs[];
