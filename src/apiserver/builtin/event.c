@@ -106,34 +106,7 @@ static void check_event(const struct api_write *w, struct json o, struct field_e
         check_reporter(e, o, core);
 }
 
-/* The form in which an object that an event speaks of, or its source, is shown. */
-static struct json shown_struct(struct arena *a, struct json v, const char *path)
-{
-    static const struct {
-        const char *name, *field;
-    } rows[] = {
-        { "APIVersion", "apiVersion" },
-        { "FieldPath", "fieldPath" },
-        { "Kind", "kind" },
-        { "Name", "name" },
-        { "Namespace", "namespace" },
-        { "ResourceVersion", "resourceVersion" },
-        { "UID", "uid" },
-        { "Component", "component" },
-        { "Host", "host" },
-    };
-    bool source = text_eq(path, "source");
-    struct json_builder b;
-    json_builder_init(&b, a);
-    for (size_t i = source ? 7 : 0; i < (source ? lengthof(rows) : 7); i++) {
-        struct json text = json_member(v, rows[i].field);
-        json_put(&b, rows[i].name, json_present(text) ? text : json_str(""));
-    }
-    return json_map_end(&b);
-}
-
-/* A new event says what happened, once; only its series goes on. The reason is told twice: a habit.
- */
+/* A new event says what happened, once; only its series goes on. */
 static void check_new_event_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const struct {
@@ -146,7 +119,6 @@ static void check_new_event_change(const struct api_write *w, struct json o, str
         { "deprecatedFirstTimestamp", "firstTimestamp" },
         { "deprecatedLastTimestamp", "lastTimestamp" },
         { "deprecatedCount", "count" },
-        { "reason", "reason" },
         { "type", "type" },
         { "eventTime", "eventTime" },
         { "action", "action" },
@@ -159,13 +131,7 @@ static void check_new_event_change(const struct api_write *w, struct json o, str
     for (size_t i = 0; i < lengthof(fixed); i++) {
         struct json old = json_member(w->old, fixed[i].field), new = json_member(o, fixed[i].field);
         bool text = old.type == JSON_STR && !json_present(new);
-        if (new.type == JSON_MAP && !json_equal(old, new))
-            field_invalid(e,
-                fixed[i].shown,
-                shown_struct(e->arena, new, fixed[i].shown),
-                "field is immutable");
-        else
-            check_immutable(e, old, text ? json_str("") : new, fixed[i].shown);
+        check_immutable(e, old, text ? json_str("") : new, fixed[i].shown);
     }
 }
 

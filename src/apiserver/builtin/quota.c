@@ -112,22 +112,6 @@ static void check_pairs(
             field_invalid(e, path, wrong, "conflicting scopes");
 }
 
-/* The selector as messages show it: a struct of Go. */
-static struct json shown(struct arena *a, struct json selector)
-{
-    struct json_builder b;
-    json_builder_init(&b, a);
-    json_each (x, json_member(selector, "matchExpressions")) {
-        struct json values = json_member(*x, "values");
-        json_push(&b,
-            json_map(a,
-                { "ScopeName", json_member(*x, "scopeName") },
-                { "Operator", json_member(*x, "operator") },
-                { "Values", json_present(values) ? values : json_null() }));
-    }
-    return json_map(a, { "MatchExpressions", json_list_end(&b) });
-}
-
 static void check_operator(struct field_errors *e, struct json x, const char *path)
 {
     struct json operator= json_member(x, "operator"), values = json_member(x, "values");
@@ -179,10 +163,9 @@ static void check_quota(const struct api_write *w, struct json o, struct field_e
     static const char path[] = "spec.scopeSelector.matchExpressions";
     struct json_builder selected;
     json_builder_init(&selected, e->arena);
-    struct json wrong = shown(e->arena, selector);
     json_each (x, json_member(selector, "matchExpressions")) {
         struct json name = json_member(*x, "scopeName");
-        check_scope(e, spec, name, wrong, path, "spec.scopeSelector.matchExpressions.scopeName");
+        check_scope(e, spec, name, selector, path, "spec.scopeSelector.matchExpressions.scopeName");
         check_operator(e, *x, path);
         json_push(&selected, name);
     }

@@ -82,7 +82,6 @@ extern const struct builtin_rules
     builtin_autoscaler, builtin_autoscaler_v1, builtin_disruption_budget,
     builtin_role, builtin_binding, builtin_lease, builtin_endpoint_slice,
     builtin_priority_class, builtin_runtime_class,
-    builtin_admission, builtin_mutating_webhook, builtin_validating_webhook,
-    builtin_admission_binding,
+    builtin_policy, builtin_webhook,
     builtin_certificate_request, builtin_api_service;
 /* clang-format on */
