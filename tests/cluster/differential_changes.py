@@ -1,9 +1,6 @@
 """Scripts of test_differential.py about changes of objects of built-in kinds: what may be changed, and what is said if it may not."""
-import copy
-
 from differential import JSON_PATCH, MERGE
 from differential_custom import define, fields
-from differential_kinds import minimal, resources
 
 SCRIPTS = []
 
@@ -103,30 +100,6 @@ def changes_of_node_ports(s):
     s.put(p + "/a?dryRun=All", service({"nodePort": 31702, "protocol": "UDP"}, {"nodePort": 31702, "protocol": "UDP"}))
     s.put(p + "/a", service({"nodePort": 31701}, {"nodePort": 31701, "protocol": "UDP"}))
     s.delete(p + "/a")
-
-
-@script
-def changes_of_generate_names(s):
-    """What cannot stand in a path is wrong everywhere; some kinds look at all of the metadata again."""
-    ns = s.namespace().removeprefix("/api/v1")
-    served = resources(s)
-    for o in minimal():
-        r = served[(o["apiVersion"], o["kind"])]
-        p = r["path"] + (ns if r["namespaced"] else "") + "/" + r["name"]
-        body = copy.deepcopy(o)
-        name = body["metadata"]["name"] = o["metadata"]["name"] if "." in o["metadata"]["name"] else "generated"
-        if o["kind"] == "Event":
-            body["regarding" if "/" in o["apiVersion"] else "involvedObject"]["namespace"] = s.ns
-        s.ask("POST", p, body)
-        for base in ("A b", "a%/", "a-"):
-            answer = s.ask("PATCH", f"{p}/{name}?dryRun=All", {"metadata": {"generateName": base}}, type=MERGE)
-            causes = (answer.body.get("details") or {}).get("causes") or []
-            s.record(f"{p} {base}", any(c["field"] == "metadata.generateName" for c in causes))
-        for meta in ({"labels": {"a b": "c"}}, {"finalizers": ["x y"]}, {"deletionGracePeriodSeconds": 5}, {"generateName": "10.0.0.1"}, {"generateName": "."}):
-            answer = s.ask("PATCH", f"{p}/{name}?dryRun=All", {"metadata": meta}, type=MERGE)
-            causes = (answer.body.get("details") or {}).get("causes") or []
-            s.record(f"{p} {meta}", sorted({c["field"] for c in causes if c["field"].startswith("metadata")}))
-        s.ask("DELETE", f"{p}/{name}?gracePeriodSeconds=0")
 
 
 @script

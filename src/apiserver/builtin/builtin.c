@@ -25,9 +25,6 @@ enum row_flag {
     ADDRESS_NAME = 1 << 11,  /* it is an IP address */
     FREE_BASE = 1 << 12,     /* generateName has no form of its own */
     ANY_FINALIZER = 1 << 13, /* also one without a domain */
-    /* How the kind's own checks of an update look at its metadata, which causes show. */
-    META_AS_NEW = 1 << 14,       /* as if it were new */
-    META_NOT_COMPARED = 1 << 16, /* not as what changed */
 };
 
 /* Lists of names are separated by commas. Columns are separated by |; behind the name of one stand
@@ -53,28 +50,28 @@ struct group {
 static const struct row core[] = {
     { "Binding", "bindings", "", "", CREATED_ONLY,
         "Name!", &builtin_pod_binding },
-    { "ConfigMap", "configmaps", "cm", "", META_AS_NEW,
+    { "ConfigMap", "configmaps", "cm", "", 0,
         "Name!|Data|Age", &builtin_config_map },
-    { "Endpoints", "endpoints", "ep", "", PUT_CREATES | META_AS_NEW,
+    { "Endpoints", "endpoints", "ep", "", PUT_CREATES,
         "Name!|Endpoints|Age", &builtin_endpoints },
-    { "Event", "events", "ev", "", PUT_CREATES | FREE_NAME | META_NOT_COMPARED,
+    { "Event", "events", "ev", "", PUT_CREATES | FREE_NAME,
         "Last Seen|Type|Reason|Object|Subobject+|Source+|Message|First Seen+|Count+|Name!+",
         &builtin_event },
-    { "LimitRange", "limitranges", "limits", "", PUT_CREATES | META_AS_NEW | META_NOT_COMPARED,
+    { "LimitRange", "limitranges", "limits", "", PUT_CREATES,
         "Name!|Created At@", &builtin_limit_range },
-    { "Namespace", "namespaces", "ns", "", CLUSTER | STATUS | NO_COLLECTION | LABEL | META_AS_NEW,
+    { "Namespace", "namespaces", "ns", "", CLUSTER | STATUS | NO_COLLECTION | LABEL,
         "Name!|Status|Age", &builtin_namespace },
-    { "Node", "nodes", "no", "", CLUSTER | STATUS | META_AS_NEW,
+    { "Node", "nodes", "no", "", CLUSTER | STATUS,
         "Name!|Status|Roles|Age|Version|Internal-IP+|External-IP+|OS-Image+|Kernel-Version+|"
         "Container-Runtime+", &builtin_node },
-    { "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", "", STATUS | RETURNS | META_AS_NEW,
+    { "PersistentVolumeClaim", "persistentvolumeclaims", "pvc", "", STATUS | RETURNS,
         "Name!|Status|Volume|Capacity|Access Modes|StorageClass|VolumeAttributesClass|Age|"
         "VolumeMode+", &builtin_claim },
     { "PersistentVolume", "persistentvolumes", "pv", "",
-        CLUSTER | STATUS | RETURNS | META_AS_NEW | META_NOT_COMPARED,
+        CLUSTER | STATUS | RETURNS,
         "Name!|Capacity|Access Modes|Reclaim Policy|Status|Claim|StorageClass|"
         "VolumeAttributesClass|Reason|Age|VolumeMode+", &builtin_volume },
-    { "Pod", "pods", "po", "all", WORKLOAD | RETURNS | META_AS_NEW,
+    { "Pod", "pods", "po", "all", WORKLOAD | RETURNS,
         "Name!|Ready|Status|Restarts|Age|IP+|Node+|Nominated Node+|Readiness Gates+",
         &builtin_pod },
     { "PodTemplate", "podtemplates", "", "", GENERATION | RETURNS,
@@ -85,9 +82,9 @@ static const struct row core[] = {
         &builtin_replication_controller },
     { "ResourceQuota", "resourcequotas", "quota", "", STATUS | RETURNS,
         "Name!|Request|Limit|Age", &builtin_resource_quota },
-    { "Secret", "secrets", "", "", META_AS_NEW,
+    { "Secret", "secrets", "", "", 0,
         "Name!|Type|Data|Age", &builtin_secret },
-    { "ServiceAccount", "serviceaccounts", "sa", "", RETURNS | META_AS_NEW,
+    { "ServiceAccount", "serviceaccounts", "sa", "", RETURNS,
         "Name!|Age", &builtin_service_account },
     { "Service", "services", "svc", "all", STATUS | PUT_CREATES | LABEL | RETURNS,
         "Name!|Type|Cluster-IP|External-IP|Port(s)|Age|Selector+", &builtin_service },
@@ -95,7 +92,7 @@ static const struct row core[] = {
 };
 
 static const struct row apps[] = {
-    { "ControllerRevision", "controllerrevisions", "", "", META_AS_NEW,
+    { "ControllerRevision", "controllerrevisions", "", "", 0,
         "Name!|Controller|Revision|Age", &builtin_controller_revision },
     { "DaemonSet", "daemonsets", "ds", "all", WORKLOAD,
         "Name!|Desired#|Current#|Ready#|Up-to-date#|Available#|Node Selector|Age|Containers+|"
@@ -127,17 +124,17 @@ static const struct row batch[] = {
     { "CronJob", "cronjobs", "cj", "all", WORKLOAD,
         "Name!|Schedule|Timezone|Suspend?|Active#|Last Schedule|Age|Containers+|Images+|Selector+",
         &builtin_cron_job },
-    { "Job", "jobs", "", "all", WORKLOAD | META_AS_NEW,
+    { "Job", "jobs", "", "all", WORKLOAD,
         "Name!|Status|Completions|Duration|Age|Containers+|Images+|Selector+", &builtin_job },
     { 0 },
 };
 
 static const struct row networking[] = {
-    { "IngressClass", "ingressclasses", "", "", CLUSTER | GENERATION | META_AS_NEW,
+    { "IngressClass", "ingressclasses", "", "", CLUSTER | GENERATION,
         "Name!|Controller|Parameters|Age", &builtin_ingress_class },
-    { "Ingress", "ingresses", "ing", "", WORKLOAD | META_AS_NEW,
+    { "Ingress", "ingresses", "ing", "", WORKLOAD,
         "Name!|Class|Hosts|Address|Ports|Age", &builtin_ingress },
-    { "IPAddress", "ipaddresses", "ip", "", CLUSTER | ADDRESS_NAME | META_AS_NEW,
+    { "IPAddress", "ipaddresses", "ip", "", CLUSTER | ADDRESS_NAME,
         "Name!|Age", &builtin_stored },
     { "NetworkPolicy", "networkpolicies", "netpol", "", GENERATION,
         "Name!|Pod-Selector|Age", &builtin_network_policy },
@@ -148,7 +145,7 @@ static const struct row networking[] = {
 
 static const struct row policy[] = {
     { "PodDisruptionBudget", "poddisruptionbudgets", "pdb", "",
-        WORKLOAD | CONDITIONAL | META_NOT_COMPARED,
+        WORKLOAD | CONDITIONAL,
         "Name!|Min Available|Max Unavailable|Allowed Disruptions#|Age",
         &builtin_disruption_budget },
     { 0 },
@@ -156,13 +153,13 @@ static const struct row policy[] = {
 
 static const struct row rbac[] = {
     { "ClusterRoleBinding", "clusterrolebindings", "", "",
-        CLUSTER | PUT_CREATES | FREE_NAME | META_AS_NEW,
+        CLUSTER | PUT_CREATES | FREE_NAME,
         "Name!|Role|Age|Users+|Groups+|ServiceAccounts+", &builtin_binding },
-    { "ClusterRole", "clusterroles", "", "", CLUSTER | PUT_CREATES | FREE_NAME | META_AS_NEW,
+    { "ClusterRole", "clusterroles", "", "", CLUSTER | PUT_CREATES | FREE_NAME,
         "Name!|Created At@", &builtin_role },
-    { "RoleBinding", "rolebindings", "", "", PUT_CREATES | FREE_NAME | META_AS_NEW,
+    { "RoleBinding", "rolebindings", "", "", PUT_CREATES | FREE_NAME,
         "Name!|Role|Age|Users+|Groups+|ServiceAccounts+", &builtin_binding },
-    { "Role", "roles", "", "", PUT_CREATES | FREE_NAME | META_AS_NEW,
+    { "Role", "roles", "", "", PUT_CREATES | FREE_NAME,
         "Name!|Created At@", &builtin_role },
     { 0 },
 };
@@ -174,7 +171,7 @@ static const struct row storage[] = {
         "Name!|Age", &builtin_stored },
     { "CSIStorageCapacity", "csistoragecapacities", "", "", CONDITIONAL,
         "Name!|Age", &builtin_stored },
-    { "StorageClass", "storageclasses", "sc", "", CLUSTER | RETURNS | META_AS_NEW,
+    { "StorageClass", "storageclasses", "sc", "", CLUSTER | RETURNS,
         "Name!|Provisioner|ReclaimPolicy|VolumeBindingMode|AllowVolumeExpansion|Age",
         &builtin_storage_class },
     { "VolumeAttachment", "volumeattachments", "", "", CLUSTER | STATUS | CONDITIONAL | RETURNS,
@@ -185,7 +182,7 @@ static const struct row storage[] = {
 };
 
 #define ADMISSION                                                                                  \
-    (CLUSTER | GENERATION | CONDITIONAL | ANY_FINALIZER | META_AS_NEW | META_NOT_COMPARED)
+    (CLUSTER | GENERATION | CONDITIONAL | ANY_FINALIZER)
 
 static const struct row admission[] = {
     { "MutatingAdmissionPolicy", "mutatingadmissionpolicies", "", "api-extensions",
@@ -211,14 +208,14 @@ static const struct row scheduling[] = {
 
 static const struct row certificates[] = {
     { "CertificateSigningRequest", "certificatesigningrequests", "csr", "",
-        CLUSTER | STATUS | FREE_NAME | FREE_BASE | META_AS_NEW,
+        CLUSTER | STATUS | FREE_NAME | FREE_BASE,
         "Name!|Age|SignerName|Requestor", &builtin_certificate_request },
     { 0 },
 };
 
 static const struct row registration[] = {
     { "APIService", "apiservices", "", "api-extensions",
-        CLUSTER | STATUS | CONDITIONAL | FREE_NAME | META_AS_NEW | ANY_FINALIZER,
+        CLUSTER | STATUS | CONDITIONAL | FREE_NAME | ANY_FINALIZER,
         "Name!|Age", &builtin_api_service },
     { 0 },
 };
@@ -251,13 +248,13 @@ static const struct row coordination[] = {
 
 static const struct row node[] = {
     { "RuntimeClass", "runtimeclasses", "", "",
-        CLUSTER | CONDITIONAL | PUT_CREATES | META_AS_NEW | ANY_FINALIZER,
+        CLUSTER | CONDITIONAL | PUT_CREATES | ANY_FINALIZER,
         "Name!|Handler|Age", &builtin_runtime_class },
     { 0 },
 };
 
 static const struct row discovery[] = {
-    { "EndpointSlice", "endpointslices", "", "", GENERATION | META_AS_NEW | META_NOT_COMPARED,
+    { "EndpointSlice", "endpointslices", "", "", GENERATION,
         "Name!|AddressType|Ports|Endpoints|Age", &builtin_endpoint_slice },
     { 0 },
 };
@@ -398,11 +395,8 @@ static void add_kind(struct builtin *b, const struct group *g, const struct row 
         .unconditional = !(row->flags & CONDITIONAL),
         .creates_on_put = row->flags & PUT_CREATES,
         .returns_deleted = row->flags & RETURNS,
-        .metadata_last = row->rules->metadata_last,
         .free_base = row->flags & FREE_BASE,
         .any_finalizer = row->flags & ANY_FINALIZER,
-        .meta_as_new = row->flags & META_AS_NEW,
-        .meta_not_compared = row->flags & META_NOT_COMPARED,
         .table = table_of(a, g, row),
         .schema = schema_of(b->schemas, g->name, g->version, row->kind),
         .behaviour = row->rules->convert ? &builtin_converting_behaviour : &builtin_behaviour,

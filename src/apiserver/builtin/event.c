@@ -161,7 +161,6 @@ static const char *const new_event_fields[] = { "regarding.kind",
     NULL };
 
 const struct builtin_rules builtin_event = {
-    .metadata_last = true,
     .fill = fill_event,
     .prepare = prepare_event,
     .validate = check_event,

@@ -25,7 +25,6 @@ struct builtin_rules {
         const struct api_kind *k, struct arena *a, struct json object, const char *api_version);
     const char *warning; /* of every answer about this kind */
     bool keeps_status;   /* of an object that is created */
-    bool metadata_last;  /* as in struct api_kind */
     /* Field selectors beside metadata.name and metadata.namespace; NULL-terminated. The value is
      * what stands there, as text. */
     const char *const *fields;

@@ -542,21 +542,17 @@ static void check_new_finalizers(struct field_errors *e, struct json old, struct
 }
 
 /* What may be wrong with any metadata. */
-static void check_parts(struct field_errors *e, struct json metadata)
+static void check_as_new(struct field_errors *e, struct json metadata)
 {
     check_texts(e, "metadata.labels", json_member(metadata, "labels"), true);
     check_annotations(e, json_member(metadata, "annotations"));
     check_owners(e, json_member(metadata, "ownerReferences"));
     check_managers(e, json_member(metadata, "managedFields"));
-}
-
-static void check_as_new(struct field_errors *e, struct json metadata)
-{
-    check_parts(e, metadata);
     check_finalizers(e, json_member(metadata, "finalizers"));
 }
 
-static void check_as_change(struct field_errors *e, struct json old, struct json metadata)
+void meta_validate_update(
+    struct field_errors *errors, const struct api_kind *k, struct json old, struct json metadata)
 {
     static const char *const same[] = { "name",
         "namespace",
@@ -564,27 +560,14 @@ static void check_as_change(struct field_errors *e, struct json old, struct json
         "creationTimestamp",
         "deletionTimestamp",
         "deletionGracePeriodSeconds" };
-    check_new_finalizers(e, old, metadata);
-    for (size_t i = 0; i < lengthof(same); i++)
-        check_same(e, old, metadata, same[i]);
-    check_parts(e, metadata);
-}
-
-void meta_validate_update(struct field_errors *errors, const struct api_kind *k,
-    const char *subresource, struct json old, struct json metadata)
-{
-    struct json finalizers = json_member(metadata, "finalizers");
     const char *base = json_get_text(metadata, "generateName");
     if (!text_empty(base) && !text_eq(base, ".") && !text_eq(base, ".."))
         check_base(errors, API_NAME_PATH, base);
     check_as_new(errors, metadata);
-    check_as_change(errors, old, metadata);
-    if (!k->meta_not_compared || *subresource)
-        check_known_finalizers(errors, k, finalizers);
-    if (!*subresource && k->meta_as_new && !text_empty(base) && !k->free_base)
-        check_base(errors, k->name_form, base);
-    if (!*subresource && k->meta_as_new)
-        check_known_finalizers(errors, k, finalizers);
+    check_new_finalizers(errors, old, metadata);
+    for (size_t i = 0; i < lengthof(same); i++)
+        check_same(errors, old, metadata, same[i]);
+    check_known_finalizers(errors, k, json_member(metadata, "finalizers"));
 }
 
 /* ---- objects inside of objects ---- */

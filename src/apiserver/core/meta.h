@@ -19,10 +19,8 @@ struct json meta_for_update(struct arena *a, struct json old, struct json object
 bool meta_spec_differs(const struct api_kind *k, struct json old, struct json object);
 
 void meta_validate(struct field_errors *errors, const struct api_kind *k, struct json metadata);
-/* Several times, as the API server does it, which its causes show: what all kinds share, and again
- * among the kind's own checks. */
-void meta_validate_update(struct field_errors *errors, const struct api_kind *k,
-    const char *subresource, struct json old, struct json metadata);
+void meta_validate_update(
+    struct field_errors *errors, const struct api_kind *k, struct json old, struct json metadata);
 
 /* The metadata of an object inside of another one, as its own type holds it. A value that cannot be
  * read becomes one FIELD_TYPE_INVALID in the words of the decoder and is left out. */

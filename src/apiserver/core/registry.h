@@ -132,13 +132,8 @@ struct api_kind {
     /* The schema changed after objects were stored: whatever is read goes through prune and fill.
      */
     bool refill;
-    bool metadata_last; /* looked at only if the rest is right: old Events */
-    bool free_base;     /* generateName has not the form of the name */
-    bool any_finalizer; /* also one without a domain; so it is of custom kinds */
-    /* Of the metadata of an update: its base name is checked as if it were new; its finalizers are
-     * not compared with the old ones. */
-    bool meta_as_new;
-    bool meta_not_compared;
+    bool free_base;          /* generateName has not the form of the name */
+    bool any_finalizer;      /* also one without a domain; so it is of custom kinds */
     bool returns_deleted;    /* a DELETE answers with the object instead of a Status */
     enum api_name name_form; /* of metadata.name */
     const char *warning;     /* a header for whoever asks for it: it is deprecated; NULL: none */

@@ -169,8 +169,6 @@ static bool validate(struct write *w, struct json object, struct field_errors *e
     struct api_write for_kind = write_for_behaviour(w);
     if (b && b->validate)
         b->validate(&for_kind, object, errors);
-    if (w->kind->metadata_last && !w->before && !errors->count)
-        meta_validate(errors, w->kind, meta_of(object));
     const char *name = json_get_text(object, "metadata.name");
     struct api_answer answer;
     if (!errors->count && !w->server->options.allow_all && w->server->auth &&
@@ -269,8 +267,7 @@ bool write_check_create(struct write *w, struct json *object)
     if (!check_rights(w, *object) || !prepare(w, object))
         return false;
     w->name = json_get_text(*object, "metadata.name");
-    if (!w->kind->metadata_last)
-        meta_validate(&errors, w->kind, meta_of(*object));
+    meta_validate(&errors, w->kind, meta_of(*object));
     if (!validate(w, *object, &errors))
         return false;
     /* What is no number does not count, and nobody looks when nothing is stored. */
@@ -301,7 +298,7 @@ bool write_check_update(struct write *w, struct json *object)
         int64_t generation = json_get_int(w->old, "metadata.generation", 0);
         *object = json_with(a, *object, "metadata.generation", json_int(generation + 1));
     }
-    meta_validate_update(&errors, w->kind, w->call->subresource, meta_of(w->old), meta_of(*object));
+    meta_validate_update(&errors, w->kind, meta_of(w->old), meta_of(*object));
     return validate(w, *object, &errors) && drop_nulls(w, object);
 }
 
