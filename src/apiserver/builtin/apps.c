@@ -275,19 +275,6 @@ static const struct check rollout_rules[] = {
     { 0 },
 };
 
-/* As the server's own struct is printed, in which nothing is 0. */
-static const char *rolling_text(struct arena *a, struct json rolling)
-{
-    struct json gone = json_member(rolling, "maxUnavailable"),
-                surge = json_member(rolling, "maxSurge");
-    if (!check_is_set(rolling))
-        return "null";
-    return arena_printf(a,
-        "{\"MaxUnavailable\":%s,\"MaxSurge\":%s}",
-        json_to_text(a, check_is_set(gone) ? gone : json_int(0)),
-        json_to_text(a, check_is_set(surge) ? surge : json_int(0)));
-}
-
 static void check_strategy(
     struct field_errors *e, struct json strategy, const char *path, const char *const *types)
 {
@@ -295,14 +282,7 @@ static void check_strategy(
     for (const char *const *t = types; *t; t++)
         if (text_eq(type, *t))
             return;
-    check_invalid_text(e,
-        FIELD_NOT_SUPPORTED,
-        path,
-        arena_printf(e->arena,
-            "{\"Type\":\"%s\",\"RollingUpdate\":%s}",
-            type ? type : "",
-            rolling_text(e->arena, json_member(strategy, "rollingUpdate"))),
-        arena_printf(e->arena, "supported values: \"%s\", \"%s\"", types[0], types[1]));
+    field_not_supported(e, path, json_str_or_absent(type), types);
 }
 
 static void check_deployment(const struct api_write *w, struct json o, struct field_errors *e)
@@ -440,19 +420,10 @@ static void check_stateful_set(const struct api_write *w, struct json o, struct 
             e, "spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'");
     const char *type = json_get_text(o, "spec.updateStrategy.type");
     struct json rolling = json_get(o, "spec.updateStrategy.rollingUpdate");
-    const char *rolling_update = !json_present(rolling)
-                                     ? "null"
-                                     : arena_printf(e->arena,
-                                           "{\"Partition\":%lld,\"MaxUnavailable\":null}",
-                                           (long long)json_get_int(rolling, "partition", 0));
     if (!text_eq(type, "RollingUpdate") && !text_eq(type, "OnDelete"))
-        check_invalid_text(e,
-            FIELD_INVALID,
+        field_invalid(e,
             "spec.updateStrategy",
-            arena_printf(e->arena,
-                "{\"Type\":\"%s\",\"RollingUpdate\":%s}",
-                type ? type : "",
-                rolling_update),
+            json_get(o, "spec.updateStrategy"),
             "must be 'RollingUpdate' or 'OnDelete'");
     check_table(e, o, "", rules);
     check_table(e, o, "", replica_rules);
@@ -460,10 +431,9 @@ static void check_stateful_set(const struct api_write *w, struct json o, struct 
     if (!json_present(w->old))
         check_fixed(e, json_member(o, "spec"));
     if (text_eq(type, "OnDelete") && json_present(rolling))
-        check_invalid_text(e,
-            FIELD_INVALID,
+        field_invalid(e,
             "spec.updateStrategy.rollingUpdate",
-            rolling_update,
+            rolling,
             "only allowed for updateStrategy 'RollingUpdate'");
 }
 

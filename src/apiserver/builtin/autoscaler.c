@@ -58,6 +58,8 @@ static struct json fill_autoscaler(struct arena *a, struct json o)
 
 static struct json fill_autoscaler_v1(struct arena *a, struct json o)
 {
+    if (!convert_autoscaler_has_rest(o))
+        o = fill_path(a, o, "spec.targetCPUUtilizationPercentage", json_int(80));
     return fill_path(a, o, "spec.minReplicas", json_int(1));
 }
 

@@ -9,5 +9,7 @@ struct json convert_event(
 /* What v1 has no field for is in an annotation there; k is of either version. */
 struct json convert_autoscaler(
     const struct api_kind *k, struct arena *a, struct json object, const char *api_version);
-/* A v2 object without that annotation. */
+/* Whether a v1 object has that annotation. */
+bool convert_autoscaler_has_rest(struct json object);
+/* A v2 object without it. */
 struct json convert_autoscaler_plain(struct arena *a, struct json object);

@@ -22,6 +22,11 @@ static struct json with_rest(struct arena *a, struct json o, struct json rest)
         a, o, "metadata.annotations", json_or_absent(json_with_member(a, annotations, REST, rest)));
 }
 
+bool convert_autoscaler_has_rest(struct json object)
+{
+    return json_present(json_member(json_get(object, "metadata.annotations"), REST));
+}
+
 struct json convert_autoscaler_plain(struct arena *a, struct json object)
 {
     return with_rest(a, object, (struct json){ 0 });
@@ -105,6 +110,8 @@ static struct json to_v2(const struct api_kind *k, struct arena *a, struct json 
     }
     o = json_with(a, o, "spec.targetCPUUtilizationPercentage", (struct json){ 0 });
     o = json_with(a, o, "status.currentCPUUtilizationPercentage", (struct json){ 0 });
+    if (!json_get_int(o, "status.currentReplicas", 0))
+        o = json_with(a, o, "status.currentReplicas", (struct json){ 0 });
     if (!json_present(json_get(o, "status.currentMetrics")))
         o = json_with(a, o, "status.currentMetrics", json_null());
     return json_with(a, convert_autoscaler_plain(a, o), "spec.metrics", json_list_end(&metrics));

@@ -281,23 +281,6 @@ static void check_success_rule(const struct job *j, struct json rule, const char
             j->e, count, count_path, total, "indexes in the specified succeededIndexes field");
 }
 
-/* The policy as Go writes it, in which what is absent is null. */
-static const char *policy_text(struct arena *a, struct json policy)
-{
-    const char *rules = "";
-    json_each (rule, json_member(policy, "rules")) {
-        struct json indexes = json_member(*rule, "succeededIndexes"),
-                    count = json_member(*rule, "succeededCount");
-        rules = arena_printf(a,
-            "%s%s{\"SucceededIndexes\":%s,\"SucceededCount\":%s}",
-            rules,
-            *rules ? "," : "",
-            json_to_text(a, check_is_set(indexes) ? indexes : json_null()),
-            json_to_text(a, check_is_set(count) ? count : json_null()));
-    }
-    return arena_printf(a, "{\"Rules\":[%s]}", rules);
-}
-
 static void check_success(const struct job *j)
 {
     struct json policy = json_member(j->spec, "successPolicy"),
@@ -306,11 +289,7 @@ static void check_success(const struct job *j)
     if (!check_is_set(policy))
         return;
     if (!j->indexed) {
-        check_invalid_text(j->e,
-            FIELD_INVALID,
-            path,
-            policy_text(j->e->arena, policy),
-            "requires indexed completion mode");
+        field_invalid(j->e, path, policy, "requires indexed completion mode");
         return;
     }
     if (!rules.count)

@@ -158,11 +158,7 @@ static void check_ingress(const struct api_write *w, struct json o, struct field
     if (*w->subresource)
         return;
     if (!rules.count && !json_present(backend))
-        check_invalid_text(e, /* the value shown is that of its rules */
-            FIELD_INVALID,
-            "spec",
-            json_is(field_given(e, "spec.rules"), JSON_LIST) ? "[]" : "null",
-            "either `defaultBackend` or `rules` must be specified");
+        field_invalid(e, "spec", spec, "either `defaultBackend` or `rules` must be specified");
     if (json_present(backend))
         check_backend(e, backend, "spec.defaultBackend");
     for (size_t i = 0; i < rules.count; i++) {

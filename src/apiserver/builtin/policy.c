@@ -42,17 +42,7 @@ static void check_disruption_budget(
     if (*w->subresource)
         return;
     if (json_present(min) && json_present(max))
-        check_invalid_text(e,
-            FIELD_INVALID,
-            "spec",
-            arena_printf(e->arena,
-                "{\"MinAvailable\":%s,\"Selector\":%s,\"MaxUnavailable\":%s,"
-                "\"UnhealthyPodEvictionPolicy\":%s}",
-                json_to_text(e->arena, min),
-                json_to_text(e->arena, json_member(spec, "selector")),
-                json_to_text(e->arena, max),
-                json_to_text(e->arena, json_member(spec, "unhealthyPodEvictionPolicy"))),
-            "minAvailable and maxUnavailable cannot be both set");
+        field_invalid(e, "spec", spec, "minAvailable and maxUnavailable cannot be both set");
     check_amount(e, min, "spec.minAvailable");
     check_amount(e, max, "spec.maxUnavailable");
     check_table(e, o, "", rules);

@@ -126,15 +126,7 @@ static void check_binding_change(const struct api_write *w, struct json o, struc
 {
     struct json new = json_member(o, "roleRef");
     if (!json_equal(json_member(w->old, "roleRef"), new))
-        check_invalid_text(e,
-            FIELD_INVALID,
-            "roleRef",
-            arena_printf(e->arena,
-                "{\"APIGroup\":%s,\"Kind\":%s,\"Name\":%s}",
-                json_to_text(e->arena, json_member(new, "apiGroup")),
-                json_to_text(e->arena, json_member(new, "kind")),
-                json_to_text(e->arena, json_member(new, "name"))),
-            "cannot change roleRef");
+        field_invalid(e, "roleRef", new, "cannot change roleRef");
 }
 
 const struct builtin_rules builtin_role = { .validate = check_role };

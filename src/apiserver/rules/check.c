@@ -478,9 +478,6 @@ void check_value(struct field_errors *e, struct json v, const char *path, const 
         if (text_starts(json_text(v), "..") && !text_starts(json_text(v), "../"))
             field_invalid(e, path, v, "must not start with '..'");
         return;
-    case CHECK_RANGE:
-        check_range(e, v, path, rule->min, rule->max);
-        return;
     case CHECK_USER_ID:
         check_range(e, v, path, 0, INT32_MAX);
         return;

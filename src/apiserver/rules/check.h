@@ -35,7 +35,6 @@ enum check_kind {
     CHECK_FILE_MODE,
     CHECK_LOCAL_PATH,    /* relative and not above itself */
     CHECK_RESERVED_PATH, /* and not one of the names that the kubelet uses itself */
-    CHECK_RANGE,         /* .min to .max */
     CHECK_USER_ID,
 };
 

@@ -105,8 +105,8 @@ TEST(the_policies_of_a_job_are_refused_in_the_words_of_the_real_server)
             "specified succeededIndexes field)" },
         { JOB("'successPolicy':{'rules':[{'succeededCount':1}]}"),
             "spec.successPolicy",
-            "Invalid value: {\"Rules\":[{\"SucceededIndexes\":null,\"SucceededCount\":1}]}: "
-            "requires indexed completion mode" },
+            "Invalid value: {\"rules\":[{\"succeededCount\":1}]}: requires indexed completion "
+            "mode" },
         { JOB("'completionMode':'Indexed','completions':3,'maxFailedIndexes':4"),
             "spec.maxFailedIndexes",
             "Invalid value: 4: must be less than or equal to completions" },
@@ -241,8 +241,8 @@ TEST(claims_and_their_templates_are_refused_in_the_words_of_the_real_server)
             "Required value" },
         { STATEFUL("'updateStrategy':{'type':'x','rollingUpdate':{'partition':1}}"),
             "spec.updateStrategy",
-            "Invalid value: {\"Type\":\"x\",\"RollingUpdate\":{\"Partition\":1,"
-            "\"MaxUnavailable\":null}}: must be 'RollingUpdate' or 'OnDelete'" },
+            "Invalid value: {\"rollingUpdate\":{\"partition\":1},\"type\":\"x\"}: must be "
+            "'RollingUpdate' or 'OnDelete'" },
         { "/apis/apps/v1" DEFAULT "deployments",
             "{'metadata':{'name':'x'},'spec':{'selector':{'matchLabels':{'a':'b'},"
             "'matchExpressions':[{'key':'a','operator':'x'}]}}}",

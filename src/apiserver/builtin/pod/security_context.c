@@ -32,14 +32,7 @@ void pod_seccomp_check(struct field_errors *e, struct json profile, const char *
     else if (text_eq(type, "Localhost"))
         check_value(e, file, here, &relative);
     else if (check_is_set(file))
-        check_invalid_text(e,
-            FIELD_INVALID,
-            here,
-            arena_printf(e->arena,
-                "{\"Type\":%s,\"LocalhostProfile\":%s}",
-                json_to_text(e->arena, json_str(type ? type : "")),
-                json_to_text(e->arena, file)),
-            "can only be set when seccomp type is Localhost");
+        field_invalid(e, here, file, "can only be set when seccomp type is Localhost");
 }
 
 #define APP_ARMOR_MAX 4095

@@ -70,8 +70,7 @@ TEST(pod_spec_names_what_is_wrong_with_its_rights)
             "Invalid value: \"/x\": must be a relative path" },
         { CONTEXT("'seccompProfile': {'type': 'Unconfined', 'localhostProfile': 'x'}"),
             "securityContext.seccompProfile.localhostProfile",
-            "Invalid value: {\"Type\":\"Unconfined\",\"LocalhostProfile\":\"x\"}: can only be set "
-            "when seccomp type is Localhost" },
+            "Invalid value: \"x\": can only be set when seccomp type is Localhost" },
         { CONTEXT("'appArmorProfile': {'type': 'Localhost', 'localhostProfile': ' x'}"),
             "securityContext.appArmorProfile.localhostProfile",
             "Invalid value: \" x\": must not be padded with whitespace" },
