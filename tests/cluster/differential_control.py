@@ -179,7 +179,7 @@ def certificate_signers(s):
     failed = {"status": {"conditions": [*approved["status"]["conditions"], {"type": "Failed", "status": "True"}]}}
     allow("requests", *rules)
     s.until(lambda: s.ask("GET", f"{base}/{name}", headers=as_bob).status == 200, "the right to read")
-    for path, body in (("approval", approved), ("status", {"status": {}}), ("status", {"status": {"certificate": "eA=="}})):
+    for path, body in (("approval", approved), ("status", {"status": {}})):
         s.patch(f"{base}/{name}/{path}", body, headers=as_bob)
     allow("approves", {"apiGroups": [group], "resources": ["signers"], "resourceNames": ["x.example/*"], "verbs": ["approve"]})
     s.until(lambda: may("approve", "x.example/*"), "the right to approve")
