@@ -16,6 +16,9 @@
 #include "cli/cli.h"
 #include "http/loop.h"
 #include "http/server.h"
+#include "kube/client.h"
+#include "kube/config.h"
+#include "kube/http_transport.h"
 #include "router/router.h"
 
 #define CONFIG_BYTES_MAX ((size_t)16 << 20)
@@ -55,7 +58,7 @@ static const struct cli_flag flags[] = {
         0,
         NULL,
         NULL,
-        "Accepted for upstream's Deployments; pool members are not activated." },
+        "Scale up the members of ModelPools that requests wait for; needs a Kubernetes API." },
     { "total-timeout", 0, "DURATION", "0s", "Clock of a whole request; 0s: none." },
     { 0 },
 };
@@ -65,6 +68,10 @@ struct app {
     struct loop *loop;
     struct router *router;
     struct http_server *server, *metrics;
+    struct arena arena;
+    struct kube_config kube_config;
+    struct http_transport *transport;
+    struct kube_client *kube; /* NULL: pools are not acted on */
     struct loop_signal *signals[3];
     struct timer look, flush, drain;
     struct buf lines; /* of log and audit, for the next flush */
@@ -209,10 +216,10 @@ static void say_loaded(struct app *app, const struct router_config *c)
     if (c->auth.required)
         say(app, "WARN", "policy.auth is not enforced by this router", NULL);
     for (size_t i = 0; i < c->backend_count; i++)
-        if (c->backends[i].pool_name)
+        if (c->backends[i].pool_name && !app->kube)
             say(app,
                 "WARN",
-                "pool is not acted on: this router does not activate members",
+                "pool is not acted on without --enable-activation",
                 WORDS({ "backend", c->backends[i].name }));
 }
 
@@ -445,6 +452,30 @@ static void run(struct app *app)
     timer_stop(loop_env(app->loop), &app->drain);
 }
 
+/* The API that members of pools are asked for at: a kubeconfig, or the pod's service account. */
+static bool open_kube(struct app *app, struct error *err)
+{
+    struct kube_config_options options = { 0 };
+    kube_config_from_environment(&options);
+    if (!kube_config_load(&app->arena, &options, &app->kube_config, err))
+        return false;
+    app->transport = http_transport_new(
+        app->loop, &(struct http_transport_options){ .config = &app->kube_config }, err);
+    if (!app->transport)
+        return false;
+    app->kube = kube_client_new(http_transport_kube(app->transport), loop_env(app->loop));
+    return true;
+}
+
+static void close_kube(struct app *app)
+{
+    if (app->kube)
+        kube_client_free(app->kube);
+    if (app->transport)
+        http_transport_free(app->transport);
+    arena_done(&app->arena);
+}
+
 static int start(struct app *app, struct router_options *options)
 {
     struct error err;
@@ -464,6 +495,12 @@ static int start(struct app *app, struct router_options *options)
             WORDS({ "path", cli_text(app->cli, "config") }, { "error", err.text }));
         return CLI_FAILED;
     }
+    if (cli_given(app->cli, "enable-activation") && !open_kube(app, &err)) {
+        router_config_unref(config);
+        say(app, "ERROR", "initialize ModelPool activation", WORDS({ "error", err.text }));
+        return CLI_FAILED;
+    }
+    options->kube = app->kube;
     say_loaded(app, config);
     set_audit(app, config);
     app->router = router_new(options, config);
@@ -481,7 +518,7 @@ static int start(struct app *app, struct router_options *options)
 
 static int command(struct cli *cli)
 {
-    struct app app = { .cli = cli, .audit_fd = -1 };
+    struct app app = { .cli = cli, .audit_fd = -1, .arena = ARENA_INIT };
     struct router_options o = { .name = getenv("ROUTER_NAME"), .audit = on_audit, .ctx = &app };
     const struct {
         const char *flag;
@@ -514,6 +551,7 @@ static int command(struct cli *cli)
     buf_done(&app.lines);
     if (app.audit_fd >= 0)
         close(app.audit_fd);
+    close_kube(&app);
     loop_free(app.loop);
     return code;
 }

@@ -224,6 +224,8 @@ static void begin_answer(struct dispatch *d, const struct http_response *r)
         d->headers = headers;
         return;
     }
+    if (d->early)
+        return;
     bool changes = packed || (d->map_model && d->mode == ANSWER_JSON) || streams;
     d->responded = true;
     http_exchange_respond(d->x, r->status, headers, changes ? -1 : r->body_bytes);
@@ -270,6 +272,7 @@ static void on_head(void *ctx, const struct http_response *r)
     d->head_ms = now_ms(d);
     if (falls_back(d, r))
         return;
+    d->answering = true;
     if (r->status < 500)
         router_target_succeeded(d->target);
     d->status = r->status;
@@ -285,6 +288,12 @@ static void on_head(void *ctx, const struct http_response *r)
         /* The request still streams, with its scanner: the answer is not looked into. */
         d->mode = d->mode == ANSWER_EVENTS ? ANSWER_EVENTS : ANSWER_RAW;
         d->map_model = false;
+    }
+    if (d->early && (d->mode != ANSWER_EVENTS || r->status != 200)) {
+        router_answer_cut(d,
+            "upstream_error",
+            arena_printf(&d->arena, "%s answered %d", d->target->backend->name, r->status));
+        return;
     }
     begin_answer(d, r);
 }
@@ -326,6 +335,7 @@ static void failed_before_answer(struct dispatch *d, const struct error *err, bo
 {
     const char *name = d->target->backend->name;
     int64_t now = now_ms(d);
+    router_hold_doubt(&d->turn);
     if (sent && !d->repeated_stale && d->keeps_copy && now - d->attempt_ms < STALE_MS) {
         d->repeated_stale = true;
         router_dispatch_again(d);
@@ -345,7 +355,7 @@ static void on_end(void *ctx, const struct error *err, bool sent)
 {
     struct dispatch *d = ctx;
     d->call = NULL;
-    if (err && !d->responded && d->mode != ANSWER_WHOLE) {
+    if (err && !d->answering) {
         failed_before_answer(d, err, sent);
         return;
     }

@@ -102,6 +102,7 @@ static const struct json_bind backend_bind[] = {
     BIND(struct router_backend, pool_name, "pool.name"),
     BIND(struct router_backend, pool_namespace, "pool.namespace"),
     BIND(struct router_backend, pool_member, "pool.member"),
+    BIND(struct router_backend, pool_members, "pool.members"),
     BIND(struct router_backend, swap_budget_ns, "pool.swapBudget"),
     { 0 },
 };

@@ -30,6 +30,7 @@ struct router_backend {
     const char *prompt_usd, *completion_usd; /* per million tokens */
     double prompt_nano, completion_nano;     /* billionths of a dollar for one token */
     const char *pool_name, *pool_namespace, *pool_member;
+    struct json pool_members;
     int64_t swap_budget_ns;
     size_t index;
     bool is_local;

@@ -26,6 +26,7 @@ static void drop_call(struct dispatch *d)
 static void dispatch_free(struct dispatch *d)
 {
     drop_call(d);
+    router_wait_end(d);
     if (d->target && !d->finished)
         router_target_released(d->target);
     timer_stop(d->router->env, &d->clock);
@@ -59,10 +60,15 @@ void router_dispatch_refuse(struct dispatch *d, int status, const char *outcome,
 {
     struct arena *a = &d->arena;
     drop_call(d);
+    router_wait_end(d);
     timer_stop(d->router->env, &d->clock);
     d->routed = true;
     d->status = status;
     d->outcome = outcome;
+    if (d->responded) { /* the head went out while the request was held */
+        router_answer_cut(d, outcome, message);
+        return;
+    }
     const char *text = json_to_text(a,
         json_fields(a, { "error.code", json_int(status) }, { "error.message", json_str(message) }));
     struct http_header list[2] = { { STR("content-type"), STR("application/json") } };
@@ -100,9 +106,13 @@ static void on_clock(void *ctx)
         return;
     }
     const char *name = d->target->backend->name;
-    if (d->responded) {
+    static const char silent[] = "the back end sent nothing for too long";
+    if (d->answering) {
         router_target_failed(d->target, TARGET_FAILED, now, d->router->o.quarantine_ms);
-        router_answer_cut(d, "upstream_timeout", "the back end sent nothing for too long");
+        if (d->responded)
+            router_answer_cut(d, "upstream_timeout", silent);
+        else
+            router_dispatch_refuse(d, 504, "upstream_timeout", silent, NULL);
         return;
     }
     drop_call(d);
@@ -288,6 +298,7 @@ static void attempt(struct dispatch *d)
     struct target *t = d->target;
     struct http_header credentials[2];
     size_t count;
+    d->held_in_vain = false;
     if (t->unusable.code) {
         router_dispatch_attempt_failed(d,
             TARGET_FAILED,
@@ -324,6 +335,7 @@ void router_dispatch_attempt_failed(
     d->failure_status = status;
     if (counts)
         router_target_failed(d->target, how, now_ms(d), d->router->o.quarantine_ms);
+    router_wait_end(d);
     buf_printf(&d->tried, "%s%s", d->tried.len ? "," : "", d->target->backend->name);
     d->target = NULL;
     router_dispatch_next(d);
@@ -333,7 +345,13 @@ static void give_up(struct dispatch *d)
 {
     const char *text = d->failure.text;
     timer_stop(d->router->env, &d->clock);
-    if (d->route.rule && d->route.rule->fail_closed)
+    if (d->held_in_vain)
+        router_dispatch_refuse(d,
+            503,
+            "pool_activation_timeout",
+            "model pool activation did not complete within the request budget; retry",
+            &(struct http_header){ STR("retry-after"), STR("5") });
+    else if (d->route.rule && d->route.rule->fail_closed)
         router_dispatch_refuse(d,
             503,
             "fail_closed_runtime",
@@ -364,7 +382,8 @@ void router_dispatch_next(struct dispatch *d)
         d->target = &d->gen->targets[d->route.backends[d->next++]->index];
         d->repeated_stale = false;
         if (d->probe_anyway || !router_target_is_out(d->target, now_ms(d))) {
-            attempt(d);
+            if (router_wait_turn(d))
+                attempt(d);
             return;
         }
         d->target = NULL;
@@ -600,6 +619,7 @@ void router_dispatch_new(
     sse_reader_init(&d->events, DISPATCH_EVENT_BYTES);
     timer_init(&d->clock, on_clock, d);
     timer_init(&d->later, abort_later, d);
+    router_wait_init(d);
     router_route_features_read(&d->arena, d->gen->config, d->headers, &d->features);
     struct str type = http_header_find(head->headers, "content-type");
     d->is_text = d->is_json = !str_starts(type, STR("multipart/"));

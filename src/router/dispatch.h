@@ -3,6 +3,7 @@
 /* One request on its way through the router; for the files of this folder.
  *
  *   dispatch.c   the request: hold, scan, route, send
+ *   wait.c       the turn of a ModelPool's member; comments keep a stream alive meanwhile
  *   spend.c      budgets: reserve before, settle after
  *   answer.c     the answer: pass on, map the model back, count tokens
  *   report.c     metrics and the audit line, once, at the end */
@@ -11,6 +12,7 @@
 #include "http/client.h"
 #include "http/loop.h"
 #include "http/sse.h"
+#include "router/activate.h"
 #include "router/json_scan.h"
 #include "router/ledger.h"
 #include "router/route.h"
@@ -41,6 +43,7 @@ struct router {
     bool draining;
     struct metrics metrics;
     struct ledger ledger;
+    struct pools *pools;         /* NULL: members are not activated */
     struct health_check *checks; /* of `now` */
     size_t check_count;
     struct metric requests, duration, fail_closed, active, health, first_token, budget, tokens,
@@ -85,6 +88,11 @@ struct dispatch {
     struct target *target;
     struct http_call *call;
     bool can_write, streamed, call_paused, repeated_stale;
+    struct hold turn; /* of target, if it is in a pool */
+    struct timer keep_alive;
+    bool early;        /* the head of a stream went out before the back end's */
+    bool held_in_vain; /* the last attempt ended while it was held */
+    bool answering;    /* the back end's head was taken */
     bool probe_anyway; /* all back ends are out: they are tried all the same */
     int64_t begun_ms, attempt_ms, head_ms, first_ms, last_ms;
     struct timer clock, later;
@@ -113,7 +121,7 @@ void router_dispatch_refuse(struct dispatch *d, int status, const char *outcome,
     const char *message, const struct http_header *extra);
 /* The attempt failed before anything was answered: the next one, or the end. */
 void router_dispatch_next(struct dispatch *d);
-/* The same back end once more. */
+/* The same back end once more; or for the first time, when its turn came. */
 void router_dispatch_again(struct dispatch *d);
 /* Fields of the client that are not about its connection to us, and not its secrets; then more. */
 struct http_headers router_dispatch_headers(
@@ -128,6 +136,13 @@ void router_answer_drained(struct dispatch *d);
 void router_answer_cut(struct dispatch *d, const char *outcome, const char *message);
 void router_answer_done(struct dispatch *d);
 void router_dispatch_more(void *ctx); /* the call takes bytes of the body */
+
+/* wait.c */
+void router_wait_init(struct dispatch *d);
+/* True: go on at once; false: the request goes on when the turn came. */
+bool router_wait_turn(struct dispatch *d) must_check;
+/* The target is not used any more. */
+void router_wait_end(struct dispatch *d);
 
 /* spend.c: false: it was refused. */
 bool router_spend_reserve(struct dispatch *d) must_check;

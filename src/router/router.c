@@ -48,6 +48,7 @@ struct router *router_new(const struct router_options *options, struct router_co
     r->o = *options;
     r->o.quarantine_ms = options->no_quarantine ? 0 : options->quarantine_ms ?: 15000;
     r->o.first_token_ms = options->first_token_ms ?: 120000;
+    r->o.keep_alive_ms = options->keep_alive_ms ?: 10000;
     r->o.connect_ms = options->connect_ms ?: 10000;
     r->o.name = text_empty(options->name) ? "default" : options->name;
     r->env = loop_env(options->loop);
@@ -59,6 +60,10 @@ struct router *router_new(const struct router_options *options, struct router_co
     r->tls =
         tls_client_new(&(struct tls_client_options){ .ca_file = getenv("SSL_CERT_FILE") }, &err);
     router_report_link(r);
+    if (options->kube) {
+        r->pools = pools_new(r->env, options->kube, r->o.name);
+        pools_link(r->pools, &r->metrics);
+    }
     ledger_init(&r->ledger, r->env);
     r->now = generation_new(config, r->tls, NULL);
     router_health_start(r);
@@ -73,6 +78,7 @@ void router_free(struct router *r)
     router_shadow_stop(r);
     router_health_stop(r);
     http_client_free(r->client);
+    pools_free(r->pools);
     router_generation_unref(r->now);
     tls_context_unref(r->tls);
     metrics_done(&r->metrics);

@@ -21,6 +21,7 @@
 #define ROUTER_HOLD_BYTES ((size_t)64 << 10)
 #define ROUTER_COPY_BYTES ((size_t)4 << 20)
 
+struct kube_client;
 struct loop;
 struct router;
 
@@ -33,7 +34,10 @@ struct router_options {
     int64_t between_tokens_ms; /* as first_token_ms */
     int64_t connect_ms;        /* 10 s */
     int64_t total_ms;          /* none */
+    int64_t keep_alive_ms;     /* comments of a held stream; 10 s */
     const char *name;          /* label `router` of metrics; "default" */
+    /* For the members of ModelPools; NULL: requests go to them at once. It outlives the router. */
+    struct kube_client *kube;
     /* One audit record, as a JSON object without braces or as key=value text. */
     bool audit_text;
     void (*audit)(void *ctx, struct str line);

@@ -4,7 +4,9 @@
 
 #include <unistd.h>
 
+#include "kube/client.h"
 #include "tests/http/rig.h"
+#include "tests/kube/world.h"
 
 struct place {
     struct loop *loop;
@@ -38,6 +40,8 @@ static void place_open_with(struct place *p, const char *config, const struct ro
         ports[0],
         strstr(config, "MAPPED")    ? ",\"model\":\"inner\""
         : strstr(config, "CHECKED") ? ",\"healthCheck\":{\"path\":\"up\",\"intervalSeconds\":1}"
+        : strstr(config, "POOLED")  ? ",\"pool\":{\"name\":\"p\",\"namespace\":\"ns\",\"member\":"
+                                      "\"ma\",\"members\":[\"ma\"]}"
         : strstr(config, "PRICED")
             ? ",\"costPerMillionTokens\":{\"promptUSD\":\"1\",\"completionUSD\":\"3\"}"
             : "",
@@ -419,4 +423,37 @@ TEST(router_leaves_out_a_back_end_that_fails_its_checks)
     close(two);
     p.backends[0] = dup(p.backends[1]);
     place_close(&p);
+}
+
+/* A held stream on a real loop, and an API that says nothing until the test answers. */
+TEST(router_keeps_a_held_stream_alive_with_comments)
+{
+    struct place p;
+    struct world w;
+    world_init(&w);
+    struct kube_client *kube = kube_client_new(&w.transport, &w.env);
+    place_open_with(&p,
+        "\"x\":\"POOLED\",\"defaultRoute\":\"a\"",
+        &(struct router_options){ .kube = kube, .keep_alive_ms = 5 });
+    int client = ask(&p, "{\"model\":\"m\",\"stream\":true}", "");
+    const char *got = raw_read_until(p.loop, client, ": waiting");
+    check_has(got, "200 OK");
+    check_has(got, "text/event-stream");
+    world_answer(world_only(&w), 200, "{'status': {'phase': 'Ready'}}");
+    int server = raw_accept(p.loop, p.backends[0]);
+    raw_read_until(p.loop, server, "true}");
+    raw_send(server, STR(SSE_HEAD "9\r\ndata: 1\n\n\r\n0\r\n\r\n"));
+    check_has(raw_read_until(p.loop, client, "\r\n0\r\n\r\n"), "data: 1");
+    await(&p, p.audits == 1);
+    check_has(p.audit, "\"outcome\":\"ok_stream\"");
+    close(client);
+    close(server);
+    int other = ask(&p, "{\"model\":\"m\",\"stream\":true}", "");
+    server = raw_accept(p.loop, p.backends[0]);
+    close(other); /* its turn ends with it */
+    check(raw_closed(p.loop, server));
+    close(server);
+    place_close(&p);
+    kube_client_free(kube);
+    world_done(&w);
 }
