@@ -90,6 +90,17 @@ static void visit_closed(void *ctx, const struct error *err)
     free(v);
 }
 
+static void keep_head(struct quay_request *r, const struct http_request_head *head)
+{
+    struct str token = http_header_find(head->headers, "authorization");
+    keep(r->method, sizeof(r->method), head->method);
+    keep(r->path, sizeof(r->path), head->target);
+    keep(r->session, sizeof(r->session), http_header_find(head->headers, "mcp-session-id"));
+    keep(r->forwarded, sizeof(r->forwarded), http_header_find(head->headers, "x-forwarded-for"));
+    keep(r->custom, sizeof(r->custom), http_header_find(head->headers, "x-custom"));
+    keep(r->authorization, sizeof(r->authorization), token);
+}
+
 static void on_request(void *ctx, struct http_exchange *http, const struct http_request_head *head)
 {
     static const struct http_exchange_handlers handlers = {
@@ -101,12 +112,59 @@ static void on_request(void *ctx, struct http_exchange *http, const struct http_
     struct quay_request *r = &q->seen[q->seen_count++];
     *v = (struct visit){ .quay = q, .http = http, .request = r };
     buf_init(&v->body, 1 << 24);
-    keep(r->method, sizeof(r->method), head->method);
-    keep(r->path, sizeof(r->path), head->target);
-    keep(r->session, sizeof(r->session), http_header_find(head->headers, "mcp-session-id"));
-    keep(r->forwarded, sizeof(r->forwarded), http_header_find(head->headers, "x-forwarded-for"));
-    keep(r->custom, sizeof(r->custom), http_header_find(head->headers, "x-custom"));
+    keep_head(r, head);
     http_exchange_take(http, &handlers, v);
+}
+
+/* ---- the service ---- */
+
+static void answer_service(struct visit *v)
+{
+    struct str path = str_of(v->request->path);
+    path = str_cut(&path, '?');
+    for (const struct quay_service *s = v->quay->services; s && s->path; s++) {
+        if (!str_eq(path, str_of(s->path)))
+            continue;
+        if (s->body)
+            reply(v, s->status, "application/json", NULL, s->body);
+        return;
+    }
+    reply(v, 404, NULL, NULL, "");
+}
+
+static void service_end(void *ctx)
+{
+    struct visit *v = ctx;
+    keep(v->request->body, sizeof(v->request->body), buf_str(&v->body));
+    answer_service(v);
+}
+
+static void on_service(void *ctx, struct http_exchange *http, const struct http_request_head *head)
+{
+    static const struct http_exchange_handlers handlers = {
+        visit_data, service_end, NULL, visit_closed
+    };
+    struct quay *q = ctx;
+    struct visit *v = mem_new_of(struct visit);
+    check(q->asked_count < QUAY_SEEN_MAX);
+    *v = (struct visit){ .quay = q, .http = http, .request = &q->asked[q->asked_count++] };
+    buf_init(&v->body, 1 << 24);
+    keep_head(v->request, head);
+    http_exchange_take(http, &handlers, v);
+}
+
+/* The config with the service's address, single quotes turned into double ones. */
+static struct json read_config(struct quay *q, const char *text)
+{
+    struct buf b = BUF_INIT(1 << 20);
+    for (const char *at; (at = strstr(text, "@SERVICE@")); text = at + strlen("@SERVICE@")) {
+        buf_add(&b, text, (size_t)(at - text));
+        buf_printf(&b, "http://127.0.0.1:%u", http_server_port(q->service));
+    }
+    buf_add_text(&b, text);
+    struct json c = test_json(buf_text(&b));
+    buf_done(&b);
+    return c;
 }
 
 /* ---- the proxy ---- */
@@ -114,7 +172,13 @@ static void on_request(void *ctx, struct http_exchange *http, const struct http_
 static const char *no_variable(void *ctx, const char *name)
 {
     (void)ctx;
-    return text_eq(name, "TOOLHIVE_SECRET_KEY") ? "hush" : NULL;
+    static const char *const set[] = { "TOOLHIVE_SECRET_KEY",
+        "TOOLHIVE_OIDC_CLIENT_SECRET",
+        "TOOLHIVE_TOKEN_EXCHANGE_CLIENT_SECRET" };
+    for (size_t i = 0; i < lengthof(set); i++)
+        if (text_eq(name, set[i]))
+            return "hush";
+    return NULL;
 }
 
 static void print_line(void *ctx, struct str line)
@@ -133,10 +197,14 @@ void quay_open(struct quay *q, const char *config)
         &(struct http_server_options){ .address = "127.0.0.1", .request = on_request, .ctx = q },
         &err);
     check(q->server);
+    q->service = http_server_new(q->loop,
+        &(struct http_server_options){ .address = "127.0.0.1", .request = on_service, .ctx = q },
+        &err);
+    check(q->service);
     q->client = http_client_new(q->loop, &(struct http_client_options){ 0 });
     q->back = http_client_new(q->loop, &(struct http_client_options){ 0 });
     struct json c = json_overlay(&q->arena,
-        test_json(config),
+        read_config(q, config),
         json_map(&q->arena,
             { "host", json_str("127.0.0.1") },
             { "remote_url",
@@ -177,6 +245,7 @@ void quay_close(struct quay *q)
     mcp_proxy_free(q->proxy);
     http_client_free(q->back);
     http_server_free(q->server);
+    http_server_free(q->service);
     loop_run(q->loop);
     loop_free(q->loop);
     arena_done(&q->arena);

@@ -14,8 +14,16 @@
 #define QUAY_SEEN_MAX 32
 
 struct quay_request {
-    char method[16], path[128], session[64], forwarded[64], version[32], custom[64];
+    char method[16], path[128], session[64], forwarded[64], version[32], custom[64],
+        authorization[2048];
     char body[2048];
+};
+
+/* What a path of the service beside the proxy answers: an issuer, a webhook, … */
+struct quay_service {
+    const char *path;
+    int status;
+    const char *body; /* NULL: does not answer */
 };
 
 struct quay {
@@ -36,6 +44,11 @@ struct quay {
     int gone;           /* exchanges that ended without an answer of ours */
     size_t waiting;
     char lines[4096]; /* of print_line */
+    /* the service, whose address is @SERVICE@ in the config */
+    struct http_server *service;
+    const struct quay_service *services; /* ended by an empty one */
+    struct quay_request asked[QUAY_SEEN_MAX];
+    size_t asked_count;
 };
 
 /* config: single quotes are fine; host, port and remote_url are added. */

@@ -152,50 +152,6 @@ const struct mcp_step mcp_step_header_forward = {
     .head = forward_head,
 };
 
-/* ---- auth without an issuer ---- */
-
-struct local_user {
-    struct mcp_identity identity;
-};
-
-static void *local_open(const struct mcp_open *o, struct json params, struct error *err)
-{
-    struct local_user *s = arena_new(o->arena, struct local_user);
-    struct json oidc = json_get(params, "oidc_config");
-    if (json_present(oidc) && !json_is(oidc, JSON_NULL)) {
-        fail(err,
-            ERR_UNSUPPORTED,
-            "parameters.oidc_config: this version cannot check tokens. Remove oidc_config, and "
-            "let only trusted clients reach this port.");
-        return NULL;
-    }
-    const char *user = o->variable(o->ctx, "USER");
-    s->identity.subject = text_empty(user) ? "local" : arena_strdup(o->arena, user);
-    s->identity.name = arena_printf(o->arena, "Local User: %s", s->identity.subject);
-    s->identity.issuer = "toolhive-local";
-    s->identity.email = arena_printf(o->arena, "%s@localhost", s->identity.subject);
-    s->identity.claims = json_map(o->arena,
-        { "sub", json_str(s->identity.subject) },
-        { "iss", json_str("toolhive-local") },
-        { "aud", json_str("toolhive") },
-        { "email", json_str(s->identity.email) },
-        { "name", json_str(s->identity.name) });
-    return s;
-}
-
-static enum mcp_verdict local_head(void *state, struct mcp_exchange *x, void **slot)
-{
-    (void)slot;
-    mcp_set_identity(x, &((struct local_user *)state)->identity);
-    return MCP_NEXT;
-}
-
-const struct mcp_step mcp_step_auth_local = {
-    .type = "auth",
-    .open = local_open,
-    .head = local_head,
-};
-
 /* ---- steps whose work the core does, and one that does nothing ---- */
 
 static void *nothing_open(const struct mcp_open *o, struct json params, struct error *err)

@@ -1,5 +1,6 @@
 #include "mcp/middleware.h"
 #include "mcp/middleware/audit.h"
+#include "mcp/middleware/auth.h"
 #include "mcp/middleware/authorization.h"
 #include "mcp/middleware/basic.h"
 #include "mcp/middleware/tools.h"
@@ -9,7 +10,7 @@ const struct mcp_step *const mcp_steps[] = {
     &mcp_step_audit,
     &mcp_step_origin,
     &mcp_step_header_forward,
-    &mcp_step_auth_local,
+    &mcp_step_auth,
     &mcp_step_tool_filter,
     &mcp_step_tool_call_filter,
     &mcp_step_parser,

@@ -1,0 +1,19 @@
+#pragma once
+
+/* The step `auth`: who asks. With oidc_config the bearer token must be a JWT of the issuer, or one
+ * that its introspection endpoint knows (RFC 7662); without it everybody is the local user. It also
+ * serves the metadata of the protected resource (RFC 9728). */
+
+#include "mcp/middleware.h"
+
+extern const struct mcp_step mcp_step_auth;
+
+struct introspection;
+/* done(): the answer's claims, or err. */
+struct introspection *introspection_new(
+    const struct mcp_open *o, struct json oidc_config, struct error *err) must_check;
+void introspection_free(struct introspection *i); /* takes NULL */
+struct introspection_call;
+struct introspection_call *introspection_ask(struct introspection *i, const char *token,
+    void (*done)(void *ctx, struct json claims, const struct error *err), void *ctx) must_check;
+void introspection_cancel(struct introspection_call *c); /* takes NULL */
