@@ -57,6 +57,12 @@ GROUPS = {
     "/apis/apiextensions.k8s.io/v1": ("customresourcedefinitions",),
     LLMKUBE: ("models", "inferenceservices", "modelrouters", "modelpools", "gpuquotas", "loraadapters"),
     "/apis/model.otterscale.io/v1alpha1": ("modelservices", "modelartifacts"),
+    "/apis/toolhive.stacklok.dev/v1beta1": (
+        "mcpservers", "mcpremoteproxies", "virtualmcpservers", "mcpgroups", "mcpserverentries",
+        "virtualmcpcompositetooldefinitions", "mcptoolconfigs", "mcpexternalauthconfigs",
+        "mcpoidcconfigs", "mcpauthzconfigs", "mcptelemetryconfigs", "embeddingservers",
+        "mcpregistries"),
+    "/apis/toolhive.stacklok.dev/v1alpha1": ("mcpwebhookconfigs",),
     "/apis/gateway.networking.k8s.io/v1": ("gateways", "httproutes"),
     "/apis/inference.networking.k8s.io/v1": ("inferencepools",),
     "/apis/networking.istio.io/v1beta1": ("destinationrules",),
@@ -372,6 +378,20 @@ class Lab:
                         "message": "played", "lastTransitionTime": now, "lastUpdateTime": now}]
                 self.patch(plural, namespace, f"{o['metadata']['name']}/status",
                            {"status": status})
+
+    def play_pods(self, namespace):
+        """The part of a kubelet: every pod of the namespace runs and is ready."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        for pod in self.list("pods", namespace):
+            containers = [{"name": c["name"], "image": c["image"], "imageID": "x", "ready": True,
+                           "started": True, "restartCount": 0,
+                           "state": {"running": {"startedAt": now}}}
+                          for c in pod["spec"]["containers"]]
+            self.patch("pods", namespace, f"{pod['metadata']['name']}/status", {"status": {
+                "phase": "Running", "startTime": now, "containerStatuses": containers,
+                "conditions": [{"type": kind, "status": "True", "lastTransitionTime": now}
+                               for kind in ("Initialized", "ContainersReady", "Ready",
+                                            "PodScheduled")]}})
 
     # What was asked of it
 

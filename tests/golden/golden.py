@@ -173,6 +173,13 @@ def normal(o, owner_names):
     return without_chance(o)
 
 
+def drop_last_applied(o):
+    annotations = o["metadata"].get("annotations", {})
+    annotations.pop("kubectl.kubernetes.io/last-applied-configuration", None)
+    if not annotations:
+        o["metadata"].pop("annotations", None)
+
+
 GENERATED_BASE_MAX = 58  # the server cuts what stands before the generated end of a name
 
 

@@ -1,4 +1,5 @@
 #include "kinds/toolhive/composite_tool.h"
+#include "kinds/toolhive/config/config.h"
 #include "kinds/toolhive/mcp_server.h"
 #include "kinds/toolhive/toolhive.h"
 #include "kinds/toolhive/virtual_mcp_server.h"
@@ -7,6 +8,12 @@ const struct kind *const toolhive_kinds[] = {
     &toolhive_server_kind,
     &toolhive_group_kind,
     &toolhive_server_entry_kind,
+    &toolhive_tool_config_kind,
+    &toolhive_external_auth_config_kind,
+    &toolhive_oidc_config_kind,
+    &toolhive_authz_config_kind,
+    &toolhive_telemetry_config_kind,
+    &toolhive_webhook_config_kind,
     &toolhive_virtual_server_kind,
     &toolhive_composite_tool_kind,
     NULL,

@@ -105,5 +105,7 @@ struct json toolhive_pull_secrets(
 /* Why a remote server's URL must not be used: not an http(s) URL, or a host that only this cluster
  * or machine has. Names are not resolved. NULL: it may be used. */
 const char *toolhive_remote_url_fault(struct arena *a, const char *url);
+/* What is wrong with the first Cedar policy that does not parse: path, cause. NULL: all do. */
+const char *toolhive_policy_fault(struct arena *a, struct json policies, const char *path);
 /* A condition of an object that is there: its status, "" if it has none. */
 const char *toolhive_condition(struct json object, const char *type);
