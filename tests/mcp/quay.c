@@ -173,6 +173,7 @@ static const char *no_variable(void *ctx, const char *name)
 {
     (void)ctx;
     static const char *const set[] = { "TOOLHIVE_SECRET_KEY",
+        "THV_SESSION_REDIS_PASSWORD",
         "TOOLHIVE_OIDC_CLIENT_SECRET",
         "TOOLHIVE_TOKEN_EXCHANGE_CLIENT_SECRET" };
     for (size_t i = 0; i < lengthof(set); i++)

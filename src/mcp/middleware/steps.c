@@ -3,6 +3,7 @@
 #include "mcp/middleware/auth.h"
 #include "mcp/middleware/authorization.h"
 #include "mcp/middleware/basic.h"
+#include "mcp/middleware/ratelimit.h"
 #include "mcp/middleware/tools.h"
 
 const struct mcp_step *const mcp_steps[] = {
@@ -15,6 +16,7 @@ const struct mcp_step *const mcp_steps[] = {
     &mcp_step_tool_call_filter,
     &mcp_step_parser,
     &mcp_step_recovery,
+    &mcp_step_rate_limit,
     &mcp_step_usage,
     &mcp_step_authorization,
     NULL,
