@@ -39,7 +39,7 @@ FAMILIES = {
     "otterscale": {"controllers": NO_PODS, "ours": ("modelservices", "modelartifacts")},
     # Kubernetes makes the pods: their owners look at them.
     "toolhive": {"controllers": "*", "ours": (
-        "mcpservers", "mcpgroups", "mcpserverentries", "mcptoolconfigs",
+        "mcpservers", "mcpremoteproxies", "mcpgroups", "mcpserverentries", "mcptoolconfigs",
         "mcpexternalauthconfigs", "mcpoidcconfigs", "mcpauthzconfigs", "mcptelemetryconfigs",
         "mcpwebhookconfigs")},
 }

@@ -6,6 +6,7 @@
 
 const struct kind *const toolhive_kinds[] = {
     &toolhive_server_kind,
+    &toolhive_remote_proxy_kind,
     &toolhive_group_kind,
     &toolhive_server_entry_kind,
     &toolhive_tool_config_kind,

@@ -213,62 +213,8 @@ static void plan_identity(struct proxy *p)
 
 /* ---- status ---- */
 
-static const char *bad_container(struct json pod)
-{
-    static const char *const reasons[] = {
-        "CrashLoopBackOff", "CreateContainerError", "InvalidImageName", NULL
-    };
-    json_each (c, json_get(pod, "status.containerStatuses")) {
-        const char *reason = json_get_text(*c, "state.waiting.reason");
-        for (size_t i = 0; reasons[i]; i++)
-            if (text_eq(reason, reasons[i]))
-                return reason;
-        if (json_get_int(*c, "state.terminated.exitCode", 0))
-            return toolhive_text(*c, "state.terminated.reason", "Error");
-    }
-    return NULL;
-}
-
-static bool all_ready(struct json pod)
-{
-    json_each (c, json_get(pod, "status.containerStatuses"))
-        if (!json_get_bool(*c, "ready", false))
-            return false;
-    return true;
-}
-
-struct pods {
-    int64_t total, running, failed, pending;
-    const char *reason;
-};
-
-static struct pods count_pods(const struct proxy *p)
-{
-    struct pods n = { 0 };
-    const char *selector = arena_printf(p->a, "toolhive-name=%s", p->name);
-    json_each (pod, view_list(p->in, &TOOLHIVE_POD, p->namespace, selector)) {
-        const char *app = json_text(json_member(json_get(*pod, "metadata.labels"), "app"));
-        const char *phase = toolhive_text(*pod, "status.phase", "Pending");
-        if (!text_eq(app, "mcpserver"))
-            continue;
-        n.total++;
-        if (json_present(json_get(*pod, "metadata.deletionTimestamp")))
-            continue;
-        const char *bad = bad_container(*pod);
-        if (bad || text_eq(phase, "Failed")) {
-            n.failed++;
-            n.reason = bad ? bad : toolhive_text(*pod, "status.reason", "Failed");
-        } else if (text_eq(phase, "Succeeded") || (text_eq(phase, "Running") && all_ready(*pod))) {
-            n.running++;
-        } else {
-            n.pending++;
-        }
-    }
-    return n;
-}
-
-static const char *phase_of(
-    const struct proxy *p, struct json live, const struct pods *n, const char **ret_message)
+static const char *phase_of(const struct proxy *p, struct json live, const struct toolhive_pods *n,
+    const char **ret_message)
 {
     *ret_message = "MCP server is being created";
     if (json_present(live) && json_get_int(live, "spec.replicas", 1) == 0) {
@@ -363,26 +309,6 @@ static struct proxy proxy_of(const struct view *in, struct plan *out)
     };
 }
 
-/* What a child cannot be made for: the API server's words, or another object of that name. */
-static const char *trouble(const struct proxy *p, const char *service)
-{
-    const char *config = arena_printf(p->a, "%s-runconfig", p->name);
-    const struct {
-        const struct resource *resource;
-        const char *name;
-    } children[] = {
-        { &RESOURCE_DEPLOYMENT, p->name },
-        { &TOOLHIVE_CONFIG_MAP, config },
-        { &RESOURCE_SERVICE, service },
-    };
-    for (size_t i = 0; i < lengthof(children); i++) {
-        struct view_trouble t = view_trouble(p->in, children[i].resource, children[i].name);
-        if (t.what == TROUBLE_FOREIGN || t.what == TROUBLE_REFUSED)
-            return t.message;
-    }
-    return NULL;
-}
-
 static void plan_workload(struct proxy *p, const char *patch, const char *config)
 {
     struct arena *a = p->a;
@@ -400,8 +326,8 @@ static void plan_workload(struct proxy *p, const char *patch, const char *config
     bool served = strlen(service) <= NAME_LABEL_MAX;
     if (served)
         proxy_plan_service(p, service);
-    const char *wrong = trouble(p, service);
-    struct pods n = count_pods(p);
+    const char *wrong = proxy_trouble(p, service);
+    struct toolhive_pods n = toolhive_pods(p->in, "mcpserver");
     struct told t = { .phase = phase_of(p, live, &n, &message), .message = message };
     t.observed = json_int(p->generation);
     t.ready_replicas = json_int_or_absent(n.running);
@@ -474,13 +400,7 @@ static void reconcile(const struct view *in, struct plan *out)
     plan_identity(&p);
     const char *config = proxy_run_config(&p);
     bool ok = config && proxy_resources(&p, &resources);
-    if (json_present(p.server))
-        plan_condition(out,
-            "AuthServerRefValidated",
-            config || !p.auth_fault,
-            config || !p.auth_fault ? "AuthServerRefValid" : "AuthServerRefInvalidConfig",
-            config || !p.auth_fault ? "AuthServerRef '%s' is valid" : "%s",
-            config || !p.auth_fault ? json_get_text(p.spec, "authServerRef.name") : p.fault);
+    proxy_tell_auth_server(&p);
     if (!ok)
         tell_failure(&p, arena_printf(p.a, "Failed to build configuration: %s", p.fault), true);
     else

@@ -36,6 +36,8 @@ struct proxy {
 /* Resolves all references, in upstream's order, with their conditions. Stops at the first that
  * cannot be used and says why in p->broken. */
 void proxy_resolve(struct proxy *p);
+/* The condition AuthServerRefValidated, once it is known whether there is a RunConfig. */
+void proxy_tell_auth_server(struct proxy *p);
 /* Conditions that only advise: group, CA bundle, ignored provider, sessions, rate limits. */
 void proxy_advise(struct proxy *p);
 /* Whether several replicas of a spec share their sessions. */
@@ -119,6 +121,11 @@ struct json proxy_rules(struct arena *a, const char *const (*rows)[3]);
 void proxy_plan_account(
     struct proxy *p, const char *name, struct json pull_secrets, struct json rules);
 void proxy_plan_rbac(struct proxy *p, const char *name, struct json rules);
+
+/* Secret headers of the telemetry endpoint. */
+void proxy_push_otel_headers(const struct proxy *p, struct json_builder *env);
+/* Why a child cannot be made: the API server's words, or another object of that name. */
+const char *proxy_trouble(const struct proxy *p, const char *service);
 
 /* ---- go_template.c ---- */
 

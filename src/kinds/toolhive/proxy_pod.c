@@ -103,6 +103,18 @@ static struct json environment(struct proxy *p, const struct proxy_pod *pod)
     return json_list_end(&env);
 }
 
+void proxy_push_otel_headers(const struct proxy *p, struct json_builder *env)
+{
+    struct arena *a = p->a;
+    json_each (h, json_get(p->telemetry, "spec.openTelemetry.sensitiveHeaders"))
+        json_push(env,
+            toolhive_env_secret(a,
+                arena_printf(a,
+                    "TOOLHIVE_OTEL_HEADER_%s",
+                    toolhive_env_word(a, toolhive_text(*h, "name", ""))),
+                json_get(*h, "secretKeyRef")));
+}
+
 /* ---- volumes ---- */
 
 void proxy_files_init(struct proxy_files *f, struct arena *a)
@@ -404,4 +416,23 @@ void proxy_plan_account(
 void proxy_plan_rbac(struct proxy *p, const char *name, struct json rules)
 {
     proxy_plan_account(p, name, json_get(p->spec, OVERRIDES ".imagePullSecrets"), rules);
+}
+
+const char *proxy_trouble(const struct proxy *p, const char *service)
+{
+    const char *config = arena_printf(p->a, "%s-runconfig", p->name);
+    const struct {
+        const struct resource *resource;
+        const char *name;
+    } children[] = {
+        { &RESOURCE_DEPLOYMENT, p->name },
+        { &TOOLHIVE_CONFIG_MAP, config },
+        { &RESOURCE_SERVICE, service },
+    };
+    for (size_t i = 0; i < lengthof(children); i++) {
+        struct view_trouble t = view_trouble(p->in, children[i].resource, children[i].name);
+        if (t.what == TROUBLE_FOREIGN || t.what == TROUBLE_REFUSED)
+            return t.message;
+    }
+    return NULL;
 }

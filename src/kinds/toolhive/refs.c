@@ -293,6 +293,22 @@ void proxy_resolve(struct proxy *p)
         steps[i](p);
 }
 
+void proxy_tell_auth_server(struct proxy *p)
+{
+    if (!json_present(p->server))
+        return;
+    if (p->auth_fault)
+        plan_condition(
+            p->out, "AuthServerRefValidated", false, "AuthServerRefInvalidConfig", "%s", p->fault);
+    else
+        plan_condition(p->out,
+            "AuthServerRefValidated",
+            true,
+            "AuthServerRefValid",
+            "AuthServerRef '%s' is valid",
+            json_get_text(p->spec, "authServerRef.name"));
+}
+
 /* ---- what only advises ---- */
 
 static void advise_group(struct proxy *p)

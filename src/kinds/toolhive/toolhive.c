@@ -2,6 +2,8 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "engine/view.h"
+#include "merge/gojson.h"
 
 /* ---- resources ---- */
 
@@ -165,4 +167,60 @@ const char *toolhive_condition(struct json object, const char *type)
 {
     struct json condition = json_find(json_get(object, "status.conditions"), "type", type);
     return toolhive_text(condition, "status", "");
+}
+
+const char *toolhive_hash(struct arena *a, struct json v)
+{
+    return sha256_hex(a, str_of(gojson_text(a, v)));
+}
+
+/* ---- pods ---- */
+
+static const char *bad_container(struct json pod)
+{
+    static const char *const reasons[] = {
+        "CrashLoopBackOff", "CreateContainerError", "InvalidImageName", NULL
+    };
+    json_each (c, json_get(pod, "status.containerStatuses")) {
+        const char *reason = json_get_text(*c, "state.waiting.reason");
+        for (size_t i = 0; reasons[i]; i++)
+            if (text_eq(reason, reasons[i]))
+                return reason;
+        if (json_get_int(*c, "state.terminated.exitCode", 0))
+            return toolhive_text(*c, "state.terminated.reason", "Error");
+    }
+    return NULL;
+}
+
+static bool all_ready(struct json pod)
+{
+    json_each (c, json_get(pod, "status.containerStatuses"))
+        if (!json_get_bool(*c, "ready", false))
+            return false;
+    return true;
+}
+
+struct toolhive_pods toolhive_pods(const struct view *in, const char *app)
+{
+    struct toolhive_pods n = { 0 };
+    const char *selector = arena_printf(in->arena, "toolhive-name=%s", view_name(in));
+    json_each (pod, view_list(in, &TOOLHIVE_POD, view_namespace(in), selector)) {
+        const char *of = json_text(json_member(json_get(*pod, "metadata.labels"), "app"));
+        const char *phase = toolhive_text(*pod, "status.phase", "Pending");
+        if (!text_eq(of, app))
+            continue;
+        n.total++;
+        if (json_present(json_get(*pod, "metadata.deletionTimestamp")))
+            continue;
+        const char *bad = bad_container(*pod);
+        if (bad || text_eq(phase, "Failed")) {
+            n.failed++;
+            n.reason = bad ? bad : toolhive_text(*pod, "status.reason", "Failed");
+        } else if (text_eq(phase, "Succeeded") || (text_eq(phase, "Running") && all_ready(*pod))) {
+            n.running++;
+        } else {
+            n.pending++;
+        }
+    }
+    return n;
 }

@@ -107,5 +107,14 @@ struct json toolhive_pull_secrets(
 const char *toolhive_remote_url_fault(struct arena *a, const char *url);
 /* What is wrong with the first Cedar policy that does not parse: path, cause. NULL: all do. */
 const char *toolhive_policy_fault(struct arena *a, struct json policies, const char *path);
+/* Pods of a workload, by what their containers do. Those that end count for nothing but total. */
+struct toolhive_pods {
+    int64_t total, running, failed, pending;
+    const char *reason; /* of one that failed */
+};
+/* Those of our object: toolhive-name is its name, app is given. */
+struct toolhive_pods toolhive_pods(const struct view *in, const char *app);
+/* SHA-256 of a value as Go prints it, in hexadecimal digits. */
+const char *toolhive_hash(struct arena *a, struct json v);
 /* A condition of an object that is there: its status, "" if it has none. */
 const char *toolhive_condition(struct json object, const char *type);

@@ -10,15 +10,6 @@
 #define PULL_SECRETS_HASH "toolhive.stacklok.io/imagepullsecrets-hash"
 #define VOLUME_NAME_MAX 63
 
-static const char *hash_of(struct arena *a, struct json v)
-{
-    struct sha256 h;
-    const char *text = gojson_text(a, v);
-    sha256_init(&h);
-    sha256_add(&h, text, strlen(text));
-    return sha256_end_hex(&h, a);
-}
-
 /* Sorted by name, as upstream hashes them. */
 static struct json by_name(struct arena *a, struct json list)
 {
@@ -234,9 +225,9 @@ bool vmcp_deployment(
         { "metadata.annotations",
             json_or_absent(json_map(a,
                 { TOOLHIVE_POD_TEMPLATE_HASH,
-                    json_present(patch) ? json_str(hash_of(a, patch)) : none },
+                    json_present(patch) ? json_str(toolhive_hash(a, patch)) : none },
                 { PULL_SECRETS_HASH,
-                    pull.count ? json_str(hash_of(a, by_name(a, pull))) : none })) },
+                    pull.count ? json_str(toolhive_hash(a, by_name(a, pull))) : none })) },
         { "spec.replicas", json_get(v->spec, "replicas") },
         { "spec.selector.matchLabels", v->p.labels },
         { "spec.template", template });
