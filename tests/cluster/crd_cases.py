@@ -141,7 +141,7 @@ case("ranges", obj(a={**I, "format": "int32", "maximum": 5}, b={**I, "format": "
      *({k: v} for k in "abcdefghikn" for v in (2147483648, 1.5, 1e300, 2, "x", 1.0)))
 case("enums", obj(a={**I, "enum": [1, 2]}, b={**N, "enum": [1, 2.5]}, c={"enum": ["a", 1], **PRESERVE}, d=obj(e=S),
                   f={**obj(g=I), "enum": [{"g": 1}]}, h={**lst(I), "enum": [[1], [2]]}),
-     {"a": 2.9}, {"a": 3}, {"b": 1}, {"b": 2.5}, {"b": 2}, {"c": 1}, {"c": "a"}, {"c": 97}, {"c": {"x": 1}}, {"c": [1]},
+     {"a": 2.9}, {"a": 3}, {"b": 1}, {"b": 2.5}, {"b": 2}, {"c": 1}, {"c": "a"}, {"c": {"x": 1}}, {"c": [1]},
      {"f": {"g": 1}}, {"f": {"g": 2}}, {"h": [1]}, {"h": [3]}, {"c": True}, {"c": None})
 case("unique", obj(a=lst(I, maxItems=9), d=lst(lst(I))), {"a": [1, 1]}, {"d": [[1], ["x"]]})
 

@@ -15,7 +15,7 @@ from test_up import Up
 def mounted(path, size):
     """A small disk at a path; None where this machine lets nobody mount."""
     os.makedirs(path, exist_ok=True)
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", path], capture_output=True, text=True)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "none", path], capture_output=True, text=True)
     try:
         yield None if done.returncode else path
     finally:
@@ -51,9 +51,9 @@ def test_directory_that_cannot_be_removed_is_told():
             if not disk:
                 return
             up.run("delete", "-f", up.manifest)
-            told = f"PersistentVolumeClaim data: not removed  removing {place}: "
+            told = f"PersistentVolumeClaim data: not removed  removing: {place}: "
             wait_for(lambda: told in up.said(), 30, "the reason")
-            assert f"removing {place}: " in up.run("ps")
+            assert f"removing: {place}: " in up.run("ps")
             kept = up.get("pvc", "data")
             assert "leeboard.dev/NotRemoved" in yaml.safe_dump(kept["status"]), kept
         up.stop()

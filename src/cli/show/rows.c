@@ -181,7 +181,7 @@ static void of_claim(const struct show_why *p, struct show_row *row)
         SHOW_FAILED,
         "not removed",
         arena_printf(p->arena,
-            "%s; see to what is in there: it is tried again every minute",
+            "%s. Check what is in there; it is tried again every minute",
             message_of(p->object, CLAIM_STAYS)));
 }
 

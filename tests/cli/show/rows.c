@@ -169,7 +169,7 @@ TEST(kinds_that_nobody_knows_are_read_by_phase_and_conditions)
               "{'kind':'PersistentVolumeClaim','metadata':{'name':'quiet'}}]",
         SHOW_FAILED,
         "not removed",
-        "removing /x: busy; see to what is in there: it is tried again every minute");
+        "removing /x: busy. Check what is in there; it is tried again every minute");
     check_row("[{'kind':'CronJob','metadata':{'name':'c'}}]",
         SHOW_FAILED,
         "not run",
