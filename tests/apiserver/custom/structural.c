@@ -123,6 +123,7 @@ TEST(structural_checks_types_and_limits)
         { "{'type':'string','enum':['b','a']}",
             "'<c>'",
             "spec: Unsupported value: \"<c>\": supported values: \"b\", \"a\"" },
+        { "{'enum':['a']}", "97", "spec: Unsupported value: 97: supported values: \"a\"" },
         { "{'type':'integer','minimum':2,'exclusiveMinimum':true}",
             "2",
             "spec: Invalid value: 2: spec in body should be greater than 2" },
