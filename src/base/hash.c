@@ -1,6 +1,7 @@
 #include "base/hash.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 void sha256_init(struct sha256 *h)
 {
@@ -30,6 +31,20 @@ const char *sha256_end_hex(struct sha256 *h, struct arena *a)
     uint8_t digest[SHA256_BYTES];
     sha256_end(h, digest);
     return hex_encode(a, (struct str){ (const char *)digest, sizeof(digest) });
+}
+
+void hmac_sha256(struct str key, struct str text, uint8_t ret[SHA256_BYTES])
+{
+    unsigned length = 0;
+    assert(key.len <= INT32_MAX);
+    bool ok = HMAC(EVP_sha256(),
+        key.len ? key.ptr : "",
+        (int)key.len,
+        (const unsigned char *)text.ptr,
+        text.len,
+        ret,
+        &length);
+    assert(ok && length == SHA256_BYTES);
 }
 
 void sha1_of(struct str s, uint8_t ret[SHA1_BYTES])

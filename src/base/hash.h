@@ -26,5 +26,7 @@ void sha256_done(struct sha256 *h);
 /* Proves nothing about who made the text. */
 void sha1_of(struct str s, uint8_t ret[SHA1_BYTES]);
 void sha256_of(struct str s, uint8_t ret[SHA256_BYTES]);
+/* HMAC (RFC 2104) with SHA-256. */
+void hmac_sha256(struct str key, struct str text, uint8_t ret[SHA256_BYTES]);
 const char *sha256_hex(struct arena *a, struct str s);
 const char *hex_encode(struct arena *a, struct str s); /* lower case */

@@ -98,6 +98,10 @@ static void keep_head(struct quay_request *r, const struct http_request_head *he
     keep(r->session, sizeof(r->session), http_header_find(head->headers, "mcp-session-id"));
     keep(r->forwarded, sizeof(r->forwarded), http_header_find(head->headers, "x-forwarded-for"));
     keep(r->custom, sizeof(r->custom), http_header_find(head->headers, "x-custom"));
+    struct str signature = http_header_find(head->headers, "x-toolhive-signature");
+    struct str timestamp = http_header_find(head->headers, "x-toolhive-timestamp");
+    keep(r->signature, sizeof(r->signature), signature);
+    keep(r->timestamp, sizeof(r->timestamp), timestamp);
     keep(r->authorization, sizeof(r->authorization), token);
 }
 

@@ -5,6 +5,7 @@
 #include "mcp/middleware/basic.h"
 #include "mcp/middleware/ratelimit.h"
 #include "mcp/middleware/tools.h"
+#include "mcp/middleware/webhook.h"
 
 const struct mcp_step *const mcp_steps[] = {
     &mcp_step_body_limit,
@@ -17,6 +18,8 @@ const struct mcp_step *const mcp_steps[] = {
     &mcp_step_parser,
     &mcp_step_recovery,
     &mcp_step_rate_limit,
+    &mcp_step_mutating_webhook,
+    &mcp_step_validating_webhook,
     &mcp_step_usage,
     &mcp_step_authorization,
     NULL,
