@@ -66,7 +66,8 @@ static bool read_flag(struct cli *cli, size_t i, struct families *f, struct erro
 static bool read_variables(struct cli *cli, struct families *f, struct error *err)
 {
     for (const struct setting *s = toolhive_flags; s->name; s++) {
-        const char *name = toolhive_variable(&cli->arena, s->name), *value = getenv(name);
+        cleanup(arena_done) struct arena scratch = ARENA_INIT;
+        const char *name = toolhive_variable(&scratch, s->name), *value = getenv(name);
         if (!text_empty(value) &&
             !setting_set(&cli->arena, toolhive_flags, &f->toolhive, s->name, value, err))
             return fail_in(err, "environment variable %s", name);
