@@ -32,9 +32,13 @@ static uint64_t mix(const struct depends *d, uint64_t hash, const char *text)
     return (hash ^ table_hash(&d->targets, text, strlen(text))) * 0x9e3779b97f4a7c15u;
 }
 
+/* The constant, not its names: each constant is watched by itself, and an event of the one says
+ * nothing about what the cache has of another. The distance is the same in every run of a program.
+ */
 static uint64_t hash_resource(const struct depends *d, const struct resource *r)
 {
-    return mix(d, mix(d, 0, r->group), r->plural);
+    uint64_t distance = (uint64_t)((uintptr_t)r - (uintptr_t)&RESOURCE_POD);
+    return mix(d, mix(d, distance, r->group), r->plural);
 }
 
 uint64_t depend_on_name(

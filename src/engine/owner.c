@@ -19,6 +19,15 @@ static struct engine_kind *kind_of(const struct engine *e, struct str group, str
     return NULL;
 }
 
+/* Another family may watch the same objects as another resource: its events say nothing new. */
+static bool makes(const struct engine_kind *kind, const struct resource *r)
+{
+    const struct kind_watch *w = kind->kind->watches;
+    while (w->resource && !(w->child && w->resource == r))
+        w++;
+    return w->resource;
+}
+
 /* By its owner reference. */
 static struct key *controller_of(
     struct engine *e, const struct cache_entry *child, struct json object)
@@ -29,7 +38,8 @@ static struct key *controller_of(
         const struct engine_kind *kind =
             kind_of(e, version.ptr ? group : STR(""), str_of(json_get_text(*reference, "kind")));
         const char *name = json_get_text(*reference, "name");
-        if (kind && name && json_get_bool(*reference, "controller", false))
+        bool controls = json_get_bool(*reference, "controller", false);
+        if (kind && name && controls && makes(kind, child->resource->resource))
             return key_find(e, kind, child->namespace, name);
     }
     return NULL;

@@ -53,3 +53,20 @@ TEST(a_change_reaches_those_who_asked_and_nobody_else)
     depend_clear(&d, &two);
     depends_done(&d);
 }
+
+TEST(events_of_a_resource_reach_those_who_asked_by_the_same_constant)
+{
+    static const struct resource same = { "", "v1", "Service", "services" };
+    struct depends d;
+    depends_init(&d, 1, 2);
+    struct depend_set set = { 0 };
+    int runs = 0;
+    uint64_t target = depend_on_name(&d, &RESOURCE_SERVICE, "ns", "web");
+    depend_replace(&d, &set, &runs, &target, 1);
+    depend_each_of_object(&d, &same, "ns", "web", (struct json){ 0 }, mark, NULL);
+    check_int(runs, 0);
+    depend_each_of_object(&d, &RESOURCE_SERVICE, "ns", "web", (struct json){ 0 }, mark, NULL);
+    check_int(runs, 1);
+    depend_clear(&d, &set);
+    depends_done(&d);
+}
