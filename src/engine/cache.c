@@ -278,7 +278,8 @@ static const char *copy_text(char **to, const char *text)
     return copy;
 }
 
-static struct cache_entry *new_entry(struct arena *a, struct cache_resource *r, struct json object)
+static struct cache_entry *new_entry(
+    struct arena *a, struct cache_resource *r, struct json object, const char *unreadable)
 {
     struct cache *c = r->cache;
     const char *namespace = json_get_text(object, "metadata.namespace");
@@ -292,7 +293,7 @@ static struct cache_entry *new_entry(struct arena *a, struct cache_resource *r, 
     uid = uid ? uid : "";
     controller = controller ? controller : "";
     size_t bytes = strlen(namespace) + strlen(name) + strlen(uid) + strlen(controller) + 4 +
-                   (label ? strlen(label) + 1 : 0);
+                   (label ? strlen(label) + 1 : 0) + (unreadable ? strlen(unreadable) + 1 : 0);
     struct cache_entry *e = mem_new(sizeof(*e) + bytes);
     char *at = e->texts;
     e->resource = r;
@@ -301,6 +302,7 @@ static struct cache_entry *new_entry(struct arena *a, struct cache_resource *r, 
     e->uid = copy_text(&at, uid);
     e->controller_uid = copy_text(&at, controller);
     e->label = label ? copy_text(&at, label) : NULL;
+    e->unreadable = unreadable ? copy_text(&at, unreadable) : NULL;
     e->deleting = json_present(json_get(object, "metadata.deletionTimestamp"));
     e->kept = pack_new(&c->strings, reduce(a, r, object));
     struct json owned = owned_fields(a, r, object, e);
@@ -325,8 +327,8 @@ static bool packs_equal(const struct pack *a, const struct pack *b)
     return a == b || (a && b && pack_equal(a, b));
 }
 
-enum cache_change cache_put(struct cache_resource *r, struct json object, enum cache_origin origin,
-    struct cache_entry **ret_entry)
+static enum cache_change put(struct cache_resource *r, struct json object, const char *unreadable,
+    enum cache_origin origin, struct cache_entry **ret_entry)
 {
     const char *namespace = json_get_text(object, "metadata.namespace");
     const char *name = json_get_text(object, "metadata.name");
@@ -350,7 +352,7 @@ enum cache_change cache_put(struct cache_resource *r, struct json object, enum c
         return CACHE_SAME;
     }
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct cache_entry *e = new_entry(&a, r, object);
+    struct cache_entry *e = new_entry(&a, r, object, unreadable);
     e->version = version;
     e->round = r->round;
     *ret_entry = e;
@@ -361,11 +363,23 @@ enum cache_change cache_put(struct cache_resource *r, struct json object, enum c
     }
     bool same = strcmp(old->uid, e->uid) == 0 && packs_equal(old->kept, e->kept) &&
                 packs_equal(old->owned, e->owned) && old->upstream == e->upstream &&
-                old->exact == e->exact;
+                old->exact == e->exact && text_eq(old->unreadable, e->unreadable);
     unlink_entry(old);
     free_entry(old);
     link_entry(e);
     return same ? CACHE_SAME : CACHE_CHANGED;
+}
+
+enum cache_change cache_put(struct cache_resource *r, struct json object, enum cache_origin origin,
+    struct cache_entry **ret_entry)
+{
+    return put(r, object, NULL, origin, ret_entry);
+}
+
+enum cache_change cache_put_unreadable(
+    struct cache_resource *r, struct json object, const char *why, struct cache_entry **ret_entry)
+{
+    return put(r, object, why, CACHE_FROM_WATCH, ret_entry);
 }
 
 enum cache_change cache_delete(struct cache_resource *r, struct cache_entry *entry)

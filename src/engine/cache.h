@@ -34,6 +34,7 @@ struct cache_entry {
     const char *uid;
     const char *controller_uid; /* of cluster scope: plan_owner_id(); "" if nobody controls it */
     const char *label;          /* value of the resource's indexed label; NULL: not there */
+    const char *unreadable;     /* why the object could not be read; NULL: it could */
     struct pack *kept;          /* what kinds read */
     struct pack *owned;         /* fields of ours; of a kind of ours: its status; NULL: none */
     uint64_t version;
@@ -112,6 +113,9 @@ enum cache_origin { CACHE_FROM_WATCH, CACHE_FROM_ANSWER };
  * set unless the result is CACHE_SAME and there is none. */
 enum cache_change cache_put(struct cache_resource *r, struct json object, enum cache_origin origin,
     struct cache_entry **ret_entry);
+/* The same of an object of which only this could be read, and why not the rest. */
+enum cache_change cache_put_unreadable(
+    struct cache_resource *r, struct json object, const char *why, struct cache_entry **ret_entry);
 /* It is gone. The entry is freed: callers that need it look before. */
 enum cache_change cache_delete(struct cache_resource *r, struct cache_entry *entry);
 

@@ -52,16 +52,15 @@ struct memo {
     const struct resource *resource;
     char *name;
     enum trouble what;
-    char *message;
-    uint64_t plan_hash;   /* of the wanted object that this is about */
-    int64_t until_ms;     /* REFUSED, CONTESTED: no new try before */
-    uint64_t learnt_hash; /* of a wanted object … */
-    uint64_t owned_hash;  /* … that the server stores like this: counts as equal */
-    bool learnt;          /* the two are valid */
-    bool leftover;        /* not planned any more, and its deletion is what was refused */
-    bool deleted;         /* CONTESTED: not by a field, but by deleting it */
-    bool unknown;         /* what became of the last write: to be looked up before the next */
-    unsigned fights;      /* the same plan had to be written again */
+    char *message, *reason, *cause; /* as in struct view_trouble */
+    uint64_t plan_hash;             /* of the wanted object that this is about */
+    int64_t until_ms;               /* REFUSED, CONTESTED: no new try before */
+    uint64_t learnt_hash;           /* of a wanted object … */
+    uint64_t owned_hash;            /* … that the server stores like this: counts as equal */
+    bool learnt;                    /* the two are valid */
+    bool leftover;                  /* not planned any more, and its deletion is what was refused */
+    bool unknown;    /* what became of the last write: to be looked up before the next */
+    unsigned fights; /* the same plan had to be written again */
     int64_t fights_since_ms;
 };
 
@@ -105,6 +104,15 @@ struct write {
 
 enum run_stage { RUN_FINALIZER, RUN_CHILDREN, RUN_STATUS, RUN_EVICTION };
 
+/* How a run ends. The strongest of what happened counts, see run_decide(). */
+enum run_verdict {
+    RUN_COMPLETE, /* as planned: the plan's outcome says when to run again */
+    RUN_AGAIN,    /* something new is in the view: plan again at once */
+    RUN_CONFLICT, /* another writer was faster: look again after a back-off */
+    RUN_FAILED,   /* the world failed: back off */
+    RUN_STOPPED,  /* no leadership, or the object is gone: nothing more to do */
+};
+
 /* One pass over a key, from view to the last answer. */
 struct run {
     struct key *key;
@@ -112,7 +120,8 @@ struct run {
     struct view view;
     struct plan plan;
     enum run_stage stage;
-    bool going; /* the object is deleted: what it leaves behind is cleaned up */
+    enum run_verdict verdict;
+    bool terminating; /* the object is deleted: what it leaves behind is cleaned up */
     const char *uid;
     uint64_t version;  /* of the object that was planned for */
     uint64_t *targets; /* what the view was asked for */
@@ -121,13 +130,8 @@ struct run {
     int64_t position;          /* … and what it was told */
     struct write *writes;
     size_t pending;   /* requests in flight */
-    bool status_told; /* the status was written: events may go out */
     bool later;       /* children wait for others that are on their way: write_later() */
-    bool again;       /* a refusal came: plan again with it in the view */
-    bool stopped;     /* no leadership: forget the rest */
-    bool failed;      /* the world failed: back off */
-    bool conflict;    /* somebody was faster: look again */
-    int64_t floor_ms;
+    int64_t floor_ms; /* of the back-off */
     struct error error;
     int64_t started_ms;
     struct run *next, **back; /* of the engine */
@@ -225,27 +229,8 @@ void run_start(struct key *key);
 void run_advance(struct run *run);
 /* The key is going: ends what is in flight for it. */
 void run_cancel(struct run *run);
-
-/* gate.c */
-enum gate_action {
-    GATE_SKIP, /* as planned already, or in somebody's way */
-    GATE_CREATE,
-    GATE_APPLY,
-    GATE_ADOPT,   /* first take the fields over from our predecessor */
-    GATE_DELETE,  /* to be made anew, since it cannot be changed */
-    GATE_CONTEST, /* others keep changing it */
-};
-struct gate_decision {
-    enum gate_action action;
-    uint64_t hash; /* of what is wanted; 0: not worked out */
-};
-/* The planned object with apiVersion, kind, namespace and owner. */
-struct json gate_complete(struct run *run, const struct plan_child *c);
-struct gate_decision gate_child(struct run *run, const struct plan_child *c, struct json wanted);
-/* What controller_uid of a child of ours says. */
-const char *gate_owner_of(struct run *run, const struct resource *r);
-/* A child of ours that the plan does not name. */
-bool gate_is_leftover(const struct run *run, const struct cache_entry *entry);
+/* Notes how it will end, unless something stronger is noted already. */
+void run_decide(struct run *run, enum run_verdict verdict);
 
 /* write.c: each adds what it sent to run->pending. */
 void write_children(struct run *run);
@@ -273,7 +258,7 @@ struct key *write_hold_event(
 struct memo *memo_find(const struct key *k, const struct resource *r, const char *name);
 struct memo *memo_get(struct key *k, const struct resource *r, const char *name);
 void memo_trouble(
-    struct memo *m, enum trouble what, const char *message, uint64_t plan_hash, int64_t until_ms);
+    struct memo *m, const struct view_trouble *t, uint64_t plan_hash, int64_t until_ms);
 void memo_calm(struct memo *m);
 void memos_free(struct key *k);
 /* Troubles with children of this resource are forgotten. */

@@ -14,6 +14,8 @@ struct kind_watch {
     const struct resource *resource;
     bool optional;              /* its API may not be installed (a CRD of somebody else) */
     bool child;                 /* planned as a child: our fields and the controller are kept too */
+    bool lasting;               /* … and not deleted when it is no longer planned, only with its
+                                 * owner: a claim, whose data somebody may want back */
     const char *label_selector; /* only these; NULL: all */
     const char *index_label;    /* view_list(…, "LABEL=value") is then a look-up; NULL: none */
     const char *const *keep;    /* dotted paths that the kind reads, NULL-terminated; metadata.name,

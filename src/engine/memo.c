@@ -29,27 +29,36 @@ struct memo *memo_get(struct key *k, const struct resource *r, const char *name)
     return m;
 }
 
-void memo_trouble(
-    struct memo *m, enum trouble what, const char *message, uint64_t plan_hash, int64_t until_ms)
+static void free_texts(struct memo *m)
 {
     free(m->message);
-    m->message = mem_strdup(message);
-    m->what = what;
+    free(m->reason);
+    free(m->cause);
+    m->message = m->reason = m->cause = NULL;
+}
+
+void memo_trouble(
+    struct memo *m, const struct view_trouble *t, uint64_t plan_hash, int64_t until_ms)
+{
+    free_texts(m);
+    m->message = mem_strdup(t->message);
+    m->reason = mem_strdup(t->reason);
+    m->cause = mem_strdup(t->cause ? t->cause : t->message);
+    m->what = t->what;
     m->plan_hash = plan_hash;
     m->until_ms = until_ms;
 }
 
 void memo_calm(struct memo *m)
 {
-    free(m->message);
-    m->message = NULL;
+    free_texts(m);
     m->what = TROUBLE_NONE;
     m->until_ms = 0;
 }
 
 static void free_memo(struct memo *m)
 {
-    free(m->message);
+    free_texts(m);
     free(m->name);
     free(m);
 }
@@ -72,8 +81,8 @@ void memos_calm(struct key *k, const struct resource *r)
 
 bool memo_is_planned(const struct plan *p, const struct memo *m)
 {
-    if (m->resource == &RESOURCE_POD)
-        return text_eq(p->eviction.pod, m->name);
+    if (m->resource == p->eviction.resource && text_eq(p->eviction.pod, m->name))
+        return true;
     for (size_t i = 0; i < p->child_count; i++)
         if (p->children[i].resource == m->resource &&
             text_eq(json_get_text(p->children[i].object, "metadata.name"), m->name))

@@ -7,10 +7,9 @@
 
 static bool is_readable(const struct schema *schema, const struct view *in, struct error *err)
 {
-    struct json spec = json_get(in->object, "spec");
-    if (json_is(spec, JSON_STR)) /* why it could not be read, by watch.c */
-        return fail(err, ERR_INVALID, "spec: %s", spec.string);
-    spec = json_fields(in->arena, { "spec", spec });
+    if (in->unreadable)
+        return fail(err, ERR_INVALID, "spec: %s", in->unreadable);
+    struct json spec = json_fields(in->arena, { "spec", json_get(in->object, "spec") });
     if (typed_fits(schema, spec, err))
         return true;
     /* ".spec.image: expected string, got boolean" */

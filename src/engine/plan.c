@@ -84,22 +84,43 @@ struct json plan_child_object(struct arena *a, const struct plan_child *c, const
     return json_with(a, object, "metadata.ownerReferences", json_list(a, reference));
 }
 
-void plan_replaceable(struct plan *p, const char *const *paths)
+static struct plan_child *last_child(struct plan *p)
 {
     assert(p->child_count > 0);
-    p->children[p->child_count - 1].fixed = paths;
+    return &p->children[p->child_count - 1];
 }
 
-void plan_after(struct plan *p)
+void plan_replaceable(struct plan *p, const char *const *paths)
 {
-    assert(p->child_count > 1);
-    p->children[p->child_count - 1].after = true;
+    last_child(p)->fixed = paths;
+}
+
+void plan_after(struct plan *p, const struct resource *r, const char *name)
+{
+    struct plan_child *last = last_child(p);
+    for (struct plan_child *c = p->children; c < last; c++)
+        if (c->resource == r && text_eq(json_get_text(c->object, "metadata.name"), name)) {
+            last->after.resource = r;
+            last->after.name = name;
+        }
+    assert(last->after.resource); /* it is planned before */
+}
+
+void plan_exclusive(struct plan *p, const char *list, const char *member)
+{
+    struct plan_child *c = last_child(p);
+    c->exclusive.list = list;
+    c->exclusive.member = member;
 }
 
 void plan_orphan(struct plan *p)
 {
-    assert(p->child_count > 0);
-    p->children[p->child_count - 1].orphan = true;
+    last_child(p)->orphan = true;
+}
+
+void plan_disposable(struct plan *p)
+{
+    last_child(p)->disposable = true;
 }
 
 void plan_random(struct plan *p, const char *path, size_t bytes)
@@ -146,20 +167,41 @@ void plan_status(struct plan *p, struct json status, const char *stamp)
     p->stamp = stamp;
 }
 
-void plan_condition(
-    struct plan *p, const char *type, bool status, const char *reason, const char *format, ...)
+static void add_condition(struct plan *p, struct plan_condition c)
 {
     assert(p->condition_count < PLAN_MAX_CONDITIONS);
     for (size_t i = 0; i < p->condition_count; i++)
-        assert(!text_eq(p->conditions[i].type, type));
+        assert(!text_eq(p->conditions[i].type, c.type));
+    p->conditions[p->condition_count++] = c;
+}
+
+void plan_condition(
+    struct plan *p, const char *type, bool status, const char *reason, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    p->conditions[p->condition_count++] = (struct plan_condition){
-        .type = type,
-        .status = status,
-        .reason = reason,
-        .message = arena_vprintf(p->arena, format, args),
-    };
+    add_condition(p,
+        (struct plan_condition){
+            .type = type,
+            .status = status,
+            .reason = reason,
+            .message = arena_vprintf(p->arena, format, args),
+        });
+    va_end(args);
+}
+
+void plan_condition_unknown(
+    struct plan *p, const char *type, const char *reason, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    add_condition(p,
+        (struct plan_condition){
+            .type = type,
+            .unknown = true,
+            .reason = reason,
+            .message = arena_vprintf(p->arena, format, args),
+        });
     va_end(args);
 }
 
@@ -189,7 +231,7 @@ void plan_effect(struct plan *p, const char *effect, struct json args, int64_t e
 void plan_evict(struct plan *p, const char *pod, const char *uid)
 {
     assert(!p->eviction.pod && pod && uid);
-    p->eviction = (struct plan_eviction){ .pod = pod, .uid = uid };
+    p->eviction = (struct plan_eviction){ .resource = &RESOURCE_POD, .pod = pod, .uid = uid };
 }
 
 static void decide(struct plan *p, enum outcome outcome)

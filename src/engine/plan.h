@@ -35,9 +35,16 @@ struct plan_child {
     enum plan_child_mode mode;
     struct json object;       /* exactly the fields that we own; metadata.name is required */
     const char *const *fixed; /* plan_replaceable() */
-    bool after;               /* plan_after() */
-    bool orphan;              /* plan_orphan() */
-    const char *random;       /* plan_random(); NULL: nothing */
+    struct {
+        const struct resource *resource; /* NULL: none */
+        const char *name;
+    } after; /* plan_after() */
+    struct {
+        const char *list, *member; /* NULL: none */
+    } exclusive;                   /* plan_exclusive() */
+    bool orphan;                   /* plan_orphan() */
+    bool disposable;               /* plan_disposable() */
+    const char *random;            /* plan_random(); NULL: nothing */
     size_t random_bytes;
 };
 
@@ -62,6 +69,7 @@ struct plan_effect {
 };
 
 struct plan_eviction {
+    const struct resource *resource; /* of the pod */
     const char *pod;
     const char *uid;
 };
@@ -121,14 +129,21 @@ const char *plan_owner_id(
 /* Of the child planned last: these dotted paths (NULL-terminated) cannot be changed in place. When
  * one differs from what we own, the child is deleted and made anew. */
 void plan_replaceable(struct plan *p, const char *const *paths);
-/* The child planned last can be made only once the one planned before it is there: who may not do
- * everything may bind a role only if it exists. */
-void plan_after(struct plan *p);
+/* The child planned last is created only once this other child exists: without all rights, a role
+ * can be bound only if it exists. */
+void plan_after(struct plan *p, const struct resource *r, const char *name);
+/* Of the child planned last: the values of `member` in the items of `list` (a dotted path) exist
+ * once in the cluster, like node ports. While another object asks for the same value, this one
+ * waits, so that the earlier of two gets it. */
+void plan_exclusive(struct plan *p, const char *list, const char *member);
 /* The child planned last may be there without a controller: then it becomes ours. */
 void plan_orphan(struct plan *p);
 /* The child planned last, a Secret of plan_once(), gets a random text at this path of its data when
  * it is made: the base64 of so many bytes. A kind never sees them. */
 void plan_random(struct plan *p, const char *path, size_t bytes);
+/* Others delete the child planned last to have it replaced, as people do with pods: that is never
+ * taken for a fight. */
+void plan_disposable(struct plan *p);
 /* For a pass that cannot tell what it wants (a reference is missing): existing children are left
  * alone instead of being deleted as no longer wanted. */
 void plan_keep_children(struct plan *p);
@@ -153,6 +168,9 @@ void plan_yield(struct plan *p, const char *name);
 /* lastTransitionTime is kept while the status stays the same; observedGeneration is set. */
 void plan_condition(struct plan *p, const char *type, bool status, const char *reason,
     const char *format, ...) printf_like(5, 6);
+/* The same with the status Unknown. */
+void plan_condition_unknown(struct plan *p, const char *type, const char *reason,
+    const char *format, ...) printf_like(4, 5);
 /* Goes out only together with a change of this object's status: an event tells of a change. */
 void plan_event(struct plan *p, bool warning, const char *reason, const char *format, ...)
     printf_like(4, 5);

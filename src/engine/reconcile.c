@@ -122,8 +122,12 @@ static struct view_trouble answer_trouble(void *ctx, const struct resource *r, c
     if (!m)
         return (struct view_trouble){ 0 };
     /* The memo may change while the writes of this run are under way. */
-    return (
-        struct view_trouble){ m->what, m->message ? arena_strdup(&run->arena, m->message) : NULL };
+    return (struct view_trouble){
+        .what = m->what,
+        .message = arena_strdup(&run->arena, m->message),
+        .reason = arena_strdup(&run->arena, m->reason),
+        .cause = arena_strdup(&run->arena, m->cause),
+    };
 }
 
 static struct json answer_fact(void *ctx, const char *effect, struct json args)
@@ -167,6 +171,7 @@ static struct run *run_new(struct key *key, struct cache_entry *entry)
     run->view = (struct view){
         .arena = &run->arena,
         .object = entry ? read_entry(run, entry) : owner_stand_in(&run->arena, key),
+        .unreadable = entry ? arena_strdup(&run->arena, entry->unreadable) : NULL,
         .now_ms = env_wall_ms(e->env),
         .settings = key->kind->family->settings,
         .source = &source,
@@ -218,7 +223,7 @@ static void run_without_object(struct key *key)
         return;
     }
     struct run *run = run_new(key, NULL);
-    run->going = true;
+    run->terminating = true;
     plan_done(&run->plan);
     write_last_look(run);
 }
@@ -238,7 +243,7 @@ void run_start(struct key *key)
     }
     e->counts.reconciles++;
     struct run *run = run_new(key, entry);
-    run->going = entry->deleting;
+    run->terminating = entry->deleting;
     e->counts.unreadable += !pass_plan(kind->kind, kind->resource->schema, &run->view, &run->plan);
     if (e->options.passes)
         e->options.passes(e->options.ctx, kind->kind, &run->view, &run->plan);
@@ -246,7 +251,7 @@ void run_start(struct key *key)
     memos_keep(key, &run->plan);
     facts_replace(&e->facts, &key->facts, key, run->plan.effects, run->plan.effect_count);
     run->stage = RUN_FINALIZER;
-    if (!run->going)
+    if (!run->terminating)
         write_finalizer(run);
     write_amendment(run);
     run_advance(run);
@@ -271,28 +276,42 @@ static int64_t held_ms(const struct run *run)
     return least;
 }
 
+/* Until an input changes, or until the plan wants to look again. */
+static void rest(struct run *run)
+{
+    const struct plan *p = &run->plan;
+    const struct env *env = engine_of(run)->env;
+    bool done = run->verdict != RUN_COMPLETE || p->outcome == OUTCOME_DONE;
+    int64_t after_ms = done ? INT64_MAX : p->after_ms, held = held_ms(run);
+    after_ms = held < after_ms ? held : after_ms;
+    if (after_ms == INT64_MAX)
+        queue_done(&run->key->item);
+    else
+        queue_recheck(&run->key->item, after_ms + env_random_below(env, after_ms / 10 + 1));
+}
+
+void run_decide(struct run *run, enum run_verdict verdict)
+{
+    if (verdict > run->verdict)
+        run->verdict = verdict;
+}
+
 static void finish(struct run *run)
 {
     struct engine *e = engine_of(run);
     struct queue_item *item = &run->key->item;
     struct plan *p = &run->plan;
     int64_t took_ms = env_mono_ms(e->env) - run->started_ms;
-    count_reconcile(e, run->key->kind, run->failed ? OUTCOME_RETRY : p->outcome, took_ms);
-    if (run->again || has_moved(run))
+    enum run_verdict verdict = run->verdict;
+    count_reconcile(e, run->key->kind, verdict == RUN_FAILED ? OUTCOME_RETRY : p->outcome, took_ms);
+    if (verdict == RUN_AGAIN || has_moved(run))
         queue_wake(item);
-    if (run->failed || run->conflict)
+    if (verdict == RUN_FAILED || verdict == RUN_CONFLICT)
         queue_retry(item, run->floor_ms);
-    else if (!run->again && !run->stopped && p->outcome == OUTCOME_RETRY)
+    else if (verdict == RUN_COMPLETE && p->outcome == OUTCOME_RETRY)
         queue_retry(item, 0);
-    else {
-        bool done = run->again || run->stopped || p->outcome == OUTCOME_DONE;
-        int64_t after_ms = done ? INT64_MAX : p->after_ms, held = held_ms(run);
-        after_ms = held < after_ms ? held : after_ms;
-        if (after_ms == INT64_MAX)
-            queue_done(item);
-        else
-            queue_recheck(item, after_ms + env_random_below(e->env, after_ms / 10 + 1));
-    }
+    else
+        rest(run);
     struct key *key = run->key;
     key->ran = true;
     bool absent = !cache_find(key->kind->resource, key->namespace, key->name);
@@ -306,9 +325,9 @@ static void finish(struct run *run)
 void run_advance(struct run *run)
 {
     while (run->pending == 0) {
-        bool broken = run->again || run->stopped || run->failed || run->conflict;
-        if (broken || run->stage == RUN_EVICTION) {
-            if ((run->failed || run->conflict) && run->error.code)
+        if (run->verdict != RUN_COMPLETE || run->stage == RUN_EVICTION) {
+            bool retries = run->verdict == RUN_FAILED || run->verdict == RUN_CONFLICT;
+            if (retries && run->error.code)
                 log_with(LOG_LEVEL_WARN,
                     LOG_FIELDS({ "kind", run->key->kind->kind->resource->kind },
                         { "object",
@@ -321,16 +340,16 @@ void run_advance(struct run *run)
         }
         if (run->stage == RUN_FINALIZER) {
             run->stage = RUN_CHILDREN;
-            if (run->going && !run->plan.stay)
+            if (run->terminating && !run->plan.stay)
                 write_farewell(run);
-            else if (!run->going)
+            else if (!run->terminating)
                 write_children(run);
         } else if (run->later) {
             run->later = false;
             write_later(run);
         } else if (run->stage == RUN_CHILDREN) {
             run->stage = RUN_STATUS;
-            if (run->going && !run->plan.stay)
+            if (run->terminating && !run->plan.stay)
                 write_finalizer(run);
             else
                 write_status(run);

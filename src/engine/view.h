@@ -15,7 +15,9 @@ struct view_source;
 struct view {
     struct arena *arena;
     struct json object; /* metadata, spec, status */
-    int64_t now_ms;     /* wall clock */
+    /* Why the object could not be read; NULL: it could. It has metadata and status then. */
+    const char *unreadable;
+    int64_t now_ms; /* wall clock */
     const void *settings;
     const struct view_source *source; /* where answers come from: the engine, or a file */
     void *source_ctx;
@@ -32,6 +34,8 @@ enum trouble {
 struct view_trouble {
     enum trouble what;
     const char *message; /* a sentence with the cause and what to do */
+    const char *reason;  /* one word, for a condition: "Forbidden", "FieldTaken" */
+    const char *cause;   /* of what is refused, the API server's own words; else the message */
 };
 
 /* The ways a view is filled; kinds use the functions below instead. */

@@ -18,9 +18,10 @@ static struct json cached_labels(struct arena *a, const struct cache_entry *entr
                  : (struct json){ 0 };
 }
 
-static void on_put(void *ctx, struct json object, bool initial)
+/* unreadable: why only a part of the object is here; NULL: all of it is. */
+static void take_in(
+    struct engine_watch *w, struct json object, const char *unreadable, bool initial)
 {
-    struct engine_watch *w = ctx;
     struct engine *e = w->engine;
     struct cache_resource *r = w->resource;
     const char *namespace = namespace_of(object);
@@ -33,7 +34,8 @@ static void on_put(void *ctx, struct json object, bool initial)
     struct json before = cached_labels(&a, entry);
     bool came = !entry || !text_eq(entry->uid, json_get_text(object, "metadata.uid"));
     engine_need_schema(e, r);
-    enum cache_change change = cache_put(r, object, CACHE_FROM_WATCH, &entry);
+    enum cache_change change = unreadable ? cache_put_unreadable(r, object, unreadable, &entry)
+                                          : cache_put(r, object, CACHE_FROM_WATCH, &entry);
     if (!initial && version > r->version)
         r->version = version;
     if (change == CACHE_SAME) {
@@ -51,6 +53,11 @@ static void on_put(void *ctx, struct json object, bool initial)
         owner_wake(e, entry, object, except);
     struct json labels = json_get(object, "metadata.labels");
     engine_object_changed(e, r, namespace, name, before, labels, except);
+}
+
+static void on_put(void *ctx, struct json object, bool initial)
+{
+    take_in(ctx, object, NULL, initial);
 }
 
 static bool is_known(void *ctx, const struct stream_identity *id)
@@ -195,9 +202,9 @@ static void on_bad(void *ctx, const struct reflector_bad *bad)
         entry->round = w->resource->round;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     if (engine_kind_of(e, w->resource) && json_present(bad->object)) {
-        /* Its status can tell it: pass.c knows a spec that is a text for what it is. */
-        struct json why = json_str(bad->err->text);
-        on_put(w, json_with_member(&a, bad->object, "spec", why), bad->initial);
+        /* Its status reports it. */
+        struct json rest = json_with_member(&a, bad->object, "spec", (struct json){ 0 });
+        take_in(w, rest, bad->err->text, bad->initial);
         return;
     }
     const struct resource *r = w->resource->resource;

@@ -82,7 +82,7 @@ bool write_allowed(struct run *run)
     if (!e->options.may_write || e->options.may_write(e->options.ctx))
         return true;
     e->counts.stale++;
-    run->stopped = true;
+    run_decide(run, RUN_STOPPED);
     return false;
 }
 
@@ -121,7 +121,8 @@ static void release_followers(const struct write *w)
     bool there = cache_find(w->resource, w->namespace, w->name) != NULL;
     for (struct write *f; (f = follower_of(w));) {
         f->follows = NULL;
-        f->run->again |= !there;
+        if (!there)
+            run_decide(f->run, RUN_AGAIN);
         write_end(f);
     }
 }
@@ -252,7 +253,7 @@ static void note_deleted(struct write *w)
         return;
     m->leftover = false;
     memo_calm(m);
-    w->run->again = true;
+    run_decide(w->run, RUN_AGAIN);
 }
 
 static void succeeded(struct write *w, const struct kube_reply *reply)
@@ -279,18 +280,16 @@ static void succeeded(struct write *w, const struct kube_reply *reply)
     if (m && m->what != TROUBLE_NONE) {
         /* The status that was planned still tells of it. */
         memo_calm(m);
-        w->run->again = true;
+        run_decide(w->run, RUN_AGAIN);
     }
     if (w->adopting)
-        w->run->again = true;
+        run_decide(w->run, RUN_AGAIN);
     else if (!is_shared(w) && !w->plain)
         check_answer(w, reply, entry);
     if (w->event_version && w->event_version != version)
         queue_wake(&w->run->key->item); /* not our echo: somebody wrote as well */
     else if (w->event_version)
         e->counts.echoes++;
-    if (w->subresource)
-        w->run->status_told = true;
     write_say(w,
         w->adopting      ? "took over"
         : w->plain       ? w->plain
@@ -336,9 +335,9 @@ static void look(struct write *w, const struct error *why)
 {
     struct run *run = w->run;
     if (is_shared(w))
-        run->again = true; /* somebody else of its users made it: nothing to wait for */
+        run_decide(run, RUN_AGAIN); /* somebody else of its users made it: nothing to wait for */
     else
-        run->conflict = true;
+        run_decide(run, RUN_CONFLICT);
     if (why)
         run->error = *why;
     struct kube_target what = write_target(w);
@@ -356,6 +355,18 @@ void write_look(struct write *w)
     look(w, NULL);
 }
 
+void write_hold(struct write *w, struct memo *m, const struct kube_reply *reply, uint64_t plan_hash)
+{
+    const struct view_trouble refusal = {
+        .what = TROUBLE_REFUSED,
+        .message = reply->error.text,
+        .reason = error_code_name(reply->error.code),
+        .cause = reply->cause,
+    };
+    memo_trouble(m, &refusal, plan_hash, env_mono_ms(write_engine(w)->env) + WRITE_HELD_MS);
+    run_decide(w->run, RUN_AGAIN);
+}
+
 static void refused(struct write *w, const struct kube_reply *reply)
 {
     struct run *run = w->run;
@@ -369,23 +380,18 @@ static void refused(struct write *w, const struct kube_reply *reply)
         "refused: %s",
         reply->error.text);
     bool self = w->resource == run->key->kind->resource;
-    if (run->going && !self && run->version)
+    if (run->terminating && !self && run->version)
         return; /* said; the object does not wait for it */
-    if (run->going || (!w->child && (self || !w->deleting))) {
+    if (run->terminating || (!w->child && (self || !w->deleting))) {
         /* A write of the object itself that the server will not have, or it is gone: nobody can be
          * told. */
         run->floor_ms = WRITE_HELD_MS;
-        run->failed = true;
+        run_decide(run, RUN_FAILED);
         return;
     }
     struct memo *m = memo_get(run->key, w->resource->resource, w->name);
     m->leftover = !w->child;
-    memo_trouble(m,
-        TROUBLE_REFUSED,
-        reply->error.text,
-        write_hash(w),
-        env_mono_ms(write_engine(w)->env) + WRITE_HELD_MS);
-    run->again = true;
+    write_hold(w, m, reply, write_hash(w));
 }
 
 void write_answered(void *ctx, const struct kube_reply *reply)
@@ -399,7 +405,8 @@ void write_answered(void *ctx, const struct kube_reply *reply)
         succeeded(w, reply);
     } else if (of_present && write_is_gone(w, reply)) {
         note_deleted(w);
-        run->stopped = w->subresource != NULL; /* gone: the watch will say so */
+        if (w->subresource) /* gone: the watch will say so */
+            run_decide(run, RUN_STOPPED);
     } else if (reply->outcome_unknown) {
         e->counts.ambiguous++;
         if (w->child)
@@ -413,7 +420,7 @@ void write_answered(void *ctx, const struct kube_reply *reply)
         return;
     } else if (error_is_transient(code) || code == ERR_UNAUTHORIZED || code == ERR_CANCELLED ||
                (code == ERR_NOT_FOUND && of_present)) { /* a proxy that reloads says 404, too */
-        run->failed = true;
+        run_decide(run, RUN_FAILED);
         run->error = reply->error;
         run->floor_ms = reply->error.retry_after_ms;
     } else {

@@ -23,6 +23,9 @@ bool write_allowed(struct run *run);
 void write_sent(struct write *w, struct kube_op *op);
 /* Sees what is there; the run ends and decides anew. */
 void write_look(struct write *w);
+/* It was refused: remembered for WRITE_HELD_MS, and planned again with it in the view. */
+void write_hold(
+    struct write *w, struct memo *m, const struct kube_reply *reply, uint64_t plan_hash);
 /* The usual end of a request that changes something. */
 void write_answered(void *ctx, const struct kube_reply *reply);
 /* What done and known of a kube_then are for w. */

@@ -1,9 +1,27 @@
 /* Children: those that differ from the plan are written, those that it does not name are deleted.
  */
 
+#include "engine/gate.h"
 #include "engine/write.h"
 
 #include "base/base64.h"
+#include "base/log.h"
+#include "merge/merge.h"
+
+static struct engine *run_engine(const struct run *run)
+{
+    return run->key->kind->engine;
+}
+
+/* What controller_uid of a child of ours says. */
+static const char *owner_id(struct run *run, const struct resource *r)
+{
+    const struct resource *owner = run->key->kind->kind->resource;
+    if (!r->cluster_scoped)
+        return run->uid;
+    return plan_owner_id(
+        &run->arena, resource_api_version(&run->arena, owner), owner->kind, run->view.object);
+}
 
 static void create_shared(struct write *w)
 {
@@ -69,105 +87,178 @@ static void delete (struct write *w, const struct cache_entry *entry)
                 (struct kube_then){ write_answered, w }));
 }
 
-/* What it needs is not there yet; if it is on its way, this is looked at again once it is there. */
-static bool comes_later(struct run *run, const struct plan_child *c)
+/* ---- what the gate is asked ---- */
+
+static enum gate_before before_of(const struct run *run, const struct plan_child *c)
 {
-    if (!c->after)
-        return false;
-    struct engine *e = run->key->kind->engine;
-    struct cache_resource *r = cache_resource_of(&e->cache, c[-1].resource);
-    const char *name = json_get_text(c[-1].object, "metadata.name");
+    if (!c->after.resource)
+        return GATE_BEFORE_READY;
+    struct cache_resource *r = cache_resource_of(&run_engine(run)->cache, c->after.resource);
     const char *namespace = r->resource->cluster_scoped ? "" : view_namespace(&run->view);
-    if (cache_find(r, namespace, name))
-        return false;
-    const struct write *first = write_under_way(r, namespace, name);
-    run->later |= first && first->run == run;
-    return true;
+    if (cache_find(r, namespace, c->after.name))
+        return GATE_BEFORE_READY;
+    const struct write *first = write_under_way(r, namespace, c->after.name);
+    return first && first->run == run ? GATE_BEFORE_COMING : GATE_BEFORE_MISSING;
 }
 
-static bool asks_for_node_port(struct json service, int64_t number)
+static bool has_exclusive(const struct plan_child *c, struct json object, struct json value)
 {
-    json_each (port, json_get(service, "spec.ports"))
-        if (json_get_int(*port, "nodePort", 0) == number)
+    json_each (item, json_get(object, c->exclusive.list))
+        if (json_equal(json_get(*item, c->exclusive.member), value))
             return true;
     return false;
 }
 
-/* A node port that a write under way asks for as well: the earlier one is to get it, not the one
- * that the server happens to hear first. */
-static bool waits_for_node_port(const struct write *w)
+/* Another run is writing an object that asks for the same exclusive value. The earlier one is to
+ * get it, not the one whose request arrives first. */
+static bool clashes(const struct run *run, const struct cache_resource *r,
+    const struct plan_child *c, struct json wanted)
 {
-    json_each (port, json_get(w->body, "spec.ports")) {
-        int64_t number = json_get_int(*port, "nodePort", 0);
-        const struct write *other = number ? w->resource->writes : NULL;
+    if (!c->exclusive.list)
+        return false;
+    json_each (item, json_get(wanted, c->exclusive.list)) {
+        struct json value = json_get(*item, c->exclusive.member);
+        const struct write *other = json_present(value) ? r->writes : NULL;
         for (; other; other = other->next_in_flight)
-            if (other->run != w->run && asks_for_node_port(other->body, number))
+            if (other->run != run && has_exclusive(c, other->body, value))
                 return true;
     }
     return false;
 }
 
-/* What our workload made. */
-static void remove_child(struct run *run, const struct plan_child *c)
+static struct gate_input gate_input_of(
+    struct run *run, const struct plan_child *c, struct json wanted)
 {
-    struct engine *e = run->key->kind->engine;
+    struct engine *e = run_engine(run);
     struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
-    const char *name = json_get_text(c->object, "metadata.name");
-    struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
-    if (entry && !entry->deleting)
-        delete (write_new(run, r, name), entry);
+    assert(r); /* children are watched */
+    const char *name = json_get_text(wanted, "metadata.name");
+    const char *namespace = r->resource->cluster_scoped ? "" : view_namespace(&run->view);
+    return (struct gate_input){
+        .arena = &run->arena,
+        .child = c,
+        .wanted = wanted,
+        .there = cache_find(r, view_namespace(&run->view), name),
+        .memo = memo_find(run->key, c->resource, name),
+        .now_ms = env_mono_ms(e->env),
+        .owner = owner_id(run, c->resource),
+        .owner_kind = run->key->kind->kind->resource->kind,
+        .owner_settled =
+            run->key->ran || json_present(json_get(run->view.object, "status.conditions")),
+        .access = r->missing               ? GATE_UNSERVED
+                  : engine_is_loaded(e, r) ? GATE_READABLE
+                                           : GATE_LOADING,
+        .before = before_of(run, c),
+        .taken = write_under_way(r, namespace, name) != NULL,
+        .clashes = clashes(run, r, c, wanted),
+    };
+}
+
+/* ---- what it decided ---- */
+
+static void remember(struct run *run, const struct gate_input *in, const struct gate_decision *d)
+{
+    if (!d->settled && !d->recount && d->trouble.what == TROUBLE_NONE)
+        return;
+    struct memo *m =
+        memo_get(run->key, in->child->resource, json_get_text(in->wanted, "metadata.name"));
+    if (d->settled) {
+        memo_calm(m);
+        run_decide(run, RUN_AGAIN); /* the planned status still reports the trouble */
+    }
+    if (d->trouble.what != TROUBLE_NONE) {
+        memo_trouble(m, &d->trouble, 0, 0);
+        run_decide(run, RUN_AGAIN);
+    }
+    if (d->recount) {
+        m->plan_hash = d->hash;
+        m->fights = 0;
+        m->fights_since_ms = in->now_ms;
+    }
+}
+
+static void log_differences(const struct gate_input *in)
+{
+    struct merge_owned ours = {
+        .found = in->there->owned != NULL,
+        .exact = in->there->exact,
+        .fields = cache_read_owned(in->arena, in->there),
+    };
+    struct merge_differences d =
+        merge_difference(in->arena, in->there->resource->schema, &ours, in->wanted);
+    for (size_t i = 0; i < d.count; i++)
+        log_debug("%s %s: %s %s",
+            in->child->resource->kind,
+            in->there->name,
+            d.items[i].text,
+            merge_change_name(d.items[i].what));
+}
+
+/* Another key is creating the same shared object: its end is awaited. */
+static void follow(struct write *w)
+{
+    struct write *other = write_under_way(w->resource, w->namespace, w->name);
+    w->follows = other;
+    other->followed = true;
+    w->run->pending++;
+}
+
+static void act(struct write *w, enum gate_action action, const struct cache_entry *there)
+{
+    switch (action) {
+    case GATE_LOOK:
+        write_look(w);
+        break;
+    case GATE_FOLLOW:
+        follow(w);
+        break;
+    case GATE_SHARE:
+        create_shared(w);
+        break;
+    case GATE_CREATE:
+    case GATE_APPLY:
+        apply(w, there);
+        break;
+    case GATE_ADOPT:
+        write_adopt(w);
+        break;
+    case GATE_DELETE:
+        delete (w, there);
+        break;
+    case GATE_CONTEST:
+        write_contest(w);
+        break;
+    case GATE_SKIP:
+    case GATE_LATER:
+    case GATE_YIELD:
+        assert(!"writes nothing");
+    }
 }
 
 static void write_child(struct run *run, const struct plan_child *c)
 {
-    struct engine *e = run->key->kind->engine;
-    if (c->mode == PLAN_REMOVED) {
-        remove_child(run, c);
+    const struct resource *owner = run->key->kind->kind->resource;
+    struct json wanted = plan_child_object(
+        &run->arena, c, resource_api_version(&run->arena, owner), owner->kind, run->view.object);
+    struct gate_input in = gate_input_of(run, c, wanted);
+    struct gate_decision d = gate_child(&in);
+    remember(run, &in, &d);
+    if (d.action == GATE_SKIP)
+        run_engine(run)->counts.skipped++;
+    run->later |= d.action == GATE_LATER;
+    if (d.action == GATE_YIELD)
+        run_decide(run, RUN_CONFLICT);
+    if (d.action == GATE_SKIP || d.action == GATE_LATER || d.action == GATE_YIELD)
         return;
-    }
-    struct json wanted = gate_complete(run, c);
-    struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
-    const char *name = json_get_text(wanted, "metadata.name");
-    const struct memo *m = memo_find(run->key, c->resource, name);
-    if (m && m->unknown) {
-        struct write *looks = write_new(run, r, name);
-        looks->child = c;
-        write_look(looks);
-        return;
-    }
-    struct gate_decision d = gate_child(run, c, wanted);
-    if (d.action == GATE_SKIP) {
-        e->counts.skipped++;
-        return;
-    }
-    if (d.action == GATE_CREATE && comes_later(run, c))
-        return;
-    struct cache_entry *entry = cache_find(r, view_namespace(&run->view), name);
-    struct write *w = write_new(run, r, name);
+    if (d.action == GATE_APPLY && log_enabled(LOG_LEVEL_DEBUG))
+        log_differences(&in);
+    struct write *w = write_new(run,
+        cache_resource_of(&run_engine(run)->cache, c->resource),
+        json_get_text(wanted, "metadata.name"));
     w->child = c;
     w->body = wanted;
     w->hash = d.hash;
-    struct write *other = entry ? NULL : write_under_way(r, w->namespace, name);
-    if ((other && c->mode != PLAN_SHARED) || waits_for_node_port(w)) {
-        run->conflict = true; /* another key makes it: by its answer we shall see whose it is */
-        return;
-    }
-    w->follows = other;
-    if (other) {
-        other->followed = true;
-        run->pending++;
-        return;
-    }
-    if (d.action == GATE_DELETE)
-        delete (w, entry);
-    else if (d.action == GATE_ADOPT)
-        write_adopt(w);
-    else if (d.action == GATE_CONTEST)
-        write_contest(w);
-    else if (c->mode == PLAN_SHARED)
-        create_shared(w);
-    else
-        apply(w, entry);
+    act(w, d.action, in.there);
 }
 
 /* Its deletion was refused, not long ago. */
@@ -182,8 +273,9 @@ static void delete_leftovers_of(struct run *run, const char *owner)
     struct engine *e = run->key->kind->engine;
     size_t count;
     struct cache_entry **children = cache_children(&run->arena, &e->cache, owner, &count);
-    for (size_t i = 0; i < count && !run->stopped; i++)
-        if (gate_is_leftover(run, children[i]) && !is_kept(run, children[i]))
+    for (size_t i = 0; i < count && run->verdict != RUN_STOPPED; i++)
+        if (gate_is_leftover(&run->plan, run->key->kind->kind->watches, children[i]) &&
+            !is_kept(run, children[i]))
             delete (write_new(run, children[i]->resource, children[i]->name), children[i]);
 }
 
@@ -192,7 +284,7 @@ static void delete_leftovers(struct run *run)
     delete_leftovers_of(run, run->uid);
     for (const struct kind_watch *w = run->key->kind->kind->watches; w && w->resource; w++)
         if (w->child && w->resource->cluster_scoped) {
-            delete_leftovers_of(run, gate_owner_of(run, w->resource));
+            delete_leftovers_of(run, owner_id(run, w->resource));
             return; /* the same owner for all of them */
         }
 }
@@ -213,7 +305,7 @@ void write_children(struct run *run)
         delete_self(run);
         return;
     }
-    for (size_t i = 0; i < run->plan.child_count && !run->stopped; i++)
+    for (size_t i = 0; i < run->plan.child_count && run->verdict != RUN_STOPPED; i++)
         write_child(run, &run->plan.children[i]);
     if (!run->plan.keep_children)
         delete_leftovers(run);
@@ -221,8 +313,8 @@ void write_children(struct run *run)
 
 void write_later(struct run *run)
 {
-    for (size_t i = 0; i < run->plan.child_count && !run->stopped; i++)
-        if (run->plan.children[i].after)
+    for (size_t i = 0; i < run->plan.child_count && run->verdict != RUN_STOPPED; i++)
+        if (run->plan.children[i].after.resource)
             write_child(run, &run->plan.children[i]);
 }
 
@@ -231,10 +323,12 @@ static void last_looked(void *ctx, const struct kube_reply *reply)
     struct write *w = ctx;
     struct run *run = w->run;
     bool came = cache_find(w->resource, w->namespace, w->name) != NULL; /* since we asked */
-    run->conflict = came || reply->error.code == ERR_NONE; /* the watch will bring it */
-    run->failed = !run->conflict && !write_is_gone(w, reply);
-    if (run->failed)
+    if (came || reply->error.code == ERR_NONE) {
+        run_decide(run, RUN_CONFLICT); /* the watch will bring it */
+    } else if (!write_is_gone(w, reply)) {
+        run_decide(run, RUN_FAILED);
         run->error = reply->error;
+    }
     write_end(w);
 }
 
@@ -260,11 +354,11 @@ void write_farewell(struct run *run)
     p->child_count = kept;
     p->has_status = false;
     p->eviction.pod = NULL;
-    for (size_t i = 0; i < kept && !run->stopped; i++)
+    for (size_t i = 0; i < kept && run->verdict != RUN_STOPPED; i++)
         write_child(run, &p->children[i]);
     const struct kind_watch *w = run->key->kind->kind->watches;
     while (w->resource && !(w->child && w->resource->cluster_scoped))
         w++;
     if (w->resource)
-        delete_leftovers_of(run, gate_owner_of(run, w->resource));
+        delete_leftovers_of(run, owner_id(run, w->resource));
 }

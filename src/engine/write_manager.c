@@ -16,7 +16,7 @@ static void adopt_seen(void *ctx, const struct kube_reply *reply)
     const char *subresource = w->resource->subresource;
     if (reply->error.code != ERR_NONE ||
         !adopt_wanted(reply->body, e->cache.predecessors, subresource)) {
-        w->run->conflict = true;
+        run_decide(w->run, RUN_CONFLICT);
         write_end(w);
         return;
     }
@@ -46,15 +46,14 @@ void write_adopt(struct write *w)
     w->run->pending++;
 }
 
-static void give_way(struct write *w, const char *message, bool deleted)
+static void give_way(struct write *w, const char *reason, const char *message)
 {
     struct engine *e = write_engine(w);
     struct memo *m = memo_get(w->run->key, w->resource->resource, w->name);
-    m->deleted = deleted;
-    memo_trouble(
-        m, TROUBLE_CONTESTED, message, write_hash(w), env_mono_ms(e->env) + WRITE_CONTESTED_MS);
+    const struct view_trouble contested = { TROUBLE_CONTESTED, message, .reason = reason };
+    memo_trouble(m, &contested, write_hash(w), env_mono_ms(e->env) + WRITE_CONTESTED_MS);
     e->counts.contested++;
-    w->run->again = true;
+    run_decide(w->run, RUN_AGAIN);
 }
 
 static void contest_seen(void *ctx, const struct kube_reply *reply)
@@ -75,16 +74,16 @@ static void contest_seen(void *ctx, const struct kube_reply *reply)
             if (!text_eq(who.items[i].name, e->options.manager))
                 other = who.items[i].name;
         give_way(w,
+            "FieldTaken",
             arena_printf(a,
                 "%s keeps changing %s of %s %s; Leeboard stopped writing it for now: let one of "
                 "the two manage this field",
                 other,
                 path,
                 w->resource->resource->kind,
-                w->name),
-            false);
+                w->name));
     } else {
-        w->run->conflict = true; /* asked again: nobody else would */
+        run_decide(w->run, RUN_CONFLICT); /* asked again: nobody else would */
     }
     write_end(w);
 }
@@ -93,12 +92,12 @@ void write_contest(struct write *w)
 {
     if (!cache_find(w->resource, w->namespace, w->name)) {
         give_way(w,
+            "ChildDeleted",
             arena_printf(&w->run->arena,
-                "Somebody keeps deleting %s %s; Leeboard stopped making it for now: find out who "
-                "does, and let it be",
+                "%s %s is deleted again and again; Leeboard stopped creating it for now: find the "
+                "program that deletes it, and stop it",
                 w->resource->resource->kind,
-                w->name),
-            true);
+                w->name));
         return;
     }
     write_begin(w,

@@ -16,7 +16,7 @@ static void patch_answered(void *ctx, const struct kube_reply *reply)
     bool ok = reply->error.code == ERR_NONE;
     if (ok)
         w->run->version = write_version(w, reply);
-    if (ok && w->run->going) {
+    if (ok && w->run->terminating) {
         /* The answer may be older than its end: the cache does not take it. */
         write_say(w, "let go");
         write_end(w);
@@ -47,14 +47,14 @@ void write_finalizer(struct run *run)
     struct arena *a = &run->arena;
     const char *finalizer = run->key->kind->kind->finalizer;
     struct json present = json_get(run->view.object, "metadata.finalizers");
-    if (!finalizer || json_list_has(present, finalizer) != run->going)
+    if (!finalizer || json_list_has(present, finalizer) != run->terminating)
         return;
     struct json_builder list;
     json_builder_init(&list, a);
     json_each (item, present)
         if (!text_eq(json_text(*item), finalizer))
             json_push(&list, *item);
-    if (!run->going)
+    if (!run->terminating)
         json_push(&list, json_str(finalizer));
     patch_self(run, "finalizer", json_fields(a, { "metadata.finalizers", json_list_end(&list) }));
 }
@@ -75,10 +75,10 @@ static bool has(struct json v, struct json patch)
 void write_amendment(struct run *run)
 {
     struct json patch = run->plan.amendment;
-    if (!json_present(patch) || run->going || has(run->view.object, patch))
+    if (!json_present(patch) || run->terminating || has(run->view.object, patch))
         return;
     if (run->pending)
-        run->again = true; /* the finalizer's answer brings another version to build on */
+        run_decide(run, RUN_AGAIN); /* the finalizer's answer brings another version to build on */
     else
         patch_self(run, "amended", patch);
 }
@@ -89,12 +89,7 @@ static void add_contested(struct run *run)
 {
     for (const struct memo *m = run->key->memos; m; m = m->next)
         if (m->what == TROUBLE_CONTESTED && memo_is_planned(&run->plan, m)) {
-            plan_condition(&run->plan,
-                "Contested",
-                true,
-                m->deleted ? "ChildDeleted" : "FieldTaken",
-                "%s",
-                m->message);
+            plan_condition(&run->plan, "Contested", true, m->reason, "%s", m->message);
             return;
         }
 }
@@ -246,12 +241,7 @@ static void evicted(void *ctx, const struct kube_reply *reply)
         write_say(w, "evicted");
         send_events(run);
     } else if (!error_is_transient(reply->error.code) && reply->error.code != ERR_NOT_FOUND) {
-        memo_trouble(memo_get(run->key, &RESOURCE_POD, w->name),
-            TROUBLE_REFUSED,
-            reply->error.text,
-            0,
-            env_mono_ms(write_engine(w)->env) + WRITE_HELD_MS);
-        run->again = true;
+        write_hold(w, memo_get(run->key, w->resource->resource, w->name), reply, 0);
     }
     write_end(w);
 }
@@ -262,10 +252,10 @@ void write_eviction(struct run *run)
     const struct plan_eviction *wanted = &run->plan.eviction;
     if (!wanted->pod)
         return;
-    const struct memo *m = memo_find(run->key, &RESOURCE_POD, wanted->pod);
+    const struct memo *m = memo_find(run->key, wanted->resource, wanted->pod);
     if (m && m->what == TROUBLE_REFUSED && env_mono_ms(e->env) < m->until_ms)
         return;
-    struct write *w = write_new(run, cache_resource_of(&e->cache, &RESOURCE_POD), wanted->pod);
+    struct write *w = write_new(run, cache_resource_of(&e->cache, wanted->resource), wanted->pod);
     w->deleting = true;
     struct kube_delete how = { .uid = wanted->uid, .grace_seconds = -1 };
     if (write_allowed(run))

@@ -154,6 +154,7 @@ static void op_finish(struct kube_op *op, const struct error *err, bool sent)
         read_answer(op, &reply);
     }
     reply.outcome_unknown = reply.outcome_unknown && op->changes;
+    reply.cause = arena_strdup(&op->arena, reply.error.text);
     if (reply.error.code)
         fail_in(&reply.error, "%s", op->what);
     op->then.done(op->then.ctx, &reply);

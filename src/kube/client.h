@@ -24,6 +24,7 @@ struct stream_identity;
 
 struct kube_reply {
     struct error error; /* code ERR_NONE: the server said yes */
+    const char *cause;  /* the error's text without what was asked for; "" if there is none */
     int status;         /* HTTP; 0 when no answer came */
     struct json body;   /* absent when there is none, or for text */
     struct str text;    /* the answer's bytes as they came */

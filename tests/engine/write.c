@@ -226,6 +226,7 @@ static void make_service(const struct view *in, struct plan *out)
         &RESOURCE_SERVICE,
         json_fields(
             a, { "metadata.name", json_str(view_name(in)) }, { "spec.ports", json_list(a, port) }));
+    plan_exclusive(out, "spec.ports", "nodePort");
     plan_status(out, json_fields(a, { "color", json_str("red") }), NULL);
     plan_done(out);
 }

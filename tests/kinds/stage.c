@@ -135,7 +135,7 @@ void stage_owned(struct stage *s, const char *kind, const char *name, struct jso
 
 void stage_trouble(struct stage *s, const char *kind, enum trouble what, const char *message)
 {
-    note(s->troubles, kind, NULL)->trouble = (struct view_trouble){ what, message };
+    note(s->troubles, kind, NULL)->trouble = (struct view_trouble){ what, message, NULL, message };
 }
 
 void stage_fact(struct stage *s, const char *effect, const char *text)

@@ -402,7 +402,7 @@ static const struct kind_watch watches[] = {
         .optional = true,
         .keep = (const char *const[]){ "metadata.labels", NULL },
     },
-    { .resource = &RESOURCE_PVC, .child = true },
+    { .resource = &RESOURCE_PVC, .child = true, .lasting = true },
     {
         .resource = &RESOURCE_POD,
         .label_selector = "inference.llmkube.dev/service",

@@ -75,5 +75,5 @@ void router_account_plan(struct router *r, struct json labels)
             { "roleRef.kind", json_str("Role") },
             { "roleRef.name", json_str(r->child) },
             { "subjects", json_list(a, subject) }));
-    plan_after(r->out);
+    plan_after(r->out, &ROUTER_ROLE, r->child);
 }

@@ -296,6 +296,7 @@ void router_proxy_plan(struct router *r)
         router_account_plan(r, labels_of(r));
     router_child(r, &RESOURCE_DEPLOYMENT, deployment_of(r));
     router_child(r, &RESOURCE_SERVICE, service_of(r));
+    plan_exclusive(r->out, "spec.ports", "nodePort");
 }
 
 bool router_proxy_ready(const struct router *r)

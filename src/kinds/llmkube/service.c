@@ -52,4 +52,5 @@ void service_plan(struct isvc *svc)
             { "spec.type", json_str(type) },
             { "spec.selector", isvc_selector(svc) },
             { "spec.ports", json_list(a, port) }));
+    plan_exclusive(svc->out, "spec.ports", "nodePort");
 }

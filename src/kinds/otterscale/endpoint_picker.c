@@ -335,14 +335,14 @@ static void plan_rights(struct service *s)
     service_child(s, &OTTERSCALE_ROLE, role(s, s->picker, false));
     service_child(s, &OTTERSCALE_ROLE_BINDING, binding(s, &OTTERSCALE_ROLE, s->picker));
     plan_replaceable(s->out, fixed);
-    plan_after(s->out);
+    plan_after(s->out, &OTTERSCALE_ROLE, s->picker);
     if (!json_present(s->pool) || !s->settings->metrics_auth)
         return;
     const char *name = cluster_name(s);
     service_child(s, &OTTERSCALE_CLUSTER_ROLE, role(s, name, true));
     service_child(s, &OTTERSCALE_CLUSTER_ROLE_BINDING, binding(s, &OTTERSCALE_CLUSTER_ROLE, name));
     plan_replaceable(s->out, fixed);
-    plan_after(s->out);
+    plan_after(s->out, &OTTERSCALE_CLUSTER_ROLE, name);
 }
 
 /* ---- the way to it ---- */
@@ -501,7 +501,7 @@ void picker_plan(struct service *s)
     if (has_token(s)) {
         /* Without its account Kubernetes deletes it again at once. */
         service_child(s, &RESOURCE_SECRET, token(s));
-        plan_after(s->out);
+        plan_after(s->out, &RESOURCE_SERVICE_ACCOUNT, s->picker);
     }
     service_child(s, &OTTERSCALE_CONFIG_MAP, config_map(s));
     if (port_clashes(s)) {

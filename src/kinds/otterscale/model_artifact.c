@@ -297,8 +297,10 @@ static struct told tell_job(const struct artifact *p)
 
 static void plan_ready(struct artifact *p, const struct told *t)
 {
-    plan_condition(p->out, "Ready", text_eq(t->ready, "True"), t->reason, "%s", t->message);
-    p->out->conditions[p->out->condition_count - 1].unknown = text_eq(t->ready, "Unknown");
+    if (text_eq(t->ready, "Unknown"))
+        plan_condition_unknown(p->out, "Ready", t->reason, "%s", t->message);
+    else
+        plan_condition(p->out, "Ready", text_eq(t->ready, "True"), t->reason, "%s", t->message);
 }
 
 /* Everything can be made, and yet the pod will not start. */
@@ -434,7 +436,7 @@ static void start(struct artifact *p)
     struct view_trouble job_trouble = view_trouble(p->in, &OTTERSCALE_JOB, p->job);
     plan_once(p->out, &RESOURCE_PVC, claim(p));
     if (claim_trouble.what == TROUBLE_FOREIGN || claim_trouble.what == TROUBLE_REFUSED) {
-        end_in_error(p, otterscale_refusal(claim_trouble.message));
+        end_in_error(p, claim_trouble.cause);
         return;
     }
     if (json_present(there) && (!ours || is_going(there))) {
@@ -447,7 +449,7 @@ static void start(struct artifact *p)
     }
     plan_once(p->out, &OTTERSCALE_JOB, job(p));
     if (job_trouble.what == TROUBLE_REFUSED) {
-        end_in_error(p, otterscale_refusal(job_trouble.message));
+        end_in_error(p, job_trouble.cause);
         return;
     }
     struct told t = tell_job(p);
@@ -489,7 +491,12 @@ static void unreadable(const struct view *in, struct plan *out, const struct err
 }
 
 static const struct kind_watch watches[] = {
-    { .resource = &RESOURCE_PVC, .child = true, .keep = (const char *const[]){ NULL } },
+    {
+        .resource = &RESOURCE_PVC,
+        .child = true,
+        .lasting = true,
+        .keep = (const char *const[]){ NULL },
+    },
     {
         .resource = &OTTERSCALE_JOB,
         .child = true,

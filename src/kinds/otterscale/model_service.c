@@ -76,7 +76,7 @@ void service_child(struct service *s, const struct resource *r, struct json obje
                 json_present(view_child(s->in, r, name)) ? "updating" : "creating",
                 r->kind,
                 name,
-                otterscale_refusal(trouble.message)));
+                trouble.cause));
     if (r->cluster_scoped && !view_served(s->in, r))
         service_lack(s,
             "ClusterScope",

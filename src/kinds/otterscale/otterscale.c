@@ -292,12 +292,6 @@ struct json otterscale_resources(struct arena *a, struct json resources)
         { "requests", quantities(a, json_get(resources, "requests")) });
 }
 
-const char *otterscale_refusal(const char *message)
-{
-    const char *answer = text_starts(message, "apply ") ? strstr(message, ": ") : NULL;
-    return answer ? answer + strlen(": ") : message;
-}
-
 struct json otterscale_words(struct arena *a, const char *text)
 {
     struct json_builder list;

@@ -81,7 +81,5 @@ const char *otterscale_text(struct json v, const char *path, const char *otherwi
 struct json otterscale_quantity(struct arena *a, struct json v);
 /* Requests and limits with numbers as text; empty maps go. */
 struct json otterscale_resources(struct arena *a, struct json resources);
-/* The API server's own words in a view_trouble(), without what we asked of it. */
-const char *otterscale_refusal(const char *message);
 /* A list of the words in a text. */
 struct json otterscale_words(struct arena *a, const char *text);

@@ -410,7 +410,7 @@ void proxy_plan_account(
                         { "kind", json_str("ServiceAccount") },
                         { "name", json_str(name) },
                         { "namespace", json_str(p->namespace) })) }));
-    plan_after(p->out);
+    plan_after(p->out, &TOOLHIVE_ROLE, name);
 }
 
 void proxy_plan_rbac(struct proxy *p, const char *name, struct json rules)

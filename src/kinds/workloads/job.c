@@ -379,6 +379,7 @@ static bool make_pod(struct job *j, int64_t index)
     struct json pod = workloads_pod_of(a, json_get(j->in->object, "spec.template"), name);
     pod = json_with(a, pod, "metadata.generateName", json_strf(a, "%s-", base));
     plan_once(j->out, &WORKLOADS_POD, index >= 0 ? with_index(j, pod, index) : pod);
+    plan_disposable(j->out);
     struct view_trouble t = view_trouble(j->in, &WORKLOADS_POD, name);
     if (t.what == TROUBLE_REFUSED) {
         j->refusal = t.message;

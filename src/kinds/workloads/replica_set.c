@@ -83,6 +83,7 @@ static void make_pods(struct set *s, int64_t wanted)
         struct json pod = workloads_pod_of(a, template, name);
         pod = json_with(a, pod, "metadata.generateName", json_strf(a, "%s-", own));
         plan_once(s->out, &WORKLOADS_POD, pod);
+        plan_disposable(s->out);
         if (t.what == TROUBLE_REFUSED) {
             s->failure = t.message;
             return;

@@ -247,11 +247,14 @@ static bool make_pod(struct set *s, int64_t ordinal)
     size_t before = s->out->child_count;
     if (!plan_claims(s, &m))
         return !s->failure;
+    const struct plan_child *claim =
+        s->out->child_count > before ? &s->out->children[s->out->child_count - 1] : NULL;
     struct view_trouble t = view_trouble(s->in, &WORKLOADS_POD, m.name);
     plan_once(
         s->out, &WORKLOADS_POD, pod_of(s, &m, old ? s->r.current_template : s->r.update_template));
-    if (s->out->child_count > before + 1)
-        plan_after(s->out);
+    plan_disposable(s->out);
+    if (claim)
+        plan_after(s->out, claim->resource, json_get_text(claim->object, "metadata.name"));
     if (t.what != TROUBLE_NONE) {
         s->failure = t.message;
         return false;

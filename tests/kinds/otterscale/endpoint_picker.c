@@ -58,7 +58,7 @@ TEST(a_token_waits_for_its_account)
     for (size_t i = 1; i < p->child_count; i++)
         if (p->children[i].resource == &RESOURCE_SECRET) {
             tokens++;
-            check(p->children[i].after && p->children[i - 1].resource == &RESOURCE_SERVICE_ACCOUNT);
+            check(p->children[i].after.resource == &RESOURCE_SERVICE_ACCOUNT);
         }
     check_int((int64_t)tokens, 1);
 }

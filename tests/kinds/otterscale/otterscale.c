@@ -80,9 +80,3 @@ TEST(quantities_become_text_and_empty_lists_go)
         "{'limits': {'cpu': '2', 'm': '1Gi', 'x': '0.1'}}");
     check_json(otterscale_resources(test_arena(), (struct json){ 0 }), "{}");
 }
-
-TEST(a_refusal_is_told_in_the_servers_words)
-{
-    check_text(otterscale_refusal("apply roles a/b: Role \"b\" is bad: x"), "Role \"b\" is bad: x");
-    check_text(otterscale_refusal("Secret x exists: y"), "Secret x exists: y");
-}
