@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "cli/embedded.h"
 #include "sim/coverage.h"
 #include "sim/story.h"
 
@@ -302,7 +301,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     log_setup(LOG_FORMAT_TEXT, r.options.trace ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
     r.shrinks &= !r.options.trace;
-    r.options.coverage = sim_coverage_new(embedded_crds(&a));
+    r.options.coverage = sim_coverage_new(sim_crds(&a));
     bool known = false;
     for (size_t i = 0; i < lengthof(scenarios); i++)
         if (text_eq(r.scenario, scenarios[i].name)) {

@@ -210,6 +210,9 @@ struct sim_options sim_shrink(const struct sim_options *from, const char *how, u
 
 /* ---- world.c: the clock, the server, asking it ---- */
 
+/* The CRDs of the kinds that the checks can judge: of GPUQuota, LoRAAdapter, ModelPool and the
+ * kinds of ToolHive they do not know when an object is served. */
+struct json sim_crds(struct arena *a);
 struct sim *sim_new(const struct sim_options *options);
 void sim_free(struct sim *s);
 /* Lets everything happen until this time, or until a check fails. */

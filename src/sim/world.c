@@ -194,15 +194,22 @@ static void rival(void *ctx)
     sim_scenario_rival(s->scenario);
 }
 
-/* The kinds of ToolHive are installed by nobody here: no story plays them yet. */
-static struct json played_crds(struct arena *a)
+struct json sim_crds(struct arena *a)
 {
-    struct json_builder played;
-    json_builder_init(&played, a);
+    static const char *const judged[] = {
+        "models",
+        "inferenceservices",
+        "modelrouters",
+        "modelservices",
+        "modelartifacts",
+    };
+    struct json_builder list;
+    json_builder_init(&list, a);
     json_each (crd, embedded_crds(a))
-        if (!text_eq(json_get_text(*crd, "spec.group"), "toolhive.stacklok.dev"))
-            json_push(&played, *crd);
-    return json_list_end(&played);
+        for (size_t i = 0; i < lengthof(judged); i++)
+            if (text_eq(json_get_text(*crd, "spec.names.plural"), judged[i]))
+                json_push(&list, *crd);
+    return json_list_end(&list);
 }
 
 struct sim *sim_new(const struct sim_options *options)
@@ -219,7 +226,7 @@ struct sim *sim_new(const struct sim_options *options)
     s->history = sim_history_new(s);
     s->disk = sim_disk_new(s);
     arena_init(&s->arena, ARENA_LIMIT_DEFAULT);
-    s->crds = played_crds(&s->arena);
+    s->crds = sim_crds(&s->arena);
     timer_init(&s->rival, rival, s);
     timer_init(&s->server_crash, sim_server_crash, s);
     s->checks = sim_checks_new(s);
