@@ -210,8 +210,7 @@ struct sim_options sim_shrink(const struct sim_options *from, const char *how, u
 
 /* ---- world.c: the clock, the server, asking it ---- */
 
-/* The CRDs of the kinds that the checks can judge: of GPUQuota, LoRAAdapter, ModelPool and the
- * kinds of ToolHive they do not know when an object is served. */
+/* The CRDs that are installed: all but those of ToolHive, whose kinds no story plays yet. */
 struct json sim_crds(struct arena *a);
 struct sim *sim_new(const struct sim_options *options);
 void sim_free(struct sim *s);

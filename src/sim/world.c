@@ -196,19 +196,11 @@ static void rival(void *ctx)
 
 struct json sim_crds(struct arena *a)
 {
-    static const char *const judged[] = {
-        "models",
-        "inferenceservices",
-        "modelrouters",
-        "modelservices",
-        "modelartifacts",
-    };
     struct json_builder list;
     json_builder_init(&list, a);
     json_each (crd, embedded_crds(a))
-        for (size_t i = 0; i < lengthof(judged); i++)
-            if (text_eq(json_get_text(*crd, "spec.names.plural"), judged[i]))
-                json_push(&list, *crd);
+        if (!text_eq(json_get_text(*crd, "spec.group"), "toolhive.stacklok.dev"))
+            json_push(&list, *crd);
     return json_list_end(&list);
 }
 
