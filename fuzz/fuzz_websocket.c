@@ -27,7 +27,7 @@ static void on_data(void *ctx, struct str bytes, bool first, bool last)
 static void on_send(void *ctx, struct str frame)
 {
     struct heard *h = ctx;
-    assert(!h->closed && frame.len >= 2 && frame.len <= 2 + WEBSOCKET_CONTROL_MAX);
+    assert(!h->closed && frame.len >= 2 && frame.len <= 6 + WEBSOCKET_CONTROL_MAX);
     h->frames++;
     add(h, frame);
 }
@@ -46,7 +46,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; size && i < 2; i++) {
         struct websocket w;
         size_t piece = i ? pieces[data[0] % 4] : SIZE_MAX;
-        websocket_init(&w, &handlers, &heard[i]);
+        if (data[0] & 0x80)
+            websocket_init_client(&w, &handlers, &heard[i]);
+        else
+            websocket_init(&w, &handlers, &heard[i]);
         for (size_t at = 1; at < size;) {
             size_t count = size - at < piece ? size - at : piece;
             websocket_feed(&w, (struct str){ (const char *)data + at, count });

@@ -130,6 +130,27 @@ static bool make_backend(struct runner *r, const char *url, struct error *err)
     return true;
 }
 
+/* ---- a server on standard streams ---- */
+
+static void on_hub_said(void *ctx, const char *what)
+{
+    (void)ctx;
+    log_warn("%s", what);
+}
+
+static void make_hub(struct runner *r, struct mcp_wire *wire)
+{
+    mcp_proxy_set_backend(r->proxy,
+        hub_new(&(struct hub_options){
+            .env = loop_env(r->loop),
+            .sessions = mcp_proxy_sessions(r->proxy),
+            .wire = wire,
+            .serves_sse = r->config.serves_sse,
+            .endpoint_prefix = r->config.endpoint_prefix,
+            .said = on_hub_said,
+        }));
+}
+
 /* ---- the workload ---- */
 
 static void on_deployed(void *ctx)
@@ -191,29 +212,21 @@ static bool deploy(struct runner *r, struct error *err)
     r->client = kube_client_new(http_transport_kube(r->transport), loop_env(r->loop));
     r->deploy = deploy_new(r->client, loop_env(r->loop), w, &handlers, r);
     deploy_start(r->deploy);
-    return make_backend(r, workload_url(r->arena, &r->config), err);
-}
-
-/* ---- a server on standard streams ---- */
-
-static void on_hub_said(void *ctx, const char *what)
-{
-    (void)ctx;
-    log_warn("%s", what);
-}
-
-static void make_hub(struct runner *r, struct mcp_wire *wire)
-{
-    mcp_proxy_set_backend(r->proxy,
-        hub_new(&(struct hub_options){
-            .env = loop_env(r->loop),
-            .sessions = mcp_proxy_sessions(r->proxy),
-            .wire = wire,
-            .serves_sse = r->config.serves_sse,
-            .endpoint_prefix = r->config.endpoint_prefix,
+    if (r->config.transport != TRANSPORT_STDIO)
+        return make_backend(r, workload_url(r->arena, &r->config), err);
+    make_hub(r,
+        wire_attach_new(&(struct wire_attach_options){
+            .loop = r->loop,
+            .client = r->client,
+            .config = &r->kube,
+            .namespace = r->workload.namespace,
+            .name = r->config.name,
             .said = on_hub_said,
         }));
+    return true;
 }
+
+/* ---- a server on standard streams, as a child ---- */
 
 /* The variables that the workload's container would have. */
 static const char *const *child_variables(struct runner *r)
@@ -256,11 +269,7 @@ static bool find_server(struct runner *r, struct error *err)
         return run_locally(r, err);
     if (r->config.remote_url)
         return make_backend(r, r->config.remote_url, err);
-    if (r->config.transport != TRANSPORT_STDIO)
-        return deploy(r, err);
-    return fail(err,
-        ERR_UNSUPPORTED,
-        "transport: this version does not run stdio servers. Use sse or streamable-http.");
+    return deploy(r, err);
 }
 
 static bool start(struct runner *r, struct error *err)

@@ -15,16 +15,51 @@ void websocket_init(struct websocket *w, const struct websocket_handlers *handle
     *w = (struct websocket){ .on = handlers, .ctx = ctx };
 }
 
+void websocket_init_client(
+    struct websocket *w, const struct websocket_handlers *handlers, void *ctx)
+{
+    websocket_init(w, handlers, ctx);
+    w->is_client = true;
+}
+
 /* ---- out ---- */
 
-static void add_head(struct buf *out, unsigned char opcode, size_t length)
+static void add_head_masked(struct buf *out, unsigned char opcode, size_t length, bool masked)
 {
     unsigned char head[10] = { (unsigned char)(FINAL_BIT | opcode) };
     size_t bytes = length < 126 ? 0 : length < 65536 ? 2 : 8;
     head[1] = (unsigned char)(bytes == 0 ? length : bytes == 2 ? 126 : 127);
+    head[1] |= masked ? MASK_BIT : 0;
     for (size_t i = 0; i < bytes; i++)
         head[2 + i] = (unsigned char)((uint64_t)length >> 8 * (bytes - 1 - i));
     buf_add(out, head, 2 + bytes);
+}
+
+static void add_head(struct buf *out, unsigned char opcode, size_t length)
+{
+    add_head_masked(out, opcode, length, false);
+}
+
+static void add_masked(struct buf *out, const unsigned char mask[4], struct str bytes, size_t from)
+{
+    char piece[1024];
+    for (size_t at = 0; at < bytes.len;) {
+        size_t count = bytes.len - at < sizeof(piece) ? bytes.len - at : sizeof(piece);
+        for (size_t i = 0; i < count; i++)
+            piece[i] = (char)((unsigned char)bytes.ptr[at + i] ^ mask[(from + at + i) % 4]);
+        buf_add(out, piece, count);
+        at += count;
+    }
+}
+
+void websocket_add_masked(struct buf *out, uint32_t mask, struct str first, struct str second)
+{
+    unsigned char bytes[4];
+    memcpy(bytes, &mask, sizeof(bytes));
+    add_head_masked(out, BINARY, first.len + second.len, true);
+    buf_add(out, bytes, sizeof(bytes));
+    add_masked(out, bytes, first, 0);
+    add_masked(out, bytes, second, first.len);
 }
 
 void websocket_add_message(struct buf *out, struct str first, struct str second)
@@ -45,6 +80,12 @@ void websocket_add_ping(struct buf *out)
     add_head(out, PING, 0);
 }
 
+void websocket_add_masked_ping(struct buf *out)
+{
+    add_head_masked(out, PING, 0, true);
+    buf_add(out, "\0\0\0", 4);
+}
+
 void websocket_add_close(struct buf *out, enum websocket_code code)
 {
     char bytes[2] = { (char)(code >> 8), (char)(code & 0xff) };
@@ -54,8 +95,11 @@ void websocket_add_close(struct buf *out, enum websocket_code code)
 
 static void answer(struct websocket *w, unsigned char opcode, struct str payload)
 {
-    cleanup(buf_done) struct buf frame = BUF_INIT(2 + WEBSOCKET_CONTROL_MAX);
-    add_head(&frame, opcode, payload.len);
+    cleanup(buf_done) struct buf frame = BUF_INIT(6 + WEBSOCKET_CONTROL_MAX);
+    add_head_masked(&frame, opcode, payload.len, w->is_client);
+    /* It repeats what the other side chose: a mask of zeros hides nothing less. */
+    if (w->is_client)
+        buf_add(&frame, "\0\0\0", 4);
     buf_add(&frame, payload.ptr, payload.len);
     w->on->send(w->ctx, buf_str(&frame));
 }
@@ -73,10 +117,9 @@ const char *websocket_accept(struct arena *a, struct str key)
 
 static void break_off(struct websocket *w, enum websocket_code code)
 {
-    cleanup(buf_done) struct buf frame = BUF_INIT(2 + WEBSOCKET_CONTROL_MAX);
+    char bytes[2] = { (char)(code >> 8), (char)(code & 0xff) };
     w->is_closed = true;
-    websocket_add_close(&frame, code);
-    w->on->send(w->ctx, buf_str(&frame));
+    answer(w, CLOSE, (struct str){ bytes, sizeof(bytes) });
     w->on->closed(w->ctx);
 }
 
@@ -117,16 +160,17 @@ static void begin_frame(struct websocket *w)
         break_off(w, WEBSOCKET_TOO_LARGE);
 }
 
-/* One more byte of the head; a client masks. */
+/* One more byte of the head; a client masks, a server does not. */
 static void take_head(struct websocket *w, struct str *bytes)
 {
     w->head[w->head_bytes++] = (unsigned char)*bytes->ptr;
     *bytes = (struct str){ bytes->ptr + 1, bytes->len - 1 };
     if (w->head_bytes < 2)
         return;
-    if (!(w->head[1] & MASK_BIT))
+    bool masked = w->head[1] & MASK_BIT;
+    if (masked == w->is_client)
         break_off(w, WEBSOCKET_PROTOCOL_ERROR);
-    else if (w->head_bytes == 2 + length_bytes(w) + 4)
+    else if (w->head_bytes == 2 + length_bytes(w) + (masked ? 4 : 0))
         begin_frame(w);
 }
 
@@ -162,7 +206,8 @@ static void take_payload(struct websocket *w, struct str *bytes)
 {
     char piece[PIECE_BYTES];
     size_t count = bytes->len < sizeof(piece) ? bytes->len : sizeof(piece);
-    const unsigned char *mask = mask_of(w);
+    static const unsigned char none[4];
+    const unsigned char *mask = w->is_client ? none : mask_of(w);
     if (count > w->left)
         count = (size_t)w->left;
     for (size_t i = 0; i < count; i++)

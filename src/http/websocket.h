@@ -1,7 +1,8 @@
 #pragma once
 
-/* WebSocket (RFC 6455) as a server speaks it, without the connection: bytes go in, messages come
- * out in pieces, as they come. Nothing of a message is kept, so its length has no limit.
+/* WebSocket (RFC 6455) as a server speaks it, and as a client does, without the connection: bytes
+ * go in, messages come out in pieces, as they come. Nothing of a message is kept, so its length has
+ * no limit.
  *
  *   websocket_feed ──> data()*                 a ping is answered by send()
  *                      closed()                once: the other side is through, or broke the rules
@@ -45,18 +46,25 @@ struct websocket {
     bool in_message; /* a frame of it came that was not its last */
     bool begun;      /* and a piece of it was handed out */
     bool is_closed;
+    bool is_client; /* what comes has no mask, what is sent has one */
 };
 
 void websocket_init(struct websocket *w, const struct websocket_handlers *handlers, void *ctx);
+/* The other side is a server. */
+void websocket_init_client(
+    struct websocket *w, const struct websocket_handlers *handlers, void *ctx);
 /* data() and send() may do anything but feed. */
 void websocket_feed(struct websocket *w, struct str bytes);
 
 /* A binary message of one frame, its payload in two parts. */
 void websocket_add_message(struct buf *out, struct str first, struct str second);
+/* The same as a client sends it. mask: four bytes by chance. */
+void websocket_add_masked(struct buf *out, uint32_t mask, struct str first, struct str second);
 /* A text message of one frame. */
 void websocket_add_text(struct buf *out, struct str text);
 /* A ping without a payload. */
 void websocket_add_ping(struct buf *out);
+void websocket_add_masked_ping(struct buf *out);
 void websocket_add_close(struct buf *out, enum websocket_code code);
 
 /* The value of Sec-WebSocket-Accept. */

@@ -182,9 +182,15 @@ static void begin_again(struct line *l)
 static void on_up(void *ctx, bool fresh)
 {
     struct line *l = ctx;
-    (void)fresh;
-    l->state = LINE_IDLE;
     l->tried_modern = l->tried_legacy = false;
+    if (!fresh && l->about.len) {
+        /* The same process: some servers do not survive a second handshake. */
+        l->state = LINE_READY;
+        timer_stop(l->hub->o.env, &l->patience);
+        line_send_waiting(l);
+        return;
+    }
+    l->state = LINE_IDLE;
     if (!l->wanted)
         return;
     begin_again(l);

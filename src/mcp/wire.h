@@ -11,6 +11,8 @@
 #include "base/error.h"
 #include "base/str.h"
 
+struct kube_client;
+struct kube_config;
 struct loop;
 struct mcp_exchange;
 struct mcp_wire;
@@ -56,3 +58,17 @@ struct wire_child_options {
 /* Runs the server as a child of this process, in a process group of its own, and again when it
  * ends. Copies its options. */
 struct mcp_wire *wire_child_new(const struct wire_child_options *options) must_check;
+
+struct wire_attach_options {
+    struct loop *loop;
+    struct kube_client *client;
+    const struct kube_config *config;
+    const char *namespace, *name; /* of the workload: its pods have the label app=NAME */
+    /* Why there is no connection yet, for the log; NULL: not interested. */
+    void (*said)(void *ctx, const char *what);
+    void *ctx;
+};
+/* Attaches to the container `mcp` of the workload's running pod, and again when that ends. A
+ * container that was attached to before is not fresh: its server has had the handshake. Client and
+ * config outlive it. */
+struct mcp_wire *wire_attach_new(const struct wire_attach_options *options) must_check;

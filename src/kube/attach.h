@@ -1,0 +1,39 @@
+#pragma once
+
+/* The standard streams of a running container, through pods/attach over a WebSocket (v5 and v4 of
+ * channel.k8s.io).
+ *
+ *   start ──> opened ──> output* ──> ended          or, when it fails early,    start ──> ended
+ *
+ * After ended() or kube_attach_free() nothing more is called; ended() does not free. No callback
+ * runs inside kube_attach_new() itself. */
+
+#include "base/error.h"
+#include "base/str.h"
+
+struct kube_attach;
+struct kube_config;
+struct loop;
+
+struct kube_attach_options {
+    struct loop *loop;
+    const struct kube_config *config;
+    const char *namespace, *pod, *container;
+};
+
+enum kube_attach_stream { KUBE_STDOUT = 1, KUBE_STDERR = 2 };
+
+struct kube_attach_handlers {
+    void (*opened)(void *ctx);
+    void (*output)(void *ctx, enum kube_attach_stream stream, struct str bytes);
+    void (*ended)(void *ctx, const struct error *err);
+};
+
+/* config outlives it; the names are copied. */
+struct kube_attach *kube_attach_new(const struct kube_attach_options *options,
+    const struct kube_attach_handlers *handlers, void *ctx) must_check;
+/* To the container's standard input. Takes all bytes; only after opened(). */
+void kube_attach_write(struct kube_attach *k, struct str bytes);
+/* Bytes that the connection has not taken. */
+size_t kube_attach_pending(const struct kube_attach *k);
+void kube_attach_free(struct kube_attach *k);
