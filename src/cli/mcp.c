@@ -122,6 +122,8 @@ static bool make_backend(struct runner *r, const char *url, struct error *err)
             .url = url,
             .one_path = c->remote_url && c->transport == TRANSPORT_STREAMABLE_HTTP,
             .sessions = mcp_proxy_sessions(r->proxy),
+            .env = c->transport == TRANSPORT_STREAMABLE_HTTP && !c->stateless ? loop_env(r->loop)
+                                                                              : NULL,
         },
         err);
     if (!b)

@@ -6,12 +6,14 @@
 #include "http/client.h"
 #include "http/tls.h"
 #include "mcp/backend.h"
+#include "mcp/bridge.h"
 #include "mcp/exchange.h"
 #include "mcp/rpc.h"
 #include "mcp/session.h"
 
 /* Requests whose client has left and that still run. */
 #define LEFT_MAX 1000
+#define ERA_BODY_BYTES_MAX 65536
 
 struct backend_http {
     struct mcp_backend base;
@@ -22,6 +24,8 @@ struct backend_http {
     struct tls_context *own_tls;
     struct call *calls;
     size_t left; /* calls without a client */
+    struct bridge *bridge;
+    enum { ERA_UNKNOWN, ERA_LEGACY_ONLY, ERA_MODERN_ONLY } era;
 };
 
 enum call_phase { CALL_SAYS, CALL_INITIALIZES, CALL_FINISHES };
@@ -33,6 +37,12 @@ struct call {
     enum call_phase phase;
     bool healed, headed;
     struct error refused; /* of an initialize of ours */
+    /* An answer that may say that the server is of the other era; see judge_era(). */
+    bool judged;
+    int status;
+    struct http_headers headers;
+    int64_t body_bytes;
+    struct buf body;
     struct call *next, **link;
 };
 
@@ -47,6 +57,7 @@ static void call_free(struct call *c)
     *c->link = c->next;
     if (c->next)
         c->next->link = c->link;
+    buf_done(&c->body);
     free(c);
 }
 
@@ -118,6 +129,98 @@ static void note_session(struct call *c, const struct http_response *r)
         session_remove(c->backend->o.sessions, x->session);
 }
 
+/* ---- the server's era ---- */
+
+/* What only a server of the other era would say, perhaps. Its body tells. */
+static bool may_be_other_era(const struct call *c, const struct http_response *r)
+{
+    const struct mcp_exchange *x = c->x;
+    const char *method = x->request.method;
+    bool is_hello = text_eq(method, "initialize") || text_eq(method, "server/discover");
+    if (!c->backend->bridge || x->request.kind != MCP_REQUEST || c->backend->era != ERA_UNKNOWN ||
+        r->body_bytes > ERA_BODY_BYTES_MAX)
+        return false;
+    if (x->request.modern && (r->status == 400 || r->status == 404 || r->status == 405))
+        return true;
+    return is_hello && (r->status == 200 || r->status == 400 || r->status == 404);
+}
+
+static void keep_head(struct call *c, const struct http_response *r)
+{
+    struct arena *a = &c->x->arena;
+    struct http_header *list = arena_array(a, r->headers.count + 1, sizeof(*list));
+    for (size_t i = 0; i < r->headers.count; i++)
+        list[i] = (struct http_header){
+            { str_dup(a, r->headers.list[i].name), r->headers.list[i].name.len },
+            { str_dup(a, r->headers.list[i].value), r->headers.list[i].value.len },
+        };
+    c->judged = true;
+    c->status = r->status;
+    c->body_bytes = r->body_bytes;
+    c->headers = (struct http_headers){ list, r->headers.count };
+    buf_init(&c->body, (size_t)64 << 20);
+}
+
+/* The code of the JSON-RPC error in an answer; 0: none. */
+static int64_t error_code(struct arena *a, struct str body)
+{
+    struct json v;
+    struct error err;
+    struct str rest = body;
+    while (rest.ptr && !str_starts(str_trim(body), STR("{"))) {
+        struct str line = str_cut(&rest, '\n');
+        if (str_starts(line, STR("data:")))
+            body = (struct str){ line.ptr + 5, line.len - 5 };
+    }
+    return json_parse(a, str_trim(body), &v, &err) ? json_get_int(v, "error.code", 0) : 0;
+}
+
+static bool judge_era(struct call *c)
+{
+    struct mcp_exchange *x = c->x;
+    int64_t code = error_code(&x->arena, buf_str(&c->body));
+    bool is_modern_code = code <= RPC_HEADER_CODE && code >= -32099;
+    const char *method = x->request.method;
+    if (text_eq(method, "initialize")) {
+        if (is_modern_code || code == RPC_METHOD_CODE ||
+            (code == RPC_PARAMS_CODE && c->status != 200))
+            c->backend->era = ERA_MODERN_ONLY;
+    } else if (text_eq(method, "server/discover")) {
+        if (code ? !is_modern_code : c->status != 200)
+            c->backend->era = ERA_LEGACY_ONLY;
+    } else if (!is_modern_code && code != RPC_PARAMS_CODE && code != RPC_METHOD_CODE) {
+        c->backend->era = ERA_LEGACY_ONLY;
+    }
+    return c->backend->era != ERA_UNKNOWN;
+}
+
+/* The answer is there. True: the exchange goes another way. */
+static bool cross_over(struct call *c)
+{
+    struct mcp_exchange *x = c->x;
+    struct backend_http *b = c->backend;
+    if (judge_era(c)) {
+        const char *path = target(b, x);
+        call_free(c);
+        bridge_send(b->bridge, x, path);
+        return true;
+    }
+    struct http_response r = { .status = c->status, .headers = c->headers };
+    note_session(c, &r);
+    c->judged = false;
+    answer_head(x, c->status, c->headers, c->body_bytes);
+    if (c->body.len)
+        answer_data(x, buf_str(&c->body));
+    return false;
+}
+
+static bool needs_bridge(const struct backend_http *b, const struct mcp_exchange *x)
+{
+    return b->era == ERA_MODERN_ONLY || (x->session && x->session->peer);
+}
+
+/* ---- the answer ---- */
+
 static void on_head(void *ctx, const struct http_response *r)
 {
     struct call *c = ctx;
@@ -135,6 +238,10 @@ static void on_head(void *ctx, const struct http_response *r)
         say(c, (struct str){ s->initialize, s->initialize_bytes }, NULL);
         return;
     }
+    if (may_be_other_era(c, r)) {
+        keep_head(c, r);
+        return;
+    }
     note_session(c, r);
     c->headed = true;
     answer_head(c->x, r->status, r->headers, r->body_bytes);
@@ -143,7 +250,9 @@ static void on_head(void *ctx, const struct http_response *r)
 static void on_data(void *ctx, struct str bytes)
 {
     struct call *c = ctx;
-    if (c->x && c->phase == CALL_SAYS)
+    if (c->judged)
+        buf_add(&c->body, bytes.ptr, bytes.len);
+    else if (c->x && c->phase == CALL_SAYS)
         answer_data(c->x, bytes);
 }
 
@@ -166,6 +275,8 @@ static void on_end(void *ctx, const struct error *err, bool sent)
         answer_end(x, &gone);
         return;
     }
+    if (x && c->judged && !err && cross_over(c))
+        return;
     struct error copy;
     if (err)
         copy = *err;
@@ -202,6 +313,11 @@ static void say(struct call *c, struct str body, const char *session)
 static void backend_send(struct mcp_backend *base, struct mcp_exchange *x)
 {
     struct backend_http *b = container_of(base, struct backend_http, base);
+    bool modern = x->request.modern;
+    if (b->bridge && (modern ? b->era == ERA_LEGACY_ONLY : needs_bridge(b, x))) {
+        bridge_send(b->bridge, x, target(b, x));
+        return;
+    }
     struct call *c = mem_new_of(struct call);
     *c = (struct call){ .backend = b, .x = x, .next = b->calls, .link = &b->calls };
     if (c->next)
@@ -258,9 +374,17 @@ static void backend_free(struct mcp_backend *base)
     struct backend_http *b = container_of(base, struct backend_http, base);
     while (b->calls)
         call_free(b->calls);
+    bridge_free(b->bridge);
     tls_context_unref(b->own_tls);
     arena_done(&b->arena);
     free(b);
+}
+
+static void backend_session_ended(struct mcp_backend *base, struct mcp_session *s)
+{
+    struct backend_http *b = container_of(base, struct backend_http, base);
+    if (b->bridge)
+        bridge_session_ended(b->bridge, s);
 }
 
 struct mcp_backend *backend_http_new(const struct backend_http_options *options, struct error *err)
@@ -272,6 +396,7 @@ struct mcp_backend *backend_http_new(const struct backend_http_options *options,
         .resume = backend_resume,
         .url = backend_url,
         .free = backend_free,
+        .session_ended = backend_session_ended,
     };
     struct backend_http *b = mem_new_of(struct backend_http);
     b->base.ops = &ops;
@@ -296,5 +421,13 @@ struct mcp_backend *backend_http_new(const struct backend_http_options *options,
                : options->tls ? options->tls
                               : b->own_tls,
     };
+    if (options->env)
+        b->bridge = bridge_new(&(struct bridge_options){
+            .env = options->env,
+            .http = options->http,
+            .origin = &b->origin,
+            .authority = url_authority(&b->arena, &b->url),
+            .sessions = options->sessions,
+        });
     return &b->base;
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+struct env;
 struct http_client;
 struct mcp_backend;
 struct mcp_proxy;
@@ -23,6 +24,8 @@ struct backend_http_options {
     /* Every path of a client goes to the path of the URL: a remote server has one address. */
     bool one_path;
     struct sessions *sessions;
+    /* Clients and servers of different protocol eras are brought together. NULL: they are not. */
+    const struct env *env;
 };
 
 /* NULL with err: the URL cannot be used. Everything in options outlives it; url is copied. */

@@ -144,12 +144,18 @@ struct hub_call *hub_call_new(struct hub *hub, struct mcp_exchange *x, struct pe
     return c;
 }
 
+void hub_call_unsend(struct hub_call *c)
+{
+    struct mcp_wire *w = c->line->wire;
+    c->sent = false;
+    if (w->ops->forget)
+        w->ops->forget(w, &c->tag);
+}
+
 void hub_call_free(struct hub_call *c)
 {
     struct hub *hub = c->hub;
-    struct wire_note note = { .tag = c };
-    if (c->line->wire->ops->forget)
-        c->line->wire->ops->forget(c->line->wire, note.tag);
+    hub_call_unsend(c);
     timer_stop(hub->o.env, &c->patience);
     table_remove(&hub->calls, &c->by_id);
     if (c->token)
@@ -225,7 +231,7 @@ static void send_call(struct hub_call *c)
         modern_set_level(c);
     c->sent = true;
     raw = one_line(&a, without_mark(changed));
-    l->wire->ops->send(l->wire, raw, &(struct wire_note){ .x = c->x, .tag = c });
+    l->wire->ops->send(l->wire, raw, &(struct wire_note){ .x = c->x, .tag = &c->tag });
 }
 
 void hub_call_begin(struct hub_call *c, struct str raw)
@@ -532,7 +538,7 @@ static bool is_modern_head(const struct mcp_exchange *x)
 static void take_streamable(struct hub *hub, struct mcp_exchange *x)
 {
     bool is_get = str_eq(x->method, STR("GET"));
-    if (!str_eq(x->path, STR("/mcp"))) {
+    if (!hub->o.any_path && !str_eq(x->path, STR("/mcp"))) {
         answer_text(x, 404, "404 page not found");
     } else if (str_eq(x->method, STR("POST"))) {
         take_post(hub, x);
@@ -677,6 +683,12 @@ static void hub_free(struct mcp_backend *base)
     free(hub);
 }
 
+bool hub_is_idle(const struct mcp_backend *base)
+{
+    const struct hub *hub = container_of(base, struct hub, base);
+    return !hub->line.newest && !hub->streams;
+}
+
 struct mcp_backend *hub_new(const struct hub_options *options)
 {
     static const struct mcp_backend_ops ops = {
@@ -692,6 +704,8 @@ struct mcp_backend *hub_new(const struct hub_options *options)
     const struct env *env = options->env;
     hub->base.ops = &ops;
     hub->o = *options;
+    if (!hub->o.any_path)
+        hub->o.can = CAN_ROOTS | CAN_SAMPLING | CAN_ELICIT;
     table_init(&hub->calls, env->random(env->ctx), env->random(env->ctx));
     table_init(&hub->tokens, env->random(env->ctx), env->random(env->ctx));
     line_init(&hub->line, hub, options->wire);

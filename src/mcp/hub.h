@@ -34,8 +34,10 @@ struct sessions;
 struct hub_options {
     const struct env *env;
     struct sessions *sessions;
-    struct mcp_wire *wire;       /* taken */
-    bool serves_sse;             /* clients speak HTTP+SSE of 2024-11-05 */
+    struct mcp_wire *wire; /* taken */
+    bool serves_sse;       /* clients speak HTTP+SSE of 2024-11-05 */
+    bool any_path;         /* not only /mcp */
+    unsigned can;          /* what the server is told that clients can do; see hub_internal.h */
     const char *endpoint_prefix; /* of the path that HTTP+SSE clients are given; NULL: none */
     /* For the log; NULL: none. */
     void (*said)(void *ctx, const char *what);
@@ -43,3 +45,5 @@ struct hub_options {
 };
 
 struct mcp_backend *hub_new(const struct hub_options *options) must_check;
+/* No call is under way, and no stream is open. */
+bool hub_is_idle(const struct mcp_backend *hub);

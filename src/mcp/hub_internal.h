@@ -45,6 +45,7 @@ struct hub_call {
     struct peer *peer;                       /* NULL: no session */
     struct mcp_exchange *x;                  /* NULL: the client left, or waits elsewhere */
     struct arena arena;
+    struct wire_tag tag;
     const char *id;          /* as the server knows it: JSON text */
     struct str client_id;    /* as the client wrote it */
     const char *token;       /* the progress token that the server knows; NULL: none */
@@ -138,6 +139,8 @@ struct hub {
 struct hub_call *hub_call_new(struct hub *hub, struct mcp_exchange *x, struct peer *peer);
 /* Forgets it; the server's answer will be thrown away. */
 void hub_call_free(struct hub_call *c);
+/* Wants nothing for it any more; it may be sent again. */
+void hub_call_unsend(struct hub_call *c);
 /* Sends the client's message under the call's id, when the line is ready. */
 void hub_call_begin(struct hub_call *c, struct str raw);
 /* The last word to its client: a JSON-RPC error, with this status if nothing was sent yet. */
@@ -165,7 +168,9 @@ void line_send_waiting(struct line *l);
 
 /* ---- hub_server.c ---- */
 
-void hub_take_line(struct line *l, struct str text);
+void hub_take_line(struct line *l, struct hub_call *about, struct str text);
+/* The answer to a call has ended without one. */
+void hub_take_end(struct hub_call *c, const struct error *err);
 /* The server's answer to a call reaches its client. */
 void hub_deliver(struct hub_call *c, const struct mcp_message *m, struct arena *a);
 /* A message for the client of a call, before the answer. False: it cannot be reached. */

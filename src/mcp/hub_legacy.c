@@ -107,6 +107,7 @@ static void say_again(struct hub_call *c)
         raw = changed;
     if (c->state.ptr && rpc_insert(a, raw, "params", "requestState", c->state, &changed))
         raw = changed;
+    c->parked = false;
     table_remove(&hub->calls, &c->by_id);
     c->id = arena_printf(a, "\"leeboard|%llu\"", (unsigned long long)++hub->numbers);
     table_add(&hub->calls, &c->by_id, table_hash(&hub->calls, c->id, strlen(c->id)));
@@ -130,6 +131,8 @@ bool legacy_input_required(struct hub_call *c, const struct mcp_message *m)
         return true;
     }
     c->asks = NULL;
+    hub_call_unsend(c);
+    c->parked = true;
     json_each_member (k, asked)
         if (!ask_client(c, k)) {
             hub_call_fail(c,

@@ -38,10 +38,12 @@ static struct json hello_params(struct line *l)
     struct error err;
     if (l->hello.len && !json_parse(a, l->hello, &theirs, &err))
         theirs = (struct json){ 0 };
+    unsigned can = l->hub->o.can;
+    struct json none = { 0 };
     struct json all = json_map(a,
-        { "roots", json_map(a, { "listChanged", json_bool(true) }) },
-        { "sampling", json_empty_map() },
-        { "elicitation", json_empty_map() });
+        { "roots", can & CAN_ROOTS ? json_map(a, { "listChanged", json_bool(true) }) : none },
+        { "sampling", can & CAN_SAMPLING ? json_empty_map() : none },
+        { "elicitation", can & CAN_ELICIT ? json_empty_map() : none });
     struct json defaults = json_map(a,
         { "protocolVersion", json_str(RPC_VERSION_LEGACY) },
         { "clientInfo",
@@ -66,7 +68,8 @@ static void say_hello(struct line *l, const char *method, struct json params, in
     timer_set(l->hub->o.env, &l->patience, patience_ms);
     struct str raw = { arena_strndup(a, b.ptr, b.len), b.len };
     buf_done(&b);
-    hub_send(l, raw);
+    struct wire_note note = { .x = l->newest ? l->newest->x : NULL };
+    l->wire->ops->send(l->wire, raw, &note);
 }
 
 static void initialize(struct line *l)
@@ -201,10 +204,9 @@ static void on_up(void *ctx, bool fresh)
         initialize(l);
 }
 
-static void on_line(void *ctx, void *tag, struct str text)
+static void on_line(void *ctx, struct wire_tag *tag, struct str text)
 {
-    (void)tag;
-    hub_take_line(ctx, text);
+    hub_take_line(ctx, tag ? container_of(tag, struct hub_call, tag) : NULL, text);
 }
 
 static void on_down(void *ctx, const struct error *why)
@@ -227,12 +229,34 @@ static void on_down(void *ctx, const struct error *why)
         timer_set(l->hub->o.env, &l->patience, HANDSHAKE_MS);
 }
 
+/* Of a wire that tags: an answer has ended. A handshake that has not succeeded has failed. */
+static void on_ended(void *ctx, struct wire_tag *tag, const struct error *err)
+{
+    struct line *l = ctx;
+    if (tag)
+        hub_take_end(container_of(tag, struct hub_call, tag), err);
+    else if (l->state == LINE_PROBING || l->state == LINE_INITIALIZING)
+        try_other(l, err ? err->text : "it does not answer the handshake");
+}
+
+static void on_forgot(void *ctx, struct wire_tag *tag)
+{
+    struct line *l = ctx;
+    hub_call_unsend(container_of(tag, struct hub_call, tag));
+    if (l->state != LINE_READY)
+        return;
+    l->handshake_id = NULL;
+    on_up(l, true);
+}
+
 void line_init(struct line *l, struct hub *hub, struct mcp_wire *wire)
 {
     static const struct wire_handlers handlers = {
         .up = on_up,
         .line = on_line,
         .down = on_down,
+        .ended = on_ended,
+        .forgot = on_forgot,
     };
     l->hub = hub;
     l->wire = wire;

@@ -107,13 +107,15 @@ static bool same_user(const struct hub_call *a, const struct hub_call *b)
 
 /* The newest call that is under way and whose client can do that. Standard streams do not say to
  * which call a message belongs. NULL: none, or it could be another user's. */
-static struct hub_call *owner_of(struct line *l, unsigned can, const char **ret_why)
+static struct hub_call *owner_of(
+    struct line *l, struct hub_call *about, unsigned can, const char **ret_why)
 {
     struct hub_call *found = NULL;
     *ret_why = "No client that has a request under way can answer this";
     for (struct hub_call *c = l->newest; c; c = c->older) {
         bool reachable = c->x || c->parked || (c->peer && c->peer->stream);
-        if (!c->sent || c->cancelled || c->endless || !reachable || (c->can & can) != can)
+        if (!c->sent || c->cancelled || c->endless || !reachable || (c->can & can) != can ||
+            (about && c != about))
             continue;
         if (found && !same_user(found, c)) {
             *ret_why = "Requests of several users are under way: whose this is cannot be told";
@@ -125,12 +127,12 @@ static struct hub_call *owner_of(struct line *l, unsigned can, const char **ret_
 }
 
 /* A modern client learns which capability it should have declared. */
-static bool fail_for_capability(struct line *l, unsigned can)
+static bool fail_for_capability(struct line *l, struct hub_call *about, unsigned can)
 {
-    struct hub_call *c = l->newest;
+    struct hub_call *c = about ? about : l->newest;
     while (c && (!c->sent || c->endless || !c->x))
         c = c->older;
-    if (!c || !c->modern || (c->older && c->older->sent && !same_user(c, c->older)))
+    if (!c || !c->modern || (!about && c->older && c->older->sent && !same_user(c, c->older)))
         return false;
     struct mcp_exchange *x = take(c->x);
     struct arena *a = &x->arena;
@@ -150,13 +152,14 @@ static bool fail_for_capability(struct line *l, unsigned can)
     return true;
 }
 
-static void ask_client(struct line *l, const struct mcp_message *m, unsigned can)
+static void ask_client(
+    struct line *l, struct hub_call *about, const struct mcp_message *m, unsigned can)
 {
     const char *why;
-    struct hub_call *c = owner_of(l, can, &why);
+    struct hub_call *c = owner_of(l, about, can, &why);
     if (!c) {
         refuse_server(l, m, RPC_METHOD_CODE, why);
-        fail_for_capability(l, can);
+        fail_for_capability(l, about, can);
         return;
     }
     if (c->ask_count >= HUB_SESSION_CALLS_MAX) {
@@ -186,17 +189,17 @@ static void ask_client(struct line *l, const struct mcp_message *m, unsigned can
     refuse_server(l, m, RPC_INTERNAL_CODE, "The client has no stream open to be asked on");
 }
 
-static void take_request(struct line *l, const struct mcp_message *m)
+static void take_request(struct line *l, struct hub_call *about, const struct mcp_message *m)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     if (text_eq(m->method, "ping"))
         hub_send(l, rpc_response(&a, m->id_raw, json_empty_map()));
     else if (text_eq(m->method, "elicitation/create"))
-        ask_client(l, m, CAN_ELICIT);
+        ask_client(l, about, m, CAN_ELICIT);
     else if (text_eq(m->method, "sampling/createMessage"))
-        ask_client(l, m, CAN_SAMPLING);
+        ask_client(l, about, m, CAN_SAMPLING);
     else if (text_eq(m->method, "roots/list"))
-        ask_client(l, m, CAN_ROOTS);
+        ask_client(l, about, m, CAN_ROOTS);
     else
         refuse_server(l, m, RPC_METHOD_CODE, "Method not found");
 }
@@ -211,10 +214,11 @@ static void take_progress(struct line *l, const struct mcp_message *m, struct ar
         hub_tell(c, raw);
 }
 
-static void take_log(struct line *l, const struct mcp_message *m, struct arena *a)
+static void take_log(
+    struct line *l, struct hub_call *about, const struct mcp_message *m, struct arena *a)
 {
     const char *why;
-    struct hub_call *c = owner_of(l, 0, &why);
+    struct hub_call *c = owner_of(l, about, 0, &why);
     if (!c) {
         if (!l->newest)
             outlets_broadcast(l->hub, m, a);
@@ -265,19 +269,30 @@ static bool take_tagged(struct line *l, const struct mcp_message *m, struct aren
     return true;
 }
 
-static void take_notification(struct line *l, const struct mcp_message *m, struct arena *a)
+static void take_notification(
+    struct line *l, struct hub_call *about, const struct mcp_message *m, struct arena *a)
 {
     if (text_eq(m->method, "notifications/progress"))
         take_progress(l, m, a);
     else if (text_eq(m->method, "notifications/message"))
-        take_log(l, m, a);
+        take_log(l, about, m, a);
     else if (text_eq(m->method, "notifications/cancelled"))
         take_cancelled(l, m, a);
     else if (!take_tagged(l, m, a))
         outlets_broadcast(l->hub, m, a);
 }
 
-void hub_take_line(struct line *l, struct str text)
+void hub_take_end(struct hub_call *c, const struct error *err)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    hub_call_fail(c,
+        502,
+        RPC_INTERNAL_CODE,
+        arena_printf(
+            &a, "The MCP server gave no answer: %s", err ? err->text : "the stream has ended"));
+}
+
+void hub_take_line(struct line *l, struct hub_call *about, struct str text)
 {
     cleanup(arena_done) struct arena a = HUB_ARENA;
     struct mcp_message m;
@@ -288,9 +303,9 @@ void hub_take_line(struct line *l, struct str text)
     if (line_take_handshake(l, &m))
         return;
     if (m.kind == MCP_NOTIFICATION) {
-        take_notification(l, &m, &a);
+        take_notification(l, about, &m, &a);
     } else if (m.kind == MCP_REQUEST) {
-        take_request(l, &m);
+        take_request(l, about, &m);
     } else if (m.kind == MCP_RESPONSE && m.id_raw.ptr) {
         struct hub_call *c = call_of_id(l->hub, json_to_text(&a, m.id));
         if (c && c->sent)

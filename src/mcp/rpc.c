@@ -1,5 +1,6 @@
 #include "mcp/rpc.h"
 
+#include "base/base64.h"
 #include "base/buf.h"
 
 #define BOM "\xef\xbb\xbf"
@@ -306,4 +307,15 @@ struct str rpc_response(struct arena *a, struct str id, struct json result)
     json_print(&b, result);
     buf_add_char(&b, '}');
     return finished(a, &b);
+}
+
+struct str rpc_header_value(struct arena *a, const char *name)
+{
+    size_t length = strlen(name);
+    bool plain = length && name[0] != ' ' && name[length - 1] != ' ' && !text_starts(name, "=?");
+    for (size_t i = 0; i < length; i++)
+        plain = plain && name[i] >= ' ' && name[i] <= '~';
+    return str_of(
+        plain ? arena_strdup(a, name)
+              : arena_printf(a, "=?base64?%s?=", base64_encode(a, (struct str){ name, length })));
 }

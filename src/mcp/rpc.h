@@ -48,6 +48,9 @@ bool rpc_splice(struct arena *a, struct str raw, const char *path, struct str va
 bool rpc_insert(struct arena *a, struct str raw, const char *path, const char *key,
     struct str value, struct str *ret) must_check;
 
+/* A name as the header Mcp-Name has it: plain ASCII, or =?base64?…?=. */
+struct str rpc_header_value(struct arena *a, const char *name);
+
 /* {"jsonrpc":"2.0","id":ID,"error":{…}}; id.ptr NULL: without an id; data absent: without it. */
 struct str rpc_error(
     struct arena *a, struct str id, int64_t code, const char *message, struct json data);

@@ -10,12 +10,21 @@
 
 #include "base/error.h"
 #include "base/str.h"
+#include "http/message.h"
 
+struct env;
+struct http_client;
+struct http_origin;
 struct kube_client;
 struct kube_config;
 struct loop;
 struct mcp_exchange;
 struct mcp_wire;
+
+/* Marks what a message and its answers belong to. */
+struct wire_tag {
+    void *state; /* the wire's own */
+};
 
 /* One message. More than this in one line ends the connection. */
 #define WIRE_LINE_BYTES_MAX ((size_t)64 << 20)
@@ -24,17 +33,19 @@ struct wire_handlers {
     /* Messages can be sent. fresh: this server process has heard nothing from us yet. */
     void (*up)(void *ctx, bool fresh);
     /* Valid during the call. tag: of the send() that it answers, on wires that can tell. */
-    void (*line)(void *ctx, void *tag, struct str line);
+    void (*line)(void *ctx, struct wire_tag *tag, struct str line);
     /* What was under way is lost. up() may follow. */
     void (*down)(void *ctx, const struct error *why);
     /* The exchange of a tag is over: nothing more comes for it. Only from wires that tag. */
-    void (*ended)(void *ctx, void *tag, const struct error *err);
+    void (*ended)(void *ctx, struct wire_tag *tag, const struct error *err);
+    /* The server has forgotten our session: the handshake is due, and this is to be said again. */
+    void (*forgot)(void *ctx, struct wire_tag *tag);
 };
 
 /* What a message is sent with; all zero: a message of the hub's own. */
 struct wire_note {
-    struct mcp_exchange *x; /* the client's request: its headers go with it over HTTP */
-    void *tag;
+    struct mcp_exchange *x; /* its headers go with the message over HTTP */
+    struct wire_tag *tag;
 };
 
 struct wire_ops {
@@ -42,7 +53,7 @@ struct wire_ops {
     /* Only between up() and down(). Copies. */
     void (*send)(struct mcp_wire *w, struct str message, const struct wire_note *note);
     /* The hub wants nothing more for this tag. NULL: the wire does not tag. */
-    void (*forget)(struct mcp_wire *w, void *tag);
+    void (*forget)(struct mcp_wire *w, struct wire_tag *tag);
     void (*free)(struct mcp_wire *w);
 };
 
@@ -72,3 +83,13 @@ struct wire_attach_options {
  * container that was attached to before is not fresh: its server has had the handshake. Client and
  * config outlive it. */
 struct mcp_wire *wire_attach_new(const struct wire_attach_options *options) must_check;
+
+struct wire_http_options {
+    const struct env *env;
+    struct http_client *http;
+    const struct http_origin *origin; /* outlives it */
+    const char *path, *authority;
+    struct http_headers headers; /* of the client that it is for: with messages of the hub's own */
+};
+/* Each message is a POST. A legacy server's session is kept. */
+struct mcp_wire *wire_http_new(const struct wire_http_options *options) must_check;

@@ -125,7 +125,8 @@ def serve(m):
 
 
 note("start")
-print("this line is no message", flush=True)
+if __name__ == "__main__":
+    print("this line is no message", flush=True)
 for line in sys.stdin:
     m = json.loads(line)
     if "method" not in m:
