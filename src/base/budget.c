@@ -1,5 +1,7 @@
 #include "base/budget.h"
 
+_Thread_local struct budget *budget_current;
+
 /* Frames are ended the way pthread_exit() ends them: the unwinder walks up and runs the cleanup()
  * handlers of each (for that the sources are compiled with -fexceptions), until it has reached the
  * frame of budget_run(). */
@@ -27,12 +29,17 @@ void budget_end(struct budget *b)
 __attribute__((noinline)) bool budget_run(struct budget *b, void (*work)(void *ctx), void *ctx)
 {
     assert(!b->armed);
+    struct budget *volatile outer = budget_current;
     b->bottom = __builtin_frame_address(0);
-    if (setjmp(b->out))
+    if (setjmp(b->out)) {
+        budget_current = outer;
         return false;
+    }
+    budget_current = b;
     b->armed = true;
     work(ctx);
     b->armed = false;
+    budget_current = outer;
     return true;
 }
 

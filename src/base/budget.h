@@ -6,9 +6,10 @@
  *       └─ work ─ … ─ arena_alloc() ─ over a limit: all frames up to budget_run() end,
  *                                     cleanup() variables are released, budget_run() is false
  *
- * An arena with a budget counts every allocation: its bytes, and one step. A loop over client data
- * that does not allocate counts its steps itself with budget_step(). So every loop is watched while
- * it runs, and builders need no error path.
+ * An arena with a budget counts every allocation: its bytes, and one step. json_equal(),
+ * json_find() and json_list_has() count a step for each item that they look at. Another loop over
+ * client data that does not allocate counts its steps itself with budget_work(). So every loop is
+ * watched while it runs, and builders need no error path.
  *
  * Work that changes what outlives the request (the store, a table of the server) must not end in
  * the middle: it calls budget_seal() first, and from then on the budget only counts.
@@ -49,8 +50,22 @@ static inline void budget_charge(struct budget *b, size_t bytes, uint64_t steps)
         budget_end(b);
 }
 
-/* For loops that do not allocate. */
-static inline void budget_step(struct budget *b, uint64_t steps)
+/* The budget of the innermost budget_run() of this thread; NULL: there is none. */
+extern _Thread_local struct budget *budget_current;
+
+/* Work for all requests, which this one happens to come first for, is not at its expense:
+ * budget_leave() before it, budget_return() with what that returned after it. */
+static inline struct budget *budget_leave(void)
 {
-    budget_charge(b, 0, steps);
+    return take(budget_current);
+}
+static inline void budget_return(struct budget *left)
+{
+    budget_current = left;
+}
+
+/* For loops that do not allocate. */
+static inline void budget_work(uint64_t steps)
+{
+    budget_charge(budget_current, 0, steps);
 }

@@ -182,6 +182,7 @@ bool json_get_bool(struct json v, const char *path, bool otherwise)
 
 struct json json_find(struct json list, const char *key, const char *text)
 {
+    budget_work(list.count);
     json_each (item, list)
         if (text_eq(json_text(json_member(*item, key)), text))
             return *item;
@@ -190,6 +191,7 @@ struct json json_find(struct json list, const char *key, const char *text)
 
 bool json_list_has(struct json list, const char *text)
 {
+    budget_work(list.count);
     json_each (item, list)
         if (text_eq(json_text(*item), text))
             return true;
@@ -258,6 +260,7 @@ int json_compare(struct json a, struct json b)
 
 bool json_equal(struct json a, struct json b)
 {
+    budget_work(1 + (a.type >= JSON_LIST ? a.count : 0));
     if (rank(a) != rank(b) || (a.type >= JSON_STR && a.count != b.count))
         return false;
     return json_compare(a, b) == 0;

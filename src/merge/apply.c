@@ -382,6 +382,11 @@ static bool apply_merged(struct run *run, struct json live, struct json config,
     struct managers_entry *mine = managers_find(&run->managers, &self);
     struct managers_entry last = mine ? *mine : (struct managers_entry){ .set = fieldset_empty() };
     self.time = last.time;
+    if (!mine && run->managers.count + MANAGERS_UPDATES_MAX + 1 >= MANAGERS_MAX)
+        return fail(err,
+            ERR_INVALID,
+            "%zu managers own fields of the object: take some entries out of its managedFields",
+            run->managers.count);
     if (mine)
         *mine = self;
     else

@@ -156,6 +156,12 @@ bool managers_decode(
     struct arena *a, struct json managed_fields, struct managers *ret, struct error *err)
 {
     *ret = (struct managers){ .arena = a };
+    if (managed_fields.count > MANAGERS_MAX)
+        return fail(err,
+            ERR_TOO_LARGE,
+            "%u entries: at most %d managers can be kept apart",
+            managed_fields.count,
+            MANAGERS_MAX);
     json_each (item, managed_fields) {
         struct managers_entry e;
         if (!decode_entry(a, *item, &e, err))

@@ -55,6 +55,8 @@ const char *managers_entry_text(struct arena *a, const struct managers_entry *e)
 /* More than MANAGERS_UPDATES_MAX entries of updates are folded, oldest first, into the manager
  * `ancient-changes`, one for each apiVersion. */
 #define MANAGERS_UPDATES_MAX 10
+/* More entries are not read: each request looks for its own among them. */
+#define MANAGERS_MAX 1000
 void managers_cap(struct managers *m);
 
 /* The object with the times of `live`, if otherwise neither its owners nor anything else changed:

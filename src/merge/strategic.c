@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/json_index.h"
 #include "merge/gojson.h"
 
 #define DIRECTIVE "$patch"
@@ -79,15 +81,9 @@ static struct json key_of(struct json item, const char *key)
     return *key ? json_member(item, key) : item;
 }
 
-/* The place of the item with this key in a list, or -1. */
-static int64_t index_of(struct json list, struct json wanted, const char *key)
+static int64_t place_of(const struct json_index *x, struct json key)
 {
-    for (uint32_t i = 0; i < list.count; i++) {
-        struct json found = key_of(list.items[i], key);
-        if (json_present(found) && json_equal(found, wanted))
-            return i;
-    }
-    return -1;
+    return json_present(key) ? json_index_find(x, key) : -1;
 }
 
 /* As Go prints one with %s. */
@@ -145,19 +141,20 @@ static int compare_ranked(const void *x, const void *y)
 }
 
 /* The items that stand in `order` (or those that do not), sorted by it (or by `live`). */
-static struct ranked *ranked_part(struct arena *a, struct json items, struct json order,
-    struct json live, const char *key, bool in_order, size_t *ret_count)
+static struct ranked *ranked_part(struct arena *a, struct json items,
+    const struct json_index *order, const struct json_index *live, const char *key, bool in_order,
+    size_t *ret_count)
 {
     struct ranked *part = arena_array(a, items.count + 1u, sizeof(*part));
     size_t count = 0;
     for (uint32_t i = 0; i < items.count; i++) {
         struct json wanted = key_of(items.items[i], key);
-        int64_t rank = index_of(order, wanted, key);
+        int64_t rank = place_of(order, wanted);
         if ((rank >= 0) != in_order)
             continue;
         part[count++] = (struct ranked){
             .item = items.items[i],
-            .rank = in_order ? rank : index_of(live, wanted, key),
+            .rank = in_order ? rank : place_of(live, wanted),
             .place = i,
         };
     }
@@ -172,14 +169,15 @@ static struct json in_order(
     struct arena *a, struct json items, struct json order, struct json live, const char *key)
 {
     size_t patch_count, live_count, i = 0, j = 0;
-    struct ranked *of_patch = ranked_part(a, items, order, live, key, true, &patch_count);
-    struct ranked *of_live = ranked_part(a, items, order, live, key, false, &live_count);
+    struct json_index x = json_index_of(a, order, key), y = json_index_of(a, live, key);
+    struct ranked *of_patch = ranked_part(a, items, &x, &y, key, true, &patch_count);
+    struct ranked *of_live = ranked_part(a, items, &x, &y, key, false, &live_count);
     struct json_builder b;
     json_builder_init(&b, a);
     while (i < live_count || j < patch_count) {
         bool take_live = j >= patch_count;
         if (i < live_count && j < patch_count) {
-            int64_t place = index_of(live, key_of(of_patch[j].item, key), key);
+            int64_t place = place_of(&y, key_of(of_patch[j].item, key));
             take_live = of_live[i].rank >= 0 && place >= 0 && of_live[i].rank < place;
         }
         json_push(&b, take_live ? of_live[i++].item : of_patch[j++].item);
@@ -191,33 +189,51 @@ static struct json in_order(
 
 static struct json without_items(struct arena *a, struct json list, struct json gone)
 {
+    struct json_index x = json_index_of(a, gone, NULL);
     struct json_builder b;
     json_builder_init(&b, a);
     json_each (item, list)
-        if (index_of(gone, *item, "") < 0)
+        if (json_index_find(&x, *item) < 0)
             json_push(&b, *item);
     return json_list_end(&b);
 }
 
 static struct json merge_scalars(struct arena *a, struct json live, struct json patch)
 {
-    struct json *items = arena_array(a, (size_t)live.count + patch.count + 1, sizeof(*items));
-    struct json merged = { .type = JSON_LIST, .items = items };
-    json_each (item, live)
-        if (index_of(merged, *item, "") < 0)
-            items[merged.count++] = *item;
-    json_each (item, patch)
-        if (index_of(merged, *item, "") < 0)
-            items[merged.count++] = *item;
-    return merged;
+    struct json_builder all, merged;
+    json_builder_init(&all, a);
+    json_builder_init(&merged, a);
+    json_push_all(&all, live);
+    json_push_all(&all, patch);
+    struct json list = json_list_end(&all);
+    struct json_index x = json_index_of(a, list, NULL);
+    for (uint32_t i = 0; i < list.count; i++)
+        if (!json_index_again(&x, i))
+            json_push(&merged, list.items[i]);
+    return json_list_end(&merged);
+}
+
+static struct json without_keys(
+    struct arena *a, struct json list, const char *key, struct json gone)
+{
+    if (!gone.count)
+        return list;
+    struct json_index x = json_index_of(a, gone, NULL);
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each (item, list)
+        if (place_of(&x, json_member(*item, key)) < 0)
+            json_push(&b, *item);
+    return json_list_end(&b);
 }
 
 /* Takes `$patch` items out of the patch and does what they say to live. */
 static bool apply_directives(
     struct merger *m, const char *key, struct json *live, struct json *patch)
 {
-    struct json_builder plain;
+    struct json_builder plain, gone;
     json_builder_init(&plain, m->arena);
+    json_builder_init(&gone, m->arena);
     bool replace = false;
     json_each (item, *patch) {
         struct json directive = json_member(*item, DIRECTIVE);
@@ -233,12 +249,7 @@ static bool apply_directives(
                     "map: %s does not contain declared merge key: %s",
                     gojson_shown(m->arena, *item),
                     key);
-            struct json_builder rest;
-            json_builder_init(&rest, m->arena);
-            json_each (old, *live)
-                if (!json_equal(json_member(*old, key), wanted))
-                    json_push(&rest, *old);
-            *live = json_list_end(&rest);
+            json_push(&gone, wanted);
         } else if (text_eq(json_text(directive), "merge")) {
             return fail(m->err, ERR_INTERNAL, "merging lists cannot yet be specified in the patch");
         } else {
@@ -249,8 +260,8 @@ static bool apply_directives(
                 gojson_shown(m->arena, *item));
         }
     }
-    if (replace)
-        *live = json_list_end(&plain);
+    *live =
+        replace ? json_list_end(&plain) : without_keys(m->arena, *live, key, json_list_end(&gone));
     *patch = replace ? json_empty_list() : json_list_end(&plain);
     return true;
 }
@@ -263,11 +274,18 @@ static bool merge_items(struct merger *m, const struct list_rule *rule, struct j
     if (live.count)
         memcpy(items, live.items, live.count * sizeof(*items));
     struct json merged = { .type = JSON_LIST, .count = live.count, .items = items };
-    json_each (item, patch) {
-        int64_t at = index_of(merged, json_member(*item, rule->key), rule->key);
+    struct json_index old = json_index_of(m->arena, live, rule->key);
+    struct json_index new = json_index_of(m->arena, patch, rule->key);
+    uint32_t *places = arena_array(m->arena, patch.count + 1u, sizeof(*places));
+    for (uint32_t i = 0; i < patch.count; i++) {
+        struct json item = patch.items[i], key = json_member(item, rule->key);
+        int64_t at = place_of(&old, key), first = place_of(&new, key);
+        if (at < 0 && first >= 0 && first < i)
+            at = places[first];
+        places[i] = at < 0 ? merged.count : (uint32_t)at;
         if (at < 0)
-            items[merged.count++] = *item;
-        else if (!merge_map(m, rule->item, items[at], *item, &items[at]))
+            items[merged.count++] = item;
+        else if (!merge_map(m, rule->item, items[at], item, &items[at]))
             return false;
     }
     *ret = merged;
@@ -403,22 +421,23 @@ static bool merge_member(struct merger *m, uint16_t type, const char *name, stru
     return true;
 }
 
-/* One member of a patch, into the map. */
+/* What one member of a patch makes of which member of the map. */
 static bool merge_entry(struct merger *m, uint16_t type, const struct json_member *p,
-    struct json patch, struct json *map)
+    struct json patch, struct json map, struct json_member *ret, bool *ret_changed)
 {
+    *ret_changed = false;
     const char *name = p->key, *part;
     struct json value = { 0 };
     if (text_eq(name, RETAIN))
         return true;
     if ((part = suffix_of(name, DELETE_FROM))) {
         name = part;
-        value = json_member(*map, name);
+        value = json_member(map, name);
         if (value.type == JSON_LIST && p->value.type == JSON_LIST)
             value = without_items(m->arena, value, p->value);
     } else if ((part = suffix_of(name, ORDER))) {
         name = part;
-        if (!apply_order(m, type, name, p->value, *map, patch, &value))
+        if (!apply_order(m, type, name, p->value, map, patch, &value))
             return false;
         if (!json_present(value))
             return true;
@@ -426,10 +445,52 @@ static bool merge_entry(struct merger *m, uint16_t type, const struct json_membe
         const char *order = arena_printf(m->arena, ORDER "%s", name);
         if (p->value.type == JSON_LIST && json_present(json_member(patch, order)))
             return true; /* merged together with its order */
-        if (!merge_member(m, type, name, json_member(*map, name), p->value, &value))
+        if (!merge_member(m, type, name, json_member(map, name), p->value, &value))
             return false;
     }
-    *map = json_with_member(m->arena, *map, name, value);
+    *ret = (struct json_member){ name, value };
+    *ret_changed = true;
+    return true;
+}
+
+/* The map with other values for some members; an absent value takes the member away. Both are in
+ * the order of the keys. */
+static struct json with_members(
+    struct arena *a, struct json map, const struct json_member *new, size_t count)
+{
+    struct json_builder b;
+    size_t at = 0;
+    json_builder_init(&b, a);
+    json_each_member (old, map) {
+        int order = 1;
+        while (at < count && (order = strcmp(new[at].key, old->key)) < 0)
+            json_put(&b, new[at].key, new[at].value), at++;
+        if (at < count && order == 0)
+            json_put(&b, new[at].key, new[at].value), at++;
+        else
+            json_put(&b, old->key, old->value);
+    }
+    for (; at < count; at++)
+        json_put(&b, new[at].key, new[at].value);
+    return json_map_end(&b);
+}
+
+/* Directives for a member come first in a patch, and change what the member is merged with. */
+static bool merge_entries(
+    struct merger *m, uint16_t type, struct json patch, struct json live, struct json *ret)
+{
+    struct json_member *new = arena_array(m->arena, patch.count, sizeof(*new));
+    size_t count = 0;
+    json_each_member (p, patch) {
+        bool changed;
+        if (!merge_entry(m, type, p, patch, live, &new[count], &changed))
+            return false;
+        if (changed && p->key[0] == '$')
+            live = json_with_member(m->arena, live, new[count].key, new[count].value);
+        else
+            count += changed;
+    }
+    *ret = with_members(m->arena, live, new, count);
     return true;
 }
 
@@ -453,11 +514,7 @@ static bool merge_map(
             gojson_shown(m->arena, patch));
     if (json_present(keys) && !retain_keys(m, keys, patch, &live))
         return false;
-    json_each_member (p, patch)
-        if (!merge_entry(m, type, p, patch, &live))
-            return false;
-    *ret = live;
-    return true;
+    return merge_entries(m, type, patch, live, ret);
 }
 
 bool strategic_merge(struct arena *a, const struct schema *s, struct json live, struct json patch,

@@ -139,23 +139,29 @@ bool typed_items(struct arena *a, const struct schema *s, const struct schema_ty
     return true;
 }
 
-uint32_t typed_items_find(
-    const struct typed_items *items, const struct path_element *e, uint32_t *ret_first)
+/* The first place in the order whose element is not less, or, with past, greater. */
+static uint32_t bound(const struct typed_items *items, const struct path_element *e, bool past)
 {
     uint32_t low = 0, high = items->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (path_element_compare(&items->elements[items->sorted[middle]], e) < 0)
+        int order = path_element_compare(&items->elements[items->sorted[middle]], e);
+        if (order < 0 || (past && order == 0))
             low = middle + 1;
         else
             high = middle;
     }
-    uint32_t end = low;
-    while (end < items->count && path_element_compare(&items->elements[items->sorted[end]], e) == 0)
-        end++;
-    if (end > low)
-        *ret_first = items->sorted[low];
-    return end - low;
+    return low;
+}
+
+uint32_t typed_items_find(
+    const struct typed_items *items, const struct path_element *e, uint32_t *ret_first)
+{
+    uint32_t low = bound(items, e, false);
+    if (low == items->count || path_element_compare(&items->elements[items->sorted[low]], e) != 0)
+        return 0;
+    *ret_first = items->sorted[low];
+    return bound(items, e, true) - low;
 }
 
 /* ---- validation ---- */

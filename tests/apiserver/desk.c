@@ -32,7 +32,6 @@ static void begin(struct desk *r, struct apiserver_options options, struct store
     check(r->store);
     options.env = &r->env;
     options.store = r->store;
-    options.allow_all = true;
     r->server = apiserver_new(&options, &err);
     check(r->server);
     desk_settle(r);
@@ -151,7 +150,7 @@ struct desk_stream *desk_open(struct desk *r, const char *method, const char *ta
         .accept = accept,
         .user_agent = "tester/1.0 (linux)",
         .body = body,
-        .user = &user,
+        .user = r->user ? r->user : &user,
         .connection = r->connection,
     };
     s->call = apiserver_open(r->server, &request, &handlers, s);

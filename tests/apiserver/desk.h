@@ -22,6 +22,7 @@ struct desk {
     struct store *store;
     struct apiserver *server;
     struct desk_stream *streams;
+    const struct api_user *user; /* who asks from now on; NULL: an administrator */
     const void *connection; /* of what is asked from now on; NULL: each of its own */
 };
 

@@ -72,7 +72,7 @@ static void loop(void *ctx)
 {
     struct job *j = ctx;
     for (; j->done < j->rounds; j->done++)
-        budget_step(&j->budget, 1);
+        budget_work(1);
 }
 
 TEST(a_loop_that_counts_its_steps_is_ended)

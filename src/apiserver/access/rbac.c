@@ -3,7 +3,9 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/json_index.h"
 #include "base/selector.h"
+#include "base/table.h"
 
 #define GROUP "rbac.authorization.k8s.io"
 
@@ -13,6 +15,13 @@ struct binding {
     const char *name;
     const char *role_kind, *role_name;
     struct json subjects, rules; /* rules absent: there is no such role */
+};
+
+/* The rules of a role, shared by all that is bound to it: thousands of bindings may name one. */
+struct rules {
+    struct table_node node;
+    const char *key;
+    struct json rules;
 };
 
 enum { ROLES, CLUSTER_ROLES, ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS, TABLES };
@@ -25,6 +34,7 @@ struct rbac {
     struct arena arena; /* of everything below */
     struct binding *list;
     size_t count;
+    struct table roles; /* struct rules, while bindings are read */
     bool fresh;
     struct store_watch watches[TABLES];
 };
@@ -47,6 +57,8 @@ struct rbac *rbac_new(struct apiserver *s)
 {
     struct rbac *r = mem_new_of(struct rbac);
     r->server = s;
+    const struct env *env = apiserver_env(s);
+    table_init(&r->roles, env->random(env->ctx), env->random(env->ctx));
     arena_init(&r->arena, (size_t)1 << 30);
     for (int i = 0; i < TABLES; i++) {
         r->watches[i] = (struct store_watch){ .event = on_event, .ctx = r };
@@ -63,6 +75,7 @@ void rbac_free(struct rbac *r)
         return;
     for (int i = 0; i < TABLES; i++)
         store_watch_stop(&r->watches[i]);
+    table_done(&r->roles);
     arena_done(&r->arena);
     free(r);
 }
@@ -86,42 +99,46 @@ static bool selected(struct json selectors, struct json labels)
     return false;
 }
 
-static bool list_holds(const struct json_builder *list, struct json v)
-{
-    for (uint32_t i = 0; i < list->count; i++)
-        if (json_equal(list->members[i].value, v))
-            return true;
-    return false;
-}
-
-/* Roles that aggregate may be aggregated themselves, even in a circle. */
+/* Roles that aggregate may be aggregated themselves, even in a circle: each is read once. */
+struct aggregation {
+    struct rbac *rbac;
+    struct json_builder rules;
+    struct json_seen known, roles; /* rules and names */
+    int depth;
+};
 #define AGGREGATION_DEPTH_MAX 8
 
-static void add_aggregated(
-    struct rbac *r, struct json_builder *rules, struct json cluster_role, int depth)
+static void add_aggregated(struct aggregation *g, struct json cluster_role)
 {
     struct json selectors = json_get(cluster_role, "aggregationRule.clusterRoleSelectors");
-    const char *own = json_get_text(cluster_role, "metadata.name");
     struct store_cursor c = { 0 };
-    struct store_table *t = table(r, CLUSTER_ROLES);
+    struct store_table *t = table(g->rbac, CLUSTER_ROLES);
+    json_seen_add(&g->roles, json_get(cluster_role, "metadata.name"));
     for (const struct store_object *o; t && (o = store_next(t, &c));) {
-        struct json role = parse(rules->arena, o);
-        if (text_eq(o->name, own) || !selected(selectors, json_get(role, "metadata.labels")))
+        struct json role = parse(g->rules.arena, o);
+        struct json name = json_get(role, "metadata.name");
+        if (json_seen_has(&g->roles, name) ||
+            !selected(selectors, json_get(role, "metadata.labels")))
             continue;
+        json_seen_add(&g->roles, name);
         json_each (rule, json_member(role, "rules"))
-            if (!list_holds(rules, *rule))
-                json_push(rules, *rule);
-        if (json_present(json_member(role, "aggregationRule")) && depth < AGGREGATION_DEPTH_MAX)
-            add_aggregated(r, rules, role, depth + 1);
+            if (!json_seen_add(&g->known, *rule))
+                json_push(&g->rules, *rule);
+        if (!json_present(json_member(role, "aggregationRule")) ||
+            g->depth == AGGREGATION_DEPTH_MAX)
+            continue;
+        g->depth++;
+        add_aggregated(g, role);
+        g->depth--;
     }
 }
 
 struct json rbac_aggregate(struct rbac *r, struct arena *a, struct json cluster_role)
 {
-    struct json_builder rules;
-    json_builder_init(&rules, a);
-    add_aggregated(r, &rules, cluster_role, 0);
-    return json_list_end(&rules);
+    struct aggregation g = { .rbac = r, .known.arena = a, .roles.arena = a };
+    json_builder_init(&g.rules, a);
+    add_aggregated(&g, cluster_role);
+    return json_list_end(&g.rules);
 }
 
 bool rbac_rules_of_ref(
@@ -139,6 +156,34 @@ bool rbac_rules_of_ref(
     return o != NULL;
 }
 
+static bool rules_are(const struct table_node *n, const void *key)
+{
+    return text_eq(container_of(n, struct rules, node)->key, key);
+}
+
+static struct json shared_rules(struct rbac *r, const char *namespace, struct json ref)
+{
+    const char *kind = json_get_text(ref, "kind"), *name = json_get_text(ref, "name");
+    bool local = text_eq(kind, "Role");
+    const char *key = arena_printf(&r->arena, "%s/%s", local ? namespace : "", name ? name : "");
+    uint64_t hash = table_hash(&r->roles, key, strlen(key));
+    struct table_node *n = table_find(&r->roles, hash, rules_are, key);
+    if (n)
+        return container_of(n, struct rules, node)->rules;
+    struct rules *new = arena_new(&r->arena, struct rules);
+    new->key = key;
+    if (!rbac_rules_of_ref(r, &r->arena, namespace, ref, &new->rules))
+        new->rules = (struct json){ 0 };
+    table_add(&r->roles, &new->node, hash);
+    return new->rules;
+}
+
+static void forget_rules(struct rbac *r)
+{
+    for (struct table_cursor c = table_first(&r->roles); c.node; table_next(&c))
+        table_remove(&r->roles, c.node);
+}
+
 static void read_bindings(struct rbac *r, int which)
 {
     struct store_cursor c = { 0 };
@@ -152,9 +197,8 @@ static void read_bindings(struct rbac *r, int which)
             .role_kind = json_get_text(ref, "kind"),
             .role_name = json_get_text(ref, "name"),
             .subjects = json_member(v, "subjects"),
+            .rules = shared_rules(r, o->namespace, ref),
         };
-        if (!rbac_rules_of_ref(r, &r->arena, b->namespace, ref, &b->rules))
-            b->rules = (struct json){ 0 };
     }
 }
 
@@ -162,6 +206,7 @@ static void refresh(struct rbac *r)
 {
     if (r->fresh)
         return;
+    struct budget *left = budget_leave();
     struct store_table *cluster = table(r, CLUSTER_ROLE_BINDINGS), *local = table(r, ROLE_BINDINGS);
     arena_reset(&r->arena);
     r->count = 0;
@@ -170,6 +215,8 @@ static void refresh(struct rbac *r)
         sizeof(*r->list));
     read_bindings(r, CLUSTER_ROLE_BINDINGS);
     read_bindings(r, ROLE_BINDINGS);
+    forget_rules(r);
+    budget_return(left);
     /* What is written but not flushed is read here and may yet be undone: then look again. */
     r->fresh = true;
     for (int i = 0; i < TABLES; i++) {
@@ -330,7 +377,9 @@ struct json rbac_rules_of(
     json_builder_init(&rules, a);
     struct json subject;
     const struct binding *b;
+    struct json_seen roles = { .arena = a }; /* by the address of their rules */
     for (size_t i = 0; (b = next_binding(r, &i, user, namespace, &subject));)
-        json_push_all(&rules, json_copy(a, b->rules));
+        if (!json_seen_add(&roles, json_int((int64_t)(intptr_t)b->rules.items)))
+            json_push_all(&rules, json_copy(a, b->rules));
     return json_list_end(&rules);
 }

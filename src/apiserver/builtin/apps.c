@@ -6,6 +6,7 @@
 #include "apiserver/rules/check.h"
 #include "apiserver/rules/fill.h"
 #include "base/intorstr.h"
+#include "base/json_index.h"
 #include "base/selector.h"
 
 /* ---- Deployment ---- */
@@ -153,20 +154,13 @@ static bool prepare_stateful_set(const struct api_write *w, struct json *object,
 
 /* ---- what is wrong ---- */
 
-static bool has_claim(struct json claims, size_t before, const char *name)
-{
-    for (size_t i = 0; i < before; i++)
-        if (text_eq(json_get_text(claims.items[i], "metadata.name"), name))
-            return true;
-    return false;
-}
-
 /* The template as the pods of a StatefulSet will be: a volume for each claim, in front, instead of
  * one of that name. */
 static struct json with_claims(struct arena *a, struct json spec)
 {
     struct json template = json_member(spec, "template");
     struct json claims = json_member(spec, "volumeClaimTemplates");
+    struct json_seen names = { .arena = a };
     struct json_builder volumes;
     if (!json_is(claims, JSON_LIST) || claims.count == 0)
         return template;
@@ -174,13 +168,12 @@ static struct json with_claims(struct arena *a, struct json spec)
     json_each (claim, claims) {
         struct json name = json_get(*claim, "metadata.name");
         name = json_present(name) ? name : json_str("");
-        if (!has_claim(claims, (size_t)(claim - claims.items), json_text(name)))
+        if (!json_seen_add(&names, name))
             json_push(&volumes,
                 json_fields(a, { "name", name }, { "persistentVolumeClaim.claimName", name }));
     }
     json_each (volume, json_get(template, "spec.volumes")) {
-        const char *name = json_get_text(*volume, "name");
-        if (!has_claim(claims, claims.count, name))
+        if (!json_seen_has(&names, json_member(*volume, "name")))
             json_push(&volumes, *volume);
     }
     return json_with(a, template, "spec.volumes", json_list_end(&volumes));

@@ -8,6 +8,7 @@
 #include "apiserver/rules/check.h"
 #include "apiserver/rules/fill.h"
 #include "base/base64.h"
+#include "base/json_index.h"
 #include "base/quantity.h"
 
 /* ---- Secret ---- */
@@ -163,10 +164,8 @@ static void check_json_key(struct field_errors *e, struct json data, const char 
         !base64_decode(e->arena, (struct str){ text.string, text.count }, &bytes))
         return;
     if (!json_parse(e->arena, bytes, &parsed, &err))
-        field_invalid(e,
-            field_key(e->arena, "data", key),
-            json_str("<secret contents redacted>"),
-            err.text);
+        field_invalid(
+            e, field_key(e->arena, "data", key), json_str("<secret contents redacted>"), err.text);
 }
 
 static void check_secret(const struct api_write *w, struct json o, struct field_errors *e)
@@ -308,18 +307,16 @@ void builtin_node_status_check(struct json object, struct field_errors *errors)
 {
     struct json addresses = json_get(object, "status.addresses");
     check_amounts(errors, object);
-    for (size_t i = 0; i < addresses.count; i++)
-        for (size_t j = 0; j < i; j++) {
-            struct json one = addresses.items[i];
-            if (!json_equal(one, addresses.items[j]))
-                continue;
+    struct json_index index = json_index_of(errors->arena, addresses, NULL);
+    for (size_t i = 0; i < addresses.count; i++) {
+        struct json one = addresses.items[i];
+        if (json_index_again(&index, (uint32_t)i))
             field_duplicate(errors,
                 check_item_path(errors->arena, "status", "addresses", i),
                 json_map(errors->arena,
                     { "Type", json_member(one, "type") },
                     { "Address", json_member(one, "address") }));
-            break;
-        }
+    }
 }
 
 static void check_node(const struct api_write *w, struct json o, struct field_errors *e)

@@ -7,6 +7,7 @@
 #include "apiserver/core/server.h"
 #include "apiserver/rules/check.h"
 #include "apiserver/rules/fill.h"
+#include "base/json_index.h"
 
 #define ADDRESSES_PER_ENDPOINT_MAX 100
 #define ENDPOINTS_MAX 1000
@@ -241,17 +242,15 @@ static void check_slice_ports(struct field_errors *e, struct json ports)
         { 0 },
     };
     struct arena *a = e->arena;
+    struct json_index names = json_index_of(a, ports, "name");
     for (size_t i = 0; i < ports.count; i++) {
         const char *here = check_item_path(a, "", "ports", i);
         struct json name = json_member(ports.items[i], "name");
         struct json protocol = json_member(ports.items[i], "appProtocol");
         if (!check_is_empty(name))
             check_name(e, name, field_child(a, here, "name"), NAME_DNS1123_LABEL);
-        for (size_t j = 0; j < i; j++)
-            if (json_equal(name, json_member(ports.items[j], "name"))) {
-                field_duplicate(e, field_child(a, here, "name"), name);
-                break;
-            }
+        if (json_index_again(&names, (uint32_t)i))
+            field_duplicate(e, field_child(a, here, "name"), name);
         check_table(e, ports.items[i], here, rules);
         if (check_is_set(protocol))
             check_name(e, protocol, field_child(a, here, "appProtocol"), NAME_LABEL_KEY);

@@ -7,6 +7,7 @@
 #include "apiserver/rules/check.h"
 #include "apiserver/rules/fill.h"
 #include "base/intorstr.h"
+#include "base/json_index.h"
 #include "base/quantity.h"
 
 /* ---- PodDisruptionBudget ---- */
@@ -164,19 +165,18 @@ static void check_limit_range(const struct api_write *w, struct json o, struct f
 {
     (void)w;
     struct json limits = json_get(o, "spec.limits");
+    struct json_index types = json_index_of(e->arena, limits, "type");
     for (size_t i = 0; i < limits.count; i++) {
         const char *here = check_item_path(e->arena, "spec", "limits", i);
         const char *type_path = field_child(e->arena, here, "type");
         struct json type = json_member(limits.items[i], "type");
-        bool twice = false;
+        bool twice = json_index_again(&types, (uint32_t)i);
         size_t before = e->count;
         check_name(e, type, type_path, NAME_LABEL_KEY);
         if (e->count == before && !strchr(json_text(type), '/') &&
             !text_eq(json_text(type), "Container") && !text_eq(json_text(type), "Pod") &&
             !text_eq(json_text(type), "PersistentVolumeClaim"))
             field_invalid(e, type_path, type, "must be a standard limit type or fully qualified");
-        for (size_t j = 0; j < i; j++)
-            twice = twice || json_equal(type, json_member(limits.items[j], "type"));
         if (twice)
             field_duplicate(e, type_path, type);
         else

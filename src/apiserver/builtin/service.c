@@ -7,6 +7,7 @@
 #include "apiserver/rules/check.h"
 #include "apiserver/rules/fill.h"
 #include "base/hash.h"
+#include "base/json_index.h"
 
 /* ---- defaults ---- */
 
@@ -406,10 +407,26 @@ static void check_invalid_duplicate(struct field_errors *e, const char *path, st
             (long long)json_get_int(port, "port", 0)));
 }
 
+/* A list with, for each port, this number and the protocol. */
+static struct json ports_of(struct arena *a, struct json ports, const char *number)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each (p, ports)
+        json_push(&b,
+            json_map(a,
+                { "number", json_member(*p, number) },
+                { "protocol", json_member(*p, "protocol") }));
+    return json_list_end(&b);
+}
+
 static void check_ports(struct field_errors *e, struct json spec)
 {
     struct arena *a = e->arena;
     struct json ports = json_member(spec, "ports");
+    struct json_index names = json_index_of(a, ports, "name");
+    struct json_index numbers = json_index_of(a, ports_of(a, ports, "port"), NULL);
+    struct json_index node_ports = json_index_of(a, ports_of(a, ports, "nodePort"), NULL);
     if (!ports.count && !is_type(spec, "ExternalName") && !is_headless(spec))
         field_required(e, "spec.ports", NULL);
     for (size_t i = 0; i < ports.count; i++) {
@@ -424,16 +441,12 @@ static void check_ports(struct field_errors *e, struct json spec)
                 field_child(a, here, "nodePort"),
                 arena_printf(
                     a, "may not be used when `type` is '%s'", json_get_text(spec, "type")));
-        for (size_t j = 0; j < i; j++) {
-            struct json other = ports.items[j];
-            if (!check_is_empty(name) && json_equal(name, json_member(other, "name")))
-                field_duplicate(e, name_path, name);
-            if (json_equal(json_member(port, "port"), json_member(other, "port")) &&
-                json_equal(json_member(port, "protocol"), json_member(other, "protocol")))
-                check_invalid_duplicate(e, here, port);
-        }
+        if (!check_is_empty(name) && json_index_again(&names, (uint32_t)i))
+            field_duplicate(e, name_path, name);
+        if (json_index_again(&numbers, (uint32_t)i))
+            check_invalid_duplicate(e, here, port);
         int64_t node_port = json_get_int(port, "nodePort", 0);
-        if (node_port && has_port(ports, i, node_port, json_member(port, "protocol")))
+        if (node_port && json_index_again(&node_ports, (uint32_t)i))
             field_duplicate(e, field_child(a, here, "nodePort"), json_int(node_port));
     }
 }
@@ -655,12 +668,13 @@ static void check_balancer(struct field_errors *e, struct json spec, struct json
 static void check_outside(const struct api_write *w, struct json spec, struct field_errors *e)
 {
     static const struct check rule = { "", CHECK_IP };
-    struct json old = json_get(w->old, "spec.externalIPs");
+    struct json_index before_it =
+        json_index_of(e->arena, json_get(w->old, "spec.externalIPs"), NULL);
     size_t i = 0;
     json_each (ip, json_member(spec, "externalIPs")) {
         const char *here = check_item_path(e->arena, "spec", "externalIPs", i++);
         size_t before = e->count;
-        if (!json_list_has(old, json_text(*ip)))
+        if (json_index_find(&before_it, *ip) < 0)
             check_value(e, *ip, here, &rule);
         if (e->count == before)
             builtin_check_reachable(w, e, *ip, here);

@@ -8,6 +8,7 @@
 #include "apiserver/custom/crd_shape.h"
 #include "apiserver/custom/crd_status.h"
 #include "apiserver/rules/check.h"
+#include "base/json_index.h"
 #include "base/names.h"
 #include "base/url.h"
 #include "base/utf8.h"
@@ -232,10 +233,10 @@ static void check_versions(struct checker *c, struct json versions)
 {
     size_t stored = 0;
     bool unique = true;
+    struct json_index names = json_index_of(c->arena, versions, "name");
     for (uint32_t i = 0; i < versions.count; i++) {
         struct json version = versions.items[i];
-        for (uint32_t j = 0; j < i; j++)
-            unique &= !text_eq(text_at(version, "name"), text_at(versions.items[j], "name"));
+        unique &= !json_index_again(&names, i);
         stored += json_get_bool(version, "storage", false);
         check_version(c, version, field_index(c->arena, "spec.versions", i));
     }
@@ -364,13 +365,11 @@ static void check_stored_versions(struct checker *c)
         field_invalid(c->errors, path, json_null(), "must have at least one stored version");
         return;
     }
+    struct json_index names = json_index_of(c->arena, c->versions, "name");
     uint32_t i = 0;
     json_each (version, c->versions) {
         const char *name = text_at(*version, "name");
-        bool earlier = false;
-        for (uint32_t j = 0; j < i; j++)
-            earlier |= text_eq(name, text_at(json_item(c->versions, j), "name"));
-        i++;
+        bool earlier = json_index_again(&names, i++);
         if (json_get_bool(*version, "storage", false) && (earlier || !json_list_has(stored, name)))
             field_invalid(c->errors,
                 path,

@@ -9,6 +9,7 @@
 #include "apiserver/custom/crd_shape.h"
 #include "apiserver/custom/structural.h"
 #include "apiserver/rules/check.h"
+#include "base/json_index.h"
 
 struct checker {
     struct arena *arena;
@@ -139,13 +140,12 @@ static void check_keys(struct checker *c, struct json s, const char *at)
     struct json items = json_member(s, "items");
     struct json keys = json_member(s, "x-kubernetes-list-map-keys");
     const char *path = child(c, at, "x-kubernetes-list-map-keys");
+    struct json_index index = json_index_of(c->arena, keys, NULL);
     for (uint32_t i = 0; i < keys.count; i++) {
         const char *key = json_text(keys.items[i]);
         struct json field = json_member(json_member(items, "properties"), key ? key : "");
         const char *type = schema_text(field, "type");
-        bool again = false;
-        for (uint32_t j = 0; j < i; j++)
-            again |= json_equal(keys.items[i], keys.items[j]);
+        bool again = json_index_again(&index, i);
         if (!json_present(field))
             field_invalid(c->errors, path, keys, "entries must all be names of item properties");
         else if (text_eq(type, "array") || text_eq(type, "object"))

@@ -11,6 +11,7 @@
 #include "apiserver/custom/structural_node.h"
 #include "apiserver/rules/patterns.h"
 #include "base/buf.h"
+#include "base/json_index.h"
 #include "base/utf8.h"
 
 struct violation {
@@ -107,9 +108,8 @@ static uint8_t type_of(struct json v)
 static void complain_type(struct checker *c, struct outcome *out, const struct structural_place *at,
     const char *wanted, const char *got)
 {
-    const char *what =
-        arena_printf(
-            c->arena, "must be of type %s: %s", wanted, json_to_text(c->arena, json_str(got)));
+    const char *what = arena_printf(
+        c->arena, "must be of type %s: %s", wanted, json_to_text(c->arena, json_str(got)));
     complain(c, out, FIELD_TYPE_INVALID, at, json_str(got), what);
 }
 
@@ -419,12 +419,12 @@ static void complain_too_many(
                 limit == 1 ? "" : "s") });
 }
 
-static bool has_twice(struct json list)
+static bool has_twice(struct arena *a, struct json list)
 {
+    struct json_index x = json_index_of(a, list, NULL);
     for (uint32_t i = 1; i < list.count; i++)
-        for (uint32_t j = 0; j < i; j++)
-            if (json_equal(list.items[i], list.items[j]))
-                return true;
+        if (json_index_again(&x, i))
+            return true;
     return false;
 }
 
@@ -441,7 +441,7 @@ static void check_items(
             arena_printf(c->arena, "should have at least %lld items", (long long)r->limit));
     if (r->type == RULE_MAX_ITEMS && count > r->limit)
         complain_too_many(c, out, in, r->limit);
-    if (r->type == RULE_UNIQUE_ITEMS && has_twice(in->value))
+    if (r->type == RULE_UNIQUE_ITEMS && has_twice(c->arena, in->value))
         complain(c, out, FIELD_INVALID, in->at, json_str(""), "shouldn't contain duplicates");
 }
 
@@ -510,36 +510,60 @@ static void check_required(
 
 /* ---- the value and what is in it ---- */
 
-/* The item of an old list that an item of the new one grew from: known in a list-map alone. */
-static struct json old_item(const struct structural *s, struct json old, struct json item)
+/* The items of an old list by their keys: known in a list-map alone. */
+struct old_items {
+    const struct structural *schema;
+    struct json list;
+    struct json_index keys;
+};
+
+static struct json keys_of(struct arena *a, const struct structural *s, struct json item)
 {
-    if (s->list != STRUCTURAL_LIST_MAP || !json_is(item, JSON_MAP))
+    if (!json_is(item, JSON_MAP))
+        return json_null();
+    struct json *values = arena_array(a, s->key_count, sizeof(*values));
+    for (uint8_t k = 0; k < s->key_count; k++)
+        values[k] = json_member(item, s->keys[k]);
+    return (struct json){ .type = JSON_LIST, .count = s->key_count, .items = values };
+}
+
+static struct old_items old_items_of(struct arena *a, const struct structural *s, struct json old)
+{
+    struct old_items x = { .schema = s };
+    if (s->list != STRUCTURAL_LIST_MAP || !json_is(old, JSON_LIST))
+        return x;
+    x.list = old;
+    struct json *keys = arena_array(a, old.count, sizeof(*keys));
+    for (uint32_t i = 0; i < old.count; i++)
+        keys[i] = keys_of(a, s, old.items[i]);
+    x.keys = json_index_of(
+        a, (struct json){ .type = JSON_LIST, .count = old.count, .items = keys }, NULL);
+    return x;
+}
+
+/* The item that an item of the new list grew from. */
+static struct json old_item(struct arena *a, const struct old_items *x, struct json item)
+{
+    if (!x->list.count || !json_is(item, JSON_MAP))
         return absent;
-    json_each (candidate, old) {
-        bool same = json_is(*candidate, JSON_MAP);
-        for (uint8_t k = 0; k < s->key_count && same; k++) {
-            struct json key = json_member(item, s->keys[k]);
-            struct json old_key = json_member(*candidate, s->keys[k]);
-            same = json_equal(key, old_key);
-        }
-        if (same)
-            return *candidate;
-    }
-    return absent;
+    int64_t at = json_index_find(&x->keys, keys_of(a, x->schema, item));
+    return at < 0 ? absent : x->list.items[at];
 }
 
 /* Whether nothing changed, where the order of a list-map counts for nothing. What the schema does
  * not have, as some of the metadata of an embedded resource, the API server cannot compare. */
-static bool is_unchanged(const struct structural *s, struct json old, struct json v)
+static bool is_unchanged(
+    struct arena *a, const struct structural *s, struct json old, struct json v)
 {
     if (old.type != v.type || old.count != v.count)
         return json_equal(old, v);
     if (json_is(v, JSON_LIST)) {
         if (s->list != STRUCTURAL_LIST_MAP)
             return json_equal(old, v);
+        struct old_items olds = old_items_of(a, s, old);
         json_each (item, v) {
-            struct json before = old_item(s, old, *item);
-            if (!json_present(before) || !is_unchanged(s->items, before, *item))
+            struct json before = old_item(a, &olds, *item);
+            if (!json_present(before) || !is_unchanged(a, s->items, before, *item))
                 return false;
         }
         return true;
@@ -550,7 +574,7 @@ static bool is_unchanged(const struct structural *s, struct json old, struct jso
         const struct structural *field = structural_field(s, m->key);
         const struct structural *child = field ? field : s->additional;
         struct json before = json_member(old, m->key);
-        if (!child || !json_present(before) || !is_unchanged(child, before, m->value))
+        if (!child || !json_present(before) || !is_unchanged(a, child, before, m->value))
             return false;
     }
     return true;
@@ -572,10 +596,11 @@ static void check_members(
 static void check_list(
     struct checker *c, const struct structural *s, const struct input *in, struct outcome *out)
 {
+    struct old_items olds = old_items_of(c->arena, s, in->old);
     for (uint32_t i = 0; s->items && i < in->value.count; i++) {
         struct structural_place place = { .up = in->at, .index = i };
         struct json item = in->value.items[i];
-        check_value(c, s->items, item, old_item(s, in->old, item), &place, out);
+        check_value(c, s->items, item, old_item(c->arena, &olds, item), &place, out);
     }
 }
 
@@ -671,7 +696,7 @@ static void check_value(struct checker *c, const struct structural *s, struct js
 {
     size_t before = out->count;
     check_plain(c, s, v, old, at, out);
-    if (out->count > before && json_present(old) && is_unchanged(s, old, v))
+    if (out->count > before && json_present(old) && is_unchanged(c->arena, s, old, v))
         out->count = before;
 }
 

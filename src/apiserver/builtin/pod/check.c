@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
+#include "base/json_index.h"
 
 static const char *const protocols[] = { "SCTP", "TCP", "UDP", NULL };
 static const char *const pull_policies[] = { "Always", "IfNotPresent", "Never", NULL };
@@ -17,6 +18,7 @@ static void check_ports(struct field_errors *e, struct json c, const char *path)
         { 0 },
     };
     struct json ports = json_member(c, "ports");
+    struct json_index names = json_index_of(e->arena, ports, "name");
     for (size_t i = 0; i < ports.count; i++) {
         const char *here = check_item_path(e->arena, path, "ports", i);
         struct json port = ports.items[i], name = json_member(port, "name");
@@ -24,9 +26,8 @@ static void check_ports(struct field_errors *e, struct json c, const char *path)
         if (!check_is_empty(name)) {
             size_t before = e->count;
             check_value(e, name, name_path, &(struct check){ "", CHECK_PORT_NAME });
-            for (size_t j = 0; j < i && e->count == before; j++)
-                if (json_equal(json_member(ports.items[j], "name"), name))
-                    field_duplicate(e, name_path, name);
+            if (e->count == before && json_index_again(&names, (uint32_t)i))
+                field_duplicate(e, name_path, name);
         }
         if (!json_get_int(port, "containerPort", 0))
             field_required(e, field_child(e->arena, here, "containerPort"), NULL);
@@ -42,8 +43,7 @@ static void check_ports(struct field_errors *e, struct json c, const char *path)
 static void check_host_ports(
     struct field_errors *e, const struct json *containers, size_t count, const char *path)
 {
-    struct json_builder seen;
-    json_builder_init(&seen, e->arena);
+    struct json_seen seen = { .arena = e->arena };
     for (size_t i = 0; i < count; i++) {
         const char *here = field_index(e->arena, path, i);
         size_t j = 0;
@@ -58,9 +58,8 @@ static void check_host_ports(
                 (long long)number);
             if (!number)
                 continue;
-            if (json_list_has(json_list_end(&seen), text))
+            if (json_seen_add(&seen, json_str(text)))
                 field_duplicate(e, field_child(e->arena, at, "hostPort"), json_str(text));
-            json_push(&seen, json_str(text));
         }
     }
 }
@@ -145,14 +144,6 @@ static void check_container(
     pod_container_security_check(e, c, spec, path);
 }
 
-static bool name_is_taken(struct json list, size_t before, struct json name)
-{
-    for (size_t i = 0; i < before && i < list.count; i++)
-        if (json_equal(json_member(list.items[i], "name"), name))
-            return true;
-    return false;
-}
-
 void pod_containers_check(
     struct field_errors *e, struct json spec, struct json volumes, const char *path)
 {
@@ -160,13 +151,15 @@ void pod_containers_check(
     const char *main_path = field_child(e->arena, path, "containers"),
                *init_path = field_child(e->arena, path, "initContainers");
     int64_t grace = json_get_int(spec, "terminationGracePeriodSeconds", 0);
+    struct json_index main_names = json_index_of(e->arena, main, "name");
+    struct json_index init_names = json_index_of(e->arena, init, "name");
     if (!main.count)
         field_required(e, main_path, NULL);
     for (size_t i = 0; i < main.count; i++) {
         const char *here = field_index(e->arena, main_path, i);
         struct json name = json_member(main.items[i], "name");
         check_container(e, main.items[i], spec, volumes, here);
-        if (name_is_taken(main, i, name))
+        if (json_index_again(&main_names, (uint32_t)i))
             field_duplicate(e, field_child(e->arena, here, "name"), name);
         pod_probes_check(e, main.items[i], here, grace);
         check_restarts(e, main.items[i], here);
@@ -177,8 +170,8 @@ void pod_containers_check(
         struct json c = init.items[i], name = json_member(c, "name");
         check_container(e, c, spec, volumes, here);
         check_restarts(e, c, here);
-        if (name_is_taken(main, main.count, name) ||
-            (!check_is_empty(name) && name_is_taken(init, i, name)))
+        if (json_index_find(&main_names, name) >= 0 ||
+            (!check_is_empty(name) && json_index_again(&init_names, (uint32_t)i)))
             field_duplicate(e, field_child(e->arena, here, "name"), name);
         check_host_ports(e, &init.items[i], 1, init_path); /* one after the other, each as [0] */
         if (text_eq(json_get_text(c, "restartPolicy"), "Always"))

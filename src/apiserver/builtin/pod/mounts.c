@@ -3,6 +3,7 @@
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
+#include "base/json_index.h"
 
 static struct json text_of(struct json item, const char *member)
 {
@@ -10,12 +11,39 @@ static struct json text_of(struct json item, const char *member)
     return check_is_set(v) ? v : json_str("");
 }
 
-static bool is_there(struct json list, size_t before, const char *member, struct json text)
+struct volume_index {
+    struct json list;
+    struct json_index names;
+};
+
+static struct json find_volume(const struct volume_index *x, struct json name)
 {
-    for (size_t i = 0; i < before && i < list.count; i++)
-        if (json_equal(text_of(list.items[i], member), text))
-            return true;
-    return false;
+    int64_t at = json_index_find(&x->names, name);
+    return at < 0 ? (struct json){ 0 } : x->list.items[at];
+}
+
+/* Names and places of mounts or devices. */
+struct taken {
+    struct json_index names, places;
+};
+
+static struct json_index texts_of(struct arena *a, struct json list, const char *member)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each (item, list)
+        json_push(&b, text_of(*item, member));
+    return json_index_of(a, json_list_end(&b), NULL);
+}
+
+static struct taken taken_of(struct arena *a, struct json list, const char *place)
+{
+    return (struct taken){ texts_of(a, list, "name"), texts_of(a, list, place) };
+}
+
+static bool is_there(const struct json_index *x, struct json text)
+{
+    return json_index_find(x, text) >= 0;
 }
 
 /* Where parts of a volume go; the server leaves the index out of these paths. */
@@ -72,20 +100,20 @@ static void check_propagation(
             e, here, "may only be specified when mountPropagation is None or not specified");
 }
 
-static void check_devices(
-    struct field_errors *e, struct json c, struct json volumes, const char *path)
+static void check_devices(struct field_errors *e, struct json c, const struct volume_index *volumes,
+    const struct taken *of_mounts, const struct taken *of_devices, const char *path)
 {
-    struct json devices = json_member(c, "volumeDevices"), mounts = json_member(c, "volumeMounts");
+    struct json devices = json_member(c, "volumeDevices");
     for (size_t i = 0; i < devices.count; i++) {
         const char *here = check_item_path(e->arena, path, "volumeDevices", i);
         const char *name_path = field_child(e->arena, here, "name");
         const char *where_path = field_child(e->arena, here, "devicePath");
         struct json name = text_of(devices.items[i], "name"),
                     where = text_of(devices.items[i], "devicePath"),
-                    volume = json_find(volumes, "name", json_text(name));
+                    volume = find_volume(volumes, name);
         if (!name.count)
             field_required(e, name_path, NULL);
-        else if (is_there(devices, i, "name", name))
+        else if (json_index_again(&of_devices->names, (uint32_t)i))
             field_invalid(e, name_path, name, "must be unique");
         if (json_present(volume) && !json_present(json_member(volume, "persistentVolumeClaim")) &&
             !json_present(json_member(volume, "ephemeral")))
@@ -100,11 +128,11 @@ static void check_devices(
             field_required(e, where_path, NULL);
         if (check_steps_back(json_text(where)))
             field_invalid(e, where_path, where, "can not contain backsteps ('..')");
-        else if (is_there(devices, i, "devicePath", where))
+        else if (json_index_again(&of_devices->places, (uint32_t)i))
             field_invalid(e, where_path, where, "must be unique");
-        if (is_there(mounts, mounts.count, "name", name))
+        if (is_there(&of_mounts->names, name))
             field_invalid(e, name_path, name, "must not already exist in volumeMounts");
-        if (is_there(mounts, mounts.count, "mountPath", where))
+        if (is_there(&of_mounts->places, where))
             field_invalid(e, where_path, where, "must not already exist as a path in volumeMounts");
     }
 }
@@ -114,6 +142,9 @@ void pod_mounts_check(struct field_errors *e, struct json c, struct json volumes
     struct json mounts = json_member(c, "volumeMounts"), devices = json_member(c, "volumeDevices");
     const char *list = field_child(e->arena, path, "volumeMounts");
     bool privileged = json_get_bool(c, "securityContext.privileged", false);
+    struct taken of_mounts = taken_of(e->arena, mounts, "mountPath");
+    struct taken of_devices = taken_of(e->arena, devices, "devicePath");
+    struct volume_index index = { volumes, json_index_of(e->arena, volumes, "name") };
     for (size_t i = 0; i < mounts.count; i++) {
         const char *here = field_index(e->arena, list, i);
         const char *name_path = field_child(e->arena, here, "name");
@@ -121,19 +152,19 @@ void pod_mounts_check(struct field_errors *e, struct json c, struct json volumes
         struct json m = mounts.items[i], name = text_of(m, "name"), where = text_of(m, "mountPath");
         if (!name.count)
             field_required(e, name_path, NULL);
-        if (!json_present(json_find(volumes, "name", json_text(name))))
+        if (!json_present(find_volume(&index, name)))
             field_error_add(e, FIELD_NOT_FOUND, name_path, name, NULL);
         if (!where.count)
             field_required(e, where_path, NULL);
-        if (is_there(mounts, i, "mountPath", where))
+        if (json_index_again(&of_mounts.places, (uint32_t)i))
             field_invalid(e, where_path, where, "must be unique");
-        if (is_there(devices, devices.count, "name", name))
+        if (is_there(&of_devices.names, name))
             field_invalid(e, name_path, name, "must not already exist in volumeDevices");
-        if (is_there(devices, devices.count, "devicePath", where))
+        if (is_there(&of_devices.places, where))
             field_invalid(
                 e, where_path, where, "must not already exist as a path in volumeDevices");
         check_sub_paths(e, m, list, here);
         check_propagation(e, m, list, privileged);
     }
-    check_devices(e, c, volumes, path);
+    check_devices(e, c, &index, &of_mounts, &of_devices, path);
 }

@@ -3,6 +3,7 @@
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
 #include "apiserver/rules/fill.h"
+#include "base/json_index.h"
 
 #define EPHEMERAL "spec.ephemeralContainers"
 
@@ -87,16 +88,13 @@ void pod_ephemeral_check(const struct api_write *w, struct json o, struct field_
         field_forbidden(e, EPHEMERAL, "cannot be set on create");
         return;
     }
+    struct json_index names = json_index_of(e->arena, list, "name");
     for (size_t i = 0; i < list.count; i++) {
-        bool twice = false;
-        for (size_t j = 0; j < i; j++)
-            twice = twice || json_equal(json_member(list.items[i], "name"),
-                                 json_member(list.items[j], "name"));
         check_ephemeral_container(e,
             spec,
             list.items[i],
             check_item_path(e->arena, "spec", "ephemeralContainers", i),
-            twice);
+            json_index_again(&names, (uint32_t)i));
     }
 }
 
@@ -113,9 +111,8 @@ static void check_ephemeral(const struct api_write *w, struct json o, struct fie
         else if (!json_equal(*before, now))
             field_forbidden(e,
                 EPHEMERAL,
-                arena_printf(e->arena,
-                    "existing ephemeral containers \"%s\" may not be changed",
-                    name));
+                arena_printf(
+                    e->arena, "existing ephemeral containers \"%s\" may not be changed", name));
     }
 }
 

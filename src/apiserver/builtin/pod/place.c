@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
+#include "base/json_index.h"
 
 /* ---- affinity ---- */
 
@@ -212,17 +213,20 @@ void pod_affinity_check(struct field_errors *e, struct json spec, const char *pa
 
 static const char *const spread_actions[] = { "DoNotSchedule", "ScheduleAnyway", NULL };
 
-/* A key and what to do without it, together, are one kind of constraint. */
-static bool comes_again(struct json constraints, size_t at)
+/* A key and what to do without it, together, are one kind of constraint. Whether each comes again
+ * further on. */
+static const bool *which_come_again(struct arena *a, struct json constraints)
 {
-    struct json c = constraints.items[at];
-    for (size_t i = at + 1; i < constraints.count; i++)
-        if (json_equal(
-                json_member(c, "topologyKey"), json_member(constraints.items[i], "topologyKey")) &&
-            json_equal(json_member(c, "whenUnsatisfiable"),
-                json_member(constraints.items[i], "whenUnsatisfiable")))
-            return true;
-    return false;
+    bool *again = arena_array(a, constraints.count, sizeof(*again));
+    struct json_seen seen = { .arena = a };
+    for (size_t i = constraints.count; i-- > 0;) {
+        struct json c = constraints.items[i];
+        again[i] = json_seen_add(&seen,
+            json_map(a,
+                { "action", json_member(c, "whenUnsatisfiable") },
+                { "key", json_member(c, "topologyKey") }));
+    }
+    return again;
 }
 
 /* What a constraint has beside its key, its action and its selector. */
@@ -262,6 +266,7 @@ void pod_spread_check(struct field_errors *e, struct json spec, const char *path
         { 0 },
     };
     struct json all = json_member(spec, "topologySpreadConstraints");
+    const bool *again = which_come_again(e->arena, all);
     size_t i = 0;
     json_each (c, all) {
         const char *key = json_get_text(*c, "topologyKey");
@@ -272,7 +277,7 @@ void pod_spread_check(struct field_errors *e, struct json spec, const char *path
             field_invalid(
                 e, field_child(e->arena, here, "maxSkew"), skew, "must be greater than zero");
         check_table(e, *c, here, rules);
-        if (comes_again(all, i++))
+        if (again[i++])
             field_duplicate(e,
                 field_child(e->arena, here, "{topologyKey, whenUnsatisfiable}"),
                 json_strf(e->arena, "{%s, %s}", key ? key : "", action ? action : ""));

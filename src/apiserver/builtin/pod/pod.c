@@ -11,6 +11,7 @@
 #include "apiserver/rules/check.h"
 #include "apiserver/rules/fill.h"
 #include "apiserver/rules/patterns.h"
+#include "base/json_index.h"
 #include "base/quantity.h"
 
 /* ---- containers ---- */
@@ -404,6 +405,15 @@ static struct json with_free_fields(struct arena *a, struct json old, struct jso
     return new;
 }
 
+static struct json bare_tolerations(struct arena *a, struct json spec)
+{
+    struct json_builder b;
+    json_builder_init(&b, a);
+    json_each (t, json_member(spec, "tolerations"))
+        json_push(&b, json_with_member(a, *t, "tolerationSeconds", (struct json){ 0 }));
+    return json_list_end(&b);
+}
+
 /* Of a Pod that runs, only a few fields can be changed. */
 static void check_pod_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
@@ -413,13 +423,10 @@ static void check_pod_change(const struct api_write *w, struct json o, struct fi
         return;
     }
     struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
-    json_each (t, json_member(old, "tolerations")) {
-        bool there = false;
-        struct json bare = json_with_member(a, *t, "tolerationSeconds", (struct json){ 0 });
-        json_each (n, json_member(new, "tolerations"))
-            there = there || json_equal(bare,
-                                 json_with_member(a, *n, "tolerationSeconds", (struct json){ 0 }));
-        if (!there) {
+    struct json bare = bare_tolerations(a, new);
+    struct json_index index = json_index_of(a, bare, NULL);
+    json_each (t, bare_tolerations(a, old)) {
+        if (json_index_find(&index, *t) < 0) {
             field_forbidden(e,
                 "spec.tolerations",
                 "existing toleration can not be modified except its tolerationSeconds");

@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
+#include "base/json_index.h"
 
 static const char *const profile_types[] = { "Localhost", "RuntimeDefault", "Unconfined", NULL };
 
@@ -109,13 +110,12 @@ static void check_shared(
 static void check_sysctls(struct field_errors *e, struct json spec, const char *path)
 {
     struct json list = json_get(spec, "securityContext.sysctls");
+    struct json_index names = json_index_of(e->arena, list, "name");
     for (size_t i = 0; i < list.count; i++) {
         struct json name = json_member(list.items[i], "name");
         const char *here =
             field_child(e->arena, check_item_path(e->arena, path, "sysctls", i), "name");
-        bool again = false;
-        for (size_t j = 0; j < i; j++)
-            again = again || json_equal(json_member(list.items[j], "name"), name);
+        bool again = json_index_again(&names, (uint32_t)i);
         if (check_is_empty(name))
             field_required(e, here, NULL);
         else if (!is_sysctl(str_of(name.string)))

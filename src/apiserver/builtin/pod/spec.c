@@ -2,6 +2,7 @@
 
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/rules/check.h"
+#include "base/json_index.h"
 
 /* ---- DNS ---- */
 
@@ -106,20 +107,12 @@ static void check_aliases(struct field_errors *e, struct json spec, const char *
 
 /* ---- gates ---- */
 
-/* Whether an item before has the same name. */
-static bool is_again(struct json list, size_t at)
-{
-    for (size_t i = 0; i < at; i++)
-        if (json_equal(json_member(list.items[i], "name"), json_member(list.items[at], "name")))
-            return true;
-    return false;
-}
-
 static void check_gates(struct field_errors *e, struct json spec, const char *path)
 {
     struct arena *a = e->arena;
     struct json ready = json_member(spec, "readinessGates"),
                 scheduled = json_member(spec, "schedulingGates");
+    struct json_index names = json_index_of(a, scheduled, "name");
     for (size_t i = 0; i < ready.count; i++)
         check_name(e,
             json_member(ready.items[i], "conditionType"),
@@ -129,7 +122,7 @@ static void check_gates(struct field_errors *e, struct json spec, const char *pa
         const char *here = check_item_path(a, path, "schedulingGates", i);
         struct json name = json_member(scheduled.items[i], "name");
         check_name(e, name, here, NAME_LABEL_KEY);
-        if (is_again(scheduled, i))
+        if (json_index_again(&names, (uint32_t)i))
             field_duplicate(e, here, check_is_set(name) ? name : json_str(""));
     }
 }

@@ -3,6 +3,7 @@
 #include "apiserver/builtin/pod/pod.h"
 #include "apiserver/builtin/rules.h"
 #include "apiserver/rules/check.h"
+#include "base/json_index.h"
 #include "base/quantity.h"
 
 const char *const builtin_host_path_types[] = { "",
@@ -136,24 +137,21 @@ static void check_token(
 }
 
 /* Paths of files that were there before; shown: what the error names, for reasons of its own. */
-static void check_taken(struct field_errors *e, struct json_builder *paths, struct json file,
+static void check_taken(struct field_errors *e, struct json_seen *paths, struct json file,
     struct json shown, const char *path)
 {
     struct json at = json_member(file, "path");
     if (check_is_empty(at))
         return;
-    if (json_list_has(json_list_end(paths), json_text(at)))
+    if (json_seen_add(paths, at))
         field_invalid(
             e, path, json_present(shown) ? shown : json_str(""), "conflicting duplicate paths");
-    else
-        json_push(paths, at);
 }
 
 static void check_projected(struct field_errors *e, struct json projected, const char *path)
 {
     static const char *const kinds[] = { "secret", "configMap" };
-    struct json_builder paths;
-    json_builder_init(&paths, e->arena);
+    struct json_seen paths = { .arena = e->arena };
     size_t i = 0;
     json_each (source, json_member(projected, "sources")) {
         const char *here = check_item_path(e->arena, path, "sources", i++);
@@ -234,6 +232,7 @@ static void check_volume(struct field_errors *e, struct json v, const char *path
 struct json pod_volumes_check(struct field_errors *e, struct json spec, const char *path)
 {
     struct json volumes = json_member(spec, "volumes");
+    struct json_seen names = { .arena = e->arena };
     struct json_builder sound;
     json_builder_init(&sound, e->arena);
     for (size_t i = 0; i < volumes.count; i++) {
@@ -247,10 +246,9 @@ struct json pod_volumes_check(struct field_errors *e, struct json spec, const ch
             field_required(e, name_path, NULL);
         else
             check_name(e, name, name_path, NAME_DNS1123_LABEL);
-        if (!check_is_empty(name) &&
-            json_present(json_find(json_list_end(&sound), "name", json_text(name))))
+        if (!check_is_empty(name) && json_seen_has(&names, name))
             field_duplicate(e, name_path, name);
-        if (e->count == before)
+        if (e->count == before && !json_seen_add(&names, name))
             json_push(&sound, volumes.items[i]);
     }
     return json_list_end(&sound);
