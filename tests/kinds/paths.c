@@ -172,6 +172,19 @@ static size_t each_in_sources(
     return seen;
 }
 
+/* Each step is a declared field: a map would take any name. */
+static bool is_declared(const struct schema *s, uint16_t type, const char *path)
+{
+    for (struct str rest = str_of(path); rest.ptr;) {
+        const char *step = str_dup(test_arena(), str_cut(&rest, '.'));
+        const struct schema_field *f = schema_field(s, schema_type(s, type), step);
+        if (!f)
+            return false;
+        type = f->type;
+    }
+    return true;
+}
+
 /* Tables are bound to a spec or to a part of it, so the path may begin at any type of a CRD. */
 static bool is_bound(struct schemas *schemas, const char *path)
 {
@@ -179,7 +192,7 @@ static bool is_bound(struct schemas *schemas, const char *path)
         json_each (version, json_get(*crd, "spec.versions")) {
             const struct schema *s = schema_in_crd(schemas, *crd, *version);
             for (uint32_t type = 0; type < s->table.type_count; type++)
-                if (exists(s, (uint16_t)type, path))
+                if (is_declared(s, (uint16_t)type, path))
                     return true;
         }
     return false;
