@@ -213,8 +213,6 @@ static void say_loaded(struct app *app, const struct router_config *c)
         WORDS({ "backends", NULL, (int64_t)c->backend_count },
             { "rules", NULL, (int64_t)c->rule_count },
             { "defaultRoute", c->default_route ? c->default_route->name : "" }));
-    if (c->auth.required)
-        say(app, "WARN", "policy.auth is not enforced by this router", NULL);
     for (size_t i = 0; i < c->backend_count; i++)
         if (c->backends[i].pool_name && !app->kube)
             say(app,

@@ -121,6 +121,7 @@ static bool read_allowlists(struct router_config *c, struct error *err)
         if (json_present(models) && !json_is(models, JSON_NULL) && !json_is(models, JSON_LIST))
             return fail(err, ERR_INVALID, "policy.auth.allowlists: models is no list");
     }
+    c->needs_model = c->needs_model || lists.count > 0;
     if (lists.count == 0)
         c->auth.allowlists = (struct json){ 0 };
     else if (!c->auth.required)

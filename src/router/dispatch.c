@@ -447,6 +447,17 @@ static void go(struct dispatch *d)
             NULL);
         return;
     }
+    if (!router_auth_allows(&d->gen->config->auth, d->team, d->features.model)) {
+        router_dispatch_refuse(d,
+            403,
+            "forbidden",
+            arena_printf(&d->arena,
+                "team \"%s\" may not ask for the model \"%s\"",
+                d->team,
+                d->features.model),
+            NULL);
+        return;
+    }
     if (!router_spend_reserve(d))
         return;
     if (d->route.rule && d->route.rule->strategy == ROUTER_WEIGHTED)
@@ -595,6 +606,19 @@ static void abort_later(void *ctx)
     http_exchange_abort(d->x);
 }
 
+static void refuse_caller(struct dispatch *d, const struct router_refusal *no)
+{
+    static const struct http_header ask = { STR("www-authenticate"), STR("Bearer") };
+    static const struct http_header later = { STR("retry-after"), STR("1") };
+    router_dispatch_refuse(d,
+        no->status,
+        no->status == 503 ? "auth_unavailable" : "unauthorized",
+        no->message,
+        no->status == 401   ? &ask
+        : no->status == 503 ? &later
+                            : NULL);
+}
+
 void router_dispatch_new(
     struct router *r, struct http_exchange *x, const struct http_request_head *head)
 {
@@ -620,6 +644,9 @@ void router_dispatch_new(
     timer_init(&d->clock, on_clock, d);
     timer_init(&d->later, abort_later, d);
     router_wait_init(d);
+    const struct router_auth *auth = &d->gen->config->auth;
+    struct router_refusal no = router_auth_check(r, auth, &d->arena, d->headers, &d->team);
+    d->headers = router_auth_headers(&d->arena, auth, d->headers, d->team);
     router_route_features_read(&d->arena, d->gen->config, d->headers, &d->features);
     struct str type = http_header_find(head->headers, "content-type");
     d->is_text = d->is_json = !str_starts(type, STR("multipart/"));
@@ -628,7 +655,9 @@ void router_dispatch_new(
         json_scan_init(d->scan);
     }
     http_exchange_take(x, &handlers, d);
-    if (head->body_bytes > ROUTER_BODY_BYTES_MAX)
+    if (no.status)
+        refuse_caller(d, &no);
+    else if (head->body_bytes > ROUTER_BODY_BYTES_MAX)
         router_dispatch_refuse(
             d, 400, "invalid_request", "request body: http: request body too large", NULL);
 }

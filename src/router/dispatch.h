@@ -13,6 +13,7 @@
 #include "http/loop.h"
 #include "http/sse.h"
 #include "router/activate.h"
+#include "router/auth.h"
 #include "router/json_scan.h"
 #include "router/ledger.h"
 #include "router/route.h"
@@ -44,6 +45,7 @@ struct router {
     struct metrics metrics;
     struct ledger ledger;
     struct pools *pools;         /* NULL: members are not activated */
+    struct auth_keys *keys;      /* of the issuer; NULL: no authentication */
     struct health_check *checks; /* of `now` */
     size_t check_count;
     struct metric requests, duration, fail_closed, active, health, first_token, budget, tokens,

@@ -67,6 +67,7 @@ struct router *router_new(const struct router_options *options, struct router_co
     ledger_init(&r->ledger, r->env);
     r->now = generation_new(config, r->tls, NULL);
     router_health_start(r);
+    router_auth_start(r);
     return r;
 }
 
@@ -77,6 +78,7 @@ void router_free(struct router *r)
     assert(r->open == 0);
     router_shadow_stop(r);
     router_health_stop(r);
+    router_auth_stop(r);
     http_client_free(r->client);
     pools_free(r->pools);
     router_generation_unref(r->now);
@@ -93,6 +95,7 @@ void router_set_config(struct router *r, struct router_config *config)
     r->now = generation_new(config, r->tls, before);
     router_generation_unref(before);
     router_health_start(r);
+    router_auth_start(r);
 }
 
 void router_set_draining(struct router *r)
@@ -127,21 +130,33 @@ static void add_model(
             { "owned_by", json_str(owner) }));
 }
 
-static void reply_models(struct router *r, struct http_exchange *x)
+/* A list of models with those that the team may ask for. */
+static void reply_models(
+    struct router *r, struct http_exchange *x, const struct http_request_head *head)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     const struct router_config *c = r->now->config;
+    const char *team;
+    struct router_refusal no = router_auth_check(r, &c->auth, &a, head->headers, &team);
+    if (no.status) {
+        struct json error = json_fields(
+            &a, { "error.code", json_int(no.status) }, { "error.message", json_str(no.message) });
+        http_exchange_reply(x, no.status, "application/json", str_of(json_to_text(&a, error)));
+        return;
+    }
     struct json_builder b;
     int64_t created = env_wall_ms(r->env) / 1000;
     json_builder_init(&b, &a);
     for (size_t i = 0; i < c->backend_count; i++) {
         const struct router_backend *backend = &c->backends[i];
         const char *owner = text_empty(backend->provider) ? "llmkube" : backend->provider;
-        add_model(&b, &a, router_route_model_id(backend), owner, created);
+        if (router_auth_allows(&c->auth, team, router_route_model_id(backend)))
+            add_model(&b, &a, router_route_model_id(backend), owner, created);
     }
     for (size_t i = 0; i < c->rule_count; i++)
         json_each (item, c->rules[i].models)
-            if (!strpbrk(json_text(*item), "*?[\\"))
+            if (!strpbrk(json_text(*item), "*?[\\") &&
+                router_auth_allows(&c->auth, team, json_text(*item)))
                 add_model(&b, &a, json_text(*item), "llmkube", created);
     struct json list =
         json_fields(&a, { "object", json_str("list") }, { "data", json_list_end(&b) });
@@ -209,7 +224,7 @@ void router_request(void *ctx, struct http_exchange *x, const struct http_reques
     else if (what == EP_API)
         router_dispatch_new(r, x, head);
     else if (what == EP_MODELS)
-        reply_models(r, x);
+        reply_models(r, x, head);
     else if (what == EP_READY && r->draining)
         http_exchange_reply(x, 503, "application/json", STR("{\"status\":\"draining\"}"));
     else

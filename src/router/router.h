@@ -56,5 +56,7 @@ void router_set_draining(struct router *r);
 /* For http_server_options; ctx is the router. */
 void router_request(void *ctx, struct http_exchange *x, const struct http_request_head *head);
 void router_metrics_print(struct router *r, struct buf *to);
+/* The issuer's keys are there, if tokens are needed. */
+bool router_has_keys(const struct router *r);
 /* Requests that are open. */
 size_t router_open(const struct router *r);

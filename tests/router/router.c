@@ -6,6 +6,7 @@
 
 #include "kube/client.h"
 #include "tests/http/rig.h"
+#include "tests/jose/vectors.h"
 #include "tests/kube/world.h"
 
 struct place {
@@ -47,6 +48,9 @@ static void place_open_with(struct place *p, const char *config, const struct ro
             : "",
         ports[1],
         config);
+    char *port = strstr(text, "PORTB");
+    if (port)
+        memcpy(port, arena_printf(test_arena(), "%05u", ports[1]), 5);
     struct router_config *c = router_config_new(str_of(text), (struct str){ 0 }, &err);
     check(c);
     struct router_options o = *more;
@@ -456,4 +460,62 @@ TEST(router_keeps_a_held_stream_alive_with_comments)
     place_close(&p);
     kube_client_free(kube);
     world_done(&w);
+}
+
+#define AUTH(issuer, lists)                                                                        \
+    "\"defaultRoute\":\"a\",\"policy\":{\"auth\":{\"jwt\":{\"issuer\":\"" issuer                   \
+    "\",\"teamClaim\":\"sub\",\"jwksURI\":\"http://127.0.0.1:PORTB/keys?x\"}" lists "}}"
+
+/* The issuer answers once with its keys. */
+static void publish_keys(struct place *p)
+{
+    int issuer = raw_accept(p->loop, p->backends[1]);
+    check_has(raw_read_until(p->loop, issuer, "\r\n\r\n"), "GET /keys?x HTTP/1.1");
+    answer(issuer, JSON_HEAD, vector_keys);
+    await(p, router_has_keys(p->router));
+    close(issuer);
+}
+
+static const char *bearer(const char *token)
+{
+    return arena_printf(test_arena(), "Authorization: Bearer %s\r\n", token);
+}
+
+TEST(router_lets_in_whom_a_token_names_and_passes_the_team_on)
+{
+    struct place p;
+    place_open(&p, AUTH("i", ",\"allowlists\":[{\"team\":\"ann\",\"models\":[\"m\"]}]"));
+    refused(&p, bearer(vectors[0].token), "503 "); /* no keys yet */
+    publish_keys(&p);
+    refused(&p, "", "401 ");
+    check_has(p.audit, "\"outcome\":\"unauthorized\"");
+    refused(&p, bearer("nonsense"), "401 ");
+    refused(&p,
+        bearer(arena_printf(
+            test_arena(), "%.*sAAAA", (int)strlen(vectors[0].token) - 4, vectors[0].token)),
+        "401 ");
+    int client = ask(&p,
+        "{\"model\":\"m\"}",
+        arena_printf(test_arena(), "%sX-Llmkube-Team: boss\r\n", bearer(vectors[0].token)));
+    int server = raw_accept(p.loop, p.backends[0]);
+    const char *request = raw_read_until(p.loop, server, "{\"model\":\"m\"}");
+    check_has(request, "x-llmkube-team: ann\r\n");
+    check(!strstr(request, "boss") && !strstr(request, "Bearer"));
+    answer(server, JSON_HEAD, "{}");
+    check_has(raw_read_until(p.loop, client, "{}"), "200 ");
+    int other = ask(&p, "{\"model\":\"secret\"}", bearer(vectors[0].token));
+    check_has(raw_read_until(p.loop, other, "}}"), "403 ");
+    close(other);
+    close(client);
+    close(server);
+    place_close(&p);
+}
+
+TEST(router_takes_no_token_of_another_issuer)
+{
+    struct place p;
+    place_open(&p, AUTH("somebody", ""));
+    publish_keys(&p);
+    refused(&p, bearer(vectors[0].token), "401 ");
+    place_close(&p);
 }

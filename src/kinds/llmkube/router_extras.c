@@ -104,9 +104,9 @@ static const char *given(const struct router *r, const char *text, const char *c
 const char *router_inert(const struct router *r, bool ours)
 {
     static const char *const never[] = {
-        "endpoint.gateway", "mcpServer", "policy.auth", "proxy.resources.claims", NULL
+        "endpoint.gateway", "mcpServer", "proxy.resources.claims", NULL
     };
-    static const char *const upstream[] = { "policy.budgets", NULL };
+    static const char *const upstream[] = { "policy.auth", "policy.budgets", NULL };
     const char *text = given(r, NULL, never);
     const struct {
         const char *shown;
