@@ -101,6 +101,7 @@ bench: setup-cluster build $(TOOLS) ## speed and memory beside a real kube-apise
 	@bench/otterscale
 	@bench/up
 	@bench/proxy
+	@bench/router
 format: setup-format ## lay out the sources
 	@clang-format -i $(shell find src tests fuzz bench -name '*.[ch]')
 install: build ## into PREFIX: program, man page, completion, systemd unit
