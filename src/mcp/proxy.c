@@ -8,6 +8,7 @@
 #include "http/loop.h"
 #include "http/server.h"
 #include "mcp/backend.h"
+#include "mcp/derive.h"
 #include "mcp/era.h"
 #include "mcp/exchange.h"
 #include "mcp/rpc.h"
@@ -356,7 +357,8 @@ static struct json full_list(struct arena *a, const struct runconfig *c)
         json_push(&all,
             json_fields(
                 a, { "type", json_str("origin") }, { "parameters.allowed_origins", origins }));
-    json_push_all(&all, json_is(c->middleware, JSON_LIST) ? c->middleware : json_empty_list());
+    bool is_listed = json_is(c->middleware, JSON_LIST) && c->middleware.count;
+    json_push_all(&all, is_listed ? c->middleware : derive_middleware(a, c->document));
     if (json_is(c->header_forward, JSON_MAP) && !has_step(c->middleware, "header-forward"))
         json_push(&all,
             json_fields(

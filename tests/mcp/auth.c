@@ -170,3 +170,60 @@ TEST(mcp_issuers_must_be_reached_over_https)
     loop_free(loop);
     arena_done(&a);
 }
+
+/* ---- what goes to the server behind ---- */
+
+#define BEHIND(step)                                                                               \
+    "{'transport': 'streamable-http', 'middleware_configs': [{'type': 'auth', 'parameters': "      \
+    "{'oidc_config': {'Issuer': 'i', 'JWKSURL': '@SERVICE@/jwks', 'AllowPrivateIP': "              \
+    "true}}}, " step "]}"
+#define EXCHANGE(more)                                                                             \
+    BEHIND("{'type': 'tokenexchange', 'parameters': {'token_exchange_config': {'token_url': "      \
+           "'@SERVICE@/token', 'client_id': 'me', 'audience': 'b e', 'scopes': ['x', 'y'], "       \
+           "'subject_token_type': 'jwt'" more "}}}")
+
+TEST(mcp_tokens_are_exchanged_once_for_the_server_behind)
+{
+    static const struct quay_service server[] = { { "/jwks", 200, vector_keys },
+        { "/token", 200, "{\"access_token\":\"new\",\"expires_in\":3600}" },
+        { 0 } };
+    cleanup(quay_close) struct quay q;
+    quay_open(&q, EXCHANGE(""));
+    q.services = server;
+    check_int(ask(&q, with(vectors[6].token)), 200);
+    check_int(ask(&q, with(vectors[6].token)), 200);
+    check_text(q.seen[0].authorization, "Bearer new");
+    check_text(q.seen[1].authorization, "Bearer new");
+    check_int((int64_t)q.asked_count, 2);
+    check_text(q.asked[1].authorization, "Basic bWU6aHVzaA==");
+    check(strstr(q.asked[1].body, "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Atoken-"));
+    check(strstr(q.asked[1].body, "&audience=b%20e&scope=x%20y&subject_token="));
+    check(strstr(q.asked[1].body, vectors[6].token));
+}
+
+TEST(mcp_a_token_that_is_not_exchanged_goes_nowhere)
+{
+    struct quay_service server[] = {
+        { "/jwks", 200, vector_keys }, { "/token", 400, "{\"error\":\"invalid_grant\"}" }, { 0 }
+    };
+    cleanup(quay_close) struct quay q;
+    quay_open(
+        &q, EXCHANGE(", 'header_strategy': 'custom', 'external_token_header_name': 'X-Custom'"));
+    q.services = server;
+    check_int(ask(&q, with(vectors[6].token)), 401);
+    server[1].status = 500;
+    check_int(ask(&q, with(vectors[6].token)), 503);
+    check_int((int64_t)q.seen_count, 0);
+    server[1] = (struct quay_service){ "/token", 200, "{\"access_token\":\"new\"}" };
+    check_int(ask(&q, with(vectors[6].token)), 200);
+    check_text(q.seen[0].custom, "Bearer new");
+}
+
+TEST(mcp_the_clients_token_can_be_kept_from_the_server)
+{
+    cleanup(quay_close) struct quay q;
+    quay_open(&q, BEHIND("{'type': 'strip-auth'}"));
+    q.services = issuer;
+    check_int(ask(&q, with(vectors[6].token)), 200);
+    check_text(q.seen[0].authorization, "");
+}

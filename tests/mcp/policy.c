@@ -236,3 +236,19 @@ TEST(mcp_the_audit_log_names_errors_in_answers_with_status_200)
     check_int(json_get_int(line, "metadata.extra.jsonrpc_error_code", 0), -7);
     check(!json_present(json_member(line, "data")));
 }
+
+/* ---- without middleware_configs ---- */
+
+TEST(mcp_a_run_config_without_a_list_is_guarded_by_its_other_fields)
+{
+    cleanup(quay_close) struct quay q;
+    quay_open(&q,
+        "{'transport': 'streamable-http', 'tools_filter': ['echo', 'add'], 'authz_config': "
+        "{'type': 'cedarv1', 'cedar': {'policies': [" ECHO_ONLY "]}}, 'audit_config': {}}");
+    int status;
+    check_int(ask(&q, JSON, CALL("echo", "{}")), 200);
+    await(&q, *q.lines);
+    check_int(ask(&q, JSON, CALL("add", "{}")), 403);
+    check(strstr(quay_ask(&q, JSON, CALL("delete_all", "{}"), &status), "tool not found"));
+    check_int((int64_t)q.seen_count, 1);
+}

@@ -124,14 +124,16 @@ static void *forward_open(const struct mcp_open *o, struct json params, struct e
 {
     struct forward *s = arena_new(o->arena, struct forward);
     struct json_builder all;
+    static const char *const names[] = { "add_headers", "add_plaintext_headers" };
     json_builder_init(&all, o->arena);
-    json_each_member (m, json_get(params, "add_plaintext_headers")) {
-        if (!json_text(m->value)) {
-            fail(err, ERR_INVALID, "parameters.add_plaintext_headers.%s: expected string", m->key);
-            return NULL;
+    for (size_t i = 0; i < lengthof(names); i++)
+        json_each_member (m, json_get(params, names[i])) {
+            if (!json_text(m->value)) {
+                fail(err, ERR_INVALID, "parameters.%s.%s: expected string", names[i], m->key);
+                return NULL;
+            }
+            json_put(&all, m->key, m->value);
         }
-        json_put(&all, m->key, m->value);
-    }
     if (!add_secrets(o, params, &all, err))
         return NULL;
     s->headers = json_map_end(&all);
@@ -164,3 +166,35 @@ static void *nothing_open(const struct mcp_open *o, struct json params, struct e
 const struct mcp_step mcp_step_parser = { .type = "mcp-parser", .open = nothing_open };
 const struct mcp_step mcp_step_recovery = { .type = "recovery", .open = nothing_open };
 const struct mcp_step mcp_step_usage = { .type = "usagemetrics", .open = nothing_open };
+
+/* ---- strip-auth: the client's token is for us alone ---- */
+
+static enum mcp_verdict strip_head(void *state, struct mcp_exchange *x, void **slot)
+{
+    (void)state;
+    (void)slot;
+    mcp_backend_header(x, "authorization", NULL);
+    return MCP_NEXT;
+}
+
+const struct mcp_step mcp_step_strip_auth = {
+    .type = "strip-auth",
+    .open = nothing_open,
+    .head = strip_head,
+};
+
+/* ---- what needs an authorization server of our own ---- */
+
+static void *refuse_open(const struct mcp_open *o, struct json params, struct error *err)
+{
+    (void)o;
+    (void)params;
+    fail(err,
+        ERR_UNSUPPORTED,
+        "this version holds no tokens of other providers, because it has no embedded "
+        "authorization server. Use tokenexchange, or remove this middleware.");
+    return NULL;
+}
+
+const struct mcp_step mcp_step_upstream_swap = { .type = "upstreamswap", .open = refuse_open };
+const struct mcp_step mcp_step_on_behalf = { .type = "obo", .open = refuse_open };

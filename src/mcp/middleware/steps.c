@@ -4,6 +4,7 @@
 #include "mcp/middleware/authorization.h"
 #include "mcp/middleware/basic.h"
 #include "mcp/middleware/ratelimit.h"
+#include "mcp/middleware/token_exchange.h"
 #include "mcp/middleware/tools.h"
 #include "mcp/middleware/webhook.h"
 
@@ -13,6 +14,10 @@ const struct mcp_step *const mcp_steps[] = {
     &mcp_step_origin,
     &mcp_step_header_forward,
     &mcp_step_auth,
+    &mcp_step_upstream_swap,
+    &mcp_step_on_behalf,
+    &mcp_step_strip_auth,
+    &mcp_step_token_exchange,
     &mcp_step_tool_filter,
     &mcp_step_tool_call_filter,
     &mcp_step_parser,
