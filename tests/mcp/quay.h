@@ -16,7 +16,7 @@
 struct quay_request {
     char method[16], path[128], session[64], forwarded[64], version[32], custom[64],
         authorization[2048], signature[96], timestamp[24];
-    char body[2048];
+    char body[8192];
 };
 
 /* What a path of the service beside the proxy answers: an issuer, a webhook, … */

@@ -4,6 +4,7 @@
 #include "mcp/middleware/authorization.h"
 #include "mcp/middleware/basic.h"
 #include "mcp/middleware/ratelimit.h"
+#include "mcp/middleware/telemetry.h"
 #include "mcp/middleware/token_exchange.h"
 #include "mcp/middleware/tools.h"
 #include "mcp/middleware/webhook.h"
@@ -22,6 +23,7 @@ const struct mcp_step *const mcp_steps[] = {
     &mcp_step_tool_call_filter,
     &mcp_step_parser,
     &mcp_step_recovery,
+    &mcp_step_telemetry,
     &mcp_step_rate_limit,
     &mcp_step_mutating_webhook,
     &mcp_step_validating_webhook,
