@@ -41,7 +41,7 @@ FAMILIES = {
     "toolhive": {"controllers": "*", "ours": (
         "mcpservers", "mcpremoteproxies", "mcpgroups", "mcpserverentries", "mcptoolconfigs",
         "mcpexternalauthconfigs", "mcpoidcconfigs", "mcpauthzconfigs", "mcptelemetryconfigs",
-        "mcpwebhookconfigs")},
+        "mcpwebhookconfigs", "virtualmcpservers", "virtualmcpcompositetooldefinitions")},
 }
 
 # Made by Kubernetes itself, or not part of a state.

@@ -4,6 +4,7 @@ Two families of kinds were recorded: LLMKube's and OtterScale's. A picture is {"
 case's namespace at one moment, split by whether the case brought it. README.md tells how they were
 taken.
 """
+import base64
 import copy
 import fnmatch
 import functools
@@ -55,9 +56,18 @@ OTTERSCALE_LINES = {
     "gke-*": ("--provider=gke",),
     "*": (),
 }
-TOOLHIVE_LINES = {"*": ("--toolhive-runner-image=toolhive/proxyrunner:v0.44.0",
-                        "--vmcp-image=toolhive/vmcp:v0.44.0",
-                        "--toolhive-registry-api-image=toolhive/registry-api:v1.3.0")}
+TOOLHIVE_IMAGES = (
+    "--toolhive-runner-image=toolhive/proxyrunner:v0.44.0", "--vmcp-image=toolhive/vmcp:v0.44.0",
+    "--toolhive-registry-api-image=toolhive/registry-api:v1.3.0")
+TOOLHIVE_LINES = {
+    "env-*": (
+        *TOOLHIVE_IMAGES, "--toolhive-default-redis-addr=shared.test:6379",
+        "--toolhive-default-redis-secret-name=shared-redis",
+        "--toolhive-default-redis-secret-key=pw",
+        "--toolhive-default-image-pull-secrets=reg-a,reg-b", "--toolhive-proxy-host=127.0.0.1",
+        "--operator-openshift", "--toolhive-skip-update-check"),
+    "*": TOOLHIVE_IMAGES,
+}
 FAMILIES = {FAMILY: COMMAND_LINES, "otterscale": OTTERSCALE_LINES, "toolhive": TOOLHIVE_LINES}
 
 
@@ -165,6 +175,9 @@ def normal(o, owner_names):
         for key, text in o.get("data", {}).items():
             if key.endswith(".yaml"):
                 o["data"][key] = hashlib.sha256(text.encode()).hexdigest()
+    if "hmac-secret" in o.get("data", {}):  # random
+        size = len(base64.b64decode(o["data"]["hmac-secret"]))
+        o["data"]["hmac-secret"] = f"<{size} bytes>"
     if o.get("type") == "kubernetes.io/service-account-token":
         o["data"] = {key: "<data>" for key in o.get("data", {})}
     if o["kind"] in ("Deployment", "StatefulSet", "Job", "PersistentVolumeClaim",

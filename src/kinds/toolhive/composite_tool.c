@@ -424,12 +424,12 @@ static void reconcile(const struct view *in, struct plan *out)
         document_read(
             in->arena, composite_tool_fields, json_get(in->object, "spec"), "spec", &tool, &err) &&
         composite_tool_check(in->arena, tool, "spec", &err);
-    tell(in, out, ok ? NULL : err.text);
+    tell(in, out, ok ? NULL : arena_strdup(in->arena, err.text));
 }
 
 static void unreadable(const struct view *in, struct plan *out, const struct error *err)
 {
-    tell(in, out, err->text);
+    tell(in, out, arena_strdup(in->arena, err->text));
 }
 
 static const struct kind_watch watches[] = {

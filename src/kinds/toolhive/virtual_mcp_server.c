@@ -340,7 +340,7 @@ static void unreadable(const struct view *in, struct plan *out, const struct err
     struct vmcp v = vmcp_of(in, out);
     count_pods(&v);
     plan_condition(out, "Valid", false, "ValidationFailed", "%s", err->text);
-    tell_failure(&v, err->text);
+    tell_failure(&v, arena_strdup(in->arena, err->text));
 }
 
 #define NOTHING ((const char *const[]){ NULL })
