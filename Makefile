@@ -99,6 +99,7 @@ bench: setup-cluster build $(TOOLS) ## speed and memory beside a real kube-apise
 	@bench/apiserver
 	@bench/run $(BENCH)
 	@bench/otterscale
+	@bench/toolhive
 	@bench/up
 	@bench/proxy
 	@bench/router

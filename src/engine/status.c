@@ -53,7 +53,7 @@ static struct json without_condition(
 
 /* A field that is there and not ours was written by the other program: left out. Of a condition the
  * other may have written a part only; what we still own of it stays as it is, else the rest would
- * be deleted. */
+ * be deleted. It is copied: the cache may forget it while the write is under way. */
 static struct json yield(
     struct arena *a, const struct status_input *in, struct json status, const char *name)
 {
@@ -70,8 +70,10 @@ static struct json yield(
                  !json_present(json_member(owned, parts[i]));
     if (!taken)
         return status;
-    return json_with_member(
-        a, status, "conditions", without_condition(a, json_get(status, "conditions"), name, owned));
+    return json_with_member(a,
+        status,
+        "conditions",
+        without_condition(a, json_get(status, "conditions"), name, json_copy(a, owned)));
 }
 
 struct json status_complete(struct arena *a, const struct plan *p, const struct status_input *in)

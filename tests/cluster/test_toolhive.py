@@ -196,8 +196,12 @@ def report(lab, ns, phase, message, ready, backends):
              "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"},
             {"type": "BackendsDiscovered", "status": "True", "reason": "BackendsDiscovered",
              "message": "found", "lastTransitionTime": "2026-01-01T00:00:00Z"}]
-    s["conditions"] = mine + [c for c in s["conditions"]
-                              if c["type"] not in ("Ready", "BackendsDiscovered")]
+    for c in mine:
+        there = [o for o in s["conditions"] if o["type"] == c["type"]]
+        if there:
+            there[0].update(c)
+        else:
+            s["conditions"].append(c)
     lab.api("PUT", lab.path("virtualmcpservers", ns, "hub") + "/status?fieldManager=vmcp", o)
 
 
