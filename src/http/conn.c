@@ -32,12 +32,19 @@ struct conn {
     bool reading, full, shut, shut_sent, at_end, closed_told, failure_told;
     int write_failed;   /* errno of it */
     struct timer again; /* hand out what waited while reading was off; report what came up */
-    struct error err;
+    struct error *err;  /* NULL: none so far; most connections never have one */
     bool failed;
     int busy; /* callbacks on the stack: memory is kept until they are gone */
     bool freed;
     struct sockaddr_storage address;
 };
+
+static struct error *err_of(struct conn *c)
+{
+    if (!c->err)
+        c->err = mem_new_of(struct error);
+    return c->err;
+}
 
 static void ready(void *ctx, int events);
 static void look_again(void *ctx);
@@ -86,6 +93,7 @@ static void release(struct conn *c)
         tls_session_free(c->layers[i]);
     buf_done(&c->out);
     buf_done(&c->between);
+    free(c->err);
     free(c);
 }
 
@@ -142,7 +150,7 @@ static void pass_between(struct conn *c)
 {
     if (c->between.len == 0)
         return;
-    if (!c->failed && !tls_session_write(c->layers[0], buf_str(&c->between), &c->err))
+    if (!c->failed && !tls_session_write(c->layers[0], buf_str(&c->between), err_of(c)))
         conn_fail(c);
     buf_done(&c->between);
 }
@@ -154,7 +162,7 @@ void conn_send(struct conn *c, struct str bytes)
     assert(!c->shut);
     if (c->layer_count == 0)
         buf_add(&c->out, bytes.ptr, bytes.len);
-    else if (!tls_session_write(c->layers[c->layer_count - 1], bytes, &c->err))
+    else if (!tls_session_write(c->layers[c->layer_count - 1], bytes, err_of(c)))
         conn_fail(c);
     pass_between(c);
     assert(!buf_overflowed(&c->out));
@@ -190,7 +198,7 @@ static void write_failure(struct conn *c, int number)
     buf_done(&c->out);
     c->out_at = 0;
     if (!c->reading || c->at_end) {
-        fail_errno(&c->err, number, "write");
+        fail_errno(err_of(c), number, "write");
         conn_fail(c);
     }
 }
@@ -253,7 +261,7 @@ static bool handshake(struct conn *c, size_t level)
     struct tls_session *tls = c->layers[level];
     if (tls_session_state(tls) != TLS_HANDSHAKE)
         return true;
-    bool ok = tls_session_handshake(tls, &c->err);
+    bool ok = tls_session_handshake(tls, err_of(c));
     pass_between(c);
     conn_flush(c);
     if (!ok) {
@@ -281,7 +289,7 @@ static bool deliver(struct conn *c, size_t level, struct str bytes)
         return false;
     /* A layer above may have been added by secured(). */
     while (count > 0 && c->reading) {
-        if (!tls_session_read(tls, plain, sizeof(plain), &count, &c->err)) {
+        if (!tls_session_read(tls, plain, sizeof(plain), &count, err_of(c))) {
             pass_between(c);
             conn_flush(c);
             c->failed = true;
@@ -309,11 +317,11 @@ static bool said_goodbye(const struct conn *c)
 static void finish_input(struct conn *c)
 {
     if (c->failed) {
-        tell_closed(c, &c->err);
+        tell_closed(c, err_of(c));
     } else if (c->at_end && c->reading) {
-        if (!said_goodbye(c) && !c->err.code)
-            fail(&c->err, ERR_UNAVAILABLE, "the connection was cut without a TLS goodbye");
-        tell_closed(c, c->err.code ? &c->err : NULL);
+        if (!said_goodbye(c) && !(c->err && c->err->code))
+            fail(err_of(c), ERR_UNAVAILABLE, "the connection was cut without a TLS goodbye");
+        tell_closed(c, c->err && c->err->code ? c->err : NULL);
     }
 }
 
@@ -325,7 +333,7 @@ static void read_some(struct conn *c)
         if (count < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (count < 0)
-            fail_errno(&c->err, errno, "read");
+            fail_errno(err_of(c), errno, "read");
         if (count <= 0) {
             c->at_end = true;
             return;
@@ -343,7 +351,7 @@ static void look_for_reset(struct conn *c)
     getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &number, &size);
     number = number ?: c->write_failed; /* which took it off the socket */
     if (number) {
-        fail_errno(&c->err, number, "connection");
+        fail_errno(err_of(c), number, "connection");
         c->failed = true;
     } else {
         loop_watch_set(c->watch, c->full ? LOOP_WRITE : 0);

@@ -149,7 +149,7 @@ static void got_event(struct dispatch *d, const struct sse_event *event, struct 
             sse_write(to, event);
         return;
     }
-    struct json_scan *s = d->scan;
+    struct json_scan *s = &d->router->event_scan;
     json_scan_init(s);
     d->in_model = false;
     if (!d->map_model) {
@@ -236,7 +236,7 @@ static void forget_request(struct dispatch *d)
     buf_done(&d->hold);
     buf_init(&d->hold, (size_t)ROUTER_BODY_BYTES_MAX + 1);
     d->base = d->came;
-    if (d->mode == ANSWER_RAW) {
+    if (d->mode == ANSWER_RAW || d->mode == ANSWER_EVENTS) {
         free(take(d->scan));
     } else {
         if (!d->scan)

@@ -331,7 +331,7 @@ void router_dispatch_attempt_failed(
     va_start(args, format);
     const char *text = arena_vprintf(&d->arena, format, args);
     va_end(args);
-    fail(&d->failure, ERR_UNAVAILABLE, "%s", text);
+    d->failure = text;
     d->failure_status = status;
     if (counts)
         router_target_failed(d->target, how, now_ms(d), d->router->o.quarantine_ms);
@@ -343,7 +343,7 @@ void router_dispatch_attempt_failed(
 
 static void give_up(struct dispatch *d)
 {
-    const char *text = d->failure.text;
+    const char *text = d->failure ?: "";
     timer_stop(d->router->env, &d->clock);
     if (d->held_in_vain)
         router_dispatch_refuse(d,

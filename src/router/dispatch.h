@@ -43,6 +43,7 @@ struct router {
     size_t shadow_count;
     bool draining;
     struct metrics metrics;
+    struct json_scan event_scan; /* of an event, which is scanned at once */
     struct ledger ledger;
     struct pools *pools;         /* NULL: members are not activated */
     struct auth_keys *keys;      /* of the issuer; NULL: no authentication */
@@ -100,9 +101,9 @@ struct dispatch {
     struct timer clock, later;
     int64_t timeout_ms, between_ms, total_ms;
     bool timed_out;
-    struct error failure; /* of the last attempt, fit for the client */
-    int failure_status;   /* 502, 504, or the upstream's */
-    struct buf tried;     /* names of back ends that failed */
+    const char *failure; /* of the last attempt, fit for the client */
+    int failure_status;  /* 502, 504, or the upstream's */
+    struct buf tried;    /* names of back ends that failed */
     /* the answer */
     bool responded, finished, cut, map_model;
     enum answer_mode mode;
