@@ -41,7 +41,8 @@ FAMILIES = {
     "toolhive": {"controllers": "*", "ours": (
         "mcpservers", "mcpremoteproxies", "mcpgroups", "mcpserverentries", "mcptoolconfigs",
         "mcpexternalauthconfigs", "mcpoidcconfigs", "mcpauthzconfigs", "mcptelemetryconfigs",
-        "mcpwebhookconfigs", "virtualmcpservers", "virtualmcpcompositetooldefinitions")},
+        "mcpwebhookconfigs", "virtualmcpservers", "virtualmcpcompositetooldefinitions",
+        "embeddingservers", "mcpregistries")},
 }
 
 # Made by Kubernetes itself, or not part of a state.
@@ -117,11 +118,18 @@ class Replay:
             self.lab.play_ready(namespace)
 
     def _await_pods(self, namespace):
-        """Every Deployment and StatefulSet has as many pods as it wants."""
+        """Every Deployment and StatefulSet whose pods can be made has as many as it wants."""
+        def wanted(o):
+            fails = any(c["type"] == "ReplicaFailure" and c["status"] == "True"
+                        for c in o.get("status", {}).get("conditions", ()))
+            # No pod of a StatefulSet can have the label with its revision then.
+            fails = fails or ("serviceName" in o["spec"] and len(o["metadata"]["name"]) > 52)
+            return 0 if fails else o["spec"].get("replicas", 1)
+
         def all_there():
-            wanted = sum(o["spec"].get("replicas", 1) for plural in ("deployments", "statefulsets")
-                         for o in self.lab.list(plural, namespace))
-            return len(self.lab.list("pods", namespace)) >= wanted
+            count = sum(wanted(o) for plural in ("deployments", "statefulsets")
+                        for o in self.lab.list(plural, namespace))
+            return len(self.lab.list("pods", namespace)) >= count
         wait_for(all_there, PATIENCE_S, "pods")
 
     def stop(self):

@@ -1,6 +1,7 @@
 #include "kinds/toolhive/composite_tool.h"
 #include "kinds/toolhive/config/config.h"
 #include "kinds/toolhive/mcp_server.h"
+#include "kinds/toolhive/serving/serving.h"
 #include "kinds/toolhive/toolhive.h"
 #include "kinds/toolhive/virtual_mcp_server.h"
 
@@ -17,6 +18,8 @@ const struct kind *const toolhive_kinds[] = {
     &toolhive_webhook_config_kind,
     &toolhive_virtual_server_kind,
     &toolhive_composite_tool_kind,
+    &toolhive_embedding_server_kind,
+    &toolhive_registry_kind,
     NULL,
 };
 

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "kinds/toolhive/toolhive.h"
+
+/* ---- registry_hash.c ---- */
+
+/* Of a spec; changes with every field. */
+const char *registry_spec_hash(struct arena *a, struct json spec);
+/* Of the configuration's text. */
+const char *registry_content_hash(struct arena *a, const char *text);
