@@ -112,13 +112,12 @@ class Replay:
 
     def _play_ready(self, namespace):
         if self.family == "toolhive":
-            self._await_pods(namespace)
-            self.lab.play_pods(namespace)
+            self._play_pods(namespace)
         else:
             self.lab.play_ready(namespace)
 
-    def _await_pods(self, namespace):
-        """Every Deployment and StatefulSet whose pods can be made has as many as it wants."""
+    def _play_pods(self, namespace):
+        """Until every Deployment and StatefulSet whose pods can be made has as many as it wants."""
         def wanted(o):
             fails = any(c["type"] == "ReplicaFailure" and c["status"] == "True"
                         for c in o.get("status", {}).get("conditions", ()))
@@ -129,7 +128,9 @@ class Replay:
         def all_there():
             count = sum(wanted(o) for plural in ("deployments", "statefulsets")
                         for o in self.lab.list(plural, namespace))
-            return len(self.lab.list("pods", namespace)) >= count
+            self.lab.play_pods(namespace)  # a StatefulSet makes the next one after that
+            pods = self.lab.list("pods", namespace)
+            return len(pods) >= count and all(p["status"]["phase"] == "Running" for p in pods)
         wait_for(all_there, PATIENCE_S, "pods")
 
     def stop(self):

@@ -346,7 +346,6 @@ static void reconcile(const struct view *in, struct plan *out)
         true,
         "ConfigurationValid",
         "All configuration validations passed");
-    proxy_advise(&p);
     if (json_present(template) && !go_template_print(p.a, template, &text, &err)) {
         tell_template(&p, &err);
         return;
@@ -354,6 +353,7 @@ static void reconcile(const struct view *in, struct plan *out)
     if (json_present(template))
         plan_condition(
             out, "PodTemplateValid", true, "ValidPodTemplateSpec", "PodTemplateSpec is valid");
+    proxy_advise(&p);
     proxy_resolve(&p);
     if (p.broken) {
         tell_failure(&p, "NotReady", p.broken);
@@ -372,7 +372,7 @@ static void reconcile(const struct view *in, struct plan *out)
 static void unreadable(const struct view *in, struct plan *out, const struct error *err)
 {
     struct proxy p = proxy_of(in, out);
-    tell_failure(&p, "NotReady", err->text);
+    tell_failure(&p, "NotReady", arena_strdup(p.a, err->text));
 }
 
 #define NOTHING ((const char *const[]){ NULL })

@@ -410,7 +410,7 @@ static void reconcile(const struct view *in, struct plan *out)
 static void unreadable(const struct view *in, struct plan *out, const struct error *err)
 {
     struct proxy p = proxy_of(in, out);
-    tell_failure(&p, err->text, false);
+    tell_failure(&p, arena_strdup(p.a, err->text), false);
 }
 
 #define NOTHING ((const char *const[]){ NULL })

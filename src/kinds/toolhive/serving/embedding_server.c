@@ -116,6 +116,7 @@ static struct json container(const struct server *s, struct json resources)
         { "readinessProbe", probe(s, 30, 10, 5) });
 }
 
+/* Whole, with what the API server fills in: the list is one value to it. */
 static struct json claims(const struct server *s)
 {
     struct json cache = json_get(s->spec, "modelCache");
@@ -132,7 +133,9 @@ static struct json claims(const struct server *s)
             { "spec.accessModes",
                 json_list(s->a, json_str(toolhive_text(cache, "accessMode", "ReadWriteOnce"))) },
             { "spec.storageClassName", json_get(cache, "storageClassName") },
-            { "spec.resources.requests.storage", json_str(toolhive_text(cache, "size", "10Gi")) }));
+            { "spec.resources.requests.storage", json_str(toolhive_text(cache, "size", "10Gi")) },
+            { "spec.volumeMode", json_str("Filesystem") },
+            { "status.phase", json_str("Pending") }));
 }
 
 static bool workload(
@@ -289,7 +292,7 @@ static void reconcile(const struct view *in, struct plan *out)
 static void unreadable(const struct view *in, struct plan *out, const struct error *err)
 {
     struct server s = server_of(in, out);
-    tell_failure(&s, err->text);
+    tell_failure(&s, arena_strdup(s.a, err->text));
 }
 
 #define NOTHING ((const char *const[]){ NULL })

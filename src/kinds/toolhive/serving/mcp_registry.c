@@ -308,7 +308,7 @@ static void plan_identity(const struct registry *r)
                         { "kind", json_str("ServiceAccount") },
                         { "name", name },
                         { "namespace", json_str(view_namespace(r->in)) })) }));
-    plan_after(r->out);
+    plan_after(r->out, &TOOLHIVE_ROLE, r->account);
 }
 
 static void plan_config(const struct registry *r)
@@ -471,7 +471,7 @@ static void reconcile(const struct view *in, struct plan *out)
 static void unreadable(const struct view *in, struct plan *out, const struct error *err)
 {
     struct registry r = registry_of(in, out);
-    tell_failure(&r, "ValidationFailed", err->text);
+    tell_failure(&r, "ValidationFailed", arena_strdup(r.a, err->text));
 }
 
 #define NOTHING ((const char *const[]){ NULL })
