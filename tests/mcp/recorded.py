@@ -3,12 +3,13 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 import kit
 
 GOLDEN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "golden", "mcp")
-FLAVOURS = ("plain", "small", "origins", "sse", "stateless", "strict", "headers", "stdio")
+FLAVOURS = ("plain", "small", "origins", "sse", "stateless", "strict", "headers", "stdio", "filter", "cedar", "oidc")
 STDIO = {"transport": "stdio", "proxy_mode": "streamable-http", "middleware_configs": [
     {"type": "bodylimit", "parameters": {"max_bytes": 8388608}}, {"type": "mcp-parser", "parameters": {}}]}
 
@@ -29,10 +30,14 @@ def one(program, flavour, more):
     server = subprocess.Popen([sys.executable, os.path.join(GOLDEN, "upstream.py"), str(upstream)], stderr=subprocess.DEVNULL)
     try:
         kit.await_true(lambda: kit.answers(upstream, "/_seen"), "the server runs")
-        config = open(os.path.join(GOLDEN, "configs", flavour + ".json")).read().replace("26180", str(upstream))
-        config = {"transport": "streamable-http", "remote_url": f"http://127.0.0.1:{upstream}/mcp", **json.loads(config)}
-        with kit.proxy(program, config, ["remote"]) as (port, _):
-            return replay(port, upstream, flavour, more)
+        with tempfile.TemporaryDirectory() as folder:
+            audit = os.path.join(folder, "audit.log")
+            config = open(os.path.join(GOLDEN, "configs", flavour + ".json")).read().replace("audit.log", audit)
+            # The issuer is the one that the recorded tokens name.
+            config = config.replace("127.0.0.1:26180/", f"127.0.0.1:{upstream}/")
+            config = {"transport": "streamable-http", "remote_url": f"http://127.0.0.1:{upstream}/mcp", **json.loads(config)}
+            with kit.proxy(program, config, ["remote"]) as (port, _):
+                return replay(port, upstream, flavour, ["--audit", audit, *more] if os.path.exists(audit) else more)
     finally:
         server.kill()
         server.wait()

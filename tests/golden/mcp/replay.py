@@ -37,7 +37,7 @@ class Run:
             v = re.sub(r"^Local User: .*", "Local User: <os user>", re.sub(r"legacy\d+", "<legacy>", v))
             v = re.sub(r"up-\d+-\d+", "<upstream-sid>", TIME.sub("<time>", UUID.sub("<uuid>", v)))
             v = v.replace("%s:%s" % (self.host, self.port), "<proxy>")
-            return v.replace(UPSTREAM.split("//")[1], "<upstream>") if UPSTREAM else v
+            return v.replace(UPSTREAM.split("//")[1], "<upstream>").replace("127.0.0.1:26180", "<upstream>") if UPSTREAM else v
         if isinstance(v, dict): return {self.mask(k): ("<n>" if k in ("duration_ms", "retryAfterSeconds", "retry-after") else "<os user>" if k == "user_id" and str(v.get("user", "")).startswith("Local User") else self.mask(x)) for k, x in v.items()}
         if isinstance(v, list):  # /status lists backends in random order
             return sorted((self.mask(x) for x in v), key=lambda x: x["name"]) if v and all(isinstance(x, dict) and "mcp_revision" in x for x in v) else [self.mask(x) for x in v]
