@@ -36,6 +36,8 @@ static void dispatch_free(struct dispatch *d)
     buf_done(&d->tried);
     sse_reader_done(&d->events);
     free(d->scan);
+    free(d->form);
+    buf_done(&d->body);
     router_generation_unref(d->gen);
     d->router->open--;
     arena_done(&d->arena);
@@ -242,14 +244,16 @@ static int64_t edited_length(const struct dispatch *d, int64_t length)
 static void plan_edits(struct dispatch *d)
 {
     const char *model = d->target->backend->model;
-    bool rewrites = !text_empty(model) && d->is_json && d->scan && d->scan->is_object;
+    bool in_form = d->form && d->has_model;
+    bool in_json = d->is_json && d->scan && d->scan->is_object;
+    bool rewrites = !text_empty(model) && (in_json || in_form);
     d->map_model = rewrites && *d->features.model;
     d->edit_next = 0;
     if (!rewrites) {
         d->edit_count = 0;
         return;
     }
-    const char *text = json_to_text(&d->arena, json_str(model));
+    const char *text = in_form ? model : json_to_text(&d->arena, json_str(model));
     if (!d->has_model) { /* the whole body is held */
         const char *open = memchr(d->hold.ptr, '{', d->hold.len);
         int64_t at = open - d->hold.ptr + 1;
@@ -475,7 +479,8 @@ static void go(struct dispatch *d)
 
 static void try_route(struct dispatch *d)
 {
-    bool needs_model = d->gen->config->needs_model && d->is_json && !d->has_model;
+    bool scanned = d->is_json || d->form;
+    bool needs_model = d->gen->config->needs_model && scanned && !d->has_model;
     if (!d->body_ended && (d->hold.len < ROUTER_HOLD_BYTES || needs_model))
         return;
     if (d->body_ended && d->is_json && !json_scan_complete(d->scan)) {
@@ -541,6 +546,33 @@ static bool scan_body(struct dispatch *d, struct str bytes)
     return true;
 }
 
+/* The field comes before the route, or never: two of them are refused. */
+static bool scan_form(struct dispatch *d, struct str bytes)
+{
+    struct form_scan *s = d->form;
+    form_scan(s, bytes);
+    if (s->twice || s->cut) {
+        router_dispatch_refuse(d,
+            400,
+            "invalid_request",
+            s->cut ? "request body: model is too long" : "request body: model is given twice",
+            NULL);
+        return false;
+    }
+    if (!s->found || d->has_model || d->routed)
+        return true;
+    d->has_model = true;
+    d->features.model = arena_strdup(&d->arena, s->model);
+    d->edits[d->edit_count++] = (struct edit){ s->start, s->end, "" };
+    return true;
+}
+
+static void keep_for_audit(struct dispatch *d, struct str bytes)
+{
+    size_t room = DISPATCH_AUDIT_BODY - d->body.len;
+    buf_add(&d->body, bytes.ptr, bytes.len < room ? bytes.len : room);
+}
+
 static void on_data(void *ctx, struct str bytes)
 {
     struct dispatch *d = ctx;
@@ -551,8 +583,10 @@ static void on_data(void *ctx, struct str bytes)
             d, 400, "invalid_request", "request body: http: request body too large", NULL);
         return;
     }
-    if (d->is_json && !scan_body(d, bytes))
+    if ((d->is_json && !scan_body(d, bytes)) || (d->form && !scan_form(d, bytes)))
         return;
+    if (d->gen->config->audit_body && d->is_text)
+        keep_for_audit(d, bytes);
     d->came += (int64_t)bytes.len;
     buf_add(&d->hold, bytes.ptr, bytes.len);
     if (!d->routed)
@@ -650,9 +684,14 @@ void router_dispatch_new(
     router_route_features_read(&d->arena, d->gen->config, d->headers, &d->features);
     struct str type = http_header_find(head->headers, "content-type");
     d->is_text = d->is_json = !str_starts(type, STR("multipart/"));
+    buf_init(&d->body, DISPATCH_AUDIT_BODY);
     if (d->is_json) {
         d->scan = mem_new_of(struct json_scan);
         json_scan_init(d->scan);
+    } else {
+        d->form = mem_new_of(struct form_scan);
+        if (!form_scan_init(d->form, type))
+            free(take(d->form));
     }
     http_exchange_take(x, &handlers, d);
     if (no.status)

@@ -14,6 +14,7 @@
 #include "http/sse.h"
 #include "router/activate.h"
 #include "router/auth.h"
+#include "router/form_scan.h"
 #include "router/json_scan.h"
 #include "router/ledger.h"
 #include "router/route.h"
@@ -21,6 +22,7 @@
 #include "router/target.h"
 
 #define DISPATCH_EDITS_MAX 8
+#define DISPATCH_AUDIT_BODY ((size_t)16 << 10)
 #define DISPATCH_ARENA_MAX ((size_t)4 << 20)
 #define DISPATCH_WHOLE_BYTES ((size_t)64 << 10) /* answers that are rewritten with their length */
 #define DISPATCH_EVENT_BYTES ((size_t)1 << 20)
@@ -72,6 +74,7 @@ struct dispatch {
     bool stream;  /* it asked for a stream */
     bool has_model;
     int64_t max_tokens;
+    struct form_scan *form; /* of a multipart request; NULL: it is none */
     struct json_scan *scan; /* of the request, then of the answer; NULL: none */
     struct buf hold;        /* body from offset `base` on */
     int64_t base, came;     /* came: bytes of the body so far */
@@ -85,6 +88,7 @@ struct dispatch {
     bool body_ended, routed, paused, keeps_copy, copy_lost;
     const char *team;            /* of the token; "" without authentication */
     struct ledger_claim *claims; /* one for each budget; NULL: none was asked for */
+    struct buf body;             /* its beginning, for the audit line */
     /* the attempt */
     struct route route;
     size_t next; /* of route.backends */

@@ -200,7 +200,7 @@ void router_report_write(struct dispatch *d)
     count(d, rule ? rule->name : "", b ? b->name : "");
     if (!r->o.audit)
         return;
-    cleanup(buf_done) struct buf text = BUF_INIT((size_t)64 << 10);
+    cleanup(buf_done) struct buf text = BUF_INIT((size_t)256 << 10);
     struct line l = { &text, r->o.audit_text };
     add_text(&l, "model", d->features.model);
     add_text(&l, "classification", d->features.class);
@@ -216,5 +216,10 @@ void router_report_write(struct dispatch *d)
     }
     add_number(&l, "timeoutMs", d->timeout_ms);
     add_numbers(&l, d);
+    if (d->body.len) {
+        add_text(&l, "requestBody", buf_text(&d->body));
+        if ((int64_t)d->body.len < d->came)
+            add_number(&l, "requestBodyCut", d->came - (int64_t)d->body.len);
+    }
     r->o.audit(r->o.ctx, buf_str(&text));
 }

@@ -48,7 +48,7 @@ static struct str body_for(struct dispatch *d, const struct router_backend *b)
     if (text_empty(b->model) || !d->has_model || d->edit_count != 1)
         return buf_str(&d->hold);
     const struct edit *e = &d->edits[0];
-    const char *model = json_to_text(&d->arena, json_str(b->model));
+    const char *model = d->form ? b->model : json_to_text(&d->arena, json_str(b->model));
     const char *text = arena_printf(&d->arena,
         "%.*s%s%.*s",
         (int)e->start,

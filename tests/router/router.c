@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "kube/client.h"
 #include "tests/http/rig.h"
 #include "tests/jose/vectors.h"
@@ -517,5 +518,55 @@ TEST(router_takes_no_token_of_another_issuer)
     place_open(&p, AUTH("somebody", ""));
     publish_keys(&p);
     refused(&p, bearer(vectors[0].token), "401 ");
+    place_close(&p);
+}
+
+#define FORM_BODY(model)                                                                           \
+    "--b1\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.wav\"\r\n\r\nRIFF\0.\r\n" \
+    "--b1\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\n" model "\r\n--b1--\r\n"
+
+TEST(router_routes_and_rewrites_the_model_of_a_form)
+{
+    struct place p;
+    place_open(&p,
+        "\"x\":\"MAPPED\",\"rules\":[{\"name\":\"w\",\"match\":{\"models\":[\"whisper\"]},"
+        "\"route\":{\"backends\":[\"a\"]}}],\"defaultRoute\":\"b\"");
+    int client = raw_connect(http_server_port(p.server));
+    struct str body = STR(FORM_BODY("whisper"));
+    raw_send(client,
+        str_of(arena_printf(test_arena(),
+            "POST /v1/audio/transcriptions HTTP/1.1\r\nHost: r\r\nContent-Type: "
+            "multipart/form-data; boundary=b1\r\nContent-Length: %zu\r\n\r\n",
+            body.len)));
+    raw_send(client, body);
+    int server = raw_accept(p.loop, p.backends[0]);
+    const char *head = raw_read_until(p.loop, server, "\r\n\r\n");
+    check_has(head, arena_printf(test_arena(), "ength: %zu\r\n", body.len - 2));
+    answer(server, JSON_HEAD, "{}");
+    check_has(raw_read_until(p.loop, client, "{}"), "200 ");
+    await(&p, p.audits == 1);
+    check_has(p.audit, "\"model\":\"whisper\"");
+    check_has(p.audit, "\"rule\":\"w\"");
+    close(client);
+    close(server);
+    place_close(&p);
+}
+
+TEST(router_writes_the_beginning_of_the_body_into_the_audit_line)
+{
+    struct place p;
+    place_open(
+        &p, "\"defaultRoute\":\"a\",\"policy\":{\"auditLog\":{\"includeRequestBody\":true}}");
+    int client = ask(&p, "{\"model\":\"m\",\"t\":\"\\u00fc\xff\"}", "");
+    int server = raw_accept(p.loop, p.backends[0]);
+    raw_read_until(p.loop, server, "}");
+    answer(server, JSON_HEAD, "{}");
+    raw_read_until(p.loop, client, "{}");
+    await(&p, p.audits == 1);
+    check_has(p.audit, "\"requestBody\":\"{\\\"model\\\":\\\"m\\\",\\\"t\\\":\\\"\\\\u00fc");
+    check(!strstr(p.audit, "requestBodyCut"));
+    check(utf8_valid(str_of(p.audit)));
+    close(client);
+    close(server);
     place_close(&p);
 }
