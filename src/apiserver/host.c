@@ -20,6 +20,8 @@
 #include "apiserver/describe/documents.h"
 #include "apiserver/verbs/write.h"
 
+/* A client that does not take its answer holds back the rest. */
+#define PIECE_BYTES ((size_t)64 << 10)
 /* What one request may use. A step is an allocation: some 50 ns with the work around it. */
 #define REQUEST_BYTES_MAX ARENA_LIMIT_DEFAULT
 #define REQUEST_STEPS_MAX ((uint64_t)8 << 20)
@@ -55,6 +57,7 @@ static void call_free(struct api_call *c)
     if (c->next)
         c->next->link = c->link;
     store_object_release(c->held);
+    document_release(c->document);
     list_stream_free(c->list);
     watch_stream_free(c);
     log_stream_free(c);
@@ -135,8 +138,13 @@ static void send_answer(struct api_call *c)
     if (!c->head_sent)
         send_head(c);
     bool room = !c->paused && !c->cancelled;
-    while (room && c->next_part < lengthof(c->parts))
-        room = api_call_send(c, c->parts[c->next_part++]);
+    while (room && c->next_part < lengthof(c->parts)) {
+        struct str *part = &c->parts[c->next_part];
+        struct str piece = { part->ptr, part->len < PIECE_BYTES ? part->len : PIECE_BYTES };
+        *part = (struct str){ part->ptr + piece.len, part->len - piece.len };
+        c->next_part += part->len == 0;
+        room = api_call_send(c, piece);
+    }
     if (room && c->list)
         room = list_stream_send(c);
     if (c->watch)
@@ -167,6 +175,7 @@ bool server_is_writer(const struct apiserver *s, const void *connection)
 static void drop_answer(struct api_call *c)
 {
     store_object_release(take(c->held));
+    document_release(take(c->document));
     list_stream_free(take(c->list));
     watch_stream_free(c);
     log_stream_free(c);
@@ -218,6 +227,18 @@ struct api_call *apiserver_open(struct apiserver *s, const struct api_request *r
     c->request = NULL;
     server_ready(s, c);
     return c;
+}
+
+bool apiserver_refuses_head(struct apiserver *s, const struct api_request *request)
+{
+    static const struct api_handlers nobody = { 0 };
+    struct api_call *c = call_new(s, &nobody, NULL);
+    c->request = request;
+    c->head_only = true;
+    c->refusal = accept_error_media(&c->arena, request->accept);
+    bool refused = !budget_run(&c->budget, handle, c) || c->answered;
+    call_free(c);
+    return refused;
 }
 
 void apiserver_cancel(struct apiserver *s, struct api_call *call)

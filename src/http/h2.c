@@ -15,6 +15,9 @@
 /* A client that opens streams only to reset them costs us the work (CVE-2023-44487). */
 #define H2_RESETS_MAX 400
 #define H2_RESETS_WINDOW_MS 10000
+/* A few bytes that name large fields of the table are unpacked into megabytes, even after the head
+ * was found too large: the connection ends when it goes on beyond this many times the limit. */
+#define H2_HEAD_EXCESS 4
 
 struct h2 {
     struct wire wire;
@@ -143,10 +146,22 @@ static void refuse_request(struct h2 *h, int32_t id, const char *status)
     wire_kick(&h->wire);
 }
 
+static void got_reset(struct h2 *h)
+{
+    int64_t now_ms = env_mono_ms(h->wire.env);
+    if (now_ms - h->resets_since_ms > H2_RESETS_WINDOW_MS) {
+        h->resets = 0;
+        h->resets_since_ms = now_ms;
+    }
+    if (h->wire.config.is_server && ++h->resets > H2_RESETS_MAX)
+        nghttp2_session_terminate_session(h->session, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
 static void got_request(struct h2 *h, int32_t id, bool ended)
 {
     struct wire_head head;
     if (h->wire.head.too_large) {
+        got_reset(h); /* the same work for nothing */
         refuse_request(h, id, "431");
         return;
     }
@@ -186,7 +201,9 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
     head_add(&h->wire.head,
         (struct str){ (const char *)name, name_len },
         (struct str){ (const char *)value, value_len });
-    return 0;
+    struct head_builder *head = &h->wire.head;
+    bool bomb = head->bytes > H2_HEAD_EXCESS * head->limits.header_bytes_max;
+    return bomb ? NGHTTP2_ERR_CALLBACK_FAILURE : 0;
 }
 
 static void got_headers(struct h2 *h, const nghttp2_frame *frame, bool ended)
@@ -211,17 +228,6 @@ static void got_goaway(struct h2 *h, const nghttp2_goaway *goaway)
         (int)(goaway->opaque_data_len < 100 ? goaway->opaque_data_len : 100),
         (const char *)goaway->opaque_data ?: "");
     wire_kick(&h->wire);
-}
-
-static void got_reset(struct h2 *h)
-{
-    int64_t now_ms = env_mono_ms(h->wire.env);
-    if (now_ms - h->resets_since_ms > H2_RESETS_WINDOW_MS) {
-        h->resets = 0;
-        h->resets_since_ms = now_ms;
-    }
-    if (h->wire.config.is_server && ++h->resets > H2_RESETS_MAX)
-        nghttp2_session_terminate_session(h->session, NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
 static int on_frame_recv(nghttp2_session *session, const nghttp2_frame *frame, void *ctx)

@@ -19,6 +19,7 @@
 
 #define SERVER_ACCEPTS_PER_TURN 16
 #define SERVER_ACCEPT_PAUSE_MS 100 /* out of descriptors: wait for some to be closed */
+#define SERVER_SILENT_MS 500       /* what a connection has, in any case, to begin its request */
 #define SERVER_WATCH_MS_MIN 10
 #define SERVER_WATCH_MS_MAX 5000
 
@@ -52,7 +53,7 @@ struct client {
     int64_t since_ms;
     struct arena arena; /* of peer */
     const struct tls_peer *peer;
-    bool secure;
+    bool secure, asked; /* asked: a request came */
 };
 
 struct http_exchange {
@@ -135,6 +136,7 @@ static void got_request(void *ctx, struct stream *stream, const struct wire_head
 {
     struct client *c = ctx;
     struct http_server *s = c->server;
+    c->asked = true;
     struct http_exchange *x = mem_new_of(struct http_exchange);
     x->server = s;
     x->stream = stream;
@@ -424,15 +426,50 @@ static void client_new(struct http_server *s, int fd)
         conn_secure(c->conn, s->o.tls, NULL, NULL);
 }
 
+/* Who connects and says nothing must not keep others out. NULL: there is nobody of that kind. */
+static struct client *oldest_silent(struct http_server *s)
+{
+    struct client *oldest = NULL;
+    for (struct client *c = s->clients; c; c = c->next)
+        oldest = c->asked ? oldest : c; /* new ones come in front */
+    return oldest;
+}
+
+static void pause_accepting(struct http_server *s)
+{
+    loop_watch_set(s->watch, 0);
+    timer_set(s->env, &s->accept_again, SERVER_ACCEPT_PAUSE_MS);
+}
+
+/* Closes one if it may be. False: not yet, or there is none. */
+static bool make_room(struct http_server *s)
+{
+    struct client *c = oldest_silent(s);
+    if (!c || env_mono_ms(s->env) - c->since_ms < SERVER_SILENT_MS)
+        return false;
+    client_free(c);
+    return true;
+}
+
 static void accept_ready(void *ctx, int events)
 {
     (void)events;
     struct http_server *s = ctx;
-    for (int i = 0; i < SERVER_ACCEPTS_PER_TURN && s->client_count < s->o.connections_max; i++) {
+    for (int i = 0; i < SERVER_ACCEPTS_PER_TURN; i++) {
+        bool full = s->client_count >= s->o.connections_max;
+        if (full && i > 0)
+            break; /* if another one waits, this is called again */
+        if (full && !make_room(s)) {
+            if (oldest_silent(s))
+                pause_accepting(s);
+            break;
+        }
         int fd = accept4(s->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-            loop_watch_set(s->watch, 0);
-            timer_set(s->env, &s->accept_again, SERVER_ACCEPT_PAUSE_MS);
+        bool out_of_files = fd < 0 && (errno == EMFILE || errno == ENFILE);
+        if (out_of_files && make_room(s))
+            continue;
+        if (out_of_files || (fd < 0 && (errno == ENOBUFS || errno == ENOMEM))) {
+            pause_accepting(s);
             return;
         }
         if (fd < 0)
@@ -445,7 +482,8 @@ static void accept_ready(void *ctx, int events)
 static void update_accepting(struct http_server *s)
 {
     if (s->watch && !timer_is_set(&s->accept_again))
-        loop_watch_set(s->watch, s->client_count < s->o.connections_max ? LOOP_READ : 0);
+        loop_watch_set(
+            s->watch, s->client_count < s->o.connections_max || oldest_silent(s) ? LOOP_READ : 0);
 }
 
 static void accept_again(void *ctx)

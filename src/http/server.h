@@ -64,7 +64,9 @@ struct http_server_options {
         void *ctx, struct http_exchange *exchange, const struct http_request_head *head);
     void *ctx;
     struct http_limits limits;
-    size_t connections_max;  /* 1024; more wait in the kernel's queue */
+    /* 1024. Beyond it the oldest that has not asked anything is closed; if all have, more wait in
+     * the kernel's queue. */
+    size_t connections_max;
     size_t streams_max;      /* HTTP/2, per connection; 128 */
     size_t window_bytes;     /* HTTP/2, per stream; 64 KiB */
     int64_t body_bytes_max;  /* of a request; 64 MiB; longer ones are answered 413 or cut */

@@ -171,6 +171,7 @@ void stream_free(struct stream *s)
     if (s->next)
         s->next->prev = s->prev;
     w->stream_count--;
+    w->out_bytes -= s->out.len - s->out_at;
     buf_done(&s->out);
     buf_done(&s->held);
     free(s);
@@ -231,6 +232,7 @@ void stream_out_eat(struct stream *s, size_t count)
         s->whole = (struct str){ s->whole.ptr + count, s->whole.len - count };
     } else {
         s->out_at += count;
+        s->wire->out_bytes -= count;
         if (s->out_at == s->out.len) {
             buf_done(&s->out);
             s->out_at = 0;
@@ -256,6 +258,9 @@ bool stream_write(struct stream *s, struct str bytes)
         s->out_left -= (int64_t)bytes.len;
     }
     buf_add(&s->out, bytes.ptr, bytes.len);
+    s->wire->out_bytes += bytes.len;
+    if (s->wire->out_bytes > WIRE_OUT_MAX && s->wire->config.is_server)
+        wire_fail(s->wire, ERR_TOO_LARGE, "the client takes no answer and asks for more");
     s->out_full = s->out_full || stream_out(s).len >= STREAM_OUT_HIGH;
     s->wire->ops->wake(s);
     wire_kick(s->wire);

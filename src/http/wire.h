@@ -98,6 +98,7 @@ struct wire {
     void *owner_ctx;
     struct stream *streams;
     size_t stream_count;
+    size_t out_bytes; /* of all streams, not yet taken */
     struct head_builder head;
     uint64_t queued, written; /* the owner's connection, kept up to date by it */
     bool is_h2;
@@ -158,6 +159,8 @@ size_t stream_buffered(const struct stream *s);
 
 #define STREAM_OUT_HIGH ((size_t)32 << 10)
 #define STREAM_OUT_LOW ((size_t)8 << 10)
+/* Of all streams of a connection. A client that asks and asks and takes no answer is cut. */
+#define WIRE_OUT_MAX ((size_t)64 << 20)
 
 void wire_init(struct wire *w, const struct wire_ops *ops, const struct env *env,
     const struct wire_config *config, const struct wire_owner *owner, void *ctx);

@@ -150,3 +150,19 @@ def test_what_is_too_far_back_is_gone():
         watch = session.watch(f"{PATH}?watch=true&resourceVersion={now}", 1)
         session.ask("DELETE", PATH + "/b")
         assert [e["type"] for e in watch.read()] == ["DELETED"]
+
+
+def test_bodies_that_never_end_do_not_keep_others_from_writing():
+    """Without rights the answer comes at the head. With rights, who has been sending for the longest time makes room."""
+    head, most = f"POST {PATH} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: {3 * MEGABYTE}", b"x" * (3 * MEGABYTE - 1)
+    with Ours() as ours:
+        session = Session(server := Server("ours", ours.kubeconfig), "limits")
+        stranger = Server("ours", ours.kubeconfig)
+        stranger.headers["Impersonate-User"] = "eve"
+        with raw(stranger, head, b"\r\n") as refused:
+            assert b" 403 " in refused.recv(4096)
+        open_ones = [raw(server, head, b"\r\n" + most) for _ in range(46)]
+        assert session.ask("POST", PATH, json.dumps(configmap("small", 10))).status == 201
+        assert b" 429 " in open_ones[0].recv(4096)
+        for connection in open_ones:
+            connection.close()

@@ -109,6 +109,15 @@ static void do_hello(struct answer *a)
     http_exchange_finish(a->x);
 }
 
+/* Does not look whether there is room. */
+static void do_whole(struct answer *a)
+{
+    static char text[1 << 20];
+    http_exchange_respond(a->x, 200, HTTP_HEADERS({ STR("x-answer"), STR("yes") }), sizeof(text));
+    http_exchange_write(a->x, (struct str){ text, sizeof(text) });
+    http_exchange_finish(a->x);
+}
+
 /* HealthCheckResponse with the status SERVING; NOT_SERVING while bodies are held. */
 static void do_health(struct answer *a)
 {
@@ -219,6 +228,7 @@ static const struct {
     { "/echo", do_echo, &echo_handlers },          /* the body back, streamed */
     { "/upgrade", do_nothing, &upgrade_handlers }, /* 101, then what comes, up to a "!" */
     { "/sink", do_nothing, &sink_handlers },       /* counts the body, answers with the count */
+    { "/whole", do_whole, &plain_handlers },       /* a MiB, written at once */
     { "/big", do_big, &plain_handlers },           /* ?N bytes, announced */
     { "/chunks", do_chunks, &plain_handlers },     /* ?N bytes, not announced */
     { "/half", do_half, &plain_handlers },         /* begins and never ends */

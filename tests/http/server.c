@@ -385,6 +385,105 @@ TEST(connections_beyond_the_limit_wait)
     rig_close(&r);
 }
 
+TEST(connections_that_ask_nothing_make_room)
+{
+    struct rig r;
+    struct http_server_options so = { .connections_max = 3 };
+    rig_open_with(&r, RIG_H1, &so, &(struct http_client_options){ 0 });
+    int silent[3];
+    for (size_t i = 0; i < lengthof(silent); i++)
+        silent[i] = raw_connect(http_server_port(r.server));
+    await(&r, http_server_connections(r.server) == 3);
+    raw_send(silent[2], STR("GET /hello HTT")); /* has not asked either */
+    int fd = raw_connect(http_server_port(r.server));
+    raw_send(fd, STR("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"));
+    check(strstr(raw_read_until(r.loop, fd, "hello"), "200"));
+    check(raw_closed(r.loop, silent[0]));
+    check_int((int64_t)http_server_connections(r.server), 3);
+    for (size_t i = 0; i < lengthof(silent); i++)
+        close(silent[i]);
+    close(fd);
+    rig_close(&r);
+}
+
+/* ---- HTTP/2 by hand ---- */
+
+static void add_frame(struct buf *b, int type, int flags, uint32_t stream, struct str payload)
+{
+    const char head[] = { (char)(payload.len >> 16),
+        (char)(payload.len >> 8),
+        (char)payload.len,
+        (char)type,
+        (char)flags,
+        (char)(stream >> 24),
+        (char)(stream >> 16),
+        (char)(stream >> 8),
+        (char)stream };
+    buf_add(b, head, sizeof(head));
+    buf_add(b, payload.ptr, payload.len);
+}
+
+static int h2_connect(struct rig *r, struct str settings)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT(65536);
+    int fd = raw_connect(http_server_port(r->server));
+    buf_add_text(&b, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    add_frame(&b, 4, 0, 0, settings);
+    raw_send(fd, buf_str(&b));
+    return fd;
+}
+
+/* One large field goes into the table, then a byte stands for it each time. */
+TEST(heads_that_unpack_to_megabytes_end_the_connection)
+{
+    struct rig r;
+    rig_open(&r, RIG_H2);
+    cleanup(buf_done) struct buf head = BUF_INIT(65536), b = BUF_INIT(65536);
+    buf_add(&head,
+        "\x82\x86\x84\x41\x01"
+        "a"
+        "\x40\x01"
+        "x"
+        "\x7f\x81\x1e",
+        12);
+    for (int i = 0; i < 127 + 3841; i++)
+        buf_add_char(&head, 'y');
+    for (int i = 0; i < 12000; i++)
+        buf_add_char(&head, '\xbe');
+    int fd = h2_connect(&r, STR(""));
+    add_frame(&b, 1, 5, 1, buf_str(&head));
+    raw_send(fd, buf_str(&b));
+    check(raw_closed(r.loop, fd));
+    check_int(r.requests, 0);
+    close(fd);
+    rig_close(&r);
+}
+
+/* Its window is closed: nothing of what it asks for can go out. */
+TEST(client_that_asks_for_more_than_it_takes_is_cut)
+{
+    struct rig r;
+    rig_open(&r, RIG_H2);
+    int fd = h2_connect(&r, (struct str){ "\0\4\0\0\0\0", 6 });
+    for (uint32_t i = 0; i < 100; i++) {
+        cleanup(buf_done) struct buf b = BUF_INIT(65536);
+        add_frame(&b,
+            1,
+            5,
+            2 * i + 1,
+            STR("\x82\x86\x41\x01"
+                "a"
+                "\x44\x06"
+                "/whole"));
+        raw_send(fd, buf_str(&b));
+        rig_turn(r.loop);
+    }
+    check(raw_closed(r.loop, fd));
+    check(r.requests > 50 && r.requests < 100);
+    close(fd);
+    rig_close(&r);
+}
+
 TEST(client_that_resets_streams_all_the_time_is_cut)
 {
     struct rig r;

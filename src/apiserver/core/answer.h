@@ -5,13 +5,21 @@
 #include "apiserver/rules/field_errors.h"
 #include "base/str.h"
 
+struct document;
+
 struct api_answer {
     int status;
     const char *content_type;
-    struct str body;      /* valid until the next request */
-    const char *etag;     /* NULL: none */
-    const char *location; /* of a redirect; NULL: none */
+    struct str body;           /* valid until the next request */
+    const char *etag;          /* NULL: none */
+    const char *location;      /* of a redirect; NULL: none */
+    struct document *document; /* whose text body is, held by whoever sends it; NULL: none */
 };
+
+/* The text of a document that is equal for everybody stays as long as somebody holds it. NULL is
+ * taken by the second. */
+struct document *document_hold(struct document *doc);
+void document_release(struct document *doc);
 
 /* A Status: code, reason ("Forbidden") and message; details absent: none. */
 void answer_status(struct arena *a, struct api_answer *ret, int code, const char *reason,

@@ -76,6 +76,11 @@ void call_answer(struct api_call *c, const struct api_answer *answer)
     c->etag = answer->etag;
     if (!answer->body.len)
         return;
+    if (answer->document) {
+        c->document = document_hold(answer->document);
+        c->parts[0] = answer->body;
+        return;
+    }
     char *copy = arena_strndup(&c->arena, answer->body.ptr, answer->body.len);
     c->parts[0] = (struct str){ copy, answer->body.len };
 }

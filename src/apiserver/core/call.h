@@ -57,7 +57,9 @@ struct api_call {
     int64_t retry_after_s;
     const char **warnings;
     size_t warning_count;
-    struct str parts[3]; /* the body, in pieces; of the arena, or of held */
+    struct str parts[3];       /* the body, in pieces; of the arena, or of held */
+    bool head_only;            /* it is only asked whether the head is refused */
+    struct document *document; /* held; NULL: parts are not of one */
     const struct store_object *held;
     struct list_stream *list;
     struct watch_stream *watch;

@@ -89,6 +89,9 @@ struct apiserver *apiserver_new(
     const struct apiserver_options *options, struct error *err) must_check;
 void apiserver_free(struct apiserver *s); /* cancels what is open */
 
+/* Whether the request would be refused whatever its body is: for its path, its method, or its
+ * user's rights. Then the body need not be awaited: apiserver_open() without it answers. */
+bool apiserver_refuses_head(struct apiserver *s, const struct api_request *request);
 struct api_call *apiserver_open(struct apiserver *s, const struct api_request *request,
     const struct api_handlers *handlers, void *ctx);
 void apiserver_cancel(struct apiserver *s, struct api_call *call);

@@ -20,6 +20,9 @@
 struct document {
     struct document *next;
     char *key;
+    size_t holders; /* answers on their way */
+    bool gone;      /* from the list */
+    bool passing;   /* the text is large: it goes with its last holder */
     struct buf text;
     char etag[2 * SHA256_BYTES + 3];
 };
@@ -39,11 +42,32 @@ struct documents *documents_new(struct apiserver *s)
     return d;
 }
 
+/* It may be on its way to somebody. */
 static void document_free(struct document *doc)
 {
+    doc->gone = true;
+    if (doc->holders)
+        return;
     buf_done(&doc->text);
     free(doc->key);
     free(doc);
+}
+
+struct document *document_hold(struct document *doc)
+{
+    doc->holders++;
+    return doc;
+}
+
+void document_release(struct document *doc)
+{
+    if (!doc)
+        return;
+    doc->holders--;
+    if (doc->gone)
+        document_free(doc);
+    else if (doc->passing && !doc->holders)
+        buf_done(&doc->text);
 }
 
 static void forget_all(struct documents *d)
@@ -120,7 +144,7 @@ static bool has_it(const struct api_request *r, const struct document *doc)
     return r->if_none_match && strstr(r->if_none_match, doc->etag);
 }
 
-static void answer_document(const struct api_request *r, const struct document *doc,
+static void answer_document(const struct api_request *r, struct document *doc,
     const char *content_type, struct api_answer *ret)
 {
     bool same = has_it(r, doc);
@@ -129,6 +153,7 @@ static void answer_document(const struct api_request *r, const struct document *
         .content_type = content_type,
         .body = same ? STR("") : buf_str(&doc->text),
         .etag = doc->etag,
+        .document = doc,
     };
 }
 
@@ -405,7 +430,7 @@ static void answer_root(struct documents *d, struct arena *a, struct api_answer 
 
 /* ---- OpenAPI ---- */
 
-/* All kinds in one: about a megabyte. It is made for whoever has none, and only its digest kept. */
+/* All kinds in one: some megabytes. Its digest is kept, and its text while somebody takes it. */
 static void answer_openapi_v2(
     struct documents *d, struct arena *a, const struct api_request *r, struct api_answer *ret)
 {
@@ -427,20 +452,26 @@ static void answer_openapi_v2(
         *ret = (struct api_answer){ .status = 406, .content_type = NULL, .body = STR("") };
         return;
     }
-    static const char path[] = "/openapi/v2";
-    struct document *doc = find(d, path);
+    bool binary = text_eq(type, OPENAPI_V2_BINARY);
+    const char *key = binary ? "/openapi/v2 in binary form" : "/openapi/v2";
+    struct document *doc = find(d, key);
     if (!doc)
-        doc = keep(d, path, openapi_digest(d->server, a, NULL, NULL));
+        doc = keep(d, key, openapi_digest(d->server, a, NULL, NULL));
+    doc->passing = true;
+    if (!has_it(r, doc) && !doc->text.len) {
+        /* Not in the request's own, which lives until the last byte is taken. */
+        cleanup(arena_done) struct arena own = ARENA_INIT;
+        own.budget = a->budget;
+        struct json v = openapi_document(d->server, &own, "/openapi/v2");
+        buf_reset(&d->scratch); /* first there: a request over its budget ends in the middle */
+        if (binary)
+            openapi_v2_encode(&d->scratch, v);
+        else
+            json_print(&d->scratch, v);
+        buf_add(&doc->text, d->scratch.ptr, d->scratch.len);
+        buf_done(&d->scratch);
+    }
     answer_document(r, doc, type, ret);
-    if (has_it(r, doc))
-        return;
-    struct json v = openapi_document(d->server, a, path);
-    buf_reset(&d->scratch);
-    if (text_eq(type, OPENAPI_V2_BINARY))
-        openapi_v2_encode(&d->scratch, v);
-    else
-        json_print(&d->scratch, v);
-    ret->body = buf_str(&d->scratch);
 }
 
 static void answer_openapi(struct documents *d, struct arena *a, const struct api_request *r,

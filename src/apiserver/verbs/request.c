@@ -551,7 +551,7 @@ static void route_resource(struct api_call *c)
 {
     const struct route *route = find_route(c);
     const struct resource *r = &c->kind->resource;
-    if (!may_ask(c, r->group, r->version, r->plural))
+    if (!may_ask(c, r->group, r->version, r->plural) || c->head_only)
         return;
     if (!has_path(c)) {
         if (c->kind->custom && c->name)

@@ -45,7 +45,8 @@ struct exchange {
     struct session_offer offer;
     struct session *session;     /* NULL: it is HTTP */
     struct watch_socket *socket; /* NULL: it is HTTP */
-    bool takes_gzip, live, refused, responded, overloaded;
+    bool opened;                 /* the API server has the request */
+    bool takes_gzip, live, refused, responded;
     struct exchange *next, **link;
 };
 
@@ -241,6 +242,29 @@ static void read_head(struct exchange *x, const struct http_request_head *head)
     x->takes_gzip = http_header_has_token(headers, "accept-encoding", "gzip");
 }
 
+static void drop_body(struct exchange *x)
+{
+    x->owner->body_bytes -= x->body.len;
+    buf_done(&x->body);
+}
+
+/* Who has been sending a body for the longest time makes room for the others. */
+static void refuse_slowest(struct apiserver_http *h)
+{
+    struct exchange *slowest = NULL;
+    struct api_answer answer;
+    for (struct exchange *x = h->list; x; x = x->next) /* new ones come in front */
+        slowest = x->body.len ? x : slowest;
+    drop_body(slowest);
+    answer_status(&slowest->arena,
+        &answer,
+        429,
+        "TooManyRequests",
+        "too many large requests at once, please try again later",
+        (struct json){ 0 });
+    refuse(slowest, &answer);
+}
+
 static void on_body(void *ctx, struct str bytes)
 {
     struct exchange *x = ctx;
@@ -252,34 +276,30 @@ static void on_body(void *ctx, struct str bytes)
         watch_socket_feed(x->socket, bytes);
         return;
     }
+    if (x->refused || x->opened)
+        return;
     size_t room = BODY_BYTES_MAX - x->body.len, count = bytes.len < room ? bytes.len : room;
     buf_add(&x->body, bytes.ptr, count);
     x->owner->body_bytes += count;
-    x->overloaded |= x->owner->body_bytes > BODIES_BYTES_MAX;
+    if (x->owner->body_bytes > BODIES_BYTES_MAX)
+        refuse_slowest(x->owner);
+}
+
+static void open_call(struct exchange *x)
+{
+    static const struct api_handlers handlers = { on_head, on_data, on_end };
+    x->opened = true;
+    x->request.body = buf_str(&x->body);
+    x->call = apiserver_open(x->owner->options.server, &x->request, &handlers, x);
+    drop_body(x);
+    plan_flush(x->owner);
 }
 
 static void on_request_end(void *ctx)
 {
     struct exchange *x = ctx;
-    static const struct api_handlers handlers = { on_head, on_data, on_end };
-    if (x->refused)
-        return;
-    if (x->overloaded) {
-        struct api_answer answer;
-        answer_status(&x->arena,
-            &answer,
-            429,
-            "TooManyRequests",
-            "too many large requests at once, please try again later",
-            (struct json){ 0 });
-        refuse(x, &answer);
-        return;
-    }
-    x->request.body = buf_str(&x->body);
-    x->call = apiserver_open(x->owner->options.server, &x->request, &handlers, x);
-    x->owner->body_bytes -= x->body.len;
-    buf_done(&x->body);
-    plan_flush(x->owner);
+    if (!x->refused && !x->opened)
+        open_call(x);
 }
 
 static void on_drained(void *ctx)
@@ -306,8 +326,7 @@ static void on_closed(void *ctx, const struct error *err)
     *x->link = x->next;
     if (x->next)
         x->next->link = x->link;
-    x->owner->body_bytes -= x->body.len;
-    buf_done(&x->body);
+    drop_body(x);
     buf_done(&x->packed);
     gzip_free(x->gzip);
     arena_done(&x->arena);
@@ -334,6 +353,8 @@ static void on_request(void *ctx, struct http_exchange *http, const struct http_
         struct api_answer answer;
         auth_answer_unauthorized(&x->arena, &answer);
         refuse(x, &answer);
+    } else if (head->body_bytes != 0 && apiserver_refuses_head(h->options.server, &x->request)) {
+        open_call(x);
     }
 }
 

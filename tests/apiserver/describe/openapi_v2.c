@@ -1,3 +1,6 @@
+#include <malloc.h>
+#include <string.h>
+
 #include "apiserver/describe/openapi_v2.h"
 
 #include "tests/apiserver/desk.h"
@@ -86,5 +89,27 @@ TEST(openapi_v2_comes_in_two_forms)
         check(text_starts(binary.text, "\n\0032.0\022"));
     }
     check_int(desk_ask_as(&r, "GET", "/openapi/v2", NULL, "application/yaml", NULL).status, 406);
+    desk_done(&r);
+}
+
+TEST(clients_that_do_not_take_the_document_share_it)
+{
+    struct desk r;
+    struct desk_stream *s[50];
+    desk_init_builtin(&r, (struct apiserver_options){ 0 });
+    size_t whole = strlen(desk_ask(&r, "GET", "/openapi/v2", NULL).text);
+    size_t before = mallinfo2().uordblks;
+    for (size_t i = 0; i < lengthof(s); i++) {
+        s[i] = desk_open(&r, "GET", "/openapi/v2", NULL, NULL, (struct str){ NULL, 0 });
+        s[i]->blocked = true;
+        desk_settle(&r);
+        check(s[i]->text.len > 0 && s[i]->text.len < 200000);
+    }
+    check(mallinfo2().uordblks - before < lengthof(s) * 160000);
+    /* It is whole for a client that takes it. */
+    s[7]->blocked = false;
+    apiserver_resume(r.server, s[7]->call);
+    desk_settle(&r);
+    check_int((int64_t)s[7]->text.len, (int64_t)whole);
     desk_done(&r);
 }
