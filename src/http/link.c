@@ -154,7 +154,7 @@ static void turn(void *ctx)
     if (l->ping_idle_ms && l->wire->stream_count && !timer_is_set(&l->ping))
         timer_set(l->env, &l->ping, l->ping_idle_ms);
     if (l->wire->failed) {
-        struct error err = l->wire->err;
+        struct error err = *l->wire->err;
         gone(l, &err);
     } else if (l->wire->finished) {
         finish(l);

@@ -20,6 +20,7 @@ void wire_done(struct wire *w)
     while (w->streams)
         stream_free(w->streams);
     head_done(&w->head);
+    free(w->err);
 }
 
 void wire_kick(struct wire *w)
@@ -34,8 +35,10 @@ void wire_fail(struct wire *w, enum error_code code, const char *format, ...)
     w->failed = w->closing = true;
     va_list args;
     va_start(args, format);
-    w->err = (struct error){ .code = code };
-    vsnprintf(w->err.text, sizeof(w->err.text), format, args);
+    if (!w->err)
+        w->err = mem_new_of(struct error);
+    w->err->code = code;
+    vsnprintf(w->err->text, sizeof(w->err->text), format, args);
     va_end(args);
     wire_kick(w);
 }
@@ -125,8 +128,10 @@ static void close_complete(struct wire *w, struct stream *s)
 void wire_abort(struct wire *w, const struct error *err)
 {
     w->closing = w->failed = true;
-    if (!w->err.code)
-        w->err = *err;
+    if (!w->err) {
+        w->err = mem_new_of(struct error);
+        *w->err = *err;
+    }
     while (w->streams) {
         struct stream *s = w->streams;
         if (s->in_done && !w->config.is_server)

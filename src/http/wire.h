@@ -102,13 +102,13 @@ struct wire {
     struct head_builder head;
     uint64_t queued, written; /* the owner's connection, kept up to date by it */
     bool is_h2;
-    bool drain_due;  /* of some stream */
-    bool resume_due; /* HTTP/2: what some stream held may be handed out */
-    bool settling;   /* HTTP/2: the other side has not said yet how many streams it takes */
-    bool closing;    /* takes no new streams */
-    bool finished;   /* when its output is gone, so is the connection */
-    bool failed;     /* broken, see err: the connection cannot be used */
-    struct error err;
+    bool drain_due;        /* of some stream */
+    bool resume_due;       /* HTTP/2: what some stream held may be handed out */
+    bool settling;         /* HTTP/2: the other side has not said yet how many streams it takes */
+    bool closing;          /* takes no new streams */
+    bool finished;         /* when its output is gone, so is the connection */
+    bool failed;           /* broken, see err: the connection cannot be used */
+    struct error *err;     /* NULL: none so far */
     int64_t head_since_ms; /* when a head began that is not complete; 0: none */
     int64_t idle_limit_ms; /* HTTP/1: how long the server said it keeps an idle one; 0: not said */
 };

@@ -90,7 +90,7 @@ static void hear(struct heard *h, const char *method, const char *answer, size_t
         wire_step(h->wire);
     }
     if (h->wire->failed)
-        wire_abort(h->wire, &h->wire->err);
+        wire_abort(h->wire, h->wire->err);
 }
 
 static const struct {
