@@ -19,10 +19,12 @@
 #include "kube/client.h"
 #include "kube/config.h"
 #include "kube/http_transport.h"
+#include "router/audit_sink.h"
 #include "router/router.h"
 
 #define CONFIG_BYTES_MAX ((size_t)16 << 20)
 #define CONFIG_LOOK_MS 1000
+#define OTLP_LAST_MS 2000
 #define LOG_FLUSH_BYTES ((size_t)32 << 10)
 #define METRICS_BYTES_MAX ((size_t)16 << 20)
 #define DRAIN_DELAY_MS 5000 /* until kube-proxy has seen that the pod is not ready */
@@ -76,7 +78,8 @@ struct app {
     struct timer look, flush, drain;
     struct buf lines; /* of log and audit, for the next flush */
     bool text;
-    int audit_fd; /* -1: standard output */
+    int audit_fd;            /* -1: standard output */
+    struct audit_sink *otlp; /* instead; NULL: none */
     int64_t shutdown_ms, drain_delay_ms;
     struct stat seen[2]; /* config.json and policy.json as they were read; zeroed: not there */
     bool ending;
@@ -146,6 +149,10 @@ static void say(struct app *app, const char *level, const char *message, const s
 static void on_audit(void *ctx, struct str line)
 {
     struct app *app = ctx;
+    if (app->otlp) {
+        audit_sink_add(app->otlp, "router.dispatch", line);
+        return;
+    }
     cleanup(buf_done) struct buf file = BUF_INIT((size_t)1 << 20);
     struct buf *to = app->audit_fd >= 0 ? &file : &app->lines;
     begin_line(app, to, "INFO", "router.dispatch");
@@ -221,8 +228,45 @@ static void say_loaded(struct app *app, const struct router_config *c)
                 WORDS({ "backend", c->backends[i].name }));
 }
 
+/* As SDKs of OpenTelemetry read their environment; NULL: it says nothing. */
+static const char *otlp_endpoint(struct arena *a)
+{
+    const char *logs = getenv("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT");
+    const char *all = getenv("OTEL_EXPORTER_OTLP_ENDPOINT");
+    if (!text_empty(logs))
+        return logs;
+    if (text_empty(all))
+        return NULL;
+    return arena_printf(a, "%s%sv1/logs", all, text_ends(all, "/") ? "" : "/");
+}
+
+static void set_otlp(struct app *app, bool wanted)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct error err = { .text = "set OTEL_EXPORTER_OTLP_ENDPOINT" };
+    const char *endpoint = otlp_endpoint(&a);
+    if (wanted && app->text) {
+        fail(&err, ERR_INVALID, "it needs --log-format json");
+        endpoint = NULL;
+    }
+    if (!wanted) {
+        audit_sink_free(take(app->otlp));
+        return;
+    }
+    if (app->otlp)
+        return; /* the environment does not change */
+    if (endpoint)
+        app->otlp = audit_sink_new(app->loop, endpoint, &err);
+    if (!app->otlp)
+        say(app,
+            "ERROR",
+            "audit sink otlp cannot be used; lines go to standard output",
+            WORDS({ "error", err.text }));
+}
+
 static void set_audit(struct app *app, const struct router_config *c)
 {
+    set_otlp(app, text_eq(c->audit_sink, "otlp"));
     if (app->audit_fd >= 0)
         close(app->audit_fd);
     app->audit_fd = -1;
@@ -327,6 +371,12 @@ static void on_metrics(void *ctx, struct http_exchange *x, const struct http_req
     }
     cleanup(buf_done) struct buf text = BUF_INIT(METRICS_BYTES_MAX);
     router_metrics_print(app->router, &text);
+    if (app->otlp)
+        buf_printf(&text,
+            "# HELP leeboard_router_audit_dropped_total Audit records that no collector took.\n"
+            "# TYPE leeboard_router_audit_dropped_total counter\n"
+            "leeboard_router_audit_dropped_total %llu\n",
+            (unsigned long long)audit_sink_dropped(app->otlp));
     http_exchange_reply(x, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&text));
 }
 
@@ -474,6 +524,11 @@ static void close_kube(struct app *app)
     arena_done(&app->arena);
 }
 
+static bool otlp_is_idle(void *ctx)
+{
+    return audit_sink_idle(ctx);
+}
+
 static int start(struct app *app, struct router_options *options)
 {
     struct error err;
@@ -511,6 +566,11 @@ static int start(struct app *app, struct router_options *options)
     timer_stop(loop_env(app->loop), &app->flush);
     flush_lines(app);
     router_free(app->router);
+    if (app->otlp) { /* the last records */
+        audit_sink_flush(app->otlp);
+        loop_run_until(app->loop, otlp_is_idle, app->otlp, OTLP_LAST_MS);
+        audit_sink_free(take(app->otlp));
+    }
     return app->code;
 }
 

@@ -1,0 +1,28 @@
+#pragma once
+
+/* Audit records to an OpenTelemetry collector: OTLP over HTTP with JSON, POST to .../v1/logs.
+ *
+ * Records are sent together, after a second or when there are many; one request is on its way at a
+ * time. While the collector cannot be reached, records wait, up to a limit; then new ones are
+ * dropped and counted. */
+
+#include "base/error.h"
+#include "base/str.h"
+
+#define OTLP_PENDING_MAX ((size_t)8 << 20)
+
+struct loop;
+struct audit_sink;
+
+/* endpoint: the whole URL. NULL with err: it is none. */
+struct audit_sink *audit_sink_new(
+    struct loop *loop, const char *endpoint, struct error *err) must_check;
+/* What waits is lost; takes NULL. */
+void audit_sink_free(struct audit_sink *o);
+/* members: `,"key":value,…` of a JSON object, as the router writes its audit record. */
+void audit_sink_add(struct audit_sink *o, const char *message, struct str members);
+uint64_t audit_sink_dropped(const struct audit_sink *o);
+/* Nothing waits and nothing is on its way. */
+bool audit_sink_idle(const struct audit_sink *o);
+/* Sends what waits now. */
+void audit_sink_flush(struct audit_sink *o);
