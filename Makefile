@@ -82,6 +82,8 @@ test: setup-$(if $(filter asan,$(V)),asan,test) $(O)/leeboard $(O)/tests $(TOOLS
 test-cluster: setup-cluster build $(TOOLS) ## tests against a real kube-apiserver (built once)
 	@tools/kube >/dev/null && tools/llama >/dev/null
 	@tests/cluster/run
+conformance: build ## the official MCP suite through the proxy; writes the table in docs/mcp.md
+	@tests/mcp/conformance $(O)
 sim: $(O)/leeboard-sim ## the promises under every fault: a million steps and more (docs/simulation.md)
 	@tests/sim/run $(O)/leeboard-sim
 sim-long: $(O)/leeboard-sim ## new seeds for SIM_SECONDS
@@ -103,6 +105,7 @@ bench: setup-cluster build $(TOOLS) ## speed and memory beside a real kube-apise
 	@bench/up
 	@bench/proxy
 	@bench/router
+	@bench/mcp
 format: setup-format ## lay out the sources
 	@clang-format -i $(shell find src tests fuzz bench -name '*.[ch]')
 install: build ## into PREFIX: program, man page, completion, systemd unit
@@ -127,5 +130,5 @@ help: ## this list
 setup-%:
 	@tools/setup $*
 
-.PHONY: FORCE all build run test test-cluster sim sim-long mutants fuzz-replay fuzz bench format install image deb chart clean help
+.PHONY: FORCE all build run test test-cluster conformance sim sim-long mutants fuzz-replay fuzz bench format install image deb chart clean help
 .SECONDARY:

@@ -345,21 +345,21 @@ static void take_initialize(struct hub *hub, struct mcp_exchange *x, struct peer
         line_want(&hub->line, false, c->id, params);
 }
 
-/* What the hub itself knows of a modern server's clients. True: answered. */
-static bool answer_here(struct hub *hub, struct mcp_exchange *x, struct peer *peer)
+/* What a modern server does not know any more. True: answered. */
+static bool answer_here(struct hub *hub, struct mcp_exchange *x)
 {
-    const char *method = x->request.method;
+    static const char *const gone[] = {
+        "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"
+    };
     if (!hub->line.modern || hub->line.state != LINE_READY)
         return false;
-    if (text_eq(method, "ping")) {
-        answer_result(x, json_empty_map());
-        return true;
-    }
-    if (text_eq(method, "logging/setLevel")) {
-        answer_result(x, json_empty_map());
-        return true;
-    }
-    (void)peer;
+    for (size_t i = 0; i < lengthof(gone); i++)
+        if (text_eq(x->request.method, gone[i])) {
+            if (text_starts(gone[i], "resources/"))
+                legacy_listen(&hub->line);
+            answer_result(x, json_empty_map());
+            return true;
+        }
     return false;
 }
 
@@ -416,7 +416,7 @@ static void take_request(struct hub *hub, struct mcp_exchange *x)
         take_initialize(hub, x, x->is_detached ? peer : NULL);
         return;
     }
-    if (answer_here(hub, x, peer) || !note_request(x, peer))
+    if (!note_request(x, peer) || answer_here(hub, x))
         return;
     struct hub_call *c = hub_call_new(hub, x, peer);
     c->can = peer ? peer->can : 0;

@@ -122,6 +122,9 @@ struct line {
     struct hub_call *newest; /* all calls */
     struct timer patience;
     int level; /* of the server's log; -1: never set */
+    /* subscriptions/listen at a modern server, for all legacy clients. */
+    struct wire_tag listen;
+    uint64_t listen_number; /* 0: there is none */
 };
 
 struct hub {
@@ -210,6 +213,8 @@ void modern_ask(struct hub_call *c);
 
 /* ---- hub_legacy.c ---- */
 
+/* Tells a modern server which changes its legacy clients want to hear of. */
+void legacy_listen(struct line *l);
 /* A legacy client's message as a modern server wants it. */
 struct str legacy_request(struct hub_call *c, struct str raw, struct arena *a);
 /* A modern server's answer for a legacy client: true if it asked for input, and is dealt with. */

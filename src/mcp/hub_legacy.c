@@ -61,6 +61,58 @@ struct str legacy_initialize_result(struct line *l, struct arena *a, const char 
     return str_of(json_to_text(a, result));
 }
 
+/* ---- changes ---- */
+
+static void stop_listening(struct line *l)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    if (!l->listen_number)
+        return;
+    if (l->wire->ops->forget) {
+        l->wire->ops->forget(l->wire, &l->listen);
+        return;
+    }
+    hub_notify(l,
+        "notifications/cancelled",
+        json_map(&a,
+            { "requestId",
+                json_strf(&a, "leeboard-listen|%llu", (unsigned long long)l->listen_number) }));
+}
+
+void legacy_listen(struct line *l)
+{
+    cleanup(arena_done) struct arena a = HUB_ARENA;
+    struct json_builder uris;
+    bool any = false;
+    if (l->state != LINE_READY || !l->modern)
+        return;
+    json_builder_init(&uris, &a);
+    for (const struct outlet *s = l->hub->streams; s; s = s->next) {
+        any = any || s->peer;
+        for (const struct subscription *u = s->peer ? s->peer->subscriptions : NULL; u; u = u->next)
+            json_push(&uris, json_str(u->uri));
+    }
+    stop_listening(l);
+    l->listen_number = any ? ++l->hub->numbers : 0;
+    if (!any)
+        return;
+    struct json meta = json_map(&a,
+        { RPC_META_VERSION, json_str(RPC_VERSION_MODERN) },
+        { RPC_META_CAPABILITIES, json_empty_map() });
+    struct json wanted = json_map(&a,
+        { "toolsListChanged", json_bool(true) },
+        { "promptsListChanged", json_bool(true) },
+        { "resourcesListChanged", json_bool(true) },
+        { "resourceSubscriptions", json_or_absent(json_list_end(&uris)) });
+    struct json m = json_map(&a,
+        { "jsonrpc", json_str("2.0") },
+        { "id", json_strf(&a, "leeboard-listen|%llu", (unsigned long long)l->listen_number) },
+        { "method", json_str("subscriptions/listen") },
+        { "params", json_map(&a, { "notifications", wanted }, { "_meta", meta }) });
+    struct str raw = str_of(json_to_text(&a, m));
+    l->wire->ops->send(l->wire, raw, &(struct wire_note){ .tag = &l->listen });
+}
+
 /* ---- questions ---- */
 
 static unsigned need_of(const char *method)

@@ -135,6 +135,8 @@ bool line_take_handshake(struct line *l, const struct mcp_message *m)
         l->about_value = json_empty_map();
     l->state = LINE_READY;
     l->level = -1;
+    l->listen_number = 0;
+    legacy_listen(l);
     line_send_waiting(l);
     return true;
 }
@@ -206,7 +208,9 @@ static void on_up(void *ctx, bool fresh)
 
 static void on_line(void *ctx, struct wire_tag *tag, struct str text)
 {
-    hub_take_line(ctx, tag ? container_of(tag, struct hub_call, tag) : NULL, text);
+    struct line *l = ctx;
+    bool is_call = tag && tag != &l->listen;
+    hub_take_line(l, is_call ? container_of(tag, struct hub_call, tag) : NULL, text);
 }
 
 static void on_down(void *ctx, const struct error *why)
@@ -233,7 +237,9 @@ static void on_down(void *ctx, const struct error *why)
 static void on_ended(void *ctx, struct wire_tag *tag, const struct error *err)
 {
     struct line *l = ctx;
-    if (tag)
+    if (tag == &l->listen)
+        l->listen_number = 0;
+    else if (tag)
         hub_take_end(container_of(tag, struct hub_call, tag), err);
     else if (l->state == LINE_PROBING || l->state == LINE_INITIALIZING)
         try_other(l, err ? err->text : "it does not answer the handshake");

@@ -11,6 +11,8 @@
 
 #define PARKED_MS ((int64_t)10 * 60 * 1000)
 #define ROUNDS_MAX 32
+/* Questions that a server asks at the same time reach the client together. */
+#define GATHER_MS 10
 #define STATE_BYTES_MAX 2048
 
 /* ---- headers of a modern request ---- */
@@ -37,7 +39,7 @@ static bool check_header(struct mcp_exchange *x, const char *name, const char *i
 {
     struct arena *a = &x->arena;
     struct str value = http_header_find(x->headers, name);
-    struct str said = value.ptr ? decoded(a, value) : value;
+    struct str said = value.ptr ? decoded(a, str_trim(value)) : value;
     if (value.ptr && str_eq(said, str_of(in_body ? in_body : "")))
         return true;
     x->backend = NULL;
@@ -271,13 +273,13 @@ static void on_forgotten(void *ctx)
     hub_call_free(c);
 }
 
-void modern_ask(struct hub_call *c)
+/* The client's request ends with all questions that are open; the server's call waits. */
+static void park(void *ctx)
 {
+    struct hub_call *c = ctx;
     struct mcp_exchange *x = take(c->x);
     struct json_builder asked;
     char secret[37];
-    if (!x)
-        return; /* parked: it is asked when it comes back */
     struct arena *a = &x->arena;
     json_builder_init(&asked, a);
     for (struct ask *k = c->asks; k; k = k->next)
@@ -299,6 +301,15 @@ void modern_ask(struct hub_call *c)
     x->call = NULL;
     x->backend = NULL;
     answer_message(x, raw, true);
+}
+
+void modern_ask(struct hub_call *c)
+{
+    /* A parked client is asked when it comes back. */
+    if (!c->x || timer_is_set(&c->patience))
+        return;
+    timer_init(&c->patience, park, c);
+    timer_set(c->hub->o.env, &c->patience, GATHER_MS);
 }
 
 static bool is_id(const struct table_node *n, const void *key)

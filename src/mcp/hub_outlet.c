@@ -102,6 +102,7 @@ void outlet_open(struct hub *hub, struct mcp_exchange *x, struct peer *peer)
         outlet_close(peer->stream);
     peer->stream = outlet_new(hub, x, peer);
     answer_begin_events(x);
+    legacy_listen(&hub->line);
 }
 
 void outlet_open_sse(struct hub *hub, struct mcp_exchange *x)
@@ -175,6 +176,8 @@ static bool is_wanted(const struct outlet *s, const struct mcp_message *m)
         const char *uri = json_get_text(m->params, "uri");
         return uri && listens_to(s, uri);
     }
+    if (text_eq(m->method, "notifications/subscriptions/acknowledged"))
+        return false;
     return s->peer ? true : filter && json_get_bool(s->filter, filter, false);
 }
 

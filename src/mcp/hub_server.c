@@ -152,6 +152,16 @@ static bool fail_for_capability(struct line *l, struct hub_call *about, unsigned
     return true;
 }
 
+/* A modern client is told the server's own id as the name of the question. */
+static const char *key_of(struct hub_call *c, struct json id)
+{
+    const char *key = json_text(id) ? json_text(id) : json_to_text(&c->arena, id);
+    for (const struct ask *k = c->asks; k; k = k->next)
+        if (text_eq(k->key, key))
+            return arena_printf(&c->arena, "%s-%u", key, c->ask_count);
+    return arena_strdup(&c->arena, key);
+}
+
 static void ask_client(
     struct line *l, struct hub_call *about, const struct mcp_message *m, unsigned can)
 {
@@ -169,12 +179,13 @@ static void ask_client(
     struct arena *a = &c->arena;
     struct ask *k = arena_new(a, struct ask);
     struct ask **end = &c->asks;
+    k->key = key_of(c, m->id);
     while (*end)
         end = &(*end)->next;
     *end = k;
     k->call = c;
     k->id = (struct str){ str_dup(a, m->id_raw), m->id_raw.len };
-    k->key = arena_printf(a, "ask-%u", ++c->ask_count);
+    c->ask_count++;
     k->request = json_map(a,
         { "method", json_str(arena_strdup(a, m->method)) },
         { "params", json_copy(a, m->params) });

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""stdio_server.py over HTTP: http_server.py PORT legacy|modern STATE-FILE. A legacy server wants a session and knows nothing of
+"""stdio_server.py over HTTP: http_server.py PORT legacy|modern STATE-FILE [fixture]. A legacy server wants a session and knows nothing of
 2026-07-28; a modern one knows nothing else. GET /forget ends all sessions."""
 import json
 import sys
@@ -8,14 +8,25 @@ import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 PORT = int(sys.argv.pop(1))
-sys.stdin = open("/dev/null")
 import stdio_server as server  # noqa: E402
+if sys.argv[-1] == "fixture":
+    import fixture  # noqa: E402,F401
 
 SESSIONS, HERE = {}, threading.local()
 
 
 def put(m):
     HERE.handler.event({"jsonrpc": "2.0", **m})
+
+
+class Current:
+    """The answer that a thread writes to: threads of its own are bound to it."""
+
+    def __init__(self, handler):
+        self.handler = handler
+
+    def bind(self):
+        HERE.handler = self.handler
 
 
 server.put = put
@@ -42,6 +53,9 @@ class Handler(BaseHTTPRequestHandler):
         data = b"event: message\ndata: " + json.dumps(m).encode() + b"\n\n"
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
         self.wfile.flush()
+
+    def do_DELETE(self):
+        self.reply(200 if SESSIONS.pop(self.headers.get("Mcp-Session-Id"), None) else 404)
 
     def do_GET(self):
         if self.path == "/forget":
@@ -73,6 +87,8 @@ class Handler(BaseHTTPRequestHandler):
         elif version != "2026-07-28" or self.headers.get("Mcp-Method") != method or (
                 method == "tools/call" and self.headers.get("Mcp-Name") != m["params"]["name"]):
             return self.refuse(400, -32020, "headers", m.get("id"))
+        elif "id" in m and server.META + "clientCapabilities" not in ((m.get("params") or {}).get("_meta") or {}):
+            return self.refuse(400, -32602, "no _meta", m["id"])
         if method is None or "id" not in m:
             if method is None:
                 with server.STARTED:
@@ -88,6 +104,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(k, v)
         self.end_headers()
         HERE.handler = self
+        server.CURRENT = Current(self)
         server.note("user %s" % self.headers.get("Authorization"))
         server.serve(m)
         self.close_connection = True

@@ -9,7 +9,7 @@ import time
 
 ERA, STATE = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
 META = "io.modelcontextprotocol/"
-LOCK, ANSWERS, STARTED = threading.Lock(), {}, threading.Condition()
+LOCK, ANSWERS, ASKED, STARTED = threading.Lock(), {}, {}, threading.Condition()
 numbers = iter(range(1, 1 << 30))
 initialized = 0
 
@@ -26,17 +26,19 @@ def put(m):
         sys.stdout.flush()
 
 
-def ask(method, params):
-    """A request to the client; its answer."""
-    key = "q%d" % next(numbers)
+def ask(method, params, id=None):
+    """A request to the client; its answer. Modern clients see the id."""
+    key, me = id or "q%d" % next(numbers), object()
+    ASKED[key] = me
     put({"id": key, "method": method, "params": params})
     with STARTED:
-        STARTED.wait_for(lambda: key in ANSWERS, 30)
-        return ANSWERS.pop(key, {"error": {"message": "no answer"}})
+        # A question that is asked again under its id gives the older one up.
+        STARTED.wait_for(lambda: key in ANSWERS or ASKED[key] is not me, 30)
+        return ANSWERS.pop(key, None) if ASKED[key] is me else {"error": {"message": "no answer"}}
 
 
 def said(answer):
-    return json.dumps(answer.get("result") or answer.get("error"), sort_keys=True)
+    return json.dumps((answer or {}).get("result") or (answer or {}).get("error"), sort_keys=True)
 
 
 def text(t):
@@ -124,16 +126,20 @@ def serve(m):
     put({"id": rid, "result": result})
 
 
-note("start")
-if __name__ == "__main__":
+def main():
+    note("start")
     print("this line is no message", flush=True)
-for line in sys.stdin:
-    m = json.loads(line)
-    if "method" not in m:
-        with STARTED:
-            ANSWERS[m["id"]] = m
-            STARTED.notify_all()
-    elif m.get("method") == "notifications/cancelled":
-        note("cancelled %s" % json.dumps(m["params"]["requestId"]))
-    elif "id" in m:
-        threading.Thread(target=serve, args=(m,), daemon=True).start()
+    for line in sys.stdin:
+        m = json.loads(line)
+        if "method" not in m:
+            with STARTED:
+                ANSWERS[m["id"]] = m
+                STARTED.notify_all()
+        elif m.get("method") == "notifications/cancelled":
+            note("cancelled %s" % json.dumps(m["params"]["requestId"]))
+        elif "id" in m:
+            threading.Thread(target=serve, args=(m,), daemon=True).start()
+
+
+if __name__ == "__main__":
+    main()
