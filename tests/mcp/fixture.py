@@ -72,6 +72,8 @@ def opened(state):
 
 def modern_answer(method, params):
     meta = params.get("_meta") or {}
+    if server.META + "clientCapabilities" not in meta:
+        raise Refused(-32602, "_meta is missing")
     CALL.can, CALL.asked = meta[server.META + "clientCapabilities"], 0
     CALL.answers = {**opened(params.get("requestState")), **{
         k: v for k, v in (params.get("inputResponses") or {}).items() if isinstance(v, dict)}}

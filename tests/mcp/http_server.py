@@ -65,6 +65,28 @@ class Handler(BaseHTTPRequestHandler):
     def refuse(self, status, code, text, rid=None):
         self.reply(status, {"jsonrpc": "2.0", "id": rid, "error": {"code": code, "message": text}})
 
+    def refused_modern(self, m, version):
+        """What a server of 2026-07-28 checks before it looks at a request. True: refused."""
+        method, meta = m["method"], (m.get("params") or {}).get("_meta") or {}
+        told = meta.get(server.META + "protocolVersion")
+        name = (m.get("params") or {}).get("name")
+        if method in ("initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe") or "/" not in method:
+            self.refuse(404, -32601, "Method not found", m["id"])
+        elif not told or server.META + "clientCapabilities" not in meta:
+            self.refuse(400, -32602, "no _meta", m["id"])
+        elif version != told or self.headers.get("Mcp-Method") != method or (
+                method == "tools/call" and (self.headers.get("Mcp-Name") or "").strip() != name):
+            self.refuse(400, -32020, "headers", m["id"])
+        elif told != "2026-07-28":
+            self.reply(400, {"jsonrpc": "2.0", "id": m["id"], "error": {"code": -32022, "message": "unsupported", "data": {
+                "supported": ["2026-07-28"], "requested": told}}})
+        elif name == "test_missing_capability" and "sampling" not in meta[server.META + "clientCapabilities"]:
+            self.reply(400, {"jsonrpc": "2.0", "id": m["id"], "error": {"code": -32021, "message": "missing", "data": {
+                "requiredCapabilities": {"sampling": {}}}}})
+        else:
+            return False
+        return True
+
     def do_POST(self):
         m = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         sid, version = self.headers.get("Mcp-Session-Id"), self.headers.get("MCP-Protocol-Version")
@@ -82,13 +104,8 @@ class Handler(BaseHTTPRequestHandler):
                 return self.refuse(400, -32000, "Bad Request: No valid session ID provided")
             elif sid not in SESSIONS:
                 return self.refuse(404, -32001, "Session not found")
-        elif method == "initialize":
-            return self.refuse(400, -32022, "unsupported", m["id"])
-        elif version != "2026-07-28" or self.headers.get("Mcp-Method") != method or (
-                method == "tools/call" and self.headers.get("Mcp-Name") != m["params"]["name"]):
-            return self.refuse(400, -32020, "headers", m.get("id"))
-        elif "id" in m and server.META + "clientCapabilities" not in ((m.get("params") or {}).get("_meta") or {}):
-            return self.refuse(400, -32602, "no _meta", m["id"])
+        elif method and "id" in m and self.refused_modern(m, version):
+            return
         if method is None or "id" not in m:
             if method is None:
                 with server.STARTED:
