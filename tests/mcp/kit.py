@@ -14,10 +14,18 @@ LEGACY, MODERN = "2025-11-25", "2026-07-28"
 META = "io.modelcontextprotocol/"
 
 
+GIVEN = set()
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """Never the same twice: who was given one may be slow to take it."""
+    while True:
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        if port not in GIVEN:
+            GIVEN.add(port)
+            return port
 
 
 def await_true(condition, what, seconds=WAIT):
