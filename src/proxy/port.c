@@ -85,7 +85,7 @@ static void acceptable(void *ctx, int events)
 {
     (void)events;
     struct listener *l = ctx;
-    for (int i = 0; i < ACCEPTS_PER_TURN && proxy_has_room(l->port->proxy); i++) {
+    for (int i = 0; i < ACCEPTS_PER_TURN && proxy_has_room(l->port->proxy, l->port); i++) {
         int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0)
             proxy_connect(l->port->proxy, l->port, fd);
@@ -148,7 +148,7 @@ static void listener_open(void *ctx)
     l->fd = fd;
     l->watch = loop_watch_new(proxy_loop(port->proxy), l->fd, acceptable, l);
     proxy_count(port->proxy, 1, 0);
-    loop_watch_set(l->watch, proxy_has_room(port->proxy) ? LOOP_READ : 0);
+    loop_watch_set(l->watch, proxy_has_room(port->proxy, port) ? LOOP_READ : 0);
 }
 
 void port_accept(struct port *port, bool on)

@@ -42,6 +42,7 @@ struct port {
     size_t listener_count;
     struct endpoints ready, ending; /* ending: serving and terminating */
     uint32_t turn;
+    size_t connections;
     bool affinity; /* by the client's address */
     bool seen;
     bool told; /* that its protocol is not forwarded */
@@ -70,8 +71,9 @@ void port_accept(struct port *port, bool on);
 
 struct loop *proxy_loop(const struct proxy *p);
 uint64_t proxy_hash(const struct proxy *p, const void *bytes, size_t count);
-/* Whether another connection may be taken. */
-bool proxy_has_room(const struct proxy *p);
+/* Whether another connection to this port may be taken: half of all connections are shared out to
+ * the ports equally, so that a busy one leaves room for each of the others. */
+bool proxy_has_room(struct proxy *p, const struct port *port);
 void proxy_connect(struct proxy *p, struct port *port, int fd);
 /* Nobody can take connections for a while. */
 void proxy_out_of_files(struct proxy *p);

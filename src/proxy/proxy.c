@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include "base/resource.h"
+#include "http/listen.h"
 #include "http/loop.h"
 #include "kube/client.h"
 #include "kube/events.h"
@@ -11,6 +12,7 @@
 
 #define CONNECT_DEFAULT_MS 2000
 #define CONNECTIONS_FLOOR 16
+#define CONNECTIONS_CEILING 8192
 #define OUT_OF_FILES_MS 200
 #define QUIET_MS 3000 /* longer than a model takes from one token to the next */
 #define SERVICE_NAME "kubernetes.io/service-name"
@@ -33,7 +35,7 @@ struct proxy {
     struct proxy_stats stats;
     struct timer look;         /* something changed */
     struct timer out_of_files; /* while it is set, nobody is taken */
-    bool loaded, waiting;      /* waiting: listeners do not accept */
+    bool loaded;
 };
 
 /* ---- connections ---- */
@@ -48,20 +50,43 @@ uint64_t proxy_hash(const struct proxy *p, const void *bytes, size_t count)
     return table_hash(&p->ports, bytes, count);
 }
 
-bool proxy_has_room(const struct proxy *p)
+/* What each port has for itself, and how much of the rest is in use. */
+struct shares {
+    size_t own, rest, rest_used;
+};
+
+static struct shares shares_of(struct proxy *p)
 {
-    return p->stats.connections < p->options.connections_max && !timer_is_set(&p->out_of_files);
+    size_t max = p->options.connections_max, ports = p->ports.count ? p->ports.count : 1;
+    struct shares s = { .own = max / 2 / ports };
+    s.rest = max - ports * s.own;
+    for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i)) {
+        size_t has = container_of(i.node, struct port, node)->connections;
+        s.rest_used += has > s.own ? has - s.own : 0;
+    }
+    return s;
+}
+
+static bool has_room(const struct proxy *p, const struct shares *s, const struct port *port)
+{
+    return p->stats.connections < p->options.connections_max && !timer_is_set(&p->out_of_files) &&
+           (port->connections < s->own || s->rest_used < s->rest);
+}
+
+bool proxy_has_room(struct proxy *p, const struct port *port)
+{
+    struct shares s = shares_of(p);
+    return has_room(p, &s, port);
 }
 
 static void accept_or_wait(void *ctx)
 {
     struct proxy *p = ctx;
-    bool wait = !proxy_has_room(p);
-    if (wait == p->waiting)
-        return;
-    p->waiting = wait;
-    for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i))
-        port_accept(container_of(i.node, struct port, node), !wait);
+    struct shares s = shares_of(p);
+    for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i)) {
+        struct port *port = container_of(i.node, struct port, node);
+        port_accept(port, has_room(p, &s, port));
+    }
 }
 
 void proxy_out_of_files(struct proxy *p)
@@ -77,6 +102,8 @@ static void connection_free(struct connection *c)
     if (c->next)
         c->next->link = c->link;
     c->proxy->stats.connections--;
+    if (c->port)
+        c->port->connections--;
     free(c);
 }
 
@@ -108,6 +135,7 @@ void proxy_connect(struct proxy *p, struct port *port, int fd)
         c->next->link = &c->next;
     p->connections = c;
     p->stats.connections++;
+    port->connections++;
     p->stats.accepted++;
     c->relay = relay_new(p->options.loop, fd, p->options.connect_ms, &owner, c);
     accept_or_wait(p);
@@ -306,6 +334,7 @@ static void look(void *ctx)
     for (struct table_cursor i = table_first(&p->ports); i.node; table_next(&i))
         port_end(container_of(i.node, struct port, node));
     move_connections(p);
+    accept_or_wait(p);
 }
 
 static void changed(void *ctx, const struct resource *kind, const char *namespace, const char *name,
@@ -329,8 +358,11 @@ static void loaded(void *ctx)
 static size_t connections_default(void)
 {
     struct rlimit files = { 0 };
+    listen_raise_files();
     size_t quarter = getrlimit(RLIMIT_NOFILE, &files) ? 0 : (size_t)files.rlim_cur / 4 / 2;
-    return quarter < CONNECTIONS_FLOOR ? CONNECTIONS_FLOOR : quarter;
+    return quarter < CONNECTIONS_FLOOR     ? CONNECTIONS_FLOOR
+           : quarter > CONNECTIONS_CEILING ? CONNECTIONS_CEILING
+                                           : quarter;
 }
 
 struct proxy *proxy_new(const struct proxy_options *options)

@@ -291,6 +291,45 @@ TEST(proxy_lets_connections_beyond_its_limit_wait)
     place_close(&p);
 }
 
+TEST(a_busy_service_leaves_connections_for_another_one)
+{
+    struct place p;
+    place_open_with(&p, "", 8);
+    uint16_t port, other_port, other_listen = free_port();
+    int server = raw_listen(&port), other_server = raw_listen(&other_port), fds[8];
+    put_slice(&p, "POST", "one", port, "{}");
+    struct json other = harbor_do(&p.harbor,
+        "POST",
+        SERVICES,
+        arena_printf(test_arena(),
+            "{'metadata': {'name': 'other'}, 'spec': {'ports': [{'port': %u}]}}",
+            other_listen));
+    harbor_do(&p.harbor,
+        "POST",
+        SLICES,
+        arena_printf(test_arena(),
+            "{'metadata': {'name': 'other', 'labels': {'kubernetes.io/service-name': 'other'}}, "
+            "'addressType': 'IPv4', 'ports': [{'name': '', 'port': %u, 'protocol': 'TCP'}], "
+            "'endpoints': [{'addresses': ['127.0.0.1']}]}",
+            other_port));
+    await(&p, proxy_stats(p.proxy).listening == 2);
+    for (size_t i = 0; i < lengthof(fds); i++)
+        fds[i] = connect_now(&p);
+    rig_turn_for(p.loop, 50);
+    check(proxy_stats(p.proxy).connections < 8);
+    int client = try_connect(json_get_text(other, "spec.clusterIP"), other_listen);
+    raw_send(client, STR("hello"));
+    int inner = raw_accept(p.loop, other_server);
+    check_text(raw_read_until(p.loop, inner, "hello"), "hello");
+    close(inner);
+    close(client);
+    for (size_t i = 0; i < lengthof(fds); i++)
+        close(fds[i]);
+    close(server);
+    close(other_server);
+    place_close(&p);
+}
+
 /* The first event of this reason. */
 static struct json event_of(struct place *p, const char *reason)
 {
