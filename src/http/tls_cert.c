@@ -166,3 +166,28 @@ bool tls_issue(struct arena *a, struct str authority, struct str authority_key,
     BIO_free(in_key);
     return ok;
 }
+
+bool tls_is_current(struct str certificate, const char *name, int64_t now_s, struct error *err)
+{
+    BIO *in = BIO_new_mem_buf(certificate.ptr, (int)certificate.len);
+    X509 *x = in ? PEM_read_bio_X509(in, NULL, NULL, NULL) : NULL;
+    time_t now = (time_t)now_s;
+    bool early = x && X509_cmp_time(X509_get0_notBefore(x), &now) > 0;
+    bool late = x && X509_cmp_time(X509_get0_notAfter(x), &now) < 0;
+    X509_free(x);
+    BIO_free(in);
+    if (!x)
+        return fail(err, ERR_INVALID, "%s holds no certificate: restore a backup of it", name);
+    if (early)
+        return fail(err,
+            ERR_INVALID,
+            "%s is not valid yet: the clock was ahead when it was made, or is behind now. Set the "
+            "clock, or remove ca.crt and ca.key to get new ones (clients then need a new "
+            "kubeconfig)",
+            name);
+    return !late || fail(err,
+                        ERR_INVALID,
+                        "%s is not valid any more: set the clock if it is ahead, or remove ca.crt "
+                        "and ca.key to get new ones (clients then need a new kubeconfig)",
+                        name);
+}

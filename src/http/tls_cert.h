@@ -23,6 +23,9 @@ struct tls_issue {
 /* A certificate that may sign others, for issuing with its key. PEM in the arena. */
 bool tls_authority(struct arena *a, const char *common_name, int days, struct str *ret_certificate,
     struct str *ret_key, struct error *err) must_check;
+/* Whether the first certificate of a PEM text is valid now; the error says what to do. */
+bool tls_is_current(
+    struct str certificate, const char *name, int64_t now_s, struct error *err) must_check;
 /* One signed by the authority. */
 bool tls_issue(struct arena *a, struct str authority, struct str authority_key,
     const struct tls_issue *what, struct str *ret_certificate, struct str *ret_key,

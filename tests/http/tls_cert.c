@@ -1,5 +1,7 @@
 #include "http/tls_cert.h"
 
+#include <time.h>
+
 #include "http/gunzip.h"
 #include "http/gzip.h"
 #include "http/tls.h"
@@ -71,4 +73,17 @@ TEST(what_gzip_packs_gunzip_unpacks)
     check(gunzip_is_complete(g));
     gunzip_free(g);
     check(str_eq(buf_str(&back), buf_str(&text)));
+}
+
+TEST(an_authority_of_another_time_is_refused_with_what_to_do)
+{
+    struct error err;
+    struct str ca, key;
+    int64_t now = (int64_t)time(NULL);
+    check(tls_authority(test_arena(), "test", 2, &ca, &key, &err));
+    check(tls_is_current(ca, "ca.crt", now, &err));
+    check_fails(tls_is_current(ca, "ca.crt", now - 86400, &err), err, "the clock was ahead");
+    check_fails(
+        tls_is_current(ca, "ca.crt", now + 3 * 86400, &err), err, "remove ca.crt and ca.key");
+    check_fails(tls_is_current(STR("x"), "ca.crt", now, &err), err, "ca.crt holds no certificate");
 }

@@ -5,11 +5,13 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 
 /* Of the file's layout: one more than the number of migrations. */
 #define LAYOUT 1
@@ -46,6 +48,7 @@ struct store_sqlite {
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENT_COUNT];
     int lock;
+    bool used; /* the folder has had a database */
     bool open; /* a transaction */
 };
 
@@ -136,6 +139,13 @@ static bool disk_compact(void *self, uint64_t up_to, struct error *err)
     return false;
 }
 
+static bool is_json(struct str text)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct json v;
+    return json_parse(&a, text, &v, NULL) && json_is(v, JSON_MAP);
+}
+
 static bool read_rows(struct store_sqlite *d, sqlite3_stmt *s,
     void (*row)(void *ctx, const struct store_row *row), void *ctx, uint64_t *last,
     struct error *err)
@@ -154,6 +164,15 @@ static bool read_rows(struct store_sqlite *d, sqlite3_stmt *s,
             return fail(err,
                 ERR_INVALID,
                 "the data folder has a change %llu that cannot be read; restore a backup",
+                (unsigned long long)r.version);
+        if (!is_json(r.text))
+            return fail(err,
+                ERR_INVALID,
+                "the data folder has %s %s/%s, version %llu, as a text that is no JSON; restore a "
+                "backup",
+                r.table,
+                r.namespace,
+                r.name,
                 (unsigned long long)r.version);
         *last = r.version;
         row(ctx, &r);
@@ -196,10 +215,19 @@ static bool path_in(char *path, const char *folder, const char *name, struct err
            fail(err, ERR_TOO_LARGE, "the path of the data folder is too long");
 }
 
+#define USED "has a database\n"
+
+static bool note_lock(struct store_sqlite *d)
+{
+    char text[48];
+    int length = snprintf(text, sizeof(text), "%d\n%s", (int)getpid(), d->used ? USED : "");
+    return ftruncate(d->lock, 0) == 0 && pwrite(d->lock, text, (size_t)length, 0) == length;
+}
+
 /* flock() goes with the process, however it ends. */
 static bool lock_folder(struct store_sqlite *d, const char *folder, struct error *err)
 {
-    char path[PATH_BYTES], text[24] = "";
+    char path[PATH_BYTES], text[48] = "";
     if (mkdir(folder, 0700) < 0 && errno != EEXIST)
         return fail_errno(err, errno, "make the data folder %s", folder);
     if (!path_in(path, folder, "lock", err))
@@ -217,10 +245,10 @@ static bool lock_folder(struct store_sqlite *d, const char *folder, struct error
             (int)strcspn(text, "\n"),
             text);
     }
-    int length = snprintf(text, sizeof(text), "%d\n", (int)getpid());
-    if (ftruncate(d->lock, 0) < 0 || pwrite(d->lock, text, (size_t)length, 0) != length)
-        return fail_errno(err, errno, "write %s", path);
-    return true;
+    ssize_t had = pread(d->lock, text, sizeof(text) - 1, 0);
+    text[had > 0 ? had : 0] = '\0';
+    d->used = strstr(text, USED);
+    return note_lock(d) || fail_errno(err, errno, "write %s", path);
 }
 
 static int64_t pragma(struct store_sqlite *d, const char *text)
@@ -266,8 +294,17 @@ static bool migrate(struct store_sqlite *d, const char *folder, struct error *er
 static bool open_file(struct store_sqlite *d, const char *folder, bool no_fsync, struct error *err)
 {
     char path[PATH_BYTES];
+    struct stat there;
     if (!path_in(path, folder, "leeboard.db", err))
         return false;
+    if (d->used && (stat(path, &there) != 0 || there.st_size == 0))
+        return fail(err,
+            ERR_INVALID,
+            "%s is %s, but the folder has had a database: restore a backup, or remove %s/lock "
+            "to begin without any object",
+            path,
+            stat(path, &there) == 0 ? "empty" : "gone",
+            folder);
     mode_t mask = umask(077);
     int code = sqlite3_open_v2(
         path, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
@@ -283,6 +320,9 @@ static bool open_file(struct store_sqlite *d, const char *folder, bool no_fsync,
     sqlite3_busy_timeout(d->db, BUSY_MS);
     if (!migrate(d, folder, err))
         return false;
+    d->used = true;
+    if (!note_lock(d))
+        return fail_errno(err, errno, "write %s/lock", folder);
     for (size_t i = 0; i < STATEMENT_COUNT; i++)
         if (sqlite3_prepare_v3(d->db,
                 statement_texts[i],

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/base64.h"
@@ -62,7 +63,8 @@ static bool load_authority(
     const char *key = arena_printf(a, "%s/ca.key", folder ? folder : "");
     if (folder && exists(crt) && exists(key))
         return file_read(a, crt, FILE_BYTES_MAX, &f->ca, err) &&
-               file_read(a, key, FILE_BYTES_MAX, &f->ca_key, err);
+               file_read(a, key, FILE_BYTES_MAX, &f->ca_key, err) &&
+               tls_is_current(f->ca, crt, (int64_t)time(NULL), err);
     if (!tls_authority(a, "leeboard", AUTHORITY_DAYS, &f->ca, &f->ca_key, err))
         return false;
     return !folder || (write_file(a, key, f->ca_key, 0600, true, err) &&

@@ -1,5 +1,6 @@
 #include "apiserver/store/store.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -420,5 +421,51 @@ TEST(sqlite_copies_itself_while_it_runs)
     close_store(&o);
     remove_folder(path);
     remove_folder(copy);
+    world_done(&w);
+}
+
+static void fill_once(struct world *w, const char *path)
+{
+    struct opened o = open_store(w, path, 0);
+    put(o.store, store_table(o.store, "/pods"), "a", "x");
+    flush(o.store);
+    close_store(&o);
+}
+
+TEST(sqlite_says_that_a_database_was_cut)
+{
+    struct world w;
+    struct error err;
+    world_init(&w);
+    const char *path = folder();
+    fill_once(&w, path);
+    check_int(truncate(arena_printf(test_arena(), "%s/leeboard.db", path), 0), 0);
+    check_fails(store_sqlite_open(path, &(struct store_sqlite_options){ 0 }, &err),
+        err,
+        "is empty, but the folder has had a database: restore a backup");
+    check_int(unlink(arena_printf(test_arena(), "%s/leeboard.db", path)), 0);
+    check_fails(store_sqlite_open(path, &(struct store_sqlite_options){ 0 }, &err), err, "is gone");
+    remove_folder(path);
+    world_done(&w);
+}
+
+TEST(sqlite_names_a_row_that_is_no_json)
+{
+    struct world w;
+    struct error err;
+    sqlite3 *db;
+    world_init(&w);
+    const char *path = folder();
+    fill_once(&w, path);
+    check(sqlite3_open(arena_printf(test_arena(), "%s/leeboard.db", path), &db) == SQLITE_OK);
+    check(sqlite3_exec(db, "UPDATE change SET body = x'7b22'", NULL, NULL, NULL) == SQLITE_OK);
+    sqlite3_close(db);
+    struct store_sqlite *disk = store_sqlite_open(path, &(struct store_sqlite_options){ 0 }, &err);
+    check(disk);
+    check_fails(store_new(&w.env, &(struct store_options){ .disk = store_sqlite_disk(disk) }, &err),
+        err,
+        "as a text that is no JSON; restore a backup");
+    store_sqlite_close(disk);
+    remove_folder(path);
     world_done(&w);
 }
