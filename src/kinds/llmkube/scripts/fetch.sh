@@ -172,17 +172,13 @@ size_at() { size_of "$1"; }
 #-
 
 #+ sha256
-# Whether a file has the digest. A finished check leaves a mark, so that the next start does not
-# read tens of gigabytes again.
+# Whether a file has the digest. It is read at each start: a note that it was right could be forged
+# by any pod that writes to the volume, and the server is about to read the file anyway.
 right() {
   [ -n "$sha256" ] || return 0
-  mark=${1%/*}/.${1##*/}.sha256
-  [ "$(cat "$mark" 2>/dev/null || :)" != "$sha256 $(size_of "$1")" ] || [ "$1" -nt "$mark" ] ||
-    return 0
   sum=$(sha256sum <"$1") sum=${sum%% *}
   [ "$sum" = "$sha256" ]
 }
-remember() { say "$sha256 $(size_of "$1")" 2>/dev/null >"${1%/*}/.${1##*/}.sha256" || :; }
 #-
 
 # Whether a file may stay: there=yes, or old if it may unless a better one can be had.
@@ -191,7 +187,7 @@ look() {
   [ ! -f "$2" ] || there=yes
   #+ sha256
   if [ -n "$there" ] && [ -n "$sha256" ]; then
-    if right "$2"; then remember "$2"; else there=; say "$2 has another SHA-256"; fi
+    right "$2" || { there=; say "$2 has another SHA-256"; }
   fi
   #-
   #+ onchange
@@ -231,9 +227,6 @@ stage() {
   right "$part" || { rm -f "$part"; die "spec.sha256 of the Model is $sha256, but the file has $sum: correct one of the two"; }
   #-
   mv -f "$part" "$2"
-  #+ sha256
-  [ -z "$sha256" ] || remember "$2"
-  #-
   say "$2 is ready"
 }
 
