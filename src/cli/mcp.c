@@ -51,6 +51,12 @@ static const char *variable(void *ctx, const char *name)
     return getenv(name);
 }
 
+static void warn(void *ctx, const char *text)
+{
+    (void)ctx;
+    log_warn("%s", text);
+}
+
 static void print_line(void *ctx, struct str line)
 {
     (void)ctx;
@@ -287,6 +293,7 @@ static bool start(struct runner *r, struct error *err)
             .http = r->http,
             .variable = variable,
             .print_line = print_line,
+            .warn = warn,
             .ctx = r,
         },
         err);

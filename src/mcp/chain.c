@@ -16,6 +16,51 @@ static const struct mcp_step *find_step(const char *type)
     return NULL;
 }
 
+/* Whether a path of the table covers this one (1), lies below it (-1), or neither (0). */
+static int covers(struct str known, struct str path)
+{
+    while (known.ptr && path.ptr) {
+        struct str a = str_cut(&known, '.'), b = str_cut(&path, '.');
+        if (!str_eq(a, b) && !str_eq(a, STR("*")))
+            return 0;
+    }
+    return known.ptr ? -1 : 1;
+}
+
+static void warn_unknown(
+    const struct mcp_open *o, const struct mcp_step *step, struct json v, const char *path);
+
+static void warn_key(const struct mcp_open *o, const struct mcp_step *step, const char *path,
+    const char *key, struct json value)
+{
+    const char *at = *path ? arena_printf(o->arena, "%s.%s", path, key) : key;
+    bool is_above = false;
+    for (const char *const *known = step->parameters; *known; known++) {
+        int found = covers(str_of(*known), str_of(at));
+        if (found > 0)
+            return;
+        is_above = is_above || found < 0;
+    }
+    if (is_above)
+        warn_unknown(o, step, value, at);
+    else if (!json_is(value, JSON_NULL))
+        o->warn(o->ctx,
+            arena_printf(o->arena,
+                "middleware %s: parameters.%s is not known to this version and has no effect",
+                step->type,
+                at));
+}
+
+static void warn_unknown(
+    const struct mcp_open *o, const struct mcp_step *step, struct json v, const char *path)
+{
+    size_t i = 0;
+    json_each_member (m, v)
+        warn_key(o, step, path, m->key, m->value);
+    json_each (item, v)
+        warn_key(o, step, path, arena_printf(o->arena, "%zu", i++), *item);
+}
+
 static bool open_link(
     struct mcp_chain *c, const struct mcp_open *o, struct json entry, size_t i, struct error *err)
 {
@@ -32,6 +77,8 @@ static bool open_link(
     if (!state)
         return fail_in(err, "middleware_configs[%zu] (%s)", i, type);
     c->links[c->count++] = (struct mcp_link){ step, state };
+    if (o->warn && step->parameters)
+        warn_unknown(o, step, json_get(entry, "parameters"), "");
     return true;
 }
 

@@ -47,11 +47,16 @@ struct mcp_open {
     const char *(*variable)(void *ctx, const char *name);
     /* Writes one line (no line end in it) to the audit log's default place, standard output. */
     void (*print_line)(void *ctx, struct str line);
+    /* Says at the start what is accepted and has no effect; NULL: nobody listens. */
+    void (*warn)(void *ctx, const char *text);
     void *ctx;
 };
 
 struct mcp_step {
     const char *type; /* as in middleware_configs[].type */
+    /* Dotted paths of the parameters that count, ended by NULL; a path covers all below it, and "*"
+     * any key or item. The others are named in a warning. NULL: every parameter counts. */
+    const char *const *parameters;
     /* NULL and err: the RunConfig is refused, the process does not start. A step without state
      * returns any pointer that is not NULL. */
     void *(*open)(const struct mcp_open *o, struct json params, struct error *err);

@@ -381,6 +381,7 @@ struct mcp_proxy *mcp_proxy_new(const struct mcp_proxy_options *options, struct 
         .config = options->config->document,
         .variable = options->variable,
         .print_line = options->print_line,
+        .warn = options->warn,
         .ctx = options->ctx,
     };
     if (chain_open(&p->chain, &open, full_list(options->arena, options->config), err))

@@ -24,6 +24,7 @@ struct mcp_proxy_options {
     struct http_client *http;
     const char *(*variable)(void *ctx, const char *name);
     void (*print_line)(void *ctx, struct str line);
+    void (*warn)(void *ctx, const char *text);
     void *ctx;
 };
 

@@ -252,3 +252,30 @@ TEST(mcp_a_run_config_without_a_list_is_guarded_by_its_other_fields)
     check(strstr(quay_ask(&q, JSON, CALL("delete_all", "{}"), &status), "tool not found"));
     check_int((int64_t)q.seen_count, 1);
 }
+
+TEST(mcp_parameters_without_effect_are_named_at_the_start)
+{
+    cleanup(quay_close) struct quay q;
+    quay_open(&q,
+        "{'transport': 'streamable-http', 'middleware_configs': ["
+        "{'type': 'bodylimit', 'parameters': {'max_bytes': 900, 'min_bytes': 1}}, "
+        "{'type': 'auth', 'parameters': {'oidc_config': null}}, "
+        "{'type': 'tool-filter', 'parameters': {'tools_override': {'a': {'name': 'b', 'icon': "
+        "'c'}}}}, "
+        "{'type': 'authorization', 'parameters': {'config_data': {'version': '1.0', 'type': "
+        "'cedarv1', "
+        "'cedar': {'policies': [" ECHO_ONLY "], 'schema': 'x'}}}}, "
+        "{'type': 'recovery', 'parameters': null}]}");
+    check_text(q.warned,
+        "middleware bodylimit: parameters.min_bytes is not known to this version and has no "
+        "effect\n"
+        "middleware tool-filter: parameters.tools_override.a.icon is not known to this version and "
+        "has "
+        "no effect\n"
+        "middleware authorization: parameters.config_data.cedar.schema is not known to this "
+        "version "
+        "and has no effect\n");
+    cleanup(quay_close) struct quay fine;
+    quay_open(&fine, FILTERED);
+    check_text(fine.warned, "");
+}

@@ -186,6 +186,13 @@ static const char *no_variable(void *ctx, const char *name)
     return NULL;
 }
 
+static void warn(void *ctx, const char *text)
+{
+    struct quay *q = ctx;
+    size_t at = strlen(q->warned);
+    keep(q->warned + at, sizeof(q->warned) - at, str_of(arena_printf(&q->arena, "%s\n", text)));
+}
+
 static void print_line(void *ctx, struct str line)
 {
     struct quay *q = ctx;
@@ -225,6 +232,7 @@ void quay_open(struct quay *q, const char *config)
             .http = q->back,
             .variable = no_variable,
             .print_line = print_line,
+            .warn = warn,
             .ctx = q,
         },
         &err);

@@ -43,7 +43,8 @@ struct quay {
     bool holds;         /* answers to tools/call hang */
     int gone;           /* exchanges that ended without an answer of ours */
     size_t waiting;
-    char lines[4096]; /* of print_line */
+    char lines[4096];  /* of print_line */
+    char warned[1024]; /* all warnings of the start, a line each */
     /* the service, whose address is @SERVICE@ in the config */
     struct http_server *service;
     const struct quay_service *services; /* ended by an empty one */

@@ -421,8 +421,24 @@ static void audit_end(void *state, struct mcp_exchange *x, void **slot)
         write_event(state, x, opens_stream(x));
 }
 
+static const char *const audit_parameters[] = { "config_path",
+    "component",
+    "transport_type",
+    "config_data.enabled",
+    "config_data.component",
+    "config_data.logFile",
+    "config_data.eventTypes",
+    "config_data.excludeEventTypes",
+    "config_data.includeRequestData",
+    "config_data.includeResponseData",
+    "config_data.detectApplicationErrors",
+    "config_data.maxDataSize",
+    "config_data.maxDelegationDepth",
+    NULL };
+
 const struct mcp_step mcp_step_audit = {
     .type = "audit",
+    .parameters = audit_parameters,
     .open = audit_open,
     .close = audit_close,
     .head = audit_head,

@@ -431,8 +431,23 @@ static void auth_end(void *state, struct mcp_exchange *x, void **slot)
     token_entry_unref(c->entry);
 }
 
+static const char *const auth_parameters[] = { "oidc_config.Issuer",
+    "oidc_config.Audience",
+    "oidc_config.JWKSURL",
+    "oidc_config.ClientID",
+    "oidc_config.ClientSecret",
+    "oidc_config.CACertPath",
+    "oidc_config.AuthTokenFile",
+    "oidc_config.AllowPrivateIP",
+    "oidc_config.InsecureAllowHTTP",
+    "oidc_config.IntrospectionURL",
+    "oidc_config.ResourceURL",
+    "oidc_config.Scopes",
+    NULL };
+
 const struct mcp_step mcp_step_auth = {
     .type = "auth",
+    .parameters = auth_parameters,
     .open = auth_open,
     .close = auth_close,
     .serve = auth_serve,

@@ -323,8 +323,27 @@ static void authz_end(void *state, struct mcp_exchange *x, void **slot)
         z->authorizer->cancel(z->state, c->call);
 }
 
+static const char *const authorization_parameters[] = { "config_path",
+    "config_data.version",
+    "config_data.type",
+    "config_data.cedar.policies",
+    "config_data.cedar.entities_json",
+    "config_data.cedar.group_claim_name",
+    "config_data.cedar.role_claim_name",
+    "config_data.cedar.group_entity_type",
+    "config_data.cedar.primary_upstream_provider",
+    "config_data.cedar.multi_valued_claims",
+    "config_data.pdp.http.url",
+    "config_data.pdp.http.timeout",
+    "config_data.pdp.http.insecure_skip_verify",
+    "config_data.pdp.context.include_args",
+    "config_data.pdp.context.include_operation",
+    "config_data.pdp.claim_mapping",
+    NULL };
+
 const struct mcp_step mcp_step_authorization = {
     .type = "authorization",
+    .parameters = authorization_parameters,
     .open = authz_open,
     .close = authz_close,
     .head = authz_head,

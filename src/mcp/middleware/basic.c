@@ -31,8 +31,11 @@ static enum mcp_verdict body_limit_head(void *state, struct mcp_exchange *x, voi
     return MCP_NEXT;
 }
 
+static const char *const body_limit_parameters[] = { "max_bytes", NULL };
+
 const struct mcp_step mcp_step_body_limit = {
     .type = "bodylimit",
+    .parameters = body_limit_parameters,
     .open = body_limit_open,
     .head = body_limit_head,
 };
@@ -89,8 +92,11 @@ static enum mcp_verdict origins_head(void *state, struct mcp_exchange *x, void *
     return MCP_ANSWER;
 }
 
+static const char *const origin_parameters[] = { "allowed_origins", NULL };
+
 const struct mcp_step mcp_step_origin = {
     .type = "origin",
+    .parameters = origin_parameters,
     .open = origins_open,
     .head = origins_head,
 };
@@ -148,8 +154,13 @@ static enum mcp_verdict forward_head(void *state, struct mcp_exchange *x, void *
     return MCP_NEXT;
 }
 
+static const char *const header_forward_parameters[] = {
+    "add_headers", "add_plaintext_headers", "add_headers_from_secret", NULL
+};
+
 const struct mcp_step mcp_step_header_forward = {
     .type = "header-forward",
+    .parameters = header_forward_parameters,
     .open = forward_open,
     .head = forward_head,
 };
@@ -163,7 +174,11 @@ static void *nothing_open(const struct mcp_open *o, struct json params, struct e
     return o->arena;
 }
 
-const struct mcp_step mcp_step_parser = { .type = "mcp-parser", .open = nothing_open };
+static const char *const parser_parameters[] = { NULL };
+
+const struct mcp_step mcp_step_parser = {
+    .type = "mcp-parser", .parameters = parser_parameters, .open = nothing_open
+};
 const struct mcp_step mcp_step_recovery = { .type = "recovery", .open = nothing_open };
 const struct mcp_step mcp_step_usage = { .type = "usagemetrics", .open = nothing_open };
 
@@ -177,8 +192,11 @@ static enum mcp_verdict strip_head(void *state, struct mcp_exchange *x, void **s
     return MCP_NEXT;
 }
 
+static const char *const strip_auth_parameters[] = { NULL };
+
 const struct mcp_step mcp_step_strip_auth = {
     .type = "strip-auth",
+    .parameters = strip_auth_parameters,
     .open = nothing_open,
     .head = strip_head,
 };

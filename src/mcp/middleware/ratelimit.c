@@ -234,8 +234,24 @@ static void rate_end(void *state, struct mcp_exchange *x, void **slot)
         redis_cancel(c->call);
 }
 
+static const char *const rate_limit_parameters[] = { "namespace",
+    "server_name",
+    "redis_addr",
+    "redis_db",
+    "config.shared.maxTokens",
+    "config.shared.refillPeriod",
+    "config.perUser.maxTokens",
+    "config.perUser.refillPeriod",
+    "config.tools.*.shared.maxTokens",
+    "config.tools.*.shared.refillPeriod",
+    "config.tools.*.perUser.maxTokens",
+    "config.tools.*.perUser.refillPeriod",
+    "config.tools.*.name",
+    NULL };
+
 const struct mcp_step mcp_step_rate_limit = {
     .type = "ratelimit",
+    .parameters = rate_limit_parameters,
     .open = rate_open,
     .close = rate_close,
     .message = rate_message,

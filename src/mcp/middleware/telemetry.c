@@ -475,8 +475,26 @@ static void telemetry_end(void *state, struct mcp_exchange *x, void **slot)
         end_span(s, x, m, subject);
 }
 
+static const char *const telemetry_parameters[] = { "server_name",
+    "transport",
+    "config.endpoint",
+    "config.serviceName",
+    "config.serviceVersion",
+    "config.tracingEnabled",
+    "config.metricsEnabled",
+    "config.samplingRate",
+    "config.headers",
+    "config.insecure",
+    "config.enablePrometheusMetricsPath",
+    "config.environmentVariables",
+    "config.customAttributes",
+    "config.useLegacyAttributes",
+    "config.caCertPath",
+    NULL };
+
 const struct mcp_step mcp_step_telemetry = {
     .type = "telemetry",
+    .parameters = telemetry_parameters,
     .open = telemetry_open,
     .close = telemetry_close,
     .serve = telemetry_serve,

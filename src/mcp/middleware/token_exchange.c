@@ -220,8 +220,19 @@ static void exchange_end(void *state, struct mcp_exchange *x, void **slot)
         fetch_cancel(c->fetch);
 }
 
+static const char *const token_exchange_parameters[] = { "token_exchange_config.token_url",
+    "token_exchange_config.client_id",
+    "token_exchange_config.client_secret",
+    "token_exchange_config.audience",
+    "token_exchange_config.scopes",
+    "token_exchange_config.subject_token_type",
+    "token_exchange_config.header_strategy",
+    "token_exchange_config.external_token_header_name",
+    NULL };
+
 const struct mcp_step mcp_step_token_exchange = {
     .type = "tokenexchange",
+    .parameters = token_exchange_parameters,
     .open = exchange_open,
     .close = exchange_close,
     .head = exchange_head,

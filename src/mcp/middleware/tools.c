@@ -106,8 +106,13 @@ static enum mcp_verdict list_answer(void *state, struct mcp_exchange *x, void **
     return MCP_NEXT;
 }
 
+static const char *const tool_filter_parameters[] = {
+    "filter_tools", "tools_override.*.name", "tools_override.*.description", NULL
+};
+
 const struct mcp_step mcp_step_tool_filter = {
     .type = "tool-filter",
+    .parameters = tool_filter_parameters,
     .open = tools_open,
     .wants_answer = list_wants,
     .answer = list_answer,
@@ -162,6 +167,7 @@ static enum mcp_verdict call_message(void *state, struct mcp_exchange *x, void *
 
 const struct mcp_step mcp_step_tool_call_filter = {
     .type = "tool-call-filter",
+    .parameters = tool_filter_parameters,
     .open = tools_open,
     .message = call_message,
 };

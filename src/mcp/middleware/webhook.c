@@ -354,8 +354,22 @@ static void webhooks_end(void *state, struct mcp_exchange *x, void **slot)
         fetch_cancel(c->fetch);
 }
 
+static const char *const mutating_webhook_parameters[] = { "server_name",
+    "transport",
+    "webhooks.*.name",
+    "webhooks.*.url",
+    "webhooks.*.timeout",
+    "webhooks.*.failure_policy",
+    "webhooks.*.hmac_secret_ref",
+    "webhooks.*.tls_config.ca_bundle_path",
+    "webhooks.*.tls_config.client_cert_path",
+    "webhooks.*.tls_config.client_key_path",
+    "webhooks.*.tls_config.insecure_skip_verify",
+    NULL };
+
 const struct mcp_step mcp_step_mutating_webhook = {
     .type = "mutating-webhook",
+    .parameters = mutating_webhook_parameters,
     .open = mutating_open,
     .close = webhooks_close,
     .message = webhooks_message,
@@ -364,6 +378,7 @@ const struct mcp_step mcp_step_mutating_webhook = {
 
 const struct mcp_step mcp_step_validating_webhook = {
     .type = "validating-webhook",
+    .parameters = mutating_webhook_parameters,
     .open = validating_open,
     .close = webhooks_close,
     .message = webhooks_message,
