@@ -2,6 +2,7 @@
 
 #include "engine/kind.h"
 #include "engine/plan.h"
+#include "engine/summary.h"
 #include "engine/view.h"
 #include "merge/typed.h"
 
@@ -28,5 +29,6 @@ bool pass_plan(
     else
         kind->unreadable(in, out, &err);
     assert(out->outcome != OUTCOME_NONE);
+    summary_add(kind, schema, in, out);
     return readable;
 }

@@ -5,7 +5,7 @@
 
 #include <strings.h>
 
-#include "kinds/pods/pod_trouble.h"
+#include "kinds/pods/pods_healthy.h"
 
 /* ---- scheduling ---- */
 
@@ -303,17 +303,7 @@ void diagnosis_crashes(struct isvc *svc)
 
 void diagnosis_pods(struct isvc *svc)
 {
-    static const char condition[] = "PodsHealthy";
-    struct pod_trouble found = pod_trouble_of(svc->arena, svc->pods);
-    struct json before = isvc_condition(svc, condition);
-    if (!found.reason) {
-        if (json_present(before))
-            plan_condition(svc->out, condition, true, "NoTrouble", "No pod reports a problem");
-        return;
-    }
-    plan_condition(svc->out, condition, false, found.reason, "%s", found.message);
-    if (!text_eq(json_get_text(before, "reason"), found.reason))
-        plan_event(svc->out, true, found.reason, "%s", found.message);
+    pods_plan_healthy(svc->in, svc->out, svc->pods);
 }
 
 /* ---- acceleration ---- */

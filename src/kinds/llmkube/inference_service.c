@@ -93,18 +93,40 @@ void isvc_child(struct isvc *svc, const struct resource *r, struct json object)
 
 /* ---- steps ---- */
 
+/* A Model that is not ready, with its own reason; upstream's messages name neither. */
+static const char *model_waited_for(struct arena *a, struct json model)
+{
+    const char *phase = json_get_text(model, "status.phase");
+    struct json why = json_find(json_get(model, "status.conditions"), "type", "Ready");
+    bool told = text_eq(json_get_text(why, "status"), "False");
+    return arena_printf(a,
+        "Waiting for Model \"%s\" in namespace \"%s\", whose phase is %s%s%s",
+        json_get_text(model, "metadata.name"),
+        json_get_text(model, "metadata.namespace"),
+        text_empty(phase) ? "not known yet" : phase,
+        told ? ": " : "",
+        told ? json_get_text(why, "message") : "");
+}
+
 /* What a Model must be before a pod can use it. */
 static bool read_model(
     struct isvc *svc, const char *name, const char *missing, const char *waiting, struct model *ret)
 {
     struct json object = view_get(svc->in, &LLMKUBE_MODEL, name);
-    if (!json_present(object))
+    if (!json_present(object)) {
+        svc->detail = arena_printf(svc->arena,
+            "Model \"%s\" is not in namespace \"%s\"; create it, or name another",
+            name,
+            svc->namespace);
         return isvc_fail(svc, "%s", missing);
+    }
     struct error err;
     if (!model_read(svc->arena, object, ret, &err))
         return isvc_fail(svc, "Model %s cannot be read: %s", name, err.text);
-    if (!text_eq(ret->phase, "Ready"))
+    if (!text_eq(ret->phase, "Ready")) {
+        svc->detail = model_waited_for(svc->arena, object);
         return isvc_pend(svc, "%s", waiting);
+    }
     if (ret->source.class == SOURCE_LOCAL && !source_allowed(svc->settings, &ret->source))
         return isvc_fail(svc, "%s", source_refusal(svc->arena, svc->settings, &ret->source));
     return true;

@@ -212,7 +212,7 @@ static void plan_conditions(struct isvc *svc, enum isvc_phase phase, int64_t pos
 static void plan_outcome(struct isvc *svc, enum isvc_phase phase)
 {
     if (svc->ended)
-        plan_wait(svc->out, "%s", svc->end_message);
+        plan_wait(svc->out, "%s", svc->detail ? svc->detail : svc->end_message);
     else if (phase == PHASE_FAILED)
         plan_wait(svc->out, "%s", svc->trouble);
     else if (svc->recheck_ms)

@@ -106,6 +106,7 @@ struct isvc {
     bool ended; /* a step ended the walk with this phase: */
     enum isvc_phase end_phase;
     const char *end_message;
+    const char *detail;  /* the same at more length; NULL: nothing to add */
     const char *trouble; /* the first child that could not be written */
 
     struct isvc_scheduling scheduling;

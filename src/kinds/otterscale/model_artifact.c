@@ -13,6 +13,7 @@
 #include "engine/plan.h"
 #include "engine/view.h"
 #include "kinds/otterscale/otterscale.h"
+#include "kinds/pods/pods_healthy.h"
 
 EMBED(otterscale_package, "src/kinds/otterscale/scripts/package.sh");
 
@@ -356,8 +357,11 @@ static void end_with_job(struct artifact *p, const struct told *t)
         NULL);
     plan_ready(p, t);
     plan_events(p, t);
-    if (!is_terminal(t->phase))
+    if (!is_terminal(t->phase)) {
+        const char *of = arena_printf(p->a, JOB_NAME_LABEL "=%s", p->job);
         check_secrets(p);
+        pods_plan_healthy(p->in, p->out, view_list(p->in, &OTTERSCALE_POD, p->namespace, of));
+    }
     if (text_eq(t->phase, "Failed"))
         plan_wait(p->out, "%s", t->message);
     else
@@ -508,7 +512,11 @@ static const struct kind_watch watches[] = {
         .resource = &OTTERSCALE_POD,
         .label_selector = "app.kubernetes.io/component=" COMPONENT,
         .index_label = JOB_NAME_LABEL,
-        .keep = (const char *const[]){ "metadata.labels", "status.containerStatuses", NULL },
+        .keep = (const char *const[]){ "metadata.labels",
+            "status.conditions",
+            "status.containerStatuses",
+            "status.initContainerStatuses",
+            NULL },
     },
     { .resource = &RESOURCE_SECRET, .keep = (const char *const[]){ NULL } },
     { 0 },

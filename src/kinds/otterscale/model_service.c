@@ -19,9 +19,11 @@
 #include "base/atomic.h"
 #include "base/embed.h"
 #include "base/settle.h"
+#include "kinds/pods/pods_healthy.h"
 
 EMBED(otterscale_unpack, "src/kinds/otterscale/scripts/unpack.sh");
 
+#define MODEL_LABEL "llm-d.ai/model"
 #define DOCKER_VOLUME "docker-config"
 #define UNPACK_CACHE "/tmp/model-oci"
 
@@ -142,7 +144,7 @@ static struct json role_selector(const struct service *s, const struct role *rol
         otterscale_selector(s->a, s->base, role->component),
         json_map(s->a,
             { "llm-d.ai/inferenceServing", json_str("true") },
-            { "llm-d.ai/model", json_str(s->base) },
+            { MODEL_LABEL, json_str(s->base) },
             { "llm-d.ai/role", json_str(role->name) }));
 }
 
@@ -551,6 +553,8 @@ static void plan_service_status(
         p = count_of(s, prefill);
     const char *phase = plan_ready(s, d, p);
     plan_complete(s);
+    const char *of = arena_printf(s->a, MODEL_LABEL "=%s", s->base);
+    pods_plan_healthy(s->in, s->out, view_list(s->in, &OTTERSCALE_SERVING_POD, s->namespace, of));
     plan_status(s->out,
         json_fields(s->a,
             { "observedGeneration", json_get(s->in->object, "metadata.generation") },
@@ -690,6 +694,16 @@ static const struct kind_watch watches[] = {
         .resource = &RESOURCE_DEPLOYMENT,
         .child = true,
         .keep = (const char *const[]){ "status.readyReplicas", NULL },
+    },
+    {
+        .resource = &OTTERSCALE_SERVING_POD,
+        .label_selector = MODEL_LABEL,
+        .index_label = MODEL_LABEL,
+        .keep = (const char *const[]){ "metadata.labels",
+            "status.conditions",
+            "status.containerStatuses",
+            "status.initContainerStatuses",
+            NULL },
     },
     { .resource = &RESOURCE_SERVICE_ACCOUNT, .child = true, .keep = nothing },
     { .resource = &OTTERSCALE_CONFIG_MAP, .child = true, .keep = nothing },

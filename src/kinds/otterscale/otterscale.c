@@ -133,6 +133,7 @@ const struct resource OTTERSCALE_MODEL_ARTIFACT = {
 const struct resource OTTERSCALE_CONFIG_MAP = { "", "v1", "ConfigMap", "configmaps", false };
 const struct resource OTTERSCALE_JOB = { "batch", "v1", "Job", "jobs", false };
 const struct resource OTTERSCALE_POD = { "", "v1", "Pod", "pods", false };
+const struct resource OTTERSCALE_SERVING_POD = { "", "v1", "Pod", "pods", false };
 const struct resource OTTERSCALE_ROLE = { RBAC, "Role", "roles", false };
 const struct resource OTTERSCALE_ROLE_BINDING = { RBAC, "RoleBinding", "rolebindings", false };
 const struct resource OTTERSCALE_CLUSTER_ROLE = { RBAC, "ClusterRole", "clusterroles", true };

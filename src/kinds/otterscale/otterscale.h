@@ -35,6 +35,7 @@ extern const struct resource OTTERSCALE_MODEL_ARTIFACT;
 extern const struct resource OTTERSCALE_CONFIG_MAP;
 extern const struct resource OTTERSCALE_JOB;
 extern const struct resource OTTERSCALE_POD;
+extern const struct resource OTTERSCALE_SERVING_POD;
 extern const struct resource OTTERSCALE_ROLE;
 extern const struct resource OTTERSCALE_ROLE_BINDING;
 extern const struct resource OTTERSCALE_CLUSTER_ROLE;

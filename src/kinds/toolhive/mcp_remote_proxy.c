@@ -7,6 +7,7 @@
 #include "base/names.h"
 #include "engine/plan.h"
 #include "engine/view.h"
+#include "kinds/pods/pods_healthy.h"
 #include "kinds/toolhive/mcp_server.h"
 #include "kinds/toolhive/proxy.h"
 
@@ -247,6 +248,7 @@ static void tell_template(struct proxy *p, const struct error *err)
 static struct told state(const struct proxy *p)
 {
     struct toolhive_pods n = toolhive_pods(p->in, "mcpremoteproxy");
+    pods_plan_healthy(p->in, p->out, n.list);
     struct told t = { .phase = "Pending", .reason = "DeploymentNotReady" };
     if (n.running)
         return (struct told){
@@ -399,6 +401,8 @@ static const struct kind_watch watches[] = {
         .keep = (const char *const[]){ "metadata.labels",
             "status.phase",
             "status.reason",
+            "status.conditions",
+            "status.initContainerStatuses",
             "status.containerStatuses",
             NULL },
     },

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "engine/plan.h"
 #include "engine/view.h"
+#include "kinds/pods/pods_healthy.h"
 #include "kinds/toolhive/mcp_server.h"
 #include "kinds/toolhive/proxy.h"
 
@@ -272,7 +273,7 @@ static void tell(struct proxy *p, const struct told *t)
 }
 
 /* The workload stays as it is; what was told of it stays, besides the cause. */
-static void tell_failure(struct proxy *p, const char *message, bool observed)
+static void tell_failure(struct proxy *p, const char *message)
 {
     plan_keep_children(p->out);
     tell(p,
@@ -281,8 +282,7 @@ static void tell_failure(struct proxy *p, const char *message, bool observed)
             .message = message,
             .url = json_get(p->status, "url"),
             .ready_replicas = json_get(p->status, "readyReplicas"),
-            .observed =
-                observed ? json_int(p->generation) : json_get(p->status, "observedGeneration"),
+            .observed = json_int(p->generation),
         });
 }
 
@@ -328,6 +328,7 @@ static void plan_workload(struct proxy *p, const char *patch, const char *config
         proxy_plan_service(p, service);
     const char *wrong = proxy_trouble(p, service);
     struct toolhive_pods n = toolhive_pods(p->in, "mcpserver");
+    pods_plan_healthy(p->in, p->out, n.list);
     struct told t = { .phase = phase_of(p, live, &n, &message), .message = message };
     t.observed = json_int(p->generation);
     t.ready_replicas = json_int_or_absent(n.running);
@@ -385,8 +386,7 @@ static void reconcile(const struct view *in, struct plan *out)
             err.text);
         tell_failure(&p,
             arena_printf(
-                p.a, "Invalid PodTemplateSpec: failed to unmarshal PodTemplateSpec: %s", err.text),
-            false);
+                p.a, "Invalid PodTemplateSpec: failed to unmarshal PodTemplateSpec: %s", err.text));
         return;
     }
     if (json_present(json_get(p.spec, "podTemplateSpec")))
@@ -394,7 +394,7 @@ static void reconcile(const struct view *in, struct plan *out)
             out, "PodTemplateValid", true, "ValidPodTemplateSpec", "PodTemplateSpec is valid");
     proxy_resolve(&p);
     if (p.broken) {
-        tell_failure(&p, p.broken, false);
+        tell_failure(&p, p.broken);
         return;
     }
     plan_identity(&p);
@@ -402,7 +402,7 @@ static void reconcile(const struct view *in, struct plan *out)
     bool ok = config && proxy_resources(&p, &resources);
     proxy_tell_auth_server(&p);
     if (!ok)
-        tell_failure(&p, arena_printf(p.a, "Failed to build configuration: %s", p.fault), true);
+        tell_failure(&p, arena_printf(p.a, "Failed to build configuration: %s", p.fault));
     else
         plan_workload(&p, patch, config);
 }
@@ -410,7 +410,7 @@ static void reconcile(const struct view *in, struct plan *out)
 static void unreadable(const struct view *in, struct plan *out, const struct error *err)
 {
     struct proxy p = proxy_of(in, out);
-    tell_failure(&p, arena_strdup(p.a, err->text), false);
+    tell_failure(&p, arena_strdup(p.a, err->text));
 }
 
 #define NOTHING ((const char *const[]){ NULL })
@@ -440,6 +440,8 @@ static const struct kind_watch watches[] = {
         .keep = (const char *const[]){ "metadata.labels",
             "status.phase",
             "status.reason",
+            "status.conditions",
+            "status.initContainerStatuses",
             "status.containerStatuses",
             NULL },
     },

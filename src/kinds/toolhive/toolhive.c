@@ -203,10 +203,14 @@ static bool all_ready(struct json pod)
 struct toolhive_pods toolhive_pods(const struct view *in, const char *app)
 {
     struct toolhive_pods n = { 0 };
+    struct json_builder list;
+    json_builder_init(&list, in->arena);
     const char *selector = arena_printf(in->arena, "toolhive-name=%s", view_name(in));
     json_each (pod, view_list(in, &TOOLHIVE_POD, view_namespace(in), selector)) {
         const char *of = json_text(json_member(json_get(*pod, "metadata.labels"), "app"));
         const char *phase = toolhive_text(*pod, "status.phase", "Pending");
+        if (text_eq(of, app) || text_eq(of, view_name(in)))
+            json_push(&list, *pod);
         if (!text_eq(of, app))
             continue;
         n.total++;
@@ -222,5 +226,6 @@ struct toolhive_pods toolhive_pods(const struct view *in, const char *app)
             n.pending++;
         }
     }
+    n.list = json_list_end(&list);
     return n;
 }

@@ -111,6 +111,7 @@ const char *toolhive_policy_fault(struct arena *a, struct json policies, const c
 struct toolhive_pods {
     int64_t total, running, failed, pending;
     const char *reason; /* of one that failed */
+    struct json list;   /* these and what the proxy started: for pods_plan_healthy() */
 };
 /* Those of our object: toolhive-name is its name, app is given. */
 struct toolhive_pods toolhive_pods(const struct view *in, const char *app);

@@ -3,6 +3,7 @@
 #include "base/names.h"
 #include "engine/plan.h"
 #include "engine/view.h"
+#include "kinds/pods/pods_healthy.h"
 #include "kinds/toolhive/virtual_mcp_server.h"
 #include "kinds/toolhive/vmcp.h"
 
@@ -40,12 +41,15 @@ static void find_members(struct vmcp *v)
 static void count_pods(struct vmcp *v)
 {
     const char *selector = arena_printf(v->p.a, "toolhive-name=%s", v->p.name);
+    struct json_builder list;
+    json_builder_init(&list, v->p.a);
     json_each (pod, view_list(v->p.in, &TOOLHIVE_POD, v->p.namespace, selector)) {
         struct json labels = json_get(*pod, "metadata.labels");
         struct json ready = json_find(json_get(*pod, "status.conditions"), "type", "Ready");
         if (!text_eq(json_text(json_member(labels, "app")), "virtualmcpserver") ||
             json_present(json_get(*pod, "metadata.deletionTimestamp")))
             continue;
+        json_push(&list, *pod);
         if (text_eq(json_get_text(*pod, "status.phase"), "Failed"))
             v->failed++;
         else if (text_eq(json_get_text(ready, "status"), "True"))
@@ -53,6 +57,7 @@ static void count_pods(struct vmcp *v)
         else
             v->pending++;
     }
+    pods_plan_healthy(v->p.in, v->p.out, json_list_end(&list));
 }
 
 /* ---- children ---- */
@@ -376,8 +381,12 @@ static const struct kind_watch watches[] = {
         .resource = &TOOLHIVE_POD,
         .label_selector = "toolhive=true",
         .index_label = "toolhive-name",
-        .keep =
-            (const char *const[]){ "metadata.labels", "status.phase", "status.conditions", NULL },
+        .keep = (const char *const[]){ "metadata.labels",
+            "status.phase",
+            "status.conditions",
+            "status.initContainerStatuses",
+            "status.containerStatuses",
+            NULL },
     },
     { .resource = &TOOLHIVE_MCP_GROUP, .keep = (const char *const[]){ "status.phase", NULL } },
     { .resource = &TOOLHIVE_SERVER, .keep = MEMBER },

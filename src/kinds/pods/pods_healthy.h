@@ -1,0 +1,12 @@
+#pragma once
+
+/* The condition PodsHealthy, which all kinds with pods have, and one Warning event for each change:
+ * what keeps the pods from running. It is there from the first trouble on. */
+
+#include "base/json.h"
+
+struct plan;
+struct view;
+
+/* pods: see pod_trouble_of(). */
+void pods_plan_healthy(const struct view *in, struct plan *out, struct json pods);
