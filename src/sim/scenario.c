@@ -538,10 +538,31 @@ void sim_scenario_begin(struct sim_scenario *c)
         timer_set(&c->sim->env, &c->rival, 5000);
 }
 
+/* Kinds that need what is not played here: pods that answer, members with GPUs, rules that name
+ * back ends. They must say how things are; a GPUQuota that counts nothing says nothing. */
+static bool says_how_it_is(struct json object)
+{
+    static const struct {
+        const char *kind, *status;
+    } needs[] = {
+        { "GPUQuota", NULL },
+        { "LoRAAdapter", "conditions" },
+        { "ModelPool", "conditions" },
+        { "ModelRouter", "conditions" },
+    };
+    for (size_t i = 0; i < lengthof(needs); i++)
+        if (text_eq(json_get_text(object, "kind"), needs[i].kind))
+            return !needs[i].status ||
+                   json_present(json_get(json_get(object, "status"), needs[i].status));
+    return false;
+}
+
 /* NULL: it is Ready, Available or whatever its kind calls it; else what it says of that. */
 static const char *why_not_served(struct arena *a, struct json object)
 {
     const char *why = "nothing is said about it";
+    if (says_how_it_is(object))
+        return NULL;
     json_each (condition, json_get(object, "status.conditions")) {
         const char *type = json_get_text(*condition, "type");
         bool served = text_eq(json_get_text(*condition, "status"), "True");
