@@ -412,6 +412,15 @@ static bool wants_users(struct json limits)
     return wanted;
 }
 
+/* The proxy would end at its start; upstream does not tell. An MCPRemoteProxy is not made then. */
+static void advise_policies(struct proxy *p)
+{
+    const char *fault = toolhive_policy_fault(
+        p->a, json_get(p->spec, "authzConfig.inline.policies"), "spec.authzConfig.inline.policies");
+    if (fault)
+        plan_condition(p->out, "PoliciesParsed", false, "AuthzPolicySyntaxInvalid", "%s", fault);
+}
+
 static void advise_rate_limit(struct proxy *p)
 {
     struct json limits = json_get(p->spec, "rateLimiting");
@@ -470,6 +479,7 @@ void proxy_advise(struct proxy *p)
             p->kind);
     proxy_advise_sessions(p, p->spec);
     if (!p->remote) {
+        advise_policies(p);
         advise_stdio(p);
         advise_rate_limit(p);
     }

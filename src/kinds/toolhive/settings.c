@@ -90,7 +90,7 @@ const struct setting toolhive_flags[] = {
     { "toolhive-enable-storage-version-migrator",
         NULL,
         "true",
-        "Rewrite ToolHive objects that are stored in an old version.",
+        "Accepted for ToolHive's command lines; objects of old versions are not rewritten.",
         setting_switch,
         TO(migrate) },
     { "enable-experimental-features",

@@ -26,7 +26,7 @@ struct toolhive_settings {
     const char *redis_secret_key;
     bool openshift;         /* pods without numeric user and group ids */
     bool skip_update_check; /* RunConfigs get no usage metrics */
-    bool migrate;           /* the storage-version migrator */
+    bool migrate;           /* no effect: both versions have one schema */
     bool experimental;      /* upstream's variables that */
     bool use_config_map;    /* … have no effect in 0.44.0 either */
 };
