@@ -314,7 +314,7 @@ static void attempt(struct dispatch *d)
     }
     if (!router_target_credentials(t, &d->arena, d->headers, credentials, &count)) {
         router_dispatch_attempt_failed(
-            d, TARGET_FAILED, false, 502, "%s has no usable credential", t->backend->name);
+            d, TARGET_FAILED, false, 502, "%s", router_target_without_key(t, &d->arena));
         return;
     }
     router_target_begin(t, now_ms(d));

@@ -128,6 +128,16 @@ static const char *key_of_file(struct target *t, const char *path)
     return t->file_key;
 }
 
+/* The id of a key of AWS, or what names or is a service account of Google: to sign with, not to
+ * send.
+ */
+static bool needs_signature(const struct router_backend *b, struct str key)
+{
+    if (text_eq(b->provider, "bedrock"))
+        return str_starts(key, STR("AKIA")) || str_starts(key, STR("ASIA"));
+    return text_eq(b->provider, "vertex_ai") && *key.ptr == '{';
+}
+
 /* NULL: there is none. Blanks and line ends around it are not part of it. */
 static const char *key_of(struct target *t, struct arena *a)
 {
@@ -147,7 +157,23 @@ static const char *key_of(struct target *t, struct arena *a)
     for (size_t i = 0; i < trimmed.len; i++)
         if ((unsigned char)trimmed.ptr[i] < 0x20 || trimmed.ptr[i] == 0x7f)
             return NULL;
-    return str_dup(a, trimmed);
+    return needs_signature(b, trimmed) ? NULL : str_dup(a, trimmed);
+}
+
+const char *router_target_without_key(const struct target *t, struct arena *a)
+{
+    const char *name = t->backend->name;
+    if (text_eq(t->backend->provider, "bedrock"))
+        return arena_printf(a,
+            "%s has no usable credential: requests are not signed here; put a key of the Bedrock "
+            "API into AWS_BEARER_TOKEN_BEDROCK",
+            name);
+    if (text_eq(t->backend->provider, "vertex_ai"))
+        return arena_printf(a,
+            "%s has no usable credential: service accounts are not used here; put an access token "
+            "into its file or variable",
+            name);
+    return arena_printf(a, "%s has no usable credential", name);
 }
 
 bool router_target_credentials(struct target *t, struct arena *a, struct http_headers from_client,

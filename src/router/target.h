@@ -50,6 +50,8 @@ void router_target_released(struct target *t);
 /* The target of a request: base path, then path, then both queries. */
 const char *router_target_path(
     struct arena *a, const struct target *t, struct str path, struct str query);
+/* Why there is no key, for the client. */
+const char *router_target_without_key(const struct target *t, struct arena *a);
 /* The headers that identify us, two at most; false: there should be a key and there is none. */
 bool router_target_credentials(struct target *t, struct arena *a, struct http_headers from_client,
     struct http_header *ret, size_t *ret_count) must_check;

@@ -2,6 +2,7 @@
 
 #include "router/router.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
@@ -44,6 +45,8 @@ static void place_open_with(struct place *p, const char *config, const struct ro
         : strstr(config, "CHECKED") ? ",\"healthCheck\":{\"path\":\"up\",\"intervalSeconds\":1}"
         : strstr(config, "POOLED")  ? ",\"pool\":{\"name\":\"p\",\"namespace\":\"ns\",\"member\":"
                                       "\"ma\",\"members\":[\"ma\"]}"
+        : strstr(config, "SIGNED")
+            ? ",\"provider\":\"bedrock\",\"credentialsEnv\":\"ROUTER_TEST_KEY\""
         : strstr(config, "PRICED")
             ? ",\"costPerMillionTokens\":{\"promptUSD\":\"1\",\"completionUSD\":\"3\"}"
             : "",
@@ -455,6 +458,7 @@ TEST(router_keeps_a_held_stream_alive_with_comments)
     close(server);
     int other = ask(&p, "{\"model\":\"m\",\"stream\":true}", "");
     server = raw_accept(p.loop, p.backends[0]);
+    raw_read_until(p.loop, server, "true}");
     close(other); /* its turn ends with it */
     check(raw_closed(p.loop, server));
     close(server);
@@ -567,6 +571,27 @@ TEST(router_writes_the_beginning_of_the_body_into_the_audit_line)
     check(!strstr(p.audit, "requestBodyCut"));
     check(utf8_valid(str_of(p.audit)));
     close(client);
+    close(server);
+    place_close(&p);
+}
+
+TEST(router_says_that_it_does_not_sign)
+{
+    struct place p;
+    place_open(&p, "\"x\":\"SIGNED\",\"defaultRoute\":\"a\"");
+    setenv("ROUTER_TEST_KEY", "AKIAEXAMPLE", 1);
+    int client = ask(&p, "{\"model\":\"m\"}", "");
+    const char *got = raw_read_until(p.loop, client, "}}");
+    check_has(got, "502 ");
+    check_has(got, "AWS_BEARER_TOKEN_BEDROCK");
+    check(!strstr(got, "AKIA"));
+    setenv("ROUTER_TEST_KEY", "a-key", 1);
+    int second = ask(&p, "{\"model\":\"m\"}", "");
+    int server = raw_accept(p.loop, p.backends[0]);
+    check_has(raw_read_until(p.loop, server, "m\"}"), "authorization: Bearer a-key");
+    unsetenv("ROUTER_TEST_KEY");
+    close(client);
+    close(second);
     close(server);
     place_close(&p);
 }

@@ -395,7 +395,7 @@ static int stream(int streams, int chunks, bool hold)
         watch(&input, EPOLLIN, EPOLL_CTL_ADD);
     while (ended < streams && (hold || total < wanted)) {
         struct epoll_event events[256];
-        int count = epoll_wait(poller, events, 256, 5000);
+        int count = epoll_wait(poller, events, 256, 30000);
         if (count == 0)
             break;
         for (int i = 0; i < count; i++) {
