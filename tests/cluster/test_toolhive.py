@@ -86,7 +86,7 @@ def configs():
 
 
 def test_annotations_of_users_never_take_the_place_of_the_checksum(lab):
-    """Seed 001. Broken by toolhive_merge() letting users win: "assert 'mine' != 'mine'"."""
+    """Seed 001. Seen to fail with toolhive_merge() letting users win: there is no proxy then."""
     ns = lab.namespace("checksum")
     with Operator(lab, *FLAGS) as op:
         spec = {"resourceOverrides": OVERRIDES}
@@ -118,7 +118,7 @@ def test_annotations_of_users_never_take_the_place_of_the_checksum(lab):
 
 
 def test_the_generation_of_a_pod_is_that_of_its_template(lab):
-    """Seed 004. Broken by leaving apiVersion out of the fieldRef: the KeyError of the check."""
+    """Seed 004."""
     ns = lab.namespace("generation")
     with Operator(lab, *FLAGS) as op:
         lab.apply(ns, server())
@@ -213,7 +213,8 @@ def start_gateway(lab, ns):
 
 
 def test_gateway_and_operator_write_one_status_without_a_fight(lab):
-    """Broken by taking out plan_yield(): "the operator wrote {'patch virtualmcpservers/status': 1}"."""
+    """Seen to fail without plan_yield(): the operator's phase and message take the place of the
+    gateway's."""
     ns = lab.namespace("shared")
     with Operator(lab, *FLAGS) as op:
         start_gateway(lab, ns)
@@ -252,7 +253,6 @@ def test_gateway_and_operator_write_one_status_without_a_fight(lab):
 
 
 def test_the_session_key_is_made_once(lab):
-    """Broken by plan_child() instead of plan_once(): the key is gone after the next write."""
     ns = lab.namespace("key")
 
     def key():

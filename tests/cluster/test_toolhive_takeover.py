@@ -84,7 +84,8 @@ def images(template):
 
 
 def test_what_upstream_made_is_taken_over_and_given_back_without_a_restart(lab):
-    """Broken by taking out proxy_image(): "pods were replaced in [...]" with every case."""
+    """Seen to fail with proxy_image() always taking ours: "pods were replaced in ['grp-members/alpha',
+    ...]"."""
     written, writer = cases(), Writer(lab)
     assert len(written) >= 70, len(written)
     for case in written:
