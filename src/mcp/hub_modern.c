@@ -12,7 +12,7 @@
 #define PARKED_MS ((int64_t)10 * 60 * 1000)
 #define ROUNDS_MAX 32
 /* Questions that a server asks at the same time reach the client together. */
-#define GATHER_MS 10
+#define GATHER_MS 50
 #define STATE_BYTES_MAX 2048
 
 /* ---- headers of a modern request ---- */
