@@ -85,11 +85,20 @@ static const char *const results[] = {
     [OUTCOME_RETRY] = "error",
 };
 
+/* As controller-runtime names one: by its kind in small letters. */
+static const char *controller_of(struct arena *a, const struct engine_kind *k)
+{
+    char *text = arena_printf(a, "controller=\"%s\"", k->kind->resource->kind);
+    for (char *c = text; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    return text;
+}
+
 void count_reconcile(
     struct engine *e, const struct engine_kind *k, enum outcome outcome, int64_t took_ms)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *controller = arena_printf(&a, "controller=\"%s\"", k->kind->resource->plural);
+    const char *controller = controller_of(&a, k);
     const char *both = arena_printf(&a, "%s,result=\"%s\"", controller, results[outcome]);
     metric_add(&e->m->reconciles, both, 1);
     if (outcome == OUTCOME_RETRY)
@@ -111,23 +120,37 @@ static void set_versions(struct engine *e)
         }
 }
 
+/* Keys of each kind, with the labels of controller-runtime's queues: one queue has them all. */
+static void set_queues(struct engine *e)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct engine_metrics *m = e->m;
+    for (size_t i = 0; i < e->kind_count; i++) {
+        const struct engine_kind *k = &e->kinds[i];
+        const char *controller = controller_of(&a, k);
+        const char *queue =
+            arena_printf(&a, "%s,name=%s", controller, controller + strlen("controller="));
+        metric_set(&m->active, controller, (double)k->running);
+        metric_set(&m->depth, queue, (double)k->counts.depth);
+        metric_set(&m->adds, queue, (double)k->counts.adds);
+        metric_set(&m->retries, queue, (double)k->counts.retries);
+    }
+}
+
 static void print_controller(
     struct engine *e, const struct engine_kind *k, const char *name, bool total, struct buf *to)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *plural = arena_printf(&a, "controller=\"%s\"", k->kind->resource->plural);
-    char *controller = arena_printf(&a, "controller=\"%s\"", k->kind->resource->kind);
-    for (char *c = controller; *c; c++)
-        *c = (char)tolower((unsigned char)*c);
+    const char *controller = controller_of(&a, k);
     if (!total) {
-        metric_print_as(&e->m->seconds, plural, name, controller, to);
+        metric_print_as(&e->m->seconds, controller, name, controller, to);
         return;
     }
-    double all = 0, errors = metric_value(&e->m->errors, plural);
+    double all = 0, errors = metric_value(&e->m->errors, controller);
     for (size_t i = 0; i < lengthof(results); i++)
         if (i != OUTCOME_WAIT) /* it is counted where OUTCOME_RECHECK is */
             all += metric_value(
-                &e->m->reconciles, arena_printf(&a, "%s,result=\"%s\"", plural, results[i]));
+                &e->m->reconciles, arena_printf(&a, "%s,result=\"%s\"", controller, results[i]));
     buf_printf(to, "%s{%s,result=\"success\"} %.15g\n", name, controller, all - errors);
     buf_printf(to, "%s{%s,result=\"error\"} %.15g\n", name, controller, errors);
 }
@@ -210,10 +233,6 @@ void engine_metrics_print(struct engine *e, struct buf *to)
         struct metric *metric;
         double value;
     } now[] = {
-        { &m->active, (double)e->run_count },
-        { &m->depth, (double)e->queue.depth },
-        { &m->adds, (double)e->queue.adds },
-        { &m->retries, (double)e->queue.retries },
         { &m->unfinished, (double)e->facts.running },
         { &m->objects, (double)e->cache.count },
         { &m->foreign, (double)c.self_check },
@@ -230,6 +249,7 @@ void engine_metrics_print(struct engine *e, struct buf *to)
     };
     for (size_t i = 0; i < lengthof(now); i++)
         metric_set(now[i].metric, NULL, now[i].value);
+    set_queues(e);
     set_versions(e);
     metrics_print(&e->metrics, to);
     print_by_family(e, to);

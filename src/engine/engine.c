@@ -53,6 +53,7 @@ struct key *key_get(struct engine_kind *kind, const char *namespace, const char 
     k->namespace = mem_strdup(namespace);
     k->name = mem_strdup(name);
     queue_item_init(&e->queue, &k->item);
+    k->item.counts = &kind->counts;
     table_add(&e->keys, &k->node, hash_key(e, namespace, name));
     return k;
 }

@@ -26,6 +26,8 @@ struct engine_kind {
     const struct schema *installed; /* by the CRD in the cluster; NULL: not known, as ours */
     bool short_of_fields;           /* something of a status was left out or refused since */
     bool ready;                     /* by the last look of engine_wake_parked() */
+    struct queue_counts counts;
+    size_t running; /* keys in work */
 };
 
 struct engine_watch {

@@ -10,7 +10,10 @@ static void become_ready(struct queue_item *item)
     *(q->last ? &q->last->next : &q->first) = item;
     q->last = item;
     q->depth++;
-    q->adds++;
+    if (item->counts) {
+        item->counts->depth++;
+        item->counts->adds++;
+    }
     q->on_ready(q->ctx);
 }
 
@@ -22,6 +25,8 @@ static void leave_ready(struct queue_item *item)
     *(item->next ? &item->next->prev : &q->last) = item->prev;
     item->prev = item->next = NULL;
     q->depth--;
+    if (item->counts)
+        item->counts->depth--;
 }
 
 /* Ready now, or when the allowance permits another run. */
@@ -133,6 +138,7 @@ void queue_retry(struct queue_item *item, int64_t floor_ms)
     int64_t wait_ms = env_backoff_ms(q->env, QUEUE_RETRY_MIN_MS, QUEUE_RETRY_MAX_MS, item->tries);
     if (item->tries < 32)
         item->tries++;
-    q->retries++;
+    if (item->counts)
+        item->counts->retries++;
     delay(item, wait_ms > floor_ms ? wait_ms : floor_ms);
 }

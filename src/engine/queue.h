@@ -23,9 +23,16 @@ struct queue;
 
 enum queue_state { QUEUE_IDLE, QUEUE_READY, QUEUE_DELAYED, QUEUE_RUNNING };
 
+/* Of all items of one sort, for metrics. */
+struct queue_counts {
+    size_t depth; /* ready */
+    uint64_t adds, retries;
+};
+
 /* Embedded in whatever is queued. */
 struct queue_item {
     struct queue *queue;
+    struct queue_counts *counts; /* of its sort; NULL: not counted */
     struct queue_item *prev, *next; /* among the ready */
     struct timer timer;
     int64_t ready_ms;     /* since when it is ready */
@@ -43,7 +50,7 @@ struct queue {
     void (*on_ready)(void *ctx);
     void *ctx;
     /* Counters for metrics. */
-    uint64_t wakes, adds, retries, throttled;
+    uint64_t wakes, throttled;
 };
 
 void queue_init(struct queue *q, const struct env *env, void (*on_ready)(void *ctx), void *ctx);

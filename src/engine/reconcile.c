@@ -184,6 +184,7 @@ static struct run *run_new(struct key *key, struct cache_entry *entry)
         e->runs->back = &run->next;
     e->runs = run;
     e->run_count++;
+    key->kind->running++;
     key->run = run;
     return run;
 }
@@ -195,6 +196,7 @@ static void run_free(struct run *run)
     if (run->next)
         run->next->back = run->back;
     e->run_count--;
+    run->key->kind->running--;
     run->key->run = NULL;
     arena_done(&run->arena);
     free(run);

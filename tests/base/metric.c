@@ -1,5 +1,10 @@
 #include "base/metric.h"
+
+#include <stdlib.h>
+#include <time.h>
+
 #include "base/buf.h"
+#include "base/metric_process.h"
 #include "tests/test.h"
 
 TEST(metrics_print_in_the_text_format)
@@ -56,4 +61,26 @@ TEST(metric_families_are_bounded)
         "# HELP hits Hits.\n# TYPE hits counter\nhits{team=\"0\",code=\"a\\\"b\"} 5\n"
         "hits{team=\"1\",code=\"a\\\"b\"} 1\nhits{team=\"other\",code=\"other\"} 98\n");
     metrics_done(&m);
+}
+
+/* The value of a line `NAME VALUE`; -1: there is none. */
+static double line_value(const char *text, const char *name)
+{
+    const char *at = strstr(text, arena_printf(test_arena(), "\n%s ", name));
+    return at ? strtod(at + strlen(name) + 2, NULL) : -1;
+}
+
+TEST(a_process_tells_its_time_memory_files_and_start)
+{
+    cleanup(buf_done) struct buf text = BUF_INIT(1 << 16);
+    metric_process_print(&text);
+    const char *told = buf_text(&text);
+    check(line_value(told, "process_cpu_seconds_total") >= 0);
+    check(line_value(told, "process_resident_memory_bytes") > 1 << 20);
+    check(line_value(told, "process_virtual_memory_bytes") >
+          line_value(told, "process_resident_memory_bytes"));
+    double started = line_value(told, "process_start_time_seconds"), now = (double)time(NULL);
+    check(started > now - 24 * 3600 && started < now + 60);
+    double files = line_value(told, "process_open_fds");
+    check(files >= 3 && files <= line_value(told, "process_max_fds"));
 }

@@ -277,7 +277,7 @@ class Lab:
         """One request; returns the answer as an object (as text if it is none)."""
         headers = {"Authorization": f"Bearer {token}", "User-Agent": "leeboard-lab",
                    "Content-Type": content_type, "Accept": "application/json"}
-        for attempt in range(20):
+        for attempt in range(60):
             # The server ends connections that are idle for 90 s, and a POST is not sent twice.
             idle_s = time.monotonic() - getattr(self.local, "used", 0)
             if getattr(self.local, "connection", None) is None or idle_s > 20:

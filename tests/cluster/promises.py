@@ -77,7 +77,7 @@ class Operator(labs.Operator):
 
         def still():
             newest, m = self.newest(), self.metrics()
-            busy = [m["workqueue_depth"], m["controller_runtime_active_workers"],
+            busy = [self.count("workqueue_depth"), self.count("controller_runtime_active_workers"),
                     m["leeboard_effects_running"], m["leeboard_events_pending"]]
             behind = [metric for metric, version in newest.items() if m.get(metric, 0) < version]
             seen.append((newest, self.count("controller_runtime_reconcile_total")))

@@ -109,6 +109,7 @@ def test_helm_installs_it_upgrades_it_and_removing_keeps_crds_and_objects(lab):
     config = lab.write_kubeconfig("chart.kubeconfig", token["status"]["token"])
     ns, mark = lab.namespace("chat"), lab.mark()
     with Operator(lab, kubeconfig=config):
+        lab.list("models", ns)  # a new CRD's storage is made anew for a while: kubectl has less patience than this
         lab.apply(ns, model())
         wait_for(lambda: (lab.get("models", ns, model()["metadata"]["name"]) or {}).get("status"), 10, "a status")
         forbidden = [e["requestURI"] for e in lab.requests(mark) if e["responseStatus"]["code"] == 403]

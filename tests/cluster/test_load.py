@@ -37,6 +37,10 @@ def check_dashboards(lab, ns, operator):
     assert series("llmkube_reconcile_total", 'controller="inferenceservice"',
                   'result="success"')[0] >= N
     assert series("llmkube_reconcile_duration_seconds_count", 'controller="model"')[0] >= 1
+    queue = 'controller="inferenceservice",name="inferenceservice"'
+    assert series("workqueue_adds_total", queue)[0] >= N
+    assert series("controller_runtime_reconcile_total", 'controller="inferenceservice"', 'result="success"')[0] >= N
+    assert series("process_resident_memory_bytes")[0] > 1 << 20 and series("leeboard_build_info") == [1]
     lab.delete("inferenceservices", ns, "service-0")
     wait_for(lambda: len(series("llmkube_inferenceservice_phase", here)) == N - 1, 60,
              "the series of a service that is gone to go")

@@ -190,9 +190,9 @@ def test_a_file_that_cannot_be_read_is_waited_for_quietly(lab):
                 and why in degraded["message"], degraded
             assert lab.get("models", ns, name)["status"]["phase"] == "Failed"
         op.settle()
-        looks = op.reconciles("models")
+        looks = op.reconciles("model")
         written = nothing_happens(lab, 12)
-        again = op.reconciles("models") - looks
+        again = op.reconciles("model") - looks
         assert not written and again == 0, f"looked at {again:.0f} times more; wrote {written}"
         for name in ("missing", "locked"):  # a change is not left to the look after five minutes
             lab.patch("models", ns, name, {"spec": {"source": f"file://{folder}/good.gguf"}})
@@ -213,7 +213,7 @@ def test_a_source_that_answers_503_is_asked_less_and_less_often(lab):
         assert sum(gaps) > 3, f"gaps do not grow: {gaps}"
         told = lab.get("models", ns, "busy")
         assert any("503" in c["message"] for c in told["status"]["conditions"]), told["status"]
-        assert op.count("controller_runtime_reconcile_errors_total", controller="models") >= 3
+        assert op.count("controller_runtime_reconcile_errors_total", controller="model") >= 3
         server.healthy = True
         wait_condition(lab, "models", ns, "busy", "Available", timeout=30)
         assert lab.get("models", ns, "busy")["status"]["gguf"]["architecture"] == "llama"

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/log.h"
+#include "base/metric_process.h"
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/families.h"
@@ -327,6 +328,11 @@ static void more_metrics(void *ctx, struct buf *to)
         may_write(app),
         t.connections,
         event_recorder_pending(app->service.events));
+    metric_process_print(to);
+    buf_add_text(to,
+        "# HELP leeboard_build_info The version that runs.\n"
+        "# TYPE leeboard_build_info gauge\n"
+        "leeboard_build_info{version=\"" LEEBOARD_VERSION "\"} 1\n");
     buf_add_text(to,
         "# HELP rest_client_requests_total Requests to the API server by status and method.\n"
         "# TYPE rest_client_requests_total counter\n");
