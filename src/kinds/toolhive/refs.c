@@ -136,10 +136,16 @@ static void resolve_external(struct proxy *p)
             say(p, "MCPExternalAuthConfig %s not found in namespace %s", name, p->namespace);
         return;
     }
-    if (is_false(p->external)) {
+    /* This type never works, also while nobody has said so in the status yet. */
+    bool enterprise = proxy_external_is(p, "obo");
+    if (is_false(p->external) || enterprise) {
         struct json valid = valid_of(p->external);
-        const char *reason = toolhive_text(valid, "reason", "InvalidConfig");
-        const char *message = toolhive_text(valid, "message", "it is not valid");
+        const char *reason =
+            toolhive_text(valid, "reason", enterprise ? "EnterpriseRequired" : "InvalidConfig");
+        const char *message = toolhive_text(valid,
+            "message",
+            enterprise ? "on-behalf-of (OBO) external auth type requires an enterprise build"
+                       : "it is not valid");
         plan_condition(p->out, type, false, reason, "%s", message);
         p->broken = say(p,
             "MCPExternalAuthConfig %s/%s: invalid (%s): %s",
