@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "engine/internal.h"
 #include "merge/schema.h"
 
@@ -463,6 +464,24 @@ bool engine_ready(const struct engine *e, struct error *err)
         missing++;
     }
     return missing < e->kind_count;
+}
+
+void engine_ready_print(const struct engine *e, struct buf *to)
+{
+    for (size_t i = 0; i < e->kind_count; i++) {
+        const struct resource *r = e->kinds[i].kind->resource;
+        struct error why;
+        bool fine = kind_ready(e, &e->kinds[i], &why);
+        buf_printf(to,
+            "[%c]%s%s%s %s\n",
+            fine ? '+' : '-',
+            r->plural,
+            *r->group ? "." : "",
+            r->group,
+            fine ? "ok" : why.text);
+    }
+    for (size_t i = 0; i < e->unserved_count; i++)
+        buf_printf(to, "[ ]%s not served: see --families\n", e->unserved[i]);
 }
 
 bool engine_healthy(const struct engine *e, struct error *err)

@@ -52,6 +52,9 @@ struct engine_options {
     void (*add_crds)(void *ctx, struct schemas *to);
     const struct engine_family *families;
     size_t family_count;
+    /* API groups of these and of other families, NULL-terminated; NULL: nothing is said of CRDs
+     * there that no kind serves. */
+    const char *const *groups;
     const char *namespace; /* only this one; NULL: all */
     const char *manager;   /* field manager, "leeboard" */
     struct json self;      /* our pod, for events about ourselves; absent: none */
@@ -76,6 +79,8 @@ void engine_drain(struct engine *e, void (*drained)(void *ctx), void *ctx);
 
 /* Readiness: every kind's caches are filled. Otherwise err says what is missing and why. */
 bool engine_ready(const struct engine *e, struct error *err);
+/* A line for each kind, and for each CRD of options.groups whose objects nothing here serves. */
+void engine_ready_print(const struct engine *e, struct buf *to);
 /* Health: keys that are ready do get their turn. */
 bool engine_healthy(const struct engine *e, struct error *err);
 void engine_metrics_print(struct engine *e, struct buf *to);

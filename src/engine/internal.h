@@ -18,6 +18,8 @@
 struct order;
 struct schemas;
 
+#define ENGINE_UNSERVED_MAX 64
+
 struct engine_kind {
     struct engine *engine;
     const struct kind *kind;
@@ -151,7 +153,9 @@ struct engine {
     size_t kind_count;
     struct engine_watch *watches;
     size_t watch_count;
-    struct reflector *crds;    /* NULL: no custom kinds */
+    struct reflector *crds;              /* NULL: no custom kinds */
+    char *unserved[ENGINE_UNSERVED_MAX]; /* CRDs of options.groups without a kind */
+    size_t unserved_count;
     struct schemas *installed; /* of our kinds, as the server has them */
     struct run *runs;
     size_t run_count;

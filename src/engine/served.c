@@ -12,6 +12,8 @@
 
 #include "engine/internal.h"
 
+#include <stdlib.h>
+
 #include "base/buf.h"
 #include "base/log.h"
 #include "merge/schema.h"
@@ -180,10 +182,34 @@ static bool is_crd_of(const char *name, const struct resource *r)
            text_eq(name + length + 1, r->group);
 }
 
+static bool is_unserved(const struct engine *e, const char *name)
+{
+    const char *dot = strchr(name, '.');
+    bool ours = false;
+    for (const char *const *g = e->options.groups; dot && g && *g; g++)
+        ours |= text_eq(dot + 1, *g);
+    for (size_t i = 0; ours && i < e->kind_count; i++)
+        ours = !is_crd_of(name, e->kinds[i].kind->resource);
+    return ours;
+}
+
+/* People who apply such an object wait for something that never comes. */
+static void note_unserved(struct engine *e, const char *name)
+{
+    for (size_t i = 0; i < e->unserved_count; i++)
+        if (text_eq(e->unserved[i], name))
+            return;
+    if (e->unserved_count == ENGINE_UNSERVED_MAX || !is_unserved(e, name))
+        return;
+    e->unserved[e->unserved_count++] = mem_strdup(name);
+    log_info("the CRD %s is installed, and nothing here serves its objects", name);
+}
+
 static void crd_put(void *ctx, struct json crd, bool initial)
 {
     struct engine *e = ctx;
     const char *name = json_get_text(crd, "metadata.name");
+    note_unserved(e, name);
     cleanup(arena_done) struct arena a = ARENA_INIT;
     uint64_t hash = memo_hash(
         &a, json_list(&a, json_get(crd, "metadata.uid"), json_get(crd, "metadata.generation")));
@@ -207,10 +233,17 @@ static void crd_ignored(void *ctx)
     (void)ctx;
 }
 
-static void crd_ignored_object(void *ctx, struct json last)
+/* Of a kind that is served, its own watch hears 404. */
+static void crd_remove(void *ctx, struct json last)
 {
-    (void)ctx;
-    (void)last;
+    struct engine *e = ctx;
+    const char *name = json_get_text(last, "metadata.name");
+    for (size_t i = 0; i < e->unserved_count; i++)
+        if (text_eq(e->unserved[i], name)) {
+            free(e->unserved[i]);
+            e->unserved[i] = e->unserved[--e->unserved_count];
+            return;
+        }
 }
 
 static void crd_ignored_version(void *ctx, const char *version)
@@ -237,7 +270,7 @@ static void crd_state(void *ctx, enum reflector_state state, const struct error 
 static const struct reflector_sink crd_sink = {
     .replace_begin = crd_ignored,
     .put = crd_put,
-    .remove = crd_ignored_object, /* its own watch hears 404 */
+    .remove = crd_remove,
     .replace_end = crd_ignored_version,
     .bookmark = crd_ignored_version,
     .bad = crd_bad,
@@ -278,5 +311,7 @@ void served_stop(struct engine *e)
         timer_stop(e->env, &w->look);
     }
     reflector_free(e->crds);
+    for (size_t i = 0; i < e->unserved_count; i++)
+        free(e->unserved[i]);
     schemas_free(e->installed);
 }

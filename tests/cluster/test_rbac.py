@@ -138,6 +138,19 @@ def test_one_namespace_is_all_that_is_read_and_written(lab):
     assert not refused(lab, mark), refused(lab, mark)
 
 
+def test_kinds_that_nothing_serves_are_named_in_the_log_and_by_verbose_readiness(lab):
+    with Operator(lab, "--families=llmkube") as op:
+        def lines():
+            with urllib.request.urlopen(f"http://127.0.0.1:{op.health}/readyz?verbose", timeout=5) as answer:
+                return answer.read().decode().splitlines()
+        unserved = "mcpservers.toolhive.stacklok.dev"
+        wait_for(lambda: f"[ ]{unserved} not served: see --families" in lines(), 20, "an unserved kind to be named")
+        assert "[+]models.inference.llmkube.dev ok" in lines(), lines()
+        assert lines()[-1] == "readyz check passed", lines()
+        assert not any("models.inference" in line and "not served" in line for line in lines()), lines()
+        assert f"the CRD {unserved} is installed, and nothing here serves its objects" in op.log(), op.log(20)
+
+
 ROUTES = "/apis/aigateway.envoyproxy.io/v1beta1/namespaces/late/aigatewayroutes"
 
 

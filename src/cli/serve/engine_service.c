@@ -34,6 +34,15 @@ static void add_crds(void *ctx, struct schemas *to)
     }
 }
 
+/* Upstream's, of all families. */
+static const char *const groups[] = {
+    "inference.llmkube.dev",
+    "federation.llmkube.dev",
+    "model.otterscale.io",
+    "toolhive.stacklok.dev",
+    NULL,
+};
+
 void engine_service_init(struct engine_service *s, const struct engine_service_options *o)
 {
     const struct env *env = loop_env(o->loop);
@@ -59,6 +68,7 @@ void engine_service_init(struct engine_service *s, const struct engine_service_o
         .schemas = s->schemas,
         .add_crds = add_crds,
         .families = o->families->list,
+        .groups = groups,
         .family_count = o->families->count,
         .namespace = o->namespace,
         .manager = "leeboard",

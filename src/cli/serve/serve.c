@@ -38,12 +38,25 @@ static void reply_state(struct http_exchange *x, bool fine, const struct error *
     reply_text(x, fine ? 200 : 503, fine ? "ok" : err->text);
 }
 
+/* As the API server answers: a line for each part, then the whole. */
+static void reply_each(struct serve *s, struct http_exchange *x)
+{
+    cleanup(buf_done) struct buf text = BUF_INIT((size_t)64 << 10);
+    struct error err = { 0 };
+    bool fine = engine_ready(s->options.engine, &err);
+    engine_ready_print(s->options.engine, &text);
+    buf_add_text(&text, fine ? "readyz check passed\n" : "readyz check failed\n");
+    reply_text(x, fine ? 200 : 503, buf_text(&text));
+}
+
 static void on_health(void *ctx, struct http_exchange *x, const struct http_request_head *head)
 {
     struct serve *s = ctx;
     struct error err = { 0 };
     if (str_eq(head->path, STR("/healthz")) || str_eq(head->path, STR("/livez")))
         reply_state(x, engine_healthy(s->options.engine, &err), &err);
+    else if (str_eq(head->path, STR("/readyz")) && str_eq(head->query, STR("verbose")))
+        reply_each(s, x);
     else if (str_eq(head->path, STR("/readyz")))
         reply_state(x, engine_ready(s->options.engine, &err), &err);
     else
