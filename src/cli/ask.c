@@ -1,5 +1,9 @@
 #include "cli/ask.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/buf.h"
 #include "base/timer.h"
 #include "cli/up/folder.h"
@@ -35,16 +39,46 @@ static bool nothing_runs(const char *folder, struct error *err)
         folder);
 }
 
-/* Nobody said which server: the one that `leeboard up` runs, if it does. */
+static bool is_there(const char *folder)
+{
+    return access(folder, F_OK) == 0;
+}
+
+/* No flag names a server. --data and LEEBOARD_DATA mean this machine, also if nothing runs there. A
+ * folder that is there means it unless KUBECONFIG names another server. A cluster is asked only
+ * where there is nothing of this machine. */
 static bool use_running(struct cli *cli, struct kube_config_options *options, struct error *err)
 {
     const char *folder;
-    bool given = cli_given(cli, "data");
-    if (!text_empty(options->kubeconfig) || options->context ||
-        (!text_empty(options->kubeconfig_list) && !given) || !up_folder(cli, &folder, NULL))
+    bool given = cli_given(cli, "data") || !text_empty(getenv("LEEBOARD_DATA"));
+    if (!text_empty(options->kubeconfig) || options->context || !up_folder(cli, &folder, NULL))
+        return true;
+    bool other = !text_empty(options->kubeconfig_list);
+    const char *own = up_folder_path(&cli->arena, folder, "kubeconfig");
+    if (other && (!given || text_eq(options->kubeconfig_list, own)))
         return true;
     options->kubeconfig = up_folder_kubeconfig(&cli->arena, folder);
-    return options->kubeconfig || !given || nothing_runs(folder, err);
+    return options->kubeconfig || (!given && !is_there(folder)) ||
+           fail(err,
+               ERR_NOT_FOUND,
+               "nothing runs on %s; start it with `leeboard up`, or name another server with "
+               "--kubeconfig FILE",
+               folder);
+}
+
+/* On another server than that of this machine a mistake is worse: it is named. */
+static void name_target(const struct ask *q, const struct kube_config_options *options)
+{
+    const char *folder,
+        *used = options->kubeconfig ? options->kubeconfig : options->kubeconfig_list;
+    struct cli *cli = q->cli;
+    if (up_folder(cli, &folder, NULL) &&
+        text_eq(used, up_folder_path(&cli->arena, folder, "kubeconfig")))
+        return;
+    fprintf(stderr, "leeboard %s: on %s", cli->command->name, q->config.server);
+    if (q->config.origin)
+        fprintf(stderr, " (%s)", q->config.origin);
+    fprintf(stderr, "\n");
 }
 
 bool ask_open(struct cli *cli, struct ask *ret, struct error *err)
@@ -55,8 +89,11 @@ bool ask_open(struct cli *cli, struct ask *ret, struct error *err)
         .context = cli_text(cli, "context"),
     };
     kube_config_from_environment(&options);
-    return use_running(cli, &options, err) &&
-           open_config(ret, &options, cli_text(cli, "namespace"), err);
+    if (!use_running(cli, &options, err) ||
+        !open_config(ret, &options, cli_text(cli, "namespace"), err))
+        return false;
+    name_target(ret, &options);
+    return true;
 }
 
 bool ask_open_running(struct cli *cli, const char *folder, struct ask *ret, struct error *err)

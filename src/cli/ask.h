@@ -18,9 +18,10 @@ struct ask {
     int64_t install_ms;                /* how long a kind whose CRD is new may take to be served */
 };
 
-/* By --kubeconfig, --context and --namespace, and up_folder_flags: without a word on which server,
- * also none in KUBECONFIG, the one that `leeboard up` runs. ask_close() is due after failure too.
- */
+/* By --kubeconfig, --context and --namespace; else the one that `leeboard up` runs, if --data or
+ * LEEBOARD_DATA is set, or if its folder is there and KUBECONFIG is not set; else as kubectl. A
+ * server that is not this machine's is named on standard error. ask_close() is due after failure
+ * too. */
 bool ask_open(struct cli *cli, struct ask *ret, struct error *err) must_check;
 /* The one that `leeboard up` runs on this folder, in the namespace "default". Fails if none does.
  */
