@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/yaml.h"
+#include "base/yaml_place.h"
 #include "fuzz/fuzz.h"
 
 static void check_same(struct arena *a, struct str text, struct json v)
@@ -22,6 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(err.code != ERR_NONE && text_starts(err.text, "x.yaml:"));
         return 0;
     }
+    for (size_t i = 0; i < list.count && i < 3; i++)
+        yaml_line_of((struct str){ (const char *)data, size }, i, "a.b[1].c");
     json_each (document, list) {
         /* Aliases can make the text far longer than the input. */
         cleanup(buf_done) struct buf yaml = BUF_INIT((size_t)4 << 20);

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/yaml.h"
 #include "cli/apply.h"
+#include "cli/check.h"
 #include "cli/columns.h"
 #include "cli/input.h"
 #include "cli/up/folder.h"
@@ -56,6 +57,88 @@ bool apply_object(struct ask *q, struct json object, struct apply_target *t,
     return true;
 }
 
+/* ---- all are checked before one is applied ---- */
+
+bool apply_is_brought(struct json objects, struct json object)
+{
+    struct str group = str_of(json_get_text(object, "apiVersion"));
+    group = group.ptr ? str_cut(&group, '/') : group;
+    json_each (crd, objects)
+        if (text_eq(json_get_text(*crd, "kind"), "CustomResourceDefinition") &&
+            text_eq(json_get_text(*crd, "spec.names.kind"), json_get_text(object, "kind")) &&
+            str_eq(str_of(json_get_text(*crd, "spec.group")), group))
+            return true;
+    return false;
+}
+
+static bool brings_namespace(struct json objects, const char *name)
+{
+    json_each (object, objects)
+        if (text_eq(json_get_text(*object, "kind"), "Namespace") &&
+            text_eq(json_get_text(*object, "metadata.name"), name))
+            return true;
+    return false;
+}
+
+static bool check_one(struct ask *q, struct json objects, struct json object, struct error *err)
+{
+    struct apply_target t;
+    struct json answer;
+    int status;
+    int64_t install_ms = q->install_ms;
+    q->install_ms = 0; /* no CRD that comes later brings this kind */
+    bool found = apply_find_target(q, object, &t, err);
+    q->install_ms = install_ms;
+    if (!found)
+        return false;
+    struct ask_request patch = {
+        .method = "PATCH",
+        .path = arena_printf(&q->cli->arena,
+            "%s?fieldManager=" FIELD_MANAGER "&force=true&dryRun=All&fieldValidation=Strict",
+            t.path),
+        .content_type = "application/apply-patch+yaml",
+        .body = object,
+    };
+    return ask_patiently(q, &patch, &status, &answer, err) ||
+           (err->code == ERR_NOT_FOUND && brings_namespace(objects, t.namespace));
+}
+
+/* A line about an object that the server refuses, unless our own check, which names the nearest
+ * names, has one. */
+static void add_refusal(const struct inputs *in, size_t i, const char *message, struct buf *own)
+{
+    struct json object = inputs_list(in).items[i];
+    const char *kind = json_get_text(object, "kind"),
+               *name = json_get_text(object, "metadata.name");
+    const char *subject = arena_printf(in->arena, " %s/%s: ", kind ? kind : "?", name ? name : "?");
+    if (!strstr(buf_text(own), subject))
+        buf_printf(own, "%s\n", check_explain(in, i, message));
+}
+
+bool apply_check(struct ask *q, struct inputs *in, struct error *err)
+{
+    struct json objects = inputs_list(in);
+    cleanup(buf_done) struct buf lines = BUF_INIT(OUTPUT_BYTES_MAX);
+    size_t bad = 0;
+    for (uint32_t i = 0; i < objects.count; i++) {
+        struct json object = objects.items[i];
+        if (apply_is_brought(objects, object) || check_one(q, objects, object, err))
+            continue;
+        if (err->code == ERR_UNAVAILABLE || err->code == ERR_UNAUTHORIZED)
+            return false;
+        if (!bad++)
+            check_inputs(in, &lines);
+        add_refusal(in, i, err->text, &lines);
+    }
+    if (!bad)
+        return true;
+    const char *text = buf_text(&lines), *last = text + lines.len - 1;
+    while (last > text && last[-1] != '\n')
+        last--;
+    fprintf(stderr, "%.*s", (int)(last - text), text);
+    return fail(err, ERR_INVALID, "%.*s; nothing was applied", (int)strcspn(last, "\n"), last);
+}
+
 static bool apply_one(struct ask *q, struct json object, struct error *err)
 {
     struct apply_target t;
@@ -81,19 +164,19 @@ static bool delete_one(struct ask *q, struct json object, struct error *err)
     return true;
 }
 
-bool apply_read_files(struct cli *cli, bool *ret_given, struct json *ret, struct error *err)
+bool apply_read_files(struct cli *cli, bool *ret_given, struct inputs *ret, struct error *err)
 {
-    struct json_builder objects;
-    json_builder_init(&objects, &cli->arena);
+    struct inputs in;
+    inputs_init(&in, &cli->arena);
     *ret_given = false;
     for (size_t i = 0; i < cli->count; i++) {
         if (!text_eq(cli->names[i], "filename"))
             continue;
         *ret_given = true;
-        if (!input_read(&cli->arena, cli->values[i], &objects, err))
+        if (!input_read(&in, cli->values[i], err))
             return false;
     }
-    *ret = json_list_end(&objects);
+    *ret = in;
     return true;
 }
 
@@ -104,23 +187,23 @@ void apply_name_error(struct json object, struct error *err)
     fail_in(err, "%s/%s", kind ? kind : "?", name ? name : "?");
 }
 
-/* One that fails does not keep the others. */
+/* Of what passes the check, one that fails does not keep the others. */
 static int each_object(
-    struct cli *cli, bool (*one)(struct ask *q, struct json object, struct error *err))
+    struct cli *cli, bool check, bool (*one)(struct ask *q, struct json object, struct error *err))
 {
     struct ask q;
     struct error err;
-    struct json objects;
+    struct inputs objects;
     bool given;
     if (!apply_read_files(cli, &given, &objects, &err))
         return cli_fail(cli, &err);
     if (!given)
         return cli_usage(cli, "say which manifests: -f FILE, DIR or -");
     int code = CLI_OK;
-    if (!ask_open(cli, &q, &err)) {
+    if (!ask_open(cli, &q, &err) || (check && !apply_check(&q, &objects, &err))) {
         code = cli_fail(cli, &err);
     } else {
-        json_each (object, objects)
+        json_each (object, inputs_list(&objects))
             if (!one(&q, *object, &err)) {
                 apply_name_error(*object, &err);
                 code = cli_fail(cli, &err);
@@ -132,12 +215,12 @@ static int each_object(
 
 static int run_apply(struct cli *cli)
 {
-    return each_object(cli, apply_one);
+    return each_object(cli, true, apply_one);
 }
 
 static int run_delete(struct cli *cli)
 {
-    return each_object(cli, delete_one);
+    return each_object(cli, false, delete_one);
 }
 
 /* ---- get: a table, as the server lays it out ---- */
@@ -258,7 +341,9 @@ static const struct cli_flag looks[] = {
 const struct cli_command cli_apply = {
     .name = "apply",
     .summary = "Create or change what manifests say, on any API server.",
-    .text = "Server-side apply under the name " FIELD_MANAGER ", which takes fields from others.\n",
+    .text =
+        "Server-side apply under the name " FIELD_MANAGER ", which takes fields from others. All\n"
+        "objects are checked first: if the server refuses one, nothing is applied.\n",
     .flags = (const struct cli_flag *const[]){ apply_flags, cli_flags_kube, up_folder_flags, NULL },
     .run = run_apply,
 };

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/timer.h"
+#include "cli/check.h"
 #include "cli/up/folder.h"
 #include "http/loop.h"
 #include "kube/http_transport.h"
@@ -15,6 +16,7 @@
 #define ANSWER_MS 60000
 #define INSTALL_MS 10000
 #define INSTALL_PAUSE_MS 100
+#define KINDS_MAX 64
 
 static bool open_config(struct ask *ret, const struct kube_config_options *options,
     const char *namespace, struct error *err)
@@ -277,6 +279,38 @@ bool ask_patiently(struct ask *q, const struct ask_request *request, int *ret_st
     return true;
 }
 
+static bool fail_unknown_kind(
+    struct ask *q, const char *api_version, const char *kind, struct error *err)
+{
+    cleanup(buf_done) struct buf names = BUF_INIT(4096);
+    const char *list[KINDS_MAX + 1];
+    size_t count = 0;
+    struct json group;
+    if (!group_resources(q, api_version, &group, err))
+        return fail(err,
+            ERR_NOT_FOUND,
+            "the server has no kind %s in %s; apply its CRD first (`leeboard manifests` has those "
+            "of leeboard)",
+            kind,
+            api_version);
+    json_each (r, json_member(group, "resources"))
+        if (!strchr(json_get_text(*r, "name"), '/') && count < KINDS_MAX) {
+            list[count++] = json_get_text(*r, "kind");
+            buf_printf(&names, "%s%s", names.len ? ", " : "", list[count - 1]);
+        }
+    list[count] = NULL;
+    const char *nearest = check_nearest(kind, list);
+    return fail(err,
+        ERR_NOT_FOUND,
+        "the server has no kind %s in %s%s%s%s; it has %s",
+        kind,
+        api_version,
+        nearest ? "; did you mean " : "",
+        nearest ? nearest : "",
+        nearest ? "?" : "",
+        buf_text(&names));
+}
+
 bool ask_resource_of_kind(struct ask *q, const char *api_version, const char *kind,
     struct resource *ret, struct error *err)
 {
@@ -286,13 +320,7 @@ bool ask_resource_of_kind(struct ask *q, const char *api_version, const char *ki
         if (err->code != ERR_NOT_FOUND)
             return false;
         if (env_mono_ms(env) >= until)
-            return fail(err,
-                ERR_NOT_FOUND,
-                "the server has no kind %s in %s; apply its CRD first (`leeboard manifests` has "
-                "those of "
-                "leeboard)",
-                kind,
-                api_version);
+            return fail_unknown_kind(q, api_version, kind, err);
         wait_ms(q, INSTALL_PAUSE_MS);
     }
     return true;

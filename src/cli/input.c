@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -9,6 +10,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/yaml.h"
+#include "base/yaml_place.h"
 
 #define INPUT_BYTES_MAX ((size_t)16 << 20)
 
@@ -24,25 +26,91 @@ static bool read_all(FILE *f, const char *path, struct buf *to, struct error *er
     return true;
 }
 
+void inputs_init(struct inputs *in, struct arena *a)
+{
+    *in = (struct inputs){ .arena = a };
+    json_builder_init(&in->objects, a);
+}
+
+struct json inputs_list(const struct inputs *in)
+{
+    struct json_builder objects = in->objects;
+    return json_list_end(&objects);
+}
+
+const char *input_place(const struct inputs *in, size_t i, const char *path)
+{
+    assert(i < in->count);
+    const struct input_origin *o = &in->origins[i];
+    const char *dot = *o->path && *path ? "." : "";
+    const char *whole = arena_printf(in->arena, "%s%s%s", o->path, dot, path);
+    int line = yaml_line_of(o->text, o->document, whole);
+    return line ? arena_printf(in->arena, "%s:%d", o->file, line) : o->file;
+}
+
+/* The absolute path that a source means; NULL: it is no path, or an absolute one. An organisation
+ * and a repository ("org/repo") look like a path too and are none. */
+static const char *absolute(struct arena *a, const char *source, const char *file)
+{
+    const char *path = text_starts(source, "file://") ? source + strlen("file://") : source;
+    const char *home = getenv("HOME");
+    char here[PATH_MAX];
+    if (text_starts(path, "~/") && home)
+        return arena_printf(a, "%s%s", home, path + 1);
+    bool dots = text_starts(path, "./") || text_starts(path, "../");
+    if (!dots && (path == source || *path == '/' || !*path))
+        return NULL;
+    const char *slash = strrchr(file, '/');
+    const char *folder = slash ? arena_printf(a, "%.*s", (int)(slash - file), file) : ".";
+    return realpath(*folder ? folder : "/", here) ? arena_printf(a, "%s/%s", here, path) : NULL;
+}
+
+static struct json with_absolute_source(struct arena *a, struct json object, const char *file)
+{
+    const char *source = json_get_text(object, "spec.source");
+    bool model = text_eq(json_get_text(object, "kind"), "Model") &&
+                 text_starts(json_get_text(object, "apiVersion"), "inference.llmkube.dev/");
+    const char *path = model && source ? absolute(a, source, file) : NULL;
+    return path ? json_with(a, object, "spec.source", json_strf(a, "file://%s", path)) : object;
+}
+
+static void add_object(struct inputs *in, struct json object, const struct input_origin *origin)
+{
+    if (in->count == in->size) {
+        size_t size = in->size ? 2 * in->size : 16;
+        struct input_origin *more = arena_array(in->arena, size, sizeof(*more));
+        if (in->count)
+            memcpy(more, in->origins, in->count * sizeof(*more));
+        in->origins = more;
+        in->size = size;
+    }
+    in->origins[in->count++] = *origin;
+    json_push(&in->objects, with_absolute_source(in->arena, object, origin->file));
+}
+
 static bool add_document(
-    struct json document, const char *path, struct json_builder *to, struct error *err)
+    struct inputs *in, struct json document, const struct input_origin *origin, struct error *err)
 {
     if (document.type == JSON_NULL)
         return true;
     if (document.type != JSON_MAP)
-        return fail(err, ERR_INVALID, "%s: a document is not an object", path);
-    if (text_ends(json_get_text(document, "kind"), "List") &&
-        json_is(json_get(document, "items"), JSON_LIST)) {
-        json_each (item, json_get(document, "items"))
-            if (!add_document(*item, path, to, err))
-                return false;
+        return fail(err, ERR_INVALID, "%s: a document is not an object", origin->file);
+    struct json items = json_get(document, "items");
+    if (!text_ends(json_get_text(document, "kind"), "List") || !json_is(items, JSON_LIST)) {
+        add_object(in, document, origin);
         return true;
     }
-    json_push(to, document);
+    for (uint32_t i = 0; i < items.count; i++) {
+        struct input_origin item = *origin;
+        const char *dot = *origin->path ? "." : "";
+        item.path = arena_printf(in->arena, "%s%sitems[%u]", origin->path, dot, i);
+        if (!add_document(in, items.items[i], &item, err))
+            return false;
+    }
     return true;
 }
 
-static bool read_file(struct arena *a, const char *path, struct json_builder *to, struct error *err)
+static bool read_file(struct inputs *in, const char *path, struct error *err)
 {
     bool standard = text_eq(path, "-");
     FILE *f = standard ? stdin : fopen(path, "re");
@@ -54,10 +122,15 @@ static bool read_file(struct arena *a, const char *path, struct json_builder *to
     if (!standard)
         fclose(f);
     struct json documents;
-    if (!ok || !yaml_parse_all(a, buf_str(&text), name, &documents, err))
+    if (!ok || !yaml_parse_all(in->arena, buf_str(&text), name, &documents, err))
         return false;
-    json_each (document, documents)
-        if (!add_document(*document, name, to, err))
+    struct input_origin origin = {
+        .file = arena_strdup(in->arena, name),
+        .text = str_of(str_dup(in->arena, buf_str(&text))),
+        .path = "",
+    };
+    for (; origin.document < documents.count; origin.document++)
+        if (!add_document(in, documents.items[origin.document], &origin, err))
             return false;
     return true;
 }
@@ -68,8 +141,7 @@ static int is_manifest(const struct dirent *entry)
     return text_ends(name, ".yaml") || text_ends(name, ".yml") || text_ends(name, ".json");
 }
 
-static bool read_directory(
-    struct arena *a, const char *path, struct json_builder *to, struct error *err)
+static bool read_directory(struct inputs *in, const char *path, struct error *err)
 {
     struct dirent **entries;
     int count = scandir(path, &entries, is_manifest, alphasort);
@@ -77,17 +149,17 @@ static bool read_directory(
         return fail_errno(err, errno, "%s", path);
     bool ok = count > 0 || fail(err, ERR_NOT_FOUND, "%s has no .yaml, .yml or .json file", path);
     for (int i = 0; i < count; i++) {
-        ok = ok && read_file(a, arena_printf(a, "%s/%s", path, entries[i]->d_name), to, err);
+        ok = ok && read_file(in, arena_printf(in->arena, "%s/%s", path, entries[i]->d_name), err);
         free(entries[i]);
     }
     free(entries);
     return ok;
 }
 
-bool input_read(struct arena *a, const char *path, struct json_builder *to, struct error *err)
+bool input_read(struct inputs *in, const char *path, struct error *err)
 {
     struct stat st;
     if (!text_eq(path, "-") && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return read_directory(a, path, to, err);
-    return read_file(a, path, to, err);
+        return read_directory(in, path, err);
+    return read_file(in, path, err);
 }

@@ -7,6 +7,7 @@
 #include "base/resource.h"
 #include "base/str.h"
 #include "base/yaml.h"
+#include "cli/check.h"
 #include "cli/cli.h"
 #include "cli/embedded.h"
 #include "cli/families.h"
@@ -204,23 +205,40 @@ static bool add_input(struct render *r, struct json object, struct error *err)
     return file_view_add(&r->world, object, err);
 }
 
+/* Each mistake is a line. */
+static bool check(struct inputs *in, struct error *err)
+{
+    cleanup(buf_done) struct buf text = BUF_INIT(RENDER_BYTES_MAX);
+    size_t count = check_inputs(in, &text);
+    if (!count)
+        return true;
+    fputs(buf_text(&text), stderr);
+    return fail(err,
+        ERR_INVALID,
+        "%zu mistake%s; --validate=false renders it anyway",
+        count,
+        count == 1 ? "" : "s");
+}
+
 static bool load(struct render *r, struct error *err)
 {
     struct cli *cli = r->cli;
     struct arena *a = r->world.arena;
-    struct json_builder read;
-    json_builder_init(&read, a);
+    struct inputs read;
+    inputs_init(&read, a);
     for (size_t i = 0; i < cli->count; i++)
-        if (text_eq(cli->names[i], "filename") && !input_read(a, cli->values[i], &read, err))
+        if (text_eq(cli->names[i], "filename") && !input_read(&read, cli->values[i], err))
             return false;
     for (size_t i = 0; i < cli->argument_count; i++)
-        if (!input_read(a, cli->arguments[i], &read, err))
+        if (!input_read(&read, cli->arguments[i], err))
             return false;
+    if (cli_on(cli, "validate") && !check(&read, err))
+        return false;
     json_each (crd, embedded_crds(a))
         if (!file_view_add(&r->world, *crd, err) || !schemas_add_crd(r->schemas, *crd, err))
             return false;
     size_t before = r->world.count;
-    json_each (object, json_list_end(&read))
+    json_each (object, inputs_list(&read))
         if (!add_input(r, *object, err))
             return false;
     struct json_builder inputs;
@@ -277,6 +295,7 @@ static const struct cli_flag flags[] = {
         NULL,
         NULL,
         "Also say how each reconcile ends: DONE, RECHECK, WAIT, RETRY." },
+    { "validate", 0, NULL, "true", "Refuse what an API server would refuse, with file and line." },
     { "ready", 0, NULL, NULL, "As if every Deployment's pods were ready." },
     { 0 },
 };

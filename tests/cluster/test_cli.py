@@ -74,20 +74,40 @@ def test_deleting_what_is_there_and_what_is_not(lab):
     assert lab.get("services", ns, "web") is None
 
 
-def test_one_bad_object_keeps_no_other(lab):
+def test_one_bad_object_keeps_all_from_being_applied(lab):
     ns = lab.namespace("cli-bad")
-    bad = """
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: Not_A_Name}
+    good = "{apiVersion: v1, kind: ConfigMap, metadata: {name: good}}"
+    bad = f"""{good}
 ---
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: good}
+metadata: {{name: Not_A_Name}}
+---
+apiVersion: inference.llmkube.dev/v1alpha1
+kind: InferenceService
+metadata: {{name: chat}}
+spec:
+  modelRef: tiny
+  contxtSize: 512
 """
     said = run(lab, "apply", "-f", "-", namespace=ns, input=bad, code=1)
-    assert "ConfigMap/Not_A_Name" in said and "RFC 1123" in said, said
+    assert "standard input:3: ConfigMap/Not_A_Name" in said and "RFC 1123" in said, said
+    assert "standard input:12: InferenceService/chat: spec.contxtSize: unknown field; did you mean contextSize?" in said
+    assert "nothing was applied" in said and not lab.get("configmaps", ns, "good"), said
+    run(lab, "apply", "-f", "-", namespace=ns, input=good)
     assert lab.get("configmaps", ns, "good")
+    said = run(lab, "apply", "-f", "-", namespace=ns, input=good.replace("ConfigMap", "ConfgMap"), code=1)
+    assert "did you mean ConfigMap?" in said, said
     said = run(lab, "get", "nonsense", namespace=ns, code=1)
     assert "no resource called nonsense" in said, said
     assert "-f FILE" in run(lab, "apply", namespace=ns, code=2)
+
+
+def test_a_namespace_among_the_manifests_is_no_mistake(lab):
+    name = lab.namespace("cli-brought") + "-new"
+    run(lab, "apply", "-f", "-", namespace="default", input=f"""
+{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}}}}}
+---
+{{apiVersion: v1, kind: ConfigMap, metadata: {{name: good, namespace: {name}}}}}
+""")
+    assert lab.get("configmaps", name, "good")

@@ -27,19 +27,6 @@ static bool apply_all(struct ask *q, struct json objects, bool ground, struct er
     return true;
 }
 
-/* Whether a CRD among the objects makes this kind known. */
-static bool is_brought(struct json objects, struct json object)
-{
-    struct str group = str_of(json_get_text(object, "apiVersion"));
-    group = group.ptr ? str_cut(&group, '/') : group;
-    json_each (crd, objects)
-        if (text_eq(json_get_text(*crd, "kind"), "CustomResourceDefinition") &&
-            text_eq(json_get_text(*crd, "spec.names.kind"), json_get_text(object, "kind")) &&
-            str_eq(str_of(json_get_text(*crd, "spec.group")), group))
-            return true;
-    return false;
-}
-
 /* Reading and checking our CRDs takes longer than everything else that a start does, so they are
  * labelled with what they were made from, and left alone while that is the same. */
 static bool apply_crds(struct ask *q, struct error *err)
@@ -84,18 +71,15 @@ static struct json runtime_classes(struct arena *a)
             { "handler", json_str("nvidia") }));
 }
 
-bool up_apply(struct ask *q, const char *folder, struct json objects, struct error *err)
+bool up_apply(struct ask *q, const char *folder, struct inputs *in, struct error *err)
 {
-    struct apply_target target;
+    struct json objects = inputs_list(in);
     if (!up_stale_settle(q, folder, err) || !apply_crds(q, err) ||
         !apply_all(q, embedded_priority_classes(&q->cli->arena), false, err) ||
         !apply_all(q, runtime_classes(&q->cli->arena), false, err))
         return false;
-    json_each (object, objects)
-        if (!is_brought(objects, *object) && !apply_find_target(q, *object, &target, err)) {
-            apply_name_error(*object, err);
-            return false;
-        }
     q->install_ms = INSTALL_MS;
+    if (!apply_check(q, in, err))
+        return false;
     return apply_all(q, objects, true, err) && apply_all(q, objects, false, err);
 }

@@ -4,7 +4,9 @@
  * that are stored as they are (up_stale.h), and the manifests. */
 
 #include "cli/ask.h"
+#include "cli/input.h"
 
-/* All kinds of the manifests must be known before the first object is written: after a failure for
- * that reason nothing of them is there. */
-bool up_apply(struct ask *q, const char *folder, struct json objects, struct error *err) must_check;
+/* All manifests must pass the server's checks before the first object is written: after such a
+ * failure nothing of them is there. */
+bool up_apply(
+    struct ask *q, const char *folder, struct inputs *in, struct error *err) must_check;

@@ -49,7 +49,7 @@ struct up {
     struct cli *cli;
     const char *folder;
     struct families families;
-    struct json objects; /* of -f */
+    struct inputs objects; /* of -f */
     struct loop *loop;
     struct api_service *api;
     struct local_transport *local;
@@ -324,7 +324,7 @@ static bool start(struct up *up, struct error *err)
     make_engine(up);
     make_proxy(up);
     ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
-    if (!up_apply(&q, up->folder, up->objects, err) || !move_log(up, err))
+    if (!up_apply(&q, up->folder, &up->objects, err) || !move_log(up, err))
         return false;
     if (up->ending)
         return fail(err, ERR_CANCELLED, "told to end before it had begun");
