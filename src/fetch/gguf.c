@@ -263,9 +263,14 @@ static bool read_pair(struct gguf_reader *r, struct cursor *c)
 
 static bool read_head(struct gguf_reader *r, struct cursor *c)
 {
+    const uint8_t *first = c->at;
     uint64_t magic = take_number(c, 4);
-    if (!c->short_of && magic != 0x46554747) /* "GGUF" */
+    if (!c->short_of && magic != 0x46554747) { /* "GGUF" */
+        size_t there = (size_t)(c->end - first);
+        r->first_bytes = there < sizeof(r->first) ? there : sizeof(r->first);
+        memcpy(r->first, first, r->first_bytes);
         return bad(r, "it does not begin with GGUF") != GGUF_BAD;
+    }
     uint64_t version = take_number(c, 4);
     if (!c->short_of && (version < 1 || version > 3))
         return bad(r, "its version is not 1, 2 or 3") != GGUF_BAD;
@@ -434,6 +439,33 @@ bool gguf_read_file(struct gguf_reader *r, int fd, struct error *err)
     gguf_end(r);
     free(block);
     return got >= 0 || fail_errno(err, number, "reading");
+}
+
+static bool begins(struct str text, const char *with)
+{
+    size_t length = strlen(with);
+    return text.len >= length && strncasecmp(text.ptr, with, length) == 0;
+}
+
+static bool is_text(struct str bytes)
+{
+    for (size_t i = 0; i < bytes.len; i++)
+        if ((unsigned char)bytes.ptr[i] < ' ' && !memchr("\t\r\n", bytes.ptr[i], 3))
+            return false;
+    return bytes.len > 0;
+}
+
+const char *gguf_what_else(const struct gguf_reader *r, const char *name)
+{
+    struct str head = str_trim((struct str){ r->first, r->first_bytes });
+    if (begins(head, "version https://git-lfs"))
+        return "is a pointer of Git LFS, not the model: fetch the model itself with `git lfs pull`";
+    if (name && !text_ends(name, ".gguf"))
+        return NULL;
+    if (begins(head, "<!doctype html") || begins(head, "<html"))
+        return "is a web page, not a model: name the address of the file itself, which pages of a "
+               "hub call \"download\"";
+    return name && is_text(head) ? "is text, not a model" : NULL;
 }
 
 bool gguf_check_size(const struct gguf_reader *r, int64_t size, struct error *err)

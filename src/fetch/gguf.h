@@ -38,8 +38,10 @@ struct gguf_reader {
     struct buf rest;        /* what did not make a whole item yet */
     bool headed, described; /* described: all pairs are known */
     bool cut;               /* no more bytes came where some were needed */
-    uint64_t position;      /* of the rest in the file */
-    uint64_t alignment;     /* of tensors */
+    char first[48];         /* bytes of a file that is none */
+    size_t first_bytes;
+    uint64_t position;  /* of the rest in the file */
+    uint64_t alignment; /* of tensors */
     uint64_t pairs_left, tensors_left;
     uint64_t tensors_end; /* of the last one, from where they begin */
     uint64_t skip;        /* bytes of a value that nobody wants */
@@ -56,5 +58,8 @@ struct json gguf_json(struct arena *a, const struct gguf_reader *r);
 /* After gguf_end(): false if a file of that size lacks bytes for certain. Then the error goes
  * behind the file's name: "is cut short: …". */
 bool gguf_check_size(const struct gguf_reader *r, int64_t size, struct error *err);
+/* What a file that is no GGUF is, where that is plain: "is a web page, …". NULL: it may be a model.
+ * name: of the file, NULL: not known. Text is a mistake only under the name of a GGUF file. */
+const char *gguf_what_else(const struct gguf_reader *r, const char *name);
 /* The head of an open file, fed to a reader that was initialized; ends it. */
 bool gguf_read_file(struct gguf_reader *r, int fd, struct error *err);

@@ -96,8 +96,11 @@ static bool read_gguf(struct local_job *j, int fd, struct error *err)
     struct gguf_reader r;
     gguf_init(&r, &j->arena);
     bool read = gguf_read_file(&r, fd, err), whole = read;
+    const char *else_is = gguf_what_else(&r, j->source);
     if (!read)
         fail_in(err, "%s", j->source);
+    else if (else_is)
+        whole = fail(err, ERR_INVALID, "%s %s", j->source, else_is);
     else if (!gguf_check_size(&r, atomic_load(&j->total), err))
         whole = fail(err,
             err->code,

@@ -97,8 +97,11 @@ static void on_end(struct remote *r, const struct error *err)
         if (!err) {
             gguf_end(&p->gguf);
             gguf = gguf_json(a, &p->gguf);
+            const char *else_is = gguf_what_else(&p->gguf, NULL);
             if (p->size >= 0 && !gguf_check_size(&p->gguf, p->size, &why))
                 cut = json_strf(a, "%s %s", r->where, why.text);
+            else if (else_is)
+                cut = json_strf(a, "%s %s", r->where, else_is);
         }
         gguf_done(&p->gguf);
         p->reading = false;

@@ -93,6 +93,9 @@ static bool check_file(void *ctx, const char *path, const struct stat *st)
     gguf_init(&r, &a);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     bool whole = fd < 0 || !gguf_read_file(&r, fd, &why) || gguf_check_size(&r, st->st_size, &why);
+    const char *else_is = gguf_what_else(&r, path);
+    if (whole && else_is)
+        whole = fail(&why, ERR_INVALID, "%s", else_is);
     if (fd >= 0)
         close(fd);
     gguf_done(&r);

@@ -240,7 +240,7 @@ TEST(a_local_file_is_copied_checked_and_kept_within_its_roots)
     struct arena *a = test_arena();
     struct copying c;
     copying_open(&c, "cache/key");
-    const char *source = write_file(c.directory, "weights.gguf", "not really weights\n");
+    const char *source = write_file(c.directory, "weights.gguf", "not\1really weights\n");
     struct outcome o = copying_run(&c, source, NULL);
     check_text(o.err.text, "");
     check_text(json_get_text(o.result, "path"), arena_printf(a, "%s/my-model.gguf", c.into));
@@ -259,6 +259,31 @@ TEST(a_local_file_is_copied_checked_and_kept_within_its_roots)
     check(symlink("/etc/hostname", link) == 0);
     check_int(copying_run(&c, link, NULL).err.code, ERR_FORBIDDEN);
     check(system(arena_printf(a, "ls -A %s | grep -c tmp >/dev/null", c.into)) != 0);
+    copying_close(&c);
+}
+
+TEST(what_is_no_model_is_named)
+{
+    static const struct {
+        const char *file, *text, *what;
+    } cases[] = {
+        { "a.gguf", " \n<!DOCTYPE html><html>", "is a web page, not a model" },
+        { "b.gguf", "version https://git-lfs.github.com/spec/v1\n", "is a pointer of Git LFS" },
+        { "c.safetensors",
+            "version https://git-lfs.github.com/spec/v1\n",
+            "is a pointer of Git LFS" },
+        { "d.gguf", "{\"error\": \"not here\"}", "is text, not a model" },
+        { "e.json", "{\"a\": 1}", NULL },
+    };
+    struct copying c;
+    copying_open(&c, "cache/key");
+    for (size_t i = 0; i < lengthof(cases); i++) {
+        const char *source = write_file(c.directory, cases[i].file, cases[i].text);
+        struct outcome o = copying_run(&c, source, NULL);
+        check_text(cases[i].what ? strstr(o.err.text, cases[i].what) ? "told" : o.err.text : "told",
+            "told");
+        check_int(o.err.code, cases[i].what ? ERR_INVALID : ERR_NONE);
+    }
     copying_close(&c);
 }
 

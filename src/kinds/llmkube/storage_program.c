@@ -92,6 +92,8 @@ const char *storage_fetch_program(
         { "onchange", onchange },
         { "onchange-remote", onchange && !host },
         { "onchange-host", onchange && host },
+        { "sha256-remote", m->sha256 && !host },
+        { "sha256-host", m->sha256 && host },
         { "sha256", m->sha256 },
         { "ca", s->ca_cert_configmap && !host },
         { "one", !several },

@@ -171,6 +171,19 @@ size_at() {
 size_at() { size_of "$1"; }
 #-
 
+#+ sha256-remote
+# What a source says of the file that it has.
+signs() {
+  request "$1" --head --output - 2>/dev/null | tr -d '\r' | awk '
+    /^HTTP/ { found = "" }
+    tolower($1) ~ /^(etag|last-modified|content-length):$/ { found = found " " $0 }
+    END { print found }'
+}
+#-
+#+ sha256-host
+signs() { ls -lnL "$1"; }
+#-
+
 #+ sha256
 # Whether a file has the digest. It is read at each start: a note that it was right could be forged
 # by any pod that writes to the volume, and the server is about to read the file anyway.
@@ -178,6 +191,24 @@ right() {
   [ -n "$sha256" ] || return 0
   sum=$(sha256sum <"$1") sum=${sum%% *}
   [ "$sum" = "$sha256" ]
+}
+# A file with another digest is kept, beside a note of its digest and of what the source said then:
+# while that stays the same, fetching it again would bring the same bytes.
+keep() { mv -f "$part" "$kept" && say "$sum $(signs "$1")" >"$kept.note" || rm -f "$part" "$kept"; }
+wrong() { die "spec.sha256 of the Model is $sha256, but the file has $1: correct one of the two"; }
+# Whether the file that was kept is the right one by now.
+reconsider() {
+  [ -n "$sha256" ] && [ -f "$kept" ] || return 1
+  note=$(cat "$kept.note" 2>/dev/null || :)
+  if [ "${note%% *}" = "$sha256" ]; then
+    rm -f "$kept.note"
+    mv -f "$kept" "$part"
+    return 0
+  fi
+  now=$(signs "$1") || now=
+  [ -z "$now" ] || [ "${note#* }" != "$now" ] || wrong "${note%% *}"
+  rm -f "$kept" "$kept.note"
+  return 1
 }
 #-
 
@@ -217,6 +248,14 @@ stage() {
   look "$1" "$2"
   [ "$there" = yes ] || { own "$2"; look "$1" "$2"; }
   [ "$there" != yes ] || { say "$2 is there"; return 0; }
+  #+ sha256
+  kept=${2%/*}/.${2##*/}.wrong
+  if reconsider "$1" && right "$part"; then
+    mv -f "$part" "$2"
+    say "$2 is there"
+    return 0
+  fi
+  #-
   say "Fetching $(public "$1")"
   if ! fetch "$1" "$part"; then
     [ "$there" = old ] || exit 1
@@ -224,7 +263,7 @@ stage() {
     return 0
   fi
   #+ sha256
-  right "$part" || { rm -f "$part"; die "spec.sha256 of the Model is $sha256, but the file has $sum: correct one of the two"; }
+  right "$part" || { keep "$1"; wrong "$sum"; }
   #-
   mv -f "$part" "$2"
   say "$2 is ready"
