@@ -9,6 +9,11 @@ FUZZ_SECONDS ?= 60
 SIM_SECONDS ?= 3600
 EXAMPLE ?= examples/quickstart
 
+# All cores, unless the command line says how many.
+ifeq ($(filter -j% --jobserver%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 PACKAGES := libuv libnghttp2 openssl libfyaml yyjson libllhttp zlib sqlite3
 CFLAGS.release := -O2 -D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection
 CFLAGS.asan := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer

@@ -8,6 +8,7 @@
 #include "base/timer.h"
 #include "cli/check.h"
 #include "cli/up/folder.h"
+#include "cli/up/tasks.h"
 #include "http/loop.h"
 #include "kube/http_transport.h"
 #include "kube/status.h"
@@ -33,12 +34,22 @@ static bool open_config(struct ask *ret, const struct kube_config_options *optio
     return true;
 }
 
-static bool nothing_runs(const char *folder, struct error *err)
+static bool nothing_runs(
+    struct cli *cli, const char *folder, const char *otherwise, struct error *err)
 {
+    const char *left = up_tasks_text(&cli->arena, folder);
+    if (left)
+        return fail(err,
+            ERR_NOT_FOUND,
+            "leeboard was killed on %s; what it started still runs: %s. `leeboard up` takes it "
+            "over, `leeboard down` ends it",
+            folder,
+            left);
     return fail(err,
         ERR_NOT_FOUND,
-        "nothing runs on %s; start it with `leeboard up`, or say where it is with --data",
-        folder);
+        "nothing runs on %s; start it with `leeboard up`, or %s",
+        folder,
+        otherwise);
 }
 
 static bool is_there(const char *folder)
@@ -61,11 +72,7 @@ static bool use_running(struct cli *cli, struct kube_config_options *options, st
         return true;
     options->kubeconfig = up_folder_kubeconfig(&cli->arena, folder);
     return options->kubeconfig || (!given && !is_there(folder)) ||
-           fail(err,
-               ERR_NOT_FOUND,
-               "nothing runs on %s; start it with `leeboard up`, or name another server with "
-               "--kubeconfig FILE",
-               folder);
+           nothing_runs(cli, folder, "name another server with --kubeconfig FILE", err);
 }
 
 /* On another server than that of this machine a mistake is worse: it is named. */
@@ -103,7 +110,7 @@ bool ask_open_running(struct cli *cli, const char *folder, struct ask *ret, stru
     *ret = (struct ask){ .cli = cli };
     const char *file = up_folder_kubeconfig(&cli->arena, folder);
     if (!file)
-        return nothing_runs(folder, err);
+        return nothing_runs(cli, folder, "say where it is with --data", err);
     return open_config(ret, &(struct kube_config_options){ .kubeconfig = file }, NULL, err);
 }
 

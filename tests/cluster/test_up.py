@@ -307,7 +307,10 @@ def test_killed_leeboard_is_followed_by_one_that_adopts():
         before = up.tasks()
         up.process.kill()
         up.process.wait()
-        assert "nothing runs" in up.run("ps", code=1)
+        for command in (["ps"], ["get", "pods"]):
+            said = up.run(*command, code=1)
+            assert re.search(r"what it started still runs: \S+ \(process \d+\)\. `leeboard up` takes it over, "
+                             "`leeboard down` ends it", said), said
         assert up.tasks() == before
         os.remove(up.log)
         up.start()

@@ -8,5 +8,4 @@
 
 /* All manifests must pass the server's checks before the first object is written: after such a
  * failure nothing of them is there. */
-bool up_apply(
-    struct ask *q, const char *folder, struct inputs *in, struct error *err) must_check;
+bool up_apply(struct ask *q, const char *folder, struct inputs *in, struct error *err) must_check;

@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "node/shim.h"
 
+#define NAMED_MAX 10 /* programs that a message names */
+
 size_t up_tasks(struct arena *a, const char *folder, struct up_task **ret)
 {
     const char *pods = arena_printf(a, "%s/node/pods/", folder);
@@ -25,10 +27,32 @@ size_t up_tasks(struct arena *a, const char *folder, struct up_task **ret)
         if (shim_task_read(directory, &task) && task.start &&
             shim_process_start(task.pid) == task.start)
             (*ret)[count++] =
-                (struct up_task){ .uid = str_dup(a, str_cut(&rest, '/')), .pid = task.pid };
+                (struct up_task){ str_dup(a, str_cut(&rest, '/')), task.pid, task.program_pid };
     }
     globfree(&found);
     return count;
+}
+
+const char *up_tasks_text(struct arena *a, const char *folder)
+{
+    struct up_task *tasks;
+    size_t count = up_tasks(a, folder, &tasks);
+    const char *text = NULL;
+    for (size_t i = 0; i < count && i < NAMED_MAX; i++) {
+        char name[64] = "";
+        FILE *f = fopen(arena_printf(a, "/proc/%d/comm", tasks[i].program_pid), "re");
+        if (f && fgets(name, sizeof(name), f))
+            name[strcspn(name, "\n")] = '\0';
+        if (f)
+            fclose(f);
+        text = arena_printf(a,
+            "%s%s%s (process %d)",
+            text ? text : "",
+            text ? ", " : "",
+            *name ? name : "a program",
+            tasks[i].program_pid);
+    }
+    return count > NAMED_MAX ? arena_printf(a, "%s and %zu more", text, count - NAMED_MAX) : text;
 }
 
 /* Session and resident pages of /proc/PID/stat, behind the name in parentheses. */
