@@ -139,7 +139,7 @@ bool apply_check(struct ask *q, struct inputs *in, struct error *err)
     return fail(err, ERR_INVALID, "%.*s; nothing was applied", (int)strcspn(last, "\n"), last);
 }
 
-static bool apply_one(struct ask *q, struct json object, struct error *err)
+bool apply_and_print(struct ask *q, struct json object, struct error *err)
 {
     struct apply_target t;
     const char *outcome;
@@ -215,7 +215,7 @@ static int each_object(
 
 static int run_apply(struct cli *cli)
 {
-    return each_object(cli, true, apply_one);
+    return each_object(cli, true, apply_and_print);
 }
 
 static int run_delete(struct cli *cli)

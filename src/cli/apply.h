@@ -16,6 +16,8 @@ bool apply_find_target(
 /* *ret_outcome: "created", "changed" or "unchanged". */
 bool apply_object(struct ask *q, struct json object, struct apply_target *ret,
     const char **ret_outcome, struct error *err) must_check;
+/* The same, and a line on standard output that says which. */
+bool apply_and_print(struct ask *q, struct json object, struct error *err) must_check;
 /* The objects of all -f of the command line; given is whether there is any. */
 bool apply_read_files(
     struct cli *cli, bool *ret_given, struct inputs *ret, struct error *err) must_check;

@@ -213,9 +213,16 @@ void cli_print_help(struct buf *b, const struct cli_command *c)
         buf_printf(b, "\n%s", c->text);
     buf_add_text(b, "\nFlags:\n");
     struct cli_flag f;
-    for (size_t i = 0; cli_flag_at(c, i, &f); i++)
+    size_t own = 0;
+    for (size_t g = 0; c->flags && c->flags[g]; g++)
+        for (const struct cli_flag *each = c->flags[g]; each->name; each++)
+            own++;
+    for (size_t i = 0; cli_flag_at(c, i, &f); i++) {
+        if (i == own && c->shaping)
+            buf_add_text(b, "\nOperator flags, which shape what is made:\n");
         if (f.help)
             print_flag(b, &f);
+    }
     buf_add_text(
         b, "\nExit codes: 0 done, 1 failed (standard error says why), 2 wrong command line.\n");
 }

@@ -243,8 +243,19 @@ static int run_man(struct cli *cli)
     buf_add_text(&out,
         ".SH EXIT STATUS\n0: done. 1: failed; standard error says why. 2: wrong command line.\n"
         ".SH ENVIRONMENT\n.TP\n.B KUBECONFIG\nKubeconfig files, separated by colons.\n"
+        ".TP\n.B LEEBOARD_DATA\nThe folder of this machine, as --data names it.\n"
+        ".TP\n.B NO_COLOR\nIf it is set, the display has no colours.\n"
         ".TP\n.B POD_NAME, POD_NAMESPACE\nWho we are in the cluster: the identity in the Lease "
         "and where the Lease lies.\n"
+        ".SH FILES\n.TP\n.I ~/.local/share/leeboard\nWhat `leeboard up` keeps: objects, pods, "
+        "volumes, models, log. For root /var/lib/leeboard.\n"
+        ".TP\n.I ~/.kube/config\nThe kubeconfig, where nothing names another.\n"
+        ".SH EXAMPLES\n.nf\n"
+        "leeboard up \\-f examples/quickstart      # models on this machine\n"
+        "leeboard ps\n"
+        "leeboard render \\-f model.yaml           # what manifests become\n"
+        "leeboard manifests | kubectl apply \\-\\-server\\-side \\-f \\-\n"
+        ".fi\n"
         ".SH SEE ALSO\n.BR kubectl (1)\n");
     return print(&out);
 }

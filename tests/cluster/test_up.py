@@ -354,7 +354,10 @@ def test_detached_one_says_when_it_is_ready_and_what_is_not():
     with Up(model(), service(runtimeClassName="nvidia"), start=False) as up:  # a class that nobody has to make
         assert "ready" in up.run(*up.command[1:], "--detach")
         assert ask(up.get("inferenceservices", "chat")["status"]["endpoint"])
-        assert "runs already" in up.run(*up.command[1:], code=1)
+        assert "runs already" in up.run("up", code=1)
+        assert "models/tiny unchanged" in up.run(*up.command[1:])
+        up.write(model(), service(replicas="none"))
+        assert "nothing was applied" in up.run(*up.command[1:], code=1)
         assert up.run("down") == "ended\n" and not up.tasks()
         assert "nothing runs" in up.run("down")
     with Up(model(), service(), path=PLAIN, start=False) as up:

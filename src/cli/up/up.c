@@ -404,6 +404,20 @@ static int run_here(struct up *up, int pipe)
     return ok ? CLI_OK : cli_fail(up->cli, &err);
 }
 
+/* A second `leeboard up -f` on the folder changes what the first one runs. */
+static int apply_to_running(struct cli *cli, const char *folder, struct inputs *in)
+{
+    struct ask q;
+    struct error err;
+    bool ok = ask_open_running(cli, folder, &q, &err) && apply_check(&q, in, &err);
+    if (ok)
+        fprintf(stderr, "leeboard runs already on %s; the manifests are applied there\n", folder);
+    json_each (object, ok ? inputs_list(in) : json_empty_list())
+        ok = ok && apply_and_print(&q, *object, &err);
+    ask_close(&q);
+    return ok ? CLI_OK : cli_fail(cli, &err);
+}
+
 static int run(struct cli *cli)
 {
     struct up up = { .cli = cli, .old_stderr = -1 };
@@ -416,6 +430,8 @@ static int run(struct cli *cli)
     if (!up_folder(cli, &up.folder, &err) || !apply_read_files(cli, &given, &up.objects, &err) ||
         !up_folder_make(&cli->arena, up.folder, &err))
         return cli_fail(cli, &err);
+    if (given && up_folder_pid(&cli->arena, up.folder))
+        return apply_to_running(cli, up.folder, &up.objects);
     if (cli_on(cli, "detach") && !up_detach(cli, up.folder, &pipe, &code))
         return code;
     set_families(&up);
@@ -448,9 +464,7 @@ const struct cli_command cli_up = {
         "applies the manifests. Ctrl-C ends all of it; the next `leeboard up` goes on with what\n"
         "was applied. `leeboard ps`, `logs`, `apply`, `get`, `delete` and kubectl (with\n"
         "KUBECONFIG=$(leeboard kubeconfig)) work on it meanwhile.\n",
-    .flags =
-        (const struct cli_flag *const[]){
-            apply_flags, up_folder_flags, flags, cli_flags_log, NULL },
+    .flags = (const struct cli_flag *const[]){ apply_flags, up_folder_flags, flags, NULL },
     .shaping = true,
     .run = run,
 };
