@@ -3,7 +3,9 @@
 #include <stdio.h>
 
 #include "apiserver/core/table.h"
+#include "base/buf.h"
 #include "base/str.h"
+#include "base/yaml.h"
 #include "cli/columns.h"
 #include "cli/show/why.h"
 #include "cli/up/folder.h"
@@ -29,48 +31,109 @@ static const char *size_text(struct arena *a, int64_t bytes)
     return bytes ? arena_printf(a, value < 10 ? "%.1f %s" : "%.0f %s", value, units[i]) : "";
 }
 
-static struct json row_of(struct ps *p, const struct show_row *row)
+static const char *const heads[] = {
+    "NAME", "KIND", "PHASE", "ENDPOINT", "RESTARTS", "MEMORY", "AGE", "NAMESPACE", "WHY"
+};
+#define NARROW_COLUMNS 7
+
+static const char *why_of(const struct show_row *row)
 {
-    struct arena *a = p->arena;
-    struct json object = up_objects_find(&p->all, row);
-    int64_t restarts = 0, bytes = 0;
-    bool pods = false;
+    return row->state == SHOW_READY ? "" : row->detail;
+}
+
+struct pods {
+    bool any;
+    int64_t restarts, bytes;
+};
+
+static struct pods pods_of(const struct ps *p, const struct show_row *row, struct json object)
+{
+    struct pods pods = { 0 };
     bool may = !text_eq(row->kind, "Model") && !text_eq(row->kind, "ModelArtifact");
     json_each (pod, p->all.objects) {
         if (!may || !text_eq(json_get_text(*pod, "kind"), "Pod") || !show_why_belongs(*pod, object))
             continue;
-        pods = true;
-        bytes += up_tasks_bytes(p->tasks, p->task_count, json_get_text(*pod, "metadata.uid"));
+        pods.any = true;
+        pods.bytes += up_tasks_bytes(p->tasks, p->task_count, json_get_text(*pod, "metadata.uid"));
         json_each (status, json_get(*pod, "status.containerStatuses"))
-            restarts += json_get_int(*status, "restartCount", 0);
+            pods.restarts += json_get_int(*status, "restartCount", 0);
     }
-    const char *endpoint = json_get_text(object, "status.endpoint");
-    return json_list(a,
-        json_str(row->name),
-        json_str(row->kind),
-        json_str(row->phase),
-        json_str(endpoint ? endpoint : ""),
-        pods ? json_strf(a, "%lld", (long long)restarts) : json_str(""),
-        json_str(size_text(a, bytes)),
-        json_str(table_age(a, json_get_text(object, "metadata.creationTimestamp"), p->now_ms)));
+    return pods;
 }
 
-static bool print_rows(struct ps *p)
+static struct json row_of(struct ps *p, const struct show_row *row, bool wide)
 {
-    struct json_builder rows;
-    json_builder_init(&rows, p->arena);
-    static const char *const heads[] = {
-        "NAME", "KIND", "PHASE", "ENDPOINT", "RESTARTS", "MEMORY", "AGE"
+    struct arena *a = p->arena;
+    struct json object = up_objects_find(&p->all, row);
+    struct pods pods = pods_of(p, row, object);
+    const char *endpoint = json_get_text(object, "status.endpoint");
+    const char *cells[] = {
+        row->name,
+        row->kind,
+        row->phase,
+        endpoint ? endpoint : "",
+        pods.any ? arena_printf(a, "%lld", (long long)pods.restarts) : "",
+        size_text(a, pods.bytes),
+        table_age(a, json_get_text(object, "metadata.creationTimestamp"), p->now_ms),
+        row->namespace,
+        why_of(row),
     };
-    struct json_builder head;
+    struct json_builder list;
+    json_builder_init(&list, a);
+    for (size_t i = 0; i < (wide ? lengthof(cells) : NARROW_COLUMNS); i++)
+        json_push(&list, json_str(cells[i]));
+    return json_list_end(&list);
+}
+
+static void print_rows(struct ps *p, bool wide)
+{
+    struct json_builder rows, head;
+    json_builder_init(&rows, p->arena);
     json_builder_init(&head, p->arena);
-    for (size_t i = 0; i < lengthof(heads); i++)
+    for (size_t i = 0; i < (wide ? lengthof(heads) : NARROW_COLUMNS); i++)
         json_push(&head, json_str(heads[i]));
     json_push(&rows, json_list_end(&head));
     for (size_t i = 0; i < p->all.count; i++)
-        json_push(&rows, row_of(p, &p->all.rows[i]));
+        json_push(&rows, row_of(p, &p->all.rows[i], wide));
     columns_print(p->arena, json_list_end(&rows));
-    return true;
+}
+
+/* For programs: numbers as numbers. */
+static struct json list_of(struct ps *p)
+{
+    struct arena *a = p->arena;
+    struct json_builder list;
+    json_builder_init(&list, a);
+    for (size_t i = 0; i < p->all.count; i++) {
+        const struct show_row *row = &p->all.rows[i];
+        struct json object = up_objects_find(&p->all, row);
+        struct pods pods = pods_of(p, row, object);
+        json_push(&list,
+            json_fields(a,
+                { "name", json_str(row->name) },
+                { "namespace", json_str(row->namespace) },
+                { "kind", json_str(row->kind) },
+                { "phase", json_str(row->phase) },
+                { "ready", json_bool(row->state == SHOW_READY) },
+                { "endpoint", json_get(object, "status.endpoint") },
+                { "restarts", pods.any ? json_int(pods.restarts) : (struct json){ 0 } },
+                { "memoryBytes", pods.any ? json_int(pods.bytes) : (struct json){ 0 } },
+                { "created", json_get(object, "metadata.creationTimestamp") },
+                { "why", json_str_or_absent(why_of(row)) }));
+    }
+    return json_list_end(&list);
+}
+
+static void print_list(struct ps *p, bool as_json)
+{
+    cleanup(buf_done) struct buf b = BUF_INIT((size_t)64 << 20);
+    if (as_json)
+        json_print_pretty(&b, list_of(p), 2);
+    else
+        yaml_print(&b, list_of(p));
+    fputs(buf_text(&b), stdout);
+    if (as_json)
+        putchar('\n');
 }
 
 /* What keeps a row from being ready stands below the table. */
@@ -91,23 +154,40 @@ static int run(struct cli *cli)
     const char *folder;
     if (!up_folder(cli, &folder, &err))
         return cli_fail(cli, &err);
+    const char *output = cli_text(cli, "output");
+    bool as_json = text_eq(output, "json"), as_yaml = text_eq(output, "yaml");
+    bool wide = text_eq(output, "wide");
+    if (output && !as_json && !as_yaml && !wide)
+        return cli_usage(cli, "--output is json, yaml or wide, not %s", output);
     bool ok = ask_open_running(cli, folder, &q, &err) && up_objects_list(&q, folder, &p.all, &err);
     if (ok) {
         p.task_count = up_tasks(&cli->arena, folder, &p.tasks);
         p.now_ms = env_wall_ms(loop_env(q.loop));
-        if (p.all.count)
-            print_rows(&p);
+        if (as_json || as_yaml)
+            print_list(&p, as_json);
+        else if (p.all.count)
+            print_rows(&p, wide);
         else
             fprintf(stderr, "Nothing is there; `leeboard apply -f FILE` changes that.\n");
-        print_reasons(&p);
+        if (!output)
+            print_reasons(&p);
     }
     ask_close(&q);
     return ok ? CLI_OK : cli_fail(cli, &err);
 }
 
+static const struct cli_flag flags[] = {
+    { "output",
+        'o',
+        "FORMAT",
+        NULL,
+        "json or yaml, for programs; wide: with namespace and cause in the table." },
+    { 0 },
+};
+
 const struct cli_command cli_ps = {
     .name = "ps",
     .summary = "Show what `leeboard up` runs, with endpoints, restarts and memory.",
-    .flags = (const struct cli_flag *const[]){ up_folder_flags, NULL },
+    .flags = (const struct cli_flag *const[]){ flags, up_folder_flags, NULL },
     .run = run,
 };

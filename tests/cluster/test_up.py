@@ -183,6 +183,12 @@ def test_commands_and_kubectl_see_what_runs():
         assert rows[1][:3] == ["tiny", "Model", "ready"] and rows[2][:5] == ["chat", "InferenceService", "ready",
                                                                              endpoint, "0"]
         assert re.search(r" \d+ MiB ", up.run("ps"))
+        listed = {(o["kind"], o["name"]): o for o in json.loads(up.run("ps", "-o", "json"))}
+        one = listed["InferenceService", "chat"]
+        assert one["ready"] and one["namespace"] == "default" and one["restarts"] == 0 and one["memoryBytes"] > 1 << 20
+        assert one["endpoint"].startswith("http://") and "why" not in one, one
+        assert [o["name"] for o in yaml.safe_load(up.run("ps", "-o", "yaml"))] == [name for _, name in listed]
+        assert [line.split()[-1] for line in up.run("ps", "-o", "wide").splitlines()][1:] == ["default"] * len(listed)
         # What only root may do is not asked for: plain users run models too.
         assert [c["name"] for c in up.pods()[0]["spec"]["initContainers"]] == ["model-downloader"]
         assert up.run("kubeconfig").strip() == f"{up.data}/kubeconfig"
