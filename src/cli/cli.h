@@ -77,6 +77,7 @@ extern const struct cli_command cli_operator;
 extern const struct cli_command cli_up;
 extern const struct cli_command cli_down;
 extern const struct cli_command cli_ps;
+extern const struct cli_command cli_why;
 extern const struct cli_command cli_logs;
 extern const struct cli_command cli_kubeconfig;
 extern const struct cli_command cli_apiserver;

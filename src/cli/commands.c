@@ -4,6 +4,7 @@ const struct cli_command *const cli_commands[] = {
     &cli_up,
     &cli_down,
     &cli_ps,
+    &cli_why,
     &cli_logs,
     &cli_kubeconfig,
     &cli_models,

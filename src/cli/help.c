@@ -82,6 +82,11 @@ static void print_bash(struct buf *b)
     buf_add_text(b,
         "        esac\n"
         "        case $word in -*) ;; *) words='' ;; esac\n"
+        "        case ${COMP_WORDS[1]}/$word in\n"
+        "        logs/-* | why/-*) ;;\n"
+        "        logs/* | why/*) words=$(leeboard ps -o wide 2>/dev/null | awk 'NR > 1 { print $1 "
+        "}') ;;\n"
+        "        esac\n"
         "    fi\n"
         "    [ -n \"$words\" ] && COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
         "    case ${COMPREPLY[0]-} in *=) compopt -o nospace ;; esac\n"

@@ -1,4 +1,4 @@
-/* leeboard ps: what runs, for people. */
+/* leeboard ps and why: what runs, and what keeps one thing from it. */
 
 #include <stdio.h>
 
@@ -190,4 +190,61 @@ const struct cli_command cli_ps = {
     .summary = "Show what `leeboard up` runs, with endpoints, restarts and memory.",
     .flags = (const struct cli_flag *const[]){ flags, up_folder_flags, NULL },
     .run = run,
+};
+
+/* ---- why ---- */
+
+static bool fail_no_such(const struct ps *p, const char *name, struct error *err)
+{
+    cleanup(buf_done) struct buf names = BUF_INIT(4096);
+    for (size_t i = 0; i < p->all.count; i++)
+        buf_printf(&names, "%s%s", i ? ", " : "", p->all.rows[i].name);
+    return fail(err,
+        ERR_NOT_FOUND,
+        "nothing is called %s; there is %s",
+        name,
+        p->all.count ? buf_text(&names) : "nothing");
+}
+
+static bool print_why(const struct ps *p, const char *name, struct error *err)
+{
+    bool found = false;
+    for (size_t i = 0; i < p->all.count; i++) {
+        const struct show_row *row = &p->all.rows[i];
+        if (!text_eq(row->name, name))
+            continue;
+        found = true;
+        bool more = row->state != SHOW_READY && *row->detail;
+        printf("%s %s is %s%s%s\n",
+            row->kind,
+            name,
+            row->phase,
+            more ? ": " : "",
+            more ? row->detail : "");
+    }
+    return found || fail_no_such(p, name, err);
+}
+
+static int run_why(struct cli *cli)
+{
+    struct ps p = { .arena = &cli->arena };
+    struct ask q = { 0 };
+    struct error err;
+    const char *folder;
+    if (cli->argument_count != 1)
+        return cli_usage(cli, "say which: leeboard why NAME; `leeboard ps` has the names");
+    if (!up_folder(cli, &folder, &err))
+        return cli_fail(cli, &err);
+    bool ok = ask_open_running(cli, folder, &q, &err) &&
+              up_objects_list(&q, folder, &p.all, &err) && print_why(&p, cli->arguments[0], &err);
+    ask_close(&q);
+    return ok ? CLI_OK : cli_fail(cli, &err);
+}
+
+const struct cli_command cli_why = {
+    .name = "why",
+    .summary = "Say why something that `leeboard up` runs is not ready.",
+    .arguments = "NAME",
+    .flags = (const struct cli_flag *const[]){ up_folder_flags, NULL },
+    .run = run_why,
 };

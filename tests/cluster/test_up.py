@@ -301,6 +301,10 @@ def test_server_that_crashes_is_backed_off_and_recovers():
         os.kill(second[0][1], signal.SIGKILL)
         wait_for(lambda: waiting_reason(up) == "CrashLoopBackOff", 30, "its back-off")
         assert "crashing" in up.run("ps")
+        said = up.run("why", "chat")
+        assert said.startswith("InferenceService chat is crashing: ") and len(said.splitlines()) == 1, said
+        assert up.run("why", "tiny") == "Model tiny is ready\n"
+        assert "nothing is called cat; there is tiny, chat" in up.run("why", "cat", code=1)
         wait_for(lambda: up.pods()[0]["status"]["containerStatuses"][0]["restartCount"] == 2, 30, "its restart")
         up.await_ready()
         assert ask(endpoint)
