@@ -28,6 +28,7 @@ struct told { /* an object, as an operator knows it; one that it passes over; or
     uint64_t uid;             /* a hash; 0: to its knowledge it is not there */
     uint64_t buried;          /* what an answer told to be gone: its watch may be behind */
     uint64_t asked;   /* for whom it was to be created, and nothing was heard since; a hash */
+    uint64_t watched; /* the last version that a watch said */
     unsigned list;    /* the last that named it; of what is watched: that there was */
     bool listing;     /* of what is watched: the list has not ended */
     bool forbidden;   /* of what is watched: the last list was */
@@ -273,6 +274,25 @@ static void end_list(struct sim_wakes *w, struct told *watched, uint64_t version
         watched->version = version;
 }
 
+/* Families watch some collections apart, with selectors of their own: what one watch said is still
+ * new to the other. */
+static bool is_watched_apart(struct sim_wakes *w, struct arena *a, const char *collection)
+{
+    const struct resource *first = NULL;
+    for (size_t f = 0; f < w->families.count; f++)
+        for (size_t k = 0; w->families.list[f].kinds[k]; k++) {
+            const struct kind_watch *of = w->families.list[f].kinds[k]->watches;
+            for (; of && of->resource; of++) {
+                if (!is_of(a, of->resource, collection))
+                    continue;
+                if (first && first != of->resource)
+                    return true;
+                first = of->resource;
+            }
+        }
+    return false;
+}
+
 /* A watch or a list names it. True: that is new. */
 static bool see(
     struct sim_wakes *w, const struct sim_operator *o, const char *collection, struct json object)
@@ -282,7 +302,8 @@ static bool see(
     struct told *t = get(w, name_of(&a, o, collection, object));
     t->list = get_watched(w, o, collection)->list;
     if (version <= t->version)
-        return false;
+        return version == t->watched && is_watched_apart(w, &a, collection);
+    t->watched = version;
     t->uid = uid_of(w, object) == t->buried ? 0 : uid_of(w, object);
     t->asked = 0;
     uint64_t digest = digest_of(w, collection, object);

@@ -17,7 +17,7 @@
 #define TOUR_MS (60 * 1000)
 
 /* The person's turns of so many worlds reach every field, most often fewer do. */
-#define INPUT_SEEDS 8
+#define INPUT_SEEDS 16
 /* Each story is played with the faults of so many seeds. */
 #define STORY_SEEDS 3
 #define INPUT_MS ((int64_t)15 * 60 * 1000)

@@ -295,6 +295,15 @@ static struct json healthy(struct sim_scenario *c, struct arena *a, const struct
         plain = json_with(a, plain, "spec.source", json_str(SIM_SOURCE_HEALTHY));
     if (json_present(json_get(plain, "spec.modelRef")))
         plain = json_with(a, plain, "spec.modelRef", json_strf(a, "m%s", w->name + 1));
+    if (json_present(json_get(plain, "spec.backends")))
+        plain = json_with(a,
+            plain,
+            "spec.backends",
+            json_list(a,
+                json_fields(a,
+                    { "name", json_str("b") },
+                    { "external.provider", json_str("anthropic") },
+                    { "external.model", json_str("m") })));
     if (json_present(json_get(plain, "spec.target")))
         /* A Job may have failed between the first time and the last fault: that is for good. */
         plain = json_with(
