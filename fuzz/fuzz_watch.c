@@ -106,7 +106,8 @@ static void on_state(void *ctx, enum reflector_state state, const struct error *
 {
     struct world *w = ctx;
     assert((err != NULL) == (state >= REFLECTOR_TROUBLED));
-    buf_printf(&w->told, "state %d %s\n", state, err ? err->text : "");
+    /* Not the text: it quotes a broken event as far as it has come. */
+    buf_printf(&w->told, "state %d %d\n", state, err ? (int)err->code : -1);
 }
 
 static const struct reflector_sink sink = {

@@ -141,7 +141,8 @@ static void send_answer(struct api_call *c)
     while (room && c->next_part < lengthof(c->parts)) {
         struct str *part = &c->parts[c->next_part];
         struct str piece = { part->ptr, part->len < PIECE_BYTES ? part->len : PIECE_BYTES };
-        *part = (struct str){ part->ptr + piece.len, part->len - piece.len };
+        if (part->len)
+            *part = (struct str){ part->ptr + piece.len, part->len - piece.len };
         c->next_part += part->len == 0;
         room = api_call_send(c, piece);
     }

@@ -242,8 +242,10 @@ static bool evaluate_single(
 {
     switch (n->type) {
     case NODE_NOT:
+        if (!want(e, x, VALUE_BOOL))
+            return false;
         *ret = (struct value){ .type = VALUE_BOOL, .boolean = !x->boolean };
-        return want(e, x, VALUE_BOOL);
+        return true;
     case NODE_NEGATE:
         *ret = (struct value){ .type = VALUE_LONG };
         if (!want(e, x, VALUE_LONG))
