@@ -285,6 +285,25 @@ TEST(five_thousand_bindings_to_an_aggregated_role_cost_little)
     desk_done(&r);
 }
 
+TEST(eighty_thousand_errors_of_a_custom_resource_do_not_block)
+{
+    const struct growing g = { "bad values of a custom resource",
+        "POST",
+        "/apis/t.io/v1/namespaces/default/xs",
+        OBJECT,
+        "{'apiVersion':'t.io/v1','kind':'X','metadata':{'name':'x'},'map':{'a':'b'",
+        "'k%zu':1",
+        "}}",
+        80000,
+        .setup_target = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        .setup_body = "{'apiVersion':'apiextensions.k8s.io/v1','kind':'CustomResourceDefinition',"
+                      "'metadata':{'name':'xs.t.io'},'spec':{'group':'t.io','scope':'Namespaced',"
+                      "'names':{'plural':'xs','kind':'X'},'versions':[{'name':'v1','served':true,"
+                      "'storage':true,'schema':{'openAPIV3Schema':{'type':'object','properties':"
+                      "{'map':{'type':'object','additionalProperties':{'type':'string'}}}}}}]}}" };
+    check_attack(&g, 422);
+}
+
 TEST(two_thousand_replacements_in_a_large_map_stay_within_the_budget)
 {
     struct desk r;

@@ -14,6 +14,9 @@
 #include "base/json_index.h"
 #include "base/utf8.h"
 
+/* Answers show fewer errors: what comes later is only counted. */
+#define COMPARED_MAX 200
+
 struct violation {
     enum field_error_type type;
     const char *path; /* NULL: of the whole object, whatever it is about */
@@ -39,7 +42,7 @@ static void check_value(struct checker *c, const struct structural *s, struct js
 
 static void add_violation(struct checker *c, struct outcome *out, struct violation v)
 {
-    for (size_t i = 0; i < out->count; i++)
+    for (size_t i = 0; i < out->count && i < COMPARED_MAX; i++)
         if (strcmp(out->items[i].text, v.text) == 0)
             return;
     if (out->count == out->size) {
