@@ -7,23 +7,31 @@
 
 #define SWAP_RECHECK_MS 3000
 
-static bool has_pods(const struct isvc *svc, const char *name)
+/* What the other members have of the slot. */
+enum slot { SLOT_FREE, SLOT_ASKED_FOR, SLOT_TAKEN };
+
+static enum slot taken_by(const struct isvc *svc, const char *name)
 {
     struct json other = view_get(svc->in, &LLMKUBE_INFERENCE_SERVICE, name);
     const char *label = inference_service_label(svc->arena, name);
     const char *selector = arena_printf(svc->arena, "inference.llmkube.dev/service=%s", label);
-    return json_get_int(other, "spec.replicas", 1) > 0 ||
-           view_list(svc->in, &RESOURCE_POD, svc->namespace, selector).count > 0;
+    if (text_eq(json_get_text(other, "status.phase"), "Ready") ||
+        view_list(svc->in, &RESOURCE_POD, svc->namespace, selector).count > 0)
+        return SLOT_TAKEN;
+    return json_get_int(other, "spec.replicas", 1) > 0 ? SLOT_ASKED_FOR : SLOT_FREE;
 }
 
-static bool is_slot_free(const struct isvc *svc, struct json pool)
+static enum slot slot_of_others(const struct isvc *svc, struct json pool)
 {
+    enum slot most = SLOT_FREE;
     json_each (member, json_get(pool, "spec.members")) {
         const char *name = json_get_text(*member, "inferenceServiceRef.name");
-        if (!text_empty(name) && !text_eq(name, svc->name) && has_pods(svc, name))
-            return false;
+        if (text_empty(name) || text_eq(name, svc->name))
+            continue;
+        enum slot taken = taken_by(svc, name);
+        most = taken > most ? taken : most;
     }
-    return true;
+    return most;
 }
 
 static void set_replicas(struct isvc *svc, int64_t replicas)
@@ -68,8 +76,11 @@ void pool_member_follow(struct isvc *svc)
     const char *owner = text_empty(pending) ? resident : pending;
     if (text_empty(owner) || text_eq(json_get_text(pool, "status.phase"), "Degraded"))
         return;
-    if (text_eq(owner, svc->name))
-        set_replicas(svc, is_slot_free(svc, pool) ? 1 : 0);
+    enum slot others = slot_of_others(svc, pool);
+    if (text_eq(owner, svc->name) && others == SLOT_ASKED_FOR)
+        svc->spec.replicas = 0; /* they give way at once: no reason to change the request */
+    else if (text_eq(owner, svc->name))
+        set_replicas(svc, others == SLOT_FREE ? 1 : 0);
     else if (!text_empty(pending) || text_eq(resident, svc->name))
         give_way(svc);
     else if (!json_get_int(svc->live, "spec.replicas", 0))
