@@ -188,8 +188,8 @@ static int print_out(struct render *r, bool as_json)
             yaml_print(&out, *object);
         }
     }
-    bool ok = !buf_overflowed(&out) && fwrite(out.ptr, 1, out.len, stdout) == out.len &&
-              fflush(stdout) == 0;
+    bool ok = !buf_overflowed(&out) &&
+              (!out.len || fwrite(out.ptr, 1, out.len, stdout) == out.len) && fflush(stdout) == 0;
     buf_done(&out);
     return ok ? CLI_OK : CLI_FAILED;
 }

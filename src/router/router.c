@@ -80,10 +80,10 @@ void router_free(struct router *r)
     router_health_stop(r);
     router_auth_stop(r);
     http_client_free(r->client);
-    pools_free(r->pools);
     router_generation_unref(r->now);
     tls_context_unref(r->tls);
-    metrics_done(&r->metrics);
+    metrics_done(&r->metrics); /* families of the pools are in there */
+    pools_free(r->pools);
     ledger_done(&r->ledger);
     free(r);
 }

@@ -182,7 +182,8 @@ def test_crds_that_come_later_are_picked_up_without_a_restart():
         # And again: gone with all their objects, then back.
         uid = lab.get("deployments", ns, "svc")["metadata"]["uid"]
         for crd in lab.list("customresourcedefinitions"):
-            if crd["spec"]["group"] in ("inference.llmkube.dev", "model.otterscale.io"):
+            if crd["spec"]["group"] in (
+                    "inference.llmkube.dev", "model.otterscale.io", "toolhive.stacklok.dev"):
                 lab.delete("customresourcedefinitions", None, crd["metadata"]["name"])
         wait_for(lambda: "is not installed" in readiness(op)[1], 60, "the end of the CRDs")
         lab.install_crds("api")

@@ -44,8 +44,8 @@ def test_a_config_of_nobody_and_a_group_with_members_go_at_once(lab):
         lab.delete("mcpgroups", ns, "tools")
         for plural, name in (("mcptelemetryconfigs", "otel"), ("mcpgroups", "tools")):
             wait_for(lambda p=plural, n=name: lab.get(p, ns, n) is None, 20, f"the end of {name}")
-        wait_for(lambda: condition(lab.get("mcpservers", ns, "weather"), "GroupRefValidated")[
-            "reason"] == "GroupRefNotFound", 20, "the server to tell")
+        wait_for(lambda: (condition(lab.get("mcpservers", ns, "weather"), "GroupRefValidated") or {}).get(
+            "reason") == "GroupRefNotFound", 20, "the condition of the server")
 
 
 def test_an_edit_of_a_config_reaches_the_proxies_and_a_fault_does_not(lab):

@@ -43,9 +43,9 @@ static void scene_open(struct scene *s)
 
 static void scene_close(struct scene *s)
 {
+    metrics_done(&s->metrics);
     pools_free(s->pools);
     kube_client_free(s->kube);
-    metrics_done(&s->metrics);
     world_done(&s->world);
 }
 
