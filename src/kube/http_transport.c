@@ -12,6 +12,8 @@
 #include "kube/credentials.h"
 
 #define REQUESTS_MAX 32
+/* Over HTTP/1.1 each watch takes a connection: those of all families, and what is asked beside. */
+#define CONNECTIONS_MAX 256
 #define HEADERS_MAX 80
 /* For a connection: the server's name may have several addresses that do not answer. */
 #define WAIT_MS 30000
@@ -386,7 +388,8 @@ struct http_transport *http_transport_new(
     t->tail = &t->waiting;
     t->face = (struct kube_transport){ open_call, cancel_call, t };
     timer_init(&t->pump, pump, t);
-    t->http = http_client_new(loop, &(struct http_client_options){ 0 });
+    t->http =
+        http_client_new(loop, &(struct http_client_options){ .connections_max = CONNECTIONS_MAX });
     t->credentials = credentials_new(loop, t->env, t->config, pump, t);
     return t;
 }
