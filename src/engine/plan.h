@@ -24,7 +24,7 @@ enum plan_child_mode {
     PLAN_SHARED,  /* created if missing, then never touched; owned by nobody */
     PLAN_ONCE,    /* owned; created if missing, never changed (immutable: a Job, a claim) */
     PLAN_ABSENT,  /* deleted if it is ours */
-    PLAN_REMOVED, /* deleted, whoever made it; also when the object itself goes */
+    PLAN_REMOVED, /* deleted, also if another client made it; also when the object itself goes */
 };
 
 /* Names the owner of a cluster-scoped child, which an owner reference cannot. */
@@ -116,7 +116,7 @@ void plan_once(struct plan *p, const struct resource *r, struct json object);
  * back. */
 void plan_absent(struct plan *p, const struct resource *r, const char *name);
 /* For what the workload of an object made under a known name, without an owner reference: deleted,
- * whoever made it. With kind.finalizer it is deleted when the object goes, too. */
+ * also if another client made it. With kind.finalizer it is deleted when the object goes, too. */
 void plan_remove(struct plan *p, const struct resource *r, const char *name);
 /* The whole child as it is applied: with apiVersion, kind, namespace and, unless shared, the owner
  * reference to `owner`, an object of the given apiVersion and kind; a cluster-scoped child, which

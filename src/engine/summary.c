@@ -152,7 +152,7 @@ void summary_add(
     if (!has_place(schema, "conditions"))
         return;
     if (!phase && !planned(p, "Ready") && !find_cause(p) && !find_proof(p))
-        return; /* nothing is told that it could follow from */
+        return; /* the status says nothing that it could follow from */
     bool ready = is_ready(p, phase);
     if (!planned(p, "Ready"))
         add_ready(p, phase, ready);

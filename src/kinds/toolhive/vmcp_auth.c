@@ -402,7 +402,7 @@ static void put_secrets(const struct vmcp *v, struct json_builder *by_name, cons
         by_name, env_name(a, TARGET_SECRET, name), json_get(spec, "xaa.targetClientSecretRef"));
 }
 
-/* A variable that stands in the list already would stand there twice. */
+/* Skips a variable that the list already has. */
 static void push_new(
     struct json_builder *env, struct json map, struct json before, struct json before_that)
 {
