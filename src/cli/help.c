@@ -40,8 +40,9 @@ static int run_version(struct cli *cli)
 {
     (void)cli;
     printf("leeboard %s\n"
-           "compatible with LLMKube 0.9.19 (Model, InferenceService) and OtterScale 1.0.1\n"
-           "(ModelService, ModelArtifact); Kubernetes 1.33 and newer\n",
+           "compatible with LLMKube 0.9.19, ToolHive 0.44.0 (operator and MCP proxy) and\n"
+           "OtterScale 1.0.1; Kubernetes 1.33 and newer. docs/compatibility.md names each "
+           "difference.\n",
         LEEBOARD_VERSION);
     return CLI_OK;
 }
