@@ -31,7 +31,7 @@ static void check_config(struct arena *a, const char *path)
         return;
     }
     assert(text_starts(c.server, "http://") || text_starts(c.server, "https://"));
-    assert(c.namespace && c.origin);
+    assert(c.ns && c.origin);
     check_plain(c.server);
     check_plain(c.token);
     for (const char *const *h = c.impersonate; h && *h; h++)

@@ -382,10 +382,10 @@ static void put_object(struct apiserver *s, struct json object, bool again)
     static const struct api_handlers nobody = { 0 };
     struct api_call *c = call_new(s, &nobody, NULL);
     const char *version = json_get_text(object, "apiVersion"), *slash = strchr(version, '/');
-    const char *namespace = json_get_text(object, "metadata.namespace"), *why;
+    const char *ns = json_get_text(object, "metadata.namespace"), *why;
     const char *group = slash ? arena_strndup(&c->arena, version, (size_t)(slash - version)) : "";
     c->request = &request;
-    c->namespace = namespace ? namespace : "";
+    c->ns = ns ? ns : "";
     c->subresource = "";
     c->manager = text_eq(group, "flowcontrol.apiserver.k8s.io")
                      ? "api-priority-and-fairness-config-producer-v1"
@@ -397,7 +397,7 @@ static void put_object(struct apiserver *s, struct json object, bool again)
         .server = s,
         .arena = &c->arena,
         .kind = c->kind,
-        .namespace = c->namespace,
+        .ns = c->ns,
         .name = json_get_text(object, "metadata.name"),
     };
     bool there = c->kind && write_read_old(&w);
@@ -553,8 +553,8 @@ struct auth *apiserver_auth(struct apiserver *s)
 }
 
 struct json apiserver_read(struct apiserver *s, struct arena *a, const struct api_kind *k,
-    const char *namespace, const char *name)
+    const char *ns, const char *name)
 {
-    const struct store_object *o = store_get(store_table(s->store, k->table), namespace, name);
+    const struct store_object *o = store_get(store_table(s->store, k->table), ns, name);
     return o ? object_read(k, a, o) : (struct json){ 0 };
 }

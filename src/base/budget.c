@@ -6,10 +6,10 @@ _Thread_local struct budget *budget_current;
  * handlers of each (for that the sources are compiled with -fexceptions), until it has reached the
  * frame of budget_run(). */
 static _Unwind_Reason_Code stop_at_bottom(int version, _Unwind_Action actions,
-    _Unwind_Exception_Class class, struct _Unwind_Exception *exception,
+    _Unwind_Exception_Class size_class, struct _Unwind_Exception *exception,
     struct _Unwind_Context *frame, void *ctx)
 {
-    (void)version, (void)class, (void)exception;
+    (void)version, (void)size_class, (void)exception;
     struct budget *b = ctx;
     assert(!(actions & _UA_END_OF_STACK));
     if ((const char *)_Unwind_GetCFA(frame) > (const char *)b->bottom)

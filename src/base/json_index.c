@@ -98,13 +98,13 @@ bool json_seen_add(struct json_seen *s, struct json key)
 {
     if (json_seen_has(s, key))
         return true;
-    struct json *new = arena_new(s->arena, struct json);
+    struct json *fresh = arena_new(s->arena, struct json);
     size_t i = 0;
-    *new = key;
+    *fresh = key;
     for (; s->levels[i]; i++) {
-        new = merge(s->arena, s->levels[i], new, (size_t)1 << i);
+        fresh = merge(s->arena, s->levels[i], fresh, (size_t)1 << i);
         s->levels[i] = NULL;
     }
-    s->levels[i] = new;
+    s->levels[i] = fresh;
     return false;
 }

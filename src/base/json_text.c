@@ -38,14 +38,14 @@ static bool holds_nul(const struct conversion *c, yyjson_val *text)
     return c->may_hold_nul && memchr(yyjson_get_str(text), '\0', yyjson_get_len(text));
 }
 
-static struct json joined(struct arena *a, struct json old, struct json new)
+static struct json joined(struct arena *a, struct json old, struct json fresh)
 {
-    if (old.type != JSON_MAP || new.type != JSON_MAP)
-        return new;
+    if (old.type != JSON_MAP || fresh.type != JSON_MAP)
+        return fresh;
     struct json_builder b;
     json_builder_init(&b, a);
     json_put_all(&b, old);
-    json_each_member (m, new)
+    json_each_member (m, fresh)
         json_put(&b, m->key, joined(a, json_member(old, m->key), m->value));
     return json_map_end(&b);
 }

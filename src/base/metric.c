@@ -66,14 +66,14 @@ static struct metric_series *find(const struct metric *family, const char *label
 
 static struct metric_series *add(struct metric *family, const char *labels)
 {
-    struct metric_series *new = mem_new_of(struct metric_series);
-    new->labels = mem_strdup(labels);
-    new->hash = hash_of(labels);
+    struct metric_series *fresh = mem_new_of(struct metric_series);
+    fresh->labels = mem_strdup(labels);
+    fresh->hash = hash_of(labels);
     if (family->type == METRIC_HISTOGRAM)
-        new->buckets = mem_new((bound_count(family) + 1) * sizeof(*new->buckets));
+        fresh->buckets = mem_new((bound_count(family) + 1) * sizeof(*fresh->buckets));
     family->series = mem_resize(family->series, family->count + 1, sizeof(struct metric_series *));
-    family->series[family->count++] = new;
-    return new;
+    family->series[family->count++] = fresh;
+    return fresh;
 }
 
 /* The same names, each with the value "other". */

@@ -158,19 +158,19 @@ static void add_readable_part(struct buf *b, const char *text, size_t max)
 {
     bool gap = false;
     for (const char *c = text; *c && b->len < max; c++) {
-        int class = class_of(*c);
-        if (!(class & (LOWER | UPPER | DIGIT))) {
+        int kind_of = class_of(*c);
+        if (!(kind_of & (LOWER | UPPER | DIGIT))) {
             gap = b->len > 0;
             continue;
         }
-        if (b->len == 0 && class == DIGIT)
+        if (b->len == 0 && kind_of == DIGIT)
             buf_add_char(b, 'n');
         if (b->len + gap >= max)
             break;
         if (gap)
             buf_add_char(b, '-');
         gap = false;
-        buf_add_char(b, class == UPPER ? (char)(*c - 'A' + 'a') : *c);
+        buf_add_char(b, kind_of == UPPER ? (char)(*c - 'A' + 'a') : *c);
     }
     if (b->len == 0)
         buf_add_char(b, 'n');

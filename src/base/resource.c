@@ -61,19 +61,19 @@ static void add_segment(struct buf *b, const char *text)
     }
 }
 
-const char *resource_path(struct arena *a, const struct resource *r, const char *namespace,
+const char *resource_path(struct arena *a, const struct resource *r, const char *ns,
     const char *name, const char *subresource)
 {
     assert(!(subresource && !name));
-    assert(r->cluster_scoped || namespace || !name);
+    assert(r->cluster_scoped || ns || !name);
     cleanup(buf_done) struct buf b = BUF_INIT(8192);
     buf_add_text(&b, *r->group ? "/apis" : "/api");
     if (*r->group)
         add_segment(&b, r->group);
     add_segment(&b, r->version);
-    if (namespace && !r->cluster_scoped) {
+    if (ns && !r->cluster_scoped) {
         buf_add_text(&b, "/namespaces");
-        add_segment(&b, namespace);
+        add_segment(&b, ns);
     }
     add_segment(&b, r->plural);
     if (name)

@@ -34,5 +34,5 @@ struct arena;
 const char *resource_api_version(struct arena *a, const struct resource *r);
 /* "/apis/apps/v1/namespaces/NS/deployments/NAME/SUBRESOURCE", percent-encoded; the last three may
  * be NULL. namespace NULL on a namespaced resource means all namespaces (and name must be NULL). */
-const char *resource_path(struct arena *a, const struct resource *r, const char *namespace,
+const char *resource_path(struct arena *a, const struct resource *r, const char *ns,
     const char *name, const char *subresource);

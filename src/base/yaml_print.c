@@ -187,10 +187,10 @@ static void print_value(struct buf *b, struct json v, int indent, bool in_list)
 static void print_member(struct buf *b, const struct json_member *m, int indent)
 {
     struct str key = str_of(m->key);
-    bool explicit = key.len > IMPLICIT_KEY_BYTES_MAX;
-    buf_add_text(b, explicit ? "? " : "");
+    bool marked = key.len > IMPLICIT_KEY_BYTES_MAX;
+    buf_add_text(b, marked ? "? " : "");
     add_line(b, key);
-    if (explicit) {
+    if (marked) {
         buf_add_char(b, '\n');
         add_indent(b, indent);
     }

@@ -340,20 +340,19 @@ static const struct node *unary(struct parser *p)
     return n;
 }
 
-struct operator
-{
+struct op {
     const char *mark;
     enum node_type type;
 };
 
 /* Operators of one level bind to the left. The tree may grow as deep as the text is long, so there
  * is a limit here too. */
-static const struct node *chain(struct parser *p, const struct operator* operators,
-    const struct node *(*operand)(struct parser *p))
+static const struct node *chain(
+    struct parser *p, const struct op *operators, const struct node *(*operand)(struct parser *p))
 {
     const struct node *x = operand(p);
     for (int i = 0; x; i++) {
-        const struct operator* o = operators;
+        const struct op *o = operators;
         while (o->mark && !lexer_at(p->l, o->mark))
             o++;
         if (!o->mark)
@@ -369,13 +368,13 @@ static const struct node *chain(struct parser *p, const struct operator* operato
 
 static const struct node *product(struct parser *p)
 {
-    static const struct operator operators[] = { { "*", NODE_MULTIPLY }, { 0 } };
+    static const struct op operators[] = { { "*", NODE_MULTIPLY }, { 0 } };
     return chain(p, operators, unary);
 }
 
 static const struct node *sum(struct parser *p)
 {
-    static const struct operator operators[] = { { "+", NODE_ADD }, { "-", NODE_SUBTRACT }, { 0 } };
+    static const struct op operators[] = { { "+", NODE_ADD }, { "-", NODE_SUBTRACT }, { 0 } };
     return chain(p, operators, product);
 }
 
@@ -415,7 +414,7 @@ static const struct node *is(struct parser *p, const struct node *of)
 
 static const struct node *relation(struct parser *p)
 {
-    static const struct operator operators[] = {
+    static const struct op operators[] = {
         { "==", NODE_EQUAL },
         { "!=", NODE_UNEQUAL },
         { "<=", NODE_LESS_EQUAL },
@@ -427,7 +426,7 @@ static const struct node *relation(struct parser *p)
     };
     const struct node *x = sum(p);
     bool taken = false;
-    for (const struct operator* o = operators; x && o->mark; o++) {
+    for (const struct op *o = operators; x && o->mark; o++) {
         if (!lexer_take(p->l, o->mark, &taken, p->err))
             return NULL;
         if (taken)
@@ -450,13 +449,13 @@ static const struct node *relation(struct parser *p)
 
 static const struct node *conjunction(struct parser *p)
 {
-    static const struct operator operators[] = { { "&&", NODE_AND }, { 0 } };
+    static const struct op operators[] = { { "&&", NODE_AND }, { 0 } };
     return chain(p, operators, relation);
 }
 
 static const struct node *disjunction(struct parser *p)
 {
-    static const struct operator operators[] = { { "||", NODE_OR }, { 0 } };
+    static const struct op operators[] = { { "||", NODE_OR }, { 0 } };
     return chain(p, operators, conjunction);
 }
 

@@ -227,11 +227,11 @@ static struct bounds walk_cost(struct call *call)
 static struct bounds replace_cost(struct call *call)
 {
     struct bounds size = operand_size(call, 0), old = operand_size(call, 1);
-    struct bounds new = operand_size(call, 2), count = { 0 }, kept = { 0 };
+    struct bounds fresh = operand_size(call, 2), count = { 0 }, kept = { 0 };
     if (old.min == 0) {
         count.max = plus(size.max, 1);
         kept.max = size.max;
-    } else if (new.max <= old.min) {
+    } else if (fresh.max <= old.min) {
         kept.max = size.max;
     } else {
         count.max = scaled(size.max, 1.0 / (double)old.min);
@@ -239,12 +239,12 @@ static struct bounds replace_cost(struct call *call)
     if (old.max == 0) {
         count.min = plus(size.min, 1);
         kept.min = size.min;
-    } else if (old.max <= new.min) {
+    } else if (old.max <= fresh.min) {
         kept.min = size.min;
     } else {
         count.min = scaled(size.min, 1.0 / (double)old.max);
     }
-    return with_size(call, scale(size, 2 * TEXT), add(multiply(count, new), kept));
+    return with_size(call, scale(size, 2 * TEXT), add(multiply(count, fresh), kept));
 }
 
 static struct bounds split_cost(struct call *call)

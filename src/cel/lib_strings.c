@@ -123,13 +123,13 @@ static bool next_cut(struct str rest, struct str separator, size_t *ret)
 
 CEL_IMPLEMENT(replace)
 {
-    struct str s = args[0].text, old = args[1].text, new = args[2].text;
+    struct str s = args[0].text, old = args[1].text, fresh = args[2].text;
     int64_t most = n == 4 ? args[3].integer : -1, done = 0;
     cleanup(buf_done) struct buf b = BUF_INIT(CEL_TEXT_BYTES_MAX);
-    if (str_eq(old, new) || most == 0)
+    if (str_eq(old, fresh) || most == 0)
         return args[0];
     if (old.len == 0 && most != 0) { /* before every character, and at the end */
-        buf_add(&b, new.ptr, new.len);
+        buf_add(&b, fresh.ptr, fresh.len);
         done++;
     }
     while (s.len && (most < 0 || done < most)) {
@@ -139,7 +139,7 @@ CEL_IMPLEMENT(replace)
         s = (struct str){ s.ptr + cut, s.len - cut };
         if (!found && old.len)
             break;
-        buf_add(&b, new.ptr, new.len);
+        buf_add(&b, fresh.ptr, fresh.len);
         s = (struct str){ s.ptr + old.len, s.len - old.len };
         done++;
     }

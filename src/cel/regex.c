@@ -147,7 +147,7 @@ static bool read_class_escape(struct reader *r, struct cel_set *set)
     }
     if ((c | 0x20) != 'p')
         return false;
-    struct cel_set class = { 0 };
+    struct cel_set members = { 0 };
     bool inverted = c == 'P';
     r->at += 2;
     size_t from = r->at;
@@ -168,11 +168,11 @@ static bool read_class_escape(struct reader *r, struct cel_set *set)
         inverted = !inverted;
         name = (struct str){ name.ptr + 1, name.len - 1 };
     }
-    if (!cel_set_add_unicode(r->arena, &class, name))
+    if (!cel_set_add_unicode(r->arena, &members, name))
         refuse(r, "invalid character class range", start, r->at);
     if (inverted)
-        cel_set_invert(r->arena, &class);
-    cel_set_add_all(r->arena, set, &class);
+        cel_set_invert(r->arena, &members);
+    cel_set_add_all(r->arena, set, &members);
     return true;
 }
 

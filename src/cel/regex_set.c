@@ -102,23 +102,23 @@ static void add_pairs(struct arena *a, struct cel_set *s, const char *pairs, siz
 
 bool cel_set_add_perl(struct arena *a, struct cel_set *s, char letter)
 {
-    struct cel_set class = { 0 };
+    struct cel_set members = { 0 };
     switch (letter | 0x20) {
     case 'd':
-        add_pairs(a, &class, "09", 2);
+        add_pairs(a, &members, "09", 2);
         break;
     case 'w':
-        add_pairs(a, &class, "09AZaz__", 8);
+        add_pairs(a, &members, "09AZaz__", 8);
         break;
     case 's':
-        add_pairs(a, &class, "\t\n\f\r  ", 6);
+        add_pairs(a, &members, "\t\n\f\r  ", 6);
         break;
     default:
         return false;
     }
     if (!(letter & 0x20))
-        cel_set_invert(a, &class);
-    cel_set_add_all(a, s, &class);
+        cel_set_invert(a, &members);
+    cel_set_add_all(a, s, &members);
     return true;
 }
 
@@ -149,11 +149,11 @@ bool cel_set_add_posix(struct arena *a, struct cel_set *s, struct str name)
         name = (struct str){ name.ptr + 1, name.len - 1 };
     for (size_t i = 0; i < lengthof(posix); i++)
         if (str_eq(name, str_of(posix[i].name))) {
-            struct cel_set class = { 0 };
-            add_pairs(a, &class, posix[i].pairs, posix[i].count);
+            struct cel_set members = { 0 };
+            add_pairs(a, &members, posix[i].pairs, posix[i].count);
             if (inverted)
-                cel_set_invert(a, &class);
-            cel_set_add_all(a, s, &class);
+                cel_set_invert(a, &members);
+            cel_set_add_all(a, s, &members);
             return true;
         }
     return false;

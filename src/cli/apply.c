@@ -26,9 +26,9 @@ bool apply_find_target(struct ask *q, struct json object, struct apply_target *t
         return fail(err, ERR_INVALID, "an object without apiVersion, kind or metadata.name");
     if (!ask_resource_of_kind(q, version, kind, &t->resource, err))
         return false;
-    const char *namespace = json_get_text(object, "metadata.namespace");
-    t->namespace = t->resource.cluster_scoped ? NULL : namespace ? namespace : q->namespace;
-    t->path = resource_path(&q->cli->arena, &t->resource, t->namespace, t->name, NULL);
+    const char *ns = json_get_text(object, "metadata.namespace");
+    t->ns = t->resource.cluster_scoped ? NULL : ns ? ns : q->ns;
+    t->path = resource_path(&q->cli->arena, &t->resource, t->ns, t->name, NULL);
     return true;
 }
 
@@ -100,7 +100,7 @@ static bool check_one(struct ask *q, struct json objects, struct json object, st
         .body = object,
     };
     return ask_patiently(q, &patch, &status, &answer, err) ||
-           (err->code == ERR_NOT_FOUND && brings_namespace(objects, t.namespace));
+           (err->code == ERR_NOT_FOUND && brings_namespace(objects, t.ns));
 }
 
 /* A line about an object that the server refuses, unless our own check, which names the nearest
@@ -292,10 +292,10 @@ static bool get(struct cli *cli, struct ask *q, struct error *err)
     struct resource r;
     if (!ask_resource_of_word(q, cli->arguments[0], &r, err))
         return false;
-    const char *namespace = r.cluster_scoped || (all && !name) ? NULL : q->namespace;
+    const char *ns = r.cluster_scoped || (all && !name) ? NULL : q->ns;
     struct ask_request request = {
         .method = "GET",
-        .path = resource_path(&cli->arena, &r, namespace, name, NULL),
+        .path = resource_path(&cli->arena, &r, ns, name, NULL),
         .accept = whole ? NULL : "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
     };
     int status;

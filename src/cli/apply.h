@@ -7,7 +7,7 @@
 
 struct apply_target {
     struct resource resource;
-    const char *namespace, *name, *path;
+    const char *ns, *name, *path;
 };
 
 /* Where an object goes. Fails if the server does not know its kind, or it has no name. */

@@ -19,12 +19,12 @@
 #define INSTALL_PAUSE_MS 100
 #define KINDS_MAX 64
 
-static bool open_config(struct ask *ret, const struct kube_config_options *options,
-    const char *namespace, struct error *err)
+static bool open_config(
+    struct ask *ret, const struct kube_config_options *options, const char *ns, struct error *err)
 {
     if (!kube_config_load(&ret->cli->arena, options, &ret->config, err))
         return false;
-    ret->namespace = text_empty(namespace) ? ret->config.namespace : namespace;
+    ret->ns = text_empty(ns) ? ret->config.ns : ns;
     ret->loop = loop_new();
     ret->transport = http_transport_new(
         ret->loop, &(struct http_transport_options){ .config = &ret->config }, err);
@@ -114,10 +114,10 @@ bool ask_open_running(struct cli *cli, const char *folder, struct ask *ret, stru
     return open_config(ret, &(struct kube_config_options){ .kubeconfig = file }, NULL, err);
 }
 
-void ask_over(struct cli *cli, struct loop *loop, const struct kube_transport *kube,
-    const char *namespace, struct ask *ret)
+void ask_over(struct cli *cli, struct loop *loop, const struct kube_transport *kube, const char *ns,
+    struct ask *ret)
 {
-    *ret = (struct ask){ .cli = cli, .namespace = namespace, .loop = loop, .kube = kube };
+    *ret = (struct ask){ .cli = cli, .ns = ns, .loop = loop, .kube = kube };
 }
 
 void ask_close(struct ask *q)

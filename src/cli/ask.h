@@ -11,7 +11,7 @@
 struct ask {
     struct cli *cli;
     struct kube_config config;
-    const char *namespace; /* --namespace, else the context's */
+    const char *ns; /* --namespace, else the context's */
     struct loop *loop;
     struct http_transport *transport;  /* NULL: kube is somebody else's, and so is the loop */
     const struct kube_transport *kube; /* where questions go */
@@ -29,8 +29,8 @@ bool ask_open_running(
     struct cli *cli, const char *folder, struct ask *ret, struct error *err) must_check;
 void ask_close(struct ask *q);
 /* The same questions on another way, which goes through this loop. Needs no closing. */
-void ask_over(struct cli *cli, struct loop *loop, const struct kube_transport *kube,
-    const char *namespace, struct ask *ret);
+void ask_over(struct cli *cli, struct loop *loop, const struct kube_transport *kube, const char *ns,
+    struct ask *ret);
 
 struct ask_request {
     const char *method, *path;

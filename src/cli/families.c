@@ -25,9 +25,9 @@ static const struct kind *const otterscale_kinds[] = {
 static const struct kind *dashboards(struct arena *a, struct families *f)
 {
     struct str name = str_of(f->llmkube.grafana_dashboard_source);
-    struct str namespace = str_cut(&name, '/');
+    struct str ns = str_cut(&name, '/');
     f->dashboards = llmkube_dashboards_kind;
-    f->dashboards.namespace = str_dup(a, namespace);
+    f->dashboards.ns = str_dup(a, ns);
     f->dashboards.field_selector = arena_printf(a, "metadata.name=%s", name.ptr);
     return &f->dashboards;
 }

@@ -38,13 +38,12 @@ static bool find_pod(struct ask *q, const char *name, struct json *ret, struct e
         return false;
     struct json owner = json_map(&q->cli->arena,
         { "metadata",
-            json_map(&q->cli->arena,
-                { "name", json_str(name) },
-                { "namespace", json_str(q->namespace) }) });
+            json_map(
+                &q->cli->arena, { "name", json_str(name) }, { "namespace", json_str(q->ns) }) });
     *ret = (struct json){ 0 };
     json_each (pod, all.objects) {
         if (!text_eq(json_get_text(*pod, "kind"), "Pod") ||
-            !text_eq(json_get_text(*pod, "metadata.namespace"), q->namespace))
+            !text_eq(json_get_text(*pod, "metadata.namespace"), q->ns))
             continue;
         bool named = text_eq(json_get_text(*pod, "metadata.name"), name);
         if (named || (show_why_belongs(*pod, owner) && is_better(*pod, *ret)))
@@ -57,7 +56,7 @@ static bool find_pod(struct ask *q, const char *name, struct json *ret, struct e
                ERR_NOT_FOUND,
                "there is no pod of %s in namespace %s; `leeboard ps` shows what there is",
                name,
-               q->namespace);
+               q->ns);
 }
 
 /* The first one; before it began, the last of the init containers that did. */
@@ -161,14 +160,14 @@ static int run(struct cli *cli)
     struct ask q = { 0 };
     struct error err;
     struct json pod;
-    const char *folder, *namespace = cli_text(cli, "namespace");
+    const char *folder, *ns = cli_text(cli, "namespace");
     if (cli->argument_count != 1)
         return cli_usage(cli, "say whose: leeboard logs NAME, of an InferenceService or a pod");
     if (!up_folder(cli, &folder, &err))
         return cli_fail(cli, &err);
     bool ok = ask_open_running(cli, folder, &q, &err);
-    if (ok && !text_empty(namespace))
-        q.namespace = namespace;
+    if (ok && !text_empty(ns))
+        q.ns = ns;
     ok =
         ok && find_pod(&q, cli->arguments[0], &pod, &err) && copy_log(&q, log_path(cli, pod), &err);
     ask_close(&q);

@@ -18,8 +18,8 @@ struct out {
     struct cli *cli;
     struct arena *a;
     struct buf text;
-    const char *namespace; /* of the installation */
-    const char *watched;   /* the only namespace that is worked in; NULL: all */
+    const char *ns;      /* of the installation */
+    const char *watched; /* the only namespace that is worked in; NULL: all */
 };
 
 static void print(struct out *o, struct json object)
@@ -35,24 +35,24 @@ static struct json labels(struct arena *a)
         { "app.kubernetes.io/managed-by", json_str(NAME) });
 }
 
-static struct json head(struct out *o, const char *api_version, const char *kind, const char *name,
-    const char *namespace)
+static struct json head(
+    struct out *o, const char *api_version, const char *kind, const char *name, const char *ns)
 {
     return json_fields(o->a,
         { "apiVersion", json_str(api_version) },
         { "kind", json_str(kind) },
         { "metadata.name", json_str(name) },
-        { "metadata.namespace", json_str(namespace) },
+        { "metadata.namespace", json_str(ns) },
         { "metadata.labels", labels(o->a) });
 }
 
 static void print_role(
-    struct out *o, const char *kind, const char *name, const char *namespace, struct json rules)
+    struct out *o, const char *kind, const char *name, const char *ns, struct json rules)
 {
-    struct json role = head(o, "rbac.authorization.k8s.io/v1", kind, name, namespace);
+    struct json role = head(o, "rbac.authorization.k8s.io/v1", kind, name, ns);
     print(o, json_with_member(o->a, role, "rules", rules));
     const char *binding = text_eq(kind, "Role") ? "RoleBinding" : "ClusterRoleBinding";
-    struct json bound = head(o, "rbac.authorization.k8s.io/v1", binding, name, namespace);
+    struct json bound = head(o, "rbac.authorization.k8s.io/v1", binding, name, ns);
     bound = json_with_member(o->a,
         bound,
         "roleRef",
@@ -67,7 +67,7 @@ static void print_role(
             json_fields(o->a,
                 { "kind", json_str("ServiceAccount") },
                 { "name", json_str(NAME) },
-                { "namespace", json_str(o->namespace) })));
+                { "namespace", json_str(o->ns) })));
     print(o, bound);
 }
 
@@ -89,7 +89,7 @@ static void print_roles(struct out *o, const struct families *f)
         rights_rule(a, "authorization.k8s.io", "subjectaccessreviews", "create"));
     print_role(o, "ClusterRole", NAME "-metrics-auth", NULL, reviews);
     struct json lease = rights_rule(a, "coordination.k8s.io", "leases", "get create update patch");
-    print_role(o, "Role", NAME "-leader", o->namespace, json_list(a, lease));
+    print_role(o, "Role", NAME "-leader", o->ns, json_list(a, lease));
 }
 
 /* Kubernetes adds these rules to its own roles view, edit and admin. */
@@ -204,14 +204,14 @@ static void print_deployment(struct out *o, const char *image)
                 { "runAsUser", json_int(65532) },
                 { "seccompProfile.type", json_str("RuntimeDefault") }) },
         { "template.spec.containers", json_list(a, container(o, image)) });
-    struct json object = head(o, "apps/v1", "Deployment", NAME, o->namespace);
+    struct json object = head(o, "apps/v1", "Deployment", NAME, o->ns);
     print(o, json_with_member(a, object, "spec", spec));
 }
 
 static void print_metrics_service(struct out *o)
 {
     struct arena *a = o->a;
-    struct json object = head(o, "v1", "Service", NAME "-metrics", o->namespace);
+    struct json object = head(o, "v1", "Service", NAME "-metrics", o->ns);
     struct json spec = json_fields(a,
         { "selector", json_map(a, { "app.kubernetes.io/name", json_str(NAME) }) },
         { "ports",
@@ -226,18 +226,18 @@ static void print_metrics_service(struct out *o)
 static void print_rest(struct out *o, const struct families *f, const char *image)
 {
     struct arena *a = o->a;
-    struct json namespace = head(o, "v1", "Namespace", o->namespace, NULL);
-    namespace = json_with(a,
-        namespace,
+    struct json ns = head(o, "v1", "Namespace", o->ns, NULL);
+    ns = json_with(a,
+        ns,
         "metadata.labels",
         json_overlay(a,
             labels(a),
             json_map(a, { "pod-security.kubernetes.io/enforce", json_str("restricted") })));
-    print(o, namespace);
+    print(o, ns);
     if (families_have_group(f, "inference.llmkube.dev") && !cli_on(o->cli, "beside-upstream"))
-        json_each (class, embedded_priority_classes(a))
-            print(o, *class);
-    print(o, head(o, "v1", "ServiceAccount", NAME, o->namespace));
+        json_each (one, embedded_priority_classes(a))
+            print(o, *one);
+    print(o, head(o, "v1", "ServiceAccount", NAME, o->ns));
     print_roles(o, f);
     print_roles_of_people(o, f);
     print_deployment(o, image);
@@ -272,7 +272,7 @@ static int run(struct cli *cli)
         .cli = cli,
         .a = &cli->arena,
         .text = BUF_INIT((size_t)16 << 20),
-        .namespace = cli_text(cli, "install-namespace"),
+        .ns = cli_text(cli, "install-namespace"),
         .watched = cli_text(cli, "namespace"),
     };
     if (!cli_on(cli, "no-crds") && !cli_on(cli, "beside-upstream"))

@@ -181,14 +181,14 @@ static bool load_kube(struct runner *r, struct error *err)
     struct kube_config_options options = {
         .kubeconfig = cli_text(r->cli, "kubeconfig"),
         .context = cli_text(r->cli, "context"),
-        .namespace = cli_text(r->cli, "namespace"),
+        .ns = cli_text(r->cli, "namespace"),
     };
     kube_config_from_environment(&options);
     if (!kube_config_load(r->arena, &options, &r->kube, err))
         return false;
-    const char *namespace = getenv("POD_NAMESPACE");
-    bool from_variable = !r->kube.in_cluster && !options.namespace && !text_empty(namespace);
-    r->workload.namespace = from_variable ? namespace : r->kube.namespace;
+    const char *ns = getenv("POD_NAMESPACE");
+    bool from_variable = !r->kube.in_cluster && !options.ns && !text_empty(ns);
+    r->workload.ns = from_variable ? ns : r->kube.ns;
     return true;
 }
 
@@ -227,7 +227,7 @@ static bool deploy(struct runner *r, struct error *err)
             .loop = r->loop,
             .client = r->client,
             .config = &r->kube,
-            .namespace = r->workload.namespace,
+            .ns = r->workload.ns,
             .name = r->config.name,
             .said = on_hub_said,
         }));

@@ -108,14 +108,14 @@ static int compare_files(const void *left, const void *right)
 bool model_cache_list(struct arena *a, const char *folder, struct model_file **ret,
     size_t *ret_count, struct error *err)
 {
-    struct walk w = { .arena = a, .place = { .namespace = "", .claim = "" } };
+    struct walk w = { .arena = a, .place = { .ns = "", .claim = "" } };
     const char *volumes = arena_printf(a, "%s/volumes", folder), *name;
     cleanup(close_dir) DIR *dir = opendir(volumes);
     if (!dir && errno != ENOENT)
         return fail_errno(err, errno, "%s", volumes);
     walk_claim(&w, arena_printf(a, "%s/models", folder));
     while ((name = next_name(dir))) {
-        w.place.namespace = arena_strdup(a, name);
+        w.place.ns = arena_strdup(a, name);
         walk_namespace(&w, arena_printf(a, "%s/%s", volumes, name));
     }
     if (w.count)
@@ -130,7 +130,7 @@ bool model_cache_remove(const char *folder, const struct model_file *f, struct e
 {
     char root[PATH_MAX], path[PATH_MAX];
     if (*f->claim)
-        snprintf(root, sizeof(root), "%s/volumes/%s/%s", folder, f->namespace, f->claim);
+        snprintf(root, sizeof(root), "%s/volumes/%s/%s", folder, f->ns, f->claim);
     else
         snprintf(root, sizeof(root), "%s/models", folder);
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", root, f->key) >= sizeof(path))

@@ -12,7 +12,7 @@
 #include "base/error.h"
 
 struct model_file {
-    const char *namespace, *claim; /* "" for the operator's copies */
+    const char *ns, *claim; /* "" for the operator's copies */
     const char *key;
     const char *name; /* below the key's directory */
     const char *path;

@@ -124,7 +124,7 @@ static bool is_of(struct arena *a, struct json model, const struct model_file *f
     const char *source = json_get_text(model, "spec.source");
     return (same(model, "status.cacheKey", f->key) ||
                (source && text_eq(source_cache_key(a, source), f->key))) &&
-           (!*f->namespace || same(model, "metadata.namespace", f->namespace));
+           (!*f->ns || same(model, "metadata.namespace", f->ns));
 }
 
 /* A claim of a single service is named after it. */
@@ -137,12 +137,12 @@ static bool may_mount(struct arena *a, struct json service, const struct model_f
 
 static void add_user(struct buf *b, const char *kind, struct json object)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace");
+    const char *ns = json_get_text(object, "metadata.namespace");
     buf_printf(b,
         "%s%s %s/%s",
         b->len ? ", " : "",
         kind,
-        namespace ? namespace : "",
+        ns ? ns : "",
         json_get_text(object, "metadata.name"));
 }
 
@@ -158,7 +158,7 @@ static const char *users_of(const struct models *m, const struct model_file *f)
         if (!*f->claim || json_get_bool(*model, "spec.prefetch", false))
             add_user(&b, "model", *model);
         json_each (service, m->services)
-            if (same(*service, "metadata.namespace", f->namespace) && may_mount(a, *service, f) &&
+            if (same(*service, "metadata.namespace", f->ns) && may_mount(a, *service, f) &&
                 (same(*service, "spec.modelRef", name) ||
                     same(*service, "spec.speculativeDecoding.draftModelRef", name)))
                 add_user(&b, "inferenceservice", *service);
@@ -212,7 +212,7 @@ static void print_list(struct models *m)
         all += f->bytes;
         json_push(&rows,
             json_list(a,
-                json_str(*f->namespace ? f->namespace : "-"),
+                json_str(*f->ns ? f->ns : "-"),
                 json_str(*models ? models : "-"),
                 json_strf(a, "%s/%s%s", f->key, f->name, f->partial ? " (partial)" : ""),
                 json_str(size_text(a, f->bytes)),
@@ -241,8 +241,7 @@ static bool is_named(const struct models *m, const struct model_file *f, const c
 
 static bool same_place(const struct model_file *a, const struct model_file *b)
 {
-    return text_eq(a->namespace, b->namespace) && text_eq(a->claim, b->claim) &&
-           text_eq(a->key, b->key);
+    return text_eq(a->ns, b->ns) && text_eq(a->claim, b->claim) && text_eq(a->key, b->key);
 }
 
 /* Everything of a key goes at once: the parts of a model are of no use alone. */

@@ -75,7 +75,7 @@ static struct json row_of(struct ps *p, const struct show_row *row, bool wide)
         pods.any ? arena_printf(a, "%lld", (long long)pods.restarts) : "",
         size_text(a, pods.bytes),
         table_age(a, json_get_text(object, "metadata.creationTimestamp"), p->now_ms),
-        row->namespace,
+        row->ns,
         why_of(row),
     };
     struct json_builder list;
@@ -111,7 +111,7 @@ static struct json list_of(struct ps *p)
         json_push(&list,
             json_fields(a,
                 { "name", json_str(row->name) },
-                { "namespace", json_str(row->namespace) },
+                { "namespace", json_str(row->ns) },
                 { "kind", json_str(row->kind) },
                 { "phase", json_str(row->phase) },
                 { "ready", json_bool(row->state == SHOW_READY) },

@@ -78,14 +78,14 @@ static bool release_kind(struct ask *q, const struct kind *kind, struct error *e
     bool all = true;
     json_each (object, json_get(list, "items")) {
         bool done = false;
-        const char *namespace = json_get_text(*object, "metadata.namespace");
+        const char *ns = json_get_text(*object, "metadata.namespace");
         const char *name = json_get_text(*object, "metadata.name");
         if (!release_object(q, kind, *object, &done, err)) {
-            fail_in(err, "%s %s/%s", kind->resource->plural, namespace ? namespace : "", name);
+            fail_in(err, "%s %s/%s", kind->resource->plural, ns ? ns : "", name);
             cli_fail(q->cli, err);
             all = false;
         } else if (done) {
-            printf("%s %s/%s released\n", kind->resource->plural, namespace ? namespace : "", name);
+            printf("%s %s/%s released\n", kind->resource->plural, ns ? ns : "", name);
         }
     }
     return all || fail(err, ERR_INTERNAL, "some finalizers are left; run it again");

@@ -65,9 +65,9 @@ static void run_kind(struct render *r, const struct kind *kind, const void *sett
     json_each (object, r->inputs) {
         if (!is_of(*object, kind->resource))
             continue;
-        const char *namespace = json_get_text(*object, "metadata.namespace");
+        const char *ns = json_get_text(*object, "metadata.namespace");
         const char *name = json_get_text(*object, "metadata.name");
-        struct view in = file_view_of(&r->world, kind->resource, namespace, name, settings);
+        struct view in = file_view_of(&r->world, kind->resource, ns, name, settings);
         struct plan *plan = arena_new(a, struct plan);
         plan_init(plan, a);
         const struct resource *of = kind->resource;
@@ -78,7 +78,7 @@ static void run_kind(struct render *r, const struct kind *kind, const void *sett
         json_push(&r->outcomes,
             json_fields(a,
                 { "kind", json_str(kind->resource->kind) },
-                { "namespace", json_str(namespace) },
+                { "namespace", json_str(ns) },
                 { "name", json_str(name) },
                 { "outcome", json_str(outcome_names[plan->outcome]) },
                 { "cause", json_str(plan->cause) }));
@@ -198,10 +198,10 @@ static int print_out(struct render *r, bool as_json)
 static bool add_input(struct render *r, struct json object, struct error *err)
 {
     struct arena *a = r->world.arena;
-    const char *namespace = cli_text(r->cli, "namespace");
+    const char *ns = cli_text(r->cli, "namespace");
     if (!json_get_text(object, "metadata.namespace"))
-        object = json_with(
-            a, object, "metadata.namespace", json_str(namespace ? namespace : FILE_VIEW_NAMESPACE));
+        object =
+            json_with(a, object, "metadata.namespace", json_str(ns ? ns : FILE_VIEW_NAMESPACE));
     return file_view_add(&r->world, object, err);
 }
 

@@ -30,7 +30,7 @@ static uint64_t hash_of(const struct cache *c, const char *one, const char *two)
 }
 
 struct wanted_name {
-    const char *namespace;
+    const char *ns;
     const char *name;
 };
 
@@ -38,16 +38,14 @@ static bool is_named(const struct table_node *n, const void *key)
 {
     const struct cache_entry *e = container_of(n, struct cache_entry, node);
     const struct wanted_name *w = key;
-    return strcmp(e->name, w->name) == 0 && strcmp(e->namespace, w->namespace) == 0;
+    return strcmp(e->name, w->name) == 0 && strcmp(e->ns, w->ns) == 0;
 }
 
-struct cache_entry *cache_find(
-    const struct cache_resource *r, const char *namespace, const char *name)
+struct cache_entry *cache_find(const struct cache_resource *r, const char *ns, const char *name)
 {
-    namespace = namespace && !r->resource->cluster_scoped ? namespace : "";
-    struct wanted_name wanted = { namespace, name };
-    struct table_node *n =
-        table_find(&r->table, hash_of(r->cache, namespace, name), is_named, &wanted);
+    ns = ns && !r->resource->cluster_scoped ? ns : "";
+    struct wanted_name wanted = { ns, name };
+    struct table_node *n = table_find(&r->table, hash_of(r->cache, ns, name), is_named, &wanted);
     return n ? container_of(n, struct cache_entry, node) : NULL;
 }
 
@@ -216,7 +214,7 @@ uint64_t cache_version(struct json object)
 struct cache_entry *cache_known(
     const struct cache_resource *r, const struct stream_identity *id, uint64_t *ret_version)
 {
-    struct cache_entry *e = cache_find(r, id->namespace, id->name);
+    struct cache_entry *e = cache_find(r, id->ns, id->name);
     *ret_version = version_of(id->version);
     return e && *ret_version && e->version >= *ret_version ? e : NULL;
 }
@@ -282,22 +280,22 @@ static struct cache_entry *new_entry(
     struct arena *a, struct cache_resource *r, struct json object, const char *unreadable)
 {
     struct cache *c = r->cache;
-    const char *namespace = json_get_text(object, "metadata.namespace");
+    const char *ns = json_get_text(object, "metadata.namespace");
     const char *uid = json_get_text(object, "metadata.uid");
     const char *name = json_get_text(object, "metadata.name");
     const char *controller = controller_of(r, object);
     const char *label = NULL;
     if (r->index_label)
         label = json_text(json_member(json_get(object, "metadata.labels"), r->index_label));
-    namespace = namespace ? namespace : "";
+    ns = ns ? ns : "";
     uid = uid ? uid : "";
     controller = controller ? controller : "";
-    size_t bytes = strlen(namespace) + strlen(name) + strlen(uid) + strlen(controller) + 4 +
+    size_t bytes = strlen(ns) + strlen(name) + strlen(uid) + strlen(controller) + 4 +
                    (label ? strlen(label) + 1 : 0) + (unreadable ? strlen(unreadable) + 1 : 0);
     struct cache_entry *e = mem_new(sizeof(*e) + bytes);
     char *at = e->texts;
     e->resource = r;
-    e->namespace = copy_text(&at, namespace);
+    e->ns = copy_text(&at, ns);
     e->name = copy_text(&at, name);
     e->uid = copy_text(&at, uid);
     e->controller_uid = copy_text(&at, controller);
@@ -314,11 +312,11 @@ static void link_entry(struct cache_entry *e)
 {
     struct cache_resource *r = e->resource;
     struct cache *c = r->cache;
-    table_add(&r->table, &e->node, hash_of(c, e->namespace, e->name));
+    table_add(&r->table, &e->node, hash_of(c, e->ns, e->name));
     if (*e->controller_uid)
         table_add(&c->owners, &e->owner_node, hash_of(c, e->controller_uid, ""));
     if (e->label)
-        table_add(&r->index, &e->index_node, hash_of(c, e->namespace, e->label));
+        table_add(&r->index, &e->index_node, hash_of(c, e->ns, e->label));
     c->count++;
 }
 
@@ -330,13 +328,13 @@ static bool packs_equal(const struct pack *a, const struct pack *b)
 static enum cache_change put(struct cache_resource *r, struct json object, const char *unreadable,
     enum cache_origin origin, struct cache_entry **ret_entry)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace");
+    const char *ns = json_get_text(object, "metadata.namespace");
     const char *name = json_get_text(object, "metadata.name");
     uint64_t version = cache_version(object);
     *ret_entry = NULL;
     if (!name || !version)
         return CACHE_SAME;
-    struct cache_entry *old = cache_find(r, namespace, name);
+    struct cache_entry *old = cache_find(r, ns, name);
     *ret_entry = old;
     if (old && old->version >= version) {
         old->round = r->round;
@@ -407,7 +405,7 @@ static int compare_entries(const void *left, const void *right)
 {
     const struct cache_entry *a = *(struct cache_entry *const *)left;
     const struct cache_entry *b = *(struct cache_entry *const *)right;
-    int order = strcmp(a->namespace, b->namespace);
+    int order = strcmp(a->ns, b->ns);
     return order ? order : strcmp(a->name, b->name);
 }
 
@@ -439,15 +437,15 @@ static struct cache_entry **sorted(struct found *f, size_t *ret_count)
     return f->items;
 }
 
-struct cache_entry **cache_list(struct arena *a, const struct cache_resource *r,
-    const char *namespace, const char *label, size_t *ret_count)
+struct cache_entry **cache_list(struct arena *a, const struct cache_resource *r, const char *ns,
+    const char *label, size_t *ret_count)
 {
     struct found f = { .arena = a };
-    if (label && namespace) {
-        uint64_t hash = hash_of(r->cache, namespace, label);
+    if (label && ns) {
+        uint64_t hash = hash_of(r->cache, ns, label);
         for (struct table_node *n = table_chain(&r->index, hash); n; n = n->next) {
             struct cache_entry *e = container_of(n, struct cache_entry, index_node);
-            if (n->hash == hash && text_eq(e->label, label) && text_eq(e->namespace, namespace))
+            if (n->hash == hash && text_eq(e->label, label) && text_eq(e->ns, ns))
                 add_found(&f, e);
         }
         return sorted(&f, ret_count);
@@ -455,7 +453,7 @@ struct cache_entry **cache_list(struct arena *a, const struct cache_resource *r,
     struct table_cursor at = table_first((struct table *)&r->table);
     for (; at.node; table_next(&at)) {
         struct cache_entry *e = container_of(at.node, struct cache_entry, node);
-        bool wanted = !namespace || strcmp(e->namespace, namespace) == 0;
+        bool wanted = !ns || strcmp(e->ns, ns) == 0;
         if (wanted && (!label || text_eq(e->label, label)))
             add_found(&f, e);
     }

@@ -29,7 +29,7 @@ struct cache_entry {
     struct table_node owner_node; /* in the cache, by controller uid; only if it has one */
     struct table_node index_node; /* in its resource, by namespace and indexed label */
     struct cache_resource *resource;
-    const char *namespace; /* "" for cluster scope */
+    const char *ns; /* "" for cluster scope */
     const char *name;
     const char *uid;
     const char *controller_uid; /* of cluster scope: plan_owner_id(); "" if nobody controls it */
@@ -126,8 +126,7 @@ void cache_bury(const struct cache_entry *entry);
 void cache_grave_done(struct cache_resource *r, const char *uid);
 void cache_graves_clear(struct cache_resource *r, uint64_t version);
 
-struct cache_entry *cache_find(
-    const struct cache_resource *r, const char *namespace, const char *name);
+struct cache_entry *cache_find(const struct cache_resource *r, const char *ns, const char *name);
 /* The entry, if it is in this version or a later one; else NULL. */
 struct cache_entry *cache_known(
     const struct cache_resource *r, const struct stream_identity *id, uint64_t *ret_version);
@@ -136,8 +135,8 @@ struct json cache_read_owned(struct arena *a, const struct cache_entry *entry); 
 
 /* All that match, sorted by namespace and name. namespace NULL: all. label: a value of the indexed
  * label, or NULL: all. */
-struct cache_entry **cache_list(struct arena *a, const struct cache_resource *r,
-    const char *namespace, const char *label, size_t *ret_count);
+struct cache_entry **cache_list(struct arena *a, const struct cache_resource *r, const char *ns,
+    const char *label, size_t *ret_count);
 /* All whose controller has this uid. */
 struct cache_entry **cache_children(
     struct arena *a, const struct cache *c, const char *uid, size_t *ret_count);

@@ -183,13 +183,12 @@ struct asking {
     struct arena *arena;
 };
 
-static struct json find(
-    void *ctx, const struct resource *r, const char *namespace, const char *name)
+static struct json find(void *ctx, const struct resource *r, const char *ns, const char *name)
 {
     const struct asking *asking = ctx;
     const struct cache_resource *in = cache_resource_of(&asking->engine->cache, r);
     assert(in); /* a kind asks only for what its watch list names */
-    const struct cache_entry *found = cache_find(in, r->cluster_scoped ? "" : namespace, name);
+    const struct cache_entry *found = cache_find(in, r->cluster_scoped ? "" : ns, name);
     return found ? cache_read(asking->arena, found) : (struct json){ 0 };
 }
 

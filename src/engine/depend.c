@@ -42,16 +42,16 @@ static uint64_t hash_resource(const struct depends *d, const struct resource *r)
 }
 
 uint64_t depend_on_name(
-    const struct depends *d, const struct resource *r, const char *namespace, const char *name)
+    const struct depends *d, const struct resource *r, const char *ns, const char *name)
 {
-    return mix(d, mix(d, hash_resource(d, r), namespace ? namespace : ""), name);
+    return mix(d, mix(d, hash_resource(d, r), ns ? ns : ""), name);
 }
 
 /* Everything in a namespace, or everywhere. A blank cannot be part of a name, so lists and names
  * never meet. */
-static uint64_t hash_list(const struct depends *d, const struct resource *r, const char *namespace)
+static uint64_t hash_list(const struct depends *d, const struct resource *r, const char *ns)
 {
-    return mix(d, mix(d, hash_resource(d, r), namespace ? namespace : " "), " ");
+    return mix(d, mix(d, hash_resource(d, r), ns ? ns : " "), " ");
 }
 
 /* What of that has a label. */
@@ -75,11 +75,11 @@ static bool split_equality(struct arena *a, const char *selector, char **ret_key
 }
 
 uint64_t depend_on_list(
-    const struct depends *d, const struct resource *r, const char *namespace, const char *selector)
+    const struct depends *d, const struct resource *r, const char *ns, const char *selector)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     char *key, *value;
-    uint64_t list = hash_list(d, r, namespace);
+    uint64_t list = hash_list(d, r, ns);
     if (selector && split_equality(&a, selector, &key, &value))
         return hash_label(d, list, key, value);
     return list;
@@ -170,11 +170,11 @@ void depend_each(struct depends *d, uint64_t target, depend_call *call, void *ct
         call(ctx, l->owner);
 }
 
-void depend_each_of_object(struct depends *d, const struct resource *r, const char *namespace,
+void depend_each_of_object(struct depends *d, const struct resource *r, const char *ns,
     const char *name, struct json labels, depend_call *call, void *ctx)
 {
-    depend_each(d, depend_on_name(d, r, namespace, name), call, ctx);
-    const char *const scopes[] = { namespace, NULL };
+    depend_each(d, depend_on_name(d, r, ns, name), call, ctx);
+    const char *const scopes[] = { ns, NULL };
     for (size_t i = 0; i < lengthof(scopes); i++) {
         uint64_t list = hash_list(d, r, scopes[i]);
         depend_each(d, list, call, ctx);

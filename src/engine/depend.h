@@ -26,10 +26,10 @@ void depends_init(struct depends *d, uint64_t seed0, uint64_t seed1);
 void depends_done(struct depends *d);
 
 uint64_t depend_on_name(
-    const struct depends *d, const struct resource *r, const char *namespace, const char *name);
+    const struct depends *d, const struct resource *r, const char *ns, const char *name);
 /* namespace NULL: all. Selectors other than NULL and `key=value` count as NULL. */
 uint64_t depend_on_list(
-    const struct depends *d, const struct resource *r, const char *namespace, const char *selector);
+    const struct depends *d, const struct resource *r, const char *ns, const char *selector);
 
 /* Makes these the targets of the owner; they may repeat and are sorted in place. */
 void depend_replace(
@@ -41,5 +41,5 @@ typedef void depend_call(void *ctx, void *owner);
 /* Calls for each key that depends on the target; the calls must not change dependencies. */
 void depend_each(struct depends *d, uint64_t target, depend_call *call, void *ctx);
 /* … that depends on this object: by name, or in a list that it is or was in. */
-void depend_each_of_object(struct depends *d, const struct resource *r, const char *namespace,
+void depend_each_of_object(struct depends *d, const struct resource *r, const char *ns,
     const char *name, struct json labels, depend_call *call, void *ctx);

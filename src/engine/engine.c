@@ -17,7 +17,7 @@
 
 struct wanted_key {
     const struct engine_kind *kind;
-    const char *namespace;
+    const char *ns;
     const char *name;
 };
 
@@ -25,37 +25,35 @@ static bool is_key(const struct table_node *n, const void *wanted)
 {
     const struct key *k = container_of(n, struct key, node);
     const struct wanted_key *w = wanted;
-    return k->kind == w->kind && strcmp(k->name, w->name) == 0 &&
-           strcmp(k->namespace, w->namespace) == 0;
+    return k->kind == w->kind && strcmp(k->name, w->name) == 0 && strcmp(k->ns, w->ns) == 0;
 }
 
-static uint64_t hash_key(const struct engine *e, const char *namespace, const char *name)
+static uint64_t hash_key(const struct engine *e, const char *ns, const char *name)
 {
-    return table_hash(&e->keys, namespace, strlen(namespace)) * 31 +
-           table_hash(&e->keys, name, strlen(name));
+    return table_hash(&e->keys, ns, strlen(ns)) * 31 + table_hash(&e->keys, name, strlen(name));
 }
 
 struct key *key_find(
-    struct engine *e, const struct engine_kind *kind, const char *namespace, const char *name)
+    struct engine *e, const struct engine_kind *kind, const char *ns, const char *name)
 {
-    struct wanted_key wanted = { kind, namespace, name };
-    struct table_node *n = table_find(&e->keys, hash_key(e, namespace, name), is_key, &wanted);
+    struct wanted_key wanted = { kind, ns, name };
+    struct table_node *n = table_find(&e->keys, hash_key(e, ns, name), is_key, &wanted);
     return n ? container_of(n, struct key, node) : NULL;
 }
 
-struct key *key_get(struct engine_kind *kind, const char *namespace, const char *name)
+struct key *key_get(struct engine_kind *kind, const char *ns, const char *name)
 {
     struct engine *e = kind->engine;
-    struct key *k = key_find(e, kind, namespace, name);
+    struct key *k = key_find(e, kind, ns, name);
     if (k)
         return k;
     k = mem_new_of(struct key);
     k->kind = kind;
-    k->namespace = mem_strdup(namespace);
+    k->ns = mem_strdup(ns);
     k->name = mem_strdup(name);
     queue_item_init(&e->queue, &k->item);
     k->item.counts = &kind->counts;
-    table_add(&e->keys, &k->node, hash_key(e, namespace, name));
+    table_add(&e->keys, &k->node, hash_key(e, ns, name));
     return k;
 }
 
@@ -69,7 +67,7 @@ void key_free(struct key *k)
     facts_clear(&e->facts, &k->facts, k);
     memos_free(k);
     table_remove(&e->keys, &k->node);
-    free(k->namespace);
+    free(k->ns);
     free(k->name);
     free(k);
 }
@@ -91,20 +89,20 @@ void engine_wake(void *except, void *owner)
         queue_wake(&k->item);
 }
 
-void engine_object_changed(struct engine *e, const struct cache_resource *r, const char *namespace,
+void engine_object_changed(struct engine *e, const struct cache_resource *r, const char *ns,
     const char *name, struct json before, struct json after, const struct key *except)
 {
     void *ctx = (void *)except;
-    depend_each_of_object(&e->depends, r->resource, namespace, name, after, engine_wake, ctx);
+    depend_each_of_object(&e->depends, r->resource, ns, name, after, engine_wake, ctx);
     if (json_present(before) && !json_equal(before, after))
-        depend_each_of_object(&e->depends, r->resource, namespace, name, before, engine_wake, ctx);
+        depend_each_of_object(&e->depends, r->resource, ns, name, before, engine_wake, ctx);
 }
 
 static void place_changed(void *ctx, const struct cache_entry *entry)
 {
     struct engine *e = ctx;
     const struct engine_kind *kind = engine_kind_of(e, entry->resource);
-    struct key *k = kind ? key_find(e, kind, entry->namespace, entry->name) : NULL;
+    struct key *k = kind ? key_find(e, kind, entry->ns, entry->name) : NULL;
     if (k)
         queue_wake(&k->item);
 }
@@ -193,7 +191,7 @@ void engine_start_watches(struct engine *e)
 static bool may_run(const struct engine *e, const struct key *k)
 {
     struct error err;
-    struct cache_entry *entry = cache_find(k->kind->resource, k->namespace, k->name);
+    struct cache_entry *entry = cache_find(k->kind->resource, k->ns, k->name);
     if (!entry || !entry->deleting)
         return kind_ready(e, k->kind, &err);
     for (size_t i = 0; i < e->watch_count; i++) {
@@ -329,17 +327,17 @@ static void add_watches(struct engine *e)
         const struct resource *of = r->resource;
         if (!r->own_kind)
             engine_need_schema(e, r);
-        if (of->cluster_scoped && e->options.namespace) {
+        if (of->cluster_scoped && e->options.ns) {
             r->missing = true; /* not within our bounds */
             continue;
         }
         const struct engine_kind *kind = engine_kind_of(e, r);
-        const char *namespace = kind ? kind->kind->namespace : NULL;
+        const char *ns = kind ? kind->kind->ns : NULL;
         w->reflector = reflector_new(e->options.transport,
             e->env,
             &(struct reflector_options){
                 .resource = of,
-                .namespace = namespace ? namespace : e->options.namespace,
+                .ns = ns ? ns : e->options.ns,
                 .label_selector = r->label_selector,
                 .field_selector = kind ? kind->kind->field_selector : NULL,
             },

@@ -55,10 +55,10 @@ struct engine_options {
     /* API groups of these and of other families, NULL-terminated; NULL: nothing is said of CRDs
      * there that no kind serves. */
     const char *const *groups;
-    const char *namespace; /* only this one; NULL: all */
-    const char *manager;   /* field manager, "leeboard" */
-    struct json self;      /* our pod, for events about ourselves; absent: none */
-    size_t runs_max;       /* keys in work at the same time; 0: 16 */
+    const char *ns;      /* only this one; NULL: all */
+    const char *manager; /* field manager, "leeboard" */
+    struct json self;    /* our pod, for events about ourselves; absent: none */
+    size_t runs_max;     /* keys in work at the same time; 0: 16 */
     /* Asked immediately before each write; NULL: always. */
     bool (*may_write)(void *ctx);
     /* Told of each pass over an object as it begins, with what is planned; NULL: nobody wants to

@@ -28,14 +28,14 @@ static bool is_of(struct json object, const struct resource *r)
 
 static const char *namespace_of(struct json object)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace");
-    return text_empty(namespace) ? FILE_VIEW_NAMESPACE : namespace;
+    const char *ns = json_get_text(object, "metadata.namespace");
+    return text_empty(ns) ? FILE_VIEW_NAMESPACE : ns;
 }
 
-static bool is_named(struct json object, const char *namespace, const char *name)
+static bool is_named(struct json object, const char *ns, const char *name)
 {
     return text_eq(json_get_text(object, "metadata.name"), name) &&
-           (!namespace || text_eq(namespace_of(object), namespace));
+           (!ns || text_eq(namespace_of(object), ns));
 }
 
 static bool same_object(struct json a, struct json b)
@@ -84,11 +84,11 @@ bool file_view_add(struct file_view *w, struct json object, struct error *err)
 }
 
 void file_view_remove(
-    struct file_view *w, const struct resource *r, const char *namespace, const char *name)
+    struct file_view *w, const struct resource *r, const char *ns, const char *name)
 {
     for (size_t i = 0; i < w->count; i++)
         if (is_of(w->objects[i], r) &&
-            is_named(w->objects[i], r->cluster_scoped ? NULL : namespace, name)) {
+            is_named(w->objects[i], r->cluster_scoped ? NULL : ns, name)) {
             w->objects[i] = w->objects[--w->count];
             return;
         }
@@ -112,21 +112,19 @@ static struct json stored(struct file_view *w, const struct resource *r, struct 
 }
 
 struct json file_view_get(
-    struct file_view *w, const struct resource *r, const char *namespace, const char *name)
+    struct file_view *w, const struct resource *r, const char *ns, const char *name)
 {
     for (size_t i = 0; i < w->count; i++)
-        if (is_of(w->objects[i], r) &&
-            is_named(w->objects[i], r->cluster_scoped ? NULL : namespace, name))
+        if (is_of(w->objects[i], r) && is_named(w->objects[i], r->cluster_scoped ? NULL : ns, name))
             return stored(w, r, w->objects[i]);
     return (struct json){ 0 };
 }
 
 /* ---- the view's answers ---- */
 
-static struct json answer_get(
-    void *ctx, const struct resource *r, const char *namespace, const char *name)
+static struct json answer_get(void *ctx, const struct resource *r, const char *ns, const char *name)
 {
-    return file_view_get(ctx, r, namespace, name);
+    return file_view_get(ctx, r, ns, name);
 }
 
 static int by_name(const void *left, const void *right)
@@ -139,7 +137,7 @@ static int by_name(const void *left, const void *right)
 }
 
 static struct json answer_list(
-    void *ctx, const struct resource *r, const char *namespace, const char *label_selector)
+    void *ctx, const struct resource *r, const char *ns, const char *label_selector)
 {
     struct file_view *w = ctx;
     struct selector selector;
@@ -149,7 +147,7 @@ static struct json answer_list(
     uint32_t count = 0;
     for (size_t i = 0; i < w->count; i++) {
         struct json object = w->objects[i];
-        bool here = r->cluster_scoped || !namespace || text_eq(namespace_of(object), namespace);
+        bool here = r->cluster_scoped || !ns || text_eq(namespace_of(object), ns);
         if (here && is_of(object, r) &&
             selector_matches(&selector, json_get(object, "metadata.labels")))
             found[count++] = stored(w, r, object);
@@ -205,7 +203,7 @@ static struct json answer_fact(void *ctx, const char *effect, struct json args)
     return w->fact ? w->fact(w->fact_ctx, w->arena, effect, args) : (struct json){ 0 };
 }
 
-struct view file_view_of(struct file_view *w, const struct resource *r, const char *namespace,
+struct view file_view_of(struct file_view *w, const struct resource *r, const char *ns,
     const char *name, const void *settings)
 {
     static const struct view_source source = {
@@ -216,7 +214,7 @@ struct view file_view_of(struct file_view *w, const struct resource *r, const ch
         .trouble = answer_trouble,
         .fact = answer_fact,
     };
-    struct json object = file_view_get(w, r, namespace, name);
+    struct json object = file_view_get(w, r, ns, name);
     assert(json_present(object));
     return (struct view){
         .arena = w->arena,

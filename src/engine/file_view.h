@@ -42,12 +42,12 @@ void file_view_init(struct file_view *w, struct arena *a, int64_t now_ms);
 bool file_view_add(struct file_view *w, struct json object, struct error *err) must_check;
 /* Takes an object out of the world, if it is there. */
 void file_view_remove(
-    struct file_view *w, const struct resource *r, const char *namespace, const char *name);
+    struct file_view *w, const struct resource *r, const char *ns, const char *name);
 /* The object by name, with the defaults of its CRD; absent if it is not there. */
 struct json file_view_get(
-    struct file_view *w, const struct resource *r, const char *namespace, const char *name);
+    struct file_view *w, const struct resource *r, const char *ns, const char *name);
 /* The view of one object, which must be there. Lives as long as the world. */
-struct view file_view_of(struct file_view *w, const struct resource *r, const char *namespace,
+struct view file_view_of(struct file_view *w, const struct resource *r, const char *ns,
     const char *name, const void *settings);
 /* Writes status and conditions into the object and its children into the world, as the engine would
  * (whole children; nothing is deleted). */

@@ -82,11 +82,11 @@ static bool is_new_plan(const struct gate_input *in, uint64_t hash)
 static struct gate_decision fight_or(
     const struct gate_input *in, enum gate_action action, uint64_t hash, unsigned most)
 {
-    bool new = is_new_plan(in, hash);
+    bool fresh = is_new_plan(in, hash);
     return (struct gate_decision){
-        .action = !new && in->memo->fights >= most ? GATE_CONTEST : action,
+        .action = !fresh && in->memo->fights >= most ? GATE_CONTEST : action,
         .hash = hash,
-        .recount = new,
+        .recount = fresh,
     };
 }
 

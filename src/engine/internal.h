@@ -78,14 +78,14 @@ struct key {
     struct run *run; /* while it is in work */
     bool ran;        /* in this life */
     bool parked;     /* its kind cannot run yet */
-    char *namespace;
+    char *ns;
     char *name;
 };
 
 struct write {
     struct run *run;
     struct cache_resource *resource;
-    const char *namespace;
+    const char *ns;
     const char *name;
     const char *subresource;        /* NULL, "status" */
     const struct plan_child *child; /* NULL: status, deletion */
@@ -172,7 +172,7 @@ struct engine {
 
 /* engine.c */
 /* Wakes everybody whose plan may depend on it, except one. */
-void engine_object_changed(struct engine *e, const struct cache_resource *r, const char *namespace,
+void engine_object_changed(struct engine *e, const struct cache_resource *r, const char *ns,
     const char *name, struct json labels_before, struct json labels_after,
     const struct key *except);
 
@@ -193,8 +193,8 @@ void engine_wake_kind(const struct engine_kind *kind);
 void engine_wake(void *except, void *owner);
 
 struct key *key_find(
-    struct engine *e, const struct engine_kind *kind, const char *namespace, const char *name);
-struct key *key_get(struct engine_kind *kind, const char *namespace, const char *name);
+    struct engine *e, const struct engine_kind *kind, const char *ns, const char *name);
+struct key *key_get(struct engine_kind *kind, const char *ns, const char *name);
 void key_free(struct key *k);
 
 /* watch.c */
@@ -210,7 +210,7 @@ void owner_wake(struct engine *e, const struct cache_entry *child, struct json o
     const struct key *except);
 /* It went, and its key with it. What it left behind, since nobody may delete that or somebody took
  * its finalizer off, is told to go after a time: most of it is on its way already. */
-void owner_gone(struct engine_kind *kind, const char *namespace, const char *name);
+void owner_gone(struct engine_kind *kind, const char *ns, const char *name);
 /* One with this plan_owner_id() went: a key that stood for its owner goes, too. */
 void owner_child_gone(struct engine *e, const char *id);
 /* It has an object, or children in the cluster's scope. */
@@ -258,7 +258,7 @@ void write_unfollow(struct run *run);
 /* A watch event came for an object that we are writing just now: whose key must wait for our own
  * answer before it is woken; NULL if nobody's. */
 struct key *write_hold_event(
-    const struct cache_resource *r, const char *namespace, const char *name, uint64_t version);
+    const struct cache_resource *r, const char *ns, const char *name, uint64_t version);
 
 /* memo.c */
 struct memo *memo_find(const struct key *k, const struct resource *r, const char *name);

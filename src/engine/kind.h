@@ -32,7 +32,7 @@ struct kind_grant {
 
 struct kind {
     const struct resource *resource;
-    const char *namespace;            /* only objects of this namespace; NULL: all */
+    const char *ns;                   /* only objects of this namespace; NULL: all */
     const char *field_selector;       /* only these; NULL: all */
     const struct kind_watch *watches; /* ended by one without a resource */
     const struct kind_grant *grants;  /* ended by one without `what`; NULL: none */

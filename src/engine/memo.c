@@ -94,7 +94,7 @@ bool memo_is_planned(const struct plan *p, const struct memo *m)
 static bool is_left(const struct key *k, const struct memo *m)
 {
     const struct cache_resource *r = cache_resource_of(&k->kind->engine->cache, m->resource);
-    return m->leftover && cache_find(r, k->namespace, m->name);
+    return m->leftover && cache_find(r, k->ns, m->name);
 }
 
 void memos_keep(struct key *k, const struct plan *p)

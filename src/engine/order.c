@@ -22,7 +22,7 @@ static int compare(const struct place *x, const struct place *y)
 {
     if (x->created_ms != y->created_ms)
         return x->created_ms < y->created_ms ? -1 : 1;
-    int by = strcmp(x->entry->namespace, y->entry->namespace);
+    int by = strcmp(x->entry->ns, y->entry->ns);
     return by ? by : strcmp(x->entry->name, y->entry->name);
 }
 
@@ -79,21 +79,21 @@ static void take_out(struct order *o, size_t at)
 static void change(struct order *o, const struct cache_resource *r,
     const struct cache_entry *before, const struct cache_entry *after)
 {
-    struct place old, new;
-    bool was = place_of(o, before, &old), is = place_of(o, after, &new);
+    struct place old, fresh;
+    bool was = place_of(o, before, &old), is = place_of(o, after, &fresh);
     if (was) {
         size_t at = find(o, &old);
         assert(at < o->count && o->places[at].entry == before);
-        if (is && compare(&old, &new) == 0) {
-            o->places[at] = new;
+        if (is && compare(&old, &fresh) == 0) {
+            o->places[at] = fresh;
             return;
         }
         take_out(o, at);
         tell_from(o, r, at);
     }
     if (is) {
-        size_t at = find(o, &new);
-        insert(o, at, new);
+        size_t at = find(o, &fresh);
+        insert(o, at, fresh);
         tell_from(o, r, at + 1);
     }
 }

@@ -40,7 +40,7 @@ static struct key *controller_of(
         const char *name = json_get_text(*reference, "name");
         bool controls = json_get_bool(*reference, "controller", false);
         if (kind && name && controls && makes(kind, child->resource->resource))
-            return key_find(e, kind, child->namespace, name);
+            return key_find(e, kind, child->ns, name);
     }
     return NULL;
 }
@@ -49,13 +49,13 @@ static struct key *controller_of(
 static struct key *owner_in_cluster(struct engine *e, const char *id, bool make)
 {
     struct str name = str_of(id);
-    struct str group = str_cut(&name, '/'), namespace = str_cut(&name, '/');
+    struct str group = str_cut(&name, '/'), ns = str_cut(&name, '/');
     struct str kind_name = str_cut(&group, '.');
     struct engine_kind *kind = kind_of(e, group, kind_name);
-    if (!kind || !kind->kind->finalizer || !namespace.len || !name.len)
+    if (!kind || !kind->kind->finalizer || !ns.len || !name.len)
         return NULL;
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *of = str_dup(&a, namespace), *named = str_dup(&a, name);
+    const char *of = str_dup(&a, ns), *named = str_dup(&a, name);
     return make ? key_get(kind, of, named) : key_find(e, kind, of, named);
 }
 
@@ -79,9 +79,8 @@ void owner_wake(
 
 struct json owner_stand_in(struct arena *a, const struct key *k)
 {
-    return json_fields(a,
-        { "metadata.namespace", json_str(k->namespace) },
-        { "metadata.name", json_str(k->name) });
+    return json_fields(
+        a, { "metadata.namespace", json_str(k->ns) }, { "metadata.name", json_str(k->name) });
 }
 
 bool owner_is_needed(const struct key *k)
@@ -92,14 +91,14 @@ bool owner_is_needed(const struct key *k)
     const char *id = plan_owner_id(&a, resource_api_version(&a, r), r->kind, owner_stand_in(&a, k));
     size_t count = 0;
     cache_children(&a, cache, id, &count);
-    return count || cache_find(k->kind->resource, k->namespace, k->name);
+    return count || cache_find(k->kind->resource, k->ns, k->name);
 }
 
-void owner_gone(struct engine_kind *kind, const char *namespace, const char *name)
+void owner_gone(struct engine_kind *kind, const char *ns, const char *name)
 {
     if (!kind->kind->finalizer)
         return;
-    struct key *k = key_get(kind, namespace, name);
+    struct key *k = key_get(kind, ns, name);
     if (owner_is_needed(k))
         queue_after(&k->item, WRITE_HELD_MS);
     else

@@ -52,13 +52,12 @@ static struct json read_entry(struct run *run, const struct cache_entry *e)
     return e ? json_copy(&run->arena, cache_read(&scratch, e)) : (struct json){ 0 };
 }
 
-static struct json answer_get(
-    void *ctx, const struct resource *r, const char *namespace, const char *name)
+static struct json answer_get(void *ctx, const struct resource *r, const char *ns, const char *name)
 {
     struct run *run = ctx;
-    namespace = r->cluster_scoped ? "" : namespace;
-    depend(run, depend_on_name(&engine_of(run)->depends, r, namespace, name));
-    struct cache_entry *e = cache_find(watched(run, r), namespace, name);
+    ns = r->cluster_scoped ? "" : ns;
+    depend(run, depend_on_name(&engine_of(run)->depends, r, ns, name));
+    struct cache_entry *e = cache_find(watched(run, r), ns, name);
     return read_entry(run, e);
 }
 
@@ -73,18 +72,18 @@ static const char *indexed_value(const struct cache_resource *r, const char *sel
 }
 
 static struct json answer_list(
-    void *ctx, const struct resource *resource, const char *namespace, const char *selector)
+    void *ctx, const struct resource *resource, const char *ns, const char *selector)
 {
     struct run *run = ctx;
     struct cache_resource *r = watched(run, resource);
-    depend(run, depend_on_list(&engine_of(run)->depends, resource, namespace, selector));
+    depend(run, depend_on_list(&engine_of(run)->depends, resource, ns, selector));
     const char *value = indexed_value(r, selector);
     struct selector parsed = { 0 };
     struct error err;
     if (selector && !value && !selector_parse(&run->arena, selector, &parsed, &err))
         assert(!"a kind lists by a selector that cannot be read");
     size_t count;
-    struct cache_entry **found = cache_list(&run->arena, r, namespace, value, &count);
+    struct cache_entry **found = cache_list(&run->arena, r, ns, value, &count);
     struct json_builder list;
     json_builder_init(&list, &run->arena);
     cleanup(arena_done) struct arena scratch = ARENA_INIT;
@@ -107,9 +106,9 @@ static bool answer_served(void *ctx, const struct resource *r)
 static struct json answer_owned(void *ctx, const struct resource *r, const char *name)
 {
     struct run *run = ctx;
-    const char *namespace = view_namespace(&run->view);
-    depend(run, depend_on_name(&engine_of(run)->depends, r, namespace, name));
-    struct cache_entry *e = cache_find(watched(run, r), namespace, name);
+    const char *ns = view_namespace(&run->view);
+    depend(run, depend_on_name(&engine_of(run)->depends, r, ns, name));
+    struct cache_entry *e = cache_find(watched(run, r), ns, name);
     if (!e || !text_eq(e->controller_uid, run->uid))
         return (struct json){ 0 };
     return json_copy(&run->arena, cache_read_owned(&run->arena, e));
@@ -143,7 +142,7 @@ static int64_t answer_queue_position(
     struct cache_resource *r = watched(run, own);
     assert(r == run->key->kind->resource); /* those behind a change are woken as keys of ours */
     run->order = order_get(r, path, value);
-    run->position = order_position(run->order, cache_find(r, run->key->namespace, run->key->name));
+    run->position = order_position(run->order, cache_find(r, run->key->ns, run->key->name));
     return run->position;
 }
 
@@ -206,11 +205,11 @@ static void run_free(struct run *run)
 static void depend_on_children(struct run *run)
 {
     struct engine *e = engine_of(run);
-    const char *namespace = view_namespace(&run->view);
+    const char *ns = view_namespace(&run->view);
     for (size_t i = 0; i < run->plan.child_count; i++) {
         const struct plan_child *c = &run->plan.children[i];
         const char *name = json_get_text(c->object, "metadata.name");
-        const char *of = c->resource->cluster_scoped ? "" : namespace;
+        const char *of = c->resource->cluster_scoped ? "" : ns;
         depend(run, depend_on_name(&e->depends, c->resource, of, name));
     }
     depend_replace(&e->depends, &run->key->depends, run->key, run->targets, run->target_count);
@@ -234,7 +233,7 @@ void run_start(struct key *key)
 {
     struct engine_kind *kind = key->kind;
     struct engine *e = kind->engine;
-    struct cache_entry *entry = cache_find(kind->resource, key->namespace, key->name);
+    struct cache_entry *entry = cache_find(kind->resource, key->ns, key->name);
     if (!entry) {
         run_without_object(key);
         return;
@@ -263,7 +262,7 @@ void run_start(struct key *key)
 static bool has_moved(const struct run *run)
 {
     const struct key *k = run->key;
-    struct cache_entry *entry = cache_find(k->kind->resource, k->namespace, k->name);
+    struct cache_entry *entry = cache_find(k->kind->resource, k->ns, k->name);
     return run->order && entry && order_position(run->order, entry) != run->position;
 }
 
@@ -316,7 +315,7 @@ static void finish(struct run *run)
         rest(run);
     struct key *key = run->key;
     key->ran = true;
-    bool absent = !cache_find(key->kind->resource, key->namespace, key->name);
+    bool absent = !cache_find(key->kind->resource, key->ns, key->name);
     run_free(run);
     if (absent && item->state == QUEUE_IDLE)
         key_free(key);
@@ -333,8 +332,7 @@ void run_advance(struct run *run)
                 log_with(LOG_LEVEL_WARN,
                     LOG_FIELDS({ "kind", run->key->kind->kind->resource->kind },
                         { "object",
-                            arena_printf(
-                                &run->arena, "%s/%s", run->key->namespace, run->key->name) }),
+                            arena_printf(&run->arena, "%s/%s", run->key->ns, run->key->name) }),
                     "will try again: %s",
                     run->error.text);
             finish(run);

@@ -23,9 +23,9 @@ static struct collected *collect(struct scrape *s, const struct scrape_family *f
         if (s->all[i].family == family)
             return &s->all[i];
     assert(s->count < SCRAPE_FAMILIES_MAX);
-    struct collected *new = &s->all[s->count++];
-    *new = (struct collected){ .family = family, .text = BUF_INIT(s->limit) };
-    return new;
+    struct collected *fresh = &s->all[s->count++];
+    *fresh = (struct collected){ .family = family, .text = BUF_INIT(s->limit) };
+    return fresh;
 }
 
 /* `name="value",…` as Prometheus reads it. */

@@ -291,7 +291,7 @@ void served_start(struct engine *e)
         timer_init(&w->look, look, w);
         any |= w->custom;
     }
-    if (!any || e->options.namespace)
+    if (!any || e->options.ns)
         return; /* CRDs are not within the bounds of a namespace */
     e->crds = reflector_new(e->options.transport,
         e->env,

@@ -1,11 +1,11 @@
 #include "engine/view.h"
 
 struct json view_get_in(
-    const struct view *in, const struct resource *r, const char *namespace, const char *name)
+    const struct view *in, const struct resource *r, const char *ns, const char *name)
 {
     if (text_empty(name))
         return (struct json){ 0 };
-    return in->source->get(in->source_ctx, r, namespace, name);
+    return in->source->get(in->source_ctx, r, ns, name);
 }
 
 struct json view_get(const struct view *in, const struct resource *r, const char *name)
@@ -13,10 +13,10 @@ struct json view_get(const struct view *in, const struct resource *r, const char
     return view_get_in(in, r, view_namespace(in), name);
 }
 
-struct json view_list(const struct view *in, const struct resource *r, const char *namespace,
-    const char *label_selector)
+struct json view_list(
+    const struct view *in, const struct resource *r, const char *ns, const char *label_selector)
 {
-    return in->source->list(in->source_ctx, r, namespace, label_selector);
+    return in->source->list(in->source_ctx, r, ns, label_selector);
 }
 
 static bool waits_before(struct json other, struct json mine)

@@ -40,10 +40,9 @@ struct view_trouble {
 
 /* The ways a view is filled; kinds use the functions below instead. */
 struct view_source {
-    struct json (*get)(
-        void *ctx, const struct resource *r, const char *namespace, const char *name);
+    struct json (*get)(void *ctx, const struct resource *r, const char *ns, const char *name);
     struct json (*list)(
-        void *ctx, const struct resource *r, const char *namespace, const char *label_selector);
+        void *ctx, const struct resource *r, const char *ns, const char *label_selector);
     bool (*served)(void *ctx, const struct resource *r);
     struct json (*owned)(void *ctx, const struct resource *r, const char *name);
     struct view_trouble (*trouble)(void *ctx, const struct resource *r, const char *name);
@@ -66,10 +65,10 @@ static inline const char *view_namespace(const struct view *in)
  * Objects carry the fields that the watch list keeps. */
 struct json view_get(const struct view *in, const struct resource *r, const char *name);
 struct json view_get_in(
-    const struct view *in, const struct resource *r, const char *namespace, const char *name);
+    const struct view *in, const struct resource *r, const char *ns, const char *name);
 /* All objects that match, sorted by namespace and name. namespace NULL: all; selector NULL: all. */
-struct json view_list(const struct view *in, const struct resource *r, const char *namespace,
-    const char *label_selector);
+struct json view_list(
+    const struct view *in, const struct resource *r, const char *ns, const char *label_selector);
 /* From 1: the place of our object, by age, among all objects of our kind whose field at a dotted
  * path has this text, whether or not its own has it already. Costs no look at the others, and only
  * changes before it in the queue run the kind again. Both texts are constants. */

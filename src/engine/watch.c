@@ -7,8 +7,8 @@
 
 static const char *namespace_of(struct json object)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace");
-    return namespace ? namespace : "";
+    const char *ns = json_get_text(object, "metadata.namespace");
+    return ns ? ns : "";
 }
 
 /* The labels that the cache has of an object, for those who listed it by them. */
@@ -24,11 +24,11 @@ static void take_in(
 {
     struct engine *e = w->engine;
     struct cache_resource *r = w->resource;
-    const char *namespace = namespace_of(object);
+    const char *ns = namespace_of(object);
     const char *name = json_get_text(object, "metadata.name");
     uint64_t version = cache_version(object);
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct cache_entry *entry = cache_find(r, namespace, name);
+    struct cache_entry *entry = cache_find(r, ns, name);
     if (entry && entry->version >= version)
         entry = NULL; /* an echo, which will change nothing */
     struct json before = cached_labels(&a, entry);
@@ -42,17 +42,17 @@ static void take_in(
         e->counts.echoes += !initial;
         return;
     }
-    struct key *except = write_hold_event(r, namespace, name, version);
+    struct key *except = write_hold_event(r, ns, name, version);
     struct engine_kind *kind = engine_kind_of(e, r);
     if (kind) {
-        struct key *k = key_get(kind, namespace, name);
+        struct key *k = key_get(kind, ns, name);
         if (k != except)
             queue_wake(&k->item);
     }
     if (came)
         owner_wake(e, entry, object, except);
     struct json labels = json_get(object, "metadata.labels");
-    engine_object_changed(e, r, namespace, name, before, labels, except);
+    engine_object_changed(e, r, ns, name, before, labels, except);
 }
 
 static void on_put(void *ctx, struct json object, bool initial)
@@ -77,20 +77,20 @@ void watch_object_gone(struct engine *e, struct cache_entry *entry)
 {
     struct cache_resource *r = entry->resource;
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *namespace = arena_strdup(&a, entry->namespace);
+    const char *ns = arena_strdup(&a, entry->ns);
     const char *name = arena_strdup(&a, entry->name);
     const char *owner = arena_strdup(&a, entry->controller_uid);
     struct json labels = cached_labels(&a, entry);
     cache_delete(r, entry);
     struct engine_kind *kind = engine_kind_of(e, r);
-    struct key *k = kind ? key_find(e, kind, namespace, name) : NULL;
+    struct key *k = kind ? key_find(e, kind, ns, name) : NULL;
     if (k)
         key_free(k);
     if (kind)
-        owner_gone(kind, namespace, name);
+        owner_gone(kind, ns, name);
     if (r->child && r->resource->cluster_scoped)
         owner_child_gone(e, owner);
-    engine_object_changed(e, r, namespace, name, (struct json){ 0 }, labels, NULL);
+    engine_object_changed(e, r, ns, name, (struct json){ 0 }, labels, NULL);
 }
 
 static void on_remove(void *ctx, struct json last)
@@ -191,13 +191,13 @@ static void on_bad(void *ctx, const struct reflector_bad *bad)
     e->counts.unreadable++;
     log_with(LOG_LEVEL_WARN,
         LOG_FIELDS({ "kind", w->resource->resource->kind },
-            { "namespace", bad->namespace },
+            { "namespace", bad->ns },
             { "name", bad->name }),
         "an object cannot be read and is left alone: %s",
         bad->err->text);
     if (!bad->name)
         return;
-    struct cache_entry *entry = cache_find(w->resource, bad->namespace, bad->name);
+    struct cache_entry *entry = cache_find(w->resource, bad->ns, bad->name);
     if (entry)
         entry->round = w->resource->round;
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -212,7 +212,7 @@ static void on_bad(void *ctx, const struct reflector_bad *bad)
         { "apiVersion", json_str(resource_api_version(&a, r)) },
         { "kind", json_str(r->kind) },
         { "metadata.name", json_str(bad->name) },
-        { "metadata.namespace", json_str(bad->namespace) },
+        { "metadata.namespace", json_str(bad->ns) },
         { "metadata.uid", json_str(bad->uid) });
     tell(e, regarding, "Unreadable", bad->err->text);
 }
@@ -255,9 +255,9 @@ static void say_state(struct engine_watch *w, enum reflector_state state)
 static void on_state(void *ctx, enum reflector_state state, const struct error *err)
 {
     struct engine_watch *w = ctx;
-    bool new = state != w->state || (err && !text_eq(err->text, w->why.text));
+    bool fresh = state != w->state || (err && !text_eq(err->text, w->why.text));
     w->why = err ? *err : (struct error){ 0 };
-    if (new)
+    if (fresh)
         say_state(w, state);
     w->state = state;
     served_changed(w, state == REFLECTOR_NOT_INSTALLED);

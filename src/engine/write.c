@@ -18,7 +18,7 @@ struct write *write_new(struct run *run, struct cache_resource *r, const char *n
     struct write *w = arena_new(&run->arena, struct write);
     w->run = run;
     w->resource = r;
-    w->namespace = r->resource->cluster_scoped ? "" : view_namespace(&run->view);
+    w->ns = r->resource->cluster_scoped ? "" : view_namespace(&run->view);
     w->name = arena_strdup(&run->arena, name);
     w->next = run->writes;
     run->writes = w;
@@ -26,11 +26,10 @@ struct write *write_new(struct run *run, struct cache_resource *r, const char *n
 }
 
 /* Whoever is writing this object just now; NULL if nobody is. */
-struct write *write_under_way(
-    const struct cache_resource *r, const char *namespace, const char *name)
+struct write *write_under_way(const struct cache_resource *r, const char *ns, const char *name)
 {
     struct write *w = r->writes;
-    while (w && (strcmp(w->name, name) != 0 || strcmp(w->namespace, namespace) != 0))
+    while (w && (strcmp(w->name, name) != 0 || strcmp(w->ns, ns) != 0))
         w = w->next_in_flight;
     return w;
 }
@@ -69,7 +68,7 @@ struct kube_target write_target(const struct write *w)
 {
     return (struct kube_target){
         .resource = w->resource->resource,
-        .namespace = *w->namespace ? w->namespace : NULL,
+        .ns = *w->ns ? w->ns : NULL,
         .name = w->name,
         .subresource = w->subresource,
     };
@@ -118,7 +117,7 @@ static void release_followers(const struct write *w)
 {
     if (!w->followed)
         return;
-    bool there = cache_find(w->resource, w->namespace, w->name) != NULL;
+    bool there = cache_find(w->resource, w->ns, w->name) != NULL;
     for (struct write *f; (f = follower_of(w));) {
         f->follows = NULL;
         if (!there)
@@ -141,7 +140,7 @@ void write_say(const struct write *w, const char *what)
 {
     log_with(LOG_LEVEL_INFO,
         LOG_FIELDS({ "kind", w->resource->resource->kind },
-            { "namespace", w->namespace },
+            { "namespace", w->ns },
             { "name", w->name },
             { "for",
                 arena_printf(&w->run->arena,
@@ -159,7 +158,7 @@ bool write_known(void *ctx, const struct stream_identity *id)
     uint64_t version;
     const struct cache_entry *entry = cache_known(w->resource, id, &version);
     if (entry && entry->version == version && text_eq(entry->name, w->name) &&
-        text_eq(entry->namespace, w->namespace))
+        text_eq(entry->ns, w->ns))
         w->known = version;
     return w->known;
 }
@@ -173,7 +172,7 @@ uint64_t write_version(const struct write *w, const struct kube_reply *reply)
 static struct cache_entry *take_in(struct write *w, struct json object)
 {
     struct cache_entry *entry;
-    struct cache_entry *old = cache_find(w->resource, w->namespace, w->name);
+    struct cache_entry *old = cache_find(w->resource, w->ns, w->name);
     if (!json_present(object) || (old && old->version >= cache_version(object)))
         return old;
     struct json before = old ? cache_read(&w->run->arena, old) : (struct json){ 0 };
@@ -183,12 +182,12 @@ static struct cache_entry *take_in(struct write *w, struct json object)
     if (change != CACHE_SAME)
         engine_object_changed(write_engine(w),
             w->resource,
-            w->namespace,
+            w->ns,
             w->name,
             before,
             json_get(object, "metadata.labels"),
             w->run->key);
-    return cache_find(w->resource, w->namespace, w->name);
+    return cache_find(w->resource, w->ns, w->name);
 }
 
 static void complain(const struct write *w, const char *what, const char *more)
@@ -243,7 +242,7 @@ static bool is_shared(const struct write *w)
  * watch tells it. The status that was planned may still tell that it cannot be deleted. */
 static void note_deleted(struct write *w)
 {
-    struct cache_entry *entry = cache_find(w->resource, w->namespace, w->name);
+    struct cache_entry *entry = cache_find(w->resource, w->ns, w->name);
     if (entry && entry->version == w->before && w->resource != w->run->key->kind->resource)
         entry->deleting = true;
     struct memo *m = memo_find(w->run->key, w->resource->resource, w->name);
@@ -309,7 +308,7 @@ static void looked(void *ctx, const struct kube_reply *reply)
 {
     struct write *w = ctx;
     struct engine *e = write_engine(w);
-    struct cache_entry *entry = cache_find(w->resource, w->namespace, w->name);
+    struct cache_entry *entry = cache_find(w->resource, w->ns, w->name);
     bool own = !w->child && w->resource == w->run->key->kind->resource;
     struct memo *m = w->child ? memo_find(w->run->key, w->resource->resource, w->name) : NULL;
     if (m && (reply->error.code == ERR_NONE || reply->error.code == ERR_NOT_FOUND))
@@ -343,7 +342,7 @@ static void look(struct write *w, const struct error *why)
     struct kube_target what = write_target(w);
     what.subresource = NULL;
     /* That it is not there says nothing of what came after we asked. */
-    const struct cache_entry *entry = cache_find(w->resource, w->namespace, w->name);
+    const struct cache_entry *entry = cache_find(w->resource, w->ns, w->name);
     w->sought = entry ? arena_strdup(&run->arena, entry->uid) : NULL;
     write_begin(
         w, kube_get(write_engine(w)->options.client, what, (struct kube_then){ looked, w }));
@@ -374,9 +373,8 @@ static void refused(struct write *w, const struct kube_reply *reply)
     if (w->subresource)
         served_doubt(run->key->kind);
     log_with(LOG_LEVEL_WARN,
-        LOG_FIELDS({ "kind", w->resource->resource->kind },
-            { "namespace", w->namespace },
-            { "name", w->name }),
+        LOG_FIELDS(
+            { "kind", w->resource->resource->kind }, { "namespace", w->ns }, { "name", w->name }),
         "refused: %s",
         reply->error.text);
     bool self = w->resource == run->key->kind->resource;
@@ -452,9 +450,9 @@ void write_cancel(struct run *run)
 }
 
 struct key *write_hold_event(
-    const struct cache_resource *r, const char *namespace, const char *name, uint64_t version)
+    const struct cache_resource *r, const char *ns, const char *name, uint64_t version)
 {
-    struct write *w = write_under_way(r, namespace, name);
+    struct write *w = write_under_way(r, ns, name);
     if (!w)
         return NULL;
     w->event_version = version;

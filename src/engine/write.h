@@ -10,8 +10,7 @@
 struct engine *write_engine(const struct write *w);
 struct write *write_new(struct run *run, struct cache_resource *r, const char *name);
 /* Whoever is writing this object just now; NULL if nobody is. */
-struct write *write_under_way(
-    const struct cache_resource *r, const char *namespace, const char *name);
+struct write *write_under_way(const struct cache_resource *r, const char *ns, const char *name);
 struct kube_target write_target(const struct write *w);
 uint64_t write_hash(struct write *w); /* of its body */
 /* A request about it is under way, until write_end(). */

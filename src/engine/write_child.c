@@ -68,7 +68,7 @@ static void apply(struct write *w, const struct cache_entry *entry)
                 e->options.client, write_target(w), body, how, WRITE_THEN(write_answered, w)));
 }
 
-static void delete (struct write *w, const struct cache_entry *entry)
+static void remove_object(struct write *w, const struct cache_entry *entry)
 {
     struct arena *a = &w->run->arena;
     w->deleting = true;
@@ -94,10 +94,10 @@ static enum gate_before before_of(const struct run *run, const struct plan_child
     if (!c->after.resource)
         return GATE_BEFORE_READY;
     struct cache_resource *r = cache_resource_of(&run_engine(run)->cache, c->after.resource);
-    const char *namespace = r->resource->cluster_scoped ? "" : view_namespace(&run->view);
-    if (cache_find(r, namespace, c->after.name))
+    const char *ns = r->resource->cluster_scoped ? "" : view_namespace(&run->view);
+    if (cache_find(r, ns, c->after.name))
         return GATE_BEFORE_READY;
-    const struct write *first = write_under_way(r, namespace, c->after.name);
+    const struct write *first = write_under_way(r, ns, c->after.name);
     return first && first->run == run ? GATE_BEFORE_COMING : GATE_BEFORE_MISSING;
 }
 
@@ -133,7 +133,7 @@ static struct gate_input gate_input_of(
     struct cache_resource *r = cache_resource_of(&e->cache, c->resource);
     assert(r); /* children are watched */
     const char *name = json_get_text(wanted, "metadata.name");
-    const char *namespace = r->resource->cluster_scoped ? "" : view_namespace(&run->view);
+    const char *ns = r->resource->cluster_scoped ? "" : view_namespace(&run->view);
     return (struct gate_input){
         .arena = &run->arena,
         .child = c,
@@ -149,7 +149,7 @@ static struct gate_input gate_input_of(
                   : engine_is_loaded(e, r) ? GATE_READABLE
                                            : GATE_LOADING,
         .before = before_of(run, c),
-        .taken = write_under_way(r, namespace, name) != NULL,
+        .taken = write_under_way(r, ns, name) != NULL,
         .clashes = clashes(run, r, c, wanted),
     };
 }
@@ -197,7 +197,7 @@ static void log_differences(const struct gate_input *in)
 /* Another key is creating the same shared object: its end is awaited. */
 static void follow(struct write *w)
 {
-    struct write *other = write_under_way(w->resource, w->namespace, w->name);
+    struct write *other = write_under_way(w->resource, w->ns, w->name);
     w->follows = other;
     other->followed = true;
     w->run->pending++;
@@ -223,7 +223,7 @@ static void act(struct write *w, enum gate_action action, const struct cache_ent
         write_adopt(w);
         break;
     case GATE_DELETE:
-        delete (w, there);
+        remove_object(w, there);
         break;
     case GATE_CONTEST:
         write_contest(w);
@@ -276,7 +276,7 @@ static void delete_leftovers_of(struct run *run, const char *owner)
     for (size_t i = 0; i < count && run->verdict != RUN_STOPPED; i++)
         if (gate_is_leftover(&run->plan, run->key->kind->kind->watches, children[i]) &&
             !is_kept(run, children[i]))
-            delete (write_new(run, children[i]->resource, children[i]->name), children[i]);
+            remove_object(write_new(run, children[i]->resource, children[i]->name), children[i]);
 }
 
 static void delete_leftovers(struct run *run)
@@ -293,9 +293,9 @@ static void delete_leftovers(struct run *run)
 static void delete_self(struct run *run)
 {
     const struct key *k = run->key;
-    struct cache_entry *entry = cache_find(k->kind->resource, k->namespace, k->name);
+    struct cache_entry *entry = cache_find(k->kind->resource, k->ns, k->name);
     if (entry && text_eq(entry->uid, run->uid))
-        delete (write_new(run, k->kind->resource, k->name), entry);
+        remove_object(write_new(run, k->kind->resource, k->name), entry);
 }
 
 void write_children(struct run *run)
@@ -322,7 +322,7 @@ static void last_looked(void *ctx, const struct kube_reply *reply)
 {
     struct write *w = ctx;
     struct run *run = w->run;
-    bool came = cache_find(w->resource, w->namespace, w->name) != NULL; /* since we asked */
+    bool came = cache_find(w->resource, w->ns, w->name) != NULL; /* since we asked */
     if (came || reply->error.code == ERR_NONE) {
         run_decide(run, RUN_CONFLICT); /* the watch will bring it */
     } else if (!write_is_gone(w, reply)) {

@@ -90,7 +90,7 @@ static void contest_seen(void *ctx, const struct kube_reply *reply)
 
 void write_contest(struct write *w)
 {
-    if (!cache_find(w->resource, w->namespace, w->name)) {
+    if (!cache_find(w->resource, w->ns, w->name)) {
         give_way(w,
             "ChildDeleted",
             arena_printf(&w->run->arena,

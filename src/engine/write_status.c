@@ -193,7 +193,7 @@ void write_status(struct run *run)
     struct engine *e = run->key->kind->engine;
     struct arena *a = &run->arena;
     struct cache_resource *r = run->key->kind->resource;
-    struct cache_entry *entry = cache_find(r, run->key->namespace, run->key->name);
+    struct cache_entry *entry = cache_find(r, run->key->ns, run->key->name);
     if (!run->plan.has_status || !entry || !text_eq(entry->uid, run->uid))
         return;
     struct write *w = write_new(run, r, run->key->name);
@@ -209,7 +209,7 @@ void write_status(struct run *run)
         { "apiVersion", json_str(resource_api_version(a, r->resource)) },
         { "kind", json_str(r->resource->kind) },
         { "metadata.name", json_str(w->name) },
-        { "metadata.namespace", json_str_or_absent(w->namespace) },
+        { "metadata.namespace", json_str_or_absent(w->ns) },
         { "status", status });
     struct merge_owned ours = {
         .found = entry->owned != NULL,
@@ -260,9 +260,6 @@ void write_eviction(struct run *run)
     struct kube_delete how = { .uid = wanted->uid, .grace_seconds = -1 };
     if (write_allowed(run))
         write_sent(w,
-            kube_evict(e->options.client,
-                w->namespace,
-                wanted->pod,
-                &how,
-                (struct kube_then){ evicted, w }));
+            kube_evict(
+                e->options.client, w->ns, wanted->pod, &how, (struct kube_then){ evicted, w }));
 }

@@ -83,7 +83,7 @@ static void start(struct effect_run *run)
     run->stop = stop;
     l->op = kube_pod_log(run->fetch->options.kube,
         &(struct kube_log){
-            .namespace = json_get_text(run->args, "namespace"),
+            .ns = json_get_text(run->args, "namespace"),
             .pod = json_get_text(run->args, "pod"),
             .container = json_get_text(run->args, "container"),
             .tail_lines = LOG_LINES,

@@ -198,7 +198,7 @@ static void start_remote(struct probe *p, const char *source)
     p->secret_op = kube_get(run->fetch->options.kube,
         (struct kube_target){
             .resource = &RESOURCE_SECRET,
-            .namespace = json_get_text(run->args, "namespace"),
+            .ns = json_get_text(run->args, "namespace"),
             .name = secret,
         },
         (struct kube_then){ secret_came, p });

@@ -69,15 +69,15 @@ static void print_hosts(struct buf *b, const char *const *hosts)
 static bool print_pem(
     struct arena *a, X509 *x, EVP_PKEY *key, struct str *ret_certificate, struct str *ret_key)
 {
-    BIO *certificate = BIO_new(BIO_s_mem()), *private = BIO_new(BIO_s_mem());
-    bool ok = certificate && private && PEM_write_bio_X509(certificate, x) &&
-              PEM_write_bio_PrivateKey(private, key, NULL, NULL, 0, NULL, NULL);
+    BIO *certificate = BIO_new(BIO_s_mem()), *key_text = BIO_new(BIO_s_mem());
+    bool ok = certificate && key_text && PEM_write_bio_X509(certificate, x) &&
+              PEM_write_bio_PrivateKey(key_text, key, NULL, NULL, 0, NULL, NULL);
     if (ok) {
         *ret_certificate = take_bio(a, certificate);
-        *ret_key = take_bio(a, private);
+        *ret_key = take_bio(a, key_text);
     }
     BIO_free(certificate);
-    BIO_free(private);
+    BIO_free(key_text);
     return ok;
 }
 

@@ -50,7 +50,7 @@ static void end(struct kube_attach *k, const struct error *err)
 static void end_with(struct kube_attach *k, enum error_code code, const char *text)
 {
     struct error err = { 0 };
-    fail(&err, code, "attaching to %s/%s: %s", k->o.namespace, k->o.pod, text);
+    fail(&err, code, "attaching to %s/%s: %s", k->o.ns, k->o.pod, text);
     end(k, &err);
 }
 
@@ -176,7 +176,7 @@ static void ask(struct kube_attach *k)
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n"
         "Sec-WebSocket-Protocol: v5.channel.k8s.io, v4.channel.k8s.io\r\n",
         k->server.path,
-        k->o.namespace,
+        k->o.ns,
         k->o.pod,
         k->o.container,
         url_authority(&a, &k->server),
@@ -257,7 +257,7 @@ struct kube_attach *kube_attach_new(const struct kube_attach_options *options,
     const struct env *env = loop_env(options->loop);
     *k = (struct kube_attach){ .o = *options, .on = handlers, .ctx = ctx, .channel = NO_CHANNEL };
     arena_init(&k->arena, ARENA_LIMIT_DEFAULT);
-    k->o.namespace = arena_strdup(&k->arena, options->namespace);
+    k->o.ns = arena_strdup(&k->arena, options->ns);
     k->o.pod = arena_strdup(&k->arena, options->pod);
     k->o.container = arena_strdup(&k->arena, options->container);
     buf_init(&k->head, HEAD_BYTES_MAX);

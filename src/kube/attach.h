@@ -18,7 +18,7 @@ struct loop;
 struct kube_attach_options {
     struct loop *loop;
     const struct kube_config *config;
-    const char *namespace, *pod, *container;
+    const char *ns, *pod, *container;
 };
 
 enum kube_attach_stream { KUBE_STDOUT = 1, KUBE_STDERR = 2 };

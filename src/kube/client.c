@@ -226,9 +226,9 @@ static const char *describe(struct arena *a, const struct question *q)
         t->resource->plural,
         t->subresource ? "/" : "",
         t->subresource ? t->subresource : "",
-        t->namespace || t->name ? " " : "",
-        t->namespace ? t->namespace : "",
-        t->namespace && t->name ? "/" : "",
+        t->ns || t->name ? " " : "",
+        t->ns ? t->ns : "",
+        t->ns && t->name ? "/" : "",
         t->name ? t->name : "");
 }
 
@@ -263,7 +263,7 @@ static struct kube_op *ask(struct kube_op *op, const struct question *q, const s
 
 static void add_path(struct buf *b, struct arena *a, struct kube_target t)
 {
-    buf_add_text(b, resource_path(a, t.resource, t.namespace, t.name, t.subresource));
+    buf_add_text(b, resource_path(a, t.resource, t.ns, t.name, t.subresource));
 }
 
 struct kube_op *kube_get(struct kube_client *c, struct kube_target what, struct kube_then then)
@@ -319,7 +319,7 @@ struct kube_op *kube_pod_log(
 {
     struct kube_op *op = op_new(c, then);
     cleanup(buf_done) struct buf path = BUF_INIT(PATH_BYTES_MAX);
-    struct kube_target what = { &RESOURCE_POD, log->namespace, log->pod, "log" };
+    struct kube_target what = { &RESOURCE_POD, log->ns, log->pod, "log" };
     int64_t bytes = log->limit_bytes > 0 && log->limit_bytes < (int64_t)LOG_BYTES_MAX
                         ? log->limit_bytes
                         : (int64_t)LOG_BYTES_MAX;
@@ -439,7 +439,7 @@ struct kube_op *kube_delete(struct kube_client *c, struct kube_target what,
     return ask(op, &q, &path);
 }
 
-struct kube_op *kube_evict(struct kube_client *c, const char *namespace, const char *pod,
+struct kube_op *kube_evict(struct kube_client *c, const char *ns, const char *pod,
     const struct kube_delete *how, struct kube_then then)
 {
     struct kube_op *op = op_new(c, then);
@@ -447,12 +447,12 @@ struct kube_op *kube_evict(struct kube_client *c, const char *namespace, const c
     struct question q = {
         .method = "POST",
         .verb = "evict",
-        .what = { &RESOURCE_POD, namespace, pod, "eviction" },
+        .what = { &RESOURCE_POD, ns, pod, "eviction" },
         .body = json_fields(&op->arena,
             { "apiVersion", json_str("policy/v1") },
             { "kind", json_str("Eviction") },
             { "metadata.name", json_str(pod) },
-            { "metadata.namespace", json_str(namespace) },
+            { "metadata.namespace", json_str(ns) },
             { "deleteOptions", delete_options(&op->arena, how) }),
     };
     add_path(&path, &op->arena, q.what);

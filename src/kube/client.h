@@ -46,7 +46,7 @@ struct kube_then {
 /* Which object, or (name NULL) which collection. */
 struct kube_target {
     const struct resource *resource;
-    const char *namespace;   /* NULL: cluster-scoped, or all namespaces */
+    const char *ns;          /* NULL: cluster-scoped, or all namespaces */
     const char *name;        /* NULL: the collection */
     const char *subresource; /* "status", "scale", …; NULL: the object itself */
 };
@@ -77,7 +77,7 @@ struct kube_op *kube_raw(
     struct kube_client *c, const char *path, size_t bytes_max, struct kube_then then);
 
 struct kube_log {
-    const char *namespace, *pod, *container;
+    const char *ns, *pod, *container;
     int64_t tail_lines;  /* 0: all */
     int64_t limit_bytes; /* 0: the client's limit */
     bool previous;
@@ -118,5 +118,5 @@ struct kube_delete {
 struct kube_op *kube_delete(struct kube_client *c, struct kube_target what,
     const struct kube_delete *how, struct kube_then then);
 /* policy/v1 Eviction: 429 while a disruption budget forbids it. */
-struct kube_op *kube_evict(struct kube_client *c, const char *namespace, const char *pod,
+struct kube_op *kube_evict(struct kube_client *c, const char *ns, const char *pod,
     const struct kube_delete *how, struct kube_then then);

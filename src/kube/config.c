@@ -419,13 +419,13 @@ static bool read_user(struct loading *l, const struct entry *e, const struct clu
 /* ---- the context ---- */
 
 struct context {
-    const char *cluster, *user, *namespace;
+    const char *cluster, *user, *ns;
 };
 
 static const struct json_bind context_bind[] = {
     BIND(struct context, cluster, "cluster"),
     BIND(struct context, user, "user"),
-    BIND(struct context, namespace, "namespace"),
+    BIND(struct context, ns, "namespace"),
     { 0 },
 };
 
@@ -454,7 +454,7 @@ static bool read_context(
     if (!find_entry(l, "clusters", "cluster", context.cluster, &cluster_entry, err) ||
         !read_cluster(l, &cluster_entry, &cluster, c, err))
         return false;
-    c->namespace = context.namespace;
+    c->ns = context.ns;
     c->origin = arena_printf(l->arena, "%s, context %s", context_entry.source->file, name);
     if (text_empty(context.user))
         return true;
@@ -479,10 +479,10 @@ static bool in_cluster(struct arena *a, const struct kube_config_options *o, str
     c->in_cluster = true;
     const char *ca = arena_printf(a, "%s/ca.crt", o->service_account_dir);
     c->ca_file = access(ca, R_OK) == 0 ? ca : NULL;
-    struct str namespace;
+    struct str ns;
     const char *path = arena_printf(a, "%s/namespace", o->service_account_dir);
-    if (file_read(a, path, 1024, &namespace, NULL))
-        c->namespace = str_dup(a, str_trim(namespace));
+    if (file_read(a, path, 1024, &ns, NULL))
+        c->ns = str_dup(a, str_trim(ns));
     return true;
 }
 
@@ -537,10 +537,10 @@ bool kube_config_load(struct arena *a, const struct kube_config_options *options
     } else if (options->kubeconfig || !in_cluster(a, options, ret)) {
         return nothing_found(&l, options, err);
     }
-    if (!text_empty(options->namespace))
-        ret->namespace = options->namespace;
-    if (text_empty(ret->namespace))
-        ret->namespace = "default";
+    if (!text_empty(options->ns))
+        ret->ns = options->ns;
+    if (text_empty(ret->ns))
+        ret->ns = "default";
     if (!ret->proxy_url)
         ret->proxy_url = config_proxy_of(a, ret->server, options);
     return true;

@@ -23,7 +23,7 @@ struct arena;
 struct kube_config_options {
     const char *kubeconfig; /* --kubeconfig; NULL: none */
     const char *context;    /* --context; NULL: current-context */
-    const char *namespace;  /* --namespace; NULL: the context's */
+    const char *ns;         /* --namespace; NULL: the context's */
     /* Filled by kube_config_from_environment(); tests fill them by hand. */
     const char *kubeconfig_list;     /* KUBECONFIG */
     const char *home;                /* HOME */
@@ -52,9 +52,9 @@ struct kube_exec {
 
 /* Members are NULL when not given. Paths are absolute. PEM data is decoded text. */
 struct kube_config {
-    const char *origin;    /* for messages: "/home/me/.kube/config, context kind" */
-    const char *server;    /* "https://10.0.0.1:6443" or with a path prefix, no slash at its end */
-    const char *namespace; /* never NULL; "default" at last */
+    const char *origin; /* for messages: "/home/me/.kube/config, context kind" */
+    const char *server; /* "https://10.0.0.1:6443" or with a path prefix, no slash at its end */
+    const char *ns;     /* never NULL; "default" at last */
     bool in_cluster;
     /* the server's identity */
     const char *ca_data, *ca_file;

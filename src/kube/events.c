@@ -32,8 +32,8 @@ struct key {
 /* One event and its repetitions; small, because after a busy minute there are many. */
 struct entry {
     struct key key;
-    char *namespace, *name; /* of the Event: "object.0123456789abcdef" */
-    char *body;             /* JSON text of it, without metadata and series */
+    char *ns, *name; /* of the Event: "object.0123456789abcdef" */
+    char *body;      /* JSON text of it, without metadata and series */
     bool posted;
     unsigned tries;
     int64_t retry_at_ms;
@@ -123,7 +123,7 @@ static void entry_free(struct event_recorder *r, size_t at)
 {
     struct entry *e = r->entries[at];
     r->entries[at] = r->entries[--r->entry_count];
-    free(e->namespace);
+    free(e->ns);
     free(e->name);
     free(e->body);
     free(e);
@@ -263,7 +263,7 @@ static void write_entry(struct event_recorder *r, struct entry *e)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct kube_then then = { on_written, r };
     struct kube_write how = { .field_manager = r->controller };
-    struct kube_target what = { &RESOURCE_EVENT, e->namespace };
+    struct kube_target what = { &RESOURCE_EVENT, e->ns };
     r->writing = e;
     r->count_sent = e->count;
     if (e->posted) {
@@ -279,7 +279,7 @@ static void write_entry(struct event_recorder *r, struct entry *e)
         body,
         json_fields(&a,
             { "metadata.name", json_str(e->name) },
-            { "metadata.namespace", json_str(e->namespace) },
+            { "metadata.namespace", json_str(e->ns) },
             { "series", series(&a, e) }));
     r->op = kube_create(r->client, what, body, how, then);
 }
@@ -339,7 +339,7 @@ static struct entry *entry_new(
     e->key = key;
     e->body = mem_strdup(json_to_text(a, body));
     /* Validation wants events about cluster-scoped objects there. */
-    e->namespace = mem_strdup(text_empty(ns) ? "default" : ns);
+    e->ns = mem_strdup(text_empty(ns) ? "default" : ns);
     e->sequence = ++r->sequence;
     e->name = mem_strdup(new_name(r, a, or_empty(name)));
     r->entries[r->entry_count++] = e;

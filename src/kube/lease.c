@@ -53,7 +53,7 @@ static bool is_ours(const struct lease *l)
 
 static struct kube_target target(const struct lease *l)
 {
-    return (struct kube_target){ &RESOURCE_LEASE, l->options.namespace, l->options.name };
+    return (struct kube_target){ &RESOURCE_LEASE, l->options.ns, l->options.name };
 }
 
 int64_t lease_left_ms(const struct lease *l)
@@ -104,7 +104,7 @@ static void on_deadline(void *ctx)
     fail(&err,
         ERR_TIMEOUT,
         "lease %s/%s: no renewal was acknowledged for %lld s%s%s",
-        l->options.namespace,
+        l->options.ns,
         l->options.name,
         (long long)(l->options.renew_deadline_ms / 1000),
         l->last.code ? ": " : "",
@@ -170,7 +170,7 @@ static void decide(struct lease *l)
         fail(&err,
             ERR_CONFLICT,
             "lease %s/%s was taken by %s",
-            l->options.namespace,
+            l->options.ns,
             l->options.name,
             holder_of(l->seen));
         be_lost(l, &err);
@@ -266,7 +266,7 @@ static struct json record(struct lease *l, struct arena *a)
                                    { "apiVersion", json_str("coordination.k8s.io/v1") },
                                    { "kind", json_str("Lease") },
                                    { "metadata.name", json_str(l->options.name) },
-                                   { "metadata.namespace", json_str(l->options.namespace) });
+                                   { "metadata.namespace", json_str(l->options.ns) });
     bool changes_hands = json_present(l->seen) && !renews;
     struct json spec = json_map(a,
         { "holderIdentity", json_str(l->releasing ? "" : l->options.identity) },
@@ -312,7 +312,7 @@ static void on_timer(void *ctx)
         fail(&l->last,
             ERR_TIMEOUT,
             "lease %s/%s: no answer for %lld ms",
-            l->options.namespace,
+            l->options.ns,
             l->options.name,
             (long long)l->options.renew_deadline_ms / 2);
         l->handlers->trouble(l->ctx, &l->last);
@@ -337,14 +337,14 @@ struct lease *lease_new(struct kube_client *client, const struct env *env,
     arena_init(&l->own, ARENA_LIMIT_DEFAULT);
     arena_init(&l->seen_arena, ARENA_LIMIT_DEFAULT);
     l->options = (struct lease_options){
-        .namespace = arena_strdup(&l->own, options->namespace),
+        .ns = arena_strdup(&l->own, options->ns),
         .name = arena_strdup(&l->own, options->name ? options->name : LEASE_NAME_DEFAULT),
         .identity = arena_strdup(&l->own, options->identity),
         .duration_ms = options->duration_ms ? options->duration_ms : 15000,
         .renew_deadline_ms = options->renew_deadline_ms ? options->renew_deadline_ms : 10000,
         .retry_ms = options->retry_ms ? options->retry_ms : 2000,
     };
-    assert(!text_empty(l->options.namespace) && !text_empty(l->options.identity));
+    assert(!text_empty(l->options.ns) && !text_empty(l->options.identity));
     assert(l->options.duration_ms % 1000 == 0 && l->options.retry_ms > 0);
     assert(l->options.renew_deadline_ms < l->options.duration_ms);
     assert(l->options.retry_ms * 6 / 5 < l->options.renew_deadline_ms);

@@ -24,7 +24,7 @@ struct lease;
 #define LEASE_NAME_DEFAULT "882d6afe.llmkube.dev"
 
 struct lease_options {
-    const char *namespace;
+    const char *ns;
     const char *name;          /* NULL: LEASE_NAME_DEFAULT */
     const char *identity;      /* of this process: unique, e.g. host name and a random part */
     int64_t duration_ms;       /* 0: 15 s; whole seconds */

@@ -35,9 +35,9 @@ static bool entry_is(const struct table_node *n, const void *key)
     return text_eq(container_of(n, struct entry, node)->key, key);
 }
 
-static const char *key_of(struct arena *a, const char *namespace, const char *name)
+static const char *key_of(struct arena *a, const char *ns, const char *name)
 {
-    return arena_printf(a, "%s/%s", namespace ? namespace : "", name);
+    return arena_printf(a, "%s/%s", ns ? ns : "", name);
 }
 
 static struct entry *find(const struct collection *c, const char *key)
@@ -135,7 +135,7 @@ static void sink_bad(void *ctx, const struct reflector_bad *bad)
 {
     struct collection *c = ctx;
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct entry *e = bad->name ? find(c, key_of(&a, bad->namespace, bad->name)) : NULL;
+    struct entry *e = bad->name ? find(c, key_of(&a, bad->ns, bad->name)) : NULL;
     if (e)
         e->seen = true;
 }
@@ -217,10 +217,10 @@ void objects_put(struct objects *o, const struct resource *kind, struct json obj
 }
 
 struct json objects_get(
-    const struct objects *o, const struct resource *kind, const char *namespace, const char *name)
+    const struct objects *o, const struct resource *kind, const char *ns, const char *name)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct entry *e = name ? find(collection_of(o, kind), key_of(&a, namespace, name)) : NULL;
+    struct entry *e = name ? find(collection_of(o, kind), key_of(&a, ns, name)) : NULL;
     return e ? e->object : (struct json){ 0 };
 }
 

@@ -12,7 +12,7 @@ struct resource;
 /* changed() is called for each object that came, changed or went (initial load included) with what
  * it is now, or absent; it may ask but not free. loaded() once, when everything is there. */
 struct objects_watch {
-    void (*changed)(void *ctx, const struct resource *kind, const char *namespace, const char *name,
+    void (*changed)(void *ctx, const struct resource *kind, const char *ns, const char *name,
         struct json object);
     void (*loaded)(void *ctx);
     void *ctx;
@@ -28,7 +28,7 @@ bool objects_loaded(const struct objects *o);
 void objects_put(struct objects *o, const struct resource *kind, struct json object);
 /* Absent if there is none. It lives until the loop's next turn. namespace NULL: of the cluster. */
 struct json objects_get(
-    const struct objects *o, const struct resource *kind, const char *namespace, const char *name);
+    const struct objects *o, const struct resource *kind, const char *ns, const char *name);
 /* Everything of a kind, in no order. */
 void objects_each(const struct objects *o, const struct resource *kind,
     void (*each)(void *ctx, struct json object), void *ctx);

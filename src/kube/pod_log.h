@@ -12,7 +12,7 @@
 struct pod_log_stream;
 
 struct pod_log_request {
-    const char *namespace, *pod, *uid, *container;
+    const char *ns, *pod, *uid, *container;
     bool follow, previous, timestamps;
     int64_t tail_lines;  /* -1: all */
     int64_t limit_bytes; /* -1: all */

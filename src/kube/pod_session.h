@@ -20,7 +20,7 @@ enum pod_session_kind { POD_EXEC, POD_ATTACH, POD_PORT_FORWARD };
 
 struct pod_session_request {
     enum pod_session_kind kind;
-    const char *namespace, *pod, *uid;
+    const char *ns, *pod, *uid;
     /* exec and attach: */
     const char *container;
     const char *const *command; /* exec; ended by NULL */

@@ -162,7 +162,7 @@ static const char *verb(const struct reflector *r)
 static void forbidden(struct reflector *r)
 {
     const struct resource *what = r->options.resource;
-    const char *ns = r->options.namespace;
+    const char *ns = r->options.ns;
     struct error err;
     fail(&err,
         ERR_FORBIDDEN,
@@ -238,7 +238,7 @@ static void report(
     struct reflector *r, struct stream_identity id, struct json object, const struct error *err)
 {
     struct reflector_bad bad = {
-        .namespace = id.namespace,
+        .ns = id.ns,
         .name = id.name,
         .uid = id.uid,
         .version = id.version,
@@ -305,7 +305,7 @@ static struct json stub(struct reflector *r, struct stream_identity id)
         { "apiVersion", json_str(r->api_version) },
         { "kind", json_str(r->options.resource->kind) },
         { "metadata.name", json_str(id.name) },
-        { "metadata.namespace", json_str_or_absent(id.namespace) },
+        { "metadata.namespace", json_str_or_absent(id.ns) },
         { "metadata.uid", json_str_or_absent(id.uid) },
         { "metadata.resourceVersion", json_str_or_absent(id.version) });
 }
@@ -632,7 +632,7 @@ static void open_call(struct reflector *r, struct buf *path, int64_t timeout_ms,
 static void add_path(struct reflector *r, struct buf *b)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    buf_add_text(b, resource_path(&a, r->options.resource, r->options.namespace, NULL, NULL));
+    buf_add_text(b, resource_path(&a, r->options.resource, r->options.ns, NULL, NULL));
 }
 
 /* Far above any selector and continue token. */
@@ -712,7 +712,7 @@ struct reflector *reflector_new(const struct kube_transport *transport, const st
     arena_init(&r->own, ARENA_LIMIT_DEFAULT);
     arena_init(&r->arena, OBJECT_BYTES_MAX * 16);
     r->options = *options;
-    r->options.namespace = arena_strdup(&r->own, options->namespace);
+    r->options.ns = arena_strdup(&r->own, options->ns);
     r->options.label_selector = arena_strdup(&r->own, options->label_selector);
     r->options.field_selector = arena_strdup(&r->own, options->field_selector);
     r->options.page_items = options->page_items > 0 ? options->page_items : PAGE_ITEMS;

@@ -37,7 +37,7 @@ enum reflector_state {
 };
 
 struct reflector_bad {
-    const char *namespace, *name, *uid, *version; /* NULL where even that could not be read */
+    const char *ns, *name, *uid, *version; /* NULL where even that could not be read */
     struct json object; /* with {} and [] for what lies too deep; absent: not readable even so */
     bool initial;       /* as for put() */
     const struct error *err;
@@ -62,7 +62,7 @@ struct reflector_sink {
 
 struct reflector_options {
     const struct resource *resource;
-    const char *namespace; /* NULL: all */
+    const char *ns; /* NULL: all */
     const char *label_selector, *field_selector;
     bool paged;         /* never stream the list */
     bool metadata_only; /* objects need carry nothing else, and may be PartialObjectMetadata */

@@ -69,13 +69,13 @@ static bool is_old(struct rivals *r, struct json renew_time)
 
 static void judge(struct rivals *r, struct arena *a, struct json lease)
 {
-    const char *namespace = json_get_text(lease, "metadata.namespace");
+    const char *ns = json_get_text(lease, "metadata.namespace");
     const char *name = json_get_text(lease, "metadata.name");
     const char *holder = json_get_text(lease, "spec.holderIdentity");
     struct json renewed = json_get(lease, "spec.renewTime");
-    if (text_eq(namespace, r->options.own_namespace) && text_eq(name, r->options.own_name))
+    if (text_eq(ns, r->options.own_namespace) && text_eq(name, r->options.own_name))
         return;
-    struct seen *s = seen_of(r, arena_printf(a, "%s/%s", namespace, name));
+    struct seen *s = seen_of(r, arena_printf(a, "%s/%s", ns, name));
     if (!s || text_empty(holder))
         return;
     const char *time = json_text(renewed);
@@ -145,7 +145,7 @@ static void look(struct rivals *r)
     const char *name = r->options.names[r->at];
     r->op = kube_list(r->client,
         &(struct kube_list){
-            .what = { .resource = &RESOURCE_LEASE, .namespace = r->options.namespace },
+            .what = { .resource = &RESOURCE_LEASE, .ns = r->options.ns },
             .field_selector = arena_printf(&r->own, "metadata.name=%s", name),
         },
         (struct kube_then){ looked, r });

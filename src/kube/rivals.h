@@ -22,7 +22,7 @@ struct rivals;
 
 struct rivals_options {
     const char *names[RIVALS_NAMES_MAX]; /* of their Leases; NULL: no more */
-    const char *namespace;               /* look only there; NULL: everywhere */
+    const char *ns;                      /* look only there; NULL: everywhere */
     /* Our own Lease may have the same name; it is no rival. */
     const char *own_namespace, *own_name;
 };

@@ -183,7 +183,7 @@ static void take_value(struct arena *a, const struct walk *w, struct str value, 
         const char *key;
         const char **into;
     } wanted[] = {
-        { "namespace", &id->namespace },
+        { "namespace", &id->ns },
         { "name", &id->name },
         { "uid", &id->uid },
         { "resourceVersion", &id->version },
@@ -236,7 +236,7 @@ struct stream_identity stream_identify(struct arena *a, struct str text, bool is
                 w.keys[w.depth] = s;
             else if (w.objects & 1u << w.depth)
                 take_value(a, &w, s, is_event, &id);
-            if (id.namespace && id.name && id.uid && id.version && (id.event || !is_event))
+            if (id.ns && id.name && id.uid && id.version && (id.event || !is_event))
                 break;
         } else if (c == '{' || c == '[') {
             w.depth++;

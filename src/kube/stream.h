@@ -48,7 +48,7 @@ void stream_items_feed(struct stream_items *s, struct str chunk, struct stream_t
 
 struct stream_identity {
     const char *event; /* type of a watch event */
-    const char *namespace, *name, *uid, *version;
+    const char *ns, *name, *uid, *version;
 };
 /* Looks at metadata (of `object`, in a watch event) in text that need not be whole nor right. */
 struct stream_identity stream_identify(struct arena *a, struct str text, bool is_event);

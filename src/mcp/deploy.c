@@ -32,7 +32,7 @@ static void look(void *ctx);
 
 static struct kube_target target(const struct deploy *d, const struct resource *r, const char *name)
 {
-    return (struct kube_target){ r, d->workload->namespace, name, NULL };
+    return (struct kube_target){ r, d->workload->ns, name, NULL };
 }
 
 static struct kube_target set_target(const struct deploy *d)

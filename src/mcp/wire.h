@@ -74,7 +74,7 @@ struct wire_attach_options {
     struct loop *loop;
     struct kube_client *client;
     const struct kube_config *config;
-    const char *namespace, *name; /* of the workload: its pods have the label app=NAME */
+    const char *ns, *name; /* of the workload: its pods have the label app=NAME */
     /* Why there is no connection yet, for the log; NULL: not interested. */
     void (*said)(void *ctx, const char *what);
     void *ctx;

@@ -123,7 +123,7 @@ static void on_pods(void *ctx, const struct kube_reply *reply)
             &(struct kube_attach_options){
                 .loop = w->o.loop,
                 .config = w->o.config,
-                .namespace = w->o.namespace,
+                .ns = w->o.ns,
                 .pod = name,
                 .container = CONTAINER,
             },
@@ -148,7 +148,7 @@ static void look(void *ctx)
     kube_attach_free(take(w->attach));
     w->op = kube_list(w->o.client,
         &(struct kube_list){
-            .what = { &RESOURCE_POD, w->o.namespace },
+            .what = { &RESOURCE_POD, w->o.ns },
             .label_selector = arena_printf(&a, "app=%s", w->o.name),
             .limit = 100,
         },
@@ -205,7 +205,7 @@ struct mcp_wire *wire_attach_new(const struct wire_attach_options *options)
     w->base.ops = &ops;
     w->o = *options;
     arena_init(&w->arena, ARENA_LIMIT_DEFAULT);
-    w->o.namespace = arena_strdup(&w->arena, options->namespace);
+    w->o.ns = arena_strdup(&w->arena, options->ns);
     w->o.name = arena_strdup(&w->arena, options->name);
     timer_init(&w->timer, look, w);
     return &w->base;

@@ -12,7 +12,7 @@ struct runconfig;
 
 struct workload {
     const struct runconfig *config;
-    const char *namespace;
+    const char *ns;
     struct json pod_patch; /* absent, or a PodTemplateSpec */
     struct json args;      /* of the container */
     bool is_openshift;     /* it chooses user and group ids itself */

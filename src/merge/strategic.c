@@ -275,11 +275,11 @@ static bool merge_items(struct merger *m, const struct list_rule *rule, struct j
         memcpy(items, live.items, live.count * sizeof(*items));
     struct json merged = { .type = JSON_LIST, .count = live.count, .items = items };
     struct json_index old = json_index_of(m->arena, live, rule->key);
-    struct json_index new = json_index_of(m->arena, patch, rule->key);
+    struct json_index fresh = json_index_of(m->arena, patch, rule->key);
     uint32_t *places = arena_array(m->arena, patch.count + 1u, sizeof(*places));
     for (uint32_t i = 0; i < patch.count; i++) {
         struct json item = patch.items[i], key = json_member(item, rule->key);
-        int64_t at = place_of(&old, key), first = place_of(&new, key);
+        int64_t at = place_of(&old, key), first = place_of(&fresh, key);
         if (at < 0 && first >= 0 && first < i)
             at = places[first];
         places[i] = at < 0 ? merged.count : (uint32_t)at;
@@ -349,29 +349,29 @@ static bool apply_order(struct merger *m, uint16_t type, const char *name, struc
     struct json live, struct json patch, struct json *ret)
 {
     struct list_rule rule = list_rule_of(m, type, name);
-    struct json old = json_member(live, name), new = json_member(patch, name), merged;
+    struct json old = json_member(live, name), fresh = json_member(patch, name), merged;
     if (order.type != JSON_LIST)
         return fail(m->err,
             ERR_INTERNAL,
             "expected a []interface {}, but received a %s",
             order.type == JSON_STR ? "string" : json_type_name(order));
     if ((json_present(old) && old.type != JSON_LIST) ||
-        (json_present(new) && new.type != JSON_LIST))
+        (json_present(fresh) && fresh.type != JSON_LIST))
         return fail(m->err, ERR_INVALID, "invalid patch format of setElementOrder list");
-    if (!check_order(m, rule.key, new, order))
+    if (!check_order(m, rule.key, fresh, order))
         return false;
     *ret = (struct json){ 0 };
-    if (!json_present(old) && !json_present(new))
+    if (!json_present(old) && !json_present(fresh))
         return true;
-    if (!old.count && !new.count)
+    if (!old.count && !fresh.count)
         return fail(m->err, ERR_INTERNAL, "no elements in any of the given slices");
-    if (!json_present(new))
+    if (!json_present(fresh))
         merged = old;
     else if (!json_present(old))
-        merged = without_directives(m->arena, new);
+        merged = without_directives(m->arena, fresh);
     else if (!rule.merges)
-        merged = new;
-    else if (!merge_list(m, &rule, old, new, &merged))
+        merged = fresh;
+    else if (!merge_list(m, &rule, old, fresh, &merged))
         return false;
     *ret = in_order(m->arena, merged, order, old, rule.key);
     return true;
@@ -456,22 +456,22 @@ static bool merge_entry(struct merger *m, uint16_t type, const struct json_membe
 /* The map with other values for some members; an absent value takes the member away. Both are in
  * the order of the keys. */
 static struct json with_members(
-    struct arena *a, struct json map, const struct json_member *new, size_t count)
+    struct arena *a, struct json map, const struct json_member *fresh, size_t count)
 {
     struct json_builder b;
     size_t at = 0;
     json_builder_init(&b, a);
     json_each_member (old, map) {
         int order = 1;
-        while (at < count && (order = strcmp(new[at].key, old->key)) < 0)
-            json_put(&b, new[at].key, new[at].value), at++;
+        while (at < count && (order = strcmp(fresh[at].key, old->key)) < 0)
+            json_put(&b, fresh[at].key, fresh[at].value), at++;
         if (at < count && order == 0)
-            json_put(&b, new[at].key, new[at].value), at++;
+            json_put(&b, fresh[at].key, fresh[at].value), at++;
         else
             json_put(&b, old->key, old->value);
     }
     for (; at < count; at++)
-        json_put(&b, new[at].key, new[at].value);
+        json_put(&b, fresh[at].key, fresh[at].value);
     return json_map_end(&b);
 }
 
@@ -479,18 +479,18 @@ static struct json with_members(
 static bool merge_entries(
     struct merger *m, uint16_t type, struct json patch, struct json live, struct json *ret)
 {
-    struct json_member *new = arena_array(m->arena, patch.count, sizeof(*new));
+    struct json_member *fresh = arena_array(m->arena, patch.count, sizeof(*fresh));
     size_t count = 0;
     json_each_member (p, patch) {
         bool changed;
-        if (!merge_entry(m, type, p, patch, live, &new[count], &changed))
+        if (!merge_entry(m, type, p, patch, live, &fresh[count], &changed))
             return false;
         if (changed && p->key[0] == '$')
-            live = json_with_member(m->arena, live, new[count].key, new[count].value);
+            live = json_with_member(m->arena, live, fresh[count].key, fresh[count].value);
         else
             count += changed;
     }
-    *ret = with_members(m->arena, live, new, count);
+    *ret = with_members(m->arena, live, fresh, count);
     return true;
 }
 

@@ -149,9 +149,9 @@ static bool key_value(struct arena *a, const struct pod_view *v, const struct re
     struct json ref, const char **ret, struct error *err)
 {
     bool secret = kind == &RESOURCE_SECRET, optional = json_get_bool(ref, "optional", false);
-    const char *namespace = json_get_text(v->pod, "metadata.namespace");
+    const char *ns = json_get_text(v->pod, "metadata.namespace");
     const char *name = json_get_text(ref, "name"), *key = json_get_text(ref, "key");
-    struct json object = objects_get(v->objects, kind, namespace, name);
+    struct json object = objects_get(v->objects, kind, ns, name);
     if (!json_present(object))
         return optional || fail(err,
                                ERR_NOT_FOUND,
@@ -170,7 +170,7 @@ static bool key_value(struct arena *a, const struct pod_view *v, const struct re
         "couldn't find key %s in %s %s/%s",
         key ? key : "",
         secret ? "Secret" : "ConfigMap",
-        namespace,
+        ns,
         name);
 }
 

@@ -18,7 +18,7 @@
 
 struct variables {
     struct json_builder all;
-    const char *namespace;
+    const char *ns;
     bool links;
 };
 
@@ -70,10 +70,10 @@ static bool has_address(struct json service)
 static void add_variables(void *ctx, struct json service)
 {
     struct variables *v = ctx;
-    const char *namespace = json_get_text(service, "metadata.namespace");
+    const char *ns = json_get_text(service, "metadata.namespace");
     const char *name = json_get_text(service, "metadata.name");
-    bool api = text_eq(namespace, "default") && text_eq(name, "kubernetes");
-    if (!has_address(service) || !(api || (v->links && text_eq(namespace, v->namespace))))
+    bool api = text_eq(ns, "default") && text_eq(name, "kubernetes");
+    if (!has_address(service) || !(api || (v->links && text_eq(ns, v->ns))))
         return;
     const char *prefix = upper(v->all.arena, name), *ip = json_get_text(service, "spec.clusterIP");
     struct json ports = json_get(service, "spec.ports");
@@ -82,10 +82,9 @@ static void add_variables(void *ctx, struct json service)
         add_port(&v->all, prefix, ip, *port, port == ports.items);
 }
 
-struct json names_env(
-    struct arena *a, const struct objects *objects, const char *namespace, bool links)
+struct json names_env(struct arena *a, const struct objects *objects, const char *ns, bool links)
 {
-    struct variables v = { .namespace = namespace, .links = links };
+    struct variables v = { .ns = ns, .links = links };
     json_builder_init(&v.all, a);
     objects_each(objects, &RESOURCE_SERVICE, add_variables, &v);
     return json_map_end(&v.all);
@@ -96,19 +95,19 @@ struct json names_env(
 struct lines {
     struct buf *out;
     const struct objects *objects;
-    const char *namespace;
+    const char *ns;
 };
 
 /* prefix: "HOSTNAME." of one endpoint, or "". */
 static void add_line(struct lines *l, const char *ip, const char *prefix, struct json service)
 {
     const char *name = json_get_text(service, "metadata.name");
-    const char *namespace = json_get_text(service, "metadata.namespace");
+    const char *ns = json_get_text(service, "metadata.namespace");
     static const char *const domains[] = { ".svc.cluster.local", ".svc", "" };
     buf_add_text(l->out, ip);
     for (size_t i = 0; i < lengthof(domains); i++)
-        buf_printf(l->out, "%s%s%s.%s%s", i ? " " : "\t", prefix, name, namespace, domains[i]);
-    if (text_eq(namespace, l->namespace))
+        buf_printf(l->out, "%s%s%s.%s%s", i ? " " : "\t", prefix, name, ns, domains[i]);
+    if (text_eq(ns, l->ns))
         buf_printf(l->out, " %s%s", prefix, name);
     buf_add_char(l->out, '\n');
 }
@@ -127,8 +126,8 @@ static void add_slice(void *ctx, struct json slice)
 {
     struct lines *l = ctx;
     const char *name = json_text(json_member(json_get(slice, "metadata.labels"), SERVICE_NAME));
-    const char *namespace = json_get_text(slice, "metadata.namespace");
-    struct json service = objects_get(l->objects, &RESOURCE_SERVICE, namespace, name);
+    const char *ns = json_get_text(slice, "metadata.namespace");
+    struct json service = objects_get(l->objects, &RESOURCE_SERVICE, ns, name);
     if (!text_eq(json_get_text(service, "spec.clusterIP"), "None"))
         return;
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -143,9 +142,9 @@ static void add_slice(void *ctx, struct json slice)
     }
 }
 
-void names_hosts(struct buf *b, const struct objects *objects, const char *namespace)
+void names_hosts(struct buf *b, const struct objects *objects, const char *ns)
 {
-    struct lines l = { .out = b, .objects = objects, .namespace = namespace };
+    struct lines l = { .out = b, .objects = objects, .ns = ns };
     objects_each(objects, &RESOURCE_SERVICE, add_service, &l);
     objects_each(objects, &RESOURCE_ENDPOINT_SLICE, add_slice, &l);
 }
@@ -155,12 +154,12 @@ const char *names_hosts_file(struct arena *a, const struct pod_view *v)
     struct buf b = BUF_INIT(HOSTS_BYTES_MAX);
     const char *hostname = json_get_text(v->pod, "spec.hostname");
     const char *subdomain = json_get_text(v->pod, "spec.subdomain");
-    const char *namespace = json_get_text(v->pod, "metadata.namespace");
+    const char *ns = json_get_text(v->pod, "metadata.namespace");
     if (text_empty(hostname))
         hostname = json_get_text(v->pod, "metadata.name");
     buf_add_text(&b, "# Kept by leeboard: Services and this pod.\n127.0.0.1\tlocalhost\n");
     if (!text_empty(subdomain))
-        buf_printf(&b, "%s\t%s.%s.%s." DOMAIN " ", v->pod_ip, hostname, subdomain, namespace);
+        buf_printf(&b, "%s\t%s.%s.%s." DOMAIN " ", v->pod_ip, hostname, subdomain, ns);
     else
         buf_printf(&b, "%s\t", v->pod_ip);
     buf_printf(&b, "%s\n", hostname);
@@ -170,7 +169,7 @@ const char *names_hosts_file(struct arena *a, const struct pod_view *v)
             buf_printf(&b, " %s", json_text(*name) ? json_text(*name) : "");
         buf_add_char(&b, '\n');
     }
-    names_hosts(&b, v->objects, namespace);
+    names_hosts(&b, v->objects, ns);
     struct str machine;
     if (file_read(a, "/etc/hosts", HOSTS_BYTES_MAX / 2, &machine, NULL))
         buf_add(&b, machine.ptr, machine.len);
@@ -182,15 +181,15 @@ const char *names_hosts_file(struct arena *a, const struct pod_view *v)
 bool names_hosts_write(const char *path, const char *text, struct error *err)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct str old, new = str_of(text);
-    if (file_read(&a, path, HOSTS_BYTES_MAX, &old, NULL) && str_eq(old, new))
+    struct str old, fresh = str_of(text);
+    if (file_read(&a, path, HOSTS_BYTES_MAX, &old, NULL) && str_eq(old, fresh))
         return true;
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     if (fd < 0)
         return fail_errno(err, errno, "%s", path);
     /* What is there stays readable: first all that is new, then away with what is left over. */
-    bool ok =
-        write(fd, new.ptr, new.len) == (ssize_t) new.len &&ftruncate(fd, (off_t) new.len) == 0;
+    bool ok = write(fd, fresh.ptr, fresh.len) == (ssize_t)fresh.len &&
+              ftruncate(fd, (off_t)fresh.len) == 0;
     int number = errno;
     close(fd);
     return ok || fail_errno(err, number, "write %s", path);

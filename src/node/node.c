@@ -53,7 +53,7 @@ static struct entry *entry_new(struct node *n, struct json object)
     struct entry *e = mem_new_of(struct entry);
     e->node = n;
     e->uid = mem_strdup(json_get_text(object, "metadata.uid"));
-    e->namespace = mem_strdup(json_get_text(object, "metadata.namespace"));
+    e->ns = mem_strdup(json_get_text(object, "metadata.namespace"));
     e->name = mem_strdup(json_get_text(object, "metadata.name"));
     e->wanted = capacity_of_pod(object);
     timer_init(&e->again, write_again, e);
@@ -77,7 +77,7 @@ static void entry_free(struct entry *e)
         free(e->audiences[i]);
     arena_done(&e->unfit_arena);
     free(e->uid);
-    free(e->namespace);
+    free(e->ns);
     free(e->name);
     free(e);
 }
@@ -93,11 +93,10 @@ static struct entry *at(const struct table_cursor *c)
     return container_of(c->node, struct entry, hash);
 }
 
-struct entry *node_entry_named(struct node *n, const char *namespace, const char *name)
+struct entry *node_entry_named(struct node *n, const char *ns, const char *name)
 {
     for (each_entry(e, n))
-        if (!at(&e_at)->gone && text_eq(at(&e_at)->namespace, namespace) &&
-            text_eq(at(&e_at)->name, name))
+        if (!at(&e_at)->gone && text_eq(at(&e_at)->ns, ns) && text_eq(at(&e_at)->name, name))
             return at(&e_at);
     return NULL;
 }
@@ -367,15 +366,15 @@ static void look_at_names(void *ctx)
     buf_done(&b);
 }
 
-static void pods_gone(struct node *n, const char *namespace, const char *name)
+static void pods_gone(struct node *n, const char *ns, const char *name)
 {
-    struct entry *found = node_entry_named(n, namespace, name);
+    struct entry *found = node_entry_named(n, ns, name);
     if (found)
         pod_gone(found);
 }
 
-static void object_changed(void *ctx, const struct resource *kind, const char *namespace,
-    const char *name, struct json object)
+static void object_changed(
+    void *ctx, const struct resource *kind, const char *ns, const char *name, struct json object)
 {
     struct node *n = ctx;
     if (!n->loaded)
@@ -384,15 +383,15 @@ static void object_changed(void *ctx, const struct resource *kind, const char *n
         /* A pod of the same name that came after another one, whose end the watch did not show. */
         struct entry *e = node_entry(n, json_get_text(object, "metadata.uid"));
         if (!e)
-            pods_gone(n, namespace, name);
+            pods_gone(n, ns, name);
         pod_put(n, object);
     } else if (kind == &RESOURCE_POD) {
-        pods_gone(n, namespace, name);
+        pods_gone(n, ns, name);
     } else if (kind == &RESOURCE_SERVICE || kind == &RESOURCE_ENDPOINT_SLICE) {
         timer_set(loop_env(n->options.loop), &n->names_look, 0);
     } else {
         for (each_entry(e, n))
-            if (at(&e_at)->pod && (!namespace || text_eq(at(&e_at)->namespace, namespace)))
+            if (at(&e_at)->pod && (!ns || text_eq(at(&e_at)->ns, ns)))
                 pod_wake(at(&e_at)->pod);
     }
 }

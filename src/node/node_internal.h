@@ -17,7 +17,7 @@
 struct entry {
     struct table_node hash;
     struct node *node;
-    char *uid, *namespace, *name;
+    char *uid, *ns, *name;
     struct pod *pod; /* NULL: not bound to us yet */
     struct capacity wanted;
     bool ended; /* Succeeded or Failed: holds nothing any more */
@@ -89,7 +89,7 @@ struct entry *node_entry(const struct node *n, const char *uid);
 /* Tells who waits in node_stop(), once all pods have ended and the API knows it. */
 void node_look_whether_stopped(struct node *n);
 /* Of a pod that is not gone. */
-struct entry *node_entry_named(struct node *n, const char *namespace, const char *name);
+struct entry *node_entry_named(struct node *n, const char *ns, const char *name);
 
 /* NULL: it may be bound to us; else why not. look_again: nobody will tell when that changes. */
 const char *entry_unfit(struct arena *a, const struct entry *e, bool *ret_look_again);

@@ -91,8 +91,8 @@ static struct pod_log_stream *log_open(void *self, const struct pod_log_request 
 {
     struct node *n = self;
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct entry *e = request->uid ? node_entry(n, request->uid)
-                                   : node_entry_named(n, request->namespace, request->pod);
+    struct entry *e =
+        request->uid ? node_entry(n, request->uid) : node_entry_named(n, request->ns, request->pod);
     int run;
     if (!e || !e->pod) {
         fail(err, ERR_NOT_FOUND, "pod %s is not on this node", request->pod);

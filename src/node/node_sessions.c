@@ -302,7 +302,7 @@ static bool attach(struct pod_session *s, const struct pod *p,
             "container \"%s\" runs as a local process, which reads no stdin; attach without it",
             request->container);
     for (int i = 0; i < OUTPUTS; i++) {
-        struct pod_log_request of_stream = { .namespace = request->namespace,
+        struct pod_log_request of_stream = { .ns = request->ns,
             .pod = request->pod,
             .uid = request->uid,
             .container = request->container,

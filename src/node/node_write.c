@@ -19,7 +19,7 @@ static const struct env *env_of(const struct entry *e)
 
 static struct kube_target target_of(const struct entry *e, const char *subresource)
 {
-    return (struct kube_target){ &RESOURCE_POD, e->namespace, e->name, subresource };
+    return (struct kube_target){ &RESOURCE_POD, e->ns, e->name, subresource };
 }
 
 /* Whether everything that we say is so already. */
@@ -73,7 +73,7 @@ void entry_is_bound(struct entry *e)
         false,
         "Scheduled",
         arena_printf(
-            &a, "Successfully assigned %s/%s to %s", e->namespace, e->name, e->node->options.name));
+            &a, "Successfully assigned %s/%s to %s", e->ns, e->name, e->node->options.name));
 }
 
 /* ---- pods ---- */
@@ -124,7 +124,7 @@ static void write_unbound(struct entry *e, struct arena *a)
             { "apiVersion", json_str("v1") },
             { "kind", json_str("Binding") },
             { "metadata.name", json_str(e->name) },
-            { "metadata.namespace", json_str(e->namespace) },
+            { "metadata.namespace", json_str(e->ns) },
             { "metadata.uid", json_str(e->uid) },
             { "target.apiVersion", json_str("v1") },
             { "target.kind", json_str("Node") },
@@ -220,7 +220,7 @@ void entry_ask_token(struct entry *e)
         { "spec.boundObjectRef.uid", json_str(e->uid) });
     e->token = kube_create(e->node->client,
         (struct kube_target){
-            &RESOURCE_SERVICE_ACCOUNT, e->namespace, account ? account : "default", "token" },
+            &RESOURCE_SERVICE_ACCOUNT, e->ns, account ? account : "default", "token" },
         body,
         (struct kube_write){ .field_manager = NODE_MANAGER },
         (struct kube_then){ got_token, e });

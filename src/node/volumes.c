@@ -111,8 +111,8 @@ static bool add_object(struct volume *v, struct json source, const struct resour
     const char *name, struct error *err)
 {
     bool secret = kind == &RESOURCE_SECRET, optional = json_get_bool(source, "optional", false);
-    const char *namespace = json_get_text(v->view->pod, "metadata.namespace");
-    struct json object = objects_get(v->view->objects, kind, namespace, name);
+    const char *ns = json_get_text(v->view->pod, "metadata.namespace");
+    struct json object = objects_get(v->view->objects, kind, ns, name);
     const char *word = secret ? "secret" : "configmap";
     if (!json_present(object))
         return optional || fail(err,

@@ -225,14 +225,14 @@ void port_end(struct port *port)
     }
 }
 
-struct port *port_new(struct proxy *p, const char *key, const struct resource *kind,
-    const char *namespace, const char *name)
+struct port *port_new(
+    struct proxy *p, const char *key, const struct resource *kind, const char *ns, const char *name)
 {
     struct port *port = mem_new_of(struct port);
     port->proxy = p;
     port->key = mem_strdup(key);
     port->kind = kind;
-    port->namespace = mem_strdup(namespace);
+    port->ns = mem_strdup(ns);
     port->name = mem_strdup(name);
     return port;
 }
@@ -244,7 +244,7 @@ void port_free(struct port *port)
     free(port->ready.items);
     free(port->ending.items);
     free(port->key);
-    free(port->namespace);
+    free(port->ns);
     free(port->name);
     free(port);
 }

@@ -37,7 +37,7 @@ struct port {
     struct proxy *proxy;
     char *key;                   /* "NAMESPACE/SERVICE/PORT", "NAMESPACE/POD/ADDRESS:PORT" */
     const struct resource *kind; /* of the object */
-    char *namespace, *name;
+    char *ns, *name;
     struct listener listeners[PORT_LISTENERS_MAX];
     size_t listener_count;
     struct endpoints ready, ending; /* ending: serving and terminating */
@@ -48,8 +48,8 @@ struct port {
     bool told; /* that its protocol is not forwarded */
 };
 
-struct port *port_new(struct proxy *p, const char *key, const struct resource *kind,
-    const char *namespace, const char *name);
+struct port *port_new(struct proxy *p, const char *key, const struct resource *kind, const char *ns,
+    const char *name);
 void port_free(struct port *port);
 /* A new look at the objects begins: nothing is wanted, nobody is behind it. */
 void port_begin(struct port *port);

@@ -172,7 +172,7 @@ void proxy_count(struct proxy *p, int listening, int unbound)
 void proxy_tell(struct proxy *p, const struct port *port, const char *reason, const char *note)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct json object = objects_get(p->objects, port->kind, port->namespace, port->name);
+    struct json object = objects_get(p->objects, port->kind, port->ns, port->name);
     if (json_present(object))
         event_record(p->events,
             &(struct event){ .regarding = json_map(&a, /* items of a list have no kind */
@@ -193,18 +193,18 @@ static bool port_is(const struct table_node *n, const void *key)
 }
 
 /* make: for an object of this kind; NULL: only one that is there. */
-static struct port *port_find(struct proxy *p, const char *namespace, const char *name,
-    const char *port, const struct resource *make)
+static struct port *port_find(struct proxy *p, const char *ns, const char *name, const char *port,
+    const struct resource *make)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *key = arena_printf(&a, "%s/%s/%s", namespace, name, port ? port : "");
+    const char *key = arena_printf(&a, "%s/%s/%s", ns, name, port ? port : "");
     uint64_t hash = table_hash(&p->ports, key, strlen(key));
     struct table_node *n = table_find(&p->ports, hash, port_is, key);
     if (n || !make)
         return n ? container_of(n, struct port, node) : NULL;
-    struct port *new = port_new(p, key, make, namespace, name);
-    table_add(&p->ports, &new->node, hash);
-    return new;
+    struct port *fresh = port_new(p, key, make, ns, name);
+    table_add(&p->ports, &fresh->node, hash);
+    return fresh;
 }
 
 static void refuse_protocol(struct proxy *p, struct port *port, const char *protocol)
@@ -337,10 +337,10 @@ static void look(void *ctx)
     accept_or_wait(p);
 }
 
-static void changed(void *ctx, const struct resource *kind, const char *namespace, const char *name,
-    struct json object)
+static void changed(
+    void *ctx, const struct resource *kind, const char *ns, const char *name, struct json object)
 {
-    (void)kind, (void)namespace, (void)name, (void)object;
+    (void)kind, (void)ns, (void)name, (void)object;
     struct proxy *p = ctx;
     if (p->loaded)
         timer_set(loop_env(p->options.loop), &p->look, 0);

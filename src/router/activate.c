@@ -41,7 +41,7 @@ struct pool_member {
 struct pool {
     struct pool *next;
     struct pools *pools;
-    char *name, *namespace;
+    char *name, *ns;
     struct pool_member members[MEMBERS_MAX];
     size_t member_count;
     enum pool_state state;
@@ -126,7 +126,7 @@ static void show_resident(struct pool *p)
     for (size_t i = 0; i < p->member_count; i++) {
         buf_reset(&b);
         metric_label(&b, "member", str_of(p->members[i].name));
-        metric_label(&b, "namespace", str_of(p->namespace));
+        metric_label(&b, "namespace", str_of(p->ns));
         metric_label(&b, "pool", str_of(p->name));
         metric_set(&p->pools->resident, buf_text(&b), i == p->resident);
     }
@@ -213,7 +213,7 @@ static struct hold *grant_all(struct pool *p)
 
 static struct kube_target target_of(const struct pool *p, size_t member)
 {
-    return (struct kube_target){ &SERVICE, p->namespace, p->members[member].name, NULL };
+    return (struct kube_target){ &SERVICE, p->ns, p->members[member].name, NULL };
 }
 
 static bool is_ready(const struct kube_reply *reply)
@@ -429,14 +429,14 @@ static size_t member_index(struct pool *p, const char *name)
 static struct pool *pool_of(struct pools *pools, const struct router_backend *b)
 {
     struct pool *p = pools->first;
-    while (p && !(text_eq(p->name, b->pool_name) && text_eq(p->namespace, b->pool_namespace)))
+    while (p && !(text_eq(p->name, b->pool_name) && text_eq(p->ns, b->pool_namespace)))
         p = p->next;
     if (!p) {
         p = mem_new_of(struct pool);
         *p = (struct pool){ .next = pools->first,
             .pools = pools,
             .name = mem_strdup(b->pool_name),
-            .namespace = mem_strdup(b->pool_namespace ?: "default"),
+            .ns = mem_strdup(b->pool_namespace ?: "default"),
             .resident = NOBODY,
             .target = NOBODY };
         timer_init(&p->poll, ask, p);
@@ -516,7 +516,7 @@ void pools_free(struct pools *pools)
         for (size_t i = 0; i < p->member_count; i++)
             free(p->members[i].name);
         free(p->name);
-        free(p->namespace);
+        free(p->ns);
         free(p);
     }
     free(pools);

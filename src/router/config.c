@@ -379,12 +379,12 @@ void router_config_unref(struct router_config *c)
     free(c);
 }
 
-bool router_config_is_sensitive(const struct router_config *c, const char *class)
+bool router_config_is_sensitive(const struct router_config *c, const char *data_class)
 {
     if (c->sensitive.type != JSON_LIST || c->sensitive.count == 0)
-        return text_eq(class, "pii") || text_eq(class, "phi");
+        return text_eq(data_class, "pii") || text_eq(data_class, "phi");
     json_each (item, c->sensitive)
-        if (strcasecmp(json_text(*item), class) == 0)
+        if (strcasecmp(json_text(*item), data_class) == 0)
             return true;
     return false;
 }

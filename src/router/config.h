@@ -98,7 +98,7 @@ struct router_config *router_config_new(
     struct str text, struct str extra, struct error *err) must_check;
 struct router_config *router_config_ref(struct router_config *c);
 void router_config_unref(struct router_config *c);
-bool router_config_is_sensitive(const struct router_config *c, const char *class);
+bool router_config_is_sensitive(const struct router_config *c, const char *data_class);
 
 /* config_policy.c: policy.budgets and policy.auth. */
 bool router_config_read_policy(

@@ -107,7 +107,7 @@ static void count(struct dispatch *d, const char *rule, const char *backend)
     metric_add(&r->requests,
         labels(&b,
             LABELS({ "backend", backend },
-                { "classification", d->features.class },
+                { "classification", d->features.data_class },
                 { "outcome", d->outcome },
                 { "router", r->o.name },
                 { "rule", rule })),
@@ -117,7 +117,7 @@ static void count(struct dispatch *d, const char *rule, const char *backend)
     if (text_starts(d->outcome, "fail_closed"))
         metric_add(&r->fail_closed,
             labels(&b,
-                LABELS({ "classification", d->features.class },
+                LABELS({ "classification", d->features.data_class },
                     { "router", r->o.name },
                     { "rule", rule })),
             1);
@@ -203,7 +203,7 @@ void router_report_write(struct dispatch *d)
     cleanup(buf_done) struct buf text = BUF_INIT((size_t)256 << 10);
     struct line l = { &text, r->o.audit_text };
     add_text(&l, "model", d->features.model);
-    add_text(&l, "classification", d->features.class);
+    add_text(&l, "classification", d->features.data_class);
     add_text(&l, "taskComplexity", d->features.complexity);
     add_number(&l, "status", d->status);
     add_text(&l, "outcome", d->outcome);

@@ -126,8 +126,9 @@ static const char *lower(struct arena *a, struct str s)
 void router_route_features_read(struct arena *a, const struct router_config *c,
     struct http_headers headers, struct route_features *ret)
 {
-    *ret =
-        (struct route_features){ .model = "", .class = "", .complexity = "", .headers = headers };
+    *ret = (struct route_features){
+        .model = "", .data_class = "", .complexity = "", .headers = headers
+    };
     struct str name = str_of(c->class_header);
     bool first = true;
     for (size_t i = 0; i < headers.count; i++) {
@@ -135,12 +136,12 @@ void router_route_features_read(struct arena *a, const struct router_config *c,
         if (!str_eq_nocase(headers.list[i].name, name))
             continue;
         if (first)
-            ret->class = lower(a, value);
+            ret->data_class = lower(a, value);
         first = false;
         while (value.ptr && ret->class_count < ROUTE_CLASSES_MAX) {
-            const char *class = lower(a, str_cut(&value, ','));
-            ret->classes[ret->class_count++] = class;
-            ret->sensitive = ret->sensitive || router_config_is_sensitive(c, class);
+            const char *data_class = lower(a, str_cut(&value, ','));
+            ret->classes[ret->class_count++] = data_class;
+            ret->sensitive = ret->sensitive || router_config_is_sensitive(c, data_class);
         }
         /* More classes than anybody has: what the rest says is not known, so it is sensitive. */
         ret->sensitive = ret->sensitive || value.ptr;

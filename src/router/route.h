@@ -8,8 +8,8 @@
 #define ROUTE_CLASSES_MAX 16
 
 struct route_features {
-    const char *model; /* "" if none */
-    const char *class; /* the header's first value in lower case, for logs; "" if none */
+    const char *model;      /* "" if none */
+    const char *data_class; /* the header's first value in lower case, for logs; "" if none */
     const char *classes[ROUTE_CLASSES_MAX]; /* all of them, of all such headers */
     size_t class_count;
     bool sensitive;

@@ -105,7 +105,7 @@ static void check_foreign(struct sim_checks *c, const char *who, const struct st
             who,
             field_path_text(&a, &paths[0]),
             store_table_name(o->table),
-            o->namespace,
+            o->ns,
             o->name);
 }
 
@@ -120,7 +120,7 @@ static void check_conflict(
                 "promise 6, conflict: %s tells of a conflict in %s %s/%s: %s",
                 who,
                 store_table_name(o->table),
-                o->namespace,
+                o->ns,
                 o->name,
                 message);
     }
@@ -153,7 +153,7 @@ static void check_stranger(struct sim_checks *c, const char *who, const struct s
         who,
         gone ? "deleted" : "wrote",
         store_table_name(o->table),
-        o->namespace,
+        o->ns,
         o->name);
 }
 
@@ -166,7 +166,7 @@ static void check_spec(struct sim_checks *c, const char *who, const struct store
             "promise 1, spec: %s changed the spec of %s %s/%s",
             who,
             store_table_name(o->table),
-            o->namespace,
+            o->ns,
             o->name);
 }
 
@@ -182,7 +182,7 @@ static void check_generation(
         sim_fail(c->sim,
             "promise 4, generation: status.observedGeneration of %s %s/%s went from %lld to %lld",
             store_table_name(o->table),
-            o->namespace,
+            o->ns,
             o->name,
             (long long)was,
             (long long)is);
@@ -218,15 +218,15 @@ static struct written *get_pace(struct sim_checks *c, const char *name)
 void sim_check_reason(struct sim_checks *c, const char *table, struct json owner)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *namespace = json_get_text(owner, "metadata.namespace");
+    const char *ns = json_get_text(owner, "metadata.namespace");
     const char *name = json_get_text(owner, "metadata.name");
     const char *status = arena_printf(&a,
         "/apis/%s/namespaces/%s/%s/%s/status",
         json_get_text(owner, "apiVersion"),
-        namespace,
+        ns,
         strchr(table, '/') + 1,
         name);
-    get_pace(c, arena_printf(&a, WRITTEN, table, namespace, name))->reasons++;
+    get_pace(c, arena_printf(&a, WRITTEN, table, ns, name))->reasons++;
     for (size_t i = 0; i < c->sim->options.operators; i++)
         get_pace(c, arena_printf(&a, SENT, c->sim->operators[i]->name, "PATCH", status))->reasons++;
 }
@@ -261,7 +261,7 @@ static void note_collected(struct sim_checks *c, const struct store_event *e)
         (e->gone || json_present(json_get(after, "metadata.deletionTimestamp"))))
         sim_wakes_reason(c->sim->wakes,
             json_get_text(owner, "kind"),
-            e->object->namespace,
+            e->object->ns,
             json_get_text(owner, "name"));
 }
 
@@ -271,21 +271,18 @@ void sim_check_change(struct sim_checks *c, const struct sim_change *change)
     const char *who = change->request->actor.name;
     if (text_eq(who, "server"))
         note_collected(c, e);
-    if (!change->request->actor.operator)
+    if (!change->request->actor.op)
         return;
     if (text_eq(store_table_name(e->object->table), LEASES))
-        change->request->actor.operator->leased_ms = c->sim->now_ms;
+        change->request->actor.op->leased_ms = c->sim->now_ms;
     if (is_housekeeping(store_table_name(e->object->table)))
         return;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json before, after;
     struct error err;
     check_pace(c,
-        arena_printf(&a,
-            WRITTEN,
-            store_table_name(e->object->table),
-            e->object->namespace,
-            e->object->name));
+        arena_printf(
+            &a, WRITTEN, store_table_name(e->object->table), e->object->ns, e->object->name));
     if (c->rest)
         sim_fail(c->sim,
             "promise 2, rest: %s %s %s while the world is at rest",
@@ -340,7 +337,7 @@ static bool is_unkept(struct sim_checks *c, const struct sim_request *request)
     struct json sent;
     struct error err;
     struct json stored = read_stored(c, &a, request);
-    const struct sim_operator *o = request->actor.operator;
+    const struct sim_operator *o = request->actor.op;
     return json_parse(&a, request->body, &sent, &err) &&
            is_dropped(json_get(sent, "spec"), json_get(stored, "spec")) &&
            get_written(c,
@@ -360,7 +357,7 @@ static bool is_unkept(struct sim_checks *c, const struct sim_request *request)
 static void check_twice(struct sim_checks *c, const struct sim_request *request)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const struct sim_operator *o = request->actor.operator;
+    const struct sim_operator *o = request->actor.op;
     struct json stored = read_stored(c, &a, request);
     int64_t made_ms, led_ms = env_wall_ms(&c->sim->env) - c->sim->now_ms + request->led_ms;
     bool stale = o->stale_until_ms && c->sim->now_ms < o->stale_until_ms + WINDOW_MS;
@@ -378,10 +375,10 @@ static void check_twice(struct sim_checks *c, const struct sim_request *request)
 bool sim_check_request(
     struct sim_checks *c, const struct sim_request *request, int status, size_t changes)
 {
-    if (text_eq(request->method, "DELETE") && status < 300 && changes && request->actor.operator)
+    if (text_eq(request->method, "DELETE") && status < 300 && changes && request->actor.op)
         sim_deletions_add(c->sim->deletions, request->path);
-    if (text_eq(request->method, "GET") || status >= 300 ||
-        !request->actor.operator|| strstr(request->path, "/events/"))
+    if (text_eq(request->method, "GET") || status >= 300 || !request->actor.op ||
+        strstr(request->path, "/events/"))
         return false;
     if (status == 200 && sim_is_create(request)) {
         check_twice(c, request);
@@ -462,7 +459,7 @@ static bool has_uid(const struct store_object *o, const char *uid)
 static void check_owner_named(struct sim *s, const struct store_object *o, const char *owner)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct str name = str_of(owner), type = str_cut(&name, '/'), namespace = str_cut(&name, '/');
+    struct str name = str_of(owner), type = str_cut(&name, '/'), ns = str_cut(&name, '/');
     struct str kind = str_cut(&type, '.');
     json_each (crd, s->crds) {
         const char *group = json_get_text(*crd, "spec.group");
@@ -471,7 +468,7 @@ static void check_owner_named(struct sim *s, const struct store_object *o, const
             continue;
         const char *table =
             arena_printf(&a, "%s/%s", group, json_get_text(*crd, "spec.names.plural"));
-        if (!store_get(store_table(s->store, table), str_dup(&a, namespace), str_dup(&a, name)))
+        if (!store_get(store_table(s->store, table), str_dup(&a, ns), str_dup(&a, name)))
             sim_fail(s,
                 "promise 5, owner: %s %s is left of %s, which is gone",
                 store_table_name(o->table),
@@ -500,7 +497,7 @@ static void check_owner(struct sim_checks *c, const struct store_object *o, stru
             sim_fail(s,
                 "promise 5, owner: %s %s/%s is left of %s %s, which is gone",
                 store_table_name(o->table),
-                o->namespace,
+                o->ns,
                 o->name,
                 json_get_text(*owner, "kind"),
                 json_get_text(*owner, "name"));
@@ -523,7 +520,7 @@ static void check_told(struct sim_checks *c, const struct store_object *o, struc
         sim_fail(c->sim,
             "promise 6, told: not all conditions of %s %s/%s are of its generation %lld: %s",
             store_table_name(o->table),
-            o->namespace,
+            o->ns,
             o->name,
             (long long)generation,
             json_to_text(&c->sim->arena, json_get(object, "status")));
@@ -640,7 +637,7 @@ const char *sim_end_state(struct sim *s, struct arena *a, bool same_world)
             buf_printf(&lines,
                 "%s %s/%s ",
                 store_table_name(t),
-                o->namespace,
+                o->ns,
                 is_generated(o->name) && !same_world ? "GENERATED" : o->name);
             json_print(&lines, same_world ? mine : normal(&one, mine, NULL));
             buf_add_char(&lines, '\n');

@@ -159,7 +159,7 @@ void sim_causes_check(struct sim_causes *c)
                 sim_fail(s,
                     "promise 6, cause: %s %s/%s does not tell why %s is refused: %s",
                     store_table_name(t),
-                    o->namespace,
+                    o->ns,
                     o->name,
                     path,
                     json_to_text(&a, json_get(object, "status.conditions")));

@@ -26,9 +26,9 @@ static const struct need {
         "CRDs of Envoy AI Gateway" },
 };
 
-static bool is_there(struct sim *s, const char *table, const char *namespace, const char *name)
+static bool is_there(struct sim *s, const char *table, const char *ns, const char *name)
 {
-    return store_get(store_table(s->store, table), namespace, name) != NULL;
+    return store_get(store_table(s->store, table), ns, name) != NULL;
 }
 
 static bool tells(struct json object, const char *what)
@@ -44,20 +44,20 @@ static bool tells(struct json object, const char *what)
 /* Of the Secrets that are missing the first is told, or all are. True: one is missing. */
 static bool check_secrets(struct sim *s, struct json object, struct json named)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace"), *first = NULL;
+    const char *ns = json_get_text(object, "metadata.namespace"), *first = NULL;
     struct json list = json_is(named, JSON_LIST)  ? named
                        : json_is(named, JSON_MAP) ? json_list(&s->arena, named)
                                                   : (struct json){ 0 };
     json_each (reference, list) {
         const char *name = json_get_text(*reference, "name");
-        if (!first && !text_empty(name) && !is_there(s, "/secrets", namespace, name))
+        if (!first && !text_empty(name) && !is_there(s, "/secrets", ns, name))
             first = name;
     }
     if (first && !tells(object, arena_printf(&s->arena, "Secret %s is not", first)))
         sim_fail(s,
             "promise 6, cause: %s %s/%s does not tell that there is no Secret %s",
             json_get_text(object, "kind"),
-            namespace,
+            ns,
             json_get_text(object, "metadata.name"),
             first);
     return first != NULL;

@@ -125,11 +125,11 @@ static const char *prefix_of(struct arena *a, const struct sim_operator *o, cons
 static const char *name_of(
     struct arena *a, const struct sim_operator *o, const char *collection, struct json object)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace");
+    const char *ns = json_get_text(object, "metadata.namespace");
     return arena_printf(a,
         "%s%s/%s",
         prefix_of(a, o, collection),
-        namespace ? namespace : "",
+        ns ? ns : "",
         json_get_text(object, "metadata.name"));
 }
 
@@ -146,13 +146,13 @@ static const char *name_in(struct arena *a, const struct sim_operator *o, const 
 {
     static const char in[] = "/namespaces/";
     const char *text = arena_strndup(a, path, strcspn(path, "?"));
-    const char *namespace = strstr(text, in);
-    namespace = namespace ? namespace + strlen(in) : "";
+    const char *ns = strstr(text, in);
+    ns = ns ? ns + strlen(in) : "";
     return arena_printf(a,
         "%s%.*s/%s",
         prefix_of(a, o, collection_of(a, path)),
-        (int)strcspn(namespace, "/"),
-        namespace,
+        (int)strcspn(ns, "/"),
+        ns,
         strrchr(text, '/') + 1);
 }
 
@@ -445,11 +445,11 @@ void sim_wakes_creates(
 /* ---- passes ---- */
 
 static struct told *get_passes(struct sim_wakes *w, const struct sim_operator *o, const char *kind,
-    const char *namespace, const char *name)
+    const char *ns, const char *name)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct told *t =
-        get(w, arena_printf(&a, "passes of %s over %s %s/%s", o->name, kind, namespace, name));
+        get(w, arena_printf(&a, "passes of %s over %s %s/%s", o->name, kind, ns, name));
     if (w->sim->now_ms - t->since_ms > WINDOW_MS) {
         t->since_ms = w->sim->now_ms;
         t->passes = t->reasons = 0;
@@ -457,17 +457,16 @@ static struct told *get_passes(struct sim_wakes *w, const struct sim_operator *o
     return t;
 }
 
-void sim_wakes_reason(
-    struct sim_wakes *w, const char *kind, const char *namespace, const char *name)
+void sim_wakes_reason(struct sim_wakes *w, const char *kind, const char *ns, const char *name)
 {
     for (size_t i = 0; i < w->sim->options.operators; i++)
-        get_passes(w, w->sim->operators[i], kind, namespace, name)->reasons++;
+        get_passes(w, w->sim->operators[i], kind, ns, name)->reasons++;
 }
 
 void sim_wakes_pass(struct sim_wakes *w, const struct sim_operator *o, const struct kind *kind,
-    const char *namespace, const char *name)
+    const char *ns, const char *name)
 {
-    struct told *t = get_passes(w, o, kind->resource->kind, namespace, name);
+    struct told *t = get_passes(w, o, kind->resource->kind, ns, name);
     unsigned most = WINDOW_PASSES_MAX * (w->sim->options.hurry ? 3 : 1) + t->reasons;
     if (++t->passes > most)
         sim_fail(w->sim, "promise 3, passes: %u %s in a minute", t->passes, t->name);

@@ -14,7 +14,7 @@ struct row {
     bool gone;
     uint64_t version;
     size_t length;
-    const char *table, *namespace, *name; /* behind the text */
+    const char *table, *ns, *name; /* behind the text */
     char text[];
 };
 
@@ -37,7 +37,7 @@ static const char *copy_behind(char **at, const char *text)
 
 static struct row *row_new(const struct store_row *from)
 {
-    size_t names = strlen(from->table) + strlen(from->namespace) + strlen(from->name) + 3;
+    size_t names = strlen(from->table) + strlen(from->ns) + strlen(from->name) + 3;
     struct row *r = mem_new(sizeof(*r) + from->text.len + names);
     r->gone = from->gone;
     r->version = from->version;
@@ -46,7 +46,7 @@ static struct row *row_new(const struct store_row *from)
         memcpy(r->text, from->text.ptr, r->length);
     char *at = r->text + r->length;
     r->table = copy_behind(&at, from->table);
-    r->namespace = copy_behind(&at, from->namespace);
+    r->ns = copy_behind(&at, from->ns);
     r->name = copy_behind(&at, from->name);
     return r;
 }
@@ -54,7 +54,7 @@ static struct row *row_new(const struct store_row *from)
 static bool is_same(const struct table_node *n, const void *key)
 {
     const struct row *r = container_of(n, struct row, node), *other = key;
-    return text_eq(r->name, other->name) && text_eq(r->namespace, other->namespace) &&
+    return text_eq(r->name, other->name) && text_eq(r->ns, other->ns) &&
            text_eq(r->table, other->table);
 }
 
@@ -62,12 +62,12 @@ static uint64_t hash_of(const struct sim_disk *d, const struct row *r)
 {
     return table_hash(&d->rows, r->name, strlen(r->name)) * 31 +
            table_hash(&d->rows, r->table, strlen(r->table)) +
-           table_hash(&d->rows, r->namespace, strlen(r->namespace)) * 17;
+           table_hash(&d->rows, r->ns, strlen(r->ns)) * 17;
 }
 
 static bool is_spared(const struct sim *s)
 {
-    return s->quiet || !(s->request.actor.operator|| text_eq(s->request.actor.name, "server"));
+    return s->quiet || !(s->request.actor.op || text_eq(s->request.actor.name, "server"));
 }
 
 static bool disk_write(void *self, const struct store_row *row, struct error *err)
@@ -157,7 +157,7 @@ static bool disk_load(void *self, void (*row)(void *ctx, const struct store_row 
     for (size_t i = 0; i < count; i++)
         row(ctx,
             &(struct store_row){ all[i]->table,
-                all[i]->namespace,
+                all[i]->ns,
                 all[i]->name,
                 all[i]->version,
                 false,

@@ -20,14 +20,14 @@ struct effect_run {
 };
 
 struct sim_effects {
-    struct sim_operator *operator;
+    struct sim_operator *op;
     struct effect_runner runner;
     struct effect_run *runs;
 };
 
 static void run_free(struct effect_run *run)
 {
-    timer_stop(&run->effects->operator->env, &run->timer);
+    timer_stop(&run->effects->op->env, &run->timer);
     *run->link = run->next;
     if (run->next)
         run->next->link = run->link;
@@ -86,7 +86,7 @@ static const struct {
  * was missed then would stay missed. */
 static bool fails(struct effect_run *run, struct error *err)
 {
-    struct sim *s = run->effects->operator->sim;
+    struct sim *s = run->effects->op->sim;
     bool healthy = strstr(json_to_text(&run->arena, run->args), SIM_SOURCE_HEALTHY);
     if (s->quiet || (healthy && text_eq(run->name, "model.probe")) ||
         !sim_chance(s, SIM_FAULTS, s->options.rates.effect_fails))
@@ -95,8 +95,7 @@ static bool fails(struct effect_run *run, struct error *err)
     uint32_t ways = healthy ? FAILURES_THAT_PASS : lengthof(failures);
     uint32_t way = sim_below(s, SIM_FAULTS, ways);
     fail(err, failures[way].code, "%s", failures[way].text);
-    sim_history_add(
-        s->history, run->effects->operator->name, "  ~ %s fails: %s", run->name, err->text);
+    sim_history_add(s->history, run->effects->op->name, "  ~ %s fails: %s", run->name, err->text);
     return true;
 }
 
@@ -114,9 +113,9 @@ static void finish(void *ctx)
 static void half(void *ctx)
 {
     struct effect_run *run = ctx;
-    struct sim *s = run->effects->operator->sim;
+    struct sim *s = run->effects->op->sim;
     run->timer.fire = finish;
-    timer_set(&run->effects->operator->env, &run->timer, sim_below(s, SIM_FAULTS, 300000));
+    timer_set(&run->effects->op->env, &run->timer, sim_below(s, SIM_FAULTS, 300000));
     run->sink->progress(run->ctx,
         json_fields(&run->arena, { "bytes", json_int(500000) }, { "total", json_int(1000000) }));
 }
@@ -137,10 +136,10 @@ static struct effect_run *start(
     if (run->next)
         run->next->link = &run->next;
     e->runs = run;
-    struct sim *s = e->operator->sim;
+    struct sim *s = e->op->sim;
     bool slow = !s->quiet && sim_chance(s, SIM_FAULTS, s->options.rates.effect_fails / 4);
     timer_init(&run->timer, slow ? half : finish, run);
-    timer_set(&e->operator->env, &run->timer, 5 + sim_below(s, SIM_NETWORK, 3000));
+    timer_set(&e->op->env, &run->timer, 5 + sim_below(s, SIM_NETWORK, 3000));
     return run;
 }
 
@@ -153,7 +152,7 @@ static void cancel(void *self, struct effect_run *run)
 struct sim_effects *sim_effects_new(struct sim_operator *o)
 {
     struct sim_effects *e = mem_new_of(struct sim_effects);
-    e->operator= o;
+    e->op = o;
     e->runner = (struct effect_runner){ start, cancel, e };
     return e;
 }

@@ -247,7 +247,7 @@ static struct json spec_schema(struct json crd)
 }
 
 struct json sim_plainest(
-    struct sim *s, struct arena *a, struct json crd, const char *namespace, const char *name)
+    struct sim *s, struct arena *a, struct json crd, const char *ns, const char *name)
 {
     struct json schema = spec_schema(crd);
     struct json_builder spec;
@@ -267,15 +267,15 @@ struct json sim_plainest(
                 json_get_text(crd, "spec.versions.0.name")) },
         { "kind", json_get(crd, "spec.names.kind") },
         { "metadata.name", json_str(name) },
-        { "metadata.namespace", json_str(namespace) },
+        { "metadata.namespace", json_str(ns) },
         { "metadata.annotations", json_map(a, { "example.com/team", json_str("owls") }) },
         { "spec", json_map_end(&spec) });
 }
 
 struct json sim_generate(
-    struct sim *s, struct arena *a, struct json crd, const char *namespace, const char *name)
+    struct sim *s, struct arena *a, struct json crd, const char *ns, const char *name)
 {
-    struct json object = sim_plainest(s, a, crd, namespace, name);
+    struct json object = sim_plainest(s, a, crd, ns, name);
     for (uint32_t i = sim_below(s, SIM_INPUTS, 5); i; i--)
         object = sim_mutate(s, a, crd, object);
     return object;

@@ -134,7 +134,7 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
 }
 
 /* true: it passed. */
-static bool try(struct run *r, const struct sim_options *o, const struct sim_end *plain)
+static bool attempt(struct run *r, const struct sim_options *o, const struct sim_end *plain)
 {
     struct sim_trial t = sim_try(o, plain, false);
     r->done += t.steps;
@@ -161,7 +161,7 @@ static void random_seeds(struct run *r)
     uint64_t seed = r->options.seed;
     do {
         struct sim_options o = options_of(r, seed++);
-        try(r, &o, NULL);
+        attempt(r, &o, NULL);
     } while ((r->done < (uint64_t)r->steps || time(NULL) < until) && r->failed < r->failures_max);
 }
 
@@ -176,13 +176,13 @@ static void campaign(struct run *r, enum sim_point point)
     struct sim_trial calm = sim_try(&o, NULL, false);
     r->done += calm.steps;
     if (calm.failure) {
-        try(r, &o, NULL); /* tells of it */
+        attempt(r, &o, NULL); /* tells of it */
     } else {
         uint64_t *at = &o.at[point];
         printf("%s: %llu points\n", sim_point_campaign(point), (unsigned long long)calm.sent);
         assert(calm.sent <= POINTS_MAX);
         for (*at = 1; *at <= calm.sent && r->failed < r->failures_max; ++*at)
-            try(r, &o, &calm.end);
+            attempt(r, &o, &calm.end);
     }
     sim_trial_done(&calm);
 }
@@ -197,7 +197,7 @@ static void inputs(struct run *r)
         o.hurry = true;
         o.faults_ms = r->options.faults_ms ? r->options.faults_ms : INPUT_MS;
         o.heals = false; /* steps are checked, ends are not compared */
-        try(r, &o, &(struct sim_end){ 0 });
+        attempt(r, &o, &(struct sim_end){ 0 });
         left = sim_coverage_left(r->options.coverage);
     }
     sim_coverage_print(r->options.coverage);
@@ -213,7 +213,7 @@ static void stories(struct run *r)
             struct sim_options o = options_of(r, r->options.seed + n);
             if (n == 0)
                 sim_options_calm(&o);
-            try(r, &o, NULL);
+            attempt(r, &o, NULL);
         }
 }
 

@@ -64,7 +64,7 @@ struct call {
 };
 
 struct sim_network {
-    struct sim_operator *operator;
+    struct sim_operator *op;
     struct kube_transport transport;
     struct call *calls;
     struct timer snapshot; /* of all that it watches, on the world's clock */
@@ -108,7 +108,7 @@ static void detach(struct call *c)
 {
     if (!c->network)
         return;
-    const struct env *env = &c->network->operator->env;
+    const struct env *env = &c->network->op->env;
     timer_stop(env, &c->deliver);
     timer_stop(env, &c->limit);
     unlink_call(c);
@@ -145,7 +145,7 @@ static void deliver_next(struct call *c)
     if (!c->network || !c->first)
         return;
     int64_t wait = c->first->at_ms - c->sim->now_ms;
-    timer_set(&c->network->operator->env, &c->deliver, wait > 0 ? wait : 0);
+    timer_set(&c->network->op->env, &c->deliver, wait > 0 ? wait : 0);
 }
 
 static struct piece *piece_add(struct call *c, enum piece_kind kind, struct str bytes)
@@ -177,7 +177,7 @@ static void set_limit(struct call *c)
     if (c->request.idle_ms && c->request.idle_ms < left)
         left = c->request.idle_ms;
     if (left < INT64_MAX / 2)
-        timer_set(&c->network->operator->env, &c->limit, left > 0 ? left : 0);
+        timer_set(&c->network->op->env, &c->limit, left > 0 ? left : 0);
 }
 
 static void limit(void *ctx)
@@ -189,7 +189,7 @@ static void limit(void *ctx)
 static void hear(const struct call *c)
 {
     struct sim *s = c->sim;
-    struct sim_operator *o = c->network->operator;
+    struct sim_operator *o = c->network->op;
     struct str answer = str_of(c->answer);
     sim_wakes_answered(s->wakes, o, c->request.path, c->status, answer);
     sim_check_heard(s->writes, o, c->request.method, c->request.path, sim_version_in(answer));
@@ -208,7 +208,7 @@ static void hear(const struct call *c)
 static void deliver_lines(struct call *c, struct str lines)
 {
     struct sim *s = c->sim;
-    const struct sim_operator *o = c->network->operator;
+    const struct sim_operator *o = c->network->op;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     const char *path = arena_strdup(&a, c->request.path);
     bool news = c->status != 200 || sim_wakes_news(s->wakes, o, path, lines);
@@ -249,13 +249,12 @@ static void deliver(void *ctx)
             c->status = p->status;
         if (c->watch && p->kind == PIECE_HEAD && c->status == 200 &&
             strstr(c->request.path, "sendInitialEvents=true"))
-            sim_wakes_list(c->sim->wakes, c->network->operator, c->request.path);
+            sim_wakes_list(c->sim->wakes, c->network->op, c->request.path);
         if (p->kind == PIECE_HEAD && (c->status == 200 || c->status == 403) &&
             (c->watch || strstr(c->request.path, "?limit=")))
-            sim_wakes_forbid(
-                c->sim->wakes, c->network->operator, c->request.path, c->status == 403);
+            sim_wakes_forbid(c->sim->wakes, c->network->op, c->request.path, c->status == 403);
         if (c->watch && c->status == 404)
-            sim_wakes_forget(c->sim->wakes, c->network->operator, c->request.path);
+            sim_wakes_forget(c->sim->wakes, c->network->op, c->request.path);
         if (p->kind == PIECE_DATA && !c->watch)
             c->answer = arena_printf(
                 &c->arena, "%s%.*s", c->answer ? c->answer : "", (int)p->length, p->bytes);
@@ -510,15 +509,15 @@ static void answer_stale(struct call *c)
     struct sim *s = c->sim;
     struct str list;
     const char *path;
-    if (!c->network || s->now_ms >= c->actor.operator->stale_until_ms || !sim_stale_use(
-                                        s->stale, c->request.path, &c->arena, &list, &path))
+    if (!c->network || s->now_ms >= c->actor.op->stale_until_ms ||
+        !sim_stale_use(s->stale, c->request.path, &c->arena, &list, &path))
         return;
     sim_history_add(s->history, c->actor.name, "  ~ an old list: %s", c->request.path);
     piece_add(c, PIECE_HEAD, (struct str){ 0 })->status = 200;
     piece_add(c, PIECE_DATA, list);
     c->request.path = path;
     c->headless = true;
-    c->last_at_ms = c->actor.operator->stale_until_ms;
+    c->last_at_ms = c->actor.op->stale_until_ms;
 }
 
 static void forbid(struct call *c)
@@ -536,7 +535,7 @@ static enum sim_mishap mishap(struct call *c)
     c->overtaken |= what == SIM_MISHAP_DELETED;
     c->late |= what == SIM_MISHAP_DELETED || what == SIM_MISHAP_END;
     if (what == SIM_MISHAP_END)
-        sim_operator_end(c->actor.operator, LATE_MS / 2);
+        sim_operator_end(c->actor.op, LATE_MS / 2);
     return what;
 }
 
@@ -570,9 +569,8 @@ static void arrive(void *ctx)
         answer(c, 410, "Expired", NULL, 0);
     } else {
         enum sim_mishap what = mishap(c);
-        bool lose =
-            what == SIM_MISHAP_LOST ||
-            (c->actor.operator->sent == s->options.at[SIM_LOSE_AT] && s->options.at[SIM_LOSE_AT]);
+        bool lose = what == SIM_MISHAP_LOST ||
+                    (c->actor.op->sent == s->options.at[SIM_LOSE_AT] && s->options.at[SIM_LOSE_AT]);
         if (what == SIM_MISHAP_LATE)
             return;
         if (what == SIM_MISHAP_FORBIDDEN) {
@@ -605,7 +603,7 @@ static struct kube_call *network_open(
     void *self, const struct kube_request *request, const struct kube_handlers *handlers, void *ctx)
 {
     struct sim_network *n = self;
-    struct sim_operator *o = n->operator;
+    struct sim_operator *o = n->op;
     struct sim *s = o->sim;
     struct call *c = mem_new_of(struct call);
     arena_init(&c->arena, PIECE_BYTES_MAX);
@@ -673,7 +671,7 @@ static void network_cancel(void *self, struct kube_call *call)
     struct sim_network *n = self;
     struct call *c = (struct call *)call;
     if (c->watch) /* a reload: what it has of it is not needed any more */
-        sim_wakes_forget(n->operator->sim->wakes, n->operator, c->request.path);
+        sim_wakes_forget(n->op->sim->wakes, n->op, c->request.path);
     hang_up(c);
 }
 
@@ -682,14 +680,14 @@ static void snapshot(void *ctx)
     struct sim_network *n = ctx;
     for (const struct call *c = n->calls; c; c = c->next)
         if (c->watch && strstr(c->request.path, "sendInitialEvents=true"))
-            sim_stale_take(n->operator->sim->stale, c->request.path);
+            sim_stale_take(n->op->sim->stale, c->request.path);
 }
 
 struct sim_network *sim_network_new(struct sim_operator *o)
 {
     struct sim_network *n = mem_new_of(struct sim_network);
     timer_init(&n->snapshot, snapshot, n);
-    n->operator= o;
+    n->op = o;
     n->transport = (struct kube_transport){ network_open, network_cancel, n };
     return n;
 }
@@ -712,7 +710,7 @@ void sim_network_disconnect(struct sim_network *n)
 
 void sim_network_expire(struct sim_network *n)
 {
-    n->expired_ms = n->operator->sim->now_ms + EXPIRED_MS;
+    n->expired_ms = n->op->sim->now_ms + EXPIRED_MS;
     for (struct call *c = n->calls; c; c = c->next)
         if (c->watch && c->api) {
             apiserver_cancel(c->sim->server, c->api);
@@ -740,7 +738,7 @@ void sim_network_end(struct sim *s)
 
 void sim_network_free(struct sim_network *n)
 {
-    timer_stop(&n->operator->sim->env, &n->snapshot);
+    timer_stop(&n->op->sim->env, &n->snapshot);
     while (n->calls)
         hang_up(n->calls);
     free(n);

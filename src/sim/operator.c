@@ -14,7 +14,7 @@
 
 /* What lives from a start to a crash: as src/cli/serve/operator.c puts it together. */
 struct sim_life {
-    struct sim_operator *operator;
+    struct sim_operator *op;
     struct sim_network *network;
     struct kube_client *client;
     struct event_recorder *events;
@@ -46,8 +46,8 @@ static uint64_t operator_random(void *ctx)
 static bool may_write(void *ctx)
 {
     struct sim_life *life = ctx;
-    if (life->operator->life != life) {
-        sim_fail(life->operator->sim, "promise 4, ended: %s wants to write", life->operator->name);
+    if (life->op->life != life) {
+        sim_fail(life->op->sim, "promise 4, ended: %s wants to write", life->op->name);
         return false;
     }
     return lease_may_write(life->lease);
@@ -55,7 +55,7 @@ static bool may_write(void *ctx)
 
 static void passes(void *ctx, const struct kind *kind, const struct view *in, const struct plan *p)
 {
-    const struct sim_operator *o = ((struct sim_life *)ctx)->operator;
+    const struct sim_operator *o = ((struct sim_life *)ctx)->op;
     sim_wakes_pass(o->sim->wakes, o, kind, view_namespace(in), view_name(in));
     sim_rivals_planned(o->sim->rivals, in, p);
 }
@@ -63,8 +63,8 @@ static void passes(void *ctx, const struct kind *kind, const struct view *in, co
 static void gained(void *ctx)
 {
     struct sim_life *life = ctx;
-    sim_history_add(life->operator->sim->history, life->operator->name, "leads");
-    life->operator->led_ms = life->operator->sim->now_ms;
+    sim_history_add(life->op->sim->history, life->op->name, "leads");
+    life->op->led_ms = life->op->sim->now_ms;
     engine_lead(life->engine);
 }
 
@@ -72,10 +72,9 @@ static void gained(void *ctx)
 static void lost(void *ctx, const struct error *why)
 {
     struct sim_life *life = ctx;
-    sim_history_add(
-        life->operator->sim->history, life->operator->name, "leads no more: %s", why->text);
+    sim_history_add(life->op->sim->history, life->op->name, "leads no more: %s", why->text);
     /* Not from inside the lease: at the next turn. */
-    timer_set(&life->operator->env, &life->operator->restart, 0);
+    timer_set(&life->op->env, &life->op->restart, 0);
 }
 
 static void nothing(void *ctx)
@@ -106,7 +105,7 @@ static void life_start(struct sim_operator *o)
     o->misled = 0;
     sim_wakes_begin(o->sim->wakes, o);
     struct error err;
-    life->operator= o;
+    life->op = o;
     life->network = sim_network_new(o);
     const struct kube_transport *transport = sim_network_transport(life->network);
     life->client = kube_client_new(transport, &o->env);
@@ -139,7 +138,7 @@ static void life_start(struct sim_operator *o)
     snprintf(identity, sizeof(identity), "%s_%llu", o->name, (unsigned long long)o->sent);
     life->lease = lease_new(life->client,
         &o->env,
-        &(struct lease_options){ .namespace = "kube-system", .identity = identity },
+        &(struct lease_options){ .ns = "kube-system", .identity = identity },
         &lease_handlers,
         life);
     lease_start(life->lease);

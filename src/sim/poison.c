@@ -72,13 +72,13 @@ static void add_members(struct buf *b, const struct poison *p)
 }
 
 static void put(struct sim *s, const char *table, const char *version, const char *kind,
-    const char *namespace, uint32_t number)
+    const char *ns, uint32_t number)
 {
     const struct poison *p = &poisons[number % lengthof(poisons)];
     struct store_table *t = store_table(s->store, table);
     char name[32];
     snprintf(name, sizeof(name), "poison-%u", number);
-    if (store_get(t, namespace, name))
+    if (store_get(t, ns, name))
         return;
     struct buf text = BUF_INIT((size_t)1 << 20);
     unsigned long long now = store_next_version(s->store); /* makes the uid another each time */
@@ -89,7 +89,7 @@ static void put(struct sim *s, const char *table, const char *version, const cha
         version,
         kind,
         name,
-        namespace,
+        ns,
         now,
         now,
         p->metadata);
@@ -98,10 +98,10 @@ static void put(struct sim *s, const char *table, const char *version, const cha
     struct error err;
     sim_flush(s);
     s->request = (struct sim_request){ .actor.name = "poison" };
-    if (!store_write(s->store, t, namespace, name, buf_str(&text), false, &err))
+    if (!store_write(s->store, t, ns, name, buf_str(&text), false, &err))
         sim_fail(s, "%s", err.text);
     apiserver_flush(s->server);
-    sim_history_add(s->history, "poison", "%s %s/%s: %s", table, namespace, name, p->what);
+    sim_history_add(s->history, "poison", "%s %s/%s: %s", table, ns, name, p->what);
     s->request = (struct sim_request){ .actor.name = "server" };
     buf_done(&text);
 }

@@ -32,23 +32,23 @@ struct sim_rivals {
     bool deletes;   /* … and all of it */
     uint64_t spec;  /* of what it deleted last, as a hash */
     char owner[40], owner_name[260];
-    char namespace[64], name[260]; /* what the taker has chosen */
-    unsigned strikes;              /* in this fight */
-    int64_t wish;                  /* the owner's generation at the last one */
-    int64_t lives, since_ms;       /* what makes it another fight, */
-    bool planned;                  /* … and an operator that wants something else */
-    bool wanted;                   /* by the last plan of the owner */
+    char ns[64], name[260];  /* what the taker has chosen */
+    unsigned strikes;        /* in this fight */
+    int64_t wish;            /* the owner's generation at the last one */
+    int64_t lives, since_ms; /* what makes it another fight, */
+    bool planned;            /* … and an operator that wants something else */
+    bool wanted;             /* by the last plan of the owner */
 };
 
-static const char *path_of(struct arena *a, const char *namespace, const char *name)
+static const char *path_of(struct arena *a, const char *ns, const char *name)
 {
-    return arena_printf(a, "/apis/apps/v1/namespaces/%s/deployments/%s", namespace, name);
+    return arena_printf(a, "/apis/apps/v1/namespaces/%s/deployments/%s", ns, name);
 }
 
 static struct json read(
-    struct sim *s, struct arena *a, const char *table, const char *namespace, const char *name)
+    struct sim *s, struct arena *a, const char *table, const char *ns, const char *name)
 {
-    const struct store_object *o = store_get(store_table(s->store, table), namespace, name);
+    const struct store_object *o = store_get(store_table(s->store, table), ns, name);
     struct json object;
     struct error err;
     return o && json_parse(a, o->text, &object, &err) ? object : (struct json){ 0 };
@@ -70,7 +70,7 @@ static void gitops(struct sim *s, struct arena *a, const struct store_object *o)
         { "apiVersion", json_str("apps/v1") },
         { "kind", json_str("Deployment") },
         { "metadata.name", json_str(o->name) },
-        { "metadata.namespace", json_str(o->namespace) });
+        { "metadata.namespace", json_str(o->ns) });
     manifest = json_with(a,
         manifest,
         "metadata.labels",
@@ -79,17 +79,16 @@ static void gitops(struct sim *s, struct arena *a, const struct store_object *o)
         manifest,
         "spec.template.metadata.annotations",
         json_map(a, { "gitops.example/revision", json_strf(a, "r%d", (int)(s->now_ms / 60000)) }));
-    const char *path = arena_printf(
-        a, "%s?fieldManager=gitops-apply&force=true", path_of(a, o->namespace, o->name));
+    const char *path =
+        arena_printf(a, "%s?fieldManager=gitops-apply&force=true", path_of(a, o->ns, o->name));
     sim_ask(s, "gitops", "PATCH", path, "application/apply-patch+yaml", manifest, NULL, NULL);
 }
 
 static void upstream(struct sim *s, struct arena *a, const struct store_object *o)
 {
-    struct json object = read(s, a, "apps/deployments", o->namespace, o->name);
+    struct json object = read(s, a, "apps/deployments", o->ns, o->name);
     object = json_with(a, object, "spec.replicas", json_int(2 + sim_below(s, SIM_RIVALS, 2)));
-    const char *path =
-        arena_printf(a, "%s?fieldManager=manager", path_of(a, o->namespace, o->name));
+    const char *path = arena_printf(a, "%s?fieldManager=manager", path_of(a, o->ns, o->name));
     sim_ask(s, "manager", "PUT", path, "application/json", object, NULL, NULL);
 }
 
@@ -104,7 +103,7 @@ static void round_of_all(void *ctx)
     size_t count = 0;
     while ((o = store_next(store_table(s->store, "apps/deployments"), &at)) &&
            count < lengthof(chosen))
-        if (text_starts(o->namespace, "sim-") && !sim_is_poison(o->name)) {
+        if (text_starts(o->ns, "sim-") && !sim_is_poison(o->name)) {
             store_object_hold(o);
             chosen[count++] = o;
         }
@@ -126,7 +125,7 @@ static struct json find_owner(const struct sim_rivals *r, struct arena *a, const
 {
     struct sim *s = r->sim;
     for (struct store_table *t = NULL; (t = store_table_next(s->store, t));) {
-        struct json object = read(s, a, store_table_name(t), r->namespace, r->owner_name);
+        struct json object = read(s, a, store_table_name(t), r->ns, r->owner_name);
         if (!text_eq(json_get_text(object, "metadata.uid"), r->owner))
             continue;
         if (ret_table)
@@ -142,7 +141,7 @@ static void told(void *ctx)
     struct sim *s = r->sim;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     bool same = !r->planned && lives(s) == r->lives && r->strikes >= FIGHT_TOLD(r);
-    struct json child = read(s, &a, "apps/deployments", r->namespace, r->name);
+    struct json child = read(s, &a, "apps/deployments", r->ns, r->name);
     struct json owner = json_item(json_get(child, "metadata.ownerReferences"), 0);
     bool replaced = json_present(child) && !text_eq(json_get_text(owner, "uid"), r->owner);
     struct json object = find_owner(r, &a, NULL);
@@ -156,7 +155,7 @@ static void told(void *ctx)
         !text_eq(json_get_text(c, "status"), "True"))
         sim_fail(s,
             "promise 3, told: %s/%s is fought over, and %s does not say so",
-            r->namespace,
+            r->ns,
             r->name,
             json_get_text(object, "kind"));
 }
@@ -177,7 +176,7 @@ static void take_one(void *ctx)
     struct sim_rivals *r = ctx;
     struct sim *s = r->sim;
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct json object = read(s, &a, "apps/deployments", r->namespace, r->name);
+    struct json object = read(s, &a, "apps/deployments", r->ns, r->name);
     struct json labels = json_get(object, "metadata.labels");
     const char *label = NULL;
     json_each_member (m, labels)
@@ -201,27 +200,22 @@ static void take_one(void *ctx)
     r->planned = false;
     r->lives = lives(s);
     if (++r->strikes > FIGHT_MAX(r))
-        sim_fail(s,
-            "promise 3, fight: %s/%s was taken back %u times",
-            r->namespace,
-            r->name,
-            r->strikes);
+        sim_fail(s, "promise 3, fight: %s/%s was taken back %u times", r->ns, r->name, r->strikes);
     if (r->strikes == FIGHT_TOLD(r) && sim_is_faultless(&s->options))
         timer_set(&s->env, &r->told, TOLD_MS);
     if (r->deletes) {
         sim_history_add(s->history, "taker", "deletes %s, the %u. time", r->name, r->strikes);
-        const char *at = path_of(&a, r->namespace, r->name);
+        const char *at = path_of(&a, r->ns, r->name);
         if (json_present(of))
             sim_check_reason(s->checks, table, of);
-        sim_wakes_reason(s->wakes, json_get_text(owner, "kind"), r->namespace, r->owner_name);
+        sim_wakes_reason(s->wakes, json_get_text(owner, "kind"), r->ns, r->owner_name);
         sim_ask(s, "taker", "DELETE", at, NULL, (struct json){ 0 }, NULL, NULL);
         return;
     }
     struct json body = json_fields(
         &a, { "metadata", json_map(&a, { "labels", json_map(&a, { label, json_str("taken") }) }) });
     sim_history_add(s->history, "taker", "takes %s, the %u. time", label, r->strikes);
-    const char *path =
-        arena_printf(&a, "%s?fieldManager=taker", path_of(&a, r->namespace, r->name));
+    const char *path = arena_printf(&a, "%s?fieldManager=taker", path_of(&a, r->ns, r->name));
     sim_ask(s, "taker", "PATCH", path, "application/merge-patch+json", body, NULL, NULL);
 }
 
@@ -255,11 +249,11 @@ void sim_rivals_changed(struct sim_rivals *r, const struct store_event *event)
     if (!r->takes_one || s->quiet || event->gone ||
         !text_eq(store_table_name(o->table), "apps/deployments"))
         return;
-    if (!*r->namespace && (!*r->name || text_eq(o->name, r->name))) {
-        snprintf(r->namespace, sizeof(r->namespace), "%s", o->namespace);
+    if (!*r->ns && (!*r->name || text_eq(o->name, r->name))) {
+        snprintf(r->ns, sizeof(r->ns), "%s", o->ns);
         snprintf(r->name, sizeof(r->name), "%s", o->name);
     }
-    if (!text_eq(o->name, r->name) || !text_eq(o->namespace, r->namespace))
+    if (!text_eq(o->name, r->name) || !text_eq(o->ns, r->ns))
         return;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     if (r->deletes) {
@@ -290,7 +284,7 @@ void sim_rivals_take(struct sim_rivals *r, const char *name)
 {
     r->takes_one = true;
     r->deletes = false;
-    *r->namespace = '\0';
+    *r->ns = '\0';
     snprintf(r->name, sizeof(r->name), "%s", name);
 }
 

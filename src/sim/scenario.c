@@ -25,7 +25,7 @@ static const char *const names[OBJECTS_PER_KIND] = { "0", "-1", ".1" };
 
 struct wish { /* one object of the person's */
     struct json crd;
-    const char *namespace;
+    const char *ns;
     char name[64];
     struct arena arenas[2]; /* of what is wished now, and of what was before */
     struct json object, before;
@@ -45,7 +45,7 @@ struct sim_scenario {
     char reacts_in[64], reacts_at[260];
     struct stranger {
         size_t child; /* of children */
-        char namespace[64], name[260];
+        char ns[64], name[260];
     } strangers[STRANGERS_MAX];
     size_t stranger_count;
 };
@@ -56,7 +56,7 @@ static const char *path_of(struct arena *a, const struct wish *w, bool named)
         "/apis/%s/%s/namespaces/%s/%s%s%s",
         json_get_text(w->crd, "spec.group"),
         json_get_text(w->crd, "spec.versions.0.name"),
-        w->namespace,
+        w->ns,
         json_get_text(w->crd, "spec.names.plural"),
         named ? "/" : "",
         named ? w->name : "");
@@ -115,9 +115,9 @@ static const struct store_object *any_child(struct sim *s, size_t which)
     for (int pass = 0; pass < 2; pass++) {
         struct store_cursor at = { 0 };
         for (const struct store_object *o; (o = store_next(t, &at));)
-            if (text_starts(o->namespace, "sim-") && is_meddled_with(o) && pass == 0)
+            if (text_starts(o->ns, "sim-") && is_meddled_with(o) && pass == 0)
                 count++;
-            else if (text_starts(o->namespace, "sim-") && is_meddled_with(o) && n-- == 0)
+            else if (text_starts(o->ns, "sim-") && is_meddled_with(o) && n-- == 0)
                 return o;
         if (!count)
             return NULL;
@@ -126,13 +126,12 @@ static const struct store_object *any_child(struct sim *s, size_t which)
     return NULL;
 }
 
-static const char *child_path(
-    struct arena *a, size_t which, const char *namespace, const char *name)
+static const char *child_path(struct arena *a, size_t which, const char *ns, const char *name)
 {
     return arena_printf(a,
         "%s/namespaces/%s/%s%s%s",
         children[which].root,
-        namespace,
+        ns,
         strchr(children[which].table, '/') + 1,
         *name ? "/" : "",
         name);
@@ -149,7 +148,7 @@ static void intrude(struct sim_scenario *c, size_t which, const struct store_obj
         return;
     struct stranger *stranger = &c->strangers[c->stranger_count];
     stranger->child = which;
-    snprintf(stranger->namespace, sizeof(stranger->namespace), "%s", o->namespace);
+    snprintf(stranger->ns, sizeof(stranger->ns), "%s", o->ns);
     snprintf(stranger->name, sizeof(stranger->name), "%s", o->name);
     struct json_builder labels;
     json_builder_init(&labels, &a);
@@ -162,8 +161,8 @@ static void intrude(struct sim_scenario *c, size_t which, const struct store_obj
     object = json_with(&a, object, "spec.clusterIP", (struct json){ 0 });
     object = json_with(&a, object, "spec.clusterIPs", (struct json){ 0 });
     object = json_with(&a, object, "spec.volumeName", (struct json){ 0 });
-    const char *at = child_path(&a, which, stranger->namespace, stranger->name);
-    const char *in = child_path(&a, which, stranger->namespace, "");
+    const char *at = child_path(&a, which, stranger->ns, stranger->name);
+    const char *in = child_path(&a, which, stranger->ns, "");
     sim_ask(s, "stranger", "DELETE", at, NULL, (struct json){ 0 }, NULL, NULL);
     if (sim_ask(s, "stranger", "POST", in, "application/json", object, NULL, NULL) == 201)
         c->stranger_count++;
@@ -175,7 +174,7 @@ static void withdraw(struct sim_scenario *c)
     while (c->stranger_count) {
         const struct stranger *stranger = &c->strangers[--c->stranger_count];
         cleanup(arena_done) struct arena a = ARENA_INIT;
-        const char *path = child_path(&a, stranger->child, stranger->namespace, stranger->name);
+        const char *path = child_path(&a, stranger->child, stranger->ns, stranger->name);
         sim_ask(c->sim, "stranger", "DELETE", path, NULL, (struct json){ 0 }, NULL, NULL);
     }
 }
@@ -197,7 +196,7 @@ static void meddle(struct sim_scenario *c, size_t which, const struct store_obje
             sim_fail(s, "%s", err.text);
         const char *path = arena_printf(&a,
             "%s%s%s",
-            child_path(&a, which, o->namespace, o->name),
+            child_path(&a, which, o->ns, o->name),
             b->subresource,
             b->body ? arena_printf(&a, "?fieldManager=%s", b->who) : "");
         sim_ask(s, b->who, b->body ? "PATCH" : "DELETE", path, b->type, body, NULL, NULL);
@@ -228,7 +227,7 @@ void sim_scenario_changed(struct sim_scenario *c, const struct store_event *even
         if (text_eq(store_table_name(o->table), children[i].table) &&
             sim_chance(s, SIM_RIVALS, REACTS_OF_1000)) {
             c->reacts_to = i;
-            snprintf(c->reacts_in, sizeof(c->reacts_in), "%s", o->namespace);
+            snprintf(c->reacts_in, sizeof(c->reacts_in), "%s", o->ns);
             snprintf(c->reacts_at, sizeof(c->reacts_at), "%s", o->name);
             timer_set(&s->env, &c->reaction, sim_below(s, SIM_RIVALS, REACTS_MS_MAX));
             return;
@@ -278,7 +277,7 @@ static bool apply(struct sim_scenario *c, struct wish *w, struct json object)
     return status < 300;
 }
 
-static bool delete (struct sim_scenario *c, struct wish *w)
+static bool remove_object(struct sim_scenario *c, struct wish *w)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     int status = sim_ask(
@@ -290,7 +289,7 @@ static bool delete (struct sim_scenario *c, struct wish *w)
 /* An object that can be served, of which there was no talk before. */
 static struct json healthy(struct sim_scenario *c, struct arena *a, const struct wish *w)
 {
-    struct json plain = sim_plainest(c->sim, a, w->crd, w->namespace, w->name);
+    struct json plain = sim_plainest(c->sim, a, w->crd, w->ns, w->name);
     if (json_is(json_get(plain, "spec.source"), JSON_STR))
         plain = json_with(a, plain, "spec.source", json_str(SIM_SOURCE_HEALTHY));
     if (json_present(json_get(plain, "spec.modelRef")))
@@ -344,7 +343,7 @@ static void heal(void *ctx)
         /* What may not be changed back goes. */
         bool wanted = (is_model || c->kept >> i & 1) && has_wish(c, i) && !clashes;
         if (wanted ? !apply(c, w, plain) || !replace(c, w, plain) : json_present(w->object))
-            delete (c, w);
+            remove_object(c, w);
     }
 }
 
@@ -363,7 +362,7 @@ static void tour(void *ctx)
         else if (round == 1)
             apply(c, w, sim_mutate(s, &a, w->crd, w->object));
         else if (at % 2) {
-            delete (c, w);
+            remove_object(c, w);
             apply(c, w, healthy(c, &a, w));
         } else if (json_present(w->before))
             apply(c, w, json_copy(&a, w->before));
@@ -403,7 +402,7 @@ static bool take_step(struct sim_scenario *c, const struct sim_step *step)
     if (step->told && sim_is_faultless(&c->sim->options) && !c->sim->options.direct)
         sim_check_tells(c->sim, path_of(&a, w, true), step->told);
     if (!step->spec)
-        return delete (c, w);
+        return remove_object(c, w);
     if (is_going(c, w))
         return false;
     struct json object = healthy(c, &a, w), spec;
@@ -464,9 +463,9 @@ static void person(void *ctx)
     if (!has_wish(c, (size_t)(w - c->wishes))) {
         /* not in this run */
     } else if (!json_present(w->object)) {
-        apply(c, w, sim_generate(s, &a, w->crd, w->namespace, w->name));
+        apply(c, w, sim_generate(s, &a, w->crd, w->ns, w->name));
     } else if (action == 0) {
-        delete (c, w);
+        remove_object(c, w);
     } else if (action == 1 && json_present(w->before)) {
         apply(c, w, json_copy(&a, w->before));
     } else {
@@ -480,12 +479,11 @@ static void person(void *ctx)
 
 /* ---- the whole ---- */
 
-static void add_wish(
-    struct sim_scenario *c, struct json crd, const char *namespace, const char *name)
+static void add_wish(struct sim_scenario *c, struct json crd, const char *ns, const char *name)
 {
     assert(c->wish_count < SIM_WISHES);
     struct wish *w = &c->wishes[c->wish_count++];
-    *w = (struct wish){ .crd = crd, .namespace = namespace };
+    *w = (struct wish){ .crd = crd, .ns = ns };
     arena_init(&w->arenas[0], 1 << 20);
     arena_init(&w->arenas[1], 1 << 20);
     snprintf(w->name, sizeof(w->name), "%s", name);
@@ -597,7 +595,7 @@ void sim_scenario_end(struct sim_scenario *c)
             sim_fail(c->sim,
                 "promise 5, served: %s %s/%s can be served, and is not. %s",
                 json_get_text(object, "kind"),
-                w->namespace,
+                w->ns,
                 w->name,
                 why);
     }
@@ -607,7 +605,7 @@ void sim_scenario_clear(struct sim_scenario *c)
 {
     withdraw(c);
     for (size_t i = 0; i < c->wish_count; i++)
-        delete (c, &c->wishes[i]);
+        remove_object(c, &c->wishes[i]);
 }
 
 void sim_scenario_free(struct sim_scenario *c)

@@ -25,15 +25,15 @@ static void changed(void *ctx, const struct store_event *event)
             : event->before ? "changed"
                             : "created",
             store_table_name(event->object->table),
-            event->object->namespace,
+            event->object->ns,
             event->object->name,
             (unsigned long long)event->version,
             tell ? sim_history_fields(&a, before, after) : "");
     sim_check_change(s->checks, &(struct sim_change){ &s->request, event });
     sim_workloads_changed(s->workloads, event);
-    if (s->request.actor.operator)
+    if (s->request.actor.op)
         sim_scenario_changed(s->scenario, event);
-    if (s->request.actor.operator)
+    if (s->request.actor.op)
         sim_rivals_changed(s->rivals, event);
 }
 
@@ -45,12 +45,12 @@ static void check_kept(struct sim *s, struct store *before)
         struct store_cursor at = { 0 };
         for (const struct store_object *o; (o = store_next(t, &at)); count++) {
             const struct store_object *now =
-                store_get(store_table(s->store, store_table_name(t)), o->namespace, o->name);
+                store_get(store_table(s->store, store_table_name(t)), o->ns, o->name);
             if (!now || now->version != o->version || !str_eq(now->text, o->text))
                 sim_fail(s,
                     "promise 5, kept: the API server lost %s %s/%s",
                     store_table_name(t),
-                    o->namespace,
+                    o->ns,
                     o->name);
         }
     }

@@ -81,8 +81,8 @@ struct sim_rates {
 
 /* Who did something, for checks and the history. */
 struct sim_actor {
-    const char *name;              /* "operator-0", "person", "mesh", "server", … */
-    struct sim_operator *operator; /* NULL: somebody else */
+    const char *name;        /* "operator-0", "person", "mesh", "server", … */
+    struct sim_operator *op; /* NULL: somebody else */
 };
 
 struct sim_request {
@@ -453,11 +453,10 @@ bool sim_wakes_is_blind(struct sim_wakes *w, const struct sim_operator *o, const
 /* It will forget what this watch told it. */
 void sim_wakes_forget(struct sim_wakes *w, const struct sim_operator *o, const char *path);
 /* Somebody gives reason for another pass over an object. */
-void sim_wakes_reason(
-    struct sim_wakes *w, const char *kind, const char *namespace, const char *name);
+void sim_wakes_reason(struct sim_wakes *w, const char *kind, const char *ns, const char *name);
 /* It begins a pass over an object. */
 void sim_wakes_pass(struct sim_wakes *w, const struct sim_operator *o, const struct kind *kind,
-    const char *namespace, const char *name);
+    const char *ns, const char *name);
 
 /* ---- history.c ---- */
 

@@ -13,7 +13,7 @@ struct job {
     struct sim_workloads *workloads;
     struct timer timer;
     const struct rule *rule;
-    char *namespace, *name;
+    char *ns, *name;
 };
 
 struct sim_workloads {
@@ -131,17 +131,17 @@ static bool is_done(const struct rule *r, struct json object)
 }
 
 /* A pod does not start without the Secrets that it names. */
-static bool lacks_secret(struct sim *s, const char *namespace, struct json v, const char *key)
+static bool lacks_secret(struct sim *s, const char *ns, struct json v, const char *key)
 {
     bool names = text_eq(key, "secretName") || text_eq(key, "secretKeyRef");
     const char *name = json_is(v, JSON_MAP) ? json_get_text(v, "name") : json_text(v);
     if (names && !text_empty(name))
-        return !store_get(store_table(s->store, "/secrets"), namespace, name);
+        return !store_get(store_table(s->store, "/secrets"), ns, name);
     json_each_member (m, v)
-        if (lacks_secret(s, namespace, m->value, m->key))
+        if (lacks_secret(s, ns, m->value, m->key))
             return true;
     for (uint32_t i = 0; json_is(v, JSON_LIST) && i < v.count; i++)
-        if (lacks_secret(s, namespace, v.items[i], NULL))
+        if (lacks_secret(s, ns, v.items[i], NULL))
             return true;
     return false;
 }
@@ -161,11 +161,11 @@ static void let_go(struct sim *s, struct arena *a, const char *path, struct json
 /* The Job's pod, at its end: what it says is a digest of what it was told to do. */
 static void end_pod(struct sim *s, struct arena *a, struct json job, bool fails, const char *now)
 {
-    struct json template = json_get(job, "spec.template");
-    const char *namespace = json_get_text(job, "metadata.namespace");
+    struct json tmpl = json_get(job, "spec.template");
+    const char *ns = json_get_text(job, "metadata.namespace");
     const char *name = json_get_text(job, "metadata.name");
     struct json labels = json_with_member(
-        a, json_get(template, "metadata.labels"), "batch.kubernetes.io/job-name", json_str(name));
+        a, json_get(tmpl, "metadata.labels"), "batch.kubernetes.io/job-name", json_str(name));
     struct json pod = json_fields(a,
         { "apiVersion", json_str("v1") },
         { "kind", json_str("Pod") },
@@ -179,11 +179,11 @@ static void end_pod(struct sim *s, struct arena *a, struct json job, bool fails,
                     { "name", json_str(name) },
                     { "uid", json_get(job, "metadata.uid") },
                     { "controller", json_bool(true) })) },
-        { "spec", json_get(template, "spec") });
-    struct json env = json_get(template, "spec.containers.0.env");
+        { "spec", json_get(tmpl, "spec") });
+    struct json env = json_get(tmpl, "spec.containers.0.env");
     struct json ended = json_fields(a,
-        { "name", json_get(template, "spec.containers.0.name") },
-        { "image", json_get(template, "spec.containers.0.image") },
+        { "name", json_get(tmpl, "spec.containers.0.name") },
+        { "image", json_get(tmpl, "spec.containers.0.image") },
         { "imageID", json_str("") },
         { "ready", json_bool(false) },
         { "restartCount", json_int(0) },
@@ -195,7 +195,7 @@ static void end_pod(struct sim *s, struct arena *a, struct json job, bool fails,
     struct json status = json_fields(a,
         { "phase", json_str(fails ? "Failed" : "Succeeded") },
         { "containerStatuses", json_list(a, ended) });
-    const char *in = arena_printf(a, "/api/v1/namespaces/%s/pods", namespace);
+    const char *in = arena_printf(a, "/api/v1/namespaces/%s/pods", ns);
     const char *at = arena_printf(a, "%s/%s/status", in, name);
     sim_ask(s, "workloads", "POST", in, "application/json", pod, NULL, NULL);
     sim_ask(s,
@@ -214,7 +214,7 @@ static void job_free(struct job *j)
     *j->link = j->next;
     if (j->next)
         j->next->link = j->link;
-    free(j->namespace);
+    free(j->ns);
     free(j->name);
     free(j);
 }
@@ -225,19 +225,17 @@ static void act(void *ctx)
     struct sim *s = j->workloads->sim;
     const struct rule *r = j->rule;
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const struct store_object *o =
-        store_get(store_table(s->store, r->table), j->namespace, j->name);
+    const struct store_object *o = store_get(store_table(s->store, r->table), j->ns, j->name);
     struct json object;
     struct error err;
     if (!o || !json_parse(&a, o->text, &object, &err))
         object = (struct json){ 0 };
     const char *plural = strchr(r->table, '/') + 1;
-    const char *path =
-        arena_printf(&a, "%s/namespaces/%s/%s/%s", r->path, j->namespace, plural, j->name);
+    const char *path = arena_printf(&a, "%s/namespaces/%s/%s/%s", r->path, j->ns, plural, j->name);
     if (json_present(json_get(object, "metadata.deletionTimestamp"))) {
         let_go(s, &a, path, object);
     } else if (json_present(object) && !is_done(r, object) &&
-               !(r->status == job_status && lacks_secret(s, j->namespace, object, NULL))) {
+               !(r->status == job_status && lacks_secret(s, j->ns, object, NULL))) {
         path = arena_printf(&a, "%s/status", path);
         bool fails = !s->quiet && sim_chance(s, SIM_FAULTS, s->options.rates.pods_fail);
         const char *now = time_format(&a, env_wall_ms(&s->env));
@@ -274,7 +272,7 @@ void sim_workloads_changed(struct sim_workloads *w, const struct store_event *ev
         struct job *j = mem_new_of(struct job);
         j->workloads = w;
         j->rule = &rules[i];
-        j->namespace = mem_strdup(event->object->namespace);
+        j->ns = mem_strdup(event->object->ns);
         j->name = mem_strdup(event->object->name);
         j->next = w->jobs;
         j->link = &w->jobs;

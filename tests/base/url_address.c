@@ -76,10 +76,10 @@ TEST(addresses_are_of_the_kind_that_iana_says)
                 "%s is %d",
                 addresses[i].host,
                 url_address_kind(addresses[i].host));
-        bool private =
+        bool local =
             addresses[i].kind != URL_ADDRESS_NONE && addresses[i].kind != URL_ADDRESS_PUBLIC;
         if (!text_eq(addresses[i].host, "1.2.3"))
-            check(url_host_is_private_ip(addresses[i].host) == private);
+            check(url_host_is_private_ip(addresses[i].host) == local);
     }
     check(url_address_kind(NULL) == URL_ADDRESS_NONE);
 }

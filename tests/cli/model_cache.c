@@ -38,7 +38,7 @@ TEST(a_model_cache_lists_the_files_of_keys_and_nothing_else)
     check(files[1].partial);
     check_int(files[1].bytes, 7);
     check_text(files[2].name, "tiny.gguf");
-    check_text(files[2].namespace, "team");
+    check_text(files[2].ns, "team");
     check_text(files[2].claim, "llmkube-model-cache");
     check_text(files[2].key, KEY);
     check(!files[2].partial);

@@ -81,12 +81,12 @@ TEST(what_is_there_in_the_same_version_or_a_later_one_is_known)
         struct stream_identity id;
         bool known;
     } rows[] = {
-        { { .namespace = "ns", .name = "a", .version = "4" }, true },
-        { { .namespace = "ns", .name = "a", .version = "5" }, true },
-        { { .namespace = "ns", .name = "a", .version = "6" }, false },
-        { { .namespace = "ns", .name = "a", .version = "x" }, false },
-        { { .namespace = "ns", .name = "b", .version = "5" }, false },
-        { { .namespace = "other", .name = "a", .version = "5" }, false },
+        { { .ns = "ns", .name = "a", .version = "4" }, true },
+        { { .ns = "ns", .name = "a", .version = "5" }, true },
+        { { .ns = "ns", .name = "a", .version = "6" }, false },
+        { { .ns = "ns", .name = "a", .version = "x" }, false },
+        { { .ns = "ns", .name = "b", .version = "5" }, false },
+        { { .ns = "other", .name = "a", .version = "5" }, false },
         { { .name = "a", .version = "5" }, false },
     };
     struct cache c;

@@ -281,8 +281,8 @@ struct json toys_store(
 
 void toys_accept(struct toys *b, struct world_call *c, const struct resource *r, bool status)
 {
-    bool new = !json_present(json_get(toys_body(c), "metadata.resourceVersion"));
-    world_answer(c, new ? 201 : 200, toys_print(toys_store(b, c, r, status)));
+    bool fresh = !json_present(json_get(toys_body(c), "metadata.resourceVersion"));
+    world_answer(c, fresh ? 201 : 200, toys_print(toys_store(b, c, r, status)));
 }
 
 struct json toys_body(const struct world_call *c)

@@ -367,10 +367,10 @@ void rig_turn_for(struct loop *loop, int64_t ms)
     loop_run_until(loop, never, NULL, ms);
 }
 
-bool rig_patiently(bool (*try)(int flags, int64_t limit_ms), int flags)
+bool rig_patiently(bool (*attempt)(int flags, int64_t limit_ms), int flags)
 {
     for (int64_t limit_ms = 200; limit_ms < AWAIT_MAX_MS / 4; limit_ms *= 4)
-        if (try(flags, limit_ms))
+        if (attempt(flags, limit_ms))
             return true;
     return false;
 }

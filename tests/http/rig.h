@@ -75,7 +75,7 @@ void rig_turn(struct loop *loop);
 void rig_turn_for(struct loop *loop, int64_t ms);
 /* For what a busy machine can upset: tries with 200 ms as the limit, then with longer and longer
  * ones; false if it never came out. */
-bool rig_patiently(bool (*try)(int flags, int64_t limit_ms), int flags);
+bool rig_patiently(bool (*attempt)(int flags, int64_t limit_ms), int flags);
 
 struct http_request rig_request(const struct rig *r, const char *method, const char *path);
 void rig_send(struct rig *r, const struct http_request *request, struct seen *seen);

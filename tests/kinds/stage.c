@@ -153,16 +153,16 @@ void stage_restart(struct stage *s)
 
 /* ---- answering: objects as the files have them, the rest from the notes ---- */
 
-static struct json get(void *ctx, const struct resource *r, const char *namespace, const char *name)
+static struct json get(void *ctx, const struct resource *r, const char *ns, const char *name)
 {
-    return file_view_get(&((struct stage *)ctx)->world, r, namespace, name);
+    return file_view_get(&((struct stage *)ctx)->world, r, ns, name);
 }
 
 static struct json list(
-    void *ctx, const struct resource *r, const char *namespace, const char *label_selector)
+    void *ctx, const struct resource *r, const char *ns, const char *label_selector)
 {
     struct stage *s = ctx;
-    return s->files->list(&s->world, r, namespace, label_selector);
+    return s->files->list(&s->world, r, ns, label_selector);
 }
 
 static bool served(void *ctx, const struct resource *r)
@@ -214,8 +214,8 @@ static const struct view_source source = {
 
 static struct view view_of(struct stage *s, const struct kind *k, const char *name)
 {
-    const char *namespace = namespace_of(s, k->resource->kind, name);
-    struct view in = file_view_of(&s->world, k->resource, namespace, name, s->settings);
+    const char *ns = namespace_of(s, k->resource->kind, name);
+    struct view in = file_view_of(&s->world, k->resource, ns, name, s->settings);
     s->files = in.source;
     in.source = &source;
     in.source_ctx = s;
@@ -292,8 +292,8 @@ bool stage_has_effect(const struct stage *s, const char *effect)
 
 struct json stage_status(struct stage *s, const struct resource *r, const char *name)
 {
-    const char *namespace = namespace_of(s, r->kind, name);
-    return json_get(file_view_get(&s->world, r, namespace, name), "status");
+    const char *ns = namespace_of(s, r->kind, name);
+    return json_get(file_view_get(&s->world, r, ns, name), "status");
 }
 
 const char *stage_told(

@@ -20,7 +20,7 @@ static void clear(struct screen *s, int row, int from)
     }
 }
 
-static void control(struct screen *s, bool private, int number, char final)
+static void control(struct screen *s, bool extended, int number, char final)
 {
     /* Behind the last cell a terminal's cursor is still on it. */
     int at = s->column < s->width ? s->column : s->width - 1;
@@ -32,12 +32,12 @@ static void control(struct screen *s, bool private, int number, char final)
         clear(s, s->row, at);
         for (int row = s->row + 1; row < SCREEN_LINES; row++)
             clear(s, row, 0);
-    } else if (private && number == 25) {
+    } else if (extended && number == 25) {
         s->hidden = final == 'l';
-    } else if (private && number == 7) {
+    } else if (extended && number == 7) {
         s->no_wrap = final == 'l';
     } else {
-        check(final == 'm' && !private);
+        check(final == 'm' && !extended);
         s->colour = number;
     }
     check(s->row >= 0);
@@ -66,10 +66,10 @@ void screen_feed(struct screen *s, struct str bytes)
         if (str_starts(bytes, STR("\x1b["))) {
             int number = 0;
             length = 2;
-            bool private = bytes.ptr[length] == '?';
-            for (length += private; bytes.ptr[length] >= '0' && bytes.ptr[length] <= '9'; length++)
+            bool extended = bytes.ptr[length] == '?';
+            for (length += extended; bytes.ptr[length] >= '0' && bytes.ptr[length] <= '9'; length++)
                 number = 10 * number + bytes.ptr[length] - '0';
-            control(s, private, number, bytes.ptr[length++]);
+            control(s, extended, number, bytes.ptr[length++]);
         } else if (c == '\n') {
             s->column = 0; /* the terminal's driver adds the \r */
             check(++s->row < SCREEN_LINES);

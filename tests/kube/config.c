@@ -73,7 +73,7 @@ TEST(a_kubeconfig_is_read_as_kubectl_reads_it)
         "client-certificate: /abs/me.crt, client-key-data: a2V5, tokenFile: ../token");
     check(load(&(struct kube_config_options){ .kubeconfig = path }, &c, &err));
     check_text(c.server, "https://10.0.0.1:6443");
-    check_text(c.namespace, "work");
+    check_text(c.ns, "work");
     check_text(c.ca_file, arena_printf(test_arena(), "%s/pki/ca.crt", f.path));
     check_text(c.ca_data, NULL);
     check_text(c.tls_server_name, "api");
@@ -84,9 +84,9 @@ TEST(a_kubeconfig_is_read_as_kubectl_reads_it)
     check_text(c.token_file, arena_printf(test_arena(), "%s/../token", f.path));
     check_text(c.origin, arena_printf(test_arena(), "%s, context kind", path));
     check(!c.insecure_skip_tls_verify && !c.exec && !c.in_cluster);
-    struct kube_config_options other = { .kubeconfig = path, .namespace = "mine" };
+    struct kube_config_options other = { .kubeconfig = path, .ns = "mine" };
     check(load(&other, &c, &err));
-    check_text(c.namespace, "mine");
+    check_text(c.ns, "mine");
     folder_done(&f);
 }
 
@@ -132,7 +132,7 @@ TEST(several_files_merge_and_the_first_wins)
     check_text(c.token, "first");
     check_text(c.username, NULL); /* whole entries: not the other file's rest */
     check_text(c.ca_file, arena_printf(test_arena(), "%s/ca", f.path));
-    check_text(c.namespace, "default");
+    check_text(c.ns, "default");
     /* --kubeconfig alone counts. */
     options.kubeconfig = two;
     check_fails(load(&options, &c, &err), err, "context a is not in kubeconfig");
@@ -158,7 +158,7 @@ TEST(the_home_folder_and_the_pod_come_last)
     check(load(&options, &c, &err));
     check(c.in_cluster);
     check_text(c.server, "https://[fd00::1]:443");
-    check_text(c.namespace, "pods");
+    check_text(c.ns, "pods");
     check_text(c.token_file, arena_printf(test_arena(), "%s/token", f.path));
     check_text(c.ca_file, arena_printf(test_arena(), "%s/ca.crt", f.path));
     const char *dot_kube = arena_printf(test_arena(), "%s/.kube", home.path);

@@ -67,7 +67,7 @@ static void process_init(struct process *p, struct server *s, const char *identi
     p->client = kube_client_new(&p->w.transport, &p->w.env);
     p->lease = lease_new(p->client,
         &p->w.env,
-        &(struct lease_options){ .namespace = "ns", .identity = identity },
+        &(struct lease_options){ .ns = "ns", .identity = identity },
         &handlers,
         p);
     lease_start(p->lease);

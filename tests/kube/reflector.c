@@ -72,7 +72,7 @@ static void on_state(void *ctx, enum reflector_state state, const struct error *
 static bool is_known(void *ctx, const struct stream_identity *id)
 {
     struct bench *b = ctx;
-    check(!b->known || text_eq(id->namespace, "ns"));
+    check(!b->known || text_eq(id->ns, "ns"));
     return text_eq(id->name, b->known);
 }
 
@@ -236,8 +236,8 @@ TEST(what_goes_while_a_list_is_streamed_is_removed)
 TEST(a_server_that_cannot_stream_lists_is_asked_for_pages)
 {
     struct bench b;
-    bench_init_with(&b,
-        (struct reflector_options){ .namespace = "ns", .label_selector = "a=b", .page_items = 2 });
+    bench_init_with(
+        &b, (struct reflector_options){ .ns = "ns", .label_selector = "a=b", .page_items = 2 });
     world_answer(world_only(&b.w), 422, status(422, "Invalid"));
     struct world_call *c = world_only(&b.w);
     check_text(c->path, "/apis/apps/v1/namespaces/ns/deployments?limit=2&labelSelector=a%3Db");
@@ -586,7 +586,7 @@ TEST(missing_rights_are_named_exactly)
 {
     static const struct {
         const struct resource *resource;
-        const char *namespace, *sentence;
+        const char *ns, *sentence;
     } cases[] = {
         { &RESOURCE_DEPLOYMENT, NULL, "cannot list deployments in apps at cluster scope" },
         { &RESOURCE_DEPLOYMENT, "x", "cannot list deployments in apps in namespace x" },
@@ -594,8 +594,7 @@ TEST(missing_rights_are_named_exactly)
     };
     for (size_t i = 0; i < lengthof(cases); i++) {
         struct bench b = { .told = BUF_INIT(1000) };
-        struct reflector_options options = { .resource = cases[i].resource,
-            .namespace = cases[i].namespace };
+        struct reflector_options options = { .resource = cases[i].resource, .ns = cases[i].ns };
         world_init(&b.w);
         b.r = reflector_new(&b.w.transport, &b.w.env, &options, &sink, &b);
         reflector_start(b.r);

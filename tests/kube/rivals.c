@@ -70,7 +70,7 @@ static const char *told(struct watcher *p)
 
 /* A round of looks: `upstream` has this Lease, or none; `other` has none. seconds_ago is of the
  * wall clock of the world. */
-static void answer_round(struct watcher *p, const char *namespace, int64_t seconds_ago)
+static void answer_round(struct watcher *p, const char *ns, int64_t seconds_ago)
 {
     struct world_call *c = world_find(&p->w, "metadata.name%3Dupstream");
     check(c);
@@ -78,13 +78,13 @@ static void answer_round(struct watcher *p, const char *namespace, int64_t secon
     int64_t at = p->w.env.wall_ms(p->w.env.ctx) / 1000 - seconds_ago;
     world_answer(c,
         200,
-        namespace ? arena_printf(&a,
-                        "{ 'items': [ { 'metadata': { 'name': 'upstream', 'namespace': '%s' }, "
-                        "'spec': { 'holderIdentity': 'pod-1', 'leaseDurationSeconds': 15, "
-                        "'renewTime': '%s' } } ] }",
-                        namespace,
-                        time_format_micro(&a, at * 1000000))
-                  : "{ 'items': [] }");
+        ns ? arena_printf(&a,
+                 "{ 'items': [ { 'metadata': { 'name': 'upstream', 'namespace': '%s' }, "
+                 "'spec': { 'holderIdentity': 'pod-1', 'leaseDurationSeconds': 15, "
+                 "'renewTime': '%s' } } ] }",
+                 ns,
+                 time_format_micro(&a, at * 1000000))
+           : "{ 'items': [] }");
     c = world_find(&p->w, "metadata.name%3Dother");
     check(c);
     world_answer(c, 200, "{ 'items': [] }");

@@ -88,7 +88,7 @@ TEST(an_object_is_identified_in_text_that_breaks_off)
         true);
     check_text(id.event, "DELETED");
     check_text(id.name, "a");
-    check_text(id.namespace, "b");
+    check_text(id.ns, "b");
     check_text(id.uid, "c");
     check_text(id.version, "5");
     id = stream_identify(a, STR("{\"name\":\"wrong\",\"metadata\":{\"name\":\"a\\"), false);

@@ -123,7 +123,7 @@ static void hand_open(struct hand *r, struct harbor *h, const char *config, cons
         !workload_read_patch(test_arena(), patch, &r->workload.pod_patch, &err))
         test_fail(__FILE__, __LINE__, "%s", err.text);
     r->workload.config = &r->config;
-    r->workload.namespace = "default";
+    r->workload.ns = "default";
     r->workload.args = r->config.args;
     r->gate = (struct gate){
         .face = { gate_open, gate_cancel, &r->gate }, .behind = &h->transport, .is_open = true
@@ -224,7 +224,7 @@ TEST(mcp_the_workload_is_that_of_the_recordings)
 TEST(mcp_the_pod_patch_is_kept_where_it_says_something)
 {
     struct runconfig c = { .name = "a", .image = "i", .transport = TRANSPORT_STDIO };
-    struct workload w = { .config = &c, .namespace = "n" };
+    struct workload w = { .config = &c, .ns = "n" };
     struct error err;
     check(workload_read_patch(test_arena(),
         "{\"metadata\":{\"annotations\":{\"p\":\"9090\"},\"labels\":{\"l\":\"1\"}},"

@@ -30,10 +30,10 @@ TEST(capacity_of_a_pod_is_the_most_it_needs_at_any_time)
 TEST(capacity_that_lacks_is_said_with_numbers)
 {
     struct capacity all = { { 2000, 1 << 30, 1, 110 } }, used = { { 1500, 0, 1, 109 } };
-    struct capacity fits = { { 500, 1 << 30, 0, 1 } }, not = { { 501, 1, 1, 1 } };
+    struct capacity fits = { { 500, 1 << 30, 0, 1 } }, negated = { { 501, 1, 1, 1 } };
     struct capacity never = { { 2001, 1, 0, 1 } };
     check(!capacity_lacks(test_arena(), &all, &used, &fits));
-    check_text(capacity_lacks(test_arena(), &all, &used, &not ),
+    check_text(capacity_lacks(test_arena(), &all, &used, &negated),
         "0/1 nodes are available: 1 Insufficient cpu (asked for 501m, free 500m of 2), 1 "
         "Insufficient nvidia.com/gpu (asked for 1, free 0 of 1).");
     check_text(capacity_lacks(test_arena(), &all, &used, &never),

@@ -93,7 +93,7 @@ static void reading_open(struct reading *r, struct place *p, struct pod_log_requ
     *r = (struct reading){
         .loop = p->loop, .source = node_logs(p->node), .text = BUF_INIT(1 << 20)
     };
-    request.namespace = "default";
+    request.ns = "default";
     request.pod = "web";
     request.container = "main";
     r->stream = r->source->open(r->source->self, &request, woken, r, &err);
@@ -172,7 +172,7 @@ TEST(node_logs_that_are_not_there_say_why)
     for (size_t i = 0; i < lengthof(cases); i++) {
         struct error err;
         struct pod_log_request request = cases[i].request;
-        request.namespace = "default";
+        request.ns = "default";
         check(!logs->open(logs->self, &request, woken, NULL, &err));
         check_int(err.code, cases[i].code);
         check_text(err.text, cases[i].text);

@@ -46,7 +46,7 @@ static bool guest_ask(struct place *p, struct guest *g, const char *pod,
 {
     static const struct pod_session_handlers handlers = { guest_output, guest_room, guest_ended };
     *g = (struct guest){ .source = node_sessions(p->node), .slow = g->slow };
-    request.namespace = "default";
+    request.ns = "default";
     request.pod = pod;
     request.uid = json_get_text(pod_now(p, pod), "metadata.uid");
     request.container = "main";

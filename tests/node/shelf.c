@@ -14,10 +14,10 @@ static const struct resource *const kinds[] = { &RESOURCE_CONFIG_MAP,
     NULL };
 static const struct kube_transport nobody;
 
-static void count(void *ctx, const struct resource *kind, const char *namespace, const char *name,
-    struct json object)
+static void count(
+    void *ctx, const struct resource *kind, const char *ns, const char *name, struct json object)
 {
-    (void)kind, (void)namespace, (void)name, (void)object;
+    (void)kind, (void)ns, (void)name, (void)object;
     ((struct shelf *)ctx)->changes++;
 }
 

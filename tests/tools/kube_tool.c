@@ -149,7 +149,7 @@ static bool run_watch(struct tool *t, char **args)
         return false;
     struct reflector_options options = {
         .resource = r,
-        .namespace = args[1] && *args[1] ? args[1] : NULL,
+        .ns = args[1] && *args[1] ? args[1] : NULL,
         .paged = args[1] && args[2],
         .page_items = 3,
     };
@@ -285,7 +285,7 @@ static bool run_lease(struct tool *t, char **args)
     };
     if (!args[0] || !args[1])
         return false;
-    struct lease_options options = { .namespace = args[0], .identity = args[1] };
+    struct lease_options options = { .ns = args[0], .identity = args[1] };
     t->lease = lease_new(t->client, loop_env(t->loop), &options, &handlers, t);
     lease_start(t->lease);
     return true;

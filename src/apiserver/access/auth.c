@@ -33,10 +33,10 @@ void auth_set_static_tokens(struct auth *auth, const struct auth_static_token *t
 }
 
 struct json auth_read(
-    struct auth *auth, struct arena *a, const char *plural, const char *namespace, const char *name)
+    struct auth *auth, struct arena *a, const char *plural, const char *ns, const char *name)
 {
     const struct api_kind *k = registry_find(apiserver_registry(auth->server), "", "v1", plural);
-    return k ? apiserver_read(auth->server, a, k, namespace, name) : (struct json){ 0 };
+    return k ? apiserver_read(auth->server, a, k, ns, name) : (struct json){ 0 };
 }
 
 /* ---- who ---- */
@@ -120,7 +120,7 @@ struct json auth_user_json(struct arena *a, const struct api_user *user)
 /* ---- in somebody's place ---- */
 
 static bool may(struct auth *auth, struct arena *a, const struct api_user *user, const char *group,
-    const char *resource, const char *subresource, const char *namespace, const char *name)
+    const char *resource, const char *subresource, const char *ns, const char *name)
 {
     return auth_allows(auth,
         a,
@@ -131,7 +131,7 @@ static bool may(struct auth *auth, struct arena *a, const struct api_user *user,
             .version = "v1",
             .resource = resource,
             .subresource = subresource,
-            .namespace = namespace,
+            .ns = ns,
             .name = name,
         },
         NULL);
@@ -213,9 +213,9 @@ static bool may_be(
     struct auth *auth, struct arena *a, const struct api_user *user, const struct api_user *wanted)
 {
     static const char group[] = "authentication.k8s.io";
-    const char *namespace, *name;
-    bool ok = cut_account(a, wanted->name, &namespace, &name)
-                  ? may(auth, a, user, "", "serviceaccounts", "", namespace, name)
+    const char *ns, *name;
+    bool ok = cut_account(a, wanted->name, &ns, &name)
+                  ? may(auth, a, user, "", "serviceaccounts", "", ns, name)
                   : may(auth, a, user, "", "users", "", "", wanted->name);
     for (const char *const *g = wanted->groups; ok && *g; g++)
         ok = may(auth, a, user, "", "groups", "", "", *g);
@@ -229,11 +229,11 @@ static bool may_be(
 
 static void complete_groups(struct arena *a, struct api_user *wanted)
 {
-    const char *namespace, *name;
-    if (!*wanted->groups && cut_account(a, wanted->name, &namespace, &name)) {
+    const char *ns, *name;
+    if (!*wanted->groups && cut_account(a, wanted->name, &ns, &name)) {
         const char **list = arena_array(a, 3, sizeof(*list));
         list[0] = "system:serviceaccounts";
-        list[1] = arena_printf(a, "system:serviceaccounts:%s", namespace);
+        list[1] = arena_printf(a, "system:serviceaccounts:%s", ns);
         wanted->groups = list;
     }
     bool anonymous = text_eq(wanted->name, "system:anonymous");
@@ -344,9 +344,8 @@ void auth_answer_forbidden(struct arena *a, const struct api_user *user,
     }
     const char *what = *r->group ? arena_printf(a, "%s.%s", r->resource, r->group) : r->resource;
     const char *name = text_empty(r->name) ? "" : arena_printf(a, " \"%s\"", r->name);
-    const char *where = text_empty(r->namespace)
-                            ? "at the cluster scope"
-                            : arena_printf(a, "in the namespace \"%s\"", r->namespace);
+    const char *where = text_empty(r->ns) ? "at the cluster scope"
+                                          : arena_printf(a, "in the namespace \"%s\"", r->ns);
     const char *sub = text_empty(r->subresource) ? "" : arena_printf(a, "/%s", r->subresource);
     answer_status(a,
         ret,

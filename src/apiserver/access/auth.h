@@ -51,7 +51,7 @@ struct auth_request {
     const char *verb; /* get list watch create update patch delete deletecollection, or HTTP's in
                        * lower case if path is given */
     const char *path; /* of what is no resource: "/healthz"; NULL: a resource */
-    const char *group, *version, *resource, *subresource, *namespace, *name; /* "" where none */
+    const char *group, *version, *resource, *subresource, *ns, *name; /* "" where none */
 };
 
 /* *ret_reason (may be NULL): which binding allows it; or what is wrong with one that might; or "".
@@ -83,12 +83,12 @@ bool auth_register_reviews(struct registry *r) must_check;
 /* body is decoded and its apiVersion and kind are right. namespace "" unless in the path. Always
  * answers. */
 void auth_review(struct auth *auth, struct arena *a, const struct api_user *user,
-    const struct api_kind *k, const char *namespace, struct json body, struct api_answer *ret);
+    const struct api_kind *k, const char *ns, struct json body, struct api_answer *ret);
 /* POST …/serviceaccounts/NAME/token with a TokenRequest, whose kind is for decoding. */
 const struct api_kind *auth_token_kind(void);
 #define AUTH_TOKEN_SECONDS 3600 /* unless it says otherwise */
 void auth_token_request(struct auth *auth, struct arena *a, const struct api_user *user,
-    const char *namespace, const char *name, struct json body, struct api_answer *ret);
+    const char *ns, const char *name, struct json body, struct api_answer *ret);
 /* The token of an account that a Secret holds: good until one of the two goes. */
-const char *auth_secret_token(struct auth *auth, struct arena *a, const char *namespace,
-    const char *secret, struct json account);
+const char *auth_secret_token(
+    struct auth *auth, struct arena *a, const char *ns, const char *secret, struct json account);

@@ -7,7 +7,7 @@
 #define GROUP "rbac.authorization.k8s.io"
 
 static bool may(struct auth *auth, const struct api_write *w, const char *verb,
-    const char *resource, const char *namespace, const char *name)
+    const char *resource, const char *ns, const char *name)
 {
     return auth_allows(auth,
         w->arena,
@@ -18,7 +18,7 @@ static bool may(struct auth *auth, const struct api_write *w, const char *verb,
             .version = "v1",
             .resource = resource,
             .subresource = "",
-            .namespace = namespace,
+            .ns = ns,
             .name = name,
         },
         NULL);
@@ -49,9 +49,9 @@ static const char *user_text(struct arena *a, const struct api_user *user)
 }
 
 static bool holds_all(struct auth *auth, const struct api_write *w, struct json object,
-    const char *namespace, struct json wanted, struct api_answer *ret)
+    const char *ns, struct json wanted, struct api_answer *ret)
 {
-    struct json held = rbac_rules_of(auth->rbac, w->arena, w->user, namespace);
+    struct json held = rbac_rules_of(auth->rbac, w->arena, w->user, ns);
     const char *missing = rbac_missing(w->arena, held, wanted);
     if (!missing)
         return true;
@@ -98,13 +98,13 @@ static bool holds_everything(struct auth *auth, const struct api_write *w)
 static bool check_role(
     struct auth *auth, const struct api_write *w, struct json object, struct api_answer *ret)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace");
+    const char *ns = json_get_text(object, "metadata.namespace");
     const char *name = json_get_text(object, "metadata.name");
-    namespace = namespace ? namespace : "";
+    ns = ns ? ns : "";
     if (is_only_bookkeeping(w, object) ||
-        may(auth, w, "escalate", w->kind->resource.plural, namespace, name))
+        may(auth, w, "escalate", w->kind->resource.plural, ns, name))
         return true;
-    if (!holds_all(auth, w, object, namespace, json_member(object, "rules"), ret))
+    if (!holds_all(auth, w, object, ns, json_member(object, "rules"), ret))
         return false;
     bool aggregates = json_present(json_member(object, "aggregationRule")) ||
                       json_present(json_member(w->old, "aggregationRule"));
@@ -115,12 +115,12 @@ static bool check_role(
 static bool check_binding(
     struct auth *auth, const struct api_write *w, struct json object, struct api_answer *ret)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace");
+    const char *ns = json_get_text(object, "metadata.namespace");
     struct json ref = json_member(object, "roleRef"), rules;
     const char *role = json_get_text(ref, "name");
     const char *kind = json_get_text(ref, "kind");
     bool local = text_eq(kind, "Role");
-    namespace = namespace ? namespace : "";
+    ns = ns ? ns : "";
     if (is_only_bookkeeping(w, object))
         return true;
     if (!local && !text_eq(kind, "ClusterRole")) {
@@ -129,9 +129,9 @@ static bool check_binding(
         answer_status(w->arena, ret, 500, "", words, (struct json){ 0 });
         return false;
     }
-    if (may(auth, w, "bind", local ? "roles" : "clusterroles", namespace, role))
+    if (may(auth, w, "bind", local ? "roles" : "clusterroles", ns, role))
         return true;
-    if (!rbac_rules_of_ref(auth->rbac, w->arena, namespace, ref, &rules)) {
+    if (!rbac_rules_of_ref(auth->rbac, w->arena, ns, ref, &rules)) {
         const char *plural = w->kind->resource.plural;
         answer_status(w->arena,
             ret,
@@ -144,7 +144,7 @@ static bool check_binding(
                 { "kind", json_str(plural) }));
         return false;
     }
-    return holds_all(auth, w, object, namespace, rules, ret);
+    return holds_all(auth, w, object, ns, rules, ret);
 }
 
 bool auth_check_escalation(

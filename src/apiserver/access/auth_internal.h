@@ -20,8 +20,8 @@ struct auth {
 bool auth_token_user(struct auth *auth, struct arena *a, struct str token, struct json audiences,
     struct api_user *ret, struct json *ret_audiences, struct error *err) must_check;
 /* A core object; absent: not there. */
-struct json auth_read(struct auth *auth, struct arena *a, const char *plural, const char *namespace,
-    const char *name);
+struct json auth_read(
+    struct auth *auth, struct arena *a, const char *plural, const char *ns, const char *name);
 /* {username, uid, groups, extra} */
 struct json auth_user_json(struct arena *a, const struct api_user *user);
 bool auth_is_master(const struct api_user *user);

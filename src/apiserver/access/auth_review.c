@@ -14,7 +14,7 @@ struct review {
     struct arena *arena;
     const struct api_user *user;
     const struct api_kind *kind;
-    const char *namespace;
+    const char *ns;
     struct json body;
     struct api_answer *ret;
 };
@@ -140,7 +140,7 @@ static void check_attributes(const struct review *r, bool local, struct field_er
     if (!self && !*text_at(spec, "user") && !json_member(spec, "groups").count)
         field_invalid(
             errors, "spec.user", json_str(""), "at least one of user or group must be specified");
-    if (local && has_resource && !text_eq(text_at(resource, "namespace"), r->namespace))
+    if (local && has_resource && !text_eq(text_at(resource, "namespace"), r->ns))
         field_invalid(errors,
             "spec.resourceAttributes.namespace",
             json_str(text_at(resource, "namespace")),
@@ -189,7 +189,7 @@ static void review_access(const struct review *r, bool self, bool local)
         .version = text_at(at, "version"),
         .resource = text_at(at, "resource"),
         .subresource = text_at(at, "subresource"),
-        .namespace = text_at(at, "namespace"),
+        .ns = text_at(at, "namespace"),
         .name = text_at(at, "name"),
     };
     struct api_user about = self ? *r->user : subject(r, spec);
@@ -225,12 +225,12 @@ static void review_local_access(const struct review *r)
 static void review_rules(const struct review *r)
 {
     struct arena *a = r->arena;
-    const char *namespace = text_at(r->body, "spec.namespace");
-    if (!*namespace) {
+    const char *ns = text_at(r->body, "spec.namespace");
+    if (!*ns) {
         answer_status(a, r->ret, 400, "BadRequest", "no namespace on request", (struct json){ 0 });
         return;
     }
-    struct json rules = rbac_rules_of(r->auth->rbac, a, r->user, namespace);
+    struct json rules = rbac_rules_of(r->auth->rbac, a, r->user, ns);
     struct json_builder resources, paths;
     json_builder_init(&resources, a);
     json_builder_init(&paths, a);
@@ -361,9 +361,9 @@ bool auth_is_review(const struct api_kind *k)
 }
 
 void auth_review(struct auth *auth, struct arena *a, const struct api_user *user,
-    const struct api_kind *k, const char *namespace, struct json body, struct api_answer *ret)
+    const struct api_kind *k, const char *ns, struct json body, struct api_answer *ret)
 {
-    const struct review r = { auth, a, user, k, namespace, body, ret };
+    const struct review r = { auth, a, user, k, ns, body, ret };
     for (size_t i = 0; i < lengthof(reviews); i++)
         if (text_eq(k->resource.group, reviews[i].group) &&
             text_eq(k->resource.kind, reviews[i].kind))

@@ -28,13 +28,13 @@ static bool is_gone(struct auth *auth, struct json object, const char *uid)
 
 /* The part of a token that names an object: {name, uid}. */
 static bool bound_is_there(struct auth *auth, struct arena *a, struct json claims, const char *what,
-    const char *plural, const char *namespace)
+    const char *plural, const char *ns)
 {
     struct json ref = json_member(claims, what);
     const char *name = json_get_text(ref, "name");
-    return !json_present(ref) || (name && !is_gone(auth,
-                                              auth_read(auth, a, plural, namespace, name),
-                                              json_get_text(ref, "uid")));
+    return !json_present(ref) ||
+           (name &&
+               !is_gone(auth, auth_read(auth, a, plural, ns, name), json_get_text(ref, "uid")));
 }
 
 static bool is_current(struct auth *auth, struct json claims)
@@ -86,14 +86,14 @@ static const char *quoted(struct arena *a, struct json list)
 }
 
 static struct api_user account_user(
-    struct arena *a, const char *namespace, const char *name, const char *uid)
+    struct arena *a, const char *ns, const char *name, const char *uid)
 {
     const char **groups = arena_array(a, 4, sizeof(*groups));
     groups[0] = "system:serviceaccounts";
-    groups[1] = arena_printf(a, "system:serviceaccounts:%s", namespace);
+    groups[1] = arena_printf(a, "system:serviceaccounts:%s", ns);
     groups[2] = "system:authenticated";
     return (struct api_user){
-        .name = arena_printf(a, "system:serviceaccount:%s:%s", namespace, name),
+        .name = arena_printf(a, "system:serviceaccount:%s:%s", ns, name),
         .uid = uid,
         .groups = groups,
     };
@@ -105,24 +105,24 @@ static struct api_user account_user(
 static bool secret_token_user(struct auth *auth, struct arena *a, struct str token,
     struct json claims, struct api_user *ret, struct error *err)
 {
-    const char *namespace = json_text(json_member(claims, SECRET_CLAIM "namespace"));
+    const char *ns = json_text(json_member(claims, SECRET_CLAIM "namespace"));
     const char *secret = json_text(json_member(claims, SECRET_CLAIM "secret.name"));
     const char *name = json_text(json_member(claims, SECRET_CLAIM "service-account.name"));
     const char *uid = json_text(json_member(claims, SECRET_CLAIM "service-account.uid"));
-    if (!namespace || !secret || !name || !uid)
+    if (!ns || !secret || !name || !uid)
         return fail(err, ERR_UNAUTHORIZED, "invalid bearer token");
-    struct json holder = auth_read(auth, a, "secrets", namespace, secret);
+    struct json holder = auth_read(auth, a, "secrets", ns, secret);
     struct json kept = json_get(holder, "data.token");
     if (!text_eq(json_text(kept), base64_encode(a, token)) ||
         json_present(json_get(holder, "metadata.deletionTimestamp")) ||
-        is_gone(auth, auth_read(auth, a, "serviceaccounts", namespace, name), uid))
+        is_gone(auth, auth_read(auth, a, "serviceaccounts", ns, name), uid))
         return fail(err,
             ERR_UNAUTHORIZED,
             "[invalid bearer token, service account token has been invalidated]");
     if (json_member(json_get(holder, "metadata.labels"), INVALID_SINCE).count)
         return fail(err, ERR_UNAUTHORIZED, "invalid bearer token");
     secret_tokens_used(auth->server->secret_tokens, holder);
-    *ret = account_user(a, namespace, name, uid);
+    *ret = account_user(a, ns, name, uid);
     return true;
 }
 
@@ -149,19 +149,19 @@ bool auth_token_user(struct auth *auth, struct arena *a, struct str token, struc
         *ret_audiences = both;
     if (in_secret)
         return secret_token_user(auth, a, token, claims, ret, err);
-    const char *namespace = json_get_text(own, "namespace");
+    const char *ns = json_get_text(own, "namespace");
     const char *name = json_get_text(own, "serviceaccount.name");
     const char *uid = json_get_text(own, "serviceaccount.uid");
-    if (!namespace || !name || !uid ||
-        is_gone(auth, auth_read(auth, a, "serviceaccounts", namespace, name), uid) ||
-        !bound_is_there(auth, a, own, "pod", "pods", namespace) ||
-        !bound_is_there(auth, a, own, "secret", "secrets", namespace) ||
+    if (!ns || !name || !uid ||
+        is_gone(auth, auth_read(auth, a, "serviceaccounts", ns, name), uid) ||
+        !bound_is_there(auth, a, own, "pod", "pods", ns) ||
+        !bound_is_there(auth, a, own, "secret", "secrets", ns) ||
         (!json_present(json_member(own, "pod")) &&
             !bound_is_there(auth, a, own, "node", "nodes", "")))
         return fail(err,
             ERR_UNAUTHORIZED,
             "[invalid bearer token, service account token has been invalidated]");
-    *ret = account_user(a, namespace, name, uid);
+    *ret = account_user(a, ns, name, uid);
     ret->extra = extra_of(a, claims, own);
     return true;
 }
@@ -180,18 +180,18 @@ static const char *new_uuid(const struct env *env, struct arena *a)
         (unsigned long long)y & 0xffffffffffffULL);
 }
 
-const char *auth_secret_token(struct auth *auth, struct arena *a, const char *namespace,
-    const char *secret, struct json account)
+const char *auth_secret_token(
+    struct auth *auth, struct arena *a, const char *ns, const char *secret, struct json account)
 {
     const char *name = json_get_text(account, "metadata.name");
     const char *uid = json_get_text(account, "metadata.uid");
     struct json claims = json_map(a,
         { "iss", json_str(SECRET_ISSUER) },
-        { SECRET_CLAIM "namespace", json_str(namespace) },
+        { SECRET_CLAIM "namespace", json_str(ns) },
         { SECRET_CLAIM "secret.name", json_str(secret) },
         { SECRET_CLAIM "service-account.name", json_str(name) },
         { SECRET_CLAIM "service-account.uid", json_str(uid) },
-        { "sub", json_strf(a, "system:serviceaccount:%s:%s", namespace, name) });
+        { "sub", json_strf(a, "system:serviceaccount:%s:%s", ns, name) });
     return token_sign(a, auth->token_key, claims);
 }
 
@@ -213,7 +213,7 @@ static bool answer_bad(struct arena *a, const char *message, struct api_answer *
 }
 
 /* Adds what the token of an account is to be bound to; false: answered. */
-static bool bind(struct auth *auth, struct arena *a, const char *namespace, const char *account,
+static bool bind(struct auth *auth, struct arena *a, const char *ns, const char *account,
     struct json ref, struct json *own, struct api_answer *ret)
 {
     static const char *const kinds[][3] = {
@@ -231,7 +231,7 @@ static bool bind(struct auth *auth, struct arena *a, const char *namespace, cons
         if (text_empty(name))
             return answer_bad(a, "Name parameter required.", ret);
         bool node = text_eq(kind, "Node");
-        struct json object = auth_read(auth, a, kinds[i][1], node ? "" : namespace, name);
+        struct json object = auth_read(auth, a, kinds[i][1], node ? "" : ns, name);
         const char *has = json_get_text(object, "metadata.uid");
         if (!json_present(object)) {
             answer_missing(a, kinds[i][1], name, ret);
@@ -317,10 +317,10 @@ const struct api_kind *auth_token_kind(void)
 }
 
 void auth_token_request(struct auth *auth, struct arena *a, const struct api_user *user,
-    const char *namespace, const char *name, struct json body, struct api_answer *ret)
+    const char *ns, const char *name, struct json body, struct api_answer *ret)
 {
     (void)user;
-    struct json account = auth_read(auth, a, "serviceaccounts", namespace, name);
+    struct json account = auth_read(auth, a, "serviceaccounts", ns, name);
     struct json spec = json_member(body, "spec"), audiences = json_member(spec, "audiences");
     struct json ref = json_member(spec, "boundObjectRef");
     int64_t seconds = json_get_int(spec, "expirationSeconds", AUTH_TOKEN_SECONDS);
@@ -330,10 +330,9 @@ void auth_token_request(struct auth *auth, struct arena *a, const struct api_use
     }
     const char *uid = json_get_text(account, "metadata.uid");
     struct json own = json_map(a,
-        { "namespace", json_str(namespace) },
+        { "namespace", json_str(ns) },
         { "serviceaccount", json_map(a, { "name", json_str(name) }, { "uid", json_str(uid) }) });
-    if (!check_request(a, name, body, seconds, ret) ||
-        !bind(auth, a, namespace, name, ref, &own, ret))
+    if (!check_request(a, name, body, seconds, ret) || !bind(auth, a, ns, name, ref, &own, ret))
         return;
     if (!audiences.count)
         audiences = json_list(a, json_str(AUTH_AUDIENCE));
@@ -347,10 +346,10 @@ void auth_token_request(struct auth *auth, struct arena *a, const struct api_use
         { "jti", json_str(new_uuid(env, a)) },
         { "kubernetes.io", own },
         { "nbf", json_int(now) },
-        { "sub", json_strf(a, "system:serviceaccount:%s:%s", namespace, name) });
+        { "sub", json_strf(a, "system:serviceaccount:%s:%s", ns, name) });
     struct json meta = json_member(body, "metadata");
     meta = json_with_member(a, meta, "name", json_str(name));
-    meta = json_with_member(a, meta, "namespace", json_str(namespace));
+    meta = json_with_member(a, meta, "namespace", json_str(ns));
     meta = json_with_member(a, meta, "uid", json_str(uid));
     meta = json_with_member(a, meta, "creationTimestamp", json_str(time_format(a, now * 1000)));
     answer_json(a,

@@ -11,7 +11,7 @@
 
 /* A binding with the rules of its role. */
 struct binding {
-    const char *namespace; /* "" : of the whole cluster */
+    const char *ns; /* "" : of the whole cluster */
     const char *name;
     const char *role_kind, *role_name;
     struct json subjects, rules; /* rules absent: there is no such role */
@@ -142,12 +142,12 @@ struct json rbac_aggregate(struct rbac *r, struct arena *a, struct json cluster_
 }
 
 bool rbac_rules_of_ref(
-    struct rbac *r, struct arena *a, const char *namespace, struct json role_ref, struct json *ret)
+    struct rbac *r, struct arena *a, const char *ns, struct json role_ref, struct json *ret)
 {
     const char *name = json_get_text(role_ref, "name");
     bool local = text_eq(json_get_text(role_ref, "kind"), "Role");
     struct store_table *t = table(r, local ? ROLES : CLUSTER_ROLES);
-    const struct store_object *o = t && name ? store_get(t, local ? namespace : "", name) : NULL;
+    const struct store_object *o = t && name ? store_get(t, local ? ns : "", name) : NULL;
     struct json role = parse(a, o);
     *ret = json_present(json_member(role, "aggregationRule")) ? rbac_aggregate(r, a, role)
                                                               : json_member(role, "rules");
@@ -161,21 +161,21 @@ static bool rules_are(const struct table_node *n, const void *key)
     return text_eq(container_of(n, struct rules, node)->key, key);
 }
 
-static struct json shared_rules(struct rbac *r, const char *namespace, struct json ref)
+static struct json shared_rules(struct rbac *r, const char *ns, struct json ref)
 {
     const char *kind = json_get_text(ref, "kind"), *name = json_get_text(ref, "name");
     bool local = text_eq(kind, "Role");
-    const char *key = arena_printf(&r->arena, "%s/%s", local ? namespace : "", name ? name : "");
+    const char *key = arena_printf(&r->arena, "%s/%s", local ? ns : "", name ? name : "");
     uint64_t hash = table_hash(&r->roles, key, strlen(key));
     struct table_node *n = table_find(&r->roles, hash, rules_are, key);
     if (n)
         return container_of(n, struct rules, node)->rules;
-    struct rules *new = arena_new(&r->arena, struct rules);
-    new->key = key;
-    if (!rbac_rules_of_ref(r, &r->arena, namespace, ref, &new->rules))
-        new->rules = (struct json){ 0 };
-    table_add(&r->roles, &new->node, hash);
-    return new->rules;
+    struct rules *fresh = arena_new(&r->arena, struct rules);
+    fresh->key = key;
+    if (!rbac_rules_of_ref(r, &r->arena, ns, ref, &fresh->rules))
+        fresh->rules = (struct json){ 0 };
+    table_add(&r->roles, &fresh->node, hash);
+    return fresh->rules;
 }
 
 static void forget_rules(struct rbac *r)
@@ -192,12 +192,12 @@ static void read_bindings(struct rbac *r, int which)
         struct json v = parse(&r->arena, o), ref = json_member(v, "roleRef");
         struct binding *b = &r->list[r->count++];
         *b = (struct binding){
-            .namespace = arena_strdup(&r->arena, o->namespace),
+            .ns = arena_strdup(&r->arena, o->ns),
             .name = arena_strdup(&r->arena, o->name),
             .role_kind = json_get_text(ref, "kind"),
             .role_name = json_get_text(ref, "name"),
             .subjects = json_member(v, "subjects"),
-            .rules = shared_rules(r, o->namespace, ref),
+            .rules = shared_rules(r, o->ns, ref),
         };
     }
 }
@@ -235,13 +235,13 @@ static bool has_group(const struct api_user *user, const char *group)
     return false;
 }
 
-static bool is_account(const struct api_user *user, const char *namespace, const char *name)
+static bool is_account(const struct api_user *user, const char *ns, const char *name)
 {
     static const char prefix[] = "system:serviceaccount:";
     if (!name || !text_starts(user->name, prefix))
         return false;
-    struct str rest = str_of(user->name + sizeof(prefix) - 1), ns = str_cut(&rest, ':');
-    return str_eq(ns, str_of(namespace)) && str_eq(rest, str_of(name));
+    struct str rest = str_of(user->name + sizeof(prefix) - 1), of = str_cut(&rest, ':');
+    return str_eq(of, str_of(ns)) && str_eq(rest, str_of(name));
 }
 
 /* The subject of a binding that the user is; absent: none. */
@@ -249,11 +249,11 @@ static struct json subject_of(const struct binding *b, const struct api_user *us
 {
     json_each (s, b->subjects) {
         const char *kind = json_get_text(*s, "kind"), *name = json_get_text(*s, "name");
-        const char *namespace = json_get_text(*s, "namespace");
+        const char *ns = json_get_text(*s, "namespace");
         if ((text_eq(kind, "User") && text_eq(name, user->name)) ||
             (text_eq(kind, "Group") && has_group(user, name)) ||
             (text_eq(kind, "ServiceAccount") &&
-                is_account(user, text_empty(namespace) ? b->namespace : namespace, name)))
+                is_account(user, text_empty(ns) ? b->ns : ns, name)))
             return *s;
     }
     return (struct json){ 0 };
@@ -307,15 +307,15 @@ bool rbac_rule_allows(struct json rule, const struct auth_request *r)
 static const char *describe(struct arena *a, const struct binding *b, struct json subject)
 {
     const char *kind = json_get_text(subject, "kind"), *name = json_get_text(subject, "name");
-    const char *namespace = json_get_text(subject, "namespace");
+    const char *ns = json_get_text(subject, "namespace");
     if (text_eq(kind, "ServiceAccount"))
-        name = arena_printf(a, "%s/%s", name, text_empty(namespace) ? b->namespace : namespace);
+        name = arena_printf(a, "%s/%s", name, text_empty(ns) ? b->ns : ns);
     return arena_printf(a,
         "RBAC: allowed by %s \"%s%s%s\" of %s \"%s\" to %s \"%s\"",
-        *b->namespace ? "RoleBinding" : "ClusterRoleBinding",
+        *b->ns ? "RoleBinding" : "ClusterRoleBinding",
         b->name,
-        *b->namespace ? "/" : "",
-        b->namespace,
+        *b->ns ? "/" : "",
+        b->ns,
         b->role_kind,
         b->role_name,
         kind,
@@ -324,11 +324,11 @@ static const char *describe(struct arena *a, const struct binding *b, struct jso
 
 /* The next binding that names the user and holds in the namespace. */
 static const struct binding *next_binding(struct rbac *r, size_t *at, const struct api_user *user,
-    const char *namespace, struct json *ret_subject)
+    const char *ns, struct json *ret_subject)
 {
     while (*at < r->count) {
         const struct binding *b = &r->list[(*at)++];
-        if (*b->namespace && !text_eq(b->namespace, namespace))
+        if (*b->ns && !text_eq(b->ns, ns))
             continue;
         *ret_subject = subject_of(b, user);
         if (json_present(*ret_subject))
@@ -341,12 +341,12 @@ bool rbac_allows(struct rbac *r, struct arena *a, const struct api_user *user,
     const struct auth_request *request, const char **ret_reason)
 {
     refresh(r);
-    const char *namespace = request->path || !request->namespace ? "" : request->namespace;
+    const char *ns = request->path || !request->ns ? "" : request->ns;
     const struct binding *b;
     struct json subject, missing = { 0 };
     struct json_builder troubles;
     json_builder_init(&troubles, a);
-    for (size_t i = 0; (b = next_binding(r, &i, user, namespace, &subject));) {
+    for (size_t i = 0; (b = next_binding(r, &i, user, ns, &subject));) {
         if (!json_present(b->rules))
             json_push(&troubles,
                 json_strf(a,
@@ -370,7 +370,7 @@ bool rbac_allows(struct rbac *r, struct arena *a, const struct api_user *user,
 }
 
 struct json rbac_rules_of(
-    struct rbac *r, struct arena *a, const struct api_user *user, const char *namespace)
+    struct rbac *r, struct arena *a, const struct api_user *user, const char *ns)
 {
     refresh(r);
     struct json_builder rules;
@@ -378,7 +378,7 @@ struct json rbac_rules_of(
     struct json subject;
     const struct binding *b;
     struct json_seen roles = { .arena = a }; /* by the address of their rules */
-    for (size_t i = 0; (b = next_binding(r, &i, user, namespace, &subject));)
+    for (size_t i = 0; (b = next_binding(r, &i, user, ns, &subject));)
         if (!json_seen_add(&roles, json_int((int64_t)(intptr_t)b->rules.items)))
             json_push_all(&rules, json_copy(a, b->rules));
     return json_list_end(&rules);

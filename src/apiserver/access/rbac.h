@@ -19,10 +19,10 @@ bool rbac_allows(struct rbac *r, struct arena *a, const struct api_user *user,
     const struct auth_request *request, const char **ret_reason);
 /* All rules of a user, cluster-wide and of a namespace ("" for none), as a list. */
 struct json rbac_rules_of(
-    struct rbac *r, struct arena *a, const struct api_user *user, const char *namespace);
+    struct rbac *r, struct arena *a, const struct api_user *user, const char *ns);
 /* The rules that a binding in this namespace ("" for a cluster role binding) refers to; false: no
  * such role. */
-bool rbac_rules_of_ref(struct rbac *r, struct arena *a, const char *namespace, struct json role_ref,
+bool rbac_rules_of_ref(struct rbac *r, struct arena *a, const char *ns, struct json role_ref,
     struct json *ret) must_check;
 /* The rules of everything that a ClusterRole's aggregationRule selects. */
 struct json rbac_aggregate(struct rbac *r, struct arena *a, struct json cluster_role);

@@ -20,7 +20,7 @@ struct secret_tokens {
     struct store_watch secrets_watch, accounts_watch;
     bool due;
     struct used { /* their labels are not written yet */
-        char *namespace, *name;
+        char *ns, *name;
     } used[USED_MAX];
     size_t used_count;
 };
@@ -45,7 +45,7 @@ static void on_account(void *ctx, const struct store_event *event)
 
 static void used_forget(struct used *u)
 {
-    free(u->namespace);
+    free(u->ns);
     free(u->name);
 }
 
@@ -96,14 +96,14 @@ static struct json today(const struct secret_tokens *t, struct arena *a)
 void secret_tokens_used(struct secret_tokens *t, struct json secret)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    const char *namespace = json_get_text(secret, "metadata.namespace"),
+    const char *ns = json_get_text(secret, "metadata.namespace"),
                *name = json_get_text(secret, "metadata.name");
     struct json last = json_member(json_get(secret, "metadata.labels"), LAST_USED);
     bool known = json_equal(last, today(t, &a)) || t->used_count == USED_MAX;
     for (size_t i = 0; i < t->used_count; i++)
-        known |= text_eq(t->used[i].namespace, namespace) && text_eq(t->used[i].name, name);
+        known |= text_eq(t->used[i].ns, ns) && text_eq(t->used[i].name, name);
     if (!known)
-        t->used[t->used_count++] = (struct used){ mem_strdup(namespace), mem_strdup(name) };
+        t->used[t->used_count++] = (struct used){ mem_strdup(ns), mem_strdup(name) };
 }
 
 static void label_used(struct secret_tokens *t, struct arena *a)
@@ -115,8 +115,7 @@ static void label_used(struct secret_tokens *t, struct arena *a)
         server_ask(t->server,
             &(struct api_request){
                 .method = "PATCH",
-                .path =
-                    str_of(resource_path(a, &t->secrets->resource, u->namespace, u->name, NULL)),
+                .path = str_of(resource_path(a, &t->secrets->resource, u->ns, u->name, NULL)),
                 .content_type = "application/merge-patch+json",
                 .user_agent = "kube-apiserver",
                 .body = str_of(body),
@@ -141,13 +140,13 @@ void secret_tokens_start(struct secret_tokens *t)
 static void send(struct secret_tokens *t, struct arena *a, struct json secret, const char *method,
     struct json body)
 {
-    const char *namespace = json_get_text(secret, "metadata.namespace");
+    const char *ns = json_get_text(secret, "metadata.namespace");
     const char *name = json_get_text(secret, "metadata.name");
     bool patch = text_eq(method, "PATCH");
     server_ask(t->server,
         &(struct api_request){
             .method = method,
-            .path = str_of(resource_path(a, &t->secrets->resource, namespace, name, NULL)),
+            .path = str_of(resource_path(a, &t->secrets->resource, ns, name, NULL)),
             .content_type = patch ? "application/merge-patch+json" : "application/json",
             .user_agent = "kube-controller-manager",
             .body = str_of(json_to_text(a, body)),
@@ -163,9 +162,9 @@ static void put_missing(struct json_builder *b, struct json data, const char *ke
 static void fill(struct secret_tokens *t, struct arena *a, struct json secret, struct json account)
 {
     struct apiserver *s = t->server;
-    const char *namespace = json_get_text(secret, "metadata.namespace");
+    const char *ns = json_get_text(secret, "metadata.namespace");
     const char *name = json_get_text(secret, "metadata.name");
-    const char *token = auth_secret_token(s->auth, a, namespace, name, account);
+    const char *token = auth_secret_token(s->auth, a, ns, name, account);
     struct json data = json_member(secret, "data"), uid = json_get(account, "metadata.uid");
     struct str ca = s->options.root_ca;
     struct json_builder b;
@@ -173,7 +172,7 @@ static void fill(struct secret_tokens *t, struct arena *a, struct json secret, s
     const char *pem = ca.len ? base64_encode(a, ca) : NULL;
     if (pem && !text_eq(json_text(json_member(data, "ca.crt")), pem))
         json_put(&b, "ca.crt", json_str(pem));
-    put_missing(&b, data, "namespace", str_of(namespace));
+    put_missing(&b, data, "namespace", str_of(ns));
     put_missing(&b, data, "token", str_of(token));
     struct json added = json_map_end(&b);
     if (added.count)
@@ -222,7 +221,7 @@ void secret_tokens_run(struct secret_tokens *t)
     json_builder_init(&found, &a);
     for (const struct store_object *o; (o = store_next(table, &c));)
         if (holds_token(o))
-            json_push(&found, apiserver_read(t->server, &a, t->secrets, o->namespace, o->name));
+            json_push(&found, apiserver_read(t->server, &a, t->secrets, o->ns, o->name));
     json_each (secret, json_list_end(&found))
         look_at(t, &a, *secret);
 }

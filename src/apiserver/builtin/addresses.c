@@ -67,10 +67,10 @@ static void mark(struct addresses *x, struct json service, bool taken)
     mark_port(x, json_get_int(spec, "healthCheckNodePort", 0), taken);
 }
 
-void addresses_note(struct addresses *x, struct json old, struct json new)
+void addresses_note(struct addresses *x, struct json old, struct json fresh)
 {
     mark(x, old, false);
-    mark(x, new, true);
+    mark(x, fresh, true);
 }
 
 void addresses_load(struct addresses *x, struct apiserver *s, const struct api_kind *k)

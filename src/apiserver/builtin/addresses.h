@@ -21,7 +21,7 @@ bool addresses_init(struct addresses *x, const char *cidr, struct error *err) mu
 /* Reads what the stored Services (kind k) have, once. */
 void addresses_load(struct addresses *x, struct apiserver *s, const struct api_kind *k);
 /* A Service came, changed or went; absent: there is none. */
-void addresses_note(struct addresses *x, struct json old, struct json new);
+void addresses_note(struct addresses *x, struct json old, struct json fresh);
 
 /* ADDRESS_RESERVED: the network's own or its last one, which nobody gets. */
 enum address_state { ADDRESS_FREE, ADDRESS_TAKEN, ADDRESS_OUTSIDE, ADDRESS_RESERVED, ADDRESS_BAD };

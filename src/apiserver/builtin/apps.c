@@ -158,12 +158,12 @@ static bool prepare_stateful_set(const struct api_write *w, struct json *object,
  * one of that name. */
 static struct json with_claims(struct arena *a, struct json spec)
 {
-    struct json template = json_member(spec, "template");
+    struct json tmpl = json_member(spec, "template");
     struct json claims = json_member(spec, "volumeClaimTemplates");
     struct json_seen names = { .arena = a };
     struct json_builder volumes;
     if (!json_is(claims, JSON_LIST) || claims.count == 0)
-        return template;
+        return tmpl;
     json_builder_init(&volumes, a);
     json_each (claim, claims) {
         struct json name = json_get(*claim, "metadata.name");
@@ -172,19 +172,19 @@ static struct json with_claims(struct arena *a, struct json spec)
             json_push(&volumes,
                 json_fields(a, { "name", name }, { "persistentVolumeClaim.claimName", name }));
     }
-    json_each (volume, json_get(template, "spec.volumes")) {
+    json_each (volume, json_get(tmpl, "spec.volumes")) {
         if (!json_seen_has(&names, json_member(*volume, "name")))
             json_push(&volumes, *volume);
     }
-    return json_with(a, template, "spec.volumes", json_list_end(&volumes));
+    return json_with(a, tmpl, "spec.volumes", json_list_end(&volumes));
 }
 
 /* A selector that is there, and a template that it matches; what: the kind, in messages. */
 static void check_selected(struct field_errors *e, struct json spec, const char *what)
 {
     static const char *const always[] = { "Always", NULL };
-    struct json selector = json_member(spec, "selector"), template = json_member(spec, "template");
-    struct json labels = json_get(template, "metadata.labels");
+    struct json selector = json_member(spec, "selector"), tmpl = json_member(spec, "template");
+    struct json labels = json_get(tmpl, "metadata.labels");
     struct selector parsed = { .nothing = true };
     size_t before = e->count;
     bool daemon = text_eq(what, "daemonset");
@@ -218,10 +218,10 @@ static void check_selected(struct field_errors *e, struct json spec, const char 
             json_present(labels) ? labels : json_null(),
             "`selector` does not match template `labels`");
     pod_template_check(e, with_claims(e->arena, spec), "spec.template");
-    struct json policy = json_get(template, "spec.restartPolicy");
+    struct json policy = json_get(tmpl, "spec.restartPolicy");
     if (json_present(policy) && !text_eq(json_text(policy), "Always"))
         field_not_supported(e, "spec.template.spec.restartPolicy", policy, always);
-    if (json_present(json_get(template, "spec.activeDeadlineSeconds")))
+    if (json_present(json_get(tmpl, "spec.activeDeadlineSeconds")))
         field_forbidden(e,
             "spec.template.spec.activeDeadlineSeconds",
             "activeDeadlineSeconds in ReplicaSet is not Supported");
@@ -331,13 +331,13 @@ static void check_replication_controller(
 {
     static const char *const always[] = { "Always", NULL };
     (void)w;
-    struct json spec = json_member(o, "spec"), template = json_member(spec, "template");
+    struct json spec = json_member(o, "spec"), tmpl = json_member(spec, "template");
     struct json selector = json_member(spec, "selector"),
-                labels = json_get(template, "metadata.labels");
+                labels = json_get(tmpl, "metadata.labels");
     check_table(e, o, "", replica_rules);
     if (check_is_empty(selector))
         field_required(e, "spec.selector", NULL);
-    if (!json_present(template)) {
+    if (!json_present(tmpl)) {
         field_required(e, "spec.template", NULL);
         return;
     }
@@ -349,8 +349,8 @@ static void check_replication_controller(
                 "`selector` does not match template `labels`");
             break;
         }
-    pod_template_check(e, template, "spec.template");
-    struct json policy = json_get(template, "spec.restartPolicy");
+    pod_template_check(e, tmpl, "spec.template");
+    struct json policy = json_get(tmpl, "spec.restartPolicy");
     if (!text_eq(json_text(policy), "Always"))
         field_not_supported(e, "spec.template.spec.restartPolicy", policy, always);
 }
@@ -440,14 +440,14 @@ static void check_stateful_set_change(
         "revisionHistoryLimit",
         "persistentVolumeClaimRetentionPolicy",
         "minReadySeconds" };
-    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
+    struct json old = json_member(w->old, "spec"), fresh = json_member(o, "spec");
     if (*w->subresource)
         return;
     for (size_t i = 0; i < lengthof(free_fields); i++) {
         old = json_with_member(w->arena, old, free_fields[i], (struct json){ 0 });
-        new = json_with_member(w->arena, new, free_fields[i], (struct json){ 0 });
+        fresh = json_with_member(w->arena, fresh, free_fields[i], (struct json){ 0 });
     }
-    if (!json_equal(old, new))
+    if (!json_equal(old, fresh))
         field_forbidden(e,
             "spec",
             "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', "

@@ -112,19 +112,19 @@ static void check_job_spec(struct field_errors *e, struct json spec, const char 
 {
     static const char *const of_jobs[] = { "OnFailure", "Never", NULL };
     struct arena *a = e->arena;
-    struct json template = json_member(spec, "template");
+    struct json tmpl = json_member(spec, "template");
     const char *template_path = field_child(a, path, "template");
     check_table(e, spec, path, job_rules);
     if (text_eq(json_get_text(spec, "completionMode"), "Indexed") &&
         !json_present(json_member(spec, "completions")))
         field_required(e, field_child(a, path, "completions"), "when completion mode is Indexed");
-    pod_template_check(e, template, template_path);
-    const char *policy = json_get_text(template, "spec.restartPolicy");
+    pod_template_check(e, tmpl, template_path);
+    const char *policy = json_get_text(tmpl, "spec.restartPolicy");
     const char *policy_path = field_child(a, template_path, "spec.restartPolicy");
     if (text_eq(policy, "Always"))
         field_required(e, policy_path, "valid values: \"OnFailure\", \"Never\"");
     else
-        check_enum(e, json_get(template, "spec.restartPolicy"), policy_path, of_jobs);
+        check_enum(e, json_get(tmpl, "spec.restartPolicy"), policy_path, of_jobs);
     builtin_job_check(e, spec, path);
 }
 
@@ -234,15 +234,15 @@ static bool is_at_rest(struct json job)
 }
 
 /* The old containers with what the new ones of the same names ask for. */
-static struct json with_resources(struct arena *a, struct json old, struct json new)
+static struct json with_resources(struct arena *a, struct json old, struct json fresh)
 {
     struct json_builder b;
     uint32_t i = 0;
-    if (old.count != new.count)
+    if (old.count != fresh.count)
         return old;
     json_builder_init(&b, a);
     json_each (c, old) {
-        struct json other = new.items[i++];
+        struct json other = fresh.items[i++];
         bool same = json_equal(json_member(*c, "name"), json_member(other, "name"));
         json_push(
             &b, same ? json_with_member(a, *c, "resources", json_member(other, "resources")) : *c);
@@ -251,7 +251,7 @@ static struct json with_resources(struct arena *a, struct json old, struct json 
 }
 
 /* What was, with everything of what is that may change while a Job is at rest. */
-static struct json with_free_parts(struct arena *a, struct json old, struct json new)
+static struct json with_free_parts(struct arena *a, struct json old, struct json fresh)
 {
     static const char *const free[] = {
         "nodeSelector", "tolerations", "schedulingGates", "affinity.nodeAffinity"
@@ -259,25 +259,25 @@ static struct json with_free_parts(struct arena *a, struct json old, struct json
     static const char *const lists[] = { "containers", "initContainers" };
     struct json spec = old;
     for (size_t i = 0; i < lengthof(free); i++)
-        spec = json_with(a, spec, free[i], json_get(new, free[i]));
+        spec = json_with(a, spec, free[i], json_get(fresh, free[i]));
     struct json affinity = json_member(spec, "affinity");
-    if (!affinity.count && !json_present(json_member(new, "affinity")))
+    if (!affinity.count && !json_present(json_member(fresh, "affinity")))
         spec = json_with_member(a, spec, "affinity", (struct json){ 0 });
     for (size_t i = 0; i < lengthof(lists); i++)
         if (json_present(json_member(spec, lists[i])))
             spec = json_with_member(a,
                 spec,
                 lists[i],
-                with_resources(a, json_member(spec, lists[i]), json_member(new, lists[i])));
+                with_resources(a, json_member(spec, lists[i]), json_member(fresh, lists[i])));
     return spec;
 }
 
 static void check_template_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    struct json old = json_get(w->old, "spec.template"), new = json_get(o, "spec.template");
-    struct json was = json_member(old, "spec"), is = json_member(new, "spec");
+    struct json old = json_get(w->old, "spec.template"), fresh = json_get(o, "spec.template");
+    struct json was = json_member(old, "spec"), is = json_member(fresh, "spec");
     if (!is_at_rest(w->old))
-        check_immutable(e, old, new, "spec.template");
+        check_immutable(e, old, fresh, "spec.template");
     else
         check_immutable(e, with_free_parts(e->arena, was, is), is, "spec.template.spec");
 }
@@ -293,19 +293,19 @@ static void check_job_change(const struct api_write *w, struct json o, struct fi
         "managedBy",
         "successPolicy",
     };
-    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
+    struct json old = json_member(w->old, "spec"), fresh = json_member(o, "spec");
     if (*w->subresource)
         return;
     for (size_t i = 0; i < lengthof(fixed); i++)
-        if (i > 0 || !text_eq(json_get_text(new, "completionMode"), "Indexed"))
+        if (i > 0 || !text_eq(json_get_text(fresh, "completionMode"), "Indexed"))
             check_immutable(e,
                 json_member(old, fixed[i]),
-                json_member(new, fixed[i]),
+                json_member(fresh, fixed[i]),
                 field_child(e->arena, "spec", fixed[i]));
-    struct json done = json_member(new, "completions");
-    if (text_eq(json_get_text(new, "completionMode"), "Indexed") &&
+    struct json done = json_member(fresh, "completions");
+    if (text_eq(json_get_text(fresh, "completionMode"), "Indexed") &&
         !json_equal(done, json_member(old, "completions")) &&
-        !json_equal(done, json_member(new, "parallelism")))
+        !json_equal(done, json_member(fresh, "parallelism")))
         field_invalid(e,
             "spec.completions",
             json_present(done) ? done : json_null(),

@@ -341,11 +341,11 @@ static void check_node(const struct api_write *w, struct json o, struct field_er
 /* What a node has got it keeps. */
 static void check_node_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    struct json old = json_get(w->old, "spec.podCIDRs"), new = json_get(o, "spec.podCIDRs"),
+    struct json old = json_get(w->old, "spec.podCIDRs"), fresh = json_get(o, "spec.podCIDRs"),
                 id = json_get(w->old, "spec.providerID");
-    size_t changed = old.count && old.count != new.count;
-    for (size_t i = 0; i < old.count && old.count == new.count; i++)
-        changed += !json_equal(old.items[i], new.items[i]);
+    size_t changed = old.count && old.count != fresh.count;
+    for (size_t i = 0; i < old.count && old.count == fresh.count; i++)
+        changed += !json_equal(old.items[i], fresh.items[i]);
     for (size_t i = 0; i < changed; i++)
         field_forbidden(
             e, "spec.podCIDRs", "node updates may not change podCIDR except from \"\" to valid");

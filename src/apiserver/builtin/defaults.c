@@ -30,9 +30,9 @@ static struct json classes_next(const struct api_write *w, struct classes *c)
     return o ? object_read(c->kind, w->arena, o) : (struct json){ 0 };
 }
 
-static bool is_marked(struct json class, const char *const marks[])
+static bool is_marked(struct json class_name, const char *const marks[])
 {
-    struct json annotations = json_get(class, "metadata.annotations");
+    struct json annotations = json_get(class_name, "metadata.annotations");
     for (; *marks; marks++)
         if (text_eq(json_text(json_member(annotations, *marks)), "true"))
             return true;
@@ -47,11 +47,11 @@ const char *defaults_class(
     if (!classes_begin(w, group, plural, &c))
         return NULL;
     /* They come by name, so of those of one second the first is taken. */
-    for (struct json class; json_present(class = classes_next(w, &c));) {
-        const char *made = json_get_text(class, "metadata.creationTimestamp");
-        if (!made || !is_marked(class, marks) || (name && strcmp(made, newest) <= 0))
+    for (struct json class_name; json_present(class_name = classes_next(w, &c));) {
+        const char *made = json_get_text(class_name, "metadata.creationTimestamp");
+        if (!made || !is_marked(class_name, marks) || (name && strcmp(made, newest) <= 0))
             continue;
-        name = json_get_text(class, "metadata.name");
+        name = json_get_text(class_name, "metadata.name");
         newest = made;
     }
     return name;
@@ -63,11 +63,11 @@ struct json defaults_priority(const struct api_write *w)
     struct classes c;
     if (!classes_begin(w, "scheduling.k8s.io", "priorityclasses", &c))
         return found;
-    for (struct json class; json_present(class = classes_next(w, &c));)
-        if (json_get_bool(class, "globalDefault", false) &&
+    for (struct json class_name; json_present(class_name = classes_next(w, &c));)
+        if (json_get_bool(class_name, "globalDefault", false) &&
             (!json_present(found) ||
-                json_get_int(class, "value", 0) < json_get_int(found, "value", 0)))
-            found = class;
+                json_get_int(class_name, "value", 0) < json_get_int(found, "value", 0)))
+            found = class_name;
     return found;
 }
 

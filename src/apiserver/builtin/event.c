@@ -93,16 +93,16 @@ static void check_event(const struct api_write *w, struct json o, struct field_e
 {
     bool core = !*w->kind->resource.group;
     const char *about = json_get_text(o, core ? "involvedObject.namespace" : "regarding.namespace"),
-               *namespace = json_get_text(o, "metadata.namespace");
-    bool new = check_is_set(json_member(o, "eventTime")),
-         common = text_eq(namespace, "default") || (new &&text_eq(namespace, "kube-system"));
+               *ns = json_get_text(o, "metadata.namespace");
+    bool fresh = check_is_set(json_member(o, "eventTime")),
+         common = text_eq(ns, "default") || (fresh && text_eq(ns, "kube-system"));
     about = about ? about : "";
-    if (*about ? !new && !text_eq(about, namespace) : !common)
+    if (*about ? !fresh && !text_eq(about, ns) : !common)
         field_invalid(
             e, "involvedObject.namespace", json_str(about), "does not match event.namespace");
     if (!core && !json_present(w->old))
         check_new_event(e, o);
-    if (new)
+    if (fresh)
         check_reporter(e, o, core);
 }
 
@@ -129,9 +129,10 @@ static void check_new_event_change(const struct api_write *w, struct json o, str
     if (!json_equal(json_member(w->old, "series"), json_member(o, "series")))
         check_series(e, json_member(o, "series"));
     for (size_t i = 0; i < lengthof(fixed); i++) {
-        struct json old = json_member(w->old, fixed[i].field), new = json_member(o, fixed[i].field);
-        bool text = old.type == JSON_STR && !json_present(new);
-        check_immutable(e, old, text ? json_str("") : new, fixed[i].shown);
+        struct json old = json_member(w->old, fixed[i].field),
+                    fresh = json_member(o, fixed[i].field);
+        bool text = old.type == JSON_STR && !json_present(fresh);
+        check_immutable(e, old, text ? json_str("") : fresh, fixed[i].shown);
     }
 }
 

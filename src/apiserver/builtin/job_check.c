@@ -80,11 +80,11 @@ static void check_indexes(const struct job *j)
 
 /* ---- when it fails ---- */
 
-static bool has_container(struct json template, const char *name)
+static bool has_container(struct json tmpl, const char *name)
 {
     static const char *const lists[] = { "spec.containers", "spec.initContainers" };
     for (size_t i = 0; i < lengthof(lists); i++)
-        if (json_present(json_find(json_get(template, lists[i]), "name", name)))
+        if (json_present(json_find(json_get(tmpl, lists[i]), "name", name)))
             return true;
     return false;
 }
@@ -129,9 +129,8 @@ static void check_codes(struct field_errors *e, struct json codes, const char *p
 static void check_exit_codes(const struct job *j, struct json codes, const char *path)
 {
     static const char *const operators[] = { "In", "NotIn", NULL };
-    struct json operator= json_member(codes, "operator"),
-                name = json_member(codes, "containerName");
-    check_choice(j->e, operator, field_child(j->e->arena, path, "operator"), operators);
+    struct json op = json_member(codes, "operator"), name = json_member(codes, "containerName");
+    check_choice(j->e, op, field_child(j->e->arena, path, "operator"), operators);
     if (check_is_set(name) && !has_container(json_member(j->spec, "template"), json_text(name)))
         field_invalid(j->e,
             field_child(j->e->arena, path, "containerName"),
@@ -140,7 +139,7 @@ static void check_exit_codes(const struct job *j, struct json codes, const char 
     check_codes(j->e,
         json_member(codes, "values"),
         field_child(j->e->arena, path, "values"),
-        text_eq(json_text(operator), "In"));
+        text_eq(json_text(op), "In"));
 }
 
 static void check_conditions(struct field_errors *e, struct json conditions, const char *path)

@@ -37,9 +37,9 @@ static bool prepare_ingress(const struct api_write *w, struct json *object, stru
         json_present(json_member(noted, "kubernetes.io/ingress.class")) ||
         check_is_set(json_get(*object, "spec.ingressClassName")))
         return true;
-    const char *class = defaults_class(w, "networking.k8s.io", "ingressclasses", marks);
-    if (class)
-        *object = json_with(w->arena, *object, "spec.ingressClassName", json_str(class));
+    const char *class_name = defaults_class(w, "networking.k8s.io", "ingressclasses", marks);
+    if (class_name)
+        *object = json_with(w->arena, *object, "spec.ingressClassName", json_str(class_name));
     return true;
 }
 
@@ -154,7 +154,7 @@ static void check_ingress(const struct api_write *w, struct json o, struct field
     struct arena *a = e->arena;
     struct json spec = json_member(o, "spec"), rules = json_member(spec, "rules"),
                 backend = json_member(spec, "defaultBackend"),
-                class = json_member(spec, "ingressClassName");
+                class_name = json_member(spec, "ingressClassName");
     if (*w->subresource)
         return;
     if (!rules.count && !json_present(backend))
@@ -179,8 +179,8 @@ static void check_ingress(const struct api_write *w, struct json o, struct field
     size_t i = 0;
     json_each (tls, json_member(spec, "tls"))
         check_tls(e, *tls, check_item_path(a, "spec", "tls", i++));
-    if (json_present(class))
-        check_name(e, class, "spec.ingressClassName", NAME_DNS1123_SUBDOMAIN);
+    if (json_present(class_name))
+        check_name(e, class_name, "spec.ingressClassName", NAME_DNS1123_SUBDOMAIN);
 }
 
 static struct json fill_ingress_class(struct arena *a, struct json o)
@@ -196,19 +196,18 @@ static void check_parameters(struct field_errors *e, struct json parameters)
 {
     static const char *const scopes[] = { "Cluster", "Namespace", NULL };
     static const char path[] = "spec.parameters.namespace";
-    struct json scope = json_member(parameters, "scope"),
-                namespace = json_member(parameters, "namespace");
+    struct json scope = json_member(parameters, "scope"), ns = json_member(parameters, "namespace");
     if (!check_is_set(parameters))
         return;
     check_reference(e, parameters, "spec.parameters");
     check_enum(e, scope, "spec.parameters.scope", scopes);
     if (text_eq(json_text(scope), "Namespace")) {
-        if (!check_is_set(namespace))
+        if (!check_is_set(ns))
             field_required(e, path, "`parameters.scope` is set to 'Namespace'");
         else
-            check_name(e, namespace, path, NAME_DNS1123_LABEL);
+            check_name(e, ns, path, NAME_DNS1123_LABEL);
     }
-    if (text_eq(json_text(scope), "Cluster") && check_is_set(namespace))
+    if (text_eq(json_text(scope), "Cluster") && check_is_set(ns))
         field_forbidden(e, path, "`parameters.scope` is set to 'Cluster'");
 }
 
@@ -222,10 +221,10 @@ static void check_ingress_class(const struct api_write *w, struct json o, struct
 static void check_ingress_class_change(
     const struct api_write *w, struct json o, struct field_errors *e)
 {
-    struct json new = json_get(o, "spec.controller");
+    struct json fresh = json_get(o, "spec.controller");
     check_immutable(e,
         json_get(w->old, "spec.controller"),
-        json_present(new) ? new : json_str(""),
+        json_present(fresh) ? fresh : json_str(""),
         "spec.controller");
 }
 

@@ -114,14 +114,14 @@ static void check_pairs(
 
 static void check_operator(struct field_errors *e, struct json x, const char *path)
 {
-    struct json operator= json_member(x, "operator"), values = json_member(x, "values");
+    struct json given = json_member(x, "operator"), values = json_member(x, "values");
     const struct scope *scope = scope_of(json_member(x, "scopeName"));
-    const char *op = json_text(operator), *values_path = field_child(e->arena, path, "values");
+    const char *op = json_text(given), *values_path = field_child(e->arena, path, "values");
     const char *operator_path = field_child(e->arena, path, "operator");
     if (scope && scope->exists && !text_eq(op, "Exists"))
         field_invalid(e,
             operator_path,
-            operator,
+            given,
             "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
             "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, "
             "ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity");
@@ -139,7 +139,7 @@ static void check_operator(struct field_errors *e, struct json x, const char *pa
                 "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope "
                 "selector");
     } else {
-        field_invalid(e, operator_path, operator, "not a valid selector operator");
+        field_invalid(e, operator_path, given, "not a valid selector operator");
     }
 }
 

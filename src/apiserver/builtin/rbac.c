@@ -124,9 +124,9 @@ static void check_binding(const struct api_write *w, struct json o, struct field
 
 static void check_binding_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    struct json new = json_member(o, "roleRef");
-    if (!json_equal(json_member(w->old, "roleRef"), new))
-        field_invalid(e, "roleRef", new, "cannot change roleRef");
+    struct json fresh = json_member(o, "roleRef");
+    if (!json_equal(json_member(w->old, "roleRef"), fresh))
+        field_invalid(e, "roleRef", fresh, "cannot change roleRef");
 }
 
 const struct builtin_rules builtin_role = { .validate = check_role };

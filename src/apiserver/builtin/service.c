@@ -736,23 +736,24 @@ static void check_service(const struct api_write *w, struct json o, struct field
 
 static void check_service_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
-    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
-    const char *before = json_get_text(old, "clusterIP"), *now = json_get_text(new, "clusterIP");
-    if (*w->subresource || is_type(old, "ExternalName") || is_type(new, "ExternalName"))
+    struct json old = json_member(w->old, "spec"), fresh = json_member(o, "spec");
+    const char *before = json_get_text(old, "clusterIP"), *now = json_get_text(fresh, "clusterIP");
+    if (*w->subresource || is_type(old, "ExternalName") || is_type(fresh, "ExternalName"))
         return;
-    struct json class = json_member(new, "loadBalancerClass");
-    if (is_balancer(old) && is_balancer(new) &&
-        !json_equal(class, json_member(old, "loadBalancerClass")))
+    struct json class_name = json_member(fresh, "loadBalancerClass");
+    if (is_balancer(old) && is_balancer(fresh) &&
+        !json_equal(class_name, json_member(old, "loadBalancerClass")))
         field_invalid(e,
             "spec.loadBalancerClass",
-            json_present(class) ? class : json_null(),
+            json_present(class_name) ? class_name : json_null(),
             "may not change once set");
-    if (needs_health_port(old) && needs_health_port(new) &&
-        json_get_int(old, "healthCheckNodePort", 0) != json_get_int(new, "healthCheckNodePort", 0))
+    if (needs_health_port(old) && needs_health_port(fresh) &&
+        json_get_int(old, "healthCheckNodePort", 0) !=
+            json_get_int(fresh, "healthCheckNodePort", 0))
         field_forbidden(e, "spec.healthCheckNodePort", "field is immutable");
     bool readable = text_eq(now, "None") || (now && check_is_ip(now));
     if (before && readable && !text_eq(before, now)) {
-        struct json ips = json_member(new, "clusterIPs");
+        struct json ips = json_member(fresh, "clusterIPs");
         field_invalid(e,
             "spec.clusterIPs[0]",
             json_present(ips) ? ips : json_null(),

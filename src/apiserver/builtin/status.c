@@ -108,11 +108,11 @@ static void check_job_status(const struct api_write *w, struct json object, stru
     static const char *const growing[] = { "failed", "succeeded" };
     for (size_t i = 0; i < lengthof(growing); i++) {
         const char *path = field_child(e->arena, "status", growing[i]);
-        int64_t new = json_get_int(object, path, 0);
-        if (new < json_get_int(w->old, path, 0))
+        int64_t fresh = json_get_int(object, path, 0);
+        if (fresh < json_get_int(w->old, path, 0))
             field_invalid(e,
                 path,
-                json_int(new),
+                json_int(fresh),
                 arena_printf(e->arena, "cannot decrease the %s counter", growing[i]));
     }
 }

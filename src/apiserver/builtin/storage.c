@@ -96,8 +96,9 @@ static struct json give_class(const struct api_write *w, struct json claim)
         NULL };
     if (noted_class(claim) || check_is_set(json_get(claim, "spec.storageClassName")))
         return claim;
-    const char *class = defaults_class(w, "storage.k8s.io", "storageclasses", marks);
-    return class ? json_with(w->arena, claim, "spec.storageClassName", json_str(class)) : claim;
+    const char *class_name = defaults_class(w, "storage.k8s.io", "storageclasses", marks);
+    return class_name ? json_with(w->arena, claim, "spec.storageClassName", json_str(class_name))
+                      : claim;
 }
 
 static bool prepare_claim(const struct api_write *w, struct json *object, struct error *err)
@@ -180,7 +181,7 @@ static void check_source(struct field_errors *e, struct json source, const char 
         { 0 },
     };
     struct json group = json_member(source, "apiGroup"), kind = json_member(source, "kind"),
-                namespace = json_member(source, "namespace");
+                ns = json_member(source, "namespace");
     if (!check_is_set(source))
         return;
     check_table(e, source, path, rules);
@@ -191,8 +192,8 @@ static void check_source(struct field_errors *e, struct json source, const char 
             path,
             check_is_set(kind) ? kind : json_str(""),
             "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
-    if (!check_is_empty(namespace))
-        check_name(e, namespace, field_child(e->arena, path, "namespace"), NAME_DNS1123_LABEL);
+    if (!check_is_empty(ns))
+        check_name(e, ns, field_child(e->arena, path, "namespace"), NAME_DNS1123_LABEL);
 }
 
 static void check_sources(struct field_errors *e, struct json spec, const char *path)
@@ -253,22 +254,22 @@ static struct quantity claim_size(struct json claim)
 
 /* What may be changed is made the same in both: the volume and the class of a claim that has none,
  * the size and the attributes of one that is bound. */
-static void level_claims(const struct api_write *w, struct json *old, struct json *new)
+static void level_claims(const struct api_write *w, struct json *old, struct json *fresh)
 {
     static const char volume[] = "volumeName", attributes[] = "volumeAttributesClassName",
-                      class[] = "storageClassName", size[] = "resources.requests.storage";
+                      class_name[] = "storageClassName", size[] = "resources.requests.storage";
     struct arena *a = w->arena;
     const char *noted = noted_class(w->old);
-    if (!json_present(json_member(*old, class)) &&
-        (!noted || text_eq(noted, json_get_text(*new, class))))
-        *new = json_with_member(a, *new, class, (struct json){ 0 });
+    if (!json_present(json_member(*old, class_name)) &&
+        (!noted || text_eq(noted, json_get_text(*fresh, class_name))))
+        *fresh = json_with_member(a, *fresh, class_name, (struct json){ 0 });
     if (text_empty(json_get_text(*old, volume)))
-        *old = json_with_member(a, *old, volume, json_member(*new, volume));
+        *old = json_with_member(a, *old, volume, json_member(*fresh, volume));
     if (!text_eq(json_get_text(w->old, "status.phase"), "Bound"))
         return;
-    if (json_present(json_get(*new, "resources.requests")))
-        *new = json_with(a, *new, size, json_get(*old, size));
-    *new = json_with_member(a, *new, attributes, json_member(*old, attributes));
+    if (json_present(json_get(*fresh, "resources.requests")))
+        *fresh = json_with(a, *fresh, size, json_get(*old, size));
+    *fresh = json_with_member(a, *fresh, attributes, json_member(*old, attributes));
 }
 
 /* A claim grows, and that is all. */
@@ -276,9 +277,9 @@ static void check_claim_change(const struct api_write *w, struct json o, struct 
 {
     if (*w->subresource)
         return;
-    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
-    level_claims(w, &old, &new);
-    if (!json_equal(old, new))
+    struct json old = json_member(w->old, "spec"), fresh = json_member(o, "spec");
+    level_claims(w, &old, &fresh);
+    if (!json_equal(old, fresh))
         field_forbidden(e,
             "spec",
             "spec is immutable after creation except resources.requests and "
@@ -297,13 +298,13 @@ static bool may_grow(const struct api_write *w, struct json o)
 {
     const struct api_kind *k =
         registry_find(apiserver_registry(w->server), "storage.k8s.io", "v1", "storageclasses");
-    const char *class = claim_class(o);
+    const char *class_name = claim_class(o);
     struct json conditions = json_get(w->old, "status.conditions");
     if (json_present(json_find(conditions, "type", "leeboard.dev/SizeNotEnforced")))
         return true;
-    if (text_empty(class) || !text_eq(class, claim_class(w->old)))
+    if (text_empty(class_name) || !text_eq(class_name, claim_class(w->old)))
         return false;
-    struct json found = apiserver_read(w->server, w->arena, k, "", class);
+    struct json found = apiserver_read(w->server, w->arena, k, "", class_name);
     return json_get_bool(found, "allowVolumeExpansion", false);
 }
 
@@ -385,11 +386,11 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
         field_required(e, "spec", "must specify a volume type");
     check_volume_source(e, json_member(o, "spec"));
     struct json driver = json_get(o, "spec.csi.driver"),
-                class = json_get(o, "spec.storageClassName");
+                class_name = json_get(o, "spec.storageClassName");
     if (!check_is_empty(driver))
         csi_driver_name_check(e, driver, "spec.csi.driver");
-    if (!check_is_empty(class))
-        check_name(e, class, "spec.storageClassName", NAME_DNS1123_SUBDOMAIN);
+    if (!check_is_empty(class_name))
+        check_name(e, class_name, "spec.storageClassName", NAME_DNS1123_SUBDOMAIN);
     if (json_present(json_get(o, "spec.local")) && !json_present(json_get(o, "spec.nodeAffinity")))
         field_required(e, "spec.nodeAffinity", "Local volume requires node affinity");
     struct json affinity = json_get(o, "spec.nodeAffinity"),
@@ -410,11 +411,11 @@ static struct json source_of(struct arena *a, struct json spec)
 static void check_volume_change(const struct api_write *w, struct json o, struct field_errors *e)
 {
     static const char secret[] = "csi.controllerExpandSecretRef";
-    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec"),
-                affinity = json_member(new, "nodeAffinity");
+    struct json old = json_member(w->old, "spec"), fresh = json_member(o, "spec"),
+                affinity = json_member(fresh, "nodeAffinity");
     if (*w->subresource)
         return;
-    struct json was = source_of(w->arena, old), is = source_of(w->arena, new);
+    struct json was = source_of(w->arena, old), is = source_of(w->arena, fresh);
     if (json_present(json_member(was, "csi")) && !json_present(json_get(was, secret)))
         was = json_with(w->arena, was, secret, json_get(is, secret));
     if (!json_equal(was, is))

@@ -77,7 +77,7 @@ static bool may_as_signer(const struct api_write *w, const char *verb, const cha
         .version = "*",
         .resource = "signers",
         .subresource = "",
-        .namespace = "",
+        .ns = "",
     };
     for (size_t i = 0; i < lengthof(names); i++) {
         r.name = names[i];

@@ -88,13 +88,13 @@ struct json bootstrap_endpoint(
     return json_list(a, service, endpoints, slice);
 }
 
-struct json bootstrap_namespace_objects(struct arena *a, const char *namespace, struct str ca)
+struct json bootstrap_namespace_objects(struct arena *a, const char *ns, struct str ca)
 {
     struct json account = json_fields(a,
         { "apiVersion", json_str("v1") },
         { "kind", json_str("ServiceAccount") },
         { "metadata.name", json_str("default") },
-        { "metadata.namespace", json_str(namespace) });
+        { "metadata.namespace", json_str(ns) });
     if (!ca.ptr)
         return json_list(a, account);
     return json_list(a,
@@ -103,6 +103,6 @@ struct json bootstrap_namespace_objects(struct arena *a, const char *namespace, 
             { "apiVersion", json_str("v1") },
             { "kind", json_str("ConfigMap") },
             { "metadata.name", json_str("kube-root-ca.crt") },
-            { "metadata.namespace", json_str(namespace) },
+            { "metadata.namespace", json_str(ns) },
             { "data", json_map(a, { "ca.crt", json_strn(a, ca.ptr, ca.len) }) }));
 }

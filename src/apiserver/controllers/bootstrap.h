@@ -14,4 +14,4 @@ struct json bootstrap_endpoint(
     struct arena *a, const char *service_cidr, const char *address, uint16_t port);
 /* What a new namespace is given: its ServiceAccount `default` and the ConfigMap kube-root-ca.crt
  * (ca PEM; .ptr NULL: none). */
-struct json bootstrap_namespace_objects(struct arena *a, const char *namespace, struct str ca);
+struct json bootstrap_namespace_objects(struct arena *a, const char *ns, struct str ca);

@@ -208,7 +208,7 @@ static bool store_status(struct crds *c, struct arena *a, struct json old, struc
         .server = c->server,
         .arena = a,
         .kind = &c->kind,
-        .namespace = "",
+        .ns = "",
         .name = name,
         .before = store_get(store_table(c->server->store, CRD_TABLE), "", name),
         .old = old,
@@ -245,7 +245,7 @@ static struct json others_of(struct crds *c, struct arena *a, struct json crd)
     struct store_cursor cursor = { 0 };
     const struct store_object *o;
     while ((o = store_next(store_table(c->server->store, CRD_TABLE), &cursor))) {
-        cursor.after_ns = o->namespace;
+        cursor.after_ns = o->ns;
         cursor.after_name = o->name;
         if (text_eq(o->name, name) || !text_ends(o->name, group))
             continue;
@@ -274,7 +274,7 @@ static bool delete_one(
         .server = c->server,
         .arena = a,
         .kind = k,
-        .namespace = arena_strdup(a, o->namespace),
+        .ns = arena_strdup(a, o->ns),
         .name = arena_strdup(a, o->name),
         .before = o,
         .old = object_read(k, a, o),
@@ -310,7 +310,7 @@ static enum emptied empty(struct crds *c, struct definition *d, struct arena *a)
     const struct store_object *o;
     size_t deleted = 0;
     while (deleted < DELETES_MAX && (o = store_next(t, &cursor))) {
-        cursor.after_ns = arena_strdup(a, o->namespace);
+        cursor.after_ns = arena_strdup(a, o->ns);
         cursor.after_name = arena_strdup(a, o->name);
         deleted += delete_one(c, a, &custom->kind, o);
     }
@@ -585,7 +585,7 @@ static void define_stored(struct crds *c)
     const struct store_object *o;
     while ((o = store_next(store_table(c->server->store, CRD_TABLE), &cursor))) {
         cleanup(arena_done) struct arena a = ARENA_INIT;
-        cursor.after_ns = o->namespace;
+        cursor.after_ns = o->ns;
         cursor.after_name = o->name;
         struct json crd = object_read(&c->kind, &a, o);
         /* One that was changed has objects that were stored under another schema. */

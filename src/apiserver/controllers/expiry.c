@@ -40,7 +40,7 @@ static bool remove_event(
         .server = s,
         .arena = a,
         .kind = k,
-        .namespace = o->namespace,
+        .ns = o->ns,
         .name = o->name,
         .before = o,
         .old = object_read(k, a, o),
@@ -67,7 +67,7 @@ static size_t remove_old(struct apiserver *s)
     struct store_table *t = k ? store_table(s->store, k->table) : NULL;
     while (t && done < DELETES_MAX && (o = store_next(t, &cursor))) {
         cleanup(arena_done) struct arena a = ARENA_INIT;
-        cursor.after_ns = arena_strdup(&place, o->namespace);
+        cursor.after_ns = arena_strdup(&place, o->ns);
         cursor.after_name = arena_strdup(&place, o->name);
         done += remove_event(s, &a, k, o);
     }

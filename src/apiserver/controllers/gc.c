@@ -15,7 +15,7 @@
 
 /* One object, by name: what it is by the time it is looked at, nobody knows. */
 struct gc_object {
-    char *table, *namespace, *name;
+    char *table, *ns, *name;
 };
 
 /* One owner reference. */
@@ -46,23 +46,23 @@ struct gc {
 
 static struct gc_object object_new(const char *table, struct json object)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace");
+    const char *ns = json_get_text(object, "metadata.namespace");
     const char *name = json_get_text(object, "metadata.name");
     return (struct gc_object){
-        mem_strdup(table), mem_strdup(namespace ? namespace : ""), mem_strdup(name ? name : "")
+        mem_strdup(table), mem_strdup(ns ? ns : ""), mem_strdup(name ? name : "")
     };
 }
 
 static void object_done(struct gc_object *o)
 {
     free(o->table);
-    free(o->namespace);
+    free(o->ns);
     free(o->name);
 }
 
 static bool same_object(const struct gc_object *x, const struct gc_object *y)
 {
-    return strcmp(x->name, y->name) == 0 && strcmp(x->namespace, y->namespace) == 0 &&
+    return strcmp(x->name, y->name) == 0 && strcmp(x->ns, y->ns) == 0 &&
            strcmp(x->table, y->table) == 0;
 }
 
@@ -167,12 +167,12 @@ static void look_at_owners(struct gc *gc, struct json object)
         const struct api_kind *k = kind_of_owner(gc, &a, *ref);
         if (!k)
             continue;
-        const char *namespace = json_get_text(object, "metadata.namespace");
+        const char *ns = json_get_text(object, "metadata.namespace");
         const char *name = json_get_text(*ref, "name");
         push(gc,
             (struct gc_step){
                 .object = { mem_strdup(k->table),
-                    mem_strdup(k->resource.cluster_scoped || !namespace ? "" : namespace),
+                    mem_strdup(k->resource.cluster_scoped || !ns ? "" : ns),
                     mem_strdup(name ? name : "") },
             });
     }
@@ -236,8 +236,8 @@ static bool waits_for_dependents(struct json object)
            json_list_has(json_get(object, "metadata.finalizers"), "foregroundDeletion");
 }
 
-static enum owner_state owner_state(const struct gc *gc, struct arena *a, struct json ref,
-    const char *namespace, const char *gone_uid)
+static enum owner_state owner_state(
+    const struct gc *gc, struct arena *a, struct json ref, const char *ns, const char *gone_uid)
 {
     if (gone_uid && text_eq(json_get_text(ref, "uid"), gone_uid))
         return OWNER_GONE; /* its kind may be gone as well */
@@ -245,11 +245,10 @@ static enum owner_state owner_state(const struct gc *gc, struct arena *a, struct
     const char *name = json_get_text(ref, "name");
     if (!k || !name)
         return OWNER_SOLID; /* not known is not gone */
-    if (!k->resource.cluster_scoped && !*namespace)
+    if (!k->resource.cluster_scoped && !*ns)
         return OWNER_SOLID; /* a reference that cannot be followed */
-    const struct store_object *o = store_get(store_table(gc->server->store, k->table),
-        k->resource.cluster_scoped ? "" : namespace,
-        name);
+    const struct store_object *o = store_get(
+        store_table(gc->server->store, k->table), k->resource.cluster_scoped ? "" : ns, name);
     struct json owner = o ? object_read(k, a, o) : (struct json){ 0 };
     if (!text_eq(json_get_text(owner, "metadata.uid"), json_get_text(ref, "uid")))
         return OWNER_GONE;
@@ -286,7 +285,7 @@ static bool read_write(struct gc *gc, struct arena *a, const struct gc_object *o
         .server = gc->server,
         .arena = a,
         .kind = k,
-        .namespace = arena_strdup(a, o->namespace),
+        .ns = arena_strdup(a, o->ns),
         .name = arena_strdup(a, o->name),
     };
     return write_read_old(ret);
@@ -319,7 +318,7 @@ static void check_dependent(struct gc *gc, struct write *w, const char *gone_uid
     bool waiting = false;
     json_builder_init(&solid, w->arena);
     json_each (ref, references) {
-        enum owner_state state = owner_state(gc, w->arena, *ref, w->namespace, gone_uid);
+        enum owner_state state = owner_state(gc, w->arena, *ref, w->ns, gone_uid);
         if (state == OWNER_SOLID)
             json_push(&solid, *ref);
         waiting |= state == OWNER_WAITING;
@@ -383,7 +382,7 @@ static void look_at_dependents(struct gc *gc, const char *uid, bool gone)
         push(gc,
             (struct gc_step){
                 .object = { mem_strdup(e->dependent.table),
-                    mem_strdup(e->dependent.namespace),
+                    mem_strdup(e->dependent.ns),
                     mem_strdup(e->dependent.name) },
                 .gone = gone ? mem_strdup(uid) : NULL,
             });

@@ -9,13 +9,13 @@
 #include "apiserver/verbs/remove.h"
 
 /* Cheap: an object that ends has the word in its text, and only then it is read. */
-bool namespace_is_ending(struct apiserver *s, const struct store_object *namespace)
+bool namespace_is_ending(struct apiserver *s, const struct store_object *ns)
 {
-    if (!memmem(namespace->text.ptr, namespace->text.len, "deletionTimestamp", 17))
+    if (!memmem(ns->text.ptr, ns->text.len, "deletionTimestamp", 17))
         return false;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     const struct api_kind *k = registry_find(s->registry, "", "v1", "namespaces");
-    return k && meta_is_deleting(object_read(k, &a, namespace));
+    return k && meta_is_deleting(object_read(k, &a, ns));
 }
 
 bool namespace_delete(struct write *w, struct json finalizers, struct json *object,
@@ -48,7 +48,7 @@ bool namespace_delete(struct write *w, struct json finalizers, struct json *obje
 struct emptying {
     struct apiserver *server;
     struct arena *arena;
-    const char *namespace;
+    const char *ns;
     size_t done;
     size_t left; /* objects that stay for now: how many of each resource, and of each finalizer */
     struct json left_resources, left_finalizers;
@@ -82,7 +82,7 @@ static void delete_from(struct emptying *e, const struct api_kind *k, const stru
         .server = e->server,
         .arena = e->arena,
         .kind = k,
-        .namespace = o->namespace,
+        .ns = o->ns,
         .name = o->name,
         .before = o,
         .old = object_read(k, e->arena, o),
@@ -112,10 +112,10 @@ static bool is_first_version(const struct registry *r, const struct api_kind *k)
 static void empty_kind(struct emptying *e, const struct api_kind *k)
 {
     struct store_table *t = store_table(e->server->store, k->table);
-    struct store_cursor cursor = { .namespace = e->namespace };
+    struct store_cursor cursor = { .ns = e->ns };
     const struct store_object *o;
     while (e->done < DELETES_MAX && (o = store_next(t, &cursor))) {
-        cursor.after_ns = arena_strdup(e->arena, o->namespace);
+        cursor.after_ns = arena_strdup(e->arena, o->ns);
         cursor.after_name = arena_strdup(e->arena, o->name);
         delete_from(e, k, o);
     }
@@ -215,8 +215,8 @@ static void finish(struct emptying *e, const struct api_kind *k, const struct st
         .server = e->server,
         .arena = a,
         .kind = k,
-        .namespace = "",
-        .name = e->namespace,
+        .ns = "",
+        .name = e->ns,
         .before = o,
         .old = object_read(k, a, o),
     };
@@ -244,10 +244,10 @@ static size_t run_one(struct apiserver *s, const struct api_kind *k, const struc
 {
     struct arena a;
     arena_init(&a, ARENA_LIMIT_DEFAULT);
-    struct emptying e = { .server = s, .arena = &a, .namespace = arena_strdup(&a, o->name) };
+    struct emptying e = { .server = s, .arena = &a, .ns = arena_strdup(&a, o->name) };
     empty_namespace(&e);
     size_t done = e.done;
-    o = store_get(store_table(s->store, k->table), "", e.namespace);
+    o = store_get(store_table(s->store, k->table), "", e.ns);
     if (!done && o) {
         uint64_t before = store_version(s->store);
         finish(&e, k, o);

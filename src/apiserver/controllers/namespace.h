@@ -4,7 +4,7 @@
 
 #include "apiserver/verbs/write.h"
 
-bool namespace_is_ending(struct apiserver *s, const struct store_object *namespace);
+bool namespace_is_ending(struct apiserver *s, const struct store_object *ns);
 /* DELETE of a namespace; see delete_object(). */
 bool namespace_delete(struct write *w, struct json finalizers, struct json *object,
     const struct store_object **ret, bool *ret_gone) must_check;

@@ -87,9 +87,9 @@ static bool claim_usage(struct json claim, const char *name, struct quantity *re
     const char *suffix = strstr(name, STORAGE_CLASS);
     if (suffix) {
         struct str of = { name, (size_t)(suffix - name) };
-        const char *class = claim_class(claim);
+        const char *class_name = claim_class(claim);
         name = suffix + strlen(STORAGE_CLASS);
-        if (!class || !str_eq(str_of(class), of))
+        if (!class_name || !str_eq(str_of(class_name), of))
             claim = (struct json){ 0 };
     }
     if (text_eq(name, "persistentvolumeclaims")) {
@@ -174,7 +174,7 @@ static const struct api_kind *quota_kind(const struct apiserver *s)
 }
 
 /* As a list; NULL: of all namespaces. Absent: there are none, which is common and costs little. */
-static struct json quotas_of(struct apiserver *s, struct arena *a, const char *namespace)
+static struct json quotas_of(struct apiserver *s, struct arena *a, const char *ns)
 {
     const struct api_kind *k = quota_kind(s);
     struct json_builder b;
@@ -182,7 +182,7 @@ static struct json quotas_of(struct apiserver *s, struct arena *a, const char *n
     const struct store_table *t = k ? store_table(s->store, k->table) : NULL;
     if (!t || !store_table_count(t))
         return (struct json){ 0 };
-    struct store_cursor cursor = { .namespace = namespace };
+    struct store_cursor cursor = { .ns = ns };
     for (const struct store_object *o; (o = store_next(t, &cursor));)
         json_push(&b, object_read(k, a, o));
     return json_or_absent(json_list_end(&b));
@@ -190,18 +190,17 @@ static struct json quotas_of(struct apiserver *s, struct arena *a, const char *n
 
 static void store_status(struct apiserver *s, struct arena *a, struct json quota, struct json used)
 {
-    const char *namespace = json_get_text(quota, "metadata.namespace");
+    const char *ns = json_get_text(quota, "metadata.namespace");
     const char *name = json_get_text(quota, "metadata.name");
     const struct api_kind *k = quota_kind(s);
-    const struct store_object *o = store_get(store_table(s->store, k->table), namespace, name),
-                              *stored;
+    const struct store_object *o = store_get(store_table(s->store, k->table), ns, name), *stored;
     if (!o)
         return;
     struct write w = {
         .server = s,
         .arena = a,
         .kind = k,
-        .namespace = namespace,
+        .ns = ns,
         .name = name,
         .before = o,
         .old = quota,
@@ -221,7 +220,7 @@ static void count_kind(struct apiserver *s, struct json_builder *used, const str
 {
     struct quantity sum = { 0 };
     const struct store_table *t = store_table(s->store, k->table);
-    struct store_cursor cursor = { .namespace = json_get_text(quota, "metadata.namespace") };
+    struct store_cursor cursor = { .ns = json_get_text(quota, "metadata.namespace") };
     for (const struct store_object *o; (o = store_next(t, &cursor));) {
         cleanup(arena_done) struct arena a = ARENA_INIT;
         sum = quantity_plus(sum, charge_of(k, quota, object_read(k, &a, o), name));

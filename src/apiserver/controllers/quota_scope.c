@@ -8,10 +8,10 @@ bool quota_scope_terminating(struct json pod)
 }
 
 /* The names that a selector looks at: one that fits is enough. */
-static bool any_name(struct json object, const char *const paths[], size_t count,
-    const char *operator, struct json values)
+static bool any_name(
+    struct json object, const char *const paths[], size_t count, const char *op, struct json values)
 {
-    bool in = text_eq(operator, "In"), not_in = text_eq(operator, "NotIn"), named = false;
+    bool in = text_eq(op, "In"), not_in = text_eq(op, "NotIn"), named = false;
     for (size_t i = 0; i < count; i++) {
         const char *name = json_get_text(object, paths[i]);
         if (!name || !*name)
@@ -22,7 +22,7 @@ static bool any_name(struct json object, const char *const paths[], size_t count
     }
     if (in || not_in)
         return not_in && !named;
-    return named == text_eq(operator, "Exists");
+    return named == text_eq(op, "Exists");
 }
 
 static bool reaches_out(struct json affinity)
@@ -40,7 +40,7 @@ static bool reaches_out(struct json affinity)
     return false;
 }
 
-static bool pod_holds(struct json pod, const char *scope, const char *operator, struct json values)
+static bool pod_holds(struct json pod, const char *scope, const char *op, struct json values)
 {
     static const char *const priority[] = { "spec.priorityClassName" };
     bool best_effort = text_eq(pod_quality_of(json_member(pod, "spec")), "BestEffort");
@@ -48,15 +48,14 @@ static bool pod_holds(struct json pod, const char *scope, const char *operator, 
            : text_eq(scope, "NotTerminating") ? !quota_scope_terminating(pod)
            : text_eq(scope, "BestEffort")     ? best_effort
            : text_eq(scope, "NotBestEffort")  ? !best_effort
-           : text_eq(scope, "PriorityClass")  ? any_name(pod, priority, 1, operator, values)
+           : text_eq(scope, "PriorityClass")  ? any_name(pod, priority, 1, op, values)
            : text_eq(scope, "CrossNamespacePodAffinity")
                ? reaches_out(json_get(pod, "spec.affinity"))
                : false;
 }
 
 /* A claim on its way from one class to another counts for both. */
-static bool claim_holds(
-    struct json claim, const char *scope, const char *operator, struct json values)
+static bool claim_holds(struct json claim, const char *scope, const char *op, struct json values)
 {
     static const char *const classes[] = {
         "spec.volumeAttributesClassName",
@@ -64,7 +63,7 @@ static bool claim_holds(
         "status.modifyVolumeStatus.targetVolumeAttributesClassName",
     };
     return text_eq(scope, "VolumeAttributesClass") &&
-           any_name(claim, classes, lengthof(classes), operator, values);
+           any_name(claim, classes, lengthof(classes), op, values);
 }
 
 bool quota_scope_holds(const struct api_kind *k, struct json quota, struct json object)

@@ -35,7 +35,7 @@ struct api_call {
     struct call_param *params;
     size_t param_count;
     const struct api_kind *kind; /* NULL: not about a resource */
-    const char *namespace;       /* "" for all namespaces and cluster-scoped kinds */
+    const char *ns;              /* "" for all namespaces and cluster-scoped kinds */
     const char *name;            /* NULL: the collection */
     const char *subresource;     /* "" : the object itself */
     bool watch_path;             /* …/watch/…, the old form */

@@ -13,8 +13,8 @@
 const char *continue_print(
     struct arena *a, uint64_t version, struct list_place after, bool all_namespaces)
 {
-    const char *start = all_namespaces && *after.namespace
-                            ? arena_printf(a, "/%s/%s" BEHIND, after.namespace, after.name)
+    const char *start = all_namespaces && *after.ns
+                            ? arena_printf(a, "/%s/%s" BEHIND, after.ns, after.name)
                             : arena_printf(a, "/%s" BEHIND, after.name);
     struct json token = json_map(a,
         { "v", json_str(TOKEN_VERSION) },
@@ -109,7 +109,7 @@ static bool fail_expired(struct api_call *c, struct list_place after)
         "results in an inconsistent list - objects that were created, modified, or deleted between "
         "the time the first chunk was returned and now may show up in the list.");
     struct json body = status_to_json(a, &status);
-    const char *token = continue_print(a, UINT64_MAX, after, !*c->namespace);
+    const char *token = continue_print(a, UINT64_MAX, after, !*c->ns);
     call_fail_json(c, 410, json_with(a, body, "metadata.continue", json_str(token)));
     return false;
 }
@@ -128,14 +128,13 @@ bool continue_read(struct api_call *c, const struct list_options *o, uint64_t cu
         start = (struct str){ start.ptr + 1, start.len - 1 };
     if (str_ends(start, STR(BEHIND)))
         start.len--;
-    struct str name = start, namespace = { "", 0 };
-    if (!*c->namespace && !c->kind->resource.cluster_scoped) {
-        namespace = str_cut(&name, '/');
+    struct str name = start, ns = { "", 0 };
+    if (!*c->ns && !c->kind->resource.cluster_scoped) {
+        ns = str_cut(&name, '/');
         if (!name.ptr)
             name = STR("");
     }
-    *ret_after = (struct list_place){ *c->namespace ? c->namespace : str_dup(a, namespace),
-        str_dup(a, name) };
+    *ret_after = (struct list_place){ *c->ns ? c->ns : str_dup(a, ns), str_dup(a, name) };
     int64_t version = json_get_int(token, "rv", 0);
     if (version < 0)
         return true;

@@ -6,7 +6,7 @@
 #include "apiserver/core/options.h"
 
 struct list_place {
-    const char *namespace, *name; /* both NULL: the beginning */
+    const char *ns, *name; /* both NULL: the beginning */
 };
 
 const char *continue_print(

@@ -232,13 +232,13 @@ const char *meta_asked_name(struct json object)
     return made ? base : name ? name : "";
 }
 
-static const char *generate_name(struct api_call *c, const char *namespace, const char *base)
+static const char *generate_name(struct api_call *c, const char *ns, const char *base)
 {
     const struct store_table *t = store_table(c->server->store, c->kind->table);
     const char *name = "";
     for (int i = 0; i < GENERATED_TRIES; i++) {
         name = meta_random_name(c->server->env, &c->arena, base);
-        if (!store_get(t, namespace, name))
+        if (!store_get(t, ns, name))
             break;
     }
     return name;
@@ -256,7 +256,7 @@ struct json meta_without_system(struct arena *a, struct json object)
     return json_with_member(a, object, "metadata", meta);
 }
 
-struct json meta_for_create(struct api_call *c, const char *namespace, struct json object)
+struct json meta_for_create(struct api_call *c, const char *ns, struct json object)
 {
     struct arena *a = &c->arena;
     const struct env *env = c->server->env;
@@ -266,10 +266,10 @@ struct json meta_for_create(struct api_call *c, const char *namespace, struct js
     json_builder_init(&b, a);
     json_put_all(&b, meta);
     if (!json_present(json_member(meta, "name")) && base)
-        json_put(&b, "name", json_str(generate_name(c, namespace, base)));
+        json_put(&b, "name", json_str(generate_name(c, ns, base)));
     json_put(&b, "uid", json_str(meta_uid(env, a)));
     json_put(&b, "creationTimestamp", json_str(meta_now(env, a)));
-    meta = json_with_member(a, json_map_end(&b), "namespace", json_str_or_absent(namespace));
+    meta = json_with_member(a, json_map_end(&b), "namespace", json_str_or_absent(ns));
     if (c->kind->generation)
         meta = json_with_member(a, meta, "generation", json_int(1));
     return json_with_member(a, object, "metadata", meta);
@@ -657,17 +657,13 @@ void meta_validate_embedded(struct field_errors *errors, struct json metadata)
 {
     const char *base = json_get_text(metadata, "generateName");
     const char *name = json_get_text(metadata, "name");
-    struct json namespace = json_member(metadata, "namespace");
+    struct json ns = json_member(metadata, "namespace");
     if (base && !text_eq(base, ".") && !text_eq(base, ".."))
         check_form(errors, "metadata.generateName", API_NAME_PATH, base, base);
     if (name)
         check_form(errors, "metadata.name", API_NAME_PATH, name, name);
-    if (json_present(namespace))
-        check_form(errors,
-            "metadata.namespace",
-            API_NAME_LABEL,
-            json_text(namespace),
-            json_text(namespace));
+    if (json_present(ns))
+        check_form(errors, "metadata.namespace", API_NAME_LABEL, json_text(ns), json_text(ns));
     if (json_get_int(metadata, "generation", 0) < 0)
         field_invalid(errors,
             "metadata.generation",

@@ -12,7 +12,7 @@ bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind
 /* Without what only the server sets: before anybody owns it. */
 struct json meta_without_system(struct arena *a, struct json object);
 /* A new object: name (made from generateName), namespace, uid, creationTimestamp, generation. */
-struct json meta_for_create(struct api_call *c, const char *namespace, struct json object);
+struct json meta_for_create(struct api_call *c, const char *ns, struct json object);
 /* What a client cannot change comes from the old object: uid if not given, creationTimestamp, … */
 struct json meta_for_update(struct arena *a, struct json old, struct json object);
 /* Everything but metadata and, if the kind has one, status: what generation counts. */

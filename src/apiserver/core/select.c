@@ -62,22 +62,22 @@ bool select_init(struct api_call *c, const struct list_options *o, struct select
 {
     struct selection s = {
         .kind = c->kind,
-        .namespace = *c->namespace ? c->namespace : NULL,
+        .ns = *c->ns ? c->ns : NULL,
         .labels = o->labels,
     };
     struct selector_requirement *rest = arena_array(&c->arena, o->fields.count + 1, sizeof(*rest));
     for (size_t i = 0; i < o->fields.count; i++) {
         const struct selector_requirement *r = &o->fields.requirements[i];
         bool name = text_eq(r->key, "metadata.name");
-        bool namespace = text_eq(r->key, "metadata.namespace");
-        if ((!name && !namespace && !is_known(c, r->key)) || (namespace && is_in_none(c)))
+        bool ns = text_eq(r->key, "metadata.namespace");
+        if ((!name && !ns && !is_known(c, r->key)) || (ns && is_in_none(c)))
             return fail_field(c, r->key);
         const char *value = json_text(json_item(r->values, 0));
         if (name && is_exact(r) && !s.name) {
             s.name = value;
-        } else if (namespace && is_exact(r) && *value && !c->kind->resource.cluster_scoped) {
-            s.nothing |= s.namespace && !text_eq(s.namespace, value);
-            s.namespace = value;
+        } else if (ns && is_exact(r) && *value && !c->kind->resource.cluster_scoped) {
+            s.nothing |= s.ns && !text_eq(s.ns, value);
+            s.ns = value;
         } else {
             rest[s.fields.count++] = *r;
         }
@@ -106,7 +106,7 @@ static bool fields_match(const struct selection *s, struct arena *a, struct json
 bool select_matches(const struct selection *s, struct arena *a, const struct store_object *object)
 {
     if (!object || s->nothing || (s->name && strcmp(s->name, object->name) != 0) ||
-        (s->namespace && strcmp(s->namespace, object->namespace) != 0))
+        (s->ns && strcmp(s->ns, object->ns) != 0))
         return false;
     if (!s->parses)
         return true;

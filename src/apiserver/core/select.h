@@ -6,8 +6,8 @@
 
 struct selection {
     const struct api_kind *kind;
-    const char *namespace; /* NULL: all */
-    const char *name;      /* metadata.name= of the field selector; NULL: any */
+    const char *ns;   /* NULL: all */
+    const char *name; /* metadata.name= of the field selector; NULL: any */
     struct selector labels;
     struct selector fields; /* without those that name and namespace answer */
     bool nothing;

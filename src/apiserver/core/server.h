@@ -117,4 +117,4 @@ struct auth *apiserver_auth(struct apiserver *s);
 bool apiserver_allows_loopback(const struct apiserver *s, const struct api_user *user);
 /* An object as stored, in the storage version; absent: not there. */
 struct json apiserver_read(struct apiserver *s, struct arena *a, const struct api_kind *k,
-    const char *namespace, const char *name);
+    const char *ns, const char *name);

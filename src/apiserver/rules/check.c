@@ -269,10 +269,10 @@ void check_invalid_text(struct field_errors *e, enum field_error_type type, cons
         e, type, path, (struct json){ 0 }, arena_printf(e->arena, "%s: %s", text, detail));
 }
 
-void check_immutable(struct field_errors *e, struct json old, struct json new, const char *path)
+void check_immutable(struct field_errors *e, struct json old, struct json fresh, const char *path)
 {
-    if (!json_equal(old, new))
-        field_invalid(e, path, json_present(new) ? new : json_null(), "field is immutable");
+    if (!json_equal(old, fresh))
+        field_invalid(e, path, json_present(fresh) ? fresh : json_null(), "field is immutable");
 }
 
 bool check_quantity(struct field_errors *e, struct json v, const char *path)

@@ -77,7 +77,7 @@ void check_enum(
 void check_invalid_text(struct field_errors *e, enum field_error_type type, const char *path,
     const char *text, const char *detail);
 /* The same value as before. */
-void check_immutable(struct field_errors *e, struct json old, struct json new, const char *path);
+void check_immutable(struct field_errors *e, struct json old, struct json fresh, const char *path);
 /* Quantities that are at least 0. */
 bool check_quantity(struct field_errors *e, struct json v, const char *path);
 /* Whether a step of the path is "..". Takes NULL. */

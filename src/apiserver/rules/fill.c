@@ -40,18 +40,18 @@ static struct json walk(const struct change *c, struct json v, struct str rest)
         return walk_items(c, v, rest);
     if (v.type != JSON_MAP)
         return v;
-    struct json old = json_member_n(v, step), new = old;
+    struct json old = json_member_n(v, step), fresh = old;
     bool there = old.type != JSON_ABSENT && old.type != JSON_NULL &&
                  (c->empty || old.type != JSON_STR || old.count); /* Go's "not set" */
     if (rest.ptr)
-        new = walk(c, old, rest);
+        fresh = walk(c, old, rest);
     else if (c->function)
-        new = there ? c->function(c->arena, old) : old;
+        fresh = there ? c->function(c->arena, old) : old;
     else if (!there)
-        new = c->value;
-    if (memcmp(&old, &new, sizeof(old)) == 0)
+        fresh = c->value;
+    if (memcmp(&old, &fresh, sizeof(old)) == 0)
         return v;
-    return json_with_member(c->arena, v, str_dup(c->arena, step), new);
+    return json_with_member(c->arena, v, str_dup(c->arena, step), fresh);
 }
 
 struct json fill_path(struct arena *a, struct json v, const char *path, struct json value)

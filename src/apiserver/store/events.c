@@ -178,7 +178,7 @@ bool store_history(const struct store_table *t, uint64_t after,
 static int compare_past(const void *a, const void *b)
 {
     const struct store_past *x = a, *y = b;
-    int order = strcmp(x->namespace, y->namespace);
+    int order = strcmp(x->ns, y->ns);
     if (!order)
         order = strcmp(x->name, y->name);
     return order ? order : (x->version > y->version) - (x->version < y->version);
@@ -195,13 +195,13 @@ static void make_overlay(struct store_table *t, uint64_t at)
         if (count == size)
             items = mem_resize(items, size *= 2, sizeof(*items));
         const struct store_object *o = c->event.object;
-        items[count++] = (struct store_past){ c->event.before, o->namespace, o->name, o->version };
+        items[count++] = (struct store_past){ c->event.before, o->ns, o->name, o->version };
     }
     qsort(items, count, sizeof(*items), compare_past);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         if (i == 0 || strcmp(items[i].name, items[kept - 1].name) != 0 ||
-            strcmp(items[i].namespace, items[kept - 1].namespace) != 0)
+            strcmp(items[i].ns, items[kept - 1].ns) != 0)
             items[kept++] = items[i];
     t->overlay.items = items;
     t->overlay.count = kept;
@@ -213,11 +213,11 @@ static void make_overlay(struct store_table *t, uint64_t at)
 static const struct store_object *past_next(
     const struct store_table *t, const struct store_cursor *c)
 {
-    struct store_past place = { .namespace = "", .name = "" };
+    struct store_past place = { .ns = "", .name = "" };
     if (c->after_name) {
         place = (struct store_past){ NULL, c->after_ns, c->after_name, UINT64_MAX };
-    } else if (c->namespace) {
-        place.namespace = c->namespace;
+    } else if (c->ns) {
+        place.ns = c->ns;
     }
     size_t low = 0, high = t->overlay.count;
     while (low < high) {
@@ -229,7 +229,7 @@ static const struct store_object *past_next(
     }
     for (; low < t->overlay.count; low++) {
         const struct store_past *p = &t->overlay.items[low];
-        if (c->namespace && strcmp(p->namespace, c->namespace) != 0)
+        if (c->ns && strcmp(p->ns, c->ns) != 0)
             return NULL;
         if (p->object)
             return p->object;
@@ -252,7 +252,7 @@ bool store_next_at(const struct store_table *t, struct store_cursor *c, uint64_t
     while ((kept = store_next(t, &now)) && kept->version > version)
         ;
     if (kept && past) {
-        int order = strcmp(kept->namespace, past->namespace);
+        int order = strcmp(kept->ns, past->ns);
         order = order ? order : strcmp(kept->name, past->name);
         assert(order != 0);
         *ret = order < 0 ? kept : past;
@@ -261,6 +261,6 @@ bool store_next_at(const struct store_table *t, struct store_cursor *c, uint64_t
     if (*ret == kept)
         *c = now;
     else
-        *c = (struct store_cursor){ c->namespace, (*ret)->namespace, (*ret)->name, 0, 0 };
+        *c = (struct store_cursor){ c->ns, (*ret)->ns, (*ret)->name, 0, 0 };
     return true;
 }

@@ -18,7 +18,7 @@ struct store_change {
 /* An object as it was at an older version; object NULL: it was not there. */
 struct store_past {
     const struct store_object *object;
-    const char *namespace, *name;
+    const char *ns, *name;
     uint64_t version; /* of the change that ended it */
 };
 

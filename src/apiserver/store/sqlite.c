@@ -100,7 +100,7 @@ static bool disk_write(void *self, const struct store_row *row, struct error *er
     sqlite3_stmt *s = d->statements[WRITE];
     sqlite3_bind_int64(s, 1, (sqlite3_int64)row->version);
     sqlite3_bind_text(s, 2, row->table, -1, SQLITE_STATIC);
-    sqlite3_bind_text(s, 3, row->namespace, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 3, row->ns, -1, SQLITE_STATIC);
     sqlite3_bind_text(s, 4, row->name, -1, SQLITE_STATIC);
     sqlite3_bind_int(s, 5, row->gone);
     sqlite3_bind_blob64(s, 6, row->text.ptr, row->text.len, SQLITE_STATIC);
@@ -155,12 +155,12 @@ static bool read_rows(struct store_sqlite *d, sqlite3_stmt *s,
         struct store_row r = {
             .version = (uint64_t)sqlite3_column_int64(s, 0),
             .table = (const char *)sqlite3_column_text(s, 1),
-            .namespace = (const char *)sqlite3_column_text(s, 2),
+            .ns = (const char *)sqlite3_column_text(s, 2),
             .name = (const char *)sqlite3_column_text(s, 3),
             .gone = sqlite3_column_int(s, 4),
             .text = { sqlite3_column_blob(s, 5), (size_t)sqlite3_column_bytes(s, 5) },
         };
-        if (!r.table || !r.namespace || !r.name || !r.text.ptr || r.version <= *last)
+        if (!r.table || !r.ns || !r.name || !r.text.ptr || r.version <= *last)
             return fail(err,
                 ERR_INVALID,
                 "the data folder has a change %llu that cannot be read; restore a backup",
@@ -171,7 +171,7 @@ static bool read_rows(struct store_sqlite *d, sqlite3_stmt *s,
                 "the data folder has %s %s/%s, version %llu, as a text that is no JSON; restore a "
                 "backup",
                 r.table,
-                r.namespace,
+                r.ns,
                 r.name,
                 (unsigned long long)r.version);
         *last = r.version;

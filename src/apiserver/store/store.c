@@ -28,17 +28,17 @@ void store_object_release(const struct store_object *o)
 
 static struct store_object *object_new(const struct store_table *t, const struct store_row *row)
 {
-    size_t ns = strlen(row->namespace) + 1, name = strlen(row->name) + 1;
-    struct store_object_impl *o = mem_new(sizeof(*o) + ns + name + row->text.len + 1);
-    memcpy(o->bytes, row->namespace, ns);
-    memcpy(o->bytes + ns, row->name, name);
-    memcpy(o->bytes + ns + name, row->text.ptr, row->text.len);
+    size_t ns_size = strlen(row->ns) + 1, name = strlen(row->name) + 1;
+    struct store_object_impl *o = mem_new(sizeof(*o) + ns_size + name + row->text.len + 1);
+    memcpy(o->bytes, row->ns, ns_size);
+    memcpy(o->bytes + ns_size, row->name, name);
+    memcpy(o->bytes + ns_size + name, row->text.ptr, row->text.len);
     o->object = (struct store_object){
         .table = t,
         .version = row->version,
-        .namespace = o->bytes,
-        .name = o->bytes + ns,
-        .text = { o->bytes + ns + name, row->text.len },
+        .ns = o->bytes,
+        .name = o->bytes + ns_size,
+        .text = { o->bytes + ns_size + name, row->text.len },
         .references = 1,
     };
     return &o->object;
@@ -87,19 +87,19 @@ struct store_table *store_table_next(struct store *s, const struct store_table *
     return NULL;
 }
 
-static int compare(const struct store_object *o, const char *namespace, const char *name)
+static int compare(const struct store_object *o, const char *ns, const char *name)
 {
-    int order = strcmp(o->namespace, namespace);
+    int order = strcmp(o->ns, ns);
     return order ? order : strcmp(o->name, name);
 }
 
 /* The place of the first object that is not before this name. */
-static size_t place_of(const struct store_table *t, const char *namespace, const char *name)
+static size_t place_of(const struct store_table *t, const char *ns, const char *name)
 {
     size_t low = 0, high = t->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (compare(t->objects[middle], namespace, name) < 0)
+        if (compare(t->objects[middle], ns, name) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -107,16 +107,15 @@ static size_t place_of(const struct store_table *t, const char *namespace, const
     return low;
 }
 
-static bool is_at(const struct store_table *t, size_t i, const char *namespace, const char *name)
+static bool is_at(const struct store_table *t, size_t i, const char *ns, const char *name)
 {
-    return i < t->count && compare(t->objects[i], namespace, name) == 0;
+    return i < t->count && compare(t->objects[i], ns, name) == 0;
 }
 
-const struct store_object *store_get(
-    const struct store_table *t, const char *namespace, const char *name)
+const struct store_object *store_get(const struct store_table *t, const char *ns, const char *name)
 {
-    size_t i = place_of(t, namespace, name);
-    return is_at(t, i, namespace, name) ? t->objects[i] : NULL;
+    size_t i = place_of(t, ns, name);
+    return is_at(t, i, ns, name) ? t->objects[i] : NULL;
 }
 
 const struct store_object *store_next(const struct store_table *t, struct store_cursor *c)
@@ -128,24 +127,24 @@ const struct store_object *store_next(const struct store_table *t, struct store_
         i = place_of(t, c->after_ns, c->after_name);
         i += is_at(t, i, c->after_ns, c->after_name);
     } else
-        i = c->namespace ? place_of(t, c->namespace, "") : 0;
-    if (i >= t->count || (c->namespace && strcmp(t->objects[i]->namespace, c->namespace) != 0))
+        i = c->ns ? place_of(t, c->ns, "") : 0;
+    if (i >= t->count || (c->ns && strcmp(t->objects[i]->ns, c->ns) != 0))
         return NULL;
     const struct store_object *o = t->objects[i];
     c->index = i;
     c->shape = t->shape;
-    c->after_ns = o->namespace;
+    c->after_ns = o->ns;
     c->after_name = o->name;
     return o;
 }
 
 /* Puts it into its place, or takes the place away with NULL. The table's reference goes over to the
  * object that is returned: what stood there. */
-static const struct store_object *table_set(struct store_table *t, const char *namespace,
-    const char *name, const struct store_object *object)
+static const struct store_object *table_set(
+    struct store_table *t, const char *ns, const char *name, const struct store_object *object)
 {
-    size_t i = place_of(t, namespace, name);
-    if (is_at(t, i, namespace, name)) {
+    size_t i = place_of(t, ns, name);
+    if (is_at(t, i, ns, name)) {
         const struct store_object *before = t->objects[i];
         if (object) {
             t->objects[i] = object;
@@ -186,8 +185,7 @@ static const struct store_object *change(
     struct store *s, struct store_table *t, const struct store_row *row, bool remember)
 {
     const struct store_object *object = object_new(t, row);
-    const struct store_object *before =
-        table_set(t, row->namespace, row->name, row->gone ? NULL : object);
+    const struct store_object *before = table_set(t, row->ns, row->name, row->gone ? NULL : object);
     s->version = row->version;
     if (remember) {
         if (!row->gone)
@@ -202,10 +200,10 @@ static const struct store_object *change(
     return object;
 }
 
-const struct store_object *store_write(struct store *s, struct store_table *t,
-    const char *namespace, const char *name, struct str text, bool gone, struct error *err)
+const struct store_object *store_write(struct store *s, struct store_table *t, const char *ns,
+    const char *name, struct str text, bool gone, struct error *err)
 {
-    struct store_row row = { t->name, namespace, name, s->version + 1, gone, text };
+    struct store_row row = { t->name, ns, name, s->version + 1, gone, text };
     if (s->broken.code) {
         *err = s->broken;
         return NULL;
@@ -230,7 +228,7 @@ static void undo(struct store *s)
         const struct store_object *o = c->event.object, *before = c->event.before;
         if (before)
             store_object_hold(before);
-        store_object_release(table_set(c->table, o->namespace, o->name, before));
+        store_object_release(table_set(c->table, o->ns, o->name, before));
         c->table->version = c->newer_than;
         if (s->undone)
             s->undone(s->undone_ctx, &c->event);

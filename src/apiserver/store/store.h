@@ -27,7 +27,7 @@ struct store_table; /* lives as long as the store */
 struct store_object {
     const struct store_table *table;
     uint64_t version;
-    const char *namespace; /* "" for cluster-scoped ones */
+    const char *ns; /* "" for cluster-scoped ones */
     const char *name;
     struct str text; /* compact JSON with metadata.resourceVersion in it; NUL behind it */
     uint32_t references;
@@ -45,7 +45,7 @@ struct store_event {
 /* ---- the disk behind it ---- */
 
 struct store_row {
-    const char *table, *namespace, *name;
+    const char *table, *ns, *name;
     uint64_t version;
     bool gone;
     struct str text;
@@ -92,8 +92,7 @@ uint64_t store_version(const struct store *s);
 /* Versions below this one cannot be watched from any more. */
 uint64_t store_oldest(const struct store *s);
 /* Valid until the next write; NULL: not there. */
-const struct store_object *store_get(
-    const struct store_table *t, const char *namespace, const char *name);
+const struct store_object *store_get(const struct store_table *t, const char *ns, const char *name);
 
 /* In order of namespace and name:
  *
@@ -102,7 +101,7 @@ const struct store_object *store_get(
  *
  * The table may change between two calls: what is there then is met, nothing twice. */
 struct store_cursor {
-    const char *namespace;  /* NULL: all */
+    const char *ns;         /* NULL: all */
     const char *after_ns;   /* the place that was reached; both NULL: the beginning */
     const char *after_name; /* borrowed: of the last object met, held by the caller if need be */
     /* the store's own: where that was, while nothing came or went since */
@@ -122,9 +121,8 @@ uint64_t store_next_version(const struct store *s);
 /* Creates, replaces or, with gone, removes; the text is copied and is the last state then. Returns
  * the object as stored. Fails when the disk does; the caller then answers with the error, and goes
  * on: the store is as it was. */
-const struct store_object *store_write(struct store *s, struct store_table *t,
-    const char *namespace, const char *name, struct str text, bool gone,
-    struct error *err) must_check;
+const struct store_object *store_write(struct store *s, struct store_table *t, const char *ns,
+    const char *name, struct str text, bool gone, struct error *err) must_check;
 bool store_is_dirty(const struct store *s);
 bool store_flush(struct store *s, struct error *err) must_check;
 /* Told of each change that a failed flush undid, newest first; NULL: nobody. It must not write. */

@@ -9,7 +9,7 @@
 bool create_check_namespace(struct api_call *c, struct json object)
 {
     const char *given = json_get_text(object, "metadata.namespace");
-    if (text_empty(given) || c->kind->resource.cluster_scoped || text_eq(given, c->namespace))
+    if (text_empty(given) || c->kind->resource.cluster_scoped || text_eq(given, c->ns))
         return true;
     return call_fail_bad(
         c, "the namespace of the provided object does not match the namespace sent on the request");

@@ -260,8 +260,8 @@ static bool collect(struct api_call *c, const struct selection *s, const struct 
     struct victims *v)
 {
     struct store_cursor cursor = {
-        .namespace = s->namespace,
-        .after_ns = v->after.namespace,
+        .ns = s->ns,
+        .after_ns = v->after.ns,
         .after_name = v->after.name,
     };
     const struct store_object *o;
@@ -299,7 +299,7 @@ static bool delete_one(struct api_call *c, const struct delete_options *o,
     const struct store_object *stored;
     bool gone;
     struct write w = write_of_call(c);
-    w.namespace = victim->namespace;
+    w.ns = victim->ns;
     w.name = victim->name;
     bool there = write_read_old(&w);
     if (there &&
@@ -373,8 +373,8 @@ void rest_delete_collection(struct api_call *c)
         cont = continue_print(&c->arena,
             version,
             (struct list_place){
-                arena_strdup(&c->arena, last->namespace), arena_strdup(&c->arena, last->name) },
-            !*c->namespace);
+                arena_strdup(&c->arena, last->ns), arena_strdup(&c->arena, last->name) },
+            !*c->ns);
     }
     for (size_t i = 0; i < victims.count; i++) {
         ok = ok && delete_one(c, &o, victims.objects[i], &items);

@@ -28,8 +28,7 @@ void rest_get(struct api_call *c)
         call_fail(c, status_too_large_version(&c->arena, version, store_version(s->store)));
         return;
     }
-    const struct store_object *o =
-        store_get(store_table(s->store, c->kind->table), c->namespace, c->name);
+    const struct store_object *o = store_get(store_table(s->store, c->kind->table), c->ns, c->name);
     if (!o)
         call_fail(c, status_not_found(&c->arena, c->kind, c->name));
     else if (!call_check_version(c, o, false))

@@ -67,8 +67,8 @@ static bool collect(
 {
     const struct store_table *t = store_table(c->server->store, c->kind->table);
     struct store_cursor cursor = {
-        .namespace = s->namespace,
-        .after_ns = r->after.namespace,
+        .ns = s->ns,
+        .after_ns = r->after.ns,
         .after_name = r->after.name,
     };
     struct arena scratch;
@@ -197,10 +197,8 @@ static struct json list_metadata(struct api_call *c, const struct selection *s,
     const char *cont = l->kind->custom && l->accept.form == ACCEPT_OBJECT ? "" : NULL;
     if (r->more) {
         const struct store_object *last = l->objects[l->count - 1];
-        cont = continue_print(a,
-            r->version,
-            (struct list_place){ last->namespace, last->name },
-            s->namespace == NULL);
+        cont = continue_print(
+            a, r->version, (struct list_place){ last->ns, last->name }, s->ns == NULL);
     }
     return json_map(a,
         { "resourceVersion", json_strf(a, "%llu", (unsigned long long)r->version) },

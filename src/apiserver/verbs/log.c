@@ -156,7 +156,7 @@ static bool fail_unreachable(struct api_call *c, const char *node_name, const st
         "Get \"https://%s:%d/containerLogs/%s/%s/%s%s\": %s",
         k.host,
         k.port,
-        c->namespace,
+        c->ns,
         c->name,
         o->container,
         kubelet_query(c, &o->request),
@@ -202,7 +202,7 @@ static void open_stream(struct api_call *c, struct json pod, struct log_options 
     struct apiserver *s = c->server;
     struct error err = { 0 };
     struct log_stream *l = mem_new_of(struct log_stream);
-    o->request.namespace = c->namespace;
+    o->request.ns = c->ns;
     o->request.pod = c->name;
     o->request.uid = json_get_text(pod, "metadata.uid");
     o->request.container = o->container;

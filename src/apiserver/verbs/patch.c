@@ -371,14 +371,14 @@ static bool fail_apply_read(
     if (w->kind->custom)
         return fail_patched(w->call, PATCH_APPLY, object, why);
     const char *version = json_get_text(config, "apiVersion"),
-               *namespace = json_get_text(config, "metadata.namespace"),
+               *ns = json_get_text(config, "metadata.namespace"),
                *name = json_get_text(config, "metadata.name");
     const char *gvk = arena_printf(
         a, "%s%s, Kind=%s", strchr(version, '/') ? "" : "/", version, w->kind->resource.kind);
     const char *text = arena_printf(a,
         "failed to convert new object (%s/%s; %s) to proper version: unable to convert "
         "unstructured object to %s: %s",
-        namespace ? namespace : "",
+        ns ? ns : "",
         name ? name : "",
         gvk,
         gvk,
@@ -402,8 +402,7 @@ static bool check_config_times(struct write *w, struct json config)
                     "json: cannot unmarshal %s into Go value of type string",
                     json_type_name(time)));
         if (!time_parse(time.string, &ms))
-            return fail_apply_read(
-                w, config, config, decode_time_trouble(w->arena, time.string));
+            return fail_apply_read(w, config, config, decode_time_trouble(w->arena, time.string));
     }
     return true;
 }
@@ -440,7 +439,7 @@ static bool check_config(struct write *w, struct json config)
 static const char *with_object(
     struct arena *a, const char *text, const char *words, struct json object)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace");
+    const char *ns = json_get_text(object, "metadata.namespace");
     const char *name = json_get_text(object, "metadata.name");
     const char *version = json_get_text(object, "apiVersion");
     if (!text_starts(text, words) || text[strlen(words)] != ':')
@@ -448,7 +447,7 @@ static const char *with_object(
     return arena_printf(a,
         "%s (%s/%s; %s%s, Kind=%s)%s",
         words,
-        namespace ? namespace : "",
+        ns ? ns : "",
         name ? name : "",
         strchr(version, '/') ? "" : "/",
         version,
@@ -538,12 +537,12 @@ static void apply_object(struct write *w)
 /* The API server cannot do this, and who relies on it would find out on a cluster. */
 static void fail_custom_scale(struct write *w, struct json config)
 {
-    const char *namespace = json_get_text(config, "metadata.namespace");
+    const char *ns = json_get_text(config, "metadata.namespace");
     const char *text = arena_printf(w->arena,
         "failed to convert new object (%s/%s; " SCALE_API_VERSION
         ", Kind=Scale) to proper version: "
         "request to convert CR to an invalid group/version: " SCALE_API_VERSION,
-        namespace ? namespace : "",
+        ns ? ns : "",
         w->name);
     call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
 }

@@ -51,7 +51,7 @@ static bool read_pod(struct write *w, struct api_call *c, const char *name)
         .server = c->server,
         .arena = &c->arena,
         .kind = registry_find(c->server->registry, "", "v1", "pods"),
-        .namespace = c->namespace,
+        .ns = c->ns,
         .name = name,
     };
     return write_read_old(w) || call_fail(c, status_not_found(w->arena, w->kind, name));
@@ -189,12 +189,10 @@ static bool find_budget(struct api_call *c, struct json pod, struct write *ret)
     struct arena *a = &c->arena;
     struct apiserver *s = c->server;
     const struct api_kind *k = registry_find(s->registry, "policy", "v1", "poddisruptionbudgets");
-    struct store_cursor cursor = { .namespace = c->namespace };
+    struct store_cursor cursor = { .ns = c->ns };
     const struct store_table *t = store_table(s->store, k->table);
     const struct store_object *o;
-    *ret = (struct write){
-        .call = c, .server = s, .arena = a, .kind = k, .namespace = c->namespace, .name = ""
-    };
+    *ret = (struct write){ .call = c, .server = s, .arena = a, .kind = k, .ns = c->ns, .name = "" };
     while ((o = store_next(t, &cursor))) {
         struct selector selector;
         struct error err;

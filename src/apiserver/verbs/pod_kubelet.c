@@ -30,7 +30,7 @@ static bool choose_container(struct api_call *c, struct json pod, const char **c
 
 bool pod_find(struct api_call *c, const char **container, struct json *ret)
 {
-    *ret = apiserver_read(c->server, &c->arena, c->kind, c->namespace, c->name);
+    *ret = apiserver_read(c->server, &c->arena, c->kind, c->ns, c->name);
     if (!json_present(*ret))
         return call_fail(c, status_not_found(&c->arena, c->kind, c->name));
     return !container || choose_container(c, *ret, container);

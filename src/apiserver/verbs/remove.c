@@ -115,14 +115,14 @@ bool delete_object(struct write *w, const struct delete_options *o, struct json 
         return false;
     struct json finalizers = finalizers_for(w, o);
     int64_t grace_s = grace_of(w, o);
-    bool namespace = text_eq(w->kind->resource.plural, "namespaces") && !*w->kind->resource.group;
-    *ret_gone = !finalizers.count && grace_s == 0 && !namespace;
+    bool ns = text_eq(w->kind->resource.plural, "namespaces") && !*w->kind->resource.group;
+    *ret_gone = !finalizers.count && grace_s == 0 && !ns;
     if (crds_is_kind(w->kind)) {
         *ret_gone = false;
         *object = crds_mark(w->arena, w->old, meta_now(w->server->env, w->arena));
         return write_store(w, *object, false, ret);
     }
-    if (namespace)
+    if (ns)
         return namespace_delete(w, finalizers, object, ret, ret_gone);
     bool pod = api_kind_is_core(w->kind, "Pod");
     *object = *ret_gone && !pod ? w->old : mark(w, finalizers, grace_s);

@@ -136,7 +136,7 @@ static bool read_resource(
                         !(left == 3 && is_namespace_part(p->segments[p->at + 2]));
     if (in_namespace) {
         p->at++;
-        c->namespace = path_next(p);
+        c->ns = path_next(p);
     }
     const char *plural = path_next(p);
     c->name = path_next(p);
@@ -324,12 +324,12 @@ static bool may_ask(struct api_call *c, const char *group, const char *version, 
         .version = version,
         .resource = plural,
         .subresource = c->subresource,
-        .namespace = c->namespace,
+        .ns = c->ns,
         .name = c->name ? c->name : "",
     };
-    bool namespace = text_eq(plural, "namespaces") && !*group && c->name;
-    if (namespace)
-        r.namespace = c->name;
+    bool ns = text_eq(plural, "namespaces") && !*group && c->name;
+    if (ns)
+        r.ns = c->name;
     return take_place(c, &r) && is_allowed(c, &r);
 }
 
@@ -356,7 +356,7 @@ static bool is_document(struct api_call *c)
             .version = "",
             .resource = "",
             .subresource = "",
-            .namespace = "",
+            .ns = "",
             .name = "" };
         if (!take_place(c, &ask) || !is_allowed(c, &ask))
             return true;
@@ -423,12 +423,10 @@ static void answer_review(struct api_call *c)
         return;
     body = meta_without_system(&c->arena, body);
     bool inside = !c->kind->resource.cluster_scoped;
-    body = json_with(&c->arena,
-        body,
-        "metadata.namespace",
-        inside ? json_str(c->namespace) : (struct json){ 0 });
+    body = json_with(
+        &c->arena, body, "metadata.namespace", inside ? json_str(c->ns) : (struct json){ 0 });
     add_owners(c, &body);
-    auth_review(c->server->auth, &c->arena, c->request->user, c->kind, c->namespace, body, &answer);
+    auth_review(c->server->auth, &c->arena, c->request->user, c->kind, c->ns, body, &answer);
     call_answer_object(c, &answer);
 }
 
@@ -449,7 +447,7 @@ static void answer_token(struct api_call *c)
     }
     if (ok) {
         auth_token_request(
-            c->server->auth, &c->arena, c->request->user, c->namespace, c->name, body, &answer);
+            c->server->auth, &c->arena, c->request->user, c->ns, c->name, body, &answer);
         call_answer_object(c, &answer);
     }
     c->kind = account;
@@ -523,14 +521,14 @@ static bool route_fits(const struct api_call *c, const struct route *route)
         return s->verbs & route->verb;
     if (*c->subresource && !(route->verb & (API_GET | API_UPDATE | API_PATCH)))
         return false;
-    bool everywhere = !c->kind->resource.cluster_scoped && !*c->namespace;
+    bool everywhere = !c->kind->resource.cluster_scoped && !*c->ns;
     return (c->kind->verbs & route->verb) && (!everywhere || route->verb == API_LIST);
 }
 
 /* There is no such path: a kind that is only created has a collection in a namespace. */
 static bool has_path(const struct api_call *c)
 {
-    bool everywhere = !c->kind->resource.cluster_scoped && !*c->namespace;
+    bool everywhere = !c->kind->resource.cluster_scoped && !*c->ns;
     if (c->kind->verbs == API_CREATE && (c->name || everywhere))
         return false;
     return !*c->subresource || (!c->watch_path && has_subresource(c->kind, c->subresource));
@@ -598,7 +596,7 @@ static bool decode_path(struct api_call *c)
 
 void request_handle(struct api_call *c)
 {
-    c->namespace = c->subresource = "";
+    c->ns = c->subresource = "";
     if (!decode_path(c) || !read_query(c) || !timeout_check(c) || is_document(c))
         return;
     c->pretty = wants_lines(c);

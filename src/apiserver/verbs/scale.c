@@ -186,8 +186,8 @@ static void fill_owners(struct write *w, struct json scale, bool applied, struct
     before = json_with(a, before, "metadata.managedFields", scale_owners(w));
     if (!applied) {
         int64_t replicas = json_get_int(scale, "spec.replicas", 0);
-        struct json new = json_with(a, before, "spec.replicas", json_int_or_absent(replicas));
-        if (!apply_update(a, &request, before, new, &after, &err))
+        struct json fresh = json_with(a, before, "spec.replicas", json_int_or_absent(replicas));
+        if (!apply_update(a, &request, before, fresh, &after, &err))
             return;
     }
     if (managers_from_scale(a,

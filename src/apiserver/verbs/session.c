@@ -39,7 +39,7 @@ static bool read_options(struct api_call *c, struct pod_session_request *r)
         .kind = text_eq(c->subresource, "exec")     ? POD_EXEC
                 : text_eq(c->subresource, "attach") ? POD_ATTACH
                                                     : POD_PORT_FORWARD,
-        .namespace = c->namespace,
+        .ns = c->ns,
         .pod = c->name,
         .container = call_param(c, "container"),
         .command = words,
@@ -62,7 +62,7 @@ static bool may_create(struct api_call *c)
         .version = "v1",
         .resource = "pods",
         .subresource = c->subresource,
-        .namespace = c->namespace,
+        .ns = c->ns,
         .name = c->name,
     };
     if (c->server->options.allow_all || strcmp(c->request->method, "POST") == 0 ||
@@ -99,7 +99,7 @@ static const char *kubelet_url(
         k->host,
         k->port,
         c->subresource,
-        r->namespace,
+        r->ns,
         r->pod,
         r->container ? r->container : "",
         buf_text(&query));

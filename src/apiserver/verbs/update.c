@@ -26,8 +26,8 @@ bool update_check_own_name(struct api_call *c, struct json object)
 
 bool update_check_name(struct api_call *c, struct json object)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace");
-    if (*c->namespace && !text_empty(namespace) && !text_eq(namespace, c->namespace))
+    const char *ns = json_get_text(object, "metadata.namespace");
+    if (*c->ns && !text_empty(ns) && !text_eq(ns, c->ns))
         return call_fail_bad(c,
             "the namespace of the provided object does not match the namespace sent on the "
             "request");
@@ -50,8 +50,8 @@ bool write_check_uid(struct write *w, const char *uid)
                 "precondition: %s, UID in object meta: %s",
                 w->call->dry_run ? "" : "/registry",
                 w->kind->custom ? w->kind->table : w->kind->resource.plural,
-                *w->namespace ? "/" : "",
-                w->namespace,
+                *w->ns ? "/" : "",
+                w->ns,
                 w->name,
                 uid,
                 old_uid)));
@@ -108,7 +108,7 @@ bool update_object(struct write *w, struct json object, bool applied)
 
 bool write_read_old(struct write *w)
 {
-    w->before = store_get(store_table(w->server->store, w->kind->table), w->namespace, w->name);
+    w->before = store_get(store_table(w->server->store, w->kind->table), w->ns, w->name);
     if (w->before)
         w->old = object_read(w->kind, w->arena, w->before);
     return w->before != NULL;

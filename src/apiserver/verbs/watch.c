@@ -346,7 +346,7 @@ void watch_send_bookmarks(struct apiserver *s)
 /* Everything that is there, as if it had just been added. */
 static void push_state(struct watch_stream *w, const struct store_table *t)
 {
-    struct store_cursor cursor = { .namespace = w->selection.namespace };
+    struct store_cursor cursor = { .ns = w->selection.ns };
     const struct store_object *o;
     while ((o = store_next(t, &cursor))) {
         if (select_matches(&w->selection, &w->scratch, o))

@@ -19,7 +19,7 @@ struct write write_of_call(struct api_call *c)
         .server = c->server,
         .arena = &c->arena,
         .kind = c->kind,
-        .namespace = c->namespace,
+        .ns = c->ns,
         .name = c->name,
     };
 }
@@ -204,16 +204,15 @@ static const char *name_or_base(struct json object)
 bool write_check_namespace(struct write *w)
 {
     struct api_call *c = w->call;
-    const char *namespace = w->namespace;
-    if (!*namespace)
+    const char *ns = w->ns;
+    if (!*ns)
         return true;
     const struct api_kind *k = registry_find(w->server->registry, "", "v1", "namespaces");
     if (!k)
         return true;
-    const struct store_object *o =
-        store_get(store_table(w->server->store, k->table), "", namespace);
+    const struct store_object *o = store_get(store_table(w->server->store, k->table), "", ns);
     if (!o)
-        return call_fail(c, status_not_found(w->arena, k, namespace));
+        return call_fail(c, status_not_found(w->arena, k, ns));
     if (!namespace_is_ending(w->server, o))
         return true;
     struct api_status status = status_forbidden(w->arena,
@@ -221,10 +220,10 @@ bool write_check_namespace(struct write *w)
         text_empty(w->name) ? name_or_base(w->call->given) : w->name,
         arena_printf(w->arena,
             "unable to create new content in namespace %s because it is being terminated",
-            namespace));
+            ns));
     struct json cause = json_map(w->arena,
         { "reason", json_str("NamespaceTerminating") },
-        { "message", json_strf(w->arena, "namespace %s is being terminated", namespace) },
+        { "message", json_strf(w->arena, "namespace %s is being terminated", ns) },
         { "field", json_str("metadata.namespace") });
     status.details =
         json_with_member(w->arena, status.details, "causes", json_list(w->arena, cause));
@@ -262,7 +261,7 @@ bool write_check_create(struct write *w, struct json *object)
     struct field_errors errors;
     field_errors_init(&errors, w->arena);
     errors.given = w->call ? w->call->given : errors.given;
-    *object = meta_for_create(w->call, w->namespace, *object);
+    *object = meta_for_create(w->call, w->ns, *object);
     w->name = json_get_text(*object, "metadata.name");
     if (!check_rights(w, *object) || !prepare(w, object))
         return false;
@@ -279,7 +278,7 @@ bool write_check_create(struct write *w, struct json *object)
                 "",
                 "resourceVersion should not be set on objects to be created",
                 .details = { 0 } });
-    if (store_get(store_table(w->server->store, w->kind->table), w->namespace, w->name))
+    if (store_get(store_table(w->server->store, w->kind->table), w->ns, w->name))
         return call_fail(w->call, status_exists(w->arena, w->kind, w->name));
     return drop_nulls(w, object);
 }
@@ -324,15 +323,15 @@ bool write_is_last(struct json object)
 static struct json to_storage(const struct write *w, struct json object)
 {
     const struct api_behaviour *b = w->kind->behaviour;
-    struct json stored, new = object_to_storage(w->kind, w->arena, object);
+    struct json stored, fresh = object_to_storage(w->kind, w->arena, object);
     struct error err;
     if (w->kind->custom || !w->kind->has_status || !w->before || !b || !b->convert ||
         !json_parse(w->arena, w->before->text, &stored, &err))
-        return new;
+        return fresh;
     bool status = w->call && text_eq(w->call->subresource, "status");
-    struct json from = status ? new : stored, to = status ? stored : new;
+    struct json from = status ? fresh : stored, to = status ? stored : fresh;
     to = json_with_member(w->arena, to, "status", json_member(from, "status"));
-    return json_with_member(w->arena, to, "metadata", json_member(new, "metadata"));
+    return json_with_member(w->arena, to, "metadata", json_member(fresh, "metadata"));
 }
 
 /* Objects of several versions are compared as they are stored: a change in a field that only
@@ -373,7 +372,7 @@ bool write_store(struct write *w, struct json object, bool gone, const struct st
     object_print(&s->scratch, to_storage(w, object));
     *ret = store_write(s->store,
         store_table(s->store, w->kind->table),
-        w->namespace,
+        w->ns,
         w->name,
         buf_str(&s->scratch),
         gone,

@@ -13,7 +13,7 @@ struct write {
     struct apiserver *server;
     struct arena *arena;
     const struct api_kind *kind;
-    const char *namespace, *name;
+    const char *ns, *name;
     const struct store_object *before; /* NULL: it is created; held while the write is at work */
     struct json old;                   /* the same, parsed; absent */
     bool patches;                      /* the object is made from old, its uid with it */

@@ -70,7 +70,7 @@ void engine_service_init(struct engine_service *s, const struct engine_service_o
         .families = o->families->list,
         .groups = groups,
         .family_count = o->families->count,
-        .namespace = o->namespace,
+        .ns = o->ns,
         .manager = "leeboard",
         .self = o->self,
         .may_write = o->may_write,

@@ -18,9 +18,9 @@ struct engine_service_options {
     struct loop *loop;
     const struct kube_transport *transport;
     const struct families *families;
-    const char *instance;  /* of events: the pod or the machine */
-    const char *namespace; /* only this one; NULL: all */
-    struct json self;      /* our pod; absent: none */
+    const char *instance; /* of events: the pod or the machine */
+    const char *ns;       /* only this one; NULL: all */
+    struct json self;     /* our pod; absent: none */
     bool (*may_write)(void *ctx);
     void *ctx;
 };

@@ -222,13 +222,12 @@ static struct json self(struct app *app)
     const char *pod = getenv("POD_NAME");
     if (text_empty(pod))
         return (struct json){ 0 };
-    const char *namespace = getenv("POD_NAMESPACE");
+    const char *ns = getenv("POD_NAMESPACE");
     return json_fields(&app->cli->arena,
         { "apiVersion", json_str("v1") },
         { "kind", json_str("Pod") },
         { "metadata.name", json_str(pod) },
-        { "metadata.namespace",
-            json_str(text_empty(namespace) ? app->config.namespace : namespace) });
+        { "metadata.namespace", json_str(text_empty(ns) ? app->config.ns : ns) });
 }
 
 static void make_engine(struct app *app)
@@ -239,7 +238,7 @@ static void make_engine(struct app *app)
             .transport = http_transport_kube(app->transport),
             .families = &app->families,
             .instance = engine_service_instance(&app->cli->arena),
-            .namespace = cli_text(app->cli, "namespace"),
+            .ns = cli_text(app->cli, "namespace"),
             .self = self(app),
             .may_write = may_write,
             .ctx = app,
@@ -249,10 +248,10 @@ static void make_engine(struct app *app)
 
 static const char *lease_namespace(struct app *app)
 {
-    const char *namespace = cli_text(app->cli, "leader-election-namespace");
-    if (text_empty(namespace))
-    namespace = getenv("POD_NAMESPACE");
-    return text_empty(namespace) ? app->config.namespace : namespace;
+    const char *ns = cli_text(app->cli, "leader-election-namespace");
+    if (text_empty(ns))
+        ns = getenv("POD_NAMESPACE");
+    return text_empty(ns) ? app->config.ns : ns;
 }
 
 static void make_lease(struct app *app)
@@ -269,7 +268,7 @@ static void make_lease(struct app *app)
     app->lease = lease_new(app->service.client,
         env,
         &(struct lease_options){
-            .namespace = lease_namespace(app),
+            .ns = lease_namespace(app),
             .name = cli_text(app->cli, "leader-election-id"),
             .identity = arena_printf(a,
                 "%s_%016llx",
@@ -298,7 +297,7 @@ static void make_rivals(struct app *app)
         .trouble = on_rival_trouble,
     };
     struct rivals_options options = {
-        .namespace = cli_text(app->cli, "namespace"),
+        .ns = cli_text(app->cli, "namespace"),
         .own_namespace = app->lease ? lease_namespace(app) : NULL,
         .own_name = cli_text(app->cli, "leader-election-id"),
     };

@@ -253,7 +253,7 @@ static void copy_request(struct exec *x, const struct pod_session_request *r)
     for (size_t i = 0; i < count; i++)
         words[i] = arena_strdup(a, r->command[i]);
     x->request = *r;
-    x->request.namespace = arena_strdup(a, r->namespace);
+    x->request.ns = arena_strdup(a, r->ns);
     x->request.pod = arena_strdup(a, r->pod);
     x->request.uid = arena_strdup(a, r->uid);
     x->request.container = arena_strdup(a, r->container);

@@ -344,7 +344,7 @@ static bool forward_open(
     struct forward *f = mem_new_of(struct forward);
     *f = (struct forward){ .session = s, .request = *request, .channel = -1 };
     arena_init(&f->arena, ARENA_LIMIT_DEFAULT);
-    f->request.namespace = arena_strdup(&f->arena, request->namespace);
+    f->request.ns = arena_strdup(&f->arena, request->ns);
     f->request.pod = arena_strdup(&f->arena, request->pod);
     f->request.uid = arena_strdup(&f->arena, request->uid);
     if (session_has_spdy(s))

@@ -85,8 +85,8 @@ void show_screen_free(struct show_screen *s)
 /* "team/tiny", or the name alone where the namespace says nothing. */
 static const char *name_of(const struct show_row *row, char *room, size_t size)
 {
-    bool plain = text_empty(row->namespace) || text_eq(row->namespace, "default");
-    snprintf(room, size, "%s%s%s", plain ? "" : row->namespace, plain ? "" : "/", row->name);
+    bool plain = text_empty(row->ns) || text_eq(row->ns, "default");
+    snprintf(room, size, "%s%s%s", plain ? "" : row->ns, plain ? "" : "/", row->name);
     return room;
 }
 

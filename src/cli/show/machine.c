@@ -12,11 +12,11 @@
 #define FULL_BYTES (256 * 1024) /* less than this is as good as nothing */
 #define ID_PREFIX "process://"
 
-static struct show_disk look_at_model(void *ctx, const char *namespace, const char *cache_key)
+static struct show_disk look_at_model(void *ctx, const char *ns, const char *cache_key)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct staged staged =
-        staged_look(arena_printf(&a, "%s/volumes/%s", (char *)ctx, namespace), cache_key);
+        staged_look(arena_printf(&a, "%s/volumes/%s", (char *)ctx, ns), cache_key);
     return (struct show_disk){ staged.whole, staged.partial };
 }
 

@@ -31,7 +31,7 @@ static struct show_disk disk_of(const struct show_why *p, const struct show_row 
     if (!p->machine || (!key && !source))
         return (struct show_disk){ .whole = true, .partial = -1 };
     return p->machine->model(
-        p->machine->ctx, row->namespace, key ? key : source_cache_key(p->arena, source));
+        p->machine->ctx, row->ns, key ? key : source_cache_key(p->arena, source));
 }
 
 static void of_model(const struct show_why *p, struct show_row *row)
@@ -261,7 +261,7 @@ static struct show_row row_of(const struct show_why *p)
 {
     struct show_row row = {
         .kind = text_or_empty(p->object, "kind"),
-        .namespace = text_or_empty(p->object, "metadata.namespace"),
+        .ns = text_or_empty(p->object, "metadata.namespace"),
         .name = text_or_empty(p->object, "metadata.name"),
     };
     if (json_present(json_get(p->object, "metadata.deletionTimestamp")) &&
@@ -286,7 +286,7 @@ static int compare_rows(const void *left, const void *right)
     if (of_a != of_b)
         return of_a < of_b ? -1 : 1;
     int by = strcmp(a->kind, b->kind);
-    by = by ? by : strcmp(a->namespace, b->namespace);
+    by = by ? by : strcmp(a->ns, b->ns);
     return by ? by : strcmp(a->name, b->name);
 }
 

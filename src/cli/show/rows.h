@@ -13,7 +13,7 @@ enum show_state {
 
 struct show_row {
     const char *kind;
-    const char *namespace; /* "" for what has none */
+    const char *ns; /* "" for what has none */
     const char *name;
     enum show_state state;
     const char *phase; /* a word for people: "pulling", "starting", "ready", … */
@@ -29,7 +29,7 @@ struct show_disk {
     int64_t partial; /* bytes so far of what is being fetched; -1: nothing is */
 };
 struct show_machine {
-    struct show_disk (*model)(void *ctx, const char *namespace, const char *cache_key);
+    struct show_disk (*model)(void *ctx, const char *ns, const char *cache_key);
     /* The end of the log of one run, by its containerID; "" if there is none. */
     const char *(*log_end)(void *ctx, struct arena *a, const char *container_id);
     /* Whether its disk is full: then objects cannot tell it any more, because they lie there too.

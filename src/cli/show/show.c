@@ -147,11 +147,11 @@ static void resize(void *ctx, int number)
 
 static const char *key_of(struct arena *a, const struct collection *c, struct json object)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace");
+    const char *ns = json_get_text(object, "metadata.namespace");
     return arena_printf(a,
         "%zu %s/%s",
         (size_t)(c - c->show->collections),
-        namespace ? namespace : "",
+        ns ? ns : "",
         json_get_text(object, "metadata.name"));
 }
 

@@ -44,12 +44,12 @@ static const char *logs_command(
     struct json inits = json_get(pod, "status.initContainerStatuses");
     bool init = json_present(json_find(inits, "name", container));
     bool by_name = text_eq(row->kind, "InferenceService") || text_eq(row->kind, "Deployment");
-    bool usual = text_eq(row->namespace, "default");
+    bool usual = text_eq(row->ns, "default");
     return arena_printf(w->arena,
         "leeboard logs %s%s%s%s%s",
         by_name ? row->name : text_or_empty(pod, "metadata.name"),
         usual ? "" : " -n ",
-        usual ? "" : row->namespace,
+        usual ? "" : row->ns,
         init ? " -c " : "",
         init ? container : "");
 }

@@ -62,7 +62,7 @@ struct json up_objects_find(const struct up_objects *o, const struct show_row *r
     json_each (object, o->objects)
         if (text_eq(json_get_text(*object, "kind"), row->kind) &&
             text_eq(json_get_text(*object, "metadata.name"), row->name) &&
-            text_eq(json_get_text(*object, "metadata.namespace"), row->namespace))
+            text_eq(json_get_text(*object, "metadata.namespace"), row->ns))
             return *object;
     return (struct json){ 0 };
 }

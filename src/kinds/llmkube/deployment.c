@@ -79,7 +79,7 @@ static bool resources_of(struct isvc *svc, struct json *ret)
 /* An annotation that comes or goes replaces every pod, so protection is given when the pods start
  * and then stays: taking it away once they are ready would restart them, which would give it
  * again. */
-static bool protected(const struct isvc *svc)
+static bool is_protected(const struct isvc *svc)
 {
     static const char path[] = "spec.template.metadata.annotations";
     struct json owned = view_owned(svc->in, &RESOURCE_DEPLOYMENT, svc->child);
@@ -100,7 +100,7 @@ static struct json annotations_of(const struct isvc *svc)
             { "prometheus.io/port", json_strf(a, "%lld", (long long)svc->container_port) });
     struct json ours = json_overlay(a,
         scrape,
-        json_map(a, { DO_NOT_DISRUPT, protected(svc) ? json_str("true") : (struct json){ 0 } }));
+        json_map(a, { DO_NOT_DISRUPT, is_protected(svc) ? json_str("true") : (struct json){ 0 } }));
     return json_or_absent(json_overlay(a, ours, of_spec(svc, "podAnnotations")));
 }
 
@@ -230,7 +230,7 @@ static struct storage storage_of_service(struct isvc *svc, const char **ret_draf
     if (!svc->stages)
         return none;
     struct storage_options options = {
-        .namespace = svc->namespace,
+        .ns = svc->ns,
         .claim = svc->claim,
         .ephemeral_size = quantity_canonical(a, svc->spec.ephemeral_storage),
         .ephemeral = text_eq(svc->spec.persistence, "Ephemeral"),
@@ -346,7 +346,7 @@ bool deployment_plan(struct isvc *svc)
         !check_added(svc, "extraVolumeMounts", "mountPath", storage.mounts))
         return false;
     struct json container = container_of_server(svc, &in, storage.mounts, resources);
-    struct json template = rollout_template(svc, template_of(svc, container, storage));
+    struct json tmpl = rollout_template(svc, template_of(svc, container, storage));
     const int64_t *history = svc->spec.revision_history_limit;
     isvc_child(svc,
         &RESOURCE_DEPLOYMENT,
@@ -358,7 +358,7 @@ bool deployment_plan(struct isvc *svc)
             /* Only the labels that never change: a Deployment's selector is immutable. */
             { "spec.selector.matchLabels", isvc_selector(svc) },
             { "spec.strategy", strategy_of(svc) },
-            { "spec.template", template }));
+            { "spec.template", tmpl }));
     static const char *const fixed[] = { "spec.selector", NULL };
     plan_replaceable(svc->out, fixed);
     return true;

@@ -320,7 +320,7 @@ struct json diagnosis_acceleration(struct isvc *svc)
         if (!json_get_bool(status, "ready", false))
             continue;
         struct json args = json_map(svc->arena,
-            { "namespace", json_str(svc->namespace) },
+            { "namespace", json_str(svc->ns) },
             { "pod", json_get(*pod, "metadata.name") },
             { "container", json_str(svc->runtime->container_name) });
         plan_effect(svc->out, "pod.acceleration", args, 0);

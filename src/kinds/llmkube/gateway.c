@@ -34,7 +34,7 @@ static struct json backend(const struct isvc *svc)
 {
     struct arena *a = svc->arena;
     struct json endpoint = json_fields(a,
-        { "fqdn.hostname", json_strf(a, "%s.%s.svc.cluster.local", svc->service, svc->namespace) },
+        { "fqdn.hostname", json_strf(a, "%s.%s.svc.cluster.local", svc->service, svc->ns) },
         { "fqdn.port", json_int(service_port(svc)) });
     return json_fields(a,
         { "metadata.name", json_str(svc->service) },

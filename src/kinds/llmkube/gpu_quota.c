@@ -76,11 +76,11 @@ static int64_t replicas_of(struct json spec)
 static struct use use_of(const struct view *in, struct json service)
 {
     struct json spec = json_get(service, "spec");
-    const char *namespace = json_get_text(service, "metadata.namespace");
+    const char *ns = json_get_text(service, "metadata.namespace");
     const char *name = json_get_text(spec, "modelRef");
     struct json model = { 0 };
-    if (name && namespace)
-        model = view_get_in(in, &LLMKUBE_MODEL, namespace, name);
+    if (name && ns)
+        model = view_get_in(in, &LLMKUBE_MODEL, ns, name);
     if (!json_present(model))
         return (struct use){ 0 };
     struct json gpu = json_get(model, "spec.hardware.gpu");
@@ -100,17 +100,17 @@ static struct use use_of(const struct view *in, struct json service)
 
 /* ---- the scope of a quota ---- */
 
-static bool is_in_scope(const struct view *in, struct json quota, const char *namespace)
+static bool is_in_scope(const struct view *in, struct json quota, const char *ns)
 {
     const char *named = json_get_text(quota, "spec.namespaceRef");
     struct json labels = json_get(quota, "spec.selector");
     struct selector selector;
     if (named)
-        return text_eq(named, namespace);
+        return text_eq(named, ns);
     if (!json_present(labels) ||
         !selector_from_json(in->arena, labels, "spec.selector", &selector, NULL))
         return false;
-    struct json object = view_get_in(in, &LLMKUBE_NAMESPACE, "", namespace);
+    struct json object = view_get_in(in, &LLMKUBE_NAMESPACE, "", ns);
     return json_present(object) && selector_matches(&selector, json_get(object, "metadata.labels"));
 }
 
@@ -122,8 +122,8 @@ static struct json services_of(const struct view *in, struct json quota)
         return view_list(in, &LLMKUBE_INFERENCE_SERVICE, named, NULL);
     struct json_builder b;
     json_builder_init(&b, in->arena);
-    json_each (namespace, view_list(in, &LLMKUBE_NAMESPACE, NULL, NULL)) {
-        const char *name = json_get_text(*namespace, "metadata.name");
+    json_each (ns, view_list(in, &LLMKUBE_NAMESPACE, NULL, NULL)) {
+        const char *name = json_get_text(*ns, "metadata.name");
         if (is_in_scope(in, quota, name))
             json_push_all(&b, view_list(in, &LLMKUBE_INFERENCE_SERVICE, name, NULL));
     }
@@ -225,9 +225,9 @@ const char *gpu_quota_refusal(const struct view *in, struct json service)
     bool queued = !text_empty(json_text(json_member(labels, "kueue.x-k8s.io/queue-name")));
     if (!asked.gpus || queued)
         return NULL;
-    const char *namespace = json_get_text(service, "metadata.namespace");
+    const char *ns = json_get_text(service, "metadata.namespace");
     json_each (quota, quotas) {
-        if (!is_in_scope(in, *quota, namespace))
+        if (!is_in_scope(in, *quota, ns))
             continue;
         const char *refusal = refusal_of(in, *quota, service, &asked);
         if (refusal)
@@ -274,7 +274,7 @@ static const struct scrape_family vram_limit =
 
 static void measure(const struct view *in, struct scrape *to)
 {
-    const char *name = view_name(in), *namespace = view_namespace(in);
+    const char *name = view_name(in), *ns = view_namespace(in);
     const struct {
         const struct scrape_family *family;
         const char *path;
@@ -288,7 +288,7 @@ static void measure(const struct view *in, struct scrape *to)
         scrape_add(to,
             rows[i].family,
             (double)json_get_int(in->object, rows[i].path, 0),
-            SCRAPE_LABELS(name, namespace));
+            SCRAPE_LABELS(name, ns));
 }
 
 static const struct kind_watch watches[] = {

@@ -41,10 +41,10 @@ static bool is_in_use(struct json services, const char *runtime)
 /* A manifest that cannot be published here is the chart's mistake; the others still are. */
 static bool is_publishable(const struct view *in, struct json dashboard)
 {
-    const char *namespace = json_get_text(dashboard, "metadata.namespace");
+    const char *ns = json_get_text(dashboard, "metadata.namespace");
     return text_eq(json_get_text(dashboard, "kind"), GRAFANA_DASHBOARD.kind) &&
            !text_empty(json_get_text(dashboard, "metadata.name")) &&
-           (!namespace || text_eq(namespace, view_namespace(in)));
+           (!ns || text_eq(ns, view_namespace(in)));
 }
 
 static void publish(

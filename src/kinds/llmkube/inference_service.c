@@ -117,7 +117,7 @@ static bool read_model(
         svc->detail = arena_printf(svc->arena,
             "Model \"%s\" is not in namespace \"%s\"; create it, or name another",
             name,
-            svc->namespace);
+            svc->ns);
         return isvc_fail(svc, "%s", missing);
     }
     struct error err;
@@ -127,7 +127,7 @@ static bool read_model(
         svc->detail = model_waited_for(svc->arena, object);
         return isvc_pend(svc, "%s", waiting);
     }
-    if (ret->source.class == SOURCE_LOCAL && !source_allowed(svc->settings, &ret->source))
+    if (ret->source.origin == SOURCE_LOCAL && !source_allowed(svc->settings, &ret->source))
         return isvc_fail(svc, "%s", source_refusal(svc->arena, svc->settings, &ret->source));
     return true;
 }
@@ -179,7 +179,7 @@ static bool check_draft_file(struct isvc *svc)
 static bool uses_cache(const struct isvc *svc, const struct model *m)
 {
     return svc->stages && !text_empty(svc->settings->model_cache_path) &&
-           !text_empty(m->cache_key) && m->source.class != SOURCE_PVC &&
+           !text_empty(m->cache_key) && m->source.origin != SOURCE_PVC &&
            !text_eq(svc->spec.persistence, "Ephemeral");
 }
 
@@ -194,12 +194,12 @@ static bool use_named_claim(struct isvc *svc)
         "ModelCachePVCNotFound",
         "spec.modelCache.claimName names claim \"%s\", which is not in namespace \"%s\"; create it",
         claim,
-        svc->namespace);
+        svc->ns);
     return isvc_fail(svc,
         "Failed to ensure model cache PVC: model cache PVC \"%s\" (spec.modelCache.claimName) not "
         "found in namespace \"%s\": the claim is user-owned and must be created before use",
         claim,
-        svc->namespace);
+        svc->ns);
 }
 
 /* The user's own volumes may name a cache claim, as those of llamacpp-router do. */
@@ -299,7 +299,7 @@ static void advise(struct isvc *svc)
             "MissingMemoryRequest",
             "Weights or KV cache are kept in host memory, but neither spec.resources.memory nor "
             "hostMemory asks for any: the node may run out of it");
-    bool fetched_by_runtime = svc->model.source.class == SOURCE_HF_REPO &&
+    bool fetched_by_runtime = svc->model.source.origin == SOURCE_HF_REPO &&
                               json_or_absent(svc->model.files).type == JSON_ABSENT;
     if (svc->stages && fetched_by_runtime)
         plan_event(svc->out,
@@ -349,7 +349,7 @@ static void plan_findings(struct isvc *svc)
 static void observe(struct isvc *svc)
 {
     const char *selector = arena_printf(svc->arena, "inference.llmkube.dev/service=%s", svc->child);
-    svc->pods = view_list(svc->in, &RESOURCE_POD, svc->namespace, selector);
+    svc->pods = view_list(svc->in, &RESOURCE_POD, svc->ns, selector);
     svc->ready = json_get_int(svc->live, "status.readyReplicas", 0);
     if (svc->metal)
         metal_observe(svc);

@@ -114,7 +114,7 @@ bool isvc_read(struct isvc *svc, const struct view *in, struct plan *out, struct
         .arena = in->arena,
         .settings = in->settings,
         .name = view_name(in),
-        .namespace = view_namespace(in),
+        .ns = view_namespace(in),
         .raw = json_get(in->object, "spec"),
         .spec = {
             .replicas = 1,

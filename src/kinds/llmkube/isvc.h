@@ -80,7 +80,7 @@ struct isvc {
     struct arena *arena;
     const struct llmkube_settings *settings;
     const char *name;
-    const char *namespace;
+    const char *ns;
     const char *child;   /* name of Deployment and autoscaler, and label value: at most 63 bytes */
     const char *service; /* name of the Service */
     struct json raw;     /* spec, unread */

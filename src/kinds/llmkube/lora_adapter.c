@@ -22,7 +22,7 @@ struct lora {
     const struct view *in;
     struct plan *out;
     struct arena *arena;
-    const char *service, *namespace; /* of the InferenceService */
+    const char *service, *ns; /* of the InferenceService */
     const char *name, *path;
     struct json object; /* the InferenceService */
 };
@@ -74,7 +74,7 @@ static struct calls call_all(struct lora *l, const char *path, struct json body)
     struct calls c = { .already = true };
     const char *label = inference_service_label(l->arena, l->service);
     const char *selector = arena_printf(l->arena, "inference.llmkube.dev/service=%s", label);
-    json_each (pod, view_list(l->in, &RESOURCE_POD, l->namespace, selector)) {
+    json_each (pod, view_list(l->in, &RESOURCE_POD, l->ns, selector)) {
         if (!is_ready(*pod) || l->out->effect_count == PLAN_MAX_EFFECTS)
             continue;
         c.pods++;
@@ -144,7 +144,7 @@ static void plan_mismatch(struct lora *l)
         "RuntimeMismatch",
         arena_printf(l->arena,
             "referenced InferenceService/%s/%s runtime=\"%s\", expected sglang",
-            l->namespace,
+            l->ns,
             l->service,
             runtime ? runtime : "llamacpp"),
         "skipped: target runtime is not sglang",
@@ -202,13 +202,13 @@ static void plan_unloading(struct lora *l)
 static void reconcile(const struct view *in, struct plan *out)
 {
     struct json spec = json_get(in->object, "spec");
-    const char *namespace = json_get_text(spec, "inferenceServiceRef.namespace");
+    const char *ns = json_get_text(spec, "inferenceServiceRef.namespace");
     struct lora l = {
         .in = in,
         .out = out,
         .arena = in->arena,
         .service = json_get_text(spec, "inferenceServiceRef.name"),
-        .namespace = text_empty(namespace) ? view_namespace(in) : namespace,
+        .ns = text_empty(ns) ? view_namespace(in) : ns,
         .name = json_get_text(spec, "name"),
         .path = json_get_text(spec, "path"),
     };
@@ -217,7 +217,7 @@ static void reconcile(const struct view *in, struct plan *out)
         plan_refused(&l, "ReconcilerError", needed, needed, needed);
         return;
     }
-    l.object = view_get_in(in, &LLMKUBE_INFERENCE_SERVICE, l.namespace, l.service);
+    l.object = view_get_in(in, &LLMKUBE_INFERENCE_SERVICE, l.ns, l.service);
     if (json_present(json_get(in->object, "metadata.deletionTimestamp")))
         plan_unloading(&l);
     else if (!json_present(l.object))

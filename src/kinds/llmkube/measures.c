@@ -65,15 +65,15 @@ static double seconds_between(struct json from, struct json to)
 
 void measures_model(const struct view *in, struct scrape *to)
 {
-    const char *name = view_name(in), *namespace = view_namespace(in);
+    const char *name = view_name(in), *ns = view_namespace(in);
     const char *phase = json_get_text(in->object, "status.phase");
     if (!text_empty(phase))
-        scrape_add(to, &model_status, 1, SCRAPE_LABELS(name, namespace, phase));
+        scrape_add(to, &model_status, 1, SCRAPE_LABELS(name, ns, phase));
     struct json job = view_child(in, &RESOURCE_JOB, model_prefetch_job(in->arena, name));
     double took =
         seconds_between(json_get(job, "status.startTime"), json_get(job, "status.completionTime"));
     if (took >= 0)
-        scrape_add(to, &model_download, took, SCRAPE_LABELS(name, namespace, "remote"));
+        scrape_add(to, &model_download, took, SCRAPE_LABELS(name, ns, "remote"));
 }
 
 static const char *text_or(struct json v, const char *path, const char *otherwise)
@@ -83,17 +83,17 @@ static const char *text_or(struct json v, const char *path, const char *otherwis
 }
 
 static void measure_replicas(
-    struct scrape *to, const char *name, const char *namespace, struct json status)
+    struct scrape *to, const char *name, const char *ns, struct json status)
 {
     double ready = (double)json_get_int(status, "readyReplicas", 0);
     double desired = (double)json_get_int(status, "desiredReplicas", 0);
-    scrape_add(to, &service_replicas, ready, SCRAPE_LABELS(name, namespace, "ready"));
-    scrape_add(to, &service_replicas, desired, SCRAPE_LABELS(name, namespace, "desired"));
+    scrape_add(to, &service_replicas, ready, SCRAPE_LABELS(name, ns, "ready"));
+    scrape_add(to, &service_replicas, desired, SCRAPE_LABELS(name, ns, "desired"));
 }
 
 void measures_inference_service(const struct view *in, struct scrape *to)
 {
-    const char *name = view_name(in), *namespace = view_namespace(in);
+    const char *name = view_name(in), *ns = view_namespace(in);
     struct json status = json_get(in->object, "status");
     const char *phase = json_get_text(status, "phase");
     if (text_empty(phase))
@@ -101,13 +101,13 @@ void measures_inference_service(const struct view *in, struct scrape *to)
     struct json model = view_get(in, &LLMKUBE_MODEL, json_get_text(in->object, "spec.modelRef"));
     const char *accelerator = text_or(model, "spec.hardware.accelerator", "cpu");
     const char *runtime = text_or(in->object, "spec.runtime", "llamacpp");
-    scrape_add(to, &service_phase, 1, SCRAPE_LABELS(name, namespace, phase));
-    scrape_add(to, &service_info, 1, SCRAPE_LABELS(name, namespace, accelerator, runtime));
-    measure_replicas(to, name, namespace, status);
-    scrape_add(to, &queue_depth, text_eq(phase, "WaitingForGPU"), SCRAPE_LABELS(namespace));
+    scrape_add(to, &service_phase, 1, SCRAPE_LABELS(name, ns, phase));
+    scrape_add(to, &service_info, 1, SCRAPE_LABELS(name, ns, accelerator, runtime));
+    measure_replicas(to, name, ns, status);
+    scrape_add(to, &queue_depth, text_eq(phase, "WaitingForGPU"), SCRAPE_LABELS(ns));
     struct json available = json_find(json_get(status, "conditions"), "type", "Available");
     double took = seconds_between(json_get(in->object, "metadata.creationTimestamp"),
         json_get(available, "lastTransitionTime"));
     if (text_eq(phase, "Ready") && text_eq(json_get_text(available, "status"), "True") && took >= 0)
-        scrape_add(to, &service_ready, took, SCRAPE_LABELS(name, namespace));
+        scrape_add(to, &service_ready, took, SCRAPE_LABELS(name, ns));
 }

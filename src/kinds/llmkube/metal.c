@@ -70,7 +70,7 @@ void metal_observe(struct isvc *svc)
 {
     struct json slices = view_list(svc->in,
         &RESOURCE_ENDPOINT_SLICE,
-        svc->namespace,
+        svc->ns,
         arena_printf(svc->arena, "kubernetes.io/service-name=%s", svc->service));
     struct heartbeat beat = { 0 };
     int64_t ready = 0;

@@ -36,7 +36,7 @@ static void reconcile_pvc(struct model_pass *p)
                 "There is no claim \"%s\" in namespace \"%s\": create it, or name another in "
                 "spec.source",
                 source->host,
-                p->m.namespace));
+                p->m.ns));
         return;
     }
     const char *phase = json_get_text(claim, "status.phase");
@@ -67,7 +67,7 @@ static struct model_ready as_before(const struct model_pass *p)
         .size = json_get_text(p->status, "size"),
         .gguf = json_get(p->status, "gguf"),
     };
-    if (p->m.source.class == SOURCE_HTTP)
+    if (p->m.source.origin == SOURCE_HTTP)
         model_baseline_before(p, &r);
     return r;
 }
@@ -95,7 +95,7 @@ static struct json probe_args(const struct model_pass *p)
     return json_fields(p->arena,
         { "source", json_str(p->m.source.text) },
         { "secret", json_str(p->m.secret_name) },
-        { "namespace", json_str(p->m.namespace) });
+        { "namespace", json_str(p->m.ns) });
 }
 
 /* A source that answers 503 or 429 is asked again, less and less often, but not for ever: pods may
@@ -116,7 +116,7 @@ static bool is_busy(const struct model_pass *p, struct json fact)
  * False: the pass has ended. */
 static bool look_at_header(struct model_pass *p, struct model_ready *r)
 {
-    bool object = p->m.source.class == SOURCE_S3;
+    bool object = p->m.source.origin == SOURCE_S3;
     r->size = "0";
     if (model_has_files(&p->m) || (object && !p->m.secret_name))
         return true;
@@ -159,7 +159,7 @@ static struct json look_at_claims(struct model_pass *p)
     if (!p->settings->claims)
         return (struct json){ 0 };
     struct json args = json_fields(a,
-        { "path", json_strf(a, "%s/%s", p->settings->claims, p->m.namespace) },
+        { "path", json_strf(a, "%s/%s", p->settings->claims, p->m.ns) },
         { "key", json_str(p->m.key) });
     plan_effect(p->out, "model.staged", args, PLAN_WAIT_RECHECK_MS);
     return view_fact(p->in, "model.staged", args);
@@ -217,7 +217,7 @@ static void reconcile_remote(struct model_pass *p)
     struct json staged = look_at_claims(p);
     if (is_cut_in_claims(p, staged) || (!settled && !look_at_header(p, &r)))
         return;
-    if (p->m.source.class == SOURCE_HTTP)
+    if (p->m.source.origin == SOURCE_HTTP)
         (void)model_revalidate(p, p->m.source.text, &r);
     tell_download(p, staged, r.content_length);
     model_end_ready(p, &r);
@@ -293,7 +293,7 @@ static void model_reconcile(const struct view *in, struct plan *out)
         return;
     }
     if (!stopped_at_a_gate(&p) && !model_prefetch(&p))
-        by_class[p.m.source.class](&p);
+        by_class[p.m.source.origin](&p);
 }
 
 static const char *const nothing[] = { NULL };

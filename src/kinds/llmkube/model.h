@@ -12,7 +12,7 @@ extern const struct kind llmkube_model_kind;
 struct model {
     struct json object;
     const char *name;
-    const char *namespace;
+    const char *ns;
     struct source source;
     const char *key;            /* of the source as it is now */
     const char *format;         /* "gguf" … */

@@ -12,8 +12,9 @@ static struct json drift_condition(const struct model_pass *p, bool drifted)
     struct arena *a = p->arena;
     bool acts = drifted && text_eq(p->m.refresh_policy, "OnChange");
     const char *then = !acts ? "; spec.refreshPolicy OnChange would follow it"
-                       : p->m.source.class == SOURCE_LOCAL ? "; it is being copied again"
-                                                           : "; pods fetch it when they start next";
+                       : p->m.source.origin == SOURCE_LOCAL
+                           ? "; it is being copied again"
+                           : "; pods fetch it when they start next";
     return json_fields(a,
         { "type", json_str("SourceDrifted") },
         { "status", json_str(drifted ? "True" : "False") },
@@ -49,7 +50,7 @@ static struct json head_args(const struct model_pass *p, const char *source)
     return json_fields(p->arena,
         { "source", json_str(source) },
         { "secret", json_str(p->m.secret_name) },
-        { "namespace", json_str(p->m.namespace) });
+        { "namespace", json_str(p->m.ns) });
 }
 
 /* The ETag decides where both sides have one. */
@@ -75,7 +76,7 @@ static int64_t rest_ms(const struct model_pass *p, const struct model_ready *r)
 /* A local source that has changed is being copied: what it was found to be is needed until then. */
 static bool is_followed(const struct model_pass *p, const struct model_ready *r)
 {
-    return p->m.source.class == SOURCE_LOCAL && text_eq(p->m.refresh_policy, "OnChange") &&
+    return p->m.source.origin == SOURCE_LOCAL && text_eq(p->m.refresh_policy, "OnChange") &&
            text_eq(json_get_text(r->drifted, "status"), "True");
 }
 

@@ -68,9 +68,9 @@ static bool read_sha256(struct arena *a, struct model *m, struct error *err)
  * runtime and has one only after a prefetch; a local file of a Metal node never. */
 static bool has_key(const struct model *m)
 {
-    if (m->source.class == SOURCE_LOCAL)
+    if (m->source.origin == SOURCE_LOCAL)
         return !model_is_metal(m);
-    return m->source.class != SOURCE_HF_REPO;
+    return m->source.origin != SOURCE_HF_REPO;
 }
 
 static void read_status(struct model *m)
@@ -95,7 +95,7 @@ bool model_read(struct arena *a, struct json object, struct model *ret, struct e
     struct model m = {
         .object = object,
         .name = json_get_text(object, "metadata.name"),
-        .namespace = json_get_text(object, "metadata.namespace"),
+        .ns = json_get_text(object, "metadata.namespace"),
         .format = "gguf",
         .refresh_policy = "IfNotPresent",
         .accelerator = "cpu",
@@ -158,7 +158,7 @@ const char *model_files_problem(struct arena *a, const struct model *m)
 {
     if (!model_has_files(m))
         return NULL;
-    if (m->source.class != SOURCE_HF_REPO && m->source.class != SOURCE_S3)
+    if (m->source.origin != SOURCE_HF_REPO && m->source.origin != SOURCE_S3)
         return arena_printf(a,
             "spec.files and spec.mmproj need a Hugging Face repository or an s3:// source, not %s",
             m->source.text);

@@ -220,7 +220,7 @@ static void begin(struct router *r, const struct view *in, struct plan *out)
     r->arena = in->arena;
     r->settings = in->settings;
     r->name = view_name(in);
-    r->namespace = view_namespace(in);
+    r->ns = view_namespace(in);
     r->child = child_name(in->arena, r->name);
     r->label = strlen(r->name) <= NAME_LABEL_MAX ? r->name
                                                  : name_shorten(in->arena, r->name, NAME_LABEL_MAX);

@@ -16,7 +16,7 @@ static enum slot taken_by(const struct isvc *svc, const char *name)
     const char *label = inference_service_label(svc->arena, name);
     const char *selector = arena_printf(svc->arena, "inference.llmkube.dev/service=%s", label);
     if (text_eq(json_get_text(other, "status.phase"), "Ready") ||
-        view_list(svc->in, &RESOURCE_POD, svc->namespace, selector).count > 0)
+        view_list(svc->in, &RESOURCE_POD, svc->ns, selector).count > 0)
         return SLOT_TAKEN;
     return json_get_int(other, "spec.replicas", 1) > 0 ? SLOT_ASKED_FOR : SLOT_FREE;
 }

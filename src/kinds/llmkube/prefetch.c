@@ -15,9 +15,9 @@ static const char *obstacle(const struct model_pass *p)
     bool files = source->file || model_has_files(&p->m);
     if (model_is_metal(&p->m))
         return "the agent on the Metal node fetches models itself";
-    if (source->class != SOURCE_HTTP && !(source->class == SOURCE_HF_REPO && hub))
+    if (source->origin != SOURCE_HTTP && !(source->origin == SOURCE_HF_REPO && hub))
         return "only http(s):// and hf:// sources are prefetched";
-    if (source->class == SOURCE_HF_REPO && !files)
+    if (source->origin == SOURCE_HF_REPO && !files)
         return "the source names a whole repository, which runtimes fetch themselves; list"
                " spec.files to prefetch some of it";
     if (text_empty(p->settings->model_cache_path))
@@ -54,10 +54,8 @@ static struct json job(const struct model_pass *p, const char *name)
     struct arena *a = p->arena;
     struct model m = p->m;
     m.cache_key = m.key;
-    struct storage storage = storage_of(a,
-        p->settings,
-        &m,
-        &(struct storage_options){ .namespace = m.namespace, .claim = STORAGE_SHARED_CLAIM });
+    struct storage storage = storage_of(
+        a, p->settings, &m, &(struct storage_options){ .ns = m.ns, .claim = STORAGE_SHARED_CLAIM });
     int64_t group = p->settings->default_fsgroup;
     struct json done = json_fields(a,
         { "name", json_str("prefetch-done") },
@@ -115,7 +113,7 @@ static void end_prefetched(struct model_pass *p)
         .cache_key = p->m.key,
         .staged_files = json_or_absent(model_files(p->arena, &p->m)),
     };
-    if (p->m.source.class == SOURCE_HTTP)
+    if (p->m.source.origin == SOURCE_HTTP)
         (void)model_revalidate(p, p->m.source.text, &r);
     model_end_ready(p, &r);
 }

@@ -93,7 +93,7 @@ static struct serving serving_of(const struct isvc *svc)
 {
     struct json slices = view_list(svc->in,
         &RESOURCE_ENDPOINT_SLICE,
-        svc->namespace,
+        svc->ns,
         arena_printf(svc->arena, "kubernetes.io/service-name=%s", svc->service));
     struct serving found = { 0 };
     struct json_builder b;
@@ -128,7 +128,7 @@ static struct isvc_idle ask_idle(struct isvc *svc, struct json addresses)
                 svc->runtime->name),
         };
     struct json args = json_map(svc->arena,
-        { "namespace", json_str(svc->namespace) },
+        { "namespace", json_str(svc->ns) },
         { "addresses", addresses },
         { "kind", json_str(kind) },
         { "target", json_str(target) });
@@ -209,9 +209,9 @@ static bool may_roll(struct isvc *svc)
 }
 
 /* Upstream's operator wrote by update, so its fields have the API server's defaults among them. */
-static bool is_upstreams(struct json template)
+static bool is_upstreams(struct json tmpl)
 {
-    return json_present(json_get(template, "spec.dnsPolicy"));
+    return json_present(json_get(tmpl, "spec.dnsPolicy"));
 }
 
 struct json rollout_template(struct isvc *svc, struct json planned)

@@ -74,7 +74,7 @@ struct router {
     struct plan *out;
     struct arena *arena;
     const struct llmkube_settings *settings;
-    const char *name, *namespace;
+    const char *name, *ns;
     const char *child; /* name of ConfigMap, Deployment and Service */
     const char *label; /* its own name as a label value */
     struct json raw;   /* spec, unread */

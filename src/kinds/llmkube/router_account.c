@@ -56,7 +56,7 @@ void router_account_plan(struct router *r, struct json labels)
     struct json subject = json_fields(a,
         { "kind", json_str("ServiceAccount") },
         { "name", json_str(r->child) },
-        { "namespace", json_str(r->namespace) });
+        { "namespace", json_str(r->ns) });
     router_child(r,
         &RESOURCE_SERVICE_ACCOUNT,
         json_fields(a, { "metadata.name", json_str(r->child) }, { "metadata.labels", labels }));

@@ -43,7 +43,7 @@ static const char *host_of(const struct router *r, const char *service)
     const char *name = inference_service_host(r->arena, service);
     if (r->settings->one_machine)
         return json_get_text(view_get(r->in, &RESOURCE_SERVICE, name), "spec.clusterIP");
-    return arena_printf(r->arena, "%s.%s.svc.cluster.local", name, r->namespace);
+    return arena_printf(r->arena, "%s.%s.svc.cluster.local", name, r->ns);
 }
 
 static void resolve_service(struct router *r, struct router_backend *b)
@@ -91,7 +91,7 @@ static struct json pools_by_member(const struct router *r)
 {
     struct json_builder b;
     json_builder_init(&b, r->arena);
-    json_each (pool, view_list(r->in, &LLMKUBE_MODEL_POOL, r->namespace, NULL))
+    json_each (pool, view_list(r->in, &LLMKUBE_MODEL_POOL, r->ns, NULL))
         json_each (member, json_get(*pool, "spec.members")) {
             const char *name = json_get_text(*member, "inferenceServiceRef.name");
             if (!text_empty(name))

@@ -42,9 +42,9 @@ struct json router_sensitive(
 {
     struct json_builder b;
     json_builder_init(&b, a);
-    json_each (class, json_get(rule->match, "dataClassification"))
-        if (json_text(*class) && json_list_has(r->spec.sensitive, json_text(*class)))
-            json_push(&b, *class);
+    json_each (class_name, json_get(rule->match, "dataClassification"))
+        if (json_text(*class_name) && json_list_has(r->spec.sensitive, json_text(*class_name)))
+            json_push(&b, *class_name);
     return json_list_end(&b);
 }
 

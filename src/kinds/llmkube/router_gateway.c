@@ -340,9 +340,8 @@ static const char *ejected_text(struct arena *a, struct json ejected)
 static void plan_exposed(struct gateway_route *g)
 {
     struct router *r = g->router;
-    const char *namespace =
-        text_empty(r->spec.gateway_namespace) ? r->namespace : r->spec.gateway_namespace;
-    const char *gateway = arena_printf(r->arena, "%s/%s", namespace, r->spec.gateway_name);
+    const char *ns = text_empty(r->spec.gateway_namespace) ? r->ns : r->spec.gateway_namespace;
+    const char *gateway = arena_printf(r->arena, "%s/%s", ns, r->spec.gateway_name);
     plan_status(r->out,
         json_fields(r->arena,
             { "gateway.endpoint", json_strf(r->arena, "gateway %s", gateway) },

@@ -308,7 +308,7 @@ bool router_proxy_ready(const struct router *r)
 
 const char *router_endpoint(const struct router *r)
 {
-    const char *host = arena_printf(r->arena, "%s.%s.svc.cluster.local", r->child, r->namespace);
+    const char *host = arena_printf(r->arena, "%s.%s.svc.cluster.local", r->child, r->ns);
     if (r->settings->one_machine)
         host = json_get_text(view_child(r->in, &RESOURCE_SERVICE, r->child), "spec.clusterIP");
     if (!host)

@@ -17,7 +17,7 @@ static const char *endpoint_host(const struct isvc *svc)
     if (svc->settings->one_machine)
         return json_get_text(
             view_child(svc->in, &RESOURCE_SERVICE, svc->service), "spec.clusterIP");
-    return arena_printf(svc->arena, "%s.%s.svc.cluster.local", svc->service, svc->namespace);
+    return arena_printf(svc->arena, "%s.%s.svc.cluster.local", svc->service, svc->ns);
 }
 
 const char *service_endpoint(const struct isvc *svc)

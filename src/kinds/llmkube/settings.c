@@ -42,9 +42,9 @@ SETTING_READER(read_size)
 SETTING_READER(read_dashboard)
 {
     struct str rest = str_of(value);
-    const char *namespace = str_dup(a, str_cut(&rest, '/'));
+    const char *ns = str_dup(a, str_cut(&rest, '/'));
     bool fits =
-        name_is_dns1123_label(namespace) && rest.ptr && name_is_dns1123_subdomain(str_dup(a, rest));
+        name_is_dns1123_label(ns) && rest.ptr && name_is_dns1123_subdomain(str_dup(a, rest));
     if (*value && !fits)
         return setting_refuse(err, flag, value, "NAMESPACE/NAME");
     return setting_text(a, flag, value, to, err);

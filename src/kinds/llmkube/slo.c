@@ -18,8 +18,7 @@ static bool is_latency(const struct isvc *svc)
 static struct json indicator_of(const struct isvc *svc)
 {
     struct arena *a = svc->arena;
-    const char *which =
-        arena_printf(a, "namespace=\"%s\",service=\"%s\"", svc->namespace, svc->child);
+    const char *which = arena_printf(a, "namespace=\"%s\",service=\"%s\"", svc->ns, svc->child);
     if (!is_latency(svc))
         return json_fields(a, { "bool_gauge.metric", json_strf(a, "up{%s}", which) });
     return json_fields(a,

@@ -19,7 +19,7 @@ static struct source invalid(struct arena *a, struct source s, const char *forma
 {
     va_list args;
     va_start(args, format);
-    s.class = SOURCE_INVALID;
+    s.origin = SOURCE_INVALID;
     s.problem = arena_vprintf(a, format, args);
     va_end(args);
     return s;
@@ -37,7 +37,7 @@ static bool has_dot_dot(const char *path)
 
 static struct source read_local(struct arena *a, struct source s, const char *path)
 {
-    s.class = SOURCE_LOCAL;
+    s.origin = SOURCE_LOCAL;
     s.path = *path == '/' ? source_clean_path(a, path) : "";
     return s;
 }
@@ -67,7 +67,7 @@ static struct source read_pvc(struct arena *a, struct source s, const char *rest
     if (has_dot_dot(slash + 1))
         return invalid(
             a, s, "%s leaves its claim with ..: write the path within the claim", s.text);
-    s.class = SOURCE_PVC;
+    s.origin = SOURCE_PVC;
     s.host = arena_strndup(a, rest, (size_t)(slash - rest));
     s.path = slash + 1;
     return s;
@@ -78,7 +78,7 @@ static struct source read_s3(struct arena *a, struct source s, const char *rest)
     size_t bucket = strcspn(rest, "/");
     if (!bucket)
         return invalid(a, s, "S3 source has no bucket: %s (expected s3://bucket/key)", s.text);
-    s.class = SOURCE_S3;
+    s.origin = SOURCE_S3;
     s.host = arena_strndup(a, rest, bucket);
     s.path = rest[bucket] ? rest + bucket + 1 : "";
     return s;
@@ -109,7 +109,7 @@ static struct source read_repo(struct arena *a, struct source s, const char *tex
             "%s names no source: write org/repo or hf://org/repo for a Hugging Face repository,"
             " or an https://, s3://, pvc:// or file:// URL, or an absolute path",
             source_quote(a, s.text));
-    s.class = SOURCE_HF_REPO;
+    s.origin = SOURCE_HF_REPO;
     s.hub = true;
     s.repo = arena_printf(a, "%.*s/%.*s", (int)org.len, org.ptr, (int)repo.len, repo.ptr);
     s.file = file.len ? str_dup(a, file) : NULL;
@@ -135,7 +135,7 @@ static struct source read_hub_page(struct arena *a, struct source s, struct str 
     bool tree = str_eq(parts[2], STR("tree"));
     s.hub = true;
     if (model && file && count >= 5) {
-        s.class = SOURCE_HTTP;
+        s.origin = SOURCE_HTTP;
         s.page = str_eq(parts[2], STR("blob"));
         return s;
     }
@@ -145,7 +145,7 @@ static struct source read_hub_page(struct arena *a, struct source s, struct str 
             "%s is a page of huggingface.co that holds no model: write"
             " https://huggingface.co/org/repo/resolve/main/FILE for one file, or org/repo",
             source_quote(a, s.text));
-    s.class = SOURCE_HF_REPO;
+    s.origin = SOURCE_HF_REPO;
     s.repo = arena_printf(a, "%s/%s", str_dup(a, parts[0]), str_dup(a, parts[1]));
     s.revision = count > 3 ? str_dup(a, parts[3]) : NULL;
     return s;
@@ -159,7 +159,7 @@ static struct source read_http(struct arena *a, struct source s, const char *res
         return invalid(a, s, "%s has no host", source_quote(a, s.text));
     if (str_eq_nocase(host, STR(HUB)) || str_eq_nocase(host, STR("www." HUB)))
         return read_hub_page(a, s, (struct str){ rest + length, strcspn(rest + length, "?#") });
-    s.class = SOURCE_HTTP;
+    s.origin = SOURCE_HTTP;
     return s;
 }
 
@@ -210,7 +210,7 @@ static bool lies_below(const char *path, const char *root)
 
 bool source_allowed(const struct llmkube_settings *s, const struct source *src)
 {
-    if (src->class != SOURCE_LOCAL)
+    if (src->origin != SOURCE_LOCAL)
         return true;
     struct json roots = s->allowed_host_path_roots;
     for (uint32_t i = 0; json_is(roots, JSON_LIST) && i < roots.count; i++)
@@ -244,7 +244,7 @@ const char *source_refusal(
 
 const char *source_serve_argument(struct arena *a, const struct source *src)
 {
-    if (src->class != SOURCE_HF_REPO)
+    if (src->origin != SOURCE_HF_REPO)
         return src->text;
     return arena_printf(a,
         "%s%s%s%s%s",
@@ -257,7 +257,7 @@ const char *source_serve_argument(struct arena *a, const struct source *src)
 
 const char *source_repo_base(struct arena *a, const struct source *src)
 {
-    assert(src->class == SOURCE_HF_REPO);
+    assert(src->origin == SOURCE_HF_REPO);
     const char *revision = src->revision ? src->revision : "main";
     return arena_printf(a, "https://" HUB "/%s/resolve/%s/", src->repo, revision);
 }

@@ -29,7 +29,7 @@ enum source_class {
 };
 
 struct source {
-    enum source_class class;
+    enum source_class origin;
     const char *text;     /* spec.source, as it stands */
     const char *path;     /* LOCAL: cleaned, "" if not absolute; PVC: below the claim; S3: key */
     const char *host;     /* PVC: claim; S3: bucket */

@@ -55,7 +55,7 @@ static struct json models_volume(const struct staging *s)
 
 static bool mounts_host_file(const struct staging *s)
 {
-    return s->cached && s->model->source.class == SOURCE_LOCAL &&
+    return s->cached && s->model->source.origin == SOURCE_LOCAL &&
            source_allowed(s->settings, &s->model->source);
 }
 
@@ -86,9 +86,9 @@ static struct json downloader_env(const struct staging *s)
 {
     struct arena *a = s->arena;
     const struct source *source = &s->model->source;
-    bool s3 = source->class == SOURCE_S3;
+    bool s3 = source->origin == SOURCE_S3;
     const char *from =
-        s->several && source->class == SOURCE_HF_REPO ? source_repo_base(a, source) : source->text;
+        s->several && source->origin == SOURCE_HF_REPO ? source_repo_base(a, source) : source->text;
     const char *names = "";
     struct json files = model_files(a, s->model);
     for (uint32_t i = 0; i < files.count; i++)
@@ -173,7 +173,7 @@ static const char *in_dir(const struct staging *s, const char *file)
 struct storage storage_of(struct arena *a, const struct llmkube_settings *settings,
     const struct model *m, const struct storage_options *o)
 {
-    if (m->source.class == SOURCE_PVC)
+    if (m->source.origin == SOURCE_PVC)
         return mounted_claim(a, &m->source);
     struct staging s = {
         .arena = a,
@@ -184,7 +184,7 @@ struct storage storage_of(struct arena *a, const struct llmkube_settings *settin
         .several = model_has_files(m) && m->files.count,
     };
     s.volume = s.cached ? "model-cache" : "model-storage";
-    const char *own_name = arena_printf(a, "/models/%s-%s", o->namespace, m->name);
+    const char *own_name = arena_printf(a, "/models/%s-%s", o->ns, m->name);
     s.dir = s.cached ? arena_printf(a, "/models/%s", m->cache_key) : s.several ? own_name : "";
     s.path = s.several  ? in_dir(&s, m->files.items[0].string)
              : s.cached ? arena_printf(a, "%s/%s", s.dir, model_file_name(a, m))

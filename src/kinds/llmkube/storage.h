@@ -8,7 +8,7 @@ struct model;
 struct llmkube_settings;
 
 struct storage_options {
-    const char *namespace;
+    const char *ns;
     const char *claim;          /* cache claim to mount; NULL: no cache, an emptyDir */
     const char *ephemeral_size; /* sizeLimit of the emptyDir; NULL: none */
     bool ephemeral;             /* modelCache.persistence Ephemeral */

@@ -66,7 +66,7 @@ const char *storage_fetch_program(
     struct arena *a, const struct llmkube_settings *s, const struct model *m, bool cached)
 {
     const struct source *source = &m->source;
-    bool host = source->class == SOURCE_LOCAL, s3 = source->class == SOURCE_S3;
+    bool host = source->origin == SOURCE_LOCAL, s3 = source->origin == SOURCE_S3;
     if (!source_allowed(s, source))
         return failing(a, "SourceNotAllowed: the local model source lies below no allowed root");
     if (model_files_problem(a, m))
@@ -74,7 +74,7 @@ const char *storage_fetch_program(
             a, "InvalidFileSet: spec.files or spec.mmproj of the Model cannot be staged");
     if (host && !cached)
         return failing(a, "a local model source needs the model cache, which is off for this pod");
-    bool several = model_has_files(m), repo = source->class == SOURCE_HF_REPO;
+    bool several = model_has_files(m), repo = source->origin == SOURCE_HF_REPO;
     bool onchange = text_eq(m->refresh_policy, "OnChange");
     bool token = source->hub && m->secret_name;
     const struct section sections[] = {

@@ -21,7 +21,7 @@ static const struct args_rule rules[] = {
 /* A path may be one that extraVolumes mount; everything else has to be a repository. */
 static struct runtime_finding check(const struct runtime *r, const struct runtime_input *in)
 {
-    switch (in->model->source.class) {
+    switch (in->model->source.origin) {
     case SOURCE_HTTP:
     case SOURCE_S3:
     case SOURCE_PVC:

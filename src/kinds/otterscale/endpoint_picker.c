@@ -51,14 +51,14 @@ const char *picker_name(const struct service *s)
 /* NS-E, unless that is the name of another service's: namespaces have dashes too. */
 static const char *cluster_name(const struct service *s)
 {
-    const char *plain = arena_printf(s->a, "%s-%s", s->namespace, s->picker);
+    const char *plain = arena_printf(s->a, "%s-%s", s->ns, s->picker);
     struct json binding = view_get_in(s->in, &OTTERSCALE_CLUSTER_ROLE_BINDING, "", plain);
     const char *owner =
         json_text(json_member(json_get(binding, "metadata.annotations"), PLAN_OWNER_ANNOTATION));
     const char *mine =
         plan_owner_id(s->a, OWN_API_VERSION, OTTERSCALE_MODEL_SERVICE.kind, s->in->object);
     bool is_mine = owner ? text_eq(owner, mine)
-                         : text_eq(json_get_text(binding, "subjects.0.namespace"), s->namespace) &&
+                         : text_eq(json_get_text(binding, "subjects.0.namespace"), s->ns) &&
                                text_eq(json_get_text(binding, "subjects.0.name"), s->picker);
     if (!json_present(binding) || is_mine)
         return plain;
@@ -115,7 +115,7 @@ static struct json args(const struct service *s)
     struct json_builder b;
     json_builder_init(&b, a);
     json_push(&b, json_strf(a, "--pool-name=%s", s->base));
-    json_push(&b, json_strf(a, "--pool-namespace=%s", s->namespace));
+    json_push(&b, json_strf(a, "--pool-namespace=%s", s->ns));
     json_push(&b, json_str("--pool-group=" POOL_GROUP));
     json_push(&b, json_strf(a, "--config-file=/config/%s", config_file(s)));
     json_push(&b, json_strf(a, "--grpc-port=%lld", (long long)s->picker_port));
@@ -325,7 +325,7 @@ static struct json binding(const struct service *s, const struct resource *role,
             json_fields(a,
                 { "kind", json_str("ServiceAccount") },
                 { "name", json_str(s->picker) },
-                { "namespace", json_str(s->namespace) })));
+                { "namespace", json_str(s->ns) })));
 }
 
 static void plan_rights(struct service *s)
@@ -380,18 +380,17 @@ static void plan_pool(struct service *s)
             { "endpointPickerRef", picker }));
 }
 
-static void check_gateway(
-    struct service *s, const char *path, const char *namespace, const char *name)
+static void check_gateway(struct service *s, const char *path, const char *ns, const char *name)
 {
     if (view_served(s->in, &OTTERSCALE_GATEWAY) &&
-        !json_present(view_get_in(s->in, &OTTERSCALE_GATEWAY, namespace, name)))
+        !json_present(view_get_in(s->in, &OTTERSCALE_GATEWAY, ns, name)))
         service_lack(s,
             "GatewayNotFound",
             service_say(s,
                 "%s: Gateway %s is not in namespace %s; create it, or name another",
                 path,
                 name,
-                namespace));
+                ns));
 }
 
 static void plan_route(struct service *s)
@@ -400,12 +399,11 @@ static void plan_route(struct service *s)
     struct json own = json_get(s->spec, "httpRoute");
     bool given = json_is(own, JSON_MAP);
     const char *gateway = given ? json_get_text(own, "gatewayRef.name") : s->settings->gateway;
-    const char *namespace = given ? otterscale_text(own, "gatewayRef.namespace", s->namespace)
-                                  : s->settings->gateway_namespace;
+    const char *ns = given ? otterscale_text(own, "gatewayRef.namespace", s->ns)
+                           : s->settings->gateway_namespace;
     if (!gateway)
         return;
-    check_gateway(
-        s, given ? "spec.httpRoute.gatewayRef" : "--default-gateway-name", namespace, gateway);
+    check_gateway(s, given ? "spec.httpRoute.gatewayRef" : "--default-gateway-name", ns, gateway);
     struct json match = json_fields(a,
         { "path.type", json_str("PathPrefix") },
         { "path.value", json_str("/") },
@@ -420,12 +418,12 @@ static void plan_route(struct service *s)
         { "kind", json_str(OTTERSCALE_POOL.kind) },
         { "name", json_str(s->base) },
         { "weight", json_int(1) });
-    bool here = given && text_eq(namespace, s->namespace);
+    bool here = given && text_eq(ns, s->ns);
     struct json parent = json_fields(a,
         { "group", json_str(OTTERSCALE_GATEWAY.group) },
         { "kind", json_str(OTTERSCALE_GATEWAY.kind) },
         { "name", json_str(gateway) },
-        { "namespace", here ? (struct json){ 0 } : json_str(namespace) });
+        { "namespace", here ? (struct json){ 0 } : json_str(ns) });
     service_custom_child(s,
         &OTTERSCALE_ROUTE,
         s->base,
@@ -449,7 +447,7 @@ static void plan_rule(struct service *s)
         s->picker,
         labels(s),
         json_fields(s->a,
-            { "host", json_strf(s->a, "%s.%s.svc.cluster.local", s->picker, s->namespace) },
+            { "host", json_strf(s->a, "%s.%s.svc.cluster.local", s->picker, s->ns) },
             { "trafficPolicy.tls.mode", json_str("SIMPLE") },
             { "trafficPolicy.tls.insecureSkipVerify", json_bool(true) }));
 }

@@ -34,7 +34,7 @@ struct artifact {
     struct arena *a;
     const struct otterscale_settings *settings;
     struct json spec, status;
-    const char *name, *namespace;
+    const char *name, *ns;
     const char *base;    /* of names and labels of children */
     const char *claim;   /* name of the claim */
     const char *job;     /* name of the Job of this generation */
@@ -83,7 +83,7 @@ static bool has_jobs(const struct artifact *p)
 {
     const char *uid = json_get_text(p->in->object, "metadata.uid");
     const char *selector = arena_printf(p->a, NAME_LABEL "=%s", p->base);
-    json_each (job, view_list(p->in, &OTTERSCALE_JOB, p->namespace, selector))
+    json_each (job, view_list(p->in, &OTTERSCALE_JOB, p->ns, selector))
         json_each (owner, json_get(*job, "metadata.ownerReferences"))
             if (text_eq(json_get_text(*owner, "uid"), uid))
                 return true;
@@ -100,7 +100,7 @@ static struct artifact artifact_of(const struct view *in, struct plan *out)
         .spec = json_get(in->object, "spec"),
         .status = json_get(in->object, "status"),
         .name = view_name(in),
-        .namespace = view_namespace(in),
+        .ns = view_namespace(in),
         .base = otterscale_base(in->arena, view_name(in)),
         .generation = json_get_int(in->object, "metadata.generation", 0),
     };
@@ -237,7 +237,7 @@ static const char *last_word(const struct artifact *p)
     const char *uid = json_get_text(p->live, "metadata.uid");
     const char *word = NULL, *newest = "";
     const char *selector = arena_printf(p->a, JOB_NAME_LABEL "=%s", p->job);
-    json_each (pod, view_list(p->in, &OTTERSCALE_POD, p->namespace, selector)) {
+    json_each (pod, view_list(p->in, &OTTERSCALE_POD, p->ns, selector)) {
         if (!text_eq(json_get_text(*pod, "metadata.ownerReferences.0.uid"), uid))
             continue;
         json_each (container, json_get(*pod, "status.containerStatuses")) {
@@ -323,7 +323,7 @@ static void check_secrets(struct artifact *p)
             "%s: Secret %s is not in namespace %s; create it, or name another",
             paths[i],
             secret,
-            p->namespace);
+            p->ns);
         return;
     }
 }
@@ -351,7 +351,7 @@ static void end_with_job(struct artifact *p, const struct told *t)
             { "digest", t->digest },
             { "reference", json_present(t->digest) ? json_str(reference(p)) : (struct json){ 0 } },
             { "jobRef.name", json_str(p->job) },
-            { "jobRef.namespace", json_str(p->namespace) },
+            { "jobRef.namespace", json_str(p->ns) },
             { "startTime", json_get(p->live, "status.startTime") },
             { "completionTime", json_get(p->live, "status.completionTime") }),
         NULL);
@@ -360,7 +360,7 @@ static void end_with_job(struct artifact *p, const struct told *t)
     if (!is_terminal(t->phase)) {
         const char *of = arena_printf(p->a, JOB_NAME_LABEL "=%s", p->job);
         check_secrets(p);
-        pods_plan_healthy(p->in, p->out, view_list(p->in, &OTTERSCALE_POD, p->namespace, of));
+        pods_plan_healthy(p->in, p->out, view_list(p->in, &OTTERSCALE_POD, p->ns, of));
     }
     if (text_eq(t->phase, "Failed"))
         plan_wait(p->out, "%s", t->message);

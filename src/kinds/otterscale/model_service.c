@@ -61,7 +61,7 @@ static void check_secret(struct service *s, const char *path, const char *name)
                 "%s: Secret %s is not in namespace %s; create it, or name another",
                 path,
                 name,
-                s->namespace));
+                s->ns));
 }
 
 void service_child(struct service *s, const struct resource *r, struct json object)
@@ -373,23 +373,23 @@ static struct json proxy(const struct service *s, const struct role *role)
 /* A program text that differs from ours is no reason to restart pods: where everything else is as
  * planned, the one that is there stays. */
 static struct json with_present_program(
-    const struct service *s, const char *deployment, struct json template)
+    const struct service *s, const char *deployment, struct json tmpl)
 {
     struct json now =
         json_get(view_owned(s->in, &RESOURCE_DEPLOYMENT, deployment), "spec.template");
     struct json there = json_find(json_get(now, "spec.initContainers"), "name", "model-unpack");
     if (!json_present(there) ||
-        !text_eq(json_get_text(template, "spec.initContainers.0.name"), "model-unpack"))
-        return template;
+        !text_eq(json_get_text(tmpl, "spec.initContainers.0.name"), "model-unpack"))
+        return tmpl;
     struct json_builder containers;
     json_builder_init(&containers, s->a);
-    json_each (c, json_get(template, "spec.initContainers"))
+    json_each (c, json_get(tmpl, "spec.initContainers"))
         json_push(&containers,
             containers.count ? *c : json_with_member(s->a, *c, "args", json_get(there, "args")));
-    struct json kept = json_with(s->a, template, "spec.initContainers", json_list_end(&containers));
+    struct json kept = json_with(s->a, tmpl, "spec.initContainers", json_list_end(&containers));
     /* What upstream wrote by update has the API server's defaults among its fields. */
     bool whole = !json_present(json_get(now, "spec.dnsPolicy"));
-    return settle_same(kept, now, whole ? SETTLE_ALL : SETTLE_PLANNED) ? kept : template;
+    return settle_same(kept, now, whole ? SETTLE_ALL : SETTLE_PLANNED) ? kept : tmpl;
 }
 
 static struct json tolerations(struct arena *a, struct json list)
@@ -554,7 +554,7 @@ static void plan_service_status(
     const char *phase = plan_ready(s, d, p);
     plan_complete(s);
     const char *of = arena_printf(s->a, MODEL_LABEL "=%s", s->base);
-    pods_plan_healthy(s->in, s->out, view_list(s->in, &OTTERSCALE_SERVING_POD, s->namespace, of));
+    pods_plan_healthy(s->in, s->out, view_list(s->in, &OTTERSCALE_SERVING_POD, s->ns, of));
     plan_status(s->out,
         json_fields(s->a,
             { "observedGeneration", json_get(s->in->object, "metadata.generation") },
@@ -639,7 +639,7 @@ static struct service service_of(const struct view *in, struct plan *out)
         .settings = in->settings,
         .spec = spec,
         .name = view_name(in),
-        .namespace = view_namespace(in),
+        .ns = view_namespace(in),
         .base = otterscale_base(in->arena, view_name(in)),
         .pool = json_is(pool, JSON_MAP) ? pool : (struct json){ 0 },
         .disaggregated = json_is(json_get(spec, "prefill"), JSON_MAP),

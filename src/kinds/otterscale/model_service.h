@@ -12,7 +12,7 @@ struct service {
     struct arena *a;
     const struct otterscale_settings *settings;
     struct json spec;
-    const char *name, *namespace;
+    const char *name, *ns;
     const char *base;    /* N, as far as it is a label value */
     const char *picker;  /* E */
     const char *version; /* for labels */

@@ -178,7 +178,7 @@ static struct json sentinel(const struct proxy *p, struct json v)
             json_strf(a,
                 "%s.%s.svc.cluster.local:%lld",
                 toolhive_text(service, "name", ""),
-                toolhive_text(service, "namespace", p->namespace),
+                toolhive_text(service, "namespace", p->ns),
                 (long long)json_get_int(service, "port", 26379)));
     return json_fields(a,
         { "master_name", json_get(v, "masterName") },
@@ -203,7 +203,7 @@ static struct json storage(const struct proxy *p, struct json v)
             json_str(user ? "TOOLHIVE_AUTH_SERVER_REDIS_USERNAME" : "") },
         { "redis_config.acl_user_config.password_env_var",
             json_str("TOOLHIVE_AUTH_SERVER_REDIS_PASSWORD") },
-        { "redis_config.key_prefix", json_strf(a, "thv:auth:{%s:%s}:", p->namespace, p->name) },
+        { "redis_config.key_prefix", json_strf(a, "thv:auth:{%s:%s}:", p->ns, p->name) },
         { "redis_config.dial_timeout", json_get(redis, "dialTimeout") },
         { "redis_config.read_timeout", json_get(redis, "readTimeout") },
         { "redis_config.write_timeout", json_get(redis, "writeTimeout") },

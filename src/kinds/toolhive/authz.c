@@ -68,20 +68,20 @@ static bool from_config_map(struct proxy *p, struct json *ret)
     struct json ref = json_get(p->spec, "authzConfig.configMap"), documents;
     const char *name = toolhive_text(ref, "name", ""),
                *key = toolhive_text(ref, "key", "authz.json");
-    const char *where = arena_printf(p->a, "ConfigMap %s/%s key \"%s\"", p->namespace, name, key);
+    const char *where = arena_printf(p->a, "ConfigMap %s/%s key \"%s\"", p->ns, name, key);
     struct json map = view_get(p->in, &TOOLHIVE_CONFIG_MAP, name);
     struct error err;
     if (!json_present(map))
         return fault(p,
             "failed to get Authz ConfigMap %s/%s: ConfigMap \"%s\" not found",
-            p->namespace,
+            p->ns,
             name,
             name);
     const char *text = json_text(json_member(json_get(map, "data"), key));
     if (!text)
-        return fault(p, "Authz ConfigMap %s/%s is missing key \"%s\"", p->namespace, name, key);
+        return fault(p, "Authz ConfigMap %s/%s is missing key \"%s\"", p->ns, name, key);
     if (text_empty(str_dup(p->a, str_trim(str_of(text)))))
-        return fault(p, "Authz ConfigMap %s/%s key \"%s\" is empty", p->namespace, name, key);
+        return fault(p, "Authz ConfigMap %s/%s key \"%s\" is empty", p->ns, name, key);
     if (!yaml_parse_all(p->a, str_of(text), where, &documents, &err) || documents.count != 1)
         return fault(
             p, "failed to parse authz config from %s: it is no JSON or YAML object", where);

@@ -39,8 +39,7 @@ struct token {
     int line;
 };
 
-struct template
-{
+struct tmpl {
     struct arena *a;
     const char *start, *at;
     int line;
@@ -79,13 +78,13 @@ static bool ends_word(const char *at)
     return !*at || is_blank(*at) || strchr(".,|:()", *at) || text_starts(at, "}}");
 }
 
-static struct token token(struct template *t, enum token_type type, const char *from)
+static struct token token(struct tmpl *t, enum token_type type, const char *from)
 {
     return (struct token){ type, { from, (size_t)(t->at - from) }, t->line };
 }
 
-static struct token trouble(struct template *t, const char *format, ...) printf_like(2, 3);
-static struct token trouble(struct template *t, const char *format, ...)
+static struct token trouble(struct tmpl *t, const char *format, ...) printf_like(2, 3);
+static struct token trouble(struct tmpl *t, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -94,12 +93,12 @@ static struct token trouble(struct template *t, const char *format, ...)
     return token(t, TOKEN_ERROR, t->at);
 }
 
-static const char *bad_character(struct template *t, char c)
+static const char *bad_character(struct tmpl *t, char c)
 {
     return arena_printf(t->a, "bad character U+%04X '%c'", (unsigned)(uint8_t)c, c);
 }
 
-static struct token lex_word(struct template *t)
+static struct token lex_word(struct tmpl *t)
 {
     static const char *const keywords[] = {
         "block", "break", "continue", "define", "else", "end", "if", "range", "template", "with"
@@ -121,7 +120,7 @@ static struct token lex_word(struct template *t)
 }
 
 /* .name, $name, or the dot or dollar alone. */
-static struct token lex_name(struct template *t, enum token_type type, enum token_type alone)
+static struct token lex_name(struct tmpl *t, enum token_type type, enum token_type alone)
 {
     const char *from = t->at++;
     if (ends_word(t->at))
@@ -133,7 +132,7 @@ static struct token lex_name(struct template *t, enum token_type type, enum toke
     return token(t, type, from);
 }
 
-static struct token lex_quoted(struct template *t, char end)
+static struct token lex_quoted(struct tmpl *t, char end)
 {
     const char *from = t->at++;
     for (; *t->at && *t->at != end; t->at++) {
@@ -156,7 +155,7 @@ static struct token lex_quoted(struct template *t, char end)
     return token(t, end == '\'' ? TOKEN_CHARACTER : TOKEN_STRING, from);
 }
 
-static struct token lex_number(struct template *t)
+static struct token lex_number(struct tmpl *t)
 {
     const char *from = t->at;
     t->at += *t->at == '+' || *t->at == '-';
@@ -169,7 +168,7 @@ static struct token lex_number(struct template *t)
     return number;
 }
 
-static struct token lex_inside(struct template *t)
+static struct token lex_inside(struct tmpl *t)
 {
     if (closes(t->at)) {
         const char *from = t->at;
@@ -217,7 +216,7 @@ static struct token lex_inside(struct template *t)
         from);
 }
 
-static bool skip_comment(struct template *t, const char *at)
+static bool skip_comment(struct tmpl *t, const char *at)
 {
     const char *open = at + (text_starts(at, "{{- ") ? 4 : 2);
     if (!text_starts(open, "/*"))
@@ -238,7 +237,7 @@ static bool skip_comment(struct template *t, const char *at)
     return true;
 }
 
-static struct token lex(struct template *t)
+static struct token lex(struct tmpl *t)
 {
     if (t->inside)
         return lex_inside(t);
@@ -264,7 +263,7 @@ static struct token lex(struct template *t)
     }
 }
 
-static struct token peek(struct template *t)
+static struct token peek(struct tmpl *t)
 {
     if (!t->peeked)
         t->token = lex(t);
@@ -272,21 +271,21 @@ static struct token peek(struct template *t)
     return t->token;
 }
 
-static struct token next(struct template *t)
+static struct token next(struct tmpl *t)
 {
     struct token seen = peek(t);
     t->peeked = false;
     return seen;
 }
 
-static struct token peek_word(struct template *t)
+static struct token peek_word(struct tmpl *t)
 {
     while (peek(t).type == TOKEN_SPACE)
         next(t);
     return peek(t);
 }
 
-static struct token next_word(struct template *t)
+static struct token next_word(struct tmpl *t)
 {
     peek_word(t);
     return next(t);
@@ -294,8 +293,8 @@ static struct token next_word(struct template *t)
 
 /* ---- errors ---- */
 
-static bool complain(struct template *t, const char *format, ...) printf_like(2, 3);
-static bool complain(struct template *t, const char *format, ...)
+static bool complain(struct tmpl *t, const char *format, ...) printf_like(2, 3);
+static bool complain(struct tmpl *t, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -304,7 +303,7 @@ static bool complain(struct template *t, const char *format, ...)
     return fail(t->err, ERR_INVALID, "template: validation:%d: %s", t->token.line, text);
 }
 
-static const char *shown(struct template *t, struct token x)
+static const char *shown(struct tmpl *t, struct token x)
 {
     if (x.type == TOKEN_EOF)
         return "EOF";
@@ -315,7 +314,7 @@ static const char *shown(struct template *t, struct token x)
                            : arena_printf(t->a, "\"%s\"", text);
 }
 
-static bool unexpected(struct template *t, struct token x, const char *where)
+static bool unexpected(struct tmpl *t, struct token x, const char *where)
 {
     if (x.type == TOKEN_ERROR)
         return complain(t, "%s", t->trouble);
@@ -329,9 +328,9 @@ static bool is_keyword(struct token x, const char *word)
 
 /* ---- pipelines ---- */
 
-static bool pipeline(struct template *t, const char *where, enum token_type end, bool loop);
+static bool pipeline(struct tmpl *t, const char *where, enum token_type end, bool loop);
 
-static bool check_function(struct template *t, struct token name)
+static bool check_function(struct tmpl *t, struct token name)
 {
     static const char *const known[] = { "and",
         "break",
@@ -363,7 +362,7 @@ static bool check_function(struct template *t, struct token name)
     return complain(t, "function \"%s\" not defined", str_dup(t->a, name.text));
 }
 
-static bool check_variable(struct template *t, struct token name)
+static bool check_variable(struct tmpl *t, struct token name)
 {
     if (str_eq(name.text, str_of("$")))
         return true;
@@ -373,7 +372,7 @@ static bool check_variable(struct template *t, struct token name)
     return complain(t, "undefined variable \"%s\"", str_dup(t->a, name.text));
 }
 
-static bool declare(struct template *t, struct token name)
+static bool declare(struct tmpl *t, struct token name)
 {
     if (t->variable_count == VARIABLES_MAX)
         return complain(t, "more than %d variables", VARIABLES_MAX);
@@ -382,7 +381,7 @@ static bool declare(struct template *t, struct token name)
 }
 
 /* Fields behind an operand: .a.b.c is one reference. */
-static bool operand(struct template *t, struct token *ret_first, bool *ret_there)
+static bool operand(struct tmpl *t, struct token *ret_first, bool *ret_there)
 {
     struct token x = *ret_first = peek_word(t);
     struct buf field = BUF_INIT(FIELD_BYTES_MAX);
@@ -437,7 +436,7 @@ fields:
     return true;
 }
 
-static bool command(struct template *t, struct token *ret_first)
+static bool command(struct tmpl *t, struct token *ret_first)
 {
     size_t count = 0;
     for (;;) {
@@ -462,10 +461,10 @@ static bool command(struct template *t, struct token *ret_first)
 }
 
 /* $x :=, and in range also $i, $x := */
-static bool declarations(struct template *t, bool loop)
+static bool declarations(struct tmpl *t, bool loop)
 {
     for (int i = 0; i < (loop ? 2 : 1) && peek_word(t).type == TOKEN_VARIABLE; i++) {
-        const struct template before = *t;
+        const struct tmpl before = *t;
         struct token name = next(t), x = peek_word(t);
         if (x.type == TOKEN_ASSIGN) {
             next(t);
@@ -488,7 +487,7 @@ static bool can_run(struct token first)
            first.type != TOKEN_NUMBER && first.type != TOKEN_STRING;
 }
 
-static bool pipeline(struct template *t, const char *where, enum token_type end, bool loop)
+static bool pipeline(struct tmpl *t, const char *where, enum token_type end, bool loop)
 {
     if (++t->depth > NESTING_MAX)
         return complain(t, "nested deeper than %d levels", NESTING_MAX);
@@ -516,9 +515,9 @@ static bool pipeline(struct template *t, const char *where, enum token_type end,
 
 enum ending { ENDS_TEXT, ENDS_END, ENDS_ELSE };
 
-static bool items(struct template *t, enum ending *ret);
+static bool items(struct tmpl *t, enum ending *ret);
 
-static bool block(struct template *t, const char *what, bool loop)
+static bool block(struct tmpl *t, const char *what, bool loop)
 {
     enum ending ending;
     size_t variables = t->variable_count;
@@ -552,7 +551,7 @@ static bool block(struct template *t, const char *what, bool loop)
     return true;
 }
 
-static bool definition(struct template *t, const char *what)
+static bool definition(struct tmpl *t, const char *what)
 {
     enum ending ending;
     struct token name = next_word(t);
@@ -577,7 +576,7 @@ static bool definition(struct template *t, const char *what)
            complain(t, "unexpected %s", ending == ENDS_ELSE ? "{{else}}" : "EOF");
 }
 
-static bool jump(struct template *t, const char *what)
+static bool jump(struct tmpl *t, const char *what)
 {
     struct token x = next_word(t);
     if (x.type != TOKEN_CLOSE)
@@ -585,7 +584,7 @@ static bool jump(struct template *t, const char *what)
     return t->loops || complain(t, "{{%s}} outside {{range}}", what);
 }
 
-static bool action(struct template *t, struct token word)
+static bool action(struct tmpl *t, struct token word)
 {
     static const char *const blocks[] = { "if", "with", "range" };
     static const char *const definitions[] = { "define", "block", "template" };
@@ -608,7 +607,7 @@ static bool action(struct template *t, struct token word)
     return pipeline(t, "command", TOKEN_CLOSE, false);
 }
 
-static bool items(struct template *t, enum ending *ret)
+static bool items(struct tmpl *t, enum ending *ret)
 {
     if (++t->depth > NESTING_MAX)
         return complain(t, "nested deeper than %d levels", NESTING_MAX);
@@ -644,7 +643,7 @@ static bool items(struct template *t, enum ending *ret)
 bool composite_template_check(
     struct arena *a, const char *text, const struct template_refs *refs, struct error *err)
 {
-    struct template t = { .a = a, .start = text, .at = text, .line = 1, .refs = refs, .err = err };
+    struct tmpl t = { .a = a, .start = text, .at = text, .line = 1, .refs = refs, .err = err };
     enum ending ending;
     if (!items(&t, &ending))
         return false;

@@ -351,13 +351,12 @@ static bool print_value(struct go *g, uint16_t type, struct json v, const char *
     return true;
 }
 
-bool go_template_print(
-    struct arena *a, struct json template, const char **ret_text, struct error *err)
+bool go_template_print(struct arena *a, struct json tmpl, const char **ret_text, struct error *err)
 {
     struct buf b = BUF_INIT(TEXT_BYTES_MAX);
     struct schema schema = deployment_schema();
     struct go g = { .schema = &schema, .a = a, .to = &b, .err = err };
-    bool ok = print_value(&g, template_type(&schema), template, "");
+    bool ok = print_value(&g, template_type(&schema), tmpl, "");
     if (ok && buf_overflowed(&b))
         ok = fail(err, ERR_INVALID, "it is larger than %zu bytes", TEXT_BYTES_MAX);
     if (ok)
@@ -367,13 +366,13 @@ bool go_template_print(
 }
 
 bool go_template_merge(
-    struct arena *a, struct json template, struct json patch, struct json *ret, struct error *err)
+    struct arena *a, struct json tmpl, struct json patch, struct json *ret, struct error *err)
 {
     struct schema schema = deployment_schema();
     struct json whole;
     if (!strategic_merge(a,
             &schema,
-            json_fields(a, { "spec.template", template }),
+            json_fields(a, { "spec.template", tmpl }),
             json_fields(a, { "spec.template", patch }),
             &whole,
             err))

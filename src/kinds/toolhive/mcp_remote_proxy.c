@@ -41,10 +41,8 @@ static struct fault check_policy_map(struct proxy *p)
     if (!json_present(view_get(p->in, &TOOLHIVE_CONFIG_MAP, name)))
         return (struct fault){
             "AuthzConfigMapNotFound",
-            arena_printf(p->a,
-                "authorization ConfigMap \"%s\" not found in namespace \"%s\"",
-                name,
-                p->namespace),
+            arena_printf(
+                p->a, "authorization ConfigMap \"%s\" not found in namespace \"%s\"", name, p->ns),
         };
     if (proxy_authz(p, &document, &is_inline)) {
         const char *fault = toolhive_policy_fault(p->a,
@@ -68,7 +66,7 @@ static struct fault check_headers(struct proxy *p)
                     "Secret \"%s\" of header \"%s\" not found in namespace \"%s\"; create it",
                     name,
                     toolhive_text(*h, "headerName", ""),
-                    p->namespace),
+                    p->ns),
             };
     }
     return (struct fault){ 0 };
@@ -81,8 +79,7 @@ static struct fault check_external(struct proxy *p)
         return (struct fault){ 0 };
     return (struct fault){
         "ExternalAuthConfigFetchError",
-        arena_printf(
-            p->a, "MCPExternalAuthConfig %s not found in namespace %s", name, p->namespace),
+        arena_printf(p->a, "MCPExternalAuthConfig %s not found in namespace %s", name, p->ns),
     };
 }
 
@@ -140,14 +137,14 @@ static bool deployment(
         .ready_delay_s = 15,
         .annotations = sum,
     };
-    struct json template = proxy_pod_template(p, &pod);
-    if (json_present(patch) && !go_template_merge(a, template, patch, &template, err))
+    struct json tmpl = proxy_pod_template(p, &pod);
+    if (json_present(patch) && !go_template_merge(a, tmpl, patch, &tmpl, err))
         return false;
     /* The checksum is what rolls pods; a patch must not take its place. */
-    template = json_with(a,
-        template,
+    tmpl = json_with(a,
+        tmpl,
         "metadata.annotations",
-        toolhive_merge(a, json_get(template, "metadata.annotations"), sum));
+        toolhive_merge(a, json_get(tmpl, "metadata.annotations"), sum));
     struct json hash = json_or_absent(json_map(a,
         { TOOLHIVE_POD_TEMPLATE_HASH,
             json_present(patch) ? json_str(toolhive_hash(a, patch)) : none }));
@@ -158,7 +155,7 @@ static bool deployment(
             json_or_absent(toolhive_merge(a, json_get(overrides, "annotations"), hash)) },
         { "spec.replicas", json_get(p->spec, "replicas") },
         { "spec.selector.matchLabels", p->labels },
-        { "spec.template", template });
+        { "spec.template", tmpl });
     return true;
 }
 
@@ -283,7 +280,7 @@ static struct proxy proxy_of(const struct view *in, struct plan *out)
         .spec = spec,
         .status = json_get(in->object, "status"),
         .name = view_name(in),
-        .namespace = view_namespace(in),
+        .ns = view_namespace(in),
         .remote = true,
         .kind = "MCPRemoteProxy",
         .labels = toolhive_labels(in->arena, "mcpremoteproxy", view_name(in)),
@@ -327,15 +324,15 @@ static void plan_workload(struct proxy *p, const char *config)
         t = (struct told){ .phase = "Failed", .message = wrong, .reason = "DeploymentNotReady" };
     t.observed = json_int(p->generation);
     if (served && !view_trouble(p->in, &RESOURCE_SERVICE, service).what)
-        t.url = json_strf(
-            a, "http://%s.%s.svc.cluster.local:%lld", service, p->namespace, (long long)p->port);
+        t.url =
+            json_strf(a, "http://%s.%s.svc.cluster.local:%lld", service, p->ns, (long long)p->port);
     tell(p, &t);
 }
 
 static void reconcile(const struct view *in, struct plan *out)
 {
     struct proxy p = proxy_of(in, out);
-    struct json template = json_get(p.spec, "podTemplateSpec"), resources;
+    struct json tmpl = json_get(p.spec, "podTemplateSpec"), resources;
     const char *text;
     struct error err;
     struct fault f = check(&p);
@@ -348,11 +345,11 @@ static void reconcile(const struct view *in, struct plan *out)
         true,
         "ConfigurationValid",
         "All configuration validations passed");
-    if (json_present(template) && !go_template_print(p.a, template, &text, &err)) {
+    if (json_present(tmpl) && !go_template_print(p.a, tmpl, &text, &err)) {
         tell_template(&p, &err);
         return;
     }
-    if (json_present(template))
+    if (json_present(tmpl))
         plan_condition(
             out, "PodTemplateValid", true, "ValidPodTemplateSpec", "PodTemplateSpec is valid");
     proxy_advise(&p);

@@ -53,20 +53,20 @@ static bool pod_patch(struct proxy *p, const char **ret, struct error *err)
     struct arena *a = p->a;
     struct json given = json_get(p->spec, "podTemplateSpec"), env = secret_variables(p);
     const char *own = arena_printf(a, "%s-sa", p->name);
-    struct json template = json_present(given) ? given : json_empty_map();
+    struct json tmpl = json_present(given) ? given : json_empty_map();
     const char *text;
-    if (!go_template_print(a, template, &text, err)) /* checks types before anything is changed */
+    if (!go_template_print(a, tmpl, &text, err)) /* checks types before anything is changed */
         return false;
-    template = json_with(a,
-        template,
+    tmpl = json_with(a,
+        tmpl,
         "spec.serviceAccountName",
         json_str(toolhive_text(p->spec, "serviceAccount", own)));
-    struct json containers = json_get(template, "spec.containers");
+    struct json containers = json_get(tmpl, "spec.containers");
     if (env.count)
-        template = json_with(a, template, "spec.containers", with_variables(p, containers, env));
+        tmpl = json_with(a, tmpl, "spec.containers", with_variables(p, containers, env));
     else if (!json_present(given))
-        template = json_with(a, template, "spec.containers", json_empty_list());
-    return go_template_print(a, template, ret, err);
+        tmpl = json_with(a, tmpl, "spec.containers", json_empty_list());
+    return go_template_print(a, tmpl, ret, err);
 }
 
 /* ---- children ---- */
@@ -82,7 +82,7 @@ void proxy_telemetry_env(const struct proxy *p, struct json_builder *env)
             arena_printf(a,
                 "service.name=%s,service.namespace=%s",
                 toolhive_text(p->spec, "telemetryConfigRef.serviceName", p->name),
-                p->namespace)));
+                p->ns)));
     json_each (h, json_get(p->telemetry, "spec.openTelemetry.sensitiveHeaders"))
         json_push(env,
             toolhive_env_secret(a,
@@ -241,11 +241,8 @@ static const char *url(const struct proxy *p)
     const char *mode = text_eq(p->transport, "stdio")
                            ? toolhive_text(p->spec, "proxyMode", "streamable-http")
                            : p->transport;
-    const char *base = arena_printf(p->a,
-        "http://mcp-%s-proxy.%s.svc.cluster.local:%lld",
-        p->name,
-        p->namespace,
-        (long long)p->port);
+    const char *base = arena_printf(
+        p->a, "http://mcp-%s-proxy.%s.svc.cluster.local:%lld", p->name, p->ns, (long long)p->port);
     return text_eq(mode, "sse") ? arena_printf(p->a, "%s/sse#%s", base, p->name)
                                 : arena_printf(p->a, "%s/mcp", base);
 }
@@ -299,7 +296,7 @@ static struct proxy proxy_of(const struct view *in, struct plan *out)
         .spec = spec,
         .status = json_get(in->object, "status"),
         .name = view_name(in),
-        .namespace = view_namespace(in),
+        .ns = view_namespace(in),
         .kind = "MCPServer",
         .labels = toolhive_labels(in->arena, "mcpserver", view_name(in)),
         /* An object in a file has none yet; the API server gives it this one. */

@@ -16,7 +16,7 @@ struct proxy {
     struct arena *a;
     const struct toolhive_settings *settings;
     struct json spec, status; /* status: as it is now */
-    const char *name, *namespace;
+    const char *name, *ns;
     bool remote;      /* an MCPRemoteProxy */
     bool gateway;     /* a VirtualMCPServer, see vmcp.h */
     const char *kind; /* "MCPServer" */
@@ -132,7 +132,7 @@ const char *proxy_trouble(const struct proxy *p, const char *service);
 /* A PodTemplateSpec as Go reads and writes it: fields in struct order, zero values, unknown fields
  * dropped. Fails with Go's words on a value of the wrong type. */
 bool go_template_print(
-    struct arena *a, struct json template, const char **ret_text, struct error *err) must_check;
+    struct arena *a, struct json tmpl, const char **ret_text, struct error *err) must_check;
 /* The template with a strategic merge patch in it. */
-bool go_template_merge(struct arena *a, struct json template, struct json patch, struct json *ret,
+bool go_template_merge(struct arena *a, struct json tmpl, struct json patch, struct json *ret,
     struct error *err) must_check;

@@ -409,7 +409,7 @@ void proxy_plan_account(
                     json_fields(a,
                         { "kind", json_str("ServiceAccount") },
                         { "name", json_str(name) },
-                        { "namespace", json_str(p->namespace) })) }));
+                        { "namespace", json_str(p->ns) })) }));
     plan_after(p->out, &TOOLHIVE_ROLE, name);
 }
 

@@ -68,9 +68,9 @@ static void resolve_tool(struct proxy *p)
             "ToolConfigNotFound",
             "MCPToolConfig '%s' not found in namespace '%s'",
             name,
-            p->namespace);
+            p->ns);
     if (!found)
-        p->broken = say(p, "MCPToolConfig %s not found in namespace %s", name, p->namespace);
+        p->broken = say(p, "MCPToolConfig %s not found in namespace %s", name, p->ns);
     else
         remember(p, "toolConfigHash", p->tool);
 }
@@ -118,7 +118,7 @@ static bool has_many_upstreams(struct proxy *p, struct json config, const char *
         "%s %s/%s: embedded auth server has %zu upstream providers, but only 1 is supported; use "
         "VirtualMCPServer",
         p->kind,
-        p->namespace,
+        p->ns,
         p->name,
         count);
     return true;
@@ -132,8 +132,7 @@ static void resolve_external(struct proxy *p)
         return;
     p->external = view_get(p->in, &TOOLHIVE_EXTERNAL_AUTH_CONFIG, name);
     if (!json_present(p->external)) {
-        p->broken =
-            say(p, "MCPExternalAuthConfig %s not found in namespace %s", name, p->namespace);
+        p->broken = say(p, "MCPExternalAuthConfig %s not found in namespace %s", name, p->ns);
         return;
     }
     /* This type never works, also while nobody has said so in the status yet. */
@@ -147,12 +146,8 @@ static void resolve_external(struct proxy *p)
             enterprise ? "on-behalf-of (OBO) external auth type requires an enterprise build"
                        : "it is not valid");
         plan_condition(p->out, type, false, reason, "%s", message);
-        p->broken = say(p,
-            "MCPExternalAuthConfig %s/%s: invalid (%s): %s",
-            p->namespace,
-            name,
-            reason,
-            message);
+        p->broken =
+            say(p, "MCPExternalAuthConfig %s/%s: invalid (%s): %s", p->ns, name, reason, message);
         return;
     }
     if (proxy_external_is(p, "embeddedAuthServer") && has_many_upstreams(p, p->external, type))
@@ -192,8 +187,7 @@ static void resolve_auth_server(struct proxy *p)
         return;
     struct json config = view_get(p->in, &TOOLHIVE_EXTERNAL_AUTH_CONFIG, name);
     if (!json_present(config)) {
-        p->broken =
-            say(p, "MCPExternalAuthConfig '%s' not found in namespace '%s'", name, p->namespace);
+        p->broken = say(p, "MCPExternalAuthConfig '%s' not found in namespace '%s'", name, p->ns);
         plan_condition(p->out, type, false, "AuthServerRefNotFound", "%s", p->broken);
         return;
     }
@@ -224,7 +218,7 @@ static void resolve_oidc(struct proxy *p)
         p->broken = say(p,
             "failed to get MCPOIDCConfig %s/%s: MCPOIDCConfig.toolhive.stacklok.dev \"%s\" not "
             "found",
-            p->namespace,
+            p->ns,
             name,
             name);
         plan_condition(p->out,
@@ -255,7 +249,7 @@ static void resolve_authz(struct proxy *p)
         p->broken = say(p,
             "failed to get MCPAuthzConfig %s/%s: MCPAuthzConfig.toolhive.stacklok.dev \"%s\" not "
             "found",
-            p->namespace,
+            p->ns,
             name,
             name);
         plan_condition(p->out,
@@ -331,7 +325,7 @@ static void advise_group(struct proxy *p)
             "GroupRefNotFound",
             "MCPGroup '%s' not found in namespace '%s'",
             name,
-            p->namespace);
+            p->ns);
     else if (!text_eq(phase, "Ready"))
         plan_condition(p->out,
             "GroupRefValidated",
@@ -366,7 +360,7 @@ static void advise_ca_bundle(struct proxy *p)
             "CABundleRefNotFound",
             "CA bundle ConfigMap '%s' not found in namespace '%s'",
             map,
-            p->namespace);
+            p->ns);
     else if (!json_present(json_member(json_get(bundle, "data"), key)))
         plan_condition(p->out,
             "CABundleRefValidated",

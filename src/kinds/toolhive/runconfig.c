@@ -27,11 +27,8 @@ const char *proxy_resource_url(const struct proxy *p)
 {
     return toolhive_text(p->spec,
         "oidcConfigRef.resourceUrl",
-        arena_printf(p->a,
-            "http://%s.%s.svc.cluster.local:%lld",
-            p->name,
-            p->namespace,
-            (long long)p->port));
+        arena_printf(
+            p->a, "http://%s.%s.svc.cluster.local:%lld", p->name, p->ns, (long long)p->port));
 }
 
 static int64_t target_port(const struct proxy *p)
@@ -99,14 +96,14 @@ static bool profile_from_map(struct proxy *p, const char *name, struct json *ret
     if (!text)
         return fault(p,
             "spec.permissionProfile: ConfigMap %s/%s has no key \"%s\"; create it",
-            p->namespace,
+            p->ns,
             name,
             key);
     if (!json_parse(p->a, str_of(text), ret, &err) || !json_is(*ret, JSON_MAP))
         return fault(p,
             "spec.permissionProfile: key \"%s\" of ConfigMap %s/%s is not a JSON object",
             key,
-            p->namespace,
+            p->ns,
             name);
     return true;
 }
@@ -195,7 +192,7 @@ static bool check_secret(struct proxy *p, const char *what, struct json ref)
     return fault(p,
         "failed to process ExternalAuthConfig: failed to get %s %s/%s: Secret \"%s\" not found",
         what,
-        p->namespace,
+        p->ns,
         name,
         name);
 }
@@ -454,7 +451,7 @@ static void push_limits(struct json_builder *chain, const struct proxy *p, struc
         push(chain,
             "ratelimit",
             json_map(p->a,
-                { "namespace", json_str(p->namespace) },
+                { "namespace", json_str(p->ns) },
                 { "server_name", json_str(p->name) },
                 { "config", limits },
                 { "redis_addr", json_get(redis, "address") },
@@ -571,8 +568,7 @@ static struct json base_config(struct proxy *p, const struct parts *x, struct js
         { "audit_config.maxDataSize", audit ? json_int(1024) : (struct json){ 0 } },
         { "telemetry_config", proxy_telemetry(p) },
         { "rate_limit_config", x->limits },
-        { "rate_limit_namespace",
-            json_present(x->limits) ? json_str(p->namespace) : (struct json){ 0 } },
+        { "rate_limit_namespace", json_present(x->limits) ? json_str(p->ns) : (struct json){ 0 } },
         { "trust_proxy_headers", json_get(p->spec, "trustProxyHeaders") },
         { "proxy_mode", json_str(proxy_mode(p)) },
         { "thv_ca_bundle", json_get(oidc, "CACertPath") },

@@ -30,7 +30,7 @@ static void find_members(struct vmcp *v)
     struct json lists[lengthof(resources)];
     size_t count = 0;
     for (size_t i = 0; i < lengthof(resources); i++) {
-        lists[i] = view_list(v->p.in, resources[i], v->p.namespace, NULL);
+        lists[i] = view_list(v->p.in, resources[i], v->p.ns, NULL);
         count += lists[i].count;
     }
     v->members = arena_alloc(v->p.a, (count + 1) * sizeof(*v->members));
@@ -43,7 +43,7 @@ static void count_pods(struct vmcp *v)
     const char *selector = arena_printf(v->p.a, "toolhive-name=%s", v->p.name);
     struct json_builder list;
     json_builder_init(&list, v->p.a);
-    json_each (pod, view_list(v->p.in, &TOOLHIVE_POD, v->p.namespace, selector)) {
+    json_each (pod, view_list(v->p.in, &TOOLHIVE_POD, v->p.ns, selector)) {
         struct json labels = json_get(*pod, "metadata.labels");
         struct json ready = json_find(json_get(*pod, "status.conditions"), "type", "Ready");
         if (!text_eq(json_text(json_member(labels, "app")), "virtualmcpserver") ||
@@ -255,7 +255,7 @@ static struct vmcp vmcp_of(const struct view *in, struct plan *out)
                 json_get(spec, "telemetryConfigRef")),
             .status = json_get(in->object, "status"),
             .name = view_name(in),
-            .namespace = view_namespace(in),
+            .ns = view_namespace(in),
             .gateway = true,
             .kind = "VirtualMCPServer",
             .labels = toolhive_labels(in->arena, "virtualmcpserver", view_name(in)),
@@ -300,8 +300,7 @@ static void plan_workload(struct vmcp *v, struct json documents)
         t = (struct told){ "Failed", wrong, "DeploymentNotReady", wrong, false };
     tell(v,
         &t,
-        served ? arena_printf(
-                     a, "http://%s.%s.svc.cluster.local:%d", service, v->p.namespace, VMCP_PORT)
+        served ? arena_printf(a, "http://%s.%s.svc.cluster.local:%d", service, v->p.ns, VMCP_PORT)
                : NULL);
 }
 

@@ -328,7 +328,7 @@ static struct json metadata_of(const struct vmcp *v, const struct member *m)
     json_put(&map, "tool_type", json_str("mcp"));
     json_put(&map, "workload_type", json_str(types[m->kind]));
     json_put(&map, "workload_status", json_str(m->kind == MEMBER_ENTRY ? "Valid" : "Ready"));
-    json_put(&map, "namespace", json_str(v->p.namespace));
+    json_put(&map, "namespace", json_str(v->p.ns));
     json_put(&map, "remote_url", json_get(m->object, "spec.remoteUrl"));
     json_put(&map, "group", json_str(v->group));
     return json_map_end(&map);

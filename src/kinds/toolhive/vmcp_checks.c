@@ -397,7 +397,7 @@ static bool secret_missing(struct vmcp *v, const char *what, struct json ref)
     const char *why = arena_printf(v->p.a,
         "failed to get %s secret %s/%s: Secret \"%s\" not found",
         what,
-        v->p.namespace,
+        v->p.ns,
         name,
         name);
     broken(v, "Authentication configuration is invalid: %s", why);
@@ -427,7 +427,7 @@ static bool check_secrets(struct vmcp *v)
     if (from_map && ok && !text_eq(json_get_text(document, "type"), "cedarv1")) {
         v->p.fault = arena_printf(v->p.a,
             "authz ConfigMap %s/%s is not a Cedar config: its type is \"%s\"",
-            v->p.namespace,
+            v->p.ns,
             toolhive_text(v->p.spec, "authzConfig.configMap.name", ""),
             toolhive_text(document, "type", ""));
         ok = false;

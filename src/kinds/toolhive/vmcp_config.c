@@ -202,7 +202,7 @@ static bool with_tool_config(struct vmcp *v, struct json row, struct json *ret)
             "config: MCPToolConfig resolution failed for \"%s\": failed to get MCPToolConfig "
             "%s/%s: MCPToolConfig.toolhive.stacklok.dev \"%s\" not found",
             name,
-            v->p.namespace,
+            v->p.ns,
             name,
             name);
     struct json filter = json_get(row, "filter"), overrides = json_get(row, "overrides");

@@ -77,7 +77,7 @@ static struct json environment(struct vmcp *v)
     struct json secret = json_get(v->p.oidc, "spec.inline.clientSecretRef");
     json_builder_init(&env, a);
     json_push(&env, toolhive_env(a, "VMCP_NAME", v->p.name));
-    json_push(&env, toolhive_env(a, "VMCP_NAMESPACE", v->p.namespace));
+    json_push(&env, toolhive_env(a, "VMCP_NAMESPACE", v->p.ns));
     if (json_present(secret) && text_eq(json_get_text(v->p.oidc, "spec.type"), "inline"))
         json_push(&env, toolhive_env_secret(a, "VMCP_OIDC_CLIENT_SECRET", secret));
     vmcp_outgoing_env(v, &env);
@@ -204,20 +204,20 @@ bool vmcp_deployment(
 {
     struct arena *a = v->p.a;
     struct json patch = json_get(v->spec, "podTemplateSpec"), none = { 0 };
-    struct json template = pod_template(v, live, checksum);
+    struct json tmpl = pod_template(v, live, checksum);
     struct json pull =
         toolhive_pull_secrets(a, json_get(v->spec, "imagePullSecrets"), v->p.settings);
-    if (json_present(patch) && !go_template_merge(a, template, patch, &template, err))
+    if (json_present(patch) && !go_template_merge(a, tmpl, patch, &tmpl, err))
         return false;
     /* The checksum is what rolls pods; a patch must not take its place. */
-    template = json_with_member(a,
-        template,
+    tmpl = json_with_member(a,
+        tmpl,
         "metadata",
         json_with_member(a,
-            json_get(template, "metadata"),
+            json_get(tmpl, "metadata"),
             "annotations",
             toolhive_merge(a,
-                json_get(template, "metadata.annotations"),
+                json_get(tmpl, "metadata.annotations"),
                 json_map(a, { TOOLHIVE_RUNCONFIG_CHECKSUM, json_str(checksum) }))));
     *ret = json_fields(a,
         { "metadata.name", json_str(v->p.name) },
@@ -230,6 +230,6 @@ bool vmcp_deployment(
                     pull.count ? json_str(toolhive_hash(a, by_name(a, pull))) : none })) },
         { "spec.replicas", json_get(v->spec, "replicas") },
         { "spec.selector.matchLabels", v->p.labels },
-        { "spec.template", template });
+        { "spec.template", tmpl });
     return true;
 }

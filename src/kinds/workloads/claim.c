@@ -96,8 +96,8 @@ static struct json owners(const struct view *in)
         struct json pod = view_get(in, &WORKLOADS_POD, dash + 1);
         int64_t ordinal = stateful_ordinal(set_name, dash + 1);
         bool has = false;
-        json_each (template, json_get(set, "spec.volumeClaimTemplates"))
-            has |= text_eq(json_get_text(*template, "metadata.name"), of);
+        json_each (tmpl, json_get(set, "spec.volumeClaimTemplates"))
+            has |= text_eq(json_get_text(*tmpl, "metadata.name"), of);
         if (has && ordinal >= 0 &&
             text_eq(workloads_controller(pod), json_get_text(set, "metadata.uid")))
             return stateful_claim_owners(a, in->object, set, pod, !stateful_wants(set, ordinal));
@@ -179,8 +179,8 @@ static void reconcile(const struct view *in, struct plan *out)
 {
     const char *name = arena_printf(in->arena, "pvc-%s", json_get_text(in->object, "metadata.uid"));
     const char *wanted = json_get_text(in->object, "spec.volumeName");
-    const char *class = json_get_text(in->object, "spec.storageClassName");
-    bool provided = text_empty(wanted) ? class && !*class : !text_eq(wanted, name);
+    const char *class_name = json_get_text(in->object, "spec.storageClassName");
+    bool provided = text_empty(wanted) ? class_name && !*class_name : !text_eq(wanted, name);
     const char *not_removed = NULL;
     if (json_present(json_get(in->object, "metadata.deletionTimestamp")))
         not_removed = leave(in, out, provided);

@@ -70,14 +70,14 @@ static void find_sets(struct deployment *d, const struct selector *selector)
 }
 
 /* A template as it is compared: without what tells it from others. */
-static struct json bare(struct arena *a, struct json template)
+static struct json bare(struct arena *a, struct json tmpl)
 {
-    struct json labels = json_get(template, "metadata.labels");
+    struct json labels = json_get(tmpl, "metadata.labels");
     if (json_is(labels, JSON_MAP))
         labels = json_with_member(a, labels, WORKLOADS_TEMPLATE_HASH, (struct json){ 0 });
-    template = json_with(a, template, "metadata.labels", json_or_absent(labels));
-    template = json_with(a, template, "metadata.creationTimestamp", (struct json){ 0 });
-    return json_with(a, template, "metadata", json_or_absent(json_get(template, "metadata")));
+    tmpl = json_with(a, tmpl, "metadata.labels", json_or_absent(labels));
+    tmpl = json_with(a, tmpl, "metadata.creationTimestamp", (struct json){ 0 });
+    return json_with(a, tmpl, "metadata", json_or_absent(json_get(tmpl, "metadata")));
 }
 
 static bool is_of_template(const struct deployment *d, struct json set)
@@ -98,8 +98,8 @@ static void find_latest(struct deployment *d)
 static void add_latest(struct deployment *d)
 {
     struct arena *a = d->in->arena;
-    struct json template = bare(a, json_get(d->in->object, "spec.template"));
-    const char *text = json_to_text(a, template), *name;
+    struct json tmpl = bare(a, json_get(d->in->object, "spec.template"));
+    const char *text = json_to_text(a, tmpl), *name;
     do {
         const char *hash = workloads_hash(
             a, d->collisions ? arena_printf(a, "%s%lld", text, (long long)d->collisions) : text);
@@ -180,10 +180,10 @@ static struct json annotations_of(struct deployment *d, struct rollout_set *s)
 static struct json new_set(struct deployment *d, struct rollout_set *s)
 {
     struct arena *a = d->in->arena;
-    struct json template = bare(a, json_get(d->in->object, "spec.template"));
+    struct json tmpl = bare(a, json_get(d->in->object, "spec.template"));
     struct json hash = json_str(s->name + strlen(view_name(d->in)) + 1);
     struct json labels = json_overlay(
-        a, json_get(template, "metadata.labels"), json_map(a, { WORKLOADS_TEMPLATE_HASH, hash }));
+        a, json_get(tmpl, "metadata.labels"), json_map(a, { WORKLOADS_TEMPLATE_HASH, hash }));
     struct json selector = json_get(d->in->object, "spec.selector");
     struct json match = json_overlay(
         a, json_get(selector, "matchLabels"), json_map(a, { WORKLOADS_TEMPLATE_HASH, hash }));
@@ -191,7 +191,7 @@ static struct json new_set(struct deployment *d, struct rollout_set *s)
         { "metadata.name", json_str(s->name) },
         { "metadata.labels", labels },
         { "spec.selector", json_with_member(a, selector, "matchLabels", match) },
-        { "spec.template", json_with(a, template, "metadata.labels", labels) });
+        { "spec.template", json_with(a, tmpl, "metadata.labels", labels) });
 }
 
 static void plan_set(struct deployment *d, struct rollout_set *s)

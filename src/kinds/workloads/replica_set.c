@@ -69,7 +69,7 @@ static void make_pods(struct set *s, int64_t wanted)
 {
     struct arena *a = s->in->arena;
     const char *own = view_name(s->in), *uid = json_get_text(s->in->object, "metadata.uid");
-    struct json template = json_get(s->in->object, "spec.template");
+    struct json tmpl = json_get(s->in->object, "spec.template");
     int64_t last = wanted + (int64_t)s->count + NAMES_SPARE;
     for (int64_t n = 0; n < last && (int64_t)s->count < wanted; n++) {
         const char *name = workloads_name(a, own, uid, n);
@@ -80,7 +80,7 @@ static void make_pods(struct set *s, int64_t wanted)
             return;
         }
         struct view_trouble t = view_trouble(s->in, &WORKLOADS_POD, name);
-        struct json pod = workloads_pod_of(a, template, name);
+        struct json pod = workloads_pod_of(a, tmpl, name);
         pod = json_with(a, pod, "metadata.generateName", json_strf(a, "%s-", own));
         plan_once(s->out, &WORKLOADS_POD, pod);
         plan_disposable(s->out);

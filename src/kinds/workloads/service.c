@@ -134,11 +134,11 @@ static struct slice *slice_for(struct slices *s, struct json ports)
             return s->items[i];
     if (s->count == SLICES_MAX)
         return NULL;
-    struct slice *new = arena_new(a, struct slice);
-    *new = (struct slice){ .ports = ports, .key = key };
-    json_builder_init(&new->endpoints, a);
-    s->items[s->count++] = new;
-    return new;
+    struct slice *fresh = arena_new(a, struct slice);
+    *fresh = (struct slice){ .ports = ports, .key = key };
+    json_builder_init(&fresh->endpoints, a);
+    s->items[s->count++] = fresh;
+    return fresh;
 }
 
 static void add_pod(struct slices *s, struct json pod)

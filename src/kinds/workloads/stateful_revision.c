@@ -33,10 +33,10 @@ static int by_number(const void *left, const void *right)
 }
 
 /* A strategic merge patch that brings the template back. */
-static struct json data_of(struct arena *a, struct json template)
+static struct json data_of(struct arena *a, struct json tmpl)
 {
     return json_fields(
-        a, { "spec.template", json_with_member(a, template, "$patch", json_str("replace")) });
+        a, { "spec.template", json_with_member(a, tmpl, "$patch", json_str("replace")) });
 }
 
 static struct json template_of(struct arena *a, struct json revision)
@@ -82,7 +82,7 @@ static void add(
     const struct view *in, struct plan *out, struct stateful_revisions *r, int64_t new_number)
 {
     struct arena *a = in->arena;
-    struct json template = json_get(in->object, "spec.template"), data = data_of(a, template);
+    struct json tmpl = json_get(in->object, "spec.template"), data = data_of(a, tmpl);
     const char *text = json_to_text(a, data), *hash;
     do {
         hash = workloads_hash(
@@ -92,8 +92,8 @@ static void add(
              ++r->collisions < COLLISIONS_MAX);
     struct view_trouble t = view_trouble(in, &WORKLOADS_REVISION, r->update);
     r->failure = t.what == TROUBLE_REFUSED ? t.message : NULL;
-    struct json labels = json_overlay(
-        a, json_get(template, "metadata.labels"), json_map(a, { HASH, json_str(hash) }));
+    struct json labels =
+        json_overlay(a, json_get(tmpl, "metadata.labels"), json_map(a, { HASH, json_str(hash) }));
     plan_child(out,
         &WORKLOADS_REVISION,
         json_fields(a,

@@ -162,8 +162,8 @@ static bool is_stale(const struct member *m, struct json claim)
 /* Plans those that are missing; false: the pod has to wait. */
 static bool plan_claims(struct set *s, const struct member *m)
 {
-    json_each (template, s->claims) {
-        struct json claim = stateful_claim(s->in->arena, s->in->object, *template, m->ordinal);
+    json_each (tmpl, s->claims) {
+        struct json claim = stateful_claim(s->in->arena, s->in->object, *tmpl, m->ordinal);
         const char *name = json_get_text(claim, "metadata.name");
         struct json there = view_get(s->in, &WORKLOADS_CLAIM_CHILD, name);
         if (json_present(there) && is_stale(m, there))
@@ -181,7 +181,7 @@ static bool plan_claims(struct set *s, const struct member *m)
 }
 
 /* The volumes of a pod: its claims, then those of the template that no claim replaces. */
-static struct json volumes(const struct set *s, struct json template, int64_t ordinal)
+static struct json volumes(const struct set *s, struct json tmpl, int64_t ordinal)
 {
     struct arena *a = s->in->arena;
     struct json_builder list;
@@ -197,16 +197,16 @@ static struct json volumes(const struct set *s, struct json template, int64_t or
     struct json claims = json_list_end(&list);
     json_builder_init(&list, a);
     json_push_all(&list, claims);
-    json_each (volume, json_get(template, "spec.volumes"))
+    json_each (volume, json_get(tmpl, "spec.volumes"))
         if (!json_present(json_find(claims, "name", json_get_text(*volume, "name"))))
             json_push(&list, *volume);
     return json_or_absent(json_list_end(&list));
 }
 
-static struct json pod_of(const struct set *s, const struct member *m, struct json template)
+static struct json pod_of(const struct set *s, const struct member *m, struct json tmpl)
 {
     struct arena *a = s->in->arena;
-    struct json pod = workloads_pod_of(a, template, m->name);
+    struct json pod = workloads_pod_of(a, tmpl, m->name);
     struct json labels = json_overlay(a, json_get(pod, "metadata.labels"), identity(a, m));
     labels = json_with_member(a, labels, STATEFUL_REVISION, json_str(m->revision));
     pod = json_with(a, pod, "metadata.labels", labels);
@@ -216,7 +216,7 @@ static struct json pod_of(const struct set *s, const struct member *m, struct js
         pod,
         "spec.subdomain",
         json_str_or_absent(json_get_text(s->in->object, "spec.serviceName")));
-    return json_with(a, pod, "spec.volumes", volumes(s, template, m->ordinal));
+    return json_with(a, pod, "spec.volumes", volumes(s, tmpl, m->ordinal));
 }
 
 /* Below the partition pods stay with the template before. */
@@ -306,8 +306,8 @@ static bool keep_wanted(struct set *s)
 static bool claims_are_settled(const struct set *s, const struct member *m)
 {
     struct arena *a = s->in->arena;
-    json_each (template, s->claims) {
-        const char *of = json_get_text(*template, "metadata.name");
+    json_each (tmpl, s->claims) {
+        const char *of = json_get_text(*tmpl, "metadata.name");
         struct json claim = view_get(
             s->in, &WORKLOADS_CLAIM_CHILD, stateful_claim_name(a, s->in->object, of, m->ordinal));
         struct json owners = stateful_claim_owners(a, claim, s->in->object, m->pod, true);

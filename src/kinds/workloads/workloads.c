@@ -174,14 +174,14 @@ bool workloads_pod_is_available(
     return false;
 }
 
-struct json workloads_pod_of(struct arena *a, struct json template, const char *name)
+struct json workloads_pod_of(struct arena *a, struct json tmpl, const char *name)
 {
     return json_fields(a,
         { "metadata.name", json_str(name) },
-        { "metadata.labels", json_or_absent(json_get(template, "metadata.labels")) },
-        { "metadata.annotations", json_or_absent(json_get(template, "metadata.annotations")) },
-        { "metadata.finalizers", json_or_absent(json_get(template, "metadata.finalizers")) },
-        { "spec", json_get(template, "spec") });
+        { "metadata.labels", json_or_absent(json_get(tmpl, "metadata.labels")) },
+        { "metadata.annotations", json_or_absent(json_get(tmpl, "metadata.annotations")) },
+        { "metadata.finalizers", json_or_absent(json_get(tmpl, "metadata.finalizers")) },
+        { "spec", json_get(tmpl, "spec") });
 }
 
 /* ---- which pod goes first ---- */

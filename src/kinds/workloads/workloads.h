@@ -80,7 +80,7 @@ bool workloads_pod_is_available(
  */
 void workloads_pods_sort(struct json *pods, size_t count);
 /* A pod of this template: labels, annotations, finalizers and spec. */
-struct json workloads_pod_of(struct arena *a, struct json template, const char *name);
+struct json workloads_pod_of(struct arena *a, struct json tmpl, const char *name);
 
 /* ---- conditions ---- */
 

@@ -121,13 +121,13 @@ static bool read_tools(struct arena *a, struct json list, struct rate_limit *s, 
 }
 
 struct rate_params {
-    const char *namespace, *server, *address;
+    const char *ns, *server, *address;
     int64_t database;
     struct json config;
 };
 
 static const struct json_bind rate_bind[] = {
-    BIND(struct rate_params, namespace, "namespace"),
+    BIND(struct rate_params, ns, "namespace"),
     BIND(struct rate_params, server, "server_name"),
     BIND(struct rate_params, address, "redis_addr", .required = true),
     BIND(struct rate_params, database, "redis_db", .min = 0, .max = 1000000),
@@ -138,12 +138,12 @@ static const struct json_bind rate_bind[] = {
 static void *rate_open(const struct mcp_open *o, struct json params, struct error *err)
 {
     struct rate_limit *s = arena_new(o->arena, struct rate_limit);
-    struct rate_params p = { .namespace = "", .server = "" };
+    struct rate_params p = { .ns = "", .server = "" };
     if (!json_bind(o->arena, params, "parameters", rate_bind, &p, err) ||
         !read_limit(o->arena, p.config, "parameters.config", &s->all, err) ||
         !read_tools(o->arena, json_member(p.config, "tools"), s, err))
         return NULL;
-    s->prefix = arena_printf(o->arena, "thv:rl:{%s:%s}:", p.namespace, p.server);
+    s->prefix = arena_printf(o->arena, "thv:rl:{%s:%s}:", p.ns, p.server);
     s->redis = redis_new(o,
         &(struct redis_options){
             .address = p.address,

@@ -11,14 +11,14 @@ static void init(struct desk *r)
     desk_init_builtin(r, (struct apiserver_options){ .allow_all = true });
 }
 
-static struct json make_claim(struct desk *r, const char *name, const char *class)
+static struct json make_claim(struct desk *r, const char *name, const char *class_name)
 {
     cleanup(buf_done) struct buf b = BUF_INIT(1024);
     buf_printf(&b,
         "{'metadata':{'name':'%s'},'spec':{%s'accessModes':['ReadWriteOnce'],"
         "'resources':{'requests':{'storage':'1Gi'}}}}",
         name,
-        class);
+        class_name);
     struct json claim = desk_do(r, "POST", NS "persistentvolumeclaims", buf_text(&b));
     return json_get(claim, "spec.storageClassName");
 }

@@ -42,12 +42,12 @@ static void flush(struct store *s)
 static const char *listed(struct store_table *t, const char *ns, uint64_t at)
 {
     struct buf b = BUF_INIT(1 << 16);
-    struct store_cursor c = { .namespace = ns };
+    struct store_cursor c = { .ns = ns };
     const struct store_object *o;
     struct error err;
     while (at ? (store_next_at(t, &c, at, &o, &err) ? o != NULL : (check(false), false))
               : (o = store_next(t, &c)) != NULL)
-        buf_printf(&b, "%s%s/%s@%d", b.len ? " " : "", o->namespace, o->name, (int)o->version);
+        buf_printf(&b, "%s%s/%s@%d", b.len ? " " : "", o->ns, o->name, (int)o->version);
     char *text = str_dup(test_arena(), buf_str(&b));
     buf_done(&b);
     return text;

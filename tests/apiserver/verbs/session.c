@@ -22,7 +22,7 @@ static void on_head(void *ctx, const struct api_head *head)
         "%d %d %s/%s %s%s%s%s%s",
         head->status,
         (int)r->kind,
-        r->namespace,
+        r->ns,
         r->pod,
         r->container ? r->container : "-",
         r->in ? " in" : "",

@@ -294,7 +294,7 @@ TEST(without_a_terminal_a_line_comes_when_something_changed)
     cleanup(pair_done) struct pair p;
     pair_init(&p, 80);
     struct show_row rows[] = { pulling(1), ready_service };
-    rows[0].namespace = "team";
+    rows[0].ns = "team";
     check_text(printed(&p, rows, 2, 1000),
         "Model team/tiny: pulling  0%  0.0/640.0 MiB\n"
         "InferenceService tiny: ready  http://localhost:8080/v1\n");

@@ -35,7 +35,7 @@ TEST(rows_come_in_the_order_of_kind_namespace_and_name_and_children_have_none)
     static const char *const want[] = { "a/b", "a/z", "b/a", "a/x", "a/p", "a/w" };
     check_int((int64_t)count, lengthof(want));
     for (size_t i = 0; i < count; i++)
-        check_text(arena_printf(test_arena(), "%s/%s", rows[i].namespace, rows[i].name), want[i]);
+        check_text(arena_printf(test_arena(), "%s/%s", rows[i].ns, rows[i].name), want[i]);
 }
 
 TEST(a_model_is_pending_copying_ready_or_failed_with_the_words_of_its_conditions)
@@ -63,10 +63,10 @@ TEST(a_model_is_pending_copying_ready_or_failed_with_the_words_of_its_conditions
         "no such file");
 }
 
-static struct show_disk half_of_one_key(void *ctx, const char *namespace, const char *key)
+static struct show_disk half_of_one_key(void *ctx, const char *ns, const char *key)
 {
     (void)ctx;
-    bool half = text_eq(namespace, "team") && text_eq(key, "abc");
+    bool half = text_eq(ns, "team") && text_eq(key, "abc");
     return (struct show_disk){ text_eq(key, "whole"), half ? 50 : -1 };
 }
 

@@ -9,9 +9,9 @@ static const char *log_end(void *ctx, struct arena *a, const char *container_id)
     return text_eq(container_id, "process://u/server/1") ? "loading\nout of luck\n \n" : "";
 }
 
-static struct show_disk no_model(void *ctx, const char *namespace, const char *cache_key)
+static struct show_disk no_model(void *ctx, const char *ns, const char *cache_key)
 {
-    (void)ctx, (void)namespace, (void)cache_key;
+    (void)ctx, (void)ns, (void)cache_key;
     return (struct show_disk){ .partial = -1 };
 }
 

@@ -342,7 +342,7 @@ TEST(vllm_and_sglang_serve_a_directory_of_several_files)
     c->model.format = "safetensors";
     check_text(case_args(c), "/dir --port 8000 --host ::");
     c->in.model_path = "";
-    c->model.source = (struct source){ .class = SOURCE_HF_REPO, .repo = "a/b", .revision = "v1" };
+    c->model.source = (struct source){ .origin = SOURCE_HF_REPO, .repo = "a/b", .revision = "v1" };
     check_text(case_args(c), "a/b@v1 --port 8000 --host ::");
 }
 
@@ -412,7 +412,7 @@ TEST(tgi_takes_its_arguments_in_this_order)
         " 'maxInputLength': 2, 'maxTotalTokens': 4, 'dtype': 'float16'}, 'extraArgs': ['--x']}",
         "{'count': 2}");
     c->in.model_path = "";
-    c->model.source = (struct source){ .class = SOURCE_HF_REPO, .repo = "acme/chat" };
+    c->model.source = (struct source){ .origin = SOURCE_HF_REPO, .repo = "acme/chat" };
     check_text(case_args(c),
         "--model-id acme/chat --port 81 --hostname :: --quantize awq --max-input-length 2 "
         "--max-total-tokens 4 --dtype float16 --num-shard 2 --x");

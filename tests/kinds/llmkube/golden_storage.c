@@ -126,7 +126,7 @@ static struct storage storage_for(
         s,
         &m,
         &(struct storage_options){
-            .namespace = json_get_text(service, "metadata.namespace"),
+            .ns = json_get_text(service, "metadata.namespace"),
             .claim = claim_of(s, service),
             .ephemeral_size = json_get_text(service, "spec.resources.ephemeralStorage"),
             .ephemeral =

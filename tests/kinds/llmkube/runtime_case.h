@@ -23,7 +23,7 @@ static inline struct runtime_case *runtime_case(const char *spec, const char *gp
     struct error err = { 0 };
     c->model.name = "base";
     c->model.format = "gguf";
-    c->model.source = (struct source){ .class = SOURCE_HTTP, .text = "https://w.test/m.gguf" };
+    c->model.source = (struct source){ .origin = SOURCE_HTTP, .text = "https://w.test/m.gguf" };
     c->model.gpu = gpu ? test_json(gpu) : (struct json){ 0 };
     c->in = (struct runtime_input){
         .settings = &c->settings,

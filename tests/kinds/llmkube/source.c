@@ -13,7 +13,7 @@ static const char *const classes[] = {
 };
 
 static const struct {
-    const char *class;
+    const char *origin;
     const char *text;
 } sources[] = {
     { "local", "/mnt/x.gguf" },
@@ -77,14 +77,14 @@ TEST(sources_fall_into_classes)
 {
     for (size_t i = 0; i < lengthof(sources); i++) {
         struct source s = source_read(test_arena(), sources[i].text);
-        if (!text_eq(classes[s.class], sources[i].class))
+        if (!text_eq(classes[s.origin], sources[i].origin))
             test_fail(__FILE__,
                 __LINE__,
                 "%s is %s, not %s",
                 sources[i].text,
-                classes[s.class],
-                sources[i].class);
-        check((s.class == SOURCE_INVALID) == !text_empty(s.problem));
+                classes[s.origin],
+                sources[i].origin);
+        check((s.origin == SOURCE_INVALID) == !text_empty(s.problem));
         check_text(s.text, sources[i].text);
     }
 }

@@ -26,7 +26,7 @@ static struct llmkube_settings settings(void)
     return s;
 }
 
-static const struct storage_options shared = { .namespace = "ns", .claim = STORAGE_SHARED_CLAIM };
+static const struct storage_options shared = { .ns = "ns", .claim = STORAGE_SHARED_CLAIM };
 
 /* ---- programs, for tests/scripts/check to run ---- */
 

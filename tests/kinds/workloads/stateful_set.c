@@ -24,7 +24,7 @@ static void begin(struct stage *s, const char *more)
 static void add_revision(struct stage *s, const char *name, const char *image, int64_t number)
 {
     struct arena *a = test_arena();
-    struct json template = test_json(
+    struct json tmpl = test_json(
         "{'metadata': {'labels': {'app': 'db'}}, '$patch': 'replace', 'spec': {'containers': ["
         " {'name': 'main'}],"
         " 'volumes': [{'name': 'data', 'emptyDir': {}}, {'name': 'tmp', 'emptyDir': {}}]}}");
@@ -38,7 +38,7 @@ static void add_revision(struct stage *s, const char *name, const char *image, i
             { "metadata.labels.app", json_str("db") },
             { "metadata.ownerReferences",
                 test_json("[{'controller': true, 'uid': 'StatefulSet/db'}]") },
-            { "data.spec.template", json_with(a, template, "spec.containers", containers) },
+            { "data.spec.template", json_with(a, tmpl, "spec.containers", containers) },
             { "revision", json_int(number) }));
 }
 

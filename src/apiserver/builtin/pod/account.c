@@ -15,7 +15,7 @@ static struct json token_volume(struct arena *a, const char *name)
     struct json token = json_map(
         a, { "expirationSeconds", json_int(TOKEN_SECONDS) }, { "path", json_str("token") });
     struct json ca = json_map(a, { "key", json_str("ca.crt") }, { "path", json_str("ca.crt") });
-    struct json namespace = json_map(a,
+    struct json ns = json_map(a,
         { "fieldRef",
             json_map(a,
                 { "apiVersion", json_str("v1") },
@@ -27,7 +27,7 @@ static struct json token_volume(struct arena *a, const char *name)
             { "configMap",
                 json_map(
                     a, { "items", json_list(a, ca) }, { "name", json_str("kube-root-ca.crt") }) }),
-        json_map(a, { "downwardAPI", json_map(a, { "items", json_list(a, namespace) }) }));
+        json_map(a, { "downwardAPI", json_map(a, { "items", json_list(a, ns) }) }));
     return json_map(a,
         { "name", json_str(name) },
         { "projected", json_map(a, { "defaultMode", json_int(0644) }, { "sources", sources }) });
@@ -96,7 +96,7 @@ bool pod_account_admit(const struct api_write *w, struct json *object, struct er
 {
     struct arena *a = w->arena;
     struct json spec = json_member(*object, "spec");
-    const char *namespace = json_get_text(*object, "metadata.namespace");
+    const char *ns = json_get_text(*object, "metadata.namespace");
     const char *name = json_get_text(spec, "serviceAccountName");
     struct json mirror =
         json_member(json_get(*object, "metadata.annotations"), "kubernetes.io/config.mirror");
@@ -107,14 +107,14 @@ bool pod_account_admit(const struct api_write *w, struct json *object, struct er
     name = text_empty(name) ? "default" : name;
     spec = json_with_member(a, spec, "serviceAccountName", json_str(name));
     spec = json_with_member(a, spec, "serviceAccount", json_str(name));
-    struct json account = apiserver_read(w->server, a, k, namespace ? namespace : "", name);
+    struct json account = apiserver_read(w->server, a, k, ns ? ns : "", name);
     if (!json_present(account))
         return fail(err,
             ERR_FORBIDDEN,
             "pods \"%s\" is forbidden: error looking up service account %s/%s: serviceaccount "
             "\"%s\" not found",
             meta_asked_name(*object),
-            namespace,
+            ns,
             name,
             name);
     if (wants_token(spec, account))

@@ -73,8 +73,8 @@ static void check_restart_rule(struct field_errors *e, struct json rule, const c
 {
     static const char *const actions[] = { "Restart", "RestartAllContainers", NULL };
     static const char *const operators[] = { "In", "NotIn", NULL };
-    struct json action = json_member(rule, "action"),
-                codes = json_member(rule, "exitCodes"), operator= json_member(codes, "operator");
+    struct json action = json_member(rule, "action"), codes = json_member(rule, "exitCodes"),
+                op = json_member(codes, "operator");
     const char *here = field_child(e->arena, path, "exitCodes");
     check_enum(e,
         check_is_set(action) ? action : json_str(""),
@@ -85,7 +85,7 @@ static void check_restart_rule(struct field_errors *e, struct json rule, const c
         return;
     }
     check_enum(e,
-        check_is_set(operator) ? operator: json_str(""),
+        check_is_set(op) ? op : json_str(""),
         field_child(e->arena, here, "operator"),
         operators);
     check_at_most(

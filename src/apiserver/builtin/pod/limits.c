@@ -18,13 +18,13 @@ struct ranges {
     struct store_cursor cursor;
 };
 
-static bool ranges_begin(const struct api_write *w, const char *namespace, struct ranges *ret)
+static bool ranges_begin(const struct api_write *w, const char *ns, struct ranges *ret)
 {
-    if (!w->server || !namespace)
+    if (!w->server || !ns)
         return false;
     ret->kind = registry_find(apiserver_registry(w->server), "", "v1", "limitranges");
     ret->table = store_table(apiserver_store(w->server), ret->kind->table);
-    ret->cursor = (struct store_cursor){ .namespace = namespace };
+    ret->cursor = (struct store_cursor){ .ns = ns };
     return true;
 }
 

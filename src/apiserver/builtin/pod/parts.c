@@ -10,13 +10,13 @@
 static const char *const container_lists[] = { "containers", "initContainers" };
 
 /* The old containers with the resources of the new ones of the same name. */
-static struct json with_resources(struct arena *a, struct json old, struct json new)
+static struct json with_resources(struct arena *a, struct json old, struct json fresh)
 {
     static const char *const fields[] = { "resources", "resizePolicy" };
     struct json_builder b;
     json_builder_init(&b, a);
     json_each (c, old) {
-        struct json kept = *c, other = json_find(new, "name", json_get_text(*c, "name"));
+        struct json kept = *c, other = json_find(fresh, "name", json_get_text(*c, "name"));
         for (size_t i = 0; json_present(other) && i < lengthof(fields); i++)
             kept = json_with_member(a, kept, fields[i], json_member(other, fields[i]));
         json_push(&b, kept);
@@ -122,13 +122,14 @@ static bool is_mutable(const char *resource)
 }
 
 /* What one list of amounts loses or gains that cannot be changed. */
-static void check_amounts(struct json old, struct json new, bool *fixed, bool *removed)
+static void check_amounts(struct json old, struct json fresh, bool *fixed, bool *removed)
 {
     json_each_member (m, old) {
-        *removed = *removed || !json_present(json_member(new, m->key));
-        *fixed = *fixed || (!is_mutable(m->key) && !json_equal(m->value, json_member(new, m->key)));
+        *removed = *removed || !json_present(json_member(fresh, m->key));
+        *fixed =
+            *fixed || (!is_mutable(m->key) && !json_equal(m->value, json_member(fresh, m->key)));
     }
-    json_each_member (m, new)
+    json_each_member (m, fresh)
         *fixed = *fixed || (!is_mutable(m->key) && !json_present(json_member(old, m->key)));
 }
 
@@ -138,12 +139,12 @@ static void check_resize(const struct api_write *w, struct json o, struct field_
     bool fixed = false;
     for (size_t l = 0; l < lengthof(container_lists); l++) {
         const char *path = field_child(e->arena, "spec", container_lists[l]);
-        struct json old = json_get(w->old, path), new = json_get(o, path);
-        for (size_t i = 0; i < old.count && i < new.count; i++)
+        struct json old = json_get(w->old, path), fresh = json_get(o, path);
+        for (size_t i = 0; i < old.count && i < fresh.count; i++)
             for (size_t p = 0; p < lengthof(parts); p++) {
                 bool removed = false;
                 check_amounts(json_get(json_member(old.items[i], "resources"), parts[p]),
-                    json_get(json_member(new.items[i], "resources"), parts[p]),
+                    json_get(json_member(fresh.items[i], "resources"), parts[p]),
                     &fixed,
                     &removed);
                 const char *here = field_child(e->arena,

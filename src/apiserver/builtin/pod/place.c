@@ -141,8 +141,8 @@ static void check_pod_term(struct field_errors *e, struct json term, const char 
     for (size_t i = 0; i < lengthof(selectors); i++)
         check_selector(
             e, json_member(term, selectors[i]), field_child(e->arena, path, selectors[i]));
-    json_each (namespace, json_member(term, "namespaces"))
-        check_name(e, *namespace, field_child(e->arena, path, "namespace"), NAME_DNS1123_LABEL);
+    json_each (ns, json_member(term, "namespaces"))
+        check_name(e, *ns, field_child(e->arena, path, "namespace"), NAME_DNS1123_LABEL);
     check_label_keys(e, term, path, "matchLabelKeys");
     check_label_keys(e, term, path, "mismatchLabelKeys");
     check_keys_in_selector(e, term, path);

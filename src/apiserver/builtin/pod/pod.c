@@ -248,25 +248,25 @@ static bool find_priority(const struct api_write *w, struct json object, int64_t
         const char *name;
         int64_t value;
     } own[] = { { "system-cluster-critical", 2000000000 }, { "system-node-critical", 2000001000 } };
-    const char *class = json_get_text(object, "spec.priorityClassName");
+    const char *class_name = json_get_text(object, "spec.priorityClassName");
     const char *name = meta_asked_name(object);
     struct json given = json_get(object, "spec.priority"), found = json_int(0),
                 asked = json_get(object, "spec.preemptionPolicy");
     *policy = json_str("PreemptLowerPriority");
-    if (!text_empty(class)) {
-        struct json c = read_class(w, "scheduling.k8s.io", "PriorityClass", class);
+    if (!text_empty(class_name)) {
+        struct json c = read_class(w, "scheduling.k8s.io", "PriorityClass", class_name);
         found = json_member(c, "value");
         if (check_is_set(json_member(c, "preemptionPolicy")))
             *policy = json_member(c, "preemptionPolicy");
         for (size_t i = 0; i < lengthof(own) && !json_present(found); i++)
-            if (text_eq(class, own[i].name))
+            if (text_eq(class_name, own[i].name))
                 found = json_int(own[i].value);
         if (!json_present(found))
             return fail(err,
                 ERR_FORBIDDEN,
                 "pods \"%s\" is forbidden: no PriorityClass with name %s was found",
                 name,
-                class);
+                class_name);
     }
     if (given.type == JSON_INT && given.integer != found.integer)
         return fail(err,
@@ -300,8 +300,9 @@ static struct json give_priority_class(const struct api_write *w, struct json po
 
 struct json pod_runtime_read(const struct api_write *w, struct json pod)
 {
-    const char *class = json_get_text(pod, "spec.runtimeClassName");
-    return class ? read_class(w, "node.k8s.io", "RuntimeClass", class) : (struct json){ 0 };
+    const char *class_name = json_get_text(pod, "spec.runtimeClassName");
+    return class_name ? read_class(w, "node.k8s.io", "RuntimeClass", class_name)
+                      : (struct json){ 0 };
 }
 
 /* The condition of a Pod that is not to be scheduled yet. */
@@ -388,21 +389,21 @@ static const char *const free_fields[] = {
 };
 
 /* The new spec, with what may be changed as it was. */
-static struct json with_free_fields(struct arena *a, struct json old, struct json new)
+static struct json with_free_fields(struct arena *a, struct json old, struct json fresh)
 {
     for (size_t f = 2; f < lengthof(free_fields); f++)
-        new = json_with_member(a, new, free_fields[f], json_member(old, free_fields[f]));
+        fresh = json_with_member(a, fresh, free_fields[f], json_member(old, free_fields[f]));
     for (size_t f = 0; f < 2; f++) {
-        struct json was = json_member(old, free_fields[f]), is = json_member(new, free_fields[f]);
+        struct json was = json_member(old, free_fields[f]), is = json_member(fresh, free_fields[f]);
         struct json_builder b;
         json_builder_init(&b, a);
         for (size_t i = 0; i < is.count; i++)
             json_push(&b,
                 json_with_member(a, is.items[i], "image", json_member(json_item(was, i), "image")));
         if (json_present(is))
-            new = json_with_member(a, new, free_fields[f], json_list_end(&b));
+            fresh = json_with_member(a, fresh, free_fields[f], json_list_end(&b));
     }
-    return new;
+    return fresh;
 }
 
 static struct json bare_tolerations(struct arena *a, struct json spec)
@@ -422,8 +423,8 @@ static void check_pod_change(const struct api_write *w, struct json o, struct fi
         pod_part_check(w, o, e);
         return;
     }
-    struct json old = json_member(w->old, "spec"), new = json_member(o, "spec");
-    struct json bare = bare_tolerations(a, new);
+    struct json old = json_member(w->old, "spec"), fresh = json_member(o, "spec");
+    struct json bare = bare_tolerations(a, fresh);
     struct json_index index = json_index_of(a, bare, NULL);
     json_each (t, bare_tolerations(a, old)) {
         if (json_index_find(&index, *t) < 0) {
@@ -435,7 +436,7 @@ static void check_pod_change(const struct api_write *w, struct json o, struct fi
     }
     bool counts_differ = false;
     for (size_t f = 0; f < 2; f++)
-        if (json_member(old, free_fields[f]).count != json_member(new, free_fields[f]).count) {
+        if (json_member(old, free_fields[f]).count != json_member(fresh, free_fields[f]).count) {
             field_forbidden(e,
                 field_child(a, "spec", free_fields[f]),
                 "pod updates may not add or remove containers");
@@ -443,7 +444,7 @@ static void check_pod_change(const struct api_write *w, struct json o, struct fi
         }
     if (counts_differ)
         return;
-    struct json kept = with_free_fields(a, old, new);
+    struct json kept = with_free_fields(a, old, fresh);
     if (!json_equal(old, kept))
         field_forbidden(e,
             "spec",

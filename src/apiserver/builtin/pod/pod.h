@@ -51,7 +51,7 @@ const char *pod_quality_of(struct json spec);
 /* What is wrong with a pod spec; path is its own ("spec.template.spec"). */
 void pod_spec_check(struct field_errors *e, struct json spec, const char *path);
 /* A template that must have these labels: its metadata and its spec. */
-void pod_template_check(struct field_errors *e, struct json template, const char *path);
+void pod_template_check(struct field_errors *e, struct json tmpl, const char *path);
 /* Returns the volumes that nothing is wrong with: containers can mount those. */
 struct json pod_volumes_check(struct field_errors *e, struct json spec, const char *path);
 void pod_mounts_check(

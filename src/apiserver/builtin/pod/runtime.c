@@ -22,8 +22,8 @@ static bool same_amounts(struct json x, struct json y)
 
 bool pod_overhead_check(const struct api_write *w, struct json pod, struct error *err)
 {
-    struct json has = json_get(pod, "spec.overhead"), class = pod_runtime_read(w, pod),
-                wants = json_member(class, "overhead");
+    struct json has = json_get(pod, "spec.overhead"), class_name = pod_runtime_read(w, pod),
+                wants = json_member(class_name, "overhead");
     if (check_is_set(wants))
         return same_amounts(json_member(wants, "podFixed"), has) ||
                refuse(pod,
@@ -112,11 +112,11 @@ bool pod_runtime_admit(const struct api_write *w, struct json *pod, struct error
 {
     struct arena *a = w->arena;
     const char *name = json_get_text(*pod, "spec.runtimeClassName");
-    struct json class = pod_runtime_read(w, *pod);
-    struct json cost = json_get(class, "overhead.podFixed"),
-                scheduling = json_member(class, "scheduling"),
+    struct json class_name = pod_runtime_read(w, *pod);
+    struct json cost = json_get(class_name, "overhead.podFixed"),
+                scheduling = json_member(class_name, "scheduling"),
                 has = json_get(*pod, "spec.overhead");
-    if (name && !json_present(class))
+    if (name && !json_present(class_name))
         return refuse(
             *pod, err, arena_printf(a, "pod rejected: RuntimeClass \"%s\" not found", name));
     if (cost.count && has.count && !same_amounts(cost, has))

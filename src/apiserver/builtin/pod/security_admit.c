@@ -15,12 +15,11 @@
  * read. */
 static bool read_policy(const struct api_write *w, struct json object, struct pod_policy *ret)
 {
-    const char *namespace = json_get_text(object, "metadata.namespace");
+    const char *ns = json_get_text(object, "metadata.namespace");
     const struct api_kind *k =
         w->server ? registry_find(apiserver_registry(w->server), "", "v1", "namespaces") : NULL;
     const struct store_object *o =
-        k && namespace ? store_get(store_table(apiserver_store(w->server), k->table), "", namespace)
-                       : NULL;
+        k && ns ? store_get(store_table(apiserver_store(w->server), k->table), "", ns) : NULL;
     if (!o || !memmem(o->text.ptr, o->text.len, POD_SECURITY_PREFIX, strlen(POD_SECURITY_PREFIX)))
         return false;
     struct field_errors errors;
@@ -42,33 +41,33 @@ static void warn_of(
                 v.details));
 }
 
-void pod_security_warn(const struct api_write *w, struct json object, struct json template)
+void pod_security_warn(const struct api_write *w, struct json object, struct json tmpl)
 {
     struct pod_policy p;
-    if (json_present(template) && read_policy(w, object, &p))
-        warn_of(w, p.warn, json_member(template, "metadata"), json_member(template, "spec"));
+    if (json_present(tmpl) && read_policy(w, object, &p))
+        warn_of(w, p.warn, json_member(tmpl, "metadata"), json_member(tmpl, "spec"));
 }
 
 /* ---- pods ---- */
 
-static bool has_other_images(struct json old, struct json new)
+static bool has_other_images(struct json old, struct json fresh)
 {
-    if (old.count != new.count)
+    if (old.count != fresh.count)
         return true;
-    for (size_t i = 0; i < new.count; i++)
-        if (!json_equal(json_member(old.items[i], "image"), json_member(new.items[i], "image")))
+    for (size_t i = 0; i < fresh.count; i++)
+        if (!json_equal(json_member(old.items[i], "image"), json_member(fresh.items[i], "image")))
             return true;
     return false;
 }
 
 /* The rest of what can be changed in a pod is nothing that a standard speaks of. */
-static bool matters(struct json old, struct json new)
+static bool matters(struct json old, struct json fresh)
 {
     struct json had = json_member(old, "ephemeralContainers");
-    if (has_other_images(json_member(old, "containers"), json_member(new, "containers")) ||
-        has_other_images(json_member(old, "initContainers"), json_member(new, "initContainers")))
+    if (has_other_images(json_member(old, "containers"), json_member(fresh, "containers")) ||
+        has_other_images(json_member(old, "initContainers"), json_member(fresh, "initContainers")))
         return true;
-    json_each (c, json_member(new, "ephemeralContainers")) {
+    json_each (c, json_member(fresh, "ephemeralContainers")) {
         struct json was = json_find(had, "name", json_get_text(*c, "name"));
         if (!json_present(was) || !json_equal(json_member(was, "image"), json_member(*c, "image")))
             return true;
@@ -112,14 +111,14 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void add_to_group(struct group *groups, size_t *count, struct group new)
+static void add_to_group(struct group *groups, size_t *count, struct group fresh)
 {
     for (size_t i = 0; i < *count; i++)
-        if (text_eq(groups[i].reasons, new.reasons)) {
+        if (text_eq(groups[i].reasons, fresh.reasons)) {
             groups[i].count++; /* the table is in the order of names */
             return;
         }
-    groups[(*count)++] = new;
+    groups[(*count)++] = fresh;
 }
 
 static void warn_groups(const struct api_write *w, const struct group *groups, size_t count)
@@ -138,12 +137,12 @@ static void warn_groups(const struct api_write *w, const struct group *groups, s
         call_warn(w->call, lines[i]);
 }
 
-static void warn_pods(const struct api_write *w, const char *namespace, struct pod_standard s)
+static void warn_pods(const struct api_write *w, const char *ns, struct pod_standard s)
 {
     struct arena *a = w->arena;
     const struct api_kind *k = registry_find(apiserver_registry(w->server), "", "v1", "pods");
     const struct store_table *table = store_table(apiserver_store(w->server), k->table);
-    struct store_cursor cursor = { .namespace = namespace };
+    struct store_cursor cursor = { .ns = ns };
     struct group *groups = arena_array(a, PODS_MAX, sizeof(*groups));
     size_t count = 0, all = 0;
     const struct store_object *o;
@@ -171,23 +170,22 @@ static void warn_pods(const struct api_write *w, const char *namespace, struct p
     call_warn(w->call,
         arena_printf(a,
             "existing pods in namespace \"%s\" violate the new PodSecurity enforce level \"%s\"",
-            namespace,
+            ns,
             pod_standard_text(a, s)));
     warn_groups(w, groups, count);
 }
 
 /* What was wrong before is let be. */
-static bool is_same(const struct field_errors *old, const struct field_errors *new)
+static bool is_same(const struct field_errors *old, const struct field_errors *fresh)
 {
-    return text_eq(field_errors_text(old), field_errors_text(new));
+    return text_eq(field_errors_text(old), field_errors_text(fresh));
 }
 
-bool pod_security_admit_namespace(
-    const struct api_write *w, struct json namespace, struct error *err)
+bool pod_security_admit_namespace(const struct api_write *w, struct json ns, struct error *err)
 {
     struct field_errors errors, old_errors;
-    const char *name = json_get_text(namespace, "metadata.name");
-    struct json labels = json_get(namespace, "metadata.labels"),
+    const char *name = json_get_text(ns, "metadata.name");
+    struct json labels = json_get(ns, "metadata.labels"),
                 old_labels = json_get(w->old, "metadata.labels");
     (void)err;
     if (*w->subresource || (json_present(w->old) && json_equal(labels, old_labels)))
@@ -195,11 +193,11 @@ bool pod_security_admit_namespace(
     field_errors_init(&errors, w->arena);
     field_errors_init(&old_errors, w->arena);
     struct pod_standard old = pod_policy_read(old_labels, &old_errors).enforce,
-                        new = pod_policy_read(labels, &errors).enforce;
+                        fresh = pod_policy_read(labels, &errors).enforce;
     if (errors.count && (!json_present(w->old) || !is_same(&old_errors, &errors)))
         return call_fail(w->call, status_invalid(w->arena, "", "Namespace", name, &errors));
-    if (json_present(w->old) && w->server && new.level != POD_PRIVILEGED &&
-        (new.minor != old.minor || new.level > old.level))
-        warn_pods(w, name, new);
+    if (json_present(w->old) && w->server && fresh.level != POD_PRIVILEGED &&
+        (fresh.minor != old.minor || fresh.level > old.level))
+        warn_pods(w, name, fresh);
     return true;
 }

@@ -10,6 +10,6 @@
 bool pod_security_admit(const struct api_write *w, struct json pod, struct error *err) must_check;
 /* The labels of a namespace; warns of pods in there that a new level would refuse. */
 bool pod_security_admit_namespace(
-    const struct api_write *w, struct json namespace, struct error *err) must_check;
+    const struct api_write *w, struct json ns, struct error *err) must_check;
 /* The template of a workload, absent or not. */
-void pod_security_warn(const struct api_write *w, struct json object, struct json template);
+void pod_security_warn(const struct api_write *w, struct json object, struct json tmpl);

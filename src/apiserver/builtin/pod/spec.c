@@ -248,11 +248,11 @@ void pod_spec_check(struct field_errors *e, struct json spec, const char *path)
     check_system(e, json_member(spec, "os"), field_child(e->arena, path, "os"));
 }
 
-void pod_template_check(struct field_errors *e, struct json template, const char *path)
+void pod_template_check(struct field_errors *e, struct json tmpl, const char *path)
 {
-    check_labels(e, json_get(template, "metadata.labels"), field_child(e->arena, path, "labels"));
-    pod_spec_check(e, json_member(template, "spec"), field_child(e->arena, path, "spec"));
-    if (json_get(template, "spec.ephemeralContainers").count)
+    check_labels(e, json_get(tmpl, "metadata.labels"), field_child(e->arena, path, "labels"));
+    pod_spec_check(e, json_member(tmpl, "spec"), field_child(e->arena, path, "spec"));
+    if (json_get(tmpl, "spec.ephemeralContainers").count)
         field_forbidden(e,
             field_child(e->arena, path, "spec.ephemeralContainers"),
             "ephemeral containers not allowed in pod template");

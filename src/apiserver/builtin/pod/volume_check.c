@@ -93,9 +93,9 @@ static void check_csi(struct field_errors *e, struct json csi, const char *path)
 /* A claim gets its name and the rest of its metadata from the pod. */
 static void check_ephemeral(struct field_errors *e, struct json source, const char *path)
 {
-    struct json template = json_member(source, "volumeClaimTemplate"),
-                meta = json_member(template, "metadata");
-    if (check_is_empty(template))
+    struct json tmpl = json_member(source, "volumeClaimTemplate"),
+                meta = json_member(tmpl, "metadata");
+    if (check_is_empty(tmpl))
         return;
     const char *here = field_child(e->arena, path, "volumeClaimTemplate"),
                *meta_path = field_child(e->arena, here, "metadata"),
@@ -111,7 +111,7 @@ static void check_ephemeral(struct field_errors *e, struct json source, const ch
         const char *key = check_lower(e->arena, m->key);
         check_label_key(e, json_str(m->key), notes_path, key);
     }
-    struct json spec = json_member(template, "spec");
+    struct json spec = json_member(tmpl, "spec");
     builtin_claim_check(
         e, json_present(spec) ? spec : json_empty_map(), field_child(e->arena, here, "spec"));
 }

@@ -49,17 +49,18 @@ static void add_file(struct files *files, const char *path, const char *source)
         length--;
     if (!length || files->count == COMPARED_MAX)
         return;
-    struct file new = { arena_strndup(a, path, length), source };
+    struct file fresh = { arena_strndup(a, path, length), source };
     for (size_t i = 0; i < files->count; i++)
-        if (is_above(files->items[i].path, new.path) || is_above(new.path, files->items[i].path))
+        if (is_above(files->items[i].path, fresh.path) ||
+            is_above(fresh.path, files->items[i].path))
             call_warn(files->write->call,
                 arena_printf(a,
                     "volume \"%s\" (%s): overlapping paths: %s with %s",
                     files->volume,
                     files->sort,
-                    file_text(a, new),
+                    file_text(a, fresh),
                     file_text(a, files->items[i])));
-    files->items[files->count++] = new;
+    files->items[files->count++] = fresh;
 }
 
 static void add_items(struct files *files, struct json source, const char *name)

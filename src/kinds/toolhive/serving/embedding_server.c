@@ -145,12 +145,12 @@ static bool workload(
     struct json overrides = json_get(s->spec, OVERRIDES "statefulSet");
     struct json pods = json_get(overrides, "podTemplateMetadataOverrides");
     struct json patch = json_get(s->spec, "podTemplateSpec");
-    struct json template = json_fields(a,
+    struct json tmpl = json_fields(a,
         { "metadata.labels", toolhive_merge(a, json_get(pods, "labels"), s->labels) },
         { "metadata.annotations", json_or_absent(json_get(pods, "annotations")) },
         { "spec.imagePullSecrets", toolhive_pull_secrets(a, (struct json){ 0 }, s->in->settings) },
         { "spec.containers", json_list(a, container(s, resources)) });
-    if (json_present(patch) && !go_template_merge(a, template, patch, &template, err))
+    if (json_present(patch) && !go_template_merge(a, tmpl, patch, &tmpl, err))
         return false;
     *ret = json_fields(a,
         { "metadata.name", json_str(s->name) },
@@ -159,7 +159,7 @@ static bool workload(
         { "spec.replicas", json_int(json_get_int(s->spec, "replicas", 1)) },
         { "spec.serviceName", json_str(s->name) },
         { "spec.selector.matchLabels", s->labels },
-        { "spec.template", template },
+        { "spec.template", tmpl },
         { "spec.volumeClaimTemplates", claims(s) });
     return true;
 }
@@ -257,22 +257,22 @@ static void reconcile(const struct view *in, struct plan *out)
     static const char *const fixed[] = { "spec.volumeClaimTemplates", "spec.serviceName", NULL };
     struct server s = server_of(in, out);
     struct proxy p = { .a = in->arena, .spec = s.spec };
-    struct json template = json_get(s.spec, "podTemplateSpec"), resources, object;
+    struct json tmpl = json_get(s.spec, "podTemplateSpec"), resources, object;
     const char *text, *size = size_fault(&s);
     struct error err;
     if (json_present(json_get(in->object, "metadata.deletionTimestamp"))) {
         plan_done(out);
         return;
     }
-    bool ok = !json_present(template) || go_template_print(s.a, template, &text, &err);
+    bool ok = !json_present(tmpl) || go_template_print(s.a, tmpl, &text, &err);
     plan_condition(out,
         "PodTemplateValid",
         ok,
         ok ? "ValidPodTemplateSpec" : "InvalidPodTemplateSpec",
         "%s",
-        !ok                      ? err.text
-        : json_present(template) ? "PodTemplateSpec is valid"
-                                 : "No PodTemplateSpec provided");
+        !ok                  ? err.text
+        : json_present(tmpl) ? "PodTemplateSpec is valid"
+                             : "No PodTemplateSpec provided");
     if (!ok)
         tell_failure(&s, arena_printf(s.a, "Invalid PodTemplateSpec: %s", err.text));
     else if (size)

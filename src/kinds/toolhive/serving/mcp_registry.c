@@ -240,7 +240,7 @@ static struct json deployment(const struct registry *r)
     struct arena *a = r->a;
     struct json labels = labels_of(r, r->api), users = json_get(r->spec, "podTemplateSpec");
     bool pass = json_present(json_get(r->spec, "pgpassSecretRef"));
-    struct json template = json_fields(a,
+    struct json tmpl = json_fields(a,
         { "metadata.labels", labels },
         { "metadata.annotations",
             json_map(a, { CONFIG_HASH, json_str(registry_spec_hash(a, r->spec)) }) },
@@ -251,7 +251,7 @@ static struct json deployment(const struct registry *r)
         { "spec.containers", json_list(a, container(r)) },
         { "spec.volumes", volumes(r) });
     if (json_present(users))
-        template = join_template(a, template, users);
+        tmpl = join_template(a, tmpl, users);
     struct json hash = { 0 };
     if (json_present(users))
         hash = json_map(a, { TOOLHIVE_POD_TEMPLATE_HASH, json_str(toolhive_hash(a, users)) });
@@ -261,7 +261,7 @@ static struct json deployment(const struct registry *r)
         { "metadata.annotations", hash },
         { "spec.replicas", json_int(1) },
         { "spec.selector.matchLabels", selector_of(r) },
-        { "spec.template", template });
+        { "spec.template", tmpl });
 }
 
 /* ---- other children ---- */
@@ -441,18 +441,18 @@ static void tell_template(const struct registry *r, const char *cause)
 static void reconcile(const struct view *in, struct plan *out)
 {
     struct registry r = registry_of(in, out);
-    struct json template = json_get(r.spec, "podTemplateSpec");
+    struct json tmpl = json_get(r.spec, "podTemplateSpec");
     const char *text, *fault = fault_of(&r);
     struct error err;
     if (json_present(json_get(in->object, "metadata.deletionTimestamp"))) {
         plan_done(out);
         return;
     }
-    if (json_present(template) && !go_template_print(r.a, template, &text, &err)) {
+    if (json_present(tmpl) && !go_template_print(r.a, tmpl, &text, &err)) {
         tell_template(&r, err.text);
         return;
     }
-    if (json_present(template))
+    if (json_present(tmpl))
         plan_condition(
             out, "PodTemplateValid", true, "ValidPodTemplateSpec", "PodTemplateSpec is valid");
     if (fault) {

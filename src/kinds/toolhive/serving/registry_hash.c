@@ -81,7 +81,7 @@ static void add_pull_secrets(struct buf *b, struct json list)
 const char *registry_spec_hash(struct arena *a, struct json spec)
 {
     struct buf b = BUF_INIT(TEXT_BYTES_MAX);
-    struct json template = json_get(spec, "podTemplateSpec");
+    struct json tmpl = json_get(spec, "podTemplateSpec");
     buf_add_text(&b, "(v1beta1.MCPRegistrySpec){ConfigYAML:(string)");
     buf_add_text(&b, toolhive_text(spec, "configYAML", ""));
     add_raw_list(&b, a, "Volumes", json_get(spec, "volumes"));
@@ -89,9 +89,9 @@ const char *registry_spec_hash(struct arena *a, struct json spec)
     add_secret(&b, json_get(spec, "pgpassSecretRef"));
     buf_printf(&b, " DisplayName:(string)%s", toolhive_text(spec, "displayName", ""));
     buf_add_text(&b, " PodTemplateSpec:(*runtime.RawExtension)");
-    if (json_present(template)) {
+    if (json_present(tmpl)) {
         buf_add_text(&b, "{Raw:");
-        add_bytes(&b, gojson_text(a, template));
+        add_bytes(&b, gojson_text(a, tmpl));
         buf_add_text(&b, " Object:(runtime.Object)<nil>}");
     } else {
         buf_add_text(&b, "<nil>");
