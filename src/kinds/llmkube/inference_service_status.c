@@ -157,6 +157,8 @@ static void plan_availability(struct isvc *svc, enum isvc_phase phase)
             true,
             "InferenceReady",
             "Inference service is ready and serving requests");
+    else if (phase == PHASE_STOPPED && svc->waits_for_slot)
+        isvc_condition_keep(svc, "Available");
     else if (phase == PHASE_STOPPED)
         plan_condition(svc->out,
             "Available",

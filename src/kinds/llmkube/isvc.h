@@ -102,6 +102,7 @@ struct isvc {
     struct json pods; /* list */
     int64_t desired;  /* replicas wanted: by the spec, or by the autoscaler */
     int64_t ready;
+    bool waits_for_slot; /* spec.replicas asks for pods; its pool has no place for them yet */
 
     bool ended; /* a step ended the walk with this phase: */
     enum isvc_phase end_phase;

@@ -41,14 +41,33 @@ static void set_replicas(struct isvc *svc, int64_t replicas)
     svc->spec.replicas = replicas;
 }
 
+static bool is_serving(const struct isvc *svc)
+{
+    return text_eq(json_get_text(isvc_status(svc), "phase"), "Ready");
+}
+
+/* A member that serves keeps its pods, whatever the others ask for. One that does not has none
+ * until the others have none: two models do not fit. */
+static void own(struct isvc *svc, enum slot others)
+{
+    if (is_serving(svc) || others == SLOT_FREE) {
+        set_replicas(svc, 1);
+    } else if (others == SLOT_TAKEN) {
+        set_replicas(svc, 0);
+    } else {
+        /* The others give way at once: no reason to change the request for that moment. */
+        svc->spec.replicas = 0;
+        svc->waits_for_slot = true;
+    }
+}
+
 /* Another member has the slot, or waits for it. Who serves is never cut off. */
 static void give_way(struct isvc *svc)
 {
-    bool serving = text_eq(json_get_text(isvc_status(svc), "phase"), "Ready");
     struct isvc_idle idle = { .known = true };
     if (svc->spec.replicas == 0)
         return;
-    if (serving)
+    if (is_serving(svc))
         idle = rollout_idle(svc);
     if (!idle.known) {
         isvc_condition_keep(svc, "SwapDeferred");
@@ -76,13 +95,13 @@ void pool_member_follow(struct isvc *svc)
     const char *owner = text_empty(pending) ? resident : pending;
     if (text_empty(owner) || text_eq(json_get_text(pool, "status.phase"), "Degraded"))
         return;
-    enum slot others = slot_of_others(svc, pool);
-    if (text_eq(owner, svc->name) && others == SLOT_ASKED_FOR)
-        svc->spec.replicas = 0; /* they give way at once: no reason to change the request */
-    else if (text_eq(owner, svc->name))
-        set_replicas(svc, others == SLOT_FREE ? 1 : 0);
+    if (text_eq(owner, svc->name))
+        own(svc, slot_of_others(svc, pool));
     else if (!text_empty(pending) || text_eq(resident, svc->name))
         give_way(svc);
-    else if (!json_get_int(svc->live, "spec.replicas", 0))
-        svc->spec.replicas = 0; /* a request; no pods until the pool has seen it */
+    else if (!json_get_int(svc->live, "spec.replicas", 0)) {
+        /* A request. There are no pods until the pool has seen it. */
+        svc->waits_for_slot = svc->spec.replicas > 0;
+        svc->spec.replicas = 0;
+    }
 }

@@ -157,3 +157,26 @@ TEST(the_owner_starts_when_the_last_pod_of_the_others_is_gone)
     check_int(json_get_int(stage_child(&s, "Deployment"), "spec.replicas", 0), 1);
     check_int(follows(&s, "judge"), 'n');
 }
+
+TEST(a_member_that_serves_is_not_cut_off_by_a_request_for_another)
+{
+    struct stage s;
+    init(&s);
+    add_member(&s, "judge", 1, "Ready");
+    add_member(&s, "coder", 1, "Stopped");
+    add_pool(&s, "'phase': 'Ready', 'residentMember': 'judge'");
+    check_int(follows(&s, "judge"), 'n');
+    check_int(json_get_int(stage_child(&s, "Deployment"), "spec.replicas", 0), 1);
+}
+
+TEST(a_member_that_waits_for_its_slot_does_not_say_that_somebody_stopped_it)
+{
+    struct stage s;
+    init(&s);
+    add_member(&s, "judge", 1, "Creating");
+    add_member(&s, "coder", 1, "Creating");
+    add_pool(&s, "'phase': 'Swapping', 'pendingMember': 'coder'");
+    check_int(follows(&s, "coder"), 'n');
+    check_text(json_get_text(s.plan.status, "phase"), "Stopped");
+    check_text(stage_condition(&s, "Available"), NULL);
+}
