@@ -74,7 +74,9 @@ static const char *const known_keys[] = { "backends",
     "teamClaim",
     "allowlists",
     "team",
-    "replicas" };
+    "replicas",
+    "served",
+    "unavailable" };
 
 static const struct json_bind backend_bind[] = {
     BIND(struct router_backend, name, "name"),
@@ -104,6 +106,8 @@ static const struct json_bind backend_bind[] = {
     BIND(struct router_backend, pool_member, "pool.member"),
     BIND(struct router_backend, pool_members, "pool.members"),
     BIND(struct router_backend, swap_budget_ns, "pool.swapBudget"),
+    BIND(struct router_backend, served, "served"),
+    BIND(struct router_backend, unavailable, "unavailable"),
     { 0 },
 };
 
@@ -216,7 +220,8 @@ static bool read_backend(
     *b = (struct router_backend){ .index = index, .health_interval_s = 10, .health_timeout_s = 2 };
     if (!bind_both(c, from, extras, at, backend_bind, b, err) ||
         !router_config_read_prices(b, at, err) ||
-        !is_text_list(b->capabilities, arena_printf(&c->arena, "%s.capabilities", at), err))
+        !is_text_list(b->capabilities, arena_printf(&c->arena, "%s.capabilities", at), err) ||
+        !is_text_list(b->served, arena_printf(&c->arena, "%s.served", at), err))
         return false;
     if (text_empty(b->name))
         return fail(err, ERR_INVALID, "%s: name is required", at);
@@ -277,12 +282,13 @@ static bool read_rule(
 static bool read_default(struct router_config *c, const struct top *top, struct error *err)
 {
     const char *word = top->default_strategy;
-    if (!text_empty(word) && !text_eq(word, "Static") && !text_eq(word, "BackendNameMatch"))
+    if (!text_empty(word) && !text_eq(word, "Static") && !text_eq(word, "BackendNameMatch") &&
+        !c->by_name)
         return fail(err,
             ERR_INVALID,
             "defaultRouteStrategy \"%s\" must be \"Static\" or \"BackendNameMatch\"",
             word);
-    c->match_backend_names = text_eq(word, "BackendNameMatch");
+    c->match_backend_names = text_eq(word, "BackendNameMatch") || c->by_name;
     c->needs_model = c->needs_model || c->match_backend_names;
     if (text_empty(top->default_route))
         return true;
@@ -337,12 +343,13 @@ static bool read_config(
         !count_of(top.backends, "backends", BACKENDS_MAX, &c->backend_count, err) ||
         !count_of(top.rules, "rules", RULES_MAX, &c->rule_count, err))
         return false;
-    if (c->backend_count == 0)
+    c->by_name = text_eq(top.default_strategy, "ByName");
+    if (c->backend_count == 0 && !c->by_name)
         return fail(err, ERR_INVALID, "backends must be non-empty");
     c->class_header = str_dup(a, str_trim(str_of(c->class_header)));
     if (text_empty(c->class_header))
         c->class_header = "x-llmkube-classification";
-    c->backends = arena_array(a, c->backend_count, sizeof(*c->backends));
+    c->backends = arena_array(a, c->backend_count + 1, sizeof(*c->backends));
     c->rules = arena_array(a, c->rule_count + 1, sizeof(*c->rules));
     for (size_t i = 0; i < c->backend_count; i++)
         if (!read_backend(c, json_item(top.backends, i), json_get(extra, "backends"), i, err))

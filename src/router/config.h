@@ -32,6 +32,8 @@ struct router_backend {
     const char *pool_name, *pool_namespace, *pool_member;
     struct json pool_members;
     int64_t swap_budget_ns;
+    struct json served;      /* names of models that it answers to itself: sent on as they are */
+    const char *unavailable; /* why it cannot be asked now, for the client; NULL: it can */
     size_t index;
     bool is_local;
 };
@@ -80,6 +82,9 @@ struct router_config {
     size_t rule_count;
     const struct router_backend *default_route; /* NULL: none */
     bool match_backend_names;
+    /* defaultRouteStrategy ByName, which no ModelRouter has: every request names its back end,
+     * there may be none, and errors are in OpenAI's form. */
+    bool by_name;
     bool needs_model; /* the model decides where a request goes, or is rewritten */
     const char *class_header;
     struct json sensitive; /* classifications */

@@ -8,6 +8,7 @@
 /* Behind a slow back end, or before a route, no more is taken in than this beyond what is needed.
  */
 #define PENDING_MAX ((int64_t)256 << 10)
+#define NAMED_MAX 20 /* models that an error names */
 
 static int64_t now_ms(const struct dispatch *d)
 {
@@ -15,6 +16,14 @@ static int64_t now_ms(const struct dispatch *d)
 }
 
 /* ---- the end ---- */
+
+struct json router_openai_error(struct arena *a, int status, const char *code, const char *message)
+{
+    return json_fields(a,
+        { "error.message", json_str(message) },
+        { "error.type", json_str(status < 500 ? "invalid_request_error" : "server_error") },
+        { "error.code", json_str(code) });
+}
 
 static void drop_call(struct dispatch *d)
 {
@@ -72,7 +81,10 @@ void router_dispatch_refuse(struct dispatch *d, int status, const char *outcome,
         return;
     }
     const char *text = json_to_text(a,
-        json_fields(a, { "error.code", json_int(status) }, { "error.message", json_str(message) }));
+        d->gen->config->by_name
+            ? router_openai_error(a, status, outcome, message)
+            : json_fields(
+                  a, { "error.code", json_int(status) }, { "error.message", json_str(message) }));
     struct http_header list[2] = { { STR("content-type"), STR("application/json") } };
     if (extra)
         list[1] = *extra;
@@ -246,7 +258,8 @@ static void plan_edits(struct dispatch *d)
     const char *model = d->target->backend->model;
     bool in_form = d->form && d->has_model;
     bool in_json = d->is_json && d->scan && d->scan->is_object;
-    bool rewrites = !text_empty(model) && (in_json || in_form);
+    bool rewrites = !text_empty(model) && (in_json || in_form) &&
+                    !json_list_has(d->target->backend->served, d->features.model);
     d->map_model = rewrites && *d->features.model;
     d->edit_next = 0;
     if (!rewrites) {
@@ -434,10 +447,45 @@ static void order_by_latency(struct dispatch *d)
     }
 }
 
+/* What there is instead of the model that was asked for. */
+static void refuse_model(struct dispatch *d)
+{
+    const struct router_config *c = d->gen->config;
+    cleanup(buf_done) struct buf text = BUF_INIT(DISPATCH_WHOLE_BYTES);
+    bool named = *d->features.model != '\0';
+    if (named)
+        buf_printf(&text, "The model \"%s\" does not exist.", d->features.model);
+    else
+        buf_add_text(&text, "The request names no model.");
+    buf_add_text(&text, c->backend_count ? " There are: " : " There is none yet.");
+    for (size_t i = 0; i < c->backend_count && i < NAMED_MAX; i++)
+        buf_printf(&text, "%s%s", i ? ", " : "", router_route_model_id(&c->backends[i]));
+    if (c->backend_count > NAMED_MAX)
+        buf_printf(&text, " and %zu more", c->backend_count - NAMED_MAX);
+    router_dispatch_refuse(d,
+        named ? 404 : 400,
+        named ? "model_not_found" : "model_required",
+        str_dup(&d->arena, buf_str(&text)),
+        NULL);
+}
+
+static bool is_available(struct dispatch *d)
+{
+    static const struct http_header later = { STR("retry-after"), STR("2") };
+    const char *why = d->route.count == 1 ? d->route.backends[0]->unavailable : NULL;
+    if (!text_empty(why))
+        router_dispatch_refuse(d, 503, "model_not_ready", why, &later);
+    return text_empty(why);
+}
+
 static void go(struct dispatch *d)
 {
     d->routed = true;
     d->route = router_route_find(&d->arena, d->gen->config, &d->features);
+    if (d->route.refusal == ROUTE_UNKNOWN) {
+        refuse_model(d);
+        return;
+    }
     if (d->route.refusal == ROUTE_NONE) {
         router_dispatch_refuse(
             d, 503, "no_route", "no rule matched and no defaultRoute configured", NULL);
@@ -462,7 +510,7 @@ static void go(struct dispatch *d)
             NULL);
         return;
     }
-    if (!router_spend_reserve(d))
+    if (!is_available(d) || !router_spend_reserve(d))
         return;
     if (d->route.rule && d->route.rule->strategy == ROUTER_WEIGHTED)
         order_by_weight(d);

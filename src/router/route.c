@@ -231,6 +231,9 @@ static const struct router_backend *named(const struct router_config *c, const c
     for (size_t i = 0; i < c->backend_count; i++)
         if (text_eq(router_route_model_id(&c->backends[i]), model))
             return &c->backends[i];
+    for (size_t i = 0; i < c->backend_count && c->by_name; i++)
+        if (text_eq(c->backends[i].name, model) || json_list_has(c->backends[i].served, model))
+            return &c->backends[i];
     return NULL;
 }
 
@@ -258,9 +261,11 @@ struct route router_route_find(
     }
     const struct router_backend *b =
         c->match_backend_names && *f->model ? named(c, f->model) : NULL;
+    if (c->by_name && !*f->model && c->backend_count == 1)
+        b = c->backends;
     b = b ?: c->default_route;
     if (!b) {
-        route.refusal = ROUTE_NONE;
+        route.refusal = c->by_name ? ROUTE_UNKNOWN : ROUTE_NONE;
         return route;
     }
     route.backends = arena_array(a, 1, sizeof(*route.backends));

@@ -17,7 +17,12 @@ struct route_features {
     struct http_headers headers;
 };
 
-enum route_refusal { ROUTE_FOUND, ROUTE_NONE, ROUTE_FAIL_CLOSED };
+enum route_refusal {
+    ROUTE_FOUND,
+    ROUTE_NONE,
+    ROUTE_UNKNOWN, /* by name: there is no such model, or none is named */
+    ROUTE_FAIL_CLOSED,
+};
 
 struct route {
     const struct router_rule *rule;         /* NULL: the default */

@@ -53,6 +53,8 @@ void router_free(struct router *r);
 void router_set_config(struct router *r, struct router_config *config);
 /* Not ready any more: /readyz says so. */
 void router_set_draining(struct router *r);
+/* The body of an error, as OpenAI's clients read it. */
+struct json router_openai_error(struct arena *a, int status, const char *code, const char *message);
 /* For http_server_options; ctx is the router. */
 void router_request(void *ctx, struct http_exchange *x, const struct http_request_head *head);
 void router_metrics_print(struct router *r, struct buf *to);

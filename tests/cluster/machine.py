@@ -125,7 +125,7 @@ class Machine:
 
     def up(self, *flags):
         return [Operator.BINARY, "up", "-f", f"{self.folder}/tiny.yaml", "--data", self.data, "--listen",
-                "127.0.0.1:0", "--images", f"{self.folder}/images.yaml", "--allowed-remote-hosts", "127.0.0.1", *flags]
+                "127.0.0.1:0", "--endpoint", "127.0.0.1:0", "--images", f"{self.folder}/images.yaml", "--allowed-remote-hosts", "127.0.0.1", *flags]
 
     def ask(self, *words, check=True):
         """What another command says of it; with check=False the whole outcome."""

@@ -65,7 +65,8 @@ class Up:
         self.env = {"PATH": path, "LEEBOARD_DATA": self.data, "HOME": self.dir}
         self.manifest = f"{self.dir}/manifest.yaml"
         self.write(*objects)
-        self.command = [LEEBOARD, "up", "-f", self.manifest, "--listen", "127.0.0.1:0", *flags]
+        self.command = [LEEBOARD, "up", "-f", self.manifest, "--listen", "127.0.0.1:0", "--endpoint",
+                        "127.0.0.1:0", *flags]
         self.process = None
         if start:
             self.start()

@@ -21,7 +21,7 @@ static const char *route(struct router_config *c, const char *model, struct http
     f.model = model;
     struct route r = router_route_find(a, c, &f);
     if (r.refusal != ROUTE_FOUND)
-        return r.refusal == ROUTE_NONE ? "none" : "closed";
+        return r.refusal == ROUTE_NONE ? "none" : r.refusal == ROUTE_UNKNOWN ? "unknown" : "closed";
     const char *names = r.rule ? r.rule->name : "-";
     for (size_t i = 0; i < r.count; i++)
         names = arena_printf(a, "%s %s", names, r.backends[i]->name);
@@ -117,4 +117,26 @@ TEST(router_config_says_what_is_wrong)
         struct str text = str_of(json_to_text(test_arena(), test_json(cases[i].text)));
         check_fails(router_config_new(text, (struct str){ 0 }, &err), err, cases[i].want);
     }
+}
+
+TEST(router_by_name_knows_all_names_of_a_back_end_and_no_other)
+{
+    struct router_config *c =
+        config("{'defaultRouteStrategy': 'ByName', 'backends': ["
+               "{'name': 'ns/a', 'displayName': 'a', 'tier': 'local', 'address': 'http://x', "
+               "'served': ['b', 'org/m']},"
+               "{'name': 'ns/b', 'displayName': 'b', 'tier': 'local', 'address': 'http://x'}]}");
+    static const struct http_headers none;
+    check_text(route(c, "a", none), "- ns/a");
+    check_text(route(c, "ns/a", none), "- ns/a");
+    check_text(route(c, "org/m", none), "- ns/a");
+    check_text(route(c, "b", none), "- ns/b");
+    check_text(route(c, "ns/c", none), "unknown");
+    check_text(route(c, "", none), "unknown");
+    router_config_unref(c);
+    c = config("{'defaultRouteStrategy': 'ByName', 'backends': ["
+               "{'name': 'ns/a', 'tier': 'local', 'address': 'http://x'}]}");
+    check_text(route(c, "", none), "- ns/a");
+    check_text(route(c, "other", none), "unknown");
+    router_config_unref(c);
 }

@@ -176,6 +176,49 @@ TEST(router_maps_the_model_both_ways)
     place_close(&p);
 }
 
+TEST(router_by_name_sends_a_served_name_as_it_is_and_maps_others)
+{
+    static const char *const asked[] = { "a", "inner" };
+    for (size_t i = 0; i < lengthof(asked); i++) {
+        struct place p;
+        place_open(&p,
+            "\"defaultRouteStrategy\":\"ByName\",\"backends\":[{\"name\":\"a\",\"tier\":"
+            "\"local\",\"address\":\"http://127.0.0.1:PORTB\",\"model\":\"first\","
+            "\"served\":[\"first\",\"inner\"]}]");
+        int client = ask(&p, arena_printf(test_arena(), "{\"model\":\"%s\"}", asked[i]), "");
+        int server = raw_accept(p.loop, p.backends[1]);
+        const char *want = i ? "{\"model\":\"inner\"}" : "{\"model\":\"first\"}";
+        raw_read_until(p.loop, server, want);
+        answer(server, JSON_HEAD, want);
+        check_has(raw_read_until(p.loop, client, "}"),
+            arena_printf(test_arena(), "{\"model\":\"%s\"}", asked[i]));
+        close(client);
+        close(server);
+        place_close(&p);
+    }
+}
+
+TEST(router_by_name_answers_in_the_form_of_openai)
+{
+    static const struct {
+        const char *body, *status, *has;
+    } cases[] = {
+        { "{\"model\":\"c\"}", "404", "\"The model \\\"c\\\" does not exist. There are: a, b\"" },
+        { "{}", "400", "\"code\":\"model_required\"" },
+        { "{", "400", "\"type\":\"invalid_request_error\"" },
+    };
+    struct place p;
+    place_open(&p, "\"defaultRouteStrategy\":\"ByName\"");
+    for (size_t i = 0; i < lengthof(cases); i++) {
+        int client = ask(&p, cases[i].body, "");
+        const char *answer = raw_read_until(p.loop, client, "\"}}");
+        check_has(answer, cases[i].status);
+        check_has(answer, cases[i].has);
+        close(client);
+    }
+    place_close(&p);
+}
+
 TEST(router_shows_that_a_stream_was_cut)
 {
     struct place p;

@@ -9,13 +9,13 @@
 #include "base/str.h"
 #include "cli/serve/apiserver_files.h"
 #include "cli/serve/apiserver_http.h"
+#include "cli/serve/listen.h"
 #include "http/loop.h"
 #include "http/tls.h"
 
 #define WATCH_PACE_MS 3
 #define HEAP_KEEP_BYTES (16 << 20)
 #define HOSTS_MAX 32
-#define HOST_BYTES 128
 /* What one flush makes may ask for another; each asks for less. */
 #define START_ROUNDS_MAX 100
 
@@ -28,41 +28,21 @@ struct api_service {
     struct apiserver_files files;
     struct tls_context *tls;
     struct apiserver_http *http;
-    char host[HOST_BYTES]; /* "" for all */
-    uint16_t port;
+    struct listen_address address;
 };
-
-static bool read_listen(
-    const char *text, char ret_host[HOST_BYTES], uint16_t *ret_port, struct error *err)
-{
-    const char *colon = strrchr(text, ':');
-    int64_t port;
-    if (!colon || !str_to_int(str_of(colon + 1), &port) || port < 0 || port > 65535)
-        return fail(err, ERR_INVALID, "--listen %s is not ADDRESS:PORT or :PORT", text);
-    struct str name = { text, (size_t)(colon - text) };
-    if (name.len > 1 && name.ptr[0] == '[' && name.ptr[name.len - 1] == ']')
-        name = (struct str){ name.ptr + 1, name.len - 2 };
-    if (name.len >= HOST_BYTES)
-        return fail(err, ERR_INVALID, "--listen %s: the address is too long", text);
-    memcpy(ret_host, name.ptr, name.len);
-    ret_host[name.len] = '\0';
-    *ret_port = (uint16_t)port;
-    return true;
-}
 
 bool api_service_check_listen(const char *text, struct error *err)
 {
-    char host[HOST_BYTES];
-    uint16_t port;
-    return read_listen(text, host, &port, err);
+    struct listen_address ignored;
+    return listen_read("--listen", text, &ignored, err);
 }
 
 static const char *const *hosts(struct api_service *s)
 {
     const char **list = arena_array(s->arena, HOSTS_MAX + 2, sizeof(*list));
     size_t count = 0;
-    if (*s->host)
-        list[count++] = s->host;
+    if (*s->address.host)
+        list[count++] = s->address.host;
     struct str rest = str_of(s->options.names);
     while (rest.ptr && rest.len && count < HOSTS_MAX)
         list[count++] = str_dup(s->arena, str_trim(str_cut(&rest, ',')));
@@ -103,13 +83,6 @@ static bool make_server(struct api_service *s, struct error *err)
     return true;
 }
 
-/* Where clients on this machine find the server. */
-static const char *own_address(const struct api_service *s)
-{
-    bool all = !*s->host || text_eq(s->host, "0.0.0.0") || text_eq(s->host, "::");
-    return all || text_eq(s->host, "localhost") ? "127.0.0.1" : s->host;
-}
-
 static bool make_http(struct api_service *s, struct error *err)
 {
     s->tls = tls_server_new(
@@ -125,8 +98,8 @@ static bool make_http(struct api_service *s, struct error *err)
         &(struct apiserver_http_options){
             .loop = s->options.loop,
             .server = s->server,
-            .address = *s->host ? s->host : NULL,
-            .port = s->port,
+            .address = *s->address.host ? s->address.host : NULL,
+            .port = s->address.port,
             .tls = s->tls,
             .sessions = s->options.sessions,
         },
@@ -136,7 +109,7 @@ static bool make_http(struct api_service *s, struct error *err)
         return fail(
             err, why.code, "%s; --listen takes another, with port 0 any free one", why.text);
     }
-    apiserver_set_endpoint(s->server, own_address(s), apiserver_http_port(s->http));
+    apiserver_set_endpoint(s->server, listen_name(&s->address), apiserver_http_port(s->http));
     return true;
 }
 
@@ -146,7 +119,7 @@ struct api_service *api_service_new(
     struct api_service *s = mem_new_of(struct api_service);
     s->arena = a;
     s->options = *options;
-    if (read_listen(options->listen, s->host, &s->port, err) && make_server(s, err) &&
+    if (listen_read("--listen", options->listen, &s->address, err) && make_server(s, err) &&
         make_http(s, err))
         return s;
     api_service_free(s);
@@ -184,7 +157,7 @@ struct apiserver_http *api_service_http(const struct api_service *s)
 
 const char *api_service_url(const struct api_service *s)
 {
-    const char *host = own_address(s);
+    const char *host = listen_name(&s->address);
     return arena_printf(s->arena,
         strchr(host, ':') ? "https://[%s]:%d" : "https://%s:%d",
         host,

@@ -106,6 +106,18 @@ static void ask_first(void *ctx)
 
 /* ---- whom to ask ---- */
 
+static void say_how(struct up_hello *h, struct json service, const char *endpoint)
+{
+    struct arena *a = &h->arena;
+    const char *model = "";
+    if (h->options.url) {
+        endpoint = arena_printf(a, "%s/chat/completions", h->options.url);
+        model = arena_printf(a, "\"model\": \"%s\", ", json_get_text(service, "metadata.name"));
+    }
+    say(h, "curl %s -H 'Content-Type: application/json' \\", endpoint);
+    say(h, "  -d '{%s\"messages\": [{\"role\": \"user\", \"content\": \"" EXAMPLE "\"}]}'", model);
+}
+
 static void listed(void *ctx, const struct kube_reply *reply)
 {
     struct up_hello *h = ctx;
@@ -114,8 +126,7 @@ static void listed(void *ctx, const struct kube_reply *reply)
         const char *endpoint = json_get_text(*service, "status.endpoint");
         if (!endpoint)
             continue;
-        say(h, "curl %s -H 'Content-Type: application/json' \\", endpoint);
-        say(h, "  -d '{\"messages\": [{\"role\": \"user\", \"content\": \"" EXAMPLE "\"}]}'");
+        say_how(h, *service, endpoint);
         if (h->options.question) {
             h->endpoint = arena_strdup(&h->arena, endpoint);
             say(h, "> %s", h->options.question);

@@ -15,6 +15,7 @@ struct up_hello_options {
     struct kube_client *client;
     struct http_client *http;
     const char *question; /* NULL: none is asked */
+    const char *url;      /* of the endpoint for all models; NULL: the service's own is shown */
     /* One line for the person. */
     void (*print)(void *ctx, const char *line);
     void *ctx;

@@ -20,6 +20,7 @@
 #include "cli/show/show.h"
 #include "cli/up/apply.h"
 #include "cli/up/detach.h"
+#include "cli/up/endpoint.h"
 #include "cli/up/folder.h"
 #include "cli/up/hello.h"
 #include "cli/up/objects.h"
@@ -62,6 +63,8 @@ struct up {
     struct pod_log_source logs;
     struct pod_session_source sessions;
     struct show *show;
+    struct endpoint *endpoint; /* NULL: none is wanted, or the default one is taken */
+    const char *no_endpoint;   /* why there is none; NULL: it is not wanted */
     struct up_hello *hello;
     struct loop_signal *signals[lengthof(signal_numbers)];
     struct timer trim, deadline, settle;
@@ -226,6 +229,30 @@ static void make_proxy(struct up *up)
     });
 }
 
+/* The default address may be taken by a program that has nothing to do with this: models answer at
+ * their own addresses anyway, so that is no reason not to start. An address that was asked for is.
+ */
+static bool make_endpoint(struct up *up, struct error *err)
+{
+    const char *address = cli_text(up->cli, "endpoint");
+    if (text_empty(address) || text_eq(address, "none"))
+        return true;
+    up->endpoint = endpoint_new(
+        &(struct endpoint_options){
+            .loop = up->loop,
+            .transport = local_transport_kube(up->local),
+            .http = up->engine.http,
+            .address = address,
+            .key_file = cli_text(up->cli, "api-key-file"),
+            .open = cli_on(up->cli, "endpoint-without-key"),
+        },
+        err);
+    if (up->endpoint || cli_given(up->cli, "endpoint") || err->code == ERR_INVALID)
+        return up->endpoint;
+    up->no_endpoint = arena_strdup(&up->cli->arena, err->text);
+    return true;
+}
+
 static void make_engine(struct up *up)
 {
     engine_service_init(&up->engine,
@@ -265,6 +292,8 @@ static void all_ready(void *ctx)
         .client = up->engine.client,
         .http = up->engine.http,
         .question = cli_text(up->cli, "ask"),
+        .url =
+            up->endpoint && !cli_given(up->cli, "api-key-file") ? endpoint_url(up->endpoint) : NULL,
         .print = print_line,
         .ctx = up,
     });
@@ -287,6 +316,15 @@ static void make_show(struct up *up)
             "leeboard " LEEBOARD_VERSION " serves %s; export KUBECONFIG=%s/kubeconfig",
             api_service_url(up->api),
             up->folder));
+    bool open = cli_on(up->cli, "endpoint-without-key") && !cli_given(up->cli, "api-key-file");
+    if (up->endpoint)
+        say(up,
+            arena_printf(a,
+                "models answer at %s by their names%s",
+                endpoint_url(up->endpoint),
+                open ? "; warning: whoever reaches the address needs no key" : ""));
+    else if (up->no_endpoint)
+        say(up, arena_printf(a, "warning: no endpoint for all models: %s", up->no_endpoint));
 }
 
 /* The display has the terminal for itself. */
@@ -323,11 +361,15 @@ static bool start(struct up *up, struct error *err)
         return false;
     make_engine(up);
     make_proxy(up);
+    if (!make_endpoint(up, err))
+        return false;
     ask_over(up->cli, up->loop, local_transport_kube(up->local), "default", &q);
     if (!up_apply(&q, up->folder, &up->objects, err) || !move_log(up, err))
         return false;
     if (up->ending)
         return fail(err, ERR_CANCELLED, "told to end before it had begun");
+    if (up->endpoint)
+        endpoint_start(up->endpoint);
     up->running = true;
     timer_set(loop_env(up->loop), &up->trim, TRIM_MS);
     node_start(up->node); /* first: what ran before is what somebody waits for */
@@ -356,6 +398,7 @@ static void free_all(struct up *up)
     for (size_t i = 0; i < lengthof(up->signals); i++)
         loop_signal_free(up->signals[i]);
     up_hello_free(up->hello);
+    endpoint_free(up->endpoint);
     if (up->show)
         show_free(up->show);
     restore_log(up);
@@ -446,6 +489,21 @@ static const struct cli_flag flags[] = {
         "ADDRESS:PORT",
         "127.0.0.1:6443",
         "Where kubectl reaches it; port 0: any free one." },
+    { "endpoint",
+        0,
+        "ADDRESS:PORT",
+        "127.0.0.1:11435",
+        "Where all models answer by name, as OpenAI's API does; none: nowhere." },
+    { "api-key-file",
+        0,
+        "FILE",
+        NULL,
+        "Keys for the endpoint, one on each line; a request needs one of them." },
+    { "endpoint-without-key",
+        0,
+        NULL,
+        "false",
+        "Allow --endpoint to be reached from other machines without a key." },
     { "images", 0, "FILE", NULL, "Further local programs for images; see docs/one-machine.md." },
     { "ask", 0, "TEXT", NULL, "Once all is ready, ask the first InferenceService this." },
     { "detach", 'd', NULL, "false", "Return when all is ready, and run on; log: DATA/up.log." },

@@ -1,0 +1,18 @@
+#pragma once
+
+/* Where a server listens, as people write it: "127.0.0.1:6443", "[::1]:6443", ":6443". */
+
+#include "base/error.h"
+
+struct listen_address {
+    char host[128]; /* without brackets; "" for all addresses */
+    uint16_t port;  /* 0: any free one */
+};
+
+/* flag is named in the error. */
+bool listen_read(
+    const char *flag, const char *text, struct listen_address *ret, struct error *err) must_check;
+/* Whether only programs of this machine can reach it. */
+bool listen_is_local(const struct listen_address *l);
+/* What clients on this machine call it by, IPv6 without brackets. */
+const char *listen_name(const struct listen_address *l);
