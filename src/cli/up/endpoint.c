@@ -220,10 +220,10 @@ static void refresh(void *ctx)
     router_config_unref(c);
 }
 
-static void on_changed(void *ctx, const struct resource *kind, const char *namespace,
-    const char *name, struct json object)
+static void on_changed(
+    void *ctx, const struct resource *kind, const char *ns, const char *name, struct json object)
 {
-    (void)kind, (void)namespace, (void)name, (void)object;
+    (void)kind, (void)ns, (void)name, (void)object;
     struct endpoint *e = ctx;
     timer_set(env_of(e), &e->refresh, 0);
 }

@@ -8,7 +8,7 @@
 #define LLAMA "llamacpp" /* the runtime that answers to every name of a model */
 
 struct service {
-    const char *name, *namespace;
+    const char *name, *ns;
     struct json object;
     bool alone; /* no other namespace has this name */
 };
@@ -17,7 +17,7 @@ static int in_order(const void *one, const void *two)
 {
     const struct service *a = one, *b = two;
     int order = strcmp(a->name, b->name);
-    return order ? order : strcmp(a->namespace, b->namespace);
+    return order ? order : strcmp(a->ns, b->ns);
 }
 
 static const char *text_or(struct json object, const char *path, const char *otherwise)
@@ -57,8 +57,7 @@ const char *endpoint_origin(struct arena *a, struct json service)
 
 static const char *unavailable(struct arena *a, const struct service *s)
 {
-    const char *option =
-        text_eq(s->namespace, "default") ? "" : arena_printf(a, " -n %s", s->namespace);
+    const char *option = text_eq(s->ns, "default") ? "" : arena_printf(a, " -n %s", s->ns);
     if (json_get_int(s->object, "spec.replicas", 1) == 0)
         return arena_printf(a,
             "The model \"%s\" is stopped. `leeboard run %s%s` starts it.",
@@ -76,7 +75,7 @@ static const char *unavailable(struct arena *a, const struct service *s)
 static struct json backend_of(struct arena *a, const struct service *s, struct json served)
 {
     const char *key = endpoint_key(a, s->object);
-    const char *word = s->alone || text_eq(s->namespace, "default") ? s->name : key;
+    const char *word = s->alone || text_eq(s->ns, "default") ? s->name : key;
     const char *origin = origin_of(a, s->object);
     struct json names = json_member(served, key);
     const char *first = json_text(json_item(names, 0));
@@ -99,7 +98,7 @@ struct json endpoint_config(struct arena *a, struct json services, struct json s
     json_each (object, services)
         list[count++] = (struct service){
             .name = text_or(*object, "metadata.name", ""),
-            .namespace = text_or(*object, "metadata.namespace", "default"),
+            .ns = text_or(*object, "metadata.namespace", "default"),
             .object = *object,
         };
     qsort(list, count, sizeof(*list), in_order);
