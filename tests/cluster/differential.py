@@ -47,7 +47,7 @@ PHRASES = {"AlreadyExists": ("already exists",), "Conflict": ("has been modified
 
 # Groups and kinds that are stored and that nothing here acts on: their schema is checked, they have no rules of their own.
 STORED_ONLY = {"admissionregistration.k8s.io", "flowcontrol.apiserver.k8s.io", "resource.k8s.io", "certificates.k8s.io", "apiregistration.k8s.io",
-               "IPAddress", "ServiceCIDR", "CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment", "VolumeAttributesClass"}
+               "IPAddress", "ServiceCIDR", "Ingress", "IngressClass", "NetworkPolicy", "CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment", "VolumeAttributesClass"}
 # Fields of other kinds that nothing here reads.
 STORED_FIELDS = {"resourceClaims", "claims", "windowsOptions", "controllerPublishSecretRef", "nodeStageSecretRef",
                  "nodePublishSecretRef", "controllerExpandSecretRef", "nodeExpandSecretRef"}

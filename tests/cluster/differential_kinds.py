@@ -226,10 +226,6 @@ def of_others(s):
     s.apply(f"{roles}/{s.ns}-applied", {**role, "metadata": {"name": f"{s.ns}-applied", "namespace": "somewhere"}})
     for name in (s.ns, f"{s.ns}-applied"):
         s.delete(f"{roles}/{name}")
-    for host in ("*.a", "*a", "a.*", "*.A_b", "<*.a>", "*", "*.", "*.*.a", "1.2.3.4", "::1", "A"):
-        ingress = {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "i"},
-                   "spec": {"rules": [{"host": host}], "tls": [{"hosts": [host]}]}}
-        s.post(f"/apis/networking.k8s.io/v1/namespaces/{s.ns}/ingresses?dryRun=All", ingress)
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {
         "ports": [{"port": 80}], "selector": {"app": "a", "app.kubernetes.io/name": "b", "app-x": "c", "b": "d"}}}
     s.ask("POST", p + "/services", service)

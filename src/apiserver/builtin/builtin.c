@@ -131,13 +131,13 @@ static const struct row batch[] = {
 
 static const struct row networking[] = {
     { "IngressClass", "ingressclasses", "", "", CLUSTER | GENERATION,
-        "Name!|Controller|Parameters|Age", &builtin_ingress_class },
+        "Name!|Controller|Parameters|Age", &builtin_stored },
     { "Ingress", "ingresses", "ing", "", WORKLOAD,
         "Name!|Class|Hosts|Address|Ports|Age", &builtin_ingress },
     { "IPAddress", "ipaddresses", "ip", "", CLUSTER | ADDRESS_NAME,
         "Name!|Age", &builtin_stored },
     { "NetworkPolicy", "networkpolicies", "netpol", "", GENERATION,
-        "Name!|Pod-Selector|Age", &builtin_network_policy },
+        "Name!|Pod-Selector|Age", &builtin_stored },
     { "ServiceCIDR", "servicecidrs", "", "", CLUSTER | STATUS,
         "Name!|Age", &builtin_stored },
     { 0 },

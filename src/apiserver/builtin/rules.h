@@ -75,7 +75,7 @@ extern const struct builtin_rules
     builtin_resource_quota,
     builtin_pod, builtin_pod_binding, builtin_pod_template, builtin_replication_controller,
     builtin_claim, builtin_volume, builtin_storage_class, 
-    builtin_service, builtin_ingress, builtin_ingress_class, builtin_network_policy,
+    builtin_service, builtin_ingress,
     builtin_deployment, builtin_replica_set, builtin_daemon_set, builtin_stateful_set,
     builtin_controller_revision, builtin_job, builtin_cron_job,
     builtin_autoscaler, builtin_autoscaler_v1, builtin_disruption_budget,

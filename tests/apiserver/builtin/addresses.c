@@ -17,11 +17,11 @@ TEST(addresses_are_given_once_and_come_back)
         check(ip && addresses_state(x, ip) == ADDRESS_FREE);
         given[i] =
             json_fields(test_arena(), { "spec.clusterIPs", json_list(test_arena(), json_str(ip)) });
-        addresses_note(x, (struct json){ 0 }, given[i]);
+        addresses_note(x, json_none, given[i]);
         check_int(addresses_state(x, ip), ADDRESS_TAKEN);
     }
     check(!addresses_choose(x, test_arena(), 1));
-    addresses_note(x, given[3], (struct json){ 0 });
+    addresses_note(x, given[3], json_none);
     check_text(addresses_choose(x, test_arena(), 1), json_get_text(given[3], "spec.clusterIPs.0"));
 }
 
@@ -34,7 +34,7 @@ TEST(addresses_have_node_ports)
     int64_t port = addresses_choose_port(x, 0);
     check_int(port, NODE_PORT_FIRST);
     addresses_note(x,
-        (struct json){ 0 },
+        json_none,
         test_json("{'spec': {'ports': [{'nodePort': 30000}], 'healthCheckNodePort': 30001}}"));
     check_int(addresses_choose_port(x, 0), 30002);
     check_int(addresses_port_state(x, 30001), ADDRESS_TAKEN);

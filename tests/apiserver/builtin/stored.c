@@ -15,6 +15,13 @@ static const struct {
     { "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims",
         "ResourceClaim",
         "{'devices':{'requests':null}}" },
+    { "/apis/networking.k8s.io/v1/ingressclasses", "IngressClass", "{'controller':'?'}" },
+    { "/apis/networking.k8s.io/v1/namespaces/default/ingresses",
+        "Ingress",
+        "{'rules':[{'host':'A_B'}]}" },
+    { "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
+        "NetworkPolicy",
+        "{'ingress':[{'ports':[{'endPort':9}]}],'podSelector':{}}" },
 };
 
 TEST(stored_kinds_have_their_schema_checked_and_are_read_back)
