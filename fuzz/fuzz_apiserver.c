@@ -9,8 +9,8 @@ static struct json drop_unknown(
     (void)k;
     json_each_member (m, object)
         if (strcmp(m->key, "unknown") == 0)
-            field_invalid(unknown, "unknown", (struct json){ 0 }, "");
-    return json_with_member(a, object, "unknown", (struct json){ 0 });
+            field_invalid(unknown, "unknown", json_none, "");
+    return json_with_member(a, object, "unknown", json_none);
 }
 
 static bool add_kinds(struct registry *r)

@@ -43,8 +43,8 @@ static void check_object(struct arena *a, struct json schema, struct json object
     assert(json_equal(structural_prune(s, a, pruned, NULL), pruned));
     struct json filled = structural_fill(s, a, pruned);
     assert(json_equal(structural_fill(s, a, filled), filled));
-    structural_check(s, a, filled, (struct json){ 0 }, false, &errors);
-    crd_rules_ask(crd_rules_compile(a, schema), a, filled, (struct json){ 0 }, "", &errors);
+    structural_check(s, a, filled, json_none, false, &errors);
+    crd_rules_ask(crd_rules_compile(a, schema), a, filled, json_none, "", &errors);
     structural_check(s, a, filled, filled, false, &again);
     assert(again.count <= errors.count);
 }
@@ -67,8 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!crd_shape_check(&a, crd, &err))
         return 0;
     crd = crd_fill(&a, crd_shape_prune(&a, crd, &unknown));
-    crd = crd_prepare(&a, crd, (struct json){ 0 }, false);
-    crd_check(&a, crd, (struct json){ 0 }, &errors);
+    crd = crd_prepare(&a, crd, json_none, false);
+    crd_check(&a, crd, json_none, &errors);
     if (!errors.count)
         json_each (version, json_get(crd, "spec.versions"))
             check_object(&a, json_get(*version, "schema.openAPIV3Schema"), object);

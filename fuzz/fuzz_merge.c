@@ -58,7 +58,7 @@ static struct json list_schema(struct bytes *b, int depth)
         { "type", json_str("array") },
         { "items", map ? struct_schema(b, depth + 1, true) : scalar_schema(b) },
         { "x-kubernetes-list-type", json_str(type) },
-        { "x-kubernetes-list-map-keys", map ? keys : (struct json){ 0 } });
+        { "x-kubernetes-list-map-keys", json_if(map, keys) });
 }
 
 static struct json make_schema(struct bytes *b, int depth)

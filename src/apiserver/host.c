@@ -556,5 +556,5 @@ struct json apiserver_read(struct apiserver *s, struct arena *a, const struct ap
     const char *ns, const char *name)
 {
     const struct store_object *o = store_get(store_table(s->store, k->table), ns, name);
-    return o ? object_read(k, a, o) : (struct json){ 0 };
+    return json_if(o, object_read(k, a, o));
 }

@@ -112,6 +112,14 @@ void *arena_alloc(struct arena *a, size_t size)
     return memset(memory, 0, size);
 }
 
+void *arena_grow(struct arena *a, const void *old, size_t count, size_t size, size_t item)
+{
+    void *items = arena_array(a, size, item);
+    if (count)
+        memcpy(items, old, count * item);
+    return items;
+}
+
 void *arena_array(struct arena *a, size_t count, size_t size)
 {
     size_t bytes;

@@ -40,6 +40,15 @@ bool arena_overflowed(const struct arena *a);
 /* Zeroed memory, aligned for any type. */
 void *arena_alloc(struct arena *a, size_t size);
 void *arena_array(struct arena *a, size_t count, size_t size);
+/* Room for one more item in a growing array of an arena: items, their count and their size. */
+#define arena_room(a, items, count, size)                                                          \
+    ((count) < (size) ? (void)0                                                                    \
+                      : (void)((items) = arena_grow((a),                                           \
+                                   (items),                                                        \
+                                   (count),                                                        \
+                                   (size) = array_next_size(size),                                 \
+                                   sizeof(*(items)))))
+void *arena_grow(struct arena *a, const void *old, size_t count, size_t size, size_t item);
 #define arena_new(a, type) ((type *)arena_alloc((a), sizeof(type)))
 
 char *arena_strdup(struct arena *a, const char *text); /* NULL stays NULL */

@@ -36,5 +36,16 @@ void *mem_resize(
     void *old, size_t count, size_t size) must_check; /* not zeroed; checks count × size */
 char *mem_strdup(const char *text) must_check;
 
+/* Room for one more item in a growing array on the heap: items, their count and their size. */
+#define mem_room(items, count, size)                                                               \
+    ((count) < (size) ? (void)0                                                                    \
+                      : (void)((items) = mem_resize(                                               \
+                                   (items), (size) = array_next_size(size), sizeof(*(items)))))
+static inline uint32_t array_next_size(size_t size)
+{
+    assert(size <= UINT32_MAX / 2);
+    return size ? (uint32_t)size * 2 : 8;
+}
+
 /* One of a struct, zeroed. */
 #define mem_new_of(type) ((type *)mem_new(sizeof(type)))

@@ -24,7 +24,7 @@ const char *json_type_name(struct json v)
 struct json json_str(const char *text)
 {
     if (!text)
-        return (struct json){ 0 };
+        return json_none;
     size_t length = strlen(text);
     assert(length <= UINT32_MAX);
     return (struct json){ .type = JSON_STR, .count = (uint32_t)length, .string = text };
@@ -32,7 +32,7 @@ struct json json_str(const char *text)
 
 struct json json_str_or_absent(const char *text)
 {
-    return text_empty(text) ? (struct json){ 0 } : json_str(text);
+    return text_empty(text) ? json_none : json_str(text);
 }
 
 struct json json_strn(struct arena *a, const char *text, size_t length)
@@ -61,7 +61,7 @@ struct json json_int(int64_t value)
 
 struct json json_int_or_absent(int64_t value)
 {
-    return value ? json_int(value) : (struct json){ 0 };
+    return json_if(value, json_int(value));
 }
 
 struct json json_real(double value)
@@ -76,7 +76,7 @@ struct json json_bool(bool value)
 
 struct json json_true_or_absent(bool value)
 {
-    return value ? json_bool(true) : (struct json){ 0 };
+    return json_if(value, json_bool(true));
 }
 
 struct json json_null(void)
@@ -97,7 +97,7 @@ struct json json_empty_list(void)
 struct json json_or_absent(struct json container)
 {
     bool empty = (container.type == JSON_LIST || container.type == JSON_MAP) && !container.count;
-    return empty ? (struct json){ 0 } : container;
+    return empty ? json_none : container;
 }
 
 /* Where key stands in a sorted map, or where it would stand. */
@@ -127,9 +127,9 @@ struct json json_member_n(struct json map, struct str key)
 {
     bool found;
     if (map.type != JSON_MAP)
-        return (struct json){ 0 };
+        return json_none;
     uint32_t at = member_position(map, key, &found);
-    return found ? map.members[at].value : (struct json){ 0 };
+    return json_if(found, map.members[at].value);
 }
 
 struct json json_member(struct json map, const char *key)
@@ -140,7 +140,7 @@ struct json json_member(struct json map, const char *key)
 struct json json_item(struct json list, size_t index)
 {
     bool inside = list.type == JSON_LIST && index < list.count;
-    return inside ? list.items[index] : (struct json){ 0 };
+    return json_if(inside, list.items[index]);
 }
 
 struct json json_get(struct json v, const char *path)
@@ -150,8 +150,7 @@ struct json json_get(struct json v, const char *path)
         struct str step = str_cut(&rest, '.');
         int64_t index;
         if (v.type == JSON_LIST)
-            v = str_to_int(step, &index) && index >= 0 ? json_item(v, (size_t)index)
-                                                       : (struct json){ 0 };
+            v = json_if(str_to_int(step, &index) && index >= 0, json_item(v, (size_t)index));
         else
             v = json_member_n(v, step);
     }
@@ -186,7 +185,7 @@ struct json json_find(struct json list, const char *key, const char *text)
     json_each (item, list)
         if (text_eq(json_text(json_member(*item, key)), text))
             return *item;
-    return (struct json){ 0 };
+    return json_none;
 }
 
 bool json_list_has(struct json list, const char *text)

@@ -75,6 +75,11 @@ static inline bool json_is(struct json v, enum json_type type)
     return v.type == type;
 }
 
+/* Absent. */
+#define json_none ((struct json){ 0 })
+/* The value if the condition holds, else absent. It is evaluated only then. */
+#define json_if(condition, ...) ((condition) ? (__VA_ARGS__) : json_none)
+
 /* ---- scalars ---- */
 
 struct json json_str(const char *text);           /* borrowed; NULL is absent */

@@ -19,14 +19,7 @@ void json_builder_init_for(struct json_builder *b, struct arena *a, uint32_t cou
 
 static struct json_member *grow(struct json_builder *b)
 {
-    if (b->count == b->size) {
-        uint32_t size = b->size ? b->size * 2 : 8;
-        struct json_member *members = arena_array(b->arena, size, sizeof(*members));
-        if (b->count)
-            memcpy(members, b->members, b->count * sizeof(*members));
-        b->members = members;
-        b->size = size;
-    }
+    arena_room(b->arena, b->members, b->count, b->size);
     return &b->members[b->count++];
 }
 

@@ -74,13 +74,7 @@ static void remember_given(
     struct conversion *c, struct json map, const struct json_member *members, uint32_t count)
 {
     struct json_givens *g = c->givens;
-    if (g->count == g->size) {
-        g->size = g->size ? g->size * 2 : 16;
-        struct json_given *items = arena_array(c->arena, g->size, sizeof(*items));
-        if (g->count)
-            memcpy(items, g->items, g->count * sizeof(*items));
-        g->items = items;
-    }
+    arena_room(c->arena, g->items, g->count, g->size);
     g->items[g->count++] = (struct json_given){ map.members, members, count };
 }
 

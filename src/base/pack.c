@@ -55,10 +55,7 @@ static bool entry_is(const struct table_node *n, const void *key)
 
 static uint32_t *append(uint32_t **numbers, uint32_t *count, uint32_t *size)
 {
-    if (*count == *size) {
-        *size = *size ? *size * 2 : 64;
-        *numbers = mem_resize(*numbers, *size, sizeof(**numbers));
-    }
+    mem_room(*numbers, *count, *size);
     return &(*numbers)[(*count)++];
 }
 
@@ -66,10 +63,7 @@ static uint32_t take_number(struct strings *pool)
 {
     if (pool->unused_count)
         return pool->unused[--pool->unused_count];
-    if (pool->count == pool->size) {
-        pool->size = pool->size ? pool->size * 2 : 256;
-        pool->entries = mem_resize(pool->entries, pool->size, sizeof(struct strings_entry *));
-    }
+    mem_room(pool->entries, pool->count, pool->size);
     return pool->count++;
 }
 
@@ -307,9 +301,7 @@ static struct json get_map(struct source *s, uint32_t count)
 
 static struct json get_constant(uint64_t n)
 {
-    return n == IS_ABSENT ? (struct json){ 0 }
-           : n == IS_NULL ? json_null()
-                          : json_bool(n == IS_TRUE);
+    return n == IS_ABSENT ? json_none : n == IS_NULL ? json_null() : json_bool(n == IS_TRUE);
 }
 
 static struct json get_value(struct source *s)

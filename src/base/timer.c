@@ -83,10 +83,7 @@ void timer_set(const struct env *env, struct timer *timer, int64_t after_ms)
     assert(timer->fire && after_ms >= 0);
     if (timer->slot)
         take_out(t, timer);
-    if (t->count == t->size) {
-        t->size = t->size ? t->size * 2 : 32;
-        t->heap = mem_resize(t->heap, t->size, sizeof(*t->heap));
-    }
+    mem_room(t->heap, t->count, t->size);
     int64_t now_ms = env_mono_ms(env);
     timer->at_ms = after_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + after_ms;
     timer->sequence = ++t->sequence;

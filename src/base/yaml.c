@@ -222,13 +222,7 @@ struct entries {
 
 static void add_entry(struct reader *r, struct entries *e, struct entry entry)
 {
-    if (e->count == e->size) {
-        struct entry *old = e->items;
-        e->size = e->size ? e->size * 2 : 8;
-        e->items = arena_array(r->arena, e->size, sizeof(*e->items));
-        if (e->count)
-            memcpy(e->items, old, e->count * sizeof(*old));
-    }
+    arena_room(r->arena, e->items, e->count, e->size);
     entry.order = ++r->keys;
     e->items[e->count++] = entry;
 }

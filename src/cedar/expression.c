@@ -99,20 +99,12 @@ static const struct node *items(
 {
     const struct node **list = NULL;
     struct str *keys = NULL;
-    size_t count = 0, size = 0;
+    size_t count = 0, size = 0, keys_size = 0;
     while (!lexer_at(p->l, close)) {
         if (count == ITEMS_MAX)
             return refuse(p, "a list may have 4096 items");
-        if (count == size) {
-            size_t more = size ? size * 2 : 8;
-            const struct node **grown = arena_array(p->a, more, sizeof *grown);
-            struct str *grown_keys = arena_array(p->a, more, sizeof *grown_keys);
-            for (size_t i = 0; i < count; i++) {
-                grown[i] = list[i];
-                grown_keys[i] = keys[i];
-            }
-            list = grown, keys = grown_keys, size = more;
-        }
+        arena_room(p->a, list, count, size);
+        arena_room(p->a, keys, count, keys_size);
         if (keyed) {
             bool name = p->l->now.type == TOKEN_NAME;
             keys[count] = p->l->now.text;

@@ -121,14 +121,7 @@ static bool read_policy(struct arena *a, struct lexer *l, struct policy *p, stru
 
 static struct policy *policy_add(struct arena *a, struct cedar_policies *all)
 {
-    if (all->count == all->size) {
-        size_t size = all->size ? all->size * 2 : 16;
-        struct policy *list = arena_array(a, size, sizeof *list);
-        for (size_t i = 0; i < all->count; i++)
-            list[i] = all->list[i];
-        all->list = list;
-        all->size = size;
-    }
+    arena_room(a, all->list, all->count, all->size);
     struct policy *p = &all->list[all->count];
     *p = (struct policy){ .id = arena_printf(a, "policy%zu", all->count) };
     all->count++;

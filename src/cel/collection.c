@@ -268,7 +268,7 @@ static bool find_in_json(
         return false; /* a NUL: no key of JSON has one */
     if (d->is_object)
         name = cel_name_unescape(e->arena, key.text);
-    struct json v = name ? json_member(m->json, name) : (struct json){ 0 };
+    struct json v = json_if(name, json_member(m->json, name));
     const struct cel_field *f = name ? cel_decl_field(d, name) : NULL;
     const struct cel_decl *below = f ? f->decl : d->is_object ? NULL : d->items;
     if (!json_present(v) || !below || (d->is_object && json_is(v, JSON_NULL)))

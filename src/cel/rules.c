@@ -75,9 +75,8 @@ struct walk {
 
 static struct json list_map_keys(struct json schema)
 {
-    return text_eq(json_get_text(schema, "x-kubernetes-list-type"), "map")
-               ? json_member(schema, "x-kubernetes-list-map-keys")
-               : (struct json){ 0 };
+    return json_if(text_eq(json_get_text(schema, "x-kubernetes-list-type"), "map"),
+        json_member(schema, "x-kubernetes-list-map-keys"));
 }
 
 static bool same_keys(struct json a, struct json b, struct json keys)
@@ -128,14 +127,14 @@ static struct json find_indexed(struct old_list *l, struct json item)
         if (json_is(old, JSON_MAP) && same_keys(item, old, l->keys))
             return old;
     }
-    return (struct json){ 0 };
+    return json_none;
 }
 
 /* Absent if there is none, or the list is of another type. */
 static struct json old_item(struct old_list *l, struct json item, size_t hint)
 {
     if (!l->keys.count || !json_is(l->list, JSON_LIST) || !json_is(item, JSON_MAP))
-        return (struct json){ 0 };
+        return json_none;
     struct json old = json_item(l->list, hint);
     return json_is(old, JSON_MAP) && same_keys(item, old, l->keys) ? old : find_indexed(l, item);
 }
@@ -317,7 +316,7 @@ static void check_rule(struct walk *w, const struct cel_rules *node, const struc
     bool has_old = json_present(old) && !json_is(old, JSON_NULL);
     if (rule->program->uses_old_self && !has_old && !rule->program->optional_old_self)
         return;
-    struct cel_input input = { now, has_old ? old : (struct json){ 0 } };
+    struct cel_input input = { now, json_if(has_old, old) };
     struct cel_outcome got = cel_run(rule->program, &w->scratch, &input);
     if (got.cost > INT64_MAX || (int64_t)got.cost > w->budget) {
         out_of_budget(w, node, path);
@@ -349,7 +348,7 @@ static void walk_list(struct walk *w, const struct cel_rules *node, const char *
     for (uint32_t i = 0; node->items && i < now.count && w->budget >= 0; i++) {
         int equal;
         struct json was = old_item(&olds, now.items[i], i);
-        struct json before = c->exists ? was : (struct json){ 0 };
+        struct json before = json_if(c->exists, was);
         struct correlation below = correlate(c, items, now.items[i], before, &equal);
         walk_node(
             w, node->items, arena_printf(w->arena, "%s[%u]", path, i), now.items[i], was, &below);
@@ -370,8 +369,8 @@ static void walk_map(struct walk *w, const struct cel_rules *node, const char *p
         if (!below || w->budget < 0)
             continue;
         int equal;
-        struct json was = json_is(old, JSON_MAP) ? json_member(old, m->key) : (struct json){ 0 };
-        struct json before = c->exists ? json_member(c->old, m->key) : (struct json){ 0 };
+        struct json was = json_if(json_is(old, JSON_MAP), json_member(old, m->key));
+        struct json before = json_if(c->exists, json_member(c->old, m->key));
         struct correlation next =
             correlate(c, schema_of_key(c->schema, m->key), m->value, before, &equal);
         bool of_type = !c->parent && (text_eq(m->key, "apiVersion") || text_eq(m->key, "kind"));

@@ -76,14 +76,7 @@ static struct json with_absolute_source(struct arena *a, struct json object, con
 
 static void add_object(struct inputs *in, struct json object, const struct input_origin *origin)
 {
-    if (in->count == in->size) {
-        size_t size = in->size ? 2 * in->size : 16;
-        struct input_origin *more = arena_array(in->arena, size, sizeof(*more));
-        if (in->count)
-            memcpy(more, in->origins, in->count * sizeof(*more));
-        in->origins = more;
-        in->size = size;
-    }
+    arena_room(in->arena, in->origins, in->count, in->size);
     in->origins[in->count++] = *origin;
     json_push(&in->objects, with_absolute_source(in->arena, object, origin->file));
 }

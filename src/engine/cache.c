@@ -257,15 +257,15 @@ static struct json owned_fields(
 {
     const struct cache *c = r->cache;
     if (!r->schema || !(r->child || r->own_kind))
-        return (struct json){ 0 };
+        return json_none;
     e->upstream = adopt_wanted(object, c->predecessors, r->subresource);
     struct merge_owned owned;
     merge_owned(a, r->schema, object, c->manager, r->subresource, &owned);
     e->exact = owned.found && owned.exact;
     if (owned.found)
         return owned.fields;
-    return e->upstream ? adopt_fields(a, r->schema, object, c->predecessors, r->subresource)
-                       : (struct json){ 0 };
+    return json_if(
+        e->upstream, adopt_fields(a, r->schema, object, c->predecessors, r->subresource));
 }
 
 static const char *copy_text(char **to, const char *text)
@@ -397,7 +397,7 @@ struct json cache_read(struct arena *a, const struct cache_entry *entry)
 struct json cache_read_owned(struct arena *a, const struct cache_entry *entry)
 {
     if (!entry->owned)
-        return (struct json){ 0 };
+        return json_none;
     return pack_read(a, entry->owned);
 }
 
@@ -418,14 +418,7 @@ struct found {
 
 static void add_found(struct found *f, struct cache_entry *e)
 {
-    if (f->count == f->size) {
-        size_t size = f->size ? f->size * 2 : 16;
-        struct cache_entry **items = arena_array(f->arena, size, sizeof(*items));
-        if (f->count)
-            memcpy(items, f->items, f->count * sizeof(*items));
-        f->items = items;
-        f->size = size;
-    }
+    arena_room(f->arena, f->items, f->count, f->size);
     f->items[f->count++] = e;
 }
 

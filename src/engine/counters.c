@@ -189,7 +189,7 @@ static struct json find(void *ctx, const struct resource *r, const char *ns, con
     const struct cache_resource *in = cache_resource_of(&asking->engine->cache, r);
     assert(in); /* a kind asks only for what its watch list names */
     const struct cache_entry *found = cache_find(in, r->cluster_scoped ? "" : ns, name);
-    return found ? cache_read(asking->arena, found) : (struct json){ 0 };
+    return json_if(found, cache_read(asking->arena, found));
 }
 
 static const struct view_source source = { .get = find };

@@ -115,14 +115,14 @@ static void on_done(void *ctx, struct json result, const struct error *err)
         error = json_fields(&arena,
             { "code", json_str(error_code_name(err->code)) },
             { "message", json_strn(&arena, err->text, strlen(err->text)) });
-    result = err ? (struct json){ 0 } : json_copy(&arena, result);
+    result = err ? json_none : json_copy(&arena, result);
     bool same = fact->known && json_equal(result, fact->result) && json_equal(error, fact->error);
     arena_done(&fact->arena);
     arena_reset(&fact->progress_arena);
     fact->arena = arena;
     fact->result = result;
     fact->error = error;
-    fact->progress = (struct json){ 0 };
+    fact->progress = json_none;
     fact->transient = err && error_is_transient(err->code);
     fact->known = true;
     fact->at_wall_ms = env_wall_ms(f->env);
@@ -153,9 +153,9 @@ struct json facts_read(const struct facts *f, struct arena *a, const char *effec
 {
     struct fact *fact = find(f, identity_of(a, effect, args));
     if (!fact)
-        return (struct json){ 0 };
+        return json_none;
     return json_or_absent(json_fields(a,
-        { "at", fact->known ? json_int(fact->at_wall_ms) : (struct json){ 0 } },
+        { "at", json_if(fact->known, json_int(fact->at_wall_ms)) },
         { "result", json_copy(a, fact->result) },
         { "error", json_copy(a, fact->error) },
         { "progress", json_copy(a, fact->progress) }));

@@ -53,14 +53,7 @@ static void put(struct file_view *w, struct json object)
             w->objects[i] = object;
             return;
         }
-    if (w->count == w->size) {
-        size_t size = w->size ? w->size * 2 : 32;
-        struct json *objects = arena_array(w->arena, size, sizeof(*objects));
-        if (w->count)
-            memcpy(objects, w->objects, w->count * sizeof(*objects));
-        w->objects = objects;
-        w->size = size;
-    }
+    arena_room(w->arena, w->objects, w->count, w->size);
     w->objects[w->count++] = object;
 }
 
@@ -117,7 +110,7 @@ struct json file_view_get(
     for (size_t i = 0; i < w->count; i++)
         if (is_of(w->objects[i], r) && is_named(w->objects[i], r->cluster_scoped ? NULL : ns, name))
             return stored(w, r, w->objects[i]);
-    return (struct json){ 0 };
+    return json_none;
 }
 
 /* ---- the view's answers ---- */
@@ -188,7 +181,7 @@ static bool answer_served(void *ctx, const struct resource *r)
 static struct json answer_owned(void *ctx, const struct resource *r, const char *name)
 {
     (void)ctx, (void)r, (void)name; /* manifests have no managedFields */
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static struct view_trouble answer_trouble(void *ctx, const struct resource *r, const char *name)
@@ -200,7 +193,7 @@ static struct view_trouble answer_trouble(void *ctx, const struct resource *r, c
 static struct json answer_fact(void *ctx, const char *effect, struct json args)
 {
     struct file_view *w = ctx;
-    return w->fact ? w->fact(w->fact_ctx, w->arena, effect, args) : (struct json){ 0 };
+    return json_if(w->fact, w->fact(w->fact_ctx, w->arena, effect, args));
 }
 
 struct view file_view_of(struct file_view *w, const struct resource *r, const char *ns,
@@ -250,7 +243,7 @@ static struct json patched(struct arena *a, struct json v, struct json patch)
     json_each_member (m, patch) {
         struct json value = json_is(m->value, JSON_MAP)
                                 ? patched(a, json_member(v, m->key), m->value)
-                            : json_is(m->value, JSON_NULL) ? (struct json){ 0 }
+                            : json_is(m->value, JSON_NULL) ? json_none
                                                            : m->value;
         v = json_with_member(a, json_is(v, JSON_MAP) ? v : json_empty_map(), m->key, value);
     }

@@ -61,10 +61,7 @@ static void tell_from(const struct order *o, const struct cache_resource *r, siz
 
 static void insert(struct order *o, size_t at, struct place p)
 {
-    if (o->count == o->size) {
-        o->size = o->size ? o->size * 2 : 64;
-        o->places = mem_resize(o->places, o->size, sizeof(*o->places));
-    }
+    mem_room(o->places, o->count, o->size);
     memmove(o->places + at + 1, o->places + at, (o->count - at) * sizeof(p));
     o->places[at] = p;
     o->count++;

@@ -21,14 +21,7 @@
 
 static void depend(struct run *run, uint64_t target)
 {
-    if (run->target_count == run->target_size) {
-        size_t size = run->target_size ? run->target_size * 2 : 32;
-        uint64_t *targets = arena_array(&run->arena, size, sizeof(*targets));
-        if (run->target_count)
-            memcpy(targets, run->targets, run->target_count * sizeof(*targets));
-        run->targets = targets;
-        run->target_size = size;
-    }
+    arena_room(&run->arena, run->targets, run->target_count, run->target_size);
     run->targets[run->target_count++] = target;
 }
 
@@ -49,7 +42,7 @@ static struct cache_resource *watched(const struct run *run, const struct resour
 static struct json read_entry(struct run *run, const struct cache_entry *e)
 {
     cleanup(arena_done) struct arena scratch = ARENA_INIT;
-    return e ? json_copy(&run->arena, cache_read(&scratch, e)) : (struct json){ 0 };
+    return json_if(e, json_copy(&run->arena, cache_read(&scratch, e)));
 }
 
 static struct json answer_get(void *ctx, const struct resource *r, const char *ns, const char *name)
@@ -110,7 +103,7 @@ static struct json answer_owned(void *ctx, const struct resource *r, const char 
     depend(run, depend_on_name(&engine_of(run)->depends, r, ns, name));
     struct cache_entry *e = cache_find(watched(run, r), ns, name);
     if (!e || !text_eq(e->controller_uid, run->uid))
-        return (struct json){ 0 };
+        return json_none;
     return json_copy(&run->arena, cache_read_owned(&run->arena, e));
 }
 

@@ -36,7 +36,7 @@ static struct json find_schema(struct json document, const struct resource *r)
                 text_eq(json_get_text(*gvk, "version"), r->version) &&
                 text_eq(json_get_text(*gvk, "kind"), r->kind))
                 return m->value;
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static bool add_schema(struct schemas *to, struct arena *a, const struct resource *r,

@@ -61,7 +61,7 @@ static struct json yield(
     if (json_present(json_member(in->live, name)))
         return json_present(json_member(in->owned, name))
                    ? status
-                   : json_with_member(a, status, name, (struct json){ 0 });
+                   : json_with_member(a, status, name, json_none);
     struct json live = json_find(json_get(in->live, "conditions"), "type", name);
     struct json owned = json_find(json_get(in->owned, "conditions"), "type", name);
     bool taken = false;
@@ -87,7 +87,7 @@ struct json status_complete(struct arena *a, const struct plan *p, const struct 
     if (!p->stamp)
         return status;
     const char *stamp = json_get_text(in->owned, p->stamp);
-    struct json rest = json_with_member(a, in->owned, p->stamp, (struct json){ 0 });
+    struct json rest = json_with_member(a, in->owned, p->stamp, json_none);
     if (!stamp || !json_equal(rest, status))
         stamp = time_format(a, in->now_ms);
     return fit(in, json_with_member(a, status, p->stamp, json_str(stamp)));

@@ -4,7 +4,7 @@ struct json view_get_in(
     const struct view *in, const struct resource *r, const char *ns, const char *name)
 {
     if (text_empty(name))
-        return (struct json){ 0 };
+        return json_none;
     return in->source->get(in->source_ctx, r, ns, name);
 }
 
@@ -63,7 +63,7 @@ static bool controls(struct json owner, struct json object)
 struct json view_child(const struct view *in, const struct resource *r, const char *name)
 {
     struct json object = view_get(in, r, name);
-    return controls(in->object, object) ? object : (struct json){ 0 };
+    return json_if(controls(in->object, object), object);
 }
 
 struct json view_owned(const struct view *in, const struct resource *r, const char *name)

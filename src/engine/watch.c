@@ -14,8 +14,7 @@ static const char *namespace_of(struct json object)
 /* The labels that the cache has of an object, for those who listed it by them. */
 static struct json cached_labels(struct arena *a, const struct cache_entry *entry)
 {
-    return entry ? json_copy(a, json_get(cache_read(a, entry), "metadata.labels"))
-                 : (struct json){ 0 };
+    return json_if(entry, json_copy(a, json_get(cache_read(a, entry), "metadata.labels")));
 }
 
 /* unreadable: why only a part of the object is here; NULL: all of it is. */
@@ -90,7 +89,7 @@ void watch_object_gone(struct engine *e, struct cache_entry *entry)
         owner_gone(kind, ns, name);
     if (r->child && r->resource->cluster_scoped)
         owner_child_gone(e, owner);
-    engine_object_changed(e, r, ns, name, (struct json){ 0 }, labels, NULL);
+    engine_object_changed(e, r, ns, name, json_none, labels, NULL);
 }
 
 static void on_remove(void *ctx, struct json last)
@@ -203,7 +202,7 @@ static void on_bad(void *ctx, const struct reflector_bad *bad)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     if (engine_kind_of(e, w->resource) && json_present(bad->object)) {
         /* Its status reports it. */
-        struct json rest = json_with_member(&a, bad->object, "spec", (struct json){ 0 });
+        struct json rest = json_with_member(&a, bad->object, "spec", json_none);
         take_in(w, rest, bad->err->text, bad->initial);
         return;
     }

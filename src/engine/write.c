@@ -175,7 +175,7 @@ static struct cache_entry *take_in(struct write *w, struct json object)
     struct cache_entry *old = cache_find(w->resource, w->ns, w->name);
     if (!json_present(object) || (old && old->version >= cache_version(object)))
         return old;
-    struct json before = old ? cache_read(&w->run->arena, old) : (struct json){ 0 };
+    struct json before = json_if(old, cache_read(&w->run->arena, old));
     before = json_copy(&w->run->arena, json_get(before, "metadata.labels"));
     engine_need_schema(write_engine(w), w->resource);
     enum cache_change change = cache_put(w->resource, object, CACHE_FROM_ANSWER, &entry);

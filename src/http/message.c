@@ -89,10 +89,7 @@ void head_add_name(struct head_builder *h, struct str part)
             h->too_large = true;
             return;
         }
-        if (h->count == h->size) {
-            h->size = h->size ? h->size * 2 : 16;
-            h->fields = mem_resize(h->fields, h->size, sizeof(*h->fields));
-        }
+        mem_room(h->fields, h->count, h->size);
         last = &h->fields[h->count++];
         *last = (struct head_field){ .value_len = SIZE_MAX };
     }

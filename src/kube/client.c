@@ -418,9 +418,8 @@ static struct json delete_options(struct arena *a, const struct kube_delete *how
         { "preconditions.uid", json_str(how->uid) },
         { "preconditions.resourceVersion", json_str(how->resource_version) },
         { "propagationPolicy", json_str(how->propagation) },
-        { "gracePeriodSeconds",
-            how->grace_seconds >= 0 ? json_int(how->grace_seconds) : (struct json){ 0 } },
-        { "dryRun", how->dry_run ? all : (struct json){ 0 } });
+        { "gracePeriodSeconds", json_if(how->grace_seconds >= 0, json_int(how->grace_seconds)) },
+        { "dryRun", json_if(how->dry_run, all) });
 }
 
 struct kube_op *kube_delete(struct kube_client *c, struct kube_target what,

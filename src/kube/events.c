@@ -226,7 +226,7 @@ static const char *new_name(struct event_recorder *r, struct arena *a, const cha
 static struct json series(struct arena *a, const struct entry *e)
 {
     if (e->count < 2)
-        return (struct json){ 0 };
+        return json_none;
     return json_map(a,
         { "count", json_int(e->count) },
         { "lastObservedTime", json_str(time_format_micro(a, e->last_wall_ms * 1000)) });

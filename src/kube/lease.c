@@ -187,7 +187,7 @@ static void on_looked(void *ctx, const struct kube_reply *reply)
     l->op = NULL;
     if (reply->error.code == ERR_NOT_FOUND) {
         l->must_look = false;
-        l->seen = (struct json){ 0 };
+        l->seen = json_none;
         if (l->releasing)
             be_released(l);
         else

@@ -54,7 +54,7 @@ static void tell(struct collection *c, struct json object, bool gone)
         c->kind,
         json_get_text(object, "metadata.namespace"),
         json_get_text(object, "metadata.name"),
-        gone ? (struct json){ 0 } : object);
+        gone ? json_none : object);
 }
 
 static void entry_free(struct entry *e)
@@ -221,7 +221,7 @@ struct json objects_get(
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct entry *e = name ? find(collection_of(o, kind), key_of(&a, ns, name)) : NULL;
-    return e ? e->object : (struct json){ 0 };
+    return json_if(e, e->object);
 }
 
 void objects_each(const struct objects *o, const struct resource *kind,

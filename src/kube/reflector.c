@@ -252,7 +252,7 @@ static void report(
 
 static void report_bad(struct reflector *r, struct stream_identity id, const struct error *err)
 {
-    report(r, id, (struct json){ 0 }, err);
+    report(r, id, json_none, err);
 }
 
 /* An object that has no name, or is none of ours: a proxy's Table, a page of HTML. */
@@ -317,9 +317,9 @@ static struct json flattened(struct reflector *r, struct str text, bool is_event
     struct error err;
     struct str flat = stream_flatten(&r->arena, text, JSON_DEPTH_MAX / 2);
     if (!json_parse(&r->arena, flat, &object, &err))
-        return (struct json){ 0 };
+        return json_none;
     object = is_event ? json_get(object, "object") : object;
-    return fits(r, object, &err) ? object : (struct json){ 0 };
+    return json_if(fits(r, object, &err), object);
 }
 
 static void unreadable(struct reflector *r, struct str text, bool is_event, const struct error *err)
@@ -328,7 +328,7 @@ static void unreadable(struct reflector *r, struct str text, bool is_event, cons
     bool gone = is_event && text_eq(id.event, "DELETED");
     if (gone && !text_empty(id.name))
         r->sink->remove(r->ctx, stub(r, id));
-    report(r, id, gone ? (struct json){ 0 } : flattened(r, text, is_event), err);
+    report(r, id, gone ? json_none : flattened(r, text, is_event), err);
     if (is_event)
         advance(r, id.version);
 }
@@ -548,7 +548,7 @@ static void on_end(void *ctx, const struct error *err, bool sent)
         struct error ignored;
         struct str text = buf_str(&r->error_body);
         if (strstr(r->content_type, "json") && !json_parse(&r->arena, text, &body, &ignored))
-            body = (struct json){ 0 };
+            body = json_none;
         struct kube_status s = kube_status_of_answer(r->status, r->retry_after_ms, body, text);
         refused(r, &s);
     } else if (r->phase == PHASE_PAGING) {

@@ -298,7 +298,7 @@ bool apply_update(struct arena *a, const struct apply_request *r, struct json li
 {
     struct run run = { .arena = a, .request = r };
     decode_live_or_new(&run, live, object, !text_empty(r->subresource));
-    *ret = json_with(a, object, "metadata.managedFields", (struct json){ 0 });
+    *ret = json_with(a, object, "metadata.managedFields", json_none);
     /* An object without owners stays without until the first apply. */
     if (!run.managers.count && json_present(json_get(live, "metadata.uid")))
         return true;
@@ -363,7 +363,7 @@ static bool track_first(struct run *run, struct json live, struct error *err)
         { "apiVersion", json_member(live, "apiVersion") },
         { "kind", json_member(live, "kind") });
     struct json empty = json_overlay(run->arena, schema_empty_object(run->arena, r->schema), head);
-    struct json bare = json_with(run->arena, live, "metadata.managedFields", (struct json){ 0 });
+    struct json bare = json_with(run->arena, live, "metadata.managedFields", json_none);
     return track_update(run, "before-first-apply", empty, bare, err);
 }
 
@@ -486,7 +486,7 @@ static void renew_last_applied(struct arena *a, struct json config, struct apply
         config = json_with(a,
             config,
             "metadata.annotations",
-            json_with_member(a, annotations, LAST_APPLIED, (struct json){ 0 }));
+            json_with_member(a, annotations, LAST_APPLIED, json_none));
     const char *text = arena_printf(a, "%s\n", gojson_text(a, config));
     annotations = json_get(ret->object, "metadata.annotations");
     ret->object = json_with(a,

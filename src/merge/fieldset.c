@@ -31,14 +31,7 @@ void fieldset_add(
         below = NULL;
     if (!member && !below)
         return;
-    if (b->count == b->size) {
-        uint32_t size = b->size ? b->size * 2 : 4;
-        struct fieldset_entry *entries = arena_array(b->arena, size, sizeof(*entries));
-        if (b->count)
-            memcpy(entries, b->entries, b->count * sizeof(*entries));
-        b->entries = entries;
-        b->size = size;
-    }
+    arena_room(b->arena, b->entries, b->count, b->size);
     b->entries[b->count++] = (struct fieldset_entry){
         .element = e,
         .member = member,

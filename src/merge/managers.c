@@ -71,14 +71,7 @@ struct managers_entry *managers_find(const struct managers *m, const struct mana
 
 struct managers_entry *managers_add(struct managers *m, struct managers_entry e)
 {
-    if (m->count == m->size) {
-        size_t size = m->size ? m->size * 2 : 8;
-        struct managers_entry *entries = arena_array(m->arena, size, sizeof(*entries));
-        if (m->count)
-            memcpy(entries, m->entries, m->count * sizeof(*entries));
-        m->entries = entries;
-        m->size = size;
-    }
+    arena_room(m->arena, m->entries, m->count, m->size);
     m->entries[m->count] = e;
     return &m->entries[m->count++];
 }
@@ -198,7 +191,7 @@ static int compare_entries(const void *left, const void *right)
 struct json managers_encode(const struct managers *m)
 {
     if (!m->count)
-        return (struct json){ 0 };
+        return json_none;
     struct json_builder list;
     json_builder_init(&list, m->arena);
     struct managers_entry *sorted = arena_array(m->arena, m->count, sizeof(*sorted));
@@ -296,7 +289,7 @@ void managers_cap(struct managers *m)
 
 static struct json without_time(struct arena *a, struct json entry)
 {
-    return json_with_member(a, entry, "time", (struct json){ 0 });
+    return json_with_member(a, entry, "time", json_none);
 }
 
 static bool same_owners(struct arena *a, struct json x, struct json y)

@@ -21,7 +21,7 @@ static struct json find_entry(struct json live, const char *manager, const char 
             text_eq(sub ? sub : "", subresource ? subresource : ""))
             return *entry;
     }
-    return (struct json){ 0 };
+    return json_none;
 }
 
 void merge_owned(struct arena *a, const struct schema *s, struct json live, const char *manager,
@@ -107,7 +107,7 @@ static bool maps_equal(const struct schema *s, const struct schema_type *t, stru
         if (is_stripped(stripped, m->key) || says_nothing(s, field, m->value))
             continue;
         bool there = i < owned.count && schema_compare_names(owned.members[i].key, m->key) == 0;
-        struct json left = there ? owned.members[i++].value : (struct json){ 0 };
+        struct json left = json_if(there, owned.members[i++].value);
         /* A struct with nothing in it that could be owned is not owned itself. */
         bool hollow = metadata || (field && m->value.type == JSON_MAP && m->value.count &&
                                       schema_type(s, type)->map == MAP_GRANULAR);
@@ -176,14 +176,7 @@ struct difference_walk {
 static void add_difference(struct difference_walk *w, const struct field_path *path,
     enum merge_change what, struct json owned, struct json wanted)
 {
-    if (w->count == w->size) {
-        size_t size = w->size ? w->size * 2 : 8;
-        struct merge_difference *items = arena_array(w->arena, size, sizeof(*items));
-        if (w->count)
-            memcpy(items, w->items, w->count * sizeof(*items));
-        w->items = items;
-        w->size = size;
-    }
+    arena_room(w->arena, w->items, w->count, w->size);
     struct path_element *elements = arena_array(w->arena, path->count, sizeof(*elements));
     if (path->count)
         memcpy(elements, path->elements, path->count * sizeof(*elements));
@@ -278,7 +271,7 @@ static struct json value_at(
         uint32_t first;
         bool found = t && t->list > LIST_ATOMIC && typed_items(a, s, t, v, &items, NULL) &&
                      typed_items_find(&items, e, &first);
-        v = found ? items.items[first] : (struct json){ 0 };
+        v = json_if(found, items.items[first]);
         type = t && t->list ? t->item : SCHEMA_NO_TYPE;
     }
     return v;

@@ -43,7 +43,7 @@ static struct json without_directives(struct arena *a, struct json v)
     if (v.type != JSON_MAP)
         return v;
     if (json_present(json_member(v, DIRECTIVE)))
-        return (struct json){ 0 };
+        return json_none;
     json_each_member (m, v)
         if (m->value.type != JSON_NULL)
             json_put(&b, m->key, without_directives(a, m->value));
@@ -360,7 +360,7 @@ static bool apply_order(struct merger *m, uint16_t type, const char *name, struc
         return fail(m->err, ERR_INVALID, "invalid patch format of setElementOrder list");
     if (!check_order(m, rule.key, fresh, order))
         return false;
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     if (!json_present(old) && !json_present(fresh))
         return true;
     if (!old.count && !fresh.count)
@@ -499,7 +499,7 @@ static bool merge_map(
 {
     struct json directive = json_member(patch, DIRECTIVE), keys = json_member(patch, RETAIN);
     if (text_eq(json_text(directive), "replace")) {
-        *ret = json_with_member(m->arena, patch, DIRECTIVE, (struct json){ 0 });
+        *ret = json_with_member(m->arena, patch, DIRECTIVE, json_none);
         return true;
     }
     if (text_eq(json_text(directive), "delete")) {

@@ -36,7 +36,7 @@ struct json typed_key_default(const struct schema *s, const struct schema_key *k
             return json_int(integer);
         return str_to_real(str_of(text + 1), &real) ? json_real(real) : json_null();
     default:
-        return (struct json){ 0 };
+        return json_none;
     }
 }
 

@@ -61,8 +61,8 @@ static struct change compare_run(const struct compare_walk *w, const struct sche
     uint32_t x_count, uint32_t y_count)
 {
     struct change c = { 0 };
-    struct json before = x_count ? x->items[x->sorted[i]] : (struct json){ 0 };
-    struct json after = y_count ? y->items[y->sorted[j]] : (struct json){ 0 };
+    struct json before = json_if(x_count, x->items[x->sorted[i]]);
+    struct json after = json_if(y_count, y->items[y->sorted[j]]);
     if (x_count <= 1 && y_count <= 1)
         return compare(w, t->item, before, after);
     if (x_count > 1 && y_count > 1) {
@@ -71,11 +71,11 @@ static struct change compare_run(const struct compare_walk *w, const struct sche
     }
     if (x_count > 1) {
         if (y_count)
-            c = compare(w, t->item, (struct json){ 0 }, after);
+            c = compare(w, t->item, json_none, after);
         c.self[REMOVED] = true;
     } else {
         if (x_count)
-            c = compare(w, t->item, before, (struct json){ 0 });
+            c = compare(w, t->item, before, json_none);
         c.self[ADDED] = true;
     }
     return c;
@@ -131,8 +131,8 @@ static void compare_maps(const struct compare_walk *w, const struct schema_type 
                         ? -1
                         : schema_compare_names(before.members[i].key, after.members[j].key);
         const char *key = order <= 0 ? before.members[i].key : after.members[j].key;
-        struct json left = order <= 0 ? before.members[i++].value : (struct json){ 0 };
-        struct json right = order >= 0 ? after.members[j++].value : (struct json){ 0 };
+        struct json left = json_if(order <= 0, before.members[i++].value);
+        struct json right = json_if(order >= 0, after.members[j++].value);
         uint16_t type = schema_member_type(w->schema, t, key);
         if (type == SCHEMA_NO_TYPE)
             continue;

@@ -27,7 +27,7 @@ static struct json stored_item(const struct list_merge *m, const struct path_ele
 {
     uint32_t first, found = typed_items_find(&m->under, e, &first);
     if (!found)
-        return (struct json){ 0 };
+        return json_none;
     return found == 1 ? m->under.items[first] : json_null();
 }
 
@@ -123,8 +123,8 @@ static struct json merge_maps(
                         ? -1
                         : schema_compare_names(under.members[l].key, over.members[r].key);
         const char *key = order <= 0 ? under.members[l].key : over.members[r].key;
-        struct json left = order <= 0 ? under.members[l++].value : (struct json){ 0 };
-        struct json right = order >= 0 ? over.members[r++].value : (struct json){ 0 };
+        struct json left = json_if(order <= 0, under.members[l++].value);
+        struct json right = json_if(order >= 0, over.members[r++].value);
         uint16_t type = schema_member_type(w->schema, t, key);
         if (type == SCHEMA_NO_TYPE)
             json_put(&out, key, json_present(right) ? right : left);

@@ -207,7 +207,7 @@ static const struct fieldset *reconciled(
         const struct fieldset *below = e->below;
         bool member = e->member;
         if (below && below_type) {
-            enum typed_shape shape = typed_shape(below_type, (struct json){ 0 });
+            enum typed_shape shape = typed_shape(below_type, json_none);
             bool free_form = shape == SHAPE_MAP && is_free_form(w->schema, below_type);
             if (shape != SHAPE_SCALAR && typed_is_atomic(below_type, shape) && !free_form) {
                 member = true;

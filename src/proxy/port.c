@@ -206,10 +206,7 @@ void port_endpoint(struct port *port, bool ending, const char *host, int64_t num
     for (size_t i = 0; i < to->count; i++) /* slices may overlap while endpoints move */
         if (memcmp(&to->items[i], &target, sizeof(target)) == 0)
             return;
-    if (to->count == to->size) {
-        to->size = to->size ? to->size * 2 : 4;
-        to->items = mem_resize(to->items, to->size, sizeof(*to->items));
-    }
+    mem_room(to->items, to->count, to->size);
     to->items[to->count++] = target;
 }
 

@@ -181,7 +181,7 @@ struct desk_answer desk_ask_as(struct desk *r, const char *method, const char *t
     for (size_t i = 0; i < s->warning_count; i++)
         ret.warnings[i] = arena_strdup(test_arena(), s->warnings[i]);
     if (!json_parse(test_arena(), str_of(ret.text), &ret.body, &err))
-        ret.body = (struct json){ 0 };
+        ret.body = json_none;
     stream_free(s);
     return ret;
 }

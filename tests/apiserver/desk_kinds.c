@@ -14,7 +14,7 @@ static struct json check_texts(struct arena *a, struct json texts, struct field_
         field_error_add(unknown,
             FIELD_TYPE_INVALID,
             "data",
-            (struct json){ 0 },
+            json_none,
             "json: cannot unmarshal array into Go struct field ConfigMap.data of type "
             "map[string]string");
     json_each_member (m, texts) {
@@ -22,7 +22,7 @@ static struct json check_texts(struct arena *a, struct json texts, struct field_
             field_error_add(unknown,
                 FIELD_TYPE_INVALID,
                 "data",
-                (struct json){ 0 },
+                json_none,
                 "json: cannot unmarshal number into Go struct field ConfigMap.data of type string");
         json_put(&b, m->key, json_is(m->value, JSON_NULL) ? json_str("") : m->value);
     }
@@ -46,7 +46,7 @@ static struct json prune(
         if (is_known && !json_is(m->value, JSON_NULL))
             json_put(&b, m->key, texts ? check_texts(a, m->value, unknown) : m->value);
         else if (!is_known)
-            field_invalid(unknown, m->key, (struct json){ 0 }, "unknown field");
+            field_invalid(unknown, m->key, json_none, "unknown field");
     }
     return json_map_end(&b);
 }

@@ -7,8 +7,8 @@ TEST(a_number_and_its_text_are_the_same_port)
     check(intorstr_equal(json_str("http"), json_str("http")));
     check(!intorstr_equal(json_int(8080), json_str("http")));
     check(!intorstr_equal(json_int(8080), json_int(80)));
-    check(!intorstr_equal(json_int(0), (struct json){ 0 }));
-    check(intorstr_equal((struct json){ 0 }, (struct json){ 0 }));
+    check(!intorstr_equal(json_int(0), json_none));
+    check(intorstr_equal(json_none, json_none));
     check(!intorstr_equal(json_str("25%"), json_int(25)));
 }
 

@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "base/json.h"
 #include "base/json_bind.h"
 #include "tests/test.h"
@@ -11,7 +13,7 @@ TEST(fields_become_a_tree_without_absent_values)
         { "metadata.labels", json_map(a, { "app.kubernetes.io/name", json_str("y") }) },
         { "spec.empty.below", json_str(NULL) },
         { "metadata-like", json_bool(true) },
-        { "spec.args", json_list(a, json_str("a"), (struct json){ 0 }, json_str("b")) });
+        { "spec.args", json_list(a, json_str("a"), json_none, json_str("b")) });
     check_json(v,
         "{'metadata': {'name': 'x', 'labels': {'app.kubernetes.io/name': 'y'}},"
         " 'metadata-like': true, 'spec': {'replicas': 3, 'args': ['a', 'b']}}");
@@ -100,7 +102,7 @@ TEST(a_changed_copy_leaves_the_original)
     struct json v = test_json("{'spec': {'a': 1, 'b': 2}}");
     struct json w = json_with(a, v, "spec.b", json_int(3));
     w = json_with(a, w, "status.phase", json_str("x"));
-    w = json_with(a, w, "spec.a", (struct json){ 0 });
+    w = json_with(a, w, "spec.a", json_none);
     check_json(v, "{'spec': {'a': 1, 'b': 2}}");
     check_json(w, "{'spec': {'b': 3}, 'status': {'phase': 'x'}}");
     check_json(
@@ -171,4 +173,29 @@ TEST(what_is_not_utf8_is_printed_as_the_replacement_character)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     check_text(json_to_text(&a, json_str("a\xff\xc3(é\xe2\x82")),
         "\"a\xef\xbf\xbd\xef\xbf\xbd(é\xef\xbf\xbd\xef\xbf\xbd\"");
+}
+
+TEST(json_if_evaluates_its_value_only_if_the_condition_holds)
+{
+    int asked = 0;
+    check(!json_present(json_if(asked > 0, json_int(++asked))));
+    check_int(asked, 0);
+    check_int(json_if(true, json_int(++asked)).integer, 1);
+    check(!json_present(json_none));
+}
+
+TEST(a_growing_array_keeps_its_items)
+{
+    int *heap = NULL, *mine = NULL;
+    size_t count = 0, size = 0, mine_size = 0;
+    for (int i = 0; i < 1000; i++) {
+        mem_room(heap, count, size);
+        arena_room(test_arena(), mine, count, mine_size);
+        heap[count] = mine[count] = i;
+        count++;
+    }
+    for (int i = 0; i < 1000; i++)
+        check(heap[i] == i && mine[i] == i);
+    check(size >= 1000 && mine_size >= 1000);
+    free(heap);
 }

@@ -43,7 +43,7 @@ TEST(a_packed_value_reads_back_the_same)
         INT64_MAX };
     for (size_t i = 0; i < lengthof(edges); i++)
         check_int(again(&pool, json_int(edges[i])).integer, edges[i]);
-    check(!json_present(again(&pool, (struct json){ 0 })));
+    check(!json_present(again(&pool, json_none)));
     check_int((int64_t)strings_count(&pool), 0);
     strings_done(&pool);
 }

@@ -55,7 +55,7 @@ TEST(label_selectors_match_as_kubernetes_matches)
             test_fail(__FILE__, __LINE__, "%s on %s", rows[i].selector, rows[i].labels);
     struct selector s;
     check(selector_parse(test_arena(), NULL, &s, NULL));
-    check(selector_matches(&s, (struct json){ 0 }));
+    check(selector_matches(&s, json_none));
 }
 
 TEST(bad_label_selectors_name_the_place)

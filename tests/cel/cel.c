@@ -165,7 +165,7 @@ TEST(cel_old_self_may_be_missing)
     check(cel_is_true(cel_run(p, test_arena(), &input).value));
     check(!cel_compile(test_arena(), schema(), "oldSelf.?i.orValue(9)", &optional, &p));
     check_int(cel_run(p, test_arena(), &input).value.integer, 1);
-    input.old_self = (struct json){ 0 };
+    input.old_self = json_none;
     check_int(cel_run(p, test_arena(), &input).value.integer, 9);
 }
 

@@ -27,7 +27,7 @@ TEST(a_change_reaches_those_who_asked_and_nobody_else)
     depend_replace(&d, &two, &runs_two, of_two, lengthof(of_two));
     check_int(one.count, 2);
 
-    depend_each_of_object(&d, &RESOURCE_SERVICE, "ns", "web", (struct json){ 0 }, mark, NULL);
+    depend_each_of_object(&d, &RESOURCE_SERVICE, "ns", "web", json_none, mark, NULL);
     check_int(runs_one, 1);
     check_int(runs_two, 0);
     struct json labels = test_json("{'app': 'web', 'x': 'y'}");
@@ -40,14 +40,14 @@ TEST(a_change_reaches_those_who_asked_and_nobody_else)
 
     uint64_t other = depend_on_name(&d, &RESOURCE_SERVICE, "other", "web");
     depend_replace(&d, &one, &runs_one, &other, 1);
-    depend_each_of_object(&d, &RESOURCE_SERVICE, "ns", "web", (struct json){ 0 }, mark, NULL);
+    depend_each_of_object(&d, &RESOURCE_SERVICE, "ns", "web", json_none, mark, NULL);
     check_int(runs_one, 2);
-    depend_each_of_object(&d, &RESOURCE_SERVICE, "other", "web", (struct json){ 0 }, mark, NULL);
+    depend_each_of_object(&d, &RESOURCE_SERVICE, "other", "web", json_none, mark, NULL);
     check_int(runs_one, 3);
     check_int(runs_two, 3);
     uint64_t third = depend_on_name(&d, &RESOURCE_SERVICE, "third", "web"); /* as many as before */
     depend_replace(&d, &one, &runs_one, &third, 1);
-    depend_each_of_object(&d, &RESOURCE_SERVICE, "third", "web", (struct json){ 0 }, mark, NULL);
+    depend_each_of_object(&d, &RESOURCE_SERVICE, "third", "web", json_none, mark, NULL);
     check_int(runs_one, 4);
     depend_clear(&d, &one);
     depend_clear(&d, &two);
@@ -63,9 +63,9 @@ TEST(events_of_a_resource_reach_those_who_asked_by_the_same_constant)
     int runs = 0;
     uint64_t target = depend_on_name(&d, &RESOURCE_SERVICE, "ns", "web");
     depend_replace(&d, &set, &runs, &target, 1);
-    depend_each_of_object(&d, &same, "ns", "web", (struct json){ 0 }, mark, NULL);
+    depend_each_of_object(&d, &same, "ns", "web", json_none, mark, NULL);
     check_int(runs, 0);
-    depend_each_of_object(&d, &RESOURCE_SERVICE, "ns", "web", (struct json){ 0 }, mark, NULL);
+    depend_each_of_object(&d, &RESOURCE_SERVICE, "ns", "web", json_none, mark, NULL);
     check_int(runs, 1);
     depend_clear(&d, &set);
     depends_done(&d);

@@ -159,7 +159,7 @@ static void end_effect(struct bench *b)
     struct error err;
     fail(&err, b->ends_with, "/srv/none.gguf: as the test says");
     b->run.sink = NULL;
-    run.sink->done(run.ctx, (struct json){ 0 }, &err);
+    run.sink->done(run.ctx, json_none, &err);
 }
 
 /* A second at a time: whatever is asked is answered. */

@@ -72,7 +72,7 @@ static void end_failing(struct bench *b, enum error_code code)
 {
     struct error err;
     fail(&err, code, "as the test says");
-    b->run.sink->done(b->run.ctx, (struct json){ 0 }, &err);
+    b->run.sink->done(b->run.ctx, json_none, &err);
 }
 
 TEST(a_fact_wakes_its_keys_only_when_it_says_something_new)

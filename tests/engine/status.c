@@ -18,7 +18,7 @@ static struct json complete(struct json live, struct json owned, const char *pha
 
 TEST(a_status_that_says_the_same_keeps_all_its_times)
 {
-    struct json first = complete((struct json){ 0 }, (struct json){ 0 }, "Creating", AT(0));
+    struct json first = complete(json_none, json_none, "Creating", AT(0));
     check_text(json_get_text(first, "lastUpdated"), "2026-01-01T00:00:00Z");
     check_text(json_get_text(first, "conditions.0.type"), "Available");
     check_int(json_get_int(first, "conditions.0.observedGeneration", 0), 2);
@@ -28,13 +28,13 @@ TEST(a_status_that_says_the_same_keeps_all_its_times)
 
 TEST(a_status_that_says_something_new_moves_only_the_times_that_it_concerns)
 {
-    struct json first = complete((struct json){ 0 }, (struct json){ 0 }, "Creating", AT(0));
+    struct json first = complete(json_none, json_none, "Creating", AT(0));
     struct json later = complete(first, first, "Ready", AT(90000));
     check_text(json_get_text(later, "lastUpdated"), "2026-01-01T00:01:30Z");
     check_text(json_get_text(later, "conditions.1.lastTransitionTime"), "2026-01-01T00:00:00Z");
     struct json live = test_json("{'conditions': [{'type': 'Ready', 'status': 'False',"
                                  " 'lastTransitionTime': '2020-01-01T00:00:00Z'}]}");
-    later = complete(live, (struct json){ 0 }, "Ready", AT(90000));
+    later = complete(live, json_none, "Ready", AT(90000));
     check_text(json_get_text(later, "conditions.1.lastTransitionTime"), "2026-01-01T00:01:30Z");
 }
 
@@ -66,7 +66,7 @@ static struct json yielded(struct json live, struct json owned)
 
 TEST(what_another_program_wrote_of_a_status_is_not_written_again)
 {
-    struct json first = yielded((struct json){ 0 }, (struct json){ 0 });
+    struct json first = yielded(json_none, json_none);
     check_text(json_get_text(first, "phase"), "Ready");
     check(json_equal(yielded(first, first), first));
     /* The other took the phase, and of the condition all but the type and what it left as it was.

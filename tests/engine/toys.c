@@ -211,7 +211,7 @@ struct json toys_object(struct toys *b, const struct resource *r, const char *na
         { "apiVersion", json_str(resource_api_version(a, r)) },
         { "kind", json_str(r->kind) },
         { "metadata.name", json_str(name) },
-        { "metadata.namespace", r->cluster_scoped ? (struct json){ 0 } : json_str("ns") },
+        { "metadata.namespace", r->cluster_scoped ? json_none : json_str("ns") },
         { "metadata.uid", json_strf(a, "uid-%s-%s", r->plural, name) },
         { "metadata.generation", json_int(1) },
         { "metadata.resourceVersion", json_strf(a, "%d", ++b->version) });
@@ -274,7 +274,7 @@ struct json toys_store(
         { "manager", json_str("leeboard") },
         { "operation", json_str("Apply") },
         { "apiVersion", json_get(sent, "apiVersion") },
-        { "subresource", status ? json_str("status") : (struct json){ 0 } },
+        { "subresource", json_if(status, json_str("status")) },
         { "fieldsV1", fieldset_to_json(a, set) });
     return json_with(a, live, "metadata.managedFields", json_list(a, entry));
 }

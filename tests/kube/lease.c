@@ -327,7 +327,7 @@ TEST(a_lease_that_was_deleted_comes_back)
     struct process a;
     process_init(&a, &s, "a");
     run(&a, NULL, 1000);
-    s.lease = (struct json){ 0 };
+    s.lease = json_none;
     run(&a, NULL, 5000);
     check(lease_may_write(a.lease));
     check_text(json_get_text(s.lease, "spec.holderIdentity"), "a");

@@ -73,7 +73,7 @@ static const char *owners(struct json object)
 
 TEST(applies_share_equal_values_and_conflict_over_others)
 {
-    struct json v = apply((struct json){ 0 }, "a", false, "{'x': '1', 'y': '1'}");
+    struct json v = apply(json_none, "a", false, "{'x': '1', 'y': '1'}");
     v = apply(v, "b", false, "{'x': '1', 'z': '1'}");
     check_json(json_member(v, "data"), "{'x': '1', 'y': '1', 'z': '1'}");
     check_text(owners(v), "a:.data.x .data.y|b:.data.x .data.z");
@@ -96,7 +96,7 @@ TEST(applies_share_equal_values_and_conflict_over_others)
 
 TEST(what_is_no_longer_applied_goes_unless_another_has_it)
 {
-    struct json v = apply((struct json){ 0 }, "a", false, "{'x': '1', 'y': '1'}");
+    struct json v = apply(json_none, "a", false, "{'x': '1', 'y': '1'}");
     v = apply(v, "b", false, "{'x': '1'}");
     v = apply(v, "a", false, "{'z': '1'}");
     check_json(json_member(v, "data"), "{'x': '1', 'z': '1'}");
@@ -107,14 +107,14 @@ TEST(what_is_no_longer_applied_goes_unless_another_has_it)
 
 TEST(updates_take_what_they_change_and_remove_from_all)
 {
-    struct json v = apply((struct json){ 0 }, "a", false, "{'x': '1', 'y': '1', 'w': '1'}");
+    struct json v = apply(json_none, "a", false, "{'x': '1', 'y': '1', 'w': '1'}");
     struct json changed = json_with(test_arena(), v, "data.x", json_str("2"));
-    changed = json_with(test_arena(), changed, "data.y", (struct json){ 0 });
+    changed = json_with(test_arena(), changed, "data.y", json_none);
     changed = json_with(test_arena(), changed, "data.z", json_str("1"));
     v = update(v, "u", changed);
     check_text(owners(v), "a:.data.w|u*:.data.x .data.z");
     /* A client that drops managedFields deletes nothing; one that sends an empty list does. */
-    struct json bare = json_with(test_arena(), v, "metadata.managedFields", (struct json){ 0 });
+    struct json bare = json_with(test_arena(), v, "metadata.managedFields", json_none);
     check_text(owners(update(v, "u", bare)), "a:.data.w|u*:.data.x .data.z");
     v = json_with(test_arena(), v, "metadata.uid", json_str("u"));
     struct json reset = json_with(test_arena(), v, "metadata.managedFields", json_empty_list());
@@ -129,13 +129,12 @@ TEST(updates_take_what_they_change_and_remove_from_all)
 
 TEST(a_create_owns_what_it_brings)
 {
-    check_text(
-        owners(update((struct json){ 0 }, "", config("{'x': '1'}"))), "unknown*:.data .data.x");
+    check_text(owners(update(json_none, "", config("{'x': '1'}"))), "unknown*:.data .data.x");
 }
 
 TEST(the_eleventh_updater_folds_the_oldest)
 {
-    struct json v = apply((struct json){ 0 }, "a", false, "{'x': '1'}");
+    struct json v = apply(json_none, "a", false, "{'x': '1'}");
     for (int i = 0; i < 12; i++) {
         struct apply_request r = request(arena_printf(test_arena(), "u%02d", i), false);
         r.now = arena_printf(test_arena(), "2026-01-01T00:00:%02dZ", i);
@@ -156,7 +155,7 @@ TEST(the_eleventh_updater_folds_the_oldest)
 
 TEST(times_stay_when_nothing_changed)
 {
-    struct json v = apply((struct json){ 0 }, "a", false, "{'x': '1'}");
+    struct json v = apply(json_none, "a", false, "{'x': '1'}");
     struct apply_request r = request("a", false);
     struct apply_result result;
     struct error err;
@@ -217,7 +216,7 @@ static const struct schema *only_v1(void *ctx, const char *api_version)
 
 TEST(owners_of_versions_that_are_gone_are_forgotten)
 {
-    struct json v = apply((struct json){ 0 }, "a", false, "{'x': '1'}");
+    struct json v = apply(json_none, "a", false, "{'x': '1'}");
     struct json entry = json_item(json_get(v, "metadata.managedFields"), 0);
     struct json old = json_overlay(test_arena(),
         entry,

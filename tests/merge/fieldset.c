@@ -111,7 +111,7 @@ TEST(fields_v1_of_a_later_server_is_read_as_far_as_it_is_known)
     struct error err;
     check(fieldset_from_json(test_arena(), test_json("{'z:new': {}, 'f:a': {}}"), &s, &err));
     check_text(text_of(s), ".a");
-    check(fieldset_from_json(test_arena(), (struct json){ 0 }, &s, &err));
+    check(fieldset_from_json(test_arena(), json_none, &s, &err));
     check(fieldset_is_empty(s));
 }
 

@@ -61,7 +61,7 @@ static const char *difference(struct json live, const char *wanted)
 
 TEST(what_was_just_applied_needs_no_write)
 {
-    struct json live = applied((struct json){ 0 }, deployment(wanted_text), "us");
+    struct json live = applied(json_none, deployment(wanted_text), "us");
     check_text(difference(live, wanted_text), "");
     const struct fieldset *set;
     struct error err;
@@ -71,7 +71,7 @@ TEST(what_was_just_applied_needs_no_write)
 
 TEST(what_others_and_defaults_add_is_not_compared)
 {
-    struct json live = applied((struct json){ 0 }, deployment(wanted_text), "us");
+    struct json live = applied(json_none, deployment(wanted_text), "us");
     live = applied(live,
         deployment("{'metadata': {'name': 'x', 'labels': {'their': 's'}, 'annotations':"
                    " {'a': 'b'}}, 'spec': {'template': {'spec': {'containers': [{'name': 'side',"
@@ -83,7 +83,7 @@ TEST(what_others_and_defaults_add_is_not_compared)
 
 TEST(the_same_in_other_words_needs_no_write)
 {
-    struct json live = applied((struct json){ 0 }, deployment(wanted_text), "us");
+    struct json live = applied(json_none, deployment(wanted_text), "us");
     check_text(difference(live,
                    "{'metadata': {'name': 'x', 'uid': 'u', 'labels': {'a': 'b'}}, 'spec':"
                    " {'replicas': 2, 'template': {'spec': {'containers': [{'name': 'one', 'image':"
@@ -98,8 +98,8 @@ TEST(an_empty_text_that_the_server_filled_in_needs_no_write)
 #define VOLUME(type)                                                                               \
     "{'spec': {'template': {'spec': {'volumes': [{'name': 'v', 'scaleIO': {'gateway': 'g',"        \
     " 'fsType': '" type "'}}]}}}}"
-    struct json xfs = applied((struct json){ 0 }, deployment(VOLUME("xfs")), "us");
-    struct json ext4 = applied((struct json){ 0 }, deployment(VOLUME("ext4")), "us");
+    struct json xfs = applied(json_none, deployment(VOLUME("xfs")), "us");
+    struct json ext4 = applied(json_none, deployment(VOLUME("ext4")), "us");
     check_text(difference(xfs, VOLUME("")), "");
     check_text(difference(ext4, VOLUME("")),
         "changed .spec.template.spec.volumes[name=\"v\"].scaleIO.fsType");
@@ -112,8 +112,8 @@ TEST(a_zero_of_a_probe_that_the_server_filled_in_needs_no_write)
 #define PROBE(seconds)                                                                             \
     "{'spec': {'template': {'spec': {'containers': [{'name': 'c', 'readinessProbe': {"             \
     "'timeoutSeconds': " seconds "}}]}}}}"
-    struct json one = applied((struct json){ 0 }, deployment(PROBE("1")), "us");
-    struct json two = applied((struct json){ 0 }, deployment(PROBE("2")), "us");
+    struct json one = applied(json_none, deployment(PROBE("1")), "us");
+    struct json two = applied(json_none, deployment(PROBE("2")), "us");
     check_text(difference(one, PROBE("0")), "");
     check_text(difference(two, PROBE("0")),
         "changed .spec.template.spec.containers[name=\"c\"].readinessProbe.timeoutSeconds");
@@ -122,7 +122,7 @@ TEST(a_zero_of_a_probe_that_the_server_filled_in_needs_no_write)
 
 TEST(each_kind_of_difference_is_named)
 {
-    struct json live = applied((struct json){ 0 },
+    struct json live = applied(json_none,
         deployment("{'spec': {'replicas': 2, 'paused': true, 'template': {'spec': {'containers':"
                    " [{'name': 'a', 'image': 'i'}, {'name': 'b', 'image': 'j'}]}}}}"),
         "us");
@@ -139,7 +139,7 @@ TEST(each_kind_of_difference_is_named)
 
 TEST(an_entry_that_is_missing_foreign_or_moved_by_hand_is_written)
 {
-    struct json live = applied((struct json){ 0 }, deployment("{'spec': {'replicas': 1}}"), "them");
+    struct json live = applied(json_none, deployment("{'spec': {'replicas': 1}}"), "them");
     check_text(difference(live, "{'spec': {'replicas': 1}}"), "added .spec.replicas");
     /* Somebody who owned more by update is made us. */
     struct json taken = test_json("[{'manager': 'us', 'operation': 'Apply', 'apiVersion': "
@@ -148,7 +148,7 @@ TEST(an_entry_that_is_missing_foreign_or_moved_by_hand_is_written)
     live = json_with(test_arena(), live, "metadata.managedFields", taken);
     check_text(difference(live, "{'spec': {'replicas': 1}}"), "removed .spec");
     /* Of another version. */
-    live = applied((struct json){ 0 }, deployment("{'spec': {'replicas': 1}}"), "us");
+    live = applied(json_none, deployment("{'spec': {'replicas': 1}}"), "us");
     live = json_with(test_arena(), live, "apiVersion", json_str("apps/v2"));
     check_text(difference(live, "{'spec': {'replicas': 1}}"), "changed .");
     /* That nobody can read. */
@@ -161,17 +161,17 @@ TEST(an_entry_that_is_missing_foreign_or_moved_by_hand_is_written)
 
 TEST(a_value_that_another_manager_changed_is_written)
 {
-    struct json live = applied((struct json){ 0 }, deployment(wanted_text), "us");
+    struct json live = applied(json_none, deployment(wanted_text), "us");
     live = json_with(test_arena(), live, "spec.replicas", json_int(5));
     check_text(difference(live, wanted_text), "changed .spec.replicas");
-    live = applied((struct json){ 0 }, deployment(wanted_text), "us");
+    live = applied(json_none, deployment(wanted_text), "us");
     live = applied(live, deployment("{'spec': {'replicas': 5}}"), "them");
     check_text(difference(live, wanted_text), "added .spec.replicas");
 }
 
 TEST(the_owners_of_a_field_are_found)
 {
-    struct json live = applied((struct json){ 0 }, deployment(wanted_text), "us");
+    struct json live = applied(json_none, deployment(wanted_text), "us");
     live = applied(live, deployment("{'metadata': {'name': 'x', 'labels': {'a': 'b'}}}"), "them");
     struct field_path path;
     struct error err;
@@ -192,7 +192,7 @@ TEST(the_owners_of_a_field_are_found)
 
 TEST(the_self_check_names_the_first_path_that_differs)
 {
-    struct json live = applied((struct json){ 0 }, deployment("{'spec': {'replicas': 1}}"), "us");
+    struct json live = applied(json_none, deployment("{'spec': {'replicas': 1}}"), "us");
     const struct fieldset *set;
     const char *text;
     struct error err;

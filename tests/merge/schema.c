@@ -143,7 +143,7 @@ TEST(crds_that_the_server_would_refuse_are_refused_with_the_place)
         "no property of items");
     check_fails(schema_from_crd(a, test_json("{'type': 'thing'}"), &s, &err), err, "unknown type");
     check_fails(schema_from_crd(a, test_json("[]"), &s, &err), err, "no object");
-    check(schema_from_crd(a, (struct json){ 0 }, &s, &err) && s->deduced);
+    check(schema_from_crd(a, json_none, &s, &err) && s->deduced);
 }
 
 TEST(a_create_starts_from_what_go_would_write_for_nothing)

@@ -36,7 +36,7 @@ struct json auth_read(
     struct auth *auth, struct arena *a, const char *plural, const char *ns, const char *name)
 {
     const struct api_kind *k = registry_find(apiserver_registry(auth->server), "", "v1", plural);
-    return k ? apiserver_read(auth->server, a, k, ns, name) : (struct json){ 0 };
+    return json_if(k, apiserver_read(auth->server, a, k, ns, name));
 }
 
 /* ---- who ---- */
@@ -94,7 +94,7 @@ bool auth_authenticate(struct auth *auth, struct arena *a, const struct auth_cre
                 ret->groups = with_group(a, t->user.groups, "system:authenticated");
                 return true;
             }
-        return auth_token_user(auth, a, c->bearer, (struct json){ 0 }, ret, NULL, err);
+        return auth_token_user(auth, a, c->bearer, json_none, ret, NULL, err);
     }
     if (c->common_name && *c->common_name) {
         certificate_user(a, c, ret);
@@ -274,7 +274,7 @@ bool auth_impersonate(struct auth *auth, struct arena *a, const struct api_user 
     }
     const char *wrong = read_headers(a, headers, &wanted);
     if (wrong) {
-        answer_status(a, ret_answer, 400, "BadRequest", wrong, (struct json){ 0 });
+        answer_status(a, ret_answer, 400, "BadRequest", wrong, json_none);
         return false;
     }
     if (!*wanted.name) {
@@ -288,7 +288,7 @@ bool auth_impersonate(struct auth *auth, struct arena *a, const struct api_user 
                 wanted.uid,
                 go_list(a, wanted.groups),
                 go_extra(a, wanted.extra)),
-            (struct json){ 0 });
+            json_none);
         return false;
     }
     if (!may_be(auth, a, user, &wanted)) {
@@ -325,7 +325,7 @@ bool auth_allows(struct auth *auth, struct arena *a, const struct api_user *user
 
 void auth_answer_unauthorized(struct arena *a, struct api_answer *ret)
 {
-    answer_status(a, ret, 401, "Unauthorized", "Unauthorized", (struct json){ 0 });
+    answer_status(a, ret, 401, "Unauthorized", "Unauthorized", json_none);
 }
 
 void auth_answer_forbidden(struct arena *a, const struct api_user *user,

@@ -77,8 +77,8 @@ static bool is_only_bookkeeping(const struct api_write *w, struct json object)
     if (!json_present(before))
         return false;
     for (size_t i = 0; i < lengthof(free_fields); i++) {
-        before = json_with(w->arena, before, free_fields[i], (struct json){ 0 });
-        object = json_with(w->arena, object, free_fields[i], (struct json){ 0 });
+        before = json_with(w->arena, before, free_fields[i], json_none);
+        object = json_with(w->arena, object, free_fields[i], json_none);
     }
     return json_equal(before, object);
 }
@@ -126,7 +126,7 @@ static bool check_binding(
     if (!local && !text_eq(kind, "ClusterRole")) {
         const char *words =
             arena_printf(w->arena, "unsupported role reference kind: \"%s\"", kind ? kind : "");
-        answer_status(w->arena, ret, 500, "", words, (struct json){ 0 });
+        answer_status(w->arena, ret, 500, "", words, json_none);
         return false;
     }
     if (may(auth, w, "bind", local ? "roles" : "clusterroles", ns, role))

@@ -227,7 +227,7 @@ static void review_rules(const struct review *r)
     struct arena *a = r->arena;
     const char *ns = text_at(r->body, "spec.namespace");
     if (!*ns) {
-        answer_status(a, r->ret, 400, "BadRequest", "no namespace on request", (struct json){ 0 });
+        answer_status(a, r->ret, 400, "BadRequest", "no namespace on request", json_none);
         return;
     }
     struct json rules = rbac_rules_of(r->auth->rbac, a, r->user, ns);
@@ -277,7 +277,7 @@ static void review_token(const struct review *r)
             400,
             "BadRequest",
             "token is required for TokenReview in authentication",
-            (struct json){ 0 });
+            json_none);
         return;
     }
     struct api_user user = { .name = "", .uid = "" };
@@ -296,10 +296,8 @@ static void review_token(const struct review *r)
             { "authenticated", json_true_or_absent(ok) },
             { "user", auth_user_json(a, &user) },
             { "audiences",
-                account ? audiences
-                : ok    ? json_list(a, json_str(AUTH_AUDIENCE))
-                        : (struct json){ 0 } },
-            { "error", ok ? (struct json){ 0 } : json_strf(a, "%s", err.text) }));
+                account ? audiences : json_if(ok, json_list(a, json_str(AUTH_AUDIENCE))) },
+            { "error", ok ? json_none : json_strf(a, "%s", err.text) }));
 }
 
 /* ---- which of them ---- */

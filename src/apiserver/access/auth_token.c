@@ -208,7 +208,7 @@ static void answer_missing(
 
 static bool answer_bad(struct arena *a, const char *message, struct api_answer *ret)
 {
-    answer_status(a, ret, 400, "BadRequest", message, (struct json){ 0 });
+    answer_status(a, ret, 400, "BadRequest", message, json_none);
     return false;
 }
 

@@ -85,7 +85,7 @@ void rbac_free(struct rbac *r)
 static struct json parse(struct arena *a, const struct store_object *o)
 {
     struct json v;
-    return o && json_parse(a, o->text, &v, NULL) ? v : (struct json){ 0 };
+    return json_if(o && json_parse(a, o->text, &v, NULL), v);
 }
 
 static bool selected(struct json selectors, struct json labels)
@@ -173,7 +173,7 @@ static struct json shared_rules(struct rbac *r, const char *ns, struct json ref)
     struct rules *fresh = arena_new(&r->arena, struct rules);
     fresh->key = key;
     if (!rbac_rules_of_ref(r, &r->arena, ns, ref, &fresh->rules))
-        fresh->rules = (struct json){ 0 };
+        fresh->rules = json_none;
     table_add(&r->roles, &fresh->node, hash);
     return fresh->rules;
 }
@@ -256,7 +256,7 @@ static struct json subject_of(const struct binding *b, const struct api_user *us
                 is_account(user, text_empty(ns) ? b->ns : ns, name)))
             return *s;
     }
-    return (struct json){ 0 };
+    return json_none;
 }
 
 /* ---- what a rule allows ---- */

@@ -148,7 +148,7 @@ static bool prepare_stateful_set(const struct api_write *w, struct json *object,
     (void)err;
     static const char path[] = "spec.updateStrategy.rollingUpdate.maxUnavailable";
     if (json_present(json_get(*object, path)))
-        *object = json_with(w->arena, *object, path, (struct json){ 0 });
+        *object = json_with(w->arena, *object, path, json_none);
     return true;
 }
 
@@ -205,7 +205,7 @@ static void check_selected(struct field_errors *e, struct json spec, const char 
         field_error_add(e,
             FIELD_INVALID,
             "spec.selector",
-            (struct json){ 0 },
+            json_none,
             arena_printf(e->arena,
                 "%s%s",
                 check_selector_text(e->arena, selector),
@@ -444,8 +444,8 @@ static void check_stateful_set_change(
     if (*w->subresource)
         return;
     for (size_t i = 0; i < lengthof(free_fields); i++) {
-        old = json_with_member(w->arena, old, free_fields[i], (struct json){ 0 });
-        fresh = json_with_member(w->arena, fresh, free_fields[i], (struct json){ 0 });
+        old = json_with_member(w->arena, old, free_fields[i], json_none);
+        fresh = json_with_member(w->arena, fresh, free_fields[i], json_none);
     }
     if (!json_equal(old, fresh))
         field_forbidden(e,

@@ -262,7 +262,7 @@ static struct json with_free_parts(struct arena *a, struct json old, struct json
         spec = json_with(a, spec, free[i], json_get(fresh, free[i]));
     struct json affinity = json_member(spec, "affinity");
     if (!affinity.count && !json_present(json_member(fresh, "affinity")))
-        spec = json_with_member(a, spec, "affinity", (struct json){ 0 });
+        spec = json_with_member(a, spec, "affinity", json_none);
     for (size_t i = 0; i < lengthof(lists); i++)
         if (json_present(json_member(spec, lists[i])))
             spec = json_with_member(a,

@@ -29,7 +29,7 @@ static struct json fill_event(struct arena *a, struct json o, bool core)
         if (core && !json_present(v))
             o = json_with_member(a, o, texts[i], json_str(""));
         if (!core && v.type == JSON_STR && !v.count)
-            o = json_with_member(a, o, texts[i], (struct json){ 0 });
+            o = json_with_member(a, o, texts[i], json_none);
     }
     return o;
 }
@@ -45,9 +45,9 @@ struct json convert_event(
         const char *from = core ? event_names[i].other : event_names[i].core,
                    *to = core ? event_names[i].core : event_names[i].other;
         struct json v = json_member(object, from);
-        object = json_with_member(a, object, from, (struct json){ 0 });
+        object = json_with_member(a, object, from, json_none);
         bool empty = (v.type == JSON_STR && !v.count);
-        object = json_with_member(a, object, to, !core && empty ? (struct json){ 0 } : v);
+        object = json_with_member(a, object, to, !core && empty ? json_none : v);
     }
     object = fill_event(a, object, core);
     return json_with_member(a, object, "apiVersion", json_str(api_version));

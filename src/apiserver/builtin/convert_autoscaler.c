@@ -29,7 +29,7 @@ bool convert_autoscaler_has_rest(struct json object)
 
 struct json convert_autoscaler_plain(struct arena *a, struct json object)
 {
-    return with_rest(a, object, (struct json){ 0 });
+    return with_rest(a, object, json_none);
 }
 
 /* v1 has one metric: the use of the CPU. */
@@ -67,7 +67,7 @@ static struct json to_v1(struct arena *a, struct json o)
         struct json v = json_get(o, rest_paths[i]);
         if (json_present(v) && !json_is(v, JSON_NULL))
             rest = json_with(a, rest, rest_paths[i], v);
-        o = json_with(a, o, rest_paths[i], (struct json){ 0 });
+        o = json_with(a, o, rest_paths[i], json_none);
     }
     if (rest.count)
         o = with_rest(a, o, json_str(json_to_text(a, rest)));
@@ -108,10 +108,10 @@ static struct json to_v2(const struct api_kind *k, struct arena *a, struct json 
         if (json_present(v) && !json_is(v, JSON_NULL))
             o = json_with(a, o, rest_paths[i], v);
     }
-    o = json_with(a, o, "spec.targetCPUUtilizationPercentage", (struct json){ 0 });
-    o = json_with(a, o, "status.currentCPUUtilizationPercentage", (struct json){ 0 });
+    o = json_with(a, o, "spec.targetCPUUtilizationPercentage", json_none);
+    o = json_with(a, o, "status.currentCPUUtilizationPercentage", json_none);
     if (!json_get_int(o, "status.currentReplicas", 0))
-        o = json_with(a, o, "status.currentReplicas", (struct json){ 0 });
+        o = json_with(a, o, "status.currentReplicas", json_none);
     if (!json_present(json_get(o, "status.currentMetrics")))
         o = json_with(a, o, "status.currentMetrics", json_null());
     return json_with(a, convert_autoscaler_plain(a, o), "spec.metrics", json_list_end(&metrics));

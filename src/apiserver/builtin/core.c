@@ -27,7 +27,7 @@ static struct json fill_secret(struct arena *a, struct json o)
         data = json_with_member(a, data, m->key, json_str(base64_encode(a, bytes)));
     }
     o = json_with_member(a, o, "data", json_or_absent(data));
-    return json_with_member(a, o, "stringData", (struct json){ 0 });
+    return json_with_member(a, o, "stringData", json_none);
 }
 
 /* ---- Namespace and Node ---- */
@@ -129,7 +129,7 @@ static void check_config_map(const struct api_write *w, struct json o, struct fi
         field_error_add(e,
             FIELD_TOO_LONG,
             "[]", /* so does the real one */
-            (struct json){ 0 },
+            json_none,
             arena_printf(e->arena, "may not be more than %d bytes", DATA_MAX));
 }
 
@@ -178,7 +178,7 @@ static void check_secret(const struct api_write *w, struct json o, struct field_
         field_error_add(e,
             FIELD_TOO_LONG,
             "data",
-            (struct json){ 0 },
+            json_none,
             arena_printf(e->arena, "may not be more than %d bytes", DATA_MAX));
     for (size_t i = 0; i < lengthof(secret_keys); i++)
         for (size_t k = 0; k < 2 && text_eq(type, secret_keys[i].type); k++)

@@ -27,7 +27,7 @@ static bool classes_begin(
 static struct json classes_next(const struct api_write *w, struct classes *c)
 {
     const struct store_object *o = store_next(c->table, &c->cursor);
-    return o ? object_read(c->kind, w->arena, o) : (struct json){ 0 };
+    return json_if(o, object_read(c->kind, w->arena, o));
 }
 
 static bool is_marked(struct json class_name, const char *const marks[])

@@ -175,7 +175,7 @@ static void check_failure_rule(const struct job *j, struct json rule, const char
     if (check_is_set(codes) == (conditions.count > 0))
         field_invalid(j->e,
             here,
-            (struct json){ 0 },
+            json_none,
             conditions.count ? "specifying both OnExitCodes and OnPodConditions is not supported"
                              : "specifying one of OnExitCodes and OnPodConditions is required");
 }
@@ -321,7 +321,7 @@ void builtin_job_check(struct field_errors *e, struct json spec, const char *pat
             field_error_add(e,
                 FIELD_TOO_LONG,
                 path_of(&j, "managedBy"),
-                (struct json){ 0 },
+                json_none,
                 "may not be more than 63 bytes");
     }
     check_indexes(&j);

@@ -90,7 +90,7 @@ static struct json fill_service(struct arena *a, struct json o)
     if (text_eq(json_get_text(spec, "sessionAffinity"), "ClientIP"))
         o = fill_table(a, o, sticky);
     else
-        o = json_with(a, o, "spec.sessionAffinityConfig", (struct json){ 0 });
+        o = json_with(a, o, "spec.sessionAffinityConfig", json_none);
     if (!is_type(spec, "ExternalName"))
         o = fill_table(a, o, inside);
     if (is_reachable(spec))
@@ -179,7 +179,7 @@ static struct json drop_unused(struct arena *a, struct json spec, struct json ol
     for (size_t i = 0; i < lengthof(rows); i++) {
         struct json v = json_member(spec, rows[i].field);
         if (!rows[i].has(spec) && json_equal(v, json_member(old, rows[i].field)))
-            spec = json_with_member(a, spec, rows[i].field, (struct json){ 0 });
+            spec = json_with_member(a, spec, rows[i].field, json_none);
     }
     if (is_external(spec))
         return spec;
@@ -190,8 +190,7 @@ static struct json drop_unused(struct arena *a, struct json spec, struct json ol
         json_each (before, json_member(old, "ports"))
             same = same ||
                    json_equal(json_member(*port, "nodePort"), json_member(*before, "nodePort"));
-        json_push(
-            &ports, same ? json_with_member(a, *port, "nodePort", (struct json){ 0 }) : *port);
+        json_push(&ports, same ? json_with_member(a, *port, "nodePort", json_none) : *port);
     }
     if (is_type(spec, "ExternalName") && is_type(old, "ExternalName") == false) {
         static const char *const gone[] = {
@@ -199,7 +198,7 @@ static struct json drop_unused(struct arena *a, struct json spec, struct json ol
         };
         for (size_t i = 0; i < lengthof(gone); i++)
             if (json_equal(json_member(spec, gone[i]), json_member(old, gone[i])))
-                spec = json_with_member(a, spec, gone[i], (struct json){ 0 });
+                spec = json_with_member(a, spec, gone[i], json_none);
     }
     return json_with_member(a, spec, "ports", json_or_absent(json_list_end(&ports)));
 }
@@ -280,8 +279,7 @@ static bool give_ports(const struct api_write *w, struct json object, struct add
             return fail(err, ERR_INTERNAL, "failed to allocate a nodePort: range is full");
         ports[i] = json_with_member(a, ports[i], "nodePort", json_int(chosen));
         struct json note = json_list(a, ports[i]);
-        addresses_note(
-            taken, (struct json){ 0 }, json_map(a, { "spec", json_map(a, { "ports", note }) }));
+        addresses_note(taken, json_none, json_map(a, { "spec", json_map(a, { "ports", note }) }));
     }
     *spec = json_with_member(a, *spec, "ports", list);
     return true;
@@ -306,7 +304,7 @@ static bool check_ports_once(const struct api_write *w, struct json ports)
         struct json protocol = json_member(ports.items[i], "protocol");
         int64_t port = json_get_int(ports.items[i], "nodePort", 0);
         enum address_state state = addresses_port_state(builtin_of(w->kind)->addresses, port);
-        bool mine = has_port(old, old.count, port, (struct json){ 0 });
+        bool mine = has_port(old, old.count, port, json_none);
         if (!port)
             continue;
         if (!mine && (state == ADDRESS_TAKEN || (state == ADDRESS_OUTSIDE && !w->dry_run)))
@@ -399,7 +397,7 @@ static void check_invalid_duplicate(struct field_errors *e, const char *path, st
     field_error_add(e,
         FIELD_DUPLICATE,
         path,
-        (struct json){ 0 },
+        json_none,
         arena_printf(e->arena,
             "{\"Name\":\"\",\"Protocol\":\"%s\",\"AppProtocol\":null,\"Port\":%lld,"
             "\"TargetPort\":0,\"NodePort\":0}",
@@ -539,8 +537,7 @@ static void check_node_ports(const struct api_write *w, struct json spec, struct
         json_each (port, old)
             mine = mine || json_get_int(*port, "nodePort", 0) == node_port;
         enum address_state state = addresses_port_state(x, node_port);
-        if (!json_present(w->old) && node_port &&
-            has_port(ports, i, node_port, (struct json){ 0 }) &&
+        if (!json_present(w->old) && node_port && has_port(ports, i, node_port, json_none) &&
             node_port_of(ports, i, ports.items[i]) != node_port)
             state = ADDRESS_TAKEN;
         else if (!node_port || mine)

@@ -36,8 +36,8 @@ static struct json give_sources(struct arena *a, struct json spec, bool in_use)
 {
     struct json source = json_member(spec, "dataSource"), ref = json_member(spec, "dataSourceRef");
     if (json_present(source) && !is_old_source(source) && !in_use) {
-        spec = json_with_member(a, spec, "dataSource", (struct json){ 0 });
-        source = (struct json){ 0 };
+        spec = json_with_member(a, spec, "dataSource", json_none);
+        source = json_none;
     }
     if (json_present(source) && !json_present(ref))
         spec = json_with_member(a, spec, "dataSourceRef", source);
@@ -262,7 +262,7 @@ static void level_claims(const struct api_write *w, struct json *old, struct jso
     const char *noted = noted_class(w->old);
     if (!json_present(json_member(*old, class_name)) &&
         (!noted || text_eq(noted, json_get_text(*fresh, class_name))))
-        *fresh = json_with_member(a, *fresh, class_name, (struct json){ 0 });
+        *fresh = json_with_member(a, *fresh, class_name, json_none);
     if (text_empty(json_get_text(*old, volume)))
         *old = json_with_member(a, *old, volume, json_member(*fresh, volume));
     if (!text_eq(json_get_text(w->old, "status.phase"), "Bound"))
@@ -404,7 +404,7 @@ static void check_volume(const struct api_write *w, struct json o, struct field_
 static struct json source_of(struct arena *a, struct json spec)
 {
     for (size_t i = 0; i < lengthof(no_sources); i++)
-        spec = json_with_member(a, spec, no_sources[i], (struct json){ 0 });
+        spec = json_with_member(a, spec, no_sources[i], json_none);
     return spec;
 }
 
@@ -520,8 +520,7 @@ void csi_driver_name_check(struct field_errors *e, struct json name, const char 
         return;
     }
     if (name.count > NAME_LABEL_MAX)
-        field_error_add(
-            e, FIELD_TOO_LONG, path, (struct json){ 0 }, "may not be more than 63 bytes");
+        field_error_add(e, FIELD_TOO_LONG, path, json_none, "may not be more than 63 bytes");
     if (!name_check(NAME_DNS1123_SUBDOMAIN, check_lower(e->arena, name.string), &why))
         field_invalid(e, path, name, why.text);
 }

@@ -25,7 +25,7 @@ static struct json with_requestor(const struct api_write *w, struct json object)
     if (!u)
         return object;
     spec = json_with_member(a, spec, "username", json_str(u->name));
-    spec = json_with_member(a, spec, "uid", *u->uid ? json_str(u->uid) : (struct json){ 0 });
+    spec = json_with_member(a, spec, "uid", json_if(*u->uid, json_str(u->uid)));
     spec = json_with_member(a, spec, "groups", user_groups(a, u));
     spec = json_with_member(a, spec, "extra", json_or_absent(u->extra));
     return json_with_member(a, object, "spec", spec);

@@ -177,7 +177,7 @@ struct json crds_schema(
     const struct store_object *o =
         store_get(store_table(c->server->store, CRD_TABLE), "", definition);
     if (!o || !json_parse(a, o->text, &crd, &err))
-        return (struct json){ 0 };
+        return json_none;
     struct json found = json_find(json_get(crd, "spec.versions"), "name", version);
     return json_get(found, "schema.openAPIV3Schema");
 }
@@ -408,7 +408,7 @@ static struct json prune(
     struct error err;
     (void)k;
     if (!crd_shape_check(a, object, &err))
-        field_error_add(unknown, FIELD_TYPE_INVALID, "", (struct json){ 0 }, err.text);
+        field_error_add(unknown, FIELD_TYPE_INVALID, "", json_none, err.text);
     return crd_shape_prune(a, object, unknown);
 }
 

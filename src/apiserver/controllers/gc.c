@@ -249,7 +249,7 @@ static enum owner_state owner_state(
         return OWNER_SOLID; /* a reference that cannot be followed */
     const struct store_object *o = store_get(
         store_table(gc->server->store, k->table), k->resource.cluster_scoped ? "" : ns, name);
-    struct json owner = o ? object_read(k, a, o) : (struct json){ 0 };
+    struct json owner = json_if(o, object_read(k, a, o));
     if (!text_eq(json_get_text(owner, "metadata.uid"), json_get_text(ref, "uid")))
         return OWNER_GONE;
     return waits_for_dependents(owner) ? OWNER_WAITING : OWNER_SOLID;
@@ -471,7 +471,7 @@ static void learn(struct gc *gc, const struct api_kind *k)
         if (!matters)
             continue;
         cleanup(arena_done) struct arena a = ARENA_INIT;
-        gc_written(gc, k, (struct json){ 0 }, object_read(k, &a, o));
+        gc_written(gc, k, json_none, object_read(k, &a, o));
     }
 }
 

@@ -90,7 +90,7 @@ static bool claim_usage(struct json claim, const char *name, struct quantity *re
         const char *class_name = claim_class(claim);
         name = suffix + strlen(STORAGE_CLASS);
         if (!class_name || !str_eq(str_of(class_name), of))
-            claim = (struct json){ 0 };
+            claim = json_none;
     }
     if (text_eq(name, "persistentvolumeclaims")) {
         ret->value = json_present(claim);
@@ -181,7 +181,7 @@ static struct json quotas_of(struct apiserver *s, struct arena *a, const char *n
     json_builder_init(&b, a);
     const struct store_table *t = k ? store_table(s->store, k->table) : NULL;
     if (!t || !store_table_count(t))
-        return (struct json){ 0 };
+        return json_none;
     struct store_cursor cursor = { .ns = ns };
     for (const struct store_object *o; (o = store_next(t, &cursor));)
         json_push(&b, object_read(k, a, o));
@@ -236,7 +236,7 @@ static void count(struct apiserver *s, struct arena *a, struct json quota)
     struct quantity q;
     json_each_member (hard, json_get(quota, "spec.hard"))
         for (size_t i = 0; (k = registry_at(s->registry, i)); i++)
-            if (is_counted(k) && usage_of(k, (struct json){ 0 }, hard->key, &q) &&
+            if (is_counted(k) && usage_of(k, json_none, hard->key, &q) &&
                 registry_find_table(s->registry, k->table) == k)
                 count_kind(s, &used, k, quota, hard->key);
     store_status(s, a, quota, json_map_end(&used));
@@ -256,7 +256,7 @@ static void adjust(struct apiserver *s, struct arena *a, const struct api_kind *
     struct json used = json_get(quota, "status.used"), after = used;
     struct quantity q;
     json_each_member (hard, json_get(quota, "status.hard")) {
-        if (!usage_of(k, (struct json){ 0 }, hard->key, &q))
+        if (!usage_of(k, json_none, hard->key, &q))
             continue;
         if (!json_present(json_member(used, hard->key))) {
             count(s, a, quota);
@@ -326,7 +326,7 @@ static bool applies(const struct api_kind *k, struct json quota, struct json obj
 {
     struct quantity q;
     json_each_member (hard, json_get(quota, "status.hard"))
-        if (usage_of(k, (struct json){ 0 }, hard->key, &q))
+        if (usage_of(k, json_none, hard->key, &q))
             return quota_scope_holds(k, quota, object);
     return false;
 }
@@ -457,7 +457,7 @@ void quota_warn(const struct api_write *w, struct json quota)
         bool known = text_starts(hard->key, "count/");
         for (size_t i = 0; !known && i < lengthof(counted); i++)
             known = text_eq(counted[i].plural, hard->key) ||
-                    (counted[i].usage && counted[i].usage((struct json){ 0 }, hard->key, &q));
+                    (counted[i].usage && counted[i].usage(json_none, hard->key, &q));
         if (!known)
             call_warn(w->call,
                 arena_printf(

@@ -73,7 +73,7 @@ bool quota_scope_holds(const struct api_kind *k, struct json quota, struct json 
         : api_kind_is_core(k, "PersistentVolumeClaim") ? claim_holds
                                                        : NULL;
     json_each (scope, json_get(quota, "spec.scopes"))
-        if (!holds || !holds(object, json_text(*scope), "Exists", (struct json){ 0 }))
+        if (!holds || !holds(object, json_text(*scope), "Exists", json_none))
             return false;
     json_each (e, json_get(quota, "spec.scopeSelector.matchExpressions"))
         if (!holds || !holds(object,

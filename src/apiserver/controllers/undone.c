@@ -19,7 +19,7 @@ struct undone {
 
 static struct json read(const struct api_kind *k, struct arena *a, const struct store_object *o)
 {
-    return o ? object_read(k, a, o) : (struct json){ 0 };
+    return json_if(o, object_read(k, a, o));
 }
 
 /* Newest first: each is told backwards to who was told of it when it was written. */

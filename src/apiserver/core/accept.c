@@ -101,7 +101,7 @@ bool accept_router_takes(const char *header, const char *more)
 
 static void refuse(struct arena *a, struct api_answer *ret, const char *message)
 {
-    answer_status(a, ret, 406, "NotAcceptable", message, (struct json){ 0 });
+    answer_status(a, ret, 406, "NotAcceptable", message, json_none);
 }
 
 static bool pass_router(
@@ -231,7 +231,7 @@ bool accept_fits(struct arena *a, enum accept_form form, const struct api_kind *
                 "you requested PartialObjectMetadata, but the requested object is a list (*%s)",
                 k->custom ? "unstructured.UnstructuredList" : object_go_type(a, k, k->list_kind)));
     else if (form == ACCEPT_PARTIAL_LIST && !list && k->custom)
-        answer_status(a, ret_refusal, 500, "", "content is not a list", (struct json){ 0 });
+        answer_status(a, ret_refusal, 500, "", "content is not a list", json_none);
     else if (form == ACCEPT_PARTIAL_LIST && !list)
         refuse(a,
             ret_refusal,

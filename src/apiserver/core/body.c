@@ -127,8 +127,7 @@ bool body_parse(struct api_call *c, const struct protobuf_type *usual, struct js
     json = json && json_parse_keys(a, body, ret, ret_twice, &err) &&
            (media == MEDIA_TYPE_JSON || !*ret_twice);
     if (!json && media == MEDIA_TYPE_JSON)
-        *ret_why = arena_printf(
-            a, "couldn't get version/kind; json parse error: %s", err.text);
+        *ret_why = arena_printf(a, "couldn't get version/kind; json parse error: %s", err.text);
     else if (!json) {
         struct json documents;
         *ret_twice = false;
@@ -370,7 +369,7 @@ static void add_found(struct strict *s, const char *word, const char *path)
 {
     const char *words = arena_printf(s->arena, "%s%s field \"%s\"", s->prefix, word, path);
     if (!is_among(&s->found, words)) /* each is told once */
-        field_error_add(&s->found, FIELD_INVALID, words, (struct json){ 0 }, NULL);
+        field_error_add(&s->found, FIELD_INVALID, words, json_none, NULL);
 }
 
 /* Built-in kinds tell both in the order of the text; custom ones tell what stands twice first. */
@@ -420,7 +419,7 @@ static bool report_strict(struct api_call *c, bool sorts, const struct field_err
     else if (c->twice.count && c->validation == VALIDATION_WARN)
         warn_yaml_twice(c);
     else if (c->twice.count)
-        field_error_add(&s.found, FIELD_INVALID, yaml_twice_text(c), (struct json){ 0 }, NULL);
+        field_error_add(&s.found, FIELD_INVALID, yaml_twice_text(c), json_none, NULL);
     for (size_t i = 0; i < unknown->count && (!text.ptr || s.sorts); i++)
         add_found(&s, "unknown", unknown->items[i].path);
     if (c->validation == VALIDATION_WARN) {
@@ -451,7 +450,7 @@ static void find_unknown_parts(struct json operations, struct field_errors *unkn
                 field_error_add(unknown,
                     FIELD_INVALID,
                     field_child(unknown->arena, at, m->key),
-                    (struct json){ 0 },
+                    json_none,
                     NULL);
     }
 }

@@ -169,8 +169,7 @@ bool meta_normalise(struct arena *a, struct json metadata, const struct api_kind
     json_each_member (m, metadata) {
         const struct meta_field *f = field_of(m->key);
         if (!f) {
-            field_invalid(
-                unknown, field_child(a, "metadata", m->key), (struct json){ 0 }, "unknown field");
+            field_invalid(unknown, field_child(a, "metadata", m->key), json_none, "unknown field");
             continue;
         }
         bool kept_zero = f->type == META_LIST && text_eq(f->name, "managedFields");
@@ -252,7 +251,7 @@ struct json meta_without_system(struct arena *a, struct json object)
     struct json meta = meta_of(object);
     for (size_t i = 0; i < lengthof(gone); i++)
         if (json_present(json_member(meta, gone[i])))
-            meta = json_with_member(a, meta, gone[i], (struct json){ 0 });
+            meta = json_with_member(a, meta, gone[i], json_none);
     return json_with_member(a, object, "metadata", meta);
 }
 
@@ -288,7 +287,7 @@ struct json meta_for_update(struct arena *a, struct json old, struct json object
     if (meta_is_deleting(old))
         meta =
             json_with_member(a, meta, "deletionTimestamp", json_member(was, "deletionTimestamp"));
-    meta = json_with_member(a, meta, "selfLink", (struct json){ 0 });
+    meta = json_with_member(a, meta, "selfLink", json_none);
     return json_with_member(a, object, "metadata", meta);
 }
 
@@ -346,7 +345,7 @@ static void check_annotations(struct field_errors *e, struct json annotations)
         field_error_add(e,
             FIELD_TOO_LONG,
             "metadata.annotations",
-            (struct json){ 0 },
+            json_none,
             "may not be more than 262144 bytes");
 }
 
@@ -616,7 +615,7 @@ struct json meta_read_embedded(struct arena *a, struct json metadata, struct fie
     if (json_is(metadata, JSON_NULL))
         return json_empty_map();
     if (!json_is(metadata, JSON_MAP)) {
-        field_error_add(unknown, FIELD_TYPE_INVALID, "", (struct json){ 0 }, NULL);
+        field_error_add(unknown, FIELD_TYPE_INVALID, "", json_none, NULL);
         unknown->items[before].message = arena_printf(a,
             "json: cannot unmarshal %s into Go value of type v1.ObjectMeta",
             json_type_name(metadata));

@@ -113,7 +113,7 @@ struct json object_read_as(
     struct json object;
     struct error err;
     if (!json_parse(a, o->text, &object, &err))
-        return (struct json){ 0 };
+        return json_none;
     bool inner = !itself && !k->custom && k->behaviour && k->behaviour->convert;
     return inner ? object : object_to_kind(k, a, object);
 }

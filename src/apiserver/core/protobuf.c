@@ -110,7 +110,7 @@ static bool decode_time(struct arena *a, const struct item *few, bool micro, str
     int64_t seconds = (int64_t)few[1].value, nanos = (int64_t)few[2].value;
     /* Years 0 to 9999; the zero time of Go is no time. */
     if (seconds < -62135596799 || seconds > 253402300799 || nanos < 0 || nanos > 999999999)
-        *ret = (struct json){ 0 };
+        *ret = json_none;
     else if (micro)
         *ret = json_str(time_format_micro(a, seconds * 1000000 + nanos / 1000));
     else
@@ -139,7 +139,7 @@ static bool decode_special(
     struct arena *a, enum proto_special special, struct str in, struct json *ret, struct error *err)
 {
     struct item few[FEW + 1];
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     if (special == PROTO_TEXT_LIST)
         return decode_list(a, in, ret, err);
     if (!take_few(in, few, err))
@@ -310,7 +310,7 @@ static bool decode_message(struct arena *a, const struct proto_message *m, struc
     }
     struct json_builder object;
     json_builder_init(&object, a);
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     for (size_t i = 0; i < m->count; i++)
         if (all[i].seen && m->special == PROTO_EITHER)
             *ret = gathered_end(&fields[i], &all[i]);
@@ -355,7 +355,7 @@ bool protobuf_decode(struct arena *a, struct str body, const struct protobuf_typ
     static const struct str magic = { "k8s\0", 4 };
     struct item envelope[FEW + 1], type[FEW + 1];
     struct json api_version, kind, object;
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     if (!body.len)
         return fail(err, ERR_INVALID, "empty data");
     if (body.len == magic.len && str_starts(body, magic))

@@ -39,10 +39,7 @@ bool registry_add(struct registry *r, const struct api_kind *k)
 {
     if (registry_find(r, k->resource.group, k->resource.version, k->resource.plural))
         return false;
-    if (r->count == r->size) {
-        r->size = r->size ? r->size * 2 : 64;
-        r->kinds = mem_resize(r->kinds, r->size, sizeof(*r->kinds));
-    }
+    mem_room(r->kinds, r->count, r->size);
     size_t at = r->count++;
     for (; at > 0 && compare_kinds(r->kinds[at - 1], k) > 0; at--)
         r->kinds[at] = r->kinds[at - 1];

@@ -190,7 +190,7 @@ static struct json row_conditions(struct arena *a, const struct api_kind *k, str
     bool done = text_eq(phase, "Succeeded");
     if (*k->resource.group || !text_eq(k->resource.kind, "Pod") ||
         (!done && !text_eq(phase, "Failed")))
-        return (struct json){ 0 };
+        return json_none;
     return json_list(a,
         json_map(a,
             { "type", json_str("Completed") },

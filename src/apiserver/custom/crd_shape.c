@@ -354,7 +354,7 @@ static struct json shape_struct(
         if (f)
             json_put(&b, m->key, shape_value(s, f, m->value, below));
         else if (s->unknown)
-            field_error_add(s->unknown, FIELD_INVALID, below, (struct json){ 0 }, below);
+            field_error_add(s->unknown, FIELD_INVALID, below, json_none, below);
     }
     for (size_t i = 0; i < shape->count; i++) {
         const struct shape_field *f = &shape->fields[i];

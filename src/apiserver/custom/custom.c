@@ -165,14 +165,14 @@ static struct json value_at(struct field_errors *errors, struct json object, con
     while (rest.ptr && !json_is(v, JSON_NULL) && json_present(v)) {
         if (!json_is(v, JSON_MAP)) {
             complain_type(errors, shown, zero, v, "map[string]interface{}");
-            return (struct json){ 0 };
+            return json_none;
         }
         v = json_member_n(v, str_cut(&rest, '.'));
     }
     if (rest.ptr || !json_present(v) || v.type == type)
-        return rest.ptr ? (struct json){ 0 } : v;
+        return rest.ptr ? json_none : v;
     complain_type(errors, shown, zero, v, type == JSON_INT ? "int64" : "string");
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static void check_replicas(struct field_errors *errors, struct json object, const char *path)
@@ -261,7 +261,7 @@ static void warn(const struct api_write *w, struct json object)
     json_builder_init(&b, w->arena);
     json_each (f, json_get(object, "metadata.finalizers"))
         json_put(&b, json_text(*f), json_null());
-    json_each_member (m, *w->subresource ? (struct json){ 0 } : json_map_end(&b)) {
+    json_each_member (m, *w->subresource ? json_none : json_map_end(&b)) {
         bool known =
             strchr(m->key, '/') || json_list_has(json_get(w->old, "metadata.finalizers"), m->key);
         for (size_t i = 0; i < lengthof(standard); i++)

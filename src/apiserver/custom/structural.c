@@ -388,5 +388,5 @@ void structural_check(const struct structural *s, struct arena *a, struct json o
 void structural_check_at(const struct structural *s, struct arena *a, struct json value,
     const char *path, struct field_errors *errors)
 {
-    structural_check_schema(s, a, value, (struct json){ 0 }, path, errors);
+    structural_check_schema(s, a, value, json_none, path, errors);
 }

@@ -45,14 +45,7 @@ static void add_violation(struct checker *c, struct outcome *out, struct violati
     for (size_t i = 0; i < out->count && i < COMPARED_MAX; i++)
         if (strcmp(out->items[i].text, v.text) == 0)
             return;
-    if (out->count == out->size) {
-        size_t size = out->size ? out->size * 2 : 4;
-        struct violation *items = arena_array(c->arena, size, sizeof(*items));
-        if (out->count)
-            memcpy(items, out->items, out->count * sizeof(*items));
-        out->items = items;
-        out->size = size;
-    }
+    arena_room(c->arena, out->items, out->count, out->size);
     out->items[out->count++] = v;
 }
 

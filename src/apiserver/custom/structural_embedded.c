@@ -35,7 +35,7 @@ static void refuse(struct embedded *e, const char *path, struct json v, const ch
     struct field_errors told;
     field_errors_init(&told, e->arena);
     field_invalid(&told, path, v, detail);
-    field_error_add(e->errors, FIELD_TYPE_INVALID, path, (struct json){ 0 }, NULL);
+    field_error_add(e->errors, FIELD_TYPE_INVALID, path, json_none, NULL);
     e->errors->items[e->errors->count - 1].message = field_errors_text(&told);
 }
 
@@ -67,7 +67,7 @@ static struct json read_member(
         return m->value;
     if (e->errors)
         refuse(e, path_of(e, at, m->key), m->value, "must be a string");
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static struct json read_value(struct embedded *e, const struct structural *s, struct json v,

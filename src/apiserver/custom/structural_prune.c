@@ -26,7 +26,7 @@ static void report(struct pruning *p, const char *key, const struct structural_p
         return;
     struct structural_place place = { .up = at, .key = key };
     const char *path = structural_path(p->arena, &place, false);
-    field_error_add(p->unknown, FIELD_INVALID, path, (struct json){ 0 }, path);
+    field_error_add(p->unknown, FIELD_INVALID, path, json_none, path);
 }
 
 /* A null that means that nothing is there; a default takes its place later. */

@@ -181,7 +181,7 @@ struct json discovery_group(struct arena *a, const struct registry *r, const cha
     for (size_t i = 0; *group && (k = registry_at(r, i)); i++)
         if (text_eq(k->resource.group, group))
             return group_at(a, r, &i, "v1");
-    return (struct json){ 0 };
+    return json_none;
 }
 
 /* Kinds that the API server calls stored in an older version than it serves. */
@@ -197,7 +197,7 @@ static const struct {
 static struct json storage_hash(struct arena *a, const struct api_kind *k)
 {
     if (!(k->verbs & API_GET) || text_empty(k->storage_version))
-        return (struct json){ 0 };
+        return json_none;
     uint8_t digest[SHA256_BYTES];
     const char *version = k->storage_version;
     for (size_t i = 0; i < lengthof(older) && !k->custom; i++)
@@ -246,7 +246,7 @@ struct json discovery_resources(
         if (text_eq(k->resource.group, group) && text_eq(k->resource.version, version))
             push_resource(&list, k);
     if (list.count == 0)
-        return (struct json){ 0 };
+        return json_none;
     return json_map(a,
         { "kind", json_str("APIResourceList") },
         { "apiVersion", json_str(*group ? "v1" : NULL) },

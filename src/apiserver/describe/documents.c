@@ -212,7 +212,7 @@ static bool refused(struct arena *a, const struct api_request *r, enum form form
             "NotAcceptable",
             "only the following media types are accepted: application/json, application/yaml, "
             "application/vnd.kubernetes.protobuf",
-            (struct json){ 0 });
+            json_none);
     else
         return false;
     return true;
@@ -480,7 +480,7 @@ static void answer_openapi(struct documents *d, struct arena *a, const struct ap
     struct document *doc = find(d, path);
     if (!doc) {
         bool whole = !text_ends(path, "/");
-        struct json v = whole ? openapi_document(d->server, a, path) : (struct json){ 0 };
+        struct json v = json_if(whole, openapi_document(d->server, a, path));
         if (!json_present(v)) {
             *ret = (struct api_answer){ .status = 404, .content_type = NULL, .body = STR("") };
             return;

@@ -23,8 +23,7 @@ static struct json document(struct openapi_schemas *o, struct json_builder *path
         { "info.version", json_str(custom ? "v0.1.0" : "1.36") },
         { "paths", json_map_end(paths) },
         { "components.schemas", json_or_absent(openapi_schemas_end(o)) },
-        { "components.securitySchemes.BearerToken",
-            custom ? (struct json){ 0 } : bearer_token(a) });
+        { "components.securitySchemes.BearerToken", custom ? json_none : bearer_token(a) });
 }
 
 static struct json document_of(
@@ -44,7 +43,7 @@ static struct json document_of(
             custom = k->custom;
         }
     if (!paths.count)
-        return (struct json){ 0 };
+        return json_none;
     const char *tag = openapi_group_tag(a, group);
     const struct openapi_page page = {
         .path = *group ? arena_printf(a, "/apis/%s/%s/", group, version)
@@ -100,7 +99,7 @@ static struct json document_of_page(struct apiserver *s, struct arena *a, const 
 {
     struct openapi_page page;
     if (!page_of(s, a, name, &page))
-        return (struct json){ 0 };
+        return json_none;
     struct openapi_schemas schemas;
     openapi_schemas_init(&schemas, s, a, "", "");
     struct json_builder paths;
@@ -192,10 +191,10 @@ struct json openapi_document(struct apiserver *s, struct arena *a, const char *p
     if (text_eq(path, "/openapi/v2"))
         return document_v2(s, a);
     if (!text_starts(path, v3))
-        return (struct json){ 0 };
+        return json_none;
     struct str rest = str_of(path + sizeof(v3) - 1), first = str_cut(&rest, '/');
     if (first.len || !rest.ptr || !rest.len)
-        return first.len ? (struct json){ 0 } : index_of(s, a);
+        return first.len ? json_none : index_of(s, a);
     const char *name = str_dup(a, rest);
     first = str_cut(&rest, '/');
     struct str group = str_eq(first, STR("apis")) ? str_cut(&rest, '/') : STR("");

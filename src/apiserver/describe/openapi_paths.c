@@ -254,7 +254,7 @@ static struct json request_body(const struct path *p, const struct operation *op
         of = content(a, own ? any : custom, answer_schema(p, op));
     bool none = text_eq(op->method, "get") || (p->talk && p->talk->connects) ||
                 (!own && text_eq(op->action, "deletecollection"));
-    return none ? (struct json){ 0 }
+    return none ? json_none
                 : json_map(a,
                       { "content", of },
                       { "required", json_true_or_absent(op->of != OF_STATUS) });
@@ -325,7 +325,7 @@ static struct json operation(const struct path *p, const struct operation *op, b
     return json_map(a,
         { "tags", json_list(a, json_strf(a, "%s_%s", openapi_group_tag(a, r->group), r->version)) },
         { "operationId", json_str(operation_id(p, op)) },
-        { "parameters", alone ? (struct json){ 0 } : parameters_of(a, own_parameters(p, op)) },
+        { "parameters", alone ? json_none : parameters_of(a, own_parameters(p, op)) },
         { "requestBody", request_body(p, op) },
         { "responses", answers_of(p, op) },
         { "x-kubernetes-action", json_str(connects ? "connect" : op->action) },

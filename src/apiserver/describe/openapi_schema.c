@@ -119,7 +119,7 @@ struct json openapi_crd_version(struct apiserver *s, struct arena *a, const stru
     const struct api_kind *crd = registry_find(
         apiserver_registry(s), "apiextensions.k8s.io", "v1", "customresourcedefinitions");
     const char *name = arena_printf(a, "%s.%s", k->resource.plural, k->resource.group);
-    struct json object = crd ? apiserver_read(s, a, crd, "", name) : (struct json){ 0 };
+    struct json object = json_if(crd, apiserver_read(s, a, crd, "", name));
     return json_find(json_get(object, "spec.versions"), "name", k->resource.version);
 }
 

@@ -106,7 +106,7 @@ static struct json schemas_of(struct arena *a, struct json map)
 static struct json required_of(struct arena *a, struct json v)
 {
     if (says(json_member(v, "additionalProperties"), "nullable"))
-        return (struct json){ 0 };
+        return json_none;
     struct json_builder b;
     json_builder_init(&b, a);
     json_each (name, json_member(v, "required"))
@@ -126,7 +126,7 @@ struct json openapi_v2_schema(struct arena *a, struct json v)
         struct json value = m->value;
         if (text_eq(m->key, "items") || text_eq(m->key, "properties")) {
             bool inside = !nullable && !any;
-            value = !inside                    ? (struct json){ 0 }
+            value = !inside                    ? json_none
                     : text_eq(m->key, "items") ? openapi_v2_schema(a, value)
                                                : schemas_of(a, value);
         } else if (text_eq(m->key, "additionalProperties") && json_is(value, JSON_MAP)) {

@@ -46,7 +46,7 @@ static struct json find(const struct words *words, const char *field)
     for (; words->field; words++)
         if (text_eq(words->field, field))
             return json_str(words->text);
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static struct json describe(struct arena *a, struct json schema, const struct words *words)

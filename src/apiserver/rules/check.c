@@ -265,8 +265,7 @@ void check_enum(struct field_errors *e, struct json v, const char *path, const c
 void check_invalid_text(struct field_errors *e, enum field_error_type type, const char *path,
     const char *text, const char *detail)
 {
-    field_error_add(
-        e, type, path, (struct json){ 0 }, arena_printf(e->arena, "%s: %s", text, detail));
+    field_error_add(e, type, path, json_none, arena_printf(e->arena, "%s: %s", text, detail));
 }
 
 void check_immutable(struct field_errors *e, struct json old, struct json fresh, const char *path)

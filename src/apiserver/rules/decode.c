@@ -57,7 +57,7 @@ static void fail_text(struct decoder *d, const struct place *at, const char *tex
     if (d->failed)
         return;
     d->failed = true;
-    field_error_add(d->errors, FIELD_TYPE_INVALID, path_of(d->arena, at), (struct json){ 0 }, NULL);
+    field_error_add(d->errors, FIELD_TYPE_INVALID, path_of(d->arena, at), json_none, NULL);
     d->errors->items[d->errors->count - 1].message = text;
 }
 
@@ -107,7 +107,7 @@ static struct json fail_type(
     struct decoder *d, const struct place *at, struct json v, const char *go, bool number_shown)
 {
     fail_text(d, at, type_text(d, at, v, go, number_shown));
-    return (struct json){ 0 };
+    return json_none;
 }
 
 /* ---- scalars ---- */
@@ -139,7 +139,7 @@ static struct json read_time(struct decoder *d, bool micro, struct json v, const
 {
     if (v.type != JSON_STR) {
         end_text(d, at, type_text(d, at, v, "string", false));
-        return (struct json){ 0 };
+        return json_none;
     }
     int64_t value;
     bool exact =
@@ -157,7 +157,7 @@ static struct json read_duration(struct decoder *d, struct json v, const struct 
     int64_t ns;
     if (v.type != JSON_STR) {
         end_text(d, at, type_text(d, at, v, "string", false));
-        return (struct json){ 0 };
+        return json_none;
     }
     if (time_duration_parse(v.string, &ns))
         return json_str(time_duration_format(d->arena, ns));
@@ -337,12 +337,12 @@ static struct json read_field(struct decoder *d, const struct schema_type *t,
     go = colon ? colon + 1 : go;
     if (v.type == JSON_ABSENT || v.type == JSON_NULL) {
         if (f->filled == FILLED_NOT || f->flags & SCHEMA_OMIT)
-            return (struct json){ 0 };
+            return json_none;
         return f->filled == FILLED_NULL ? json_null() : zero_of(d, f->type, go, &here);
     }
     struct json read = read_value(d, f->type, go, v, &here);
     if (json_is(read, JSON_NULL) && schema_type(s, f->type)->format == FORMAT_TIME)
-        return f->flags & SCHEMA_OMIT ? (struct json){ 0 } : read;
+        return f->flags & SCHEMA_OMIT ? json_none : read;
     if (!canonical_is_zero(read))
         return read;
     /* A list or map that is always written is null when it is empty, a list only once it is stored.
@@ -350,7 +350,7 @@ static struct json read_field(struct decoder *d, const struct schema_type *t,
     if (f->filled == FILLED_NULL && !is_struct(schema_type(s, f->type)) &&
         ((read.type == JSON_LIST && d->stored) || read.type == JSON_MAP))
         return json_null();
-    return f->flags & SCHEMA_OMIT ? (struct json){ 0 } : read;
+    return f->flags & SCHEMA_OMIT ? json_none : read;
 }
 
 static struct json read_struct(struct decoder *d, const struct schema_type *t, const char *go,
@@ -368,7 +368,7 @@ static struct json read_struct(struct decoder *d, const struct schema_type *t, c
     json_each_member (m, v) {
         struct place here = { .up = at, .field = m->key };
         if (!schema_field(d->schema, t, m->key))
-            field_invalid(d->errors, path_of(d->arena, &here), (struct json){ 0 }, NULL);
+            field_invalid(d->errors, path_of(d->arena, &here), json_none, NULL);
     }
     return json_map_end(&b);
 }

@@ -54,7 +54,7 @@ struct json field_given(const struct field_errors *e, const char *path)
         if (*at != ']')
             *out++ = *at == '[' ? '.' : *at;
     *out = '\0';
-    return json_present(e->given) ? json_get(e->given, dotted) : (struct json){ 0 };
+    return json_if(json_present(e->given), json_get(e->given, dotted));
 }
 
 void field_error_add(struct field_errors *e, enum field_error_type type, const char *path,
@@ -66,14 +66,7 @@ void field_error_add(struct field_errors *e, enum field_error_type type, const c
         e->more++;
         return;
     }
-    if (e->count == e->size) {
-        size_t size = e->size ? e->size * 2 : 4;
-        struct field_error *items = arena_array(e->arena, size, sizeof(*items));
-        if (e->count)
-            memcpy(items, e->items, e->count * sizeof(*items));
-        e->items = items;
-        e->size = size;
-    }
+    arena_room(e->arena, e->items, e->count, e->size);
     bool value_shown = shows_value(type) && json_present(value);
     e->items[e->count++] = (struct field_error){
         .type = type,
@@ -95,12 +88,12 @@ void field_invalid(struct field_errors *e, const char *path, struct json value, 
 
 void field_required(struct field_errors *e, const char *path, const char *detail)
 {
-    field_error_add(e, FIELD_REQUIRED, path, (struct json){ 0 }, detail);
+    field_error_add(e, FIELD_REQUIRED, path, json_none, detail);
 }
 
 void field_forbidden(struct field_errors *e, const char *path, const char *detail)
 {
-    field_error_add(e, FIELD_FORBIDDEN, path, (struct json){ 0 }, detail);
+    field_error_add(e, FIELD_FORBIDDEN, path, json_none, detail);
 }
 
 void field_duplicate(struct field_errors *e, const char *path, struct json value)
@@ -133,8 +126,7 @@ void field_errors_take(struct field_errors *e, const struct field_errors *part, 
     for (size_t i = 0; i < part->count; i++) {
         const struct field_error *from = &part->items[i];
         size_t before = e->count;
-        field_error_add(
-            e, from->type, field_child(e->arena, path, from->path), (struct json){ 0 }, NULL);
+        field_error_add(e, from->type, field_child(e->arena, path, from->path), json_none, NULL);
         if (e->count > before)
             e->items[before].message = from->message;
     }

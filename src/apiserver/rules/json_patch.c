@@ -52,7 +52,7 @@ static struct json step(struct json v, const char *token)
 {
     int64_t index;
     if (v.type == JSON_LIST)
-        return list_index(token, v.count, &index) ? v.items[index] : (struct json){ 0 };
+        return json_if(list_index(token, v.count, &index), v.items[index]);
     return json_member(v, token);
 }
 
@@ -97,7 +97,7 @@ static bool edit_here(struct arena *a, struct json container, const char *token,
         return fail(err, ERR_INVALID, "nothing is below a %s", json_type_name(container));
     if (edit == EDIT_REMOVE && !json_present(json_member(container, token)))
         return fail(err, ERR_INVALID, "no member %s to remove", token);
-    *ret = json_with_member(a, container, token, edit == EDIT_REMOVE ? (struct json){ 0 } : value);
+    *ret = json_with_member(a, container, token, edit == EDIT_REMOVE ? json_none : value);
     return true;
 }
 
@@ -157,7 +157,7 @@ static bool copy_or_move(struct arena *a, struct json op, const struct pointer *
             ERR_TOO_LARGE,
             "the copy operations of a JSON patch may make at most %zu bytes",
             JSON_PATCH_COPY_BYTES_MAX);
-    if (move && !edit_at(a, *document, &from, 0, EDIT_REMOVE, (struct json){ 0 }, document, err))
+    if (move && !edit_at(a, *document, &from, 0, EDIT_REMOVE, json_none, document, err))
         return false;
     return edit_at(a, *document, to, 0, EDIT_ADD, value, document, err);
 }
@@ -214,7 +214,7 @@ static struct json without_nulls(struct arena *a, struct json list)
     struct json_builder b;
     json_builder_init_for(&b, a, list.count);
     json_each (item, list)
-        json_push(&b, json_merge_patch(a, (struct json){ 0 }, *item));
+        json_push(&b, json_merge_patch(a, json_none, *item));
     return json_list_end(&b);
 }
 
@@ -231,7 +231,7 @@ struct json json_merge_patch(struct arena *a, struct json document, struct json 
         if (!json_present(json_member(patch, m->key)))
             json_put(&b, m->key, m->value);
     json_each_member (m, patch) {
-        struct json old = map ? json_member(document, m->key) : (struct json){ 0 };
+        struct json old = json_if(map, json_member(document, m->key));
         if (!json_is(m->value, JSON_NULL))
             json_put(&b, m->key, json_merge_patch(a, old, m->value));
     }

@@ -167,7 +167,7 @@ static struct json walk_each(
             if (json_present(found))
                 return found;
         }
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static struct json walk(struct arena *a, const struct steps *s, size_t at, struct json value)
@@ -181,20 +181,20 @@ static struct json walk(struct arena *a, const struct steps *s, size_t at, struc
     case STEP_INDEX: {
         int64_t i = step->index < 0 ? step->index + (int64_t)value.count : step->index;
         bool there = json_is(value, JSON_LIST) && i >= 0 && i < (int64_t)value.count;
-        return there ? walk(a, s, at + 1, json_item(value, (size_t)i)) : (struct json){ 0 };
+        return json_if(there, walk(a, s, at + 1, json_item(value, (size_t)i)));
     }
     case STEP_ITEMS:
-        return json_is(value, JSON_LIST) ? walk_each(a, s, at, value, NULL) : (struct json){ 0 };
+        return json_if(json_is(value, JSON_LIST), walk_each(a, s, at, value, NULL));
     case STEP_ALL:
         return walk_each(a, s, at, value, NULL);
     case STEP_FILTER:
         return walk_each(a, s, at, value, step);
     }
-    return (struct json){ 0 };
+    return json_none;
 }
 
 struct json jsonpath_first(struct arena *a, const char *path, struct json value)
 {
     struct steps steps;
-    return parse(a, path, &steps, NULL) ? walk(a, &steps, 0, value) : (struct json){ 0 };
+    return json_if(parse(a, path, &steps, NULL), walk(a, &steps, 0, value));
 }

@@ -157,10 +157,7 @@ static const struct store_object *table_set(
     }
     if (!object)
         return NULL;
-    if (t->count == t->size) {
-        t->size = t->size ? 2 * t->size : 8;
-        t->objects = mem_resize(t->objects, t->size, sizeof(*t->objects));
-    }
+    mem_room(t->objects, t->count, t->size);
     memmove(t->objects + i + 1, t->objects + i, (t->count - i) * sizeof(*t->objects));
     t->objects[i] = object;
     t->count++;

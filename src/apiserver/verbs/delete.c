@@ -71,7 +71,7 @@ static bool parse_body(struct api_call *c, struct json *ret)
     bool twice;
     const char *why;
     struct field_errors wrong;
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     if (media_of(c->request->content_type) == MEDIA_TYPE_OTHER && !body_check_media(c))
         return false;
     static const struct protobuf_type usual = { "meta.k8s.io/v1", "DeleteOptions" };
@@ -279,13 +279,7 @@ static bool collect(struct api_call *c, const struct selection *s, const struct 
         }
         if (!select_matches(s, &c->arena, o))
             continue;
-        if (v->count == v->size) {
-            v->size = v->size ? v->size * 2 : 64;
-            const struct store_object **more = arena_array(&c->arena, v->size, sizeof(*more));
-            if (v->count)
-                memcpy(more, v->objects, v->count * sizeof(*more));
-            v->objects = more;
-        }
+        arena_room(&c->arena, v->objects, v->count, v->size);
         store_object_hold(o);
         v->objects[v->count++] = o;
     }
@@ -307,8 +301,8 @@ static bool delete_one(struct api_call *c, const struct delete_options *o,
         return false;
     struct json item = there ? w.old : object_read(c->kind, &c->arena, victim);
     if (!c->kind->custom) {
-        item = json_with_member(&c->arena, item, "apiVersion", (struct json){ 0 });
-        item = json_with_member(&c->arena, item, "kind", (struct json){ 0 });
+        item = json_with_member(&c->arena, item, "apiVersion", json_none);
+        item = json_with_member(&c->arena, item, "kind", json_none);
     }
     json_push(items, item);
     return true;
@@ -347,7 +341,7 @@ static void answer_deleted(struct api_call *c, struct json metadata, struct json
             { "kind", json_str(table ? "Table" : "PartialObjectMetadataList") },
             { "apiVersion", json_str(c->accept.api_version) },
             { "metadata", metadata },
-            { "columnDefinitions", table ? table_columns(a, c->kind) : (struct json){ 0 } },
+            { "columnDefinitions", json_if(table, table_columns(a, c->kind)) },
             { table ? "rows" : "items",
                 list.count || (table && !table_rows_are_null(c->kind)) ? list : json_null() }));
 }
@@ -386,7 +380,6 @@ void rest_delete_collection(struct api_call *c)
     struct json metadata = json_map(a,
         { "resourceVersion", json_strf(a, "%llu", (unsigned long long)version) },
         { "continue", json_str(cont) },
-        { "remainingItemCount",
-            victims.remaining ? json_int(victims.remaining) : (struct json){ 0 } });
+        { "remainingItemCount", json_if(victims.remaining, json_int(victims.remaining)) });
     answer_deleted(c, metadata, json_list_end(&items));
 }

@@ -43,10 +43,7 @@ int64_t list_stream_bytes(const struct list_stream *l)
 
 static void add_object(struct list_stream *l, const struct store_object *o)
 {
-    if (l->count == l->size) {
-        l->size = l->size ? l->size * 2 : 64;
-        l->objects = mem_resize(l->objects, l->size, sizeof(*l->objects));
-    }
+    mem_room(l->objects, l->count, l->size);
     store_object_hold(o);
     l->objects[l->count++] = o;
 }
@@ -130,10 +127,8 @@ static void print_item(
         else if (l->accept.form != ACCEPT_OBJECT)
             object = partial_of_object(a, l->kind, &l->accept, object);
         else if (!l->kind->custom)
-            object = json_with_member(a,
-                json_with_member(a, object, "apiVersion", (struct json){ 0 }),
-                "kind",
-                (struct json){ 0 });
+            object = json_with_member(
+                a, json_with_member(a, object, "apiVersion", json_none), "kind", json_none);
         json_print(&l->piece, object);
         return;
     }
@@ -203,8 +198,7 @@ static struct json list_metadata(struct api_call *c, const struct selection *s,
     return json_map(a,
         { "resourceVersion", json_strf(a, "%llu", (unsigned long long)r->version) },
         { "continue", json_str(cont) },
-        { "remainingItemCount",
-            r->more && r->remaining > 0 ? json_int(r->remaining) : (struct json){ 0 } });
+        { "remainingItemCount", json_if(r->more && r->remaining > 0, json_int(r->remaining)) });
 }
 
 static void answer_list(

@@ -93,7 +93,7 @@ static struct json status_of_container(struct json pod, const char *name)
         json_each (s, json_get(pod, lists[i]))
             if (text_eq(json_get_text(*s, "name"), name))
                 return *s;
-    return (struct json){ 0 };
+    return json_none;
 }
 
 /* Whether it has run, in the words of a kubelet. */

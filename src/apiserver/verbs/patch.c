@@ -46,7 +46,7 @@ bool rest_patch_check_form(struct api_call *c)
             "the body of the request was in an unknown format - accepted media types include: "
             "application/json-patch+json, application/merge-patch+json, "
             "application/apply-patch+yaml";
-        status.details = (struct json){ 0 };
+        status.details = json_none;
     }
     return call_fail(c, status);
 }
@@ -528,7 +528,7 @@ static void apply_object(struct write *w)
         update_object(w, object, true);
         return;
     }
-    object = json_with(a, object, "metadata.resourceVersion", (struct json){ 0 });
+    object = json_with(a, object, "metadata.resourceVersion", json_none);
     create_object(w, object, true);
 }
 

@@ -39,7 +39,7 @@ static struct json with_condition(
 
 static void answer_done(struct api_call *c)
 {
-    struct json done = status_success(&c->arena, (struct json){ 0 });
+    struct json done = status_success(&c->arena, json_none);
     call_json(c, 201, json_with_member(&c->arena, done, "code", json_int(201)));
 }
 

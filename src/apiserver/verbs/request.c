@@ -423,8 +423,7 @@ static void answer_review(struct api_call *c)
         return;
     body = meta_without_system(&c->arena, body);
     bool inside = !c->kind->resource.cluster_scoped;
-    body = json_with(
-        &c->arena, body, "metadata.namespace", inside ? json_str(c->ns) : (struct json){ 0 });
+    body = json_with(&c->arena, body, "metadata.namespace", json_if(inside, json_str(c->ns)));
     add_owners(c, &body);
     auth_review(c->server->auth, &c->arena, c->request->user, c->kind, c->ns, body, &answer);
     call_answer_object(c, &answer);

@@ -17,7 +17,7 @@ static struct json selector_text(struct arena *a, const struct api_kind *k, stru
     struct selector s;
     struct error err;
     if (!k->scale.label_selector)
-        return (struct json){ 0 };
+        return json_none;
     struct json v = json_get(parent, k->scale.label_selector);
     if (!json_present(v) || json_is(v, JSON_STR))
         return v;
@@ -26,7 +26,7 @@ static struct json selector_text(struct arena *a, const struct api_kind *k, stru
     if (plain && v.count) /* a ReplicationController's map */
         v = json_map(a, { "matchLabels", v });
     if (!selector_from_json(a, v, "", &s, &err) || s.nothing)
-        return (struct json){ 0 };
+        return json_none;
     return json_str_or_absent(selector_to_text(a, &s));
 }
 
@@ -152,7 +152,7 @@ struct json scale_owners(struct write *w)
     struct error err;
     bool ok = managers_to_scale(
         w->arena, json_get(w->old, "metadata.managedFields"), &paths, &owners, &err);
-    return ok ? owners : (struct json){ 0 };
+    return json_if(ok, owners);
 }
 
 /* The API server knows no time for who scales a custom object. */
@@ -163,7 +163,7 @@ static struct json without_scale_times(struct arena *a, struct json owners)
     json_each (owner, owners)
         json_push(&b,
             text_eq(json_get_text(*owner, "subresource"), "scale")
-                ? json_with_member(a, *owner, "time", (struct json){ 0 })
+                ? json_with_member(a, *owner, "time", json_none)
                 : *owner);
     return json_list_end(&b);
 }

@@ -132,9 +132,8 @@ void rest_update(struct api_call *c)
     if (there)
         update_object(&w, object, false);
     else if (c->kind->creates_on_put && !*c->subresource)
-        create_object(&w,
-            json_with(&c->arena, object, "metadata.resourceVersion", (struct json){ 0 }),
-            false);
+        create_object(
+            &w, json_with(&c->arena, object, "metadata.resourceVersion", json_none), false);
     else
         call_fail(c, status_not_found(&c->arena, c->kind, c->name));
 }

@@ -316,7 +316,7 @@ static struct json bookmark(struct watch_stream *w, struct arena *a, bool initia
         { "metadata",
             json_map(a,
                 { "resourceVersion", json_strf(a, "%llu", (unsigned long long)w->after) },
-                { "annotations", initial_end ? annotations : (struct json){ 0 } }) });
+                { "annotations", json_if(initial_end, annotations) }) });
 }
 
 void watch_end_kind(struct apiserver *s, const struct api_kind *k)

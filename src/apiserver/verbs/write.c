@@ -380,10 +380,10 @@ bool write_store(struct write *w, struct json object, bool gone, const struct st
     if (!*ret)
         return w->call ? call_fail(w->call, status_of_error(a, &err)) : false;
     const struct api_behaviour *b = w->kind->behaviour;
-    struct json now = gone ? (struct json){ 0 } : object;
+    struct json now = gone ? json_none : object;
     if (b && b->written)
         b->written(s, w->kind, w->old, now);
-    struct json before = w->before ? w->old : (struct json){ 0 };
+    struct json before = json_if(w->before, w->old);
     gc_written(s->gc, w->kind, before, now);
     quota_written(s, w->kind, before, now, w->call != NULL);
     return true;

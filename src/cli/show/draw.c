@@ -97,10 +97,7 @@ static struct memory *memory_of(struct show_screen *s, const struct show_row *ro
     for (size_t i = 0; i < s->count; i++)
         if (strcmp(s->memories[i].key, key) == 0)
             return &s->memories[i];
-    if (s->count == s->size) {
-        s->size = s->size ? 2 * s->size : 8;
-        s->memories = mem_resize(s->memories, s->size, sizeof(*s->memories));
-    }
+    mem_room(s->memories, s->count, s->size);
     s->memories[s->count] = (struct memory){ .key = mem_strdup(key), .told = mem_strdup("") };
     return &s->memories[s->count++];
 }

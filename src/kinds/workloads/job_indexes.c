@@ -3,14 +3,7 @@
 /* Room for another range at a place. */
 static struct job_range *insert(struct job_indexes *set, size_t at)
 {
-    if (set->count == set->size) {
-        size_t size = set->size ? set->size * 2 : 8;
-        struct job_range *items = arena_array(set->arena, size, sizeof(*items));
-        if (set->count)
-            memcpy(items, set->items, set->count * sizeof(*items));
-        set->items = items;
-        set->size = size;
-    }
+    arena_room(set->arena, set->items, set->count, set->size);
     memmove(&set->items[at + 1], &set->items[at], (set->count - at) * sizeof(*set->items));
     set->count++;
     return &set->items[at];

@@ -90,7 +90,7 @@ static struct json ask(struct gate *g, const struct api_user *user, const char *
     while (apiserver_is_pending(g->server))
         apiserver_flush(g->server);
     struct error err;
-    return json_parse(test_arena(), buf_str(&g->text), &v, &err) ? v : (struct json){ 0 };
+    return json_if(json_parse(test_arena(), buf_str(&g->text), &v, &err), v);
 }
 
 #define ROLES "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
@@ -249,7 +249,7 @@ static struct json ask_as(struct gate *g, const struct api_header *impersonate)
     apiserver_open(g->server, &r, &handlers, g);
     while (apiserver_is_pending(g->server))
         apiserver_flush(g->server);
-    return json_parse(test_arena(), buf_str(&g->text), &v, &err) ? v : (struct json){ 0 };
+    return json_if(json_parse(test_arena(), buf_str(&g->text), &v, &err), v);
 }
 
 TEST(impersonation_that_is_not_understood_does_not_run_as_the_caller)

@@ -32,7 +32,7 @@ TEST(gc_deletes_what_nobody_owns_any_more)
 {
     struct desk d;
     desk_init(&d);
-    struct json owner = make(&d, "owner", (struct json){ 0 }, "");
+    struct json owner = make(&d, "owner", json_none, "");
     struct json child = make(&d, "child", owner, "");
     make(&d, "grandchild", child, "");
     desk_do(&d, "DELETE", CONFIG_MAPS "/owner", NULL);
@@ -55,8 +55,8 @@ TEST(gc_keeps_what_has_another_owner)
 {
     struct desk d;
     desk_init(&d);
-    struct json one = make(&d, "one", (struct json){ 0 }, "");
-    struct json two = make(&d, "two", (struct json){ 0 }, "");
+    struct json one = make(&d, "one", json_none, "");
+    struct json two = make(&d, "two", json_none, "");
     desk_do(&d,
         "POST",
         CONFIG_MAPS,
@@ -118,7 +118,7 @@ TEST(gc_waits_for_dependents_that_block_a_foreground_deletion)
 {
     struct desk d;
     desk_init(&d);
-    struct json owner = make(&d, "owner", (struct json){ 0 }, "");
+    struct json owner = make(&d, "owner", json_none, "");
     make(&d, "child", owner, ",'blockOwnerDeletion':true");
     desk_ask_as(&d,
         "PATCH",
@@ -147,7 +147,7 @@ TEST(gc_opens_a_circle_in_which_each_waits_for_the_next)
 {
     struct desk d;
     desk_init(&d);
-    struct json a = make(&d, "a", (struct json){ 0 }, "");
+    struct json a = make(&d, "a", json_none, "");
     struct json b = make(&d, "b", a, ",'blockOwnerDeletion':true");
     struct json c = make(&d, "c", b, ",'blockOwnerDeletion':true");
     desk_ask_as(&d,
@@ -170,7 +170,7 @@ TEST(gc_does_not_wait_for_dependents_that_do_not_block)
 {
     struct desk d;
     desk_init(&d);
-    struct json owner = make(&d, "owner", (struct json){ 0 }, "");
+    struct json owner = make(&d, "owner", json_none, "");
     make(&d, "child", owner, "");
     desk_do(&d, "DELETE", CONFIG_MAPS "/owner", "{'propagationPolicy':'Foreground'}");
     check(!is_there(&d, "owner"));
@@ -182,7 +182,7 @@ TEST(gc_lets_orphans_live)
 {
     struct desk d;
     desk_init(&d);
-    struct json owner = make(&d, "owner", (struct json){ 0 }, "");
+    struct json owner = make(&d, "owner", json_none, "");
     make(&d, "child", owner, "");
     desk_do(&d, "DELETE", CONFIG_MAPS "/owner", "{'propagationPolicy':'Orphan'}");
     check(!is_there(&d, "owner"));
@@ -195,9 +195,9 @@ TEST(gc_takes_an_owner_of_the_same_name_and_another_uid_for_gone)
 {
     struct desk d;
     desk_init(&d);
-    struct json owner = make(&d, "owner", (struct json){ 0 }, "");
+    struct json owner = make(&d, "owner", json_none, "");
     desk_do(&d, "DELETE", CONFIG_MAPS "/owner", NULL);
-    make(&d, "owner", (struct json){ 0 }, "");
+    make(&d, "owner", json_none, "");
     make(&d, "child", owner, "");
     check(!is_there(&d, "child"));
     desk_done(&d);

@@ -15,7 +15,7 @@ static const char *faults(const char *schema, const char *value, const char *old
     structural_check(compile(schema),
         test_arena(),
         test_json(value),
-        old ? test_json(old) : (struct json){ 0 },
+        json_if(old, test_json(old)),
         false,
         &errors);
     return field_errors_text(&errors);

@@ -428,7 +428,7 @@ const struct cell *cells_of(const char *kind)
 
 static struct json make_cell(struct arena *a, const struct cell *c, struct json o, int64_t wall_ms)
 {
-    struct json v = c->path ? json_get(o, c->path) : (struct json){ 0 };
+    struct json v = json_if(c->path, json_get(o, c->path));
     switch (c->kind) {
     case CELL_NAME:
         return name_text(a, o);

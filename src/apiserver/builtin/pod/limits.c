@@ -32,7 +32,7 @@ static bool ranges_begin(const struct api_write *w, const char *ns, struct range
 static struct json ranges_next(const struct api_write *w, struct ranges *r)
 {
     const struct store_object *o = store_next(r->table, &r->cursor);
-    return o ? json_get(object_read(r->kind, w->arena, o), "spec.limits") : (struct json){ 0 };
+    return json_if(o, json_get(object_read(r->kind, w->arena, o), "spec.limits"));
 }
 
 /* ---- defaults ---- */
@@ -318,8 +318,7 @@ bool limits_check(const struct api_write *w, struct json object, struct error *e
             if (!claim)
                 check_pod(&v, *limit, spec);
             else if (text_eq(json_get_text(*limit, "type"), "PersistentVolumeClaim"))
-                check_range(
-                    &v, *limit, json_get(spec, "resources.requests"), (struct json){ 0 }, true);
+                check_range(&v, *limit, json_get(spec, "resources.requests"), json_none, true);
         }
         const char *text = arena_strdup(w->arena, buf_text(&v.text));
         if (v.count)

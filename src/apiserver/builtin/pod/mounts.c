@@ -19,7 +19,7 @@ struct volume_index {
 static struct json find_volume(const struct volume_index *x, struct json name)
 {
     int64_t at = json_index_find(&x->names, name);
-    return at < 0 ? (struct json){ 0 } : x->list.items[at];
+    return at < 0 ? json_none : x->list.items[at];
 }
 
 /* Names and places of mounts or devices. */

@@ -235,7 +235,7 @@ static struct json read_class(
     const struct api_write *w, const char *group, const char *kind, const char *name)
 {
     if (!w->server)
-        return (struct json){ 0 };
+        return json_none;
     const struct api_kind *k = registry_find_any(apiserver_registry(w->server), group, kind);
     return apiserver_read(w->server, w->arena, k, "", name);
 }
@@ -301,8 +301,7 @@ static struct json give_priority_class(const struct api_write *w, struct json po
 struct json pod_runtime_read(const struct api_write *w, struct json pod)
 {
     const char *class_name = json_get_text(pod, "spec.runtimeClassName");
-    return class_name ? read_class(w, "node.k8s.io", "RuntimeClass", class_name)
-                      : (struct json){ 0 };
+    return json_if(class_name, read_class(w, "node.k8s.io", "RuntimeClass", class_name));
 }
 
 /* The condition of a Pod that is not to be scheduled yet. */
@@ -411,7 +410,7 @@ static struct json bare_tolerations(struct arena *a, struct json spec)
     struct json_builder b;
     json_builder_init(&b, a);
     json_each (t, json_member(spec, "tolerations"))
-        json_push(&b, json_with_member(a, *t, "tolerationSeconds", (struct json){ 0 }));
+        json_push(&b, json_with_member(a, *t, "tolerationSeconds", json_none));
     return json_list_end(&b);
 }
 

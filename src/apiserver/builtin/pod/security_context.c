@@ -58,7 +58,7 @@ void pod_app_armor_check(struct field_errors *e, struct json profile, const char
         field_error_add(e,
             FIELD_TOO_LONG,
             here,
-            (struct json){ 0 },
+            json_none,
             arena_printf(e->arena, "may not be more than %d bytes", APP_ARMOR_MAX));
 }
 

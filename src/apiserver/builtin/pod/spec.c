@@ -173,7 +173,7 @@ static void check_hostname(struct field_errors *e, struct json spec, const char 
         field_error_add(e,
             FIELD_TOO_LONG,
             here,
-            (struct json){ 0 },
+            json_none,
             arena_printf(e->arena, "may not be more than %d bytes", HOSTNAME_MAX));
     check_name(e, name, here, NAME_DNS1123_SUBDOMAIN);
 }

@@ -64,7 +64,7 @@ static void warn_node_term(
     size_t i = 0;
     json_each (e, json_member(term, "matchExpressions")) {
         const char *here = check_item_path(w->arena, path, "matchExpressions", i++);
-        struct json list = values ? json_member(*e, "values") : (struct json){ 0 };
+        struct json list = json_if(values, json_member(*e, "values"));
         warn_key(w, *e, "key", here);
         for (size_t j = 0; j < list.count; j++)
             warn_label_value(w, list.items[j], check_item_path(w->arena, here, "values", j));
