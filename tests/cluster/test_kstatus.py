@@ -99,7 +99,12 @@ def test_pods_that_crash_are_told_on_every_kind_that_has_pods(lab):
     owners = (("inferenceservices", service(), {"inference.llmkube.dev/service": "svc"}),
               ("modelservices", otters.model_service(), {"llm-d.ai/model": "owl"}),
               ("mcpservers", of(TOOLHIVE, "MCPServer", "weather", image="i.test/weather:1"),
-               {"toolhive": "true", "toolhive-name": "weather", "app": "mcpserver"}))
+               {"toolhive": "true", "toolhive-name": "weather", "app": "mcpserver"}),
+              ("embeddingservers", of(TOOLHIVE, "EmbeddingServer", "vectors", image="i.test/vectors:1"),
+               {"app.kubernetes.io/component": "embedding-server", "app.kubernetes.io/instance": "vectors",
+                "app.kubernetes.io/managed-by": "toolhive-operator"}),
+              ("mcpregistries", of(TOOLHIVE, "MCPRegistry", "catalogue", configYAML="sources: []"),
+               {"app.kubernetes.io/component": "registry-api", "app.kubernetes.io/name": "catalogue-api"}))
     with Operator(lab) as op:
         lab.apply(ns, [model(), *(o for _, o, _ in owners)])
         lab.create("serviceaccounts", ns, {"metadata": {"name": "default"}})

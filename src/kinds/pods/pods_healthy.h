@@ -8,5 +8,13 @@
 struct plan;
 struct view;
 
+/* What a watch of pods keeps for it, if it needs nothing else. */
+#define PODS_HEALTHY_READS                                                                         \
+    ((const char *const[]){ "metadata.labels",                                                     \
+        "status.conditions",                                                                       \
+        "status.initContainerStatuses",                                                            \
+        "status.containerStatuses",                                                                \
+        NULL })
+
 /* pods: see pod_trouble_of(). */
 void pods_plan_healthy(const struct view *in, struct plan *out, struct json pods);

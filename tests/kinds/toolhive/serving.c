@@ -118,3 +118,48 @@ TEST(an_embedding_server_follows_its_stateful_set)
     check_text(json_get_text(s.plan.status, "phase"), "Ready");
     check(json_get_int(s.plan.status, "readyReplicas", 0) == 1);
 }
+
+static void add_pod(struct stage *s, const char *labels, const char *image)
+{
+    stage_add(s,
+        arena_printf(s->world.arena,
+            "{'apiVersion': 'v1', 'kind': 'Pod', 'metadata': {'name': 'p', 'labels': %s}, "
+            "'status': "
+            "{'containerStatuses': [{'name': 'c', 'image': '%s', 'state': {'waiting': {'reason': "
+            "'ErrImagePull'}}}]}}",
+            labels,
+            image));
+}
+
+TEST(pods_that_cannot_run_are_told_on_embedding_servers_and_registries)
+{
+    static const struct {
+        const char *kind, *spec, *labels;
+        const struct kind *run;
+    } rows[] = {
+        { "EmbeddingServer",
+            "{}",
+            "{'app.kubernetes.io/component': 'embedding-server', 'app.kubernetes.io/instance': "
+            "'it', 'app.kubernetes.io/managed-by': 'toolhive-operator'}",
+            &toolhive_embedding_server_kind },
+        { "MCPRegistry",
+            "{'configYAML': 'x'}",
+            "{'app.kubernetes.io/component': 'registry-api', 'app.kubernetes.io/name': 'it-api'}",
+            &toolhive_registry_kind },
+    };
+    for (size_t i = 0; i < lengthof(rows); i++) {
+        struct stage s;
+        toolhive_stage_init(&s);
+        toolhive_stage_add(&s, rows[i].kind, "it", rows[i].spec);
+        toolhive_stage_add(&s, rows[i].kind, "other", rows[i].spec);
+        stage_step(&s, rows[i].run, "it");
+        check(!stage_condition(&s, "PodsHealthy"));
+        add_pod(&s, rows[i].labels, "here.test/server:9");
+        stage_step(&s, rows[i].run, "it");
+        check_text(stage_condition(&s, "PodsHealthy"), "False ImagePullBackOff");
+        check(strstr(stage_message(&s, "PodsHealthy"), "here.test/server:9"));
+        check(stage_has_event(&s, "ImagePullBackOff"));
+        stage_step(&s, rows[i].run, "other");
+        check(!stage_condition(&s, "PodsHealthy"));
+    }
+}

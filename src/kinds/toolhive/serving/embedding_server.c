@@ -4,6 +4,7 @@
 #include "base/quantity.h"
 #include "engine/plan.h"
 #include "engine/view.h"
+#include "kinds/pods/pods_healthy.h"
 #include "kinds/toolhive/proxy.h"
 #include "kinds/toolhive/serving/serving.h"
 
@@ -12,6 +13,10 @@
 /* A pod's label has this name and a revision of eleven characters. */
 #define NAME_MAX_OF_PODS 52
 #define OVERRIDES "resourceOverrides."
+#define INSTANCE "app.kubernetes.io/instance"
+
+/* A list of its own in the cache: these pods have labels that the family's others have not. */
+static const struct resource embedding_pod = { "", "v1", "Pod", "pods", false };
 
 struct server {
     const struct view *in;
@@ -34,7 +39,7 @@ static struct server server_of(const struct view *in, struct plan *out)
         .name = view_name(in),
         .labels = json_map(in->arena,
             { "app.kubernetes.io/component", json_str("embedding-server") },
-            { "app.kubernetes.io/instance", json_str(view_name(in)) },
+            { INSTANCE, json_str(view_name(in)) },
             { "app.kubernetes.io/managed-by", json_str("toolhive-operator") },
             { "app.kubernetes.io/name", json_str("embeddingserver") }),
         .model = toolhive_text(spec, "model", "BAAI/bge-small-en-v1.5"),
@@ -240,6 +245,12 @@ static void tell_state(const struct server *s)
         tell(s, "Pending", "Waiting for statefulset", true);
 }
 
+static void tell_pods(const struct server *s)
+{
+    const char *of = arena_printf(s->a, INSTANCE "=%s", s->name);
+    pods_plan_healthy(s->in, s->out, view_list(s->in, &embedding_pod, view_namespace(s->in), of));
+}
+
 /* ---- the kind ---- */
 
 static const char *size_fault(const struct server *s)
@@ -264,6 +275,7 @@ static void reconcile(const struct view *in, struct plan *out)
         plan_done(out);
         return;
     }
+    tell_pods(&s);
     bool ok = !json_present(tmpl) || go_template_print(s.a, tmpl, &text, &err);
     plan_condition(out,
         "PodTemplateValid",
@@ -304,6 +316,13 @@ static const struct kind_watch watches[] = {
         .keep = (const char *const[]){ "status.replicas", "status.readyReplicas", NULL },
     },
     { .resource = &RESOURCE_SERVICE, .child = true, .keep = NOTHING },
+    {
+        .resource = &embedding_pod,
+        .label_selector = "app.kubernetes.io/component=embedding-server,"
+                          "app.kubernetes.io/managed-by=toolhive-operator",
+        .index_label = INSTANCE,
+        .keep = PODS_HEALTHY_READS,
+    },
     { 0 },
 };
 

@@ -3,6 +3,7 @@
 
 #include "engine/plan.h"
 #include "engine/view.h"
+#include "kinds/pods/pods_healthy.h"
 #include "kinds/toolhive/proxy.h"
 #include "kinds/toolhive/serving/registry.h"
 #include "kinds/toolhive/serving/serving.h"
@@ -15,6 +16,10 @@
 #define CONFIG_HASH "toolhive.stacklok.dev/config-hash"
 #define PORT 8080
 #define PROBE_PORT 8081
+#define APP "app.kubernetes.io/name"
+
+/* A list of its own in the cache: these pods have labels that the family's others have not. */
+static const struct resource registry_pod = { "", "v1", "Pod", "pods", false };
 
 struct registry {
     const struct view *in;
@@ -44,7 +49,7 @@ static struct json labels_of(const struct registry *r, const char *name)
     return json_map(r->a,
         { "app.kubernetes.io/component", json_str("registry-api") },
         { "app.kubernetes.io/managed-by", json_str("toolhive-operator") },
-        { "app.kubernetes.io/name", json_str(name) },
+        { APP, json_str(name) },
         { "toolhive.stacklok.io/registry-name", json_str(r->name) });
 }
 
@@ -52,7 +57,7 @@ static struct json selector_of(const struct registry *r)
 {
     return json_map(r->a,
         { "app.kubernetes.io/component", json_str("registry-api") },
-        { "app.kubernetes.io/name", json_str(r->api) });
+        { APP, json_str(r->api) });
 }
 
 /* ---- the pod ---- */
@@ -436,6 +441,12 @@ static void tell_template(const struct registry *r, const char *cause)
     tell(r, "Failed", arena_printf(r->a, "Invalid PodTemplateSpec: %s", message), false);
 }
 
+static void tell_pods(const struct registry *r)
+{
+    const char *of = arena_printf(r->a, APP "=%s", r->api);
+    pods_plan_healthy(r->in, r->out, view_list(r->in, &registry_pod, view_namespace(r->in), of));
+}
+
 /* ---- the kind ---- */
 
 static void reconcile(const struct view *in, struct plan *out)
@@ -448,6 +459,7 @@ static void reconcile(const struct view *in, struct plan *out)
         plan_done(out);
         return;
     }
+    tell_pods(&r);
     if (json_present(tmpl) && !go_template_print(r.a, tmpl, &text, &err)) {
         tell_template(&r, err.text);
         return;
@@ -487,6 +499,12 @@ static const struct kind_watch watches[] = {
     { .resource = &TOOLHIVE_CONFIG_MAP, .child = true, .keep = NOTHING },
     { .resource = &TOOLHIVE_ROLE, .child = true, .keep = NOTHING },
     { .resource = &TOOLHIVE_ROLE_BINDING, .child = true, .keep = NOTHING },
+    {
+        .resource = &registry_pod,
+        .label_selector = "app.kubernetes.io/component=registry-api",
+        .index_label = APP,
+        .keep = PODS_HEALTHY_READS,
+    },
     { 0 },
 };
 
