@@ -1,7 +1,8 @@
 #include "fuzz/fuzz.h"
 #include "http/spdy.h"
 
-/* What comes out does not depend on the pieces that the bytes come in; streams are answered. */
+/* What comes out does not depend on the pieces that the bytes come in; streams are answered, or
+ * opened where we are the client. */
 struct heard {
     struct spdy *spdy;
     uint64_t sum;
@@ -41,6 +42,13 @@ static void on_reset(void *ctx, uint32_t id)
     h->sum = h->sum * 31 + id + 7;
 }
 
+static void on_replied(void *ctx, uint32_t id)
+{
+    struct heard *h = ctx;
+    h->sum = h->sum * 31 + id + 9;
+    spdy_send(h->spdy, id, STR("y"), false);
+}
+
 static void on_send(void *ctx, struct str first, struct str second)
 {
     add(ctx, first);
@@ -50,14 +58,20 @@ static void on_send(void *ctx, struct str first, struct str second)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const size_t pieces[] = { 1, 2, 7, 64 };
-    static const struct spdy_handlers handlers = { on_opened, on_data, on_reset, on_send };
+    static const struct spdy_handlers handlers = {
+        on_opened, on_data, on_reset, on_send, on_replied
+    };
     uint64_t sums[2] = { 0 };
     for (int i = 0; size && i < 2; i++) {
         struct heard h = { 0 };
         struct error err = { 0 };
         bool ok = true;
         size_t piece = i ? pieces[data[0] % 4] : SIZE_MAX;
-        h.spdy = spdy_new(&handlers, &h);
+        bool is_client = data[0] & 0x80;
+        h.spdy = is_client ? spdy_new_client(&handlers, &h) : spdy_new(&handlers, &h);
+        struct http_header stream = { STR("streamtype"), STR("error") };
+        if (is_client)
+            h.sum += spdy_open(h.spdy, (struct http_headers){ &stream, 1 });
         for (size_t at = 1; ok && at < size;) {
             size_t count = size - at < piece ? size - at : piece;
             ok = spdy_feed(h.spdy, (struct str){ (const char *)data + at, count }, &err);

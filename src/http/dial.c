@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/url.h"
 #include "http/conn.h"
 #include "http/loop.h"
 
@@ -342,6 +343,25 @@ void dial_found(struct dial *d, const struct addrinfo *list)
 {
     loop_resolve_cancel(take(d->resolve));
     found(d, list, NULL);
+}
+
+bool dial_read_proxy(struct arena *a, const char *text, struct tls_context *tls,
+    struct dial_options *ret, struct error *err)
+{
+    struct url url;
+    if (!url_parse(a, text, &url, err))
+        return fail_in(err, "proxy");
+    bool is_tls = text_eq(url.scheme, "https");
+    if (!is_tls && !text_eq(url.scheme, "http"))
+        return fail(err, ERR_UNSUPPORTED, "proxy %s://: use http or https", url.scheme);
+    ret->proxy_host = url.host;
+    ret->proxy_port = (uint16_t)url_port(&url);
+    if (is_tls)
+        ret->proxy_tls =
+            tls_context_ref(tls) ?: tls_client_new(&(struct tls_client_options){ 0 }, err);
+    if (is_tls && !ret->proxy_tls)
+        return fail_in(err, "proxy");
+    return url_basic_auth(a, &url, &ret->proxy_authorization, err) || fail_in(err, "proxy");
 }
 
 struct dial *dial_start(struct loop *loop, const struct dial_options *options,

@@ -12,6 +12,7 @@
 #include "base/str.h"
 
 struct addrinfo;
+struct arena;
 struct conn;
 struct dial;
 struct loop;
@@ -33,6 +34,10 @@ struct dial_options {
     int64_t connect_ms, tls_ms, fallback_ms;
 };
 
+/* Fills the fields of the proxy from its URL: "http://user:pw@proxy:3128" or "https://…". tls
+ * verifies an https:// proxy; NULL: the system's roots. ret->proxy_tls is the caller's to unref. */
+bool dial_read_proxy(struct arena *a, const char *url, struct tls_context *tls,
+    struct dial_options *ret, struct error *err) must_check;
 /* What options point to must live until done() or cancel. */
 struct dial *dial_start(struct loop *loop, const struct dial_options *options,
     void (*done)(void *ctx, struct conn *conn, const struct error *err), void *ctx) must_check;

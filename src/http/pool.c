@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/url.h"
-
 struct dialling {
     struct origin *origin;
     struct dialling *next;
@@ -21,26 +19,6 @@ static bool same_origin(const struct http_origin *a, const struct http_origin *b
            a->version == b->version && text_eq(a->proxy_url, b->proxy_url) &&
            a->proxy_tls == b->proxy_tls && a->address_allowed == b->address_allowed &&
            a->address_ctx == b->address_ctx;
-}
-
-/* What it takes to reach the proxy, from its URL. */
-static bool read_proxy(struct origin *o, struct error *err)
-{
-    struct url url;
-    if (!url_parse(&o->arena, o->key.proxy_url, &url, err))
-        return fail_in(err, "proxy");
-    bool is_tls = text_eq(url.scheme, "https");
-    if (!is_tls && !text_eq(url.scheme, "http"))
-        return fail(err, ERR_UNSUPPORTED, "proxy %s://: use http or https", url.scheme);
-    o->dial.proxy_host = url.host;
-    o->dial.proxy_port = (uint16_t)url_port(&url);
-    if (is_tls)
-        o->dial.proxy_tls = tls_context_ref(o->key.proxy_tls)
-                                ?: tls_client_new(&(struct tls_client_options){ 0 }, err);
-    if (is_tls && !o->dial.proxy_tls)
-        return fail_in(err, "proxy");
-    return url_basic_auth(&o->arena, &url, &o->dial.proxy_authorization, err) ||
-           fail_in(err, "proxy");
 }
 
 static struct origin *origin_new(struct http_client *c, const struct http_origin *key)
@@ -73,8 +51,9 @@ static struct origin *origin_new(struct http_client *c, const struct http_origin
     o->authority = key->port == (key->tls ? 443 : 80)
                        ? host
                        : arena_printf(&o->arena, "%s:%u", host, key->port);
-    if (key->proxy_url)
-        (void)read_proxy(o, &o->err);
+    if (key->proxy_url &&
+        !dial_read_proxy(&o->arena, o->key.proxy_url, o->key.proxy_tls, &o->dial, &o->err))
+        o->dial.proxy_host = NULL; /* calls fail with o->err */
     o->next = c->origins;
     c->origins = o;
     return o;

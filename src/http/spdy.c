@@ -11,7 +11,7 @@
 #define CONTROL_BYTES_MAX ((size_t)16 << 10)
 #define HEADERS_BYTES_MAX ((size_t)32 << 10) /* of one block, unpacked */
 #define HEADERS_MAX 32
-/* Our blocks are empty: they need no more memory than this. */
+/* Our blocks are empty or short: they need no more memory than this. */
 #define DEFLATE_WINDOW_BITS 11
 #define DEFLATE_MEMORY 1
 
@@ -27,6 +27,8 @@ struct spdy {
     unsigned char head[FRAME_HEAD_BYTES];
     size_t head_bytes;
     uint32_t left; /* of the payload of the frame whose head is read */
+    bool is_client;
+    uint32_t next_id; /* of a client's next stream */
     struct buf control;
     char unpacked[HEADERS_BYTES_MAX];
 };
@@ -157,6 +159,14 @@ struct spdy *spdy_new(const struct spdy_handlers *handlers, void *ctx)
     return s;
 }
 
+struct spdy *spdy_new_client(const struct spdy_handlers *handlers, void *ctx)
+{
+    struct spdy *s = spdy_new(handlers, ctx);
+    s->is_client = true;
+    s->next_id = 1;
+    return s;
+}
+
 void spdy_free(struct spdy *s)
 {
     if (!s)
@@ -187,17 +197,55 @@ static void send_control(
     s->on->send(s->ctx, buf_str(&frame), STR(""));
 }
 
-void spdy_reply(struct spdy *s, uint32_t id)
+/* The next piece of the stream that all our header blocks are. */
+static struct str pack(struct spdy *s, struct str block, unsigned char *to, size_t room)
 {
-    unsigned char none[4] = { 0 }, packed[256];
-    s->pack.next_in = none;
-    s->pack.avail_in = sizeof(none);
-    s->pack.next_out = packed;
-    s->pack.avail_out = sizeof(packed);
+    s->pack.next_in = (unsigned char *)(uintptr_t)block.ptr;
+    s->pack.avail_in = (unsigned)block.len;
+    s->pack.next_out = to;
+    s->pack.avail_out = (unsigned)room;
     int rc = deflate(&s->pack, Z_SYNC_FLUSH);
     assert(rc == Z_OK && !s->pack.avail_in && s->pack.avail_out);
-    size_t length = sizeof(packed) - s->pack.avail_out;
-    send_control(s, SYN_REPLY, &id, 1, (struct str){ (char *)packed, length });
+    return (struct str){ (char *)to, room - s->pack.avail_out };
+}
+
+void spdy_reply(struct spdy *s, uint32_t id)
+{
+    static const char none[4];
+    unsigned char packed[256];
+    struct str block = pack(s, (struct str){ none, sizeof(none) }, packed, sizeof(packed));
+    send_control(s, SYN_REPLY, &id, 1, block);
+}
+
+static void add_text(struct buf *to, struct str text)
+{
+    unsigned char length[4];
+    put32(length, (uint32_t)text.len);
+    buf_add(to, length, 4);
+    buf_add(to, text.ptr, text.len);
+}
+
+uint32_t spdy_open(struct spdy *s, struct http_headers headers)
+{
+    cleanup(buf_done) struct buf block = BUF_INIT(SPDY_OPEN_MAX);
+    unsigned char packed[SPDY_OPEN_MAX + 256], word[4];
+    uint32_t id = s->next_id;
+    assert(s->is_client);
+    s->next_id += 2;
+    put32(word, (uint32_t)headers.count);
+    buf_add(&block, word, 4);
+    for (size_t i = 0; i < headers.count; i++) {
+        add_text(&block, headers.list[i].name);
+        add_text(&block, headers.list[i].value);
+    }
+    assert(!buf_overflowed(&block));
+    struct str text = pack(s, buf_str(&block), packed, sizeof(packed));
+    /* The stream it belongs to, none; its priority, the highest: two words and a half. */
+    cleanup(buf_done) struct buf rest = BUF_INIT(CONTROL_BYTES_MAX);
+    buf_add(&rest, "\0\0", 2);
+    buf_add(&rest, text.ptr, text.len);
+    send_control(s, SYN_STREAM, (uint32_t[]){ id, 0 }, 2, buf_str(&rest));
+    return id;
 }
 
 void spdy_send(struct spdy *s, uint32_t id, struct str bytes, bool last)
@@ -216,7 +264,8 @@ void spdy_reset(struct spdy *s, uint32_t id, enum spdy_reset why)
 
 void spdy_ping(struct spdy *s)
 {
-    send_control(s, PING, (uint32_t[]){ 2 }, 1, STR("")); /* a server's are even */
+    uint32_t id = s->is_client ? 1 : 2; /* a server's are even */
+    send_control(s, PING, &id, 1, STR(""));
 }
 
 /* ---- in ---- */
@@ -292,17 +341,18 @@ static bool end_control(struct spdy *s, struct error *err)
     bool has_headers = type == SYN_STREAM || type == SYN_REPLY || type == HEADERS;
     if (has_headers && !take_headers(s, block, list, &count, err))
         return false;
-    if (type == SYN_STREAM) {
+    if (type == SYN_STREAM)
         s->on->opened(s->ctx, id, (struct http_headers){ list, count });
-        if (s->head[4] & FLAG_FIN)
-            s->on->data(s->ctx, id, STR(""), true);
-    } else if (type == RST_STREAM) {
+    if (type == SYN_REPLY && s->is_client)
+        s->on->replied(s->ctx, id);
+    if (has_headers && s->head[4] & FLAG_FIN)
+        s->on->data(s->ctx, id, STR(""), true);
+    if (type == RST_STREAM)
         s->on->reset(s->ctx, id);
-    } else if (type == PING && id % 2) {
+    if (type == PING && id % 2 == !s->is_client)
         send_control(s, PING, &id, 1, STR("")); /* a client's are odd; others are answers */
-    } else if (type == GOAWAY) {
-        return fail(err, ERR_CANCELLED, "SPDY: the client says goodbye");
-    }
+    if (type == GOAWAY)
+        return fail(err, ERR_CANCELLED, "SPDY: the other side says goodbye");
     return true;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
 /* The standard streams of a running container, through pods/attach over a WebSocket (v5 and v4 of
- * channel.k8s.io).
+ * channel.k8s.io), or over SPDY where that is refused: old API servers have a right of its own for
+ * each, and some proxies before them know only one.
  *
  *   start ──> opened ──> output* ──> ended          or, when it fails early,    start ──> ended
  *

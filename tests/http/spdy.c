@@ -139,3 +139,93 @@ TEST(spdy_refuses_what_is_none)
         heard_done(&h);
     }
 }
+
+/* ---- a client of ours, and our server ---- */
+
+struct side {
+    struct spdy *spdy;
+    struct buf text, sent;
+};
+
+static void side_opened(void *ctx, uint32_t id, struct http_headers headers)
+{
+    struct side *s = ctx;
+    for (size_t i = 0; i < headers.count; i++)
+        buf_printf(&s->text,
+            "%u %.*s=%.*s\n",
+            id,
+            (int)headers.list[i].name.len,
+            headers.list[i].name.ptr,
+            (int)headers.list[i].value.len,
+            headers.list[i].value.ptr);
+    if (id == 5)
+        spdy_reset(s->spdy, id, SPDY_REFUSED_STREAM);
+    else
+        spdy_reply(s->spdy, id);
+}
+
+static void side_data(void *ctx, uint32_t id, struct str bytes, bool last)
+{
+    struct side *s = ctx;
+    buf_printf(&s->text, "%u: %.*s%s\n", id, (int)bytes.len, bytes.ptr, last ? "." : "");
+}
+
+static void side_reset(void *ctx, uint32_t id)
+{
+    buf_printf(&((struct side *)ctx)->text, "%u reset\n", id);
+}
+
+static void side_replied(void *ctx, uint32_t id)
+{
+    buf_printf(&((struct side *)ctx)->text, "%u taken\n", id);
+}
+
+static void side_send(void *ctx, struct str first, struct str second)
+{
+    struct side *s = ctx;
+    buf_add(&s->sent, first.ptr, first.len);
+    buf_add(&s->sent, second.ptr, second.len);
+}
+
+/* Until neither has anything to say. */
+static void let_them_talk(struct side sides[2])
+{
+    for (int i = 0; sides[0].sent.len || sides[1].sent.len; i = !i) {
+        struct error err;
+        struct buf said = sides[i].sent;
+        sides[i].sent = (struct buf)BUF_INIT(1 << 20);
+        check(spdy_feed(sides[!i].spdy, buf_str(&said), &err));
+        buf_done(&said);
+    }
+}
+
+TEST(spdy_a_client_opens_streams_and_hears_of_each)
+{
+    static const struct spdy_handlers on = {
+        side_opened, side_data, side_reset, side_send, side_replied
+    };
+    struct side sides[2] = { 0 };
+    static const char *const names[] = { "error", "stdin", "stdout" };
+    for (int i = 0; i < 2; i++) {
+        sides[i] = (struct side){ .text = BUF_INIT(1 << 20), .sent = BUF_INIT(1 << 20) };
+        sides[i].spdy = i ? spdy_new(&on, &sides[i]) : spdy_new_client(&on, &sides[i]);
+    }
+    for (unsigned i = 0; i < lengthof(names); i++) {
+        struct http_header type = { STR("streamtype"), str_of(names[i]) };
+        check_int(spdy_open(sides[0].spdy, (struct http_headers){ &type, 1 }), 2 * i + 1);
+    }
+    let_them_talk(sides);
+    spdy_send(sides[0].spdy, 3, STR("to"), false);
+    spdy_send(sides[1].spdy, 3, STR("back"), true);
+    spdy_ping(sides[0].spdy);
+    spdy_ping(sides[1].spdy);
+    let_them_talk(sides);
+    check_text(buf_text(&sides[1].text),
+        "1 streamtype=error\n3 streamtype=stdin\n5 streamtype=stdout\n3: to\n");
+    check_text(buf_text(&sides[0].text), "1 taken\n3 taken\n5 reset\n3: back.\n");
+    for (int i = 0; i < 2; i++) {
+        spdy_free(sides[i].spdy);
+        buf_done(&sides[i].text);
+        buf_done(&sides[i].sent);
+    }
+}

@@ -1,16 +1,61 @@
 """As much of an API server as `leeboard mcp run` needs for a stdio server: it takes the workload, lists one pod, and attaches to
-its container over a WebSocket. The container is tests/mcp/stdio_server.py."""
+its container over a WebSocket, or over SPDY alone. The container is tests/mcp/stdio_server.py."""
 import base64
 import hashlib
 import json
 import os
+import re
+import socket
 import struct
 import subprocess
 import sys
 import threading
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stdio_server.py")
+HERE = os.path.dirname(os.path.abspath(__file__))
+SERVER = os.path.join(HERE, "stdio_server.py")
+
+
+def dictionary():
+    """The words of SPDY's standard that header blocks are packed with: those of our source, which kubectl understands."""
+    text = open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "src/http/spdy.c")).read()
+    words, rest = re.search(r"dictionary_words.. = \{(.*?)\};.*?dictionary_rest.. =(.*?);\n", text, re.S).groups()
+    words = re.findall(r'"(.*?)"', words)
+    return b"".join(struct.pack(">I", len(w)) + w.encode() for w in words) + "".join(re.findall(r'"(.*?)"', rest)).encode()
+
+
+class Tunnel:
+    """A proxy that knows CONNECT and nothing else."""
+
+    def __init__(self):
+        self.asked, self.listener = [], socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://ann:secret@127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            client, _ = self.listener.accept()
+            threading.Thread(target=self.serve, args=(client,), daemon=True).start()
+
+    def serve(self, client):
+        head = b""
+        while b"\r\n\r\n" not in head:
+            head += client.recv(1)
+        self.asked.append(head.decode())
+        host, port = head.split()[1].decode().split(":")
+        server = socket.create_connection((host, int(port)))
+        client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+
+        def pass_on(a, b):
+            try:
+                while data := a.recv(65536):
+                    b.sendall(data)
+                b.shutdown(socket.SHUT_WR)
+            except OSError:
+                pass
+        threading.Thread(target=pass_on, args=(client, server), daemon=True).start()
+        pass_on(server, client)
 
 
 class Container:
@@ -33,8 +78,8 @@ class Container:
 
 
 class Cluster:
-    def __init__(self, state):
-        self.state, self.containers, self.attached, self.written = state, [], [], []
+    def __init__(self, state, spdy=False):
+        self.state, self.containers, self.attached, self.written, self.refused = state, [], [], [], 0
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -52,7 +97,10 @@ class Cluster:
                 self.wfile.write(data)
 
             def do_GET(self):
-                if "/attach?" in self.path:
+                if "/attach?" in self.path and spdy:
+                    outer.refused += 1
+                    self.reply(403, {"kind": "Status", "reason": "Forbidden", "message": "cannot get resource pods/attach"})
+                elif "/attach?" in self.path:
                     outer.attach(self)
                 elif "/pods?" in self.path:
                     self.reply(200, {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": outer.pods()})
@@ -60,6 +108,8 @@ class Cluster:
                     self.reply(404, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404})
 
             def do_POST(self):
+                if "/attach?" in self.path:
+                    return outer.attach_spdy(self)
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 outer.written.append(body)
                 body.setdefault("metadata", {}).update(uid="u", resourceVersion="1")
@@ -133,6 +183,57 @@ class Cluster:
                     container.process.stdin.flush()
         except (OSError, ValueError):
             pass
+        container.sink = None
+        h.close_connection = True
+
+    def attach_spdy(self, h):
+        container = self.containers[-1]
+        assert "stdin=true" in h.path and h.headers["Upgrade"] == "SPDY/3.1", h.path
+        assert "v4.channel.k8s.io" in h.headers.get_all("X-Stream-Protocol-Version")
+        h.send_response(101)
+        h.send_header("Upgrade", "SPDY/3.1")
+        h.send_header("Connection", "Upgrade")
+        h.send_header("X-Stream-Protocol-Version", "v4.channel.k8s.io")
+        h.end_headers()
+        self.attached.append(h)
+        unpack, pack = zlib.decompressobj(zdict=dictionary()), zlib.compressobj(zdict=dictionary())
+        lock, ids, pinged = threading.Lock(), {}, []
+
+        def frame(first, flags, data):
+            with lock:
+                h.wfile.write(struct.pack(">II", first, flags << 24 | len(data)) + data)
+                h.wfile.flush()
+
+        def sink(data):
+            if data is None:
+                frame(ids["error"], 1, b'{"metadata":{},"status":"Success"}')
+            else:
+                frame(ids["stdout"], 0, data[:5])
+                frame(0x80030006, 0, struct.pack(">I", 2))  # a ping between
+                frame(ids["stdout"], 0, data[5:])
+        try:
+            while head := h.rfile.read(8):
+                first, rest = struct.unpack(">II", head)
+                flags, data = rest >> 24, h.rfile.read(rest & 0xffffff)
+                if first == 0x80030001:  # a stream
+                    number, = struct.unpack(">I", data[:4])
+                    text = unpack.decompress(data[10:])
+                    count, n, = struct.unpack(">II", text[:8])
+                    assert count == 1 and text[8:8 + n] == b"streamtype" and flags == 0 and number % 2 == 1
+                    ids[text[12 + n:].decode()] = number
+                    block = pack.compress(struct.pack(">I", 0)) + pack.flush(zlib.Z_SYNC_FLUSH)
+                    frame(0x80030002, 0, struct.pack(">I", number) + block)
+                    if len(ids) == 4:
+                        container.sink = sink
+                elif first == 0x80030006:
+                    pinged.append(data)
+                elif first == ids.get("stdin"):
+                    container.process.stdin.write(data)
+                    container.process.stdin.flush()
+        except (OSError, ValueError):
+            pass
+        assert sorted(ids) == ["error", "stderr", "stdin", "stdout"] and list(ids)[0] == "error"
+        self.pinged = pinged
         container.sink = None
         h.close_connection = True
 
