@@ -83,6 +83,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def serve(port=PORT):
     """Starts it in a thread of this process; returns the server, to shut it down."""
     http.server.ThreadingHTTPServer.allow_reuse_address = True
+    http.server.ThreadingHTTPServer.allow_reuse_port = True  # runs side by side serve the same files
     try:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
     except OSError as e:
