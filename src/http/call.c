@@ -101,6 +101,7 @@ static void call_free(struct http_call *call)
     gunzip_free(call->gunzip);
     buf_done(&call->packed);
     arena_done(&call->arena);
+    free(call->name);
     free(call);
 }
 
@@ -177,6 +178,24 @@ static void phase_begin(struct http_call *call, int64_t limit_ms)
 
 /* ---- what the stream says ---- */
 
+/* From the head on nothing is sent again: only what names the request in errors is kept. */
+static void forget_request(struct http_call *call)
+{
+    struct http_request *r = &call->request;
+    size_t method = strlen(r->method) + 1, path = strlen(r->path) + 1;
+    if (call->stream->whole.len) /* still on its way out */
+        return;
+    call->name = mem_resize(NULL, method + path, 1);
+    memcpy(call->name, r->method, method);
+    memcpy(call->name + method, r->path, path);
+    r->method = call->name;
+    r->path = call->name + method;
+    r->authority = NULL;
+    r->headers = (struct http_headers){ 0 };
+    r->body = (struct str){ 0 };
+    arena_done(&call->arena);
+}
+
 static void stream_head(void *ctx, const struct wire_head *head)
 {
     struct http_call *call = ctx;
@@ -188,6 +207,7 @@ static void stream_head(void *ctx, const struct wire_head *head)
         .address = conn_address(link_conn(call->pooled->link)),
     };
     call->head_seen = true;
+    forget_request(call);
     phase_begin(call, call->request.timeouts.idle_ms);
     if (call->request.gunzip && http_header_has_token(head->headers, "content-encoding", "gzip"))
         call->gunzip = gunzip_new();

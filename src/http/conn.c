@@ -36,7 +36,11 @@ struct conn {
     bool failed;
     int busy; /* callbacks on the stack: memory is kept until they are gone */
     bool freed;
-    struct sockaddr_storage address;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address;
 };
 
 static struct error *err_of(struct conn *c)
@@ -70,7 +74,7 @@ struct conn *conn_new(struct loop *loop, int fd, const struct conn_handlers *han
     buf_init(&c->between, CONN_QUEUE_MAX);
     timer_init(&c->again, look_again, c);
     socklen_t size = sizeof(c->address);
-    getpeername(fd, (struct sockaddr *)&c->address, &size);
+    getpeername(fd, &c->address.any, &size);
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){ 1 }, sizeof(int));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &(int){ 30 }, sizeof(int));
@@ -429,5 +433,5 @@ const struct tls_peer *conn_peer(const struct conn *c, struct arena *a)
 
 const struct sockaddr *conn_address(const struct conn *c)
 {
-    return (const struct sockaddr *)&c->address;
+    return &c->address.any;
 }

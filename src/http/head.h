@@ -30,6 +30,8 @@ struct head_builder {
 void head_init(struct head_builder *h, const struct http_limits *limits);
 void head_done(struct head_builder *h);
 void head_reset(struct head_builder *h);
+/* The fields are not needed any more; what came still counts. */
+void head_forget(struct head_builder *h);
 /* Parts of the current name or value; a name after a value begins the next field. */
 void head_add_name(struct head_builder *h, struct str part);
 void head_add_value(struct head_builder *h, struct str part);

@@ -72,6 +72,13 @@ void head_done(struct head_builder *h)
     free(h->list);
 }
 
+void head_forget(struct head_builder *h)
+{
+    size_t bytes = h->bytes;
+    head_reset(h);
+    h->bytes = bytes;
+}
+
 static void add_text(struct head_builder *h, struct str part, size_t *length)
 {
     h->bytes += part.len;

@@ -62,6 +62,7 @@ struct http_call {
     void *ctx;
     struct arena arena; /* of the request */
     struct http_request request;
+    char *name; /* method and path, once the head has come; NULL: still in the arena */
     struct timer phase, total, again;
     bool head_seen, paused, body_begun, safe;
     unsigned retries;
