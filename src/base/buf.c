@@ -64,6 +64,24 @@ void buf_add_text(struct buf *b, const char *text)
     buf_add(b, text, strlen(text));
 }
 
+void buf_add_number(struct buf *b, int64_t number)
+{
+    char digits[24], *at = digits + sizeof(digits);
+    uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+    do
+        *--at = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (number < 0)
+        *--at = '-';
+    buf_add(b, at, (size_t)(digits + sizeof(digits) - at));
+}
+
+void buf_reserve(struct buf *b, size_t count)
+{
+    if (!b->overflowed && count <= b->limit - b->len)
+        (void)reserve(b, count);
+}
+
 /* Printing is dear, and mostly there is room: it is measured only where there is none. */
 void buf_vprintf(struct buf *b, const char *format, va_list args)
 {

@@ -27,6 +27,10 @@ void buf_done(struct buf *b);
 void buf_reset(struct buf *b);
 void buf_add(struct buf *b, const void *bytes, size_t count);
 void buf_add_text(struct buf *b, const char *text);
+/* In decimal. Printing costs ten times as much. */
+void buf_add_number(struct buf *b, int64_t number);
+/* Room for that many more bytes at once; adding them may go past the limit as ever. */
+void buf_reserve(struct buf *b, size_t count);
 void buf_printf(struct buf *b, const char *format, ...) printf_like(2, 3);
 void buf_vprintf(struct buf *b, const char *format, va_list args) printf_like(2, 0);
 /* Takes count bytes off the front. */

@@ -108,14 +108,15 @@ void metric_label(struct buf *to, const char *name, struct str value)
 {
     if (value.len > METRIC_LABEL_BYTES_MAX)
         value.len = METRIC_LABEL_BYTES_MAX;
-    buf_printf(to, "%s%s=\"", to->len ? "," : "", name);
+    if (to->len)
+        buf_add_char(to, ',');
+    buf_add_text(to, name);
+    buf_add_text(to, "=\"");
     for (size_t i = 0; i < value.len; i++) {
-        if (value.ptr[i] == '\n')
-            buf_add_text(to, "\\n");
-        else if (value.ptr[i] == '"' || value.ptr[i] == '\\')
-            buf_printf(to, "\\%c", value.ptr[i]);
-        else
-            buf_add_char(to, value.ptr[i]);
+        char c = value.ptr[i];
+        if (c == '\n' || c == '"' || c == '\\')
+            buf_add_char(to, '\\');
+        buf_add_char(to, c == '\n' ? 'n' : c);
     }
     buf_add_char(to, '"');
 }

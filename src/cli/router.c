@@ -105,6 +105,12 @@ static void flush_lines(void *ctx)
     buf_reset(&app->lines);
 }
 
+static void add_texts(struct buf *to, const char *const *texts)
+{
+    for (; *texts; texts++)
+        buf_add_text(to, *texts);
+}
+
 static void begin_line(
     const struct app *app, struct buf *to, const char *level, const char *message)
 {
@@ -119,7 +125,15 @@ static void begin_line(
             level,
             message);
     else
-        buf_printf(to, "{\"time\":\"%s\",\"level\":\"%s\",\"msg\":\"%s\"", time, level, message);
+        add_texts(to,
+            (const char *[]){ "{\"time\":\"",
+                time,
+                "\",\"level\":\"",
+                level,
+                "\",\"msg\":\"",
+                message,
+                "\"",
+                NULL });
 }
 
 struct word {

@@ -263,8 +263,7 @@ static int on_headers_complete(llhttp_t *p)
     };
     h->in_trailers = true;
     h->wire.head_since_ms = 0;
-    int result =
-        h->wire.config.is_server ? on_request_head(h, &head) : on_response_head(h, &head);
+    int result = h->wire.config.is_server ? on_request_head(h, &head) : on_response_head(h, &head);
     /* A head is valid during its handler only, and streams stay open for long. */
     h->wire.head.bytes += h->target.len;
     head_forget(&h->wire.head);

@@ -1,5 +1,7 @@
 #include "http/h1_text.h"
 
+#define HEAD_BYTES 250 /* most heads are shorter */
+
 static const struct {
     int status;
     const char *reason;
@@ -66,14 +68,18 @@ static void add_fields(struct buf *out, struct http_headers headers)
 
 static void add_framing(struct buf *out, enum h1_framing framing, int64_t body_bytes)
 {
-    if (framing == H1_LENGTH)
-        buf_printf(out, "Content-Length: %lld\r\n", (long long)body_bytes);
-    else if (framing == H1_CHUNKED)
+    if (framing == H1_LENGTH) {
+        buf_add_text(out, "Content-Length: ");
+        buf_add_number(out, body_bytes);
+        buf_add_text(out, "\r\n");
+    } else if (framing == H1_CHUNKED) {
         buf_add_text(out, "Transfer-Encoding: chunked\r\n");
+    }
 }
 
 void h1_add_request(struct buf *out, const struct wire_head *head, enum h1_framing framing)
 {
+    buf_reserve(out, HEAD_BYTES);
     add_str(out, head->method);
     buf_add_char(out, ' ');
     add_str(out, head->target);
@@ -88,7 +94,12 @@ void h1_add_request(struct buf *out, const struct wire_head *head, enum h1_frami
 void h1_add_response(
     struct buf *out, const struct wire_head *head, enum h1_framing framing, bool keep_alive)
 {
-    buf_printf(out, "HTTP/1.1 %d %s\r\n", head->status, reason_of(head->status));
+    buf_reserve(out, HEAD_BYTES);
+    buf_add_text(out, "HTTP/1.1 ");
+    buf_add_number(out, head->status);
+    buf_add_char(out, ' ');
+    buf_add_text(out, reason_of(head->status));
+    buf_add_text(out, "\r\n");
     add_fields(out, head->headers);
     add_framing(out, framing, head->body_bytes);
     if (!keep_alive)

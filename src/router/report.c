@@ -4,6 +4,8 @@
 
 #include "base/time.h"
 
+#define LINE_BYTES 600 /* most audit lines are shorter */
+
 static const double DURATIONS[] = {
     0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 0
 };
@@ -104,6 +106,7 @@ static void count(struct dispatch *d, const char *rule, const char *backend)
 {
     struct router *r = d->router;
     cleanup(buf_done) struct buf b = BUF_INIT(4096);
+    buf_reserve(&b, 200);
     metric_add(&r->requests,
         labels(&b,
             LABELS({ "backend", backend },
@@ -158,12 +161,16 @@ static bool is_bare(const char *value)
     return true;
 }
 
+static void add_key(struct line *l, const char *key)
+{
+    buf_add_text(l->to, l->text ? " " : ",\"");
+    buf_add_text(l->to, key);
+    buf_add_text(l->to, l->text ? "=" : "\":");
+}
+
 static void add_text(struct line *l, const char *key, const char *value)
 {
-    if (l->text)
-        buf_printf(l->to, " %s=", key);
-    else
-        buf_printf(l->to, ",\"%s\":", key);
+    add_key(l, key);
     if (l->text && is_bare(value))
         buf_add_text(l->to, value);
     else
@@ -172,7 +179,8 @@ static void add_text(struct line *l, const char *key, const char *value)
 
 static void add_number(struct line *l, const char *key, int64_t value)
 {
-    buf_printf(l->to, l->text ? " %s=%lld" : ",\"%s\":%lld", key, (long long)value);
+    add_key(l, key);
+    buf_add_number(l->to, value);
 }
 
 static void add_numbers(struct line *l, const struct dispatch *d)
@@ -202,6 +210,7 @@ void router_report_write(struct dispatch *d)
         return;
     cleanup(buf_done) struct buf text = BUF_INIT((size_t)256 << 10);
     struct line l = { &text, r->o.audit_text };
+    buf_reserve(&text, LINE_BYTES);
     add_text(&l, "model", d->features.model);
     add_text(&l, "classification", d->features.data_class);
     add_text(&l, "taskComplexity", d->features.complexity);
