@@ -53,6 +53,7 @@ struct mcp_exchange {
     uint16_t remote_port;
     int64_t started_ms, started_wall_ms;
     int64_t body_bytes, body_limit;
+    size_t body_counted; /* its part of the bodies that the proxy holds */
     struct buf body;
     bool body_ended;
     struct mcp_message request;

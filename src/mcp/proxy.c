@@ -28,6 +28,7 @@ struct mcp_proxy {
     struct mcp_backend *backend; /* NULL: not there yet */
     struct http_server *server;
     struct mcp_exchange *exchanges;
+    size_t bodies; /* bytes of all requests that are open */
     bool freeing;
 };
 
@@ -163,12 +164,36 @@ void proxy_dispatch(struct mcp_exchange *x)
 
 /* ---- requests ---- */
 
+/* Many bodies at once must not take all memory: the largest that is still coming in is refused. */
+static void refuse_largest(struct mcp_proxy *p)
+{
+    struct mcp_exchange *largest = NULL;
+    for (struct mcp_exchange *x = p->exchanges; x; x = x->next)
+        if (x->http && x->stage == STAGE_BODY && !x->body_ended && !x->waiting &&
+            (!largest || x->body_counted > largest->body_counted))
+            largest = x;
+    if (!largest)
+        return;
+    http_exchange_close_after(largest->http);
+    mcp_answer_header(largest, "retry-after", "1");
+    proxy_answer_text(largest, 503, "Too many large requests at once");
+    p->bodies -= largest->body_counted;
+    largest->body_counted = 0;
+    buf_done(&largest->body);
+    buf_init(&largest->body, (size_t)BODY_BYTES_DEFAULT + 1);
+}
+
 static void on_data(void *ctx, struct str bytes)
 {
     struct mcp_exchange *x = ctx;
+    struct mcp_proxy *p = x->proxy;
     if (x->stage == STAGE_DONE && !x->deferred)
         return;
     buf_add(&x->body, bytes.ptr, bytes.len);
+    p->bodies += x->body.len - x->body_counted;
+    x->body_counted = x->body.len;
+    if (p->bodies > p->o.bodies_max)
+        refuse_largest(p);
     if ((buf_overflowed(&x->body) || (int64_t)x->body.len > x->body_limit) && !x->waiting &&
         x->stage == STAGE_BODY) {
         http_exchange_close_after(x->http);
@@ -205,6 +230,7 @@ void proxy_release(struct mcp_exchange *x)
     *x->link = x->next;
     if (x->next)
         x->next->link = x->link;
+    x->proxy->bodies -= x->body_counted;
     buf_done(&x->body);
     buf_done(&x->held);
     buf_done(&x->captured);
@@ -371,6 +397,7 @@ struct mcp_proxy *mcp_proxy_new(const struct mcp_proxy_options *options, struct 
     struct mcp_proxy *p = mem_new_of(struct mcp_proxy);
     const struct env *env = loop_env(options->loop);
     p->o = *options;
+    p->o.bodies_max = options->bodies_max ?: (size_t)256 << 20;
     p->sessions =
         sessions_new(&(struct sessions_options){ .env = env, .ended = on_session_ended, .ctx = p });
     struct mcp_open open = {
@@ -419,6 +446,11 @@ bool mcp_proxy_listen(struct mcp_proxy *p, struct error *err)
         },
         err);
     return p->server || fail_in(err, "listening on %s:%lld", c->host, (long long)c->port);
+}
+
+size_t mcp_proxy_bodies(const struct mcp_proxy *p)
+{
+    return p->bodies;
 }
 
 uint16_t mcp_proxy_port(const struct mcp_proxy *p)

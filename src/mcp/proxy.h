@@ -26,6 +26,7 @@ struct mcp_proxy_options {
     void (*print_line)(void *ctx, struct str line);
     void (*warn)(void *ctx, const char *text);
     void *ctx;
+    size_t bodies_max; /* bytes of requests that are coming in, together; 0: 256 MiB */
 };
 
 /* NULL with err: the RunConfig asks for what cannot be. Does not listen yet. */
@@ -36,6 +37,8 @@ struct sessions *mcp_proxy_sessions(struct mcp_proxy *p);
 void mcp_proxy_set_backend(struct mcp_proxy *p, struct mcp_backend *backend);
 bool mcp_proxy_listen(struct mcp_proxy *p, struct error *err) must_check;
 uint16_t mcp_proxy_port(const struct mcp_proxy *p);
+/* Bytes of requests that count against bodies_max. */
+size_t mcp_proxy_bodies(const struct mcp_proxy *p);
 /* New requests are refused; drained() comes when the last is through or grace_ms passed. */
 void mcp_proxy_drain(struct mcp_proxy *p, int64_t grace_ms, void (*drained)(void *ctx), void *ctx);
 void mcp_proxy_free(struct mcp_proxy *p);

@@ -233,9 +233,7 @@ static void begin_answer(struct dispatch *d, const struct http_response *r)
 
 static void forget_request(struct dispatch *d)
 {
-    buf_done(&d->hold);
-    buf_init(&d->hold, (size_t)ROUTER_BODY_BYTES_MAX + 1);
-    d->base = d->came;
+    router_dispatch_forget_body(d);
     if (d->mode == ANSWER_RAW || d->mode == ANSWER_EVENTS) {
         free(take(d->scan));
     } else {

@@ -25,6 +25,21 @@ struct json router_openai_error(struct arena *a, int status, const char *code, c
         { "error.code", json_str(code) });
 }
 
+void router_dispatch_count(struct dispatch *d)
+{
+    size_t held = d->hold.len > ROUTER_HOLD_BYTES ? d->hold.len - ROUTER_HOLD_BYTES : 0;
+    d->router->held += held - d->held;
+    d->held = held;
+}
+
+void router_dispatch_forget_body(struct dispatch *d)
+{
+    buf_done(&d->hold);
+    buf_init(&d->hold, (size_t)ROUTER_BODY_BYTES_MAX + 1);
+    d->base = d->came;
+    router_dispatch_count(d);
+}
+
 static void drop_call(struct dispatch *d)
 {
     if (d->call)
@@ -40,7 +55,9 @@ static void dispatch_free(struct dispatch *d)
         router_target_released(d->target);
     timer_stop(d->router->env, &d->clock);
     timer_stop(d->router->env, &d->later);
-    buf_done(&d->hold);
+    router_dispatch_forget_body(d);
+    if ((*d->back = d->next_open))
+        d->next_open->back = d->back;
     buf_done(&d->whole);
     buf_done(&d->tried);
     sse_reader_done(&d->events);
@@ -183,6 +200,7 @@ static void pump(struct dispatch *d)
     if (!d->keeps_copy && d->sent > d->base) {
         buf_eat(&d->hold, (size_t)(d->sent - d->base));
         d->base = d->sent;
+        router_dispatch_count(d);
     }
     if (d->body_ended && d->sent == d->came && d->edit_next == d->edit_count) {
         d->streamed = false;
@@ -621,6 +639,21 @@ static void keep_for_audit(struct dispatch *d, struct str bytes)
     buf_add(&d->body, bytes.ptr, bytes.len < room ? bytes.len : room);
 }
 
+/* Many bodies at once must not take all memory. */
+static void refuse_largest(struct router *r)
+{
+    static const struct http_header later = { STR("retry-after"), STR("1") };
+    struct dispatch *largest = NULL;
+    for (struct dispatch *d = r->dispatches; d; d = d->next_open)
+        if (!d->body_ended && !d->finished && (!largest || d->held > largest->held))
+            largest = d;
+    if (!largest)
+        return;
+    router_dispatch_refuse(
+        largest, 503, "too_many_bodies", "too many large requests at once; try again", &later);
+    router_dispatch_forget_body(largest);
+}
+
 static void on_data(void *ctx, struct str bytes)
 {
     struct dispatch *d = ctx;
@@ -637,10 +670,13 @@ static void on_data(void *ctx, struct str bytes)
         keep_for_audit(d, bytes);
     d->came += (int64_t)bytes.len;
     buf_add(&d->hold, bytes.ptr, bytes.len);
+    router_dispatch_count(d);
     if (!d->routed)
         try_route(d);
     else
         pump(d);
+    if (d->router->held > d->router->o.hold_all_bytes)
+        refuse_largest(d->router);
     if (!d->finished)
         set_paused(d);
 }
@@ -710,6 +746,10 @@ void router_dispatch_new(
     d->gen = r->now;
     d->gen->refs++;
     r->open++;
+    if ((d->next_open = r->dispatches))
+        d->next_open->back = &d->next_open;
+    d->back = &r->dispatches;
+    r->dispatches = d;
     d->x = x;
     d->begun_ms = now_ms(d);
     d->announced = head->body_bytes;

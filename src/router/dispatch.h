@@ -41,6 +41,8 @@ struct router {
     struct tls_context *tls;
     struct generation *now;
     size_t open;
+    struct dispatch *dispatches;
+    size_t held; /* bytes of their bodies, see router_options.hold_all_bytes */
     struct shadow *shadows;
     size_t shadow_count;
     bool draining;
@@ -61,6 +63,7 @@ enum answer_mode { ANSWER_RAW, ANSWER_JSON, ANSWER_WHOLE, ANSWER_EVENTS };
 
 struct dispatch {
     struct router *router;
+    struct dispatch *next_open, **back; /* of the router */
     struct generation *gen;
     struct http_exchange *x;
     struct arena arena;
@@ -77,6 +80,7 @@ struct dispatch {
     struct form_scan *form; /* of a multipart request; NULL: it is none */
     struct json_scan *scan; /* of the request, then of the answer; NULL: none */
     struct buf hold;        /* body from offset `base` on */
+    size_t held;            /* its part of router.held */
     int64_t base, came;     /* came: bytes of the body so far */
     int64_t model_at;       /* offset of the last value of `model` */
     int64_t sent;           /* offset in the body that the call has been given */
@@ -135,6 +139,11 @@ struct http_headers router_dispatch_headers(
     struct dispatch *d, const struct http_header *more, size_t more_count);
 void router_dispatch_attempt_failed(struct dispatch *d, enum target_failure how, bool counts,
     int status, const char *format, ...) printf_like(5, 6);
+
+/* The hold has changed. */
+void router_dispatch_count(struct dispatch *d);
+/* Its body is not needed any more. */
+void router_dispatch_forget_body(struct dispatch *d);
 
 /* answer.c */
 extern const struct http_call_handlers router_answer_handlers;

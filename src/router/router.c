@@ -49,6 +49,7 @@ struct router *router_new(const struct router_options *options, struct router_co
     r->o.quarantine_ms = options->no_quarantine ? 0 : options->quarantine_ms ?: 15000;
     r->o.first_token_ms = options->first_token_ms ?: 120000;
     r->o.keep_alive_ms = options->keep_alive_ms ?: 10000;
+    r->o.hold_all_bytes = options->hold_all_bytes ?: (size_t)512 << 20;
     r->o.connect_ms = options->connect_ms ?: 10000;
     r->o.name = text_empty(options->name) ? "default" : options->name;
     r->env = loop_env(options->loop);
@@ -101,6 +102,11 @@ void router_set_config(struct router *r, struct router_config *config)
 void router_set_draining(struct router *r)
 {
     r->draining = true;
+}
+
+size_t router_held(const struct router *r)
+{
+    return r->held;
 }
 
 size_t router_open(const struct router *r)

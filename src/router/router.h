@@ -35,6 +35,9 @@ struct router_options {
     int64_t connect_ms;        /* 10 s */
     int64_t total_ms;          /* none */
     int64_t keep_alive_ms;     /* comments of a held stream; 10 s */
+    /* Of all bodies together, beyond the first ROUTER_HOLD_BYTES of each; 512 MiB. When there are
+     * more, the largest that is still coming in is answered 503. */
+    size_t hold_all_bytes;
     const char *name;          /* label `router` of metrics; "default" */
     /* For the members of ModelPools; NULL: requests go to them at once. It outlives the router. */
     struct kube_client *kube;
@@ -60,5 +63,7 @@ void router_request(void *ctx, struct http_exchange *x, const struct http_reques
 void router_metrics_print(struct router *r, struct buf *to);
 /* The issuer's keys are there, if tokens are needed. */
 bool router_has_keys(const struct router *r);
+/* Bytes of bodies that count against hold_all_bytes. */
+size_t router_held(const struct router *r);
 /* Requests that are open. */
 size_t router_open(const struct router *r);

@@ -59,6 +59,8 @@ def test_endpoint_routes_by_the_names_of_services_and_of_what_they_serve():
         assert error["type"] == "invalid_request_error"
         status, body = up.post(messages=HELLO)
         assert status == 400 and "names no model" in body, body
+        status, body = up.post("/models", {"Host": "site.example"})
+        assert status == 403 and "forbidden_host" in body, "a web page got in by a name of its own"
 
 
 def test_endpoint_follows_services_and_keeps_a_stream_that_is_under_way():

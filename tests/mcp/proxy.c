@@ -1,5 +1,7 @@
 /* The proxy in front of a server that speaks streamable HTTP. */
 
+#include <unistd.h>
+
 #include "mcp/middleware.h"
 #include "mcp/session.h"
 #include "tests/mcp/quay.h"
@@ -93,6 +95,27 @@ TEST(mcp_bodies_beyond_the_limit_are_refused)
     quay_ask(&q, "", big, &status);
     check_int(status, 413);
     check_int((int64_t)q.seen_count, 0);
+}
+
+TEST(mcp_the_largest_of_many_bodies_is_refused)
+{
+    cleanup(quay_close) struct quay q;
+    quay_open_with(&q, "{'transport': 'streamable-http'}", 10000);
+    char part[9000];
+    memset(part, ' ', sizeof(part));
+    const char *head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                       "Content-Length: 9500\r\n\r\n";
+    int small = raw_connect(mcp_proxy_port(q.proxy)), large = raw_connect(mcp_proxy_port(q.proxy));
+    raw_send(small, str_of(head));
+    raw_send(small, (struct str){ part, 4000 });
+    await(&q, mcp_proxy_bodies(q.proxy) == 4000);
+    raw_send(large, str_of(head));
+    raw_send(large, (struct str){ part, sizeof(part) });
+    raw_read_until(q.loop, large, "503 ");
+    await(&q, mcp_proxy_bodies(q.proxy) == 4000);
+    close(small);
+    close(large);
+    await(&q, mcp_proxy_bodies(q.proxy) == 0);
 }
 
 TEST(mcp_a_session_that_the_server_forgot_is_begun_again)

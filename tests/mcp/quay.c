@@ -199,7 +199,7 @@ static void print_line(void *ctx, struct str line)
     keep(q->lines, sizeof(q->lines), line);
 }
 
-void quay_open(struct quay *q, const char *config)
+void quay_open_with(struct quay *q, const char *config, size_t bodies_max)
 {
     struct error err;
     const char *warning;
@@ -234,6 +234,7 @@ void quay_open(struct quay *q, const char *config)
             .print_line = print_line,
             .warn = warn,
             .ctx = q,
+            .bodies_max = bodies_max,
         },
         &err);
     if (!q->proxy)
@@ -250,6 +251,11 @@ void quay_open(struct quay *q, const char *config)
     mcp_proxy_set_backend(q->proxy, b);
     check(mcp_proxy_listen(q->proxy, &err));
     q->origin = (struct http_origin){ .host = "127.0.0.1", .port = mcp_proxy_port(q->proxy) };
+}
+
+void quay_open(struct quay *q, const char *config)
+{
+    quay_open_with(q, config, 0);
 }
 
 void quay_close(struct quay *q)

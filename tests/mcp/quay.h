@@ -54,6 +54,8 @@ struct quay {
 
 /* config: single quotes are fine; host, port and remote_url are added. */
 void quay_open(struct quay *q, const char *config);
+/* bodies_max as in mcp_proxy_options. */
+void quay_open_with(struct quay *q, const char *config, size_t bodies_max);
 void quay_close(struct quay *q);
 /* headers: "name: value\n…" */
 void quay_send(struct quay *q, const char *method, const char *path, const char *headers,

@@ -294,6 +294,44 @@ TEST(router_streams_a_long_body_and_refuses_broken_json)
     place_close(&p);
 }
 
+/* Bodies whose model comes last must be held whole. */
+TEST(router_refuses_the_largest_of_many_bodies)
+{
+    struct place p;
+    place_open_with(&p,
+        "\"defaultRouteStrategy\":\"ByName\"",
+        &(struct router_options){ .hold_all_bytes = (size_t)60 << 10 });
+    size_t size = (size_t)110 << 10, half = (size_t)80 << 10;
+    char *body = arena_alloc(test_arena(), size + 1);
+    memset(body, ' ', size);
+    body[0] = '{';
+    memcpy(body + size - 12, "\"model\":\"a\"}", 12);
+    const char *head = arena_printf(test_arena(),
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: r\r\nContent-Length: %zu\r\n\r\n",
+        size);
+    int small = raw_connect(http_server_port(p.server)), large;
+    raw_send(small, str_of(head));
+    raw_send(small, (struct str){ body, half });
+    await(&p, router_held(p.router) == half - ROUTER_HOLD_BYTES);
+    large = raw_connect(http_server_port(p.server));
+    raw_send(large, str_of(head));
+    raw_send(large, (struct str){ body, size - 12 });
+    check_has(raw_read_until(p.loop, large, "}}"), "503 ");
+    close(large);
+    await(&p, p.audits == 1);
+    check_has(p.audit, "too_many_bodies");
+    await(&p, router_held(p.router) == half - ROUTER_HOLD_BYTES);
+    raw_send(small, (struct str){ body + half, size - half });
+    int server = raw_accept(p.loop, p.backends[0]);
+    raw_read_until(p.loop, server, "\"model\":\"a\"");
+    answer(server, JSON_HEAD, "{}");
+    check_has(raw_read_until(p.loop, small, "{}"), "200 ");
+    await(&p, router_held(p.router) == 0);
+    close(small);
+    close(server);
+    place_close(&p);
+}
+
 TEST(router_replaces_its_config_at_run_time)
 {
     struct place p;

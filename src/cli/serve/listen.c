@@ -1,6 +1,6 @@
 #include "cli/serve/listen.h"
 
-#include "base/str.h"
+#include <string.h>
 
 bool listen_read(const char *flag, const char *text, struct listen_address *ret, struct error *err)
 {
@@ -23,6 +23,17 @@ bool listen_is_local(const struct listen_address *l)
 {
     return str_starts(str_of(l->host), STR("127.")) || text_eq(l->host, "::1") ||
            text_eq(l->host, "localhost");
+}
+
+bool listen_is_local_host(struct str authority)
+{
+    if (!authority.len || authority.ptr[0] == '[')
+        return true;
+    struct str host = str_cut(&authority, ':');
+    bool is_address = true;
+    for (size_t i = 0; i < host.len; i++)
+        is_address = is_address && strchr("0123456789.", host.ptr[i]);
+    return is_address || str_eq_nocase(host, STR("localhost"));
 }
 
 const char *listen_name(const struct listen_address *l)

@@ -273,25 +273,33 @@ static bool is_allowed(struct endpoint *e, const struct http_request_head *head)
     return key.ptr && key_is_known(e, str_trim(key));
 }
 
-static void refuse(struct http_exchange *x)
+static void refuse(struct http_exchange *x, int status, const char *code, const char *message)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct json error = router_openai_error(&a,
-        401,
-        "invalid_api_key",
-        "This endpoint needs a key of its --api-key-file: Authorization: Bearer KEY.");
+    struct json error = router_openai_error(&a, status, code, message);
     http_exchange_close_after(x);
-    http_exchange_reply(x, 401, "application/json", str_of(json_to_text(&a, error)));
+    http_exchange_reply(x, status, "application/json", str_of(json_to_text(&a, error)));
 }
 
 static void on_request(void *ctx, struct http_exchange *x, const struct http_request_head *head)
 {
     struct endpoint *e = ctx;
-    bool open = !e->options.key_file || str_eq(head->path, STR("/health"));
-    if (open || is_allowed(e, head))
+    const struct endpoint_options *o = &e->options;
+    bool open = !o->key_file || str_eq(head->path, STR("/health"));
+    if (!o->key_file && !o->open && !listen_is_local_host(head->authority))
+        refuse(x,
+            403,
+            "forbidden_host",
+            "Without keys this endpoint answers only requests for localhost or an address, so that "
+            "web pages cannot reach it. Call it http://127.0.0.1, or start leeboard with "
+            "--api-key-file or --endpoint-without-key.");
+    else if (open || is_allowed(e, head))
         router_request(e->router, x, head);
     else
-        refuse(x);
+        refuse(x,
+            401,
+            "invalid_api_key",
+            "This endpoint needs a key of its --api-key-file: Authorization: Bearer KEY.");
 }
 
 /* ---- life ---- */
