@@ -147,7 +147,7 @@ static int on_response_head(struct h1 *h, struct wire_head *head)
     if (head->status == 101)
         return refuse(h, 0, "the server switched protocols unasked");
     if (head->status < 200)
-        return 0;
+        return 1; /* an interim answer has no body, whatever its head says */
     bool no_body = s->is_head_request || head->status == 204 || head->status == 304;
     if (no_body && !s->is_head_request)
         head->body_bytes = 0;
