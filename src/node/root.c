@@ -235,6 +235,58 @@ static bool mount_one(struct builder *b, const struct root_mount *m, struct erro
     return !m->read_only || make_read_only(b, path, err);
 }
 
+/* Where the first `depth` steps of a path end; 0: it has fewer. */
+static size_t step_end(const char *path, size_t depth)
+{
+    size_t at = 0;
+    for (; depth && path[at]; depth--)
+        at += 1 + strcspn(path + at + 1, "/");
+    return depth ? 0 : at;
+}
+
+static bool is_nested(const struct root_mount *mounts, size_t count, size_t i)
+{
+    for (size_t k = 0; k < count; k++)
+        if (k != i && is_below(mounts[i].to, mounts[k].to))
+            return true;
+    return false;
+}
+
+/* The steps of that depth; *ret_more: some paths go on. */
+static bool make_steps(
+    struct builder *b, size_t count, size_t depth, bool *ret_more, struct error *err)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    *ret_more = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct root_mount *m = &b->mounts[i];
+        if (is_nested(b->mounts, count, i) || !real_path(m->to, path, NULL))
+            continue;
+        size_t end = step_end(path, depth);
+        if (!end)
+            continue;
+        cleanup(close_fd) int source = path[end] ? -1 : open_source(m, &st, err);
+        if (!path[end] && source < 0)
+            return false;
+        if (!make_step(b, path, end, !path[end] && !S_ISDIR(st.st_mode), err))
+            return false;
+        *ret_more = *ret_more || path[end];
+    }
+    return true;
+}
+
+/* Before anything is mounted, and the upper ones first: a directory that is mirrored hides what was
+ * mounted or mirrored below it. Mount points within other mounts are made when those are there. */
+static bool make_mount_points(struct builder *b, size_t count, struct error *err)
+{
+    bool more = true;
+    for (size_t depth = 1; more; depth++)
+        if (!make_steps(b, count, depth, &more, err))
+            return false;
+    return true;
+}
+
 bool root_enter(const char *root, const struct root_mount *mounts, size_t count, struct error *err)
 {
     struct builder b = { .root = root, .mounts = mounts };
@@ -245,6 +297,8 @@ bool root_enter(const char *root, const struct root_mount *mounts, size_t count,
     b.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (b.root_fd < 0)
         return fail_errno(err, errno, "%s", root);
+    if (!make_mount_points(&b, count, err))
+        return false;
     for (; b.done < count; b.done++)
         if (!mount_one(&b, &mounts[b.done], err))
             return false;

@@ -347,3 +347,32 @@ TEST(process_runtime_gives_root_its_own_file_system)
     p.node->release(p.node->self, t);
     place_close(&p);
 }
+
+TEST(process_runtime_keeps_all_mounts_beside_each_other)
+{
+    struct place p;
+    place_open(&p, (struct process_runtime_options){ 0 });
+    if (!p.node->mounts) { /* not root: nothing to see */
+        place_close(&p);
+        return;
+    }
+    check(mkdir(at(&p, "vol"), 0755) == 0);
+    check(system(arena_printf(test_arena(), "echo ours >%s", at(&p, "vol/file"))) == 0);
+    struct root_mount mounts[] = {
+        { .from = at(&p, "vol/file"), .to = "/etc/hosts" },
+        { .from = at(&p, "vol"), .to = "/etc/leeboard-test" },
+        { .from = at(&p, "vol"), .to = "/usr/bin/leeboard-test/deep" },
+        { .from = at(&p, "vol"), .to = "/usr/leeboard-test" },
+    };
+    struct runtime_spec spec = script(&p,
+        "a",
+        "cmp /etc/hosts /etc/leeboard-test/file && cmp /etc/hosts /usr/bin/leeboard-test/deep/file "
+        "&& cmp /etc/hosts /usr/leeboard-test/file && grep -q ours /etc/hosts");
+    spec.mounts = mounts;
+    spec.mount_count = lengthof(mounts);
+    struct runtime_task *t = start(&p, &spec);
+    await(&p, p.ended == 1);
+    check_int(p.node->state(p.node->self, t).exit_code, 0);
+    p.node->release(p.node->self, t);
+    place_close(&p);
+}
