@@ -13,11 +13,13 @@
 #define HOSTS_BYTES_MAX ((size_t)4 << 20)
 #define DOMAIN "svc.cluster.local"
 #define SERVICE_NAME "kubernetes.io/service-name"
+#define API_SERVER "kubernetes" /* its Service, and the slice of that */
 
 /* ---- variables ---- */
 
 struct variables {
     struct json_builder all;
+    const struct objects *objects;
     const char *ns;
     bool links;
 };
@@ -67,13 +69,28 @@ static bool has_address(struct json service)
            !text_eq(json_get_text(service, "spec.type"), "ExternalName");
 }
 
+/* The API server where it listens: port 443 of its Service needs root, and whoever is first. */
+static bool add_api_server(struct variables *v)
+{
+    struct json slice = objects_get(v->objects, &RESOURCE_ENDPOINT_SLICE, "default", API_SERVER);
+    struct json port = json_item(json_get(slice, "ports"), 0);
+    const char *ip = json_get_text(slice, "endpoints.0.addresses.0");
+    if (text_empty(ip) || !json_present(port))
+        return false;
+    put(&v->all, "KUBERNETES", "_SERVICE_HOST", ip);
+    add_port(&v->all, "KUBERNETES", ip, port, true);
+    return true;
+}
+
 static void add_variables(void *ctx, struct json service)
 {
     struct variables *v = ctx;
     const char *ns = json_get_text(service, "metadata.namespace");
     const char *name = json_get_text(service, "metadata.name");
-    bool api = text_eq(ns, "default") && text_eq(name, "kubernetes");
+    bool api = text_eq(ns, "default") && text_eq(name, API_SERVER);
     if (!has_address(service) || !(api || (v->links && text_eq(ns, v->ns))))
+        return;
+    if (api && add_api_server(v))
         return;
     const char *prefix = upper(v->all.arena, name), *ip = json_get_text(service, "spec.clusterIP");
     struct json ports = json_get(service, "spec.ports");
@@ -84,7 +101,7 @@ static void add_variables(void *ctx, struct json service)
 
 struct json names_env(struct arena *a, const struct objects *objects, const char *ns, bool links)
 {
-    struct variables v = { .ns = ns, .links = links };
+    struct variables v = { .objects = objects, .ns = ns, .links = links };
     json_builder_init(&v.all, a);
     objects_each(objects, &RESOURCE_SERVICE, add_variables, &v);
     return json_map_end(&v.all);

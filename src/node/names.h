@@ -8,7 +8,7 @@
 struct buf;
 
 /* NAME_SERVICE_HOST and all that as the kubelet makes it: for Services of the namespace (links:
- * spec.enableServiceLinks), and always for the API server. */
+ * spec.enableServiceLinks), and always for the API server, with the address that it listens on. */
 struct json names_env(struct arena *a, const struct objects *objects, const char *ns, bool links);
 /* Lines for /etc/hosts: NAME.NAMESPACE, NAME.NAMESPACE.svc, NAME.NAMESPACE.svc.cluster.local, and
  * NAME in this namespace (NULL: none). Of headless Services the endpoints, and HOSTNAME.NAME… of

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/resource.h"
 #include "kube/file.h"
+#include "kube/objects.h"
 #include "tests/node/shelf.h"
 
 static void fill(struct shelf *s)
@@ -103,4 +105,26 @@ TEST(names_file_is_written_in_place_and_only_when_it_differs)
     check_fails(names_hosts_write("/no/such/hosts", "x", &err), err, "/no/such/hosts");
     close(fd);
     unlink(path);
+}
+
+TEST(names_of_the_api_server_are_where_it_listens)
+{
+    struct shelf s;
+    shelf_open(&s);
+    objects_put(s.objects,
+        &RESOURCE_SERVICE,
+        test_json("{'metadata': {'name': 'kubernetes', 'namespace': 'default'}, 'spec': "
+                  "{'clusterIP': '127.96.0.1', 'ports': [{'name': 'https', 'port': 443}]}}"));
+    struct json env = names_env(test_arena(), s.objects, "ns", false);
+    check_text(json_get_text(env, "KUBERNETES_SERVICE_HOST"), "127.96.0.1");
+    objects_put(s.objects,
+        &RESOURCE_ENDPOINT_SLICE,
+        test_json("{'metadata': {'name': 'kubernetes', 'namespace': 'default'}, 'ports': "
+                  "[{'name': 'https', 'port': 40123, 'protocol': 'TCP'}], 'endpoints': "
+                  "[{'addresses': ['127.0.0.1']}]}"));
+    env = names_env(test_arena(), s.objects, "ns", false);
+    check_text(json_get_text(env, "KUBERNETES_SERVICE_HOST"), "127.0.0.1");
+    check_text(json_get_text(env, "KUBERNETES_SERVICE_PORT"), "40123");
+    check_text(json_get_text(env, "KUBERNETES_PORT"), "tcp://127.0.0.1:40123");
+    shelf_close(&s);
 }

@@ -1,5 +1,6 @@
 #include "cli/serve/api_service.h"
 
+#include <arpa/inet.h>
 #include <malloc.h>
 #include <stdlib.h>
 
@@ -37,10 +38,26 @@ bool api_service_check_listen(const char *text, struct error *err)
     return listen_read("--listen", text, &ignored, err);
 }
 
+/* That of the Service kubernetes, by which pods reach us; NULL: the range is wrong, and refused. */
+static const char *first_address(struct arena *a, const char *range)
+{
+    struct in_addr address;
+    char text[INET_ADDRSTRLEN];
+    const char *network = arena_strndup(a, range, strcspn(range, "/"));
+    if (inet_pton(AF_INET, network, &address) != 1)
+        return NULL;
+    address.s_addr = htonl(ntohl(address.s_addr) + 1);
+    return arena_strdup(a, inet_ntop(AF_INET, &address, text, sizeof(text)));
+}
+
 static const char *const *hosts(struct api_service *s)
 {
-    const char **list = arena_array(s->arena, HOSTS_MAX + 2, sizeof(*list));
+    const char **list = arena_array(s->arena, HOSTS_MAX + 3, sizeof(*list));
+    const char *range = s->options.service_cidr;
+    const char *service = range ? first_address(s->arena, range) : NULL;
     size_t count = 0;
+    if (service)
+        list[count++] = service;
     if (*s->address.host)
         list[count++] = s->address.host;
     struct str rest = str_of(s->options.names);
