@@ -76,6 +76,7 @@ $(O)/o/src/kinds/llmkube/storage_program.o: $(wildcard src/kinds/llmkube/scripts
 $(addprefix $(O)/o/src/kinds/otterscale/,model_service.o model_artifact.o endpoint_picker.o): \
 	$(wildcard src/kinds/otterscale/scripts/*)
 $(O)/o/src/cli/embedded.o: $(wildcard api/*.yaml)
+$(O)/o/src/node/image_map.o: src/node/images.yaml
 $(O)/o/src/apiserver/controllers/bootstrap.o: src/apiserver/controllers/bootstrap.json
 $(O)/o/src/apiserver/describe/openapi_schema.o: src/apiserver/describe/openapi.json
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -67,15 +67,24 @@ static void print_line(void *ctx, struct str line)
 
 /* ---- configuration ---- */
 
-static const char *const places[] = {
-    "/etc/runconfig/runconfig.json",
-    "/etc/toolhive/runconfig.json",
-    "./runconfig.json",
-};
+/* On one machine a pod has an address of its own, and may have no mounts: the node says where. */
+static void take_place(struct runner *r)
+{
+    struct runconfig *c = &r->config;
+    const char *host = getenv("LEEBOARD_LISTEN_HOST");
+    bool is_all = text_empty(c->host) || text_eq(c->host, "0.0.0.0") || text_eq(c->host, "::");
+    if (is_all && !text_empty(host))
+        c->host = host;
+}
 
 static bool load(struct runner *r, struct error *err)
 {
-    const char *warning = NULL;
+    const char *warning = NULL, *told = getenv("LEEBOARD_RUNCONFIG");
+    const char *const places[] = {
+        text_empty(told) ? "/etc/runconfig/runconfig.json" : told,
+        "/etc/toolhive/runconfig.json",
+        "./runconfig.json",
+    };
     for (size_t i = 0; i < lengthof(places); i++) {
         struct str text;
         if (!file_read(r->arena, places[i], RUNCONFIG_BYTES_MAX, &text, err)) {
@@ -88,6 +97,7 @@ static bool load(struct runner *r, struct error *err)
             return fail_in(err, "%s", places[i]);
         if (warning)
             log_warn("%s", warning);
+        take_place(r);
         return true;
     }
     return fail(err,
@@ -284,6 +294,7 @@ static bool start(struct runner *r, struct error *err)
 {
     static const int numbers[] = { SIGTERM, SIGINT, SIGQUIT };
     r->loop = loop_new();
+    loop_set_hosts(r->loop, getenv("LEEBOARD_HOSTS"));
     r->http = http_client_new(r->loop, &(struct http_client_options){ .connections_max = 10000 });
     r->proxy = mcp_proxy_new(
         &(struct mcp_proxy_options){

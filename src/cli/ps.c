@@ -61,12 +61,18 @@ static struct pods pods_of(const struct ps *p, const struct show_row *row, struc
     return pods;
 }
 
+static struct json endpoint_of(struct json object)
+{
+    struct json endpoint = json_get(object, "status.endpoint");
+    return json_present(endpoint) ? endpoint : json_get(object, "status.url");
+}
+
 static struct json row_of(struct ps *p, const struct show_row *row, bool wide)
 {
     struct arena *a = p->arena;
     struct json object = up_objects_find(&p->all, row);
     struct pods pods = pods_of(p, row, object);
-    const char *endpoint = json_get_text(object, "status.endpoint");
+    const char *endpoint = json_text(endpoint_of(object));
     const char *cells[] = {
         row->name,
         row->kind,
@@ -115,7 +121,7 @@ static struct json list_of(struct ps *p)
                 { "kind", json_str(row->kind) },
                 { "phase", json_str(row->phase) },
                 { "ready", json_bool(row->state == SHOW_READY) },
-                { "endpoint", json_get(object, "status.endpoint") },
+                { "endpoint", endpoint_of(object) },
                 { "restarts", pods.any ? json_int(pods.restarts) : (struct json){ 0 } },
                 { "memoryBytes", pods.any ? json_int(pods.bytes) : (struct json){ 0 } },
                 { "created", json_get(object, "metadata.creationTimestamp") },

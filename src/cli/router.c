@@ -437,10 +437,13 @@ static struct http_server *serve(struct app *app, const char *address,
 {
     char host[128];
     uint16_t port;
+    const char *own = getenv("LEEBOARD_LISTEN_HOST"); /* a pod's, on one machine */
     if (!split(address, host, sizeof(host), &port)) {
         fail(err, ERR_INVALID, "%s is not HOST:PORT or :PORT", address);
         return NULL;
     }
+    if (is_wildcard(host) && !text_empty(own))
+        snprintf(host, sizeof(host), "%s", own);
     return http_server_new(app->loop,
         &(struct http_server_options){
             .address = *host ? host : NULL,
@@ -617,6 +620,7 @@ static int command(struct cli *cli)
     o.audit_text = app.text;
     buf_init(&app.lines, (size_t)4 << 20);
     app.loop = o.loop = loop_new();
+    loop_set_hosts(app.loop, getenv("LEEBOARD_HOSTS"));
     timer_init(&app.flush, flush_lines, &app);
     int code = start(&app, &o);
     flush_lines(&app);

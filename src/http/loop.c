@@ -1,7 +1,9 @@
 #include "http/loop_uv.h"
 
+#include <arpa/inet.h>
 #include <netdb.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -266,6 +268,39 @@ static void resolve_done(uv_getaddrinfo_t *request, int status, struct addrinfo 
     resolve_end(r);
 }
 
+void loop_set_hosts(struct loop *loop, const char *file)
+{
+    loop->hosts = file;
+}
+
+/* "ADDRESS NAME NAME… # …" */
+static bool line_has(char *line, const char *host, char ret[INET6_ADDRSTRLEN])
+{
+    char *rest = NULL;
+    line[strcspn(line, "#\n")] = 0;
+    const char *address = strtok_r(line, " \t", &rest), *name;
+    while (address && (name = strtok_r(NULL, " \t", &rest)))
+        if (strcasecmp(name, host) == 0) {
+            snprintf(ret, INET6_ADDRSTRLEN, "%s", address);
+            return true;
+        }
+    return false;
+}
+
+static bool find_in_hosts(const char *file, const char *host, char ret[INET6_ADDRSTRLEN])
+{
+    FILE *in = file ? fopen(file, "re") : NULL;
+    char *line = NULL;
+    size_t size = 0;
+    bool found = false;
+    while (in && !found && getline(&line, &size, in) > 0)
+        found = line_has(line, host, ret);
+    free(line);
+    if (in)
+        fclose(in);
+    return found;
+}
+
 struct loop_resolve *loop_resolve(struct loop *loop, const char *host, uint16_t port,
     void (*found)(void *ctx, const struct addrinfo *list, const struct error *err), void *ctx)
 {
@@ -276,7 +311,9 @@ struct loop_resolve *loop_resolve(struct loop *loop, const char *host, uint16_t 
     r->request.data = r;
     timer_init(&r->known, resolve_end, r);
     snprintf(r->host, sizeof(r->host), "%s", host);
-    char service[8];
+    char service[8], known[INET6_ADDRSTRLEN];
+    if (find_in_hosts(loop->hosts, host, known))
+        host = known;
     snprintf(service, sizeof(service), "%u", port);
     struct addrinfo hints = {
         .ai_socktype = SOCK_STREAM,

@@ -62,6 +62,9 @@ struct loop_resolve *loop_resolve(struct loop *loop, const char *host, uint16_t 
     void (*found)(void *ctx, const struct addrinfo *list, const struct error *err),
     void *ctx) must_check;
 void loop_resolve_cancel(struct loop_resolve *r);
+/* A file in the form of /etc/hosts that is asked before the system is, and read each time. The text
+ * outlives the loop; NULL: none. */
+void loop_set_hosts(struct loop *loop, const char *file);
 
 /* ---- signals ---- */
 

@@ -13,6 +13,7 @@ struct loop {
     struct timers timers;
     struct env env;
     int64_t gather_ms;
+    const char *hosts; /* a file; NULL: none */
     bool stopped;
     bool until; /* in loop_run_until(): somebody looks after every turn */
 };

@@ -517,7 +517,8 @@ void kube_config_from_environment(struct kube_config_options *o)
     o->home = getenv("HOME");
     o->service_host = getenv("KUBERNETES_SERVICE_HOST");
     o->service_port = getenv("KUBERNETES_SERVICE_PORT");
-    o->service_account_dir = "/var/run/secrets/kubernetes.io/serviceaccount";
+    const char *account = getenv("LEEBOARD_SERVICE_ACCOUNT"); /* of a pod that has no mounts */
+    o->service_account_dir = account ? account : "/var/run/secrets/kubernetes.io/serviceaccount";
     o->https_proxy = https ? https : getenv("https_proxy");
     o->http_proxy = http ? http : getenv("http_proxy");
     o->no_proxy = none ? none : getenv("no_proxy");

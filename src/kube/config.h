@@ -25,11 +25,12 @@ struct kube_config_options {
     const char *context;    /* --context; NULL: current-context */
     const char *ns;         /* --namespace; NULL: the context's */
     /* Filled by kube_config_from_environment(); tests fill them by hand. */
-    const char *kubeconfig_list;     /* KUBECONFIG */
-    const char *home;                /* HOME */
-    const char *service_host;        /* KUBERNETES_SERVICE_HOST */
-    const char *service_port;        /* KUBERNETES_SERVICE_PORT */
-    const char *service_account_dir; /* /var/run/secrets/kubernetes.io/serviceaccount */
+    const char *kubeconfig_list; /* KUBECONFIG */
+    const char *home;            /* HOME */
+    const char *service_host;    /* KUBERNETES_SERVICE_HOST */
+    const char *service_port;    /* KUBERNETES_SERVICE_PORT */
+    /* LEEBOARD_SERVICE_ACCOUNT, or /var/run/secrets/kubernetes.io/serviceaccount */
+    const char *service_account_dir;
     const char *https_proxy, *http_proxy, *no_proxy;
 };
 

@@ -7,6 +7,7 @@
 #include "node/volumes.h"
 
 #define MESSAGE_PATH_DEFAULT "/dev/termination-log"
+#define LEEBOARD_INSIDE "/leeboard/bin/leeboard" /* ours may lie where only we can go */
 #define HOME_INSIDE "/leeboard/home" /* "/" is mirrored anyway, so this costs no more mounts */
 
 static bool wait_because(struct container *c, const char *reason, const char *message)
@@ -100,6 +101,50 @@ static const char *const *env_words(struct container *c, struct json env)
     return words;
 }
 
+static const struct image_row *row_of(const struct container *c)
+{
+    return image_map_find(c->pod->host->images, json_get_text(c->spec, "image"));
+}
+
+bool container_is_ours(const struct container *c)
+{
+    return image_row_is_ours(row_of(c));
+}
+
+/* Where our own program is for it; NULL: its image is another program's. */
+static const char *leeboard_of(const struct container *c)
+{
+    const struct pod_host *h = c->pod->host;
+    if (!h->leeboard || !container_is_ours(c))
+        return NULL;
+    return h->runtime->mounts ? LEEBOARD_INSIDE : h->leeboard;
+}
+
+/* Without mounts our own programs are told where the files are that they look for at fixed places.
+ */
+static struct json with_places(struct arena *a, const struct container *c, struct json env)
+{
+    if (!leeboard_of(c) || c->pod->host->runtime->mounts)
+        return env;
+    return json_overlay(a,
+        env,
+        json_map(a,
+            { "LEEBOARD_HOSTS", json_strf(a, "%s/hosts", c->pod->directory) },
+            { "LEEBOARD_RUNCONFIG", json_str("/etc/runconfig/runconfig.json") },
+            { "LEEBOARD_SERVICE_ACCOUNT",
+                json_str("/var/run/secrets/kubernetes.io/serviceaccount") }));
+}
+
+/* The variables that its image's program listens by have the pod's address. */
+static struct json with_address(
+    struct arena *a, const struct container *c, struct json env, const char *address)
+{
+    const struct image_row *row = row_of(c);
+    json_each (name, row && address ? row->host_env : json_empty_list())
+        env = json_with_member(a, env, json_text(*name), json_str(address));
+    return env;
+}
+
 static bool resolve_mounts(struct container *c, struct json env, struct error *err)
 {
     struct arena *a = &c->arena;
@@ -108,11 +153,12 @@ static bool resolve_mounts(struct container *c, struct json env, struct error *e
     if (text_empty(message) || message[0] != '/' || strstr(message, "/."))
         message = MESSAGE_PATH_DEFAULT;
     message = arena_strdup(a, message); /* the pod's object may be replaced while it runs */
-    struct root_mount more[4] = { { .from = container_message_file(a, c), .to = message } };
+    struct root_mount more[5] = { { .from = container_message_file(a, c), .to = message } };
     if (p->host->runtime->mounts) {
         more[1] = (struct root_mount){ .from = arena_printf(a, "%s/hosts", p->directory),
             .to = "/etc/hosts" };
         more[2] = (struct root_mount){ .from = container_home(a, c), .to = HOME_INSIDE };
+        more[3] = (struct root_mount){ .from = p->host->leeboard, .to = leeboard_of(c) };
     }
     if (!volumes_mounts(a, c->spec, p->places, env, more, &c->mounts, &c->mount_count, err))
         return false;
@@ -132,6 +178,7 @@ bool container_resolve(struct container *c, const char *const **ret_argv)
     struct json env;
     c->message_mount = NULL;
     c->cgroup[0] = NULL;
+    bool host_network = json_get_bool(p->object, "spec.hostNetwork", false);
     c->user = container_user(a, c);
     c->no_new_privs = container_no_new_privs(c);
     const char *refusal = container_user_refusal(a, c);
@@ -140,11 +187,14 @@ bool container_resolve(struct container *c, const char *const **ret_argv)
     if (!fields_env(a, &view, c->spec, basic_env(a, c), &env, &err) ||
         !resolve_mounts(c, env, &err))
         return wait_because(c, "CreateContainerConfigError", err.text);
+    env = with_address(a, c, with_places(a, c, env), host_network ? NULL : p->ip);
     struct image_request request = { .image = json_get_text(c->spec, "image"),
         .command = fields_expand_list(a, json_get(c->spec, "command"), env),
         .args = fields_expand_list(a, json_get(c->spec, "args"), env),
-        .address = json_get_bool(p->object, "spec.hostNetwork", false) ? NULL : p->ip,
+        .address = host_network ? NULL : p->ip,
         .path = p->host->path,
+        .leeboard = leeboard_of(c),
+        .user = p->host->runtime->users ? c->user : NULL,
         .mounts = c->mounts,
         .mount_count = c->mount_count };
     const char *const *argv;

@@ -1,36 +1,29 @@
 #include "node/image_map.h"
 
+#include <fcntl.h>
 #include <fnmatch.h>
+#include <sys/fsuid.h>
 #include <unistd.h>
 
+#include "base/embed.h"
 #include "base/yaml.h"
 #include "node/paths.h"
 
-/* tags that select another program would need rows of their own, in front */
-static const char shipped[] = "images:\n"
-                              "- { image: ghcr.io/ggml-org/llama.cpp, program: [llama-server],"
-                              " hostFlag: --host }\n"
-                              "- { image: ghcr.io/ggerganov/llama.cpp, program: [llama-server],"
-                              " hostFlag: --host }\n"
-                              "- { image: vllm/vllm-openai, program: [vllm, serve],"
-                              " hostFlag: --host }\n"
-                              "- { image: ghcr.io/llm-d/llm-d-cuda, program: [vllm, serve],"
-                              " hostFlag: --host }\n"
-                              "- { image: lmsysorg/sglang, hostFlag: --host,"
-                              " program: [python3, -m, sglang.launch_server] }\n"
-                              "- { image: ghcr.io/huggingface/text-generation-inference,"
-                              " program: [text-generation-launcher], hostFlag: --hostname }\n"
-                              "- { image: curlimages/curl, program: [curl] }\n"
-                              "- { image: busybox, program: [sh] }\n"
-                              "- { image: alpine, program: [sh] }\n"
-                              "- { image: debian, program: [sh] }\n"
-                              "- { image: ubuntu, program: [sh] }\n";
+#define OURS "leeboard"
+
+EMBED(image_map_shipped, "src/node/images.yaml");
 
 struct image_map {
     struct arena arena;
     struct image_row *rows;
     size_t count;
 };
+
+/* npx://PACKAGE and the like: no image of a registry. */
+static bool is_scheme(const char *image)
+{
+    return strstr(image, "://");
+}
 
 /* With the registry that is meant when none is written, and whether there is a tag or digest. */
 static const char *full_name(struct arena *a, const char *image, bool *ret_tagged)
@@ -51,29 +44,60 @@ static const char *without_tag(struct arena *a, const char *name)
     return arena_strndup(a, name, colon ? (size_t)(colon - name) : end);
 }
 
-static bool row_read(struct arena *a, struct json row, struct image_row *ret, struct error *err)
+static bool are_texts(struct json list)
 {
+    bool good = json_is(list, JSON_LIST) && list.count > 0;
+    json_each (word, list)
+        good = good && json_is(*word, JSON_STR) && word->count > 0;
+    return good;
+}
+
+static bool row_check(struct json row, struct error *err)
+{
+    static const char *const known[] = {
+        "image", "program", "hostFlag", "hostEnv", "env", "entrypoint"
+    };
     const char *image = json_get_text(row, "image");
-    bool tagged;
     if (text_empty(image))
         return fail(err, ERR_INVALID, "image: required, such as ghcr.io/ggml-org/llama.cpp");
-    struct json program = json_get(row, "program");
-    bool good = json_is(program, JSON_LIST) && program.count > 0;
-    json_each (word, program)
-        good = good && json_is(*word, JSON_STR) && word->count > 0;
-    if (!good)
+    if (!are_texts(json_get(row, "program")))
         return fail(
             err, ERR_INVALID, "program of %s: write a list of words: [llama-server]", image);
-    struct json env = json_get(row, "env");
-    good = !json_present(env) || json_is(env, JSON_MAP);
+    struct json env = json_get(row, "env"), hosts = json_get(row, "hostEnv");
+    bool good = !json_present(env) || json_is(env, JSON_MAP);
     json_each_member (m, env)
         good = good && json_is(m->value, JSON_STR);
     if (!good)
         return fail(err, ERR_INVALID, "env of %s: write a map of texts", image);
-    *ret = (struct image_row){ .image = full_name(a, arena_strdup(a, image), &tagged),
-        .program = json_copy(a, program),
+    if (json_present(hosts) && !are_texts(hosts))
+        return fail(err, ERR_INVALID, "hostEnv of %s: write a list of names: [HOST]", image);
+    json_each_member (m, row) {
+        size_t i = 0;
+        while (i < lengthof(known) && !text_eq(m->key, known[i]))
+            i++;
+        if (i == lengthof(known))
+            return fail(err,
+                ERR_INVALID,
+                "%s of %s: there is no such field; there are image, program, hostFlag, hostEnv, "
+                "env and entrypoint",
+                m->key,
+                image);
+    }
+    return true;
+}
+
+static bool row_read(struct arena *a, struct json row, struct image_row *ret, struct error *err)
+{
+    bool tagged;
+    if (!row_check(row, err))
+        return false;
+    const char *image = arena_strdup(a, json_get_text(row, "image"));
+    *ret = (struct image_row){ .image = is_scheme(image) ? image : full_name(a, image, &tagged),
+        .program = json_copy(a, json_get(row, "program")),
         .host_flag = arena_strdup(a, json_get_text(row, "hostFlag")),
-        .env = json_copy(a, env) };
+        .host_env = json_copy(a, json_get(row, "hostEnv")),
+        .env = json_copy(a, json_get(row, "env")),
+        .no_entrypoint = !json_get_bool(row, "entrypoint", true) };
     return true;
 }
 
@@ -104,7 +128,7 @@ struct image_map *image_map_new(void)
     struct error err;
     struct image_map *m = mem_new_of(struct image_map);
     arena_init(&m->arena, ARENA_LIMIT_DEFAULT);
-    bool ok = image_map_add(m, str_of(shipped), "shipped", &err);
+    bool ok = image_map_add(m, str_of(image_map_shipped), "images.yaml", &err);
     assert(ok);
     return m;
 }
@@ -116,34 +140,68 @@ void image_map_free(struct image_map *m)
     free(m);
 }
 
+/* What follows a pattern that ends with a star; NULL: no match. */
+static const char *after_scheme(const char *pattern, const char *image)
+{
+    size_t length = strcspn(pattern, "*");
+    bool open = pattern[length] == '*';
+    bool match = strncmp(pattern, image, length) == 0 && (open || !image[length]);
+    return match ? image + length : NULL;
+}
+
 const struct image_row *image_map_find(const struct image_map *m, const char *image)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    bool tagged;
-    const char *name = full_name(&a, image, &tagged), *bare = without_tag(&a, name);
+    bool tagged, scheme = is_scheme(image);
+    const char *name = scheme ? image : full_name(&a, image, &tagged);
+    const char *bare = scheme ? image : without_tag(&a, name);
     for (size_t i = 0; i < m->count; i++) {
         const char *pattern = m->rows[i].image;
         const char *last = strrchr(pattern, '/');
         bool with_tag = strchr(last ? last : pattern, ':') || strchr(pattern, '@');
-        if (fnmatch(pattern, with_tag ? name : bare, FNM_PATHNAME) == 0)
+        if (scheme != is_scheme(pattern))
+            continue;
+        if (scheme ? after_scheme(pattern, image) != NULL
+                   : fnmatch(pattern, with_tag ? name : bare, FNM_PATHNAME) == 0)
             return &m->rows[i];
     }
     return NULL;
+}
+
+bool image_row_is_ours(const struct image_row *row)
+{
+    return row && text_eq(json_text(row->program.items[0]), OURS);
+}
+
+/* Whether the container's user can run it: what lies in somebody's home cannot be reached by
+ * others. The ids of file access are this thread's alone. */
+static bool can_run(const struct image_request *request, const char *file)
+{
+    const struct runtime_user *u = request->user;
+    if (!u)
+        return access(file, X_OK) == 0;
+    int user = setfsuid(u->user), group = setfsgid(u->group);
+    bool ok = faccessat(AT_FDCWD, file, X_OK, AT_EACCESS) == 0;
+    setfsgid((gid_t)group);
+    setfsuid((uid_t)user);
+    return ok;
 }
 
 /* NULL: it is not there. */
 static const char *find_program(
     struct arena *a, const char *name, const struct image_request *request)
 {
+    if (request->leeboard && text_eq(name, OURS))
+        return request->leeboard;
     if (strchr(name, '/')) {
         const char *real = paths_translate(a, name, request->mounts, request->mount_count);
-        return access(real, X_OK) == 0 ? name : NULL;
+        return can_run(request, real) ? name : NULL;
     }
     struct str rest = str_of(request->path);
     while (rest.ptr) {
         struct str folder = str_cut(&rest, ':');
         const char *file = arena_printf(a, "%.*s/%s", (int)folder.len, folder.ptr, name);
-        if (folder.len && access(file, X_OK) == 0)
+        if (folder.len && can_run(request, file))
             return file;
     }
     return NULL;
@@ -187,6 +245,36 @@ static const char *const *words_of(struct arena *a, struct json list)
     return words;
 }
 
+/* The one that we could run. */
+static const char *without_user(
+    struct arena *a, const char *name, const struct image_request *request)
+{
+    struct image_request ours = *request;
+    ours.user = NULL;
+    return find_program(a, name, &ours);
+}
+
+/* What is to run, before it is looked for. */
+static struct json command_of(
+    struct arena *a, const struct image_row *row, const struct image_request *request)
+{
+    const char *word = json_text(json_item(request->args, 0));
+    const char *rest = is_scheme(row->image) ? after_scheme(row->image, request->image) : NULL;
+    bool named = request->command.count > 0;
+    bool by_args = !named && row->no_entrypoint && !text_empty(word) && word[0] != '-' &&
+                   find_program(a, word, request);
+    struct json_builder b;
+    json_builder_init(&b, a);
+    if (named)
+        json_push_all(&b, request->command);
+    else if (!by_args)
+        json_push_all(&b, row->program);
+    if (!named && !text_empty(rest))
+        json_push(&b, json_str(rest));
+    json_push_all(&b, request->args);
+    return json_list_end(&b);
+}
+
 bool image_map_argv(const struct image_map *m, struct arena *a, const struct image_request *request,
     const char *const **ret, struct error *err)
 {
@@ -200,19 +288,24 @@ bool image_map_argv(const struct image_map *m, struct arena *a, const struct ima
             request->image,
             request->image);
     const char *own = json_text(row->program.items[0]);
+    struct json all = command_of(a, row, request);
     const char *first = json_text(json_item(request->command, 0));
-    bool own_program = !first || text_eq(base_name(first), base_name(own));
-    struct json_builder b;
-    json_builder_init(&b, a);
-    json_push_all(&b, first ? request->command : row->program);
-    json_push_all(&b, request->args);
-    struct json all = json_list_end(&b);
+    bool own_program = text_eq(base_name(json_text(all.items[0])), base_name(own));
     if (row->host_flag && own_program && request->address)
         all = with_host(a, all, row->host_flag, request->address);
     const char *name = json_text(all.items[0]);
     const char *program = find_program(a, name, request);
     if (!program && first && own_program)
         program = find_program(a, own, request);
+    if (!program && request->user && without_user(a, name, request))
+        return fail(err,
+            ERR_UNSUPPORTED,
+            "install %s where user %u can run it, such as in /usr/local/bin, or set runAsUser: it "
+            "stands for image %s, and %s is out of that user's reach",
+            name,
+            request->user->user,
+            request->image,
+            without_user(a, name, request));
     if (!program)
         return fail(err,
             ERR_UNSUPPORTED,

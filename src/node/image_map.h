@@ -1,18 +1,25 @@
 #pragma once
 
-/* Which local program stands for which image, on a machine without containers.
+/* Which local program runs in place of which image, on a machine without containers.
  *
  *   images:
  *   - image: ghcr.io/ggml-org/llama.cpp      # without a tag: all tags; * matches within a name
  *     program: [llama-server]                # what the image runs when the pod names no command
  *     hostFlag: --host                       # its flag for the address to listen on
+ *     hostEnv: [HOST]                        # its variables for the address to listen on
  *     env: { LLAMA_ARG_THREADS: "4" }        # for every container of the image; the pod's wins
+ *     entrypoint: false                      # args that begin with a program are the command
  *
- * Rows that were added later are asked first; the shipped ones (for the images of LLMKube's
- * runtimes, and for plain shells) are there from the beginning. */
+ * An image that is written as SCHEME://NAME is matched as a text (a star ends the pattern), and
+ * what follows the pattern follows the program: npx://PACKAGE is `npx -y PACKAGE`.
+ *
+ * Rows that were added later are asked first; the shipped ones are there from the beginning: for
+ * the images of LLMKube's runtimes, for our own images and those of the upstream programs that ours
+ * replace, for MCP servers, and for plain shells. The program `leeboard` is this executable. */
 
 #include "base/json.h"
 #include "node/root.h"
+#include "node/runtime.h"
 
 struct image_map;
 
@@ -20,7 +27,9 @@ struct image_row {
     const char *image;
     struct json program;   /* list of texts, at least one */
     const char *host_flag; /* NULL: none */
+    struct json host_env;  /* list of names, or absent */
     struct json env;       /* map of texts, or absent */
+    bool no_entrypoint;
 };
 
 struct image_map *image_map_new(void) must_check;
@@ -30,12 +39,16 @@ bool image_map_add(
     struct image_map *m, struct str yaml, const char *file, struct error *err) must_check;
 /* NULL: no row matches. */
 const struct image_row *image_map_find(const struct image_map *m, const char *image);
+/* Whether the image is one of Leeboard itself. */
+bool image_row_is_ours(const struct image_row *row);
 
 struct image_request {
     const char *image;
     struct json command, args;       /* of the container, variables expanded */
     const char *address;             /* what to listen on; NULL: as the command says */
     const char *path;                /* where programs are looked for: text like $PATH */
+    const char *leeboard;            /* the program of that name; NULL: the one in path */
+    const struct runtime_user *user; /* who must be able to run it; NULL: we */
     const struct root_mount *mounts; /* programs may also lie in a volume */
     size_t mount_count;
 };

@@ -490,6 +490,7 @@ struct node *node_new(const struct node_options *options, struct error *err)
     n->options.name = arena_strdup(&n->arena, options->name);
     n->options.directory = arena_strdup(&n->arena, options->directory);
     n->options.path = arena_strdup(&n->arena, options->path);
+    n->options.leeboard = arena_strdup(&n->arena, options->leeboard);
     n->capacity = capacity_of_machine();
     table_init(&n->entries, env->random(env->ctx), env->random(env->ctx));
     timer_init(&n->stop_told, tell_stopped, n);
@@ -517,6 +518,7 @@ struct node *node_new(const struct node_options *options, struct error *err)
         .node_name = n->options.name,
         .host_ip = "127.0.0.1",
         .path = n->options.path,
+        .leeboard = n->options.leeboard,
         .directory = n->options.directory,
         .allocatable = capacity_to_json(&n->arena, &n->capacity),
         .back_off_ms = options->back_off_ms,

@@ -25,6 +25,7 @@ struct node_options {
     const char *name;      /* of the Node object */
     const char *directory; /* absolute; made if it is not there */
     const char *path;      /* where programs are looked for, like $PATH */
+    const char *leeboard;  /* the file of the program `leeboard`; NULL: the one in path */
     int64_t back_off_ms;   /* 0: the kubelet's 10 s */
     bool host_ports;       /* somebody leads connections from host ports to pods: a proxy */
     const char *cgroups;   /* where control groups are; NULL: /sys/fs/cgroup */

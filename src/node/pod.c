@@ -139,12 +139,20 @@ static void stop_all(struct pod *p, int64_t grace_ms)
         container_stop(&p->containers[i], grace_ms, NULL);
 }
 
-/* Where nothing can be mounted, nobody would see it. */
+/* Where nothing can be mounted, only our own programs look at it. */
+static bool has_hosts(const struct pod *p)
+{
+    bool ours = p->host->runtime->mounts;
+    for (size_t i = 0; i < p->count && !ours; i++)
+        ours = container_is_ours(&p->containers[i]);
+    return ours;
+}
+
 static bool write_hosts(struct pod *p, struct error *err)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct pod_view view = pod_view(p);
-    if (p->names_known || !p->host->runtime->mounts)
+    if (p->names_known || !has_hosts(p))
         return true;
     p->names_known = names_hosts_write(
         arena_printf(&a, "%s/hosts", p->directory), names_hosts_file(&a, &view), err);

@@ -34,6 +34,7 @@ struct pod_host {
     const struct image_map *images;
     const char *node_name, *host_ip;
     const char *path;        /* where programs are looked for */
+    const char *leeboard;    /* see node.h */
     const char *directory;   /* absolute */
     struct json allocatable; /* resource to quantity */
     bool host_ports;         /* somebody forwards them */

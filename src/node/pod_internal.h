@@ -115,6 +115,8 @@ const char *container_home_inside(struct arena *a, const struct container *c);
 
 /* Resolves what a run needs into c->arena. False: `waiting` says why not, unless it runs. */
 bool container_resolve(struct container *c, const char *const **ret_argv);
+/* Whether it runs a program of Leeboard itself. */
+bool container_is_ours(const struct container *c);
 const char *container_translate(void *ctx, struct arena *a, const char *word);
 
 /* ---- container_user.c ---- */

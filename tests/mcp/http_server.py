@@ -2,6 +2,7 @@
 """stdio_server.py over HTTP: http_server.py PORT legacy|modern STATE-FILE [fixture]. A legacy server wants a session and knows nothing of
 2026-07-28; a modern one knows nothing else. GET /forget ends all sessions."""
 import json
+import os
 import sys
 import threading
 import uuid
@@ -131,4 +132,4 @@ class Handler(BaseHTTPRequestHandler):
             pass
 
 
-ThreadingHTTPServer(("127.0.0.1", PORT), Handler).serve_forever()
+ThreadingHTTPServer((os.environ.get("MCP_HOST") or "127.0.0.1", PORT), Handler).serve_forever()

@@ -1,6 +1,8 @@
 #include "node/image_map.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "tests/test.h"
@@ -103,5 +105,81 @@ TEST(image_map_rows_of_users_come_first_and_bad_ones_are_told)
     check_fails(image_map_add(m, STR("images: [ { program: [x] } ]"), "f.yaml", &err),
         err,
         "image: required");
+    image_map_free(m);
+}
+
+TEST(image_map_runs_packages_and_images_without_an_entry_point)
+{
+    struct error err;
+    struct image_map *m = with_rows("images:\n- { image: 'npx://*', program: [cat, -u] }\n"
+                                    "- { image: 'x://one', program: [cat] }\n"
+                                    "- { image: me/base, program: [sh], entrypoint: false }\n");
+    check_text(words(m, "npx://@scope/pkg@1.2", "null", "['stdio']", &err),
+        "/usr/bin/cat -u @scope/pkg@1.2 stdio");
+    check_text(words(m, "x://one", "null", "null", &err), "/usr/bin/cat");
+    check(!words(m, "x://one/more", "null", "null", &err));
+    check_text(words(m, "me/base:1", "null", "['cat', 'f']", &err), "/usr/bin/cat f");
+    check_text(words(m, "me/base:1", "null", "['-c', 'x']", &err), "/usr/bin/sh -c x");
+    check_text(
+        words(m, "me/base:1", "null", "['no-program.sh']", &err), "/usr/bin/sh no-program.sh");
+    check_text(words(m, "me/base:1", "null", "null", &err), "/usr/bin/sh");
+    check(image_map_find(m, "uvx://mcp-server-fetch"));
+    check_fails(
+        image_map_add(m, STR("images: [ { image: x, program: [y], args: [z] } ]"), "f", &err),
+        err,
+        "args of x: there is no such field");
+    image_map_free(m);
+}
+
+TEST(image_map_runs_this_program_in_place_of_proxies)
+{
+    static const char *const images[][2] = {
+        { "ghcr.io/stacklok/toolhive/proxyrunner:v0.44.0", "mcp" },
+        { "ghcr.io/leeboard/leeboard-mcp:1", "mcp" },
+        { "leeboard-router:1", "router" },
+        { "ghcr.io/defilantech/llmkube-router-proxy:dev", "router" },
+    };
+    struct image_map *m = image_map_new();
+    for (size_t i = 0; i < lengthof(images); i++) {
+        struct error err;
+        const char *const *argv;
+        struct image_request request = { .image = images[i][0],
+            .args = test_json("['run']"),
+            .path = "/usr/bin",
+            .leeboard = "/opt/own/leeboard" };
+        check(image_row_is_ours(image_map_find(m, images[i][0])));
+        check(image_map_argv(m, test_arena(), &request, &argv, &err));
+        check_text(argv[0], "/opt/own/leeboard");
+        check_text(argv[1], images[i][1]);
+        check_text(argv[2], "run");
+    }
+    check(!image_row_is_ours(image_map_find(m, "busybox")));
+    image_map_free(m);
+}
+
+TEST(image_map_names_a_program_that_its_user_cannot_reach)
+{
+    if (geteuid() != 0)
+        return; /* nobody else's rights to take */
+    char folder[] = "/tmp/leeboard-image-XXXXXX";
+    check(mkdtemp(folder));
+    const char *file = arena_printf(test_arena(), "%s/sh", folder);
+    check(symlink("/bin/sh", file) == 0);
+    struct image_map *m = image_map_new();
+    const struct runtime_user user = { .user = 1000, .group = 1000 };
+    struct image_request request = {
+        .image = "busybox", .path = arena_printf(test_arena(), "%s:/usr/bin", folder), .user = &user
+    };
+    const char *const *argv;
+    struct error err;
+    check(image_map_argv(m, test_arena(), &request, &argv, &err));
+    check_text(argv[0], "/usr/bin/sh");
+    request.path = folder;
+    check(!image_map_argv(m, test_arena(), &request, &argv, &err));
+    check(strstr(err.text, "install sh where user 1000 can run it") && strstr(err.text, file));
+    request.user = NULL;
+    check(image_map_argv(m, test_arena(), &request, &argv, &err));
+    check_text(argv[0], file);
+    check(unlink(file) == 0 && rmdir(folder) == 0);
     image_map_free(m);
 }

@@ -114,6 +114,36 @@ static void of_inference_service(const struct show_why *p, struct show_row *row)
         put_count(p, row, json_get_int(o, "status.readyReplicas", 0), wanted);
 }
 
+/* Whether one of its pods is not ready: an MCPServer counts its proxy alone. */
+static bool pod_is_down(const struct show_why *p)
+{
+    json_each (pod, p->others)
+        if (text_eq(json_get_text(*pod, "kind"), "Pod") &&
+            !json_present(json_get(*pod, "metadata.deletionTimestamp")) &&
+            show_why_belongs(*pod, p->object) && !condition_is(*pod, "Ready", "True"))
+            return true;
+    return false;
+}
+
+/* A proxy, with what runs behind it. */
+static void of_proxy(const struct show_why *p, struct show_row *row)
+{
+    struct json o = p->object;
+    const char *phase = text_or_empty(o, "status.phase"), *url = text_or_empty(o, "status.url");
+    if (text_eq(phase, "Stopped"))
+        set(row, SHOW_READY, "stopped", "");
+    else if (text_eq(phase, "Ready") && !pod_is_down(p))
+        set(row, SHOW_READY, "ready", *url ? url : text_or_empty(o, "status.endpoint"));
+    else if (text_eq(phase, "Failed"))
+        set(row, SHOW_FAILED, "failed", text_or_empty(o, "status.message"));
+    else {
+        set(row, SHOW_WORKS, "starting", "");
+        show_why(p, row);
+    }
+    if (!*row->detail && row->state == SHOW_FAILED)
+        row->detail = message_of(o, "Available");
+}
+
 static void of_workload(const struct show_why *p, struct show_row *row)
 {
     int64_t wanted = json_get_int(p->object, "spec.replicas", 1);
@@ -239,6 +269,9 @@ static const struct shown {
     { "ModelArtifact", of_anything },
     { "InferenceService", of_inference_service },
     { "ModelService", of_anything },
+    { "ModelRouter", of_proxy },
+    { "MCPServer", of_proxy },
+    { "MCPRemoteProxy", of_proxy },
     { "Deployment", of_workload },
     { "StatefulSet", of_workload },
     { "Job", of_job },
@@ -298,9 +331,14 @@ static bool has_controller(struct json object)
     return false;
 }
 
-/* There are many, and people see them through their pods. */
+/* Claims: there are many, and people see them through their pods. What an MCPServer's proxy made
+ * has no controller, and is a part of that one's line. */
 static bool is_quiet(struct json object)
 {
+    struct json labels = json_get(object, "metadata.labels");
+    if (text_eq(json_get_text(object, "kind"), "StatefulSet") &&
+        text_eq(json_get_text(labels, "toolhive"), "true"))
+        return true;
     return text_eq(json_get_text(object, "kind"), "PersistentVolumeClaim") &&
            !json_present(condition_of(object, CLAIM_STAYS));
 }

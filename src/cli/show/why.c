@@ -182,7 +182,9 @@ static bool is_named_for(struct str workload, struct json object)
     bool roles = text_eq(json_get_text(object, "kind"), "ModelService");
     bool role = roles && workload.len > name.len && str_starts(workload, name) &&
                 workload.ptr[name.len] == '-';
-    return str_eq(workload, name) || role;
+    bool router = text_eq(json_get_text(object, "kind"), "ModelRouter") &&
+                  str_starts(workload, name) && str_ends(workload, STR("-router-proxy"));
+    return str_eq(workload, name) || role || router;
 }
 
 static bool is_beside(struct json one, struct json other)

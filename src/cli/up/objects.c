@@ -4,7 +4,9 @@
 #include "cli/show/machine.h"
 #include "kinds/llmkube/inference_service.h"
 #include "kinds/llmkube/model.h"
+#include "kinds/llmkube/model_router.h"
 #include "kinds/otterscale/otterscale.h"
+#include "kinds/toolhive/toolhive.h"
 
 static const struct resource CRON_JOB = { "batch", "v1", "CronJob", "cronjobs", false };
 static const struct resource DAEMON_SET = { "apps", "v1", "DaemonSet", "daemonsets", false };
@@ -14,6 +16,9 @@ const struct resource *const up_resources[] = {
     &LLMKUBE_INFERENCE_SERVICE,
     &OTTERSCALE_MODEL_ARTIFACT,
     &OTTERSCALE_MODEL_SERVICE,
+    &LLMKUBE_MODEL_ROUTER,
+    &TOOLHIVE_SERVER,
+    &TOOLHIVE_REMOTE_PROXY,
     &RESOURCE_DEPLOYMENT,
     &RESOURCE_STATEFUL_SET,
     &RESOURCE_JOB,

@@ -190,6 +190,15 @@ static bool is_in_use(void *ctx, const char *ip)
     return up->proxy && proxy_busy(up->proxy, ip);
 }
 
+/* As of the start: the file may be replaced while we run. NULL: it cannot be told. */
+static const char *own_program(struct arena *a)
+{
+    char *path = realpath("/proc/self/exe", NULL);
+    const char *copy = arena_strdup(a, path);
+    free(path);
+    return copy;
+}
+
 static bool make_node(struct up *up, struct error *err)
 {
     struct arena *a = &up->cli->arena;
@@ -209,6 +218,7 @@ static bool make_node(struct up *up, struct error *err)
             .name = engine_service_instance(a),
             .directory = up_folder_path(a, up->folder, "node"),
             .path = getenv("PATH"),
+            .leeboard = own_program(a),
             .host_ports = true,
             .in_use = is_in_use,
             .in_use_ctx = up,
@@ -428,6 +438,7 @@ static void set_families(struct up *up)
     if (!cli_given(up->cli, "allowed-host-path-roots"))
         up->families.llmkube.allowed_host_path_roots = json_list(a, json_str("/"));
     up->families.llmkube.one_machine = true;
+    up->families.toolhive.one_machine = true;
     families_add_workloads(&up->families, up_folder_path(a, up->folder, "volumes"));
 }
 

@@ -198,7 +198,7 @@ static struct json container_of_router(const struct router *r)
         { "envFrom", secrets_of(r) },
         { "volumeMounts", json_list(a, mount) },
         { "livenessProbe", probe(r, 20, 10) },
-        { "readinessProbe", probe(r, 5, 5) },
+        { "readinessProbe", probe(r, r->settings->one_machine ? 0 : 5, 5) },
         { "resources", resources_of(r) },
         { "securityContext.allowPrivilegeEscalation", json_bool(false) },
         { "securityContext.capabilities.drop", json_list(a, json_str("ALL")) },

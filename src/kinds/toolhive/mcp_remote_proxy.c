@@ -324,8 +324,7 @@ static void plan_workload(struct proxy *p, const char *config)
         t = (struct told){ .phase = "Failed", .message = wrong, .reason = "DeploymentNotReady" };
     t.observed = json_int(p->generation);
     if (served && !view_trouble(p->in, &RESOURCE_SERVICE, service).what)
-        t.url =
-            json_strf(a, "http://%s.%s.svc.cluster.local:%lld", service, p->ns, (long long)p->port);
+        t.url = json_str(proxy_base_url(p, service));
     tell(p, &t);
 }
 
@@ -383,7 +382,9 @@ static const struct kind_watch watches[] = {
         .child = true,
         .keep = (const char *const[]){ "spec.template.spec.containers.0.image", NULL },
     },
-    { .resource = &RESOURCE_SERVICE, .child = true, .keep = NOTHING },
+    { .resource = &RESOURCE_SERVICE,
+        .child = true,
+        .keep = (const char *const[]){ "spec.clusterIP", NULL } },
     { .resource = &RESOURCE_SERVICE_ACCOUNT, .child = true, .keep = NOTHING },
     { .resource = &TOOLHIVE_CONFIG_MAP,
         .child = true,

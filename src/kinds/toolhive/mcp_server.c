@@ -173,7 +173,7 @@ static struct json deployment(
         .env_first = variables_first(p),
         .env_last = json_list(a, generation_variable(a)),
         .account = arena_printf(a, "%s-proxy-runner", p->name),
-        .ready_delay_s = 5,
+        .ready_delay_s = p->settings->one_machine ? 0 : 5,
         .annotations = json_map(a,
             { TOOLHIVE_RUNCONFIG_CHECKSUM, json_str(checksum) },
             { TOOLHIVE_GENERATION, json_str(generation) },
@@ -236,13 +236,16 @@ static const char *phase_of(const struct proxy *p, struct json live, const struc
     return "Pending";
 }
 
+/* NULL: not known yet. */
 static const char *url(const struct proxy *p)
 {
     const char *mode = text_eq(p->transport, "stdio")
                            ? toolhive_text(p->spec, "proxyMode", "streamable-http")
                            : p->transport;
-    const char *base = arena_printf(
-        p->a, "http://mcp-%s-proxy.%s.svc.cluster.local:%lld", p->name, p->ns, (long long)p->port);
+    const char *service = arena_printf(p->a, "mcp-%s-proxy", p->name);
+    const char *base = proxy_base_url(p, service);
+    if (!base)
+        return NULL;
     return text_eq(mode, "sse") ? arena_printf(p->a, "%s/sse#%s", base, p->name)
                                 : arena_printf(p->a, "%s/mcp", base);
 }
@@ -422,7 +425,9 @@ static const struct kind_watch watches[] = {
             "spec.template.spec.containers.0.image",
             NULL },
     },
-    { .resource = &RESOURCE_SERVICE, .child = true, .keep = NOTHING },
+    { .resource = &RESOURCE_SERVICE,
+        .child = true,
+        .keep = (const char *const[]){ "spec.clusterIP", NULL } },
     { .resource = &RESOURCE_SERVICE_ACCOUNT, .child = true, .keep = NOTHING },
     { .resource = &TOOLHIVE_CONFIG_MAP,
         .child = true,

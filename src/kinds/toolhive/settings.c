@@ -3,7 +3,7 @@
 #include "base/str.h"
 
 /* The proxy is this program; upstream's image works too. The gateway is upstream's. */
-#define OWN_IMAGE "ghcr.io/leeboard/leeboard:" LEEBOARD_VERSION
+#define OWN_IMAGE "ghcr.io/leeboard/leeboard-mcp:" LEEBOARD_VERSION
 #define GATEWAY_IMAGE "ghcr.io/stacklok/toolhive/vmcp:v0.44.0"
 #define REGISTRY_IMAGE "ghcr.io/stacklok/thv-registry-api:v1.3.0"
 

@@ -29,6 +29,7 @@ struct toolhive_settings {
     bool migrate;           /* no effect: both versions have one schema */
     bool experimental;      /* upstream's variables that */
     bool use_config_map;    /* … have no effect in 0.44.0 either */
+    bool one_machine;       /* addresses in place of names that a cluster's DNS knows; no flag */
 };
 extern const struct toolhive_settings toolhive_settings_default;
 extern const struct setting toolhive_flags[]; /* ended by one without a name */

@@ -180,3 +180,25 @@ TEST(kinds_that_nobody_knows_are_read_by_phase_and_conditions)
         "leaving",
         "");
 }
+
+TEST(a_proxy_is_ready_with_all_its_pods_and_says_where)
+{
+#define SERVER                                                                                     \
+    "{'kind':'MCPServer','metadata':{'name':'s'},'status':{'phase':'Ready','url':'http://x/mcp'}}"
+#define POD(READY)                                                                                 \
+    "{'kind':'Pod','metadata':{'name':'s-0','ownerReferences':[{'kind':'StatefulSet','name':'s',"  \
+    "'controller':true}]},'status':{'conditions':[{'type':'Ready','status':'" READY "'}]}}"
+#define SET "{'kind':'StatefulSet','metadata':{'name':'s','labels':{'toolhive':'true'}}}"
+    check_row("[" SERVER "," SET "," POD("True") "]", SHOW_READY, "ready", "http://x/mcp");
+    check_row("[" SERVER "," SET "," POD("False") "]", SHOW_WORKS, "starting", "");
+    check_row("[{'kind':'MCPServer','metadata':{'name':'s'},'status':{'phase':'Failed','message':"
+              "'no such group'}}]",
+        SHOW_FAILED,
+        "failed",
+        "no such group");
+    check_row("[{'kind':'ModelRouter','metadata':{'name':'r'},'status':{'phase':'Ready',"
+              "'endpoint':'http://y'}}]",
+        SHOW_READY,
+        "ready",
+        "http://y");
+}

@@ -1,0 +1,107 @@
+"""MCP servers and model routers under `leeboard up`: the proxies are this program, the servers are local programs."""
+import json
+import os
+import urllib.error
+import urllib.request
+
+import test_up
+import yaml
+
+from lab import PATIENCE_S, ROOT, free_port, wait_for
+
+INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+def server(name, image, transport="streamable-http", **spec):
+    return {"apiVersion": "toolhive.stacklok.dev/v1beta1", "kind": "MCPServer", "metadata": {"name": name},
+            "spec": {"image": image, "transport": transport, **spec}}
+
+
+class Client:
+    """A session over streamable HTTP."""
+
+    def __init__(self, url):
+        self.url, self.session, self.last = url, None, 0
+        self.server = self.ask("initialize", INITIALIZE)["serverInfo"]["name"]
+
+    def ask(self, method, params=None):
+        self.last += 1
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        if self.session:
+            headers["Mcp-Session-Id"] = self.session
+        body = {"jsonrpc": "2.0", "id": self.last, "method": method, "params": params or {}}
+        request = urllib.request.Request(self.url, json.dumps(body).encode(), headers)
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+            self.session = answer.headers.get("Mcp-Session-Id", self.session)
+            text = answer.read().decode()
+        lines = [line[5:] for line in text.splitlines() if line.startswith("data:")]
+        answers = [m for m in map(json.loads, lines or [text]) if m.get("id") == self.last]
+        assert answers and "result" in answers[0], text
+        return answers[0]["result"]
+
+    def call(self, tool, **arguments):
+        return self.ask("tools/call", {"name": tool, "arguments": arguments})["content"][0]["text"]
+
+
+class Up(test_up.Up):
+    """With tests/mcp/http_server.py as the image example.com/web, stdio_server.py as example.com/stdio. What they
+    note is in `state`."""
+
+    def __init__(self, *objects, port=0, era="legacy", start=True):
+        super().__init__(*objects, start=False)
+        self.state = f"{self.dir}/state"
+        with open(self.state, "w", encoding="utf8"):
+            pass
+        os.chmod(self.dir, 0o755)
+        os.chmod(self.state, 0o666)
+        rows = [{"image": "example.com/web", "hostEnv": ["MCP_HOST"],
+                 "program": ["/usr/bin/python3", f"{ROOT}/tests/mcp/http_server.py", str(port), era, self.state]},
+                {"image": "example.com/stdio",
+                 "program": ["/usr/bin/python3", f"{ROOT}/tests/mcp/stdio_server.py", era, self.state]}]
+        with open(f"{self.dir}/images.yaml", "w", encoding="utf8") as f:
+            yaml.safe_dump({"images": rows}, f)
+        self.command += ["--images", f"{self.dir}/images.yaml"]
+        if start:
+            self.start()
+
+    def url(self, name):
+        def ready():
+            rows = json.loads(self.run("ps", "-o", "json"))
+            return next((r["endpoint"] for r in rows if r["name"] == name and r["ready"]), None)
+        try:
+            return wait_for(ready, PATIENCE_S, f"{name} to be ready")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self.run('ps')}\n{json.dumps(self.get('pods'), indent=1)}") from error
+
+    def client(self, name):
+        """The Service answers a moment after its pods are ready."""
+        def connect():
+            try:
+                return Client(self.url(name))
+            except urllib.error.URLError:
+                return None
+        return wait_for(connect, PATIENCE_S, f"an answer of {name}")
+
+    def notes(self):
+        with open(self.state, encoding="utf8") as f:
+            return f.read().splitlines()
+
+
+def test_an_mcp_server_over_http_runs_as_a_local_program():
+    port = free_port()
+    with Up(server("web", "example.com/web:1", mcpPort=port), port=port) as up:
+        client = up.client("web")
+        assert client.server == "tested"
+        assert client.call("echo", text="ahoy") == "ahoy"
+        kinds = {p["metadata"]["name"]: p["spec"]["containers"][0]["image"] for p in up.pods()}
+        assert kinds["web-0"] == "example.com/web:1" and len(kinds) == 2, kinds
+        rows = json.loads(up.run("ps", "-o", "json"))
+        assert [r["kind"] for r in rows] == ["MCPServer"], rows
+        up.write(server("web", "example.com/web:2", mcpPort=port))
+        up.run("apply", "-f", up.manifest)
+        wait_for(lambda: any(p["spec"]["containers"][0]["image"] == "example.com/web:2" for p in up.pods()),
+                 PATIENCE_S, "the new image")
+        assert up.client("web").call("echo", text="again") == "again"
+        up.run("delete", "-f", up.manifest)
+        wait_for(lambda: not up.pods(), PATIENCE_S, "the end of its pods")
+        up.stop()
