@@ -444,6 +444,7 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
         .log = container_log(&c->arena, c, c->run),
         .mounts = c->mounts,
         .mount_count = c->mount_count,
+        .input = json_get_bool(c->spec, "stdin", false),
         .cgroup = c->cgroup,
         .user = c->user,
         .no_new_privs = c->no_new_privs };
@@ -457,6 +458,36 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
     tell_start(c);
     has_begun(c);
     return true;
+}
+
+/* ---- input ---- */
+
+/* stdinOnce: the first who attaches is the only one. */
+static const char *taken_file(struct arena *a, const struct container *c)
+{
+    return arena_printf(a, "%s/stdin-taken", folder_of(a, c, c->run));
+}
+
+bool container_input_is_taken(const struct container *c)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    return json_get_bool(c->spec, "stdinOnce", false) && access(taken_file(&a, c), F_OK) == 0;
+}
+
+int container_input(struct container *c, struct error *err)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    const struct node_runtime *r = c->pod->host->runtime;
+    if (json_get_bool(c->spec, "stdinOnce", false)) {
+        const char *path = taken_file(&a, c);
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0640);
+        if (fd < 0) {
+            fail_errno(err, errno, "%s", path);
+            return -1;
+        }
+        close(fd);
+    }
+    return r->input(r->self, c->task, err);
 }
 
 /* ---- ending ---- */
@@ -566,6 +597,8 @@ void container_adopt(struct container *c, struct json old)
         c->back_off_ms = 0; /* it ended while nobody looked, most likely with us */
         return;             /* task_ended() comes */
     }
+    if (container_input_is_taken(c)) /* whoever was attached left with the earlier process */
+        r->end_input(r->self, c->task);
     bool same = text_eq(json_get_text(old, "containerID"), container_id(&a, c));
     c->started = same && json_get_bool(old, "started", false);
     c->ready = same && json_get_bool(old, "ready", false);

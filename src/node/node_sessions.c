@@ -1,7 +1,7 @@
 /* Commands in containers and their output, for the API's pods/exec and pods/attach.
  *
  * A command has pipes, or a terminal, and a supervisor as every program has; whoever attaches reads
- * what the container's program writes into its log from now on. */
+ * what the container's program writes into its log from now on, and writes to its input. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,6 +44,8 @@ struct pod_session {
     struct end in, outs[OUTPUTS];
     struct buf input;
     bool input_ends, input_full;
+    bool mute;
+    bool feeds; /* attached with input, which has not ended */
     /* attached: */
     struct pod_log_stream *logs[OUTPUTS];
     struct timer begin;
@@ -110,6 +112,16 @@ static void command_ended(void *ctx)
 
 /* ---- input ---- */
 
+/* What is attached to goes on; for others its input does, too, unless stdinOnce. */
+static void input_over(struct pod_session *s)
+{
+    struct entry *e = s->feeds ? node_entry(s->node, s->uid) : NULL;
+    end_close(&s->in);
+    if (e && e->pod)
+        pod_end_input(e->pod, s->container, s->run);
+    s->feeds = false;
+}
+
 /* Gives the command what it takes. */
 static void push_input(struct pod_session *s)
 {
@@ -125,7 +137,7 @@ static void push_input(struct pod_session *s)
     if (s->in.fd < 0 || !s->input.len)
         buf_done(&s->input);
     if (s->input_ends && !s->input.len && !s->terminal)
-        end_close(&s->in);
+        input_over(s);
     if (s->in.watch)
         loop_watch_set(s->in.watch, s->input.len ? LOOP_WRITE : 0);
 }
@@ -276,7 +288,7 @@ static void pump(void *ctx)
         while (s->logs[i] && !s->paused && count) {
             bool ended = false;
             count = logs->read(logs->self, s->logs[i], bytes, sizeof(bytes), &ended);
-            if (count)
+            if (count && !s->mute)
                 s->paused = !s->on->output(
                     s->ctx, i == 0 ? POD_STDOUT : POD_STDERR, (struct str){ bytes, count });
             if (ended)
@@ -291,16 +303,12 @@ static bool attach(struct pod_session *s, const struct pod *p,
     const struct pod_session_request *request, struct error *err)
 {
     static const char *const names[OUTPUTS] = { "stdout", "stderr" };
-    const bool wanted[OUTPUTS] = { request->out, request->err };
+    s->mute = !request->out && !request->err; /* it still ends with the container */
+    const bool wanted[OUTPUTS] = { request->out || s->mute, request->err };
     struct pod_log_source *logs = &s->node->logs;
     struct action_place place;
     if (!pod_place(&s->arena, p, request->container, &place, &s->run, err))
         return false;
-    if (request->in && json_get_bool(place.container, "stdin", false))
-        return fail(err,
-            ERR_INVALID,
-            "container \"%s\" runs as a local process, which reads no stdin; attach without it",
-            request->container);
     for (int i = 0; i < OUTPUTS; i++) {
         struct pod_log_request of_stream = { .ns = request->ns,
             .pod = request->pod,
@@ -314,6 +322,13 @@ static bool attach(struct pod_session *s, const struct pod *p,
             return false;
     }
     timer_set(loop_env(s->node->options.loop), &s->begin, 0);
+    int fd = -1;
+    if (request->in && !pod_input(p, request->container, &fd, err))
+        return false;
+    if (fd >= 0) {
+        end_open(&s->in, s, fd, input_ready);
+        s->feeds = true;
+    }
     return true;
 }
 
@@ -323,7 +338,7 @@ static void session_close(void *self, struct pod_session *s)
 {
     struct node *n = self;
     const struct node_runtime *r = n->options.runtime;
-    end_close(&s->in);
+    input_over(s);
     for (int i = 0; i < OUTPUTS; i++) {
         end_close(&s->outs[i]);
         if (s->logs[i])

@@ -506,6 +506,24 @@ bool pod_place(struct arena *a, const struct pod *p, const char *container,
     return true;
 }
 
+bool pod_input(const struct pod *p, const char *container, int *ret_fd, struct error *err)
+{
+    struct container *c = container_named(p, container);
+    *ret_fd = -1;
+    if (!c || !json_get_bool(c->spec, "stdin", false) || container_input_is_taken(c))
+        return true;
+    *ret_fd = container_input(c, err);
+    return *ret_fd >= 0;
+}
+
+void pod_end_input(const struct pod *p, const char *container, int run)
+{
+    const struct node_runtime *r = p->host->runtime;
+    struct container *c = container_named(p, container);
+    if (c && c->run == run && c->running && container_input_is_taken(c))
+        r->end_input(r->self, c->task);
+}
+
 bool pod_runs(const struct pod *p, const char *container, int run)
 {
     const struct container *c = container_named(p, container);

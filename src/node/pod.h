@@ -84,5 +84,10 @@ const char *pod_log(struct arena *a, const struct pod *p, const char *container,
  * of the loop. False: it does not run, in the kubelet's words. */
 bool pod_place(struct arena *a, const struct pod *p, const char *container,
     struct action_place *ret, int *ret_run, struct error *err) must_check;
+/* What is written to *ret_fd its program reads; -1: it has no input, or (stdinOnce) had somebody's.
+ * The descriptor is the caller's, who says pod_end_input() when no more comes from there. */
+bool pod_input(
+    const struct pod *p, const char *container, int *ret_fd, struct error *err) must_check;
+void pod_end_input(const struct pod *p, const char *container, int run);
 /* Whether that run goes on, so that its log may grow. */
 bool pod_runs(const struct pod *p, const char *container, int run);

@@ -95,6 +95,9 @@ void container_resume(struct container *c);
 bool container_start(struct container *c, int64_t *ret_after_ms);
 /* why: for people, NULL: it is told to. */
 void container_stop(struct container *c, int64_t grace_ms, const char *why);
+/* For what its program reads; with stdinOnce, for the first caller alone. -1: err. */
+int container_input(struct container *c, struct error *err) must_check;
+bool container_input_is_taken(const struct container *c);
 /* Where its probes, hooks and commands act; a: of the place's own texts. */
 struct action_place container_place(struct arena *a, struct container *c);
 /* Its state in the API: { running: … }, { waiting: … } or { terminated: … }. */

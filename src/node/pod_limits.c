@@ -59,7 +59,6 @@ static const struct limit of_container[] = {
     { "resources.limits.ephemeral-storage" },
     { "resources.claims" },
     { "restartPolicyRules" },
-    { "stdin" },
     { "tty" },
 };
 

@@ -139,6 +139,7 @@ static struct runtime_task *start_with(struct process_runtime *r, const struct r
     shim.no_new_privs = spec->no_new_privs;
     shim.stdio = spec->stdio;
     shim.terminal = spec->terminal;
+    shim.input = spec->input && !spec->stdio;
     shim.dies_with_us = r->options.dies_with_us || spec->stdio;
     if (shim.mount_count) {
         shim.root = arena_printf(&a, "%s/root", spec->directory);
@@ -189,6 +190,19 @@ static void runtime_stop(void *self, struct runtime_task *task, bool hard)
         syscall(SYS_pidfd_send_signal, task->pidfd, hard ? SIGUSR1 : SIGTERM, NULL, 0);
 }
 
+static int runtime_input(void *self, struct runtime_task *task, struct error *err)
+{
+    (void)self;
+    return shim_input(task->directory, err);
+}
+
+static void runtime_end_input(void *self, struct runtime_task *task)
+{
+    (void)self;
+    if (task->state.phase == RUNTIME_RUNNING)
+        syscall(SYS_pidfd_send_signal, task->pidfd, SIGUSR2, NULL, 0);
+}
+
 static struct runtime_state runtime_state(void *self, const struct runtime_task *task)
 {
     (void)self;
@@ -220,6 +234,8 @@ struct process_runtime *process_runtime_new(
         .adopt = runtime_adopt,
         .exec = runtime_exec,
         .stop = runtime_stop,
+        .input = runtime_input,
+        .end_input = runtime_end_input,
         .state = runtime_state,
         .release = runtime_release,
         .mounts = !options->no_mounts && root_possible(),

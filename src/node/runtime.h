@@ -30,6 +30,7 @@ struct runtime_spec {
      * with us then. NULL: no input, and the log. */
     const int *stdio;
     bool terminal;                   /* stdio[0] is one, and becomes the program's own */
+    bool input;                      /* without stdio: it reads what is written to input() */
     const struct root_mount *mounts; /* sorted by path */
     size_t mount_count;
     const char *const *cgroup;       /* cgroup.procs files to enter; NULL: none */
@@ -65,6 +66,10 @@ struct node_runtime {
         const struct runtime_spec *spec, struct runtime_watch watch, struct error *err);
     /* Asks the program to end, or kills it with everything below it. */
     void (*stop)(void *self, struct runtime_task *task, bool kill);
+    /* A descriptor for its input, which is the caller's and does not block; -1: err. The input goes
+     * on when it is closed, until end_input(). */
+    int (*input)(void *self, struct runtime_task *task, struct error *err);
+    void (*end_input)(void *self, struct runtime_task *task);
     struct runtime_state (*state)(void *self, const struct runtime_task *task);
     /* Forgets a task without stopping it; no call comes any more. */
     void (*release)(void *self, struct runtime_task *task);

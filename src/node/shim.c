@@ -24,6 +24,7 @@ struct shim {
     const struct shim_spec *spec;
     int program;
     int signals, outputs[2];
+    int input; /* keeps the program's input open; -1: it has none, or that has ended */
     bool killing;
     int status; /* of the program, from wait() */
     bool program_ended;
@@ -214,12 +215,21 @@ static bool reap(struct shim *s)
     return pid < 0 && errno == ECHILD;
 }
 
+static void end_input(struct shim *s)
+{
+    if (s->input >= 0)
+        close(s->input);
+    s->input = -1;
+}
+
 static void take_signals(struct shim *s, int64_t *kill_at_ms)
 {
     struct signalfd_siginfo info;
     while (read(s->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         if (info.ssi_signo == SIGUSR1)
             s->killing = true;
+        if (info.ssi_signo == SIGUSR2)
+            end_input(s);
         if (info.ssi_signo == SIGTERM && !s->program_ended)
             kill(s->program, SIGTERM);
         if (info.ssi_signo == SIGTERM && s->spec->dies_with_us && info.ssi_pid == 0)
@@ -276,6 +286,7 @@ static int settle_down(const struct shim_spec *spec)
     sigemptyset(&taken);
     sigaddset(&taken, SIGTERM);
     sigaddset(&taken, SIGUSR1);
+    sigaddset(&taken, SIGUSR2);
     sigaddset(&taken, SIGCHLD);
     sigprocmask(SIG_SETMASK, &taken, NULL);
     if (spec->dies_with_us)
@@ -298,6 +309,28 @@ static void keep_only(int *kept, int count)
     for (int i = 0; i < 3; i++)
         dup2(null, i);
     close(null);
+}
+
+static int input_path(const char *directory, char ret[static PATH_MAX])
+{
+    return snprintf(ret, PATH_MAX, "%s/stdin", directory);
+}
+
+/* The end that the program reads; -1: no input, or *ret_ok is false. */
+static int make_input(struct shim *s, bool *ret_ok)
+{
+    char path[PATH_MAX];
+    s->input = -1;
+    *ret_ok = true;
+    if (!s->spec->input)
+        return -1;
+    input_path(s->spec->directory, path);
+    /* Without a reader there can be no writer, and neither is to wait for the other. */
+    int end = mkfifo(path, 0600) ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (end >= 0)
+        s->input = open(path, O_WRONLY | O_CLOEXEC);
+    *ret_ok = s->input >= 0 && fcntl(end, F_SETFL, fcntl(end, F_GETFL) & ~O_NONBLOCK) == 0;
+    return end;
 }
 
 static bool note_task(struct shim *s)
@@ -327,14 +360,18 @@ static _Noreturn void shim_main(const struct shim_spec *spec, int report)
         .bytes_max = spec->log_bytes_max ?: LOG_BYTES_DEFAULT,
         .files = spec->log_files ?: LOG_FILES_DEFAULT };
     int go[2], out[2], err_pipe[2];
-    if (pipe2(go, O_CLOEXEC) || pipe2(out, O_CLOEXEC) || pipe2(err_pipe, O_CLOEXEC))
+    bool has_input;
+    int input = make_input(s, &has_input);
+    if (!has_input || pipe2(go, O_CLOEXEC) || pipe2(out, O_CLOEXEC) || pipe2(err_pipe, O_CLOEXEC))
         _exit(1);
     s->program = _Fork();
     if (s->program == 0) {
         close(go[1]);
         program_main(
-            spec, go[0], spec->stdio ? kept + 1 : (int[]){ -1, out[1], err_pipe[1] }, report);
+            spec, go[0], spec->stdio ? kept + 1 : (int[]){ input, out[1], err_pipe[1] }, report);
     }
+    if (input >= 0)
+        close(input);
     for (int i = 1; spec->stdio && i < 4; i++)
         close(kept[i]);
     close(go[0]);
@@ -360,6 +397,16 @@ static _Noreturn void shim_main(const struct shim_spec *spec, int report)
     int code = signal_number ? 128 + signal_number : WEXITSTATUS(s->status);
     snprintf(text, sizeof(text), "%d %d %ld\n", code, signal_number, now_ms());
     _exit(write_file(spec->directory, "exit", text) ? 0 : 1);
+}
+
+int shim_input(const char *directory, struct error *err)
+{
+    char path[PATH_MAX];
+    input_path(directory, path);
+    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        fail_errno(err, errno, "the input of the program");
+    return fd;
 }
 
 bool shim_start(const struct shim_spec *spec, struct shim_task *ret, struct error *err)

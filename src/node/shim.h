@@ -13,6 +13,8 @@
  *     (TIME stdout|stderr F|P TEXT), and rotates it: LOG, LOG.1, LOG.2, …
  *   - SIGTERM to it is passed to the program, SIGUSR1 kills everything. If it is killed itself, the
  *     program dies with it.
+ *   - If the program is to have input, it reads the pipe DIRECTORY/stdin, to which anybody writes.
+ *     The shim keeps it open, so that the input ends with SIGUSR2 and the writers, not before.
  *
  * It runs in a forked copy of this process that only makes system calls and allocates nothing. */
 
@@ -28,6 +30,7 @@ struct shim_spec {
     const char *log;       /* absolute; NULL: output goes nowhere */
     const int *stdio;      /* what the program has as 0, 1 and 2 in place of the log; or NULL */
     bool terminal;         /* stdio[0] is one, for a session of the program's own */
+    bool input;            /* from DIRECTORY/stdin; without it, and without stdio: none */
     int64_t log_bytes_max; /* of one file; 0: 10 MiB */
     unsigned log_files;    /* 0: 5 */
     const char *root;      /* an empty directory for root_enter(); NULL: the machine's own tree */
@@ -57,6 +60,8 @@ struct shim_exit {
 /* Waits until the program runs or could not be started: some milliseconds. After a failure nothing
  * is left of it. The shim is a child of ours that must be waited for. */
 bool shim_start(const struct shim_spec *spec, struct shim_task *ret, struct error *err) must_check;
+/* A descriptor that does not block, for the input of the program; -1: err. */
+int shim_input(const char *directory, struct error *err) must_check;
 /* False if there is no such file, or it cannot be read. */
 bool shim_task_read(const char *directory, struct shim_task *ret);
 bool shim_exit_read(const char *directory, struct shim_exit *ret);

@@ -105,3 +105,38 @@ def test_an_mcp_server_over_http_runs_as_a_local_program():
         up.run("delete", "-f", up.manifest)
         wait_for(lambda: not up.pods(), PATIENCE_S, "the end of its pods")
         up.stop()
+
+
+def test_an_mcp_server_on_stdio_is_shared_and_goes_on_after_a_crash_of_up():
+    with Up(server("std", "example.com/stdio:1", "stdio"), start=False) as up:
+        up.command[up.command.index("--listen") + 1] = f"127.0.0.1:{free_port()}"  # proxies know the one of their start
+        up.start()
+        one, two = up.client("std"), up.client("std")
+        assert one.call("echo", text="ahoy ☸ <b>") == "ahoy ☸ <b>"
+        assert two.call("echo", text="long" * 50000) == "long" * 50000
+        before = up.tasks()
+        up.process.kill()
+        up.process.wait()
+        up.start()
+
+        def answers():
+            try:
+                return one.call("echo", text="still") == "still"
+            except (urllib.error.URLError, ConnectionError, TimeoutError):
+                return False
+        wait_for(answers, PATIENCE_S, "the old session to go on")
+        assert up.tasks() == before
+        assert [n for n in up.notes() if n == "start"] == ["start"], up.notes()
+        up.stop()
+
+
+def test_a_model_router_runs_in_front_of_a_model():
+    router = {"apiVersion": "inference.llmkube.dev/v1alpha1", "kind": "ModelRouter", "metadata": {"name": "front"},
+              "spec": {"backends": [{"name": "local", "inferenceServiceRef": {"name": "chat"}, "tier": "local"}],
+                       "defaultRoute": "local"}}
+    with Up(test_up.model(), test_up.service(), router) as up:
+        endpoint = up.url("front")
+        up.await_ready()
+        answer = wait_for(lambda: test_up.ask(endpoint), PATIENCE_S, "an answer")
+        assert answer, answer
+        up.stop()

@@ -149,9 +149,7 @@ def test_cp_goes_both_ways():
 
 def test_attach_shows_what_is_said_from_now_on_until_the_end():
     with machine("echo before; cd $HOME; until test -e go; do sleep 0.1; done; "
-                 f"while :; do echo tick; echo tock >&2; sleep 0.2; done & {WAIT}", stdin=True) as up:
-        done = kubectl(up, "attach", "-i", "box", stdin=subprocess.DEVNULL)
-        assert done.returncode == 1 and b"which reads no stdin; attach without it" in done.stderr, done
+                 f"while :; do echo tick; echo tock >&2; sleep 0.2; done & {WAIT}") as up:
         with Running(up, "attach", "box") as attached:
             assert kubectl(up, "exec", "box", "--", "touch", "go").returncode == 0
             attached.says("^tick$")
@@ -159,6 +157,38 @@ def test_attach_shows_what_is_said_from_now_on_until_the_end():
             up.kubectl("delete", "pod", "box", "--wait=false")
             assert attached.process.wait(90) == 0
             assert "before" not in tail(attached.log, 1000)
+        up.stop()
+
+
+READ = "while read -r word; do echo got $word; done; echo over"
+
+
+def feed(up, word, env):
+    with Running(up, "attach", "-i", "box", **env) as attached:
+        attached.process.stdin.write(f"{word}\n".encode())
+        attached.process.stdin.flush()
+        attached.says(f"^got {word}$")
+
+
+def test_attach_writes_to_the_program_also_after_a_crash_of_up():
+    with machine(READ, stdin=True) as up:
+        for env, word in zip(BOTH, ("one", "two")):
+            feed(up, word, env)
+        tasks = up.tasks()
+        up.process.kill()
+        up.process.wait()
+        up.start()
+        wait_for(lambda: kubectl(up, "exec", "box", "--", "true").returncode == 0, 60, "the pod to be taken over")
+        feed(up, "three", BOTH[0])
+        assert up.tasks() == tasks
+        assert up.kubectl("logs", "box").split("\n")[:3] == ["got one", "got two", "got three"]
+        up.stop()
+
+
+def test_attach_ends_the_input_that_is_for_one():
+    with machine(READ, stdin=True, stdinOnce=True) as up:
+        done = kubectl(up, "attach", "-i", "box", input=b"one\ntwo\n")
+        assert done.returncode == 0 and done.stdout == b"got one\ngot two\nover\n", done
         up.stop()
 
 

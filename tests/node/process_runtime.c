@@ -376,3 +376,39 @@ TEST(process_runtime_keeps_all_mounts_beside_each_other)
     p.node->release(p.node->self, t);
     place_close(&p);
 }
+
+static void feed(struct place *p, struct runtime_task *t, const char *text)
+{
+    struct error err;
+    int fd = p->node->input(p->node->self, t, &err);
+    if (fd < 0)
+        test_fail(__FILE__, __LINE__, "%s", err.text);
+    check_int(write(fd, text, strlen(text)), (int64_t)strlen(text));
+    close(fd);
+}
+
+TEST(process_runtime_feeds_a_program_across_writers_and_until_it_is_told)
+{
+    struct place p;
+    place_open(&p, (struct process_runtime_options){ 0 });
+    struct runtime_spec spec =
+        script(&p, "a", "while read -r word; do echo got $word; done; echo over; exit 3");
+    spec.input = true;
+    struct runtime_task *t = start(&p, &spec);
+    feed(&p, t, "one\n");
+    await(&p, strstr(lines_of(spec.log), "got one"));
+    p.node->release(p.node->self, t);
+    t = p.node->adopt(p.node->self, spec.directory, (struct runtime_watch){ note_end, &p });
+    feed(&p, t, "two\nthr");
+    feed(&p, t, "ee\n");
+    await(&p, strstr(lines_of(spec.log), "got three"));
+    check(strstr(lines_of(spec.log), "got two"));
+    check_int(p.ended, 0);
+    p.node->end_input(p.node->self, t);
+    await(&p, p.ended == 1);
+    check_int(p.node->state(p.node->self, t).exit_code, 3);
+    struct error err;
+    check(p.node->input(p.node->self, t, &err) < 0);
+    p.node->release(p.node->self, t);
+    place_close(&p);
+}
