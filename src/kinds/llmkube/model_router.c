@@ -189,6 +189,23 @@ static void plan_proxy_status(struct router *r)
         plan_done(r->out);
 }
 
+/* On one machine, where addresses take the place of names: a config without them would be of no
+ * use, and its pods would be replaced a moment later. */
+static void plan_awaited(struct router *r)
+{
+    plan_keep_children(r->out);
+    plan_status(r->out,
+        json_fields(r->arena,
+            { "phase", json_str("Provisioning") },
+            { "endpoint", json_get(r->in->object, "status.endpoint") },
+            { "backends", json_get(r->in->object, "status.backends") }),
+        "lastUpdated");
+    plan_condition(r->out, "Validated", true, "SpecValid", "spec passed static validation");
+    plan_condition(r->out, "BackendsReady", false, "BackendsUnresolved", "%s", r->awaited);
+    plan_condition(r->out, "Available", false, "DeploymentNotReady", "%s", r->awaited);
+    plan_wait(r->out, "%s", r->awaited);
+}
+
 /* ---- the kind ---- */
 
 static const char *faults_text(struct arena *a, struct json faults)
@@ -248,6 +265,10 @@ static void plan_proxy(struct router *r)
         return;
     }
     router_resolve(r);
+    if (r->awaited) {
+        plan_awaited(r);
+        return;
+    }
     if (!router_compile(r, &err)) {
         plan_uncompiled(r, err.text);
         return;

@@ -84,8 +84,9 @@ struct router {
     struct json backend_index; /* { name: place in backends }, of equal names the first */
     struct router_rule *rules;
     size_t rule_count;
-    struct json live; /* our Deployment as it is */
-    bool pooled;      /* some back end takes turns in a ModelPool */
+    struct json live;    /* our Deployment as it is */
+    bool pooled;         /* some back end takes turns in a ModelPool */
+    const char *awaited; /* a back end whose address is not known yet; NULL: none */
     const char *config, *config_hash;
     const char *trouble; /* the first child that could not be written */
 };

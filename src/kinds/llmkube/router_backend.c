@@ -59,7 +59,7 @@ static void resolve_service(struct router *r, struct router_backend *b)
         b->address =
             arena_printf(r->arena, "http://%s:%lld", host, (long long)(port ? port : 8080));
     else
-        b->message = arena_printf(
+        b->message = r->awaited = arena_printf(
             r->arena, "the Service of InferenceService \"%s\" has no address yet", b->service);
     b->serving = json_get_int(service, "status.readyReplicas", 0) > 0;
 }

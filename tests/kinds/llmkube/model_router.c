@@ -263,3 +263,21 @@ TEST(a_router_in_front_of_a_pool_may_ask_for_its_members)
     check(json_present(stage_child(&s, "RoleBinding")));
     check(stage_has_event(&s, "ReplicasIgnored"));
 }
+
+TEST(a_router_on_one_machine_waits_for_the_addresses_of_its_back_ends)
+{
+    struct stage s;
+    init(&s);
+    llmkube_stage_settings(&s)->one_machine = true;
+    add_router(&s, "{'backends': [" HOME "], 'defaultRoute': 'home'}");
+    stage_run(&s, &llmkube_model_router_kind, "r");
+    check(!json_present(stage_child(&s, "Deployment")));
+    check_text(stage_condition(&s, "Available"), "False DeploymentNotReady");
+    stage_add(&s,
+        "{'apiVersion': 'v1', 'kind': 'Service', 'metadata': {'name': 'svc'}, 'spec': "
+        "{'clusterIP': '127.96.1.2'}}");
+    stage_run(&s, &llmkube_model_router_kind, "r");
+    check(json_present(stage_child(&s, "Deployment")));
+    struct json data = json_get(stage_child(&s, "ConfigMap"), "data");
+    check(strstr(json_text(json_member(data, "config.json")), "http://127.96.1.2:8080"));
+}

@@ -166,3 +166,40 @@ TEST(secret_headers_of_telemetry_reach_the_proxy)
     struct json variable = json_find(env, "name", "TOOLHIVE_OTEL_HEADER_X_KEY");
     check_text(json_get_text(variable, "valueFrom.secretKeyRef.name"), "s");
 }
+
+TEST(a_proxy_on_one_machine_has_its_address_in_its_url)
+{
+    static struct toolhive_settings settings;
+    static const struct {
+        const struct kind *kind;
+        const char *name, *service, *url;
+    } cases[] = {
+        { &toolhive_server_kind, "s", "mcp-s-proxy", "http://127.96.1.2:8080/mcp" },
+        { KIND, "gw", "mcp-gw-remote-proxy", "http://127.96.1.2:8080" },
+    };
+    settings = toolhive_settings_default;
+    settings.one_machine = true;
+    for (size_t i = 0; i < lengthof(cases); i++) {
+        struct stage s;
+        stage_init(&s, &settings);
+        toolhive_stage_add(&s, "MCPRemoteProxy", "gw", "{" REMOTE "}");
+        toolhive_stage_add(&s, "MCPServer", "s", "{'image': 'i:1', 'transport': 'stdio'}");
+        stage_run(&s, cases[i].kind, cases[i].name);
+        stage_apply_status(&s, cases[i].kind, cases[i].name);
+        check(!json_get_text(stage_status(&s, cases[i].kind->resource, cases[i].name), "url"));
+        stage_add(&s,
+            arena_printf(test_arena(),
+                "{'apiVersion': 'v1', 'kind': 'Service', 'metadata': {'name': '%s', "
+                "'ownerReferences': [{'kind': '%s', 'name': '%s', 'controller': true, 'uid': "
+                "'%s/%s'}]}, 'spec': {'clusterIP': '127.96.1.2'}}",
+                cases[i].service,
+                cases[i].kind->resource->kind,
+                cases[i].name,
+                cases[i].kind->resource->kind,
+                cases[i].name));
+        stage_run(&s, cases[i].kind, cases[i].name);
+        stage_apply_status(&s, cases[i].kind, cases[i].name);
+        check_text(json_get_text(stage_status(&s, cases[i].kind->resource, cases[i].name), "url"),
+            cases[i].url);
+    }
+}
