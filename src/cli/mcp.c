@@ -23,6 +23,7 @@
 #include "mcp/hub.h"
 #include "mcp/proxy.h"
 #include "mcp/runconfig.h"
+#include "mcp/sse_relay.h"
 #include "mcp/wire.h"
 #include "mcp/workload.h"
 
@@ -132,12 +133,18 @@ static void on_signal(void *ctx, int number)
 static bool make_backend(struct runner *r, const char *url, struct error *err)
 {
     const struct runconfig *c = &r->config;
+    const struct sse_relay_options sse = {
+        .env = loop_env(r->loop),
+        .endpoint_prefix = c->endpoint_prefix,
+        .trust_proxy_headers = c->trust_proxy_headers,
+    };
     struct mcp_backend *b = backend_http_new(
         &(struct backend_http_options){
             .http = r->http,
             .url = url,
             .one_path = c->remote_url && c->transport == TRANSPORT_STREAMABLE_HTTP,
             .sessions = mcp_proxy_sessions(r->proxy),
+            .sse = c->transport == TRANSPORT_SSE ? &sse : NULL,
             .env = c->transport == TRANSPORT_STREAMABLE_HTTP && !c->stateless ? loop_env(r->loop)
                                                                               : NULL,
         },

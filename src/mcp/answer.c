@@ -168,48 +168,77 @@ static bool run_answers(struct mcp_exchange *x)
     return true;
 }
 
+/* A stream may last for days: what a message needed goes with it, also from the slots of steps. */
+static void keep_slots(struct mcp_exchange *x)
+{
+    size_t bytes = proxy_chain(x->proxy)->count * sizeof(*x->slots);
+    if (!x->kept_slots)
+        x->kept_slots = arena_alloc(&x->arena, bytes + 1);
+    memcpy(x->kept_slots, x->slots, bytes);
+}
+
+static void end_message(struct mcp_exchange *x)
+{
+    put_message(x);
+    x->in_messages = false;
+    if (!x->is_stream)
+        return;
+    memcpy(x->slots, x->kept_slots, proxy_chain(x->proxy)->count * sizeof(*x->slots));
+    x->reply = (struct mcp_message){ 0 };
+    x->event = (struct sse_event){ 0 };
+    arena_done(&x->message);
+}
+
 /* Begins with a message; true if it is through already. */
 static bool take_message(struct mcp_exchange *x, struct str raw)
 {
     struct error err;
-    if (rpc_read(&x->arena, raw, &x->reply, &err) != RPC_OK) {
+    x->in_messages = true;
+    if (x->is_stream)
+        keep_slots(x);
+    if (rpc_read(mcp_arena(x), raw, &x->reply, &err) != RPC_OK) {
         /* Nobody can judge it, so nobody gets it. */
         x->reply = (struct mcp_message){ 0 };
-        x->answer_error = rpc_error(&x->arena,
+        x->answer_error = rpc_error(mcp_arena(x),
             x->request.id_raw,
             RPC_INTERNAL_CODE,
             "The server's answer is not a JSON-RPC message",
             (struct json){ 0 });
-        put_message(x);
+        end_message(x);
         return true;
     }
-    x->in_messages = true;
     x->step = proxy_chain(x->proxy)->count;
     if (!run_answers(x))
         return false;
-    put_message(x);
-    x->in_messages = false;
+    end_message(x);
     return true;
+}
+
+/* What clients do not take for a message: an HTTP+SSE server's address, a ping. */
+static bool is_no_message(const struct sse_event *event)
+{
+    return !event->data.len || (event->type.len && !str_eq(event->type, STR("message")));
 }
 
 static void read_events(struct mcp_exchange *x, struct str bytes)
 {
     struct sse_event event;
     while (!x->finished && sse_read(&x->sse, &bytes, &event)) {
-        if (!event.data.len) {
+        if (is_no_message(&event)) {
             struct buf out = BUF_INIT(EVENT_BYTES_MAX);
             sse_write(&out, &event);
             write_out(x, buf_str(&out));
             buf_done(&out);
             continue;
         }
+        x->message.limit = EVENT_BYTES_MAX * 4;
         x->event = (struct sse_event){
-            .type = { str_dup(&x->arena, event.type), event.type.len },
-            .id = { str_dup(&x->arena, event.id), event.has_id ? event.id.len : 0 },
+            .type = { str_dup(&x->message, event.type), event.type.len },
+            .id = { str_dup(&x->message, event.id), event.has_id ? event.id.len : 0 },
             .has_id = event.has_id,
             .retry_ms = event.retry_ms,
         };
-        struct str data = { str_dup(&x->arena, event.data), event.data.len };
+        struct str data = { str_dup(&x->message, event.data), event.data.len };
         if (!take_message(x, data)) {
             buf_add(&x->held, bytes.ptr, bytes.len);
             return;
@@ -280,8 +309,7 @@ void answer_continue(struct mcp_exchange *x, enum mcp_verdict verdict)
         if (!run_answers(x))
             return;
     }
-    put_message(x);
-    x->in_messages = false;
+    end_message(x);
     if (x->is_stream && x->held.len) {
         struct buf rest = x->held;
         buf_init(&x->held, EVENT_BYTES_MAX);
@@ -376,6 +404,7 @@ void answer_detach(struct mcp_exchange *x, struct mcp_exchange *sink)
 {
     x->responded = x->is_stream = x->reading = x->is_detached = true;
     x->sink = sink;
+    sink->is_sink = true;
     x->status = 202;
     buf_init(&x->held, EVENT_BYTES_MAX);
     sse_reader_init(&x->sse, EVENT_BYTES_MAX);

@@ -10,6 +10,7 @@
 #include "mcp/exchange.h"
 #include "mcp/rpc.h"
 #include "mcp/session.h"
+#include "mcp/sse_relay.h"
 
 /* Requests whose client has left and that still run. */
 #define LEFT_MAX 1000
@@ -25,6 +26,7 @@ struct backend_http {
     struct call *calls;
     size_t left; /* calls without a client */
     struct bridge *bridge;
+    struct sse_relay *relay; /* NULL: streamable HTTP */
     enum { ERA_UNKNOWN, ERA_LEGACY_ONLY, ERA_MODERN_ONLY } era;
 };
 
@@ -43,6 +45,7 @@ struct call {
     struct http_headers headers;
     int64_t body_bytes;
     struct buf body;
+    struct sse_stream *stream; /* of a GET to an HTTP+SSE server */
     struct call *next, **link;
 };
 
@@ -50,6 +53,7 @@ static void call_free(struct call *c)
 {
     if (c->http)
         http_call_cancel(c->http);
+    sse_stream_free(take(c->stream));
     if (!c->x)
         c->backend->left--;
     else
@@ -73,15 +77,17 @@ static const char *target(const struct backend_http *b, struct mcp_exchange *x)
 }
 
 /* The client's headers, with the session as the backend knows it. */
-static struct http_headers headers_of(struct mcp_exchange *x, const char *session)
+static struct http_headers headers_of(struct call *c, const char *session)
 {
+    struct mcp_exchange *x = c->x;
+    bool reads = x->wants_any || c->backend->relay;
     struct http_headers all = mcp_backend_headers(x);
     struct http_header *list = arena_array(&x->arena, all.count + 1, sizeof(*list));
     size_t count = 0;
     for (size_t i = 0; i < all.count; i++) {
         struct str name = all.list[i].name;
         bool is_session = str_eq_nocase(name, STR("mcp-session-id"));
-        bool is_encoding = str_eq_nocase(name, STR("accept-encoding")) && x->wants_any;
+        bool is_encoding = str_eq_nocase(name, STR("accept-encoding")) && reads;
         if (!is_session && !is_encoding)
             list[count++] = all.list[i];
     }
@@ -244,7 +250,10 @@ static void on_head(void *ctx, const struct http_response *r)
     }
     note_session(c, r);
     c->headed = true;
-    answer_head(c->x, r->status, r->headers, r->body_bytes);
+    if (c->backend->relay && r->status == 200 && str_eq(c->x->method, STR("GET")) &&
+        str_starts(http_header_find(r->headers, "content-type"), STR("text/event-stream")))
+        c->stream = sse_stream_new(c->backend->relay, c->x);
+    answer_head(c->x, r->status, r->headers, c->stream ? -1 : r->body_bytes);
 }
 
 static void on_data(void *ctx, struct str bytes)
@@ -252,6 +261,8 @@ static void on_data(void *ctx, struct str bytes)
     struct call *c = ctx;
     if (c->judged)
         buf_add(&c->body, bytes.ptr, bytes.len);
+    else if (c->stream)
+        sse_stream_feed(c->stream, bytes);
     else if (c->x && c->phase == CALL_SAYS)
         answer_data(c->x, bytes);
 }
@@ -300,7 +311,7 @@ static void say(struct call *c, struct str body, const char *session)
             .method = method,
             .path = target(c->backend, x),
             .authority = url_authority(&x->arena, &c->backend->url),
-            .headers = headers_of(x, session),
+            .headers = headers_of(c, session),
             .body = body,
             .timeouts = { .first_byte_ms = HTTP_NO_TIMEOUT, .idle_ms = HTTP_NO_TIMEOUT },
         },
@@ -316,6 +327,12 @@ static void backend_send(struct mcp_backend *base, struct mcp_exchange *x)
     bool modern = x->request.modern;
     if (b->bridge && (modern ? b->era == ERA_LEGACY_ONLY : needs_bridge(b, x))) {
         bridge_send(b->bridge, x, target(b, x));
+        return;
+    }
+    if (b->relay && sse_relay_is_strange(b->relay, x)) {
+        x->backend = NULL;
+        mcp_answer_error(x, 404, RPC_SESSION_CODE, "Session not found", (struct json){ 0 });
+        chain_send_answer(x);
         return;
     }
     struct call *c = mem_new_of(struct call);
@@ -375,6 +392,7 @@ static void backend_free(struct mcp_backend *base)
     while (b->calls)
         call_free(b->calls);
     bridge_free(b->bridge);
+    sse_relay_free(b->relay);
     tls_context_unref(b->own_tls);
     arena_done(&b->arena);
     free(b);
@@ -421,6 +439,8 @@ struct mcp_backend *backend_http_new(const struct backend_http_options *options,
                : options->tls ? options->tls
                               : b->own_tls,
     };
+    if (options->sse)
+        b->relay = sse_relay_new(options->sse);
     if (options->env)
         b->bridge = bridge_new(&(struct bridge_options){
             .env = options->env,

@@ -15,6 +15,7 @@ struct http_client;
 struct mcp_backend;
 struct mcp_proxy;
 struct sessions;
+struct sse_relay_options;
 struct tls_context;
 
 struct backend_http_options {
@@ -26,6 +27,8 @@ struct backend_http_options {
     struct sessions *sessions;
     /* Clients and servers of different protocol eras are brought together. NULL: they are not. */
     const struct env *env;
+    /* The server speaks HTTP+SSE. NULL: streamable HTTP. */
+    const struct sse_relay_options *sse;
 };
 
 /* NULL with err: the URL cannot be used. Everything in options outlives it; url is copied. */

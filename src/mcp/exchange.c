@@ -8,7 +8,7 @@
 
 struct arena *mcp_arena(struct mcp_exchange *x)
 {
-    return &x->arena;
+    return x->in_messages && x->is_stream ? &x->message : &x->arena;
 }
 
 struct str mcp_method(const struct mcp_exchange *x)
@@ -223,7 +223,7 @@ void mcp_answer_header(struct mcp_exchange *x, const char *name, const char *val
 void mcp_answer_error(
     struct mcp_exchange *x, int status, int64_t code, const char *message, struct json data)
 {
-    struct str text = rpc_error(&x->arena, x->request.id_raw, code, message, data);
+    struct str text = rpc_error(mcp_arena(x), x->request.id_raw, code, message, data);
     if (x->in_messages)
         x->answer_error = text;
     else
@@ -260,8 +260,11 @@ const struct mcp_message *mcp_reply(const struct mcp_exchange *x)
 void mcp_message_set_result(struct mcp_exchange *x, struct json result)
 {
     struct str raw;
-    if (rpc_splice(
-            &x->arena, x->reply.raw, "result", str_of(json_to_text(&x->arena, result)), &raw)) {
+    if (rpc_splice(mcp_arena(x),
+            x->reply.raw,
+            "result",
+            str_of(json_to_text(mcp_arena(x), result)),
+            &raw)) {
         x->reply.raw = raw;
         x->reply.result = result;
         /* The id may have been a part of the old text. */

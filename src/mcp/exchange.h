@@ -92,6 +92,8 @@ struct mcp_exchange {
     int held_status;        /* of an answer that is read whole before it goes on */
     struct http_headers held_headers;
     struct mcp_message reply;
+    struct arena message; /* on a stream: what its present message needs */
+    void **kept_slots;    /* as they were before it */
     struct buf captured;
     size_t capture_max;
     /* of the hub */
@@ -103,6 +105,7 @@ struct mcp_exchange {
      * exchange lives until the last message, without a connection. */
     bool is_detached;
     struct mcp_exchange *sink; /* NULL: that stream has ended */
+    bool is_sink;              /* it was another's once */
 };
 
 /* ---- chain.c ---- */

@@ -118,7 +118,9 @@ struct mcp_identity {
 
 /* ---- the request ---- */
 
-struct arena *mcp_arena(struct mcp_exchange *x); /* of this exchange */
+/* Of this exchange; while answer() runs on a stream, of the message that it is about. Then *slot is
+ * as before the message again. */
+struct arena *mcp_arena(struct mcp_exchange *x);
 struct str mcp_method(const struct mcp_exchange *x);
 struct str mcp_path(const struct mcp_exchange *x);  /* without the query, still encoded */
 struct str mcp_query(const struct mcp_exchange *x); /* .ptr NULL: none */

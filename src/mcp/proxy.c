@@ -224,6 +224,9 @@ void proxy_release(struct mcp_exchange *x)
     if (x->backend)
         x->backend->ops->cancel(x->backend, x);
     x->backend = NULL;
+    for (struct mcp_exchange *o = x->is_sink ? x->proxy->exchanges : NULL; o; o = o->next)
+        if (o->sink == x)
+            o->sink = NULL;
     chain_end(x);
     if (x->session)
         x->session->users--;
@@ -235,6 +238,7 @@ void proxy_release(struct mcp_exchange *x)
     buf_done(&x->held);
     buf_done(&x->captured);
     sse_reader_done(&x->sse);
+    arena_done(&x->message);
     arena_done(&x->arena);
     free(x);
 }

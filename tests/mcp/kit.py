@@ -38,6 +38,12 @@ def await_true(condition, what, seconds=WAIT):
     raise AssertionError(f"waited {seconds} s: {what}")
 
 
+def resident(process):
+    """Bytes of memory that a process holds."""
+    with open(f"/proc/{process.pid}/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def answers(port, path="/health"):
     try:
         c = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
