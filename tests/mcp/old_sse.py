@@ -66,7 +66,7 @@ class Server:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
         self.port = self.server.server_port
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
 
 
 def answer(m):
@@ -87,7 +87,9 @@ def served(program, flavour="oidc", **config):
                 yield port, server, process
             finally:
                 for lines in server.streams.values():
-                    lines.put(None)  # the proxy would wait for them
+                    lines.put(None)
+                while User.all:
+                    User.all.pop().reply.close()  # the proxy would wait for them
     finally:
         server.server.shutdown()
 
@@ -97,9 +99,12 @@ def token(who):
 
 
 class User:
+    all = []
+
     def __init__(self, port, who=None, headers=None):
         self.port, self.token = port, token(who)
         self.reply = kit.Reply(port, "GET", "/sse", {"Accept": "text/event-stream", **self.token, **(headers or {})}, None)
+        self.all.append(self)
         self.messages = iter(self.reply)
         self.first = in_background(lambda: next(self.messages))  # it begins with what is no message
         self.endpoint = await_true(lambda: self.reply.events and self.reply.events[0]["data"], "the endpoint comes")
