@@ -4,7 +4,7 @@
  * hold models every source has one of its own, named by its cache key:
  *
  *   DATA/volumes/NAMESPACE/CLAIM/KEY/FILE     KEY: 16 hexadecimal digits
- *   DATA/models/KEY/FILE                      the operator's copies of local files
+ *   DATA/models/KEY/FILE                      copies of local files, by an earlier version
  *
  * Files that are on their way end in ".tmp". */
 

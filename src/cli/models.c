@@ -118,11 +118,14 @@ static bool same(struct json object, const char *path, const char *text)
     return text_eq(json_get_text(object, path), text);
 }
 
-/* Models with this file: of its namespace, or, for the operator's own copies, of any. */
+/* Models with this file: of its namespace, or, for the operator's own copies, of any. Files of this
+ * machine are used in place; a copy of one is from an earlier version. */
 static bool is_of(struct arena *a, struct json model, const struct model_file *f)
 {
     const char *source = json_get_text(model, "spec.source");
-    return (same(model, "status.cacheKey", f->key) ||
+    bool in_place = source && source_read(a, source).origin == SOURCE_LOCAL;
+    return !in_place &&
+           (same(model, "status.cacheKey", f->key) ||
                (source && text_eq(source_cache_key(a, source), f->key))) &&
            (!*f->ns || same(model, "metadata.namespace", f->ns));
 }

@@ -46,6 +46,8 @@ static const struct effect_type *const types[] = {
     &effect_probe,
     &effect_head,
     &effect_copy,
+    &effect_digest,
+    &effect_file,
     &effect_staged,
     &effect_idle,
     &effect_acceleration,

@@ -5,6 +5,8 @@
  *   model.probe        how large a remote source is, and its GGUF head
  *   model.head         has the source changed? (ETag and size)
  *   model.copy         a local file into the cache, checked and renamed into place
+ *   model.digest       the SHA-256 of a local file
+ *   model.file         whether a local file that is used in place changes; never ends
  *   model.staged       how much of it pods have fetched into claims of this machine
  *   pods.idle          do these servers serve nobody just now?
  *   pod.acceleration   what a server's log says about its GPU

@@ -46,8 +46,8 @@ struct effect_type {
     size_t size; /* of its struct */
     void (*start)(struct effect_run *run);
 };
-extern const struct effect_type effect_probe, effect_head, effect_copy, effect_staged, effect_idle,
-    effect_acceleration, effect_remove, effect_lora;
+extern const struct effect_type effect_probe, effect_head, effect_copy, effect_digest, effect_file,
+    effect_staged, effect_idle, effect_acceleration, effect_remove, effect_lora;
 
 /* ---- remote.c: one HTTP exchange, redirects followed, addresses checked ---- */
 
@@ -80,7 +80,8 @@ void remote_stop(struct remote *r);
 /* ---- local.c: files, on a thread. The run's struct has room for FETCH_LOCAL_BYTES. ---- */
 
 #define FETCH_LOCAL_BYTES (sizeof(struct effect_run) + 128)
-void local_start(struct effect_run *run, const char *path, bool copy);
+enum local_work { LOCAL_LOOK, LOCAL_COPY, LOCAL_DIGEST };
+void local_start(struct effect_run *run, const char *path, enum local_work what);
 
 /* ---- s3.c ---- */
 

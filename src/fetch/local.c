@@ -1,5 +1,5 @@
-/* model.copy: a local file into the cache; and the size of a local file for model.head. File
- * systems may be slow or hang (NFS), so both are jobs on a thread.
+/* model.copy: a local file into the cache; model.digest: the SHA-256 of one; and the size of one
+ * for model.head. File systems may be slow or hang (NFS), so all are jobs on a thread.
  *
  *   source ──> DIR/.model-XXXXXX.tmp ──(SHA-256 fits)──> DIR/NAME.gguf
  *
@@ -17,8 +17,8 @@
 #include "base/hash.h"
 #include "base/names.h"
 #include "base/str.h"
-#include "fetch/gguf.h"
 #include "fetch/internal.h"
+#include "fetch/source_file.h"
 #include "http/loop.h"
 
 #define LOCAL_BLOCK_BYTES ((size_t)1 << 20)
@@ -27,9 +27,9 @@
 struct local_job {
     struct effect_run *run; /* NULL: cancelled */
     struct arena arena;
-    bool copy; /* else only look */
-    const char *source, *directory, *sha256, *name;
-    const char **roots; /* NULL-terminated */
+    enum local_work what;
+    struct source_file source;
+    const char *directory, *sha256, *name;
     /* between the threads */
     _Atomic int64_t bytes, total;
     atomic_bool cancelled;
@@ -37,7 +37,6 @@ struct local_job {
     struct error error;
     const char *path;
     const char *digest;
-    struct json gguf;
     bool cached;
 };
 
@@ -55,61 +54,11 @@ static void close_fd(int *fd)
         close(*fd);
 }
 
-/* What the path really is must lie below an allowed directory: a link may not lead out of it. */
-static bool check_roots(struct local_job *j, struct error *err)
-{
-    char real[PATH_MAX], root[PATH_MAX];
-    if (!realpath(j->source, real))
-        return fail_errno(err, errno, "%s", j->source);
-    for (size_t i = 0; j->roots[i]; i++) {
-        if (!realpath(j->roots[i], root))
-            continue;
-        size_t length = strlen(root);
-        if (strncmp(real, root, length) == 0 &&
-            (real[length] == '/' || real[length] == '\0' || text_eq(root, "/")))
-            return true;
-    }
-    return fail(err, ERR_FORBIDDEN, "%s leads out of the allowed directories", j->source);
-}
-
 static int open_source(struct local_job *j, struct error *err)
 {
-    struct stat st;
-    int fd = check_roots(j, err) ? open(j->source, O_RDONLY | O_CLOEXEC) : -1;
-    if (fd < 0) {
-        if (!err->code)
-            fail_errno(err, errno, "%s", j->source);
-        return -1;
-    }
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        fail(err, ERR_INVALID, "%s is not a regular file", j->source);
-        close(fd);
-        return -1;
-    }
-    atomic_store(&j->total, (int64_t)st.st_size);
+    int fd = source_file_open(&j->source, err);
+    atomic_store(&j->total, j->source.size);
     return fd;
-}
-
-/* A file that lacks bytes, or is still being written, is not copied. */
-static bool read_gguf(struct local_job *j, int fd, struct error *err)
-{
-    struct gguf_reader r;
-    gguf_init(&r, &j->arena);
-    bool read = gguf_read_file(&r, fd, err), whole = read;
-    const char *else_is = gguf_what_else(&r, j->source);
-    if (!read)
-        fail_in(err, "%s", j->source);
-    else if (else_is)
-        whole = fail(err, ERR_INVALID, "%s %s", j->source, else_is);
-    else if (!gguf_check_size(&r, atomic_load(&j->total), err))
-        whole = fail(err,
-            err->code,
-            "%s %s; put the whole file there",
-            j->source,
-            arena_strdup(&j->arena, err->text));
-    j->gguf = gguf_json(&j->arena, &r);
-    gguf_done(&r);
-    return whole;
 }
 
 /* Reads all of it, into `out` unless that is -1, and leaves the digest. */
@@ -122,7 +71,7 @@ static bool pass_over(struct local_job *j, int in, int out, struct error *err)
     for (int64_t at = 0; ok;) {
         ssize_t got = pread(in, block, LOCAL_BLOCK_BYTES, (off_t)at);
         if (got < 0)
-            ok = fail_errno(err, errno, "reading %s", j->source);
+            ok = fail_errno(err, errno, "reading %s", j->source.path);
         if (got <= 0)
             break;
         sha256_add(&h, block, (size_t)got);
@@ -190,9 +139,9 @@ static bool copy_into_place(struct local_job *j, int in, struct error *err)
 static bool do_copy(struct local_job *j, struct error *err)
 {
     cleanup(close_fd) int in = open_source(j, err);
-    if (in < 0 || !read_gguf(j, in, err) || !make_directory(j, err))
+    if (in < 0 || !source_file_read_head(&j->source, in, err) || !make_directory(j, err))
         return false;
-    const char *own = json_get_text(j->gguf, "modelName");
+    const char *own = json_get_text(j->source.gguf, "modelName");
     const char *name = own ? name_of_file(&j->arena, own) : "";
     if (!*name)
         name = name_of_file(&j->arena, j->name);
@@ -211,12 +160,13 @@ static bool do_copy(struct local_job *j, struct error *err)
 static void work(void *ctx)
 {
     struct local_job *j = ctx;
-    if (j->copy) {
+    if (j->what == LOCAL_COPY) {
         do_copy(j, &j->error);
         return;
     }
     cleanup(close_fd) int fd = open_source(j, &j->error);
-    (void)fd;
+    if (fd >= 0 && j->what == LOCAL_DIGEST)
+        pass_over(j, fd, -1, &j->error);
 }
 
 /* ---- on the loop ---- */
@@ -229,22 +179,33 @@ static void stop(struct effect_run *run)
     l->job->run = NULL;
 }
 
+static struct json result_of(struct local_job *j)
+{
+    struct arena *a = &j->arena;
+    int64_t size = atomic_load(&j->total);
+    switch (j->what) {
+    case LOCAL_LOOK:
+        return json_fields(a, { "contentLength", json_int(size) });
+    case LOCAL_DIGEST:
+        return json_fields(a, { "sha256", json_str(j->digest) });
+    case LOCAL_COPY:
+        break;
+    }
+    return json_fields(a,
+        { "path", json_str(j->path) },
+        { "size", json_int(size) },
+        { "sha256", json_str(j->digest) },
+        { "gguf", j->source.gguf },
+        { "cached", json_true_or_absent(j->cached) });
+}
+
 static void done(void *ctx)
 {
     struct local_job *j = ctx;
     if (j->run) {
         struct local *l = container_of(j->run, struct local, run);
-        struct arena *a = &j->arena;
         timer_stop(fetch_env(j->run->fetch), &l->progress);
-        int64_t size = atomic_load(&j->total);
-        struct json result = j->copy ? json_fields(a,
-                                           { "path", json_str(j->path) },
-                                           { "size", json_int(size) },
-                                           { "sha256", json_str(j->digest) },
-                                           { "gguf", j->gguf },
-                                           { "cached", json_true_or_absent(j->cached) })
-                                     : json_fields(a, { "contentLength", json_int(size) });
-        run_end(j->run, result, j->error.code ? &j->error : NULL);
+        run_end(j->run, result_of(j), j->error.code ? &j->error : NULL);
     }
     arena_done(&j->arena);
     free(j);
@@ -267,7 +228,7 @@ static void tell_progress(void *ctx)
             json_fields(&run->arena, { "bytes", json_int(bytes) }, { "total", json_int(total) }));
 }
 
-void local_start(struct effect_run *run, const char *path, bool copy)
+void local_start(struct effect_run *run, const char *path, enum local_work what)
 {
     struct local *l = container_of(run, struct local, run);
     struct local_job *j = mem_new_of(struct local_job);
@@ -276,18 +237,14 @@ void local_start(struct effect_run *run, const char *path, bool copy)
     run->stop = stop;
     l->job = j;
     j->run = run;
-    j->copy = copy;
-    j->source = arena_strdup(a, path);
+    j->what = what;
+    j->source = source_file_of(a, path, run->fetch->options.allowed_roots);
     j->directory = arena_strdup(a, json_get_text(run->args, "directory"));
     j->sha256 = arena_strdup(a, json_get_text(run->args, "sha256"));
     j->name = arena_strdup(a, json_get_text(run->args, "name"));
     j->name = j->name ? j->name : "model";
-    struct json roots = run->fetch->options.allowed_roots;
-    j->roots = arena_array(a, roots.count + 1, sizeof(*j->roots));
-    for (uint32_t i = 0; i < roots.count; i++)
-        j->roots[i] = arena_strdup(a, roots.items[i].string);
     timer_init(&l->progress, tell_progress, l);
-    if (copy)
+    if (what != LOCAL_LOOK)
         set_progress_timer(l);
     loop_work(run->fetch->options.loop, work, done, j);
 }
@@ -296,7 +253,13 @@ _Static_assert(sizeof(struct local) <= FETCH_LOCAL_BYTES, "model.head has no roo
 
 static void start_copy(struct effect_run *run)
 {
-    local_start(run, json_get_text(run->args, "path"), true);
+    local_start(run, json_get_text(run->args, "path"), LOCAL_COPY);
+}
+
+static void start_digest(struct effect_run *run)
+{
+    local_start(run, json_get_text(run->args, "path"), LOCAL_DIGEST);
 }
 
 const struct effect_type effect_copy = { "model.copy", sizeof(struct local), start_copy };
+const struct effect_type effect_digest = { "model.digest", sizeof(struct local), start_digest };

@@ -219,7 +219,7 @@ static void start_head(struct effect_run *run)
     const char *source = json_get_text(run->args, "source");
     const char *path = strncasecmp(source, "file://", 7) == 0 ? source + 7 : source;
     if (*path == '/') {
-        local_start(run, path, false);
+        local_start(run, path, LOCAL_LOOK);
         return;
     }
     struct probe *p = probe_of(run);

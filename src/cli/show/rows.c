@@ -46,8 +46,8 @@ static void of_model(const struct show_why *p, struct show_row *row)
         set(row, SHOW_FAILED, "failed", message_of(o, "Degraded"));
     else if (disk.partial >= 0)
         set(row, SHOW_WORKS, "pulling", "");
-    else if (text_eq(phase, "Copying"))
-        set(row, SHOW_WORKS, "copying", message_of(o, "Progressing"));
+    else if (text_eq(text_or_empty(condition_of(o, "SourceDrifted"), "reason"), "SourceUnusable"))
+        set(row, SHOW_FAILED, "no file", message_of(o, "SourceDrifted"));
     else if (text_eq(phase, "Ready"))
         set(row, SHOW_READY, later && !disk.whole ? "found" : "ready", size);
     else

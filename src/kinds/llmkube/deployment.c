@@ -7,6 +7,8 @@
 #include "kinds/llmkube/args.h"
 
 #define DO_NOT_DISRUPT "karpenter.sh/do-not-disrupt"
+/* Another file in the place of one that is used there is another template. */
+#define MODEL_FILE "leeboard.dev/model-file"
 
 /* A part of the spec that is copied; absent if there is nothing in it. */
 static struct json of_spec(const struct isvc *svc, const char *path)
@@ -89,10 +91,11 @@ static bool is_protected(const struct isvc *svc)
     return there || svc->spec.protect_always || (svc->spec.protect_startup && !serving);
 }
 
-static struct json annotations_of(const struct isvc *svc)
+static struct json annotations_of(const struct isvc *svc, const struct storage *storage)
 {
     struct arena *a = svc->arena;
     struct json scrape = { 0 };
+    struct json file = json_str_or_absent(storage->file_etag);
     if (svc->settings->emit_scrape_annotations)
         scrape = json_map(a,
             { "prometheus.io/scrape", json_str("true") },
@@ -100,7 +103,9 @@ static struct json annotations_of(const struct isvc *svc)
             { "prometheus.io/port", json_strf(a, "%lld", (long long)svc->container_port) });
     struct json ours = json_overlay(a,
         scrape,
-        json_map(a, { DO_NOT_DISRUPT, is_protected(svc) ? json_str("true") : (struct json){ 0 } }));
+        json_map(a,
+            { DO_NOT_DISRUPT, is_protected(svc) ? json_str("true") : (struct json){ 0 } },
+            { MODEL_FILE, file }));
     return json_or_absent(json_overlay(a, ours, of_spec(svc, "podAnnotations")));
 }
 
@@ -276,7 +281,7 @@ static struct json template_of(struct isvc *svc, struct json container, struct s
             json_bool(false); /* VLLM_* variables of a Service named vllm would be read as flags */
     return json_fields(a,
         { "metadata.labels", json_overlay(a, of_spec(svc, "podLabels"), isvc_labels(svc)) },
-        { "metadata.annotations", annotations_of(svc) },
+        { "metadata.annotations", annotations_of(svc, &storage) },
         { "spec.initContainers", init_containers_of(svc, storage.init_containers) },
         { "spec.containers", json_list(a, container) },
         { "spec.volumes",

@@ -179,8 +179,8 @@ static bool check_draft_file(struct isvc *svc)
 static bool uses_cache(const struct isvc *svc, const struct model *m)
 {
     return svc->stages && !text_empty(svc->settings->model_cache_path) &&
-           !text_empty(m->cache_key) && m->source.origin != SOURCE_PVC &&
-           !text_eq(svc->spec.persistence, "Ephemeral");
+           !model_is_in_place(svc->settings, m) && !text_empty(m->cache_key) &&
+           m->source.origin != SOURCE_PVC && !text_eq(svc->spec.persistence, "Ephemeral");
 }
 
 static bool use_named_claim(struct isvc *svc)

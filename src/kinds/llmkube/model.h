@@ -30,6 +30,7 @@ struct model {
     const char *path;      /* controller-local or /model-source path; "" */
     const char *cache_key; /* the effective key (facts 3.1); "" means no cache */
     const char *gguf_name; /* status.gguf.modelName; "" */
+    const char *etag;      /* of the source; "" */
 };
 
 /* False if the object does not fit; err names the path. */
@@ -38,6 +39,8 @@ bool model_read(
 /* File name of a single-file model, with .gguf: that of status.path, else the name in the file's
  * header, else the Model's. */
 const char *model_file_name(struct arena *a, const struct model *m);
+/* Whether pods use the file of the machine itself, without a copy. */
+bool model_is_in_place(const struct llmkube_settings *s, const struct model *m);
 static inline bool model_is_metal(const struct model *m)
 {
     return text_eq(m->accelerator, "metal");

@@ -1,10 +1,9 @@
-/* A local source: the operator copies it into its own cache directory, which gives size, digest and
- * header. (Pods take it from their node.) A file that is missing, may not be read, is cut short or
- * has the wrong digest is looked at again every five minutes, and at once when the spec changes. */
+/* A local source on a cluster: the operator copies it into its own cache directory, which gives
+ * size, digest and header. (Pods take it from their node.) A file that is missing, may not be read,
+ * is cut short or has the wrong digest is looked at again every five minutes, and at once when the
+ * spec changes. On one machine it is used in place (model_in_place.c). */
 
 #include "kinds/llmkube/model_pass.h"
-
-#define MODEL_WATCHED_MS 5000
 
 /* `length`: of a source that has changed, so that a copy of another length is replaced; -1: any
  * copy that is there will do. */
@@ -77,23 +76,12 @@ static struct failure failure_of(struct model_pass *p, struct json error)
     return f;
 }
 
-/* On a machine of one's own somebody waits, and is likely to mend it now. A digest takes reading
- * all of the file: that is not done all the time. */
-static bool is_watched(const struct model_pass *p, struct json error)
-{
-    return p->settings->one_machine && json_present(error) &&
-           !text_starts(json_get_text(error, "message"), "spec.sha256 ");
-}
-
 /* Asks for the copy and gives what is known of it. */
 static struct json ask_for_copy(struct model_pass *p, int64_t length)
 {
     struct json args = copy_args(p, length);
-    struct json fact = view_fact(p->in, "model.copy", args);
-    if (is_watched(p, json_get(fact, "error")))
-        p->again_ms = MODEL_WATCHED_MS;
-    plan_effect(p->out, "model.copy", args, p->again_ms ? p->again_ms : PLAN_WAIT_RECHECK_MS);
-    return fact;
+    plan_effect(p->out, "model.copy", args, PLAN_WAIT_RECHECK_MS);
+    return view_fact(p->in, "model.copy", args);
 }
 
 static struct model_ready copied(struct model_pass *p, struct json fact)
@@ -188,6 +176,10 @@ void model_reconcile_local(struct model_pass *p)
                            " the model directly",
                 .size = "0",
             });
+        return;
+    }
+    if (model_is_in_place(p->settings, &p->m)) {
+        model_reconcile_in_place(p);
         return;
     }
     struct model_ready r = as_before(p);

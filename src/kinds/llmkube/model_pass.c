@@ -95,8 +95,6 @@ void model_end_failed(
     say_progress(p);
     if (p->retry_cause)
         plan_retry(p->out, "%s", p->retry_cause);
-    else if (p->again_ms)
-        plan_recheck(p->out, p->again_ms);
     else
         plan_wait(p->out, "%s", message);
 }

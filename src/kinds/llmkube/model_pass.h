@@ -17,7 +17,6 @@ struct model_pass {
     struct json status; /* as it is now */
     /* Collected on the way, decided at the end. */
     int64_t recheck_ms;      /* 0: not needed */
-    int64_t again_ms;        /* after a failure, sooner than usual; 0: not */
     const char *retry_cause; /* NULL: nothing failed for now */
     struct model_progress {
         const char *reason; /* NULL: nothing to say */
@@ -72,6 +71,7 @@ extern const struct resource MODEL_DEVICE_CLAIM_TEMPLATE;
 
 bool model_accelerator_ready(const struct model_pass *p);
 void model_reconcile_local(struct model_pass *p);
+void model_reconcile_in_place(struct model_pass *p);
 /* The baseline of drift that the status has. */
 void model_baseline_before(const struct model_pass *p, struct model_ready *r);
 /* Asks the source, when it is time, whether it still is what the baseline in r says, and changes r

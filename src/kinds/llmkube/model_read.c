@@ -4,6 +4,7 @@
 
 #include "base/json_bind.h"
 #include "base/names.h"
+#include "kinds/llmkube/settings.h"
 
 static const struct json_bind model_spec_bind[] = {
     BIND(struct model, source.text, "source", .required = true),
@@ -80,11 +81,13 @@ static void read_status(struct model *m)
     const char *stored = json_get_text(status, "cacheKey");
     const char *path = json_get_text(status, "path");
     const char *name = json_get_text(status, "gguf.modelName");
+    const char *etag = json_get_text(status, "sourceETag");
     bool current = text_empty(stored) ? !has_key(m) : text_eq(stored, m->key);
     bool outdated = !current && text_eq(phase, "Ready");
     m->phase = phase && !outdated ? phase : "";
     m->path = path && current ? path : "";
     m->gguf_name = name && current ? name : "";
+    m->etag = etag && current ? etag : "";
     m->cache_key = stored && current ? stored : "";
     if (!*m->cache_key && model_has_files(m) && !model_is_metal(m))
         m->cache_key = m->key;
@@ -111,6 +114,11 @@ bool model_read(struct arena *a, struct json object, struct model *ret, struct e
     read_status(&m);
     *ret = m;
     return true;
+}
+
+bool model_is_in_place(const struct llmkube_settings *s, const struct model *m)
+{
+    return s->one_machine && m->source.origin == SOURCE_LOCAL && !model_is_metal(m);
 }
 
 const char *model_file_name(struct arena *a, const struct model *m)

@@ -164,6 +164,29 @@ static struct storage mounted_claim(struct arena *a, const struct source *source
     };
 }
 
+/* A file of this machine, for the server at the path that it has anyway: parts of a model that lie
+ * beside it are found, and it cannot be written to. The API server takes no mount path with a
+ * colon. */
+static struct storage file_in_place(struct arena *a, const struct model *m)
+{
+    const char *path = m->source.path;
+    if (strchr(path, ':'))
+        path = arena_printf(a, "/models/%s", model_file_name(a, m));
+    if (strchr(path, ':'))
+        path = arena_printf(a, "/models/%s.gguf", m->key);
+    struct json volume = json_fields(a,
+        { "name", json_str("host-model") },
+        { "hostPath.path", json_str(m->source.path) },
+        { "hostPath.type", json_str("File") });
+    return (struct storage){
+        .volumes = json_list(a, volume),
+        .mounts = json_list(a, mount(a, "host-model", path, true)),
+        .init_containers = json_empty_list(),
+        .model_path = path,
+        .file_etag = m->etag,
+    };
+}
+
 /* Where one of several files lies, without `./` and the like. */
 static const char *in_dir(const struct staging *s, const char *file)
 {
@@ -175,6 +198,8 @@ struct storage storage_of(struct arena *a, const struct llmkube_settings *settin
 {
     if (m->source.origin == SOURCE_PVC)
         return mounted_claim(a, &m->source);
+    if (model_is_in_place(settings, m))
+        return file_in_place(a, m);
     struct staging s = {
         .arena = a,
         .settings = settings,

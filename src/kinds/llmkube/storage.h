@@ -22,6 +22,7 @@ struct storage {
     const char *model_path;      /* file to serve; "" if the model is not staged */
     const char *staged_dir;      /* directory of a multi-file model; NULL otherwise */
     const char *mmproj_path;     /* NULL: none */
+    const char *file_etag;       /* what a file that is used in place is now; NULL: none is */
 };
 
 struct storage storage_of(struct arena *a, const struct llmkube_settings *s, const struct model *m,

@@ -86,6 +86,10 @@ struct storage storage_join_draft(struct arena *a, const struct storage *main,
     struct storage joined = *main;
     struct json mounts = renamed_mounts(a, main->volumes, draft->volumes, draft->mounts);
     *ret_draft_path = draft->model_path;
+    if (draft->file_etag)
+        joined.file_etag = main->file_etag
+                               ? arena_printf(a, "%s %s", main->file_etag, draft->file_etag)
+                               : draft->file_etag;
     joined.volumes = joined_volumes(a, main->volumes, draft->volumes);
     joined.mounts = joined_mounts(a, main->mounts, mounts, ret_draft_path);
     joined.init_containers = joined_init_containers(a, main, draft);

@@ -38,7 +38,7 @@ TEST(rows_come_in_the_order_of_kind_namespace_and_name_and_children_have_none)
         check_text(arena_printf(test_arena(), "%s/%s", rows[i].ns, rows[i].name), want[i]);
 }
 
-TEST(a_model_is_pending_copying_ready_or_failed_with_the_words_of_its_conditions)
+TEST(a_model_is_pending_ready_or_failed_with_the_words_of_its_conditions)
 {
     check_row("[{'kind':'Model','metadata':{'name':'m'}}]", SHOW_WAITS, "pending", "");
     check_row("[{'kind':'Model','status':{'phase':'Pending','conditions':[{'type':'Progressing',"
@@ -46,11 +46,11 @@ TEST(a_model_is_pending_copying_ready_or_failed_with_the_words_of_its_conditions
         SHOW_WAITS,
         "pending",
         "claim is not bound");
-    check_row("[{'kind':'Model','status':{'phase':'Copying','conditions':[{'type':'Progressing',"
-              "'message':'30% of 2 GiB'}]}}]",
-        SHOW_WORKS,
-        "copying",
-        "30% of 2 GiB");
+    check_row("[{'kind':'Model','status':{'phase':'Ready','size':'1 GiB','conditions':[{'type':"
+              "'SourceDrifted','reason':'SourceUnusable','message':'it is gone'}]}}]",
+        SHOW_FAILED,
+        "no file",
+        "it is gone");
     check_row("[{'kind':'Model','status':{'phase':'Ready','size':'637.8 MiB'}}]",
         SHOW_READY,
         "ready",

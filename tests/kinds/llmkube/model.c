@@ -245,11 +245,6 @@ TEST(a_file_that_is_cut_short_is_a_failure_wherever_it_is_seen)
     check_text(phase(w), "Failed");
     check_text(condition(w, "Degraded"), "True FileTruncated: " CUT "; put the whole file there");
     check(p->outcome == OUTCOME_WAIT);
-    /* on a machine where somebody waits */
-    llmkube_stage_settings(w)->one_machine = true;
-    p = run(w);
-    check(p->outcome == OUTCOME_RECHECK && p->after_ms == 5000);
-    check_int(p->effects[0].every_ms, 5000);
     /* at its source, which is asked again */
     w = with_model("{'source': '" URL "'}");
     stage_fact(w, PROBE, "{'result': {'size': 3, 'cut': '" CUT "'}}");

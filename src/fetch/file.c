@@ -1,0 +1,201 @@
+/* model.file: a local file that pods use where it lies, for as long as somebody asks. It tells
+ *
+ *   { etag, size, gguf }          what the file is
+ *   { changing: true }            it is not what was told last, and may still be written
+ *   { problem: { code, message }} it is not there, or is no whole model
+ *
+ * A look costs one stat() while nothing changes. A new file is told once two looks have found the
+ * same, because whoever writes one in place gives it its length before its bytes. */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "fetch/internal.h"
+#include "fetch/source_file.h"
+#include "http/loop.h"
+
+#define FILE_IDLE_MS 2000
+#define FILE_BUSY_MS 500
+#define FILE_ETAG_BYTES 80
+#define FILE_HEAD_BYTES ((size_t)64 << 10)
+
+/* What a stat() tells; all zero: nothing. */
+struct sign {
+    dev_t dev;
+    ino_t ino;
+    int64_t size, modified_ns, changed_ns;
+};
+
+/* Outlives the effect that started it. */
+struct look {
+    struct file_watch *watch; /* NULL: nobody waits */
+    struct arena arena;
+    struct source_file source;
+    struct sign before; /* what it looked like last time */
+    bool known;         /* then nothing else is asked if it looks the same */
+    /* filled by the thread */
+    struct error error;
+    struct sign now;
+    bool same;
+    const char *etag;
+};
+
+struct file_watch {
+    struct effect_run run;
+    struct timer again;
+    struct look *look; /* under way */
+    struct sign sign;
+    bool looked; /* at least once */
+    bool known;  /* what looks as it did last time is what was told */
+    char told[FILE_ETAG_BYTES], found[FILE_ETAG_BYTES];
+};
+
+/* ---- on the thread ---- */
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static int64_t ns_of(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static struct sign sign_of(const struct stat *st)
+{
+    return (
+        struct sign){ st->st_dev, st->st_ino, st->st_size, ns_of(st->st_mtim), ns_of(st->st_ctim) };
+}
+
+static bool equal(const struct sign *a, const struct sign *b)
+{
+    return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+           a->modified_ns == b->modified_ns && a->changed_ns == b->changed_ns;
+}
+
+/* One text for one content. The head is in it because tools may keep length and time; the time of
+ * the last change of name or mode is not. */
+static bool read_etag(struct look *l, int fd, struct error *err)
+{
+    char *head = mem_new(FILE_HEAD_BYTES);
+    ssize_t got = pread(fd, head, FILE_HEAD_BYTES, 0);
+    if (got < 0)
+        fail_errno(err, errno, "reading %s", l->source.path);
+    else
+        l->etag = arena_printf(&l->arena,
+            "%llx-%llx-%llx-%.8s",
+            (unsigned long long)l->now.size,
+            (unsigned long long)l->now.modified_ns,
+            (unsigned long long)l->now.ino,
+            sha256_hex(&l->arena, (struct str){ head, (size_t)got }));
+    free(head);
+    return got >= 0;
+}
+
+static void look_work(void *ctx)
+{
+    struct look *l = ctx;
+    struct stat st;
+    if (stat(l->source.path, &st) == 0)
+        l->now = sign_of(&st);
+    l->same = l->known && l->now.ino && equal(&l->now, &l->before);
+    if (l->same)
+        return;
+    cleanup(close_fd) int fd = source_file_open(&l->source, &l->error);
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return;
+    l->now = sign_of(&st);
+    if (source_file_read_head(&l->source, fd, &l->error))
+        read_etag(l, fd, &l->error);
+}
+
+/* ---- on the loop ---- */
+
+static void look_again(struct file_watch *w, int64_t pause_ms)
+{
+    int64_t wanted_ms = w->run.fetch->options.progress_ms;
+    timer_set(fetch_env(w->run.fetch), &w->again, wanted_ms ? wanted_ms : pause_ms);
+}
+
+/* The content of a file that is wrong stays so until it looks different. */
+static void tell_problem(struct file_watch *w, struct look *l)
+{
+    w->known = l->error.code == ERR_INVALID;
+    w->found[0] = 0;
+    w->run.sink->progress(w->run.ctx,
+        json_fields(&l->arena,
+            { "problem.code", json_str(error_code_name(l->error.code)) },
+            { "problem.message", json_str(l->error.text) }));
+}
+
+static void tell_file(struct file_watch *w, struct look *l, bool first)
+{
+    struct arena *a = &l->arena;
+    bool sure = first || text_eq(l->etag, w->told) || text_eq(l->etag, w->found);
+    struct json file = json_fields(a,
+        { "etag", json_str(l->etag) },
+        { "size", json_int(l->source.size) },
+        { "gguf", l->source.gguf });
+    w->known = sure;
+    snprintf(w->found, sizeof(w->found), "%s", l->etag);
+    if (sure)
+        snprintf(w->told, sizeof(w->told), "%s", l->etag);
+    w->run.sink->progress(
+        w->run.ctx, sure ? file : json_fields(a, { "changing", json_bool(true) }));
+}
+
+static void look_done(void *ctx)
+{
+    struct look *l = ctx;
+    struct file_watch *w = l->watch;
+    if (w) {
+        bool first = !w->looked, same = l->same;
+        w->look = NULL;
+        w->looked = true;
+        w->sign = l->now;
+        look_again(w, first || same ? FILE_IDLE_MS : FILE_BUSY_MS);
+        if (l->error.code)
+            tell_problem(w, l);
+        else if (!same)
+            tell_file(w, l, first);
+    }
+    arena_done(&l->arena);
+    free(l);
+}
+
+static void look(void *ctx)
+{
+    struct file_watch *w = ctx;
+    struct look *l = mem_new_of(struct look);
+    arena_init(&l->arena, ARENA_LIMIT_DEFAULT);
+    l->watch = w;
+    l->source = source_file_of(
+        &l->arena, json_get_text(w->run.args, "path"), w->run.fetch->options.allowed_roots);
+    l->before = w->sign;
+    l->known = w->known;
+    w->look = l;
+    loop_work(w->run.fetch->options.loop, look_work, look_done, l);
+}
+
+static void stop(struct effect_run *run)
+{
+    struct file_watch *w = container_of(run, struct file_watch, run);
+    timer_stop(fetch_env(run->fetch), &w->again);
+    if (w->look)
+        w->look->watch = NULL;
+}
+
+static void start(struct effect_run *run)
+{
+    struct file_watch *w = container_of(run, struct file_watch, run);
+    run->stop = stop;
+    timer_init(&w->again, look, w);
+    look(w);
+}
+
+const struct effect_type effect_file = { "model.file", sizeof(struct file_watch), start };
