@@ -10,7 +10,8 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "cli/cli.h"
+#include "cli/mcp/look.h"
+#include "cli/up/folder.h"
 #include "http/client.h"
 #include "http/loop.h"
 #include "kube/client.h"
@@ -357,10 +358,13 @@ static int run(struct cli *cli)
     struct runner r = { .cli = cli, .arena = &cli->arena };
     struct error err;
     int code = CLI_OK;
+    if (mcp_look_is(cli))
+        return mcp_look(cli);
     mallopt(M_ARENA_MAX, 1);
     setenv("UV_THREADPOOL_SIZE", "2", 0);
     if (cli->argument_count < 2 || !text_eq(cli->arguments[0], "run"))
-        return cli_usage(cli, "write leeboard mcp run IMAGE [-- ARGS]");
+        return cli_usage(cli,
+            "write leeboard mcp list, tools NAME, call NAME TOOL [JSON], or run IMAGE [-- ARGS]");
     if (!setup_log(cli, &err))
         return cli_usage(cli, "%s", err.text);
     bool ok = load(&r, &err);
@@ -391,13 +395,21 @@ static const struct cli_flag flags[] = {
 
 const struct cli_command cli_mcp = {
     .name = "mcp",
-    .summary = "Run the proxy of one MCP server: takes the place of ToolHive's thv-proxyrunner.",
-    .arguments = "run IMAGE [-- ARGS]",
+    .summary = "Look at MCP servers and call their tools; run the proxy of one of them.",
+    .arguments = "list | tools NAME | call NAME TOOL [JSON] | run IMAGE [-- ARGS]",
     .text =
-        "Reads the RunConfig from /etc/runconfig/runconfig.json, /etc/toolhive/runconfig.json or\n"
+        "list shows the MCP servers of this machine (or of the server that --kubeconfig names),\n"
+        "tools those of one with their arguments, and call prints what a tool answers: exit code\n"
+        "1 if the tool says that it failed.\n"
+        "\n"
+        "run is the proxy in front of one server, in place of ToolHive's thv-proxyrunner. It "
+        "reads\n"
+        "the RunConfig from /etc/runconfig/runconfig.json, /etc/toolhive/runconfig.json or\n"
         "./runconfig.json, whichever comes first, and serves MCP clients on its host and port.\n"
         "IMAGE takes the place of the RunConfig's image. THV_MCPSERVER_GENERATION takes the\n"
         "place of its mcpserver_generation.\n",
-    .flags = (const struct cli_flag *const[]){ flags, cli_flags_kube, cli_flags_log, NULL },
+    .flags =
+        (const struct cli_flag *const[]){
+            mcp_look_flags, flags, cli_flags_kube, up_folder_flags, cli_flags_log, NULL },
     .run = run,
 };

@@ -93,6 +93,7 @@ def test_an_mcp_server_over_http_runs_as_a_local_program():
         client = up.client("web")
         assert client.server == "tested"
         assert client.call("echo", text="ahoy") == "ahoy"
+        assert up.run("mcp", "call", "web", "echo", '{"text": "a call"}') == "a call\n"
         kinds = {p["metadata"]["name"]: p["spec"]["containers"][0]["image"] for p in up.pods()}
         assert kinds["web-0"] == "example.com/web:1" and len(kinds) == 2, kinds
         rows = json.loads(up.run("ps", "-o", "json"))
@@ -128,6 +129,25 @@ def test_an_mcp_server_on_stdio_is_shared_and_goes_on_after_a_crash_of_up():
         assert up.tasks() == before
         assert [n for n in up.notes() if n == "start"] == ["start"], up.notes()
         up.stop()
+
+
+def test_mcp_lists_servers_and_tools_and_calls_them():
+    old = server("old", "example.com/stdio:1", "stdio", proxyMode="sse")
+    with Up(server("std", "example.com/stdio:1", "stdio"), old) as up:
+        up.client("std")
+        assert up.url("old").endswith("/sse#old")
+        lines = up.run("mcp", "list").splitlines()
+        assert [line.split()[:5] for line in lines[1:]] == [
+            [name, "default", "MCPServer", "stdio", "Ready"] for name in ("old", "std")], lines
+        for name in ("std", "old"):
+            wait_for(lambda: "Connection refused" not in up.run("mcp", "tools", name, code=None), PATIENCE_S, name)
+            assert "echo" in up.run("mcp", "tools", name)
+            assert up.run("mcp", "call", name, "echo", '{"text": "ahoy ☸"}') == "ahoy ☸\n"
+        result = json.loads(up.run("mcp", "call", "std", "echo", '{"text": "x"}', "-o", "json"))
+        assert result == {"content": [{"type": "text", "text": "x"}]}, result
+        assert "the server says: Unknown tool" in up.run("mcp", "call", "std", "nope", code=1)
+        assert "there is old, std" in up.run("mcp", "tools", "nix", code=1)
+        assert "are a JSON object" in up.run("mcp", "call", "std", "echo", "[1]", code=1)
 
 
 def test_a_model_router_runs_in_front_of_a_model():
