@@ -610,7 +610,8 @@ static int command(struct cli *cli)
     if (cli_given(cli, "drain-delay")) {
         if (!duration_ms(&app, "drain-delay", &app.drain_delay_ms))
             return bad_duration(&app, "drain-delay");
-    } else if (getenv("KUBERNETES_SERVICE_HOST")) {
+    } else if (getenv("KUBERNETES_SERVICE_HOST") && !getenv("LEEBOARD_LISTEN_HOST")) {
+        /* On one machine the node takes us out of our Services first. */
         app.drain_delay_ms = DRAIN_DELAY_MS;
     }
     o.no_quarantine = o.quarantine_ms <= 0;

@@ -4,6 +4,7 @@ import os
 import urllib.error
 import urllib.request
 
+import test_endpoint
 import test_up
 import yaml
 
@@ -43,7 +44,7 @@ class Client:
         return self.ask("tools/call", {"name": tool, "arguments": arguments})["content"][0]["text"]
 
 
-class Up(test_up.Up):
+class Up(test_endpoint.Up):
     """With tests/mcp/http_server.py as the image example.com/web, stdio_server.py as example.com/stdio. What they
     note is in `state`."""
 
@@ -64,7 +65,7 @@ class Up(test_up.Up):
         if start:
             self.start()
 
-    def url(self, name):
+    def endpoint(self, name):
         def ready():
             rows = json.loads(self.run("ps", "-o", "json"))
             return next((r["endpoint"] for r in rows if r["name"] == name and r["ready"]), None)
@@ -77,7 +78,7 @@ class Up(test_up.Up):
         """The Service answers a moment after its pods are ready."""
         def connect():
             try:
-                return Client(self.url(name))
+                return Client(self.endpoint(name))
             except urllib.error.URLError:
                 return None
         return wait_for(connect, PATIENCE_S, f"an answer of {name}")
@@ -135,7 +136,7 @@ def test_mcp_lists_servers_and_tools_and_calls_them():
     old = server("old", "example.com/stdio:1", "stdio", proxyMode="sse")
     with Up(server("std", "example.com/stdio:1", "stdio"), old) as up:
         up.client("std")
-        assert up.url("old").endswith("/sse#old")
+        assert up.endpoint("old").endswith("/sse#old")
         lines = up.run("mcp", "list").splitlines()
         assert [line.split()[:5] for line in lines[1:]] == [
             [name, "default", "MCPServer", "stdio", "Ready"] for name in ("old", "std")], lines
@@ -155,8 +156,9 @@ def test_a_model_router_runs_in_front_of_a_model():
               "spec": {"backends": [{"name": "local", "inferenceServiceRef": {"name": "chat"}, "tier": "local"}],
                        "defaultRoute": "local"}}
     with Up(test_up.model(), test_up.service(), router) as up:
-        endpoint = up.url("front")
+        endpoint = up.endpoint("front")
         up.await_ready()
-        answer = wait_for(lambda: test_up.ask(endpoint), PATIENCE_S, "an answer")
-        assert answer, answer
+        assert wait_for(lambda: test_up.ask(endpoint), PATIENCE_S, "an answer")
+        wait_for(lambda: up.models() == ["chat", "front"], PATIENCE_S, "both at the one address")
+        wait_for(lambda: up.chat("front")[0] == 200, PATIENCE_S, "an answer of the router at the one address")
         up.stop()

@@ -13,6 +13,7 @@
 #include "http/loop.h"
 #include "http/server.h"
 #include "kinds/llmkube/inference_service.h"
+#include "kinds/llmkube/model_router.h"
 #include "kube/file.h"
 #include "kube/objects.h"
 #include "router/router.h"
@@ -177,6 +178,18 @@ static void add(void *ctx, struct json object)
         json_put(&l->served, key, s->names);
 }
 
+/* An InferenceService of the same name wins. */
+static void add_router(void *ctx, struct json object)
+{
+    struct listing *l = ctx;
+    struct json service = objects_get(l->endpoint->objects,
+        &LLMKUBE_INFERENCE_SERVICE,
+        json_get_text(object, "metadata.namespace"),
+        json_get_text(object, "metadata.name"));
+    if (!json_present(service))
+        add(l, json_with_member(l->arena, object, "kind", json_str("ModelRouter")));
+}
+
 static void drop_stale(struct endpoint *e)
 {
     for (struct table_cursor c = table_first(&e->services); c.node; table_next(&c)) {
@@ -195,6 +208,8 @@ static const char *config_text(struct endpoint *e, struct arena *a)
         container_of(c.node, struct service, node)->stale = true;
     if (e->objects)
         objects_each(e->objects, &LLMKUBE_INFERENCE_SERVICE, add, &l);
+    if (e->objects)
+        objects_each(e->objects, &LLMKUBE_MODEL_ROUTER, add_router, &l);
     drop_stale(e);
     return json_to_text(a, endpoint_config(a, json_list_end(&l.services), json_map_end(&l.served)));
 }
@@ -388,7 +403,9 @@ struct endpoint *endpoint_new(const struct endpoint_options *options, struct err
 
 void endpoint_start(struct endpoint *e)
 {
-    static const struct resource *const kinds[] = { &LLMKUBE_INFERENCE_SERVICE, NULL };
+    static const struct resource *const kinds[] = {
+        &LLMKUBE_INFERENCE_SERVICE, &LLMKUBE_MODEL_ROUTER, NULL
+    };
     e->objects = objects_new(e->options.transport,
         env_of(e),
         kinds,

@@ -10,13 +10,14 @@
 struct service {
     const char *name, *ns;
     struct json object;
+    bool router;
     bool alone; /* no other namespace has this name */
 };
 
 static int in_order(const void *one, const void *two)
 {
     const struct service *a = one, *b = two;
-    int order = strcmp(a->name, b->name);
+    int order = a->router != b->router ? a->router - b->router : strcmp(a->name, b->name);
     return order ? order : strcmp(a->ns, b->ns);
 }
 
@@ -44,10 +45,16 @@ static const char *origin_of(struct arena *a, struct json service)
     return arena_printf(a, "%s://%s", url.scheme, url_authority(a, &url));
 }
 
+bool endpoint_is_router(struct json object)
+{
+    return text_eq(json_get_text(object, "kind"), "ModelRouter");
+}
+
 static bool is_ready(struct json service)
 {
-    return json_get_int(service, "status.readyReplicas", 0) > 0 ||
-           text_eq(json_get_text(service, "status.phase"), "Ready");
+    const char *phase = json_get_text(service, "status.phase");
+    return json_get_int(service, "status.readyReplicas", 0) > 0 || text_eq(phase, "Ready") ||
+           (endpoint_is_router(service) && text_eq(phase, "Degraded"));
 }
 
 const char *endpoint_origin(struct arena *a, struct json service)
@@ -91,6 +98,14 @@ static struct json backend_of(struct arena *a, const struct service *s, struct j
         { "unavailable", ready ? (struct json){ 0 } : json_str(unavailable(a, s)) });
 }
 
+static bool is_alone(const struct service *list, size_t count, size_t i)
+{
+    for (size_t k = 0; k < count; k++)
+        if (k != i && text_eq(list[k].name, list[i].name))
+            return false;
+    return true;
+}
+
 struct json endpoint_config(struct arena *a, struct json services, struct json served)
 {
     struct service *list = arena_array(a, services.count + 1, sizeof(*list));
@@ -100,13 +115,13 @@ struct json endpoint_config(struct arena *a, struct json services, struct json s
             .name = text_or(*object, "metadata.name", ""),
             .ns = text_or(*object, "metadata.namespace", "default"),
             .object = *object,
+            .router = endpoint_is_router(*object),
         };
     qsort(list, count, sizeof(*list), in_order);
     struct json_builder backends;
     json_builder_init(&backends, a);
     for (size_t i = 0; i < count; i++) {
-        list[i].alone = !(i > 0 && text_eq(list[i - 1].name, list[i].name)) &&
-                        !(i + 1 < count && text_eq(list[i + 1].name, list[i].name));
+        list[i].alone = is_alone(list, count, i);
         json_push(&backends, backend_of(a, &list[i], served));
     }
     return json_fields(a,

@@ -73,3 +73,20 @@ TEST(endpoint_config_is_one_that_the_router_takes)
         router_config_unref(c);
     }
 }
+
+TEST(endpoint_lists_routers_after_services)
+{
+    struct json c = config(
+        "[{'kind': 'ModelRouter', 'metadata': {'name': 'a', 'namespace': 'default'}, 'status': "
+        "{'phase': 'Degraded', 'endpoint': 'http://127.96.0.8:8080/v1/chat/completions'}},"
+        "{'kind': 'ModelRouter', 'metadata': {'name': 'b', 'namespace': 'other'}, 'status': "
+        "{'phase': 'Provisioning'}}," READY("default", "b", "") "]",
+        "{'default/a': ['b', 'cloud']}");
+    check_text(value(c, "backends.0.displayName"), "b");
+    check_text(value(c, "backends.1.displayName"), "a");
+    check_text(value(c, "backends.1.address"), "http://127.96.0.8:8080");
+    check_text(value(c, "backends.1.unavailable"), "");
+    check_text(value(c, "backends.2.displayName"), "other/b");
+    test_check_part(
+        value(c, "backends.2.unavailable"), "(Provisioning)", "why", __FILE__, __LINE__);
+}
