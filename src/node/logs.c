@@ -215,6 +215,10 @@ struct log_reader *log_reader_new(const char *path, const struct log_reader_opti
     buf_init(&r->out, 8 * CHUNK_BYTES);
     if (options->since_ms > 0)
         snprintf(r->since, sizeof(r->since), "%s", time_format_micro(&a, options->since_ms * 1000));
+    if (options->tail_lines == 0)
+        begin(r);
+    if (options->tail_lines == 0 && r->fd < 0)
+        r->options.tail_lines = -1; /* there is no log yet: all of it comes from now on */
     return r;
 }
 

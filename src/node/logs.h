@@ -12,7 +12,7 @@
 struct log_reader;
 
 struct log_reader_options {
-    int64_t tail_lines; /* -1: all */
+    int64_t tail_lines; /* -1: all; 0: what is written after log_reader_new() */
     int64_t since_ms;   /* wall clock; 0: from the beginning */
     bool timestamps;    /* before each line, as they are in the file: RFC 3339 with nanoseconds */
     const char *stream; /* "stdout" or "stderr" alone, a literal; NULL: both */

@@ -115,3 +115,15 @@ TEST(logs_reader_goes_on_with_the_oldest_file_when_its_own_was_rotated_away)
     log_reader_free(r);
     check(tree_remove(dir, NULL));
 }
+
+TEST(logs_without_a_tail_are_all_that_is_written_from_now_on)
+{
+    const char *dir = folder(), *path = arena_printf(test_arena(), "%s/log", dir);
+    for (int i = 0; i < 2; i++) { /* without a log, and with one */
+        struct log_reader *r = log_reader_new(path, &(struct log_reader_options){ 0 });
+        write_lines(path, 7 + i, 8 + i);
+        check_text(read_all(r, 100), i ? "line 8\n" : "line 7\n");
+        log_reader_free(r);
+    }
+    check(tree_remove(dir, NULL));
+}
