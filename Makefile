@@ -34,7 +34,7 @@ quote = '$(subst ','\'',$(1))'
 Q = @
 LINK = $(Q)echo "  LINK $@"; $(CC) -pie -g $(CFLAGS.$(V)) $(LDFLAGS.$(V)) $(LDFLAGS) -o $@ $(filter %.o,$^) $(PKG_LIBS) -lm
 
-SRC := $(sort $(shell find src -name '*.c'))
+SRC := $(sort $(shell find src -name '*.c' -not -path 'src/node/preload/*'))
 TEST_SRC := $(sort $(shell find tests -name '*.c' -not -path 'tests/tools/*'))
 TOOLS := $(patsubst tests/tools/%.c,$(O)/%,$(wildcard tests/tools/*.c))
 FUZZ := $(patsubst fuzz/%.c,%,$(sort $(wildcard fuzz/fuzz_*.c)))
@@ -71,6 +71,12 @@ $(O)/flags: FORCE
 $(O)/o/%.o: %.c $(O)/flags | setup-build
 	@mkdir -p $(@D)
 	$(Q)echo "  CC   $<"; $(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+# Loaded into programs of pods; knows no libc, and so fits all of them.
+$(O)/address.so: src/node/preload/address.c $(O)/flags | setup-build
+	$(Q)echo "  CC   $<"; $(CC) -std=gnu17 -Os -fPIC -fno-stack-protector -fvisibility=hidden -D_GNU_SOURCE $(WARN) \
+	  -shared -nostdlib -Wl,-s,-z,noexecstack,-soname,address.so -o $@ $<
+$(O)/o/src/node/own_address.o: $(O)/address.so
+$(O)/o/src/node/own_address.o: ALL_CFLAGS += -DADDRESS_SO='"$(O)/address.so"'
 # What EMBED() takes in, the compiler does not tell.
 $(O)/o/src/kinds/llmkube/storage_program.o: $(wildcard src/kinds/llmkube/scripts/*.sh)
 $(addprefix $(O)/o/src/kinds/otterscale/,model_service.o model_artifact.o endpoint_picker.o): \

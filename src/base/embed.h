@@ -15,3 +15,12 @@
             ".size " #symbol ", . - " #symbol "\n"                                                 \
             ".popsection\n");                                                                      \
     extern const char symbol[] __attribute__((visibility("hidden")))
+
+/* For what is no text: symbol_end is where it ends. */
+#define EMBED_BYTES(symbol, path)                                                                  \
+    __asm__(".pushsection .rodata\n" #symbol ":\n"                                                 \
+            ".incbin \"" path "\"\n" #symbol "_end:\n"                                             \
+            ".byte 0\n"                                                                            \
+            ".popsection\n");                                                                      \
+    extern const char symbol[] __attribute__((visibility("hidden")));                              \
+    extern const char symbol##_end[] __attribute__((visibility("hidden")))

@@ -364,7 +364,8 @@ static int run(struct cli *cli)
     setenv("UV_THREADPOOL_SIZE", "2", 0);
     if (cli->argument_count < 2 || !text_eq(cli->arguments[0], "run"))
         return cli_usage(cli,
-            "write leeboard mcp run IMAGE [-- ARGS], or mcp list, tools NAME, call NAME TOOL [JSON]");
+            "write leeboard mcp run IMAGE [-- ARGS]; or mcp list, mcp tools NAME, "
+            "mcp call NAME TOOL [JSON]");
     if (!setup_log(cli, &err))
         return cli_usage(cli, "%s", err.text);
     bool ok = load(&r, &err);

@@ -2,12 +2,14 @@
 
 #include "node/image_map.h"
 #include "node/names.h"
+#include "node/own_address.h"
 #include "node/paths.h"
 #include "node/pod_internal.h"
 #include "node/volumes.h"
 
 #define MESSAGE_PATH_DEFAULT "/dev/termination-log"
 #define LEEBOARD_INSIDE "/leeboard/bin/leeboard" /* ours may lie where only we can go */
+#define LIBRARY_INSIDE "/leeboard/lib/address.so"
 #define HOME_INSIDE "/leeboard/home" /* "/" is mirrored anyway, so this costs no more mounts */
 
 static bool wait_because(struct container *c, const char *reason, const char *message)
@@ -135,11 +137,31 @@ static struct json with_places(struct arena *a, const struct container *c, struc
                 json_str("/var/run/secrets/kubernetes.io/serviceaccount") }));
 }
 
+/* The library that keeps it on the pod's address; NULL: it needs none. */
+static const char *library_of(const struct container *c)
+{
+    const struct pod_host *h = c->pod->host;
+    const struct image_row *row = row_of(c);
+    bool host_network = json_get_bool(c->pod->object, "spec.hostNetwork", false);
+    if (!h->own_address || !row || !row->own_address || host_network)
+        return NULL;
+    return h->runtime->mounts ? LIBRARY_INSIDE : h->own_address;
+}
+
 /* The variables that its image's program listens by have the pod's address. */
 static struct json with_address(
     struct arena *a, const struct container *c, struct json env, const char *address)
 {
     const struct image_row *row = row_of(c);
+    const char *library = library_of(c);
+    if (address && library) {
+        const char *before = json_text(json_member(env, "LD_PRELOAD"));
+        env = json_with_member(a, env, OWN_ADDRESS_VARIABLE, json_str(address));
+        env = json_with_member(a,
+            env,
+            "LD_PRELOAD",
+            json_strf(a, "%s%s%s", library, before ? " " : "", before ? before : ""));
+    }
     json_each (name, row && address ? row->host_env : json_empty_list())
         env = json_with_member(a, env, json_text(*name), json_str(address));
     return env;
@@ -153,12 +175,14 @@ static bool resolve_mounts(struct container *c, struct json env, struct error *e
     if (text_empty(message) || message[0] != '/' || strstr(message, "/."))
         message = MESSAGE_PATH_DEFAULT;
     message = arena_strdup(a, message); /* the pod's object may be replaced while it runs */
-    struct root_mount more[5] = { { .from = container_message_file(a, c), .to = message } };
+    struct root_mount more[6] = { { .from = container_message_file(a, c), .to = message } };
     if (p->host->runtime->mounts) {
         more[1] = (struct root_mount){ .from = arena_printf(a, "%s/hosts", p->directory),
             .to = "/etc/hosts" };
         more[2] = (struct root_mount){ .from = container_home(a, c), .to = HOME_INSIDE };
         more[3] = (struct root_mount){ .from = p->host->leeboard, .to = leeboard_of(c) };
+        more[more[3].to ? 4 : 3] =
+            (struct root_mount){ .from = p->host->own_address, .to = library_of(c) };
     }
     if (!volumes_mounts(a, c->spec, p->places, env, more, &c->mounts, &c->mount_count, err))
         return false;

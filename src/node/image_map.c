@@ -55,7 +55,7 @@ static bool are_texts(struct json list)
 static bool row_check(struct json row, struct error *err)
 {
     static const char *const known[] = {
-        "image", "program", "hostFlag", "hostEnv", "env", "entrypoint"
+        "image", "program", "hostFlag", "hostEnv", "env", "entrypoint", "podAddress"
     };
     const char *image = json_get_text(row, "image");
     if (text_empty(image))
@@ -79,7 +79,7 @@ static bool row_check(struct json row, struct error *err)
             return fail(err,
                 ERR_INVALID,
                 "%s of %s: there is no such field; there are image, program, hostFlag, hostEnv, "
-                "env and entrypoint",
+                "podAddress, env and entrypoint",
                 m->key,
                 image);
     }
@@ -97,6 +97,7 @@ static bool row_read(struct arena *a, struct json row, struct image_row *ret, st
         .host_flag = arena_strdup(a, json_get_text(row, "hostFlag")),
         .host_env = json_copy(a, json_get(row, "hostEnv")),
         .env = json_copy(a, json_get(row, "env")),
+        .own_address = json_get_bool(row, "podAddress", !json_present(json_get(row, "hostFlag"))),
         .no_entrypoint = !json_get_bool(row, "entrypoint", true) };
     return true;
 }

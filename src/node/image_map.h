@@ -7,6 +7,7 @@
  *     program: [llama-server]                # what the image runs when the pod names no command
  *     hostFlag: --host                       # its flag for the address to listen on
  *     hostEnv: [HOST]                        # its variables for the address to listen on
+ *     podAddress: false                      # it may listen on all addresses; see own_address.h
  *     env: { LLAMA_ARG_THREADS: "4" }        # for every container of the image; the pod's wins
  *     entrypoint: false                      # args that begin with a program are the command
  *
@@ -30,6 +31,7 @@ struct image_row {
     struct json host_env;  /* list of names, or absent */
     struct json env;       /* map of texts, or absent */
     bool no_entrypoint;
+    bool own_address; /* unless it has a flag for that */
 };
 
 struct image_map *image_map_new(void) must_check;

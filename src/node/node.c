@@ -16,6 +16,7 @@
 #include "node/names.h"
 #include "node/host_ports.h"
 #include "node/node_internal.h"
+#include "node/own_address.h"
 #include "kube/objects.h"
 #include "node/runtime.h"
 #include "node/volumes.h"
@@ -533,6 +534,8 @@ struct node *node_new(const struct node_options *options, struct error *err)
         node_free(n);
         return NULL;
     }
+    /* A disk that is full is no reason to run nothing. */
+    n->host.own_address = own_address_install(&n->arena, n->options.directory, NULL);
     return n;
 }
 

@@ -35,6 +35,7 @@ struct pod_host {
     const char *node_name, *host_ip;
     const char *path;        /* where programs are looked for */
     const char *leeboard;    /* see node.h */
+    const char *own_address; /* own_address_install(); NULL: programs listen where they like */
     const char *directory;   /* absolute */
     struct json allocatable; /* resource to quantity */
     bool host_ports;         /* somebody forwards them */

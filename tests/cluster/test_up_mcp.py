@@ -1,6 +1,8 @@
 """MCP servers and model routers under `leeboard up`: the proxies are this program, the servers are local programs."""
 import json
 import os
+import shutil
+import subprocess
 import urllib.error
 import urllib.request
 
@@ -10,6 +12,7 @@ import yaml
 
 from lab import PATIENCE_S, ROOT, free_port, wait_for
 
+NPM = "@modelcontextprotocol/server-everything@2026.8.31"
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
@@ -45,8 +48,8 @@ class Client:
 
 
 class Up(test_endpoint.Up):
-    """With tests/mcp/http_server.py as the image example.com/web, stdio_server.py as example.com/stdio. What they
-    note is in `state`."""
+    """With tests/mcp/http_server.py as the image example.com/web, and as example.com/wild on all addresses, and
+    stdio_server.py as example.com/stdio. What they note is in `state`."""
 
     def __init__(self, *objects, port=0, era="legacy", start=True):
         super().__init__(*objects, start=False)
@@ -57,6 +60,8 @@ class Up(test_endpoint.Up):
         os.chmod(self.state, 0o666)
         rows = [{"image": "example.com/web", "hostEnv": ["MCP_HOST"],
                  "program": ["/usr/bin/python3", f"{ROOT}/tests/mcp/http_server.py", str(port), era, self.state]},
+                {"image": "example.com/wild",
+                 "program": ["/usr/bin/python3", f"{ROOT}/tests/mcp/http_server.py", f"0.0.0.0:{port}", era, self.state]},
                 {"image": "example.com/stdio",
                  "program": ["/usr/bin/python3", f"{ROOT}/tests/mcp/stdio_server.py", era, self.state]}]
         with open(f"{self.dir}/images.yaml", "w", encoding="utf8") as f:
@@ -106,6 +111,32 @@ def test_an_mcp_server_over_http_runs_as_a_local_program():
         assert up.client("web").call("echo", text="again") == "again"
         up.run("delete", "-f", up.manifest)
         wait_for(lambda: not up.pods(), PATIENCE_S, "the end of its pods")
+        up.stop()
+
+
+def test_servers_that_listen_on_all_addresses_have_their_own():
+    port = free_port()
+    both = [server(name, "example.com/wild", mcpPort=port) for name in ("one", "two")]
+    with Up(*both, port=port) as up:
+        for name in ("one", "two"):
+            assert up.client(name).call("echo", text=name) == name
+        assert not any(s["restartCount"] for p in up.pods() for s in p["status"]["containerStatuses"])
+        up.stop()
+
+
+def npm_finds(package):
+    if not shutil.which("npx", path=test_up.PLAIN):
+        return False
+    return subprocess.run(["npm", "view", package, "version"], capture_output=True, timeout=120, check=False).returncode == 0
+
+
+def test_a_server_of_npm_runs_by_its_name():
+    if not npm_finds(NPM):
+        print("     skipped: there is no npx, or it does not reach its registry")
+        return
+    with Up(server("npm", f"npx://{NPM}", "stdio")) as up:
+        assert up.client("npm").server == "mcp-servers/everything"
+        assert up.run("mcp", "call", "npm", "get-sum", '{"a": 40, "b": 2}') == "The sum of 40 and 2 is 42.\n"
         up.stop()
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""stdio_server.py over HTTP: http_server.py PORT legacy|modern STATE-FILE [fixture]. A legacy server wants a session and knows nothing of
+"""stdio_server.py over HTTP: http_server.py [HOST:]PORT legacy|modern STATE-FILE [fixture]. A legacy server wants a session and knows nothing of
 2026-07-28; a modern one knows nothing else. GET /forget ends all sessions."""
 import json
 import os
@@ -8,7 +8,7 @@ import threading
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-PORT = int(sys.argv.pop(1))
+HOST, _, PORT = sys.argv.pop(1).rpartition(":")
 import stdio_server as server  # noqa: E402
 if sys.argv[-1] == "fixture":
     import fixture  # noqa: E402,F401
@@ -132,4 +132,4 @@ class Handler(BaseHTTPRequestHandler):
             pass
 
 
-ThreadingHTTPServer((os.environ.get("MCP_HOST") or "127.0.0.1", PORT), Handler).serve_forever()
+ThreadingHTTPServer((HOST or os.environ.get("MCP_HOST") or "127.0.0.1", int(PORT)), Handler).serve_forever()

@@ -183,3 +183,17 @@ TEST(image_map_names_a_program_that_its_user_cannot_reach)
     check(unlink(file) == 0 && rmdir(folder) == 0);
     image_map_free(m);
 }
+
+TEST(image_map_keeps_programs_without_a_flag_on_the_address_of_their_pod)
+{
+    struct image_map *m = with_rows("images:\n- { image: a, program: [x] }\n"
+                                    "- { image: b, program: [x], hostFlag: --host }\n"
+                                    "- { image: c, program: [x], podAddress: false }\n");
+    check(image_map_find(m, "a")->own_address);
+    check(!image_map_find(m, "b")->own_address);
+    check(!image_map_find(m, "c")->own_address);
+    check(image_map_find(m, "npx://x")->own_address);
+    check(!image_map_find(m, "busybox")->own_address);
+    check(!image_map_find(m, "leeboard-mcp")->own_address);
+    image_map_free(m);
+}
