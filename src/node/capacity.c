@@ -4,10 +4,18 @@
 
 #include "base/quantity.h"
 
-static const char *const names[CAPACITY_COUNT] = { "cpu", "memory", "nvidia.com/gpu", "pods" };
+static const char *const names[CAPACITY_COUNT] = {
+    [CAPACITY_CPU] = "cpu",
+    [CAPACITY_MEMORY] = "memory",
+    [CAPACITY_GPU + GPU_NVIDIA] = "nvidia.com/gpu",
+    [CAPACITY_GPU + GPU_AMD] = "amd.com/gpu",
+    [CAPACITY_GPU + GPU_INTEL_I915] = "gpu.intel.com/i915",
+    [CAPACITY_GPU + GPU_INTEL_XE] = "gpu.intel.com/xe",
+    [CAPACITY_GPU + GPU_RENDER] = "devic.es/dri-render",
+    [CAPACITY_PODS] = "pods",
+};
 
 #define PODS_MAX 110
-#define GPUS_MAX 64
 
 static int64_t memory_bytes(void)
 {
@@ -15,18 +23,33 @@ static int64_t memory_bytes(void)
     return pages > 0 && size > 0 ? (int64_t)pages * size : 0;
 }
 
-struct capacity capacity_of_machine(void)
+struct capacity capacity_of_machine(const struct gpus *gpus)
 {
     struct capacity c = { { 0 } };
-    char path[32];
     c.amounts[CAPACITY_CPU] = sysconf(_SC_NPROCESSORS_ONLN) * 1000;
     c.amounts[CAPACITY_MEMORY] = memory_bytes();
-    for (int i = 0; i < GPUS_MAX; i++) {
-        snprintf(path, sizeof(path), "/dev/nvidia%d", i);
-        c.amounts[CAPACITY_GPU] += access(path, F_OK) == 0;
-    }
+    for (int i = 0; i < GPU_KINDS; i++)
+        c.amounts[CAPACITY_GPU + i] = gpus->counts[i];
     c.amounts[CAPACITY_PODS] = PODS_MAX;
     return c;
+}
+
+const char *capacity_gpu_name(enum gpu_kind kind)
+{
+    return names[CAPACITY_GPU + kind];
+}
+
+enum gpu_kind capacity_gpu_kind(const struct capacity *wanted)
+{
+    int kind = 0;
+    while (kind < GPU_KINDS && !wanted->amounts[CAPACITY_GPU + kind])
+        kind++;
+    return (enum gpu_kind)kind;
+}
+
+static bool is_gpu(int what)
+{
+    return what >= CAPACITY_GPU && what < CAPACITY_PODS;
 }
 
 static const char *amount_text(struct arena *a, int what, int64_t amount)
@@ -104,14 +127,15 @@ struct capacity capacity_of_pod(struct json pod)
 #define NEVER " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 
 const char *capacity_lacks(struct arena *a, const struct capacity *all, const struct capacity *used,
-    const struct capacity *wanted)
+    const struct capacity *wanted, const char *gpus)
 {
     const char *text = NULL;
-    bool never = false;
+    bool never = false, lacks_gpu = false;
     for (int i = 0; i < CAPACITY_COUNT; i++) {
         int64_t left = all->amounts[i] - used->amounts[i];
         if (!wanted->amounts[i] || wanted->amounts[i] <= left)
             continue;
+        lacks_gpu = lacks_gpu || is_gpu(i);
         never = never || wanted->amounts[i] > all->amounts[i];
         const char *lack =
             i == CAPACITY_PODS ? "Too many pods" : arena_printf(a, "Insufficient %s", names[i]);
@@ -124,6 +148,8 @@ const char *capacity_lacks(struct arena *a, const struct capacity *all, const st
             amount_text(a, i, left > 0 ? left : 0),
             amount_text(a, i, all->amounts[i]));
     }
+    if (text && lacks_gpu)
+        text = arena_printf(a, "%s. GPUs found: %s", text, gpus);
     return text ? arena_printf(a, "%s.%s", text, never ? NEVER : "") : NULL;
 }
 

@@ -1,10 +1,12 @@
 #include <stdarg.h>
 
+#include "node/capacity.h"
 #include "node/image_map.h"
 #include "node/names.h"
 #include "node/own_address.h"
 #include "node/paths.h"
 #include "node/pod_internal.h"
+#include "node/program_source.h"
 #include "node/volumes.h"
 
 #define MESSAGE_PATH_DEFAULT "/dev/termination-log"
@@ -26,31 +28,49 @@ static bool wait_because(struct container *c, const char *reason, const char *me
     return false;
 }
 
-static int64_t gpus_of(struct json container)
+static int64_t gpus_of(struct json container, enum gpu_kind kind)
 {
-    struct json count = json_member(json_get(container, "resources.limits"), "nvidia.com/gpu");
+    struct json limits = json_get(container, "resources.limits");
+    struct json count = json_member(limits, capacity_gpu_name(kind));
     int64_t n = json_is(count, JSON_INT) ? count.integer : 0;
     if (json_is(count, JSON_STR) && !str_to_int(str_of(json_text(count)), &n))
         n = 0;
     return n;
 }
 
-/* Its share of the pod's devices: "0,1"; NULL if the machine has none to hide. */
-static const char *devices_of(struct arena *a, const struct container *c)
+/* Its share of the pod's devices: "0,1". */
+static const char *devices_of(struct arena *a, const struct container *c, enum gpu_kind kind)
 {
     const struct pod *p = c->pod;
-    if (!json_present(json_member(p->host->allocatable, "nvidia.com/gpu")))
-        return NULL;
     int64_t from = 0;
     for (const struct container *before = p->containers; before != c; before++)
-        from += gpus_of(before->spec);
+        from += gpus_of(before->spec, kind);
     const char *text = "";
-    for (int64_t i = from; i < from + gpus_of(c->spec); i++) {
+    for (int64_t i = from; i < from + gpus_of(c->spec, kind); i++) {
         struct json gpu = json_item(p->gpus, (size_t)i);
         if (json_present(gpu))
             text = arena_printf(a, "%s%s%lld", text, *text ? "," : "", (long long)gpu.integer);
     }
     return text;
+}
+
+/* What tells a vendor's libraries which devices are theirs. NVIDIA's can be told that none is. */
+static void put_devices(struct json_builder *b, struct arena *a, const struct container *c)
+{
+    static const char *const variables[GPU_KINDS] = {
+        [GPU_AMD] = "ROCR_VISIBLE_DEVICES",
+        [GPU_INTEL_I915] = "ZE_AFFINITY_MASK",
+        [GPU_INTEL_XE] = "ZE_AFFINITY_MASK",
+    };
+    struct capacity wanted = capacity_of_pod(c->pod->object);
+    enum gpu_kind kind = capacity_gpu_kind(&wanted);
+    if (c->pod->host->gpus->counts[GPU_NVIDIA]) {
+        const char *devices = kind == GPU_NVIDIA ? devices_of(a, c, kind) : "";
+        json_put(b, "CUDA_VISIBLE_DEVICES", json_str(devices));
+        json_put(b, "NVIDIA_VISIBLE_DEVICES", json_str(devices));
+    }
+    if (kind != GPU_KINDS && variables[kind])
+        json_put(b, variables[kind], json_str_or_absent(devices_of(a, c, kind)));
 }
 
 const char *container_home_inside(struct arena *a, const struct container *c)
@@ -78,9 +98,7 @@ static struct json basic_env(struct arena *a, const struct container *c)
         json_get_bool(pod, "spec.hostNetwork", false) ? json_str(h->node_name)
         : json_present(hostname)                      ? hostname
                                                       : json_get(pod, "metadata.name"));
-    const char *devices = devices_of(a, c);
-    json_put(&b, "CUDA_VISIBLE_DEVICES", json_str(devices));
-    json_put(&b, "NVIDIA_VISIBLE_DEVICES", json_str(devices));
+    put_devices(&b, a, c);
     if (row)
         json_put_all(&b, row->env);
     return json_map_end(&b);
@@ -191,6 +209,18 @@ static bool resolve_mounts(struct container *c, struct json env, struct error *e
     return true;
 }
 
+/* The message with where the program is to be had. */
+static const char *without_program(struct arena *a, const struct container *c,
+    const struct image_request *request, const char *message)
+{
+    const struct image_row *row = image_map_find(c->pod->host->images, request->image);
+    struct json words = request->command.count ? request->command
+                        : row                  ? row->program
+                                               : (struct json){ 0 };
+    const char *source = program_source(a, words, c->pod->host->gpus);
+    return *source ? arena_printf(a, "%s. %s", message, source) : message;
+}
+
 bool container_resolve(struct container *c, const char *const **ret_argv)
 {
     struct pod *p = c->pod;
@@ -223,7 +253,7 @@ bool container_resolve(struct container *c, const char *const **ret_argv)
         .mount_count = c->mount_count };
     const char *const *argv;
     if (!image_map_argv(p->host->images, a, &request, &argv, &err))
-        return wait_because(c, "ErrImageNeverPull", err.text);
+        return wait_because(c, "ErrImageNeverPull", without_program(a, c, &request, err.text));
     c->envp = env_words(c, env);
     const char **words = (const char **)(uintptr_t)argv;
     for (size_t i = 0; words[i]; i++)

@@ -125,7 +125,7 @@ const char *entry_unfit(struct arena *a, const struct entry *e, bool *ret_look_a
                 a, e->unbound, other->pod ? pod_object(other->pod) : other->unbound);
     }
     if (!why)
-        why = capacity_lacks(a, &n->capacity, &used, &e->wanted);
+        why = capacity_lacks(a, &n->capacity, &used, &e->wanted, n->gpus.text);
     if (!why && n->host.host_ports) {
         why = host_ports_taken(a, e->unbound, n->host.host_ip);
         *ret_look_again = why;
@@ -133,10 +133,10 @@ const char *entry_unfit(struct arena *a, const struct entry *e, bool *ret_look_a
     return why;
 }
 
-static bool device_is_used(struct node *n, int64_t device)
+static bool device_is_used(struct node *n, enum gpu_kind kind, int64_t device)
 {
     for (each_entry(o, n)) {
-        if (!at(&o_at)->pod || at(&o_at)->ended)
+        if (!at(&o_at)->pod || at(&o_at)->ended || capacity_gpu_kind(&at(&o_at)->wanted) != kind)
             continue;
         json_each (gpu, pod_gpus(at(&o_at)->pod))
             if (gpu->integer == device)
@@ -159,9 +159,10 @@ static struct json devices_for(struct arena *a, struct entry *e)
         return had;
     struct json_builder b;
     json_builder_init(&b, a);
-    int64_t left = e->wanted.amounts[CAPACITY_GPU];
-    for (int64_t i = 0; i < e->node->capacity.amounts[CAPACITY_GPU] && left > 0; i++)
-        if (!device_is_used(e->node, i)) {
+    enum gpu_kind kind = capacity_gpu_kind(&e->wanted);
+    int64_t left = kind == GPU_KINDS ? 0 : e->wanted.amounts[CAPACITY_GPU + kind];
+    for (int64_t i = 0; left > 0 && i < e->node->capacity.amounts[CAPACITY_GPU + kind]; i++)
+        if (!device_is_used(e->node, kind, i)) {
             json_push(&b, json_int(i));
             left--;
         }
@@ -492,7 +493,8 @@ struct node *node_new(const struct node_options *options, struct error *err)
     n->options.directory = arena_strdup(&n->arena, options->directory);
     n->options.path = arena_strdup(&n->arena, options->path);
     n->options.leeboard = arena_strdup(&n->arena, options->leeboard);
-    n->capacity = capacity_of_machine();
+    n->gpus = gpus_find(&n->arena, "");
+    n->capacity = capacity_of_machine(&n->gpus);
     table_init(&n->entries, env->random(env->ctx), env->random(env->ctx));
     timer_init(&n->stop_told, tell_stopped, n);
     timer_init(&n->names_look, look_at_names, n);
@@ -521,6 +523,7 @@ struct node *node_new(const struct node_options *options, struct error *err)
         .path = n->options.path,
         .leeboard = n->options.leeboard,
         .directory = n->options.directory,
+        .gpus = &n->gpus,
         .allocatable = capacity_to_json(&n->arena, &n->capacity),
         .back_off_ms = options->back_off_ms,
         .host_ports = options->host_ports,

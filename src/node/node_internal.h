@@ -44,6 +44,7 @@ struct node {
     struct kube_client *client;
     struct objects *objects;
     struct table entries; /* by uid */
+    struct gpus gpus;
     struct capacity capacity;
     bool loaded;
     void (*stopped)(void *ctx);

@@ -15,6 +15,7 @@
 struct action_place;
 struct cgroups;
 struct http_client;
+struct gpus;
 struct image_map;
 struct loop;
 struct node_runtime;
@@ -37,6 +38,7 @@ struct pod_host {
     const char *leeboard;    /* see node.h */
     const char *own_address; /* own_address_install(); NULL: programs listen where they like */
     const char *directory;   /* absolute */
+    const struct gpus *gpus; /* of the machine */
     struct json allocatable; /* resource to quantity */
     bool host_ports;         /* somebody forwards them */
     int64_t back_off_ms;     /* after the second failure, doubling up to 30 times that; 0: 10 s */

@@ -41,7 +41,7 @@ struct container {
 
     /* Why it does not run. */
     const char *waiting; /* "CrashLoopBackOff"; NULL: nothing yet */
-    char waiting_message[640];
+    char waiting_message[1024];
 
     struct arena last_arena;
     struct json last;    /* how the run before ended: a state */

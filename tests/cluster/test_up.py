@@ -379,6 +379,7 @@ def test_detached_one_says_when_it_is_ready_and_what_is_not():
         said = up.run(*up.command[1:], "--detach", code=1)
         assert "InferenceService chat is not ready: no program" in said and "install llama-server" in said
         assert "ghcr.io/ggml-org/llama.cpp" in said
+        assert "To get it: https://github.com/ggml-org/llama.cpp/releases" in said and "GPUs found: " in said
         (pod,) = up.pods()
         (found,) = [c for c in pod["status"]["conditions"] if c["type"] == "leeboard.dev/ProgramFound"]
         assert found["status"] == "False" and "llama-server" in found["message"]

@@ -44,6 +44,7 @@ TEST(image_map_knows_the_images_of_the_runtimes)
         { "vllm/vllm-openai:v0.25.1", "vllm" },
         { "lmsysorg/sglang:v0.5.15.post1-cu129", "python3" },
         { "ghcr.io/huggingface/text-generation-inference:3.3.7", "text-generation-launcher" },
+        { "ghcr.io/defilantech/llmkube-llama-vulkan@sha256:abc", "llama-server" },
         { "busybox", "sh" },
         { "docker.io/library/busybox:1.36", "sh" },
     };
