@@ -81,13 +81,25 @@ bool port_is_ready(const struct port *port, const char *host)
     return false;
 }
 
+static bool is_admitted(const struct port *port, const struct sockaddr *client)
+{
+    for (size_t i = 0; i < port->range_count; i++)
+        if (range_has(&port->ranges[i], client))
+            return true;
+    return false;
+}
+
 static void acceptable(void *ctx, int events)
 {
     (void)events;
     struct listener *l = ctx;
     for (int i = 0; i < ACCEPTS_PER_TURN && proxy_has_room(l->port->proxy, l->port); i++) {
-        int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd >= 0)
+        struct sockaddr_storage client;
+        socklen_t size = sizeof(client);
+        int fd = accept4(l->fd, (struct sockaddr *)&client, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd >= 0 && l->ranged && !is_admitted(l->port, (struct sockaddr *)&client))
+            close(fd);
+        else if (fd >= 0)
             proxy_connect(l->port->proxy, l->port, fd);
         else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
             proxy_out_of_files(l->port->proxy);
@@ -163,16 +175,16 @@ void port_accept(struct port *port, bool on)
 void port_begin(struct port *port)
 {
     port->seen = false;
-    port->ready.count = port->ending.count = 0;
+    port->ready.count = port->ending.count = port->range_count = 0;
     for (size_t i = 0; i < port->listener_count; i++)
         port->listeners[i].wanted = false;
 }
 
-void port_listen(struct port *port, const char *address, int64_t number)
+static struct listener *listener_for(struct port *port, const char *address, int64_t number)
 {
     struct listener *l = NULL;
     if (number <= 0 || number > 65535 || strlen(address) >= sizeof(l->address))
-        return;
+        return NULL;
     for (size_t i = 0; i < port->listener_count; i++) {
         struct listener *one = &port->listeners[i];
         if (text_eq(one->address, address) && one->number == number)
@@ -189,10 +201,30 @@ void port_listen(struct port *port, const char *address, int64_t number)
         timer_init(&l->again, listener_open, l);
     }
     if (!l)
-        return;
+        return NULL;
     snprintf(l->address, sizeof(l->address), "%s", address);
     l->number = (uint16_t)number;
     l->wanted = true;
+    l->ranged = false;
+    return l;
+}
+
+void port_listen(struct port *port, const char *address, int64_t number)
+{
+    (void)listener_for(port, address, number);
+}
+
+void port_balance(struct port *port, const char *address, int64_t number, struct json ranges)
+{
+    struct listener *l = listener_for(port, address, number);
+    if (l)
+        l->ranged = ranges.count;
+    if (port->range_count || !ranges.count)
+        return; /* another address had them */
+    port->ranges = mem_resize(port->ranges, ranges.count, sizeof(*port->ranges));
+    json_each (range, ranges)
+        if (json_text(*range) && range_parse(json_text(*range), &port->ranges[port->range_count]))
+            port->range_count++;
 }
 
 void port_endpoint(struct port *port, bool ending, const char *host, int64_t number)
@@ -238,6 +270,7 @@ void port_free(struct port *port)
 {
     for (size_t i = 0; i < port->listener_count; i++)
         listener_close(&port->listeners[i]);
+    free(port->ranges);
     free(port->ready.items);
     free(port->ending.items);
     free(port->key);

@@ -3,12 +3,15 @@
 /* One port of a Service, or one host port of a pod, for proxy.c: where it listens, and who is
  * behind it. */
 
+#include "base/json.h"
 #include "base/table.h"
 #include "base/timer.h"
 #include "proxy/proxy.h"
+#include "proxy/range.h"
 #include "proxy/relay.h"
 
-#define PORT_LISTENERS_MAX 3 /* two cluster addresses and a node port */
+/* Two cluster addresses, and a node port and a balancer's port on each address outside. */
+#define PORT_LISTENERS_MAX (2 + 2 * (1 + PROXY_EXPOSED_MAX))
 #define PORT_ENDPOINTS_MAX 1000
 
 struct port;
@@ -20,7 +23,8 @@ struct listener {
     char address[46]; /* numeric */
     uint16_t number;
     bool wanted;
-    int fd; /* -1: closed */
+    bool ranged; /* only for clients of the port's ranges */
+    int fd;      /* -1: closed */
     struct loop_watch *watch;
     struct timer again; /* after it could not be opened */
     unsigned failures;
@@ -43,6 +47,8 @@ struct port {
     struct endpoints ready, ending; /* ending: serving and terminating */
     uint32_t turn;
     size_t connections;
+    struct range *ranges; /* of a load balancer's clients */
+    size_t range_count;
     bool affinity; /* by the client's address */
     bool seen;
     bool told; /* that its protocol is not forwarded */
@@ -54,6 +60,8 @@ void port_free(struct port *port);
 /* A new look at the objects begins: nothing is wanted, nobody is behind it. */
 void port_begin(struct port *port);
 void port_listen(struct port *port, const char *address, int64_t number);
+/* The same for a load balancer's address; ranges: list of texts, empty for all clients. */
+void port_balance(struct port *port, const char *address, int64_t number, struct json ranges);
 void port_endpoint(struct port *port, bool ending, const char *host, int64_t number);
 /* … and ends: sockets are opened and closed. */
 void port_end(struct port *port);

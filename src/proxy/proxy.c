@@ -221,12 +221,31 @@ static void refuse_protocol(struct proxy *p, struct port *port, const char *prot
     port->told = true;
 }
 
+/* What of a port can be reached from outside the cluster. */
+static void add_outside(struct proxy *p, struct port *port, struct json service, struct json of)
+{
+    const char *type = json_get_text(service, "spec.type");
+    bool balancer = text_eq(type, "LoadBalancer");
+    bool ours = balancer && text_empty(json_get_text(service, "spec.loadBalancerClass"));
+    int64_t node_port = balancer || text_eq(type, "NodePort") ? json_get_int(of, "nodePort", 0) : 0;
+    if (node_port)
+        port_listen(port, p->node_address, node_port);
+    for (const char *const *address = p->options.exposed; address && *address; address++) {
+        if (node_port)
+            port_listen(port, *address, node_port);
+        if (ours)
+            port_balance(port,
+                *address,
+                json_get_int(of, "port", 0),
+                json_get(service, "spec.loadBalancerSourceRanges"));
+    }
+}
+
 static void add_service(void *ctx, struct json service)
 {
     struct proxy *p = ctx;
     const char *type = json_get_text(service, "spec.type");
     const char *address = json_get_text(service, "spec.clusterIP");
-    bool node_port = text_eq(type, "NodePort") || text_eq(type, "LoadBalancer");
     if (text_empty(address) || text_eq(address, "None") || text_eq(type, "ExternalName"))
         return;
     json_each (of, json_get(service, "spec.ports")) {
@@ -245,8 +264,7 @@ static void add_service(void *ctx, struct json service)
         json_each (ip, json_get(service, "spec.clusterIPs"))
             if (json_text(*ip))
                 port_listen(port, json_text(*ip), json_get_int(*of, "port", 0));
-        if (node_port && json_get_int(*of, "nodePort", 0))
-            port_listen(port, p->node_address, json_get_int(*of, "nodePort", 0));
+        add_outside(p, port, service, *of);
     }
 }
 

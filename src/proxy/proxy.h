@@ -3,6 +3,8 @@
 /* Services on one machine: what kube-proxy is in a cluster, with sockets in place of kernel rules.
  *
  *   clusterIP:port, NODE-ADDRESS:nodePort ──> an endpoint of the Service's EndpointSlices
+ *   EXPOSED:nodePort                      ──> the same
+ *   EXPOSED:port of a LoadBalancer        ──> the same, for clients of loadBalancerSourceRanges
  *   (hostIP or NODE-ADDRESS):hostPort     ──> containerPort of the pod that has it
  *
  * A port is listened on while it has an endpoint, so without one connections are refused. Endpoints
@@ -23,10 +25,16 @@ struct kube_transport;
 struct loop;
 struct proxy;
 
+#define PROXY_EXPOSED_MAX 4
+
 struct proxy_options {
     struct loop *loop;
     const struct kube_transport *transport;
     const char *node_address; /* for node ports and host ports; NULL: 127.0.0.1 */
+    /* Where node ports and Services of type LoadBalancer (but those with a class, which are another
+     * program's) are reached: numeric addresses up to a NULL, none the wildcard, because other
+     * addresses have the same ports; NULL: node ports only at the node's address. */
+    const char *const *exposed;
     /* At once; more wait in the kernel. 0: what a quarter of our file descriptors is enough for. */
     size_t connections_max;
     int64_t connect_ms; /* for an endpoint to answer; 0: 2 s */
@@ -39,7 +47,7 @@ struct proxy_stats {
     uint64_t accepted, failed;
 };
 
-/* Everything in options but the text outlives it. */
+/* Everything in options but node_address outlives it. */
 struct proxy *proxy_new(const struct proxy_options *options) must_check;
 /* Connections are cut. */
 void proxy_free(struct proxy *p);

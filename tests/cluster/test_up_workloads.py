@@ -2,8 +2,9 @@
 StatefulSets keep their data, Jobs end and fail."""
 import re
 import signal
+import urllib.request
 
-from lab import wait_for
+from lab import free_port, wait_for
 from test_up import Up
 
 WAIT = "trap 'exit 0' TERM; while :; do sleep 0.1; done"
@@ -54,6 +55,32 @@ STUCK = {
             "restartPolicy": "Never", "containers": [shell("true")]}}}}}},
         "not run: nothing starts CronJobs on one machine"),
 }
+
+
+def test_load_balancer_is_reached_at_the_exposed_address_and_says_so():
+    server = {"name": "web", "image": "busybox", "command": ["python3", "-m", "http.server", "--bind", "$(IP)", "8000"],
+              "env": [{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}]}
+    port = free_port()
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
+               "spec": {"type": "LoadBalancer", "selector": {"app": "web"}, "ports": [{"port": port, "targetPort": 8000}]}}
+    with Up(workload("Deployment", "web", server), service, flags=["--expose", "127.0.0.1,127.0.0.3"]) as up:
+        def answers(address, number):
+            try:
+                with urllib.request.urlopen(f"http://{address}:{number}/", timeout=10) as answer:
+                    return answer.status == 200
+            except OSError:
+                return False
+        for address in "127.0.0.1", "127.0.0.3":
+            wait_for(lambda: answers(address, port), 30, f"an answer at {address}")
+        found = up.get("services", "web")
+        assert [i["ip"] for i in found["status"]["loadBalancer"]["ingress"]] == ["127.0.0.1", "127.0.0.3"], found
+        node_port = found["spec"]["ports"][0]["nodePort"]
+        assert answers("127.0.0.1", node_port) and answers("127.0.0.3", node_port)
+        assert "127.0.0.1,127.0.0.3" in up.run("get", "services")
+        up.stop()
+    with Up(start=False) as up:
+        said = up.run(*up.command[1:], "--expose", "0.0.0.0", code=2)
+        assert "0.0.0.0 is all addresses" in said and "127.0.0.1" in said, said
 
 
 def reasons_of(up, name):

@@ -28,6 +28,9 @@ static uint16_t free_port(void)
     return port;
 }
 
+/* Not the cluster's, so that the same port is free there. */
+static const char *const outside[] = { "127.0.0.3", NULL };
+
 static void place_open_with(struct place *p, const char *spec, size_t connections_max)
 {
     *p = (struct place){ .port = free_port() };
@@ -43,6 +46,7 @@ static void place_open_with(struct place *p, const char *spec, size_t connection
     p->address = json_get_text(service, "spec.clusterIP");
     p->proxy = proxy_new(&(struct proxy_options){ .loop = p->loop,
         .transport = &p->harbor.transport,
+        .exposed = strstr(spec, "LoadBalancer") ? outside : NULL,
         .connections_max = connections_max,
         .connect_ms = AWAIT_MAX_MS });
     proxy_start(p->proxy);
@@ -369,6 +373,46 @@ static void put_pod(struct place *p, const char *name, uint16_t port, uint16_t h
         "PATCH",
         arena_printf(test_arena(), PODS "/%s/status", name),
         "{'status': {'phase': 'Running', 'podIP': '127.0.0.1', 'podIPs': [{'ip': '127.0.0.1'}]}}");
+}
+
+TEST(a_load_balancer_is_reached_from_outside_by_those_who_may)
+{
+    struct place p;
+    place_open_with(&p, ", 'type': 'LoadBalancer'", 0);
+    uint16_t port;
+    int server = raw_listen(&port);
+    put_slice(&p, "POST", "one", port, "{}");
+    await(&p, proxy_stats(p.proxy).listening == 4); /* cluster, twice the node port, balancer */
+    p.address = outside[0];
+    ask(&p, &server, 1);
+    harbor_do(&p.harbor,
+        "PATCH",
+        SERVICES "/web",
+        "{'spec': {'loadBalancerSourceRanges': ['10.0.0.0/8', '192.0.2.0/24']}}");
+    /* Whoever may not is told nothing; the change may take a moment to be seen. */
+    for (bool cut = false; !cut;) {
+        int client = connect_now(&p), came = -1;
+        await(&p,
+            (cut = recv(client, &(char){ 0 }, 1, MSG_DONTWAIT) == 0) ||
+                (came = accept4(server, NULL, NULL, SOCK_NONBLOCK)) >= 0);
+        if (came >= 0)
+            close(came);
+        close(client);
+    }
+    harbor_do(&p.harbor,
+        "PATCH",
+        SERVICES "/web",
+        "{'spec': {'type': 'ClusterIP', 'loadBalancerSourceRanges': null}}");
+    await(&p, proxy_stats(p.proxy).listening == 1);
+    check_int(try_connect(outside[0], p.port), -1);
+    harbor_do(&p.harbor,
+        "PATCH",
+        SERVICES "/web",
+        "{'spec': {'type': 'LoadBalancer', 'loadBalancerClass': 'theirs.example/x'}}");
+    await(&p, proxy_stats(p.proxy).listening == 3);
+    check_int(try_connect(outside[0], p.port), -1);
+    close(server);
+    place_close(&p);
 }
 
 TEST(proxy_leads_from_host_ports_to_pods)

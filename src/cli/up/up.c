@@ -21,6 +21,7 @@
 #include "cli/up/apply.h"
 #include "cli/up/detach.h"
 #include "cli/up/endpoint.h"
+#include "cli/up/expose.h"
 #include "cli/up/folder.h"
 #include "cli/up/hello.h"
 #include "cli/up/objects.h"
@@ -51,6 +52,7 @@ struct up {
     const char *folder;
     struct families families;
     struct inputs objects; /* of -f */
+    struct expose expose;
     struct loop *loop;
     struct api_service *api;
     struct local_transport *local;
@@ -236,6 +238,7 @@ static void make_proxy(struct up *up)
     up->proxy = proxy_new(&(struct proxy_options){
         .loop = up->loop,
         .transport = local_transport_kube(up->local),
+        .exposed = up->expose.addresses,
     });
 }
 
@@ -440,6 +443,7 @@ static void set_families(struct up *up)
     up->families.llmkube.one_machine = true;
     up->families.toolhive.one_machine = true;
     families_add_workloads(&up->families, up_folder_path(a, up->folder, "volumes"));
+    up->families.workloads.balanced = up->expose.list;
 }
 
 static int run_here(struct up *up, int pipe)
@@ -479,13 +483,16 @@ static int run(struct cli *cli)
     bool given;
     int pipe = -1, code;
     if (!cli_setup_log(cli, &err) || !families_read(cli, &up.families, &err) ||
-        !api_service_check_listen(cli_text(cli, "listen"), &err))
+        !api_service_check_listen(cli_text(cli, "listen"), &err) ||
+        !expose_read(&cli->arena, cli_text(cli, "expose"), &up.expose, &err))
         return cli_usage(cli, "%s", err.text);
     if (!up_folder(cli, &up.folder, &err) || !apply_read_files(cli, &given, &up.objects, &err) ||
         !up_folder_make(&cli->arena, up.folder, &err))
         return cli_fail(cli, &err);
     if (given && up_folder_pid(&cli->arena, up.folder))
         return apply_to_running(cli, up.folder, &up.objects);
+    if (up.expose.warning)
+        fprintf(stderr, "%s\n", up.expose.warning);
     if (cli_on(cli, "detach") && !up_detach(cli, up.folder, &pipe, &code))
         return code;
     set_families(&up);
@@ -515,6 +522,11 @@ static const struct cli_flag flags[] = {
         NULL,
         "false",
         "Allow --endpoint to be reached from other machines without a key." },
+    { "expose",
+        0,
+        "ADDRESS,...",
+        "127.0.0.1",
+        "Where node ports and Services of type LoadBalancer are reached." },
     { "images", 0, "FILE", NULL, "Further local programs for images; see docs/one-machine.md." },
     { "ask", 0, "TEXT", NULL, "Once all is ready, ask the first InferenceService this." },
     { "detach", 'd', NULL, "false", "Return when all is ready, and run on; log: DATA/up.log." },

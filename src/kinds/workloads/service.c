@@ -1,4 +1,5 @@
-/* Service: its EndpointSlices say which pods answer for it, at which addresses and ports. */
+/* Service: its EndpointSlices say which pods answer for it, at which addresses and ports. One of
+ * type LoadBalancer is told where it is reached from outside. */
 
 #include "kinds/workloads/workloads.h"
 
@@ -199,9 +200,27 @@ static void plan_family(const struct view *in, struct plan *out, const char *fam
         plan_slice(&s, out, s.items[i], first + (int64_t)i);
 }
 
+/* One with a class is another program's. */
+static void plan_balancer(const struct view *in, struct plan *out)
+{
+    const struct workloads_settings *settings = in->settings;
+    if (!settings || !json_present(settings->balanced))
+        return;
+    bool balanced = text_eq(json_get_text(in->object, "spec.type"), "LoadBalancer") &&
+                    text_empty(json_get_text(in->object, "spec.loadBalancerClass"));
+    struct json_builder ingress;
+    json_builder_init(&ingress, in->arena);
+    json_each (address, balanced ? settings->balanced : json_empty_list())
+        json_push(&ingress, json_fields(in->arena, { "ip", *address }));
+    plan_status(out,
+        json_fields(in->arena, { "loadBalancer.ingress", json_or_absent(json_list_end(&ingress)) }),
+        NULL);
+}
+
 static void reconcile(const struct view *in, struct plan *out)
 {
     struct arena *a = in->arena;
+    plan_balancer(in, out);
     struct json labels = json_get(in->object, "spec.selector");
     struct json families = json_get(in->object, "spec.ipFamilies");
     struct selector selector;

@@ -15,6 +15,7 @@ struct view;
 
 struct workloads_settings {
     const char *volumes; /* directory of the claims' directories, NAMESPACE/NAME each */
+    struct json balanced; /* addresses of Services of type LoadBalancer; absent: nobody makes one */
 };
 
 extern const struct kind workloads_deployment_kind;

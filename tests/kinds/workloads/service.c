@@ -91,6 +91,28 @@ TEST(a_service_without_a_selector_is_left_to_others)
     check_int(s.plan.child_count, 0);
 }
 
+TEST(a_load_balancer_is_told_where_it_is_reached)
+{
+    static struct workloads_settings settings;
+    struct stage s;
+    begin(&s, "{'type': 'LoadBalancer', 'selector': {'app': 'web'}, " PORTS "}");
+    stage_run(&s, KIND, "svc");
+    check(!s.plan.has_status); /* nobody makes one */
+    settings.balanced = test_json("['127.0.0.1', '192.0.2.2']");
+    s.settings = &settings;
+    stage_run(&s, KIND, "svc");
+    check_json(
+        s.plan.status, "{'loadBalancer': {'ingress': [{'ip': '127.0.0.1'}, {'ip': '192.0.2.2'}]}}");
+    check_int(s.plan.child_count, 1);
+    stage_edit(&s, &WORKLOADS_SERVICE, "svc", "spec.loadBalancerClass", "'theirs.example/x'");
+    stage_run(&s, KIND, "svc");
+    check_json(s.plan.status, "{}");
+    stage_edit(&s, &WORKLOADS_SERVICE, "svc", "spec.loadBalancerClass", NULL);
+    stage_edit(&s, &WORKLOADS_SERVICE, "svc", "spec.type", "'ClusterIP'");
+    stage_run(&s, KIND, "svc");
+    check_json(s.plan.status, "{}");
+}
+
 TEST(a_headless_service_for_a_set_names_hosts_that_are_not_ready)
 {
     struct stage s;
