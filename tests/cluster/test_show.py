@@ -1,4 +1,5 @@
 """The live display of `leeboard up` on a terminal, its plain lines without one, and `leeboard models`."""
+import hashlib
 import os
 import re
 import shutil
@@ -8,7 +9,7 @@ import subprocess
 import tempfile
 
 from lab import PATIENCE_S, ROOT, Operator, spawn, tail, wait_for
-from machine import Machine, Source
+from machine import MANIFEST, Machine, Source
 from terminal import Terminal, Tmux
 
 READY = r"✔ InferenceService +tiny +ready +http://\S+/v1/chat/completions"
@@ -136,6 +137,23 @@ def test_download_goes_on_after_a_restart_and_is_not_repeated():
         with Up(machine) as up:
             up.wait_ready()
         assert len(source.downloads) == 2, source.downloads
+
+
+def test_file_with_a_wrong_digest_is_fetched_once_and_taken_when_the_digest_is_corrected():
+    with Source() as source, Machine(source.url) as machine:
+        def write(digest):
+            machine.write("tiny.yaml", MANIFEST.format(url=f'{source.url}", sha256: "{digest}', name="tiny"))
+
+        def said(pattern):
+            return re.search(pattern, machine.ask("why", "tiny", check=False).stdout)
+        write("0" * 64)
+        with Up(machine):
+            wait_for(lambda: said("crashing: model-downloader: .*spec.sha256 of the Model is 0{64}, but the file has "
+                                  "[0-9a-f]{64}: correct one of the two"), 60, "the wrong digest to be told")
+            write(hashlib.sha256(source.data).hexdigest())
+            machine.ask("apply", "-f", f"{machine.folder}/tiny.yaml")
+            wait_for(lambda: said("InferenceService tiny is ready"), 60, "the service to be ready")
+        assert source.downloads == [0], source.downloads
 
 
 def test_models_lists_who_uses_what_and_removes_the_rest():

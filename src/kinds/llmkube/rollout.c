@@ -15,6 +15,7 @@
 
 #include "base/time.h"
 #include "base/settle.h"
+#include "kinds/llmkube/storage_program.h"
 
 #define DEFERRED "RolloutDeferred"
 #define IDLE_EVERY_MS 5000
@@ -32,7 +33,7 @@ static bool is_program(struct json command)
 }
 
 /* The planned template with the program texts that run now, wherever both have one in a container
- * of the same name. */
+ * of the same name, unless the Model asks for something else than it did then. */
 static struct json with_programs_of(struct arena *a, struct json planned, struct json present)
 {
     struct json containers = json_get(planned, "spec.initContainers");
@@ -43,7 +44,9 @@ static struct json with_programs_of(struct arena *a, struct json planned, struct
         struct json other = json_find(
             json_get(present, "spec.initContainers"), "name", json_get_text(mine, "name"));
         struct json command = json_get(other, "command");
-        if (is_program(json_get(mine, "command")) && is_program(command))
+        struct json own = json_get(mine, "command");
+        if (is_program(own) && is_program(command) &&
+            storage_same_request(json_text(own.items[2]), json_text(command.items[2])))
             mine = json_with_member(a, mine, "command", command);
         json_push(&b, mine);
     }

@@ -1,6 +1,7 @@
 #include "kinds/llmkube/storage_program.h"
 
 #include "base/embed.h"
+#include "base/str.h"
 #include "kinds/llmkube/model.h"
 #include "kinds/llmkube/settings.h"
 
@@ -102,6 +103,27 @@ const char *storage_fetch_program(
     };
     const char *front = m->sha256 ? arena_printf(a, "sha256=%s\n", m->sha256) : "";
     return packed(a, front, fetch_script, sections);
+}
+
+/* How fetch.sh begins, with a digest and without. */
+#define DIGEST_LINE "sha256="
+#define FIRST_LINES "set -eu\numask 002\n"
+
+/* The digest of one of ours, "" if it has none; absent: the text is another program's. */
+static struct str digest_in(const char *program)
+{
+    struct str rest = str_of(program);
+    struct str first = str_starts(rest, STR(DIGEST_LINE)) ? str_cut(&rest, '\n') : STR("");
+    return rest.ptr && str_starts(rest, STR(FIRST_LINES)) ? first : (struct str){ 0 };
+}
+
+bool storage_same_request(const char *program, const char *other)
+{
+    struct str one = digest_in(program), two = digest_in(other);
+    static const char onchange[] = "size_at()"; /* only a policy of OnChange has it */
+    if (!one.ptr || !two.ptr)
+        return true;
+    return str_eq(one, two) && !strstr(program, onchange) == !strstr(other, onchange);
 }
 
 const char *storage_prepare_program(struct arena *a, int64_t group)

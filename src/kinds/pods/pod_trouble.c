@@ -6,7 +6,7 @@
 
 #include "base/str.h"
 
-#define LINE_BYTES_MAX 200
+#define LINE_BYTES_MAX 320 /* two digests and a sentence */
 
 /* ---- what a program said last ---- */
 

@@ -254,6 +254,36 @@ TEST(a_program_text_alone_restarts_no_pod)
     check_text(program(&s), ours);
 }
 
+static const char *downloader(const struct stage *s)
+{
+    return json_get_text(
+        stage_child(s, "Deployment"), "spec.template.spec.initContainers.1.command.2");
+}
+
+/* Pods that failed for the digest that the Model had would fail for ever. */
+TEST(a_digest_or_policy_that_changes_replaces_pods)
+{
+    static const char *const specs[] = {
+        "{'source': 'https://weights.test/base.gguf'}",
+        "{'source': 'https://weights.test/base.gguf', 'sha256': "
+        "'abababababababababababababababababababababababababababababababab'}",
+        "{'source': 'https://weights.test/base.gguf', 'sha256': "
+        "'cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd'}",
+        "{'source': 'https://weights.test/base.gguf', 'refreshPolicy': 'OnChange'}",
+    };
+    struct stage s;
+    const char *before = "";
+    service_init(&s, "");
+    for (size_t i = 0; i < lengthof(specs); i++) {
+        service_model(&s, specs[i]);
+        service_run(&s);
+        check(!text_eq(downloader(&s), before));
+        before = downloader(&s);
+        service_run(&s);
+        check_text(downloader(&s), before);
+    }
+}
+
 /* ---- pods that are too old ---- */
 
 static void age(struct stage *s, const char *spec)
