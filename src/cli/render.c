@@ -152,6 +152,19 @@ static void collect(struct render *r, struct json *ret_children, struct json *re
     *ret_inputs = json_list_end(&inputs);
 }
 
+/* What waits for something, which may well be in the cluster. */
+static void print_waits(const struct render *r)
+{
+    struct json_builder outcomes = r->outcomes;
+    json_each (o, json_list_end(&outcomes))
+        if (text_eq(json_get_text(*o, "outcome"), "WAIT"))
+            fprintf(stderr,
+                "leeboard render: %s/%s waits: %s\n",
+                json_get_text(*o, "kind"),
+                json_get_text(*o, "name"),
+                json_get_text(*o, "cause"));
+}
+
 static int print_out(struct render *r, bool as_json)
 {
     struct buf out = BUF_INIT(RENDER_BYTES_MAX);
@@ -161,6 +174,8 @@ static int print_out(struct render *r, bool as_json)
     collect(r, &children, &inputs);
     if (cli_on(r->cli, "with-outcome"))
         outcomes = json_list_end(&r->outcomes);
+    else
+        print_waits(r);
     if (as_json) {
         json_print_pretty(&out,
             json_fields(a,

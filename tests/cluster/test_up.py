@@ -461,7 +461,9 @@ def test_bad_input_is_refused_with_a_remedy():
     assert "Thing/one: the server has no kind Thing in example.org/v1; apply its CRD first" in refused(thing)
     assert "manifest.yaml:" in refused(text="kind: [Model")
     assert 'spec.contextSize' in refused(model(), service(contextSize="much"))
-    with Up() as up:
+    with Up(model(), service(modelRef="tinny")) as up:
+        lost = 'InferenceService chat is failed: Model "tinny" is not in namespace "default" (there is tiny); create it'
+        wait_for(lambda: lost in up.run("why", "chat"), 30, "the missing reference to be told, with what there is")
         taken = re.search(r"serves https://(\S+);", up.said()).group(1)
         said = refused(model(), flags=["--listen", taken])
         assert "Address already in use" in said and "--listen" in said

@@ -15,6 +15,13 @@ static const char *message_of(struct json object, const char *type)
     return text_or_empty(condition_of(object, type), "message");
 }
 
+/* Ready tells at more length what upstream's condition says in few words. */
+static const char *cause_of(struct json object, const char *type)
+{
+    bool told = condition_is(object, "Ready", "False") && *message_of(object, "Ready");
+    return message_of(object, told ? "Ready" : type);
+}
+
 /* ---- kinds ---- */
 
 static void set(struct show_row *row, enum show_state state, const char *phase, const char *detail)
@@ -99,7 +106,7 @@ static void of_inference_service(const struct show_why *p, struct show_row *row)
         set(row, SHOW_READY, "ready", text_or_empty(o, "status.endpoint"));
         look_behind(p, row);
     } else if (text_eq(phase, "Failed"))
-        set(row, SHOW_FAILED, "failed", message_of(o, "Degraded"));
+        set(row, SHOW_FAILED, "failed", cause_of(o, "Degraded"));
     else if (text_eq(phase, "Stopped") || text_eq(phase, "Suspended"))
         set(row, SHOW_READY, text_eq(phase, "Stopped") ? "stopped" : "suspended", "");
     else if (text_eq(phase, "WaitingForGPU")) {
@@ -109,7 +116,7 @@ static void of_inference_service(const struct show_why *p, struct show_row *row)
         set(row, SHOW_WORKS, "starting", "");
         show_why(p, row);
     } else
-        set(row, SHOW_WAITS, "pending", message_of(o, "Progressing"));
+        set(row, SHOW_WAITS, "pending", cause_of(o, "Progressing"));
     if (wanted > 1)
         put_count(p, row, json_get_int(o, "status.readyReplicas", 0), wanted);
 }

@@ -108,6 +108,24 @@ static const char *model_waited_for(struct arena *a, struct json model)
         told ? json_get_text(why, "message") : "");
 }
 
+#define NAMES_MAX 10
+
+/* Which Models there are, for a person who wrote another name. Not on a cluster: there every Model
+ * that comes would change the status of each service that waits. */
+static const char *models_there(const struct isvc *svc)
+{
+    if (!svc->settings->one_machine)
+        return "";
+    struct json models = view_list(svc->in, &LLMKUBE_MODEL, svc->ns, NULL);
+    const char *names = "";
+    for (uint32_t i = 0; json_is(models, JSON_LIST) && i < models.count && i <= NAMES_MAX; i++) {
+        const char *name = json_get_text(models.items[i], "metadata.name");
+        names =
+            arena_printf(svc->arena, "%s%s%s", names, i ? ", " : "", i < NAMES_MAX ? name : "…");
+    }
+    return *names ? arena_printf(svc->arena, " (there is %s)", names) : " (there is none)";
+}
+
 /* What a Model must be before a pod can use it. */
 static bool read_model(
     struct isvc *svc, const char *name, const char *missing, const char *waiting, struct model *ret)
@@ -115,9 +133,10 @@ static bool read_model(
     struct json object = view_get(svc->in, &LLMKUBE_MODEL, name);
     if (!json_present(object)) {
         svc->detail = arena_printf(svc->arena,
-            "Model \"%s\" is not in namespace \"%s\"; create it, or name another",
+            "Model \"%s\" is not in namespace \"%s\"%s; create it, or name another",
             name,
-            svc->ns);
+            svc->ns,
+            models_there(svc));
         return isvc_fail(svc, "%s", missing);
     }
     struct error err;

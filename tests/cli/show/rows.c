@@ -63,6 +63,21 @@ TEST(a_model_is_pending_ready_or_failed_with_the_words_of_its_conditions)
         "no such file");
 }
 
+TEST(a_service_that_waits_or_failed_says_why_at_length)
+{
+    static const char *const phases[][2] = { { "Failed", "failed" }, { "Pending", "pending" } };
+    for (size_t i = 0; i < lengthof(phases); i++)
+        check_row(
+            arena_printf(test_arena(),
+                "[{'kind':'InferenceService','status':{'phase':'%s','conditions':["
+                "{'type':'Degraded','message':'short'},{'type':'Progressing','message':'short'},"
+                "{'type':'Ready','status':'False','message':'at length'}]}}]",
+                phases[i][0]),
+            i ? SHOW_WAITS : SHOW_FAILED,
+            phases[i][1],
+            "at length");
+}
+
 static struct show_disk half_of_one_key(void *ctx, const char *ns, const char *key)
 {
     (void)ctx;

@@ -17,6 +17,18 @@ TEST(a_service_without_its_model_fails_and_keeps_its_children)
     check_json(s.plan.status, "{'phase': 'Failed', 'mode': 'chat', 'effectivePriority': 10000}");
 }
 
+TEST(a_service_of_one_machine_is_told_which_models_there_are)
+{
+    struct stage s;
+    service_init(&s, "");
+    service_spec(&s, "'modelRef': 'bass'");
+    service_run(&s);
+    check(strstr(s.plan.cause, "Model \"bass\" is not in namespace \"ns\"; create it"));
+    llmkube_stage_settings(&s)->one_machine = true;
+    service_run(&s);
+    check(strstr(s.plan.cause, "is not in namespace \"ns\" (there is base); create it"));
+}
+
 TEST(a_service_waits_for_its_model)
 {
     struct stage s;
