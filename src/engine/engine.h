@@ -55,6 +55,9 @@ struct engine_options {
     /* API groups of these and of other families, NULL-terminated; NULL: nothing is said of CRDs
      * there that no kind serves. */
     const char *const *groups;
+    /* The CRDs are those of this program: the server is asked for its own description only when it
+     * leaves something out. */
+    bool own_crds;
     const char *ns;      /* only this one; NULL: all */
     const char *manager; /* field manager, "leeboard" */
     struct json self;    /* our pod, for events about ourselves; absent: none */

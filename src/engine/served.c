@@ -101,7 +101,8 @@ static void fetch_schema(void *ctx)
 void served_loaded(struct engine_watch *w)
 {
     const struct engine_kind *kind = engine_kind_of(w->engine, w->resource);
-    bool wanted = w->needs_schema || (kind && w->custom && !kind->installed);
+    bool unknown = kind && w->custom && !kind->installed && !w->engine->options.own_crds;
+    bool wanted = w->needs_schema || unknown;
     if (wanted && !timer_is_set(&w->schema_wait))
         fetch_schema(w);
 }

@@ -58,6 +58,8 @@ struct router {
 };
 
 void router_generation_unref(struct generation *g);
+/* For https; made when first needed. */
+struct tls_context *router_tls(struct router *r);
 
 enum answer_mode { ANSWER_RAW, ANSWER_JSON, ANSWER_WHOLE, ANSWER_EVENTS };
 

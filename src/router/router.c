@@ -1,6 +1,7 @@
 #include "router/router.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 #include "http/tls.h"
 #include "router/dispatch.h"
@@ -9,8 +10,19 @@
 
 /* ---- generations ---- */
 
+/* Reading the system's certificates takes longer than all else here, and most routers of one
+ * machine have no use for them. Without them no certificate is trusted. */
+struct tls_context *router_tls(struct router *r)
+{
+    struct error err;
+    if (!r->tls)
+        r->tls = tls_client_new(
+            &(struct tls_client_options){ .ca_file = getenv("SSL_CERT_FILE") }, &err);
+    return r->tls;
+}
+
 static struct generation *generation_new(
-    struct router_config *config, struct tls_context *tls, const struct generation *before)
+    struct router *r, struct router_config *config, const struct generation *before)
 {
     struct generation *g = mem_new_of(struct generation);
     g->refs = 1;
@@ -18,7 +30,9 @@ static struct generation *generation_new(
     g->targets = mem_resize(NULL, config->backend_count, sizeof(*g->targets));
     for (size_t i = 0; i < config->backend_count; i++) {
         struct target *t = &g->targets[i];
-        router_target_init(t, &config->arena, &config->backends[i], tls);
+        const char *address = config->backends[i].address;
+        bool secure = address && strncasecmp(address, "https:", 6) == 0;
+        router_target_init(t, &config->arena, &config->backends[i], secure ? router_tls(r) : NULL);
         for (size_t j = 0; before && j < before->config->backend_count; j++) {
             const struct router_backend *old = &before->config->backends[j];
             if (text_eq(old->name, t->backend->name) && text_eq(old->address, t->backend->address))
@@ -44,7 +58,6 @@ void router_generation_unref(struct generation *g)
 struct router *router_new(const struct router_options *options, struct router_config *config)
 {
     struct router *r = mem_new_of(struct router);
-    struct error err;
     r->o = *options;
     r->o.quarantine_ms = options->no_quarantine ? 0 : options->quarantine_ms ?: 15000;
     r->o.first_token_ms = options->first_token_ms ?: 120000;
@@ -57,16 +70,13 @@ struct router *router_new(const struct router_options *options, struct router_co
         &(struct http_client_options){ .connections_max = CONNECTIONS_MAX,
             .idle_connection_ms = 10000,
             .limits = { .header_bytes_max = (size_t)256 << 10, .header_count_max = 512 } });
-    /* Without the system's roots no certificate is trusted, and plain HTTP still works. */
-    r->tls =
-        tls_client_new(&(struct tls_client_options){ .ca_file = getenv("SSL_CERT_FILE") }, &err);
     router_report_link(r);
     if (options->kube) {
         r->pools = pools_new(r->env, options->kube, r->o.name);
         pools_link(r->pools, &r->metrics);
     }
     ledger_init(&r->ledger, r->env);
-    r->now = generation_new(config, r->tls, NULL);
+    r->now = generation_new(r, config, NULL);
     router_health_start(r);
     router_auth_start(r);
     return r;
@@ -93,7 +103,7 @@ void router_set_config(struct router *r, struct router_config *config)
 {
     struct generation *before = r->now;
     router_health_stop(r);
-    r->now = generation_new(config, r->tls, before);
+    r->now = generation_new(r, config, before);
     router_generation_unref(before);
     router_health_start(r);
     router_auth_start(r);

@@ -70,6 +70,7 @@ void engine_service_init(struct engine_service *s, const struct engine_service_o
         .families = o->families->list,
         .groups = groups,
         .family_count = o->families->count,
+        .own_crds = o->own_crds,
         .ns = o->ns,
         .manager = "leeboard",
         .self = o->self,

@@ -20,6 +20,7 @@ struct engine_service_options {
     const struct families *families;
     const char *instance; /* of events: the pod or the machine */
     const char *ns;       /* only this one; NULL: all */
+    bool own_crds;        /* they are those of this program */
     struct json self;     /* our pod; absent: none */
     bool (*may_write)(void *ctx);
     void *ctx;

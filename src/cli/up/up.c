@@ -274,6 +274,7 @@ static void make_engine(struct up *up)
             .transport = local_transport_kube(up->local),
             .families = &up->families,
             .instance = engine_service_instance(&up->cli->arena),
+            .own_crds = true, /* applied at each start */
         });
 }
 
