@@ -82,6 +82,32 @@ struct staged staged_look(const char *directory, const char *key)
     return s;
 }
 
+static bool add_total(void *ctx, const char *path, const struct stat *st)
+{
+    int64_t *total = ctx;
+    struct error err;
+    if (!is_partial(path))
+        return true;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct gguf_reader r;
+    gguf_init(&r, &a);
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && gguf_read_file(&r, fd, &err) && r.gguf.file_bytes <= INT64_MAX &&
+        (int64_t)r.gguf.file_bytes >= st->st_size)
+        *total = (int64_t)r.gguf.file_bytes;
+    if (fd >= 0)
+        close(fd);
+    gguf_done(&r);
+    return true;
+}
+
+int64_t staged_total(const char *directory, const char *key)
+{
+    int64_t total = 0;
+    each_file(directory, key, add_total, &total);
+    return total;
+}
+
 /* What cannot be read is somebody else's to tell. Repositories have files that are empty. */
 static bool check_file(void *ctx, const char *path, const struct stat *st)
 {

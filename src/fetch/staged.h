@@ -15,6 +15,9 @@ struct staged {
 };
 
 struct staged staged_look(const char *directory, const char *key);
+/* How long the file on its way will be, by its own header; 0: not known, or not yet. Reads the part
+ * of the header that is there. */
+int64_t staged_total(const char *directory, const char *key);
 /* False if a file that should be whole lacks bytes, by its own header: the error names it. Reads
  * the heads of all that are there, so it is for a thread. */
 bool staged_check(const char *directory, const char *key, struct error *err);

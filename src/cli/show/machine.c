@@ -1,5 +1,7 @@
 #include "cli/show/machine.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -10,20 +12,58 @@
 #define LOG_END_BYTES 2048
 #define LOG_END_LINES 4         /* the last ones may be empty */
 #define FULL_BYTES (256 * 1024) /* less than this is as good as nothing */
+#define KEY_BYTES 17
+#define TOTALS_MAX 16
 #define ID_PREFIX "process://"
+
+/* A header that is not whole yet is read again when there is twice as much of the file. */
+struct total {
+    char key[KEY_BYTES];
+    int64_t total, looked_at;
+};
+
+struct look {
+    const char *folder;
+    struct total totals[TOTALS_MAX]; /* of what is fetched at the same time */
+    size_t next;
+};
+
+static struct total *total_of(struct look *l, const char *key)
+{
+    for (size_t i = 0; i < TOTALS_MAX; i++)
+        if (strncmp(l->totals[i].key, key, KEY_BYTES - 1) == 0)
+            return &l->totals[i];
+    struct total *t = &l->totals[l->next++ % TOTALS_MAX];
+    *t = (struct total){ 0 };
+    snprintf(t->key, sizeof(t->key), "%s", key);
+    return t;
+}
 
 static struct show_disk look_at_model(void *ctx, const char *ns, const char *cache_key)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct staged staged =
-        staged_look(arena_printf(&a, "%s/volumes/%s", (char *)ctx, ns), cache_key);
-    return (struct show_disk){ staged.whole, staged.partial };
+    struct look *l = ctx;
+    const char *folder = arena_printf(&a, "%s/volumes/%s", l->folder, ns);
+    struct staged staged = staged_look(folder, cache_key);
+    struct show_disk disk = { staged.whole, staged.partial, 0 };
+    if (staged.partial <= 0)
+        return disk;
+    struct total *t = total_of(l, cache_key);
+    if (staged.partial < t->looked_at || t->total < staged.partial)
+        t->total = 0;
+    if (!t->total && (staged.partial < t->looked_at || staged.partial >= 2 * t->looked_at)) {
+        t->total = staged_total(folder, cache_key);
+        t->looked_at = staged.partial;
+    }
+    disk.total = t->total;
+    return disk;
 }
 
 /* process://UID/CONTAINER/RUN, as the node has it: whoever may write a status is not to name other
  * files by it. */
 static const char *read_log_end(void *ctx, struct arena *a, const char *container_id)
 {
+    const struct look *l = ctx;
     struct str rest = str_of(container_id);
     if (!str_starts(rest, STR(ID_PREFIX)) || strstr(container_id, ".."))
         return "";
@@ -35,7 +75,7 @@ static const char *read_log_end(void *ctx, struct arena *a, const char *containe
         return "";
     return logs_tail(a,
         arena_printf(
-            a, "%s/node/pods/%s/containers/%s/%lld/log", (char *)ctx, uid, name, (long long)run),
+            a, "%s/node/pods/%s/containers/%s/%lld/log", l->folder, uid, name, (long long)run),
         LOG_END_BYTES,
         LOG_END_LINES);
 }
@@ -43,7 +83,7 @@ static const char *read_log_end(void *ctx, struct arena *a, const char *containe
 static bool look_whether_full(void *ctx)
 {
     struct statvfs fs;
-    if (statvfs(ctx, &fs))
+    if (statvfs(((struct look *)ctx)->folder, &fs))
         return false;
     uint64_t blocks = geteuid() == 0 ? fs.f_bfree : fs.f_bavail;
     return blocks * fs.f_frsize < FULL_BYTES;
@@ -51,11 +91,13 @@ static bool look_whether_full(void *ctx)
 
 struct show_machine show_machine(struct arena *a, const char *folder)
 {
+    struct look *l = arena_new(a, struct look);
+    l->folder = arena_strdup(a, folder);
     return (struct show_machine){
         .model = look_at_model,
         .log_end = read_log_end,
         .is_full = look_whether_full,
-        .folder = arena_strdup(a, folder),
-        .ctx = arena_strdup(a, folder),
+        .folder = l->folder,
+        .ctx = l,
     };
 }

@@ -57,11 +57,14 @@ static void of_model(const struct show_why *p, struct show_row *row)
         set(row, SHOW_FAILED, "no file", message_of(o, "SourceDrifted"));
     else if (text_eq(phase, "Ready"))
         set(row, SHOW_READY, later && !disk.whole ? "found" : "ready", size);
+    else if (text_eq(text_or_empty(condition_of(o, "Progressing"), "reason"), "PrefetchStarted"))
+        set(row, SHOW_WORKS, "pulling", "");
     else
         set(row, SHOW_WAITS, "pending", message_of(o, "Progressing"));
     if (disk.partial >= 0) {
         int64_t total = json_get_int(o, "status.sourceContentLength", 0);
         row->bytes = disk.partial;
+        total = total ? total : disk.total;
         row->total = total >= disk.partial ? total : 0;
     }
 }

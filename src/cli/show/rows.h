@@ -27,6 +27,7 @@ struct show_row {
 struct show_disk {
     bool whole;      /* all of it, or of one of its files */
     int64_t partial; /* bytes so far of what is being fetched; -1: nothing is */
+    int64_t total;   /* of it, by its own header; 0: not known */
 };
 struct show_machine {
     struct show_disk (*model)(void *ctx, const char *ns, const char *cache_key);
