@@ -103,7 +103,10 @@ static void draw(void *ctx)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     cleanup(buf_done) struct buf out = BUF_INIT(OUTPUT_BYTES_MAX);
     struct show_row *rows;
-    size_t count = show_rows(&a, objects_of(&a, s), &s->machine, &rows);
+    size_t all = show_rows(&a, objects_of(&a, s), &s->machine, &rows), count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (!s->options.wanted || s->options.wanted(s->options.ctx, &rows[i]))
+            rows[count++] = rows[i];
     for (size_t i = 0; i < count && s->ending; i++)
         if (rows[i].state == SHOW_WORKS || rows[i].state == SHOW_WAITS) {
             rows[i].state = SHOW_WAITS;

@@ -23,6 +23,8 @@ struct show_options {
     int fd;             /* standard output */
     const char *folder; /* of the data: models and logs are looked at there */
     bool plain;         /* lines on change, even on a terminal */
+    /* Which rows there are, with ctx; NULL: all. */
+    bool (*wanted)(void *ctx, const struct show_row *row);
     /* Everything that has a line is ready, which it was not before; NULL: nobody asks. */
     void (*ready)(void *ctx);
     /* The rows, whenever they were worked out and all is loaded; NULL: nobody asks. */

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "kube/file.h"
 
+#define ENDPOINT_BYTES_MAX ((size_t)16 << 10)
 /* A log that has grown beyond it makes room for a new one when the next process starts. */
 #define LOG_BYTES_MAX ((off_t)10 << 20)
 
@@ -200,4 +202,34 @@ bool up_folder_log(struct arena *a, const char *folder, bool out, int *ret, stru
     bool ok = dup2(fd, STDERR_FILENO) >= 0 && (!out || dup2(fd, STDOUT_FILENO) >= 0);
     close(fd);
     return ok || fail_errno(err, errno, "%s", path);
+}
+
+bool up_folder_write_endpoint(
+    struct arena *a, const char *folder, const char *url, const char *key_file, struct error *err)
+{
+    const char *path = up_folder_path(a, folder, "endpoint"),
+               *fresh = arena_printf(a, "%s.tmp", path);
+    if (!url)
+        return unlink(path) == 0 || errno == ENOENT || fail_errno(err, errno, "%s", path);
+    char *key_path = key_file ? realpath(key_file, NULL) : NULL;
+    const char *text = arena_printf(a, "%s\n%s\n", url, key_path ? key_path : "");
+    free(key_path);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+    ok = (fd < 0 || close(fd) == 0) && ok && rename(fresh, path) == 0;
+    return ok || fail_errno(err, errno, "%s", path);
+}
+
+bool up_folder_read_endpoint(
+    struct arena *a, const char *folder, const char **ret_url, const char **ret_key_file)
+{
+    struct str text;
+    const char *path = up_folder_path(a, folder, "endpoint");
+    if (!up_folder_pid(a, folder) || !file_read(a, path, ENDPOINT_BYTES_MAX, &text, NULL))
+        return false;
+    *ret_url = str_dup(a, str_cut(&text, '\n'));
+    *ret_key_file = text.ptr ? str_dup(a, str_cut(&text, '\n')) : NULL;
+    if (text_empty(*ret_key_file))
+        *ret_key_file = NULL;
+    return **ret_url;
 }

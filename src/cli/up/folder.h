@@ -8,9 +8,13 @@
  *   DATA/volumes       claims: NAMESPACE/NAME each, the model cache among them
  *   DATA/models        copies of local model files
  *   DATA/kubeconfig    the administrator's
+ *   DATA/endpoint      where all models answer while it runs, and the file of keys
+ *   DATA/chat          what was asked in chats
  *   DATA/up.log        what is logged with --detach, or behind the live display */
 
 #include "cli/cli.h"
+
+#define UP_CHAT_HISTORY "chat"
 
 extern const struct cli_flag up_folder_flags[]; /* --data */
 
@@ -31,3 +35,11 @@ const char *up_folder_kubeconfig(struct arena *a, const char *folder);
  * *ret, -1 if there is none. */
 bool up_folder_log(
     struct arena *a, const char *folder, bool out, int *ret, struct error *err) must_check;
+
+/* The one address of the models, for the commands beside the one that runs: url NULL takes it away.
+ * key_file may be NULL. */
+bool up_folder_write_endpoint(struct arena *a, const char *folder, const char *url,
+    const char *key_file, struct error *err) must_check;
+/* False: none runs, or it has no such address. *ret_key_file NULL: no key is needed. */
+bool up_folder_read_endpoint(
+    struct arena *a, const char *folder, const char **ret_url, const char **ret_key_file);

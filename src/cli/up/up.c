@@ -384,6 +384,12 @@ static bool start(struct up *up, struct error *err)
         return fail(err, ERR_CANCELLED, "told to end before it had begun");
     if (up->endpoint)
         endpoint_start(up->endpoint);
+    if (!up_folder_write_endpoint(a,
+            up->folder,
+            up->endpoint ? endpoint_url(up->endpoint) : NULL,
+            cli_text(up->cli, "api-key-file"),
+            err))
+        return false;
     up->running = true;
     timer_set(loop_env(up->loop), &up->trim, TRIM_MS);
     node_start(up->node); /* first: what ran before is what somebody waits for */
@@ -531,7 +537,7 @@ static const struct cli_flag flags[] = {
     { "images", 0, "FILE", NULL, "Further local programs for images; see docs/one-machine.md." },
     { "ask", 0, "TEXT", NULL, "Once all is ready, ask the first InferenceService this." },
     { "detach", 'd', NULL, "false", "Return when all is ready, and run on; log: DATA/up.log." },
-    { "wait", 0, "DURATION", "10m", "How long --detach waits for that." },
+    { "wait", 0, "DURATION", "10m", "How long --detach waits for that; 0s: not at all." },
     { "log-level", 0, "LEVEL", "warn", "What is logged: error, warn, info or debug." },
     { "log-format", 0, "FORMAT", "text", "text for people, json for machines." },
     { 0 },
