@@ -74,6 +74,12 @@ extern const struct cli_flag cli_flags_kube[]; /* --kubeconfig, --context, --nam
 bool cli_setup_log(const struct cli *cli, struct error *err) must_check;
 
 extern const struct cli_command cli_operator;
+extern const struct cli_command cli_run;
+extern const struct cli_command cli_chat;
+extern const struct cli_command cli_pull;
+extern const struct cli_command cli_stop;
+extern const struct cli_command cli_rm;
+extern const struct cli_command cli_export;
 extern const struct cli_command cli_up;
 extern const struct cli_command cli_down;
 extern const struct cli_command cli_ps;

@@ -1,6 +1,12 @@
 #include "cli/cli.h"
 
 const struct cli_command *const cli_commands[] = {
+    &cli_run,
+    &cli_chat,
+    &cli_pull,
+    &cli_stop,
+    &cli_rm,
+    &cli_export,
     &cli_up,
     &cli_down,
     &cli_ps,

@@ -1,0 +1,29 @@
+#pragma once
+
+/* A chat with a model: lines of a person on a terminal and answers below them; or one question, and
+ * its answer on standard output. */
+
+#include "cli/ask.h"
+
+struct chat_options {
+    struct cli *cli;
+    struct loop *loop;
+    const char *folder;    /* of the data, for what was asked before */
+    const char *url, *key; /* of the endpoint; key NULL: none is needed */
+    const char *model;
+    const char *system; /* NULL: none */
+    int64_t tokens_max; /* of an answer; 0: as the server has it */
+};
+
+/* Whether there is a person: standard input and output are a terminal. */
+bool chat_has_terminal(void);
+/* Both return the exit code, and have said why there is no answer. */
+int chat_on_terminal(const struct chat_options *options);
+int chat_once(const struct chat_options *options, const char *question);
+/* The question of a command line: its words from `first` on, else standard input; NULL: neither has
+ * one. */
+const char *chat_question(struct cli *cli, size_t first, struct error *err);
+
+extern const struct cli_flag chat_flags[]; /* --system, --max-tokens */
+/* Fills what the flags say. */
+bool chat_read_flags(struct cli *cli, struct chat_options *ret, struct error *err) must_check;

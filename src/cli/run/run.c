@@ -1,0 +1,417 @@
+/* leeboard run, pull and chat: a model from its file to an answer, without a manifest.
+ *
+ *   word ─> `leeboard up`, if none runs ─> Model and InferenceService ─> ready ─> chat or one
+ * answer
+ */
+
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/resource.h"
+#include "base/str.h"
+#include "cli/apply.h"
+#include "cli/run/chat.h"
+#include "cli/run/things.h"
+#include "cli/run/start.h"
+#include "cli/run/wanted.h"
+#include "cli/up/await.h"
+#include "cli/up/folder.h"
+#include "kinds/llmkube/inference_service.h"
+#include "kinds/llmkube/model.h"
+#include "node/capacity.h"
+
+#define REPLICAS_BEFORE "leeboard.dev/replicas-before-stop"
+#define INTERRUPTED 130
+
+struct run {
+    struct cli *cli;
+    struct arena *arena;
+    const char *folder;
+    struct ask q;
+    struct wanted wanted;
+    struct wanted_options options;
+    bool gpus_given;
+    struct json service, model; /* as they are there; absent: not yet */
+    const char *model_name;
+    struct chat_options chat;
+};
+
+/* ---- the command line ---- */
+
+static bool read_number(struct cli *cli, const char *flag, int64_t *ret, struct error *err)
+{
+    const char *text = cli_text(cli, flag);
+    return !text || (str_to_int(str_of(text), ret) && *ret >= 0 && *ret <= INT32_MAX) ||
+           fail(err, ERR_INVALID, "--%s is a number, not %s", flag, text);
+}
+
+static bool read_line(struct run *r, struct error *err)
+{
+    struct cli *cli = r->cli;
+    const char *ns = cli_text(cli, "namespace");
+    r->options.ns = text_empty(ns) ? "default" : ns;
+    r->gpus_given = cli_given(cli, "gpu");
+    return up_folder(cli, &r->folder, err) &&
+           wanted_read(r->arena, cli->arguments[0], cli_text(cli, "name"), &r->wanted, err);
+}
+
+/* Nothing is started for a name that nothing can have. */
+static bool may_be_there(struct run *r, struct error *err)
+{
+    const char *server = up_folder_path(r->arena, r->folder, "server");
+    return r->wanted.source || access(server, F_OK) == 0 ||
+           fail(err,
+               ERR_NOT_FOUND,
+               "nothing is called %s, and there is no such file; write a GGUF file, an https:// "
+               "URL of one, or hf://org/repo/FILE.gguf",
+               r->wanted.name);
+}
+
+/* ---- what is there ---- */
+
+static bool is_other_source(const struct run *r)
+{
+    return r->wanted.source && json_present(r->model) &&
+           !text_eq(json_get_text(r->model, "spec.source"), r->wanted.source);
+}
+
+static bool look(struct run *r, struct error *err)
+{
+    struct error why;
+    const char *name = r->wanted.name;
+    if (!things_find(&r->q, name, &r->service, &r->model, &why) &&
+        (why.code != ERR_NOT_FOUND || !r->wanted.source)) {
+        *err = why;
+        return false;
+    }
+    r->model_name = json_present(r->model) ? json_get_text(r->model, "metadata.name") : name;
+    return !is_other_source(r) ||
+           fail(err,
+               ERR_EXISTS,
+               "%s is another model already, of %s; --name takes another name, `leeboard rm %s` "
+               "takes that one away",
+               name,
+               json_get_text(r->model, "spec.source"),
+               name);
+}
+
+/* One, if the machine has one that no pod has. */
+static bool count_gpus(struct run *r, struct error *err)
+{
+    struct capacity all = capacity_of_machine(), used = { { 0 } };
+    struct json pods;
+    struct ask everywhere = r->q;
+    everywhere.ns = NULL;
+    if (r->gpus_given || !all.amounts[CAPACITY_GPU])
+        return true;
+    if (!things_list(&everywhere, &RESOURCE_POD, &pods, err))
+        return false;
+    json_each (pod, pods) {
+        const char *phase = json_get_text(*pod, "status.phase");
+        struct capacity one = capacity_of_pod(*pod);
+        if (!text_eq(phase, "Succeeded") && !text_eq(phase, "Failed"))
+            capacity_add(&used, &one);
+    }
+    r->options.gpus = used.amounts[CAPACITY_GPU] < all.amounts[CAPACITY_GPU];
+    if (!r->options.gpus)
+        fprintf(stderr, "no GPU is free: it runs on the CPU; --gpu 1 waits for one\n");
+    return true;
+}
+
+/* ---- what is made ---- */
+
+static bool make(struct run *r, struct json object, struct error *err)
+{
+    struct apply_target target;
+    const char *outcome;
+    if (apply_object(&r->q, object, &target, &outcome, err))
+        return true;
+    apply_name_error(object, err);
+    return false;
+}
+
+static bool make_model(struct run *r, struct error *err)
+{
+    return json_present(r->model) || make(r, wanted_model(r->arena, &r->wanted, &r->options), err);
+}
+
+/* As many as before `leeboard stop`; what the flags say, and else what is there. */
+static bool change_service(struct run *r, struct error *err)
+{
+    struct arena *a = r->arena;
+    struct json annotations = json_get(r->service, "metadata.annotations");
+    const char *before = json_text(json_member(annotations, REPLICAS_BEFORE));
+    int64_t replicas = 1;
+    bool stopped = json_get_int(r->service, "spec.replicas", 1) == 0;
+    if (before && !str_to_int(str_of(before), &replicas))
+        replicas = 1;
+    struct json forget = json_map(a, { REPLICAS_BEFORE, json_null() });
+    struct json patch = json_fields(a,
+        { "metadata.annotations", stopped && before ? forget : (struct json){ 0 } },
+        { "spec.replicas", stopped ? json_int(replicas) : (struct json){ 0 } },
+        { "spec.contextSize", json_int_or_absent(r->options.context) },
+        { "spec.resources.gpu", r->gpus_given ? json_int(r->options.gpus) : (struct json){ 0 } });
+    return !json_or_absent(patch).count ||
+           things_patch(&r->q, &LLMKUBE_INFERENCE_SERVICE, r->wanted.name, patch, err);
+}
+
+static bool make_service(struct run *r, struct error *err)
+{
+    if (json_present(r->service))
+        return change_service(r, err);
+    return count_gpus(r, err) && make_model(r, err) &&
+           make(r, wanted_service(r->arena, &r->wanted, &r->options, r->model_name), err);
+}
+
+/* ---- until it is ready ---- */
+
+static bool is_ours(void *ctx, const struct show_row *row)
+{
+    const struct run *r = ctx;
+    bool service = text_eq(row->kind, "InferenceService") && text_eq(row->name, r->wanted.name);
+    bool model = text_eq(row->kind, "Model") && text_eq(row->name, r->model_name);
+    return text_eq(row->ns, r->options.ns) && (service || model);
+}
+
+static bool has_ended(void *ctx)
+{
+    const struct run *r = ctx;
+    return !up_folder_pid(&r->cli->arena, r->folder);
+}
+
+static int await(struct run *r, const char *kind)
+{
+    const char *lines, *name = r->wanted.name;
+    struct error err;
+    switch (await_ready(
+        &(struct await_options){
+            .ask = &r->q,
+            .folder = r->folder,
+            .fd = STDERR_FILENO,
+            .wanted = is_ours,
+            .kind = kind,
+            .ended = has_ended,
+            .ctx = r,
+            .interruptible = true,
+        },
+        &lines)) {
+    case AWAIT_READY:
+        return CLI_OK;
+    case AWAIT_INTERRUPTED:
+        fprintf(stderr,
+            "It goes on in the background: `leeboard ps` shows it, `leeboard rm %s` ends it.\n",
+            name);
+        return INTERRUPTED;
+    case AWAIT_ENDED:
+        fail(&err, ERR_UNAVAILABLE, "`leeboard up` has ended; %s/up.log may say why", r->folder);
+        return cli_fail(r->cli, &err);
+    case AWAIT_UNREADY:
+        break;
+    }
+    fprintf(stderr, "%s", lines);
+    return CLI_FAILED;
+}
+
+/* ---- run ---- */
+
+static int talk(struct run *r, const char *question)
+{
+    struct error err;
+    if (!start_find_endpoint(r->cli, r->folder, r->service, r->wanted.name, &r->chat, &err))
+        return cli_fail(r->cli, &err);
+    r->chat.loop = r->q.loop;
+    r->chat.folder = r->folder;
+    return question ? chat_once(&r->chat, question) : chat_on_terminal(&r->chat);
+}
+
+static int serve(struct run *r, const char *question, bool detached)
+{
+    struct error err;
+    if (!start_up(r->cli, r->folder, &err) || !things_open(r->cli, r->folder, &r->q, &err) ||
+        !look(r, &err) || !make_service(r, &err))
+        return cli_fail(r->cli, &err);
+    int code = await(r, "InferenceService");
+    if (code != CLI_OK || detached)
+        return code;
+    if (!things_get(&r->q, &LLMKUBE_INFERENCE_SERVICE, r->wanted.name, &r->service, &err))
+        return cli_fail(r->cli, &err);
+    return talk(r, question);
+}
+
+static int run_run(struct cli *cli)
+{
+    struct run r = { .cli = cli, .arena = &cli->arena };
+    struct error err;
+    const char *question = NULL;
+    bool detached = cli_on(cli, "detach");
+    if (!cli->argument_count || (detached && cli->argument_count > 1))
+        return cli_usage(cli, "say what: leeboard run MODEL [TEXT…]; with --detach without a text");
+    if (!read_number(cli, "gpu", &r.options.gpus, &err) ||
+        !read_number(cli, "context", &r.options.context, &err) ||
+        !chat_read_flags(cli, &r.chat, &err))
+        return cli_usage(cli, "%s", err.text);
+    bool asks = !detached && (cli->argument_count > 1 || !chat_has_terminal());
+    if (!read_line(&r, &err) || !may_be_there(&r, &err) ||
+        (asks && !(question = chat_question(cli, 1, &err))))
+        return cli_fail(cli, &err);
+    int code = serve(&r, question, detached);
+    ask_close(&r.q);
+    return code;
+}
+
+/* ---- pull ---- */
+
+/* A Model that is there without being fetched is made anew if nobody needs it; else its service
+ * fetches it. */
+static bool make_anew(struct run *r, struct error *err)
+{
+    const char *user, *name = r->model_name;
+    if (!json_present(r->model) || json_get_bool(r->model, "spec.prefetch", false))
+        return true;
+    if (!things_find_user(&r->q, name, NULL, &user, err))
+        return false;
+    if (user)
+        return fail(err,
+            ERR_EXISTS,
+            "the InferenceService %s has this model, and fetches it when it starts: `leeboard run "
+            "%s`",
+            user,
+            user);
+    if (!things_delete(&r->q, &LLMKUBE_MODEL, name, err))
+        return false;
+    if (!r->wanted.source)
+        r->wanted.source = json_get_text(r->model, "spec.source");
+    r->model = (struct json){ 0 };
+    return true;
+}
+
+static int fetch(struct run *r)
+{
+    struct error err;
+    if (!start_up(r->cli, r->folder, &err) || !things_open(r->cli, r->folder, &r->q, &err) ||
+        !look(r, &err) || !make_anew(r, &err) || !make_model(r, &err))
+        return cli_fail(r->cli, &err);
+    int code = await(r, "Model");
+    if (code == CLI_OK)
+        printf("%s is in the cache; `leeboard run %s` serves it\n", r->model_name, r->model_name);
+    return code;
+}
+
+static int run_pull(struct cli *cli)
+{
+    struct run r = { .cli = cli, .arena = &cli->arena, .options = { .prefetch = true } };
+    struct error err;
+    if (cli->argument_count != 1)
+        return cli_usage(cli, "say what: leeboard pull MODEL");
+    if (!read_number(cli, "gpu", &r.options.gpus, &err))
+        return cli_usage(cli, "%s", err.text);
+    if (!read_line(&r, &err))
+        return cli_fail(cli, &err);
+    if (r.wanted.local)
+        return cli_usage(cli,
+            "%s is a file of this machine already: `leeboard run %s` serves it",
+            cli->arguments[0],
+            cli->arguments[0]);
+    if (!may_be_there(&r, &err))
+        return cli_fail(cli, &err);
+    int code = fetch(&r);
+    ask_close(&r.q);
+    return code;
+}
+
+/* ---- chat ---- */
+
+/* A name that is no service's may be one that a service or a router answers to: the endpoint
+ * knows. */
+static bool may_answer(struct run *r, struct error *err)
+{
+    const char *name = r->wanted.name;
+    if (!json_present(r->service))
+        return true;
+    if (json_get_int(r->service, "spec.replicas", 1) == 0)
+        return fail(err, ERR_UNAVAILABLE, "%s is stopped; `leeboard run %s` starts it", name, name);
+    return json_get_int(r->service, "status.readyReplicas", 0) > 0 ||
+           fail(err,
+               ERR_UNAVAILABLE,
+               "%s is not ready yet; `leeboard why %s` says why, `leeboard run %s` waits for it",
+               name,
+               name,
+               name);
+}
+
+static int run_chat(struct cli *cli)
+{
+    struct run r = { .cli = cli, .arena = &cli->arena };
+    struct error err;
+    const char *question = NULL;
+    if (!cli->argument_count)
+        return cli_usage(cli, "say with what: leeboard chat NAME; `leeboard ps` has the names");
+    if (!chat_read_flags(cli, &r.chat, &err))
+        return cli_usage(cli, "%s", err.text);
+    r.wanted.name = cli->arguments[0];
+    bool asks = cli->argument_count > 1 || !chat_has_terminal();
+    bool ok = up_folder(cli, &r.folder, &err) && things_open(cli, r.folder, &r.q, &err) &&
+              things_get(&r.q, &LLMKUBE_INFERENCE_SERVICE, r.wanted.name, &r.service, &err) &&
+              may_answer(&r, &err) && (!asks || (question = chat_question(cli, 1, &err)));
+    int code = ok ? talk(&r, question) : cli_fail(cli, &err);
+    ask_close(&r.q);
+    return code;
+}
+
+/* ---- the commands ---- */
+
+static const struct cli_flag name_flags[] = {
+    { "name", 0, "NAME", NULL, "What it is called from now on; else after its file." },
+    { "gpu", 0, "N", NULL, "GPUs for it; else one, if the machine has one that is free." },
+    { 0 },
+};
+static const struct cli_flag run_flags[] = {
+    { "context", 0, "TOKENS", NULL, "Size of the context window; else as the server has it." },
+    { "detach", 'd', NULL, "false", "Return when it is ready, without a chat." },
+    { 0 },
+};
+
+const struct cli_command cli_run = {
+    .name = "run",
+    .summary = "Serve a model on this machine and chat with it, without a manifest.",
+    .arguments = "MODEL [TEXT…]",
+    .text =
+        "  leeboard run ./model.gguf\n"
+        "  leeboard run hf://org/repo/model.gguf 'What is a leeboard?'\n"
+        "  leeboard run tinyllama <question.txt >answer.txt\n\n"
+        "MODEL is a GGUF file, the https:// URL of one, hf://org/repo/FILE[@REVISION], or the\n"
+        "name of what is there. `leeboard up` is started in the background if none runs. A Model\n"
+        "and an InferenceService are made; `leeboard export` prints them. With a text, or where\n"
+        "standard input or output is no terminal, the answer is printed, and nothing else.\n",
+    .flags =
+        (const struct cli_flag *const[]){
+            name_flags, run_flags, chat_flags, things_flags, up_folder_flags, start_flags, NULL },
+    .run = run_run,
+};
+
+const struct cli_command cli_pull = {
+    .name = "pull",
+    .summary = "Fetch a model into the cache of this machine without serving it.",
+    .arguments = "MODEL",
+    .text = "  leeboard pull hf://org/repo/model.gguf\n\n"
+            "MODEL is the https:// URL of a GGUF file, or hf://org/repo/FILE[@REVISION]. It\n"
+            "becomes a Model that a Job fetches; a download that was cut goes on where it was.\n",
+    .flags =
+        (const struct cli_flag *const[]){
+            name_flags, things_flags, up_folder_flags, start_flags, NULL },
+    .run = run_pull,
+};
+
+const struct cli_command cli_chat = {
+    .name = "chat",
+    .summary = "Chat with a model that `leeboard up` serves.",
+    .arguments = "NAME [TEXT…]",
+    .text = "  leeboard chat tinyllama\n"
+            "  git diff | leeboard chat tinyllama --system 'Review this change.'\n\n"
+            "On a terminal: Ctrl-C ends an answer, Ctrl-D the chat, the arrow keys edit and bring\n"
+            "back what was asked before. With a text, or where standard input or output is no\n"
+            "terminal, the answer is printed, and nothing else.\n",
+    .flags = (const struct cli_flag *const[]){ chat_flags, things_flags, up_folder_flags, NULL },
+    .run = run_chat,
+};
