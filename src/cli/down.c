@@ -10,7 +10,9 @@
 
 #include "base/str.h"
 #include "base/time.h"
+#include "cli/model_cache.h"
 #include "cli/up/folder.h"
+#include "cli/up/purge.h"
 #include "cli/up/tasks.h"
 
 #define KILL_MS 5000
@@ -82,30 +84,76 @@ static size_t end_tasks(struct cli *cli, const char *folder, bool now, int64_t w
     return count;
 }
 
+static bool end_all(struct cli *cli, const char *folder, int64_t wait_ms, struct error *err)
+{
+    bool now = cli_on(cli, "now");
+    int pid = up_folder_pid(&cli->arena, folder);
+    if (pid && !end_process(pid, now, wait_ms, err))
+        return false;
+    size_t left = pid ? 0 : end_tasks(cli, folder, now, wait_ms);
+    if (pid)
+        printf("ended\n");
+    else if (left)
+        printf("ended what an earlier process had left running: %zu\n", left);
+    else
+        printf("nothing runs on %s\n", folder);
+    return true;
+}
+
+/* ---- purge ---- */
+
+static bool is_sure(struct cli *cli, const char *folder)
+{
+    struct model_file *files;
+    size_t count;
+    int64_t bytes = 0;
+    char answer[16] = "";
+    if (model_cache_list(&cli->arena, folder, &files, &count, NULL))
+        for (size_t i = 0; i < count; i++)
+            bytes += files[i].bytes;
+    bool large = bytes >= 1 << 30;
+    fprintf(stderr,
+        "This ends what runs on %s and removes everything there:\n"
+        "objects, volumes, logs and %.1f %s of models. Go on? [y/N] ",
+        folder,
+        (double)bytes / (large ? 1 << 30 : 1 << 20),
+        large ? "GiB" : "MiB");
+    bool read = fgets(answer, sizeof(answer), stdin);
+    return read && (text_eq(answer, "y\n") || text_eq(answer, "yes\n"));
+}
+
+static bool purge(struct cli *cli, const char *folder, struct error *err)
+{
+    const char *left;
+    if (!purge_folder(&cli->arena, folder, &left, err))
+        return false;
+    printf("removed %s\n", folder);
+    if (left)
+        printf("what leeboard did not make stays there: %s\n", left);
+    return true;
+}
+
 static int run_down(struct cli *cli)
 {
     struct error err;
     const char *folder, *wait = cli_text(cli, "wait");
     int64_t wait_ns;
+    bool purges = cli_on(cli, "purge"), sure = cli_on(cli, "yes");
     if (!time_duration_parse(wait, &wait_ns) || wait_ns < 0)
         return cli_usage(cli, "--wait is a duration such as 60s, not %s", wait);
-    if (!up_folder(cli, &folder, &err))
+    if (sure && !purges)
+        return cli_usage(cli, "--yes is for --purge");
+    if (purges && !sure && !isatty(STDIN_FILENO))
+        return cli_usage(cli, "--purge asks on a terminal; where there is none, add --yes");
+    if (!up_folder(cli, &folder, &err) || (purges && !purge_check(folder, &err)))
         return cli_fail(cli, &err);
-    int64_t wait_ms = wait_ns / TIME_NS_PER_MS;
-    bool now = cli_on(cli, "now");
-    int pid = up_folder_pid(&cli->arena, folder);
-    if (pid && !end_process(pid, now, wait_ms, &err))
-        return cli_fail(cli, &err);
-    if (pid) {
-        printf("ended\n");
-        return CLI_OK;
+    if (purges && !sure && !is_sure(cli, folder)) {
+        fprintf(stderr, "nothing was ended or removed\n");
+        return CLI_FAILED;
     }
-    size_t left = end_tasks(cli, folder, now, wait_ms);
-    if (left)
-        printf("ended what an earlier process had left running: %zu\n", left);
-    else
-        printf("nothing runs on %s\n", folder);
-    return CLI_OK;
+    bool ok = end_all(cli, folder, wait_ns / TIME_NS_PER_MS, &err) &&
+              (!purges || purge(cli, folder, &err));
+    return ok ? CLI_OK : cli_fail(cli, &err);
 }
 
 static int run_kubeconfig(struct cli *cli)
@@ -124,6 +172,8 @@ static int run_kubeconfig(struct cli *cli)
 static const struct cli_flag flags[] = {
     { "now", 0, NULL, "false", "Kill the pods: no grace." },
     { "wait", 0, "DURATION", "60s", "How long to wait for the end." },
+    { "purge", 0, NULL, "false", "Then remove everything in the data folder, after a question." },
+    { "yes", 0, NULL, "false", "With --purge: without the question." },
     { 0 },
 };
 

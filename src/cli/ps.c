@@ -1,17 +1,22 @@
 /* leeboard ps and why: what runs, and what keeps one thing from it. */
 
+#include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "apiserver/core/table.h"
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/yaml.h"
 #include "cli/columns.h"
+#include "cli/show/show.h"
 #include "cli/show/why.h"
 #include "cli/up/folder.h"
 #include "cli/up/objects.h"
 #include "cli/up/tasks.h"
 #include "http/loop.h"
+
+#define LOOK_MS 500 /* whether it still runs */
 
 struct ps {
     struct arena *arena;
@@ -152,6 +157,49 @@ static void print_reasons(const struct ps *p)
     }
 }
 
+static void interrupt(void *ctx, int number)
+{
+    (void)number;
+    *(bool *)ctx = true;
+}
+
+static bool is_interrupted(void *ctx)
+{
+    return *(bool *)ctx;
+}
+
+/* The display of `up`, until somebody has seen enough or nothing runs any more. */
+static int follow(struct cli *cli, const char *folder)
+{
+    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+    struct loop_signal *signals[lengthof(numbers)];
+    struct ask q = { 0 };
+    struct error err;
+    bool enough = false;
+    if (!ask_open_running(cli, folder, &q, &err)) {
+        ask_close(&q);
+        return cli_fail(cli, &err);
+    }
+    for (size_t i = 0; i < lengthof(numbers); i++)
+        signals[i] = loop_signal_new(q.loop, numbers[i], interrupt, &enough);
+    struct show *show = show_new(&(struct show_options){
+        .loop = q.loop,
+        .transport = q.kube,
+        .resources = up_resources,
+        .fd = STDOUT_FILENO,
+        .folder = folder,
+    });
+    while (!enough && up_folder_runs(folder))
+        loop_run_until(q.loop, is_interrupted, &enough, LOOK_MS);
+    show_free(show);
+    for (size_t i = 0; i < lengthof(numbers); i++)
+        loop_signal_free(signals[i]);
+    ask_close(&q);
+    if (!enough)
+        fprintf(stderr, "leeboard has ended on %s\n", folder);
+    return CLI_OK;
+}
+
 static int run(struct cli *cli)
 {
     struct ps p = { .arena = &cli->arena };
@@ -165,6 +213,10 @@ static int run(struct cli *cli)
     bool wide = text_eq(output, "wide");
     if (output && !as_json && !as_yaml && !wide)
         return cli_usage(cli, "--output is json, yaml or wide, not %s", output);
+    if (cli_on(cli, "watch"))
+        return output ? cli_usage(
+                            cli, "--watch has the lines of `leeboard up`; --output has no effect")
+                      : follow(cli, folder);
     bool ok = ask_open_running(cli, folder, &q, &err) && up_objects_list(&q, folder, &p.all, &err);
     if (ok) {
         p.task_count = up_tasks(&cli->arena, folder, &p.tasks);
@@ -188,6 +240,7 @@ static const struct cli_flag flags[] = {
         "FORMAT",
         NULL,
         "json or yaml, for programs; wide: with namespace and cause in the table." },
+    { "watch", 'w', NULL, "false", "Go on and show each change, as `leeboard up` does." },
     { 0 },
 };
 

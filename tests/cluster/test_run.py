@@ -87,6 +87,13 @@ def test_run_makes_serves_and_answers_without_a_manifest():
         os.symlink(test_up.tiny(), f"{other}/Tiny_Chat-1.5B.gguf")
         _, said = box.say("run", f"{other}/Tiny_Chat-1.5B.gguf", "Ahoy?", code=1)
         assert "is another model already" in said and "--name" in said, said
+        with Terminal(box.shell("down", "--purge")) as terminal:
+            terminal.wait_line(r"of models. Go on\? \[y/N\]")
+            terminal.send("n\n")
+            assert terminal.wait_end() == 1
+        assert box.tasks() and os.path.exists(f"{box.data}/server")
+        assert box.run("down", "--purge", "--yes") == f"ended\nremoved {box.data}\n"
+        assert not os.path.exists(box.data) and os.path.exists(box.file)
 
 
 def test_stop_run_and_rm_by_name():

@@ -17,6 +17,7 @@ import urllib.request
 import yaml
 
 from lab import ROOT, programs, spawn, tail, wait_for
+from terminal import Terminal
 
 LEEBOARD = os.environ.get("LEEBOARD", f"{ROOT}/build/leeboard")
 PLAIN = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -212,6 +213,31 @@ def test_commands_and_kubectl_see_what_runs():
             wait_for(lambda: "print_timing" in tail(log, 1000), 30, "the log of a request")
         up.stop(signal.SIGINT)
         assert follow.wait(30) is not None and ours.wait(30) is not None
+
+
+def talker(name, text, namespace="default"):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": namespace},
+            "spec": {"terminationGracePeriodSeconds": 1, "containers": [
+                {"name": "main", "image": "busybox", "command": ["sh", "-c", f"echo {text}; exec sleep 1000"]}]}}
+
+
+def test_logs_of_everything_have_names_in_front_and_follow_what_comes():
+    team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+    with Up(team, talker("one", "first"), talker("second", "mate", "team")) as up:
+        wait_for(lambda: up.run("logs") == "one         | first\nteam/second | mate\n", 30, "both logs")
+        assert up.run("logs", "-n", "team") == "team/second | mate\n"
+        followed = f"{up.dir}/followed"
+        follow = spawn([LEEBOARD, "logs", "-f"], followed, env=up.env)
+        with Terminal([LEEBOARD, "ps", "-w", "--data", up.data]) as terminal:
+            terminal.wait_line("✔ Pod +one +ready")
+            up.write(talker("late", "comer"))
+            up.run("apply", "-f", up.manifest)
+            terminal.wait_line("✔ Pod +late +ready")
+            wait_for(lambda: re.search(r"^late +\| comer$", tail(followed, 10), re.M), 30, "the log of what came later")
+            terminal.send("\x03")
+            assert terminal.wait_end() == 0 and not terminal.screen.hidden
+        up.stop()
+        assert follow.wait(30) == 0, tail(followed, 10)
 
 
 class Asker(threading.Thread):

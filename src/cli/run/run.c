@@ -177,7 +177,7 @@ static bool is_ours(void *ctx, const struct show_row *row)
 static bool has_ended(void *ctx)
 {
     const struct run *r = ctx;
-    return !up_folder_pid(&r->cli->arena, r->folder);
+    return !up_folder_runs(r->folder);
 }
 
 static int await(struct run *r, const char *kind)

@@ -175,6 +175,12 @@ static struct str workload_of(struct json pod, struct json owner)
     return name;
 }
 
+struct str show_why_workload(struct json pod)
+{
+    struct json owner = controller_of(pod);
+    return json_present(owner) ? workload_of(pod, owner) : STR("");
+}
+
 /* Whether workloads of that name are an object's, or, of those themselves, its pods are. */
 static bool is_named_for(struct str workload, struct json object)
 {

@@ -21,6 +21,8 @@ bool show_why(const struct show_why *w, struct show_row *row);
 /* Whether a pod was made for an object: by its Deployment or whatever else has the object's name.
  */
 bool show_why_belongs(struct json pod, struct json object);
+/* The name of the Deployment or whatever else a pod was made for; empty: it was made for itself. */
+struct str show_why_workload(struct json pod);
 /* "no space left in …", with what to do. */
 const char *show_why_no_space(const struct show_why *w);
 /* How its pods ended: "main: exit code 3: out of ideas", of the last one that did. NULL: none. */

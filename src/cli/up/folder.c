@@ -184,6 +184,12 @@ int up_folder_pid(struct arena *a, const char *folder)
     return pid;
 }
 
+bool up_folder_runs(const char *folder)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    return up_folder_pid(&a, folder) != 0;
+}
+
 const char *up_folder_kubeconfig(struct arena *a, const char *folder)
 {
     return up_folder_pid(a, folder) ? up_folder_path(a, folder, "kubeconfig") : NULL;

@@ -29,6 +29,8 @@ bool up_folder_make(struct arena *a, const char *folder, struct error *err) must
 bool up_folder_lock(struct arena *a, const char *folder, struct error *err) must_check;
 /* The process that runs on it; 0: none does. */
 int up_folder_pid(struct arena *a, const char *folder);
+/* Whether one does, for who asks again and again. */
+bool up_folder_runs(const char *folder);
 /* The kubeconfig of the one that runs; NULL: none does. */
 const char *up_folder_kubeconfig(struct arena *a, const char *folder);
 /* Puts standard error (and with out standard output) into DATA/up.log. The old standard error is

@@ -1,4 +1,5 @@
-/* leeboard logs: what a container wrote, by the name of its pod or of what the pod is for. */
+/* leeboard logs: what a container wrote, by the name of its pod or of what the pod is for; without
+ * a name what all wrote. */
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "base/url.h"
+#include "cli/logs/all.h"
 #include "cli/show/rows.h"
 #include "cli/show/why.h"
 #include "cli/up/folder.h"
@@ -161,15 +163,29 @@ static int run(struct cli *cli)
     struct error err;
     struct json pod;
     const char *folder, *ns = cli_text(cli, "namespace");
-    if (cli->argument_count != 1)
-        return cli_usage(cli, "say whose: leeboard logs NAME, of an InferenceService or a pod");
+    bool all = !cli->argument_count;
+    if (cli->argument_count > 1)
+        return cli_usage(cli, "one name, of an InferenceService or a pod, or none for all of them");
+    if (all && (cli_on(cli, "previous") || cli_text(cli, "container")))
+        return cli_usage(cli, "--previous and --container need a name: leeboard logs NAME");
     if (!up_folder(cli, &folder, &err))
         return cli_fail(cli, &err);
     bool ok = ask_open_running(cli, folder, &q, &err);
     if (ok && !text_empty(ns))
         q.ns = ns;
-    ok =
-        ok && find_pod(&q, cli->arguments[0], &pod, &err) && copy_log(&q, log_path(cli, pod), &err);
+    if (ok && all)
+        ok = logs_all(
+            &(struct logs_all_options){
+                .ask = &q,
+                .folder = folder,
+                .ns = text_empty(ns) ? NULL : ns,
+                .follow = cli_on(cli, "follow"),
+                .tail = text_empty(cli_text(cli, "tail")) ? NULL : cli_text(cli, "tail"),
+            },
+            &err);
+    else
+        ok = ok && find_pod(&q, cli->arguments[0], &pod, &err) &&
+             copy_log(&q, log_path(cli, pod), &err);
     ask_close(&q);
     return ok ? CLI_OK : cli_fail(cli, &err);
 }
@@ -183,14 +199,24 @@ static const struct cli_flag flags[] = {
         "Which of the pod; else its first, before that begins its last init container." },
     { "previous", 'p', NULL, "false", "Of the run before the last restart." },
     { "tail", 0, "LINES", NULL, "Only so many at the end." },
-    { "namespace", 'n', "NAME", NULL, "Where it is; else in `default`." },
+    { "namespace",
+        'n',
+        "NAME",
+        NULL,
+        "Where it is; else in `default`, or, without a NAME, in all." },
     { 0 },
 };
 
 const struct cli_command cli_logs = {
     .name = "logs",
     .summary = "Show what a model server or another container of `leeboard up` wrote.",
-    .arguments = "NAME",
+    .arguments = "[NAME]",
+    .text =
+        "  leeboard logs tinyllama -f\n"
+        "  leeboard logs -f --tail 10\n\n"
+        "NAME is an InferenceService, another workload or a pod. Without one, each line of all\n"
+        "containers has the name of what it is for in front; with --follow also of those that\n"
+        "begin later.\n",
     .flags = (const struct cli_flag *const[]){ flags, up_folder_flags, NULL },
     .run = run,
 };
