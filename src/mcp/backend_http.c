@@ -112,8 +112,8 @@ static void say(struct call *c, struct str body, const char *session);
 static bool is_forgotten(const struct call *c, int status)
 {
     const struct mcp_exchange *x = c->x;
-    return status == 404 && !c->healed && x && x->session && x->session->initialize_bytes &&
-           x->request.kind != MCP_NONE;
+    return status == 404 && !c->healed && x && !x->is_signed && x->session &&
+           x->session->initialize_bytes && x->request.kind != MCP_NONE;
 }
 
 static void on_initialized(struct call *c, const struct http_response *r)
@@ -143,8 +143,8 @@ static bool may_be_other_era(const struct call *c, const struct http_response *r
     const struct mcp_exchange *x = c->x;
     const char *method = x->request.method;
     bool is_hello = text_eq(method, "initialize") || text_eq(method, "server/discover");
-    if (!c->backend->bridge || x->request.kind != MCP_REQUEST || c->backend->era != ERA_UNKNOWN ||
-        r->body_bytes > ERA_BODY_BYTES_MAX)
+    if (!c->backend->bridge || x->is_signed || x->request.kind != MCP_REQUEST ||
+        c->backend->era != ERA_UNKNOWN || r->body_bytes > ERA_BODY_BYTES_MAX)
         return false;
     if (x->request.modern && (r->status == 400 || r->status == 404 || r->status == 405))
         return true;
@@ -325,7 +325,7 @@ static void backend_send(struct mcp_backend *base, struct mcp_exchange *x)
 {
     struct backend_http *b = container_of(base, struct backend_http, base);
     bool modern = x->request.modern;
-    if (b->bridge && (modern ? b->era == ERA_LEGACY_ONLY : needs_bridge(b, x))) {
+    if (b->bridge && !x->is_signed && (modern ? b->era == ERA_LEGACY_ONLY : needs_bridge(b, x))) {
         bridge_send(b->bridge, x, target(b, x));
         return;
     }

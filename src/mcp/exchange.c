@@ -230,6 +230,11 @@ void mcp_answer_error(
         mcp_answer(x, status, "application/json", text);
 }
 
+void mcp_set_signed(struct mcp_exchange *x)
+{
+    x->is_signed = true;
+}
+
 void mcp_set_denied(struct mcp_exchange *x)
 {
     x->denied = true;

@@ -68,6 +68,7 @@ struct mcp_exchange {
     bool waiting;  /* for mcp_step_continue() */
     bool deferred; /* the answer is set and waits for the end of the body */
     bool denied;
+    bool is_signed;          /* mcp_set_signed() */
     int64_t request_capture; /* mcp_capture_request() */
     bool *wants;             /* per step: answer() */
     bool wants_any;

@@ -157,6 +157,9 @@ bool mcp_request_splice(struct mcp_exchange *x, const char *path, struct json va
 bool mcp_request_replace(struct mcp_exchange *x, struct json message, struct error *err) must_check;
 /* Sets a header toward the backend, in place of the client's; value NULL drops it. Both copied. */
 void mcp_backend_header(struct mcp_exchange *x, const char *name, const char *value);
+/* The headers hold a signature of the request: nothing of the core's own is sent with them. A
+ * session that the server forgot ends, and a server of another era is not translated for. */
+void mcp_set_signed(struct mcp_exchange *x);
 /* Where the request goes, "http://host:port/path?query"; NULL on stdio. */
 const char *mcp_backend_url(const struct mcp_exchange *x);
 /* The client's headers with the changes so far: for signatures. */

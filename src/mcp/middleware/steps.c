@@ -1,6 +1,7 @@
 #include "mcp/middleware.h"
 #include "mcp/middleware/audit.h"
 #include "mcp/middleware/auth.h"
+#include "mcp/middleware/aws_sts.h"
 #include "mcp/middleware/authorization.h"
 #include "mcp/middleware/basic.h"
 #include "mcp/middleware/ratelimit.h"
@@ -29,5 +30,6 @@ const struct mcp_step *const mcp_steps[] = {
     &mcp_step_validating_webhook,
     &mcp_step_usage,
     &mcp_step_authorization,
+    &mcp_step_aws_sts,
     NULL,
 };
