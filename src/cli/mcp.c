@@ -311,6 +311,7 @@ static bool start(struct runner *r, struct error *err)
             .config = &r->config,
             .http = r->http,
             .variable = variable,
+            .variables = (const char *const *)environ,
             .print_line = print_line,
             .warn = warn,
             .ctx = r,

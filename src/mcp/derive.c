@@ -72,7 +72,8 @@ static void add_what(struct arena *a, struct json_builder *all, struct json d)
                 { "server_name", name },
                 { "config", json_member(d, "rate_limit_config") },
                 { "redis_addr", json_get(d, "scaling_config.session_redis.address") },
-                { "redis_db", json_get(d, "scaling_config.session_redis.db") }));
+                { "redis_db", json_get(d, "scaling_config.session_redis.db") },
+                { "redis_tls", json_or_absent(json_get(d, "scaling_config.session_redis.tls")) }));
     static const char *const hooks[][2] = { { "mutating_webhooks", "mutating-webhook" },
         { "validating_webhooks", "validating-webhook" } };
     for (size_t i = 0; i < lengthof(hooks); i++)

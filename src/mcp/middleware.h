@@ -45,6 +45,8 @@ struct mcp_open {
     struct json config; /* the whole RunConfig */
     /* Value of an environment variable, or NULL: secrets come by environment. */
     const char *(*variable)(void *ctx, const char *name);
+    /* All of them, "NAME=value", ended by NULL; NULL: none. */
+    const char *const *variables;
     /* Writes one line (no line end in it) to the audit log's default place, standard output. */
     void (*print_line)(void *ctx, struct str line);
     /* Says at the start what is accepted and has no effect; NULL: nobody listens. */

@@ -411,6 +411,7 @@ struct mcp_proxy *mcp_proxy_new(const struct mcp_proxy_options *options, struct 
         .http = options->http,
         .config = options->config->document,
         .variable = options->variable,
+        .variables = options->variables,
         .print_line = options->print_line,
         .warn = options->warn,
         .ctx = options->ctx,

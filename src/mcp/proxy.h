@@ -23,6 +23,7 @@ struct mcp_proxy_options {
     const struct runconfig *config; /* this and what follows outlives the proxy */
     struct http_client *http;
     const char *(*variable)(void *ctx, const char *name);
+    const char *const *variables; /* see mcp/middleware.h */
     void (*print_line)(void *ctx, struct str line);
     void (*warn)(void *ctx, const char *text);
     void *ctx;

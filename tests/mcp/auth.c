@@ -138,6 +138,61 @@ TEST(mcp_opaque_tokens_are_introspected)
     check_int(ask(&q, with("opaque")), 503);
 }
 
+TEST(mcp_tokens_of_google_and_github_are_checked_their_way)
+{
+    static const struct {
+        const char *path, *config, *good, *bad, *issuer, *audience, *method, *asked, *body;
+        int refused;
+    } cases[] = {
+        { "/oauth2.googleapis.com/tokeninfo",
+            "/oauth2.googleapis.com/tokeninfo",
+            "{\"sub\":\"7\",\"aud\":\"b\",\"exp\":\"4102444800\",\"email\":\"a@b\"}",
+            "{\"sub\":\"7\",\"aud\":\"b\",\"exp\":\"1\"}",
+            "https://accounts.google.com",
+            "b",
+            "GET",
+            "/oauth2.googleapis.com/tokeninfo?access_token=ya29.%2Fx",
+            "",
+            400 },
+        { "/api.github.com/applications/me/token",
+            "/api.github.com/applications/me/token",
+            "{\"user\":{\"id\":42,\"login\":\"ann\"},\"scopes\":[\"repo\",\"user\"],"
+            "\"created_at\":\"2026-01-02T03:04:05Z\"}",
+            "{\"user\":{\"login\":\"ann\"}}",
+            "https://github.com",
+            "https://github.com",
+            "POST",
+            "/api.github.com/applications/me/token",
+            "{\"access_token\":\"ya29./x\"}",
+            404 },
+    };
+    for (size_t i = 0; i < lengthof(cases); i++) {
+        struct quay_service server[] = { { cases[i].path, 200, cases[i].bad }, { 0 } };
+        cleanup(quay_close) struct quay q;
+        quay_open(&q,
+            arena_printf(test_arena(),
+                OIDC(", 'Issuer': '%s', 'Audience': '%s', 'ClientID': 'me', 'IntrospectionURL': "
+                     "'@SERVICE@%s'"),
+                cases[i].issuer,
+                cases[i].audience,
+                cases[i].config));
+        q.services = server;
+        check_int(ask(&q, with("ya29./x")), 401);
+        check_text(q.asked[0].method, cases[i].method);
+        check_text(q.asked[0].path, cases[i].asked);
+        check_text(q.asked[0].body, cases[i].body);
+        server[0].status = cases[i].refused;
+        check_int(ask(&q, with("ya29./x")), 401);
+        server[0].status = 500;
+        check_int(ask(&q, with("ya29./x")), 503);
+        server[0] = (struct quay_service){ cases[i].path, 200, cases[i].good };
+        check_int(ask(&q, with("ya29./x")), 200);
+        /* Used again: they count requests. */
+        check_int(ask(&q, with("ya29./x")), 200);
+        check_int((int64_t)q.asked_count, 4);
+    }
+}
+
 TEST(mcp_metadata_of_the_resource_needs_no_token)
 {
     cleanup(quay_close) struct quay q;

@@ -1,7 +1,9 @@
 #include "tests/mcp/quay.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "mcp/backend_http.h"
 
@@ -173,6 +175,10 @@ static struct json read_config(struct quay *q, const char *text)
 
 /* ---- the proxy ---- */
 
+static const char *const variables[] = {
+    "OTHER=1", "TOOLHIVE_OTEL_HEADER_AUTHORIZATION=Bearer hush", "TOOLHIVE_OTEL_HEADER_NONE=", NULL
+};
+
 static const char *no_variable(void *ctx, const char *name)
 {
     (void)ctx;
@@ -197,6 +203,18 @@ static void print_line(void *ctx, struct str line)
 {
     struct quay *q = ctx;
     keep(q->lines, sizeof(q->lines), line);
+}
+
+uint16_t quay_free_port(void)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET };
+    socklen_t size = sizeof(at);
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    check(bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0);
+    check(getsockname(fd, (struct sockaddr *)&at, &size) == 0);
+    close(fd);
+    return ntohs(at.sin_port);
 }
 
 void quay_open_with(struct quay *q, const char *config, size_t bodies_max)
@@ -231,6 +249,7 @@ void quay_open_with(struct quay *q, const char *config, size_t bodies_max)
             .config = &q->config,
             .http = q->back,
             .variable = no_variable,
+            .variables = variables,
             .print_line = print_line,
             .warn = warn,
             .ctx = q,

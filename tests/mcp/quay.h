@@ -57,6 +57,8 @@ void quay_open(struct quay *q, const char *config);
 /* bodies_max as in mcp_proxy_options. */
 void quay_open_with(struct quay *q, const char *config, size_t bodies_max);
 void quay_close(struct quay *q);
+/* Of the loopback address; somebody else may take it in between. */
+uint16_t quay_free_port(void);
 /* headers: "name: value\n…" */
 void quay_send(struct quay *q, const char *method, const char *path, const char *headers,
     const char *body, struct seen *seen);

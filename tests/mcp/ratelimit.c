@@ -9,12 +9,22 @@
 #include <unistd.h>
 
 #include "mcp/middleware/redis.h"
+#include "tests/folder.h"
+#include "tests/http/pem.h"
 #include "tests/mcp/quay.h"
 
 #define CALL(name)                                                                                 \
     "{'jsonrpc': '2.0', 'id': 'a', 'method': 'tools/call', 'params': {'name': '" name "'}}"
 
 extern char **environ;
+
+static const struct {
+    const char *option, *name, *text;
+} pem_files[] = {
+    { "--tls-ca-cert-file", "ca.pem", PEM_CA },
+    { "--tls-cert-file", "cert.pem", PEM_SERVER_CERT },
+    { "--tls-key-file", "key.pem", PEM_SERVER_KEY },
+};
 
 struct server {
     pid_t pid;
@@ -41,35 +51,28 @@ static int connect_to(uint16_t port)
     return -1;
 }
 
-static uint16_t free_port(void)
-{
-    struct sockaddr_in at = { .sin_family = AF_INET };
-    socklen_t size = sizeof(at);
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    check(bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0);
-    check(getsockname(fd, (struct sockaddr *)&at, &size) == 0);
-    close(fd);
-    return ntohs(at.sin_port);
-}
-
-/* False: there is no redis-server on this machine. */
-static bool server_start(struct server *s, uint16_t port)
+/* certs: a folder, for TLS; NULL: plain. False: there is no redis-server on this machine. */
+static bool server_start_with(struct server *s, uint16_t port, const char *certs)
 {
     char text[8];
     snprintf(text, sizeof(text), "%u", port);
-    const char *const args[] = { "redis-server",
-        "--port",
-        text,
-        "--save",
-        "",
-        "--appendonly",
-        "no",
-        "--bind",
-        "127.0.0.1",
-        "--requirepass",
-        "hush",
-        NULL };
+    const char *args[32] = { "redis-server", "--save", "", "--appendonly", "no", "--bind" };
+    size_t count = 6;
+    args[count++] = "127.0.0.1";
+    args[count++] = "--requirepass";
+    args[count++] = "hush";
+    args[count++] = "--port";
+    args[count++] = certs ? "0" : text;
+    for (size_t i = 0; certs && i < lengthof(pem_files); i++) {
+        args[count++] = pem_files[i].option;
+        args[count++] = arena_printf(test_arena(), "%s/%s", certs, pem_files[i].name);
+    }
+    if (certs) {
+        args[count++] = "--tls-auth-clients";
+        args[count++] = "no";
+        args[count++] = "--tls-port";
+        args[count++] = text;
+    }
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
     posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
@@ -85,6 +88,11 @@ static bool server_start(struct server *s, uint16_t port)
         check(waitpid(s->pid, NULL, WNOHANG) == 0);
     close(fd);
     return true;
+}
+
+static bool server_start(struct server *s, uint16_t port)
+{
+    return server_start_with(s, port, NULL);
 }
 
 static const char *config(uint16_t port, const char *limits)
@@ -107,7 +115,7 @@ static int ask(struct quay *q, const char *body)
 TEST(mcp_calls_beyond_the_rate_are_refused)
 {
     cleanup(server_stop) struct server redis = { 0 };
-    if (!server_start(&redis, free_port())) {
+    if (!server_start(&redis, quay_free_port())) {
         printf("     skipped: there is no redis-server\n");
         return;
     }
@@ -131,10 +139,51 @@ TEST(mcp_calls_beyond_the_rate_are_refused)
     check_int((int64_t)q.seen_count, 4);
 }
 
+static void write_pem(const char *folder)
+{
+    for (size_t i = 0; i < lengthof(pem_files); i++) {
+        FILE *f = fopen(arena_printf(test_arena(), "%s/%s", folder, pem_files[i].name), "w");
+        check(f && fputs(pem_files[i].text, f) >= 0 && fclose(f) == 0);
+    }
+}
+
+TEST(mcp_redis_is_reached_over_tls)
+{
+    static const struct {
+        const char *tls;
+        int second; /* status of the call beyond the rate */
+    } cases[] = {
+        { NULL, 429 }, /* the authority's file */
+        { "{'insecureSkipVerify': true}", 429 },
+        { "{}", 200 }, /* not trusted: as if there were none */
+    };
+    const char *folder = folder_new();
+    cleanup(server_stop) struct server redis = { 0 };
+    write_pem(folder);
+    if (!server_start_with(&redis, quay_free_port(), folder))
+        return;
+    for (size_t i = 0; i < lengthof(cases); i++) {
+        cleanup(quay_close) struct quay q;
+        const char *file = arena_printf(test_arena(), "{'caCertFile': '%s/ca.pem'}", folder);
+        quay_open(&q,
+            arena_printf(test_arena(),
+                "{'transport': 'streamable-http', 'middleware_configs': [{'type': 'auth'}, "
+                "{'type': "
+                "'ratelimit', 'parameters': {'namespace': '%zu', 'redis_addr': '127.0.0.1:%u', "
+                "'redis_tls': %s, 'config': {'shared': {'maxTokens': 1, 'refillPeriod': '1h'}}}}]}",
+                i,
+                redis.port,
+                cases[i].tls ? cases[i].tls : file));
+        check_int(ask(&q, CALL("echo")), 200);
+        check_int(ask(&q, CALL("echo")), cases[i].second);
+    }
+    folder_remove(folder);
+}
+
 TEST(mcp_tokens_come_back_and_many_calls_at_once_are_counted_right)
 {
     cleanup(server_stop) struct server redis = { 0 };
-    if (!server_start(&redis, free_port()))
+    if (!server_start(&redis, quay_free_port()))
         return;
     cleanup(quay_close) struct quay q;
     quay_open(&q, config(redis.port, "'shared': {'maxTokens': 5, 'refillPeriod': '1h'}"));
@@ -152,7 +201,7 @@ TEST(mcp_tokens_come_back_and_many_calls_at_once_are_counted_right)
 
 TEST(mcp_without_redis_calls_are_let_through_and_counted_again_later)
 {
-    uint16_t port = free_port();
+    uint16_t port = quay_free_port();
     cleanup(server_stop) struct server redis = { 0 };
     cleanup(quay_close) struct quay q;
     quay_open(&q, config(port, "'shared': {'maxTokens': 1, 'refillPeriod': '1h'}"));

@@ -62,6 +62,52 @@ TEST(mcp_spans_go_to_the_collector_without_secrets)
     check_text(json_get_text(json_find(resource, "key", "team"), "value.stringValue"), "a");
 }
 
+TEST(mcp_metrics_have_a_port_of_their_own)
+{
+    /* Port 9464 unless another is named: a free one is named here. */
+    for (int on_transport = 0; on_transport < 2; on_transport++) {
+        cleanup(quay_close) struct quay q;
+        uint16_t port = quay_free_port();
+        quay_open(&q,
+            arena_printf(test_arena(),
+                CONFIG(", 'prometheusPort': %u, 'metricsOnTransportPort': %s"),
+                port,
+                on_transport ? "true" : "false"));
+        struct http_origin own = { .host = "127.0.0.1", .port = port };
+        static const struct {
+            const char *path;
+            int status;
+        } asked[] = { { "/metrics", 200 }, { "/mcp", 404 } };
+        for (size_t i = 0; i < lengthof(asked); i++) {
+            struct http_origin proxy = q.origin;
+            struct seen got = { 0 };
+            q.origin = own;
+            quay_send(&q, "GET", asked[i].path, "", "", &got);
+            q.origin = proxy;
+            await(&q, got.ended);
+            check_int(got.status, asked[i].status);
+            seen_done(&got);
+        }
+        struct seen got = { 0 };
+        quay_send(&q, "GET", "/metrics", "", "", &got);
+        await(&q, got.ended);
+        check_int(got.status, on_transport ? 200 : 404);
+        seen_done(&got);
+    }
+}
+
+TEST(mcp_secrets_in_variables_become_headers_for_the_collector)
+{
+    cleanup(quay_close) struct quay q;
+    quay_open(&q, CONFIG(", 'headers': {'x-custom': 'plain', 'authorization': 'plain'}"));
+    q.services = collector;
+    int status;
+    quay_ask(&q, "", "{'jsonrpc': '2.0', 'id': 7, 'method': 'ping'}", &status);
+    await(&q, q.asked_count == 1);
+    check_text(q.asked[0].authorization, "Bearer hush");
+    check_text(q.asked[0].custom, "plain");
+}
+
 TEST(mcp_a_collector_that_does_not_answer_costs_bounded_memory)
 {
     cleanup(quay_close) struct quay q;

@@ -296,8 +296,12 @@ static enum mcp_verdict accept(struct auth_check *c, struct json claims, bool is
     who->token_type = "Bearer";
     c->entry = e;
     mcp_set_identity(c->x, who);
-    if (is_jwt && jwt_time(claims, "exp", &end_s)) {
+    int64_t keep_ms = is_jwt ? INT64_MAX : introspection_keep_ms(s->introspection);
+    if (keep_ms && jwt_time(claims, "exp", &end_s)) {
+        int64_t now_ms = env_wall_ms(s->env);
         e->expires_ms = end_s * 1000 + SKEW_MS;
+        if (keep_ms < e->expires_ms - now_ms)
+            e->expires_ms = now_ms + keep_ms;
         token_cache_add(&s->cache, e);
     }
     return MCP_NEXT;

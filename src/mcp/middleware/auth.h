@@ -13,6 +13,8 @@ struct introspection;
 struct introspection *introspection_new(
     const struct mcp_open *o, struct json oidc_config, struct error *err) must_check;
 void introspection_free(struct introspection *i); /* takes NULL */
+/* How long an answer may be used again; 0: not at all. */
+int64_t introspection_keep_ms(const struct introspection *i);
 struct introspection_call;
 struct introspection_call *introspection_ask(struct introspection *i, const char *token,
     void (*done)(void *ctx, struct json claims, const struct error *err), void *ctx) must_check;

@@ -4,6 +4,7 @@
 
 #include "base/json_bind.h"
 #include "base/time.h"
+#include "http/tls.h"
 #include "mcp/middleware/redis.h"
 
 #define CHECKS_MAX 4
@@ -123,7 +124,7 @@ static bool read_tools(struct arena *a, struct json list, struct rate_limit *s, 
 struct rate_params {
     const char *ns, *server, *address;
     int64_t database;
-    struct json config;
+    struct json config, tls;
 };
 
 static const struct json_bind rate_bind[] = {
@@ -132,16 +133,35 @@ static const struct json_bind rate_bind[] = {
     BIND(struct rate_params, address, "redis_addr", .required = true),
     BIND(struct rate_params, database, "redis_db", .min = 0, .max = 1000000),
     BIND(struct rate_params, config, "config"),
+    BIND(struct rate_params, tls, "redis_tls"),
     { 0 },
 };
+
+/* As ToolHive has it: an empty object asks for TLS with the system's roots. False: err. */
+static bool read_tls(struct json v, struct tls_context **ret, struct error *err)
+{
+    const char *file = json_get_text(v, "caCertFile");
+    *ret = NULL;
+    if (!json_is(v, JSON_MAP))
+        return true;
+    *ret = tls_client_new(
+        &(struct tls_client_options){
+            .ca_file = text_empty(file) ? NULL : file,
+            .verify_off = json_get_bool(v, "insecureSkipVerify", false),
+        },
+        err);
+    return *ret || fail_in(err, "parameters.redis_tls");
+}
 
 static void *rate_open(const struct mcp_open *o, struct json params, struct error *err)
 {
     struct rate_limit *s = arena_new(o->arena, struct rate_limit);
     struct rate_params p = { .ns = "", .server = "" };
+    struct tls_context *tls;
     if (!json_bind(o->arena, params, "parameters", rate_bind, &p, err) ||
         !read_limit(o->arena, p.config, "parameters.config", &s->all, err) ||
-        !read_tools(o->arena, json_member(p.config, "tools"), s, err))
+        !read_tools(o->arena, json_member(p.config, "tools"), s, err) ||
+        !read_tls(p.tls, &tls, err))
         return NULL;
     s->prefix = arena_printf(o->arena, "thv:rl:{%s:%s}:", p.ns, p.server);
     s->redis = redis_new(o,
@@ -150,8 +170,10 @@ static void *rate_open(const struct mcp_open *o, struct json params, struct erro
             .password = o->variable(o->ctx, "THV_SESSION_REDIS_PASSWORD"),
             .database = p.database,
             .script = script,
+            .tls = tls,
         },
         err);
+    tls_context_unref(tls);
     if (s->redis)
         return s;
     fail_in(err, "parameters.redis_addr");
@@ -238,6 +260,8 @@ static const char *const rate_limit_parameters[] = { "namespace",
     "server_name",
     "redis_addr",
     "redis_db",
+    "redis_tls.caCertFile",
+    "redis_tls.insecureSkipVerify",
     "config.shared.maxTokens",
     "config.shared.refillPeriod",
     "config.perUser.maxTokens",

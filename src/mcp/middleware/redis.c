@@ -8,6 +8,7 @@
 #include "base/timer.h"
 #include "http/conn.h"
 #include "http/dial.h"
+#include "http/tls.h"
 
 #define WAITING_MAX 10000
 #define REPLY_BYTES_MAX ((size_t)64 << 10)
@@ -29,6 +30,7 @@ struct redis {
     const char *host, *password, *script, *digest;
     uint16_t port;
     int64_t database;
+    struct tls_context *tls; /* NULL: plain */
     struct dial *dial;
     struct conn *conn;
     struct buf in;
@@ -307,6 +309,7 @@ static void connect_now(struct redis *r)
         &(struct dial_options){
             .host = r->host,
             .port = r->port,
+            .tls = r->tls,
             .connect_ms = REDIS_WAIT_MS,
             .tls_ms = REDIS_WAIT_MS,
             .fallback_ms = 250,
@@ -338,6 +341,7 @@ struct redis *redis_new(
         .port = (uint16_t)port,
         .password = options->password,
         .database = options->database,
+        .tls = tls_context_ref(options->tls),
         .script = options->script,
         .digest = hex_encode(o->arena, (struct str){ (const char *)digest, sizeof(digest) }),
     };
@@ -357,6 +361,7 @@ void redis_free(struct redis *r)
     while (r->first)
         call_free(take_first(r));
     buf_done(&r->in);
+    tls_context_unref(r->tls);
     free(r);
 }
 

@@ -8,6 +8,7 @@
 
 struct redis;
 struct redis_call;
+struct tls_context;
 
 #define REDIS_WAIT_MS 2000 /* for a connection, and for an answer */
 
@@ -16,6 +17,7 @@ struct redis_options {
     const char *password; /* NULL or "": none */
     int64_t database;
     const char *script;
+    struct tls_context *tls; /* NULL: plain; it keeps a reference */
 };
 
 struct redis *redis_new(

@@ -4,10 +4,14 @@
 #include "base/json_bind.h"
 #include "base/metric.h"
 #include "base/timer.h"
+#include "http/server.h"
 #include "mcp/middleware/otlp.h"
 #include "mcp/middleware/subject.h"
 
 #define SPAN_BYTES_MAX ((size_t)64 << 10)
+#define METRICS_BYTES_MAX ((size_t)64 << 20)
+#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+#define METRICS_PORT 9464 /* ToolHive's */
 
 static const double bounds[] = {
     0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 0
@@ -49,6 +53,8 @@ static const struct {
 struct telemetry_config {
     const char *endpoint, *service, *version, *ca_file;
     bool traces, metrics, prometheus, insecure, legacy;
+    const bool *on_transport;
+    int64_t port;
     struct json rate, headers, variables, attributes;
 };
 
@@ -62,6 +68,8 @@ static const struct json_bind telemetry_bind[] = {
     BIND(struct telemetry_config, headers, "headers"),
     BIND(struct telemetry_config, insecure, "insecure"),
     BIND(struct telemetry_config, prometheus, "enablePrometheusMetricsPath"),
+    BIND(struct telemetry_config, port, "prometheusPort", .min = 0, .max = 65535),
+    BIND(struct telemetry_config, on_transport, "metricsOnTransportPort"),
     BIND(struct telemetry_config, variables, "environmentVariables"),
     BIND(struct telemetry_config, attributes, "customAttributes"),
     BIND(struct telemetry_config, legacy, "useLegacyAttributes"),
@@ -76,7 +84,8 @@ struct telemetry {
     const char *server, *transport, *active_labels;
     struct metric list[FAMILIES];
     struct metrics metrics;
-    struct otlp *otlp; /* NULL: no collector */
+    struct otlp *otlp;                     /* NULL: no collector */
+    struct http_server *server_of_metrics; /* NULL: on the proxy's port alone */
 };
 
 /* One request. */
@@ -127,6 +136,25 @@ static const char *labels_of(struct arena *a, const char *const (*pairs)[2])
     return arena_strdup(a, buf_text(&b));
 }
 
+/* TOOLHIVE_OTEL_HEADER_X_API_KEY is the header x-api-key: the operator sets it from a secret. */
+static struct json secret_headers(const struct mcp_open *o, struct json headers)
+{
+    static const char prefix[] = "TOOLHIVE_OTEL_HEADER_";
+    if (!json_is(headers, JSON_MAP))
+        headers = json_empty_map();
+    for (const char *const *v = o->variables; v && *v; v++) {
+        struct str value = str_of(*v), name = str_cut(&value, '=');
+        if (!str_starts(name, STR("TOOLHIVE_OTEL_HEADER_")) || !value.len)
+            continue;
+        char *key = str_dup(
+            o->arena, (struct str){ name.ptr + sizeof(prefix) - 1, name.len - sizeof(prefix) + 1 });
+        for (char *c = key; *c; c++)
+            *c = *c == '_' ? '-' : (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
+        headers = json_with_member(o->arena, headers, key, json_str(value.ptr));
+    }
+    return headers;
+}
+
 static bool open_otlp(struct telemetry *s, const struct mcp_open *o, struct error *err)
 {
     const struct telemetry_config *c = &s->c;
@@ -142,7 +170,7 @@ static bool open_otlp(struct telemetry *s, const struct mcp_open *o, struct erro
             .endpoint = c->endpoint,
             .insecure = c->insecure,
             .ca_file = c->ca_file,
-            .headers = c->headers,
+            .headers = secret_headers(o, c->headers),
             .attributes = attributes,
             .metrics = c->metrics ? &s->metrics : NULL,
             .metric_name = otlp_name,
@@ -151,10 +179,54 @@ static bool open_otlp(struct telemetry *s, const struct mcp_open *o, struct erro
     return s->otlp || fail_in(err, "parameters.config.endpoint");
 }
 
+static void on_scrape(void *ctx, struct http_exchange *http, const struct http_request_head *head)
+{
+    struct telemetry *s = ctx;
+    cleanup(buf_done) struct buf text = BUF_INIT(METRICS_BYTES_MAX);
+    bool is_read = str_eq(head->method, STR("GET")) || str_eq(head->method, STR("HEAD"));
+    if (!str_eq(head->path, STR("/metrics")) || !is_read) {
+        http_exchange_reply(http, is_read ? 404 : 405, NULL, (struct str){ 0 });
+        return;
+    }
+    metrics_print(&s->metrics, &text);
+    http_exchange_reply(http, 200, METRICS_TYPE, buf_str(&text));
+}
+
+/* A port that nobody chose may be another proxy's: then there is the transport's alone. */
+static bool open_port(struct telemetry *s, const struct mcp_open *o, struct error *err)
+{
+    const char *host = json_get_text(o->config, "host");
+    bool is_all = text_empty(host) || text_eq(host, "0.0.0.0") || text_eq(host, "::");
+    if (!s->c.prometheus)
+        return true;
+    s->server_of_metrics = http_server_new(o->loop,
+        &(struct http_server_options){
+            .address = is_all                       ? NULL
+                       : text_eq(host, "localhost") ? "127.0.0.1"
+                                                    : host,
+            .port = s->c.port ? (uint16_t)s->c.port : METRICS_PORT,
+            .request = on_scrape,
+            .ctx = s,
+        },
+        err);
+    if (s->server_of_metrics)
+        return true;
+    if (s->c.port)
+        return fail_in(err, "parameters.config.prometheusPort");
+    if (o->warn)
+        o->warn(o->ctx,
+            arena_printf(o->arena,
+                "telemetry: /metrics is on the proxy's port alone: port %d: %s",
+                METRICS_PORT,
+                err->text));
+    return true;
+}
+
 static void telemetry_close(void *state)
 {
     struct telemetry *s = state;
     otlp_free(s->otlp);
+    http_server_free(s->server_of_metrics);
     metrics_done(&s->metrics);
 }
 
@@ -184,7 +256,7 @@ static void *telemetry_open(const struct mcp_open *o, struct json params, struct
                 { "service_version", s->c.version },
                 { NULL, NULL } }),
         1);
-    if (open_otlp(s, o, err))
+    if (open_otlp(s, o, err) && open_port(s, o, err))
         return s;
     telemetry_close(s);
     return NULL;
@@ -197,13 +269,17 @@ static bool telemetry_serve(void *state, struct mcp_exchange *x)
     struct telemetry *s = state;
     if (!s->c.prometheus || !str_eq(mcp_path(x), STR("/metrics")))
         return false;
+    if (s->c.on_transport && !*s->c.on_transport) {
+        mcp_answer(x, 404, NULL, (struct str){ 0 });
+        return true;
+    }
     if (!str_eq(mcp_method(x), STR("GET")) && !str_eq(mcp_method(x), STR("HEAD"))) {
         mcp_answer(x, 405, NULL, (struct str){ 0 });
         return true;
     }
-    cleanup(buf_done) struct buf text = BUF_INIT((size_t)64 << 20);
+    cleanup(buf_done) struct buf text = BUF_INIT(METRICS_BYTES_MAX);
     metrics_print(&s->metrics, &text);
-    mcp_answer(x, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(&text));
+    mcp_answer(x, 200, METRICS_TYPE, buf_str(&text));
     return true;
 }
 
@@ -486,6 +562,8 @@ static const char *const telemetry_parameters[] = { "server_name",
     "config.headers",
     "config.insecure",
     "config.enablePrometheusMetricsPath",
+    "config.prometheusPort",
+    "config.metricsOnTransportPort",
     "config.environmentVariables",
     "config.customAttributes",
     "config.useLegacyAttributes",
