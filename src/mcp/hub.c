@@ -335,8 +335,7 @@ static void take_initialize(struct hub *hub, struct mcp_exchange *x, struct peer
         mcp_answer_header(x, "mcp-session-id", id);
     }
     peer->can = hub_read_capabilities(json_member(params, "capabilities"));
-    free(peer->hello);
-    peer->hello = mem_strdup(json_to_text(&x->arena, params));
+    peer_set_hello(peer, json_to_text(&x->arena, params));
     struct hub_call *c = hub_call_new(hub, x, peer);
     c->is_initialize = true;
     if (hub->line.state == LINE_READY)

@@ -183,6 +183,7 @@ bool hub_tell(struct hub_call *c, struct str raw);
 
 struct peer *peer_new(struct hub *hub, struct mcp_session *session, unsigned can);
 void peer_free(struct peer *p);
+void peer_set_hello(struct peer *p, const char *text);
 struct outlet *outlet_new(struct hub *hub, struct mcp_exchange *x, struct peer *peer);
 void outlet_open(struct hub *hub, struct mcp_exchange *x, struct peer *peer);
 /* GET /sse: begins a session, whose messages all go out here. */

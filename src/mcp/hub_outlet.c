@@ -12,7 +12,21 @@ struct peer *peer_new(struct hub *hub, struct mcp_session *session, unsigned can
     struct peer *p = mem_new_of(struct peer);
     *p = (struct peer){ .hub = hub, .session = session, .can = can, .level = -1 };
     session->peer = p;
+    session_charge(hub->o.sessions, session, sizeof(*p));
     return p;
+}
+
+static void charge(struct peer *p, int64_t bytes)
+{
+    session_charge(p->hub->o.sessions, p->session, bytes);
+}
+
+void peer_set_hello(struct peer *p, const char *text)
+{
+    int64_t more = (int64_t)strlen(text) - (p->hello ? (int64_t)strlen(p->hello) : 0);
+    free(p->hello);
+    p->hello = mem_strdup(text);
+    charge(p, more);
 }
 
 void peer_free(struct peer *p)
@@ -50,6 +64,7 @@ bool peer_subscribe(struct peer *p, const char *uri)
     s->next = p->subscriptions;
     p->subscriptions = s;
     p->subscription_count++;
+    charge(p, (int64_t)(sizeof(*s) + length));
     return true;
 }
 
@@ -60,6 +75,7 @@ void peer_unsubscribe(struct peer *p, const char *uri)
             struct subscription *gone = *s;
             *s = gone->next;
             p->subscription_count--;
+            charge(p, -(int64_t)(sizeof(*gone) + strlen(gone->uri) + 1));
             free(gone);
             return;
         }

@@ -7,11 +7,13 @@
 #include "mcp/middleware.h"
 
 #define COUNT_MAX 100000
+#define BYTES_MAX ((size_t)64 << 20)
 
 struct sessions {
     struct sessions_options o;
     struct table table;
     struct mcp_session *oldest, *newest;
+    size_t bytes;
 };
 
 static char *copy(struct str s)
@@ -34,6 +36,7 @@ struct sessions *sessions_new(const struct sessions_options *options)
     const struct env *env = options->env;
     s->o = *options;
     s->o.count_max = s->o.count_max ? s->o.count_max : COUNT_MAX;
+    s->o.bytes_max = s->o.bytes_max ? s->o.bytes_max : BYTES_MAX;
     s->o.ttl_ms = s->o.ttl_ms ? s->o.ttl_ms : SESSION_TTL_MS;
     table_init(&s->table, env->random(env->ctx), env->random(env->ctx));
     return s;
@@ -60,6 +63,7 @@ void session_remove(struct sessions *s, struct mcp_session *x)
         s->o.ended(s->o.ctx, x);
     table_remove(&s->table, &x->node);
     unlink_session(s, x);
+    s->bytes -= x->bytes;
     free(x->id);
     free(x->backend_id);
     free(x->subject);
@@ -83,12 +87,35 @@ size_t sessions_count(const struct sessions *s)
     return s->table.count;
 }
 
+size_t sessions_bytes(const struct sessions *s)
+{
+    return s->bytes;
+}
+
+static bool is_due(const struct sessions *s)
+{
+    const struct mcp_session *x = s->oldest;
+    if (!x)
+        return false;
+    if (env_mono_ms(s->o.env) - x->used_ms > s->o.ttl_ms)
+        return true;
+    return x != s->newest && (s->table.count > s->o.count_max || s->bytes > s->o.bytes_max);
+}
+
 static void expire(struct sessions *s)
 {
-    int64_t now_ms = env_mono_ms(s->o.env);
-    while (
-        s->oldest && (s->table.count > s->o.count_max || now_ms - s->oldest->used_ms > s->o.ttl_ms))
+    while (is_due(s))
         session_remove(s, s->oldest);
+}
+
+void session_charge(struct sessions *s, struct mcp_session *x, int64_t bytes)
+{
+    assert(bytes >= 0 || (size_t)-bytes <= x->bytes);
+    x->bytes += (size_t)bytes;
+    s->bytes += (size_t)bytes;
+    unlink_session(s, x);
+    link_newest(s, x);
+    expire(s);
 }
 
 static struct mcp_session *lookup(struct sessions *s, struct str id)
@@ -108,11 +135,16 @@ struct mcp_session *session_add(struct sessions *s, struct str id, struct str ba
     x->backend_id = copy(backend_id);
     x->subject = copy(str_of(owner->subject));
     x->issuer = copy(str_of(owner->issuer));
+    if (initialize.len > SESSION_INITIALIZE_MAX)
+        initialize = STR("");
     x->initialize = copy(initialize);
     x->initialize_bytes = initialize.len;
     table_add(&s->table, &x->node, table_hash(&s->table, id.ptr, id.len));
     link_newest(s, x);
-    expire(s);
+    session_charge(s,
+        x,
+        (int64_t)(sizeof(*x) + id.len + backend_id.len + initialize.len +
+                  str_of(owner->subject).len + str_of(owner->issuer).len));
     return x;
 }
 

@@ -118,6 +118,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
+        self.send_header("Connection", "close")
         for k, v in more.items():
             self.send_header(k, v)
         self.end_headers()

@@ -28,13 +28,13 @@ def free_port():
             return port
 
 
-def await_true(condition, what, seconds=WAIT):
+def await_true(condition, what, seconds=WAIT, pause=0.02):
     limit = time.time() + seconds
     while time.time() < limit:
         value = condition()
         if value:
             return value
-        time.sleep(0.02)
+        time.sleep(pause)
     raise AssertionError(f"waited {seconds} s: {what}")
 
 
