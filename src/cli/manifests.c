@@ -11,8 +11,10 @@
 #include "cli/embedded.h"
 #include "cli/families.h"
 #include "cli/rights.h"
+#include "cli/serve/webhook_manifests.h"
 
 #define NAME "leeboard"
+#define WEBHOOK NAME "-webhook"
 
 struct out {
     struct cli *cli;
@@ -20,6 +22,7 @@ struct out {
     struct buf text;
     const char *ns;      /* of the installation */
     const char *watched; /* the only namespace that is worked in; NULL: all */
+    bool webhooks;
 };
 
 static void print(struct out *o, struct json object)
@@ -154,11 +157,24 @@ static struct json arguments(struct out *o)
         json_push(&list, json_strf(o->a, "--families=%s", cli_text(o->cli, "families")));
     if (o->watched)
         json_push(&list, json_strf(o->a, "--namespace=%s", o->watched));
+    if (o->webhooks)
+        json_push(&list, json_str("--enable-webhooks"));
     const struct setting *f;
     for (size_t i = 0; i < o->cli->count; i++)
         for (size_t s = 0; (f = families_setting(s)); s++)
             if (text_eq(f->name, o->cli->names[i]))
                 json_push(&list, json_strf(o->a, "--%s=%s", f->name, o->cli->values[i]));
+    return json_list_end(&list);
+}
+
+static struct json ports(struct out *o)
+{
+    struct json_builder list;
+    json_builder_init(&list, o->a);
+    json_push(&list, port(o->a, "metrics", 8443));
+    if (o->webhooks)
+        json_push(&list, port(o->a, "webhook", 9443));
+    json_push(&list, port(o->a, "health", 8081));
     return json_list_end(&list);
 }
 
@@ -173,7 +189,7 @@ static struct json container(struct out *o, const char *image)
             json_list(a,
                 from_field(a, "POD_NAME", "metadata.name"),
                 from_field(a, "POD_NAMESPACE", "metadata.namespace")) },
-        { "ports", json_list(a, port(a, "metrics", 8443), port(a, "health", 8081)) },
+        { "ports", ports(o) },
         { "livenessProbe", probe(a, "/healthz", 20) },
         { "readinessProbe", probe(a, "/readyz", 5) },
         { "resources",
@@ -208,19 +224,35 @@ static void print_deployment(struct out *o, const char *image)
     print(o, json_with_member(a, object, "spec", spec));
 }
 
-static void print_metrics_service(struct out *o)
+static void print_service(
+    struct out *o, const char *name, int64_t port_number, const char *target_port)
 {
     struct arena *a = o->a;
-    struct json object = head(o, "v1", "Service", NAME "-metrics", o->ns);
+    struct json object = head(o, "v1", "Service", name, o->ns);
     struct json spec = json_fields(a,
         { "selector", json_map(a, { "app.kubernetes.io/name", json_str(NAME) }) },
         { "ports",
             json_list(a,
                 json_fields(a,
-                    { "name", json_str("metrics") },
-                    { "port", json_int(8443) },
-                    { "targetPort", json_str("metrics") })) });
+                    { "name", json_str(target_port) },
+                    { "port", json_int(port_number) },
+                    { "targetPort", json_str(target_port) })) });
     print(o, json_with_member(a, object, "spec", spec));
+}
+
+static void print_webhooks(struct out *o)
+{
+    struct arena *a = o->a;
+    print_role(o, "Role", WEBHOOK, o->ns, webhook_manifests_secret_rules(a, WEBHOOK));
+    print_role(o, "ClusterRole", WEBHOOK, NULL, webhook_manifests_rules(a, NAME));
+    print_service(o, WEBHOOK, 443, "webhook");
+    for (int mutating = 0; mutating < 2; mutating++) {
+        const char *kind =
+            mutating ? "MutatingWebhookConfiguration" : "ValidatingWebhookConfiguration";
+        struct json list = webhook_manifests_list(a, mutating, o->ns, WEBHOOK, o->watched);
+        struct json object = head(o, "admissionregistration.k8s.io/v1", kind, NAME, NULL);
+        print(o, json_with_member(a, object, "webhooks", list));
+    }
 }
 
 static void print_rest(struct out *o, const struct families *f, const char *image)
@@ -241,7 +273,9 @@ static void print_rest(struct out *o, const struct families *f, const char *imag
     print_roles(o, f);
     print_roles_of_people(o, f);
     print_deployment(o, image);
-    print_metrics_service(o);
+    print_service(o, NAME "-metrics", 8443, "metrics");
+    if (o->webhooks)
+        print_webhooks(o);
 }
 
 /* As they are in the repository, with their comments. */
@@ -274,6 +308,8 @@ static int run(struct cli *cli)
         .text = BUF_INIT((size_t)16 << 20),
         .ns = cli_text(cli, "install-namespace"),
         .watched = cli_text(cli, "namespace"),
+        .webhooks = cli_on(cli, "enable-webhooks") &&
+                    families_have_group(&families, "inference.llmkube.dev"),
     };
     if (!cli_on(cli, "no-crds") && !cli_on(cli, "beside-upstream"))
         print_crds(&o, &families);
@@ -297,6 +333,7 @@ static const struct cli_flag flags[] = {
         FAMILIES_ALL,
         "Families of kinds to serve: CRDs, rights and watches for these only." },
     { "image", 0, "IMAGE", "leeboard:" LEEBOARD_VERSION, "Image of the operator." },
+    { "enable-webhooks", 0, NULL, "false", "With LLMKube's admission webhooks." },
     { "crds-only", 0, NULL, NULL, "Only the CRDs." },
     { "no-crds", 0, NULL, NULL, "Everything but the CRDs." },
     { "beside-upstream",

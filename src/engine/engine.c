@@ -133,8 +133,7 @@ static bool is_missing(const struct engine_watch *w, struct error *err)
            !fail(err, ERR_NOT_FOUND, "the CRD %s.%s is not installed", r->plural, r->group);
 }
 
-/* A kind may run when everything that it reads is there to be read. */
-static bool kind_ready(const struct engine *e, const struct engine_kind *kind, struct error *err)
+bool engine_kind_ready(const struct engine *e, const struct engine_kind *kind, struct error *err)
 {
     if (is_missing(watch_of(e, kind->resource), err))
         return false; /* what else it reads is not asked for before */
@@ -193,7 +192,7 @@ static bool may_run(const struct engine *e, const struct key *k)
     struct error err;
     struct cache_entry *entry = cache_find(k->kind->resource, k->ns, k->name);
     if (!entry || !entry->deleting)
-        return kind_ready(e, k->kind, &err);
+        return engine_kind_ready(e, k->kind, &err);
     for (size_t i = 0; i < e->watch_count; i++) {
         const struct engine_watch *w = &e->watches[i];
         const struct cache_resource *r = w->resource;
@@ -250,7 +249,7 @@ void engine_wake_parked(struct engine *e)
 {
     struct error err;
     for (size_t i = 0; i < e->kind_count; i++)
-        e->kinds[i].ready = kind_ready(e, &e->kinds[i], &err);
+        e->kinds[i].ready = engine_kind_ready(e, &e->kinds[i], &err);
     for (struct table_cursor at = table_first(&e->keys); at.node; table_next(&at)) {
         struct key *k = container_of(at.node, struct key, node);
         if (k->parked && (k->kind->ready || may_run(e, k)))
@@ -452,7 +451,7 @@ bool engine_ready(const struct engine *e, struct error *err)
     size_t missing = 0;
     for (size_t i = 0; i < e->kind_count; i++) {
         struct error why;
-        if (kind_ready(e, &e->kinds[i], &why))
+        if (engine_kind_ready(e, &e->kinds[i], &why))
             continue;
         if (!missing || why.code != ERR_NOT_FOUND)
             *err = why;
@@ -469,7 +468,7 @@ void engine_ready_print(const struct engine *e, struct buf *to)
     for (size_t i = 0; i < e->kind_count; i++) {
         const struct resource *r = e->kinds[i].kind->resource;
         struct error why;
-        bool fine = kind_ready(e, &e->kinds[i], &why);
+        bool fine = engine_kind_ready(e, &e->kinds[i], &why);
         buf_printf(to,
             "[%c]%s%s%s %s\n",
             fine ? '+' : '-',

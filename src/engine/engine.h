@@ -88,6 +88,12 @@ void engine_ready_print(const struct engine *e, struct buf *to);
 bool engine_healthy(const struct engine *e, struct error *err);
 void engine_metrics_print(struct engine *e, struct buf *to);
 
+/* What a kind would see of an object that is not stored yet: for admission. Others come from the
+ * cache, and there are no children, facts or troubles. False: the kind is not among ours, or what
+ * it reads is not loaded. Valid as long as the arena, and until the loop goes on. */
+bool engine_look(struct engine *e, struct arena *a, const struct kind *kind, struct json object,
+    struct view *ret, struct error *err) must_check;
+
 /* For tests and the simulator. */
 struct engine_counts {
     uint64_t reconciles, writes, skipped, echoes, refused, conflicts, ambiguous;

@@ -184,6 +184,9 @@ void engine_start_watches(struct engine *e);
 struct engine_kind *engine_kind_of(const struct engine *e, const struct cache_resource *r);
 /* Its objects are in the cache, or we may not read them: then a write tells what is wrong. */
 bool engine_is_loaded(const struct engine *e, const struct cache_resource *r);
+/* A kind may run when everything that it reads is there to be read. */
+bool engine_kind_ready(
+    const struct engine *e, const struct engine_kind *kind, struct error *err) must_check;
 /* The schema of a resource is there when this returns. */
 void engine_need_schema(struct engine *e, struct cache_resource *r);
 /* Keys of kinds that may run now. */

@@ -191,3 +191,65 @@ bool tls_is_current(struct str certificate, const char *name, int64_t now_s, str
                         "and ca.key to get new ones (clients then need a new kubeconfig)",
                         name);
 }
+
+/* ---- judging ---- */
+
+static X509 *read_certificate(struct str pem)
+{
+    BIO *in = BIO_new_mem_buf(pem.ptr ?: "", (int)pem.len);
+    X509 *x = in ? PEM_read_bio_X509(in, NULL, NULL, NULL) : NULL;
+    BIO_free(in);
+    ERR_clear_error();
+    return x;
+}
+
+static EVP_PKEY *read_key(struct str pem)
+{
+    BIO *in = BIO_new_mem_buf(pem.ptr ?: "", (int)pem.len);
+    EVP_PKEY *key = in ? PEM_read_bio_PrivateKey(in, NULL, NULL, NULL) : NULL;
+    BIO_free(in);
+    ERR_clear_error();
+    return key;
+}
+
+static bool is_valid_at(const X509 *x, int64_t at_s)
+{
+    time_t at = (time_t)at_s;
+    return X509_cmp_time(X509_get0_notBefore(x), &at) < 0 &&
+           X509_cmp_time(X509_get0_notAfter(x), &at) > 0;
+}
+
+static bool names_all(X509 *x, const char *const *hosts)
+{
+    struct in6_addr address;
+    for (; *hosts; hosts++) {
+        bool numeric =
+            inet_pton(AF_INET, *hosts, &address) == 1 || inet_pton(AF_INET6, *hosts, &address) == 1;
+        if ((numeric ? X509_check_ip_asc(x, *hosts, 0)
+                     : X509_check_host(x, *hosts, strlen(*hosts), 0, NULL)) != 1)
+            return false;
+    }
+    return true;
+}
+
+bool tls_is_valid_at(struct str certificate, int64_t at_s)
+{
+    X509 *x = read_certificate(certificate);
+    bool ok = x && is_valid_at(x, at_s);
+    X509_free(x);
+    return ok;
+}
+
+bool tls_is_issued(struct str certificate, struct str key, struct str authority,
+    const char *const *hosts, int64_t at_s)
+{
+    X509 *x = read_certificate(certificate), *ca = read_certificate(authority);
+    EVP_PKEY *own = read_key(key);
+    bool ok = x && ca && own && is_valid_at(x, at_s) && X509_check_private_key(x, own) == 1 &&
+              X509_verify(x, X509_get0_pubkey(ca)) == 1 && names_all(x, hosts);
+    ERR_clear_error();
+    EVP_PKEY_free(own);
+    X509_free(ca);
+    X509_free(x);
+    return ok;
+}

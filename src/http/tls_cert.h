@@ -30,3 +30,9 @@ bool tls_is_current(
 bool tls_issue(struct arena *a, struct str authority, struct str authority_key,
     const struct tls_issue *what, struct str *ret_certificate, struct str *ret_key,
     struct error *err) must_check;
+/* Whether a certificate and its key were issued by this authority (the first one of a bundle, which
+ * need not be valid any more), for these hosts, and are valid at a time. */
+bool tls_is_issued(struct str certificate, struct str key, struct str authority,
+    const char *const *hosts, int64_t at_s);
+/* Whether the first certificate of a PEM text is valid at a time. */
+bool tls_is_valid_at(struct str certificate, int64_t at_s);

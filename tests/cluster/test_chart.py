@@ -73,6 +73,13 @@ def test_one_namespace_renders_the_same():
                          "--set", "crds.install=false"), printed("--no-crds", "--namespace=shop"))
 
 
+def test_webhooks_render_the_same():
+    for more, flags in (((), ()), (("--set", "operator.rbac.scope=namespace,operator.rbac.allowedNamespaces={shop}"),
+                                   ("--namespace=shop",))):
+        check_equal(rendered("--set", "webhook.enabled=true,crds.install=false", *more),
+                    printed("--no-crds", "--enable-webhooks", *flags))
+
+
 def test_values_become_the_flags_and_variables_that_the_program_knows():
     pod = rendered("--set", "openshift=true,modelCache.mode=perService,controllerManager.caCertConfigMap=ca",
                    "--set", "runtimeImages.llamacpp=here/llama:1,operator.proxyHost=127.0.0.1",

@@ -67,6 +67,12 @@ app.kubernetes.io/name: {{ include "leeboard.name" . }}
 {{- with $watched }}
 - --namespace={{ . }}
 {{- end }}
+{{- if and $v.webhook.enabled (has "llmkube" $v.families) }}
+- --enable-webhooks
+{{- with $v.nameOverride }}
+- --webhook-name={{ include "leeboard.name" $ }}
+{{- end }}
+{{- end }}
 {{- include "leeboard.shaping" . }}
 {{- range $v.controllerManager.extraArgs }}
 - {{ . | quote }}

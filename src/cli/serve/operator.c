@@ -17,6 +17,7 @@
 #include "cli/families.h"
 #include "cli/serve/engine_service.h"
 #include "cli/serve/serve.h"
+#include "cli/serve/webhook_service.h"
 #include "engine/engine.h"
 #include "http/loop.h"
 #include "kube/config.h"
@@ -45,6 +46,7 @@ struct app {
     struct lease *lease;
     struct rivals *rivals;
     struct serve *serve;
+    struct webhook_service *webhooks; /* NULL: none are served */
     struct loop_signal *signals[2];
     struct timer deadline, trim, settle;
     bool ending;
@@ -327,6 +329,7 @@ static void more_metrics(void *ctx, struct buf *to)
         may_write(app),
         t.connections,
         event_recorder_pending(app->service.events));
+    webhook_service_metrics_print(app->webhooks, to);
     metric_process_print(to);
     buf_add_text(to,
         "# HELP leeboard_build_info The version that runs.\n"
@@ -399,12 +402,24 @@ static bool start(struct app *app, struct error *err)
         make_lease(app);
     make_rivals(app);
     rivals_start(app->rivals);
-    return true;
+    return webhook_service_new(
+        &(struct webhook_service_options){
+            .cli = app->cli,
+            .loop = app->loop,
+            .engine = app->engine,
+            .client = app->service.client,
+            .ns = lease_namespace(app),
+            .may_write = may_write,
+            .ctx = app,
+        },
+        &app->webhooks,
+        err);
 }
 
 static void free_all(struct app *app)
 {
     serve_free(app->serve);
+    webhook_service_free(app->webhooks);
     for (size_t i = 0; i < lengthof(app->signals); i++)
         if (app->signals[i])
             loop_signal_free(app->signals[i]);
@@ -421,10 +436,6 @@ static void free_all(struct app *app)
 }
 
 static const char *const not_yet[] = {
-    "webhook-cert-path",
-    "webhook-cert-name",
-    "webhook-cert-key",
-    "webhook-port",
     "enable-http2",
     "federation-role",
     "federation-datacenter-kubeconfig",
@@ -510,16 +521,8 @@ static const struct cli_flag flags[] = {
     { "metrics-cert-path", 0, "DIR", NULL, "Directory of the metrics certificate." },
     { "metrics-cert-name", 0, "FILE", "tls.crt", "Certificate in --metrics-cert-path." },
     { "metrics-cert-key", 0, "FILE", "tls.key", "Key in --metrics-cert-path." },
-    { "webhook-cert-path",
-        0,
-        "DIR",
-        NULL,
-        "Accepted for LLMKube's command lines; no webhooks in this version." },
-    { "webhook-cert-name", 0, "FILE", "tls.crt", "Likewise." },
-    { "webhook-cert-key", 0, "FILE", "tls.key", "Likewise." },
-    { "webhook-port", 0, "PORT", "9443", "Likewise." },
     { "workloads", 0, NULL, "false", NULL },
-    { "enable-http2", 0, NULL, "false", "Likewise: HTTP/2 is always on." },
+    { "enable-http2", 0, NULL, "false", "HTTP/2 is always on." },
     { "zap-log-level", 0, "LEVEL", NULL, "Log flag of upstream's managers: --log-level." },
     { "zap-encoder", 0, "NAME", NULL, "Log flag of upstream's managers: --log-format." },
     { "zap-devel", 0, NULL, "false", NULL },
@@ -538,7 +541,9 @@ const struct cli_command cli_operator = {
         "Watches Models, InferenceServices, ModelServices and ModelArtifacts and keeps their\n"
         "children as they say. Flags that shape what is made have the names that the operators\n"
         "of LLMKube and OtterScale give them.\n",
-    .flags = (const struct cli_flag *const[]){ cli_flags_kube, flags, cli_flags_log, NULL },
+    .flags =
+        (const struct cli_flag *const[]){
+            cli_flags_kube, flags, webhook_flags, cli_flags_log, NULL },
     .shaping = true,
     .run = run,
 };

@@ -170,20 +170,30 @@ static int64_t priority_of(const char *priority)
     return 2;
 }
 
-static const char *refusal_of(
-    const struct view *in, struct json quota, struct json service, const struct use *asked)
+/* What the others in the scope of a quota ask for; first_only: those that come before the service.
+ */
+static struct use use_of_others(
+    const struct view *in, struct json quota, struct json service, bool first_only)
+{
+    struct use sum = { 0 };
+    json_each (other, services_of(in, quota)) {
+        if (is_same(*other, service) || (first_only && !comes_first(*other, service)))
+            continue;
+        struct use use = use_of(in, *other);
+        sum.gpus += use.gpus;
+        sum.vram_bytes += use.vram_bytes;
+    }
+    return sum;
+}
+
+static const char *refusal_of(const struct view *in, struct json quota, struct json service,
+    const struct use *asked, bool first_only)
 {
     const char *name = json_get_text(quota, "metadata.name");
     int64_t count = json_get_int(quota, "spec.gpuCount", 0);
     int64_t vram = json_get_int(quota, "spec.vramBytes", 0);
-    int64_t gpus = 0, bytes = 0;
-    json_each (other, services_of(in, quota)) {
-        if (is_same(*other, service) || !comes_first(*other, service))
-            continue;
-        struct use use = use_of(in, *other);
-        gpus += use.gpus;
-        bytes += use.vram_bytes;
-    }
+    struct use others = use_of_others(in, quota, service, first_only);
+    int64_t gpus = others.gpus, bytes = others.vram_bytes;
     if (gpus + asked->gpus > count)
         return arena_printf(in->arena,
             "GPUQuota \"%s\" denied: would exceed gpuCount %lld (current %lld + requested %lld)",
@@ -215,25 +225,43 @@ static const char *refusal_of(
     return NULL;
 }
 
-const char *gpu_quota_refusal(const struct view *in, struct json service)
+static const char *refusal(
+    const struct view *in, struct json service, const struct use *asked, bool first_only)
 {
-    struct json quotas = view_list(in, &LLMKUBE_GPU_QUOTA, NULL, NULL);
-    if (!quotas.count)
-        return NULL;
-    struct use asked = use_of(in, service);
     struct json labels = json_get(service, "metadata.labels");
     bool queued = !text_empty(json_text(json_member(labels, "kueue.x-k8s.io/queue-name")));
-    if (!asked.gpus || queued)
+    if (!asked->gpus || queued)
         return NULL;
     const char *ns = json_get_text(service, "metadata.namespace");
-    json_each (quota, quotas) {
+    json_each (quota, view_list(in, &LLMKUBE_GPU_QUOTA, NULL, NULL)) {
         if (!is_in_scope(in, *quota, ns))
             continue;
-        const char *refusal = refusal_of(in, *quota, service, &asked);
-        if (refusal)
-            return refusal;
+        const char *why = refusal_of(in, *quota, service, asked, first_only);
+        if (why)
+            return why;
     }
     return NULL;
+}
+
+const char *gpu_quota_refusal(const struct view *in, struct json service)
+{
+    if (!view_list(in, &LLMKUBE_GPU_QUOTA, NULL, NULL).count)
+        return NULL;
+    struct use asked = use_of(in, service);
+    return refusal(in, service, &asked, true);
+}
+
+const char *gpu_quota_denial(const struct view *in, struct json service, struct json old)
+{
+    struct use asked = use_of(in, service);
+    struct use before = json_present(old) ? use_of(in, old) : (struct use){ .gpus = -1 };
+    bool known = !asked.vram_unknown || before.vram_unknown;
+    bool less_important = priority_of(json_get_text(service, "spec.priority")) <
+                          priority_of(json_get_text(old, "spec.priority"));
+    if (asked.gpus <= before.gpus && asked.vram_bytes <= before.vram_bytes && known &&
+        !less_important)
+        return NULL;
+    return refusal(in, service, &asked, false);
 }
 
 /* ---- the kind ---- */
@@ -247,10 +275,12 @@ static void reconcile(const struct view *in, struct plan *out)
         sum.gpus += use.gpus;
         sum.vram_bytes += use.vram_bytes;
     }
+    /* A status that was there keeps one field: the API server refuses an apply that takes the last.
+     */
     if (json_present(was) || sum.gpus || sum.vram_bytes)
         plan_status(out,
             json_fields(in->arena,
-                { "usedGPUCount", json_int_or_absent(sum.gpus) },
+                { "usedGPUCount", json_int(sum.gpus) },
                 { "usedVRAMBytes", json_int_or_absent(sum.vram_bytes) },
                 { "admissionDenials", json_get(was, "admissionDenials") },
                 { "lastDenial", json_get(was, "lastDenial") }),

@@ -15,3 +15,6 @@ extern const struct kind llmkube_gpu_quota_kind;
  * view is one of a kind that watches GPUQuotas, Namespaces, InferenceServices and Models. Services
  * that have their pods come first, then the older ones. */
 const char *gpu_quota_refusal(const struct view *in, struct json service);
+/* The same before it is stored: everybody else comes first. An edit (old: what is stored; absent: a
+ * new service) that asks for no more than before is not denied, or nobody could make it smaller. */
+const char *gpu_quota_denial(const struct view *in, struct json service, struct json old);

@@ -103,4 +103,9 @@ TEST(a_quota_tells_what_is_asked_for)
     add_service(&s, "two", 1, ", 'autoscaling': {'maxReplicas': 3}");
     stage_run(&s, &llmkube_gpu_quota_kind, "q");
     check_int(json_get_int(s.plan.status, "usedGPUCount", 0), 10);
+    stage_edit(&s, &LLMKUBE_GPU_QUOTA, "q", "status", "{'usedGPUCount': 10}");
+    stage_edit(&s, &LLMKUBE_INFERENCE_SERVICE, "one", "spec.replicas", "0");
+    stage_edit(&s, &LLMKUBE_INFERENCE_SERVICE, "two", "spec.suspend", "true");
+    stage_run(&s, &llmkube_gpu_quota_kind, "q");
+    check_int(json_get_int(s.plan.status, "usedGPUCount", -1), 0);
 }

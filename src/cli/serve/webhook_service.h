@@ -1,0 +1,31 @@
+#pragma once
+
+/* Admission webhooks as the operator's flags ask for them: with a certificate of our own
+ * (--enable-webhooks), or with one of somebody else's in files (--webhook-cert-path). */
+
+#include "base/error.h"
+#include "cli/cli.h"
+
+struct buf;
+struct engine;
+struct kube_client;
+struct loop;
+struct webhook_service;
+
+extern const struct cli_flag webhook_flags[];
+
+struct webhook_service_options {
+    struct cli *cli;
+    struct loop *loop;
+    struct engine *engine;
+    struct kube_client *client;
+    const char *ns; /* of the operator */
+    bool (*may_write)(void *ctx);
+    void *ctx;
+};
+
+/* *ret NULL: the flags ask for none. */
+bool webhook_service_new(const struct webhook_service_options *options,
+    struct webhook_service **ret, struct error *err) must_check;
+void webhook_service_free(struct webhook_service *s); /* takes NULL */
+void webhook_service_metrics_print(const struct webhook_service *s, struct buf *to); /* likewise */
