@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/yaml.h"
 
+EMBED(crd_federated_clusters, "api/federation.llmkube.dev_federatedclusters.yaml");
 EMBED(crd_models, "api/inference.llmkube.dev_models.yaml");
 EMBED(crd_inference_services, "api/inference.llmkube.dev_inferenceservices.yaml");
 EMBED(crd_model_routers, "api/inference.llmkube.dev_modelrouters.yaml");
@@ -34,6 +35,7 @@ const char *const embedded_crd_texts[] = {
     crd_gpu_quotas,
     crd_model_pools,
     crd_lora_adapters,
+    crd_federated_clusters,
     crd_model_services,
     crd_model_artifacts,
     crd_embedding_servers,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "kinds/llmkube/federated_cluster.h"
 #include "kinds/llmkube/gpu_quota.h"
 #include "kinds/llmkube/grafana.h"
 #include "kinds/llmkube/inference_service.h"
@@ -75,6 +76,27 @@ static bool read_variables(struct cli *cli, struct families *f, struct error *er
     return true;
 }
 
+static void add_llmkube_kinds(struct arena *a, struct families *f)
+{
+    static const struct kind *const always[] = {
+        &llmkube_model_kind,
+        &llmkube_inference_service_kind,
+        &llmkube_model_router_kind,
+        &llmkube_gpu_quota_kind,
+        &llmkube_model_pool_kind,
+        &llmkube_lora_adapter_kind,
+    };
+    size_t count = 0;
+    for (; count < lengthof(always); count++)
+        f->llmkube_kinds[count] = always[count];
+    /* Of a FederatedCluster the hub alone says the phase. */
+    if (!f->llmkube.federation_is_edge)
+        f->llmkube_kinds[count++] = &federation_cluster_kind;
+    if (f->llmkube.grafana_dashboard_source)
+        f->llmkube_kinds[count++] = dashboards(a, f);
+    assert(count < FAMILY_KINDS_MAX);
+}
+
 bool families_read(struct cli *cli, struct families *ret, struct error *err)
 {
     *ret = (struct families){
@@ -87,14 +109,7 @@ bool families_read(struct cli *cli, struct families *ret, struct error *err)
     for (size_t i = 0; i < cli->count; i++)
         if (!read_flag(cli, i, ret, err))
             return false;
-    ret->llmkube_kinds[0] = &llmkube_model_kind;
-    ret->llmkube_kinds[1] = &llmkube_inference_service_kind;
-    ret->llmkube_kinds[2] = &llmkube_model_router_kind;
-    ret->llmkube_kinds[3] = &llmkube_gpu_quota_kind;
-    ret->llmkube_kinds[4] = &llmkube_model_pool_kind;
-    ret->llmkube_kinds[5] = &llmkube_lora_adapter_kind;
-    if (ret->llmkube.grafana_dashboard_source)
-        ret->llmkube_kinds[6] = dashboards(&cli->arena, ret);
+    add_llmkube_kinds(&cli->arena, ret);
     ret->list[ret->count++] = (struct engine_family){
         .name = "llmkube",
         .kinds = ret->llmkube_kinds,

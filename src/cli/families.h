@@ -14,7 +14,7 @@
 /* What --families says unless it is given. */
 #define FAMILIES_ALL "llmkube,otterscale,toolhive"
 
-#define FAMILY_KINDS_MAX 8
+#define FAMILY_KINDS_MAX 10
 
 struct families {
     struct llmkube_settings llmkube;

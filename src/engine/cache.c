@@ -258,7 +258,7 @@ static struct json owned_fields(
     const struct cache *c = r->cache;
     if (!r->schema || !(r->child || r->own_kind))
         return json_none;
-    e->upstream = adopt_wanted(object, c->predecessors, r->subresource);
+    e->upstream = !r->keeps_apart && adopt_wanted(object, c->predecessors, r->subresource);
     struct merge_owned owned;
     merge_owned(a, r->schema, object, c->manager, r->subresource, &owned);
     e->exact = owned.found && owned.exact;

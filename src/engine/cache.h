@@ -64,6 +64,7 @@ struct cache_resource {
     const char *subresource;    /* whose fields `owned` holds: "", or "status" for our kinds */
     bool child;
     bool own_kind;
+    bool keeps_apart; /* a kind of ours that takes nothing over: kind.shares_status */
     bool optional;
     bool synced;      /* the first list is complete */
     bool missing;     /* the API server does not offer it */

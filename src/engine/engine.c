@@ -305,6 +305,7 @@ static void add_kinds(struct engine *e)
             struct kind_watch own = { .resource = kind->kind->resource, .keep = whole };
             kind->resource = cache_watch(&e->cache, &own);
             kind->resource->own_kind = true;
+            kind->resource->keeps_apart = kind->kind->shares_status;
             kind->resource->subresource = "status";
             for (const struct kind_watch *w = kind->kind->watches; w && w->resource; w++)
                 cache_watch(&e->cache, w);

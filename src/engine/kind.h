@@ -40,6 +40,9 @@ struct kind {
      * taken off a deleted one as soon as they were told to go, whatever came of that: an object
      * must not keep its namespace from ending. NULL: none. */
     const char *finalizer;
+    /* Another program writes other fields of its status, perhaps under the name of an upstream
+     * operator: nothing there is taken over. */
+    bool shares_status;
     void (*reconcile)(const struct view *in, struct plan *out);
     /* Instead of it for an object that got past an edited CRD with a value of the wrong type: err
      * names the path. NULL: reconcile() copes with everything. */

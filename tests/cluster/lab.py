@@ -56,6 +56,7 @@ GROUPS = {
                                            "clusterrolebindings"),
     "/apis/apiextensions.k8s.io/v1": ("customresourcedefinitions",),
     LLMKUBE: ("models", "inferenceservices", "modelrouters", "modelpools", "gpuquotas", "loraadapters"),
+    "/apis/federation.llmkube.dev/v1alpha1": ("federatedclusters",),
     "/apis/model.otterscale.io/v1alpha1": ("modelservices", "modelartifacts"),
     "/apis/toolhive.stacklok.dev/v1beta1": (
         "mcpservers", "mcpremoteproxies", "virtualmcpservers", "mcpgroups", "mcpserverentries",

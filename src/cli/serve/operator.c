@@ -16,6 +16,7 @@
 #include "cli/cli.h"
 #include "cli/families.h"
 #include "cli/serve/engine_service.h"
+#include "cli/serve/federation.h"
 #include "cli/serve/serve.h"
 #include "cli/serve/webhook_service.h"
 #include "engine/engine.h"
@@ -47,6 +48,7 @@ struct app {
     struct rivals *rivals;
     struct serve *serve;
     struct webhook_service *webhooks; /* NULL: none are served */
+    struct federation *federation;    /* NULL: this is no edge */
     struct loop_signal *signals[2];
     struct timer deadline, trim, settle;
     bool ending;
@@ -372,6 +374,37 @@ static void settle(void *ctx)
         timer_set(loop_env(app->loop), &app->settle, OPERATOR_SETTLE_MS);
 }
 
+static bool start_webhooks(struct app *app, struct error *err)
+{
+    return webhook_service_new(
+        &(struct webhook_service_options){
+            .cli = app->cli,
+            .loop = app->loop,
+            .engine = app->engine,
+            .client = app->service.client,
+            .ns = lease_namespace(app),
+            .may_write = may_write,
+            .ctx = app,
+        },
+        &app->webhooks,
+        err);
+}
+
+static bool start_federation(struct app *app, struct error *err)
+{
+    return federation_new(
+        &(struct federation_options){
+            .arena = &app->cli->arena,
+            .loop = app->loop,
+            .engine = app->engine,
+            .settings = &app->families.llmkube,
+            .may_write = may_write,
+            .ctx = app,
+        },
+        &app->federation,
+        err);
+}
+
 static bool start(struct app *app, struct error *err)
 {
     const struct env *env = loop_env(app->loop);
@@ -402,24 +435,14 @@ static bool start(struct app *app, struct error *err)
         make_lease(app);
     make_rivals(app);
     rivals_start(app->rivals);
-    return webhook_service_new(
-        &(struct webhook_service_options){
-            .cli = app->cli,
-            .loop = app->loop,
-            .engine = app->engine,
-            .client = app->service.client,
-            .ns = lease_namespace(app),
-            .may_write = may_write,
-            .ctx = app,
-        },
-        &app->webhooks,
-        err);
+    return start_webhooks(app, err) && start_federation(app, err);
 }
 
 static void free_all(struct app *app)
 {
     serve_free(app->serve);
     webhook_service_free(app->webhooks);
+    federation_free(app->federation);
     for (size_t i = 0; i < lengthof(app->signals); i++)
         if (app->signals[i])
             loop_signal_free(app->signals[i]);
@@ -437,9 +460,6 @@ static void free_all(struct app *app)
 
 static const char *const not_yet[] = {
     "enable-http2",
-    "federation-role",
-    "federation-datacenter-kubeconfig",
-    "federation-cluster-name",
     "zap-devel",
     "zap-stacktrace-level",
     "zap-time-encoding",
@@ -528,9 +548,6 @@ static const struct cli_flag flags[] = {
     { "zap-devel", 0, NULL, "false", NULL },
     { "zap-stacktrace-level", 0, "LEVEL", NULL, NULL },
     { "zap-time-encoding", 0, "NAME", NULL, NULL },
-    { "federation-role", 0, "ROLE", NULL, NULL },
-    { "federation-datacenter-kubeconfig", 0, "FILE", NULL, NULL },
-    { "federation-cluster-name", 0, "NAME", NULL, NULL },
     { 0 },
 };
 

@@ -310,7 +310,7 @@ static const struct kind_watch model_watches[] = {
             NULL } },
     { .resource = &RESOURCE_NODE,
         .optional = true,
-        .keep = (const char *const[]){ "status.capacity", NULL } },
+        .keep = (const char *const[]){ "status.capacity", "status.allocatable", NULL } },
     { .resource = &MODEL_DEVICE_CLAIM, .optional = true, .keep = nothing },
     { .resource = &MODEL_DEVICE_CLAIM_TEMPLATE, .optional = true, .keep = nothing },
     { 0 },

@@ -57,6 +57,15 @@ SETTING_READER(read_access_mode)
     return setting_text(a, flag, value, to, err);
 }
 
+SETTING_READER(read_federation_role)
+{
+    (void)a;
+    if (*value && !text_eq(value, "hub") && !text_eq(value, "edge"))
+        return setting_refuse(err, flag, value, "hub or edge");
+    *(bool *)to = text_eq(value, "edge");
+    return true;
+}
+
 SETTING_READER(read_cache_mode)
 {
     (void)a;
@@ -267,5 +276,23 @@ const struct setting llmkube_flags[] = {
         "Address of back ends with provider litellm that name none.",
         setting_text,
         TO(default_litellm_url) },
+    { "federation-role",
+        "ROLE",
+        "hub",
+        "Part in a federation: hub (says how FederatedClusters are) or edge (reports to a hub).",
+        read_federation_role,
+        TO(federation_is_edge) },
+    { "federation-datacenter-kubeconfig",
+        "FILE",
+        "",
+        "Of an edge: the kubeconfig of the hub's cluster.",
+        setting_text,
+        TO(federation_datacenter_kubeconfig) },
+    { "federation-cluster-name",
+        "NAME",
+        "",
+        "Of an edge: the name of its FederatedCluster there.",
+        setting_text,
+        TO(federation_cluster_name) },
     { 0 },
 };

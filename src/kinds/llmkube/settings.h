@@ -27,11 +27,14 @@ struct llmkube_settings {
     int64_t default_fsgroup; /* 102; ≤ 0: none */
     int64_t dri_render_gid;  /* 0: none */
     bool enable_pyrra_slo;
-    const char *grafana_dashboard_source; /* "namespace/name" or NULL */
-    const char *router_proxy_image;       /* for ModelRouter; NULL: none */
-    const char *default_litellm_url;      /* for ModelRouter; NULL: none */
-    const char *intel_gpu_resource;       /* from the environment, or NULL */
-    const char *claims;                   /* directory of all claims, on one machine; or NULL */
+    const char *grafana_dashboard_source;         /* "namespace/name" or NULL */
+    const char *router_proxy_image;               /* for ModelRouter; NULL: none */
+    const char *default_litellm_url;              /* for ModelRouter; NULL: none */
+    bool federation_is_edge;                      /* this cluster reports to another one */
+    const char *federation_datacenter_kubeconfig; /* of that; NULL: none */
+    const char *federation_cluster_name;          /* of our object there; NULL: none */
+    const char *intel_gpu_resource;               /* from the environment, or NULL */
+    const char *claims; /* directory of all claims, on one machine; or NULL */
     /* No cluster: status.endpoint has the Service's address, as no DNS knows its name, and the
      * cache needs no preparing, as all containers run as one user. */
     bool one_machine;
