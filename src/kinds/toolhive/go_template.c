@@ -13,6 +13,8 @@
 #include "merge/strategic.h"
 
 #define TEXT_BYTES_MAX ((size_t)2 << 20)
+/* Of the list of unknown fields; those behind are left out of it. */
+#define UNKNOWN_BYTES_MAX 512
 
 /* Of structs that are not here, fields come sorted. */
 static const struct {
@@ -120,6 +122,36 @@ static const struct {
     { "PodDNSConfig", "nameservers searches options" },
     { "PodDNSConfigOption", "name value" },
     { "Sysctl", "name value" },
+    { "FileKeySelector", "volumeName path key optional" },
+    { "WindowsSecurityContextOptions",
+        "gmsaCredentialSpecName gmsaCredentialSpec runAsUserName hostProcess" },
+    { "ClusterTrustBundleProjection", "name signerName labelSelector optional path" },
+    { "ImageVolumeSource", "reference pullPolicy" },
+    { "PersistentVolumeClaimSpec",
+        "accessModes selector resources volumeName storageClassName volumeMode dataSource "
+        "dataSourceRef volumeAttributesClassName" },
+    { "AzureFileVolumeSource", "secretName shareName readOnly" },
+    { "AzureDiskVolumeSource", "diskName diskURI cachingMode fsType readOnly kind" },
+    { "CephFSVolumeSource", "monitors path user secretFile secretRef readOnly" },
+    { "CinderVolumeSource", "volumeID fsType readOnly secretRef" },
+    { "FCVolumeSource", "targetWWNs lun fsType readOnly wwids" },
+    { "FlexVolumeSource", "driver fsType secretRef readOnly options" },
+    { "GCEPersistentDiskVolumeSource", "pdName fsType partition readOnly" },
+    { "AWSElasticBlockStoreVolumeSource", "volumeID fsType partition readOnly" },
+    { "GitRepoVolumeSource", "repository revision directory" },
+    { "GlusterfsVolumeSource", "endpoints path readOnly" },
+    { "ISCSIVolumeSource",
+        "targetPortal iqn lun iscsiInterface fsType readOnly portals chapAuthDiscovery "
+        "chapAuthSession secretRef initiatorName" },
+    { "PhotonPersistentDiskVolumeSource", "pdID fsType" },
+    { "PortworxVolumeSource", "volumeID fsType readOnly" },
+    { "QuobyteVolumeSource", "registry volume readOnly user group tenant" },
+    { "RBDVolumeSource", "monitors image fsType pool user keyring secretRef readOnly" },
+    { "ScaleIOVolumeSource",
+        "gateway system secretRef sslEnabled protectionDomain storagePool storageMode "
+        "volumeName fsType readOnly" },
+    { "StorageOSVolumeSource", "volumeName volumeNamespace fsType readOnly secretRef" },
+    { "VsphereVirtualDiskVolumeSource", "volumePath fsType storagePolicyName storagePolicyID" },
 };
 
 static uint16_t deployment_root(void)
@@ -365,6 +397,46 @@ bool go_template_print(struct arena *a, struct json tmpl, const char **ret_text,
     return ok;
 }
 
+/* ---- fields that Kubernetes does not know ---- */
+
+struct known {
+    const struct schema *schema;
+    struct arena *a;
+    const char *unknown; /* paths, with commas between them */
+};
+
+static struct json known(struct known *k, uint16_t type, struct json v, const char *path)
+{
+    const struct schema_type *t = schema_type(k->schema, type);
+    struct json_builder b;
+    json_builder_init(&b, k->a);
+    if (json_is(v, JSON_LIST) && t->list) {
+        json_each (item, v)
+            json_push(&b, known(k, t->item, *item, arena_printf(k->a, "%s[]", path)));
+        return json_list_end(&b);
+    }
+    if (!json_is(v, JSON_MAP) || !t->map || t->scalar == SCALAR_ANY)
+        return v;
+    json_each_member (m, v) {
+        uint16_t below = schema_member_type(k->schema, t, m->key);
+        const char *here = arena_printf(k->a, "%s.%s", path, m->key);
+        if (below != SCHEMA_NO_TYPE)
+            json_put(&b, m->key, known(k, below, m->value, here));
+        else if (strlen(k->unknown) < UNKNOWN_BYTES_MAX)
+            k->unknown = arena_printf(k->a, "%s%s%s", k->unknown, *k->unknown ? ", " : "", here);
+    }
+    return json_map_end(&b);
+}
+
+struct json go_template_known(struct arena *a, struct json tmpl, const char **ret_unknown)
+{
+    struct schema schema = deployment_schema();
+    struct known k = { &schema, a, "" };
+    struct json cleaned = known(&k, template_type(&schema), tmpl, "spec.podTemplateSpec");
+    *ret_unknown = *k.unknown ? k.unknown : NULL;
+    return cleaned;
+}
+
 bool go_template_merge(
     struct arena *a, struct json tmpl, struct json patch, struct json *ret, struct error *err)
 {
@@ -379,4 +451,17 @@ bool go_template_merge(
         return false;
     *ret = json_get(whole, "spec.template");
     return true;
+}
+
+struct json go_template_keep(
+    struct arena *a, struct json tmpl, struct json labels, struct json annotations)
+{
+    struct json metadata = json_get(tmpl, "metadata");
+    if (!json_present(metadata))
+        metadata = json_empty_map();
+    struct json all = toolhive_merge(a, json_get(metadata, "annotations"), annotations);
+    metadata = json_with_member(
+        a, metadata, "labels", toolhive_merge(a, json_get(metadata, "labels"), labels));
+    metadata = json_with_member(a, metadata, "annotations", json_or_absent(all));
+    return json_with_member(a, tmpl, "metadata", metadata);
 }

@@ -138,13 +138,11 @@ static bool deployment(
         .annotations = sum,
     };
     struct json tmpl = proxy_pod_template(p, &pod);
+    const char *unknown;
     if (json_present(patch) && !go_template_merge(a, tmpl, patch, &tmpl, err))
         return false;
-    /* The checksum is what rolls pods; a patch must not take its place. */
-    tmpl = json_with(a,
-        tmpl,
-        "metadata.annotations",
-        toolhive_merge(a, json_get(tmpl, "metadata.annotations"), sum));
+    tmpl = go_template_keep(a, go_template_known(a, tmpl, &unknown), p->labels, sum);
+    proxy_ignore_unknown(p, unknown);
     struct json hash = json_or_absent(json_map(a,
         { TOOLHIVE_POD_TEMPLATE_HASH,
             json_present(patch) ? json_str(toolhive_hash(a, patch)) : none }));
@@ -323,6 +321,7 @@ static void plan_workload(struct proxy *p, const char *config)
     if (wrong)
         t = (struct told){ .phase = "Failed", .message = wrong, .reason = "DeploymentNotReady" };
     t.observed = json_int(p->generation);
+    proxy_tell_ignored(p);
     if (served && !view_trouble(p->in, &RESOURCE_SERVICE, service).what)
         t.url = json_str(proxy_base_url(p, service));
     tell(p, &t);
@@ -358,7 +357,8 @@ static void reconcile(const struct view *in, struct plan *out)
         return;
     }
     const char *config = proxy_run_config(&p);
-    bool ok = config && proxy_resources(&p, &resources);
+    bool ok = config && proxy_resources(&p, &resources) && proxy_volumes_fit(&p);
+    proxy_ignore_fields(&p);
     proxy_tell_auth_server(&p);
     if (!ok)
         tell_failure(

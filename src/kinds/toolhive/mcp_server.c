@@ -54,9 +54,13 @@ static bool pod_patch(struct proxy *p, const char **ret, struct error *err)
     struct json given = json_get(p->spec, "podTemplateSpec"), env = secret_variables(p);
     const char *own = arena_printf(a, "%s-sa", p->name);
     struct json tmpl = json_present(given) ? given : json_empty_map();
-    const char *text;
+    const char *text, *unknown;
     if (!go_template_print(a, tmpl, &text, err)) /* checks types before anything is changed */
         return false;
+    tmpl = go_template_known(a, tmpl, &unknown);
+    proxy_ignore_unknown(p, unknown);
+    if (json_present(json_get(tmpl, "spec.serviceAccountName")))
+        proxy_ignore(p, "spec.podTemplateSpec.spec.serviceAccountName, see spec.serviceAccount");
     tmpl = json_with(a,
         tmpl,
         "spec.serviceAccountName",
@@ -327,6 +331,7 @@ static void plan_workload(struct proxy *p, const char *patch, const char *config
     if (served)
         proxy_plan_service(p, service);
     const char *wrong = proxy_trouble(p, service);
+    proxy_tell_ignored(p);
     struct toolhive_pods n = toolhive_pods(p->in, "mcpserver");
     pods_plan_healthy(p->in, p->out, n.list);
     struct told t = { .phase = phase_of(p, live, &n, &message), .message = message };
@@ -399,8 +404,9 @@ static void reconcile(const struct view *in, struct plan *out)
     }
     plan_identity(&p);
     const char *config = proxy_run_config(&p);
-    bool ok = config && proxy_resources(&p, &resources);
+    bool ok = config && proxy_resources(&p, &resources) && proxy_volumes_fit(&p);
     proxy_tell_auth_server(&p);
+    proxy_ignore_fields(&p);
     if (!ok)
         tell_failure(&p, arena_printf(p.a, "Failed to build configuration: %s", p.fault));
     else

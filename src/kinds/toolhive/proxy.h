@@ -25,10 +25,11 @@ struct proxy {
     const char *transport;
     /* Objects that the spec refers to; absent: no reference. */
     struct json tool, telemetry, external, server, oidc, authz, webhooks;
-    struct json hashes; /* …ConfigHash of the status */
-    const char *broken; /* why a reference cannot be used; NULL: all can */
-    const char *fault;  /* why there is no RunConfig; NULL: there is one */
-    bool auth_fault;    /* … because of the embedded auth server */
+    struct json hashes;  /* …ConfigHash of the status */
+    const char *broken;  /* why a reference cannot be used; NULL: all can */
+    const char *fault;   /* why there is no RunConfig; NULL: there is one */
+    bool auth_fault;     /* … because of the embedded auth server */
+    const char *ignored; /* proxy_ignore(); NULL: nothing */
 };
 
 /* ---- refs.c ---- */
@@ -46,6 +47,17 @@ void proxy_advise_sessions(struct proxy *p, struct json spec);
 struct json proxy_auth_server(const struct proxy *p);
 /* Whether MCPExternalAuthConfig is of this type. */
 bool proxy_external_is(const struct proxy *p, const char *type);
+
+/* ---- ignored.c ---- */
+
+/* One more that has no effect. */
+void proxy_ignore(struct proxy *p, const char *format, ...) printf_like(2, 3);
+/* What go_template_known() found; NULL: nothing. */
+void proxy_ignore_unknown(struct proxy *p, const char *unknown);
+/* Fields of the spec and of what it refers to; after proxy_resolve(). */
+void proxy_ignore_fields(struct proxy *p);
+/* The condition, if there is something to tell. */
+void proxy_tell_ignored(struct proxy *p);
 
 /* ---- runconfig.c ---- */
 
@@ -113,6 +125,10 @@ struct json proxy_pod_security(const struct proxy *p);
 struct json proxy_pod_template(struct proxy *p, const struct proxy_pod *pod);
 /* The image of the proxy: what runs stays until its object changes. */
 const char *proxy_image(struct proxy *p, const char *running, bool unchanged);
+/* Whether all volumes and mounts can be in one pod; false: p->fault says which cannot. */
+bool proxy_volumes_fit(struct proxy *p);
+/* A list of variables with each name once: the last one counts, as in a container. */
+struct json proxy_env_once(struct arena *a, struct json env);
 /* spec.resources; false: a quantity is none, and p->fault says which. */
 bool proxy_resources(struct proxy *p, struct json *ret);
 void proxy_plan_service(struct proxy *p, const char *name);
@@ -135,6 +151,13 @@ const char *proxy_trouble(const struct proxy *p, const char *service);
  * dropped. Fails with Go's words on a value of the wrong type. */
 bool go_template_print(
     struct arena *a, struct json tmpl, const char **ret_text, struct error *err) must_check;
+/* The template without fields that Kubernetes does not know, as Go drops them when it reads it.
+ * *ret_unknown: their paths below spec.podTemplateSpec, with commas between them; NULL: none. */
+struct json go_template_known(struct arena *a, struct json tmpl, const char **ret_unknown);
 /* The template with a strategic merge patch in it. */
 bool go_template_merge(struct arena *a, struct json tmpl, struct json patch, struct json *ret,
     struct error *err) must_check;
+/* Labels and annotations of a template that no patch may take the place of: the selector needs the
+ * ones, the others roll pods. */
+struct json go_template_keep(
+    struct arena *a, struct json tmpl, struct json labels, struct json annotations);

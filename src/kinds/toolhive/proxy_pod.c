@@ -60,15 +60,39 @@ void proxy_required_env(struct json_builder *env)
         push_missing(env, "TOOLHIVE_SECRETS_PROVIDER", "environment");
 }
 
-/* Users' variables; one of the operator's own names would stand twice in the list, so it is left
- * out. */
-static void push_users(const struct proxy *p, struct json_builder *env, struct json reserved)
+static void push_users(const struct proxy *p, struct json_builder *env)
+{
+    json_each (item, json_get(p->spec, OVERRIDES ".env"))
+        json_push(env,
+            toolhive_env(
+                p->a, toolhive_text(*item, "name", ""), toolhive_text(*item, "value", "")));
+}
+
+/* Those of users that one of the operator's takes the place of. */
+static void ignore_users(struct proxy *p, struct json env)
 {
     json_each (item, json_get(p->spec, OVERRIDES ".env")) {
         const char *name = toolhive_text(*item, "name", "");
-        if (!json_present(json_find(reserved, "name", name)))
-            json_push(env, toolhive_env(p->a, name, toolhive_text(*item, "value", "")));
+        struct json there = json_find(env, "name", name);
+        if (!text_eq(toolhive_text(there, "value", ""), toolhive_text(*item, "value", "")))
+            proxy_ignore(p, "spec." OVERRIDES ".env[%s]", name);
     }
+}
+
+struct json proxy_env_once(struct arena *a, struct json env)
+{
+    struct json_builder last, list;
+    json_builder_init(&last, a);
+    json_builder_init(&list, a);
+    int64_t i = 0;
+    json_each (item, env)
+        json_put(&last, toolhive_text(*item, "name", ""), json_int(i++));
+    struct json places = json_map_end(&last);
+    i = 0;
+    json_each (item, env)
+        if (json_member(places, toolhive_text(*item, "name", "")).integer == i++)
+            json_push(&list, *item);
+    return json_list_end(&list);
 }
 
 static struct json environment(struct proxy *p, const struct proxy_pod *pod)
@@ -88,7 +112,7 @@ static struct json environment(struct proxy *p, const struct proxy_pod *pod)
     struct json oidc = json_get(p->oidc, "spec.inline.clientSecretRef");
     if (json_present(oidc) && text_eq(json_get_text(p->oidc, "spec.type"), "inline"))
         json_push(&env, toolhive_env_secret(p->a, "TOOLHIVE_OIDC_CLIENT_SECRET", oidc));
-    push_users(p, &env, pod->env_last);
+    push_users(p, &env);
     struct json password = json_get(p->spec, "sessionStorage.passwordRef");
     if (text_eq(json_get_text(p->spec, "sessionStorage.provider"), "redis") &&
         json_present(password))
@@ -100,7 +124,9 @@ static struct json environment(struct proxy *p, const struct proxy_pod *pod)
     proxy_required_env(&env);
     if (p->remote)
         proxy_auth_server_env(p, server, &env);
-    return json_list_end(&env);
+    struct json list = proxy_env_once(p->a, json_list_end(&env));
+    ignore_users(p, list);
+    return list;
 }
 
 void proxy_push_otel_headers(const struct proxy *p, struct json_builder *env)
@@ -219,6 +245,31 @@ static struct proxy_files files_of(struct proxy *p)
         "/config/certs/otel");
     proxy_auth_server_volumes(p, proxy_auth_server(p), &f.volumes, &f.mounts);
     return f;
+}
+
+bool proxy_volumes_fit(struct proxy *p)
+{
+    struct json users = json_get(p->spec, "volumes");
+    if (!users.count)
+        return true;
+    struct proxy_files f = files_of(p);
+    struct json volumes = json_list_end(&f.volumes), mounts = json_list_end(&f.mounts);
+    json_each (v, users) {
+        const char *name = toolhive_text(*v, "name", ""),
+                   *path = toolhive_text(*v, "mountPath", "");
+        size_t names = 0, paths = 0;
+        json_each (other, volumes)
+            names += text_eq(json_get_text(*other, "name"), name);
+        json_each (other, mounts)
+            paths += text_eq(json_get_text(*other, "mountPath"), path);
+        if (names > 1)
+            p->fault = arena_printf(
+                p->a, "spec.volumes: the operator has a volume called %s; use another name", name);
+        else if (paths > 1)
+            p->fault = arena_printf(
+                p->a, "spec.volumes: two volumes are mounted at %s; use another mountPath", path);
+    }
+    return !p->fault;
 }
 
 /* ---- the pod ---- */

@@ -90,7 +90,7 @@ const struct setting toolhive_flags[] = {
     { "toolhive-enable-storage-version-migrator",
         NULL,
         "true",
-        "Accepted for ToolHive's command lines; objects of old versions are not rewritten.",
+        "Rewrite objects of ToolHive's kinds that are stored in an old version.",
         setting_switch,
         TO(migrate) },
     { "enable-experimental-features",

@@ -26,7 +26,7 @@ struct toolhive_settings {
     const char *redis_secret_key;
     bool openshift;         /* pods without numeric user and group ids */
     bool skip_update_check; /* RunConfigs get no usage metrics */
-    bool migrate;           /* no effect: both versions have one schema */
+    bool migrate;           /* objects in an old storage version are rewritten */
     bool experimental;      /* upstream's variables that */
     bool use_config_map;    /* … have no effect in 0.44.0 either */
     bool one_machine;       /* addresses in place of names that a cluster's DNS knows; no flag */
@@ -118,5 +118,7 @@ struct toolhive_pods {
 struct toolhive_pods toolhive_pods(const struct view *in, const char *app);
 /* SHA-256 of a value as Go prints it, in hexadecimal digits. */
 const char *toolhive_hash(struct arena *a, struct json v);
+/* The condition FieldsIgnored: what users wrote has no effect. */
+void toolhive_tell_ignored(struct plan *out, const char *fields);
 /* A condition of an object that is there: its status, "" if it has none. */
 const char *toolhive_condition(struct json object, const char *type);

@@ -284,6 +284,11 @@ static void plan_workload(struct vmcp *v, struct json documents)
         tell_failure(v, arena_printf(a, "spec.podTemplateSpec: %s", err.text));
         return;
     }
+    if (json_present(json_get(v->p.oidc, "spec.inline.jwksAuthTokenPath")))
+        proxy_ignore(&v->p,
+            "MCPOIDCConfig %s: spec.inline.jwksAuthTokenPath",
+            json_get_text(v->p.spec, "oidcConfigRef.name"));
+    proxy_tell_ignored(&v->p);
     plan_child(v->p.out, &TOOLHIVE_CONFIG_MAP, map);
     plan_child(v->p.out, &RESOURCE_DEPLOYMENT, deployment);
     bool served = strlen(service) <= NAME_LABEL_MAX;

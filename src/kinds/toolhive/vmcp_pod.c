@@ -207,18 +207,14 @@ bool vmcp_deployment(
     struct json tmpl = pod_template(v, live, checksum);
     struct json pull =
         toolhive_pull_secrets(a, json_get(v->spec, "imagePullSecrets"), v->p.settings);
+    const char *unknown;
     if (json_present(patch) && !go_template_merge(a, tmpl, patch, &tmpl, err))
         return false;
-    /* The checksum is what rolls pods; a patch must not take its place. */
-    tmpl = json_with_member(a,
-        tmpl,
-        "metadata",
-        json_with_member(a,
-            json_get(tmpl, "metadata"),
-            "annotations",
-            toolhive_merge(a,
-                json_get(tmpl, "metadata.annotations"),
-                json_map(a, { TOOLHIVE_RUNCONFIG_CHECKSUM, json_str(checksum) }))));
+    tmpl = go_template_keep(a,
+        go_template_known(a, tmpl, &unknown),
+        v->p.labels,
+        json_map(a, { TOOLHIVE_RUNCONFIG_CHECKSUM, json_str(checksum) }));
+    proxy_ignore_unknown(&v->p, unknown);
     *ret = json_fields(a,
         { "metadata.name", json_str(v->p.name) },
         { "metadata.labels", v->p.labels },

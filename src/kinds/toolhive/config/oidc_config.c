@@ -33,12 +33,26 @@ static struct config_verdict check_url(
     return CONFIG_VALID;
 }
 
+/* Tokens of any account are taken whose audience is right. */
+static void tell_ignored(struct arena *a, struct plan *out, struct json account)
+{
+    static const char *const fields[] = { "serviceAccount", "namespace" };
+    const char *list = "";
+    for (size_t i = 0; i < lengthof(fields); i++)
+        if (!text_empty(json_get_text(account, fields[i])))
+            list = arena_printf(
+                a, "%s%sspec.kubernetesServiceAccount.%s", list, *list ? ", " : "", fields[i]);
+    if (*list)
+        toolhive_tell_ignored(out, list);
+}
+
 static struct config_verdict check(const struct view *in, struct plan *out, struct json spec)
 {
-    (void)out;
     struct arena *a = in->arena;
     bool cluster = text_eq(json_get_text(spec, "type"), "kubernetesServiceAccount");
     struct json c = json_get(spec, cluster ? "kubernetesServiceAccount" : "inline");
+    if (cluster)
+        tell_ignored(a, out, c);
     bool insecure = json_get_bool(c, "insecureAllowHTTP", false);
     if (!json_present(c))
         return config_fault(a,

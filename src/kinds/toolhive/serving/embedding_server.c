@@ -81,7 +81,7 @@ static struct json environment(const struct server *s)
             toolhive_env(s->a, toolhive_text(*e, "name", ""), toolhive_text(*e, "value", "")));
     if (s->cached)
         json_push(&env, toolhive_env(s->a, "HF_HOME", CACHE_PATH));
-    return json_list_end(&env);
+    return proxy_env_once(s->a, json_list_end(&env));
 }
 
 static struct json probe(const struct server *s, int64_t delay, int64_t period, int64_t timeout)
@@ -143,6 +143,15 @@ static struct json claims(const struct server *s)
             { "status.phase", json_str("Pending") }));
 }
 
+static void tell_ignored(const struct server *s, const char *unknown)
+{
+    const char *list = unknown ? unknown : "";
+    if (s->cached && json_present(json_find(json_get(s->spec, "env"), "name", "HF_HOME")))
+        list = arena_printf(s->a, "%s%sspec.env[HF_HOME]", list, *list ? ", " : "");
+    if (*list)
+        toolhive_tell_ignored(s->out, list);
+}
+
 static bool workload(
     const struct server *s, struct json resources, struct json *ret, struct error *err)
 {
@@ -155,8 +164,11 @@ static bool workload(
         { "metadata.annotations", json_or_absent(json_get(pods, "annotations")) },
         { "spec.imagePullSecrets", toolhive_pull_secrets(a, (struct json){ 0 }, s->in->settings) },
         { "spec.containers", json_list(a, container(s, resources)) });
+    const char *unknown;
     if (json_present(patch) && !go_template_merge(a, tmpl, patch, &tmpl, err))
         return false;
+    tmpl = go_template_keep(a, go_template_known(a, tmpl, &unknown), s->labels, (struct json){ 0 });
+    tell_ignored(s, unknown);
     *ret = json_fields(a,
         { "metadata.name", json_str(s->name) },
         { "metadata.labels", labels_with(s, OVERRIDES "statefulSet.labels") },

@@ -1,6 +1,7 @@
 /* An MCPRegistry: the server of a catalogue of MCP servers. Upstream calls the kind deprecated; it
  * works all the same. */
 
+#include "base/names.h"
 #include "engine/plan.h"
 #include "engine/view.h"
 #include "kinds/pods/pods_healthy.h"
@@ -255,8 +256,11 @@ static struct json deployment(const struct registry *r)
         { "spec.initContainers", pass ? json_list(a, init_container(a)) : (struct json){ 0 } },
         { "spec.containers", json_list(a, container(r)) },
         { "spec.volumes", volumes(r) });
+    const char *unknown = NULL;
     if (json_present(users))
-        tmpl = join_template(a, tmpl, users);
+        tmpl = go_template_known(a, join_template(a, tmpl, users), &unknown);
+    if (unknown)
+        toolhive_tell_ignored(r->out, unknown);
     struct json hash = { 0 };
     if (json_present(users))
         hash = json_map(a, { TOOLHIVE_POD_TEMPLATE_HASH, json_str(toolhive_hash(a, users)) });
@@ -348,9 +352,21 @@ static void plan_service(const struct registry *r)
 
 /* ---- checks and status ---- */
 
+/* How many items of a list have this text at a path. */
+static size_t count(struct json list, const char *path, const char *text)
+{
+    size_t n = 0;
+    json_each (item, list)
+        n += text_eq(json_get_text(*item, path), text);
+    return n;
+}
+
 static const char *fault_of(const struct registry *r)
 {
     bool pass = json_present(json_get(r->spec, "pgpassSecretRef"));
+    if (strlen(r->account) > NAME_LABEL_MAX)
+        return "metadata.name: labels of the children would be longer than 63 characters. Use a "
+               "name of at most 50.";
     json_each (v, json_get(r->spec, "volumes")) {
         const char *name = toolhive_text(*v, "name", "");
         if (!*name)
@@ -358,11 +374,15 @@ static const char *fault_of(const struct registry *r)
         if (text_eq(name, CONFIG_VOLUME) ||
             (pass && (text_eq(name, SECRET_VOLUME) || text_eq(name, PASS_VOLUME))))
             return arena_printf(r->a, "volume name '%s' is reserved by the operator", name);
+        if (count(json_get(r->spec, "volumes"), "name", name) > 1)
+            return arena_printf(r->a, "spec.volumes: two volumes are called '%s'", name);
     }
     json_each (m, json_get(r->spec, "volumeMounts")) {
         const char *path = toolhive_text(*m, "mountPath", "");
         if (text_eq(path, CONFIG_PATH) || (pass && text_eq(path, PASS_FILE)))
             return arena_printf(r->a, "mount path '%s' is reserved by the operator", path);
+        if (count(json_get(r->spec, "volumeMounts"), "mountPath", path) > 1)
+            return arena_printf(r->a, "spec.volumeMounts: two volumes are mounted at '%s'", path);
     }
     return NULL;
 }
