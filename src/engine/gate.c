@@ -61,14 +61,13 @@ static struct gate_decision gate_as_planned(const struct gate_input *in)
     return (struct gate_decision){ .action = GATE_SKIP, .settled = is_settled(in) };
 }
 
+/* Of an object that we own nothing of, nothing is known. */
 static bool must_be_replaced(const struct gate_input *in, struct json owned)
 {
     const char *const *fixed = in->child->fixed;
-    for (size_t i = 0; fixed && fixed[i]; i++) {
-        struct json there = json_get(owned, fixed[i]);
-        if (json_present(there) && !json_equal(there, json_get(in->wanted, fixed[i])))
+    for (size_t i = 0; fixed && fixed[i] && owned.count; i++)
+        if (!json_equal(json_get(owned, fixed[i]), json_get(in->wanted, fixed[i])))
             return true;
-    }
     return false;
 }
 

@@ -19,7 +19,7 @@ struct row {
     enum there there;
     struct memo memo; /* used if `remembers` */
     bool remembers;
-    bool orphan, disposable, fixed, new_owner, taken, clashes;
+    bool orphan, disposable, fixed, fixed_new, new_owner, taken, clashes;
     enum gate_access access;
     enum gate_before before;
     /* Expected, too. */
@@ -141,6 +141,12 @@ static const struct row rows[] = {
         DIFFERENT,
         MEMO(.learnt = true, .learnt_hash = HASH_OF_PLAN) },
     { "different where it cannot be changed", GATE_DELETE, PLAN_OWNED, DIFFERENT, .fixed = true },
+    { "new where it cannot be changed", GATE_DELETE, PLAN_OWNED, DIFFERENT, .fixed_new = true },
+    { "of the predecessor, who owns what cannot be changed",
+        GATE_ADOPT,
+        PLAN_OWNED,
+        UPSTREAM,
+        .fixed = true },
     { "different where it cannot be changed, and its deletion was refused",
         GATE_SKIP,
         PLAN_OWNED,
@@ -254,15 +260,20 @@ static struct cache_entry *entry_of(struct gate_rig *g, enum there there)
 static void check_row(struct gate_rig *g, const struct row *row)
 {
     static const char *const fixed[] = { "data.color", NULL };
+    static const char *const fixed_new[] = { "data.size", NULL };
     struct json wanted = test_json("{'apiVersion': 'v1', 'kind': 'ConfigMap',"
                                    " 'metadata': {'name': 'child'}, 'data': {'color': 'red'}}");
+    if (row->fixed_new)
+        wanted = json_with(test_arena(), wanted, "data.size", json_str("xl"));
     struct plan_child child = {
         .resource = &RESOURCE_CONFIG_MAP,
         .mode = row->mode,
         .object = wanted,
         .orphan = row->orphan,
         .disposable = row->disposable,
-        .fixed = row->fixed ? fixed : NULL,
+        .fixed = row->fixed_new ? fixed_new
+                 : row->fixed   ? fixed
+                                : NULL,
     };
     uint64_t hash = memo_hash(test_arena(), wanted);
     struct memo memo = row->memo;
