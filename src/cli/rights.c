@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "cli/families.h"
 #include "engine/kind.h"
+#include "kinds/toolhive/toolhive.h"
 
 #define RIGHTS_MAX 160
 
@@ -54,8 +55,9 @@ static void add_right(struct rights *r, const char *group, const char *resource,
 static void add_own(struct rights *r, const struct kind *kind)
 {
     const struct resource *own = kind->resource;
-    add_right(
-        r, own->group, own->plural, kind->finalizer ? "get list watch patch" : "get list watch");
+    /* To put a finalizer on, or to have it stored anew (serve/storage_versions.h). */
+    bool patched = kind->finalizer || text_eq(own->group, TOOLHIVE_GROUP);
+    add_right(r, own->group, own->plural, patched ? "get list watch patch" : "get list watch");
     /* Kinds of Kubernetes itself keep their status to themselves. */
     if (strchr(own->group, '.'))
         add_right(r, own->group, arena_printf(r->a, "%s/status", own->plural), "get patch");
@@ -84,6 +86,19 @@ static void add_kind(struct rights *r, const struct kind *kind, bool cluster_sco
                 w->resource->plural,
                 w->child ? "get list watch create patch delete" : "get list watch");
     add_grants(r, kind->grants, cluster_scoped);
+}
+
+/* What serve/storage_versions.h does. */
+static void add_storage_versions(struct rights *r, const struct families *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        if (f->list[i].kinds == toolhive_kinds) {
+            add_right(r, RESOURCE_CRD.group, RESOURCE_CRD.plural, "get");
+            add_right(r,
+                RESOURCE_CRD.group,
+                arena_printf(r->a, "%s/status", RESOURCE_CRD.plural),
+                "get patch");
+        }
 }
 
 static int by_name(const void *x, const void *y)
@@ -141,6 +156,7 @@ struct json rights_rules(struct arena *a, const struct families *f, bool cluster
     if (cluster_scoped) {
         /* A CRD is served as soon as it is installed. */
         add_right(&r, RESOURCE_CRD.group, RESOURCE_CRD.plural, "list watch");
+        add_storage_versions(&r, f);
     } else {
         add_right(&r, "", "pods/eviction", "create");
         add_right(&r, "", "pods/log", "get");

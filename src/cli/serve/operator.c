@@ -18,9 +18,11 @@
 #include "cli/serve/engine_service.h"
 #include "cli/serve/federation.h"
 #include "cli/serve/serve.h"
+#include "cli/serve/storage_versions.h"
 #include "cli/serve/webhook_service.h"
 #include "engine/engine.h"
 #include "http/loop.h"
+#include "kube/client.h"
 #include "kube/config.h"
 #include "kube/events.h"
 #include "kube/http_transport.h"
@@ -35,6 +37,8 @@
 #define OPERATOR_SETTLE_MS 100
 /* Memory that lists and bursts have used goes back to the system. */
 #define OPERATOR_TRIM_MS 15000
+#define OPERATOR_DISCOVERY_BYTES_MAX ((size_t)1 << 20)
+#define OPERATOR_STORED_MAX 32
 
 struct app {
     struct cli *cli;
@@ -46,13 +50,16 @@ struct app {
     struct engine *engine; /* the service's */
     struct lease *lease;
     struct rivals *rivals;
+    struct storage_versions *storage_versions;
+    const struct resource *stored[OPERATOR_STORED_MAX]; /* whose CRDs it looks after */
     struct serve *serve;
     struct webhook_service *webhooks; /* NULL: none are served */
     struct federation *federation;    /* NULL: this is no edge */
     struct loop_signal *signals[2];
     struct timer deadline, trim, settle;
     bool ending;
-    bool clear; /* no other operator works on our objects */
+    const char *ns; /* only this one; NULL: all */
+    bool clear;     /* no other operator works on our objects */
     int code;
 };
 
@@ -195,6 +202,79 @@ static int64_t send_within_ms(void *ctx, const struct kube_request *request)
     return free ? INT64_MAX : lease_left_ms(app->lease);
 }
 
+/* ---- ToolHive's settings of the cluster ---- */
+
+static bool has_family(const struct app *app, const char *name)
+{
+    for (size_t i = 0; i < app->families.count; i++)
+        if (text_eq(app->families.list[i].name, name))
+            return true;
+    return false;
+}
+
+/* --namespace, --watch-namespace, or ToolHive's variable. */
+static bool find_namespace(struct app *app, struct error *err)
+{
+    const char *flag = cli_text(app->cli, "watch-namespace"), *variable = getenv("WATCH_NAMESPACE");
+    app->ns = cli_text(app->cli, "namespace");
+    if (app->ns)
+        return true;
+    app->ns = !text_empty(flag) ? flag : !text_empty(variable) ? variable : NULL;
+    return !app->ns || !strchr(app->ns, ',') ||
+           fail(err,
+               ERR_INVALID,
+               "WATCH_NAMESPACE \"%s\": only one namespace, or all, can be watched. Run one "
+               "leeboard operator in each, with a Lease of its own (--leader-election-id)",
+               app->ns);
+}
+
+static void on_platform(void *ctx, const struct kube_reply *reply)
+{
+    struct app *app = ctx;
+    app->families.toolhive.openshift = reply->error.code == ERR_NONE;
+    if (reply->error.code == ERR_NONE)
+        log_info("this is OpenShift: MCP pods get no numeric user and group ids");
+    else if (reply->error.code != ERR_NOT_FOUND)
+        log_warn("cannot see whether this is OpenShift: %s", reply->error.text);
+    if (!app->ending)
+        rivals_start(app->rivals);
+}
+
+/* OpenShift gives each namespace user ids of its own and refuses pods with others. Nothing starts
+ * before that is known. */
+static void find_platform(struct app *app)
+{
+    bool given = cli_given(app->cli, "operator-openshift") || getenv("OPERATOR_OPENSHIFT");
+    if (given || !has_family(app, "toolhive"))
+        rivals_start(app->rivals);
+    else
+        kube_raw(app->service.client,
+            "/apis/route.openshift.io/v1",
+            OPERATOR_DISCOVERY_BYTES_MAX,
+            (struct kube_then){ on_platform, app });
+}
+
+/* CRDs are not within the bounds of a namespace. */
+static void look_after_storage_versions(struct app *app)
+{
+    size_t count = 0;
+    if (app->ns || !app->families.toolhive.migrate || !has_family(app, "toolhive"))
+        return;
+    for (size_t i = 0; toolhive_kinds[i]; i++) {
+        assert(count + 1 < lengthof(app->stored));
+        app->stored[count++] = toolhive_kinds[i]->resource;
+    }
+    app->storage_versions = storage_versions_new(&(struct storage_versions_options){
+        .client = app->service.client,
+        .env = loop_env(app->loop),
+        .resources = app->stored,
+        .label = TOOLHIVE_GROUP "/auto-migrate-storage-version",
+        .manager = "leeboard",
+        .may_write = may_write,
+        .ctx = app,
+    });
+}
+
 /* ---- construction ---- */
 
 static bool load_config(struct app *app, struct error *err)
@@ -242,7 +322,7 @@ static void make_engine(struct app *app)
             .transport = http_transport_kube(app->transport),
             .families = &app->families,
             .instance = engine_service_instance(&app->cli->arena),
-            .ns = cli_text(app->cli, "namespace"),
+            .ns = app->ns,
             .self = self(app),
             .may_write = may_write,
             .ctx = app,
@@ -301,7 +381,7 @@ static void make_rivals(struct app *app)
         .trouble = on_rival_trouble,
     };
     struct rivals_options options = {
-        .ns = cli_text(app->cli, "namespace"),
+        .ns = app->ns,
         .own_namespace = app->lease ? lease_namespace(app) : NULL,
         .own_name = cli_text(app->cli, "leader-election-id"),
     };
@@ -434,7 +514,8 @@ static bool start(struct app *app, struct error *err)
     if (cli_on(app->cli, "leader-elect"))
         make_lease(app);
     make_rivals(app);
-    rivals_start(app->rivals);
+    look_after_storage_versions(app);
+    find_platform(app);
     return start_webhooks(app, err) && start_federation(app, err);
 }
 
@@ -446,6 +527,7 @@ static void free_all(struct app *app)
     for (size_t i = 0; i < lengthof(app->signals); i++)
         if (app->signals[i])
             loop_signal_free(app->signals[i]);
+    storage_versions_free(app->storage_versions);
     rivals_free(app->rivals);
     lease_free(app->lease);
     engine_service_done(&app->service);
@@ -495,7 +577,8 @@ static int run(struct cli *cli)
     setenv("UV_THREADPOOL_SIZE", "2", 0);
     translate_log_flags(cli);
     if (!cli_setup_log(cli, &err) || !families_read(cli, &app.families, &err) ||
-        !families_select(&app.families, cli_text(cli, "families"), &err))
+        !families_select(&app.families, cli_text(cli, "families"), &err) ||
+        !find_namespace(&app, &err))
         return cli_usage(cli, "%s", err.text);
     if (cli_on(cli, "workloads"))
         families_add_workloads(&app.families, "/var/lib/leeboard/volumes");
@@ -520,6 +603,11 @@ static int run(struct cli *cli)
 
 static const struct cli_flag flags[] = {
     { "families", 0, "NAME,...", FAMILIES_ALL, "Families of kinds to serve." },
+    { "watch-namespace",
+        0,
+        "NAME",
+        NULL,
+        "The same as --namespace (WATCH_NAMESPACE of ToolHive's operator)." },
     { "leader-elect",
         0,
         NULL,
