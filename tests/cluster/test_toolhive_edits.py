@@ -124,9 +124,8 @@ def plural_of(o):
 
 
 def put_spec(lab, ns, o, spec):
-    path = lab.path(plural_of(o), ns, o["metadata"]["name"])
-    live = lab.api("GET", path)
-    lab.api("PUT", path + "?fieldManager=kubectl", {**live, "spec": spec})
+    lab.api("PATCH", lab.path(plural_of(o), ns, o["metadata"]["name"]) + "?fieldManager=kubectl",
+            [{"op": "replace", "path": "/spec", "value": spec}], "application/json-patch+json")
 
 
 def test_an_edit_of_every_field_and_its_way_back_leave_nothing_behind(lab):
