@@ -96,14 +96,25 @@ static bool look(struct run *r, struct error *err)
                name);
 }
 
-/* One, if the machine has one that no pod has. */
+/* One, if the machine has one that no pod has; and of which vendor. */
 static bool count_gpus(struct run *r, struct error *err)
 {
-    struct capacity all = capacity_of_machine(), used = { { 0 } };
+    static const struct {
+        enum gpu_kind kind;
+        const char *vendor;
+    } vendors[] = { { GPU_NVIDIA, "nvidia" }, { GPU_AMD, "amd" }, { GPU_INTEL_I915, "intel" } };
+    struct gpus found = gpus_find(&r->q.cli->arena, "");
+    struct capacity all = capacity_of_machine(&found), used = { { 0 } };
     struct json pods;
     struct ask everywhere = r->q;
+    bool any = false;
     everywhere.ns = NULL;
-    if (r->gpus_given || !all.amounts[CAPACITY_GPU])
+    for (size_t i = lengthof(vendors); i-- > 0;)
+        if (found.counts[vendors[i].kind]) {
+            r->options.vendor = vendors[i].vendor;
+            any = true;
+        }
+    if (r->gpus_given || !any)
         return true;
     if (!things_list(&everywhere, &RESOURCE_POD, &pods, err))
         return false;
@@ -113,7 +124,11 @@ static bool count_gpus(struct run *r, struct error *err)
         if (!text_eq(phase, "Succeeded") && !text_eq(phase, "Failed"))
             capacity_add(&used, &one);
     }
-    r->options.gpus = used.amounts[CAPACITY_GPU] < all.amounts[CAPACITY_GPU];
+    for (size_t i = 0; i < lengthof(vendors) && !r->options.gpus; i++) {
+        size_t kind = CAPACITY_GPU + (size_t)vendors[i].kind;
+        r->options.gpus = used.amounts[kind] < all.amounts[kind];
+        r->options.vendor = vendors[i].vendor;
+    }
     if (!r->options.gpus)
         fprintf(stderr, "no GPU is free: it runs on the CPU; --gpu 1 waits for one\n");
     return true;

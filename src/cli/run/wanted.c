@@ -141,11 +141,15 @@ static struct json head(struct arena *a, const char *kind, const char *ns, const
 
 struct json wanted_model(struct arena *a, const struct wanted *w, const struct wanted_options *o)
 {
+    const char *vendor = o->vendor ?: "nvidia";
+    const char *accelerator = text_eq(vendor, "amd")     ? "rocm"
+                              : text_eq(vendor, "intel") ? "intel"
+                                                         : "cuda";
     struct json gpu = json_fields(a,
-        { "accelerator", json_str("cuda") },
+        { "accelerator", json_str(accelerator) },
         { "gpu.enabled", json_bool(true) },
         { "gpu.count", json_int(o->gpus) },
-        { "gpu.vendor", json_str("nvidia") });
+        { "gpu.vendor", json_str(vendor) });
     struct json spec = json_fields(a,
         { "source", json_str(w->source) },
         { "prefetch", json_true_or_absent(o->prefetch) },

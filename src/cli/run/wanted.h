@@ -21,6 +21,7 @@ struct wanted_options {
     const char *ns;
     int64_t context; /* tokens; 0: as the program has it */
     int64_t gpus;
+    const char *vendor; /* of them: nvidia, amd, intel; NULL: nvidia */
     bool prefetch; /* of the Model */
 };
 struct json wanted_model(struct arena *a, const struct wanted *w, const struct wanted_options *o);
