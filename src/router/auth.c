@@ -117,9 +117,9 @@ static struct auth_keys *keys_new(struct router *r, const char *uri)
     if (!url_parse(&k->arena, k->uri, &k->url, &err) || text_empty(k->url.host))
         return k; /* no keys ever: everything is refused */
     bool secure = text_eq(k->url.scheme, "https");
-    k->origin = (struct http_origin){
-        .host = k->url.host, .port = (uint16_t)url_port(&k->url), .tls = secure ? router_tls(r) : NULL
-    };
+    k->origin = (struct http_origin){ .host = k->url.host,
+        .port = (uint16_t)url_port(&k->url),
+        .tls = secure ? router_tls(r) : NULL };
     timer_set(r->env, &k->timer, 0);
     return k;
 }
