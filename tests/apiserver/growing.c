@@ -35,7 +35,7 @@ struct str growing_text(const char *head, const char *item, const char *tail, si
                 buf_add_char(&b, *at);
             }
     }
-    buf_add_text(&b, tail);
+    buf_add_text(&b, tail ? tail : "");
     return desk_quotes(buf_text(&b));
 }
 
@@ -104,10 +104,21 @@ static struct str in_form(enum growing_form form, struct str text)
     return (struct str){ str_dup(test_arena(), buf_str(&b)), b.len };
 }
 
+static void make_crowd(struct desk *r, const struct growing *g, size_t n)
+{
+    for (size_t i = 0; g->crowd && i < n; i++) {
+        const char *at = strstr(g->crowd, "%zu");
+        const char *body =
+            arena_printf(test_arena(), "%.*s%zu%s", (int)(at - g->crowd), g->crowd, i, at + 3);
+        check_int(post(r, g->crowd_target, desk_quotes(body)), 201);
+    }
+}
+
 struct growing_cost growing_send(const struct growing *g, size_t n)
 {
     struct desk r;
     desk_init_builtin(&r, (struct apiserver_options){ 0 });
+    make_crowd(&r, g, n);
     if (g->setup_target)
         check_int(post(&r, g->setup_target, desk_quotes(g->setup_body)), 201);
     if (g->before_target &&
@@ -118,9 +129,12 @@ struct growing_cost growing_send(const struct growing *g, size_t n)
                       g->before_target,
                       growing_text(g->before_head, g->before_item, g->before_tail, 0, false)),
             201);
-    struct str body = in_form(g->form, growing_text(g->head, g->item, g->tail, n, true));
+    struct str text = growing_text(g->head, g->item, g->tail, n, true);
+    struct str body = g->in_target ? STR("") : in_form(g->form, text);
+    const char *target =
+        g->in_target ? arena_printf(test_arena(), "%s%s", g->target, text.ptr) : g->target;
     double start = growing_cpu_ms();
-    struct desk_stream *s = desk_open(&r, g->method, g->target, growing_media[g->form], NULL, body);
+    struct desk_stream *s = desk_open(&r, g->method, target, growing_media[g->form], NULL, body);
     struct growing_cost cost = { .steps = r.server->last_steps };
     desk_settle(&r);
     cost.ms = growing_cpu_ms() - start;

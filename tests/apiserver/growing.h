@@ -17,6 +17,8 @@ struct growing {
     size_t n;
     const char *before_target, *before_head, *before_item, *before_tail; /* created first */
     const char *setup_target, *setup_body;                               /* and before that */
+    bool in_target; /* head, items and tail are what the target ends with; there is no body */
+    const char *crowd_target, *crowd; /* n objects of this body, with a number for %zu, are there */
 };
 
 struct growing_cost {

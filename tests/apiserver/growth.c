@@ -310,7 +310,7 @@ TEST(eighty_thousand_errors_of_a_custom_resource_do_not_block)
     check_attack(&g, 422);
 }
 
-TEST(two_thousand_replacements_in_a_large_map_stay_within_the_budget)
+TEST(two_thousand_replacements_in_a_large_map_are_cheap)
 {
     struct desk r;
     desk_init_builtin(&r, (struct apiserver_options){ 0 });
@@ -326,11 +326,11 @@ TEST(two_thousand_replacements_in_a_large_map_stay_within_the_budget)
     struct desk_stream *s =
         desk_open(&r, "PATCH", MAPS "/m", growing_media[JSON_PATCH], NULL, body);
     desk_settle(&r);
-    check_int(s->status, 413);
+    check_int(s->status, 200);
     check(growing_cpu_ms() - start < 3000);
-    /* Nothing was changed. */
     struct desk_answer got = desk_ask(&r, "GET", MAPS "/m", NULL);
-    check_text(json_get_text(got.body, "data.a"), "b");
+    check_text(json_get_text(got.body, "data.a"), "");
+    check_text(json_get_text(got.body, "data.k1999"), "x");
     desk_done(&r);
 }
 

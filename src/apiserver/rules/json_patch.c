@@ -2,7 +2,10 @@
 
 #include <string.h>
 
+#include "base/table.h"
+
 #define TOKENS_MAX (JSON_DEPTH_MAX + 1)
+#define MOVED_A_STEP 128 /* entries of an array that are moved in the time of a step */
 
 /* ---- pointers ---- */
 
@@ -58,60 +61,140 @@ static struct json step(struct json v, const char *token)
 
 /* ---- changing ---- */
 
+/* An array of a container that this patch made, and that only one place of the document has: it is
+ * changed in place, so that n operations on n members do not copy them n times. */
+struct own {
+    struct table_node node;
+    const void *items;
+    size_t size;
+};
+
 /* What one patch has done so far. */
 struct patching {
+    struct arena *arena;
     struct json_givens *givens;
-    size_t copied; /* bytes that copy operations made: doubling must end */
+    size_t copied;     /* bytes that copy operations made: doubling must end */
+    struct table owns; /* struct own, by items */
 };
 
 enum edit { EDIT_ADD, EDIT_REPLACE, EDIT_REMOVE };
 
-static bool edit_list(struct arena *a, struct json list, const char *token, enum edit edit,
-    struct json value, struct json *ret, struct error *err)
+static bool is_own(const struct table_node *n, const void *key)
 {
-    int64_t at;
-    if (edit == EDIT_ADD && strcmp(token, "-") == 0)
-        at = list.count;
-    else if (!list_index(token, list.count + (edit == EDIT_ADD), &at))
-        return fail(err, ERR_INVALID, "no place %s in a list of %u", token, list.count);
-    struct json_builder b;
-    json_builder_init(&b, a);
-    for (uint32_t i = 0; i < list.count; i++) {
-        if (i == at && edit != EDIT_REMOVE)
-            json_push(&b, value);
-        if (i != at || edit == EDIT_ADD)
-            json_push(&b, list.items[i]);
+    return container_of(n, struct own, node)->items == key;
+}
+
+/* Its own array, with room for one item more. */
+static void *own_items(struct patching *p, const void *items, uint32_t count, size_t bytes)
+{
+    uint64_t hash = table_hash(&p->owns, &items, sizeof(items));
+    struct table_node *n = items ? table_find(&p->owns, hash, is_own, items) : NULL;
+    struct own *own = n ? container_of(n, struct own, node) : NULL;
+    if (own && own->size > count)
+        return (void *)items;
+    if (own)
+        table_remove(&p->owns, n);
+    else
+        own = arena_new(p->arena, struct own);
+    own->size = own->size ? own->size * 2 : (size_t)count + 8;
+    own->items = arena_grow(p->arena, items, count, own->size, bytes);
+    table_add(&p->owns, &own->node, table_hash(&p->owns, &own->items, sizeof(own->items)));
+    return (void *)own->items;
+}
+
+/* Where a key of a map is, or where it belongs. */
+static uint32_t position(struct json map, const char *key, bool *ret_found)
+{
+    uint32_t from = 0, to = map.count;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (strcmp(map.members[middle].key, key) < 0)
+            from = middle + 1;
+        else
+            to = middle;
     }
-    if (at == list.count)
-        json_push(&b, value);
-    *ret = json_list_end(&b);
+    *ret_found = from < map.count && text_eq(map.members[from].key, key);
+    return from;
+}
+
+static bool edit_list(struct patching *p, struct json *list, const char *token, enum edit edit,
+    struct json value, struct error *err)
+{
+    int64_t at = list->count;
+    bool end = edit == EDIT_ADD && strcmp(token, "-") == 0;
+    if (!end && !list_index(token, list->count + (edit == EDIT_ADD), &at))
+        return fail(err, ERR_INVALID, "no place %s in a list of %u", token, list->count);
+    struct json *items = own_items(p, list->items, list->count, sizeof(*items));
+    size_t after = list->count - (size_t)at;
+    if (edit == EDIT_ADD)
+        memmove(&items[at + 1], &items[at], after * sizeof(*items));
+    if (edit == EDIT_REMOVE)
+        memmove(&items[at], &items[at + 1], (after - 1) * sizeof(*items));
+    else
+        items[at] = value;
+    budget_work(edit == EDIT_REPLACE ? 1 : after / MOVED_A_STEP);
+    list->items = items;
+    list->count += edit == EDIT_ADD ? 1 : edit == EDIT_REMOVE ? -1 : 0;
     return true;
 }
 
-static bool edit_here(struct arena *a, struct json container, const char *token, enum edit edit,
-    struct json value, struct json *ret, struct error *err)
+static bool edit_map(struct patching *p, struct json *map, const char *key, enum edit edit,
+    struct json value, struct error *err)
 {
-    if (container.type == JSON_LIST)
-        return edit_list(a, container, token, edit, value, ret, err);
-    if (container.type != JSON_MAP)
-        return fail(err, ERR_INVALID, "nothing is below a %s", json_type_name(container));
-    if (edit == EDIT_REMOVE && !json_present(json_member(container, token)))
-        return fail(err, ERR_INVALID, "no member %s to remove", token);
-    *ret = json_with_member(a, container, token, edit == EDIT_REMOVE ? json_none : value);
+    bool found;
+    uint32_t at = position(*map, key, &found);
+    if (edit == EDIT_REMOVE && !found)
+        return fail(err, ERR_INVALID, "no member %s to remove", key);
+    struct json_member *members = own_items(p, map->members, map->count, sizeof(*members));
+    size_t after = map->count - at;
+    if (edit == EDIT_REMOVE)
+        memmove(&members[at], &members[at + 1], (after - 1) * sizeof(*members));
+    else if (!found)
+        memmove(&members[at + 1], &members[at], after * sizeof(*members));
+    if (edit != EDIT_REMOVE)
+        members[at] = (struct json_member){ found ? members[at].key : key, value };
+    budget_work(found && edit != EDIT_REMOVE ? 1 : after / MOVED_A_STEP);
+    map->members = members;
+    map->count += edit == EDIT_REMOVE ? -1 : !found;
     return true;
 }
 
-static bool edit_at(struct arena *a, struct json v, const struct pointer *p, size_t depth,
-    enum edit edit, struct json value, struct json *ret, struct error *err)
+/* What is at a token of a container, in an array that may be changed; NULL: nothing. */
+static struct json *slot(struct patching *p, struct json *v, const char *token)
 {
-    const char *token = p->tokens[depth];
-    if (depth + 1 == p->count)
-        return edit_here(a, v, token, edit, value, ret, err);
-    struct json below = step(v, token), changed;
-    if (below.type != JSON_MAP && below.type != JSON_LIST)
-        return fail(err, ERR_INVALID, "no container at %s", token);
-    return edit_at(a, below, p, depth + 1, edit, value, &changed, err) &&
-           edit_here(a, v, token, EDIT_REPLACE, changed, ret, err);
+    bool found;
+    int64_t index;
+    if (v->type == JSON_LIST) {
+        if (!list_index(token, v->count, &index))
+            return NULL;
+        struct json *items = own_items(p, v->items, v->count, sizeof(*items));
+        v->items = items;
+        return &items[index];
+    }
+    uint32_t at = position(*v, token, &found);
+    if (!found)
+        return NULL;
+    struct json_member *members = own_items(p, v->members, v->count, sizeof(*members));
+    v->members = members;
+    return &members[at].value;
+}
+
+static bool edit_at(struct patching *p, struct json *v, const struct pointer *to, enum edit edit,
+    struct json value, struct error *err)
+{
+    for (size_t depth = 0; depth + 1 < to->count; depth++) {
+        const char *token = to->tokens[depth];
+        bool container = v->type == JSON_MAP || v->type == JSON_LIST;
+        v = container ? slot(p, v, token) : NULL;
+        if (!v || (v->type != JSON_MAP && v->type != JSON_LIST))
+            return fail(err, ERR_INVALID, "no container at %s", token);
+    }
+    const char *last = to->tokens[to->count - 1];
+    if (v->type == JSON_LIST)
+        return edit_list(p, v, last, edit, value, err);
+    if (v->type == JSON_MAP)
+        return edit_map(p, v, last, edit, value, err);
+    return fail(err, ERR_INVALID, "nothing is below a %s", json_type_name(*v));
 }
 
 /* What stands there; null for a member that does not. Fails where there is no container. */
@@ -142,12 +225,27 @@ static size_t text_bytes(struct json v, size_t limit)
     return bytes;
 }
 
-static bool copy_or_move(struct arena *a, struct json op, const struct pointer *to, bool move,
-    struct patching *p, struct json *document, struct error *err)
+/* Two places will have it: it is not changed in place any more. */
+static void disown(struct patching *p, struct json v)
+{
+    if (v.type != JSON_LIST && v.type != JSON_MAP)
+        return;
+    uint64_t hash = table_hash(&p->owns, &v.items, sizeof(v.items));
+    struct table_node *n = table_find(&p->owns, hash, is_own, v.items);
+    if (n)
+        table_remove(&p->owns, n);
+    json_each (item, v)
+        disown(p, *item);
+    json_each_member (m, v)
+        disown(p, m->value);
+}
+
+static bool copy_or_move(struct json op, const struct pointer *to, bool move, struct patching *p,
+    struct json *document, struct error *err)
 {
     struct pointer from;
     struct json value;
-    if (!pointer_parse(a, json_get_text(op, "from"), &from, err) ||
+    if (!pointer_parse(p->arena, json_get_text(op, "from"), &from, err) ||
         !read_at(*document, &from, p->givens, &value, err))
         return false;
     if (!move)
@@ -157,13 +255,14 @@ static bool copy_or_move(struct arena *a, struct json op, const struct pointer *
             ERR_TOO_LARGE,
             "the copy operations of a JSON patch may make at most %zu bytes",
             JSON_PATCH_COPY_BYTES_MAX);
-    if (move && !edit_at(a, *document, &from, 0, EDIT_REMOVE, json_none, document, err))
+    if (move && !edit_at(p, document, &from, EDIT_REMOVE, json_none, err))
         return false;
-    return edit_at(a, *document, to, 0, EDIT_ADD, value, document, err);
+    if (!move)
+        disown(p, value);
+    return edit_at(p, document, to, EDIT_ADD, value, err);
 }
 
-static bool operate(
-    struct arena *a, struct json op, struct patching *p, struct json *document, struct error *err)
+static bool operate(struct json op, struct patching *p, struct json *document, struct error *err)
 {
     struct pointer path;
     struct json value = json_member(op, "value"), there;
@@ -173,18 +272,18 @@ static bool operate(
         *document = value;
         return true;
     }
-    if (!pointer_parse(a, to, &path, err))
+    if (!pointer_parse(p->arena, to, &path, err))
         return false;
     if (!json_present(value))
         value = json_null();
     if (text_eq(name, "add"))
-        return edit_at(a, *document, &path, 0, EDIT_ADD, value, document, err);
+        return edit_at(p, document, &path, EDIT_ADD, value, err);
     if (text_eq(name, "remove"))
-        return edit_at(a, *document, &path, 0, EDIT_REMOVE, value, document, err);
+        return edit_at(p, document, &path, EDIT_REMOVE, value, err);
     if (text_eq(name, "replace"))
-        return edit_at(a, *document, &path, 0, EDIT_REPLACE, value, document, err);
+        return edit_at(p, document, &path, EDIT_REPLACE, value, err);
     if (text_eq(name, "copy") || text_eq(name, "move"))
-        return copy_or_move(a, op, &path, *name == 'm', p, document, err);
+        return copy_or_move(op, &path, *name == 'm', p, document, err);
     if (!text_eq(name, "test"))
         return fail(err, ERR_INVALID, "an operation that is none");
     if (!read_at(*document, &path, p->givens, &there, err))
@@ -197,12 +296,14 @@ bool json_patch(struct arena *a, struct json document, struct json operations,
     struct json_givens *givens, struct json *ret, struct error *err)
 {
     struct json_givens none = { 0 };
-    struct patching p = { .givens = givens ? givens : &none };
-    json_each (op, operations)
-        if (!operate(a, *op, &p, &document, err))
-            return false;
+    struct patching p = { .arena = a, .givens = givens ? givens : &none };
+    bool done = true;
+    table_init(&p.owns, 0, 0);
+    for (uint32_t i = 0; i < operations.count && done; i++)
+        done = operate(operations.items[i], &p, &document, err);
+    table_done(&p.owns);
     *ret = document;
-    return true;
+    return done;
 }
 
 /* ---- merge patches ---- */

@@ -1,6 +1,8 @@
-#include "tests/apiserver/desk.h"
+#include "apiserver/rules/json_patch.h"
 
 #include <string.h>
+
+#include "tests/apiserver/desk.h"
 
 #define CONFIG_MAPS "/api/v1/namespaces/default/configmaps"
 #define APPLY "application/apply-patch+yaml"
@@ -62,18 +64,9 @@ TEST(patches_that_cannot_be_done_are_refused_as_the_real_server_does)
             "[{'op':'remove','path':'/data/zz'}]",
             422,
             "the server rejected our request due to an error in our request" },
-        { JSON,
-            "{'op':'x'}",
-            400,
-            "error decoding patch: " },
-        { JSON,
-            "[5]",
-            400,
-            "error decoding patch: " },
-        { JSON,
-            "[{'op':'add','path':5}]",
-            400,
-            "error decoding patch: " },
+        { JSON, "{'op':'x'}", 400, "error decoding patch: " },
+        { JSON, "[5]", 400, "error decoding patch: " },
+        { JSON, "[{'op':'add','path':5}]", 400, "error decoding patch: " },
         { MERGE, "{'data':", 400, "error decoding patch: " },
         { MERGE,
             "{'metadata':{'name':'y'}}",
@@ -218,4 +211,24 @@ TEST(fields_that_a_kind_does_not_have_are_warned_of_or_refused)
     check_int(got.status, 200);
     check(!got.warnings[0]);
     desk_done(&d);
+}
+
+/* Containers are changed in place, but not where a copy has them, too. */
+TEST(a_json_patch_that_copies_changes_one_place_only)
+{
+    struct arena *a = test_arena();
+    struct error err;
+    struct json got, document = test_json("{'a': {'l': [1, 2], 'm': {'k': 1}}}");
+    struct json operations = test_json(
+        "[{'op': 'add', 'path': '/a/l/-', 'value': 3}, {'op': 'add', 'path': '/a/m/n', 'value': 2},"
+        " {'op': 'copy', 'from': '/a', 'path': '/b'},"
+        " {'op': 'add', 'path': '/a/l/0', 'value': 0}, {'op': 'remove', 'path': '/b/l/1'},"
+        " {'op': 'replace', 'path': '/b/m/k', 'value': 9}, {'op': 'remove', 'path': '/a/m/n'},"
+        " {'op': 'move', 'from': '/b/m', 'path': '/c'}, {'op': 'add', 'path': '/c/z', 'value': "
+        "7}]");
+    check(json_patch(a, document, operations, NULL, &got, &err));
+    check_json(got,
+        "{'a': {'l': [0, 1, 2, 3], 'm': {'k': 1}}, 'b': {'l': [1, 3]}, 'c': {'k': 9, 'n': 2, 'z': "
+        "7}}");
+    check_json(document, "{'a': {'l': [1, 2], 'm': {'k': 1}}}");
 }
