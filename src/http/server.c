@@ -509,6 +509,7 @@ struct http_server *http_server_new(
     int fd = listen_tcp(options->address, options->port, err);
     if (fd < 0)
         return NULL;
+    listen_raise_files(); /* a connection is a file */
     struct http_server *s = mem_new_of(struct http_server);
     s->loop = loop;
     s->env = loop_env(loop);

@@ -1,5 +1,6 @@
 #include "tests/http/rig.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -645,4 +646,18 @@ TEST(server_holds_back_both_ways_after_an_upgrade)
     check_int(r.failed, 1);
     check_text(r.last_err.text, "the client went away");
     rig_close(&r);
+}
+
+TEST(the_limit_of_open_files_is_raised_as_far_as_it_may_be)
+{
+    struct rlimit was, now;
+    check(getrlimit(RLIMIT_NOFILE, &was) == 0 && was.rlim_max > 512);
+    now = (struct rlimit){ .rlim_cur = 512, .rlim_max = was.rlim_max };
+    check(setrlimit(RLIMIT_NOFILE, &now) == 0);
+    struct rig r;
+    rig_open(&r, RIG_H1);
+    rig_close(&r);
+    check(getrlimit(RLIMIT_NOFILE, &now) == 0);
+    check(now.rlim_cur == was.rlim_max);
+    check(setrlimit(RLIMIT_NOFILE, &was) == 0);
 }

@@ -57,6 +57,23 @@ TEST(files_of_volumes_have_the_owner_and_mode_that_a_kubelet_gives_them)
     place_close(&p);
 }
 
+/* Of an emptyDir: other users of the machine neither read nor write it, the pod's group does. */
+TEST(a_volume_belongs_to_the_group_of_its_pod)
+{
+    struct place p;
+    place_open(&p);
+    if (has_users(&p)) {
+        run_pod_with(&p,
+            "web",
+            "echo x >/v/new; echo $(stat -c %g /v) $(stat -c %g /v/new) >/dev/termination-log",
+            ", 'volumeMounts': [{'name': 'v', 'mountPath': '/v'}]",
+            ", 'volumes': [{'name': 'v', 'emptyDir': {}}], "
+            "'securityContext': {'runAsUser': 65534, 'fsGroup': 4242}, 'restartPolicy': 'Never'");
+        check_text(last_word(&p, "web"), "4242 4242\n");
+    }
+    place_close(&p);
+}
+
 /* The link is made by the first container and would be followed by root. */
 TEST(a_sub_path_that_is_a_link_is_not_followed)
 {
