@@ -97,14 +97,30 @@ static bool make_private(const char *folder, struct error *err)
     return ok;
 }
 
+/* What another user put there before the folder was private, a link maybe. */
+static bool is_ours(const char *path, struct error *err)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT || fail_errno(err, errno, "%s", path);
+    return st.st_uid == geteuid() ||
+           fail(err,
+               ERR_FORBIDDEN,
+               "%s belongs to user %u: remove it, or choose another folder with --data",
+               path,
+               st.st_uid);
+}
+
 bool up_folder_make(struct arena *a, const char *folder, struct error *err)
 {
-    static const char *const names[] = { "node", "volumes", "models" };
+    static const char *const names[] = { "server", "node", "volumes", "models" };
     if (!make_all(a, folder, err) || !make_private(folder, err))
         return false;
-    for (size_t i = 0; i < lengthof(names); i++)
-        if (!make_all(a, up_folder_path(a, folder, names[i]), err))
+    for (size_t i = 0; i < lengthof(names); i++) {
+        const char *path = up_folder_path(a, folder, names[i]);
+        if (!is_ours(path, err) || (i > 0 && !make_all(a, path, err)))
             return false;
+    }
     return access(folder, W_OK) == 0 ||
            fail_errno(err, errno, "%s: choose another folder with --data", folder);
 }

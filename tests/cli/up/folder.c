@@ -61,6 +61,21 @@ TEST(a_folder_that_was_open_to_everybody_becomes_private)
     check(tree_remove(path, &err));
 }
 
+TEST(a_part_of_the_folder_that_another_user_planted_is_refused)
+{
+    struct error err;
+    const char *path = open_folder();
+    const char *planted = up_folder_path(test_arena(), path, "volumes");
+    check(symlink("/tmp", planted) == 0);
+    check(up_folder_make(test_arena(), path, &err)); /* of our own: another disk, say */
+    if (geteuid() == 0) {
+        check(lchown(planted, OTHER_USER, OTHER_USER) == 0);
+        check(!up_folder_make(test_arena(), path, &err));
+        check(strstr(err.text, "volumes belongs to user 65534"));
+    }
+    check(tree_remove(path, &err));
+}
+
 TEST(a_folder_of_another_user_is_refused)
 {
     struct error err;
