@@ -311,7 +311,7 @@ static bool read_field_value(struct list *l, const char **at, const char **ret)
         if (**at == '\\') {
             ++*at;
             if (!**at || !strchr("\\,=", **at))
-                return fail(l->err, ERR_INVALID, "a \\ stands only in front of \\ , and =");
+                return fail(l->err, ERR_INVALID, "a \\ must come before \\ , or =");
         }
         buf_add_char(&b, **at);
     }

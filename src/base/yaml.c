@@ -272,7 +272,7 @@ static bool end_map(struct reader *r, struct entries *e, struct json *ret)
         } else if (again && entry->rank == 0)
             return fail_at(r,
                 entry->at,
-                "the key \"%.100s\" stands twice; the first time in line %d",
+                "the key \"%.100s\" is there twice; first in line %d",
                 entry->key,
                 last->at.line);
         if (!again)

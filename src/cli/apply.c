@@ -333,14 +333,14 @@ const struct cli_flag apply_flags[] = {
     { 0 },
 };
 static const struct cli_flag looks[] = {
-    { "output", 'o', "FORMAT", NULL, "yaml, json or wide; else a table." },
-    { "all-namespaces", 'A', NULL, "false", "Of all namespaces." },
+    { "output", 'o', "FORMAT", NULL, "Format: yaml, json or wide. Default: a table." },
+    { "all-namespaces", 'A', NULL, "false", "Show all namespaces." },
     { 0 },
 };
 
 const struct cli_command cli_apply = {
     .name = "apply",
-    .summary = "Create or change what manifests say, on any API server.",
+    .summary = "Create or change the objects of manifests, on any API server.",
     .text =
         "Server-side apply under the name " FIELD_MANAGER ", which takes fields from others. All\n"
         "objects are checked first: if the server refuses one, nothing is applied.\n",
@@ -349,7 +349,7 @@ const struct cli_command cli_apply = {
 };
 const struct cli_command cli_delete = {
     .name = "delete",
-    .summary = "Delete what manifests name.",
+    .summary = "Delete the objects of manifests.",
     .flags = (const struct cli_flag *const[]){ apply_flags, cli_flags_kube, up_folder_flags, NULL },
     .run = run_delete,
 };

@@ -12,7 +12,7 @@
 #define CLI_NAME_MAX 80
 
 const struct cli_flag cli_flags_log[] = {
-    { "log-level", 0, "LEVEL", "info", "What is logged: error, warn, info or debug." },
+    { "log-level", 0, "LEVEL", "info", "Level of the log: error, warn, info or debug." },
     { "log-format", 0, "FORMAT", "text", "text for people, json for machines." },
     { 0 },
 };

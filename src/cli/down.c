@@ -179,7 +179,7 @@ static const struct cli_flag flags[] = {
 
 const struct cli_command cli_down = {
     .name = "down",
-    .summary = "End what `leeboard up` runs; the next `up` goes on with it.",
+    .summary = "Stop what `leeboard up` runs; the next `up` continues with it.",
     .flags = (const struct cli_flag *const[]){ flags, up_folder_flags, NULL },
     .run = run_down,
 };

@@ -31,7 +31,7 @@ static int run_help(struct cli *cli)
 
 const struct cli_command cli_help = {
     .name = "help",
-    .summary = "Say what the commands are, or explain one.",
+    .summary = "List the commands, or explain one.",
     .arguments = "[COMMAND]",
     .run = run_help,
 };
@@ -251,11 +251,11 @@ static int run_man(struct cli *cli)
         ".SH ENVIRONMENT\n.TP\n.B KUBECONFIG\nKubeconfig files, separated by colons.\n"
         ".TP\n.B LEEBOARD_DATA\nThe folder of this machine, as --data names it.\n"
         ".TP\n.B NO_COLOR\nIf it is set, the display has no colours.\n"
-        ".TP\n.B POD_NAME, POD_NAMESPACE\nWho we are in the cluster: the identity in the Lease "
-        "and where the Lease lies.\n"
+        ".TP\n.B POD_NAME, POD_NAMESPACE\nThe operator's own pod: its identity in the Lease "
+        "and the namespace of the Lease.\n"
         ".SH FILES\n.TP\n.I ~/.local/share/leeboard\nWhat `leeboard up` keeps: objects, pods, "
         "volumes, models, log. For root /var/lib/leeboard.\n"
-        ".TP\n.I ~/.kube/config\nThe kubeconfig, where nothing names another.\n"
+        ".TP\n.I ~/.kube/config\nThe default kubeconfig.\n"
         ".SH EXAMPLES\n.nf\n"
         "leeboard run ./model.gguf                # a chat with a model\n"
         "leeboard up \\-f examples/quickstart      # models on this machine\n"

@@ -93,7 +93,7 @@ static bool list(struct models *m, const struct resource *r, struct json *ret, s
     if (ask(&m->ask, &request, &status, &answer, err))
         *ret = json_get(answer, "items");
     else if (err->code != ERR_NOT_FOUND)
-        return fail_in(err, "asking who uses the models");
+        return fail_in(err, "asking which services use the models");
     return true;
 }
 
@@ -338,7 +338,8 @@ static const struct cli_flag flags[] = {
 
 const struct cli_command cli_models = {
     .name = "models",
-    .summary = "List the model files of `leeboard up` and who uses them, or remove some.",
+    .summary =
+        "List the model files of `leeboard up` and the services that use them, or remove some.",
     .arguments = "[list | remove NAME…]",
     .text = "  leeboard models\n"
             "  leeboard models remove tinyllama\n"

@@ -118,7 +118,7 @@ static const struct cli_flag flags[] = {
 
 const struct cli_command cli_release = {
     .name = "release",
-    .summary = "Take Leeboard's finalizers off, before the operator is removed.",
+    .summary = "Remove Leeboard's finalizers, before you remove the operator.",
     .text =
         "Run it after the operator has stopped. Objects and their children stay as they are; "
         "nothing\nhangs when they are deleted later, and another operator may take them over.\n",

@@ -47,7 +47,7 @@ static struct json guess_fact(void *ctx, struct arena *a, const char *effect, st
     return json_fields(a,
         { "at", json_int(0) },
         { "error.code", json_str("ServiceUnavailable") },
-        { "error.message", json_str("not asked: render talks to nobody") });
+        { "error.message", json_str("not asked: render has no connections") });
 }
 
 static bool is_of(struct json object, const struct resource *r)
@@ -301,7 +301,7 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_flag flags[] = {
-    { "filename", 'f', "FILE", NULL, "File, directory or - to read manifests from; may repeat." },
+    { "filename", 'f', "FILE", NULL, "A file, a directory, or - for standard input; repeatable." },
     { "namespace", 'n', "NAME", NULL, "Namespace of objects that name none. [default]" },
     { "output", 'o', "FORMAT", "yaml", "yaml, or json: {children, inputs, outcomes}." },
     { "with-status", 0, NULL, NULL, "Also print the manifests with the status they would get." },
@@ -309,15 +309,19 @@ static const struct cli_flag flags[] = {
         0,
         NULL,
         NULL,
-        "Also say how each reconcile ends: DONE, RECHECK, WAIT, RETRY." },
-    { "validate", 0, NULL, "true", "Refuse what an API server would refuse, with file and line." },
+        "Also print how each reconcile ends: DONE, RECHECK, WAIT, RETRY." },
+    { "validate",
+        0,
+        NULL,
+        "true",
+        "Refuse objects that an API server would refuse, with file and line." },
     { "ready", 0, NULL, NULL, "As if every Deployment's pods were ready." },
     { 0 },
 };
 
 const struct cli_command cli_render = {
     .name = "render",
-    .summary = "Print what manifests would become, without any cluster.",
+    .summary = "Print the children that manifests would get, without a cluster.",
     .arguments = "[FILE…]",
     .text = "Reads manifests of all kinds that Leeboard knows, gives them the defaults of their "
             "CRDs and\n"

@@ -26,7 +26,7 @@ static int run(struct cli *cli)
     execv(program, argv);
     fail(&err,
         ERR_NOT_FOUND,
-        "%s: %s; it is built with `make build/release/leeboard-sim` and stands beside this "
+        "%s: %s; it is built with `make build/release/leeboard-sim` and must be beside this "
         "program",
         program,
         strerror(errno));
@@ -34,17 +34,17 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_flag flags[] = {
-    { "seed", 0, "N", "1", "The first number that decides everything." },
-    { "steps", 0, "M", "0", "Go on with the next numbers until so many steps are done." },
-    { "seconds", 0, "T", "0", "Likewise, for so long." },
+    { "seed", 0, "N", "1", "The first seed." },
+    { "steps", 0, "M", "0", "Play more seeds until this number of steps is done." },
+    { "seconds", 0, "T", "0", "Play more seeds for this number of seconds." },
     { "scenario", 0, "NAME", "random", "random, crashes, answers or rivals." },
-    { "trace", 0, NULL, NULL, "Print what happens as it happens." },
+    { "trace", 0, NULL, NULL, "Print each step." },
     { 0 },
 };
 
 const struct cli_command cli_sim = {
     .name = "sim",
-    .summary = "run the simulator, a developers' program (docs/simulation.md)",
+    .summary = "Run the simulator, a program for developers (docs/simulation.md).",
     .flags = (const struct cli_flag *const[]){ flags, NULL },
     .hidden = true,
     .run = run,

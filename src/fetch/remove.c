@@ -32,7 +32,7 @@ static void work(void *ctx)
 {
     struct removal *j = ctx;
     if (!lies_within(j->path, j->within)) {
-        fail(&j->error, ERR_INVALID, "%s does not lie in %s", j->path, j->within);
+        fail(&j->error, ERR_INVALID, "%s is not in %s", j->path, j->within);
         return;
     }
     if (!tree_remove_below(j->within, j->path + strlen(j->within) + 1, &j->error))

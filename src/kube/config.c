@@ -205,7 +205,7 @@ static bool decode(struct loading *l, const struct entry *e, const char *field, 
         if (!strchr("\r\n \t", *c))
             buf_add_char(&clean, *c);
     if (!base64_decode(l->arena, buf_str(&clean), &bytes) || memchr(bytes.ptr, '\0', bytes.len))
-        return bad(err, e, "%s: not base64 of a PEM text; remove it, or write it anew", field);
+        return bad(err, e, "%s: not base64 of a PEM text; remove it, or write it again", field);
     *ret = bytes.ptr;
     return true;
 }

@@ -320,8 +320,8 @@ static bool plugin_ready(struct credentials *c)
     if (c->config->exec->interactive == KUBE_EXEC_ALWAYS) {
         fail(&c->plugin_error,
             ERR_UNAUTHORIZED,
-            "exec plugin %s of %s: interactiveMode is Always, but there is nobody to ask; use a "
-            "user that needs no terminal",
+            "exec plugin %s of %s: interactiveMode is Always, but there is no terminal; use a user "
+            "that needs none",
             c->config->exec->command,
             c->config->origin);
         return true;

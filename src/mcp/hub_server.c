@@ -118,7 +118,8 @@ static struct hub_call *owner_of(
             (about && c != about))
             continue;
         if (found && !same_user(found, c)) {
-            *ret_why = "Requests of several users are under way: whose this is cannot be told";
+            *ret_why =
+                "Requests of several users are in progress, so the user of this one is unknown";
             return NULL;
         }
         found = found ? found : c;

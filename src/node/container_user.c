@@ -84,9 +84,9 @@ const char *container_user_refusal(struct arena *a, const struct container *c)
     if (root || !r->users || r->mounts || !u || u->user == geteuid())
         return root;
     return arena_printf(a,
-        "container %s: runAsUser %u needs a mount namespace, because the files of pods lie in a "
-        "folder that only root may enter, and this process may make none. Give it CAP_SYS_ADMIN, "
-        "or leave runAsUser out",
+        "container %s: runAsUser %u needs a mount namespace, because pods' files are in a folder "
+        "that only root can open, and this process cannot make one. Give it CAP_SYS_ADMIN, or "
+        "remove runAsUser",
         c->name,
         u->user);
 }

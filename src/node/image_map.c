@@ -302,7 +302,7 @@ bool image_map_argv(const struct image_map *m, struct arena *a, const struct ima
         return fail(err,
             ERR_UNSUPPORTED,
             "install %s where user %u can run it, such as in /usr/local/bin, or set runAsUser: it "
-            "stands for image %s, and %s is out of that user's reach",
+            "runs image %s, and that user cannot reach %s",
             name,
             request->user->user,
             request->image,
@@ -311,7 +311,7 @@ bool image_map_argv(const struct image_map *m, struct arena *a, const struct ima
         return fail(err,
             ERR_UNSUPPORTED,
             "install %s, in the PATH of leeboard, or name another program with --images FILE: it "
-            "stands for image %s and is not on this machine",
+            "runs image %s and is not on this machine",
             name,
             request->image);
     const char *const *words = words_of(a, all);

@@ -134,7 +134,7 @@ static void tell_failure(struct listener *l, const struct error *err)
         err->text,
         err->code == ERR_FORBIDDEN
             ? "; below net.ipv4.ip_unprivileged_port_start only root may listen"
-            : "; nobody is reached there until the address is free and of this machine");
+            : "; connections fail until the address is free and belongs to this machine");
     if (text_eq(l->told, err->text))
         return;
     if (!l->told[0])

@@ -127,7 +127,7 @@ static bool read_allowlists(struct router_config *c, struct error *err)
     else if (!c->auth.required)
         return fail(err,
             ERR_INVALID,
-            "policy.auth.allowlists need policy.auth.jwt: without a token nobody knows the team");
+            "policy.auth.allowlists need policy.auth.jwt: the team comes from a token");
     return true;
 }
 

@@ -176,7 +176,8 @@ TEST(field_selectors)
     check_fails(
         selector_parse_fields(test_arena(), "a=b,c", &s, &err), err, "column 5: expected a");
     check_fails(selector_parse_fields(test_arena(), "a=b=c", &s, &err), err, "column 1: a = in");
-    check_fails(selector_parse_fields(test_arena(), "a=\\x", &s, &err), err, "a \\ stands only");
+    check_fails(
+        selector_parse_fields(test_arena(), "a=\\x", &s, &err), err, "a \\ must come before");
     check_fails(selector_parse_fields(test_arena(), "=x", &s, &err), err, "expected a field");
 }
 

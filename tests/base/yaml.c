@@ -186,9 +186,8 @@ TEST(anchors_aliases_and_merge_keys)
 TEST(errors_name_file_line_and_column)
 {
     check_refused("a: 1\nb:\n  c: 2\n  d: 3\n  c: 4\n",
-        "x.yaml:5:3: the key \"c\" stands twice; the first time in line 3");
-    check_refused(
-        "{a: 1, 'a': 2}", "x.yaml:1:9: the key \"a\" stands twice; the first time in line 1");
+        "x.yaml:5:3: the key \"c\" is there twice; first in line 3");
+    check_refused("{a: 1, 'a': 2}", "x.yaml:1:9: the key \"a\" is there twice; first in line 1");
     check_refused("a: [1\n", "x.yaml:2:1: flow sequence without a closing bracket");
     check_refused("a: b\n\tc: d\n", "x.yaml:1:4: invalid multiline plain key");
     check_refused("a: \"\\q\"\n", "x.yaml:1:5: invalid escape 'q' in double-quoted string");

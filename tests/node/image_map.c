@@ -86,7 +86,7 @@ TEST(image_map_names_the_remedy)
     check(!words(m, "me/gone", "null", "null", &err));
     check_text(err.text,
         "install no-such-program, in the PATH of leeboard, or name another program with --images "
-        "FILE: it stands for image me/gone and is not on this machine");
+        "FILE: it runs image me/gone and is not on this machine");
     image_map_free(m);
 }
 

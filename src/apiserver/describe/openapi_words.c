@@ -21,8 +21,8 @@ static const struct words meta_words[] = {
         "The server sets it." },
     { "deletionGracePeriodSeconds", "How long the object may take to end. The server sets it." },
     { "deletionTimestamp",
-        "Set by the server once somebody deletes the object: when it may be "
-        "gone, provided that no finalizers are left." },
+        "Set by the server when a client deletes the object: when it may be gone, if no finalizers "
+        "are left." },
     { "finalizers", "Who has to clean up first: the object stays until this is empty." },
     { "generateName", "Without a name, the server makes one that begins with this." },
     { "generation", "Counts the changes of what is wanted. The server sets it." },
@@ -32,8 +32,8 @@ static const struct words meta_words[] = {
     { "namespace", "Where the object is; empty if its kind belongs to the whole cluster." },
     { "ownerReferences", "Whose part the object is: without any of these owners it goes, too." },
     { "resourceVersion",
-        "The state that this is; another one after each write. Who sends an older "
-        "one back is told of the conflict." },
+        "The version of this state; each write changes it. A write with an older version is a "
+        "conflict." },
     { "selfLink", "No longer used." },
     { "uid",
         "Like that of no other object, earlier and later ones of the same name included. "

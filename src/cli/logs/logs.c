@@ -191,7 +191,7 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_flag flags[] = {
-    { "follow", 'f', NULL, "false", "Go on as long as the container writes." },
+    { "follow", 'f', NULL, "false", "Show new lines until the container ends." },
     { "container",
         'c',
         "NAME",

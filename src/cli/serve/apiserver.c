@@ -197,24 +197,32 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_flag flags[] = {
-    { "data", 0, "DIR", "leeboard-data", "Where everything is kept; made if it is not there." },
-    { "in-memory", 0, NULL, NULL, "Keep nothing: the end of the process is the end of it all." },
-    { "listen", 0, "ADDRESS:PORT", "127.0.0.1:6443", "Where to serve; port 0: any free one." },
+    { "data", 0, "DIR", "leeboard-data", "Data folder; it is created if it does not exist." },
+    { "in-memory",
+        0,
+        NULL,
+        NULL,
+        "Keep all objects in memory; they are lost when the process ends." },
+    { "listen", 0, "ADDRESS:PORT", "127.0.0.1:6443", "Address to serve on; port 0: any free one." },
     { "kubeconfig",
         0,
         "FILE",
         NULL,
-        "Where to write the administrator's kubeconfig; else DIR/kubeconfig." },
+        "Where to write the administrator's kubeconfig. Default: DIR/kubeconfig." },
     { "no-fsync", 0, NULL, NULL, "Faster; a power failure may take the last seconds." },
-    { "token-file", 0, "FILE", NULL, "Users by token: token,user,uid,\"group,group\" a line." },
-    { "tls-san", 0, "NAMES", NULL, "Further names and addresses of the server, with commas." },
+    { "token-file",
+        0,
+        "FILE",
+        NULL,
+        "Users by token, one on each line: token,user,uid,\"group,group\"." },
+    { "tls-san", 0, "NAMES", NULL, "More names and addresses of the server, separated by commas." },
     { "service-cidr", 0, "CIDR", "10.96.0.0/16", "Addresses for Services." },
     { 0 },
 };
 
 const struct cli_command cli_apiserver = {
     .name = "apiserver",
-    .summary = "Serve the Kubernetes API from this machine: kubectl and operators work on it.",
+    .summary = "Serve the Kubernetes API from this machine, for kubectl and operators.",
     .arguments = "[backup FILE]",
     .text =
         "  leeboard apiserver --data DIR & kubectl --kubeconfig DIR/kubeconfig get namespaces\n\n"

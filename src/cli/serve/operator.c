@@ -623,9 +623,9 @@ static const struct cli_flag flags[] = {
         0,
         "ADDRESS",
         ":8081",
-        "Where /healthz and /readyz answer; 0: nowhere." },
-    { "metrics-bind-address", 0, "ADDRESS", "0", "Where /metrics answers; 0: nowhere." },
-    { "metrics-secure", 0, NULL, "true", "Serve metrics by HTTPS to whom RBAC permits it." },
+        "Address of /healthz and /readyz; 0: none." },
+    { "metrics-bind-address", 0, "ADDRESS", "0", "Address of /metrics; 0: none." },
+    { "metrics-secure", 0, NULL, "true", "Serve metrics over HTTPS to clients that RBAC permits." },
     { "metrics-cert-path", 0, "DIR", NULL, "Directory of the metrics certificate." },
     { "metrics-cert-name", 0, "FILE", "tls.crt", "Certificate in --metrics-cert-path." },
     { "metrics-cert-key", 0, "FILE", "tls.key", "Key in --metrics-cert-path." },
@@ -641,7 +641,8 @@ static const struct cli_flag flags[] = {
 
 const struct cli_command cli_operator = {
     .name = "operator",
-    .summary = "Reconcile a cluster: takes the place of LLMKube's and OtterScale's operators.",
+    .summary =
+        "Reconcile a cluster, in place of the operators of LLMKube, ToolHive and OtterScale.",
     .text =
         "Watches Models, InferenceServices, ModelServices and ModelArtifacts and keeps their\n"
         "children as they say. Flags that shape what is made have the names that the operators\n"

@@ -333,8 +333,8 @@ static bool check_address(struct endpoint *e, struct error *err)
     return o->key_file || o->open || listen_is_local(&e->address) ||
            fail(err,
                ERR_INVALID,
-               "--endpoint %s can be reached from other machines, and nobody would need a key; "
-               "add --api-key-file FILE, or --endpoint-without-key if that is meant",
+               "--endpoint %s can be reached from other machines without a key; add --api-key-file "
+               "FILE, or --endpoint-without-key to allow that",
                o->address);
 }
 

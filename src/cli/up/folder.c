@@ -18,9 +18,8 @@ const struct cli_flag up_folder_flags[] = {
         0,
         "DIR",
         NULL,
-        "Where `leeboard up` keeps everything; else LEEBOARD_DATA, else ~/.local/share/leeboard "
-        "or, "
-        "for root, /var/lib/leeboard." },
+        "Data folder of `leeboard up`. Default: LEEBOARD_DATA, then ~/.local/share/leeboard; for "
+        "root /var/lib/leeboard." },
     { 0 },
 };
 
@@ -80,7 +79,8 @@ static bool make_private(const char *folder, struct error *err)
     else if (st.st_uid != geteuid())
         ok = fail(err,
             ERR_FORBIDDEN,
-            "%s belongs to user %u, who could change everything in it: choose another folder with "
+            "%s belongs to user %u, and that user could change everything in it: choose another "
+            "folder with "
             "--data, or give it to user %u",
             folder,
             st.st_uid,

@@ -336,7 +336,7 @@ static void make_show(struct up *up)
             arena_printf(a,
                 "models answer at %s by their names%s",
                 endpoint_url(up->endpoint),
-                open ? "; warning: whoever reaches the address needs no key" : ""));
+                open ? "; warning: every client that can reach the address needs no key" : ""));
     else if (up->no_endpoint)
         say(up, arena_printf(a, "warning: no endpoint for all models: %s", up->no_endpoint));
 }
@@ -381,7 +381,7 @@ static bool start(struct up *up, struct error *err)
     if (!up_apply(&q, up->folder, &up->objects, err) || !move_log(up, err))
         return false;
     if (up->ending)
-        return fail(err, ERR_CANCELLED, "told to end before it had begun");
+        return fail(err, ERR_CANCELLED, "stopped before it had started");
     if (up->endpoint)
         endpoint_start(up->endpoint);
     if (!up_folder_write_endpoint(a,
@@ -513,17 +513,17 @@ static const struct cli_flag flags[] = {
         0,
         "ADDRESS:PORT",
         "127.0.0.1:6443",
-        "Where kubectl reaches it; port 0: any free one." },
+        "Address of the API server; port 0: any free one." },
     { "endpoint",
         0,
         "ADDRESS:PORT",
         "127.0.0.1:11435",
-        "Where all models answer by name, as OpenAI's API does; none: nowhere." },
+        "Address of the OpenAI-compatible endpoint for all models; none: no endpoint." },
     { "api-key-file",
         0,
         "FILE",
         NULL,
-        "Keys for the endpoint, one on each line; a request needs one of them." },
+        "Keys for the endpoint, one on each line. Each request needs one of them." },
     { "endpoint-without-key",
         0,
         NULL,
@@ -534,11 +534,11 @@ static const struct cli_flag flags[] = {
         "ADDRESS,...",
         "127.0.0.1",
         "Where node ports and Services of type LoadBalancer are reached." },
-    { "images", 0, "FILE", NULL, "Further local programs for images; see docs/one-machine.md." },
-    { "ask", 0, "TEXT", NULL, "Once all is ready, ask the first InferenceService this." },
-    { "detach", 'd', NULL, "false", "Return when all is ready, and run on; log: DATA/up.log." },
+    { "images", 0, "FILE", NULL, "More local programs for images; see docs/one-machine.md." },
+    { "ask", 0, "TEXT", NULL, "Ask the first InferenceService this when all is ready." },
+    { "detach", 'd', NULL, "false", "Return when all is ready and keep running; the log is DATA/up.log." },
     { "wait", 0, "DURATION", "10m", "How long --detach waits for that; 0s: not at all." },
-    { "log-level", 0, "LEVEL", "warn", "What is logged: error, warn, info or debug." },
+    { "log-level", 0, "LEVEL", "warn", "Level of the log: error, warn, info or debug." },
     { "log-format", 0, "FORMAT", "text", "text for people, json for machines." },
     { 0 },
 };
@@ -549,7 +549,7 @@ const struct cli_command cli_up = {
     .text =
         "  leeboard up -f examples/quickstart\n\n"
         "Starts an API server, the controllers and a node that runs pods as local processes, and\n"
-        "applies the manifests. Ctrl-C ends all of it; the next `leeboard up` goes on with what\n"
+        "applies the manifests. Ctrl-C ends all of it; the next `leeboard up` continues with what\n"
         "was applied. `leeboard ps`, `logs`, `apply`, `get`, `delete` and kubectl (with\n"
         "KUBECONFIG=$(leeboard kubeconfig)) work on it meanwhile.\n",
     .flags = (const struct cli_flag *const[]){ apply_flags, up_folder_flags, flags, NULL },

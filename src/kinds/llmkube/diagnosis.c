@@ -71,7 +71,7 @@ struct isvc_scheduling diagnosis_scheduling(const struct isvc *svc)
     } else if (lacks_volume(svc, message)) {
         why.status = "UnbindableModelCache";
         why.message = arena_printf(svc->arena,
-            "The volume of model cache claim %s lies where no node for this pod can reach it: %s",
+            "The volume of model cache claim %s is where no node for this pod can reach it: %s",
             svc->claim,
             message);
     } else if (strstr(message, "Insufficient ")) {

@@ -191,7 +191,7 @@ static bool is_cut_in_claims(struct model_pass *p, struct json fact)
             p->m.key,
             arena_printf(p->arena,
                 "%s; delete the services that use it, then `leeboard models remove %s`, and apply "
-                "them again: it is fetched anew",
+                "them again: then it is fetched again",
                 cut,
                 p->m.name));
     return cut;

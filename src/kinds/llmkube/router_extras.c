@@ -84,8 +84,7 @@ const char *router_check_extras(const struct router *r)
             return arena_printf(r->arena, "spec.policy.budgets: duplicate name \"%s\"", name);
     }
     if (lists.count && !json_is(jwt, JSON_MAP))
-        return "spec.policy.auth.allowlists need spec.policy.auth.jwt: without a token nobody "
-               "knows the team";
+        return "spec.policy.auth.allowlists need spec.policy.auth.jwt: the team comes from a token";
     return NULL;
 }
 

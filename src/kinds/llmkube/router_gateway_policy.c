@@ -180,8 +180,7 @@ bool gateway_check_auth(struct router *r, struct gateway_refusal *ret)
         return gateway_refuse(r,
             ret,
             "AuthorizationRequiresJWT",
-            "spec.policy.auth.allowlists need spec.policy.auth.jwt: without a token nobody knows "
-            "the team");
+            "spec.policy.auth.allowlists need spec.policy.auth.jwt: the team comes from a token");
     for (size_t i = 0; jwt && i < lengthof(required); i++)
         if (text_empty(json_get_text(r->spec.jwt, required[i])))
             return gateway_refuse(

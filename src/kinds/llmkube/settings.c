@@ -194,7 +194,7 @@ const struct setting llmkube_flags[] = {
     { "allowed-host-path-roots",
         "PATH,...",
         "",
-        "Directories that local model sources may lie in; empty: local sources are refused.",
+        "Directories for local model sources. Default: local sources are refused.",
         read_roots,
         TO(allowed_host_path_roots) },
     { "allowed-remote-hosts",

@@ -69,7 +69,7 @@ const char *storage_fetch_program(
     const struct source *source = &m->source;
     bool host = source->origin == SOURCE_LOCAL, s3 = source->origin == SOURCE_S3;
     if (!source_allowed(s, source))
-        return failing(a, "SourceNotAllowed: the local model source lies below no allowed root");
+        return failing(a, "SourceNotAllowed: the local model source is below no allowed root");
     if (model_files_problem(a, m))
         return failing(
             a, "InvalidFileSet: spec.files or spec.mmproj of the Model cannot be staged");

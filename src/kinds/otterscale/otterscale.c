@@ -88,7 +88,7 @@ const struct setting otterscale_flags[] = {
     { "metrics-endpoint-auth",
         NULL,
         "true",
-        "Endpoint pickers ask who reads their metrics.",
+        "Endpoint pickers ask for a token before they show metrics.",
         setting_switch,
         TO(metrics_auth) },
     { "tracing-enabled",
