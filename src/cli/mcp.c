@@ -69,8 +69,8 @@ static void print_line(void *ctx, struct str line)
 
 /* ---- configuration ---- */
 
-/* On one machine a pod has an address of its own, and may have no mounts: the node says where. */
-static void take_place(struct runner *r)
+/* On one machine a pod has an address of its own, and may have no mounts: the node sets it. */
+static void use_node_address(struct runner *r)
 {
     struct runconfig *c = &r->config;
     const char *host = getenv("LEEBOARD_LISTEN_HOST");
@@ -99,7 +99,7 @@ static bool load(struct runner *r, struct error *err)
             return fail_in(err, "%s", places[i]);
         if (warning)
             log_warn("%s", warning);
-        take_place(r);
+        use_node_address(r);
         return true;
     }
     return fail(err,

@@ -33,18 +33,18 @@ static bool each_file_below(struct arena *a, const char *directory, int depth,
 {
     cleanup(close_dir) DIR *dir = opendir(directory);
     struct stat st;
-    bool go_on = true;
-    for (struct dirent *e; go_on && dir && (e = readdir(dir));) {
+    bool more = true;
+    for (struct dirent *e; more && dir && (e = readdir(dir));) {
         const char *path = arena_printf(a, "%s/%s", directory, e->d_name);
         bool note = e->d_name[0] == '.' || strstr(e->d_name, ".tmp.");
         if (note || lstat(path, &st) != 0)
             continue;
         if (S_ISDIR(st.st_mode) && depth < STAGED_DEPTH_MAX)
-            go_on = each_file_below(a, path, depth + 1, visit, ctx);
+            more = each_file_below(a, path, depth + 1, visit, ctx);
         else if (S_ISREG(st.st_mode))
-            go_on = visit(ctx, path, &st);
+            more = visit(ctx, path, &st);
     }
-    return go_on;
+    return more;
 }
 
 static bool each_file(const char *directory, const char *key,
@@ -52,12 +52,12 @@ static bool each_file(const char *directory, const char *key,
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     cleanup(close_dir) DIR *claims = opendir(directory);
-    bool go_on = true;
-    for (struct dirent *e; go_on && claims && (e = readdir(claims));)
+    bool more = true;
+    for (struct dirent *e; more && claims && (e = readdir(claims));)
         if (e->d_name[0] != '.')
-            go_on = each_file_below(
+            more = each_file_below(
                 &a, arena_printf(&a, "%s/%s/%s", directory, e->d_name, key), 0, visit, ctx);
-    return go_on;
+    return more;
 }
 
 static bool is_partial(const char *path)

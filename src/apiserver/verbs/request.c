@@ -260,8 +260,8 @@ static bool is_allowed(struct api_call *c, const struct auth_request *r)
     return false;
 }
 
-/* Somebody else in whose place the client wants to ask. False: it may not, and is answered. */
-static bool take_place(struct api_call *c, const struct auth_request *r)
+/* Takes the user that the client impersonates. False: it may not, and is answered. */
+static bool impersonate(struct api_call *c, const struct auth_request *r)
 {
     struct api_answer answer;
     if (!c->request->impersonate)
@@ -330,7 +330,7 @@ static bool may_ask(struct api_call *c, const char *group, const char *version, 
     bool ns = text_eq(plural, "namespaces") && !*group && c->name;
     if (ns)
         r.ns = c->name;
-    return take_place(c, &r) && is_allowed(c, &r);
+    return impersonate(c, &r) && is_allowed(c, &r);
 }
 
 /* Discovery, health, the version and the like; false: it is none of these, or answered. */
@@ -358,7 +358,7 @@ static bool is_document(struct api_call *c)
             .subresource = "",
             .ns = "",
             .name = "" };
-        if (!take_place(c, &ask) || !is_allowed(c, &ask))
+        if (!impersonate(c, &ask) || !is_allowed(c, &ask))
             return true;
     }
     if (!documents_answer(c->server->documents, &c->arena, r, &answer))

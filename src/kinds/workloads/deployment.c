@@ -311,7 +311,7 @@ static void recreate(struct deployment *d, const struct selector *selector)
     }
 }
 
-static void go_on(struct deployment *d, const struct selector *selector)
+static void deployment_sync(struct deployment *d, const struct selector *selector)
 {
     if (d->paused || was_resized(d))
         rollout_scale(&d->r);
@@ -346,7 +346,7 @@ static void reconcile(const struct view *in, struct plan *out)
     rollout_bounds(&d.r, json_get(in->object, "spec.strategy"));
     find_sets(&d, &selector);
     find_latest(&d);
-    go_on(&d, &selector);
+    deployment_sync(&d, &selector);
     bool more = plan_sets(&d);
     struct json status = deployment_status(&d, &next_ms);
     if (d.paused || deployment_is_complete(&d, status))

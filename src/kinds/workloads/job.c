@@ -558,7 +558,7 @@ static int64_t wanted_pods(const struct job *j)
     return missing < parallel ? missing : parallel;
 }
 
-static void go_on(struct job *j)
+static void job_sync(struct job *j)
 {
     bool rests = json_get_bool(j->in->object, "spec.suspend", false);
     const char *now = time_format(j->in->arena, j->in->now_ms);
@@ -649,7 +649,7 @@ static void reconcile(const struct view *in, struct plan *out)
     begin(&j);
     find_pods(&j, &selector);
     if (!holds(&j, "Complete") && !holds(&j, "Failed")) {
-        go_on(&j);
+        job_sync(&j);
     } else {
         j.succeeded = json_get_int(in->object, "status.succeeded", 0);
         j.failed = json_get_int(in->object, "status.failed", 0);

@@ -368,7 +368,7 @@ static void update(struct set *s)
     }
 }
 
-static void go_on(struct set *s)
+static void set_sync(struct set *s)
 {
     bool kept = keep_wanted(s);
     s->count += s->made;
@@ -445,7 +445,7 @@ static void reconcile(const struct view *in, struct plan *out)
     if (s.claims.count > CHILDREN_MAX / 2)
         s.failure = "It has more volumeClaimTemplates than are run here: at most 24.";
     else
-        go_on(&s);
+        set_sync(&s);
     tell(&s);
     stateful_revisions_forget(in, out, &s.r, used_revisions(&s));
     if (s.failure || s.r.failure)
