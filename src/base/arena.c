@@ -71,7 +71,7 @@ bool arena_overflowed(const struct arena *a)
     return a->used > a->limit;
 }
 
-/* What lies in it is zeroed when it is given out: most arenas use little of their only chunk. */
+/* What is in it is zeroed when it is given out: most arenas use little of their only chunk. */
 static struct arena_chunk *new_chunk(size_t size, size_t used, struct arena_chunk *next)
 {
     struct arena_chunk *c = mem_resize(NULL, 1, sizeof(struct arena_chunk) + size);

@@ -6,7 +6,7 @@
  * you never free; a function whose name ends in _new returns what you own; there is no third case.
  *
  * An arena has a limit, given at its beginning. Past it the arena still hands out memory, but
- * arena_overflowed() is true from then on, and whoever sends the result out (a request, a
+ * arena_overflowed() is true from then on, and a caller that sends the result out (a request, a
  * response, a file) must ask and refuse. So builders need no error path, and one huge object
  * fails its own request, not the process.
  *

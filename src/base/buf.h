@@ -1,7 +1,7 @@
 #pragma once
 
 /* A growing buffer with a mandatory limit. Past the limit nothing is added and buf_overflowed() is
- * true from then on; whoever uses the contents asks once, at the end. The contents are always
+ * true from then on; a caller that uses the contents asks once, at the end. The contents are always
  * followed by a NUL that is not counted. */
 
 #include "base/base.h"

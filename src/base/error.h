@@ -20,7 +20,7 @@ enum error_code {
     ERR_EXISTS,       /* 409 AlreadyExists */
     ERR_UNSUPPORTED,  /* 405, 406, 415: the other side cannot do that */
     ERR_TOO_LARGE,    /* 413, a limit of ours */
-    /* Look again, then decide anew. */
+    /* Look again, then decide again. */
     ERR_CONFLICT, /* 409 Conflict */
     ERR_GONE,     /* 410: the version asked for is too old */
     /* The world failed for now. */

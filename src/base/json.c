@@ -100,7 +100,7 @@ struct json json_or_absent(struct json container)
     return empty ? json_none : container;
 }
 
-/* Where key stands in a sorted map, or where it would stand. */
+/* Where key is in a sorted map, or where it would stand. */
 static uint32_t member_position(struct json map, struct str key, bool *ret_found)
 {
     uint32_t low = 0, high = map.count;

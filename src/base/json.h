@@ -131,7 +131,7 @@ struct json json_map_end(struct json_builder *b);
 
 /* ---- changing: a new value with a new spine, the rest shared ---- */
 
-/* Sets or, with an absent value, removes what stands at a dotted path; missing maps appear. */
+/* Sets or, with an absent value, removes what is at a dotted path; missing maps appear. */
 struct json json_with(struct arena *a, struct json v, const char *path, struct json value);
 /* One member by its literal key. */
 struct json json_with_member(struct arena *a, struct json map, const char *key, struct json value);
@@ -175,16 +175,17 @@ int json_compare(struct json a, struct json b);
 
 /* ---- text ---- */
 
-/* One value, nothing behind it but blanks. Errors name line and column. A key that stands twice
+/* One value, nothing behind it but blanks. Errors name line and column. A key that is there twice
  * keeps the last value, as encoding/json does. Strings that are not UTF-8 are refused. */
 bool json_parse(struct arena *a, struct str text, struct json *ret, struct error *err) must_check;
-/* The same, and whether a key stands twice somewhere. */
+/* The same, and whether a key is there twice somewhere. */
 bool json_parse_keys(struct arena *a, struct str text, struct json *ret, bool *ret_twice,
     struct error *err) must_check;
-/* The same, but maps under a key that stands twice become one, as when Go reads into a struct. */
+/* The same, but maps under a key that is there twice become one, as when Go reads into a struct. */
 bool json_parse_joined(
     struct arena *a, struct str text, struct json *ret, struct error *err) must_check;
-/* The maps of a text as they stand in it: every key, also those that stand twice, in its order. */
+/* The maps of a text as they are in it: every key, also those that are there twice, in its order.
+ */
 struct json_givens {
     struct json_given {
         const struct json_member *map; /* what json_parse_given() made of it */

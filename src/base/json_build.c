@@ -152,7 +152,7 @@ static struct json build_level(
     return json_map_end(&b);
 }
 
-/* A dot sorts before every other character, so that a path stands next to what lies below it. */
+/* A dot sorts before every other character, so that a path stands next to what is below it. */
 static int compare_paths(const void *left, const void *right)
 {
     const unsigned char *l = (const void *)((const struct json_field *)left)->path;

@@ -14,7 +14,7 @@ struct conversion {
     struct error *err;
     bool may_hold_nul;          /* \u0000 stands somewhere in the text */
     bool joins;                 /* maps under the same key */
-    bool twice;                 /* a key stands twice in some map */
+    bool twice;                 /* a key is there twice in some map */
     struct json_givens *givens; /* NULL: not wanted */
 };
 
@@ -412,7 +412,7 @@ static void print_real(struct buf *b, double value)
     while (count > 1 && digits[count - 1] == '0')
         count--;
     bool fixed = value == 0 || (exponent >= -6 && exponent < 21);
-    int point = fixed ? exponent + 1 : 1; /* how many digits stand before it */
+    int point = fixed ? exponent + 1 : 1; /* how many digits are before it */
     if (signbit(value))
         buf_add_char(b, '-');
     for (int i = point < 1 ? point - 1 : 0; i < (count > point ? count : point); i++) {

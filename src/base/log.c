@@ -73,7 +73,7 @@ static void add_escape(struct buf *b, uint32_t c, enum log_format as)
         buf_printf(b, "\\x%02x", (unsigned)c);
 }
 
-/* How many of the first bytes stand for themselves: nearly always all of them. */
+/* How many of the first bytes are themselves: nearly always all of them. */
 static size_t plain_bytes(struct str text, bool quoted)
 {
     size_t i = 0;

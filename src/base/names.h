@@ -49,5 +49,5 @@ const char *name_shorten(struct arena *a, const char *text, size_t max);
  * two together are too long or not a label. */
 const char *name_join(struct arena *a, const char *base, const char *suffix, size_t max);
 /* A file name of any text: A-Za-z0-9._- stay, every run of others becomes one dash, and none of
- * these stands at an end. May come out empty. */
+ * these is at an end. May come out empty. */
 const char *name_of_file(struct arena *a, const char *text);

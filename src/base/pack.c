@@ -354,7 +354,7 @@ bool pack_equal(const struct pack *a, const struct pack *b)
 {
     if (a->bytes == b->bytes && memcmp(a->blob, b->blob, a->bytes) == 0)
         return true;
-    /* The same text may be a number of the pool in one and stand in the blob of the other. */
+    /* The same text may be a number of the pool in one and are in the blob of the other. */
     cleanup(arena_done) struct arena arena = ARENA_INIT;
     return json_equal(pack_read(&arena, a), pack_read(&arena, b));
 }

@@ -34,7 +34,7 @@ bool setting_set(struct arena *a, const struct setting *table, void *into, const
         void *to,                                                                                  \
         struct error *err)
 
-/* To a const char *, as it stands; nothing means NULL. */
+/* To a const char *, as it is; nothing means NULL. */
 bool setting_text(
     struct arena *a, const struct setting *flag, const char *value, void *to, struct error *err);
 /* To a bool, in the words that Go's flag package takes. */

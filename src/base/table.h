@@ -17,7 +17,8 @@
  *
  * The number of chains doubles when there are more entries than chains. Adding, or removing another
  * entry than the current one, while iterating is an assertion failure. The hash is SipHash-1-3
- * under the table's seed, so whoever chooses names cannot make them collide without knowing it. */
+ * under the table's seed, so a caller that chooses names cannot make them collide without knowing
+ * it. */
 
 #include "base/base.h"
 

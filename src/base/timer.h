@@ -1,6 +1,6 @@
 #pragma once
 
-/* Timers on a clock that somebody else drives, and the interface to that clock and to chance.
+/* Timers on a clock that others drive, and the interface to that clock and to chance.
  *
  * Nothing below src/cli asks the operating system for the time or for random numbers: it comes in
  * as a struct env. The event loop fills it with real ones; the simulator with a virtual clock and a

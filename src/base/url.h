@@ -45,13 +45,13 @@ int url_port(const struct url *u);
 bool url_same_origin(const struct url *a, const struct url *b);
 /* "host:port" for a Host header: the port only if written and not the scheme's own. */
 const char *url_authority(struct arena *a, const struct url *u);
-/* What stands in a request line: path ("/" if empty) and query. */
+/* What is in a request line: path ("/" if empty) and query. */
 const char *url_target(struct arena *a, const struct url *u);
 
 /* Everything but A-Z a-z 0-9 - . _ ~ becomes %XX; url_encode_path() also keeps '/'. */
 const char *url_encode(struct arena *a, struct str s);
 const char *url_encode_path(struct arena *a, struct str s);
-/* False for a bad escape or one that stands for NUL. '+' stays '+'. */
+/* False for a bad escape or one that means NUL. '+' stays '+'. */
 bool url_decode(struct arena *a, struct str s, const char **ret) must_check;
 
 /* Adds `?key=value` or `&key=value`, encoded; a NULL value adds nothing. For a buffer that holds a
@@ -76,10 +76,10 @@ enum url_address {
 
 /* What kind of address a text is. An IPv6 address that carries an IPv4 one (mapped, compatible,
  * NAT64, 6to4) is judged by what it carries. Only the canonical four decimal parts are IPv4; the
- * other spellings that some resolvers take (0x7f.1, 2130706433, 127.1) are told by
+ * other spellings that some resolvers take (0x7f.1, 2130706433, 127.1) are reported by
  * url_host_is_odd_ipv4(), and should be refused. A zone (%eth0) is allowed. */
 enum url_address url_address_kind(const char *host);
 bool url_host_is_odd_ipv4(const char *host);
-/* An address that is not public, or an odd spelling of one. False for names: whoever resolves one
- * asks again with each address. */
+/* An address that is not public, or an odd spelling of one. False for names: a caller that resolves
+ * one asks again with each address. */
 bool url_host_is_private_ip(const char *host);

@@ -38,7 +38,7 @@ struct reader {
     int column;             /* where the list or map in hand begins, from 0 */
     size_t nodes;
     uint32_t keys;      /* so far */
-    struct twice *last; /* of the old form: keys that stand twice */
+    struct twice *last; /* of the old form: keys that are there twice */
     size_t twice_count;
     size_t anchor_count;
     struct anchor anchors[ANCHORS_MAX];
@@ -537,7 +537,7 @@ static int compare_twice(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
-/* In the order of the text: a map ends after what stands in it. */
+/* In the order of the text: a map ends after what is in it. */
 static struct json list_twice(struct reader *r)
 {
     struct json_builder list;

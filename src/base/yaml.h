@@ -6,10 +6,10 @@
  * null, ~ and nothing are null, 0o17 is octal and 017 is seventeen. `yes`, `no`, `on`, `off`, `y`
  * and `n` stay text. (kubectl reads with YAML 1.1 rules, where `yes` and `on` are booleans and 017
  * is fifteen; a quoted value reads the same in both, and yaml_print() quotes all of these.)
- * Anchors, aliases and merge keys (<<) work. A key that stands twice is an error; so are tags other
- * than the core schema's, keys that are not scalars, NaN and infinity, and NUL characters. Keys
- * become text as they are written: `8080: x` has the key "8080". (libfyaml 0.7 refuses one thing
- * that YAML allows: an empty item, `-` alone, in a list that is not indented under its key.)
+ * Anchors, aliases and merge keys (<<) work. A key that is there twice is an error; so are tags
+ * other than the core schema's, keys that are not scalars, NaN and infinity, and NUL characters.
+ * Keys become text as they are written: `8080: x` has the key "8080". (libfyaml 0.7 refuses one
+ * thing that YAML allows: an empty item, `-` alone, in a list that is not indented under its key.)
  *
  * Limits: YAML_BYTES_MAX of text, JSON_DEPTH_MAX levels, and YAML_NODES_MAX values after aliases
  * are expanded, so that nine lines cannot become a billion values. Thousands of blank lines in a
@@ -29,9 +29,9 @@ bool yaml_parse_all(struct arena *a, struct str text, const char *file, struct j
     struct error *err) must_check;
 
 /* The same by the rules of YAML 1.1, as the API server reads a body: `yes`, `no`, `on`, `off`, `y`
- * and `n` are booleans, 0644 is octal, and no character is two escapes. Of a key that stands twice
- * the last one counts; *ret_twice has a line of text for each, `line 7: key "a" already set in
- * map`. */
+ * and `n` are booleans, 0644 is octal, and no character is two escapes. Of a key that is there
+ * twice the last one counts; *ret_twice has a line of text for each, `line 7: key "a" already set
+ * in map`. */
 bool yaml_parse_old(struct arena *a, struct str text, const char *file, struct json *ret_list,
     struct json *ret_twice, struct error *err) must_check;
 

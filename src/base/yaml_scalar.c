@@ -229,7 +229,7 @@ static const struct {
     { 'u', 4, 0 },
     { 'U', 8, 0 } };
 
-/* What stands behind a backslash. */
+/* What is behind a backslash. */
 static bool cut_escape(struct str *s, uint32_t *ret)
 {
     for (size_t i = 0; s->len && i < lengthof(escapes); i++) {

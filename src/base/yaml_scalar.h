@@ -18,7 +18,7 @@ struct str yaml_scalar_single_quoted(struct arena *a, struct str between);
 /* Returns NULL, or what is wrong with it. pairs: two escapes may be one character, as in JSON. */
 const char *yaml_scalar_double_quoted(
     struct arena *a, struct str between, bool pairs, struct str *ret);
-/* What stands behind the | or > of a block. */
+/* What is behind the | or > of a block. */
 struct yaml_block {
     bool folded;
     char chomp; /* ' ', + or - */
@@ -26,7 +26,7 @@ struct yaml_block {
         indent; /* as written: so much more than the parent; 0: the first line with text sets it */
 };
 /* The lines of a block, without their indentation. parent: the column of the list or map that the
- * block stands in, from 0; of a whole document 0. */
+ * block is in, from 0; of a whole document 0. */
 struct str yaml_scalar_block(
     struct arena *a, struct str lines, const struct yaml_block *block, size_t parent);
 /* Reads | or > with its chomping and indentation at the end of the line in front of a block. */

@@ -30,7 +30,7 @@ struct cel_fold {
 struct cel_node {
     enum cel_node_kind kind;
     uint32_t offset;  /* in characters from the beginning of the source */
-    uint32_t depth;   /* how many nodes stand below each other from here */
+    uint32_t depth;   /* how many nodes are below each other from here */
     bool is_resolved; /* its type has no parameters any more */
     bool is_seen;     /* by cel_check_literals() */
     bool is_planned;  /* by cel_compile() */
@@ -70,8 +70,8 @@ struct cel_source {
     struct str text;
     struct cel_issue *issues;
     unsigned issue_count;
-    bool binds;            /* cel.bind() is a macro */
-    bool uses_old_self;    /* from cel_check() */
+    bool binds;         /* cel.bind() is a macro */
+    bool uses_old_self; /* from cel_check() */
 };
 
 /* More are counted and not kept. */
@@ -110,6 +110,6 @@ struct cel_node *cel_node_new(struct arena *a, enum cel_node_kind kind, uint32_t
 struct cel_node *cel_node_nest(struct cel_node *n);
 struct cel_node *cel_node_call(struct arena *a, uint32_t offset, const char *function,
     struct cel_node *target, struct cel_node **args, uint32_t count);
-/* Replaces a call by what it stands for, if it is a macro: NULL if not. Wrong use adds an issue. */
+/* Replaces a call by what it means, if it is a macro: NULL if not. Wrong use adds an issue. */
 struct cel_node *cel_macro_expand(struct cel_source *s, uint32_t offset, struct str function,
     struct cel_node *target, struct cel_node **args, uint32_t count);

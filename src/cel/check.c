@@ -110,7 +110,7 @@ static bool check_variable(struct checker *c, struct cel_node *n)
     return false;
 }
 
-/* Makes the node the constant that a type's name stands for. */
+/* Makes the node the constant that a type's name means. */
 static bool check_type_name(struct checker *c, struct cel_node *n, struct str name)
 {
     name = without_dot(name);

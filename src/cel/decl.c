@@ -134,7 +134,7 @@ const struct cel_field *cel_decl_field_named(const struct cel_decl *d, struct st
 {
     for (size_t i = 0; i < d->field_count; i++) {
         const struct cel_field *f = &d->fields[i];
-        /* A reserved word may stand for itself behind a dot. */
+        /* A reserved word may be itself behind a dot. */
         bool same = f->name && (str_eq(name, str_of(f->name)) ||
                                    (cel_name_is_reserved(name) && str_eq(name, str_of(f->key))));
         if (same)

@@ -59,7 +59,7 @@ struct cel_decl {
     const char *step; /* from the parent: a name, "@idx", "@elem" */
 };
 
-/* Deeper schemas are cut: what lies below is not visible. */
+/* Deeper schemas are cut: what is below is not visible. */
 #define CEL_SCHEMA_DEPTH_MAX 100
 /* The largest request, which bounds what has no bounds of its own. */
 #define CEL_REQUEST_BYTES_MAX ((int64_t)3 * 1024 * 1024)

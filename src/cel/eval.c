@@ -102,7 +102,7 @@ static bool is_conditional(const struct cel_node *n)
 
 static struct cel_value chain(struct cel_eval *e, const struct cel_node *n, bool *ret_optional);
 
-/* The value that a chain begins with. Where the chain stands for itself, looking a name up costs
+/* The value that a chain begins with. Where the chain is itself, looking a name up costs
  * one; inside of an index or a conditional cel-go forgets to count it. */
 static struct cel_value chain_root(struct cel_eval *e, const struct cel_node *n, bool *ret_optional)
 {

@@ -11,10 +11,10 @@ struct cel_variable {
     const struct cel_variable *next; /* the surrounding scope */
     struct str name;
     struct cel_value value;
-    const struct cel_node *later; /* what gives the value, as long as nobody asked for it */
+    const struct cel_node *later; /* what gives the value, as long as nothing asked for it */
 };
 
-/* A regular expression that stands in the program, compiled. */
+/* A regular expression that is in the program, compiled. */
 struct cel_known_regex {
     const struct cel_known_regex *next;
     struct str pattern;

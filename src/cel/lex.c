@@ -151,7 +151,7 @@ static size_t string_length(struct str s, bool raw)
     return is_long ? 2 : 0;
 }
 
-/* b and r, in this order, may stand before the quotes. */
+/* b and r, in this order, may be before the quotes. */
 static size_t literal_length(const struct cel_lexer *l, enum cel_token_kind *ret)
 {
     size_t n = peek(l, 0) == 'b' || peek(l, 0) == 'B';

@@ -18,7 +18,7 @@ const struct cel_function *cel_function_next(struct str name, const struct cel_f
     const struct cel_function *f = tables[0];
     if (previous) {
         f = previous + 1;
-        for (;; table++) { /* the table that it stands in */
+        for (;; table++) { /* the table that it is in */
             const struct cel_function *end = tables[table];
             while (end->name && end != previous)
                 end++;

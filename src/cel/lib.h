@@ -5,7 +5,7 @@
  *   { "matches", "string.(string) bool", string_matches, CEL_COST_REGEX },
  *
  * A signature names the receiver before the dot, the arguments, the result. Types are bool, int, …,
- * list(int), map(string, A), optional(A); a single capital letter stands for any type, the same one
+ * list(int), map(string, A), optional(A); a single capital letter means any type, the same one
  * wherever it stands again. A new function is a row in a table; a new table is a line in lib.c. */
 
 #include "cel/eval.h"

@@ -221,7 +221,7 @@ CEL_IMPLEMENT(string_ends_with)
     return cel_bool(part.len <= s.len && has_at(s, part, s.len - part.len));
 }
 
-/* A pattern that stands in the expression was compiled with it. */
+/* A pattern that is in the expression was compiled with it. */
 static const char *regex_of(struct cel_eval *e, struct str pattern, const struct cel_regex **ret)
 {
     for (const struct cel_known_regex *k = e->regexes; k; k = k->next)

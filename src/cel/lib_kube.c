@@ -75,7 +75,7 @@ static struct str without(struct str s, size_t n)
     return (struct str){ s.ptr + n, s.len - n };
 }
 
-/* The power of ten or, of binary ones, of two that a suffix stands for. */
+/* The power of ten or, of binary ones, of two that a suffix means. */
 static int32_t suffix_exponent(enum quantity_format format, struct str suffix)
 {
     static const char decimal[] = "num kMGTPE", binary[] = "KMGTPE";
@@ -471,7 +471,7 @@ static const char *check_name(struct arena *a, const char *text, const struct ce
     return name_check((enum name_kind)f->arg, text, &err) ? NULL : arena_strdup(a, err.text);
 }
 
-/* A prefix of a name may end with a dash, which stands for what is still to come. */
+/* A prefix of a name may end with a dash, which means what is still to come. */
 static const char *check_prefix(struct arena *a, const char *text, const struct cel_format *f)
 {
     size_t length = strlen(text);

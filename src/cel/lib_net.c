@@ -186,7 +186,7 @@ static bool has_prefix(const struct cel_ip *ip, const struct cel_ip *network)
     return true;
 }
 
-/* Whether an address lies in one of two networks, of IPv4 or of IPv6. */
+/* Whether an address is in one of two networks, of IPv4 or of IPv6. */
 struct networks {
     struct cel_ip v4, v6;
 };

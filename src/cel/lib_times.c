@@ -1,5 +1,5 @@
 /* Times and durations. Zones are UTC and fixed offsets ("+02:00"); a name of the tz database, which
- * lies in files, is not known here. */
+ * is in files, is not known here. */
 
 #include <stdio.h>
 #include <time.h>

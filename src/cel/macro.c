@@ -1,4 +1,4 @@
-/* What calls of macros stand for. Nodes of an expansion have the place of the call. */
+/* What calls of macros mean. Nodes of an expansion have the place of the call. */
 
 #include "cel/ast.h"
 

@@ -47,7 +47,7 @@ void cel_issue_add(struct cel_source *s, uint32_t offset, const char *format, ..
     *at = issue;
 }
 
-/* The line that a character is in; its number, and how many characters stand before. */
+/* The line that a character is in; its number, and how many characters are before. */
 static struct str line_of(
     struct str text, uint32_t offset, unsigned *ret_line, unsigned *ret_column)
 {
@@ -189,12 +189,11 @@ static struct cel_node *give_up(struct parser *p, uint32_t offset, const char *t
 static struct cel_node *unexpected(struct parser *p)
 {
     const struct cel_token *t = &p->token;
-    const char *text = t->kind == CEL_TOKEN_END
-                           ? "Syntax error: unexpected end of the expression"
-                           : arena_printf(p->source->arena,
-                                 "Syntax error: unexpected '%.*s'",
-                                 (int)(t->text.len < 100 ? t->text.len : 100),
-                                 t->text.ptr);
+    const char *text = t->kind == CEL_TOKEN_END ? "Syntax error: unexpected end of the expression"
+                                                : arena_printf(p->source->arena,
+                                                      "Syntax error: unexpected '%.*s'",
+                                                      (int)(t->text.len < 100 ? t->text.len : 100),
+                                                      t->text.ptr);
     return give_up(p, t->offset, text);
 }
 
@@ -488,9 +487,8 @@ static bool too_deep(struct parser *p, unsigned links)
     if (!p->failed && p->depth + links > CEL_DEPTH_MAX)
         give_up(p,
             CEL_NOWHERE,
-            arena_printf(p->source->arena,
-                "expression recursion limit exceeded: %d",
-                CEL_DEPTH_MAX));
+            arena_printf(
+                p->source->arena, "expression recursion limit exceeded: %d", CEL_DEPTH_MAX));
     return p->failed;
 }
 

@@ -287,7 +287,7 @@ static struct tree *read_backslash(struct reader *r)
     return read_escape(r, start, &c) ? one_character(r, c) : NULL;
 }
 
-/* \Q…\E: everything between stands for itself. */
+/* \Q…\E: everything between is itself. */
 static struct tree *read_literal_run(struct reader *r)
 {
     struct tree *first = tree_new(r, EMPTY, NULL, NULL), **last = &first;
@@ -418,7 +418,7 @@ static bool read_count(struct reader *r, int *ret)
     return r->at > from && !(r->at - from > 1 && r->pattern.ptr[from] == '0');
 }
 
-/* {n}, {n,}, {n,m}; anything else stands for itself. */
+/* {n}, {n,}, {n,m}; anything else is itself. */
 static bool read_braces(struct reader *r, int *min, int *max)
 {
     size_t start = r->at++;

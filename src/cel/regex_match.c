@@ -1,4 +1,4 @@
-/* Threads walk the text together: each stands at an instruction that takes a character, all at the
+/* Threads walk the text together: each is at an instruction that takes a character, all at the
  * same place. A list of them is in order of preference and has no instruction twice, so a step
  * costs at most one visit of every instruction. */
 

@@ -204,7 +204,7 @@ static const char *type_value(const struct cel_rules *node, struct arena *a)
     return arena_printf(a, "\"%s\"", node->decl->type_text);
 }
 
-/* A value as it stands in `Invalid value: …`; NULL for objects and arrays, which would be long. */
+/* A value as it is in `Invalid value: …`; NULL for objects and arrays, which would be long. */
 static const char *shown_value(struct arena *a, const struct cel_rules *node, struct json v)
 {
     bool is_container =

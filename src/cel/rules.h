@@ -50,7 +50,7 @@ struct cel_problems {
     size_t count;
 };
 
-/* "PATH: MESSAGE": how a problem stands in the Status's own message and in a warning. */
+/* "PATH: MESSAGE": how a problem is in the Status's own message and in a warning. */
 const char *cel_problem_text(struct arena *a, const struct cel_problem *p);
 
 struct cel_rules_options {

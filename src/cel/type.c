@@ -61,7 +61,7 @@ static bool is_dyn_or_error(const struct cel_type *t)
     return t->kind == CEL_DYN || t->kind == CEL_ERROR;
 }
 
-/* Those that may be null: whatever stands for an object, and times. */
+/* Those that may be null: whatever means an object, and times. */
 static bool is_nullable(const struct cel_type *t)
 {
     return t->kind == CEL_NULL || t->kind == CEL_OBJECT || t->kind == CEL_OPTIONAL ||

@@ -1,7 +1,7 @@
 #pragma once
 
 /* Taking over from an upstream operator: its objects stay, only the ownership of their fields moves
- * to us. Upstream wrote by plain updates, so its fields stand in an Update entry under its manager
+ * to us. Upstream wrote by plain updates, so its fields are in an Update entry under its manager
  * name; server-side apply alone would leave them there for ever, and a field that we no longer want
  * would never go away (facts: "moving from Update to Apply"). */
 

@@ -166,7 +166,7 @@ static bool covers(const char *path, const char *below)
     return strncmp(path, below, length) == 0 && (below[length] == '.' || below[length] == '\0');
 }
 
-/* Keeps a path; one that lies in another is kept with it. */
+/* Keeps a path; one that is in another is kept with it. */
 static void add_keep(struct cache_resource *r, const char *path)
 {
     size_t kept = 0;

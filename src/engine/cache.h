@@ -72,7 +72,7 @@ struct cache_resource {
     uint32_t round;
     struct table table;
     struct table index;
-    struct order *orders; /* NULL: nobody asked for one */
+    struct order *orders; /* NULL: nothing asked for one */
     struct cache_grave *graves;
     struct write *writes; /* of its objects, in flight: write_begin() */
     struct cache_resource *next;
@@ -87,7 +87,7 @@ struct cache {
     uint64_t seed[2];
     size_t count;
     /* The place of an object in an order is another one now; must not change the cache. NULL:
-     * nobody wants to know. */
+     * nothing wants to know. */
     void (*moved)(void *ctx, const struct cache_entry *entry);
     void *moved_ctx;
 };

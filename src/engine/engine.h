@@ -64,7 +64,7 @@ struct engine_options {
     size_t runs_max;     /* keys in work at the same time; 0: 16 */
     /* Asked immediately before each write; NULL: always. */
     bool (*may_write)(void *ctx);
-    /* Told of each pass over an object as it begins, with what is planned; NULL: nobody wants to
+    /* Told of each pass over an object as it begins, with what is planned; NULL: nothing wants to
      * know. */
     void (*passes)(void *ctx, const struct kind *kind, const struct view *in, const struct plan *p);
     void *ctx;

@@ -60,7 +60,7 @@ void facts_done(struct facts *f); /* every set must have been cleared */
 struct json facts_read(
     const struct facts *f, struct arena *a, const char *effect, struct json args);
 /* These are now the effects that the owner asks for: starts what is new or too old, drops what
- * nobody asks for any more. */
+ * nothing asks for any more. */
 void facts_replace(struct facts *f, struct fact_set *set, void *owner,
     const struct plan_effect *effects, size_t count);
 void facts_clear(struct facts *f, struct fact_set *set, void *owner);

@@ -26,7 +26,7 @@ struct file_view {
     int64_t now_ms;       /* the only time there is */
     struct json *objects; /* in the order of being added */
     size_t count, size;
-    /* Resources of somebody else's CRDs that are installed, ended by NULL; may be NULL. Built-in
+    /* Resources of another client's CRDs that are installed, ended by NULL; may be NULL. Built-in
      * ones, and those with an object or a CRD in the world, are always served. */
     const struct resource *const *served;
     /* Answers as view_fact() describes them; may be NULL. */

@@ -43,7 +43,7 @@ enum gate_action {
     GATE_YIELD,   /* another key writes first; its answer decides */
     GATE_FOLLOW,  /* another key is creating the same shared object */
     GATE_CREATE,  /* by apply, without force */
-    GATE_SHARE,   /* by POST: nobody owns it, nobody changes it */
+    GATE_SHARE,   /* by POST: it has no owner and never changes */
     GATE_APPLY,   /* with force, and with uid and version of what is there */
     GATE_ADOPT,   /* take the fields over from our predecessor, then plan again */
     GATE_DELETE,  /* not wanted, or to be created again since it cannot be changed */

@@ -202,7 +202,7 @@ void key_free(struct key *k);
 
 /* watch.c */
 extern const struct reflector_sink watch_sink; /* its ctx is an engine_watch */
-/* Forgets what it has and lists anew. */
+/* Forgets what it has and lists again. */
 void watch_reload(struct engine_watch *w);
 /* The object is gone, by the watch or by an answer. Ends the run of its own key. */
 void watch_object_gone(struct engine *e, struct cache_entry *entry);

@@ -12,7 +12,7 @@ struct scrape;
 /* A resource whose objects the engine keeps in its cache for this kind. */
 struct kind_watch {
     const struct resource *resource;
-    bool optional;              /* its API may not be installed (a CRD of somebody else) */
+    bool optional;              /* its API may not be installed (a CRD of another client) */
     bool child;                 /* planned as a child: our fields and the controller are kept too */
     bool lasting;               /* … and not deleted when it is no longer planned, only with its
                                  * owner: a claim, whose data somebody may want back */
@@ -22,7 +22,7 @@ struct kind_watch {
                                  * namespace, uid, deletionTimestamp always */
 };
 
-/* A right that children of a kind hand out, in Roles: whoever gives it must have it. */
+/* A right that children of a kind hand out, in Roles: a caller that gives it must have it. */
 struct kind_grant {
     const char *group; /* NULL: urls */
     const char *what;  /* plurals, or URLs; with blanks between them */

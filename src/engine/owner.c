@@ -1,9 +1,9 @@
 /* Whose child an object is. One that a kind plans wakes it by its name; one that it does not plan,
- * since the request to make it came when nobody asked for it any more, wakes it from here.
+ * since the request to make it came when nothing asked for it any more, wakes it from here.
  *
  * No garbage collector comes for a child in the cluster's scope. Where its owner is gone, a key
- * without an object stands for it: run_start() asks the server whether it is gone indeed, and tells
- * the child to go. */
+ * without an object is made for it: run_start() asks the server whether it is gone indeed, and
+ * tells the child to go. */
 
 #include "engine/write.h"
 

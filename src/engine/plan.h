@@ -127,7 +127,7 @@ struct json plan_child_object(struct arena *a, const struct plan_child *c, const
 const char *plan_owner_id(
     struct arena *a, const char *api_version, const char *kind, struct json owner);
 /* Of the child planned last: these dotted paths (NULL-terminated) cannot be changed in place. When
- * one differs from what we own, the child is deleted and made anew. */
+ * one differs from what we own, the child is deleted and made again. */
 void plan_replaceable(struct plan *p, const char *const *paths);
 /* The child planned last is created only once this other child exists: without all rights, a role
  * can be bound only if it exists. */

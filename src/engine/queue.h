@@ -7,7 +7,7 @@
  *     │    later        ▲      (wake while RUNNING marks it dirty: it becomes READY at its end)
  *     └──────> DELAYED ─┘ time, or wake
  *
- * A key runs once at a time and stands in the queue once. Ready keys run in the order in which they
+ * A key runs once at a time and is in the queue once. Ready keys run in the order in which they
  * became ready. Callers wake a key only when an input of it really changed, so waking pulls even a
  * failing key forward; what protects the API server then is the allowance: a key may run
  * QUEUE_BURST times at once and QUEUE_REFILL_MS apart after that, whatever wakes it. */
@@ -32,7 +32,7 @@ struct queue_counts {
 /* Embedded in whatever is queued. */
 struct queue_item {
     struct queue *queue;
-    struct queue_counts *counts; /* of its sort; NULL: not counted */
+    struct queue_counts *counts;    /* of its sort; NULL: not counted */
     struct queue_item *prev, *next; /* among the ready */
     struct timer timer;
     int64_t ready_ms;     /* since when it is ready */

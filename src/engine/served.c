@@ -82,7 +82,7 @@ static void schema_came(void *ctx, const struct kube_reply *reply)
     }
     w->needs_schema = false;
     w->resource->schema = schema;
-    watch_reload(w); /* what was loaded before it was known is read anew */
+    watch_reload(w); /* what was loaded before it was known is read again */
 }
 
 static void fetch_schema(void *ctx)

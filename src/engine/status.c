@@ -20,7 +20,7 @@ static struct json complete_condition(
         { "observedGeneration", json_int_or_absent(in->generation) });
 }
 
-/* Conditions in the order of their types: where they stand in the plan must not matter. */
+/* Conditions in the order of their types: where they are in the plan must not matter. */
 static struct json complete_conditions(
     struct arena *a, const struct plan *p, const struct status_input *in)
 {

@@ -23,7 +23,7 @@ struct view {
     void *source_ctx;
 };
 
-/* What stands in the way of a child. */
+/* What is in the way of a child. */
 enum trouble {
     TROUBLE_NONE = 0,
     TROUBLE_FOREIGN,   /* an object of that name exists that our object does not control */

@@ -133,7 +133,7 @@ static void remove_unseen(struct engine *e, struct cache_resource *r, uint64_t v
 void watch_reload(struct engine_watch *w)
 {
     w->resource->round++;
-    w->resource->synced = false; /* nobody takes what is not read yet for gone */
+    w->resource->synced = false; /* nothing takes what is not read yet for gone */
     remove_unseen(w->engine, w->resource, UINT64_MAX);
     reflector_reload(w->reflector);
 }

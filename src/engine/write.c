@@ -25,7 +25,7 @@ struct write *write_new(struct run *run, struct cache_resource *r, const char *n
     return w;
 }
 
-/* Whoever is writing this object just now; NULL if nobody is. */
+/* The write of this object that is in flight; NULL if there is none. */
 struct write *write_under_way(const struct cache_resource *r, const char *ns, const char *name)
 {
     struct write *w = r->writes;
@@ -238,7 +238,7 @@ static bool is_shared(const struct write *w)
     return w->child && w->child->mode == PLAN_SHARED;
 }
 
-/* It is gone by our own hand: making it anew is no fight, and it is not deleted again before the
+/* It is gone by our own hand: making it again is no fight, and it is not deleted again before the
  * watch tells it. The status that was planned may still tell that it cannot be deleted. */
 static void note_deleted(struct write *w)
 {
@@ -324,7 +324,7 @@ static void looked(void *ctx, const struct kube_reply *reply)
             return;
         }
     }
-    /* Whatever it was: decide anew from what is known now. */
+    /* Whatever it was: decide again from what is known now. */
     write_end(w);
 }
 
@@ -334,7 +334,7 @@ static void look(struct write *w, const struct error *why)
 {
     struct run *run = w->run;
     if (is_shared(w))
-        run_decide(run, RUN_AGAIN); /* somebody else of its users made it: nothing to wait for */
+        run_decide(run, RUN_AGAIN); /* another of its users made it: nothing to wait for */
     else
         run_decide(run, RUN_CONFLICT);
     if (why)
@@ -398,7 +398,7 @@ void write_answered(void *ctx, const struct kube_reply *reply)
     struct run *run = w->run;
     struct engine *e = write_engine(w);
     enum error_code code = reply->error.code;
-    bool of_present = w->deleting || w->subresource; /* else 404 speaks of what it would lie in */
+    bool of_present = w->deleting || w->subresource; /* else 404 speaks of what it would be in */
     if (code == ERR_NONE) {
         succeeded(w, reply);
     } else if (of_present && write_is_gone(w, reply)) {

@@ -9,7 +9,7 @@
 
 struct engine *write_engine(const struct write *w);
 struct write *write_new(struct run *run, struct cache_resource *r, const char *name);
-/* Whoever is writing this object just now; NULL if nobody is. */
+/* The write of this object that is in flight; NULL if there is none. */
 struct write *write_under_way(const struct cache_resource *r, const char *ns, const char *name);
 struct kube_target write_target(const struct write *w);
 uint64_t write_hash(struct write *w); /* of its body */
@@ -20,7 +20,7 @@ struct json write_with_preconditions(struct write *w, const char *uid, uint64_t 
 /* Leadership, asked at the last moment; without it the run stops. */
 bool write_allowed(struct run *run);
 void write_sent(struct write *w, struct kube_op *op);
-/* Sees what is there; the run ends and decides anew. */
+/* Sees what is there; the run ends and decides again. */
 void write_look(struct write *w);
 /* It was refused: remembered for WRITE_HELD_MS, and planned again with it in the view. */
 void write_hold(
@@ -42,7 +42,7 @@ void write_end(struct write *w);
 void write_say(const struct write *w, const char *what);
 
 /* write_manager.c */
-/* Takes the fields of a predecessor over, then the run starts anew. */
+/* Takes the fields of a predecessor over, then the run starts again. */
 void write_adopt(struct write *w);
 /* Finds out who keeps changing the child, and leaves it to them for a while. */
 void write_contest(struct write *w);

@@ -54,7 +54,7 @@ static void apply(struct write *w, const struct cache_entry *entry)
 {
     struct engine *e = write_engine(w);
     struct json body = w->body = w->child->random ? with_random(w) : w->body;
-    /* Creating does not force: whoever holds fields of an object that we have not seen is a
+    /* Creating does not force: a manager that holds fields of an object that we have not seen is a
      * stranger, and the conflict says so. */
     struct kube_write how = { .field_manager = e->options.manager, .force = entry != NULL };
     if (entry) {

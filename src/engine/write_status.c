@@ -153,7 +153,7 @@ static struct json fit(void *ctx, struct json status)
     return json_get(object, "status");
 }
 
-/* The planned status, without what an older CRD refuses; that is told in a condition. */
+/* The planned status, without what an older CRD refuses; that is reported in a condition. */
 static struct json complete(struct run *run, struct json owned)
 {
     struct engine_kind *kind = run->key->kind;

@@ -32,7 +32,7 @@ static bool read_layers(struct str line, int64_t *ret_done, int64_t *ret_all)
     return rest.ptr && str_to_int(done, ret_done) && str_to_int(str_cut(&rest, ' '), ret_all);
 }
 
-/* The tag of the device that a model buffer lies on: "CUDA0 model buffer size = …". */
+/* The tag of the device that a model buffer is on: "CUDA0 model buffer size = …". */
 static struct str read_device(struct str line)
 {
     static const char mark[] = " model buffer size";

@@ -12,8 +12,9 @@
  *   pod.acceleration   what a server's log says about its GPU
  *   volume.remove      the directory of a claim that is gone
  *
- * Remote addresses must be public unless their host is allowed by name: whoever may create a Model
- * must not make the operator talk to the inside of the cluster (GHSA-jw3m-8q7m-f35r upstream). */
+ * Remote addresses must be public unless their host is allowed by name: a user that may create a
+ * Model must not make the operator talk to the inside of the cluster (GHSA-jw3m-8q7m-f35r
+ * upstream). */
 
 #include "base/json.h"
 
@@ -28,7 +29,7 @@ struct fetch_options {
     struct http_client *http;
     struct kube_client *kube;
     struct json allowed_remote_hosts; /* list of names */
-    struct json allowed_roots;        /* list of directories that local sources lie in */
+    struct json allowed_roots;        /* list of directories that local sources are in */
     int64_t progress_ms;              /* how often a copy tells how far it is; 0: every second */
 };
 

@@ -4,8 +4,8 @@
  *   { changing: true }            it is not what was told last, and may still be written
  *   { problem: { code, message }} it is not there, or is no whole model
  *
- * A look costs one stat() while nothing changes. A new file is told once two looks have found the
- * same, because whoever writes one in place gives it its length before its bytes. */
+ * A look costs one stat() while nothing changes. A new file is reported once two looks have found
+ * the same, because a caller that writes one in place gives it its length before its bytes. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ struct sign {
 
 /* Outlives the effect that started it. */
 struct look {
-    struct file_watch *watch; /* NULL: nobody waits */
+    struct file_watch *watch; /* NULL: nothing waits */
     struct arena arena;
     struct source_file source;
     struct sign before; /* what it looked like last time */

@@ -44,7 +44,7 @@ struct gguf_reader {
     uint64_t alignment; /* of tensors */
     uint64_t pairs_left, tensors_left;
     uint64_t tensors_end; /* of the last one, from where they begin */
-    uint64_t skip;        /* bytes of a value that nobody wants */
+    uint64_t skip;        /* bytes of a value that nothing wants */
     uint64_t array_left;  /* elements of an array of texts */
 };
 

@@ -41,7 +41,7 @@ static void answer(struct idle *i, bool idle, const char *reason, const char *me
         NULL);
 }
 
-/* The sum of a gauge's series in Prometheus text; false if it does not stand there, which says
+/* The sum of a gauge's series in Prometheus text; false if it is not there, which says
  * nothing. */
 static bool sum_of_gauge(struct str text, const char *name, double *ret)
 {

@@ -9,7 +9,7 @@
 #include "http/loop.h"
 
 struct removal {
-    struct effect_run *run; /* NULL: nobody waits for it any more */
+    struct effect_run *run; /* NULL: nothing waits for it any more */
     struct arena arena;
     const char *path, *within;
     struct error error;
@@ -20,7 +20,7 @@ struct remove_run {
     struct removal *job;
 };
 
-/* Below the directory that it has to lie in, and not out of it again. */
+/* Below the directory that it must be in, and not out of it again. */
 static bool lies_within(const char *path, const char *within)
 {
     size_t length = within ? strlen(within) : 0;

@@ -18,7 +18,7 @@ struct source_file source_file_of(struct arena *a, const char *path, struct json
     return f;
 }
 
-/* What the path really is must lie below an allowed directory: a link may not lead out of it. */
+/* What the path really is must be below an allowed directory: a link may not lead out of it. */
 static bool check_roots(const struct source_file *f, struct error *err)
 {
     char real[PATH_MAX], root[PATH_MAX];

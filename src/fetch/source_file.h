@@ -10,7 +10,7 @@
 struct source_file {
     struct arena *arena;
     const char *path;
-    const char **roots; /* NULL-terminated: directories that it may lie in */
+    const char **roots; /* NULL-terminated: directories that it may be in */
     /* filled by source_file_open() */
     int64_t size;
     /* filled by source_file_read_head() */
@@ -19,7 +19,7 @@ struct source_file {
 
 /* With copies of both in the arena. */
 struct source_file source_file_of(struct arena *a, const char *path, struct json roots);
-/* -1: it is not there, may not be read, is no file, or lies outside the roots once its links are
+/* -1: it is not there, may not be read, is no file, or is outside the roots once its links are
  * followed. */
 int source_file_open(struct source_file *f, struct error *err);
 /* False if it lacks bytes by its own header, so that it is still being written, or is no model. */

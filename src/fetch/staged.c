@@ -137,7 +137,7 @@ bool staged_check(const char *directory, const char *key, struct error *err)
 
 /* Outlives the effect that started it. */
 struct check {
-    struct watch *watch; /* NULL: nobody waits */
+    struct watch *watch; /* NULL: nothing waits */
     char *directory, *key;
     struct error error; /* filled by the thread */
 };

@@ -40,7 +40,7 @@ enum http_version {
     HTTP_2_ONLY, /* TLS: ALPN must say h2; without TLS: prior knowledge */
 };
 
-/* Zero means the default that stands beside. */
+/* Zero means the default that is beside. */
 struct http_client_options {
     struct http_limits limits;  /* of response heads */
     size_t connections_max;     /* per origin; 64. Calls beyond wait for one, up to wait_ms */
@@ -68,7 +68,7 @@ struct http_origin {
     void *address_ctx;
 };
 
-/* Zero means the default that stands beside; HTTP_NO_TIMEOUT means none. */
+/* Zero means the default that is beside; HTTP_NO_TIMEOUT means none. */
 #define HTTP_NO_TIMEOUT INT64_MAX
 struct http_timeouts {
     int64_t wait_ms;       /* until there is a connection, all addresses tried; 60 s */

@@ -3,8 +3,8 @@
 /* A TCP connection with up to two layers of TLS (the second inside a proxy's), as bytes.
  *
  * Sending only queues; conn_flush() gives to the kernel what it takes, and room() says when a queue
- * that it did not take has gone. Whoever produces looks at conn_pending() first, so the queue stays
- * short. A read goes through a buffer on the stack: an idle connection holds none. */
+ * that it did not take has gone. A caller that produces looks at conn_pending() first, so the queue
+ * stays short. A read goes through a buffer on the stack: an idle connection holds none. */
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -54,5 +54,5 @@ uint64_t conn_confirmed(const struct conn *c);
 void conn_shutdown(struct conn *c);
 /* Whether to read on. What was read and not yet handed out waits. */
 void conn_set_reading(struct conn *c, bool on);
-/* False if the other side has closed, or sent what nobody asked for: not for a next request. */
+/* False if the other side has closed, or sent what nothing asked for: not for a next request. */
 bool conn_is_quiet(const struct conn *c);

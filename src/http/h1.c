@@ -98,7 +98,7 @@ static int on_url(llhttp_t *p, const char *at, size_t length)
 static int on_field(llhttp_t *p, const char *at, size_t length)
 {
     struct h1 *h = p->data;
-    if (h->in_trailers) /* nobody asked for trailers: counted, not kept */
+    if (h->in_trailers) /* nothing asked for trailers: counted, not kept */
         h->wire.head.bytes += length;
     else
         head_add_name(&h->wire.head, get_slice(at, length));

@@ -473,7 +473,7 @@ static nghttp2_nv field_of(struct str name, struct str value)
 
 #define H2_OWN_FIELDS_MAX 5
 
-/* Behind the count pseudo fields that stand there; how many it is then. */
+/* Behind the count pseudo fields that are there; how many it is then. */
 static size_t add_fields(
     nghttp2_nv *fields, size_t count, const struct wire_head *head, char length[24])
 {

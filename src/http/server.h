@@ -54,7 +54,7 @@ struct http_exchange_handlers {
     void (*closed)(void *ctx, const struct error *err);
 };
 
-/* Zero means the default that stands beside. */
+/* Zero means the default that is beside. */
 struct http_server_options {
     const char *address; /* numeric; NULL: all, v6 and v4 */
     uint16_t port;       /* 0: any free one; see http_server_port() */

@@ -4,8 +4,8 @@
  * port-forward in. Bytes go in, streams that the client opens and their data come out, as they
  * come. A server answers streams, a client opens them.
  *
- * Windows are neither kept to nor announced, which these clients do not do either: whoever takes
- * the bytes off the connection holds all of its streams back, or none. */
+ * Windows are neither kept to nor announced, which these clients do not do either: a caller that
+ * takes the bytes off the connection holds all of its streams back, or none. */
 
 #include "base/error.h"
 #include "base/str.h"
@@ -42,6 +42,6 @@ void spdy_reply(struct spdy *s, uint32_t id);
 uint32_t spdy_open(struct spdy *s, struct http_headers headers) must_check;
 /* Less than 16 MiB; last: we send no more on it. */
 void spdy_send(struct spdy *s, uint32_t id, struct str bytes, bool last);
-/* The other side answers it, which nobody hears of; if it is gone, its kernel does. */
+/* The other side answers it, which nothing hears of; if it is gone, its kernel does. */
 void spdy_ping(struct spdy *s);
 void spdy_reset(struct spdy *s, uint32_t id, enum spdy_reset why);

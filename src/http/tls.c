@@ -316,7 +316,7 @@ enum tls_state tls_session_state(const struct tls_session *s)
     return s->state;
 }
 
-/* What people get wrong, said so that they can mend it. */
+/* What people get wrong, said so that they can fix it. */
 static const struct {
     int reason;
     enum error_code code;

@@ -134,7 +134,7 @@ static size_t length_bytes(const struct websocket *w)
     return length == 126 ? 2 : length == 127 ? 8 : 0;
 }
 
-/* The mask stands at the end of the head. */
+/* The mask is at the end of the head. */
 static const unsigned char *mask_of(const struct websocket *w)
 {
     return w->head + 2 + length_bytes(w);

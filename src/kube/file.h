@@ -1,6 +1,6 @@
 #pragma once
 
-/* Files that somebody else keeps fresh: tokens, certificates. */
+/* Files that another client keeps fresh: tokens, certificates. */
 
 #include "base/error.h"
 #include "base/str.h"

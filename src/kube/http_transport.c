@@ -276,8 +276,8 @@ static void renew_connections(struct http_transport *t)
     t->tls = tls;
 }
 
-/* Everybody who waits gets the same bad news. Whoever asks again at once, from inside, waits for
- * the next round. */
+/* Everybody who waits gets the same bad news. A caller that asks again at once, from inside, waits
+ * for the next round. */
 static void fail_queued(struct http_transport *t, const struct error *why)
 {
     struct error err = *why;
@@ -314,7 +314,7 @@ static void pump(void *ctx)
         struct error late;
         fail(&late, ERR_CANCELLED, "it may not be sent any more");
         call_end(c, &late, false);
-        /* Whoever heard that may have asked for something new, or cancelled something. */
+        /* A caller that heard that may have asked for something new, or cancelled something. */
         timer_set(t->env, &t->pump, 0);
         return;
     }

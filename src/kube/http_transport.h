@@ -44,7 +44,7 @@ struct http_transport_stats {
     size_t connections;  /* now */
 };
 
-/* Fails only on what no waiting would mend: a server that is no URL. */
+/* Fails only on what no waiting would fix: a server that is no URL. */
 struct http_transport *http_transport_new(
     struct loop *loop, const struct http_transport_options *options, struct error *err) must_check;
 /* Calls that are open get no end(). */

@@ -317,7 +317,7 @@ static void on_timer(void *ctx)
             (long long)l->options.renew_deadline_ms / 2);
         l->handlers->trouble(l->ctx, &l->last);
     }
-    /* Whoever leads knows the record and only swaps it; everybody else looks. */
+    /* A caller that leads knows the record and only swaps it; everybody else looks. */
     if (l->state == LEASE_LEADING && !l->must_look)
         write_record(l);
     else

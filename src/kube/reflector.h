@@ -79,7 +79,7 @@ struct reflector *reflector_new(const struct kube_transport *transport, const st
 void reflector_free(struct reflector *r);
 void reflector_start(struct reflector *r);
 void reflector_stop(struct reflector *r);
-/* Lists anew, whatever it was doing. */
+/* Lists again, whatever it was doing. */
 void reflector_reload(struct reflector *r);
 /* Looks again now if it waits because the resource was not there or was forbidden (a CRD has just
  * come, a role has just changed). */

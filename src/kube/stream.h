@@ -3,7 +3,7 @@
 /* Cutting answers into objects while they arrive, so that memory holds one object and not a page:
  * a watch is one JSON value a line, a list is a JSON object with an array `items`.
  *
- * Chunks may be cut anywhere. A piece that lies in one chunk is handed on from there, without a
+ * Chunks may be cut anywhere. A piece that is in one chunk is handed on from there, without a
  * copy. A piece larger than the limit is handed on with what fits and `cut` set. */
 
 #include "base/buf.h"

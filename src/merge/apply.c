@@ -205,7 +205,7 @@ static bool add_back_all(const struct run *run, struct json all, struct json *pr
     return true;
 }
 
-/* Removes what the manager applied last time and nobody owns now. */
+/* Removes what the manager applied last time and nothing owns now. */
 static bool prune(const struct run *run, struct json *object, const struct managers_entry *last,
     struct error *err)
 {
@@ -353,7 +353,7 @@ static bool check_config(const struct apply_request *r, struct json config, stru
            fail_in(err, "failed to create typed patch object");
 }
 
-/* Objects that nobody tracked until now: everything belongs to whoever was before. */
+/* Objects that nothing tracked until now: everything belongs to the managers before. */
 static bool track_first(struct run *run, struct json live, struct error *err)
 {
     const struct apply_request *r = run->request;
@@ -438,8 +438,8 @@ static const char *last_applied(struct json object)
     return json_text(json_member(json_get(object, "metadata.annotations"), LAST_APPLIED));
 }
 
-/* Fields that kubectl applied from its own side and that are still as it left them: whoever owns
- * them, they are its own. Empty if there is no telling. */
+/* Fields that kubectl applied from its own side and that are still as it left them: a caller that
+ * owns them, they are its own. Empty if there is no telling. */
 static const struct fieldset *applied_before(
     struct arena *a, const struct apply_request *r, struct json live)
 {

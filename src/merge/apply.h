@@ -3,7 +3,7 @@
 /* What an API server does with managedFields on apply and on every other write.
  *
  *   apply:   merged = live with the configuration in it; what the manager applied before and does
- *            not now is removed, unless somebody else owns it; fields of others that change are
+ *            not now is removed, unless another client owns it; fields of others that change are
  *            conflicts, or taken from them by force; equal values are owned together.
  *   update:  fields that changed become the writer's, fields that went leave all owners.
  *

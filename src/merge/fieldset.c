@@ -260,7 +260,7 @@ struct walk {
     struct path_element *elements; /* room for FIELD_PATH_DEPTH_MAX */
 };
 
-/* Members first, then what lies below: the order in which the server names conflicts. */
+/* Members first, then what is below: the order in which the server names conflicts. */
 static void walk_members(const struct walk *w, const struct fieldset *s, size_t depth)
 {
     assert(depth < FIELD_PATH_DEPTH_MAX);

@@ -75,10 +75,10 @@ const struct fieldset *fieldset_union(
     struct arena *a, const struct fieldset *x, const struct fieldset *y);
 const struct fieldset *fieldset_intersection(
     struct arena *a, const struct fieldset *x, const struct fieldset *y);
-/* Members of x that are not members of y; what lies below a member of y stays. */
+/* Members of x that are not members of y; what is below a member of y stays. */
 const struct fieldset *fieldset_difference(
     struct arena *a, const struct fieldset *x, const struct fieldset *y);
-/* The same, and what lies below a member of y goes too. */
+/* The same, and what is below a member of y goes too. */
 const struct fieldset *fieldset_difference_below(
     struct arena *a, const struct fieldset *x, const struct fieldset *y);
 /* Only the members that have no member below them. */

@@ -47,7 +47,7 @@ static int compare_texts(const char *x, const char *y)
 }
 
 /* The server sorts the JSON texts of the identities: member by member, and an entry that has one
- * more member (the subresource) stands in front of one that ends before it. */
+ * more member (the subresource) comes before one that ends before it. */
 int managers_compare_identity(const struct managers_entry *x, const struct managers_entry *y)
 {
     int order = compare_texts(x->manager, y->manager);

@@ -8,7 +8,7 @@
 #include "merge/fieldset.h"
 #include "merge/schema.h"
 
-/* Fields that nobody owns, of the object and of its metadata; NULL-terminated. */
+/* Fields that nothing owns, of the object and of its metadata; NULL-terminated. */
 extern const char *const managers_stripped_root[];
 extern const char *const managers_stripped_metadata[];
 /* A set without them. */

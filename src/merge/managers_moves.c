@@ -61,7 +61,7 @@ bool managers_from_scale(struct arena *a, struct json parent, struct json scale,
             struct managers_entry *kept = managers_find(&changed, &e);
             if (kept)
                 managers_delete(&changed, kept);
-            else /* somebody else has the replicas now */
+            else /* another client has the replicas now */
                 e.set = fieldset_difference(a, e.set, fieldset_of_path(a, path));
         }
         managers_add(&after, e);

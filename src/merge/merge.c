@@ -41,7 +41,7 @@ void merge_owned(struct arena *a, const struct schema *s, struct json live, cons
 
 /* ---- equality ---- */
 
-/* Members that nobody owns: fields of the root, and of its metadata. */
+/* Members that nothing owns: fields of the root, and of its metadata. */
 static bool is_stripped(const char *const *names, const char *key)
 {
     for (; *names; names++)
@@ -254,7 +254,7 @@ static void find_changes(
     }
 }
 
-/* What stands at a path, found by key where it leads through lists. */
+/* What is at a path, found by key where it leads through lists. */
 static struct json value_at(
     struct arena *a, const struct schema *s, struct json v, const struct field_path *path)
 {

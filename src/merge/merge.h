@@ -16,7 +16,7 @@
  * Zero values: the server keeps built-in objects in Go structs, which leave out false, 0, "", []
  * and empty maps where they may; what we own and is gone equals those. An empty list that is a set
  * or a map has no field that one could own: whether it is there does not matter. An empty map where
- * others put something that nobody owns is equal here; the server would delete that, then bring
+ * others put something that nothing owns is equal here; the server would delete that, then bring
  * the empty map back: better not to want empty maps that others fill. tests/cluster/test_merge.py
  * holds all this against what the server would do.
  *
@@ -32,7 +32,7 @@ struct merge_owned {
     /* The entry is one that applying `fields` would produce. False after ownership was moved by
      * hand, for another apiVersion, or when the entry cannot be read: then a write is due. */
     bool exact;
-    /* The owned fields of live, as a configuration: map items of lists carry their keys and stand
+    /* The owned fields of live, as a configuration: map items of lists carry their keys and are
      * in the order of live; a field that we own but that is gone is null. */
     struct json fields;
     /* Of the entry. May be NULL in what is passed to the functions below: a cache need not keep it.
@@ -52,7 +52,7 @@ enum merge_change {
     MERGE_ADDED,   /* wanted, not owned yet */
     MERGE_REMOVED, /* owned, no longer wanted */
     MERGE_CHANGED, /* both, with another value */
-    MERGE_MOVED,   /* items of this list stand in another order */
+    MERGE_MOVED,   /* items of this list are in another order */
 };
 
 struct merge_difference {
@@ -83,7 +83,7 @@ struct merge_managers {
     const struct merge_manager *items;
     size_t count;
 };
-/* Those that own this field, or the atomic value that it lies in. */
+/* Those that own this field, or the atomic value that it is in. */
 struct merge_managers merge_field_managers(
     struct arena *a, struct json live, const struct field_path *path);
 

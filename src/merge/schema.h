@@ -6,7 +6,7 @@
  * The built-in kinds are a generated table of constants (schema_builtin.c, made by
  * tools/schema-gen from a kube-apiserver's OpenAPI): indexes instead of pointers, so it stays in
  * the page cache and needs no relocation. Custom kinds are compiled from their CRD into the same
- * form. A kind that nobody knows is deduced from its values, as the API server does: maps are
+ * form. A kind that nothing knows is deduced from its values, as the API server does: maps are
  * granular, lists are atomic.
  *
  * A type may have several shapes at once (an int-or-string, a free-form value); the value decides
@@ -27,7 +27,7 @@ enum schema_scalar {
 enum schema_format {
     FORMAT_PLAIN = 0,
     FORMAT_QUANTITY,      /* 1000m is 1 */
-    FORMAT_INT_OR_STRING, /* as it stands: 80 is not "80" */
+    FORMAT_INT_OR_STRING, /* as it is: 80 is not "80" */
     FORMAT_TIME,          /* RFC 3339, seconds */
     FORMAT_MICRO_TIME,    /* RFC 3339 with microseconds */
     FORMAT_BYTES,         /* base64 */
@@ -87,7 +87,7 @@ struct schema_field {
     uint8_t filled; /* enum schema_filled */
     uint8_t flags;  /* enum schema_flag */
     /* Offset into names: what Go's decoder calls its type ("[]v1.Container", "int32"), behind the
-     * embedded struct that it stands in ("VolumeSource:v1.HostPathVolumeSource"); 0: not known. */
+     * embedded struct that it is in ("VolumeSource:v1.HostPathVolumeSource"); 0: not known. */
     uint32_t go;
     uint32_t patch_key; /* offset into names: the key of a merged list of maps; 0: scalars */
 };
@@ -113,7 +113,7 @@ struct schema_table {
 struct schema {
     struct schema_table table;
     uint16_t root;
-    bool deduced; /* nobody knows this kind; what the server does is a guess */
+    bool deduced; /* nothing knows this kind; what the server does is a guess */
 };
 
 /* ---- the kinds of a process ---- */

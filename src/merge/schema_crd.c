@@ -48,7 +48,7 @@ const struct schema *schema_deduced(void)
     return &deduced;
 }
 
-/* Room for `more` behind `count`; what stands there moves. */
+/* Room for `more` behind `count`; what is there moves. */
 static void *room(
     struct arena *a, void *old, uint32_t count, uint32_t more, uint32_t *size, size_t bytes)
 {
@@ -283,7 +283,7 @@ static struct json object_properties(struct compiler *c, struct json v, bool obj
     struct json head = json_map(c->arena,
         { "apiVersion", text },
         { "kind", text },
-        { "metadata", json_null() }); /* stands for ObjectMeta */
+        { "metadata", json_null() }); /* means ObjectMeta */
     return json_overlay(c->arena, properties, head);
 }
 

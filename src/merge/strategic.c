@@ -140,7 +140,7 @@ static int compare_ranked(const void *x, const void *y)
     return l->place < r->place ? -1 : 1;
 }
 
-/* The items that stand in `order` (or those that do not), sorted by it (or by `live`). */
+/* The items that are in `order` (or those that do not), sorted by it (or by `live`). */
 static struct ranked *ranked_part(struct arena *a, struct json items,
     const struct json_index *order, const struct json_index *live, const char *key, bool in_order,
     size_t *ret_count)
@@ -323,7 +323,7 @@ static bool merge_list(struct merger *m, const struct list_rule *rule, struct js
     return true;
 }
 
-/* The patched list's items stand in the order of $setElementOrder. */
+/* The patched list's items are in the order of $setElementOrder. */
 static bool check_order(struct merger *m, const char *key, struct json patch, struct json order)
 {
     uint32_t at = 0;

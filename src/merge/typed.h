@@ -44,7 +44,7 @@ uint32_t typed_items_find(
 bool typed_item_element(struct arena *a, const struct schema *s, const struct schema_type *t,
     struct json item, struct path_element *ret, struct error *err) must_check;
 
-/* What an absent key field stands for; absent if it has no default. */
+/* What an absent key field means; absent if it has no default. */
 struct json typed_key_default(const struct schema *s, const struct schema_key *key);
 
 /* ---- operations on whole objects ---- */

@@ -14,8 +14,8 @@
  * the answer that is under way (proxy/relay.h); other connections go on until they end by
  * themselves.
  *
- * What cannot be done (an address that cannot be bound, a protocol that is not TCP) is told by an
- * event of the Service or pod, and tried again. Cluster addresses must be addresses of this
+ * What cannot be done (an address that cannot be bound, a protocol that is not TCP) is reported by
+ * an event of the Service or pod, and tried again. Cluster addresses must be addresses of this
  * machine: give the API server a range of 127.0.0.0/8. Headless Services and external names have no
  * address. */
 

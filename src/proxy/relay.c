@@ -94,7 +94,7 @@ static void keep_copy(struct relay *r, struct str bytes)
 }
 
 /* Whether the request under way, which its server will not answer, may go to another one. If the
- * server had closed before it came, nothing of it was confirmed; after a reset nobody knows. */
+ * server had closed before it came, nothing of it was confirmed; after a reset nothing knows. */
 static bool is_repeatable(const struct relay *r, bool reset)
 {
     if (is_pipe(r) || is_between(r) || r->answered || buf_overflowed(&r->copy) ||

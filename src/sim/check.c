@@ -109,7 +109,7 @@ static void check_foreign(struct sim_checks *c, const char *who, const struct st
             o->name);
 }
 
-/* 6: that somebody was faster is nothing that people could mend. */
+/* 6: that somebody was faster is nothing that people could fix. */
 static void check_conflict(
     struct sim_checks *c, const char *who, const struct store_object *o, struct json after)
 {
@@ -231,7 +231,7 @@ void sim_check_reason(struct sim_checks *c, const char *table, struct json owner
         get_pace(c, arena_printf(&a, SENT, c->sim->operators[i]->name, "PATCH", status))->reasons++;
 }
 
-/* 3: nobody is written again and again. Whose child is deleted, and made anew, tells both. */
+/* 3: nobody is written again and again. Whose child is deleted, and made again, tells both. */
 static void check_pace(struct sim_checks *c, const char *name)
 {
     struct written *w = get_pace(c, name);
@@ -246,8 +246,8 @@ static bool is_housekeeping(const char *table)
     return text_eq(table, LEASES) || text_eq(table, "/events");
 }
 
-/* The garbage collector takes what belongs to nobody any more: whoever has not heard yet that the
- * owner is gone has reason to look. */
+/* The garbage collector takes what belongs to nobody any more: a caller that has not heard yet that
+ * the owner is gone has reason to look. */
 static void note_collected(struct sim_checks *c, const struct store_event *e)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -303,7 +303,7 @@ void sim_check_change(struct sim_checks *c, const struct sim_change *change)
 }
 
 /* Something that was sent is not stored at all: the server has that feature switched off, and
- * whoever starts anew cannot know it. */
+ * a caller that starts again cannot know it. */
 static bool is_dropped(struct json sent, struct json stored)
 {
     if (!json_present(stored))
@@ -559,7 +559,7 @@ static bool is_generated(const char *name)
            strspn(name + length - 5, "bcdfghjklmnpqrstvwxz2456789") == 5;
 }
 
-/* That something was wrong once and is no more is told only to those who were told that it is:
+/* That something was wrong once and is no more is reported only to those who were told that it is:
  * these conditions are absent for everybody else. */
 static bool is_closed(struct json condition)
 {

@@ -118,7 +118,7 @@ static bool is_told_of_value(struct arena *a, struct json object, struct json co
 }
 
 /* Some refusal of this owner's children is named, or a stranger in the place of one, or what the
- * spec says that cannot be: who mends it will be told of the next. */
+ * spec says that cannot be: who fixes it will be told of the next. */
 static bool is_told(struct sim_causes *c, struct json object, const char **ret_path)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;

@@ -1,7 +1,7 @@
 #include "sim/sim.h"
 
 /* 6: what an object asks for and the cluster does not have is named by one of its conditions: a
- * Secret, or the definition of somebody else's kind. */
+ * Secret, or the definition of another client's kind. */
 
 #define CRDS "apiextensions.k8s.io/customresourcedefinitions"
 

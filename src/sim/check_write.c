@@ -8,7 +8,7 @@
 /* 4: what a write is based on. An operator that was told the outcome of its last write to an
  * object, or that asked for the object, must not build on an older state of it, and whatever
  * changes an object by force or deletes it names the uid that was seen: a successor of the same
- * name is somebody else. */
+ * name is another client. */
 
 struct heard { /* the last version that an operator was told of by an answer */
     struct table_node node;

@@ -142,7 +142,7 @@ static int by_version(const void *a, const void *b)
     return (*x)->version < (*y)->version ? -1 : (*x)->version > (*y)->version;
 }
 
-/* No history is kept: whoever watches begins anew. */
+/* No history is kept: a caller that watches begins again. */
 static bool disk_load(void *self, void (*row)(void *ctx, const struct store_row *row), void *ctx,
     uint64_t *since, uint64_t *last, struct error *err)
 {

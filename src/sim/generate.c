@@ -287,7 +287,7 @@ struct json sim_mutate(struct sim *s, struct arena *a, struct json crd, struct j
     if (!properties.count)
         return object;
     bool aimed = sim_chance(s, SIM_INPUTS, 600);
-    /* A person in a hurry looks for what nobody has asked for yet. */
+    /* A person in a hurry looks for what nothing has asked for yet. */
     const char *path = s->reached && aimed ? sim_coverage_missing(s->reached,
                                                  json_get_text(object, "kind"),
                                                  (uint32_t)sim_random(s, SIM_INPUTS))

@@ -124,7 +124,7 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
     if (o.story) {
         o.heals = o.rivals = false;
         o.mishaps = true;
-        /* Nobody would make all of it anew, or try again. */
+        /* Nobody would make all of it again, or try again. */
         o.rates.crd_gone = o.rates.namespace_gone = o.rates.pods_fail = o.rates.withheld = 0;
         o.faults_ms = r->options.faults_ms ? r->options.faults_ms : sim_story_ms(o.story);
     }

@@ -19,8 +19,8 @@
 
 #define ROUND_MS 20000
 #define TAKES_MS_MAX 3000
-/* The engine writes five times, and makes a child anew twenty times; in a world with faults some of
- * its answers get lost. */
+/* The engine writes five times, and makes a child again twenty times; in a world with faults some
+ * of its answers get lost. */
 #define FIGHT_TOLD(r) ((r)->deletes ? 21U : 6U)
 #define FIGHT_MAX(r) (2 * FIGHT_TOLD(r))
 #define TOLD_MS 60000
@@ -219,7 +219,7 @@ static void take_one(void *ctx)
     sim_ask(s, "taker", "PATCH", path, "application/merge-patch+json", body, NULL, NULL);
 }
 
-/* Of what an operator wants there; what is planned anew is another fight. */
+/* Of what an operator wants there; what is planned again is another fight. */
 static uint64_t hash_of(struct arena *a, const struct store_object *o)
 {
     struct json object = { 0 };

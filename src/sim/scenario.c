@@ -310,7 +310,7 @@ static struct json healthy(struct sim_scenario *c, struct arena *a, const struct
     return plain;
 }
 
-/* An apply leaves what nobody owns: an empty list of named items, and what the server filled in
+/* An apply leaves what nothing owns: an empty list of named items, and what the server filled in
  * beside it. This takes it out. */
 static bool replace(struct sim_scenario *c, struct wish *w, struct json object)
 {
@@ -326,7 +326,7 @@ static bool replace(struct sim_scenario *c, struct wish *w, struct json object)
 
 /* What cannot be served keeps what was served before it, and that depends on who was quick. So at
  * the end everybody asks for plain things, of which there was no talk before: a source that no
- * Model had, a Model that is there. Of objects whose names clash, whoever came first has
+ * Model had, a Model that is there. Of objects whose names clash, the first one has
  * the name for good: both go, and one comes back when that is over. */
 static void heal(void *ctx)
 {
@@ -347,7 +347,7 @@ static void heal(void *ctx)
     }
 }
 
-/* Two of each kind at a time: made, edited, and at last taken back, or deleted and made anew. */
+/* Two of each kind at a time: made, edited, and at last taken back, or deleted and made again. */
 static void tour(void *ctx)
 {
     struct sim_scenario *c = ctx;
@@ -453,7 +453,7 @@ static void person(void *ctx)
         heal(c);
         return;
     }
-    /* Chosen anew at each turn: what is refused in one world and not in the other changes nothing
+    /* Chosen again at each turn: what is refused in one world and not in the other changes nothing
      * for the next. */
     s->random[SIM_INPUTS] = s->options.seed * 1000003 + ++c->turn;
     struct wish *w = &c->wishes[sim_below(s, SIM_INPUTS, (uint32_t)c->wish_count)];

@@ -63,7 +63,7 @@ struct sim_rates {
     uint16_t stream_gone;    /* a watch begins with 410 */
     uint16_t crash;          /* of the operator, at each of its requests */
     uint16_t pause;          /* it stands still for up to a minute, likewise */
-    uint16_t clock_jump;     /* its wall clock is set anew; each operator has its own time */
+    uint16_t clock_jump;     /* its wall clock is set again; each operator has its own time */
     uint16_t effect_fails;   /* a download or probe, at each try */
     uint16_t pods_fail;      /* pods of a Deployment crash before they are ready */
     uint16_t disk_full;      /* a commit of the API server fails, and all for some seconds */
@@ -73,7 +73,7 @@ struct sim_rates {
     uint16_t stream_lag;     /* a watch is served from a cache that is up to a minute behind */
     uint16_t crd_gone;       /* a CRD of ours is removed and comes back, every ten seconds or so */
     uint16_t crd_optional;   /* a CRD of others comes or goes, likewise */
-    uint16_t namespace_gone; /* a namespace is deleted and made anew, likewise */
+    uint16_t namespace_gone; /* a namespace is deleted and made again, likewise */
     uint16_t stream_skip;    /* a watch loses events, and a bookmark leads past them */
     uint16_t withheld;       /* rights to write some resource end for good; which one: the rate */
     uint16_t astray;         /* a proxy that reloads knows of nothing: 404 */
@@ -82,7 +82,7 @@ struct sim_rates {
 /* Who did something, for checks and the history. */
 struct sim_actor {
     const char *name;        /* "operator-0", "person", "mesh", "server", … */
-    struct sim_operator *op; /* NULL: somebody else */
+    struct sim_operator *op; /* NULL: another client */
 };
 
 struct sim_request {
@@ -276,7 +276,7 @@ struct sim_operator {
 struct sim_operator *sim_operator_new(struct sim *s, size_t number);
 void sim_operator_free(struct sim_operator *o);
 void sim_operator_crash(struct sim_operator *o, int64_t restart_ms);
-int64_t sim_operator_skew(struct sim *s); /* of a wall clock that was set anew */
+int64_t sim_operator_skew(struct sim *s); /* of a wall clock that was set again */
 /* As by SIGTERM: everything is given back, then it starts again. */
 void sim_operator_end(struct sim_operator *o, int64_t after_ms);
 void sim_operator_pause(struct sim_operator *o, int64_t ms);
@@ -446,7 +446,7 @@ void sim_wakes_creates(
 /* Lines of a watch are about to reach it; true: they say something that it has not been told. */
 bool sim_wakes_news(
     struct sim_wakes *w, const struct sim_operator *o, const char *path, struct str lines);
-/* Whether it may list what it watches, and so can know of what lies at a path. */
+/* Whether it may list what it watches, and so can know of what is at a path. */
 void sim_wakes_forbid(
     struct sim_wakes *w, const struct sim_operator *o, const char *path, bool forbidden);
 bool sim_wakes_is_blind(struct sim_wakes *w, const struct sim_operator *o, const char *path);

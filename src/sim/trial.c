@@ -11,7 +11,7 @@
  * not part of it. */
 #define SETTLE_MS (35 * 60 * 1000)
 #define REST_MS (10 * 60 * 1000)
-/* An operator that starts anew has looked at everything by then. */
+/* An operator that starts again has looked at everything by then. */
 #define FRESH_MS (6 * 60 * 1000)
 #define DIFFERENCES_MAX 4
 #define CONTEXT_BYTES 60

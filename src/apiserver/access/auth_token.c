@@ -101,7 +101,7 @@ static struct api_user account_user(
 
 #define INVALID_SINCE "kubernetes.io/legacy-token-invalid-since"
 
-/* A token that lies in a Secret is good as long as it does, and nobody marked it. */
+/* A token that is in a Secret is good as long as it does, and nobody marked it. */
 static bool secret_token_user(struct auth *auth, struct arena *a, struct str token,
     struct json claims, struct api_user *ret, struct error *err)
 {

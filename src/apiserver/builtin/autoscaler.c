@@ -80,7 +80,7 @@ static const char *const metric_types[] = {
 static const char *const select_policies[] = { "Disabled", "Max", "Min", NULL };
 static const char *const policy_types[] = { "Percent", "Pods", NULL };
 
-/* The same words for every text that must be there and can stand in a path. */
+/* The same words for every text that must be there and can be in a path. */
 static void check_text(
     struct field_errors *e, struct json map, const char *path, const char *name, const char *detail)
 {

@@ -19,7 +19,7 @@ enum row_flag {
     SCALE = 1 << 5,
     NO_COLLECTION = 1 << 6,  /* cannot be deleted all at once */
     LABEL = 1 << 7,          /* the name is a DNS label */
-    FREE_NAME = 1 << 8,      /* it is whatever can stand in a path */
+    FREE_NAME = 1 << 8,      /* it is whatever can be in a path */
     RETURNS = 1 << 9,        /* a DELETE answers with the object */
     CREATED_ONLY = 1 << 10,  /* it is posted and kept nowhere */
     ADDRESS_NAME = 1 << 11,  /* it is an IP address */

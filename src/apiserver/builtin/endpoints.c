@@ -1,4 +1,4 @@
-/* Endpoints and EndpointSlices: defaults, and which addresses may stand in them. */
+/* Endpoints and EndpointSlices: defaults, and which addresses may be in them. */
 
 #include <arpa/inet.h>
 

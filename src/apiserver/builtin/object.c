@@ -83,7 +83,7 @@ static bool admit(const struct api_write *w, struct json object, struct error *e
     return !rules->admit || rules->admit(w, object, err);
 }
 
-/* Selectors that are not "what stands at this path, or nothing". */
+/* Selectors that are not "what is at this path, or nothing". */
 static const struct {
     const char *path, *from, *otherwise;
     const char *second; /* where else it may stand; NULL: nowhere */

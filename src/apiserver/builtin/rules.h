@@ -26,7 +26,7 @@ struct builtin_rules {
     const char *warning; /* of every answer about this kind */
     bool keeps_status;   /* of an object that is created */
     /* Field selectors beside metadata.name and metadata.namespace; NULL-terminated. The value is
-     * what stands there, as text. */
+     * what is there, as text. */
     const char *const *fields;
 };
 

@@ -36,7 +36,7 @@ static bool is_headless(struct json spec)
     return text_eq(json_get_text(spec, "clusterIP"), "None");
 }
 
-/* Whose endpoints somebody else gives, of whatever family. */
+/* Whose endpoints another client gives, of whatever family. */
 static bool is_bare(struct json spec)
 {
     return is_headless(spec) && !json_member(spec, "selector").count;
@@ -449,7 +449,7 @@ static void check_ports(struct field_errors *e, struct json spec)
     }
 }
 
-/* None stands alone; of addresses there is one of each family. */
+/* None is alone; of addresses there is one of each family. */
 static void check_address_list(struct field_errors *e, struct json ips)
 {
     static const struct check ip_rule = { "", CHECK_IP };

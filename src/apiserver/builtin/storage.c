@@ -465,7 +465,7 @@ static void check_topology(struct field_errors *e, struct json expressions, cons
     }
 }
 
-/* No two of them say the same, and a term without expressions is told as one that does. */
+/* No two of them say the same, and a term without expressions is reported as one that does. */
 static void check_topologies(struct field_errors *e, struct json terms)
 {
     for (size_t i = 0; i < terms.count; i++) {

@@ -13,7 +13,7 @@
 
 #define STEPS_MAX 256 /* in one turn */
 
-/* One object, by name: what it is by the time it is looked at, nobody knows. */
+/* One object, by name: what it is by the time it is looked at, nothing knows. */
 struct gc_object {
     char *table, *ns, *name;
 };
@@ -149,7 +149,7 @@ static void look_at(struct gc *gc, const char *table, struct json object)
     push(gc, (struct gc_step){ .object = object_new(table, object) });
 }
 
-/* The kind that an owner reference names; NULL: nobody knows it. */
+/* The kind that an owner reference names; NULL: nothing knows it. */
 static const struct api_kind *kind_of_owner(const struct gc *gc, struct arena *a, struct json ref)
 {
     const char *version = json_get_text(ref, "apiVersion"), *kind = json_get_text(ref, "kind");

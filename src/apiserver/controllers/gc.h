@@ -14,7 +14,7 @@ struct gc *gc_new(struct apiserver *s); /* knows what is stored already */
 void gc_free(struct gc *gc);
 /* old absent: created; now absent: deleted. */
 void gc_written(struct gc *gc, const struct api_kind *k, struct json old, struct json now);
-/* What was done of late may have been undone: begins anew with what is stored. */
+/* What was done of late may have been undone: begins again with what is stored. */
 void gc_doubt(struct gc *gc);
 bool gc_is_pending(const struct gc *gc);
 void gc_run(struct gc *gc);

@@ -103,7 +103,7 @@ static void delete_from(struct emptying *e, const struct api_kind *k, const stru
     store_object_release(o);
 }
 
-/* One version of each resource stands for all. */
+/* One version of each resource is enough. */
 static bool is_first_version(const struct registry *r, const struct api_kind *k)
 {
     return registry_find_any(r, k->resource.group, k->resource.kind) == k;

@@ -31,7 +31,7 @@ static bool cut_pod_resource(const char *name, const char **ret_part, const char
     return (!limits && text_starts(name, "hugepages-")) || (requests && extended);
 }
 
-/* What is set for the whole pod stands for all of it. */
+/* What is set for the whole pod counts for all of it. */
 static struct quantity pod_sum(struct json spec, const char *part, const char *resource)
 {
     struct quantity sum = pod_containers_sum(spec, part, resource);

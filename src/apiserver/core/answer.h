@@ -13,7 +13,7 @@ struct api_answer {
     struct str body;           /* valid until the next request */
     const char *etag;          /* NULL: none */
     const char *location;      /* of a redirect; NULL: none */
-    struct document *document; /* whose text body is, held by whoever sends it; NULL: none */
+    struct document *document; /* whose text body is, held by the call that sends it; NULL: none */
 };
 
 /* The text of a document that is equal for everybody stays as long as somebody holds it. NULL is

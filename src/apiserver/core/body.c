@@ -347,12 +347,12 @@ static bool check_kind(struct api_call *c, struct json *object)
     return fail_other_kind(c, *object, version, group_text, short_version, kind);
 }
 
-/* ---- unknown fields and keys that stand twice ---- */
+/* ---- unknown fields and keys that are there twice ---- */
 
 struct strict {
     struct arena *arena;
     const struct field_errors *unknown;
-    struct field_errors found; /* the message alone counts, and stands in its path */
+    struct field_errors found; /* the message alone counts, and is in its path */
     const char *prefix;        /* of each message */
     bool sorts;
 };
@@ -368,11 +368,11 @@ static bool is_among(const struct field_errors *list, const char *path)
 static void add_found(struct strict *s, const char *word, const char *path)
 {
     const char *words = arena_printf(s->arena, "%s%s field \"%s\"", s->prefix, word, path);
-    if (!is_among(&s->found, words)) /* each is told once */
+    if (!is_among(&s->found, words)) /* each is reported once */
         field_error_add(&s->found, FIELD_INVALID, words, json_none, NULL);
 }
 
-/* Built-in kinds tell both in the order of the text; custom ones tell what stands twice first. */
+/* Built-in kinds tell both in the order of the text; custom ones tell what is there twice first. */
 static bool on_key(void *ctx, const char *path, bool again)
 {
     struct strict *s = ctx;
@@ -488,7 +488,7 @@ static int by_value_and_place(const void *x, const void *y)
     return order ? order : l < r ? -1 : l > r;
 }
 
-/* For each item of a list whether an equal one stands before it. */
+/* For each item of a list whether an equal one is before it. */
 static const bool *find_again(struct arena *a, struct json list)
 {
     const struct json **items = arena_array(a, list.count + 1, sizeof(*items));

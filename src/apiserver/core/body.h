@@ -14,8 +14,9 @@ bool body_check_media(struct api_call *c) must_check;
 /* Whether a text has escapes of half a character, as JSON has them and YAML does not take them. */
 bool body_has_surrogates(struct str body);
 /* The bytes of the body as they are: a map, with apiVersion and kind of the right type if they are
- * there; binary ones have those of usual if they say nothing. *ret_twice: it has keys that stand
- * twice; of YAML c->twice tells which. Fails with the reason in Go's words; nothing is answered. */
+ * there; binary ones have those of usual if they say nothing. *ret_twice: it has keys that are
+ * there twice; of YAML c->twice tells which. Fails with the reason in Go's words; nothing is
+ * answered. */
 bool body_parse(struct api_call *c, const struct protobuf_type *usual, struct json *ret,
     bool *ret_twice, const char **ret_why) must_check;
 
@@ -24,7 +25,7 @@ bool body_parse(struct api_call *c, const struct protobuf_type *usual, struct js
  * as the client asked (fieldValidation). Fails with the answer given. */
 bool body_decode(struct api_call *c, struct json *ret) must_check;
 /* The same for an object that was made here, by a patch. text (.ptr NULL: none) gives the order in
- * which unknown fields are told; twice: it has keys that stand twice. Fails with the reason. */
+ * which unknown fields are told; twice: it has keys that are there twice. Fails with the reason. */
 bool body_read_object(struct api_call *c, const struct api_kind *k, struct json *object,
     struct str text, bool twice, const char **ret_why) must_check;
 /* apiVersion or kind of an object as Go reads them: whatever the case of their letters. */
@@ -34,9 +35,9 @@ const char *body_type_trouble(struct arena *a, struct json v);
 /* What Go's decoder says of a value that it cannot read, among what else it found; NULL: nothing.
  */
 const char *body_type_error(const struct field_errors *errors);
-/* Keys that stand twice in a patch, and what an operation of a JSON patch does not have: a warning
- * each, or a reason to refuse it. */
+/* Keys that are there twice in a patch, and what an operation of a JSON patch does not have: a
+ * warning each, or a reason to refuse it. */
 bool body_check_patch(
     struct api_call *c, struct str text, bool operations, const char **ret_why) must_check;
-/* Keys that stand twice in an applied configuration: a warning each, or an error. */
+/* Keys that are there twice in an applied configuration: a warning each, or an error. */
 bool body_report_yaml_twice(struct api_call *c) must_check;

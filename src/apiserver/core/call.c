@@ -200,7 +200,7 @@ void call_object(struct api_call *c, int status, const struct store_object *o)
     c->parts[1] = (struct str){ o->text.ptr + head, o->text.len - head };
 }
 
-/* As a quoted string of HTTP; what cannot stand in a header is left out. */
+/* As a quoted string of HTTP; what cannot be in a header is left out. */
 void call_warn(struct api_call *c, const char *text)
 {
     cleanup(buf_done) struct buf b = BUF_INIT((size_t)64 << 10);

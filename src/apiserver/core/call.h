@@ -48,7 +48,7 @@ struct api_call {
     enum field_validation validation;
     const char *manager; /* field manager */
     struct json given;   /* the object that was sent, or patched, before it was decoded */
-    struct json twice;   /* a line about each key that stands twice in a body of YAML */
+    struct json twice;   /* a line about each key that is there twice in a body of YAML */
 
     /* the answer */
     int status;

@@ -66,7 +66,7 @@ void server_ready(struct apiserver *s, struct api_call *c);
 void server_wake(struct apiserver *s);
 /* An object with apiVersion and kind, created if it is not there. */
 void server_create(struct apiserver *s, struct json object);
-/* A request of the server itself, whose answer nobody reads; its user is filled in. */
+/* A request of the server itself, whose answer nothing reads; its user is filled in. */
 void server_ask(struct apiserver *s, struct api_request *request);
 /* Sends bytes; false: stop for now, or for good. */
 bool api_call_send(struct api_call *c, struct str bytes);

@@ -12,7 +12,7 @@
 
 enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
-/* One field as it stands in the bytes. */
+/* One field as it is in the bytes. */
 struct item {
     uint32_t number;
     enum wire wire;

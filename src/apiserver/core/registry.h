@@ -59,7 +59,7 @@ enum api_name {
     API_NAME_SUBDOMAIN = 0,
     API_NAME_LABEL,      /* namespaces */
     API_NAME_LABEL_1035, /* services */
-    API_NAME_PATH,       /* whatever can stand in a path: roles and bindings */
+    API_NAME_PATH,       /* whatever can be in a path: roles and bindings */
     API_NAME_ADDRESS,    /* an IP address */
 };
 
@@ -76,7 +76,7 @@ struct api_column {
 struct api_scale_paths { /* dotted, without a leading dot; NULL: no scale subresource */
     const char *spec_replicas;
     const char *status_replicas;
-    const char *label_selector; /* NULL: none. A string or a LabelSelector stands there */
+    const char *label_selector; /* NULL: none. A string or a LabelSelector is there */
 };
 
 /* NULL members do nothing. */
@@ -136,7 +136,7 @@ struct api_kind {
     bool any_finalizer;      /* also one without a domain; so it is of custom kinds */
     bool returns_deleted;    /* a DELETE answers with the object instead of a Status */
     enum api_name name_form; /* of metadata.name */
-    const char *warning;     /* a header for whoever asks for it: it is deprecated; NULL: none */
+    const char *warning; /* a header for its callers: it is deprecated; NULL: none */
     struct api_scale_paths scale;
     const char *table;           /* in the store; one for all versions of the resource */
     const char *storage_version; /* of the stored text: "apps/v1" */
@@ -163,7 +163,7 @@ void registry_free(struct registry *r);
 /* The kind must stay valid until it is removed. False: the resource is there already. */
 bool registry_add(struct registry *r, const struct api_kind *k) must_check;
 void registry_remove(struct registry *r, const struct api_kind *k);
-/* By what stands in a path; NULL: not served. */
+/* By what is in a path; NULL: not served. */
 const struct api_kind *registry_find(
     const struct registry *r, const char *group, const char *version, const char *plural);
 const struct api_kind *registry_find_kind(

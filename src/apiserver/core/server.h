@@ -62,7 +62,7 @@ struct api_handlers {
     void (*end)(void *ctx);
 };
 
-/* Zero means the default that stands beside. */
+/* Zero means the default that is beside. */
 struct apiserver_options {
     const struct env *env;
     struct store *store;               /* borrowed */

@@ -5,7 +5,7 @@
 
 #include "apiserver/core/accept.h"
 
-/* includeObject=, which decides what stands beside the cells. */
+/* includeObject=, which decides what is beside the cells. */
 enum table_include { TABLE_METADATA, TABLE_NONE, TABLE_OBJECT };
 /* False: 400 with err's words. text NULL: metadata. */
 bool table_include_parse(const char *text, enum table_include *ret, struct error *err) must_check;

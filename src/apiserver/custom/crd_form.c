@@ -1,4 +1,4 @@
-/* The form of a structural schema: every value has one place that says its type; what stands under
+/* The form of a structural schema: every value has one place that says its type; what is under
  * allOf, anyOf, oneOf and not only restricts values, and only those that have such a place. */
 
 #include <stdlib.h>
@@ -141,7 +141,7 @@ static void check_restriction(struct form *f, struct json s, const char *at, boo
             f->errors, field_at(f, at, "metadata"), "must not be specified in a nested context");
 }
 
-/* ---- schemas that stand for values ---- */
+/* ---- schemas in place of values ---- */
 
 static void check_type(struct form *f, struct json s, const char *at, enum level level)
 {

@@ -11,7 +11,7 @@ struct crd_level {
     const char *at, *schema; /* "spec.versions[0]" and "schema", or "spec" and "validation" */
     const char *given_at;    /* where the client wrote it */
     const char *without;     /* what is said of fields to select by where there is no schema */
-    struct json parts;       /* a version, with what stands in this place alone */
+    struct json parts;       /* a version, with what is in this place alone */
     bool has_status;
     bool unchanged; /* the schema was accepted before */
 };

@@ -262,7 +262,7 @@ static void check_words_of_fields(
     }
 }
 
-/* All schemas in a schema, whatever they stand for. */
+/* All schemas in a schema, whatever they mean. */
 static void check_words_below(
     struct checker *c, struct json s, const char *at, bool root, struct words words)
 {
@@ -314,7 +314,7 @@ static void check_words(
 
 /* ---- defaults ---- */
 
-/* Where a schema stands in its resource, which is the whole or an embedded one. */
+/* Where a schema is in its resource, which is the whole or an embedded one. */
 struct place {
     const struct place *up; /* NULL: it is the resource's own */
     const char *field;      /* NULL: an item */

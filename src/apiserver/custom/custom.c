@@ -90,7 +90,7 @@ static bool prepare(const struct api_write *w, struct json *object, struct error
     if (!text_eq(w->subresource, "status")) {
         struct json status = json_member(w->old, "status");
         *object = json_with_member(a, *object, "status", status);
-        if (!json_present(status)) /* it may have a default, which nobody owns */
+        if (!json_present(status)) /* it may have a default, which nothing owns */
             *object = fill(w->kind, a, *object);
         return true;
     }
@@ -155,7 +155,7 @@ static void complain_type(struct field_errors *errors, const char *path, struct 
             wanted));
 }
 
-/* What stands at a path of the scale subresource; absent: nothing, or it was complained about. */
+/* What is at a path of the scale subresource; absent: nothing, or it was complained about. */
 static struct json value_at(struct field_errors *errors, struct json object, const char *path,
     enum json_type type, struct json zero)
 {

@@ -25,14 +25,14 @@ const struct structural *structural_compile(struct arena *a, struct json schema)
  * string is either. */
 const struct structural *structural_compile_default(struct arena *a, struct json schema);
 
-/* The object without fields that the schema does not have, and without nulls that stand for
+/* The object without fields that the schema does not have, and without nulls that mean
  * nothing. unknown takes the paths, sorted ("spec.foo", "spec.list[0].bar"); NULL: not wanted.
  * apiVersion, kind and metadata of the object are left alone; those of embedded resources are
  * read, see structural_read_embedded(), and what is told of them comes last. */
 struct json structural_prune(
     const struct structural *s, struct arena *a, struct json object, struct field_errors *unknown);
 
-/* The object with defaults where nothing stands, or a null that may not stand there. */
+/* The object with defaults where there is nothing, or a null that is not allowed. */
 struct json structural_fill(const struct structural *s, struct arena *a, struct json object);
 
 /* What is wrong with an object that was pruned and filled. old absent: it is new; else errors of
@@ -40,9 +40,9 @@ struct json structural_fill(const struct structural *s, struct arena *a, struct 
 void structural_check(const struct structural *s, struct arena *a, struct json object,
     struct json old, bool status, struct field_errors *errors);
 
-/* The same for a value somewhere below the root, as defaults in a schema are: path stands in front
- * of the paths of errors. Pruning says whether there was anything to prune. The check leaves out
- * what lists and embedded resources must be; the latter has a function of its own. */
+/* The same for a value somewhere below the root, as defaults in a schema are: path comes
+ * before the paths of errors. Pruning says whether there was anything to prune. The check leaves
+ * out what lists and embedded resources must be; the latter has a function of its own. */
 bool structural_prunes(const struct structural *s, struct arena *a, struct json value, bool root);
 /* The value with embedded resources as the API server reads them, which pruning does too: metadata
  * has what all metadata has. unknown: fields that it has not; or, as FIELD_TYPE_INVALID, that

@@ -29,7 +29,7 @@ static const char *path_of(struct embedded *e, const struct structural_place *at
 
 /* ---- reading ---- */
 
-/* A refusal is told as a whole: the path is part of its words. */
+/* A refusal is reported as a whole: the path is part of its words. */
 static void refuse(struct embedded *e, const char *path, struct json v, const char *detail)
 {
     struct field_errors told;
@@ -149,7 +149,7 @@ static void check_kind(struct embedded *e, struct json v, const char *path)
                 ok ? "" : err.text));
 }
 
-/* It may be as nobody has read it yet: a default, or what an apply left. */
+/* It may be as nothing has read it yet: a default, or what an apply left. */
 static void check_metadata(
     struct embedded *e, struct json metadata, const struct structural_place *at)
 {

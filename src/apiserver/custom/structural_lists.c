@@ -21,7 +21,7 @@ static const char *path_of(struct lists *l, const struct structural_place *at)
     return arena_printf(l->arena, "%s%s%s", l->prefix, dot, path);
 }
 
-/* Items that stand in a list more than once are told at the second place alone. */
+/* Items that are in a list more than once are reported at the second place alone. */
 struct seen {
     struct json value;
     uint32_t index;

@@ -1,4 +1,4 @@
-/* Fields that a schema does not have, nulls that stand for nothing, and defaults. */
+/* Fields that a schema does not have, nulls that mean nothing, and defaults. */
 
 #include <stdlib.h>
 #include <string.h>

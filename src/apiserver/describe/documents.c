@@ -261,7 +261,7 @@ static bool is_built_in(const struct registry *r, const char *group)
     return false;
 }
 
-/* What stands behind /api or /apis, cut into parts. */
+/* What is behind /api or /apis, cut into parts. */
 static void answer_discovery(struct documents *d, struct arena *a, const struct api_request *r,
     bool core, const char *const parts[2], struct api_answer *ret)
 {

@@ -4,7 +4,7 @@
 
 /* ---- operations ---- */
 
-/* A first '?' marks what is true or false, '#' a number; a '/' stands in the path. Sorted. */
+/* A first '?' marks what is true or false, '#' a number; a '/' is in the path. Sorted. */
 #define PARAMETERS_MAX 20
 static const char *const list_parameters[] = { "?allowWatchBookmarks",
     "continue",

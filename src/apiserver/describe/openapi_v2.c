@@ -1,6 +1,6 @@
 #include "apiserver/describe/openapi_v2.h"
 
-/* How a member of a JSON object stands in the binary form. A "named" message is { name = 1, value =
+/* How a member of a JSON object is in the binary form. A "named" message is { name = 1, value =
  * 2 }, an "any" is a text of YAML in field 2, which JSON is. */
 enum form {
     FORM_TEXT,

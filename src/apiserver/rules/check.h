@@ -26,7 +26,7 @@ enum check_kind {
     CHECK_PORT_NAME,
     CHECK_LABEL, /* DNS-1123 */
     CHECK_SUBDOMAIN,
-    CHECK_SEGMENT, /* can stand in a path */
+    CHECK_SEGMENT, /* can be in a path */
     CHECK_LABEL_KEY,
     CHECK_LABELS,   /* a map of labels */
     CHECK_SELECTOR, /* a LabelSelector */
@@ -69,7 +69,7 @@ void check_label_value(struct field_errors *e, struct json v, const char *path);
 void check_domain_path(struct field_errors *e, struct json v, const char *path);
 /* A list of at most max items. */
 void check_at_most(struct field_errors *e, struct json list, const char *path, size_t max);
-/* What may not stand in a path; v is what is shown. */
+/* What may not be in a path; v is what is shown. */
 void check_segment(struct field_errors *e, struct json v, const char *path, const char *text);
 void check_enum(
     struct field_errors *e, struct json v, const char *path, const char *const *allowed);

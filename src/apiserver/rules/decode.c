@@ -11,7 +11,7 @@
 struct place {
     const struct place *up;
     const char *field; /* of a struct; NULL: an item of a list or of a map */
-    const char *via;   /* the embedded struct that the field stands in; "" if none */
+    const char *via;   /* the embedded struct that the field is in; "" if none */
     const char *owner; /* Go's name of the struct */
     const char *key;   /* of a map */
     size_t index;      /* of a list, if key is NULL */
@@ -238,7 +238,7 @@ static struct json read_scalar(struct decoder *d, const struct schema_type *t, c
 
 /* ---- containers ---- */
 
-/* Whatever stands there, stays. */
+/* Whatever is there, stays. */
 static bool is_free(const struct schema_type *t)
 {
     return t->map != MAP_NONE && (t->scalar == SCALAR_ANY || t->member == SCHEMA_TYPE_DEDUCED);

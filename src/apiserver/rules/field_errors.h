@@ -23,7 +23,7 @@ enum field_error_type {
     FIELD_INTERNAL,      /* InternalError */
 };
 
-/* As it stands in a cause: "FieldValueInvalid". */
+/* As it is in a cause: "FieldValueInvalid". */
 const char *field_error_reason(enum field_error_type type);
 
 struct field_error {

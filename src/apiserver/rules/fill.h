@@ -40,6 +40,6 @@ struct fill {
 struct json fill_table(struct arena *a, struct json v, const struct fill *table);
 /* One of them. */
 struct json fill_path(struct arena *a, struct json v, const char *path, struct json value);
-/* What stands at a path (with *), changed by a function; what is not there stays so. */
+/* What is at a path (with *), changed by a function; what is not there stays so. */
 struct json fill_each(struct arena *a, struct json v, const char *path,
     struct json (*change)(struct arena *a, struct json v));

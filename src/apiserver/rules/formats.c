@@ -224,7 +224,7 @@ static bool is_hostname(struct str s)
     return true;
 }
 
-/* An address of RFC 5322 without the comments: a name may stand in front of <…>. */
+/* An address of RFC 5322 without the comments: a name may come before <…>. */
 static bool is_email(struct str s)
 {
 #define ATOM "[a-zA-Z0-9!#$%&'*+/=?^_`{|}~\\x{80}-\\x{10ffff}-]+"
@@ -265,7 +265,7 @@ static bool is_authority(struct str s)
     return true;
 }
 
-/* What may stand in a request line: an absolute URI, or a path. */
+/* What may be in a request line: an absolute URI, or a path. */
 static bool is_uri(struct str s)
 {
     for (size_t i = 0; i < s.len; i++)

@@ -26,7 +26,7 @@ static char *unescape(struct arena *a, struct str token)
     return text;
 }
 
-/* What stands before the first slash does not count, as the library has it. */
+/* What is before the first slash does not count, as the library has it. */
 static bool pointer_parse(struct arena *a, const char *text, struct pointer *ret, struct error *err)
 {
     struct str rest = str_of(text ? text : "");
@@ -197,7 +197,7 @@ static bool edit_at(struct patching *p, struct json *v, const struct pointer *to
     return fail(err, ERR_INVALID, "nothing is below a %s", json_type_name(*v));
 }
 
-/* What stands there; null for a member that does not. Fails where there is no container. */
+/* What is there; null for a member that does not. Fails where there is no container. */
 static bool read_at(struct json v, const struct pointer *p, struct json_givens *givens,
     struct json *ret, struct error *err)
 {
@@ -308,7 +308,7 @@ bool json_patch(struct arena *a, struct json document, struct json operations,
 
 /* ---- merge patches ---- */
 
-/* In lists, too, what is null inside of an object stands for nothing; an item that is null stays.
+/* In lists, too, what is null inside of an object means nothing; an item that is null stays.
  */
 static struct json without_nulls(struct arena *a, struct json list)
 {

@@ -10,7 +10,7 @@
 /* The disk forgets in steps of this many changes, because each step is a walk over an index. */
 #define STORE_COMPACT_STEP 1000
 
-struct store_object_impl { /* names and text stand behind it, in one allocation */
+struct store_object_impl { /* names and text are behind it, in one allocation */
     struct store_object object;
     char bytes[];
 };

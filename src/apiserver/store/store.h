@@ -4,13 +4,13 @@
  * of them, and the last changes for those who watch.
  *
  * Everything is held in memory as the JSON text that a client gets, so reading is copying. A disk
- * (store_sqlite.h) may stand behind it; then what was written counts when store_flush() says so:
+ * (store_sqlite.h) may be behind it; then what was written counts when store_flush() says so:
  *
  *   store_write() …, store_write() …      seen by reads at once, on the disk not yet
  *   store_flush()                         one commit for all of them; then watchers are told
  *
- * so whoever answers a client, a reader too, waits for the flush. When a flush fails, everything
- * since the last one is undone and its versions are not given again.
+ * so a caller that answers a client, a reader too, waits for the flush. When a flush fails,
+ * everything since the last one is undone and its versions are not given again.
  *
  * There is one caller at a time and nothing happens between a read and the write that follows it:
  * preconditions are the caller's, who needs no lock for them. */
@@ -23,7 +23,7 @@
 struct store;
 struct store_table; /* lives as long as the store */
 
-/* Immutable and counted: whoever keeps one past the next write holds it. */
+/* Immutable and counted: a caller that keeps one past the next write holds it. */
 struct store_object {
     const struct store_table *table;
     uint64_t version;
@@ -65,7 +65,7 @@ struct store_disk {
     void *self;
 };
 
-/* Zero means the default that stands beside. */
+/* Zero means the default that is beside. */
 struct store_options {
     const struct store_disk *disk; /* NULL: memory alone */
     uint64_t history_ms;           /* changes older than this are forgotten; 5 minutes */
@@ -76,7 +76,7 @@ struct store_options {
 /* env's clock ages the history. */
 struct store *store_new(
     const struct env *env, const struct store_options *options, struct error *err) must_check;
-void store_free(struct store *s); /* nobody watches any more */
+void store_free(struct store *s); /* nothing watches any more */
 
 /* The table of this name ("apps/deployments", "/pods"), made when it is asked for first. */
 struct store_table *store_table(struct store *s, const char *name);

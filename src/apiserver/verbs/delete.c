@@ -87,7 +87,7 @@ static bool parse_body(struct api_call *c, struct json *ret)
     return !why || call_fail_bad(c, "%s", why);
 }
 
-/* The same options, if they stand in the query. */
+/* The same options, if they are in the query. */
 static bool options_of_query(struct api_call *c, struct json *ret)
 {
     struct arena *a = &c->arena;
@@ -228,7 +228,7 @@ struct victims {
     struct list_place after;
     const struct store_object **objects;
     size_t count, size;
-    bool more;         /* stand behind the limit; whether they are selected is not looked at */
+    bool more;         /* are behind the limit; whether they are selected is not looked at */
     int64_t remaining; /* so many; 0: not known */
 };
 

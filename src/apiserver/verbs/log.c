@@ -1,5 +1,5 @@
-/* GET pods/NAME/log: checked here, read from whoever has the files (kube/pod_log.h), sent as fast
- * as the client takes it. */
+/* GET pods/NAME/log: checked here, read from the host, which has the files (kube/pod_log.h), sent
+ * as fast as the client takes it. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +124,7 @@ static bool check_started(struct api_call *c, struct json pod, const struct log_
         c, "container \"%s\" in pod \"%s\" is waiting to start: %s", name, c->name, why ? why : "");
 }
 
-/* ---- nobody has it ---- */
+/* ---- nothing has it ---- */
 
 /* The query that a kubelet would get: what was given, by name. */
 static const char *kubelet_query(struct api_call *c, const struct pod_log_request *r)

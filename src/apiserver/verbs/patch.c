@@ -108,7 +108,7 @@ static bool parse_patch(
 }
 
 /* ret_text: what a JSON patch made, as the real server has it before it reads it: values of the
- * patch are in it as they were given, with keys that stand twice. */
+ * patch are in it as they were given, with keys that are there twice. */
 static bool apply_patch(struct api_call *c, enum patch_form form, struct json live,
     struct json *ret, struct str *ret_text)
 {
@@ -286,7 +286,7 @@ static bool fail_without_version(struct api_call *c)
                 a, { "causes", json_list(a, json_map(a, { "message", json_str(why) })) }) });
 }
 
-/* What stands twice in a patch, and what is wrong with what became of it. */
+/* What is there twice in a patch, and what is wrong with what became of it. */
 static const char *with_twice(struct arena *a, const char *twice, const char *why)
 {
     static const char strict[] = "strict decoding error: ";
@@ -435,7 +435,7 @@ static bool check_config(struct write *w, struct json config)
     return true;
 }
 
-/* Which object could not be read for a merge stands in the middle of the text. */
+/* Which object could not be read for a merge is in the middle of the text. */
 static const char *with_object(
     struct arena *a, const char *text, const char *words, struct json object)
 {
@@ -547,7 +547,7 @@ static void fail_custom_scale(struct write *w, struct json config)
     call_fail(w->call, (struct api_status){ 500, "", text, .details = { 0 } });
 }
 
-/* Nor does it come so far if nobody owns the replicas: then it makes an owner first. */
+/* Nor does it come so far if nothing owns the replicas: then it makes an owner first. */
 static void fail_unowned_scale(struct write *w)
 {
     static const char text[] =

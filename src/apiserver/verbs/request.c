@@ -143,7 +143,7 @@ static bool read_resource(
     const char *subresource = path_next(p);
     c->subresource = subresource ? subresource : "";
     c->kind = registry_find(r, group, version, plural);
-    /* A Namespace is a cluster-scoped kind whose name stands in a namespace's place. */
+    /* A Namespace is a cluster-scoped kind whose name is in a namespace's place. */
     bool fits = c->kind && p->at == p->count && c->kind->resource.cluster_scoped == !in_namespace;
     if (c->kind && !in_namespace && !c->kind->resource.cluster_scoped && !c->name)
         fits = p->at == p->count;
@@ -236,7 +236,7 @@ static const struct route {
 static const struct route *find_route(const struct api_call *c)
 {
     bool on_object = c->name && !c->watch_path;
-    /* The router of custom kinds takes a name here, and nobody looks at it. */
+    /* The router of custom kinds takes a name here, and nothing looks at it. */
     if (c->kind && c->kind->custom && !*c->subresource && strcmp(c->request->method, "POST") == 0)
         on_object = false;
     for (size_t i = 0; i < lengthof(routes); i++)

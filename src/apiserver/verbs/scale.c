@@ -11,7 +11,7 @@
 #include "base/selector.h"
 #include "merge/apply.h"
 
-/* The selector as text: it stands in the parent as text or as a LabelSelector. */
+/* The selector as text: it is in the parent as text or as a LabelSelector. */
 static struct json selector_text(struct arena *a, const struct api_kind *k, struct json parent)
 {
     struct selector s;

@@ -269,7 +269,7 @@ bool write_check_create(struct write *w, struct json *object)
     meta_validate(&errors, w->kind, meta_of(*object));
     if (!validate(w, *object, &errors))
         return false;
-    /* What is no number does not count, and nobody looks when nothing is stored. */
+    /* What is no number does not count, and nothing looks when nothing is stored. */
     uint64_t version = 0;
     if (options_parse_version(json_get_text(*object, "metadata.resourceVersion"), &version) &&
         version && !w->call->dry_run)
@@ -335,7 +335,7 @@ static struct json to_storage(const struct write *w, struct json object)
 }
 
 /* Objects of several versions are compared as they are stored: a change in a field that only
- * another version has is none, and one that was stored under an older definition is written anew,
+ * another version has is none, and one that was stored under an older definition is written again,
  * which is how objects are moved to another version of storage. */
 static bool is_as_stored(const struct write *w, struct json object)
 {

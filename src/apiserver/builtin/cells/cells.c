@@ -44,7 +44,7 @@ static struct json requirements_text(struct arena *a, struct requirement *all, s
     return json_strf(a, "%s", count ? buf_text(&b) : "<none>");
 }
 
-/* In the order of what is printed, not of the keys: a.b=c stands before a=b. */
+/* In the order of what is printed, not of the keys: a.b=c is before a=b. */
 static struct json labels_text(struct arena *a, struct json labels)
 {
     size_t count = 0;

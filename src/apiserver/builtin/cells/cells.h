@@ -1,6 +1,6 @@
 #pragma once
 
-/* What stands in the columns of `kubectl get` for built-in kinds (the columns are in builtin.c). */
+/* What is in the columns of `kubectl get` for built-in kinds (the columns are in builtin.c). */
 
 #include "base/json.h"
 
@@ -8,7 +8,7 @@ enum cell_kind {
     CELL_NAME = 1,   /* with " (default)" behind that of a default class */
     CELL_AGE,        /* since a time; path NULL: since it was created */
     CELL_CREATED,    /* the time itself */
-    CELL_TEXT,       /* what stands at path, else .otherwise */
+    CELL_TEXT,       /* what is at path, else .otherwise */
     CELL_INT,        /* 0 if there is none */
     CELL_BOOL,       /* false if there is none */
     CELL_COUNT,      /* of items or members */

@@ -27,7 +27,7 @@ static bool read_version(const char *text, int64_t *ret)
     return true;
 }
 
-/* What the two labels of a mode say. bad: the level that stands for one that there is not. Returns
+/* What the two labels of a mode say. bad: the level that means one that there is not. Returns
  * whether there is a level, and a good one. */
 static bool read_mode(struct json labels, const char *mode, enum pod_level bad,
     struct pod_standard *ret, struct field_errors *errors)

@@ -34,7 +34,7 @@ static const char *file_text(struct arena *a, struct file f)
                      : arena_printf(a, "\"%s\"", f.path);
 }
 
-/* One is the other, or stands in the folder that the other is. */
+/* One is the other, or is in the folder that the other is. */
 static bool is_above(const char *folder, const char *path)
 {
     size_t length = strlen(folder);
