@@ -177,7 +177,7 @@ static bool read_answer(
     if (buf_overflowed(&got->body))
         return fail(err, ERR_TOO_LARGE, "the answer is longer than 256 MiB");
     if (!text.len || !json_parse(a, text, body, &no_json))
-        *body = (struct json){ 0 };
+        *body = json_none;
     if (got->status < 400)
         return true;
     *err = kube_status_of_answer(got->status, got->retry_after_ms, *body, text).error;

@@ -148,7 +148,7 @@ static void check_custom(struct check *c, size_t i, struct json schema)
     field_errors_init(&errors, a);
     struct json object = structural_prune(s, a, c->objects.items[i], &unknown);
     object = structural_fill(s, a, object);
-    structural_check(s, a, object, (struct json){ 0 }, false, &errors);
+    structural_check(s, a, object, json_none, false, &errors);
     for (size_t k = 0; k < unknown.count; k++) {
         const char *path = unknown.items[k].path;
         tell(c, i, path, "unknown field", nearest_field(schema, path));
@@ -242,7 +242,7 @@ static struct json find_crd(const struct check *c, struct str group, const char 
         if (text_eq(json_get_text(*crd, "spec.names.kind"), kind) &&
             str_eq(str_of(json_get_text(*crd, "spec.group")), group))
             return *crd;
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static void check_builtin(struct check *c, size_t i, const struct schema *schema)

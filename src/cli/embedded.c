@@ -106,7 +106,6 @@ struct json embedded_priority_classes(struct arena *a)
                 { "metadata.name", json_str(priorities[i].name) },
                 { "metadata.labels", labels },
                 { "value", json_int(priorities[i].value) },
-                { "preemptionPolicy",
-                    priorities[i].never_preempts ? json_str("Never") : (struct json){ 0 } }));
+                { "preemptionPolicy", json_if(priorities[i].never_preempts, json_str("Never")) }));
     return json_list_end(&list);
 }

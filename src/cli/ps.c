@@ -127,8 +127,8 @@ static struct json list_of(struct ps *p)
                 { "phase", json_str(row->phase) },
                 { "ready", json_bool(row->state == SHOW_READY) },
                 { "endpoint", endpoint_of(object) },
-                { "restarts", pods.any ? json_int(pods.restarts) : (struct json){ 0 } },
-                { "memoryBytes", pods.any ? json_int(pods.bytes) : (struct json){ 0 } },
+                { "restarts", json_if(pods.any, json_int(pods.restarts)) },
+                { "memoryBytes", json_if(pods.any, json_int(pods.bytes)) },
                 { "created", json_get(object, "metadata.creationTimestamp") },
                 { "why", json_str_or_absent(why_of(row)) }));
     }

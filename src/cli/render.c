@@ -128,9 +128,9 @@ static bool is_input(const struct render *r, struct json object)
 /* Without what a server would have given it. */
 static struct json tidy(struct arena *a, struct json object, bool with_status)
 {
-    object = json_with(a, object, "metadata.uid", (struct json){ 0 });
-    object = json_with(a, object, "metadata.generation", (struct json){ 0 });
-    return with_status ? object : json_with_member(a, object, "status", (struct json){ 0 });
+    object = json_with(a, object, "metadata.uid", json_none);
+    object = json_with(a, object, "metadata.generation", json_none);
+    return with_status ? object : json_with_member(a, object, "status", json_none);
 }
 
 static void collect(struct render *r, struct json *ret_children, struct json *ret_inputs)
@@ -180,7 +180,7 @@ static int print_out(struct render *r, bool as_json)
         json_print_pretty(&out,
             json_fields(a,
                 { "children", children },
-                { "inputs", with_status ? inputs : (struct json){ 0 } },
+                { "inputs", json_if(with_status, inputs) },
                 { "outcomes", outcomes }),
             2);
         buf_add_char(&out, '\n');

@@ -53,7 +53,7 @@ static void came(void *ctx, const struct kube_reply *reply)
     l->op = NULL;
     if (reply->error.code != ERR_NONE) {
         struct error err = reply->error;
-        run_end(&l->run, (struct json){ 0 }, &err);
+        run_end(&l->run, json_none, &err);
         return;
     }
     int64_t done = -1, all = -1;
@@ -72,8 +72,8 @@ static void came(void *ctx, const struct kube_reply *reply)
     run_end(&l->run,
         json_fields(a,
             { "device", json_str(device) },
-            { "layersOffloaded", done >= 0 ? json_int(done) : (struct json){ 0 } },
-            { "layersTotal", all >= 0 ? json_int(all) : (struct json){ 0 } }),
+            { "layersOffloaded", json_if(done >= 0, json_int(done)) },
+            { "layersTotal", json_if(all >= 0, json_int(all)) }),
         NULL);
 }
 

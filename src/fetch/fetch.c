@@ -33,7 +33,7 @@ static void fail_now(void *ctx)
 {
     struct effect_run *run = ctx;
     struct error why = run->why;
-    run_end(run, (struct json){ 0 }, &why);
+    run_end(run, json_none, &why);
 }
 
 void run_fail_later(struct effect_run *run)

@@ -488,14 +488,14 @@ bool gguf_check_size(const struct gguf_reader *r, int64_t size, struct error *er
 
 static struct json number(int64_t value)
 {
-    return value > 0 ? json_int(value) : (struct json){ 0 };
+    return json_if(value > 0, json_int(value));
 }
 
 struct json gguf_json(struct arena *a, const struct gguf_reader *r)
 {
     const struct gguf *g = &r->gguf;
     if (!r->described)
-        return (struct json){ 0 };
+        return json_none;
     const char *quantization = NULL;
     if (g->file_type >= 0 && (size_t)g->file_type < lengthof(file_types))
         quantization = file_types[g->file_type];

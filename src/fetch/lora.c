@@ -61,7 +61,7 @@ static void on_end(struct remote *r, const struct error *err)
     }
     struct json result = json_fields(&l->run.arena, { "already", json_bool(already) });
     buf_done(&l->body);
-    run_end(&l->run, good ? result : (struct json){ 0 }, good ? NULL : &why);
+    run_end(&l->run, json_if(good, result), good ? NULL : &why);
 }
 
 static void start(struct effect_run *run)

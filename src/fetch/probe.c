@@ -106,7 +106,7 @@ static void on_end(struct remote *r, const struct error *err)
         gguf_done(&p->gguf);
         p->reading = false;
     }
-    struct json size = p->size >= 0 ? json_int(p->size) : (struct json){ 0 };
+    struct json size = json_if(p->size >= 0, json_int(p->size));
     struct json result = json_fields(a,
         { "size", size },
         { "contentLength", size },
@@ -154,7 +154,7 @@ static void secret_came(void *ctx, const struct kube_reply *reply)
     if (reply->error.code != ERR_NONE) {
         struct error err = reply->error;
         fail_in(&err, "secret %s", json_get_text(p->run.args, "secret"));
-        run_end(&p->run, (struct json){ 0 }, &err);
+        run_end(&p->run, json_none, &err);
         return;
     }
     struct s3_credentials c = {
@@ -171,7 +171,7 @@ static void secret_came(void *ctx, const struct kube_reply *reply)
             ERR_INVALID,
             "secret %s lacks AWS_ACCESS_KEY_ID or AWS_SECRET_ACCESS_KEY",
             json_get_text(p->run.args, "secret"));
-        run_end(&p->run, (struct json){ 0 }, &err);
+        run_end(&p->run, json_none, &err);
         return;
     }
     const char *url = s3_url(a, &c, json_get_text(p->run.args, "source"));

@@ -203,7 +203,7 @@ static bool take_message(struct mcp_exchange *x, struct str raw)
             x->request.id_raw,
             RPC_INTERNAL_CODE,
             "The server's answer is not a JSON-RPC message",
-            (struct json){ 0 });
+            json_none);
         end_message(x);
         return true;
     }
@@ -266,7 +266,7 @@ static void fail_gateway(struct mcp_exchange *x, const struct error *err)
 {
     const char *text = arena_printf(&x->arena, "The MCP server cannot be reached: %s", err->text);
     x->in_messages = false;
-    mcp_answer_error(x, 502, RPC_INTERNAL_CODE, text, (struct json){ 0 });
+    mcp_answer_error(x, 502, RPC_INTERNAL_CODE, text, json_none);
     chain_send_answer(x);
 }
 

@@ -331,7 +331,7 @@ static void backend_send(struct mcp_backend *base, struct mcp_exchange *x)
     }
     if (b->relay && sse_relay_is_strange(b->relay, x)) {
         x->backend = NULL;
-        mcp_answer_error(x, 404, RPC_SESSION_CODE, "Session not found", (struct json){ 0 });
+        mcp_answer_error(x, 404, RPC_SESSION_CODE, "Session not found", json_none);
         chain_send_answer(x);
         return;
     }

@@ -136,11 +136,8 @@ static void refuse_body(struct mcp_exchange *x, enum rpc_result why, const struc
     const char *text =
         arena_printf(&x->arena, "%s: %s", is_parse ? "Parse error" : "Invalid Request", err->text);
     struct str id = x->request.id_raw.ptr ? x->request.id_raw : STR("null");
-    struct str body = rpc_error(&x->arena,
-        id,
-        is_parse ? RPC_PARSE_ERROR_CODE : RPC_INVALID_CODE,
-        text,
-        (struct json){ 0 });
+    struct str body = rpc_error(
+        &x->arena, id, is_parse ? RPC_PARSE_ERROR_CODE : RPC_INVALID_CODE, text, json_none);
     mcp_answer(x, 400, "application/json", body);
     chain_send_answer(x);
 }

@@ -213,7 +213,7 @@ static void on_looked(void *ctx, const struct kube_reply *reply)
         again(d, reply, "looking at the StatefulSet");
         return;
     }
-    struct json live = is_absent ? (struct json){ 0 } : reply->body;
+    struct json live = is_absent ? json_none : reply->body;
     if (workload_is_older(d->workload, live)) {
         tell(d, NULL, "a newer generation of the StatefulSet is applied; leaving it");
         settle(d);

@@ -34,7 +34,7 @@ bool era_check(struct mcp_exchange *x)
         return refuse(x,
             RPC_PARAMS_CODE,
             "params._meta must name " RPC_META_VERSION " in this protocol version",
-            (struct json){ 0 });
+            json_none);
     }
     if (header.ptr && !str_eq(header, str_of(version)))
         return refuse(x,
@@ -58,9 +58,7 @@ bool era_check(struct mcp_exchange *x)
                 { "supported", json_list(a, json_str(RPC_VERSION_MODERN)) }));
     if (x->request.kind == MCP_REQUEST &&
         !json_is(json_member(meta, RPC_META_CAPABILITIES), JSON_MAP))
-        return refuse(x,
-            RPC_PARAMS_CODE,
-            "params._meta must have " RPC_META_CAPABILITIES,
-            (struct json){ 0 });
+        return refuse(
+            x, RPC_PARAMS_CODE, "params._meta must have " RPC_META_CAPABILITIES, json_none);
     return true;
 }

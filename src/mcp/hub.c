@@ -12,11 +12,10 @@ void hub_refuse(struct mcp_exchange *x, int status, int64_t code, const char *te
 {
     x->backend = NULL;
     if (x->is_detached) {
-        answer_message(
-            x, rpc_error(&x->arena, x->request.id_raw, code, text, (struct json){ 0 }), true);
+        answer_message(x, rpc_error(&x->arena, x->request.id_raw, code, text, json_none), true);
         return;
     }
-    mcp_answer_error(x, status, code, text, (struct json){ 0 });
+    mcp_answer_error(x, status, code, text, json_none);
     chain_send_answer(x);
 }
 
@@ -191,7 +190,7 @@ void hub_call_fail(struct hub_call *c, int status, int64_t code, const char *tex
         hub_refuse(x, status, code, text);
         return;
     }
-    struct str raw = rpc_error(&x->arena, id, code, text, (struct json){ 0 });
+    struct str raw = rpc_error(&x->arena, id, code, text, json_none);
     x->backend = NULL;
     answer_message(x, raw, true);
 }
@@ -240,7 +239,7 @@ void hub_call_begin(struct hub_call *c, struct str raw)
     if (c->line->state == LINE_READY)
         send_call(c);
     else
-        line_want(c->line, c->modern, c->id, (struct json){ 0 });
+        line_want(c->line, c->modern, c->id, json_none);
 }
 
 /* The handshake is made for everybody; a legacy client's own is answered from what it brought. */

@@ -37,7 +37,7 @@ static struct json hello_params(struct line *l)
     struct json theirs = { 0 };
     struct error err;
     if (l->hello.len && !json_parse(a, l->hello, &theirs, &err))
-        theirs = (struct json){ 0 };
+        theirs = json_none;
     unsigned can = l->hub->o.can;
     struct json none = { 0 };
     struct json all = json_map(a,
@@ -179,7 +179,7 @@ static void begin_again(struct line *l)
     l->hello = str_of(arena_strdup(&l->arena, hello));
     l->handshake_id = arena_strdup(&l->arena, id);
     l->about = (struct str){ 0 };
-    l->about_value = (struct json){ 0 };
+    l->about_value = json_none;
     free(hello);
     free(id);
 }

@@ -53,7 +53,7 @@ static bool check_header(struct mcp_exchange *x, const char *name, const char *i
                         said.ptr,
                         in_body ? in_body : "")
                   : arena_printf(a, "the %s header is missing", name),
-        (struct json){ 0 });
+        json_none);
     chain_send_answer(x);
     return false;
 }
@@ -207,7 +207,7 @@ static struct str discovered(struct hub_call *c, struct arena *a)
 {
     struct line *l = c->line;
     struct json caps =
-        json_with(a, json_member(l->about_value, "capabilities"), "tasks", (struct json){ 0 });
+        json_with(a, json_member(l->about_value, "capabilities"), "tasks", json_none);
     struct json result = json_map(a,
         { "resultType", json_str("complete") },
         { "supportedVersions", json_list(a, json_str(RPC_VERSION_MODERN)) },
@@ -269,7 +269,7 @@ static void on_forgotten(void *ctx)
                     k->id,
                     RPC_INTERNAL_CODE,
                     "The client did not come back with an answer",
-                    (struct json){ 0 }));
+                    json_none));
     hub_call_free(c);
 }
 

@@ -97,7 +97,7 @@ static void refuse_server(
     struct line *l, const struct mcp_message *m, int64_t code, const char *text)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    hub_send(l, rpc_error(&a, m->id_raw, code, text, (struct json){ 0 }));
+    hub_send(l, rpc_error(&a, m->id_raw, code, text, json_none));
 }
 
 static bool same_user(const struct hub_call *a, const struct hub_call *b)

@@ -76,7 +76,7 @@ static void on_session_ended(void *ctx, struct mcp_session *s)
 
 static void answer_error(struct mcp_exchange *x, int status, int64_t code, const char *text)
 {
-    mcp_answer_error(x, status, code, text, (struct json){ 0 });
+    mcp_answer_error(x, status, code, text, json_none);
     chain_send_answer(x);
 }
 

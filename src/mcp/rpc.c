@@ -187,7 +187,7 @@ static enum rpc_result read_call(struct json v, struct mcp_message *m, struct er
             fail(err, ERR_INVALID, "params must be an object");
             return RPC_INVALID;
         }
-        m->params = (struct json){ 0 };
+        m->params = json_none;
     }
     m->kind = m->id_raw.ptr ? MCP_REQUEST : MCP_NOTIFICATION;
     m->resource = resource_of(m->method, m->params);

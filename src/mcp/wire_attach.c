@@ -102,7 +102,7 @@ static struct json running_container(struct json pod)
         if (text_eq(json_get_text(*status, "name"), CONTAINER) &&
             json_present(json_get(*status, "state.running")))
             return *status;
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static void on_pods(void *ctx, const struct kube_reply *reply)

@@ -10,7 +10,7 @@
 
 bool workload_read_patch(struct arena *a, const char *text, struct json *ret, struct error *err)
 {
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     if (text_empty(text))
         return true;
     if (!json_parse(a, str_of(text), ret, err))
@@ -38,7 +38,7 @@ static struct json filled(struct arena *a, struct json given, struct json defaul
 
 static struct json pod_security(struct arena *a, const struct workload *w)
 {
-    struct json id = w->is_openshift ? (struct json){ 0 } : json_int(1000);
+    struct json id = w->is_openshift ? json_none : json_int(1000);
     return json_fields(a,
         { "runAsNonRoot", json_bool(true) },
         { "runAsUser", id },
@@ -49,7 +49,7 @@ static struct json pod_security(struct arena *a, const struct workload *w)
 
 static struct json container_security(struct arena *a, const struct workload *w)
 {
-    struct json id = w->is_openshift ? (struct json){ 0 } : json_int(1000);
+    struct json id = w->is_openshift ? json_none : json_int(1000);
     return json_fields(a,
         { "privileged", json_bool(false) },
         { "runAsNonRoot", json_bool(true) },
@@ -145,8 +145,7 @@ static struct json pod_template(struct arena *a, const struct workload *w, struc
 struct json workload_stateful_set(struct arena *a, const struct workload *w, struct json live)
 {
     const struct runconfig *c = w->config;
-    struct json replicas =
-        c->backend_replicas ? json_int(*c->backend_replicas) : (struct json){ 0 };
+    struct json replicas = json_if(c->backend_replicas, json_int(*c->backend_replicas));
     return json_fields(a,
         { "apiVersion", json_str("apps/v1") },
         { "kind", json_str("StatefulSet") },

@@ -40,7 +40,7 @@ static struct json status_of(struct arena *a, const struct container *c)
         { "name", json_str(c->name) },
         { "image", json_str(image) },
         { "imageID", json_str("") },
-        { "containerID", c->run >= 0 ? json_str(container_id(a, c)) : (struct json){ 0 } },
+        { "containerID", json_if(c->run >= 0, json_str(container_id(a, c))) },
         { "ready", json_bool(ready) },
         { "started", json_bool(c->running && c->started) },
         { "restartCount", json_int(c->run > 0 ? c->run : 0) },

@@ -175,7 +175,7 @@ static bool add_downward(struct volume *v, struct json source, struct error *err
                       : fields_resource(v->arena,
                             v->view,
                             json_get(*item, "resourceFieldRef"),
-                            (struct json){ 0 },
+                            json_none,
                             &text,
                             err);
         if (!ok ||

@@ -106,7 +106,7 @@ static bool read_allowlists(struct router_config *c, struct error *err)
 {
     struct json lists = c->auth.allowlists;
     if (!json_present(lists) || json_is(lists, JSON_NULL)) {
-        c->auth.allowlists = (struct json){ 0 };
+        c->auth.allowlists = json_none;
         return true;
     }
     if (!json_is(lists, JSON_LIST))
@@ -123,7 +123,7 @@ static bool read_allowlists(struct router_config *c, struct error *err)
     }
     c->needs_model = c->needs_model || lists.count > 0;
     if (lists.count == 0)
-        c->auth.allowlists = (struct json){ 0 };
+        c->auth.allowlists = json_none;
     else if (!c->auth.required)
         return fail(err,
             ERR_INVALID,

@@ -325,9 +325,9 @@ static struct json read_stored(
     struct json stored;
     const char *path = arena_strndup(a, request->path, strcspn(request->path, "?"));
     struct sim_request served = c->sim->request; /* still being served */
-    int status = sim_ask(c->sim, "check", "GET", path, NULL, (struct json){ 0 }, a, &stored);
+    int status = sim_ask(c->sim, "check", "GET", path, NULL, json_none, a, &stored);
     c->sim->request = served;
-    return status == 200 ? stored : (struct json){ 0 };
+    return json_if(status == 200, stored);
 }
 
 /* Nobody can know that before the first time; the second is too much. */
@@ -596,7 +596,7 @@ static struct json normal(struct arena *a, struct json v, const char *key)
                                         : v;
     }
     if (text_eq(key, "observedGeneration") || text_eq(key, "generation"))
-        return (struct json){ 0 };
+        return json_none;
     struct json_builder b;
     json_builder_init(&b, a);
     if (json_is(v, JSON_MAP)) {

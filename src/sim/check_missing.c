@@ -45,9 +45,9 @@ static bool tells(struct json object, const char *what)
 static bool check_secrets(struct sim *s, struct json object, struct json named)
 {
     const char *ns = json_get_text(object, "metadata.namespace"), *first = NULL;
-    struct json list = json_is(named, JSON_LIST)  ? named
-                       : json_is(named, JSON_MAP) ? json_list(&s->arena, named)
-                                                  : (struct json){ 0 };
+    struct json list = json_is(named, JSON_LIST)
+                           ? named
+                           : json_if(json_is(named, JSON_MAP), json_list(&s->arena, named));
     json_each (reference, list) {
         const char *name = json_get_text(*reference, "name");
         if (!first && !text_empty(name) && !is_there(s, "/secrets", ns, name))
@@ -90,7 +90,7 @@ void sim_check_tells(struct sim *s, const char *path, const char *what)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json object = { 0 };
-    sim_ask(s, "person", "GET", path, NULL, (struct json){ 0 }, &a, &object);
+    sim_ask(s, "person", "GET", path, NULL, json_none, &a, &object);
     if (!tells(object, what))
         sim_fail(s,
             "promise 6, cause: %s/%s does not tell \"%s\" but %s",

@@ -213,7 +213,7 @@ static uint64_t digest_of(struct sim_wakes *w, const char *collection, struct js
     json_each (entry, json_get(object, "metadata.managedFields"))
         if (text_eq(json_get_text(*entry, "manager"), "leeboard") ||
             text_eq(json_get_text(*entry, "manager"), "manager"))
-            json_push(&list, json_with_member(&a, *entry, "time", (struct json){ 0 }));
+            json_push(&list, json_with_member(&a, *entry, "time", json_none));
     const char *text = json_to_text(&a, json_list_end(&list));
     return table_hash(&w->told, text, strlen(text));
 }
@@ -396,7 +396,7 @@ void sim_wakes_answered(struct sim_wakes *w, const struct sim_operator *o, const
     /* Poison in a list may have more levels than can be read. */
     if (!json_parse(&a, answer, &said, &err) &&
         !json_parse(&a, stream_flatten(&a, answer, JSON_DEPTH_MAX / 2), &said, &err))
-        said = (struct json){ 0 };
+        said = json_none;
     if (strstr(path, "?limit=")) {
         if (json_present(json_get(said, "items")))
             see_page(w, o, path, said);

@@ -135,7 +135,7 @@ static void tend(void *ctx)
         } else if (!t->wanted && o && !ending) {
             cleanup(arena_done) struct arena a = ARENA_INIT;
             const char *path = arena_printf(&a, "%s/%s", t->path, t->name);
-            sim_ask(s, "admin", "DELETE", path, NULL, (struct json){ 0 }, NULL, NULL);
+            sim_ask(s, "admin", "DELETE", path, NULL, json_none, NULL, NULL);
         }
     }
     if (!done)

@@ -137,7 +137,7 @@ static struct json aimed_value(struct sim *s, struct arena *a, struct json schem
     struct json_builder b;
     json_builder_init(&b, a);
     if (depth > AIMED_DEPTH_MAX)
-        return (struct json){ 0 };
+        return json_none;
     if (text_starts(path, "[]") || text_starts(path, "{}"))
         path += 2;
     if (json_is(items, JSON_MAP)) {
@@ -183,7 +183,7 @@ static struct json any_value(
 {
     const char *type = json_get_text(schema, "type");
     if (depth > DEPTH_MAX)
-        return (struct json){ 0 };
+        return json_none;
     if (json_get_bool(schema, "x-kubernetes-int-or-string", false))
         return sim_below(s, SIM_INPUTS, 2) ? json_int(80) : any_text(s, schema, field);
     if (text_eq(type, "string"))
@@ -297,7 +297,7 @@ struct json sim_mutate(struct sim *s, struct arena *a, struct json crd, struct j
               : &properties.members[sim_below(s, SIM_INPUTS, properties.count)];
     bool drop = !*path && sim_chance(s, SIM_INPUTS, 200) &&
                 !json_list_has(json_member(schema, "required"), m->key);
-    struct json value = drop    ? (struct json){ 0 }
+    struct json value = drop    ? json_none
                         : aimed ? aimed_value(s, a, m->value, m->key, path, 0)
                                 : any_value(s, a, m->value, m->key, 0);
     struct json spec = json_with_member(a, json_member(object, "spec"), m->key, value);

@@ -76,7 +76,7 @@ static void add_fields(
                 add_fields(b,
                     count,
                     arena_printf(&a, "%s%s%s", path, *path ? "." : "", m->key),
-                    (struct json){ 0 },
+                    json_none,
                     m->value);
         return;
     }

@@ -17,7 +17,7 @@ static void delete_events(struct sim *s)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     for (size_t i = 0; i < lengthof(sim_namespaces); i++) {
         const char *path = arena_printf(&a, "/api/v1/namespaces/%s/events", sim_namespaces[i]);
-        sim_ask(s, "admin", "DELETE", path, NULL, (struct json){ 0 }, NULL, NULL);
+        sim_ask(s, "admin", "DELETE", path, NULL, json_none, NULL, NULL);
     }
 }
 

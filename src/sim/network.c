@@ -405,7 +405,7 @@ static void serve(struct call *c, const struct api_handlers *handlers, bool agai
             "DELETE",
             arena_strndup(&a, s->request.path, strcspn(s->request.path, "?")),
             NULL,
-            (struct json){ 0 },
+            json_none,
             NULL,
             NULL);
     s->request = (struct sim_request){ .actor.name = "server" };

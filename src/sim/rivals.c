@@ -51,7 +51,7 @@ static struct json read(
     const struct store_object *o = store_get(store_table(s->store, table), ns, name);
     struct json object;
     struct error err;
-    return o && json_parse(a, o->text, &object, &err) ? object : (struct json){ 0 };
+    return json_if(o && json_parse(a, o->text, &object, &err), object);
 }
 
 static int64_t lives(const struct sim *s)
@@ -132,7 +132,7 @@ static struct json find_owner(const struct sim_rivals *r, struct arena *a, const
             *ret_table = store_table_name(t);
         return object;
     }
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static void told(void *ctx)
@@ -209,7 +209,7 @@ static void take_one(void *ctx)
         if (json_present(of))
             sim_check_reason(s->checks, table, of);
         sim_wakes_reason(s->wakes, json_get_text(owner, "kind"), r->ns, r->owner_name);
-        sim_ask(s, "taker", "DELETE", at, NULL, (struct json){ 0 }, NULL, NULL);
+        sim_ask(s, "taker", "DELETE", at, NULL, json_none, NULL, NULL);
         return;
     }
     struct json body = json_fields(

@@ -157,13 +157,13 @@ static void intrude(struct sim_scenario *c, size_t which, const struct store_obj
     struct json metadata =
         json_fields(&a, { "name", json_str(stranger->name) }, { "labels", json_map_end(&labels) });
     object = json_with_member(&a, object, "metadata", metadata);
-    object = json_with_member(&a, object, "status", (struct json){ 0 });
-    object = json_with(&a, object, "spec.clusterIP", (struct json){ 0 });
-    object = json_with(&a, object, "spec.clusterIPs", (struct json){ 0 });
-    object = json_with(&a, object, "spec.volumeName", (struct json){ 0 });
+    object = json_with_member(&a, object, "status", json_none);
+    object = json_with(&a, object, "spec.clusterIP", json_none);
+    object = json_with(&a, object, "spec.clusterIPs", json_none);
+    object = json_with(&a, object, "spec.volumeName", json_none);
     const char *at = child_path(&a, which, stranger->ns, stranger->name);
     const char *in = child_path(&a, which, stranger->ns, "");
-    sim_ask(s, "stranger", "DELETE", at, NULL, (struct json){ 0 }, NULL, NULL);
+    sim_ask(s, "stranger", "DELETE", at, NULL, json_none, NULL, NULL);
     if (sim_ask(s, "stranger", "POST", in, "application/json", object, NULL, NULL) == 201)
         c->stranger_count++;
 }
@@ -175,7 +175,7 @@ static void withdraw(struct sim_scenario *c)
         const struct stranger *stranger = &c->strangers[--c->stranger_count];
         cleanup(arena_done) struct arena a = ARENA_INIT;
         const char *path = child_path(&a, stranger->child, stranger->ns, stranger->name);
-        sim_ask(c->sim, "stranger", "DELETE", path, NULL, (struct json){ 0 }, NULL, NULL);
+        sim_ask(c->sim, "stranger", "DELETE", path, NULL, json_none, NULL, NULL);
     }
 }
 
@@ -280,9 +280,9 @@ static bool apply(struct sim_scenario *c, struct wish *w, struct json object)
 static bool remove_object(struct sim_scenario *c, struct wish *w)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    int status = sim_ask(
-        c->sim, "person", "DELETE", path_of(&a, w, true), NULL, (struct json){ 0 }, NULL, NULL);
-    wish_set(w, (struct json){ 0 });
+    int status =
+        sim_ask(c->sim, "person", "DELETE", path_of(&a, w, true), NULL, json_none, NULL, NULL);
+    wish_set(w, json_none);
     return status < 300 || status == 404;
 }
 
@@ -317,7 +317,7 @@ static bool replace(struct sim_scenario *c, struct wish *w, struct json object)
     cleanup(arena_done) struct arena a = ARENA_INIT;
     const char *path = path_of(&a, w, true);
     struct json there;
-    if (sim_ask(c->sim, "person", "GET", path, NULL, (struct json){ 0 }, &a, &there) != 200)
+    if (sim_ask(c->sim, "person", "GET", path, NULL, json_none, &a, &there) != 200)
         return false;
     struct json whole = json_with_member(&a, there, "spec", json_get(object, "spec"));
     path = arena_printf(&a, "%s?fieldManager=person", path);
@@ -381,8 +381,8 @@ static bool is_going(struct sim_scenario *c, const struct wish *w)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json object;
-    int status = sim_ask(
-        c->sim, "person", "GET", path_of(&a, w, true), NULL, (struct json){ 0 }, &a, &object);
+    int status =
+        sim_ask(c->sim, "person", "GET", path_of(&a, w, true), NULL, json_none, &a, &object);
     return status == 200 && json_present(json_get(object, "metadata.deletionTimestamp"));
 }
 
@@ -590,7 +590,7 @@ void sim_scenario_end(struct sim_scenario *c)
         struct json object;
         const char *path = path_of(&a, w, true), *why;
         if (json_present(w->object) &&
-            sim_ask(c->sim, "person", "GET", path, NULL, (struct json){ 0 }, &a, &object) == 200 &&
+            sim_ask(c->sim, "person", "GET", path, NULL, json_none, &a, &object) == 200 &&
             (why = why_not_served(&a, object)))
             sim_fail(c->sim,
                 "promise 5, served: %s %s/%s can be served, and is not. %s",

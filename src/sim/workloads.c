@@ -229,7 +229,7 @@ static void act(void *ctx)
     struct json object;
     struct error err;
     if (!o || !json_parse(&a, o->text, &object, &err))
-        object = (struct json){ 0 };
+        object = json_none;
     const char *plural = strchr(r->table, '/') + 1;
     const char *path = arena_printf(&a, "%s/namespaces/%s/%s/%s", r->path, j->ns, plural, j->name);
     if (json_present(json_get(object, "metadata.deletionTimestamp"))) {

@@ -166,7 +166,7 @@ int sim_ask(struct sim *s, const char *who, const char *method, const char *path
     struct error err;
     struct json refusal = { 0 };
     if (answer.status >= 400 && !json_parse(&scratch, buf_str(&answer.body), &refusal, &err))
-        refusal = (struct json){ 0 };
+        refusal = json_none;
     const char *why = json_get_text(refusal, "message");
     sim_history_add(s->history,
         who,
@@ -181,7 +181,7 @@ int sim_ask(struct sim *s, const char *who, const char *method, const char *path
     if (answer.status == 405 || answer.status == 415) /* then it is not played at all */
         sim_fail(s, "%s asks wrongly: %s %s -> %d", who, method, path, answer.status);
     if (ret && !json_parse(a, buf_str(&answer.body), ret, &err))
-        *ret = (struct json){ 0 };
+        *ret = json_none;
     buf_done(&answer.body);
     return answer.status;
 }

@@ -94,7 +94,7 @@ void stage_edit(
     struct arena *a = test_arena();
     struct json object = file_view_get(&s->world, r, namespace_of(s, r->kind, name), name);
     int64_t generation = json_get_int(object, "metadata.generation", 1);
-    object = json_with(a, object, path, text ? test_json(text) : (struct json){ 0 });
+    object = json_with(a, object, path, json_if(text, test_json(text)));
     stage_add_json(s, json_with(a, object, "metadata.generation", json_int(generation + 1)));
 }
 
@@ -140,7 +140,7 @@ void stage_trouble(struct stage *s, const char *kind, enum trouble what, const c
 
 void stage_fact(struct stage *s, const char *effect, const char *text)
 {
-    struct json fact = text ? test_json(text) : (struct json){ 0 };
+    struct json fact = json_if(text, test_json(text));
     if (json_is(fact, JSON_MAP) && fact.count && !json_present(json_get(fact, "at")))
         fact = json_with_member(test_arena(), fact, "at", json_int(s->world.now_ms));
     note(s->facts, effect, NULL)->value = fact;
@@ -183,7 +183,7 @@ static const struct stage_note *find(
 static struct json owned(void *ctx, const struct resource *r, const char *name)
 {
     const struct stage_note *n = find(((struct stage *)ctx)->owned, r->kind, name);
-    return n ? n->value : (struct json){ 0 };
+    return json_if(n, n->value);
 }
 
 static struct view_trouble trouble(void *ctx, const struct resource *r, const char *name)
@@ -200,7 +200,7 @@ static struct json fact(void *ctx, const char *effect, struct json args)
     const struct stage_note *n =
         find(s->facts, arena_printf(test_arena(), "%s %s", effect, what ? what : ""), NULL);
     n = n ? n : find(s->facts, effect, NULL);
-    return n ? n->value : (struct json){ 0 };
+    return json_if(n, n->value);
 }
 
 static const struct view_source source = {
@@ -246,7 +246,7 @@ struct json stage_child_named(const struct stage *s, const char *kind, const cha
             (!name || text_eq(json_get_text(c->object, "metadata.name"), name)))
             return c->object;
     }
-    return (struct json){ 0 };
+    return json_none;
 }
 
 struct json stage_child(const struct stage *s, const char *kind)

@@ -232,7 +232,7 @@ TEST(mcp_the_pod_patch_is_kept_where_it_says_something)
         "{\"name\":\"mcp\",\"env\":[{\"name\":\"A\",\"value\":\"1\"}]}]}}",
         &w.pod_patch,
         &err));
-    struct json set = workload_stateful_set(test_arena(), &w, (struct json){ 0 });
+    struct json set = workload_stateful_set(test_arena(), &w, json_none);
     check_json(json_get(set, "spec.template.metadata"),
         "{'annotations': {'p': '9090'}, 'labels': {'app': 'a', 'l': '1', 'toolhive': 'true'}}");
     check_int(json_get_int(set, "spec.template.spec.securityContext.runAsUser", 0), 5);

@@ -101,7 +101,7 @@ TEST(fields_env_says_what_is_missing_in_the_words_of_the_kubelet)
     for (size_t i = 0; i < lengthof(rows); i++) {
         struct error err;
         struct json env;
-        check(!fields_env(test_arena(), &v, test_json(rows[i][0]), (struct json){ 0 }, &env, &err));
+        check(!fields_env(test_arena(), &v, test_json(rows[i][0]), json_none, &env, &err));
         check_text(err.text, rows[i][1]);
     }
     shelf_close(&s);

@@ -50,12 +50,12 @@ static void say(struct json line)
 
 static struct json code_of(const struct error *err)
 {
-    return err && err->code ? json_str(error_code_name(err->code)) : (struct json){ 0 };
+    return json_if(err && err->code, json_str(error_code_name(err->code)));
 }
 
 static struct json text_of(const struct error *err)
 {
-    return err && err->code ? json_str(err->text) : (struct json){ 0 };
+    return json_if(err && err->code, json_str(err->text));
 }
 
 /* ---- watch ---- */
@@ -75,7 +75,7 @@ static void say_sink(struct tool *t, const char *what, struct json object, const
 
 static void on_begin(void *ctx)
 {
-    say_sink(ctx, "begin", (struct json){ 0 }, NULL);
+    say_sink(ctx, "begin", json_none, NULL);
 }
 
 static void on_put(void *ctx, struct json object, bool initial)
@@ -90,12 +90,12 @@ static void on_remove(void *ctx, struct json last)
 
 static void on_replace_end(void *ctx, const char *version)
 {
-    say_sink(ctx, "end", (struct json){ 0 }, version);
+    say_sink(ctx, "end", json_none, version);
 }
 
 static void on_bookmark(void *ctx, const char *version)
 {
-    say_sink(ctx, "bookmark", (struct json){ 0 }, version);
+    say_sink(ctx, "bookmark", json_none, version);
 }
 
 static void on_bad(void *ctx, const struct reflector_bad *bad)

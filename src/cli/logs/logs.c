@@ -42,7 +42,7 @@ static bool find_pod(struct ask *q, const char *name, struct json *ret, struct e
         { "metadata",
             json_map(
                 &q->cli->arena, { "name", json_str(name) }, { "namespace", json_str(q->ns) }) });
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     json_each (pod, all.objects) {
         if (!text_eq(json_get_text(*pod, "kind"), "Pod") ||
             !text_eq(json_get_text(*pod, "metadata.namespace"), q->ns))
@@ -150,7 +150,7 @@ static bool copy_log(struct ask *q, const char *path, struct error *err)
     else if (!ok) {
         struct json body;
         if (!json_parse(&q->cli->arena, buf_str(&s.complaint), &body, NULL))
-            body = (struct json){ 0 };
+            body = json_none;
         *err = kube_status_of_answer(s.status, 0, body, buf_str(&s.complaint)).error;
     }
     buf_done(&s.complaint);

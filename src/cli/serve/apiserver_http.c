@@ -261,7 +261,7 @@ static void refuse_slowest(struct apiserver_http *h)
         429,
         "TooManyRequests",
         "too many large requests at once, please try again later",
-        (struct json){ 0 });
+        json_none);
     refuse(slowest, &answer);
 }
 

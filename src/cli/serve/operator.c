@@ -305,7 +305,7 @@ static struct json self(struct app *app)
 {
     const char *pod = getenv("POD_NAME");
     if (text_empty(pod))
-        return (struct json){ 0 };
+        return json_none;
     const char *ns = getenv("POD_NAMESPACE");
     return json_fields(&app->cli->arena,
         { "apiVersion", json_str("v1") },

@@ -258,7 +258,7 @@ static const struct session_protocol *choose(const struct session_offer *offer,
         400,
         "BadRequest",
         arena_printf(a, "the client offers no protocol that this server speaks here: %s", names),
-        (struct json){ 0 });
+        json_none);
     return NULL;
 }
 
@@ -290,7 +290,7 @@ struct session *session_new(struct session_host *host, struct http_exchange *htt
             500,
             "",
             arena_printf(a, "error dialing backend: %s", request->unreachable),
-            (struct json){ 0 });
+            json_none);
         return NULL;
     }
     if (!protocol)
@@ -301,7 +301,7 @@ struct session *session_new(struct session_host *host, struct http_exchange *htt
             429,
             "TooManyRequests",
             "too many sessions in pods are open, please try again later",
-            (struct json){ 0 });
+            json_none);
         return NULL;
     }
     struct session *s = mem_new_of(struct session);

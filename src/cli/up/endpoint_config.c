@@ -93,9 +93,9 @@ static struct json backend_of(struct arena *a, const struct service *s, struct j
         { "displayName", json_str(word) },
         { "tier", json_str("local") },
         { "address", json_str(origin ? origin : "http://127.0.0.1:1") },
-        { "model", maps ? json_str(first) : (struct json){ 0 } },
+        { "model", json_if(maps, json_str(first)) },
         { "served", names },
-        { "unavailable", ready ? (struct json){ 0 } : json_str(unavailable(a, s)) });
+        { "unavailable", ready ? json_none : json_str(unavailable(a, s)) });
 }
 
 static bool is_alone(const struct service *list, size_t count, size_t i)

@@ -69,5 +69,5 @@ struct json up_objects_find(const struct up_objects *o, const struct show_row *r
             text_eq(json_get_text(*object, "metadata.name"), row->name) &&
             text_eq(json_get_text(*object, "metadata.namespace"), row->ns))
             return *object;
-    return (struct json){ 0 };
+    return json_none;
 }

@@ -60,9 +60,9 @@ static struct json row_value(
     if (rule->custom && !text_empty(json_get_text(in->spec, rule->custom)))
         v = json_get(in->spec, rule->custom);
     if (json_is(v, JSON_INT) && rule->min && v.integer < rule->min)
-        return (struct json){ 0 };
+        return json_none;
     if (rule->none && text_eq(json_text(v), rule->none))
-        return (struct json){ 0 };
+        return json_none;
     if (rule->otherwise && text_empty(json_text(v)))
         return json_str(rule->otherwise);
     return v;
@@ -73,8 +73,8 @@ static void row_push(struct json_builder *args, const struct args_rule *rule, st
     struct arena *a = args->arena;
     struct json flag = json_str(rule->flag);
     if (json_is(v, JSON_BOOL)) {
-        json_push(args, v.boolean ? flag : (struct json){ 0 });
-        json_push(args, v.boolean ? json_str(rule->on) : (struct json){ 0 });
+        json_push(args, json_if(v.boolean, flag));
+        json_push(args, json_if(v.boolean, json_str(rule->on)));
     } else if (json_is(v, JSON_LIST)) {
         for (uint32_t i = 0; i < v.count; i++) {
             if (i == 0 || !rule->once)

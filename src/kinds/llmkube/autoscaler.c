@@ -36,8 +36,8 @@ struct json autoscaler_replicas(const struct isvc *svc)
     struct json owned = view_owned(svc->in, &RESOURCE_DEPLOYMENT, svc->child);
     if (!autoscaler_decides(svc))
         return json_int(replicas_of_spec(svc));
-    return json_present(json_get(owned, "spec.replicas")) ? json_get(svc->live, "spec.replicas")
-                                                          : (struct json){ 0 };
+    return json_if(
+        json_present(json_get(owned, "spec.replicas")), json_get(svc->live, "spec.replicas"));
 }
 
 static struct json pods_metric(struct arena *a, const char *name, const char *average)
@@ -65,7 +65,7 @@ static bool metric_of(
     const char *name = json_get_text(metric, "name");
     const char *average = json_get_text(metric, "targetAverageValue");
     struct json utilisation = json_get(metric, "targetAverageUtilization");
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     if (text_eq(json_get_text(metric, "type"), "Resource")) {
         if (!json_is(utilisation, JSON_INT))
             return true;

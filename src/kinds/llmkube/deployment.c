@@ -14,7 +14,7 @@
 static struct json of_spec(const struct isvc *svc, const char *path)
 {
     struct json v = json_or_absent(json_get(svc->raw, path));
-    return json_is(v, JSON_NULL) ? (struct json){ 0 } : v;
+    return json_is(v, JSON_NULL) ? json_none : v;
 }
 
 /* A block that takes the place of ours. An empty one does so, too: it says that nothing of ours is
@@ -22,14 +22,14 @@ static struct json of_spec(const struct isvc *svc, const char *path)
 static struct json block_of_spec(const struct isvc *svc, const char *path)
 {
     struct json v = json_get(svc->raw, path);
-    return json_is(v, JSON_MAP) ? v : (struct json){ 0 };
+    return json_if(json_is(v, JSON_MAP), v);
 }
 
 /* ---- resources ---- */
 
 static bool quantity_of(struct isvc *svc, const char *path, const char *text, struct json *ret)
 {
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     if (text_empty(text))
         return true;
     const char *canonical = quantity_canonical_resource(svc->arena, text);
@@ -104,7 +104,7 @@ static struct json annotations_of(const struct isvc *svc, const struct storage *
     struct json ours = json_overlay(a,
         scrape,
         json_map(a,
-            { DO_NOT_DISRUPT, is_protected(svc) ? json_str("true") : (struct json){ 0 } },
+            { DO_NOT_DISRUPT, json_if(is_protected(svc), json_str("true")) },
             { MODEL_FILE, file }));
     return json_or_absent(json_overlay(a, ours, of_spec(svc, "podAnnotations")));
 }
@@ -145,7 +145,7 @@ static struct json security_of(const struct isvc *svc)
     struct json container = json_find(
         json_get(owned, "spec.template.spec.containers"), "name", svc->runtime->container_name);
     bool gone = json_present(container) && !json_present(json_get(container, "securityContext"));
-    return own.count || !gone ? own : (struct json){ 0 };
+    return json_if(own.count || !gone, own);
 }
 
 static struct json container_of_server(
@@ -191,9 +191,8 @@ static struct json pod_security_of(const struct isvc *svc)
     bool render = text_eq(svc->gpu.resource_name, "devic.es/dri-render") && s->dri_render_gid > 0;
     return json_fields(a,
         { "seccompProfile.type", json_str("RuntimeDefault") },
-        { "fsGroup", s->default_fsgroup > 0 ? json_int(s->default_fsgroup) : (struct json){ 0 } },
-        { "supplementalGroups",
-            render ? json_list(a, json_int(s->dri_render_gid)) : (struct json){ 0 } });
+        { "fsGroup", json_if(s->default_fsgroup > 0, json_int(s->default_fsgroup)) },
+        { "supplementalGroups", json_if(render, json_list(a, json_int(s->dri_render_gid))) });
 }
 
 /* Where claims decide about devices, the user's tolerations take the place of ours. */
@@ -359,7 +358,7 @@ bool deployment_plan(struct isvc *svc)
             { "metadata.name", json_str(svc->child) },
             { "metadata.labels", isvc_labels(svc) },
             { "spec.replicas", autoscaler_replicas(svc) },
-            { "spec.revisionHistoryLimit", history ? json_int(*history) : (struct json){ 0 } },
+            { "spec.revisionHistoryLimit", json_if(history, json_int(*history)) },
             /* Only the labels that never change: a Deployment's selector is immutable. */
             { "spec.selector.matchLabels", isvc_selector(svc) },
             { "spec.strategy", strategy_of(svc) },

@@ -14,7 +14,7 @@ static struct json unscheduled(struct json pod)
     struct json condition = json_find(json_get(pod, "status.conditions"), "type", "PodScheduled");
     bool pending = text_eq(json_get_text(pod, "status.phase"), "Pending");
     bool refused = text_eq(json_get_text(condition, "status"), "False");
-    return pending && refused ? condition : (struct json){ 0 };
+    return json_if(pending && refused, condition);
 }
 
 /* The scheduler writes `Insufficient nvidia.com/gpu`; what follows the name must not belong to it.
@@ -314,7 +314,7 @@ struct json diagnosis_acceleration(struct isvc *svc)
 {
     bool says = text_eq(svc->runtime->name, "llamacpp") && svc->gpu.present && svc->ready > 0;
     if (!says)
-        return (struct json){ 0 };
+        return json_none;
     json_each (pod, svc->pods) {
         struct json status = server_status(svc, *pod);
         if (!json_get_bool(status, "ready", false))

@@ -170,7 +170,7 @@ bool gpu_read(struct arena *a, const struct llmkube_settings *s, const struct mo
     *ret = (struct gpu){
         .count = count,
         .present = count > 0 || claimed,
-        .claims = claimed ? claims : (struct json){ 0 },
+        .claims = json_if(claimed, claims),
         .resource_name = resource_of(&asked),
         .vendor = text_empty(asked.vendor) ? "nvidia" : asked.vendor,
         .runtime = asked.runtime,

@@ -157,7 +157,7 @@ static struct json look_at_claims(struct model_pass *p)
 {
     struct arena *a = p->arena;
     if (!p->settings->claims)
-        return (struct json){ 0 };
+        return json_none;
     struct json args = json_fields(a,
         { "path", json_strf(a, "%s/%s", p->settings->claims, p->m.ns) },
         { "key", json_str(p->m.key) });

@@ -16,7 +16,7 @@ static struct json copy_args(const struct model_pass *p, int64_t length)
         { "directory", json_strf(a, "%s/%s", text_empty(root) ? "/models" : root, p->m.key) },
         { "name", json_str(p->m.name) },
         { "sha256", json_str(p->m.sha256) },
-        { "size", length >= 0 ? json_int(length) : (struct json){ 0 } });
+        { "size", json_if(length >= 0, json_int(length)) });
 }
 
 /* In steps of ten: each step is a write. */

@@ -42,7 +42,7 @@ struct json model_pool_of(const struct view *in, const char *service)
         json_each (member, json_get(*pool, "spec.members"))
             if (text_eq(json_get_text(*member, "inferenceServiceRef.name"), service))
                 return *pool;
-    return (struct json){ 0 };
+    return json_none;
 }
 
 /* ---- members ---- */
@@ -171,7 +171,7 @@ static struct json deferral(const struct pool *p)
         if (&p->members[i] != p->owner && text_eq(json_get_text(found, "status"), "True"))
             return found;
     }
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static void plan_conditions(struct pool *p, const struct member *resident)

@@ -120,7 +120,7 @@ static struct json backend_status(const struct router *r, const struct router_ba
         { "message", json_str(b->message) });
     struct json was = json_find(json_get(r->in->object, "status.backends"), "name", b->name);
     struct json at = json_get(was, "lastProbeTime");
-    struct json same = json_with_member(r->arena, was, "lastProbeTime", (struct json){ 0 });
+    struct json same = json_with_member(r->arena, was, "lastProbeTime", json_none);
     if (!json_present(at) || !json_equal(same, entry))
         at = json_str(time_format(r->arena, r->in->now_ms));
     return json_with_member(r->arena, entry, "lastProbeTime", at);

@@ -35,8 +35,8 @@ static struct json job_labels(const struct model_pass *p, bool whole)
         model = json_str(p->m.name);
     struct json llmkube = json_str("llmkube"), by = json_str("llmkube-controller");
     return json_map(p->arena,
-        { "app.kubernetes.io/name", whole ? llmkube : (struct json){ 0 } },
-        { "app.kubernetes.io/managed-by", whole ? by : (struct json){ 0 } },
+        { "app.kubernetes.io/name", json_if(whole, llmkube) },
+        { "app.kubernetes.io/managed-by", json_if(whole, by) },
         { "app.kubernetes.io/component", json_str("model-prefetch") },
         { "inference.llmkube.dev/model", model });
 }
@@ -70,8 +70,7 @@ static struct json job(const struct model_pass *p, const char *name)
         { "spec.ttlSecondsAfterFinished", json_int(24 * 60 * 60) },
         { "spec.template.metadata.labels", job_labels(p, false) },
         { "spec.template.spec.restartPolicy", json_str("Never") },
-        { "spec.template.spec.securityContext.fsGroup",
-            group > 0 ? json_int(group) : (struct json){ 0 } },
+        { "spec.template.spec.securityContext.fsGroup", json_if(group > 0, json_int(group)) },
         { "spec.template.spec.initContainers", storage.init_containers },
         { "spec.template.spec.containers", json_list(a, done) },
         { "spec.template.spec.volumes", storage.volumes });
@@ -165,6 +164,6 @@ bool model_prefetch(struct model_pass *p)
         plan_once(p->out, &RESOURCE_JOB, job(p, name));
     }
     if (!ready)
-        run(p, name, current ? live : (struct json){ 0 });
+        run(p, name, json_if(current, live));
     return !ready;
 }

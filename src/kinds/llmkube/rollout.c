@@ -252,7 +252,7 @@ static struct json oldest_pod(const struct isvc *svc, int64_t *ret_started_ms)
         const char *started = json_get_text(*pod, "status.startTime");
         int64_t at;
         if (json_present(json_get(*pod, "metadata.deletionTimestamp")))
-            return (struct json){ 0 };
+            return json_none;
         if (!started)
             started = json_get_text(*pod, "metadata.creationTimestamp");
         if (!time_parse(started, &at) || (json_present(oldest) && at >= *ret_started_ms))

@@ -44,14 +44,14 @@ struct json router_extras(const struct router *r, int64_t replicas)
     struct json rules = entries(a, r->spec.rules, of_rule);
     if (!json_present(budgets) && !json_present(auth) && !json_present(backends) &&
         !json_present(rules))
-        return (struct json){ 0 };
+        return json_none;
     bool shared = json_present(budgets) && replicas > 1;
     return json_fields(a,
         { "backends", backends },
         { "rules", rules },
         { "policy.budgets", budgets },
         { "policy.auth", auth },
-        { "replicas", shared ? json_int(replicas) : (struct json){ 0 } });
+        { "replicas", json_if(shared, json_int(replicas)) });
 }
 
 bool router_image_is_ours(const char *image)

@@ -135,7 +135,7 @@ static struct json route_of(struct gateway_route *g)
     return json_fields(a,
         { "metadata.name", json_str(r->name) },
         { "spec.parentRefs", json_list(a, parent) },
-        { "spec.llmRequestCosts", r->spec.budgets.count ? json_list(a, cost) : (struct json){ 0 } },
+        { "spec.llmRequestCosts", json_if(r->spec.budgets.count, json_list(a, cost)) },
         { "spec.rules", rules_of(g) });
 }
 

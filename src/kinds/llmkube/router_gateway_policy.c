@@ -97,7 +97,7 @@ static struct json rate_limit_of(const struct router *r)
     json_each (budget, r->spec.budgets)
         json_push(&b, limit_of(r->arena, *budget));
     if (!b.count)
-        return (struct json){ 0 };
+        return json_none;
     return json_fields(
         r->arena, { "type", json_str("Global") }, { "global.rules", json_list_end(&b) });
 }
@@ -198,7 +198,7 @@ static struct json authorization_of(const struct router *r)
     struct arena *a = r->arena;
     struct json lists = r->spec.allowlists;
     if (!json_is(lists, JSON_LIST) || !lists.count)
-        return (struct json){ 0 };
+        return json_none;
     struct json_builder b;
     json_builder_init(&b, a);
     json_each (entry, lists) {

@@ -194,7 +194,7 @@ static struct json container_of_router(const struct router *r)
         { "command", command },
         { "args", arguments_of(r) },
         { "ports", json_list(a, port(a, "http", PROXY_PORT), port(a, "metrics", METRICS_PORT)) },
-        { "env", r->pooled ? json_list(a, name) : (struct json){ 0 } },
+        { "env", json_if(r->pooled, json_list(a, name)) },
         { "envFrom", secrets_of(r) },
         { "volumeMounts", json_list(a, mount) },
         { "livenessProbe", probe(r, 20, 10) },
@@ -216,7 +216,7 @@ static struct json template_of(const struct router *r)
         { "metadata.annotations", json_map(a, { CONFIG_HASH, json_str(r->config_hash) }) },
         { "spec.containers", json_list(a, container_of_router(r)) },
         { "spec.volumes", json_list(a, volume) },
-        { "spec.serviceAccountName", r->pooled ? json_str(r->child) : (struct json){ 0 } },
+        { "spec.serviceAccountName", json_if(r->pooled, json_str(r->child)) },
         { "spec.nodeSelector", json_or_absent(r->spec.node_selector) },
         { "spec.imagePullSecrets",
             json_or_absent(atomic_join(a, json_empty_list(), r->spec.pull_secrets, "name")) },
@@ -239,7 +239,7 @@ static struct json config_map_of(const struct router *r)
     struct arena *a = r->arena;
     struct json extras = router_extras(r, replicas_of(r));
     if (!router_image_is_ours(router_image(r)))
-        extras = (struct json){ 0 };
+        extras = json_none;
     struct json policy = { 0 };
     if (json_present(extras))
         policy = json_str(json_to_text(a, extras));
@@ -280,7 +280,7 @@ static struct json service_of(const struct router *r)
         { "port", json_int(service_port_of(r)) },
         /* Where the program listens, whatever port clients use. */
         { "targetPort", json_int(PROXY_PORT) },
-        { "nodePort", fixed ? json_int(r->spec.node_port) : (struct json){ 0 } });
+        { "nodePort", json_if(fixed, json_int(r->spec.node_port)) });
     return json_fields(a,
         { "metadata.name", json_str(r->child) },
         { "metadata.labels", labels_of(r) },

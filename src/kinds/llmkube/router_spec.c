@@ -83,7 +83,7 @@ static bool read_backends(struct arena *a, struct router *r, struct error *err)
         if (text_empty(b->service))
             b->service = NULL;
         if (!json_is(b->external, JSON_MAP))
-            b->external = (struct json){ 0 };
+            b->external = json_none;
         r->backend_count++;
     }
     struct json_builder index;

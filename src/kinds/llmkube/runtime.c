@@ -89,7 +89,7 @@ struct json runtime_env(struct arena *a, const struct runtime *r, struct json sp
 {
     struct json_builder b;
     json_builder_init(&b, a);
-    struct json secret = r->token_path ? json_get(spec, r->token_path) : (struct json){ 0 };
+    struct json secret = json_if(r->token_path, json_get(spec, r->token_path));
     if (json_is(secret, JSON_MAP))
         json_push(&b,
             json_fields(

@@ -43,7 +43,7 @@ void service_plan(struct isvc *svc)
         { "port", json_int(service_port(svc)) },
         /* Where the container listens, which need not be the port that clients use. */
         { "targetPort", json_int(svc->container_port) },
-        { "nodePort", fixed_node_port ? json_int(svc->spec.node_port) : (struct json){ 0 } });
+        { "nodePort", json_if(fixed_node_port, json_int(svc->spec.node_port)) });
     isvc_child(svc,
         &RESOURCE_SERVICE,
         json_fields(a,

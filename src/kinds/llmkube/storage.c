@@ -47,7 +47,7 @@ static struct json models_volume(const struct staging *s)
     if (s->cached)
         return claim_volume(s->arena, s->volume, s->options->claim, false);
     bool limited = s->options->ephemeral && !text_empty(s->options->ephemeral_size);
-    struct json limit = limited ? json_str(s->options->ephemeral_size) : (struct json){ 0 };
+    struct json limit = json_if(limited, json_str(s->options->ephemeral_size));
     return json_map(s->arena,
         { "name", json_str(s->volume) },
         { "emptyDir", json_map(s->arena, { "sizeLimit", limit }) });
@@ -77,8 +77,8 @@ static struct json volumes(const struct staging *s)
         { "configMap.name", json_str(s->settings->ca_cert_configmap) });
     return json_list(a,
         models_volume(s),
-        mounts_host_file(s) ? host : (struct json){ 0 },
-        trusts_more(s) ? certificates : (struct json){ 0 });
+        json_if(mounts_host_file(s), host),
+        json_if(trusts_more(s), certificates));
 }
 
 /* What users wrote goes to the program by environment, never into its text. */
@@ -97,8 +97,8 @@ static struct json downloader_env(const struct staging *s)
         env(a, "MODEL_SOURCE", from),
         env(a, "CACHE_DIR", s->dir),
         s->several ? env(a, "MODEL_FILES", names) : env(a, "MODEL_PATH", s->path),
-        s3 ? env(a, "S3_BUCKET", source->host) : (struct json){ 0 },
-        s3 ? env(a, s->several ? "S3_PREFIX" : "S3_KEY", source->path) : (struct json){ 0 });
+        json_if(s3, env(a, "S3_BUCKET", source->host)),
+        s3 ? env(a, s->several ? "S3_PREFIX" : "S3_KEY", source->path) : json_none);
 }
 
 static struct json downloader(const struct staging *s)
@@ -115,14 +115,13 @@ static struct json downloader(const struct staging *s)
                 json_str("-c"),
                 json_str(storage_fetch_program(a, s->settings, m, s->cached))) },
         { "env", downloader_env(s) },
-        { "envFrom", m->secret_name ? json_list(a, secret) : (struct json){ 0 } },
+        { "envFrom", json_if(m->secret_name, json_list(a, secret)) },
         { "volumeMounts",
             json_list(a,
                 mount(a, s->volume, "/models", false),
-                mounts_host_file(s) ? mount(a, "host-model", "/host-model/model.gguf", true)
-                                    : (struct json){ 0 },
-                trusts_more(s) ? mount(a, "custom-ca-cert", "/custom-certs", true)
-                               : (struct json){ 0 }) },
+                json_if(
+                    mounts_host_file(s), mount(a, "host-model", "/host-model/model.gguf", true)),
+                json_if(trusts_more(s), mount(a, "custom-ca-cert", "/custom-certs", true))) },
         { "securityContext.allowPrivilegeEscalation", json_bool(false) },
         { "securityContext.readOnlyRootFilesystem", json_bool(false) },
         { "securityContext.capabilities.drop", json_list(a, json_str("ALL")) },
@@ -218,8 +217,7 @@ struct storage storage_of(struct arena *a, const struct llmkube_settings *settin
     return (struct storage){
         .volumes = volumes(&s),
         .mounts = json_list(a, mount(a, s.volume, "/models", true)),
-        .init_containers =
-            json_list(a, prepare ? preparer(&s) : (struct json){ 0 }, downloader(&s)),
+        .init_containers = json_list(a, json_if(prepare, preparer(&s)), downloader(&s)),
         .model_path = s.path,
         .staged_dir = s.several ? s.dir : NULL,
         .mmproj_path = s.several && m->mmproj ? in_dir(&s, m->mmproj) : NULL,

@@ -356,10 +356,8 @@ static void plan_pool(struct service *s)
 {
     struct arena *a = s->a;
     struct json selects = json_overlay(a,
-        json_with_member(a,
-            otterscale_selector(a, s->base, ""),
-            "app.kubernetes.io/component",
-            (struct json){ 0 }),
+        json_with_member(
+            a, otterscale_selector(a, s->base, ""), "app.kubernetes.io/component", json_none),
         json_map(a,
             { "llm-d.ai/inferenceServing", json_str("true") },
             { "llm-d.ai/model", json_str(s->base) }));
@@ -423,7 +421,7 @@ static void plan_route(struct service *s)
         { "group", json_str(OTTERSCALE_GATEWAY.group) },
         { "kind", json_str(OTTERSCALE_GATEWAY.kind) },
         { "name", json_str(gateway) },
-        { "namespace", here ? (struct json){ 0 } : json_str(ns) });
+        { "namespace", here ? json_none : json_str(ns) });
     service_custom_child(s,
         &OTTERSCALE_ROUTE,
         s->base,
@@ -472,7 +470,7 @@ static void plan_monitor(struct service *s)
                     json_fields(a,
                         { "port", json_str("http-metrics") },
                         { "interval", json_str("30s") },
-                        { "authorization", has_token(s) ? credentials : (struct json){ 0 } })) }));
+                        { "authorization", json_if(has_token(s), credentials) })) }));
 }
 
 /* ---- all of it ---- */

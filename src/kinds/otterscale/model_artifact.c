@@ -185,8 +185,8 @@ static struct json container(const struct artifact *p, bool credentials)
         { "volumeMounts",
             json_list(a,
                 otterscale_mount(a, "workspace", "/workspace", false),
-                credentials ? otterscale_mount(a, "docker-config", OTTERSCALE_DOCKER_PATH, true)
-                            : (struct json){ 0 }) },
+                json_if(credentials,
+                    otterscale_mount(a, "docker-config", OTTERSCALE_DOCKER_PATH, true))) },
         { "securityContext", otterscale_container_security(a) });
 }
 
@@ -211,8 +211,7 @@ static struct json job(const struct artifact *p)
         { "spec.template.spec.securityContext.seccompProfile.type", json_str("RuntimeDefault") },
         { "spec.template.spec.containers", json_list(a, container(p, secret)) },
         { "spec.template.spec.volumes",
-            json_list(
-                a, workspace, secret ? otterscale_docker_volume(a, secret) : (struct json){ 0 }) });
+            json_list(a, workspace, json_if(secret, otterscale_docker_volume(a, secret))) });
 }
 
 /* ---- what the Job says ---- */
@@ -259,7 +258,7 @@ static struct json condition_of(struct json job, const char *type)
 {
     struct json condition = json_find(json_get(job, "status.conditions"), "type", type);
     bool true_ = text_eq(json_get_text(condition, "status"), "True");
-    return true_ ? condition : (struct json){ 0 };
+    return json_if(true_, condition);
 }
 
 static struct told tell_failure(const struct artifact *p)
@@ -349,7 +348,7 @@ static void end_with_job(struct artifact *p, const struct told *t)
             { "observedGeneration", json_int_or_absent(p->generation) },
             { "phase", json_str(t->phase) },
             { "digest", t->digest },
-            { "reference", json_present(t->digest) ? json_str(reference(p)) : (struct json){ 0 } },
+            { "reference", json_if(json_present(t->digest), json_str(reference(p))) },
             { "jobRef.name", json_str(p->job) },
             { "jobRef.namespace", json_str(p->ns) },
             { "startTime", json_get(p->live, "status.startTime") },
@@ -406,7 +405,7 @@ static void end_as_before(struct artifact *p)
         t = (struct told){
             "Failed", "False", otterscale_text(ready, "reason", "JobFailed"), why ? why : t.message
         };
-    plan_status(p->out, json_with_member(p->a, p->status, "conditions", (struct json){ 0 }), NULL);
+    plan_status(p->out, json_with_member(p->a, p->status, "conditions", json_none), NULL);
     plan_ready(p, &t);
     plan_done(p->out);
 }

@@ -295,14 +295,13 @@ static struct json unpacker(const struct service *s)
                 otterscale_env(a, "OCI_MODEL_IMAGE", json_get_text(s->spec, "model.image")),
                 otterscale_env(a, "MODEL_MOUNT_PATH", mount_path(s)),
                 otterscale_env(a, "KITOPS_HOME", UNPACK_CACHE),
-                secret ? otterscale_env(a, "DOCKER_CONFIG", OTTERSCALE_DOCKER_PATH)
-                       : (struct json){ 0 }) },
+                json_if(secret, otterscale_env(a, "DOCKER_CONFIG", OTTERSCALE_DOCKER_PATH))) },
         { "volumeMounts",
             json_list(a,
                 otterscale_mount(a, "model-tmp", UNPACK_CACHE, false),
                 otterscale_mount(a, "model", mount_path(s), false),
-                secret ? otterscale_mount(a, DOCKER_VOLUME, OTTERSCALE_DOCKER_PATH, true)
-                       : (struct json){ 0 }) },
+                json_if(
+                    secret, otterscale_mount(a, DOCKER_VOLUME, OTTERSCALE_DOCKER_PATH, true))) },
         { "securityContext", otterscale_container_security(a) });
 }
 
@@ -413,16 +412,14 @@ static struct json serving_template(struct service *s, const struct role *role)
     const char *secret = pull_secret(s);
     struct json labels = role_selector(s, role);
     labels = json_overlay(a, role_labels(s, role), labels);
-    struct json init = json_list(a,
-        unpacks(s) ? unpacker(s) : (struct json){ 0 },
-        role->proxied ? proxy(s, role) : (struct json){ 0 });
+    struct json init =
+        json_list(a, json_if(unpacks(s), unpacker(s)), json_if(role->proxied, proxy(s, role)));
     return json_fields(a,
         { "metadata.labels", labels },
         { "metadata.annotations", json_or_absent(json_get(role->spec, "annotations")) },
         { "spec.automountServiceAccountToken", json_bool(false) },
         { "spec.imagePullSecrets",
-            atomic_join(
-                a, json_get(s->spec, "model.imagePullSecrets"), (struct json){ 0 }, "name") },
+            atomic_join(a, json_get(s->spec, "model.imagePullSecrets"), json_none, "name") },
         { "spec.nodeSelector", json_or_absent(json_get(role->spec, "nodeSelector")) },
         { "spec.tolerations", tolerations(a, json_get(role->spec, "tolerations")) },
         { "spec.securityContext.runAsNonRoot", json_bool(true) },
@@ -433,7 +430,7 @@ static struct json serving_template(struct service *s, const struct role *role)
             json_list(a,
                 json_fields(a, { "name", json_str("model") }, { "emptyDir", json_empty_map() }),
                 json_fields(a, { "name", json_str("model-tmp") }, { "emptyDir", json_empty_map() }),
-                secret ? otterscale_docker_volume(a, secret) : (struct json){ 0 }) });
+                json_if(secret, otterscale_docker_volume(a, secret))) });
 }
 
 static void plan_serving(struct service *s, const struct role *role)
@@ -641,7 +638,7 @@ static struct service service_of(const struct view *in, struct plan *out)
         .name = view_name(in),
         .ns = view_namespace(in),
         .base = otterscale_base(in->arena, view_name(in)),
-        .pool = json_is(pool, JSON_MAP) ? pool : (struct json){ 0 },
+        .pool = json_if(json_is(pool, JSON_MAP), pool),
         .disaggregated = json_is(json_get(spec, "prefill"), JSON_MAP),
         .port = json_get_int(spec, "engine.port", 8000),
         .picker_port = json_get_int(pool, "port", 9002),

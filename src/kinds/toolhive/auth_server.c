@@ -73,7 +73,7 @@ static struct json redirect(const struct proxy *p, struct json config)
 static struct json secret_env(struct proxy *p, struct json config, struct json provider)
 {
     bool has = json_present(json_get(config, "clientSecretRef"));
-    return has ? json_str(provider_env(p->a, CLIENT_SECRET, provider)) : (struct json){ 0 };
+    return json_if(has, json_str(provider_env(p->a, CLIENT_SECRET, provider)));
 }
 
 static struct json oidc_upstream(struct proxy *p, struct json provider)
@@ -102,7 +102,7 @@ static struct json registration(struct proxy *p, struct json provider, struct js
         { "discovery_url", json_get(v, "discoveryUrl") },
         { "registration_endpoint", json_get(v, "registrationEndpoint") },
         { "initial_access_token_env_var",
-            token ? json_str(provider_env(p->a, ACCESS_TOKEN, provider)) : (struct json){ 0 } },
+            json_if(token, json_str(provider_env(p->a, ACCESS_TOKEN, provider))) },
         { "software_id", json_get(v, "softwareId") },
         { "software_statement", json_get(v, "softwareStatement") });
 }
@@ -163,7 +163,7 @@ static struct json redis_tls(struct arena *a, struct json v, const char *file)
     bool ca = json_present(json_get(v, "caCertSecretRef"));
     struct json fields = json_fields(a,
         { "insecure_skip_verify", json_get(v, "insecureSkipVerify") },
-        { "ca_cert_file", ca ? json_strf(a, REDIS_TLS "/%s", file) : (struct json){ 0 } });
+        { "ca_cert_file", json_if(ca, json_strf(a, REDIS_TLS "/%s", file)) });
     return json_present(fields) ? fields : json_empty_map();
 }
 
@@ -191,7 +191,7 @@ static struct json storage(const struct proxy *p, struct json v)
     struct arena *a = p->a;
     struct json redis = json_get(v, "redis");
     if (!text_eq(json_get_text(v, "type"), "redis") || !json_present(redis))
-        return (struct json){ 0 };
+        return json_none;
     bool user = json_present(json_get(redis, "aclUserConfig.usernameSecretRef"));
     return json_fields(a,
         { "type", json_str("redis") },
@@ -228,7 +228,7 @@ static struct json files(struct arena *a, struct json refs, const char *format, 
 static struct json signing(struct arena *a, struct json refs)
 {
     if (!refs.count)
-        return (struct json){ 0 };
+        return json_none;
     return json_fields(a,
         { "key_dir", json_str(KEYS) },
         { "signing_key_file", json_str("key-0.pem") },
@@ -346,7 +346,7 @@ bool proxy_auth_server_config(struct proxy *p, struct json server, struct json *
         { "insecure_allow_confidential_over_loopback_http",
             json_get(server, "insecureAllowConfidentialOverLoopbackHTTP") },
         { "disable_upstream_token_injection", json_get(server, "disableUpstreamTokenInjection") },
-        { "cimd", documents ? RENAMED(a, json_get(server, "cimd"), cimd) : (struct json){ 0 } },
+        { "cimd", json_if(documents, RENAMED(a, json_get(server, "cimd"), cimd)) },
         { "trusted_issuers", trusted_issuers(a, json_get(server, "trustedIssuers")) },
         { "allow_confidential_client_registration",
             json_get(server, "allowConfidentialClientRegistration") },

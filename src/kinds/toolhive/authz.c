@@ -98,7 +98,7 @@ static bool from_config_map(struct proxy *p, struct json *ret)
 bool proxy_authz(struct proxy *p, struct json *ret, bool *ret_inline)
 {
     const char *type = json_get_text(p->spec, "authzConfig.type");
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     *ret_inline = false;
     if (json_present(p->authz)) {
         const char *of = toolhive_text(p->authz, "spec.type", "");

@@ -406,7 +406,7 @@ static void tell(const struct view *in, struct plan *out, const char *wrong)
     plan_status(out,
         json_fields(a,
             { "validationStatus", json_str(wrong ? "Invalid" : "Valid") },
-            { "validationErrors", wrong ? json_list(a, json_str(wrong)) : (struct json){ 0 } },
+            { "validationErrors", json_if(wrong, json_list(a, json_str(wrong))) },
             { "referencingVirtualServers", referrers(in) },
             { "observedGeneration", json_int(json_get_int(in->object, "metadata.generation", 1)) }),
         NULL);

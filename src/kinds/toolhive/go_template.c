@@ -221,7 +221,7 @@ static struct json filled(const struct schema_field *f)
     case FILLED_NOT:
         break;
     }
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static const char *type_word(struct json v)

@@ -122,7 +122,7 @@ static struct json replicas(const struct proxy *p, struct json live)
         return wanted;
     if (json_present(wanted))
         return json_int(json_get_int(p->spec, "replicas", 1) > 1 ? 1 : wanted.integer);
-    return json_get_int(live, "spec.replicas", 1) > 1 ? json_int(1) : (struct json){ 0 };
+    return json_if(json_get_int(live, "spec.replicas", 1) > 1, json_int(1));
 }
 
 static bool is_restart(const struct proxy *p, struct json live, const char **ret)

@@ -11,7 +11,7 @@
 
 static struct json maybe(bool wanted, struct json v)
 {
-    return wanted ? v : (struct json){ 0 };
+    return json_if(wanted, v);
 }
 
 /* ---- the container ---- */

@@ -42,7 +42,7 @@ struct json proxy_auth_server(const struct proxy *p)
         return json_get(p->server, "spec.embeddedAuthServer");
     if (proxy_external_is(p, "embeddedAuthServer"))
         return json_get(p->external, "spec.embeddedAuthServer");
-    return (struct json){ 0 };
+    return json_none;
 }
 
 /* ---- one function for each reference ---- */
@@ -346,7 +346,7 @@ static void advise_group(struct proxy *p)
 static void advise_ca_bundle(struct proxy *p)
 {
     const char *name = json_get_text(p->spec, "oidcConfigRef.name");
-    struct json oidc = name ? view_get(p->in, &TOOLHIVE_OIDC_CONFIG, name) : (struct json){ 0 };
+    struct json oidc = json_if(name, view_get(p->in, &TOOLHIVE_OIDC_CONFIG, name));
     struct json ref = json_get(oidc, "spec.inline.caBundleRef.configMapRef");
     const char *map = json_get_text(ref, "name");
     if (!map || !text_eq(json_get_text(oidc, "spec.type"), "inline"))

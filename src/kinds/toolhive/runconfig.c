@@ -113,7 +113,7 @@ static bool permissions(struct proxy *p, struct json *ret, struct json *ret_name
     struct arena *a = p->a;
     struct json given = json_get(p->spec, "permissionProfile");
     const char *name = toolhive_text(given, "name", "network");
-    *ret_name = (struct json){ 0 };
+    *ret_name = json_none;
     if (json_present(given) && text_eq(json_get_text(given, "type"), "configmap")) {
         *ret_name = json_strf(a, PROFILES "/%s", toolhive_text(given, "key", ""));
         if (!profile_from_map(p, name, ret))
@@ -124,7 +124,7 @@ static bool permissions(struct proxy *p, struct json *ret, struct json *ret_name
             return fault(p,
                 "spec.permissionProfile.name: \"%s\" is no builtin profile; use none or network",
                 name);
-        *ret_name = json_present(given) ? json_str(name) : (struct json){ 0 };
+        *ret_name = json_if(json_present(given), json_str(name));
         *ret = json_fields(a,
             { "name", json_str(name) },
             { "network.outbound",
@@ -142,7 +142,7 @@ static struct json oidc_config(const struct proxy *p, bool auth_server)
 {
     struct arena *a = p->a;
     if (!json_present(p->oidc))
-        return (struct json){ 0 };
+        return json_none;
     bool cluster = text_eq(json_get_text(p->oidc, "spec.type"), "kubernetesServiceAccount");
     struct json c = json_get(p->oidc, cluster ? "spec.kubernetesServiceAccount" : "spec.inline");
     struct json scopes = json_or_absent(json_get(p->spec, "oidcConfigRef.scopes"));
@@ -268,10 +268,10 @@ struct json proxy_telemetry(const struct proxy *p)
 {
     struct arena *a = p->a;
     if (!json_present(p->telemetry))
-        return (struct json){ 0 };
+        return json_none;
     struct json t = json_get(p->telemetry, "spec.openTelemetry");
     if (!json_get_bool(t, "enabled", false))
-        t = (struct json){ 0 };
+        t = json_none;
     const char *endpoint = json_get_text(t, "endpoint");
     if (text_starts(endpoint, "https://"))
         endpoint += strlen("https://");
@@ -293,17 +293,17 @@ struct json proxy_telemetry(const struct proxy *p)
         { "useLegacyAttributes",
             json_bool(json_get_bool(t, "useLegacyAttributes", json_present(t))) },
         { "caCertPath",
-            json_present(ca) ? json_strf(a,
-                                   "/config/certs/otel/%s/%s",
-                                   toolhive_text(ca, "name", ""),
-                                   toolhive_text(ca, "key", "ca.crt"))
-                             : (struct json){ 0 } });
+            json_if(json_present(ca),
+                json_strf(a,
+                    "/config/certs/otel/%s/%s",
+                    toolhive_text(ca, "name", ""),
+                    toolhive_text(ca, "key", "ca.crt"))) });
 }
 
 static bool bucket(struct proxy *p, struct json v, const char *path, struct json *ret)
 {
     int64_t ns;
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     if (!json_present(v))
         return true;
     const char *period = toolhive_text(v, "refillPeriod", "");
@@ -388,7 +388,7 @@ struct json proxy_session_redis(const struct proxy *p)
             { "key_prefix", json_get(s, "keyPrefix") });
     if (!text_empty(p->settings->redis_addr))
         return json_fields(p->a, { "address", json_str(p->settings->redis_addr) });
-    return (struct json){ 0 };
+    return json_none;
 }
 
 /* ---- the chain of middleware ---- */
@@ -542,7 +542,7 @@ static struct json base_config(struct proxy *p, const struct parts *x, struct js
     bool audit = json_get_bool(p->spec, "audit.enabled", false);
     return json_fields(a,
         { "schema_version", json_str("v0.1.0") },
-        { "mcpserver_generation", p->remote ? (struct json){ 0 } : json_int(p->generation) },
+        { "mcpserver_generation", p->remote ? json_none : json_int(p->generation) },
         { "image", json_get(p->spec, "image") },
         { "remote_url", json_get(p->spec, "remoteUrl") },
         { "remote_auth_config", x->bearer },
@@ -564,11 +564,11 @@ static struct json base_config(struct proxy *p, const struct parts *x, struct js
         { "aws_sts_config", x->aws },
         { "authz_config", x->authz },
         { "authz_config_inline", json_true_or_absent(x->authz_inline) },
-        { "audit_config.detectApplicationErrors", audit ? json_bool(true) : (struct json){ 0 } },
-        { "audit_config.maxDataSize", audit ? json_int(1024) : (struct json){ 0 } },
+        { "audit_config.detectApplicationErrors", json_if(audit, json_bool(true)) },
+        { "audit_config.maxDataSize", json_if(audit, json_int(1024)) },
         { "telemetry_config", proxy_telemetry(p) },
         { "rate_limit_config", x->limits },
-        { "rate_limit_namespace", json_present(x->limits) ? json_str(p->ns) : (struct json){ 0 } },
+        { "rate_limit_namespace", json_if(json_present(x->limits), json_str(p->ns)) },
         { "trust_proxy_headers", json_get(p->spec, "trustProxyHeaders") },
         { "proxy_mode", json_str(proxy_mode(p)) },
         { "thv_ca_bundle", json_get(oidc, "CACertPath") },
@@ -577,7 +577,7 @@ static struct json base_config(struct proxy *p, const struct parts *x, struct js
         { "tools_override", json_or_absent(tool_overrides(p)) },
         { "validating_webhooks", proxy_webhooks(p, "validating") },
         { "mutating_webhooks", proxy_webhooks(p, "mutating") },
-        { "header_forward", p->remote ? headers(p) : (struct json){ 0 } },
+        { "header_forward", json_if(p->remote, headers(p)) },
         { "endpoint_prefix", json_get(p->spec, "endpointPrefix") },
         { "embedded_auth_server_config", x->auth_server },
         { "scaling_config", x->scaling });

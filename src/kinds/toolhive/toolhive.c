@@ -96,7 +96,7 @@ const char *toolhive_checksum(
 struct json toolhive_document_map(
     struct arena *a, const char *name, struct json labels, struct json data)
 {
-    const char *checksum = toolhive_checksum(a, data, labels, (struct json){ 0 });
+    const char *checksum = toolhive_checksum(a, data, labels, json_none);
     return json_fields(a,
         { "metadata.name", json_str(name) },
         { "metadata.labels", labels },

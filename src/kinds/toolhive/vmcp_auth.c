@@ -34,7 +34,7 @@ static const char *env_name(struct arena *a, const char *prefix, const char *con
 
 static struct json env_if(struct arena *a, struct json ref, const char *prefix, const char *config)
 {
-    return json_present(ref) ? json_str(env_name(a, prefix, config)) : (struct json){ 0 };
+    return json_if(json_present(ref), json_str(env_name(a, prefix, config)));
 }
 
 static struct json exchange(struct arena *a, struct json t, const char *config)
@@ -168,8 +168,8 @@ static struct built chosen(const struct vmcp *v, struct json choice)
     if (v->fixed)
         return with_provider(v, b);
     struct json x = json_get(b.strategy, "xaa");
-    x = json_with_member(v->p.a, x, "idpClientSecretEnv", (struct json){ 0 });
-    x = json_with_member(v->p.a, x, "targetClientSecretEnv", (struct json){ 0 });
+    x = json_with_member(v->p.a, x, "idpClientSecretEnv", json_none);
+    x = json_with_member(v->p.a, x, "targetClientSecretEnv", json_none);
     if (json_present(json_get(b.strategy, "xaa")))
         b.strategy = json_with_member(v->p.a, b.strategy, "xaa", x);
     return b;

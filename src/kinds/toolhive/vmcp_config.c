@@ -53,7 +53,7 @@ static bool bucket(
     struct vmcp *v, struct json given, const char *path, struct json *ret, struct error *err)
 {
     int64_t ns;
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     if (!json_present(given))
         return true;
     const char *period = toolhive_text(given, "refillPeriod", "");
@@ -108,9 +108,9 @@ bool vmcp_read_config(struct vmcp *v, struct error *err)
     if (!json_present(config))
         config = json_empty_map();
     tell_ignored(v, config);
-    struct json typed = json_with_member(v->p.a, config, "rateLimiting", (struct json){ 0 });
+    struct json typed = json_with_member(v->p.a, config, "rateLimiting", json_none);
     for (size_t i = 0; i < lengthof(overwritten); i++)
-        typed = json_with_member(v->p.a, typed, overwritten[i], (struct json){ 0 });
+        typed = json_with_member(v->p.a, typed, overwritten[i], json_none);
     return document_read(v->p.a, vmcp_config_fields, typed, "spec.config", &v->given, err) &&
            read_limits(v, json_get(config, "rateLimiting"), err);
 }
@@ -144,12 +144,12 @@ static struct json oidc(const struct vmcp *v)
             with_account ? json_bool(true) : json_get(c, "jwksAllowPrivateIP") },
         { "insecureAllowHttp", json_get(c, "insecureAllowHTTP") },
         { "caBundlePath",
-            with_account       ? json_str(ACCOUNT_FILES "/ca.crt")
-            : json_present(ca) ? json_strf(a,
-                                     "/config/certs/%s/%s",
-                                     toolhive_text(ca, "name", ""),
-                                     toolhive_text(ca, "key", "ca.crt"))
-                               : (struct json){ 0 } });
+            with_account ? json_str(ACCOUNT_FILES "/ca.crt")
+                         : json_if(json_present(ca),
+                               json_strf(a,
+                                   "/config/certs/%s/%s",
+                                   toolhive_text(ca, "name", ""),
+                                   toolhive_text(ca, "key", "ca.crt"))) });
 }
 
 /* Whose token Cedar policies see: the one named, else the first upstream. */
@@ -168,7 +168,7 @@ static bool authz(struct vmcp *v, struct json *ret)
 {
     struct json document;
     bool inline_policies;
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     if (!proxy_authz(&v->p, &document, &inline_policies))
         return false;
     if (!json_present(document))
@@ -192,7 +192,7 @@ static bool with_tool_config(struct vmcp *v, struct json row, struct json *ret)
 {
     struct arena *a = v->p.a;
     const char *name = json_get_text(row, "toolConfigRef.name");
-    *ret = json_with_member(a, row, "toolConfigRef", (struct json){ 0 });
+    *ret = json_with_member(a, row, "toolConfigRef", json_none);
     if (!name)
         return true;
     struct json config = view_get(v->p.in, &TOOLHIVE_TOOL_CONFIG, name);
@@ -332,13 +332,13 @@ static struct json sessions(const struct vmcp *v)
             { "db", json_get(s, "db") },
             { "keyPrefix", json_get(s, "keyPrefix") });
     if (text_empty(usual))
-        return (struct json){ 0 };
+        return json_none;
     return json_fields(v->p.a, { "provider", json_str("redis") }, { "address", json_str(usual) });
 }
 
 static struct json telemetry(const struct vmcp *v)
 {
-    return json_with_member(v->p.a, proxy_telemetry(&v->p), "caCertPath", (struct json){ 0 });
+    return json_with_member(v->p.a, proxy_telemetry(&v->p), "caCertPath", json_none);
 }
 
 /* ---- the document ---- */
@@ -370,7 +370,7 @@ static bool config(struct vmcp *v, struct json *ret)
         { "compositeToolRefs", json_get(v->given, "compositeToolRefs") },
         { "operational", operational(v) },
         { "metadata", json_get(v->given, "metadata") },
-        { "telemetry", json_present(v->p.telemetry) ? telemetry(v) : (struct json){ 0 } },
+        { "telemetry", json_if(json_present(v->p.telemetry), telemetry(v)) },
         { "audit", audit(v) },
         { "optimizer", optimizer(v) },
         { "codeMode", json_get(v->given, "codeMode") },
@@ -464,7 +464,6 @@ bool vmcp_documents(struct vmcp *v, struct json *ret)
     *ret = json_map(a,
         { "config.yaml", json_str(document_yaml(a, vmcp_config_fields, document)) },
         { "authserver-config.yaml",
-            json_present(auth) ? json_str(document_yaml(a, auth_server_fields, auth))
-                               : (struct json){ 0 } });
+            json_if(json_present(auth), json_str(document_yaml(a, auth_server_fields, auth))) });
     return true;
 }

@@ -53,7 +53,7 @@ static struct json path_of(struct arena *a, const char *phase, struct json webho
 {
     struct json ref = json_get(webhook, secrets[secret].path);
     if (!json_present(ref))
-        return (struct json){ 0 };
+        return json_none;
     const char *name = toolhive_text(webhook, "name", "");
     return json_str(mount_path(a, identifier(a, phase, name, secrets[secret].purpose, ref), ref));
 }
@@ -74,8 +74,8 @@ struct json proxy_webhooks(const struct proxy *p, const char *phase)
         if (json_present(given)) {
             struct json fields = json_fields(a,
                 { "ca_bundle_path", path_of(a, phase, *w, 1) },
-                { "client_cert_path", pair ? cert : (struct json){ 0 } },
-                { "client_key_path", pair ? key : (struct json){ 0 } },
+                { "client_cert_path", json_if(pair, cert) },
+                { "client_key_path", json_if(pair, key) },
                 { "insecure_skip_verify",
                     json_true_or_absent(json_get_bool(given, "insecureSkipVerify", false)) });
             tls = json_present(fields) ? fields : json_empty_map();

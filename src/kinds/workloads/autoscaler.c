@@ -16,7 +16,7 @@ static struct json target_of(const struct view *in)
     for (size_t i = 0; i < lengthof(known); i++)
         if (text_eq(json_get_text(to, "kind"), known[i]->kind))
             return view_get(in, known[i], json_get_text(to, "name"));
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static void reconcile(const struct view *in, struct plan *out)

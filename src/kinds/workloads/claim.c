@@ -102,7 +102,7 @@ static struct json owners(const struct view *in)
             text_eq(workloads_controller(pod), json_get_text(set, "metadata.uid")))
             return stateful_claim_owners(a, in->object, set, pod, !stateful_wants(set, ordinal));
     }
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static void amend(const struct view *in, struct plan *out, struct json patch)
@@ -148,8 +148,7 @@ static void bind(const struct view *in, struct plan *out, const struct binding *
     struct arena *a = in->arena;
     struct json notes = json_map(a,
         { "pv.kubernetes.io/bind-completed", json_str("yes") },
-        { "pv.kubernetes.io/bound-by-controller",
-            b->provided ? (struct json){ 0 } : json_str("yes") });
+        { "pv.kubernetes.io/bound-by-controller", b->provided ? json_none : json_str("yes") });
     amend(in,
         out,
         json_fields(

@@ -74,9 +74,9 @@ static struct json bare(struct arena *a, struct json tmpl)
 {
     struct json labels = json_get(tmpl, "metadata.labels");
     if (json_is(labels, JSON_MAP))
-        labels = json_with_member(a, labels, WORKLOADS_TEMPLATE_HASH, (struct json){ 0 });
+        labels = json_with_member(a, labels, WORKLOADS_TEMPLATE_HASH, json_none);
     tmpl = json_with(a, tmpl, "metadata.labels", json_or_absent(labels));
-    tmpl = json_with(a, tmpl, "metadata.creationTimestamp", (struct json){ 0 });
+    tmpl = json_with(a, tmpl, "metadata.creationTimestamp", json_none);
     return json_with(a, tmpl, "metadata", json_or_absent(json_get(tmpl, "metadata")));
 }
 

@@ -20,7 +20,7 @@ static int64_t sum(const struct deployment *d, const char *path)
 static struct json numbers(const struct deployment *d)
 {
     struct arena *a = d->in->arena;
-    struct json latest = d->r.latest ? d->r.latest->object : (struct json){ 0 };
+    struct json latest = json_if(d->r.latest, d->r.latest->object);
     int64_t available = sum(d, "status.availableReplicas"), wanted = 0;
     for (size_t i = 0; i < d->r.count; i++)
         wanted += d->r.sets[i].replicas;

@@ -27,7 +27,7 @@ static struct json failed_container(struct json pod, struct json codes)
                 holds_code(codes, code))
                 return *c;
         }
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static const char *condition_met(struct json pod, struct json patterns)
@@ -62,7 +62,7 @@ enum job_verdict job_verdict_of(const struct view *in, struct json pod, const ch
     json_each (rule, rules) {
         const char *action = json_get_text(*rule, "action");
         struct json codes = json_get(*rule, "onExitCodes");
-        struct json c = json_present(codes) ? failed_container(pod, codes) : (struct json){ 0 };
+        struct json c = json_if(json_present(codes), failed_container(pod, codes));
         const char *type = condition_met(pod, json_get(*rule, "onPodConditions"));
         const char *of = arena_printf(
             in->arena, "%s/%s", view_namespace(in), json_get_text(pod, "metadata.name"));

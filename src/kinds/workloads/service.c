@@ -43,7 +43,7 @@ static struct json port_of_containers(
                 text_eq(json_get_text(*port, "protocol"), protocol))
                 return json_get(*port, "containerPort");
     }
-    return (struct json){ 0 };
+    return json_none;
 }
 
 /* The number behind a target port of this pod; absent: it has no port of that name. */
@@ -165,7 +165,7 @@ static struct json labels_of(const struct view *in)
         { HEADLESS, json_str(headless ? "" : NULL) });
     struct json theirs = json_get(in->object, "metadata.labels");
     if (json_is(theirs, JSON_MAP) && !headless)
-        theirs = json_with_member(a, theirs, HEADLESS, (struct json){ 0 });
+        theirs = json_with_member(a, theirs, HEADLESS, json_none);
     return json_overlay(a, theirs, own);
 }
 
@@ -184,7 +184,7 @@ static void plan_slice(
             { "metadata.labels", labels_of(s->in) },
             { "addressType", json_str(s->family) },
             { "endpoints", json_or_absent(json_list_end(&all)) },
-            { "ports", slice ? json_or_absent(slice->ports) : (struct json){ 0 } }));
+            { "ports", json_if(slice, json_or_absent(slice->ports)) }));
 }
 
 static void plan_family(const struct view *in, struct plan *out, const char *family,

@@ -41,8 +41,7 @@ static struct json data_of(struct arena *a, struct json tmpl)
 
 static struct json template_of(struct arena *a, struct json revision)
 {
-    return json_with_member(
-        a, json_get(revision, "data.spec.template"), "$patch", (struct json){ 0 });
+    return json_with_member(a, json_get(revision, "data.spec.template"), "$patch", json_none);
 }
 
 /* With what we own of it: an object that was applied before stays as it is but for the change. */

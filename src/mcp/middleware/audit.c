@@ -271,9 +271,9 @@ static struct json error_of(const struct audit *s, struct mcp_exchange *x)
     if (!detects || !body.len || body.ptr[0] != '{' ||
         !memmem(body.ptr, body.len, "\"error\"", 7) ||
         !json_parse(mcp_arena(x), body, &answer, NULL))
-        return (struct json){ 0 };
+        return json_none;
     struct json error = json_member(answer, "error");
-    return json_is(error, JSON_MAP) ? error : (struct json){ 0 };
+    return json_if(json_is(error, JSON_MAP), error);
 }
 
 static void put_metadata(

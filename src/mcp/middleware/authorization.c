@@ -123,7 +123,7 @@ static const struct treated *treatment_of(const char *method)
 static enum mcp_verdict deny(struct mcp_exchange *x)
 {
     mcp_set_denied(x);
-    mcp_answer_error(x, 403, 403, "Unauthorized", (struct json){ 0 });
+    mcp_answer_error(x, 403, 403, "Unauthorized", json_none);
     return MCP_ANSWER;
 }
 
@@ -170,7 +170,7 @@ static enum mcp_verdict ask_request(
         .feature = t->feature,
         .operation = t->operation,
         .id = m->resource,
-        .arguments = json_is(m->arguments, JSON_MAP) ? m->arguments : (struct json){ 0 },
+        .arguments = json_if(json_is(m->arguments, JSON_MAP), m->arguments),
         .annotations = json_member(z->hints, m->resource),
     };
     enum authz_answer answer = z->authorizer->ask(z->state, c->x, &q, c, &c->call);

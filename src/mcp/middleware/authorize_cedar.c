@@ -146,7 +146,7 @@ static void *cedar_open(const struct mcp_open *o, struct json config, struct err
 static struct json decimal(struct arena *a, double number)
 {
     if (!(number > -922337203685477.0 && number < 922337203685477.0))
-        return (struct json){ 0 };
+        return json_none;
     return json_map(a,
         { "__extn",
             json_map(a, { "fn", json_str("decimal") }, { "arg", json_strf(a, "%.4f", number) }) });
@@ -157,7 +157,7 @@ static struct json cedar_value(struct arena *a, struct json v, bool decimals, si
 {
     struct json_builder b;
     if (depth > CLAIM_DEPTH_MAX)
-        return (struct json){ 0 };
+        return json_none;
     switch (v.type) {
     case JSON_BOOL:
     case JSON_STR:
@@ -174,13 +174,13 @@ static struct json cedar_value(struct arena *a, struct json v, bool decimals, si
     case JSON_MAP:
         /* These would be read as an entity or a value of an extension. */
         if (json_present(json_member(v, "__entity")) || json_present(json_member(v, "__extn")))
-            return (struct json){ 0 };
+            return json_none;
         json_builder_init(&b, a);
         json_each_member (m, v)
             json_put(&b, m->key, cedar_value(a, m->value, decimals, depth + 1));
         return json_map_end(&b);
     default:
-        return (struct json){ 0 };
+        return json_none;
     }
 }
 
@@ -246,7 +246,7 @@ static struct json arguments_of(struct arena *a, struct json arguments, bool dec
 
 static struct json claim_at(struct json claims, const char *path)
 {
-    struct json v = text_empty(path) ? (struct json){ 0 } : json_member(claims, path);
+    struct json v = text_empty(path) ? json_none : json_member(claims, path);
     return json_present(v) || text_empty(path) ? v : json_get(claims, path);
 }
 
@@ -295,7 +295,7 @@ static struct json resource_attributes(
     bool is_tool = text_eq(q->feature, "tool"), is_resource = text_eq(q->feature, "resource");
     struct json own = json_map(a,
         { "name", json_str(q->id) },
-        { "uri", is_resource ? json_str(q->id) : (struct json){ 0 } },
+        { "uri", json_if(is_resource, json_str(q->id)) },
         { "operation", json_str(q->operation) },
         { "feature", json_str(q->feature) });
     if (!is_tool)

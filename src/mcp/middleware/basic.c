@@ -88,7 +88,7 @@ static enum mcp_verdict origins_head(void *state, struct mcp_exchange *x, void *
         }
     if (fine && count <= 1)
         return MCP_NEXT;
-    mcp_answer_error(x, 403, -32600, "Origin not allowed", (struct json){ 0 });
+    mcp_answer_error(x, 403, -32600, "Origin not allowed", json_none);
     return MCP_ANSWER;
 }
 

@@ -88,8 +88,7 @@ static bool change(struct arena *a, struct json v, struct str rest, enum change 
         return fail(err, ERR_INVALID, "there is no member \"%s\"", token);
     if (!is_last && !change(a, old, rest, what, value, &value, err))
         return false;
-    *ret = json_with_member(
-        a, v, token, is_last && what == CHANGE_REMOVE ? (struct json){ 0 } : value);
+    *ret = json_with_member(a, v, token, is_last && what == CHANGE_REMOVE ? json_none : value);
     return true;
 }
 

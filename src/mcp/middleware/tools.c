@@ -81,14 +81,14 @@ static struct json shown(const struct tools *t, struct arena *a, struct json too
     const char *new_name = json_text(json_member(given, "name"));
     const char *description = json_text(json_member(given, "description"));
     if (text_empty(name))
-        return (struct json){ 0 };
+        return json_none;
     if (!text_empty(new_name)) {
         name = new_name;
         tool = json_with_member(a, tool, "name", json_str(name));
     }
     if (!text_empty(description))
         tool = json_with_member(a, tool, "description", json_str(description));
-    return is_allowed(t, name) ? tool : (struct json){ 0 };
+    return json_if(is_allowed(t, name), tool);
 }
 
 static enum mcp_verdict list_answer(void *state, struct mcp_exchange *x, void **slot)
@@ -138,7 +138,7 @@ static bool takes_json(struct http_headers headers)
 static enum mcp_verdict refuse(struct mcp_exchange *x, int status)
 {
     if (status == 200)
-        mcp_answer_error(x, status, -32602, "tool not found", (struct json){ 0 });
+        mcp_answer_error(x, status, -32602, "tool not found", json_none);
     else
         mcp_answer(x, status, NULL, (struct str){ 0 });
     return MCP_ANSWER;

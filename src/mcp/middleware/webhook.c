@@ -178,7 +178,7 @@ static enum mcp_verdict refuse(struct webhook_check *c, int status, const char *
         : status == 413 ? -32600
                         : -32603,
         text,
-        (struct json){ 0 });
+        json_none);
     return MCP_ANSWER;
 }
 

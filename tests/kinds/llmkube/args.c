@@ -38,7 +38,7 @@ TEST(a_flag_in_extra_args_is_known_in_both_forms_only)
     check(!args_have(list, "--port"));
     check(args_have(test_json("['--port']"), "--port"));
     check(!args_have(list, "--hos"));
-    check(!args_have((struct json){ 0 }, "--host"));
+    check(!args_have(json_none, "--host"));
 }
 
 TEST(values_that_arguments_cannot_take_are_named)

@@ -20,10 +20,8 @@ TEST(replicas_are_handed_over_without_a_wrong_value)
     /* The autoscaler did, so the field is no longer among ours. */
     struct json owned = stage_child(&s, "Deployment");
     service_set(&s, "Deployment", "spec.replicas", "4");
-    stage_owned(&s,
-        "Deployment",
-        "svc",
-        json_with(test_arena(), owned, "spec.replicas", (struct json){ 0 }));
+    stage_owned(
+        &s, "Deployment", "svc", json_with(test_arena(), owned, "spec.replicas", json_none));
     stage_run(&s, &llmkube_inference_service_kind, "svc");
     check(!json_present(replicas(&s)));
     check_int(json_get_int(s.plan.status, "desiredReplicas", 0), 4);

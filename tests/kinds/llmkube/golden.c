@@ -261,7 +261,7 @@ static struct json find_object(struct json list, const char *kind, const char *n
         if (text_eq(json_get_text(*o, "kind"), kind) &&
             text_eq(json_get_text(*o, "metadata.name"), name))
             return *o;
-    return (struct json){ 0 };
+    return json_none;
 }
 
 /* ---- pictures ---- */
@@ -387,7 +387,7 @@ static struct json status_with_conditions(const struct stage *s, const char *nam
         if (text_eq(json_get_text(s->world.objects[i], "kind"), "InferenceService") &&
             text_eq(json_get_text(s->world.objects[i], "metadata.name"), name))
             return json_get(s->world.objects[i], "status");
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static void compare_service(struct comparison *c, struct json recording, const char *name)

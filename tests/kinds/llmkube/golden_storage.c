@@ -86,7 +86,7 @@ static struct json object_of(struct json picture, const char *kind, const char *
         if (text_eq(json_get_text(*o, "kind"), kind) &&
             text_eq(json_get_text(*o, "metadata.name"), name))
             return *o;
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static struct llmkube_settings settings_of(const char *name)
@@ -232,8 +232,8 @@ TEST(prefetch_jobs_and_claims_are_as_upstream_makes_them)
             struct json theirs = object_of(json_get(recording, "applied.children"),
                 child->resource->kind,
                 json_get_text(child->object, "metadata.name"));
-            theirs = json_with(test_arena(), theirs, "kind", (struct json){ 0 });
-            theirs = json_with(test_arena(), theirs, "apiVersion", (struct json){ 0 });
+            theirs = json_with(test_arena(), theirs, "kind", json_none);
+            theirs = json_with(test_arena(), theirs, "apiVersion", json_none);
             compare(cases[i], child->resource->kind, child->object, theirs);
         }
     }

@@ -4,9 +4,9 @@ static bool read_gpu(
     const char *spec, const char *gpu, const char *pool, struct gpu *ret, struct error *err)
 {
     struct llmkube_settings settings = {
-        .gpu_sharing_shared_pool_selector = pool ? test_json(pool) : (struct json){ 0 },
+        .gpu_sharing_shared_pool_selector = json_if(pool, test_json(pool)),
     };
-    struct model model = { .name = "base", .gpu = gpu ? test_json(gpu) : (struct json){ 0 } };
+    struct model model = { .name = "base", .gpu = json_if(gpu, test_json(gpu)) };
     return gpu_read(test_arena(), &settings, &model, test_json(spec), ret, err);
 }
 

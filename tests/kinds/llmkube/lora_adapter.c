@@ -35,7 +35,7 @@ static void add_pod(struct stage *s, const char *name, int starts)
 
 static struct json asked(const struct stage *s)
 {
-    return s->plan.effect_count ? s->plan.effects[0].args : (struct json){ 0 };
+    return json_if(s->plan.effect_count, s->plan.effects[0].args);
 }
 
 TEST(an_adapter_needs_a_server_of_sglang)

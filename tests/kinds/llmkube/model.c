@@ -139,13 +139,11 @@ TEST(a_source_edited_to_another_class_leaves_nothing_behind)
     settle(w);
     stage_edit(w, &LLMKUBE_MODEL, "m", "spec.source", "'acme/chat'");
     settle(w);
-    check_json(json_with(test_arena(),
-                   json_with(test_arena(),
-                       stage_status(w, &LLMKUBE_MODEL, "m"),
-                       "lastUpdated",
-                       (struct json){ 0 }),
-                   "conditions",
-                   (struct json){ 0 }),
+    check_json(
+        json_with(test_arena(),
+            json_with(test_arena(), stage_status(w, &LLMKUBE_MODEL, "m"), "lastUpdated", json_none),
+            "conditions",
+            json_none),
         "{'phase': 'Ready', 'acceleratorReady': true, 'size': '0'}");
     check(text_starts(condition(w, "Available"), "True RuntimeResolved: "));
     stage_edit(w, &LLMKUBE_MODEL, "m", "spec.source", "'chat'");

@@ -24,7 +24,7 @@ static inline struct runtime_case *runtime_case(const char *spec, const char *gp
     c->model.name = "base";
     c->model.format = "gguf";
     c->model.source = (struct source){ .origin = SOURCE_HTTP, .text = "https://w.test/m.gguf" };
-    c->model.gpu = gpu ? test_json(gpu) : (struct json){ 0 };
+    c->model.gpu = json_if(gpu, test_json(gpu));
     c->in = (struct runtime_input){
         .settings = &c->settings,
         .model = &c->model,

@@ -78,7 +78,7 @@ static struct json find_object(
         if (json_present(found))
             return found;
     }
-    return (struct json){ 0 };
+    return json_none;
 }
 
 /* ---- what the recording says ---- */
@@ -130,10 +130,8 @@ static bool rollout_waits(struct json service)
 
 static struct json without_storage(struct arena *a, struct json limits)
 {
-    return json_or_absent(json_with_member(a,
-        json_is(limits, JSON_MAP) ? limits : json_empty_map(),
-        "ephemeral-storage",
-        (struct json){ 0 }));
+    return json_or_absent(json_with_member(
+        a, json_is(limits, JSON_MAP) ? limits : json_empty_map(), "ephemeral-storage", json_none));
 }
 
 /* What the API server adds to a probe. */

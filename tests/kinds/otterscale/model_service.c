@@ -232,5 +232,5 @@ TEST(a_version_label_that_is_there_stays)
 {
     check_text(
         otterscale_version_of(test_json("{'app.kubernetes.io/version': 'v1.0.1'}")), "v1.0.1");
-    check_text(otterscale_version_of((struct json){ 0 }), OTTERSCALE_VERSION);
+    check_text(otterscale_version_of(json_none), OTTERSCALE_VERSION);
 }

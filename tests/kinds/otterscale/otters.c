@@ -58,7 +58,7 @@ void otters_set(struct otters *w, const struct resource *r, const char *name, co
 {
     struct json object = file_view_get(&w->view, r, "ml", name);
     check(json_present(object));
-    add(w, json_with(test_arena(), object, path, json ? test_json(json) : (struct json){ 0 }));
+    add(w, json_with(test_arena(), object, path, json_if(json, test_json(json))));
 }
 
 const struct plan *otters_run(struct otters *w, const struct kind *kind, const char *name)
@@ -78,7 +78,7 @@ struct json otters_child(const struct plan *p, const struct resource *r, const c
         if (p->children[i].resource == r && p->children[i].mode != PLAN_ABSENT &&
             text_eq(json_get_text(p->children[i].object, "metadata.name"), name))
             return p->children[i].object;
-    return (struct json){ 0 };
+    return json_none;
 }
 
 const char *otters_condition(const struct plan *p, const char *type)

@@ -78,5 +78,5 @@ TEST(quantities_become_text_and_empty_lists_go)
     check_json(otterscale_resources(test_arena(),
                    test_json("{'limits': {'cpu': 2, 'x': 0.1, 'm': '1Gi'}, 'requests': {}}")),
         "{'limits': {'cpu': '2', 'm': '1Gi', 'x': '0.1'}}");
-    check_json(otterscale_resources(test_arena(), (struct json){ 0 }), "{}");
+    check_json(otterscale_resources(test_arena(), json_none), "{}");
 }

@@ -126,7 +126,7 @@ static struct json claims(const struct server *s)
 {
     struct json cache = json_get(s->spec, "modelCache");
     if (!s->cached)
-        return (struct json){ 0 };
+        return json_none;
     return json_list(s->a,
         json_fields(s->a,
             { "apiVersion", json_str("v1") },
@@ -162,7 +162,7 @@ static bool workload(
     struct json tmpl = json_fields(a,
         { "metadata.labels", toolhive_merge(a, json_get(pods, "labels"), s->labels) },
         { "metadata.annotations", json_or_absent(json_get(pods, "annotations")) },
-        { "spec.imagePullSecrets", toolhive_pull_secrets(a, (struct json){ 0 }, s->in->settings) },
+        { "spec.imagePullSecrets", toolhive_pull_secrets(a, json_none, s->in->settings) },
         { "spec.containers", json_list(a, container(s, resources)) });
     const char *unknown;
     if (json_present(patch) && !go_template_merge(a, tmpl, patch, &tmpl, err))

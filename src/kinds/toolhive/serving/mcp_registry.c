@@ -123,8 +123,7 @@ static struct json container(const struct registry *r)
         { "image", json_str(settings->registry_api_image) },
         { "args",
             json_list(a, json_str("serve"), json_str("--config=" CONFIG_PATH "/config.yaml")) },
-        { "env",
-            pass ? json_list(a, toolhive_env(a, "PGPASSFILE", PASS_FILE)) : (struct json){ 0 } },
+        { "env", json_if(pass, json_list(a, toolhive_env(a, "PGPASSFILE", PASS_FILE))) },
         { "ports",
             json_list(a,
                 json_fields(a,
@@ -253,7 +252,7 @@ static struct json deployment(const struct registry *r)
         { "spec.serviceAccountName", json_str(r->account) },
         { "spec.imagePullSecrets",
             toolhive_pull_secrets(a, json_get(r->spec, "imagePullSecrets"), r->in->settings) },
-        { "spec.initContainers", pass ? json_list(a, init_container(a)) : (struct json){ 0 } },
+        { "spec.initContainers", json_if(pass, json_list(a, init_container(a))) },
         { "spec.containers", json_list(a, container(r)) },
         { "spec.volumes", volumes(r) });
     const char *unknown = NULL;
