@@ -214,9 +214,7 @@ static const char *without_program(struct arena *a, const struct container *c,
     const struct image_request *request, const char *message)
 {
     const struct image_row *row = image_map_find(c->pod->host->images, request->image);
-    struct json words = request->command.count ? request->command
-                        : row                  ? row->program
-                                               : (struct json){ 0 };
+    struct json words = request->command.count ? request->command : json_if(row, row->program);
     const char *source = program_source(a, words, c->pod->host->gpus);
     return *source ? arena_printf(a, "%s. %s", message, source) : message;
 }

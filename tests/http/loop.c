@@ -37,9 +37,9 @@ TEST(loop_fires_timers_in_order_of_time)
     const struct env *env = loop_env(t.loop);
     timer_init(&t.first, first, &t);
     timer_init(&t.second, second, &t);
+    int64_t before = env_mono_ms(env);
     timer_set(env, &t.second, 30);
     timer_set(env, &t.first, 0);
-    int64_t before = env_mono_ms(env);
     loop_run(t.loop);
     check_text(t.order, "12");
     check(env_mono_ms(env) - before >= 30);

@@ -79,5 +79,5 @@ TEST(programs_are_to_be_had_somewhere)
     check_text(program_source(a, test_json("['npx', '-y', 'x']"), &one),
         "To get it: Debian's package npm, or https://nodejs.org.");
     check_text(program_source(a, test_json("['sh']"), &one), "");
-    check_text(program_source(a, (struct json){ 0 }, &one), "");
+    check_text(program_source(a, json_none, &one), "");
 }

@@ -166,7 +166,7 @@ static void post(struct mcp_client *c, struct json message, bool (*done)(void *c
     buf_init(&c->body, ANSWER_BYTES_MAX);
     sse_reader_done(&c->events);
     sse_reader_init(&c->events, ANSWER_BYTES_MAX);
-    c->answer = (struct json){ 0 };
+    c->answer = json_none;
     c->has_ended = c->is_stream = false;
     c->status = 0;
     c->err = (struct error){ 0 };

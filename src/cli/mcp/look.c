@@ -109,7 +109,7 @@ static bool find_server(struct ask *q, const char *name, struct json *ret, struc
 {
     struct json servers;
     cleanup(buf_done) struct buf names = BUF_INIT(OUTPUT_BYTES_MAX);
-    *ret = (struct json){ 0 };
+    *ret = json_none;
     if (!find_servers(q, &servers, err))
         return false;
     json_each (server, servers) {
