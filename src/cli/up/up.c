@@ -541,7 +541,7 @@ static const struct cli_flag flags[] = {
         NULL,
         "false",
         "Return when all is ready and keep running; the log is DATA/up.log." },
-    { "wait", 0, "DURATION", "10m", "How long --detach waits for that; 0s: not at all." },
+    { "wait", 0, "DURATION", "10m", "How long --detach waits; 0s: not at all." },
     { "log-level", 0, "LEVEL", "warn", "Level of the log: error, warn, info or debug." },
     { "log-format", 0, "FORMAT", "text", "text for people, json for machines." },
     { 0 },
