@@ -170,8 +170,8 @@ static int run_kubeconfig(struct cli *cli)
 }
 
 static const struct cli_flag flags[] = {
-    { "now", 0, NULL, "false", "Kill the pods: no grace." },
-    { "wait", 0, "DURATION", "60s", "How long to wait for the end." },
+    { "now", 0, NULL, "false", "Kill the pods without a grace period." },
+    { "wait", 0, "DURATION", "60s", "How long to wait for the end of the process." },
     { "purge", 0, NULL, "false", "Then remove everything in the data folder, after a question." },
     { "yes", 0, NULL, "false", "With --purge: without the question." },
     { 0 },

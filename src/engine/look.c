@@ -21,7 +21,7 @@ static struct json look_get(void *ctx, const struct resource *r, const char *ns,
 {
     const struct looker *l = ctx;
     struct cache_entry *e = cache_find(watched(l, r), r->cluster_scoped ? "" : ns, name);
-    return e ? cache_read(l->arena, e) : (struct json){ 0 };
+    return json_if(e, cache_read(l->arena, e));
 }
 
 static struct json look_list(
@@ -52,7 +52,7 @@ static bool look_served(void *ctx, const struct resource *r)
 static struct json look_owned(void *ctx, const struct resource *r, const char *name)
 {
     (void)ctx, (void)r, (void)name;
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static struct view_trouble look_trouble(void *ctx, const struct resource *r, const char *name)
@@ -64,7 +64,7 @@ static struct view_trouble look_trouble(void *ctx, const struct resource *r, con
 static struct json look_fact(void *ctx, const char *effect, struct json args)
 {
     (void)ctx, (void)effect, (void)args;
-    return (struct json){ 0 };
+    return json_none;
 }
 
 static const struct view_source source = {

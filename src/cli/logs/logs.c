@@ -196,9 +196,10 @@ static const struct cli_flag flags[] = {
         'c',
         "NAME",
         NULL,
-        "Which of the pod; else its first, before that begins its last init container." },
-    { "previous", 'p', NULL, "false", "Of the run before the last restart." },
-    { "tail", 0, "LINES", NULL, "Only so many at the end." },
+        "Container to show. Default: the first container, or the last init container if the first "
+        "has not started." },
+    { "previous", 'p', NULL, "false", "Show the run before the last restart." },
+    { "tail", 0, "LINES", NULL, "Number of lines to show from the end." },
     { "namespace",
         'n',
         "NAME",

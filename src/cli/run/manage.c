@@ -53,7 +53,7 @@ static bool stop_one(struct managed *m, const char *name, struct error *err)
     struct json before =
         json_map(a, { REPLICAS_BEFORE, json_strf(a, "%lld", (long long)replicas) });
     struct json patch = json_fields(a,
-        { "metadata.annotations", replicas > 1 ? before : (struct json){ 0 } },
+        { "metadata.annotations", json_if(replicas > 1, before) },
         { "spec.replicas", json_int(0) });
     if (replicas && !things_patch(&m->q, &LLMKUBE_INFERENCE_SERVICE, name, patch, err))
         return false;
@@ -168,13 +168,13 @@ static struct json clean(struct arena *a, struct json object)
     const char *ns = json_get_text(object, "metadata.namespace");
     struct json annotations = json_get(object, "metadata.annotations");
     annotations = json_with_member(
-        a, annotations, "kubectl.kubernetes.io/last-applied-configuration", (struct json){ 0 });
-    annotations = json_with_member(a, annotations, REPLICAS_BEFORE, (struct json){ 0 });
+        a, annotations, "kubectl.kubernetes.io/last-applied-configuration", json_none);
+    annotations = json_with_member(a, annotations, REPLICAS_BEFORE, json_none);
     return json_fields(a,
         { "apiVersion", json_get(object, "apiVersion") },
         { "kind", json_get(object, "kind") },
         { "metadata.name", json_get(object, "metadata.name") },
-        { "metadata.namespace", text_eq(ns, "default") ? (struct json){ 0 } : json_str(ns) },
+        { "metadata.namespace", text_eq(ns, "default") ? json_none : json_str(ns) },
         { "metadata.labels", json_or_absent(json_get(object, "metadata.labels")) },
         { "metadata.annotations", json_or_absent(annotations) },
         { "spec", spec_of(a, object) });

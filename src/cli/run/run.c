@@ -163,10 +163,10 @@ static bool change_service(struct run *r, struct error *err)
         replicas = 1;
     struct json forget = json_map(a, { REPLICAS_BEFORE, json_null() });
     struct json patch = json_fields(a,
-        { "metadata.annotations", stopped && before ? forget : (struct json){ 0 } },
-        { "spec.replicas", stopped ? json_int(replicas) : (struct json){ 0 } },
+        { "metadata.annotations", json_if(stopped && before, forget) },
+        { "spec.replicas", json_if(stopped, json_int(replicas)) },
         { "spec.contextSize", json_int_or_absent(r->options.context) },
-        { "spec.resources.gpu", r->gpus_given ? json_int(r->options.gpus) : (struct json){ 0 } });
+        { "spec.resources.gpu", json_if(r->gpus_given, json_int(r->options.gpus)) });
     return !json_or_absent(patch).count ||
            things_patch(&r->q, &LLMKUBE_INFERENCE_SERVICE, r->wanted.name, patch, err);
 }
@@ -297,7 +297,7 @@ static bool make_anew(struct run *r, struct error *err)
         return false;
     if (!r->wanted.source)
         r->wanted.source = json_get_text(r->model, "spec.source");
-    r->model = (struct json){ 0 };
+    r->model = json_none;
     return true;
 }
 

@@ -9,7 +9,7 @@
 #define NAMES_BYTES_MAX ((size_t)4096)
 
 const struct cli_flag things_flags[] = {
-    { "namespace", 'n', "NAME", NULL, "Where it is; else in `default`." },
+    { "namespace", 'n', "NAME", NULL, "Namespace of it. [default]" },
     { 0 },
 };
 
@@ -34,7 +34,7 @@ bool things_get(
     struct ask_request get = { .method = "GET", .path = path_of(q, r, name) };
     if (ask(q, &get, &status, ret, err))
         return true;
-    *ret = (struct json){ 0 }; /* it was the server's refusal */
+    *ret = json_none; /* it was the server's refusal */
     return err->code == ERR_NOT_FOUND;
 }
 

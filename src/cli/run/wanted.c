@@ -136,7 +136,7 @@ static struct json head(struct arena *a, const char *kind, const char *ns, const
         { "apiVersion", json_str("inference.llmkube.dev/v1alpha1") },
         { "kind", json_str(kind) },
         { "metadata.name", json_str(name) },
-        { "metadata.namespace", text_eq(ns, "default") ? (struct json){ 0 } : json_str(ns) });
+        { "metadata.namespace", text_eq(ns, "default") ? json_none : json_str(ns) });
 }
 
 struct json wanted_model(struct arena *a, const struct wanted *w, const struct wanted_options *o)
@@ -153,7 +153,7 @@ struct json wanted_model(struct arena *a, const struct wanted *w, const struct w
     struct json spec = json_fields(a,
         { "source", json_str(w->source) },
         { "prefetch", json_true_or_absent(o->prefetch) },
-        { "hardware", o->gpus ? gpu : (struct json){ 0 } });
+        { "hardware", json_if(o->gpus, gpu) });
     return json_with_member(a, head(a, "Model", o->ns, w->name), "spec", spec);
 }
 

@@ -65,9 +65,8 @@ static void on_written(void *ctx, const struct kube_reply *reply)
 static bool look(struct federation *f, struct arena *a, struct json *ret, struct error *err)
 {
     struct view models, services;
-    if (!engine_look(f->o.engine, a, &llmkube_model_kind, (struct json){ 0 }, &models, err) ||
-        !engine_look(
-            f->o.engine, a, &llmkube_inference_service_kind, (struct json){ 0 }, &services, err))
+    if (!engine_look(f->o.engine, a, &llmkube_model_kind, json_none, &models, err) ||
+        !engine_look(f->o.engine, a, &llmkube_inference_service_kind, json_none, &services, err))
         return false;
     *ret = federated_cluster_report(a,
         view_list(&models, &LLMKUBE_MODEL, NULL, NULL),

@@ -271,7 +271,7 @@ static void on_secret(void *ctx, const struct kube_reply *reply)
     struct webhook_cert *w = ctx;
     w->op = NULL;
     bool none = reply->error.code == ERR_NOT_FOUND;
-    struct json secret = none ? (struct json){ 0 } : json_copy(&w->arena, reply->body);
+    struct json secret = none ? json_none : json_copy(&w->arena, reply->body);
     int64_t now_s = env_wall_ms(w->o.env) / 1000;
     if (reply->error.code && !none) {
         trouble(w, "cannot look at the certificate", reply->error.text);

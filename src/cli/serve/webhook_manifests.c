@@ -46,7 +46,7 @@ static struct json rule(
     return json_fields(a,
         { "apiGroups", json_list(a, json_str(group)) },
         { "resources", resources },
-        { "resourceNames", name ? json_list(a, json_str(name)) : (struct json){ 0 } },
+        { "resourceNames", json_if(name, json_list(a, json_str(name))) },
         { "verbs", verbs });
 }
 

@@ -71,7 +71,7 @@ static bool judge(struct webhooks *w, const struct admission *admission, struct 
         if (!engine_look(w->o.engine, a, admission->kind, object, &view, err))
             return false;
         struct json old = json_get(request, "oldObject");
-        admission->review(&view, json_is(old, JSON_MAP) ? old : (struct json){ 0 }, &verdict);
+        admission->review(&view, json_if(json_is(old, JSON_MAP), old), &verdict);
     }
     *ret = json_fields(a,
         { "apiVersion", json_str("admission.k8s.io/v1") },

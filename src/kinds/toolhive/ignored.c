@@ -84,7 +84,7 @@ void proxy_ignore_fields(struct proxy *p)
     const char *mode = json_get_text(p->spec, "proxyMode");
     struct json own = json_map(p->a,
         { TOOLHIVE_RUNCONFIG_CHECKSUM, json_str("") },
-        { TOOLHIVE_GENERATION, p->remote ? (struct json){ 0 } : json_str("") });
+        { TOOLHIVE_GENERATION, p->remote ? json_none : json_str("") });
     ignore_keys(p, OVERRIDES "proxyDeployment.labels", p->labels);
     ignore_keys(p, OVERRIDES "proxyService.labels", p->labels);
     ignore_keys(p, PODS "labels", p->labels);

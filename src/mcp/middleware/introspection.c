@@ -116,7 +116,7 @@ static struct json github_claims(struct arena *a, struct json v, int64_t now_ms)
         { "aud", json_str("https://github.com") },
         { "sub", json_strf(a, "%lld", (long long)id) },
         { "exp", json_int((now_ms + KEEP_MS) / 1000) },
-        { "iat", has_time ? json_int(created_ms / 1000) : (struct json){ 0 } },
+        { "iat", json_if(has_time, json_int(created_ms / 1000)) },
         { "preferred_username", json_or_absent(json_member(user, "login")) },
         { "login", json_or_absent(json_member(user, "login")) },
         { "email", json_or_absent(json_member(user, "email")) },

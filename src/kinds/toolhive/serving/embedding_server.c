@@ -167,7 +167,7 @@ static bool workload(
     const char *unknown;
     if (json_present(patch) && !go_template_merge(a, tmpl, patch, &tmpl, err))
         return false;
-    tmpl = go_template_keep(a, go_template_known(a, tmpl, &unknown), s->labels, (struct json){ 0 });
+    tmpl = go_template_keep(a, go_template_known(a, tmpl, &unknown), s->labels, json_none);
     tell_ignored(s, unknown);
     *ret = json_fields(a,
         { "metadata.name", json_str(s->name) },
