@@ -1,7 +1,7 @@
 /* A pattern, a line end, a text: a match lies within the text, and searching from its beginning
  * finds it again. */
 
-#include "cel/regex.h"
+#include "cel/regex/regex.h"
 
 #include "fuzz/fuzz.h"
 

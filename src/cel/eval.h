@@ -4,7 +4,7 @@
  * language has it: `false && (1/0 > 0)` is false. */
 
 #include "cel/ast.h"
-#include "cel/regex.h"
+#include "cel/regex/regex.h"
 #include "cel/value.h"
 
 struct cel_variable {

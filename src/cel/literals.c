@@ -4,7 +4,7 @@
 #include "cel/ast.h"
 #include "cel/format.h"
 #include "cel/lib.h"
-#include "cel/regex.h"
+#include "cel/regex/regex.h"
 #include "cel/type.h"
 
 struct walk {

@@ -1,4 +1,4 @@
-#include "cel/regex.h"
+#include "cel/regex/regex.h"
 
 #include "tests/test.h"
 

@@ -1,6 +1,6 @@
 #include "apiserver/rules/patterns.h"
 
-#include "cel/regex.h"
+#include "cel/regex/regex.h"
 
 const char *pattern_fault(struct arena *a, const char *pattern)
 {

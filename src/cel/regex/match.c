@@ -3,7 +3,7 @@
  * costs at most one visit of every instruction. */
 
 #include "base/utf8.h"
-#include "cel/regex_program.h"
+#include "cel/regex/program.h"
 
 struct cel_regex_threads {
     uint32_t count;

@@ -1,9 +1,9 @@
 /* Reading a pattern into a tree, and writing the tree as a program. */
 
-#include "cel/regex.h"
+#include "cel/regex/regex.h"
 
 #include "base/utf8.h"
-#include "cel/regex_program.h"
+#include "cel/regex/program.h"
 
 enum kind {
     EMPTY,

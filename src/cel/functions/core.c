@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 #include "cel/lib.h"
-#include "cel/regex.h"
+#include "cel/regex/regex.h"
 
 static struct cel_value cannot_convert(
     struct cel_eval *e, struct cel_value v, const struct cel_function *f)

@@ -1,9 +1,9 @@
 #pragma once
 
-/* What a compiled regular expression is: for regex.c, which makes it, and regex_match.c, which runs
+/* What a compiled regular expression is: for regex.c, which makes it, and match.c, which runs
  * it. */
 
-#include "cel/regex.h"
+#include "cel/regex/regex.h"
 
 struct cel_range {
     uint32_t first, last;
@@ -44,7 +44,7 @@ struct cel_regex {
     uint32_t count;
 };
 
-/* ---- sets (regex_set.c) ---- */
+/* ---- sets (set.c) ---- */
 
 void cel_set_add(struct arena *a, struct cel_set *s, uint32_t first, uint32_t last);
 void cel_set_add_all(struct arena *a, struct cel_set *s, const struct cel_set *other);

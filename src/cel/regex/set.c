@@ -1,5 +1,5 @@
-#include "cel/regex_program.h"
-#include "cel/unicode.h"
+#include "cel/regex/program.h"
+#include "cel/regex/unicode.h"
 
 /* Adds a range and keeps the others sorted and apart. */
 void cel_set_add(struct arena *a, struct cel_set *s, uint32_t first, uint32_t last)
