@@ -256,13 +256,24 @@ void apiserver_resume(struct apiserver *s, struct api_call *call)
     server_ready(s, call);
 }
 
+void server_add_hook(struct apiserver *s, const struct server_hook *hook)
+{
+    assert(s->hook_count < SERVER_HOOKS_MAX);
+    s->hooks[s->hook_count++] = *hook;
+}
+
+static bool has_work(const struct apiserver *s)
+{
+    bool pending = false;
+    for (size_t i = 0; i < s->hook_count && !pending; i++)
+        pending = s->hooks[i].is_pending(s->hooks[i].ctx);
+    return pending;
+}
+
 bool apiserver_is_pending(const struct apiserver *s)
 {
     return s->ready != NULL || s->bookmarks_due || store_is_dirty(s->store) ||
-           (!undone_rests(s->undone) && (gc_is_pending(s->gc) || crds_is_pending(s->crds) ||
-                                            aggregate_is_pending(s->aggregate) ||
-                                            local_services_is_pending(s->local_services) ||
-                                            secret_tokens_is_pending(s->secret_tokens)));
+           (!undone_rests(s->undone) && has_work(s));
 }
 
 /* What was written or read since the last flush did not happen: nobody may be told otherwise. */
@@ -309,11 +320,9 @@ static void send_ready(struct apiserver *s)
 void apiserver_flush(struct apiserver *s)
 {
     struct error err = { 0 };
-    if (!undone_rests(s->undone)) {
-        aggregate_run(s->aggregate);
-        local_services_run(s->local_services);
-        secret_tokens_run(s->secret_tokens);
-    }
+    for (size_t i = 0; i < s->hook_count && !undone_rests(s->undone); i++)
+        if (s->hooks[i].before_flush)
+            s->hooks[i].before_flush(s->hooks[i].ctx);
     if (!store_flush(s->store, &err)) {
         refuse_all(s, &err);
         undone_recover(s->undone);
@@ -322,10 +331,9 @@ void apiserver_flush(struct apiserver *s)
         watch_send_bookmarks(s);
     s->bookmarks_due = false;
     send_ready(s);
-    if (undone_rests(s->undone))
-        return;
-    crds_run(s->crds);
-    gc_run(s->gc);
+    for (size_t i = 0; i < s->hook_count && !undone_rests(s->undone); i++)
+        if (s->hooks[i].after_flush)
+            s->hooks[i].after_flush(s->hooks[i].ctx);
 }
 
 /* ---- the server ---- */

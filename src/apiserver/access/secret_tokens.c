@@ -49,24 +49,6 @@ static void used_forget(struct used *u)
     free(u->name);
 }
 
-struct secret_tokens *secret_tokens_new(struct apiserver *s)
-{
-    struct secret_tokens *t = mem_new_of(struct secret_tokens);
-    t->server = s;
-    t->secrets_watch = (struct store_watch){ .event = on_secret, .ctx = t };
-    t->accounts_watch = (struct store_watch){ .event = on_account, .ctx = t };
-    if (s->options.token_key.len) {
-        t->secrets = registry_find(s->registry, "", "v1", "secrets");
-        t->accounts = registry_find(s->registry, "", "v1", "serviceaccounts");
-    }
-    if (t->secrets && t->accounts) {
-        store_watch_start(store_table(s->store, t->secrets->table), &t->secrets_watch);
-        store_watch_start(store_table(s->store, t->accounts->table), &t->accounts_watch);
-    }
-    secret_tokens_doubt(t);
-    return t;
-}
-
 void secret_tokens_free(struct secret_tokens *t)
 {
     if (!t)
@@ -83,8 +65,9 @@ void secret_tokens_doubt(struct secret_tokens *t)
     t->due = t->secrets && t->accounts;
 }
 
-bool secret_tokens_is_pending(const struct secret_tokens *t)
+static bool is_pending(const void *ctx)
 {
+    const struct secret_tokens *t = ctx;
     return t->due || t->used_count;
 }
 
@@ -206,9 +189,10 @@ static void look_at(struct secret_tokens *t, struct arena *a, struct json secret
             json_fields(a, { "preconditions.uid", json_get(secret, "metadata.uid") }));
 }
 
-void secret_tokens_run(struct secret_tokens *t)
+static void run(void *ctx)
 {
-    if (!secret_tokens_is_pending(t))
+    struct secret_tokens *t = ctx;
+    if (!is_pending(t))
         return;
     cleanup(arena_done) struct arena a = ARENA_INIT;
     label_used(t, &a);
@@ -224,4 +208,23 @@ void secret_tokens_run(struct secret_tokens *t)
             json_push(&found, apiserver_read(t->server, &a, t->secrets, o->ns, o->name));
     json_each (secret, json_list_end(&found))
         look_at(t, &a, *secret);
+}
+
+struct secret_tokens *secret_tokens_new(struct apiserver *s)
+{
+    struct secret_tokens *t = mem_new_of(struct secret_tokens);
+    t->server = s;
+    t->secrets_watch = (struct store_watch){ .event = on_secret, .ctx = t };
+    t->accounts_watch = (struct store_watch){ .event = on_account, .ctx = t };
+    if (s->options.token_key.len) {
+        t->secrets = registry_find(s->registry, "", "v1", "secrets");
+        t->accounts = registry_find(s->registry, "", "v1", "serviceaccounts");
+    }
+    if (t->secrets && t->accounts) {
+        store_watch_start(store_table(s->store, t->secrets->table), &t->secrets_watch);
+        store_watch_start(store_table(s->store, t->accounts->table), &t->accounts_watch);
+    }
+    secret_tokens_doubt(t);
+    server_add_hook(s, &(struct server_hook){ t, is_pending, .before_flush = run });
+    return t;
 }

@@ -16,6 +16,3 @@ void secret_tokens_free(struct secret_tokens *t);
 void secret_tokens_used(struct secret_tokens *t, struct json secret);
 /* What it wrote last may have been undone. */
 void secret_tokens_doubt(struct secret_tokens *t);
-bool secret_tokens_is_pending(const struct secret_tokens *t);
-/* Before a flush: opens the calls that are due, whose answers nothing reads. */
-void secret_tokens_run(struct secret_tokens *t);

@@ -20,18 +20,6 @@ static void on_event(void *ctx, const struct store_event *event)
     g->due = true;
 }
 
-struct aggregate *aggregate_new(struct apiserver *s)
-{
-    struct aggregate *g = mem_new_of(struct aggregate);
-    g->server = s;
-    g->kind =
-        registry_find(apiserver_registry(s), "rbac.authorization.k8s.io", "v1", "clusterroles");
-    g->watch = (struct store_watch){ .event = on_event, .ctx = g };
-    if (g->kind)
-        store_watch_start(store_table(apiserver_store(s), g->kind->table), &g->watch);
-    return g;
-}
-
 void aggregate_free(struct aggregate *g)
 {
     if (!g)
@@ -45,8 +33,9 @@ void aggregate_doubt(struct aggregate *g)
     g->due = g->kind != NULL;
 }
 
-bool aggregate_is_pending(const struct aggregate *g)
+static bool is_pending(const void *ctx)
 {
+    const struct aggregate *g = ctx;
     return g->due;
 }
 
@@ -62,8 +51,9 @@ static void write_rules(struct aggregate *g, struct arena *a, const char *name, 
         });
 }
 
-void aggregate_run(struct aggregate *g)
+static void run(void *ctx)
 {
+    struct aggregate *g = ctx;
     if (!g->due)
         return;
     g->due = false;
@@ -82,4 +72,17 @@ void aggregate_run(struct aggregate *g)
         if (!json_equal(rules, json_member(*role, "rules")))
             write_rules(g, &a, json_get_text(*role, "metadata.name"), rules);
     }
+}
+
+struct aggregate *aggregate_new(struct apiserver *s)
+{
+    struct aggregate *g = mem_new_of(struct aggregate);
+    g->server = s;
+    g->kind =
+        registry_find(apiserver_registry(s), "rbac.authorization.k8s.io", "v1", "clusterroles");
+    g->watch = (struct store_watch){ .event = on_event, .ctx = g };
+    if (g->kind)
+        store_watch_start(store_table(apiserver_store(s), g->kind->table), &g->watch);
+    server_add_hook(s, &(struct server_hook){ g, is_pending, .before_flush = run });
+    return g;
 }

@@ -11,6 +11,3 @@ struct aggregate *aggregate_new(struct apiserver *s);
 void aggregate_free(struct aggregate *g);
 /* What it wrote last may have been undone. */
 void aggregate_doubt(struct aggregate *g);
-bool aggregate_is_pending(const struct aggregate *g);
-/* Before a flush: opens the calls that are due, whose answers nothing reads. */
-void aggregate_run(struct aggregate *g);

@@ -372,13 +372,15 @@ void crds_doubt(struct crds *c)
     }
 }
 
-bool crds_is_pending(const struct crds *c)
+static bool is_pending(const void *ctx)
 {
+    const struct crds *c = ctx;
     return c->due;
 }
 
-void crds_run(struct crds *c)
+static void run(void *ctx)
 {
+    struct crds *c = ctx;
     if (!c->due)
         return;
     c->due = false;
@@ -623,6 +625,7 @@ struct crds *crds_new(struct apiserver *s)
     bool added = registry_add(s->registry, &c->kind);
     assert(added);
     define_stored(c);
+    server_add_hook(s, &(struct server_hook){ c, is_pending, .after_flush = run });
     return c;
 }
 

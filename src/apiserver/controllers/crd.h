@@ -4,7 +4,7 @@
  * and what the API server's controllers do with them afterwards: accept their names, establish
  * them, delete the objects of one that is deleted.
  *
- * That happens in crds_run(), after the answers of a turn are out, as it does in the API server
+ * That happens in a hook, after the answers of a turn are out, as it does in the API server
  * shortly after. */
 
 #include "apiserver/core/server.h"
@@ -14,8 +14,6 @@ struct crds;
 /* Registers the kind CustomResourceDefinition, and the kinds of those that are stored. */
 struct crds *crds_new(struct apiserver *s);
 void crds_free(struct crds *c); /* after the registry */
-bool crds_is_pending(const struct crds *c);
-void crds_run(struct crds *c);
 /* What was done of late may have been undone: every definition is looked at again. */
 void crds_doubt(struct crds *c);
 

@@ -500,16 +500,6 @@ static void forget(struct gc *gc)
     gc->doubts = false;
 }
 
-struct gc *gc_new(struct apiserver *s)
-{
-    struct gc *gc = mem_new_of(struct gc);
-    gc->server = s;
-    gc->end = &gc->first;
-    table_init(&gc->edges, s->env->random(s->env->ctx), s->env->random(s->env->ctx));
-    learn_all(gc);
-    return gc;
-}
-
 void gc_free(struct gc *gc)
 {
     if (!gc)
@@ -526,13 +516,15 @@ void gc_doubt(struct gc *gc)
     gc->doubts = true;
 }
 
-bool gc_is_pending(const struct gc *gc)
+static bool is_pending(const void *ctx)
 {
+    const struct gc *gc = ctx;
     return gc->first || gc->namespaces || gc->doubts;
 }
 
-void gc_run(struct gc *gc)
+static void run(void *ctx)
 {
+    struct gc *gc = ctx;
     if (gc->doubts) {
         forget(gc);
         learn_all(gc);
@@ -541,4 +533,15 @@ void gc_run(struct gc *gc)
         ;
     if (gc->namespaces)
         gc->namespaces = namespace_run(gc->server, &gc->waits);
+}
+
+struct gc *gc_new(struct apiserver *s)
+{
+    struct gc *gc = mem_new_of(struct gc);
+    gc->server = s;
+    gc->end = &gc->first;
+    table_init(&gc->edges, s->env->random(s->env->ctx), s->env->random(s->env->ctx));
+    learn_all(gc);
+    server_add_hook(s, &(struct server_hook){ gc, is_pending, .after_flush = run });
+    return gc;
 }

@@ -4,7 +4,7 @@
  * foreground waits for its dependents, one that orphans them lets them go first.
  *
  * It learns of every write, keeps who depends on whom by uid, and works through what follows in
- * gc_run(), after the answers of a turn are out: always in the order in which it became due. */
+ * a hook, after the answers of a turn are out: always in the order in which it became due. */
 
 #include "apiserver/core/server.h"
 
@@ -16,5 +16,3 @@ void gc_free(struct gc *gc);
 void gc_written(struct gc *gc, const struct api_kind *k, struct json old, struct json now);
 /* What was done of late may have been undone: begins again with what is stored. */
 void gc_doubt(struct gc *gc);
-bool gc_is_pending(const struct gc *gc);
-void gc_run(struct gc *gc);

@@ -22,17 +22,6 @@ static void on_event(void *ctx, const struct store_event *event)
     l->due = true;
 }
 
-struct local_services *local_services_new(struct apiserver *s)
-{
-    struct local_services *l = mem_new_of(struct local_services);
-    l->server = s;
-    l->kind = registry_find(apiserver_registry(s), "apiregistration.k8s.io", "v1", "apiservices");
-    l->watch = (struct store_watch){ .event = on_event, .ctx = l };
-    if (l->kind)
-        store_watch_start(store_table(apiserver_store(s), l->kind->table), &l->watch);
-    return l;
-}
-
 void local_services_free(struct local_services *l)
 {
     if (!l)
@@ -46,8 +35,9 @@ void local_services_doubt(struct local_services *l)
     l->due = true;
 }
 
-bool local_services_is_pending(const struct local_services *l)
+static bool is_pending(const void *ctx)
 {
+    const struct local_services *l = ctx;
     uint64_t now = registry_generation(apiserver_registry(l->server));
     return l->kind && (l->due || l->generation != now);
 }
@@ -108,13 +98,26 @@ static void make_new(struct local_services *l, struct arena *a)
     }
 }
 
-void local_services_run(struct local_services *l)
+static void run(void *ctx)
 {
-    if (!local_services_is_pending(l))
+    struct local_services *l = ctx;
+    if (!is_pending(l))
         return;
     l->due = false;
     l->generation = registry_generation(apiserver_registry(l->server));
     cleanup(arena_done) struct arena a = ARENA_INIT;
     make_new(l, &a);
     remove_old(l, &a);
+}
+
+struct local_services *local_services_new(struct apiserver *s)
+{
+    struct local_services *l = mem_new_of(struct local_services);
+    l->server = s;
+    l->kind = registry_find(apiserver_registry(s), "apiregistration.k8s.io", "v1", "apiservices");
+    l->watch = (struct store_watch){ .event = on_event, .ctx = l };
+    if (l->kind)
+        store_watch_start(store_table(apiserver_store(s), l->kind->table), &l->watch);
+    server_add_hook(s, &(struct server_hook){ l, is_pending, .before_flush = run });
+    return l;
 }

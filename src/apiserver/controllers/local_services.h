@@ -12,6 +12,3 @@ struct local_services *local_services_new(struct apiserver *s);
 void local_services_free(struct local_services *l);
 /* What it wrote last may have been undone. */
 void local_services_doubt(struct local_services *l);
-bool local_services_is_pending(const struct local_services *l);
-/* Before a flush. */
-void local_services_run(struct local_services *l);

@@ -17,6 +17,15 @@ struct gc;
 struct secret_tokens;
 struct undone;
 
+/* Work that a controller does at the flushes, unless the disk refuses writes. */
+struct server_hook {
+    void *ctx;
+    bool (*is_pending)(const void *ctx);
+    void (*before_flush)(void *ctx); /* its writes are in this flush; NULL: nothing */
+    void (*after_flush)(void *ctx);  /* after the answers of a turn are out; NULL: nothing */
+};
+#define SERVER_HOOKS_MAX 8
+
 struct apiserver {
     struct apiserver_options options;
     const struct env *env;
@@ -54,6 +63,8 @@ struct apiserver {
     struct local_services *local_services;
     struct secret_tokens *secret_tokens;
     struct undone *undone;
+    struct server_hook hooks[SERVER_HOOKS_MAX]; /* in the order in which they run */
+    size_t hook_count;
     struct builtin *builtin; /* NULL: the kinds are the host's */
     char *endpoint;          /* ADDRESS:PORT; NULL: nobody said it */
 };
@@ -62,7 +73,8 @@ struct apiserver {
 
 /* The call has something to send; it does so at the end of the flush. */
 void server_ready(struct apiserver *s, struct api_call *c);
-/* From a timer: somebody must flush. */
+void server_add_hook(struct apiserver *s, const struct server_hook *hook);
+/* From a timer: the host must flush. */
 void server_wake(struct apiserver *s);
 /* An object with apiVersion and kind, created if it is not there. */
 void server_create(struct apiserver *s, struct json object);

@@ -9,7 +9,7 @@
 #define NAMES_BYTES_MAX ((size_t)4096)
 
 const struct cli_flag things_flags[] = {
-    { "namespace", 'n', "NAME", NULL, "Namespace of it. [default]" },
+    { "namespace", 'n', "NAME", NULL, "Namespace. Default: default." },
     { 0 },
 };
 

@@ -459,31 +459,77 @@ static void start(struct artifact *p)
     end_with_job(p, &t);
 }
 
+/* The Job of this generation, as long as it is there. */
+static void follow(struct artifact *p)
+{
+    struct told t = tell_job(p);
+    if (is_terminal(t.phase)) {
+        plan_keep_children(p->out); /* the Job, for its log */
+        plan_absent(p->out, &RESOURCE_PVC, p->claim);
+    } else {
+        plan_once(p->out, &RESOURCE_PVC, claim(p));
+        plan_once(p->out, &OTTERSCALE_JOB, job(p));
+    }
+    end_with_job(p, &t);
+}
+
+static void rest(struct artifact *p)
+{
+    plan_keep_children(p->out);
+    plan_absent(p->out, &RESOURCE_PVC, p->claim);
+    end_as_before(p);
+}
+
+static void refuse(struct artifact *p)
+{
+    end_in_error(p, "the operator runs without --kit-image, so nothing can be packed; set it");
+}
+
+static bool has_live_job(const struct artifact *p)
+{
+    return json_present(p->live) && !is_going(p->live);
+}
+
+static bool is_over(const struct artifact *p)
+{
+    return p->seen == p->generation && is_terminal(json_get_text(p->status, "phase"));
+}
+
+static bool has_no_tool(const struct artifact *p)
+{
+    return !p->settings->kit_image;
+}
+
+static bool is_edited(const struct artifact *p)
+{
+    return p->seen && p->seen != p->generation;
+}
+
+static bool is_new(const struct artifact *p)
+{
+    (void)p;
+    return true;
+}
+
+/* The picture above; the first state that holds. */
+static const struct {
+    bool (*holds)(const struct artifact *p);
+    void (*plan)(struct artifact *p);
+} states[] = {
+    { has_live_job, follow },
+    { is_over, rest },
+    { has_no_tool, refuse },
+    { is_edited, turn },
+    { is_new, start },
+};
+
 static void reconcile(const struct view *in, struct plan *out)
 {
     struct artifact p = artifact_of(in, out);
-    bool terminal = p.seen == p.generation && is_terminal(json_get_text(p.status, "phase"));
-    if (json_present(p.live) && !is_going(p.live)) {
-        struct told t = tell_job(&p);
-        if (is_terminal(t.phase)) {
-            plan_keep_children(out); /* the Job, for its log */
-            plan_absent(out, &RESOURCE_PVC, p.claim);
-        } else {
-            plan_once(out, &RESOURCE_PVC, claim(&p));
-            plan_once(out, &OTTERSCALE_JOB, job(&p));
-        }
-        end_with_job(&p, &t);
-    } else if (terminal) {
-        plan_keep_children(out);
-        plan_absent(out, &RESOURCE_PVC, p.claim);
-        end_as_before(&p);
-    } else if (!p.settings->kit_image) {
-        end_in_error(&p, "the operator runs without --kit-image, so nothing can be packed; set it");
-    } else if (p.seen && p.seen != p.generation) {
-        turn(&p);
-    } else {
-        start(&p);
-    }
+    size_t i = 0;
+    while (!states[i].holds(&p))
+        i++;
+    states[i].plan(&p);
 }
 
 static void unreadable(const struct view *in, struct plan *out, const struct error *err)
