@@ -97,6 +97,27 @@ static void add_llmkube_kinds(struct arena *a, struct families *f)
     assert(count < FAMILY_KINDS_MAX);
 }
 
+/* An installation that has our image somewhere has the two others beside it, with names that end in
+ * -router and -mcp. A digest is the one image's own: the version takes its place. */
+static const char *sibling_image(struct arena *a, const char *image, const char *suffix)
+{
+    const char *slash = strrchr(image, '/'), *name = slash ? slash + 1 : image;
+    size_t length = (size_t)(name - image) + strcspn(name, ":@");
+    const char *tag = image + length;
+    if (*tag != ':' || strchr(tag, '@'))
+        tag = ":" LEEBOARD_VERSION;
+    return arena_printf(a, "%.*s%s%s", (int)length, image, suffix, tag);
+}
+
+static void read_own_image(struct cli *cli, struct families *f)
+{
+    const char *image = getenv(FAMILIES_IMAGE);
+    if (text_empty(image))
+        return;
+    f->llmkube.own_router_image = sibling_image(&cli->arena, image, "-router");
+    f->toolhive.own_runner_image = sibling_image(&cli->arena, image, "-mcp");
+}
+
 bool families_read(struct cli *cli, struct families *ret, struct error *err)
 {
     *ret = (struct families){
@@ -106,6 +127,7 @@ bool families_read(struct cli *cli, struct families *ret, struct error *err)
     };
     if (!read_variables(cli, ret, err))
         return false;
+    read_own_image(cli, ret);
     for (size_t i = 0; i < cli->count; i++)
         if (!read_flag(cli, i, ret, err))
             return false;

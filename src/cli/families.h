@@ -16,6 +16,9 @@
 
 #define FAMILY_KINDS_MAX 10
 
+/* The variable with the operator's own image: routers and MCP proxies get the two beside it. */
+#define FAMILIES_IMAGE "LEEBOARD_IMAGE"
+
 struct families {
     struct llmkube_settings llmkube;
     const struct kind *llmkube_kinds[FAMILY_KINDS_MAX]; /* NULL-terminated */

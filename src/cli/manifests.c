@@ -188,7 +188,8 @@ static struct json container(struct out *o, const char *image)
         { "env",
             json_list(a,
                 from_field(a, "POD_NAME", "metadata.name"),
-                from_field(a, "POD_NAMESPACE", "metadata.namespace")) },
+                from_field(a, "POD_NAMESPACE", "metadata.namespace"),
+                json_map(a, { "name", json_str(FAMILIES_IMAGE) }, { "value", json_str(image) })) },
         { "ports", ports(o) },
         { "livenessProbe", probe(a, "/healthz", 20) },
         { "readinessProbe", probe(a, "/readyz", 5) },
@@ -204,7 +205,9 @@ static struct json container(struct out *o, const char *image)
                 { "capabilities.drop", json_list(a, json_str("ALL")) }) });
 }
 
-static void print_deployment(struct out *o, const char *image)
+/* classes: those of serving pods are there. Without one of them the operator would be the first
+ * that a full node ends for such a pod. */
+static void print_deployment(struct out *o, const char *image, bool classes)
 {
     struct arena *a = o->a;
     struct json selector = json_map(a, { "app.kubernetes.io/name", json_str(NAME) });
@@ -214,6 +217,8 @@ static void print_deployment(struct out *o, const char *image)
         { "template.metadata.labels", labels(a) },
         { "template.spec.serviceAccountName", json_str(NAME) },
         { "template.spec.terminationGracePeriodSeconds", json_int(10) },
+        { "template.spec.priorityClassName",
+            json_str_or_absent(classes ? "llmkube-critical" : NULL) },
         { "template.spec.securityContext",
             json_fields(a,
                 { "runAsNonRoot", json_bool(true) },
@@ -266,13 +271,15 @@ static void print_rest(struct out *o, const struct families *f, const char *imag
             labels(a),
             json_map(a, { "pod-security.kubernetes.io/enforce", json_str("restricted") })));
     print(o, ns);
-    if (families_have_group(f, "inference.llmkube.dev") && !cli_on(o->cli, "beside-upstream"))
+    bool classes =
+        families_have_group(f, "inference.llmkube.dev") && !cli_on(o->cli, "beside-upstream");
+    if (classes)
         json_each (one, embedded_priority_classes(a))
             print(o, *one);
     print(o, head(o, "v1", "ServiceAccount", NAME, o->ns));
     print_roles(o, f);
     print_roles_of_people(o, f);
-    print_deployment(o, image);
+    print_deployment(o, image, classes);
     print_service(o, NAME "-metrics", 8443, "metrics");
     if (o->webhooks)
         print_webhooks(o);

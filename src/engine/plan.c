@@ -252,6 +252,13 @@ void plan_recheck(struct plan *p, int64_t after_ms)
     p->after_ms = after_ms;
 }
 
+void plan_within(struct plan *p, int64_t within_ms)
+{
+    assert(within_ms > 0);
+    if (!p->within_ms || within_ms < p->within_ms)
+        p->within_ms = within_ms;
+}
+
 void plan_wait(struct plan *p, const char *format, ...)
 {
     decide(p, OUTCOME_WAIT);

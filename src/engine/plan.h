@@ -103,6 +103,7 @@ struct plan {
     bool stay;                     /* plan_stay() */
     enum outcome outcome;
     int64_t after_ms;
+    int64_t within_ms; /* plan_within(); 0: whenever */
     const char *cause;
 };
 
@@ -183,3 +184,5 @@ void plan_done(struct plan *p);
 void plan_recheck(struct plan *p, int64_t after_ms);
 void plan_wait(struct plan *p, const char *format, ...) printf_like(2, 3);
 void plan_retry(struct plan *p, const char *format, ...) printf_like(2, 3);
+/* Besides, whatever the outcome: look again after this time at the latest. */
+void plan_within(struct plan *p, int64_t within_ms);

@@ -278,6 +278,8 @@ static void rest(struct run *run)
     bool done = run->verdict != RUN_COMPLETE || p->outcome == OUTCOME_DONE;
     int64_t after_ms = done ? INT64_MAX : p->after_ms, held = held_ms(run);
     after_ms = held < after_ms ? held : after_ms;
+    if (run->verdict == RUN_COMPLETE && p->within_ms && p->within_ms < after_ms)
+        after_ms = p->within_ms;
     if (after_ms == INT64_MAX)
         queue_done(&run->key->item);
     else

@@ -79,7 +79,20 @@ static struct json env(struct arena *a, const struct workload *w, struct json gi
     return json_or_absent(json_list_end(&all));
 }
 
-static struct json container(struct arena *a, const struct workload *w, struct json given)
+/* The end of its log becomes the message of a container that fails, and so a part of PodsHealthy.
+ * Pods that run already are not made anew for it. */
+static struct json message_policy(struct json given, struct json live)
+{
+    static const char field[] = "terminationMessagePolicy";
+    struct json theirs =
+        json_find(json_get(live, "spec.template.spec.containers"), "name", CONTAINER);
+    if (json_present(json_get(given, field)))
+        return json_get(given, field);
+    return json_present(theirs) ? json_get(theirs, field) : json_str("FallbackToLogsOnError");
+}
+
+static struct json container(
+    struct arena *a, const struct workload *w, struct json given, struct json live)
 {
     const struct runconfig *c = w->config;
     struct json ports = { 0 };
@@ -94,12 +107,14 @@ static struct json container(struct arena *a, const struct workload *w, struct j
         { "stdin", json_true_or_absent(c->transport == TRANSPORT_STDIO) },
         { "env", env(a, w, json_get(given, "env")) },
         { "ports", ports },
+        { "terminationMessagePolicy", message_policy(given, live) },
         { "securityContext",
             filled(a, json_get(given, "securityContext"), container_security(a, w)) });
     return json_overlay(a, given, ours);
 }
 
-static struct json containers(struct arena *a, const struct workload *w, struct json given)
+static struct json containers(
+    struct arena *a, const struct workload *w, struct json given, struct json live)
 {
     struct json_builder all;
     bool found = false;
@@ -107,10 +122,10 @@ static struct json containers(struct arena *a, const struct workload *w, struct 
     json_each (item, given) {
         bool is_ours = text_eq(json_get_text(*item, "name"), CONTAINER);
         found = found || is_ours;
-        json_push(&all, is_ours ? container(a, w, *item) : *item);
+        json_push(&all, is_ours ? container(a, w, *item, live) : *item);
     }
     if (!found)
-        json_push(&all, container(a, w, json_empty_map()));
+        json_push(&all, container(a, w, json_empty_map(), live));
     return json_list_end(&all);
 }
 
@@ -132,7 +147,7 @@ static struct json pod_template(struct arena *a, const struct workload *w, struc
 {
     struct json spec = json_get(w->pod_patch, "spec");
     struct json ours = json_map(a,
-        { "containers", containers(a, w, json_get(spec, "containers")) },
+        { "containers", containers(a, w, json_get(spec, "containers"), live) },
         { "restartPolicy", json_str("Always") },
         { "securityContext", filled(a, json_get(spec, "securityContext"), pod_security(a, w)) });
     return json_fields(a,

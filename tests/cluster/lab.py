@@ -152,6 +152,8 @@ class Lab:
     """A control plane. controllers: what kube-controller-manager runs ("*", NO_WORKLOADS, ...),
     None for no such process. apiserver: further flags for kube-apiserver."""
 
+    HOST = "127.0.0.1"
+
     def __init__(self, controllers=NO_WORKLOADS, apiserver=()):
         self.dir = tempfile.mkdtemp(prefix="leeboard-lab-")
         self.controllers, self.flags = controllers, tuple(apiserver)
@@ -189,7 +191,7 @@ class Lab:
                   f"--initial-advertise-peer-urls=http://127.0.0.1:{peer}",
                   f"--initial-cluster=default=http://127.0.0.1:{peer}")
         self._run("kube-apiserver", f"--etcd-servers=http://127.0.0.1:{client}",
-                  f"--cert-dir={d}/certs", f"--secure-port={self.port}", "--bind-address=127.0.0.1",
+                  f"--cert-dir={d}/certs", f"--secure-port={self.port}", f"--bind-address={self.HOST}",
                   "--service-account-issuer=https://kubernetes.default.svc",
                   f"--service-account-key-file={d}/sa.pub",
                   f"--service-account-signing-key-file={d}/sa.key",
@@ -249,7 +251,7 @@ class Lab:
         self._write(name, yaml.dump({
             "apiVersion": "v1", "kind": "Config", "current-context": "lab",
             "clusters": [{"name": "lab", "cluster": {
-                "server": f"https://127.0.0.1:{self.port}",
+                "server": f"https://{self.HOST}:{self.port}",
                 "certificate-authority": f"{self.dir}/certs/apiserver.crt"}}],
             "users": [{"name": "me", "user": {"token": token}}],
             "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": "me"}}]}))
@@ -283,7 +285,7 @@ class Lab:
             idle_s = time.monotonic() - getattr(self.local, "used", 0)
             if getattr(self.local, "connection", None) is None or idle_s > 20:
                 self.local.connection = http.client.HTTPSConnection(
-                    "127.0.0.1", self.port, context=self.tls, timeout=PATIENCE_S)
+                    self.HOST, self.port, context=self.tls, timeout=PATIENCE_S)
             try:
                 data = None if body is None else json.dumps(body)
                 self.local.connection.request(method, path, data, headers)

@@ -17,15 +17,15 @@ def blocks():
         return dict(re.findall(r"^```sh ([\w-]+)\n(.*?)^```$", file.read(), re.M | re.S))
 
 
-def play(lab, name):
-    """Runs a block with helm, kubectl and leeboard in the PATH."""
+def play(lab, name, image="registry.test/leeboard", **more):
+    """Runs a block with helm, kubectl and leeboard in the PATH; more: its environment."""
     folder = f"{lab.dir}/bin"
     os.makedirs(folder, exist_ok=True)
     for link, target in (("helm", program()), ("leeboard", os.path.abspath(labs.Operator.BINARY))):
         if not os.path.lexists(f"{folder}/{link}"):
             os.symlink(target, f"{folder}/{link}")
     env = {"PATH": f"{folder}:{lab.bin}:{os.environ['PATH']}", "HOME": lab.dir, "KUBECONFIG": lab.kubeconfig,
-           "CHART": f"{ROOT}/charts/leeboard", "IMAGE": "registry.test/leeboard"}
+           "CHART": f"{ROOT}/charts/leeboard", "IMAGE": image, **more}
     done = subprocess.run(["bash", "-euo", "pipefail", "-c", blocks()[name]], env=env, text=True, timeout=180,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 0, f"{name}:\n{done.stdout}"
@@ -38,7 +38,7 @@ def upstream(lab, namespace, name):
     labels = {"app": name}
     lab.apply(namespace, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": {
         "replicas": 1, "selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}, "spec": {
-            "containers": [{"name": "manager", "image": "upstream.test/manager"}]}}}})
+            "containers": [{"name": "manager", "image": "upstream.test/manager:1"}]}}}})
 
 
 def replicas(lab, namespace, name):

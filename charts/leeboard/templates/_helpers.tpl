@@ -2,6 +2,17 @@
 {{- default "leeboard" .Values.nameOverride | trunc 53 | trimSuffix "-" -}}
 {{- end -}}
 
+{{- define "leeboard.image" -}}
+{{- $i := .Values.controllerManager.image -}}
+{{- printf "%s:%s" $i.repository (default .Chart.AppVersion $i.tag) -}}
+{{- end -}}
+
+{{/* Serving pods have a priority: without one, the operator would be the first that a full node ends for them. */}}
+{{- define "leeboard.priority" -}}
+{{- $own := and .Values.priorityClasses.create (has "llmkube" .Values.families) -}}
+{{- .Values.controllerManager.priorityClassName | default (ternary "llmkube-critical" "" $own) -}}
+{{- end -}}
+
 {{- define "leeboard.labels" -}}
 app.kubernetes.io/managed-by: leeboard
 app.kubernetes.io/name: {{ include "leeboard.name" . }}
@@ -148,6 +159,8 @@ app.kubernetes.io/name: {{ include "leeboard.name" . }}
   valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.name}}
 - name: POD_NAMESPACE
   valueFrom: {fieldRef: {apiVersion: v1, fieldPath: metadata.namespace}}
+- name: LEEBOARD_IMAGE
+  value: {{ include "leeboard.image" . | quote }}
 {{- with $o.toolhiveRunnerImage }}
 - {name: TOOLHIVE_RUNNER_IMAGE, value: {{ . | quote }}}
 {{- end }}

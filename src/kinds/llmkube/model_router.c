@@ -70,7 +70,7 @@ static void plan_uncompiled(struct router *r, const char *cause)
 
 static void plan_inert(struct router *r)
 {
-    bool ours = router_image_is_ours(router_image(r));
+    bool ours = router_image_is_ours(r);
     const char *text = router_inert(r, ours);
     if (text)
         plan_condition(r->out,
@@ -259,7 +259,7 @@ static void plan_proxy(struct router *r)
         plan_invalid(r, faults_text(r->arena, faults));
         return;
     }
-    const char *fault = router_image_is_ours(router_image(r)) ? router_check_extras(r) : NULL;
+    const char *fault = router_image_is_ours(r) ? router_check_extras(r) : NULL;
     if (fault) {
         plan_invalid(r, fault);
         return;

@@ -115,7 +115,7 @@ struct json router_extras(const struct router *r, int64_t replicas);
 /* What our router would refuse in it; NULL: nothing. */
 const char *router_check_extras(const struct router *r);
 /* Whether an image, by its name, has Leeboard's router in it, which acts on policy.json. */
-bool router_image_is_ours(const char *image);
+bool router_image_is_ours(const struct router *r);
 /* Paths of the spec without effect, "a, b"; NULL: none. */
 const char *router_inert(const struct router *r, bool ours);
 

@@ -54,8 +54,11 @@ struct json router_extras(const struct router *r, int64_t replicas)
         { "replicas", json_if(shared, json_int(replicas)) });
 }
 
-bool router_image_is_ours(const char *image)
+bool router_image_is_ours(const struct router *r)
 {
+    const char *image = router_image(r);
+    if (text_eq(image, r->settings->own_router_image))
+        return true;
     const char *slash = strrchr(image, '/');
     struct str name = str_of(slash ? slash + 1 : image);
     struct str digest = name, tag;

@@ -10,7 +10,6 @@
 #define PROXY_PORT 8080
 #define METRICS_PORT 9090
 #define UID 65532
-#define DEFAULT_IMAGE "leeboard-router:" LEEBOARD_VERSION
 #define DEFAULT_PATH "/v1/chat/completions"
 
 const struct resource ROUTER_CONFIG_MAP = {
@@ -71,7 +70,7 @@ const char *router_image(const struct router *r)
     struct json owned = view_owned(r->in, &RESOURCE_DEPLOYMENT, r->child);
     bool ours = json_present(json_get(owned, "spec.template"));
     const char *running = json_get_text(ours ? owned : r->live, path);
-    return running && !changed_since(r) ? running : DEFAULT_IMAGE;
+    return running && !changed_since(r) ? running : r->settings->own_router_image;
 }
 
 /* ---- the pod ---- */
@@ -238,7 +237,7 @@ static struct json config_map_of(const struct router *r)
 {
     struct arena *a = r->arena;
     struct json extras = router_extras(r, replicas_of(r));
-    if (!router_image_is_ours(router_image(r)))
+    if (!router_image_is_ours(r))
         extras = json_none;
     struct json policy = { 0 };
     if (json_present(extras))

@@ -12,6 +12,7 @@ const struct llmkube_settings llmkube_settings_default = {
     .model_revalidate_interval_ms = (int64_t)60 * 60 * 1000,
     .init_container_image = "docker.io/curlimages/curl:8.18.0",
     .default_fsgroup = 102,
+    .own_router_image = "leeboard-router:" LEEBOARD_VERSION,
 };
 
 /* ---- readers of values that no other family has ---- */

@@ -28,7 +28,8 @@ struct llmkube_settings {
     int64_t dri_render_gid;  /* 0: none */
     bool enable_pyrra_slo;
     const char *grafana_dashboard_source;         /* "namespace/name" or NULL */
-    const char *router_proxy_image;               /* for ModelRouter; NULL: none */
+    const char *router_proxy_image;               /* for ModelRouter; NULL: our own */
+    const char *own_router_image;                 /* of new routers; what runs is kept */
     const char *default_litellm_url;              /* for ModelRouter; NULL: none */
     bool federation_is_edge;                      /* this cluster reports to another one */
     const char *federation_datacenter_kubeconfig; /* of that; NULL: none */

@@ -5,8 +5,12 @@
 #include <strings.h>
 
 #include "base/str.h"
+#include "base/time.h"
 
 #define LINE_BYTES_MAX 320 /* two digests and a sentence */
+/* A container that ends twice within this time ends again and again: the kubelet's own measure,
+ * which forgets its back-off after as long. */
+#define LOOP_MS ((int64_t)10 * 60 * 1000)
 
 /* ---- what a program said last ---- */
 
@@ -91,9 +95,9 @@ static struct pod_trouble out_of_memory(struct arena *a, struct json status)
 
 static struct pod_trouble crash(struct arena *a, struct json status)
 {
-    struct json ended = json_get(status, "lastState.terminated");
+    struct json ended = json_get(status, "state.terminated");
     if (!json_present(ended))
-        ended = json_get(status, "state.terminated");
+        ended = json_get(status, "lastState.terminated");
     if (text_eq(json_get_text(ended, "reason"), "OOMKilled"))
         return out_of_memory(a, status);
     const char *line = pod_trouble_line(a, json_get_text(ended, "message"));
@@ -120,6 +124,23 @@ static struct pod_trouble no_image(struct arena *a, struct json status, const ch
     };
 }
 
+static int64_t time_of(struct json v, const char *path)
+{
+    const char *text = json_get_text(v, path);
+    int64_t ms;
+    return text && time_parse(text, &ms) ? ms : 0;
+}
+
+/* Between two starts a container is "terminated" and not yet "waiting", for as long as the kubelet
+ * likes. */
+static bool ended_again(struct json status)
+{
+    struct json now = json_get(status, "state.terminated");
+    struct json before = json_get(status, "lastState.terminated");
+    return json_get_int(now, "exitCode", 0) && json_present(before) &&
+           time_of(now, "finishedAt") - time_of(before, "finishedAt") < LOOP_MS;
+}
+
 /* A container that waits for something that time alone does not bring. */
 static struct pod_trouble container_trouble(struct arena *a, struct json status)
 {
@@ -130,7 +151,7 @@ static struct pod_trouble container_trouble(struct arena *a, struct json status)
         "CreateContainerConfigError", "CreateContainerError", "RunContainerError"
     };
     const char *reason = json_get_text(status, "state.waiting.reason");
-    if (text_eq(reason, "CrashLoopBackOff"))
+    if (text_eq(reason, "CrashLoopBackOff") || ended_again(status))
         return crash(a, status);
     for (size_t i = 0; reason && i < lengthof(image_reasons); i++)
         if (text_eq(reason, image_reasons[i]))
@@ -174,6 +195,20 @@ static struct pod_trouble trouble_of(struct arena *a, struct json pod)
                 return found;
         }
     return (struct pod_trouble){ 0 };
+}
+
+int64_t pod_trouble_revived_ms(struct json pods)
+{
+    int64_t last = 0;
+    json_each (pod, pods)
+        json_each (status, json_get(*pod, "status.containerStatuses")) {
+            int64_t started = time_of(*status, "state.running.startedAt");
+            bool crashed = json_present(json_get(*status, "lastState.terminated"));
+            if (crashed && started > last &&
+                !json_present(json_get(*pod, "metadata.deletionTimestamp")))
+                last = started;
+        }
+    return last;
 }
 
 struct pod_trouble pod_trouble_of(struct arena *a, struct json pods)

@@ -16,5 +16,5 @@ struct view;
         "status.containerStatuses",                                                                \
         NULL })
 
-/* pods: see pod_trouble_of(). */
-void pods_plan_healthy(const struct view *in, struct plan *out, struct json pods);
+/* pods: see pod_trouble_of(). The message of the condition if it is false, or NULL. */
+const char *pods_plan_healthy(const struct view *in, struct plan *out, struct json pods);

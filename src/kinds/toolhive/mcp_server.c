@@ -219,7 +219,7 @@ static void plan_identity(struct proxy *p)
 /* ---- status ---- */
 
 static const char *phase_of(const struct proxy *p, struct json live, const struct toolhive_pods *n,
-    const char **ret_message)
+    const char *trouble, const char **ret_message)
 {
     *ret_message = "MCP server is being created";
     if (json_present(live) && json_get_int(live, "spec.replicas", 1) == 0) {
@@ -228,6 +228,12 @@ static const char *phase_of(const struct proxy *p, struct json live, const struc
     }
     if (!n->total)
         return "Pending";
+    /* The only pod of a server that crashes is ready now and then. */
+    bool down = n->servers && (n->servers == 1 || !n->servers_ready);
+    if (trouble && down && n->running == n->total) {
+        *ret_message = arena_printf(p->a, "MCP server pod failed: %s", trouble);
+        return "Failed";
+    }
     if (n->running) {
         *ret_message = "MCP server is running";
         return "Ready";
@@ -333,8 +339,8 @@ static void plan_workload(struct proxy *p, const char *patch, const char *config
     const char *wrong = proxy_trouble(p, service);
     proxy_tell_ignored(p);
     struct toolhive_pods n = toolhive_pods(p->in, "mcpserver");
-    pods_plan_healthy(p->in, p->out, n.list);
-    struct told t = { .phase = phase_of(p, live, &n, &message), .message = message };
+    const char *trouble = pods_plan_healthy(p->in, p->out, n.list);
+    struct told t = { .phase = phase_of(p, live, &n, trouble, &message), .message = message };
     t.observed = json_int(p->generation);
     t.ready_replicas = json_int_or_absent(n.running);
     if (!served)

@@ -374,8 +374,8 @@ struct json proxy_pod_template(struct proxy *p, const struct proxy_pod *pod)
 
 const char *proxy_image(struct proxy *p, const char *running, bool unchanged)
 {
-    const char *ours = p->settings->runner_image;
-    bool chosen = !text_eq(ours, toolhive_settings_default.runner_image);
+    bool chosen = !text_empty(p->settings->runner_image);
+    const char *ours = chosen ? p->settings->runner_image : p->settings->own_runner_image;
     if (chosen || !running || !unchanged || text_eq(running, ours))
         return ours;
     plan_condition(p->out,

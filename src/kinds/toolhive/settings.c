@@ -3,12 +3,11 @@
 #include "base/str.h"
 
 /* The proxy is this program; upstream's image works too. The gateway is upstream's. */
-#define OWN_IMAGE "ghcr.io/leeboard/leeboard-mcp:" LEEBOARD_VERSION
 #define GATEWAY_IMAGE "ghcr.io/stacklok/toolhive/vmcp:v0.44.0"
 #define REGISTRY_IMAGE "ghcr.io/stacklok/thv-registry-api:v1.3.0"
 
 const struct toolhive_settings toolhive_settings_default = {
-    .runner_image = OWN_IMAGE,
+    .own_runner_image = "leeboard-mcp:" LEEBOARD_VERSION,
     .vmcp_image = GATEWAY_IMAGE,
     .registry_api_image = REGISTRY_IMAGE,
     .proxy_host = "0.0.0.0",
@@ -29,9 +28,10 @@ SETTING_READER(read_image)
 const struct setting toolhive_flags[] = {
     { "toolhive-runner-image",
         "IMAGE",
-        OWN_IMAGE,
-        "Proxy image of new MCPServers and MCPRemoteProxies (TOOLHIVE_RUNNER_IMAGE).",
-        read_image,
+        "",
+        "Proxy image of MCPServers and MCPRemoteProxies (TOOLHIVE_RUNNER_IMAGE); empty: Leeboard's "
+        "own, and a running proxy keeps its image until its object changes.",
+        setting_text,
         TO(runner_image) },
     { "vmcp-image",
         "IMAGE",

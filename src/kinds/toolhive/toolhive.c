@@ -200,6 +200,13 @@ static bool all_ready(struct json pod)
     return true;
 }
 
+static void count_server(struct toolhive_pods *n, struct json pod, bool is_server)
+{
+    struct json ready = json_find(json_get(pod, "status.conditions"), "type", "Ready");
+    n->servers += is_server;
+    n->servers_ready += is_server && text_eq(json_get_text(ready, "status"), "True");
+}
+
 struct toolhive_pods toolhive_pods(const struct view *in, const char *app)
 {
     struct toolhive_pods n = { 0 };
@@ -211,8 +218,10 @@ struct toolhive_pods toolhive_pods(const struct view *in, const char *app)
         const char *phase = toolhive_text(*pod, "status.phase", "Pending");
         if (text_eq(of, app) || text_eq(of, view_name(in)))
             json_push(&list, *pod);
-        if (!text_eq(of, app))
+        if (!text_eq(of, app)) {
+            count_server(&n, *pod, text_eq(of, view_name(in)));
             continue;
+        }
         n.total++;
         if (json_present(json_get(*pod, "metadata.deletionTimestamp")))
             continue;

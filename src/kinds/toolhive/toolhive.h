@@ -16,7 +16,8 @@ struct view;
 /* The operator's environment variables. Each is a flag too: TOOLHIVE_RUNNER_IMAGE is
  * --toolhive-runner-image. A flag wins over its variable. */
 struct toolhive_settings {
-    const char *runner_image;       /* of MCPServer and MCPRemoteProxy pods */
+    const char *runner_image;       /* of MCPServer and MCPRemoteProxy pods; NULL: our own */
+    const char *own_runner_image;   /* of new ones; what runs is kept */
     const char *vmcp_image;         /* of VirtualMCPServer pods */
     const char *registry_api_image; /* of MCPRegistry pods */
     const char *proxy_host;         /* address that proxies listen on */
@@ -111,8 +112,9 @@ const char *toolhive_policy_fault(struct arena *a, struct json policies, const c
 /* Pods of a workload, by what their containers do. Those that end count for nothing but total. */
 struct toolhive_pods {
     int64_t total, running, failed, pending;
-    const char *reason; /* of one that failed */
-    struct json list;   /* these and what the proxy started: for pods_plan_healthy() */
+    const char *reason;         /* of one that failed */
+    int servers, servers_ready; /* pods that the proxy started */
+    struct json list;           /* these and what the proxy started: for pods_plan_healthy() */
 };
 /* Those of our object: toolhive-name is its name, app is given. */
 struct toolhive_pods toolhive_pods(const struct view *in, const char *app);

@@ -76,3 +76,17 @@ TEST(pods_that_start_are_ready_or_end_have_no_trouble)
                   "'CrashLoopBackOff' } } } ] } } ]"))
                .reason);
 }
+
+TEST(a_container_that_ended_twice_ends_again_and_again_before_the_kubelet_says_so)
+{
+    static const char form[] =
+        "'state': { 'terminated': { 'exitCode': %s, 'finishedAt': '2026-11-19T04:%s:00Z' } }, "
+        "'lastState': { 'terminated': { 'exitCode': 4, 'finishedAt': '2026-11-19T04:02:00Z' } }";
+    struct arena *a = test_arena();
+    struct pod_trouble t = of_container(arena_printf(a, form, "3", "03"));
+    check_text(t.reason, "CrashLoopBackOff");
+    check_text(t.message, "Container server ends again and again, last with exit code 3");
+    check(!of_container(arena_printf(a, form, "3", "12")).reason);
+    check(!of_container(arena_printf(a, form, "0", "03")).reason);
+    check(!of_container("'state': { 'terminated': { 'exitCode': 3 } }").reason);
+}

@@ -1,5 +1,6 @@
 #include "kinds/toolhive/serving/serving.h"
 
+#include "base/time.h"
 #include "kinds/toolhive/serving/registry.h"
 #include "tests/kinds/toolhive/toolhive_stage.h"
 #include "tests/test.h"
@@ -119,6 +120,9 @@ TEST(an_embedding_server_follows_its_stateful_set)
     check(json_get_int(s.plan.status, "readyReplicas", 0) == 1);
 }
 
+#define REGISTRY_PODS                                                                              \
+    "{'app.kubernetes.io/component': 'registry-api', 'app.kubernetes.io/name': 'it-api'}"
+
 static void add_pod(struct stage *s, const char *labels, const char *image)
 {
     stage_add(s,
@@ -142,10 +146,7 @@ TEST(pods_that_cannot_run_are_told_on_embedding_servers_and_registries)
             "{'app.kubernetes.io/component': 'embedding-server', 'app.kubernetes.io/instance': "
             "'it', 'app.kubernetes.io/managed-by': 'toolhive-operator'}",
             &toolhive_embedding_server_kind },
-        { "MCPRegistry",
-            "{'configYAML': 'x'}",
-            "{'app.kubernetes.io/component': 'registry-api', 'app.kubernetes.io/name': 'it-api'}",
-            &toolhive_registry_kind },
+        { "MCPRegistry", "{'configYAML': 'x'}", REGISTRY_PODS, &toolhive_registry_kind },
     };
     for (size_t i = 0; i < lengthof(rows); i++) {
         struct stage s;
@@ -162,4 +163,41 @@ TEST(pods_that_cannot_run_are_told_on_embedding_servers_and_registries)
         stage_step(&s, rows[i].run, "other");
         check(!stage_condition(&s, "PodsHealthy"));
     }
+}
+
+static void add_crashed(struct stage *s, const char *ready, const char *state)
+{
+    stage_edit(s,
+        &RESOURCE_POD,
+        "p",
+        "status",
+        arena_printf(test_arena(),
+            "{'conditions': [{'type': 'Ready', 'status': '%s'}], 'containerStatuses': [{'name': "
+            "'c', "
+            "'lastState': {'terminated': {'exitCode': 3}}, 'state': %s}]}",
+            ready,
+            state));
+}
+
+/* Between two crashes a container runs, and without a probe its pod is ready. */
+TEST(a_crash_is_told_until_the_container_has_run_for_a_minute)
+{
+    struct stage s;
+    struct arena *a = test_arena();
+    toolhive_stage_init(&s);
+    toolhive_stage_add(&s, "MCPRegistry", "it", "{'configYAML': 'x'}");
+    add_pod(&s, REGISTRY_PODS, "here.test/server:9");
+    add_crashed(&s, "False", "{'waiting': {'reason': 'CrashLoopBackOff'}}");
+    stage_step(&s, &toolhive_registry_kind, "it");
+    check_text(stage_condition(&s, "PodsHealthy"), "False CrashLoopBackOff");
+    const char *started = time_format(a, s.world.now_ms);
+    add_crashed(&s, "True", arena_printf(a, "{'running': {'startedAt': '%s'}}", started));
+    s.world.now_ms += 50000;
+    stage_step(&s, &toolhive_registry_kind, "it");
+    check_text(stage_condition(&s, "PodsHealthy"), "False CrashLoopBackOff");
+    check(!stage_has_event(&s, "CrashLoopBackOff"));
+    check(s.plan.within_ms > 0 && s.plan.within_ms <= 11000);
+    s.world.now_ms += s.plan.within_ms;
+    stage_step(&s, &toolhive_registry_kind, "it");
+    check_text(stage_condition(&s, "PodsHealthy"), "True NoTrouble");
 }
