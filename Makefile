@@ -94,6 +94,9 @@ test: setup-$(if $(filter asan,$(V)),asan,test) $(O)/leeboard $(O)/tests $(TOOLS
 test-cluster: setup-cluster build $(TOOLS) ## tests against a real kube-apiserver (built once)
 	@tools/kube >/dev/null && tools/llama >/dev/null
 	@tests/cluster/run
+test-pods: setup-pods image ## real pods: containerd, kubelet, the chart, llama-server (as root; not in CI)
+	@tools/kube >/dev/null && tools/kube --node >/dev/null && tools/llama >/dev/null
+	@tests/pods/run
 conformance: build ## the official MCP suite through the proxy; writes the table in docs/mcp.md
 	@tests/mcp/conformance $(O)
 sim: $(O)/leeboard-sim ## the promises under every fault: a million steps and more (docs/simulation.md)
@@ -142,5 +145,5 @@ help: ## this list
 setup-%:
 	@tools/setup $*
 
-.PHONY: FORCE all build run test test-cluster conformance sim sim-long mutants fuzz-replay fuzz bench format install image deb chart clean help
+.PHONY: FORCE all build run test test-cluster test-pods conformance sim sim-long mutants fuzz-replay fuzz bench format install image deb chart clean help
 .SECONDARY:
