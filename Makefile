@@ -97,6 +97,8 @@ test-cluster: setup-cluster build $(TOOLS) ## tests against a real kube-apiserve
 test-pods: setup-pods image ## real pods: containerd, kubelet, the chart, llama-server (as root; not in CI)
 	@tools/kube >/dev/null && tools/kube --node >/dev/null && tools/llama >/dev/null
 	@tests/pods/run
+test-mcp: setup-test build ## real MCP clients and servers, of the Python SDK and of npm, around the proxy; needs npm
+	@tests/mcp/real/run $(O) npm
 conformance: build ## the official MCP suite through the proxy; writes the table in docs/mcp.md
 	@tests/mcp/conformance $(O)
 sim: $(O)/leeboard-sim ## the promises under every fault: a million steps and more (docs/simulation.md)
@@ -145,5 +147,5 @@ help: ## this list
 setup-%:
 	@tools/setup $*
 
-.PHONY: FORCE all build run test test-cluster test-pods conformance sim sim-long mutants fuzz-replay fuzz bench format install image deb chart clean help
+.PHONY: FORCE all build run test test-cluster test-pods test-mcp conformance sim sim-long mutants fuzz-replay fuzz bench format install image deb chart clean help
 .SECONDARY:

@@ -28,6 +28,7 @@ struct backend_http {
     struct bridge *bridge;
     struct sse_relay *relay; /* NULL: streamable HTTP */
     enum { ERA_UNKNOWN, ERA_LEGACY_ONLY, ERA_MODERN_ONLY } era;
+    bool speaks_modern; /* it has said so: its refusals are what they say */
 };
 
 enum call_phase { CALL_SAYS, CALL_INITIALIZES, CALL_FINISHES };
@@ -144,7 +145,8 @@ static bool may_be_other_era(const struct call *c, const struct http_response *r
     const char *method = x->request.method;
     bool is_hello = text_eq(method, "initialize") || text_eq(method, "server/discover");
     if (!c->backend->bridge || x->is_signed || x->request.kind != MCP_REQUEST ||
-        c->backend->era != ERA_UNKNOWN || r->body_bytes > ERA_BODY_BYTES_MAX)
+        c->backend->era != ERA_UNKNOWN || r->body_bytes > ERA_BODY_BYTES_MAX ||
+        (x->request.modern && c->backend->speaks_modern))
         return false;
     if (x->request.modern && (r->status == 400 || r->status == 404 || r->status == 405))
         return true;
@@ -187,6 +189,9 @@ static bool judge_era(struct call *c)
     int64_t code = error_code(&x->arena, buf_str(&c->body));
     bool is_modern_code = code <= RPC_HEADER_CODE && code >= -32099;
     const char *method = x->request.method;
+    bool is_discovered = text_eq(method, "server/discover") && c->status == 200 && !code;
+    if (x->request.modern && (is_modern_code || is_discovered))
+        c->backend->speaks_modern = true;
     if (text_eq(method, "initialize")) {
         if (is_modern_code || code == RPC_METHOD_CODE ||
             (code == RPC_PARAMS_CODE && c->status != 200))

@@ -170,7 +170,9 @@ static void ask_client(
     struct hub_call *c = owner_of(l, about, can, &why);
     if (!c) {
         refuse_server(l, m, RPC_METHOD_CODE, why);
-        fail_for_capability(l, about, can);
+        /* Many servers ask for roots on their own, soon after the handshake. */
+        if (about || can != CAN_ROOTS)
+            fail_for_capability(l, about, can);
         return;
     }
     if (c->ask_count >= HUB_SESSION_CALLS_MAX) {

@@ -56,10 +56,10 @@ TEST(mcp_requests_without_a_good_token_are_refused)
         check_int(status, 401);
     }
     check_int((int64_t)q.seen_count, 0);
-    /* Invented key names cause one fetch. */
+    /* Invented key names cause one fetch more: keys may be new. */
     for (int i = 0; i < 5; i++)
         ask(&q, "authorization: Bearer eyJhbGciOiJSUzI1NiIsImtpZCI6Im4ifQ.e30.");
-    check_int((int64_t)q.asked_count, 1);
+    check_int((int64_t)q.asked_count, 2);
 }
 
 TEST(mcp_issuer_and_audience_of_a_token_count)

@@ -92,6 +92,15 @@ def test_legacy_clients_of_a_modern_server(program):
         assert gone.status == 204 and error(c.call("ping")) == -32001
 
 
+def test_what_a_modern_server_refuses_is_a_refusal(program):
+    """Its errors may have older codes, too. Once it has shown its era they do not say that it is of another."""
+    with served(program, "modern") as (port, _, _s):
+        assert MODERN in modern(port, "server/discover").last()["result"]["supportedVersions"]
+        reply = modern(port, "tools/call", {"name": "refuse"})
+        assert error(reply.last()) == -32600 and reply.status == 400
+        assert text_of(modern(port, "tools/call", {"name": "echo", "arguments": {"text": "y"}}).last()) == "y"
+
+
 def run(program):
     failed = 0
     tests = [t for n, t in list(globals().items()) if n.startswith("test_")]

@@ -81,6 +81,8 @@ class Handler(BaseHTTPRequestHandler):
         elif told != "2026-07-28":
             self.reply(400, {"jsonrpc": "2.0", "id": m["id"], "error": {"code": -32022, "message": "unsupported", "data": {
                 "supported": ["2026-07-28"], "requested": told}}})
+        elif name == "refuse":
+            self.refuse(400, -32600, "not like that", m["id"])
         elif name == "test_missing_capability" and "sampling" not in meta[server.META + "clientCapabilities"]:
             self.reply(400, {"jsonrpc": "2.0", "id": m["id"], "error": {"code": -32021, "message": "missing", "data": {
                 "requiredCapabilities": {"sampling": {}}}}})

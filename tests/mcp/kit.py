@@ -57,7 +57,7 @@ def answers(port, path="/health"):
 def proxy(program, config, arguments, env=None):
     """A running `leeboard mcp run ARGUMENTS`; yields its port and process."""
     with tempfile.TemporaryDirectory() as folder:
-        port = free_port()
+        port = config.get("port") or free_port()
         config = {"schema_version": "v0.1.0", "name": "tested", "host": "127.0.0.1", "port": port, **config}
         with open(os.path.join(folder, "runconfig.json"), "w") as f:
             json.dump(config, f)

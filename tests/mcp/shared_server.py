@@ -265,6 +265,13 @@ def test_a_modern_client_learns_which_capability_it_lacks(program):
         assert message["error"]["data"] == {"requiredCapabilities": {"sampling": {}}}
 
 
+def test_roots_that_a_server_asks_for_on_its_own_end_no_call(program):
+    with served(program) as (port, _, _p):
+        for capabilities in ({}, CAN):
+            assert text_of(Client(port, capabilities).tool("aside")) == "went on"
+        assert text_of(modern(port, "tools/call", {"name": "aside"}).last()) == "went on"
+
+
 def test_a_modern_client_that_leaves_cancels(program):
     with served(program) as (port, state, _p):
         reply = modern(port, "tools/call", {"name": "wait"})

@@ -66,6 +66,9 @@ def tool(params, rid):
     if name == "log":
         put({"method": "notifications/message", "params": {"level": "info", "data": "hello"}})
         return text("logged")
+    if name == "aside":  # as many servers do after the handshake, whatever call is under way
+        put({"id": "aside", "method": "roots/list"})
+        return text("went on")
     if name == "change":
         put({"method": "notifications/tools/list_changed"})
         put({"method": "notifications/resources/updated", "params": {"uri": "test://a"}})

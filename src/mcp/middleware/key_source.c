@@ -23,6 +23,8 @@ struct key_source {
     uint8_t digest[SHA256_BYTES]; /* of the text of keys */
     uint64_t generation;
     int64_t asked_ms, got_ms; /* of the last fetch, of the last that succeeded */
+    int64_t missed_ms;        /* of the last because of a key that was not there */
+    bool missed;
     bool asked, failed;
     struct key_wait *waiting;
 };
@@ -225,6 +227,18 @@ static bool may_fetch(const struct key_source *s, int64_t now_ms)
     return !s->asked || now_ms - s->asked_ms >= pause;
 }
 
+/* Keys may have been replaced right after they were fetched. */
+static bool may_look_for_key(struct key_source *s, int64_t now_ms)
+{
+    if (!s->keys || s->failed)
+        return may_fetch(s, now_ms);
+    if (s->missed && now_ms - s->missed_ms < KEYS_REFETCH_MS)
+        return false;
+    s->missed = true;
+    s->missed_ms = now_ms;
+    return true;
+}
+
 static void wait_for(struct key_source *s, struct key_wait *w)
 {
     w->next = s->waiting;
@@ -242,7 +256,7 @@ bool key_source_get(
     *ret = s->keys;
     if (has && now_ms - s->got_ms > KEYS_MAX_AGE_MS && may_fetch(s, now_ms))
         refetch(s);
-    if (has || (!s->fetch && !may_fetch(s, now_ms)))
+    if (has || (!s->fetch && !may_look_for_key(s, now_ms)))
         return true;
     refetch(s);
     wait_for(s, w);
