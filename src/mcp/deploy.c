@@ -25,7 +25,9 @@ struct deploy {
     bool ready;         /* told */
     struct arena arena; /* of the StatefulSet below */
     struct json owner;
-    const char *said; /* the last, so that it is not repeated */
+    bool headless;         /* which Service is looked at */
+    char *service_version; /* NULL: it is not there */
+    const char *said;      /* the last, so that it is not repeated */
 };
 
 static void look(void *ctx);
@@ -73,54 +75,7 @@ static void settle(struct deploy *d)
     timer_set(d->env, &d->timer, LOOK_MS);
 }
 
-/* ---- services ---- */
-
-static void on_cluster_service(void *ctx, const struct kube_reply *reply)
-{
-    struct deploy *d = ctx;
-    d->op = NULL;
-    if (reply->error.code)
-        again(d, reply, "applying the Service");
-    else
-        settle(d);
-}
-
-static void apply_service(struct deploy *d, bool headless, struct kube_then then)
-{
-    cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct json service = workload_service(&a, d->workload, d->owner, headless);
-    d->op = kube_apply(d->client,
-        target(d, &RESOURCE_SERVICE, json_get_text(service, "metadata.name")),
-        service,
-        (struct kube_write){ .field_manager = WORKLOAD_MANAGER, .force = true },
-        then);
-}
-
-static void on_headless_service(void *ctx, const struct kube_reply *reply)
-{
-    struct deploy *d = ctx;
-    d->op = NULL;
-    if (reply->error.code)
-        again(d, reply, "applying the headless Service");
-    else
-        apply_service(d, false, (struct kube_then){ on_cluster_service, d });
-}
-
-static void apply_services(struct deploy *d)
-{
-    if (d->workload->config->transport == TRANSPORT_STDIO)
-        settle(d);
-    else
-        apply_service(d, true, (struct kube_then){ on_headless_service, d });
-}
-
-/* ---- the StatefulSet ---- */
-
-static void keep(struct deploy *d, struct json object)
-{
-    arena_reset(&d->arena);
-    d->owner = json_copy(&d->arena, object);
-}
+/* ---- whose fields ---- */
 
 /* After a create our fields are owned by an Update; those of an Apply can be taken back later. */
 static struct json owned_by_apply(struct arena *a, struct json object, bool *ret_changed)
@@ -138,19 +93,9 @@ static struct json owned_by_apply(struct arena *a, struct json object, bool *ret
     return json_list_end(&all);
 }
 
-static void on_owned(void *ctx, const struct kube_reply *reply)
-{
-    struct deploy *d = ctx;
-    d->op = NULL;
-    if (reply->error.code) {
-        again(d, reply, "taking over the fields of the StatefulSet");
-        return;
-    }
-    apply_services(d);
-}
-
 /* True: under way. */
-static bool own(struct deploy *d, struct json object)
+static bool own(
+    struct deploy *d, struct kube_target what, struct json object, struct kube_then then)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
     bool changed = false;
@@ -167,12 +112,165 @@ static bool own(struct deploy *d, struct json object)
             { "path", json_str("/metadata/resourceVersion") },
             { "value", json_get(object, "metadata.resourceVersion") }));
     d->op = kube_patch(d->client,
-        set_target(d),
+        what,
         KUBE_PATCH_JSON,
         patch,
         (struct kube_write){ .field_manager = WORKLOAD_MANAGER },
-        (struct kube_then){ on_owned, d });
+        then);
     return true;
+}
+
+/* ---- Services ---- */
+
+static void look_at_service(struct deploy *d, bool headless);
+
+static struct json service_of(struct deploy *d, struct arena *a)
+{
+    return workload_service(a, d->workload, d->owner, d->headless);
+}
+
+static struct kube_target service_target(struct deploy *d, struct arena *a)
+{
+    return target(d, &RESOURCE_SERVICE, json_get_text(service_of(d, a), "metadata.name"));
+}
+
+static void service_is_there(struct deploy *d)
+{
+    if (d->headless)
+        look_at_service(d, false);
+    else
+        settle(d);
+}
+
+static void on_reowned(void *ctx, const struct kube_reply *reply)
+{
+    struct deploy *d = ctx;
+    d->op = NULL;
+    if (reply->error.code)
+        again(d, reply, "taking over fields");
+    else
+        look(d);
+}
+
+static void on_service_owned(void *ctx, const struct kube_reply *reply)
+{
+    struct deploy *d = ctx;
+    d->op = NULL;
+    if (reply->error.code)
+        again(d, reply, "taking over the fields of a Service");
+    else
+        service_is_there(d);
+}
+
+static void on_service_written(void *ctx, const struct kube_reply *reply)
+{
+    struct deploy *d = ctx;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    d->op = NULL;
+    if (reply->error.code)
+        again(d, reply, "applying a Service");
+    else if (!own(d, service_target(d, &a), reply->body, (struct kube_then){ on_service_owned, d }))
+        service_is_there(d);
+}
+
+static void on_generation(void *ctx, const struct kube_reply *reply)
+{
+    struct deploy *d = ctx;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    struct kube_then then = { on_service_written, d };
+    struct kube_write how = { .field_manager = WORKLOAD_MANAGER };
+    d->op = NULL;
+    if (reply->error.code) {
+        again(d, reply, "looking at the StatefulSet");
+        return;
+    }
+    if (workload_is_older(d->workload, reply->body)) {
+        settle(d);
+        return;
+    }
+    struct json service = service_of(d, &a);
+    if (!d->service_version) {
+        d->op = kube_create(d->client, target(d, &RESOURCE_SERVICE, NULL), service, how, then);
+        return;
+    }
+    how.force = true;
+    service = json_with(&a, service, "metadata.resourceVersion", json_str(d->service_version));
+    d->op = kube_apply(d->client, service_target(d, &a), service, how, then);
+}
+
+/* Everything that is planned is there, whatever else is. */
+static bool covers(struct json live, struct json planned)
+{
+    if (json_is(planned, JSON_MAP)) {
+        json_each_member (m, planned)
+            if (!covers(json_member(live, m->key), m->value))
+                return false;
+        return true;
+    }
+    if (!json_is(planned, JSON_LIST) || !json_is(live, JSON_LIST) || live.count != planned.count)
+        return json_equal(live, planned);
+    for (size_t i = 0; i < planned.count; i++)
+        if (!covers(live.items[i], planned.items[i]))
+            return false;
+    return true;
+}
+
+static void on_service(void *ctx, const struct kube_reply *reply)
+{
+    struct deploy *d = ctx;
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    bool is_absent = reply->error.code == ERR_NOT_FOUND;
+    d->op = NULL;
+    if (reply->error.code && !is_absent) {
+        again(d, reply, "looking at a Service");
+        return;
+    }
+    if (!is_absent && covers(reply->body, service_of(d, &a))) {
+        service_is_there(d);
+        return;
+    }
+    /* Another runner made it and has not come to this: what it had must go with the next apply. */
+    if (!is_absent &&
+        own(d, service_target(d, &a), reply->body, (struct kube_then){ on_reowned, d }))
+        return;
+    free(d->service_version);
+    d->service_version =
+        is_absent ? NULL : mem_strdup(json_get_text(reply->body, "metadata.resourceVersion"));
+    d->op = kube_get(d->client, set_target(d), (struct kube_then){ on_generation, d });
+}
+
+static void look_at_service(struct deploy *d, bool headless)
+{
+    cleanup(arena_done) struct arena a = ARENA_INIT;
+    d->headless = headless;
+    d->op = kube_get(d->client, service_target(d, &a), (struct kube_then){ on_service, d });
+}
+
+static void apply_services(struct deploy *d)
+{
+    if (d->workload->config->transport == TRANSPORT_STDIO)
+        settle(d);
+    else
+        look_at_service(d, true);
+}
+
+/* ---- the StatefulSet ---- */
+
+static void keep(struct deploy *d, struct json object)
+{
+    arena_reset(&d->arena);
+    d->owner = json_copy(&d->arena, object);
+}
+
+static void on_owned(void *ctx, const struct kube_reply *reply)
+{
+    struct deploy *d = ctx;
+    d->op = NULL;
+    if (reply->error.code) {
+        again(d, reply, "taking over the fields of the StatefulSet");
+        return;
+    }
+    apply_services(d);
 }
 
 static void on_written(void *ctx, const struct kube_reply *reply)
@@ -185,7 +283,7 @@ static void on_written(void *ctx, const struct kube_reply *reply)
     }
     tell(d, NULL, "applied the StatefulSet");
     keep(d, reply->body);
-    if (!own(d, reply->body))
+    if (!own(d, set_target(d), reply->body, (struct kube_then){ on_owned, d }))
         apply_services(d);
 }
 
@@ -218,8 +316,9 @@ static void on_looked(void *ctx, const struct kube_reply *reply)
         tell(d, NULL, "a newer generation of the StatefulSet is applied; leaving it");
         settle(d);
     } else if (d->done && !is_absent) {
-        timer_set(d->env, &d->timer, LOOK_MS);
-    } else {
+        keep(d, live);
+        apply_services(d);
+    } else if (is_absent || !own(d, set_target(d), live, (struct kube_then){ on_reowned, d })) {
         write_set(d, live);
     }
 }
@@ -261,6 +360,7 @@ void deploy_free(struct deploy *d)
     if (d->op)
         kube_op_cancel(d->client, d->op);
     timer_stop(d->env, &d->timer);
+    free(d->service_version);
     arena_done(&d->arena);
     free(d);
 }

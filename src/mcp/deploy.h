@@ -4,13 +4,15 @@
  *
  *   look ──> newer generation there ──────────────────────────────> watch
  *     ^  ──> absent ──> create ──> own the fields by apply ──┐
- *     │  ──> there ───> apply with its resourceVersion ──────┴──> services ──> watch
+ *     │  ──> there ───> apply with its resourceVersion ──────┴──> Services ──> watch
  *     │              │ conflict, exists, gone                                   │
  *     └──────────────┴──────────────────────── lost, or it failed: look again ──┘
  *
  * A write carries what it was decided on: the resourceVersion that was read, or that there was
  * nothing (a create). So a runner of an older generation cannot undo what a newer one has done in
- * between: it conflicts, looks again, and then sees the newer generation. */
+ * between: it conflicts, looks again, and then sees the newer generation. A Service has no
+ * generation of its own: it is read first, then the StatefulSet's generation, and then written if
+ * it is not as it should be. */
 
 #include "base/error.h"
 

@@ -3,6 +3,7 @@
 
 #include "mcp/deploy.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "kube/client.h"
@@ -266,49 +267,124 @@ static const char *config_of(int generation, const char *name)
         generation);
 }
 
+/* With Services, whose port is the generation's. */
+static const char *http_config_of(int generation, const char *name)
+{
+    return arena_printf(test_arena(),
+        "{'transport': 'streamable-http', 'target_port': %d, 'name': '%s', 'image': 'img:%d', "
+        "'mcpserver_generation': %d}",
+        8000 + generation,
+        name,
+        generation,
+        generation);
+}
+
 static const char *image_of(struct harbor *h, const char *name)
 {
     struct json set = harbor_do(h, "GET", arena_printf(test_arena(), SETS "/%s", name), NULL);
     return json_get_text(set, "spec.template.spec.containers.0.image");
 }
 
-/* schedule: whose request is let through next, a bit each. */
-static void meet(struct harbor *h, const char *name, unsigned schedule, bool exists)
+static int64_t port_of(struct harbor *h, const char *service)
+{
+    struct json v = harbor_do(h, "GET", arena_printf(test_arena(), SERVICES "/%s", service), NULL);
+    struct json ports = json_get(v, "spec.ports");
+    check_int(ports.count, 1);
+    return json_get_int(ports, "0.targetPort", 0);
+}
+
+/* All orders in which the requests of two can be let through, one after the other: where both have
+ * one, a choice. */
+struct orders {
+    uint8_t choices[64]; /* who is first; those before `fixed` are repeated */
+    size_t fixed, count;
+    unsigned switches_max; /* times that it goes from one to the other while both could go on */
+};
+
+static int choose(struct orders *o, const struct hand both[2], int last, unsigned *switches)
+{
+    if (!both[0].gate.waiting || !both[1].gate.waiting)
+        return both[0].gate.waiting ? 0 : 1;
+    if (*switches == o->switches_max && last >= 0)
+        return last;
+    check(o->count < lengthof(o->choices));
+    if (o->count >= o->fixed)
+        o->choices[o->count] = 0;
+    int who = o->choices[o->count++];
+    *switches += last >= 0 && who != last;
+    return who;
+}
+
+/* False: there were all. */
+static bool next_order(struct orders *o)
+{
+    while (o->count && o->choices[o->count - 1])
+        o->count--;
+    if (!o->count)
+        return false;
+    o->choices[o->count - 1] = 1;
+    o->fixed = o->count;
+    o->count = 0;
+    return true;
+}
+
+typedef const char *config_function(int generation, const char *name);
+
+static void meet(
+    struct harbor *h, config_function *config, const char *name, struct orders *o, bool exists)
 {
     struct hand both[2];
+    int last = -1;
+    unsigned switches = 0;
     if (exists) {
         struct hand first;
-        hand_open(&first, h, config_of(1, name), NULL);
+        hand_open(&first, h, config(1, name), NULL);
         await(h, deploy_is_idle(first.deploy));
         hand_close(&first);
     }
     for (int i = 0; i < 2; i++) {
-        hand_open(&both[i], h, config_of(2 + i, name), NULL);
+        hand_open(&both[i], h, config(2 + i, name), NULL);
         both[i].gate.is_open = false;
     }
-    for (int step = 0; step < 40; step++) {
+    for (;;) {
         await(h, is_settled(&both[0]) && is_settled(&both[1]));
         if (!both[0].gate.waiting && !both[1].gate.waiting)
             break;
-        int who = step < 16 ? (int)(schedule >> step & 1) : 0;
-        if (!both[who].gate.waiting)
-            who = !who;
-        gate_let_through(&both[who].gate);
+        last = choose(o, both, last, &switches);
+        gate_let_through(&both[last].gate);
     }
     check(deploy_is_idle(both[0].deploy) && deploy_is_idle(both[1].deploy));
     check_text(image_of(h, name), "img:3");
+    if (config == http_config_of) {
+        check_int(port_of(h, arena_printf(test_arena(), "mcp-%s", name)), 8003);
+        check_int(port_of(h, arena_printf(test_arena(), "mcp-%s-headless", name)), 8003);
+    }
     for (int i = 0; i < 2; i++)
         hand_close(&both[i]);
 }
 
-TEST(mcp_the_newer_generation_wins_in_every_order)
+static int meet_in_all_orders(config_function *config, unsigned switches_max, bool exists)
 {
+    struct orders o = { .switches_max = switches_max };
+    int count = 0;
     cleanup(harbor_close) struct harbor h;
     harbor_open(&h);
-    for (unsigned schedule = 0; schedule < 1 << 8; schedule++) {
-        meet(&h, arena_printf(test_arena(), "new-%u", schedule), schedule, false);
-        meet(&h, arena_printf(test_arena(), "old-%u", schedule), schedule, true);
-    }
+    do
+        meet(&h, config, arena_printf(test_arena(), "set-%d", count++), &o, exists);
+    while (next_order(&o));
+    return count;
+}
+
+TEST(mcp_the_newer_generation_wins_in_every_order)
+{
+    check(meet_in_all_orders(config_of, UINT_MAX, false) > 20);
+    check(meet_in_all_orders(config_of, UINT_MAX, true) > 5);
+}
+
+TEST(mcp_the_services_of_the_newer_generation_win_too)
+{
+    check(meet_in_all_orders(http_config_of, 3, false) > 200);
+    check(meet_in_all_orders(http_config_of, 3, true) > 50);
 }
 
 TEST(mcp_a_newer_generation_is_left_alone_and_others_are_not)
@@ -358,25 +434,35 @@ TEST(mcp_a_newer_generation_is_left_alone_and_others_are_not)
     }
 }
 
+static void await_there(struct harbor *h, const char *path)
+{
+    int status = 0;
+    for (int64_t until = env_mono_ms(loop_env(h->loop)) + AWAIT_MAX_MS; status != 200;) {
+        check(env_mono_ms(loop_env(h->loop)) < until);
+        harbor_ask(h, "GET", path, NULL, &status);
+    }
+}
+
 TEST(mcp_a_lost_workload_is_applied_again_and_replicas_are_left_to_others)
 {
     cleanup(harbor_close) struct harbor h;
     harbor_open(&h);
-    struct hand r;
+    struct hand r, other;
     hand_open(&r, &h, config_of(1, "lost"), NULL);
-    await(&h, deploy_is_idle(r.deploy));
+    hand_open(&other, &h, http_config_of(1, "s"), NULL);
+    await(&h, deploy_is_idle(r.deploy) && deploy_is_idle(other.deploy));
     harbor_do(&h, "PATCH", SETS "/lost", "{'spec': {'replicas': 3}}");
     hand_close(&r);
     hand_open(&r, &h, config_of(2, "lost"), NULL);
     await(&h, deploy_is_idle(r.deploy));
     check_int(json_get_int(harbor_do(&h, "GET", SETS "/lost", NULL), "spec.replicas", 0), 3);
     harbor_do(&h, "DELETE", SETS "/lost", NULL);
-    int status = 0;
-    for (int64_t until = env_mono_ms(loop_env(h.loop)) + AWAIT_MAX_MS; status != 200;) {
-        check(env_mono_ms(loop_env(h.loop)) < until);
-        harbor_ask(&h, "GET", SETS "/lost", NULL, &status);
-    }
+    harbor_do(&h, "DELETE", SERVICES "/mcp-s", NULL);
+    await_there(&h, SETS "/lost");
+    await_there(&h, SERVICES "/mcp-s");
     check_text(image_of(&h, "lost"), "img:2");
+    check_int(port_of(&h, "mcp-s"), 8001);
     check_int(r.ready, 1);
     hand_close(&r);
+    hand_close(&other);
 }
