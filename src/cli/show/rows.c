@@ -282,6 +282,8 @@ static const struct shown {
     { "ModelRouter", of_proxy },
     { "MCPServer", of_proxy },
     { "MCPRemoteProxy", of_proxy },
+    { "VirtualMCPServer", of_proxy },
+    { "EmbeddingServer", of_proxy },
     { "Deployment", of_workload },
     { "StatefulSet", of_workload },
     { "Job", of_job },

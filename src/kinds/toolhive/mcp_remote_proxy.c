@@ -323,7 +323,7 @@ static void plan_workload(struct proxy *p, const char *config)
     t.observed = json_int(p->generation);
     proxy_tell_ignored(p);
     if (served && !view_trouble(p->in, &RESOURCE_SERVICE, service).what)
-        t.url = json_str(proxy_base_url(p, service));
+        t.url = json_str(toolhive_service_url(p->in, service, p->port));
     tell(p, &t);
 }
 

@@ -253,7 +253,7 @@ static const char *url(const struct proxy *p)
                            ? toolhive_text(p->spec, "proxyMode", "streamable-http")
                            : p->transport;
     const char *service = arena_printf(p->a, "mcp-%s-proxy", p->name);
-    const char *base = proxy_base_url(p, service);
+    const char *base = toolhive_service_url(p->in, service, p->port);
     if (!base)
         return NULL;
     return text_eq(mode, "sse") ? arena_printf(p->a, "%s/sse#%s", base, p->name)

@@ -132,8 +132,6 @@ struct json proxy_env_once(struct arena *a, struct json env);
 /* spec.resources; false: a quantity is none, and p->fault says which. */
 bool proxy_resources(struct proxy *p, struct json *ret);
 void proxy_plan_service(struct proxy *p, const char *name);
-/* http://HOST:PORT of that Service; NULL: its address is not known yet. */
-const char *proxy_base_url(const struct proxy *p, const char *service);
 struct json proxy_rules(struct arena *a, const char *const (*rows)[3]);
 /* ServiceAccount, Role and RoleBinding of one name. */
 void proxy_plan_account(

@@ -413,14 +413,6 @@ void proxy_plan_service(struct proxy *p, const char *name)
                         { "protocol", json_str("TCP") })) }));
 }
 
-const char *proxy_base_url(const struct proxy *p, const char *service)
-{
-    const char *host = arena_printf(p->a, "%s.%s.svc.cluster.local", service, p->ns);
-    if (p->settings->one_machine) /* no DNS there */
-        host = json_get_text(view_child(p->in, &RESOURCE_SERVICE, service), "spec.clusterIP");
-    return host ? arena_printf(p->a, "http://%s:%lld", host, (long long)p->port) : NULL;
-}
-
 static struct json words(struct arena *a, const char *text)
 {
     struct json_builder list;

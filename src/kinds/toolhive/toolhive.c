@@ -238,3 +238,13 @@ struct toolhive_pods toolhive_pods(const struct view *in, const char *app)
     n.list = json_list_end(&list);
     return n;
 }
+
+const char *toolhive_service_url(const struct view *in, const char *service, int64_t port)
+{
+    const struct toolhive_settings *settings = in->settings;
+    const char *host =
+        arena_printf(in->arena, "%s.%s.svc.cluster.local", service, view_namespace(in));
+    if (settings->one_machine) /* no DNS there */
+        host = json_get_text(view_child(in, &RESOURCE_SERVICE, service), "spec.clusterIP");
+    return host ? arena_printf(in->arena, "http://%s:%lld", host, (long long)port) : NULL;
+}

@@ -81,6 +81,9 @@ extern const struct resource TOOLHIVE_STATEFUL_SET;
 /* app, app.kubernetes.io/name, app.kubernetes.io/instance, toolhive, toolhive-name. app is
  * "mcpserver" or "mcpremoteproxy". */
 struct json toolhive_labels(struct arena *a, const char *app, const char *name);
+/* http://HOST:PORT of a Service that the object has: by the name that a cluster's DNS knows, or its
+ * address. NULL: that is not known yet. */
+const char *toolhive_service_url(const struct view *in, const char *service, int64_t port);
 /* Labels of a generated ConfigMap: component ("run-config"), managed-by, and the owner under
  * toolhive.stacklok.io/OWNER_KEY. */
 struct json toolhive_document_labels(

@@ -303,10 +303,7 @@ static void plan_workload(struct vmcp *v, struct json documents)
             service);
     if (wrong)
         t = (struct told){ "Failed", wrong, "DeploymentNotReady", wrong, false };
-    tell(v,
-        &t,
-        served ? arena_printf(a, "http://%s.%s.svc.cluster.local:%d", service, v->p.ns, VMCP_PORT)
-               : NULL);
+    tell(v, &t, served ? toolhive_service_url(v->p.in, service, VMCP_PORT) : NULL);
 }
 
 static void reconcile(const struct view *in, struct plan *out)
@@ -373,7 +370,9 @@ static const struct kind_watch watches[] = {
         .child = true,
         .keep = (const char *const[]){ "spec.template.spec.containers.0.image", NULL },
     },
-    { .resource = &RESOURCE_SERVICE, .child = true, .keep = NOTHING },
+    { .resource = &RESOURCE_SERVICE,
+        .child = true,
+        .keep = (const char *const[]){ "spec.clusterIP", NULL } },
     { .resource = &RESOURCE_SERVICE_ACCOUNT, .child = true, .keep = NOTHING },
     { .resource = &RESOURCE_SECRET, .child = true, .keep = NOTHING },
     { .resource = &TOOLHIVE_CONFIG_MAP,

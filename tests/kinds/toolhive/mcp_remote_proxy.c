@@ -1,4 +1,5 @@
 #include "kinds/toolhive/mcp_server.h"
+#include "kinds/toolhive/serving/serving.h"
 
 #include "tests/kinds/toolhive/toolhive_stage.h"
 #include "tests/test.h"
@@ -176,6 +177,7 @@ TEST(a_proxy_on_one_machine_has_its_address_in_its_url)
     } cases[] = {
         { &toolhive_server_kind, "s", "mcp-s-proxy", "http://127.96.1.2:8080/mcp" },
         { KIND, "gw", "mcp-gw-remote-proxy", "http://127.96.1.2:8080" },
+        { &toolhive_embedding_server_kind, "e", "e", "http://127.96.1.2:8080" },
     };
     settings = toolhive_settings_default;
     settings.one_machine = true;
@@ -184,6 +186,7 @@ TEST(a_proxy_on_one_machine_has_its_address_in_its_url)
         stage_init(&s, &settings);
         toolhive_stage_add(&s, "MCPRemoteProxy", "gw", "{" REMOTE "}");
         toolhive_stage_add(&s, "MCPServer", "s", "{'image': 'i:1', 'transport': 'stdio'}");
+        toolhive_stage_add(&s, "EmbeddingServer", "e", "{'model': 'm'}");
         stage_run(&s, cases[i].kind, cases[i].name);
         stage_apply_status(&s, cases[i].kind, cases[i].name);
         check(!json_get_text(stage_status(&s, cases[i].kind->resource, cases[i].name), "url"));

@@ -205,11 +205,7 @@ static void plan_service(const struct server *s)
 static void tell(const struct server *s, const char *phase, const char *message, bool known)
 {
     struct json live = view_child(s->in, &RESOURCE_STATEFUL_SET, s->name);
-    struct json url = json_strf(s->a,
-        "http://%s.%s.svc.cluster.local:%lld",
-        s->name,
-        view_namespace(s->in),
-        (long long)s->port);
+    struct json url = json_str(toolhive_service_url(s->in, s->name, s->port));
     struct json then = json_get(s->in->object, "status");
     plan_status(s->out,
         json_fields(s->a,
@@ -327,7 +323,9 @@ static const struct kind_watch watches[] = {
         .child = true,
         .keep = (const char *const[]){ "status.replicas", "status.readyReplicas", NULL },
     },
-    { .resource = &RESOURCE_SERVICE, .child = true, .keep = NOTHING },
+    { .resource = &RESOURCE_SERVICE,
+        .child = true,
+        .keep = (const char *const[]){ "spec.clusterIP", NULL } },
     {
         .resource = &embedding_pod,
         .label_selector = "app.kubernetes.io/component=embedding-server,"
