@@ -1,7 +1,7 @@
 /* Load for the benchmark of routers, and the back end behind them. Bare epoll, so that it costs
  * less than what it measures.
  *
- *   router_load serve                              prints its port; runs until it is killed
+ *   router_load serve [HOST PORT]                  prints its port; runs until it is killed
  *   router_load ask HOST PORT CONNECTIONS SECONDS BYTES
  *   router_load stream HOST PORT STREAMS CHUNKS GAP_MS [hold]
  *   router_load leave HOST PORT SERVER_PORT
@@ -202,9 +202,13 @@ static void turn_wheel(int64_t ms)
     }
 }
 
-static int serve(void)
+static int serve(const char *host, const char *port)
 {
-    struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_in a = {
+        .sin_family = AF_INET,
+        .sin_addr.s_addr = inet_addr(host),
+        .sin_port = htons((uint16_t)strtol(port, NULL, 10)),
+    };
     socklen_t size = sizeof(a);
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (bind(listener, (struct sockaddr *)&a, size) != 0 || listen(listener, 4096) != 0)
@@ -277,7 +281,7 @@ static void make_request(size_t bytes, const char *more)
     request = mem_new(bytes + 1024);
     request_len = (size_t)snprintf(request,
         1024,
-        "POST /v1/chat/completions HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         "%sContent-Length: %zu\r\n\r\n",
         more,
         bytes);
@@ -481,8 +485,8 @@ int main(int argc, char **argv)
     setrlimit(RLIMIT_NOFILE, &files);
     poller = epoll_create1(EPOLL_CLOEXEC);
     samples = mem_resize(NULL, SAMPLES_MAX, sizeof(*samples));
-    if (argc == 2 && text_eq(argv[1], "serve"))
-        return serve();
+    if (argc >= 2 && text_eq(argv[1], "serve"))
+        return serve(argc == 4 ? argv[2] : "127.0.0.1", argc == 4 ? argv[3] : "0");
     if (argc < 5)
         return 2;
     target =
