@@ -281,7 +281,8 @@ static void make_request(size_t bytes, const char *more)
     request = mem_new(bytes + 1024);
     request_len = (size_t)snprintf(request,
         1024,
-        "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+        "application/json\r\n"
         "%sContent-Length: %zu\r\n\r\n",
         more,
         bytes);
