@@ -1,9 +1,11 @@
 /* leeboard models: the model files that `leeboard up` keeps, who uses them, and room for others.
+ * Files of the machine that are used in place are listed, too.
  *
  * Who uses them, the API server knows. One that does not run is started for the question, on no
  * port, so that the answer never is a guess. */
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -149,6 +151,20 @@ static void add_user(struct buf *b, const char *kind, struct json object)
         json_get_text(object, "metadata.name"));
 }
 
+/* f: in a claim that it mounts; NULL: anywhere. */
+static void add_services(
+    struct buf *b, const struct models *m, struct json model, const struct model_file *f)
+{
+    const char *name = json_get_text(model, "metadata.name");
+    const char *ns = json_get_text(model, "metadata.namespace");
+    json_each (service, m->services)
+        if (same(*service, "metadata.namespace", ns) &&
+            (!f || may_mount(&m->cli->arena, *service, f)) &&
+            (same(*service, "spec.modelRef", name) ||
+                same(*service, "spec.speculativeDecoding.draftModelRef", name)))
+            add_user(b, "inferenceservice", *service);
+}
+
 /* "" if nobody does. */
 static const char *users_of(const struct models *m, const struct model_file *f)
 {
@@ -157,14 +173,10 @@ static const char *users_of(const struct models *m, const struct model_file *f)
     json_each (model, m->models) {
         if (!is_of(a, *model, f))
             continue;
-        const char *name = json_get_text(*model, "metadata.name");
         if (!*f->claim || json_get_bool(*model, "spec.prefetch", false))
             add_user(&b, "model", *model);
-        json_each (service, m->services)
-            if (same(*service, "metadata.namespace", f->ns) && may_mount(a, *service, f) &&
-                (same(*service, "spec.modelRef", name) ||
-                    same(*service, "spec.speculativeDecoding.draftModelRef", name)))
-                add_user(&b, "inferenceservice", *service);
+        if (*f->ns)
+            add_services(&b, m, *model, f);
     }
     const char *users = arena_strdup(a, buf_text(&b));
     buf_done(&b);
@@ -196,6 +208,29 @@ static const char *models_of(const struct models *m, const struct model_file *f)
     return names;
 }
 
+/* A file of the machine; absent: the Model has another source. */
+static struct json row_in_place(const struct models *m, struct json model)
+{
+    struct arena *a = &m->cli->arena;
+    const char *text = json_get_text(model, "spec.source");
+    struct source source = source_read(a, text ? text : "");
+    struct stat st;
+    if (source.origin != SOURCE_LOCAL)
+        return (struct json){ 0 };
+    const char *ns = json_get_text(model, "metadata.namespace");
+    struct buf users = BUF_INIT((size_t)1 << 16);
+    add_services(&users, m, model, NULL);
+    const char *used = arena_strdup(a, users.len ? buf_text(&users) : "-");
+    buf_done(&users);
+    bool there = stat(source.path, &st) == 0;
+    return json_list(a,
+        json_str(ns ? ns : "-"),
+        json_str(json_get_text(model, "metadata.name")),
+        json_str(source.path),
+        json_str(there ? size_text(a, st.st_size) : "missing"),
+        json_str(used));
+}
+
 static void print_list(struct models *m)
 {
     struct arena *a = &m->cli->arena;
@@ -221,12 +256,18 @@ static void print_list(struct models *m)
                 json_str(size_text(a, f->bytes)),
                 json_str(*users ? users : "-")));
     }
-    if (!m->count) {
+    json_each (model, m->models) {
+        struct json row = row_in_place(m, *model);
+        if (json_present(row))
+            json_push(&rows, row);
+    }
+    if (rows.count == 1) {
         fprintf(stderr, "There are no model files in %s.\n", m->folder);
         return;
     }
     columns_print(a, json_list_end(&rows));
-    printf("%zu file%s, %s\n", m->count, m->count == 1 ? "" : "s", size_text(a, all));
+    if (m->count)
+        printf("%zu file%s, %s\n", m->count, m->count == 1 ? "" : "s", size_text(a, all));
 }
 
 /* ---- remove ---- */
@@ -282,6 +323,16 @@ static bool remove_named(struct models *m, const char *word, struct error *err)
     for (size_t i = 0; found && i < m->count; i++)
         if (is_named(m, &m->files[i], word) && !remove_at(m, i, err))
             return false;
+    json_each (model, found ? json_empty_list() : m->models) {
+        const char *text = json_get_text(*model, "spec.source");
+        if (same(*model, "metadata.name", word) && text &&
+            source_read(&m->cli->arena, text).origin == SOURCE_LOCAL)
+            return fail(err,
+                ERR_INVALID,
+                "the file of %s is used where it is, and is yours to remove: %s",
+                word,
+                text);
+    }
     return found || fail(err,
                         ERR_NOT_FOUND,
                         "no file, model or key %s in %s; `leeboard models` lists them",

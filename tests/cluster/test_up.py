@@ -436,6 +436,9 @@ def test_local_file_is_used_in_place_and_another_one_is_taken():
         shutil.copy(tiny(), file)
         up.start()
         endpoint = up.await_ready()["status"]["endpoint"]
+        listed = up.run("models")
+        assert re.search(r"^default +tiny +/\S+/weights.gguf +\S+ KiB +inferenceservice default/chat$", listed, re.M), listed
+        assert "is yours to remove" in up.run("models", "remove", "tiny", code=1)
         (first,) = up.pods()
         args = first["spec"]["containers"][0]["args"]
         assert os.path.realpath(args[args.index("--model") + 1]) == os.path.realpath(file) and not gguf_below(up.data)
