@@ -19,7 +19,7 @@
 
 #define FILE_IDLE_MS 2000
 #define FILE_BUSY_MS 500
-#define FILE_ETAG_BYTES 80
+#define FILE_ETAG_BYTES 100
 #define FILE_HEAD_BYTES ((size_t)64 << 10)
 
 /* What a stat() tells; all zero: nothing. */
@@ -27,6 +27,7 @@ struct sign {
     dev_t dev;
     ino_t ino;
     int64_t size, modified_ns, changed_ns;
+    uint64_t parts, parts_changed; /* the same of the other parts; 0: there are none */
 };
 
 /* Outlives the effect that started it. */
@@ -41,6 +42,7 @@ struct look {
     struct sign now;
     bool same;
     const char *etag;
+    int64_t parts_bytes; /* of the other parts */
 };
 
 struct file_watch {
@@ -68,31 +70,67 @@ static int64_t ns_of(struct timespec t)
 
 static struct sign sign_of(const struct stat *st)
 {
-    return (
-        struct sign){ st->st_dev, st->st_ino, st->st_size, ns_of(st->st_mtim), ns_of(st->st_ctim) };
+    return (struct sign){ .dev = st->st_dev,
+        .ino = st->st_ino,
+        .size = st->st_size,
+        .modified_ns = ns_of(st->st_mtim),
+        .changed_ns = ns_of(st->st_ctim) };
+}
+
+static uint64_t mix(uint64_t into, int64_t value)
+{
+    return (into ^ (uint64_t)value) * 0x100000001b3; /* as FNV-1a does with bytes */
+}
+
+/* The other parts of a file that is the first of several, as llama.cpp names them. */
+static bool add_parts(struct look *l, struct error *err)
+{
+    static const char first[] = "-00001-of-00000.gguf";
+    const char *path = l->source.path;
+    size_t length = strlen(path), tail = sizeof(first) - 1;
+    char *end;
+    if (length < tail || strncmp(path + length - tail, first, strlen("-00001-of-")) != 0)
+        return true;
+    long count = strtol(path + length - strlen("00000.gguf"), &end, 10);
+    for (long i = 2; text_eq(end, ".gguf") && i <= count; i++) {
+        struct stat st;
+        const char *part = arena_printf(
+            &l->arena, "%.*s-%05ld-of-%05ld.gguf", (int)(length - tail), path, i, count);
+        if (stat(part, &st) != 0)
+            return fail_errno(err, errno, "part %ld of %ld, %s", i, count, part);
+        struct sign sign = sign_of(&st);
+        l->parts_bytes += sign.size;
+        l->now.parts = mix(mix(mix(l->now.parts, sign.size), sign.modified_ns), (int64_t)sign.ino);
+        l->now.parts_changed = mix(l->now.parts_changed, sign.changed_ns);
+    }
+    return true;
 }
 
 static bool equal(const struct sign *a, const struct sign *b)
 {
     return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-           a->modified_ns == b->modified_ns && a->changed_ns == b->changed_ns;
+           a->modified_ns == b->modified_ns && a->changed_ns == b->changed_ns &&
+           a->parts == b->parts && a->parts_changed == b->parts_changed;
 }
 
 /* One text for one content. The head is in it because tools may keep length and time; the time of
  * the last change of name or mode is not. */
 static bool read_etag(struct look *l, int fd, struct error *err)
 {
-    char *head = mem_new(FILE_HEAD_BYTES);
+    char *head = mem_new(FILE_HEAD_BYTES), parts[24] = "";
+    if (l->now.parts)
+        snprintf(parts, sizeof(parts), "-%llx", (unsigned long long)l->now.parts);
     ssize_t got = pread(fd, head, FILE_HEAD_BYTES, 0);
     if (got < 0)
         fail_errno(err, errno, "reading %s", l->source.path);
     else
         l->etag = arena_printf(&l->arena,
-            "%llx-%llx-%llx-%.8s",
+            "%llx-%llx-%llx-%.8s%s",
             (unsigned long long)l->now.size,
             (unsigned long long)l->now.modified_ns,
             (unsigned long long)l->now.ino,
-            sha256_hex(&l->arena, (struct str){ head, (size_t)got }));
+            sha256_hex(&l->arena, (struct str){ head, (size_t)got }),
+            parts);
     free(head);
     return got >= 0;
 }
@@ -101,15 +139,21 @@ static void look_work(void *ctx)
 {
     struct look *l = ctx;
     struct stat st;
-    if (stat(l->source.path, &st) == 0)
+    if (stat(l->source.path, &st) == 0) {
         l->now = sign_of(&st);
+        if (!add_parts(l, &l->error))
+            return;
+    }
     l->same = l->known && l->now.ino && equal(&l->now, &l->before);
     if (l->same)
         return;
     cleanup(close_fd) int fd = source_file_open(&l->source, &l->error);
     if (fd < 0 || fstat(fd, &st) != 0)
         return;
-    l->now = sign_of(&st);
+    struct sign opened = sign_of(&st);
+    opened.parts = l->now.parts;
+    opened.parts_changed = l->now.parts_changed;
+    l->now = opened;
     if (source_file_read_head(&l->source, fd, &l->error))
         read_etag(l, fd, &l->error);
 }
@@ -139,7 +183,7 @@ static void tell_file(struct file_watch *w, struct look *l, bool first)
     bool sure = first || text_eq(l->etag, w->told) || text_eq(l->etag, w->found);
     struct json file = json_fields(a,
         { "etag", json_str(l->etag) },
-        { "size", json_int(l->source.size) },
+        { "size", json_int(l->source.size + l->parts_bytes) },
         { "gguf", l->source.gguf });
     w->known = sure;
     snprintf(w->found, sizeof(w->found), "%s", l->etag);

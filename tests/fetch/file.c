@@ -142,6 +142,26 @@ TEST(a_file_that_cannot_be_used_in_place_is_told_until_it_can)
     check(!f.ended);
 }
 
+TEST(all_parts_of_a_model_are_followed)
+{
+    struct following f;
+    struct arena *a = test_arena();
+    open_rig(&f);
+    f.path = arena_printf(a, "%s/m-00001-of-00002.gguf", f.folder);
+    const char *other = arena_printf(a, "%s/m-00002-of-00002.gguf", f.folder);
+    put(f.path, "weights\1");
+    ask(&f, "model.file");
+    await(&f.rig, problem(&f));
+    check_text(problem(&f), arena_printf(a, "part 2 of 2, %s: No such file or directory", other));
+    put(other, "more\1");
+    const char *first = await_other(&f, NULL);
+    check_int(json_get_int(f.told, "size", 0), 8 + 5);
+    put(other, "less\1!");
+    await_other(&f, first);
+    check_int(json_get_int(f.told, "size", 0), 8 + 6);
+    close_rig(&f);
+}
+
 TEST(the_digest_of_a_local_file_is_that_of_all_of_it)
 {
     struct following f;
