@@ -28,7 +28,7 @@ class Screen:
 
     def __init__(self, width):
         self.width, self.lines, self.row, self.column = width, [[]], 0, 0
-        self.hidden = self.no_wrap = False
+        self.hidden = self.no_wrap = self.pastes = False
         self.colour, self.seen, self.rest = 0, set(), ""
 
     def feed(self, text):
@@ -53,6 +53,8 @@ class Screen:
         at = min(self.column, self.width - 1)  # behind the last cell a terminal's cursor is still on it
         if final == "A":
             self.row = max(0, self.row - number)
+        elif final == "C" and number:
+            self.column = min(self.width - 1, at + number)
         elif final == "K" and not number:
             del self.lines[self.row][at:]
         elif final == "J" and not number:
@@ -62,6 +64,8 @@ class Screen:
             self.hidden = final == "l"
         elif private and number == 7:
             self.no_wrap = final == "l"
+        elif private and number == 2004:
+            self.pastes = final == "h"
         else:
             assert final == "m" and not private, f"unknown sequence {private}, {number}, {final}"
             self.colour = number
