@@ -109,6 +109,8 @@ def test_stop_run_and_rm_by_name():
         box.run("apply", "-f", box.manifest)
         assert "models/sail stays: the InferenceService keel uses it" in box.run("rm", "sail")
         assert "uses the Model sail" in box.run("rm", "sail", code=1)
+        assert box.say("run", box.file, "Ahoy?", "--name", "sail", "--max-tokens", "2")[0].strip()
+        box.run("rm", "sail")
         said = box.run("rm", "keel")
         assert "models/sail deleted" in said, said
         said = box.run("rm", "keel", code=1)
@@ -176,6 +178,9 @@ def test_interrupt_ends_the_answer_and_not_the_chat():
 
 def test_pull_fetches_into_the_cache_and_run_uses_it():
     with Box(flags=("--allowed-remote-hosts", "127.0.0.1")) as box:
+        with open(f"{box.dir}/keys", "w", encoding="utf8") as f:
+            f.write("# of a team\nsecret\n")
+        box.command += ["--api-key-file", f"{box.dir}/keys"]  # which run finds by itself
         box.start()
         with machine.Source(held=True) as source:
             with open(test_up.tiny(), "rb") as f:

@@ -454,6 +454,8 @@ static const char *read_input(struct cli *cli, struct error *err)
     cleanup(buf_done) struct buf text = BUF_INIT(QUESTION_BYTES_MAX);
     char bytes[65536];
     ssize_t n;
+    if (isatty(STDIN_FILENO))
+        fprintf(stderr, "The question; Ctrl-D on a line of its own ends it:\n");
     while ((n = read(STDIN_FILENO, bytes, sizeof(bytes))) != 0)
         if (n > 0)
             buf_add(&text, bytes, (size_t)n);

@@ -51,7 +51,6 @@ static bool read_line(struct run *r, struct error *err)
     struct cli *cli = r->cli;
     const char *ns = cli_text(cli, "namespace");
     r->options.ns = text_empty(ns) ? "default" : ns;
-    r->gpus_given = cli_given(cli, "gpu");
     return up_folder(cli, &r->folder, err) &&
            wanted_read(r->arena, cli->arguments[0], cli_text(cli, "name"), &r->wanted, err);
 }
@@ -85,7 +84,13 @@ static bool look(struct run *r, struct error *err)
         *err = why;
         return false;
     }
-    r->model_name = json_present(r->model) ? json_get_text(r->model, "metadata.name") : name;
+    r->model_name = json_get_text(r->service, "spec.modelRef");
+    r->model_name = r->model_name ? r->model_name : name;
+    if (r->gpus_given && json_get_int(r->model, "spec.hardware.gpu.count", 0))
+        return fail(err,
+            ERR_INVALID,
+            "--gpu has no effect: the Model %s says itself how many GPUs it needs",
+            r->model_name);
     return !is_other_source(r) ||
            fail(err,
                ERR_EXISTS,
@@ -96,25 +101,38 @@ static bool look(struct run *r, struct error *err)
                name);
 }
 
-/* One, if the machine has one that no pod has; and of which vendor. */
+static const struct {
+    enum gpu_kind kind;
+    const char *vendor;
+} vendors[] = { { GPU_NVIDIA, "nvidia" }, { GPU_AMD, "amd" }, { GPU_INTEL_I915, "intel" } };
+
+/* The machine has GPUs of that vendor, and a Model that is there says no other one. */
+static bool is_usable(const struct run *r, const struct gpus *found, size_t i)
+{
+    const char *asked = json_get_text(r->model, "spec.hardware.gpu.vendor");
+    bool meant = text_eq(vendors[i].vendor, asked ? asked : "nvidia");
+    return found->counts[vendors[i].kind] > 0 && (meant || !json_present(r->model));
+}
+
+static bool find_vendor(struct run *r, const struct gpus *found)
+{
+    for (size_t i = 0; i < lengthof(vendors); i++)
+        if (is_usable(r, found, i)) {
+            r->options.vendor = vendors[i].vendor;
+            return true;
+        }
+    return false;
+}
+
+/* One, if the machine has one that no pod has. */
 static bool count_gpus(struct run *r, struct error *err)
 {
-    static const struct {
-        enum gpu_kind kind;
-        const char *vendor;
-    } vendors[] = { { GPU_NVIDIA, "nvidia" }, { GPU_AMD, "amd" }, { GPU_INTEL_I915, "intel" } };
-    struct gpus found = gpus_find(&r->q.cli->arena, "");
+    struct gpus found = gpus_find(r->arena, "");
     struct capacity all = capacity_of_machine(&found), used = { { 0 } };
     struct json pods;
     struct ask everywhere = r->q;
-    bool any = false;
     everywhere.ns = NULL;
-    for (size_t i = lengthof(vendors); i-- > 0;)
-        if (found.counts[vendors[i].kind]) {
-            r->options.vendor = vendors[i].vendor;
-            any = true;
-        }
-    if (r->gpus_given || !any)
+    if ((r->gpus_given && !r->options.gpus) || !find_vendor(r, &found) || r->gpus_given)
         return true;
     if (!things_list(&everywhere, &RESOURCE_POD, &pods, err))
         return false;
@@ -126,8 +144,9 @@ static bool count_gpus(struct run *r, struct error *err)
     }
     for (size_t i = 0; i < lengthof(vendors) && !r->options.gpus; i++) {
         size_t kind = CAPACITY_GPU + (size_t)vendors[i].kind;
-        r->options.gpus = used.amounts[kind] < all.amounts[kind];
-        r->options.vendor = vendors[i].vendor;
+        r->options.gpus = is_usable(r, &found, i) && used.amounts[kind] < all.amounts[kind];
+        if (r->options.gpus)
+            r->options.vendor = vendors[i].vendor;
     }
     if (!r->options.gpus)
         fprintf(stderr, "no GPU is free: it runs on the CPU; --gpu 1 waits for one\n");
@@ -148,7 +167,10 @@ static bool make(struct run *r, struct json object, struct error *err)
 
 static bool make_model(struct run *r, struct error *err)
 {
-    return json_present(r->model) || make(r, wanted_model(r->arena, &r->wanted, &r->options), err);
+    struct wanted model = r->wanted;
+    model.name = r->model_name;
+    return json_present(r->model) || !model.source ||
+           make(r, wanted_model(r->arena, &model, &r->options), err);
 }
 
 /* As many as before `leeboard stop`; what the flags say, and else what is there. */
@@ -174,7 +196,7 @@ static bool change_service(struct run *r, struct error *err)
 static bool make_service(struct run *r, struct error *err)
 {
     if (json_present(r->service))
-        return change_service(r, err);
+        return make_model(r, err) && change_service(r, err);
     return count_gpus(r, err) && make_model(r, err) &&
            make(r, wanted_service(r->arena, &r->wanted, &r->options, r->model_name), err);
 }
@@ -266,6 +288,7 @@ static int run_run(struct cli *cli)
         !read_number(cli, "context", &r.options.context, &err) ||
         !chat_read_flags(cli, &r.chat, &err))
         return cli_usage(cli, "%s", err.text);
+    r.gpus_given = cli_given(cli, "gpu");
     bool asks = !detached && (cli->argument_count > 1 || !chat_has_terminal());
     if (!read_line(&r, &err) || !may_be_there(&r, &err) ||
         (asks && !(question = chat_question(cli, 1, &err))))
@@ -304,8 +327,12 @@ static bool make_anew(struct run *r, struct error *err)
 static int fetch(struct run *r)
 {
     struct error err;
+    struct gpus found = gpus_find(r->arena, "");
     if (!start_up(r->cli, r->folder, &err) || !things_open(r->cli, r->folder, &r->q, &err) ||
-        !look(r, &err) || !make_anew(r, &err) || !make_model(r, &err))
+        !look(r, &err) || !make_anew(r, &err))
+        return cli_fail(r->cli, &err);
+    (void)find_vendor(r, &found);
+    if (!make_model(r, &err))
         return cli_fail(r->cli, &err);
     int code = await(r, "Model");
     if (code == CLI_OK)
@@ -319,8 +346,6 @@ static int run_pull(struct cli *cli)
     struct error err;
     if (cli->argument_count != 1)
         return cli_usage(cli, "say what: leeboard pull MODEL");
-    if (!read_number(cli, "gpu", &r.options.gpus, &err))
-        return cli_usage(cli, "%s", err.text);
     if (!read_line(&r, &err))
         return cli_fail(cli, &err);
     if (r.wanted.local)
@@ -378,10 +403,10 @@ static int run_chat(struct cli *cli)
 
 static const struct cli_flag name_flags[] = {
     { "name", 0, "NAME", NULL, "What it is called from now on; else after its file." },
-    { "gpu", 0, "N", NULL, "GPUs for it; else one, if the machine has one that is free." },
     { 0 },
 };
 static const struct cli_flag run_flags[] = {
+    { "gpu", 0, "N", NULL, "GPUs for it; else one, if the machine has one that is free." },
     { "context", 0, "TOKENS", NULL, "Size of the context window; else as the server has it." },
     { "detach", 'd', NULL, "false", "Return when it is ready, without a chat." },
     { 0 },

@@ -141,19 +141,18 @@ static struct json head(struct arena *a, const char *kind, const char *ns, const
 
 struct json wanted_model(struct arena *a, const struct wanted *w, const struct wanted_options *o)
 {
-    const char *vendor = o->vendor ?: "nvidia";
-    const char *accelerator = text_eq(vendor, "amd")     ? "rocm"
-                              : text_eq(vendor, "intel") ? "intel"
-                                                         : "cuda";
+    const char *accelerator = text_eq(o->vendor, "amd")     ? "rocm"
+                              : text_eq(o->vendor, "intel") ? "intel"
+                                                            : "cuda";
+    /* How many, the service says: a number in the Model would win over it. */
     struct json gpu = json_fields(a,
         { "accelerator", json_str(accelerator) },
         { "gpu.enabled", json_bool(true) },
-        { "gpu.count", json_int(o->gpus) },
-        { "gpu.vendor", json_str(vendor) });
+        { "gpu.vendor", json_str(o->vendor) });
     struct json spec = json_fields(a,
         { "source", json_str(w->source) },
         { "prefetch", json_true_or_absent(o->prefetch) },
-        { "hardware", json_if(o->gpus, gpu) });
+        { "hardware", json_if(o->vendor, gpu) });
     return json_with_member(a, head(a, "Model", o->ns, w->name), "spec", spec);
 }
 

@@ -19,10 +19,10 @@ bool wanted_read(struct arena *a, const char *word, const char *name, struct wan
 
 struct wanted_options {
     const char *ns;
-    int64_t context; /* tokens; 0: as the program has it */
-    int64_t gpus;
-    const char *vendor; /* of them: nvidia, amd, intel; NULL: nvidia */
-    bool prefetch; /* of the Model */
+    int64_t context;    /* tokens; 0: as the program has it */
+    int64_t gpus;       /* of a service */
+    const char *vendor; /* of GPUs that the model may get: nvidia, amd, intel; NULL: none */
+    bool prefetch;      /* of the Model */
 };
 struct json wanted_model(struct arena *a, const struct wanted *w, const struct wanted_options *o);
 struct json wanted_service(

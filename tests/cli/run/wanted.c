@@ -71,10 +71,12 @@ TEST(objects_have_what_was_asked_for_and_nothing_else)
     check_json(wanted_service(test_arena(), &w, &o, "x"),
         "{'apiVersion': 'inference.llmkube.dev/v1alpha1', 'kind': 'InferenceService', 'metadata': "
         "{'name': 'x'}, 'spec': {'modelRef': 'x', 'replicas': 1}}");
-    o = (struct wanted_options){ .ns = "team", .context = 4096, .gpus = 1, .prefetch = true };
+    o = (struct wanted_options){
+        .ns = "team", .context = 4096, .gpus = 1, .prefetch = true, .vendor = "amd"
+    };
     check_json(json_get(wanted_model(test_arena(), &w, &o), "spec"),
-        "{'source': 'https://a.test/x.gguf', 'prefetch': true, 'hardware': {'accelerator': 'cuda', "
-        "'gpu': {'enabled': true, 'count': 1, 'vendor': 'nvidia'}}}");
+        "{'source': 'https://a.test/x.gguf', 'prefetch': true, 'hardware': {'accelerator': 'rocm', "
+        "'gpu': {'enabled': true, 'vendor': 'amd'}}}");
     check_json(wanted_service(test_arena(), &w, &o, "y"),
         "{'apiVersion': 'inference.llmkube.dev/v1alpha1', 'kind': 'InferenceService', 'metadata': "
         "{'name': 'x', 'namespace': 'team'}, 'spec': {'modelRef': 'y', 'replicas': 1, "
