@@ -38,6 +38,7 @@ struct chat {
     struct talk *talk;
     bool over;
     int code;
+    bool pipe;               /* nobody sees the answer: it goes out as it came */
     bool mid_line, thinking; /* of what is on the screen */
     /* of a terminal */
     struct line *line;
@@ -110,7 +111,7 @@ static void show_piece(void *ctx, const char *text, bool thought)
 {
     struct chat *c = ctx;
     struct buf out = BUF_INIT(OUTPUT_BYTES_MAX);
-    if (!c->look.terminal) {
+    if (c->pipe) {
         size_t length = strlen(text);
         if (thought)
             return;
@@ -143,7 +144,7 @@ static void end_words(struct chat *c)
 
 bool chat_has_terminal(void)
 {
-    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    return isatty(STDIN_FILENO) && show_look_of(STDOUT_FILENO).terminal;
 }
 
 static struct line_look look_of(const struct chat *c)
@@ -310,7 +311,11 @@ static void tell_ended(void *ctx, const struct error *err, bool cut)
     if (err) {
         struct buf words = BUF_INIT(OUTPUT_BYTES_MAX);
         add_words(c, &words, err->text);
-        put_line(c, "no answer: %s", buf_text(&words));
+        bool full = strcasestr(err->text, "context");
+        put_line(c,
+            "no answer: %s%s",
+            buf_text(&words),
+            full ? "; /clear forgets what was said so far" : "");
         buf_done(&words);
         c->mid_line = false;
     } else if (cut) {
@@ -375,6 +380,7 @@ static void open_talk(struct chat *c, void (*ended)(void *ctx, const struct erro
 {
     const struct chat_options *o = c->options;
     c->look = show_look_of(STDOUT_FILENO);
+    c->pipe = !isatty(STDOUT_FILENO);
     c->http = http_client_new(o->loop, &(struct http_client_options){ 0 });
     c->talk = talk_new(&(struct talk_options){
         .http = c->http,

@@ -15,7 +15,8 @@ struct chat_options {
     int64_t tokens_max; /* of an answer; 0: as the server has it */
 };
 
-/* Whether there is a person: standard input and output are a terminal. */
+/* Whether there is a person: standard input and output are a terminal that can do more than lines.
+ */
 bool chat_has_terminal(void);
 /* Both return the exit code, and have said why there is no answer. */
 int chat_on_terminal(const struct chat_options *options);

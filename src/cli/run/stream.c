@@ -3,18 +3,19 @@
 #include "base/json.h"
 #include "base/str.h"
 
-#define LINE_BYTES_MAX ((size_t)4 << 20)
+#define EVENT_BYTES_MAX ((size_t)4 << 20)
 #define TEXT_SHOWN_MAX 300
 
 void stream_init(
     struct stream *s, void (*piece)(void *ctx, const char *text, bool thought), void *ctx)
 {
-    *s = (struct stream){ .piece = piece, .ctx = ctx, .line = BUF_INIT(LINE_BYTES_MAX) };
+    *s = (struct stream){ .piece = piece, .ctx = ctx };
+    sse_reader_init(&s->reader, EVENT_BYTES_MAX);
 }
 
 void stream_done(struct stream *s)
 {
-    buf_done(&s->line);
+    sse_reader_done(&s->reader);
 }
 
 static const char *message_of(struct json body)
@@ -62,35 +63,12 @@ static bool take_event(struct stream *s, struct str data, struct error *err)
     return true;
 }
 
-/* Other lines are comments, names of events and the ends of them. llama-server tells of an error
- * on a line of its own kind. */
-static bool take_line(struct stream *s, struct str line, struct error *err)
-{
-    static const struct str names[] = { { "data:", 5 }, { "error:", 6 } };
-    for (size_t i = 0; i < lengthof(names); i++) {
-        if (!str_starts(line, names[i]))
-            continue;
-        line = (struct str){ line.ptr + names[i].len, line.len - names[i].len };
-        return take_event(s, str_trim(line), err);
-    }
-    return true;
-}
-
 bool stream_feed(struct stream *s, struct str bytes, struct error *err)
 {
-    while (bytes.len) {
-        const char *end = memchr(bytes.ptr, '\n', bytes.len);
-        size_t count = end ? (size_t)(end - bytes.ptr) : bytes.len;
-        buf_add(&s->line, bytes.ptr, count);
-        if (buf_overflowed(&s->line))
-            return fail(err, ERR_TOO_LARGE, "a line of the answer is longer than 4 MiB");
-        if (!end)
-            return true;
-        bytes = (struct str){ end + 1, bytes.len - count - 1 };
-        bool ok = take_line(s, buf_str(&s->line), err);
-        buf_reset(&s->line);
-        if (!ok)
+    struct sse_event event;
+    while (sse_read(&s->reader, &bytes, &event))
+        if (!take_event(s, str_trim(event.data), err))
             return false;
-    }
-    return true;
+    return !sse_failed(&s->reader) ||
+           fail(err, ERR_TOO_LARGE, "a piece of the answer is longer than 4 MiB");
 }

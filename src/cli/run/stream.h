@@ -3,16 +3,17 @@
 /* The answer of an OpenAI-compatible server as it comes in: server-sent events with a piece of the
  * text each. Pure. */
 
-#include "base/buf.h"
+#include "base/arena.h"
 #include "base/error.h"
+#include "http/sse.h"
 
 struct stream {
     /* thought: what a model that reasons says to itself. */
     void (*piece)(void *ctx, const char *text, bool thought);
     void *ctx;
-    struct buf line; /* that is not whole yet */
-    bool done;       /* the server said that this was all */
-    bool cut;        /* the server stopped at a limit of tokens */
+    struct sse_reader reader;
+    bool done; /* the server said that this was all */
+    bool cut;  /* the server stopped at a limit of tokens */
 };
 
 void stream_init(

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/url.h"
 #include "cli/run/stream.h"

@@ -37,9 +37,8 @@ TEST(an_answer_is_read_in_pieces_of_any_size)
 TEST(an_error_in_an_answer_is_told_in_the_servers_words)
 {
     static const char *const lines[] = {
-        "data: {\"error\": {\"message\": \"the context is full\"}}\n",
-        "error: {\"error\": {\"message\": \"the context is full\"}}\n",
-        "data: {\"error\": \"the context is full\"}\n",
+        "data: {\"error\": {\"message\": \"the context is full\"}}\n\n",
+        "event: error\ndata: {\"error\": \"the context is full\"}\n\n",
     };
     for (size_t i = 0; i < lengthof(lines); i++) {
         struct buf got = BUF_INIT(1000);
@@ -53,7 +52,7 @@ TEST(an_error_in_an_answer_is_told_in_the_servers_words)
     struct stream s;
     struct error err;
     stream_init(&s, add, NULL);
-    check_fails(stream_feed(&s, STR("data: {nonsense\n"), &err), err, "cannot be read");
+    check_fails(stream_feed(&s, STR("data: {nonsense\n\n"), &err), err, "cannot be read");
     stream_done(&s);
     check_text(stream_error_text(test_arena(), STR("{\"error\": {\"message\": \"no\"}}")), "no");
     check_text(stream_error_text(test_arena(), STR("plain words\n")), "plain words");
