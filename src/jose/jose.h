@@ -45,3 +45,7 @@ bool jwt_verify(const struct jwt *t, const struct jwk_set *keys, struct error *e
 bool jwt_time(struct json claims, const char *name, int64_t *ret_s) must_check;
 /* The claim "aud", a text or a list, has this one. */
 bool jwt_is_for(struct json claims, const char *audience);
+
+/* A token with a signature of RS256, which the header must name; key_pem: an RSA key. */
+bool jwt_sign(struct arena *a, struct json header, struct json claims, struct str key_pem,
+    const char **ret, struct error *err) must_check;

@@ -17,14 +17,6 @@ static int64_t now_ms(const struct dispatch *d)
 
 /* ---- the end ---- */
 
-struct json router_openai_error(struct arena *a, int status, const char *code, const char *message)
-{
-    return json_fields(a,
-        { "error.message", json_str(message) },
-        { "error.type", json_str(status < 500 ? "invalid_request_error" : "server_error") },
-        { "error.code", json_str(code) });
-}
-
 void router_dispatch_count(struct dispatch *d)
 {
     size_t held = d->hold.len > ROUTER_HOLD_BYTES ? d->hold.len - ROUTER_HOLD_BYTES : 0;
@@ -55,6 +47,7 @@ static void dispatch_free(struct dispatch *d)
         router_target_released(d->target);
     timer_stop(d->router->env, &d->clock);
     timer_stop(d->router->env, &d->later);
+    timer_stop(d->router->env, &d->token_look);
     router_dispatch_forget_body(d);
     if ((*d->back = d->next_open))
         d->next_open->back = d->back;
@@ -210,7 +203,7 @@ static void pump(struct dispatch *d)
 
 static void set_paused(struct dispatch *d)
 {
-    bool pause = d->routed && !d->body_ended && d->came - d->sent > PENDING_MAX;
+    bool pause = d->routed && !d->body_ended && !d->awaits_body && d->came - d->sent > PENDING_MAX;
     if (pause == d->paused)
         return;
     d->paused = pause;
@@ -238,6 +231,9 @@ static bool is_secret(struct str name)
         "api-key",
         "x-goog-api-key",
         "cookie",
+        "x-amz-date",
+        "x-amz-security-token",
+        "x-amz-content-sha256",
         "accept-encoding",
         "expect",
         "proxy-authenticate" };
@@ -315,6 +311,10 @@ static void start_call(
                 d->router->o.connect_ms),
             .first_byte_ms = HTTP_NO_TIMEOUT },
     };
+    if (router_target_signs(t, &d->arena)) {
+        router_signed_call(d, &request);
+        return;
+    }
     bool whole = d->body_ended && d->edit_count == 0 && d->hold.len <= ROUTER_HOLD_BYTES;
     if (whole) {
         request.body = buf_str(&d->hold);
@@ -331,7 +331,7 @@ static void start_call(
 static void attempt(struct dispatch *d)
 {
     struct target *t = d->target;
-    struct http_header credentials[2];
+    struct http_header credentials[TARGET_CREDENTIALS_MAX];
     size_t count;
     d->held_in_vain = false;
     if (t->unusable.code) {
@@ -343,6 +343,8 @@ static void attempt(struct dispatch *d)
             t->backend->name);
         return;
     }
+    if (router_signed_early(d))
+        return;
     if (!router_target_credentials(t, &d->arena, d->headers, credentials, &count)) {
         router_dispatch_attempt_failed(
             d, TARGET_FAILED, false, 502, "%s", router_target_without_key(t, &d->arena));
@@ -691,6 +693,8 @@ static void on_end(void *ctx)
         try_route(d);
     else if (d->is_json && !json_scan_complete(d->scan) && !d->responded)
         router_dispatch_refuse(d, 400, "invalid_request", "request body: not valid JSON", NULL);
+    else if (d->awaits_body)
+        attempt(d);
     else
         pump(d);
 }

@@ -3,6 +3,7 @@
 /* One request on its way through the router; for the files of this folder.
  *
  *   dispatch.c   the request: hold, scan, route, send
+ *   signed.c     signatures and tokens, where the back end wants them
  *   wait.c       the turn of a ModelPool's member; comments keep a stream alive meanwhile
  *   spend.c      budgets: reserve before, settle after
  *   answer.c     the answer: pass on, map the model back, count tokens
@@ -39,6 +40,7 @@ struct router {
     const struct env *env;
     struct http_client *client;
     struct tls_context *tls;
+    struct google_accounts *google;
     struct generation *now;
     size_t open;
     struct dispatch *dispatches;
@@ -91,6 +93,7 @@ struct dispatch {
         const char *text;   /* instead */
     } edits[DISPATCH_EDITS_MAX];
     size_t edit_count, edit_next;
+    bool awaits_body; /* it is to be signed */
     bool body_ended, routed, paused, keeps_copy, copy_lost;
     const char *team;            /* of the token; "" without authentication */
     struct ledger_claim *claims; /* one for each budget; NULL: none was asked for */
@@ -108,7 +111,7 @@ struct dispatch {
     bool answering;    /* the back end's head was taken */
     bool probe_anyway; /* all back ends are out: they are tried all the same */
     int64_t begun_ms, attempt_ms, head_ms, first_ms, last_ms;
-    struct timer clock, later;
+    struct timer clock, later, token_look;
     int64_t timeout_ms, between_ms, total_ms;
     bool timed_out;
     const char *failure; /* of the last attempt, fit for the client */
@@ -154,6 +157,11 @@ void router_answer_drained(struct dispatch *d);
 void router_answer_cut(struct dispatch *d, const char *outcome, const char *message);
 void router_answer_done(struct dispatch *d);
 void router_dispatch_more(void *ctx); /* the call takes bytes of the body */
+
+/* signed.c */
+/* The attempt cannot begin yet; it will, with the whole body or with a token. */
+bool router_signed_early(struct dispatch *d) must_check;
+void router_signed_call(struct dispatch *d, struct http_request *request);
 
 /* wait.c */
 void router_wait_init(struct dispatch *d);

@@ -62,7 +62,7 @@ static void check(void *ctx)
     struct router *r = h->router;
     struct target *t = h->target;
     cleanup(arena_done) struct arena a = ARENA_INIT;
-    struct http_header credentials[2];
+    struct http_header credentials[TARGET_CREDENTIALS_MAX];
     size_t count = 0;
     int64_t limit_ms = t->backend->health_timeout_s * 1000;
     const char *path = t->backend->health_path;
@@ -73,11 +73,18 @@ static void check(void *ctx)
         again(h);
         return;
     }
+    path = router_target_path(&a, t, str_of(path), (struct str){ 0 });
+    if (router_target_signs(t, &a))
+        count = router_target_sign(t,
+            &a,
+            &(struct target_request){ .method = "GET", .path = path, .body = STR("") },
+            env_wall_ms(r->env),
+            credentials);
     h->status = 0;
     h->call = http_call_open(r->client,
         &(struct http_request){ .origin = &t->origin,
             .method = "GET",
-            .path = router_target_path(&a, t, str_of(path), (struct str){ 0 }),
+            .path = path,
             .authority = t->authority,
             .headers = { credentials, count },
             .body_bytes_max = ANSWER_BYTES_MAX,

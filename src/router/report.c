@@ -232,3 +232,13 @@ void router_report_write(struct dispatch *d)
     }
     r->o.audit(r->o.ctx, buf_str(&text));
 }
+
+/* ---- our own errors ---- */
+
+struct json router_openai_error(struct arena *a, int status, const char *code, const char *message)
+{
+    return json_fields(a,
+        { "error.message", json_str(message) },
+        { "error.type", json_str(status < 500 ? "invalid_request_error" : "server_error") },
+        { "error.code", json_str(code) });
+}

@@ -5,6 +5,7 @@
 
 #include "http/tls.h"
 #include "router/dispatch.h"
+#include "router/google.h"
 
 #define CONNECTIONS_MAX 100000
 
@@ -24,6 +25,7 @@ struct tls_context *router_tls(struct router *r)
 static struct generation *generation_new(
     struct router *r, struct router_config *config, const struct generation *before)
 {
+    cleanup(arena_done) struct arena a = ARENA_INIT;
     struct generation *g = mem_new_of(struct generation);
     g->refs = 1;
     g->config = router_config_ref(config);
@@ -33,11 +35,15 @@ static struct generation *generation_new(
         const char *address = config->backends[i].address;
         bool secure = address && strncasecmp(address, "https:", 6) == 0;
         router_target_init(t, &config->arena, &config->backends[i], secure ? router_tls(r) : NULL);
+        if (text_eq(config->backends[i].provider, "vertex_ai") && !r->google)
+            r->google = google_accounts_new(r->env, r->client, router_tls(r));
+        t->google = r->google;
         for (size_t j = 0; before && j < before->config->backend_count; j++) {
             const struct router_backend *old = &before->config->backends[j];
             if (text_eq(old->name, t->backend->name) && text_eq(old->address, t->backend->address))
                 router_target_inherit(t, &before->targets[j]);
         }
+        (void)router_target_awaits_token(t, &a); /* so that it is there when it is needed */
     }
     return g;
 }
@@ -90,6 +96,7 @@ void router_free(struct router *r)
     router_shadow_stop(r);
     router_health_stop(r);
     router_auth_stop(r);
+    google_accounts_free(r->google);
     http_client_free(r->client);
     router_generation_unref(r->now);
     tls_context_unref(r->tls);

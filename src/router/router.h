@@ -38,7 +38,7 @@ struct router_options {
     /* Of all bodies together, beyond the first ROUTER_HOLD_BYTES of each; 512 MiB. When there are
      * more, the largest that is still coming in is answered 503. */
     size_t hold_all_bytes;
-    const char *name;          /* label `router` of metrics; "default" */
+    const char *name; /* label `router` of metrics; "default" */
     /* For the members of ModelPools; NULL: requests go to them at once. It outlives the router. */
     struct kube_client *kube;
     /* One audit record, as a JSON object without braces or as key=value text. */

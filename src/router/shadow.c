@@ -61,12 +61,21 @@ static struct str body_for(struct dispatch *d, const struct router_backend *b)
 
 static void send_one(struct dispatch *d, struct target *t)
 {
-    struct http_header credentials[2];
+    struct http_header credentials[TARGET_CREDENTIALS_MAX];
     size_t count;
     if (t->unusable.code ||
         !router_target_credentials(t, &d->arena, d->headers, credentials, &count))
         return;
     struct router *r = d->router;
+    struct str body = body_for(d, t->backend);
+    const char *path = router_target_path(&d->arena, t, d->path, d->query);
+    if (router_target_signs(t, &d->arena))
+        count = router_target_sign(t,
+            &d->arena,
+            &(struct target_request){
+                "POST", path, http_header_find(d->headers, "content-type"), body },
+            env_wall_ms(r->env),
+            credentials);
     struct shadow *s = mem_new_of(struct shadow);
     *s = (struct shadow){ .router = r, .next = r->shadows };
     if (s->next)
@@ -76,10 +85,10 @@ static void send_one(struct dispatch *d, struct target *t)
     s->call = http_call_open(r->client,
         &(struct http_request){ .origin = &t->origin,
             .method = "POST",
-            .path = router_target_path(&d->arena, t, d->path, d->query),
+            .path = path,
             .authority = t->authority,
             .headers = router_dispatch_headers(d, credentials, count),
-            .body = body_for(d, t->backend),
+            .body = body,
             .timeouts = { .connect_ms = r->o.connect_ms,
                 .first_byte_ms = r->o.first_token_ms,
                 .idle_ms = r->o.first_token_ms } },

@@ -15,8 +15,11 @@
 #define TARGET_FAILURES_MAX 3
 #define TARGET_KEY_MAX 8192
 
+struct google_accounts;
+
 struct target {
     const struct router_backend *backend;
+    struct google_accounts *google; /* tokens of service accounts; NULL: there are none */
     struct url url;
     struct http_origin origin;
     const char *authority;
@@ -50,8 +53,26 @@ void router_target_released(struct target *t);
 /* The target of a request: base path, then path, then both queries. */
 const char *router_target_path(
     struct arena *a, const struct target *t, struct str path, struct str query);
+
+/* ---- credentials.c ---- */
+
+#define TARGET_CREDENTIALS_MAX 3
+
 /* Why there is no key, for the client. */
-const char *router_target_without_key(const struct target *t, struct arena *a);
-/* The headers that identify us, two at most; false: there should be a key and there is none. */
+const char *router_target_without_key(struct target *t, struct arena *a);
+/* Its requests are signed, with their whole body. */
+bool router_target_signs(struct target *t, struct arena *a);
+struct target_request {
+    const char *method, *path; /* with the query */
+    struct str content_type;   /* len 0: none */
+    struct str body;
+};
+/* The headers of a signature, TARGET_CREDENTIALS_MAX at most; returns how many. */
+size_t router_target_sign(struct target *t, struct arena *a, const struct target_request *q,
+    int64_t wall_ms, struct http_header *ret);
+/* Its token is on its way; asking begins that. */
+bool router_target_awaits_token(struct target *t, struct arena *a);
+/* The headers that identify us, TARGET_CREDENTIALS_MAX at most; false: there should be a key and
+ * there is none. None for a request that is to be signed. */
 bool router_target_credentials(struct target *t, struct arena *a, struct http_headers from_client,
     struct http_header *ret, size_t *ret_count) must_check;

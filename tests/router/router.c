@@ -656,7 +656,7 @@ TEST(router_writes_the_beginning_of_the_body_into_the_audit_line)
     place_close(&p);
 }
 
-TEST(router_says_that_it_does_not_sign)
+TEST(router_says_what_a_signature_needs)
 {
     struct place p;
     place_open(&p, "\"x\":\"SIGNED\",\"defaultRoute\":\"a\"");
