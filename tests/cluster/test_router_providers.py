@@ -6,7 +6,6 @@ import hashlib
 import hmac
 import http.server
 import json
-import os
 import subprocess
 import tempfile
 import threading
@@ -14,9 +13,9 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from lab import ROOT, Failure, free_port, wait_for
+import routers
+from lab import Failure, wait_for
 
-PROGRAM = f"{ROOT}/build/{os.environ.get('V', 'release')}/leeboard"
 KEY_ID, SECRET, SESSION = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "a/session+token=="
 ANSWER = {"id": "x", "object": "chat.completion", "model": "inner", "choices": [
     {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "hello"}}],
@@ -120,30 +119,9 @@ def provider():
         server.server_close()
 
 
-@contextlib.contextmanager
 def router(backend, policy=None, **environment):
-    port = free_port()
-    with tempfile.TemporaryDirectory(prefix="leeboard-providers-") as folder:
-        for name, what in (("config.json", {"backends": [{"name": "a", "tier": "cloud", **backend}], "defaultRoute": "a"}),
-                           ("policy.json", policy or {})):
-            with open(f"{folder}/{name}", "w", encoding="utf-8") as f:
-                json.dump(what, f)
-        log = open(f"{folder}/log", "wb")
-        process = subprocess.Popen(
-            [PROGRAM, "router", "--config", f"{folder}/config.json", "--listen", f"127.0.0.1:{port}",
-             "--metrics-bind-address", "none"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            env={"PATH": os.environ["PATH"], **environment})
-
-        def ready():
-            with contextlib.suppress(OSError):
-                return urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5).status == 200
-        try:
-            wait_for(ready, 20, "the router")
-            yield port
-        finally:
-            process.terminate()
-            process.wait(20)
-            log.close()
+    config = {"backends": [{"name": "a", "tier": "cloud", **backend}], "defaultRoute": "a"}
+    return routers.running(config, policy, **environment)
 
 
 def ask(port, path="/v1/chat/completions", pieces=None, **body):
