@@ -305,9 +305,7 @@ static void on_data(void *ctx, struct str bytes)
         double took = (double)(d->first_ms - d->attempt_ms);
         double *average = &d->target->first_token_ms;
         *average = *average > 0 ? *average * 0.8 + took * 0.2 : took;
-        /* The clock was set for the first token; from now on it looks by itself. */
-        if (d->between_ms < d->timeout_ms)
-            timer_set(d->router->env, &d->clock, d->between_ms);
+        router_dispatch_look_at_clocks(d);
     }
     switch (d->mode) {
     case ANSWER_EVENTS:

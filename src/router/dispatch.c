@@ -3,8 +3,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "http/head.h"
-
 /* Behind a slow back end, or before a route, no more is taken in than this beyond what is needed.
  */
 #define PENDING_MAX ((int64_t)256 << 10)
@@ -114,19 +112,30 @@ static int64_t first_of(int64_t a, int64_t b, int64_t otherwise)
     return a > 0 ? a / 1000000 ?: 1 : b > 0 ? b / 1000000 ?: 1 : otherwise;
 }
 
+/* When the earliest of the clocks runs out. */
+static int64_t due_ms(const struct dispatch *d)
+{
+    int64_t due = d->attempt_ms + d->timeout_ms;
+    if (d->first_ms) {
+        int64_t from = d->call_paused ? now_ms(d) : d->last_ms;
+        due = from + d->between_ms;
+    }
+    bool total = d->total_ms && d->begun_ms + d->total_ms < due;
+    return total ? d->begun_ms + d->total_ms : due;
+}
+
+void router_dispatch_look_at_clocks(struct dispatch *d)
+{
+    int64_t left = due_ms(d) - now_ms(d);
+    timer_set(d->router->env, &d->clock, left > 0 ? left : 1);
+}
+
 static void on_clock(void *ctx)
 {
     struct dispatch *d = ctx;
     int64_t now = now_ms(d);
-    int64_t due = d->attempt_ms + d->timeout_ms;
-    if (d->first_ms) {
-        int64_t from = d->call_paused ? now : d->last_ms;
-        due = from + d->between_ms;
-    }
-    if (d->total_ms && d->begun_ms + d->total_ms < due)
-        due = d->begun_ms + d->total_ms;
-    if (now < due) {
-        timer_set(d->router->env, &d->clock, due - now);
+    if (now < due_ms(d)) {
+        router_dispatch_look_at_clocks(d);
         return;
     }
     const char *name = d->target->backend->name;
@@ -157,7 +166,7 @@ static void set_clocks(struct dispatch *d)
         o->between_tokens_ms ?: d->timeout_ms);
     d->total_ms = first_of(r->clocks.total_ns, b->clocks.total_ns, o->total_ms);
     d->attempt_ms = now_ms(d);
-    timer_set(d->router->env, &d->clock, d->timeout_ms);
+    router_dispatch_look_at_clocks(d);
 }
 
 /* ---- the body, to the back end ---- */
@@ -222,42 +231,6 @@ void router_dispatch_more(void *ctx)
 }
 
 /* ---- attempts ---- */
-
-static bool is_secret(struct str name)
-{
-    static const char *const names[] = { "authorization",
-        "proxy-authorization",
-        "x-api-key",
-        "api-key",
-        "x-goog-api-key",
-        "cookie",
-        "x-amz-date",
-        "x-amz-security-token",
-        "x-amz-content-sha256",
-        "accept-encoding",
-        "expect",
-        "proxy-authenticate" };
-    for (size_t i = 0; i < lengthof(names); i++)
-        if (str_eq_nocase(name, str_of(names[i])))
-            return true;
-    return false;
-}
-
-struct http_headers router_dispatch_headers(
-    struct dispatch *d, const struct http_header *more, size_t more_count)
-{
-    struct http_header *list = arena_array(&d->arena, d->headers.count + more_count, sizeof(*list));
-    size_t count = 0;
-    for (size_t i = 0; i < d->headers.count; i++) {
-        const struct http_header *h = &d->headers.list[i];
-        if (!head_is_hop_by_hop(h->name) && !is_secret(h->name) &&
-            !str_eq_nocase(h->name, STR("trailer")))
-            list[count++] = *h;
-    }
-    for (size_t i = 0; i < more_count; i++)
-        list[count++] = more[i];
-    return (struct http_headers){ list, count };
-}
 
 static int64_t edited_length(const struct dispatch *d, int64_t length)
 {

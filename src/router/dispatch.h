@@ -139,9 +139,9 @@ void router_dispatch_refuse(struct dispatch *d, int status, const char *outcome,
 void router_dispatch_next(struct dispatch *d);
 /* The same back end once more; or for the first time, when its turn came. */
 void router_dispatch_again(struct dispatch *d);
-/* Fields of the client that are not about its connection to us, and not its secrets; then more. */
-struct http_headers router_dispatch_headers(
-    struct dispatch *d, const struct http_header *more, size_t more_count);
+/* Sets the timer for the earliest clock. It need not be set anew for each token: when it fires, it
+ * looks again. */
+void router_dispatch_look_at_clocks(struct dispatch *d);
 void router_dispatch_attempt_failed(struct dispatch *d, enum target_failure how, bool counts,
     int status, const char *format, ...) printf_like(5, 6);
 
@@ -159,6 +159,9 @@ void router_answer_done(struct dispatch *d);
 void router_dispatch_more(void *ctx); /* the call takes bytes of the body */
 
 /* signed.c */
+/* Fields of the client that are not about its connection to us, and not its secrets; then more. */
+struct http_headers router_dispatch_headers(
+    struct dispatch *d, const struct http_header *more, size_t more_count);
 /* The attempt cannot begin yet; it will, with the whole body or with a token. */
 bool router_signed_early(struct dispatch *d) must_check;
 void router_signed_call(struct dispatch *d, struct http_request *request);

@@ -1,9 +1,51 @@
-/* Back ends that prove who asks: a request to Bedrock is signed with its whole body, so it is not
- * streamed; one to Vertex AI waits for an access token. */
+/* Who asks. The caller's credentials stay here; a request to Bedrock is signed with its whole body,
+ * so it is not streamed; one to Vertex AI waits for an access token. */
 
 #include "router/dispatch.h"
 
+#include "http/head.h"
+
 #define TOKEN_LOOK_MS 20
+
+/* ---- the caller's headers ---- */
+
+static bool is_secret(struct str name)
+{
+    static const char *const names[] = { "authorization",
+        "proxy-authorization",
+        "x-api-key",
+        "api-key",
+        "x-goog-api-key",
+        "cookie",
+        "x-amz-date",
+        "x-amz-security-token",
+        "x-amz-content-sha256",
+        "accept-encoding",
+        "expect",
+        "proxy-authenticate" };
+    for (size_t i = 0; i < lengthof(names); i++)
+        if (str_eq_nocase(name, str_of(names[i])))
+            return true;
+    return false;
+}
+
+struct http_headers router_dispatch_headers(
+    struct dispatch *d, const struct http_header *more, size_t more_count)
+{
+    struct http_header *list = arena_array(&d->arena, d->headers.count + more_count, sizeof(*list));
+    size_t count = 0;
+    for (size_t i = 0; i < d->headers.count; i++) {
+        const struct http_header *h = &d->headers.list[i];
+        if (!head_is_hop_by_hop(h->name) && !is_secret(h->name) &&
+            !str_eq_nocase(h->name, STR("trailer")))
+            list[count++] = *h;
+    }
+    for (size_t i = 0; i < more_count; i++)
+        list[count++] = more[i];
+    return (struct http_headers){ list, count };
+}
+
+/* ---- ours ---- */
 
 /* The whole body as the back end gets it. */
 static void add_edited(struct dispatch *d, struct buf *to)

@@ -37,7 +37,7 @@ def running(config, policy=None, flags=(), **environment):
                 [PROGRAM, "router", "--config", f"{folder}/config.json", "--listen", f"127.0.0.1:{int(port)}",
                  "--metrics-bind-address", "none", *flags], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env={"PATH": os.environ["PATH"], **environment})
-        port.pid = process.pid
+        port.pid, port.ended = process.pid, process.poll
 
         def ready():
             with contextlib.suppress(OSError):

@@ -1,9 +1,14 @@
 """What goes wrong behind and before a router, and how each of it must end: the table of faults that routers were compared by."""
+import collections
 import contextlib
 import json
+import os
+import signal
 import socket
 import struct
+import threading
 import time
+import urllib.request
 
 import routers
 from lab import wait_for
@@ -197,3 +202,112 @@ def test_a_client_that_stops_reading_holds_the_back_end_back():
         assert port.rss_kib() - before < 16 << 10, f"{port.rss_kib() - before} KiB more"
         client.close()
         closed(server)
+
+def test_the_total_clock_ends_a_stream_that_goes_on():
+    with place(timeouts={"total": SECOND // 2}) as (port, a, _):
+        client = ask(port)
+        server = a.accept()
+        server.sendall(HEAD)
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            while True:
+                server.sendall(event("on"))
+                time.sleep(0.02)
+        got = rest(client)
+        assert b"on" in got and b"error" in got and not got.endswith(LAST), got[-300:]
+        assert outcome(port) == "upstream_timeout"
+
+
+def test_the_connect_clock_goes_on_to_the_next_back_end():
+    """A listener whose queue is full: the system answers no more connections."""
+    deaf, waiting = socket.socket(), []
+    deaf.bind(("127.0.0.1", 0))
+    deaf.listen(0)
+    for _ in range(3):
+        waiting.append(socket.socket())
+        waiting[-1].setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            waiting[-1].connect(deaf.getsockname())
+    other = Back()
+    rule = {"name": "r", "match": {}, "route": {"backends": ["deaf", "b"]}, "timeouts": {"connect": SECOND // 4}}
+    config = {"backends": [{"name": "deaf", "tier": "local", "address": f"http://127.0.0.1:{deaf.getsockname()[1]}"},
+                           other.backend("b")], "rules": [rule]}
+    with routers.running(config) as port:
+        client = ask(port)
+        other.accept().sendall(HEAD + event("two") + LAST)
+        assert b"two" in until(client, LAST)
+        assert wait_for(port.audit, 20, "the audit line")[-1]["failedBackends"] == "deaf"
+    for s in (deaf, *waiting, other.listener):
+        s.close()
+
+
+class Answers(threading.Thread):
+    """A back end that answers each request with a short stream, a little at a time."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.back = Back()
+        self.start()
+
+    def run(self):
+        while True:
+            connection, _ = self.back.listener.accept()
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        with contextlib.suppress(AssertionError, OSError):
+            while True:
+                self.back.request(connection)
+                connection.sendall(HEAD)
+                for i in range(5):
+                    connection.sendall(event(f"t{i}"))
+                    time.sleep(0.05)
+                connection.sendall(LAST)
+
+
+def is_ready(port):
+    with contextlib.suppress(OSError):
+        return urllib.request.urlopen(f"http://127.0.0.1:{int(port)}/readyz", timeout=20).status == 200
+
+
+def one_request(port):
+    """What was wrong with it; None: nothing."""
+    try:
+        with contextlib.closing(ask(port)) as client:
+            got = until(client, LAST)
+        return None if b't4"' in got and b"error" not in got else got
+    except (OSError, AssertionError) as e:
+        return repr(e)
+
+
+def test_a_rollout_of_the_router_fails_no_request_and_cuts_no_stream():
+    """As a Service does it: requests go to those that say they are ready. The old one is told to end under load."""
+    answers = Answers()
+    config = {"backends": [answers.back.backend("a")], "defaultRoute": "a"}
+    stop, faults, counts = threading.Event(), [], collections.Counter()
+    with routers.running(config, flags=("--drain-delay", "6s")) as old, routers.running(config) as new:
+        offered = [old]
+
+        def load():
+            while not stop.is_set():
+                port = offered[0]
+                counts[int(port)] += 1
+                fault = one_request(port)
+                if fault:
+                    faults.append(fault)
+        workers = [threading.Thread(target=load) for _ in range(8)]
+        for worker in workers:
+            worker.start()
+        wait_for(lambda: counts[int(old)] > 40, 20, "load")
+        os.kill(old.pid, signal.SIGTERM)
+        wait_for(lambda: not is_ready(old), 20, "the old one to say that it ends")
+        offered[0] = new
+        assert is_ready(new)
+        wait_for(lambda: old.ended() is not None, 60, "the end of the old one")
+        wait_for(lambda: counts[int(new)] > 40, 20, "load on the new one")
+        stop.set()
+        for worker in workers:
+            worker.join()
+        assert old.ended() == 0, old.ended()
+        assert not faults, faults[:3]
+        assert {line["outcome"] for line in old.audit() + new.audit()} == {"ok_stream"}
+    answers.back.listener.close()

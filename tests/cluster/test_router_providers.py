@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import http.server
 import json
+import os
 import subprocess
 import tempfile
 import threading
@@ -209,3 +210,20 @@ def test_vertex_ai_gets_tokens_for_a_service_account():
         with router(backend, GOOGLE_APPLICATION_CREDENTIALS=f"{folder}/nowhere.json") as port:
             status, answer = ask(port)
             assert status == 502 and folder not in json.dumps(answer), (status, answer)
+
+
+def test_a_key_in_a_mounted_file_is_read_again():
+    with provider() as fake, tempfile.TemporaryDirectory() as folder:
+        def write(key):
+            with open(f"{folder}/next", "w", encoding="utf-8") as f:
+                f.write(f"{key}\n")
+            os.rename(f"{folder}/next", f"{folder}/key")
+
+        def sent(port):
+            return json.dumps(ask(port)[1])  # the fake refuses what is not signed, and says what it got
+        write("first-key")
+        backend = {"provider": "openai", "address": f"http://127.0.0.1:{fake.server_address[1]}", "credentialsEnv": "OPENAI_API_KEY"}
+        with router(backend, OPENAI_API_KEY_FILE=f"{folder}/key") as port:
+            assert "Bearer first-key" in sent(port)
+            write("second-key")
+            assert "Bearer second-key" in sent(port)
