@@ -231,26 +231,6 @@ static const char *controller_of(const struct cache_resource *r, struct json obj
     return NULL;
 }
 
-/* The object reduced to what is kept. */
-static struct json reduce(struct arena *a, const struct cache_resource *r, struct json object)
-{
-    static const char *const always[] = {
-        "metadata.name",
-        "metadata.namespace",
-        "metadata.uid",
-        "metadata.deletionTimestamp",
-        "metadata.ownerReferences",
-    };
-    size_t count = 0;
-    struct json_field *fields =
-        arena_array(a, lengthof(always) + r->keep_count + 1, sizeof(*fields));
-    for (size_t i = 0; i < lengthof(always); i++)
-        fields[count++] = (struct json_field){ always[i], json_get(object, always[i]) };
-    for (size_t i = 0; i < r->keep_count; i++)
-        fields[count++] = (struct json_field){ r->keep[i], json_get(object, r->keep[i]) };
-    return json_fields_from(a, fields);
-}
-
 /* Which of the object's fields are ours, or were our predecessor's. */
 static struct json owned_fields(
     struct arena *a, const struct cache_resource *r, struct json object, struct cache_entry *e)
@@ -266,6 +246,33 @@ static struct json owned_fields(
         return owned.fields;
     return json_if(
         e->upstream, adopt_fields(a, r->schema, object, c->predecessors, r->subresource));
+}
+
+/* Kept of every object, besides what the entry itself has. */
+static const char *const always[] = { "metadata.deletionTimestamp", "metadata.ownerReferences" };
+
+static const char *kept_path(const struct cache_resource *r, size_t i)
+{
+    return i < lengthof(always) ? always[i] : r->keep[i - lengthof(always)];
+}
+
+/* The object reduced to what is kept. What is in `owned` all the same is not kept twice: a
+ * ConfigMap's data, a status, the reference to an owner. */
+static struct json reduce(struct arena *a, const struct cache_resource *r, struct json object,
+    struct json owned, bool *ret_shared)
+{
+    size_t count = lengthof(always) + r->keep_count;
+    struct json_field *fields = arena_array(a, count + 1, sizeof(*fields));
+    *ret_shared = false;
+    for (size_t i = 0; i < count; i++) {
+        const char *path = kept_path(r, i);
+        struct json v = json_get(object, path);
+        bool shared = json_present(v) && json_equal(v, json_get(owned, path));
+        *ret_shared |= shared;
+        fields[i] = (struct json_field){ path, shared ? (struct json){ 0 } : v };
+    }
+    fields[count] = (struct json_field){ 0 };
+    return json_or_absent(json_fields_from(a, fields));
 }
 
 static const char *copy_text(char **to, const char *text)
@@ -302,8 +309,9 @@ static struct cache_entry *new_entry(
     e->label = label ? copy_text(&at, label) : NULL;
     e->unreadable = unreadable ? copy_text(&at, unreadable) : NULL;
     e->deleting = json_present(json_get(object, "metadata.deletionTimestamp"));
-    e->kept = pack_new(&c->strings, reduce(a, r, object));
     struct json owned = owned_fields(a, r, object, e);
+    struct json kept = reduce(a, r, object, owned, &e->shared);
+    e->kept = json_present(kept) ? pack_new(&c->strings, kept) : NULL;
     e->owned = json_present(owned) ? pack_new(&c->strings, owned) : NULL;
     return e;
 }
@@ -391,7 +399,21 @@ enum cache_change cache_delete(struct cache_resource *r, struct cache_entry *ent
 
 struct json cache_read(struct arena *a, const struct cache_entry *entry)
 {
-    return pack_read(a, entry->kept);
+    const struct cache_resource *r = entry->resource;
+    struct json v = entry->kept ? pack_read(a, entry->kept) : json_empty_map();
+    struct json identity = json_map(a,
+        { "name", json_str(entry->name) },
+        { "namespace", json_str_or_absent(entry->ns) },
+        { "uid", json_str_or_absent(entry->uid) });
+    v = json_with_member(a, v, "metadata", json_overlay(a, json_get(v, "metadata"), identity));
+    struct json owned = entry->shared ? pack_read(a, entry->owned) : (struct json){ 0 };
+    for (size_t i = 0; entry->shared && i < lengthof(always) + r->keep_count; i++) {
+        const char *path = kept_path(r, i);
+        struct json ours = json_get(owned, path);
+        if (json_present(ours) && !json_present(json_get(v, path)))
+            v = json_with(a, v, path, ours);
+    }
+    return v;
 }
 
 struct json cache_read_owned(struct arena *a, const struct cache_entry *entry)

@@ -35,12 +35,13 @@ struct cache_entry {
     const char *controller_uid; /* of cluster scope: plan_owner_id(); "" if nobody controls it */
     const char *label;          /* value of the resource's indexed label; NULL: not there */
     const char *unreadable;     /* why the object could not be read; NULL: it could */
-    struct pack *kept;          /* what kinds read */
+    struct pack *kept;          /* what kinds read; NULL: nothing besides */
     struct pack *owned;         /* fields of ours; of a kind of ours: its status; NULL: none */
     uint64_t version;
     uint32_t round; /* of the last relist that has seen it */
     bool deleting;  /* has a deletionTimestamp, or is a child that we told to go */
     bool exact;     /* `owned` is just what an apply of ours stored */
+    bool shared;    /* what kinds read is partly in `owned`, and not in `kept` again */
     bool upstream;  /* carries fields of a manager that we take over from */
     char texts[];
 };
