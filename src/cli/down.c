@@ -129,7 +129,7 @@ static bool purge(struct cli *cli, const char *folder, struct error *err)
         return false;
     printf("removed %s\n", folder);
     if (left)
-        printf("what leeboard did not make stays there: %s\n", left);
+        printf("not removed, because leeboard did not make it: %s\n", left);
     return true;
 }
 
@@ -172,7 +172,11 @@ static int run_kubeconfig(struct cli *cli)
 static const struct cli_flag flags[] = {
     { "now", 0, NULL, "false", "Kill the pods without a grace period." },
     { "wait", 0, "DURATION", "60s", "How long to wait for the end of the process." },
-    { "purge", 0, NULL, "false", "Then remove everything in the data folder, after a question." },
+    { "purge",
+        0,
+        NULL,
+        "false",
+        "Then remove everything that leeboard made in the data folder, after a question." },
     { "yes", 0, NULL, "false", "With --purge: without the question." },
     { 0 },
 };

@@ -240,7 +240,7 @@ static const struct cli_flag flags[] = {
         "FORMAT",
         NULL,
         "json or yaml, for programs; wide: with namespace and cause in the table." },
-    { "watch", 'w', NULL, "false", "Go on and show each change, as `leeboard up` does." },
+    { "watch", 'w', NULL, "false", "Keep running and show each change, like `leeboard up`." },
     { 0 },
 };
 

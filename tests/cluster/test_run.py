@@ -132,7 +132,7 @@ def test_chat_on_a_terminal():
         terminal.send("C-u")
         terminal.send("/clear")
         terminal.send("Enter")
-        terminal.wait_line("knows nothing any more")
+        terminal.wait_line("conversation is deleted")
         terminal.send("Up")
         terminal.send("Up")
         terminal.wait(lambda lines: [line for line in lines if line][-1] == "> Ahoy?", "the question of before")

@@ -204,7 +204,7 @@ static const struct cli_flag flags[] = {
         'n',
         "NAME",
         NULL,
-        "Where it is; else in `default`, or, without a NAME, in all." },
+        "Namespace of it. Default: `default`; without NAME, all namespaces." },
     { 0 },
 };
 
@@ -215,9 +215,9 @@ const struct cli_command cli_logs = {
     .text =
         "  leeboard logs tinyllama -f\n"
         "  leeboard logs -f --tail 10\n\n"
-        "NAME is an InferenceService, another workload or a pod. Without one, each line of all\n"
-        "containers has the name of what it is for in front; with --follow also of those that\n"
-        "begin later.\n",
+        "NAME is an InferenceService, another workload or a pod. Without NAME, the logs of all\n"
+        "containers are shown, and each line begins with a name; --follow includes containers\n"
+        "that start later.\n",
     .flags = (const struct cli_flag *const[]){ flags, up_folder_flags, NULL },
     .run = run,
 };

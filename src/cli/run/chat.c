@@ -241,13 +241,13 @@ static bool do_command(struct chat *c, const char *word)
         c->over = true;
     } else if (text_eq(word, "/clear")) {
         talk_forget(c->talk);
-        put_line(c, "%s knows nothing any more of what was said", c->options->model);
+        put_line(c, "The conversation is deleted.");
     } else if (text_eq(word, "/help")) {
         put_line(c,
-            "/clear    forget what was said so far\n"
-            "/bye      end the chat, as Ctrl-D does; the model goes on\n"
+            "/clear    delete the conversation so far\n"
+            "/bye      end the chat, like Ctrl-D; the model keeps running\n"
             "Ctrl-C    end the answer\n"
-            "Alt-Enter a further line; up and down: what was asked before");
+            "Alt-Enter add a line; the up and down keys show earlier questions");
     } else {
         return false;
     }
@@ -315,11 +315,11 @@ static void tell_ended(void *ctx, const struct error *err, bool cut)
         put_line(c,
             "no answer: %s%s",
             buf_text(&words),
-            full ? "; /clear forgets what was said so far" : "");
+            full ? "; /clear deletes the conversation" : "");
         buf_done(&words);
         c->mid_line = false;
     } else if (cut) {
-        put_line(c, "(cut: the answer has as many tokens as it may have)");
+        put_line(c, "(The answer reached the maximum number of tokens.)");
     }
     begin_line(c);
     take_keys(c);
@@ -461,7 +461,7 @@ static const char *read_input(struct cli *cli, struct error *err)
     char bytes[65536];
     ssize_t n;
     if (isatty(STDIN_FILENO))
-        fprintf(stderr, "The question; Ctrl-D on a line of its own ends it:\n");
+        fprintf(stderr, "Type the question, then Ctrl-D on an empty line:\n");
     while ((n = read(STDIN_FILENO, bytes, sizeof(bytes))) != 0)
         if (n > 0)
             buf_add(&text, bytes, (size_t)n);
@@ -474,7 +474,7 @@ static const char *read_input(struct cli *cli, struct error *err)
     const char *question = str_dup(&cli->arena, str_trim(buf_str(&text)));
     if (*question)
         return question;
-    fail(err, ERR_INVALID, "standard input is no terminal and has no question");
+    fail(err, ERR_INVALID, "there is no question: give it as an argument or on standard input");
     return NULL;
 }
 
@@ -488,8 +488,8 @@ const char *chat_question(struct cli *cli, size_t first, struct error *err)
 }
 
 const struct cli_flag chat_flags[] = {
-    { "system", 0, "TEXT", NULL, "What the model is told before the first question." },
-    { "max-tokens", 0, "N", NULL, "An answer has at most so many tokens." },
+    { "system", 0, "TEXT", NULL, "Instructions for the model, before the first question." },
+    { "max-tokens", 0, "N", NULL, "Maximum number of tokens in an answer." },
     { 0 },
 };
 

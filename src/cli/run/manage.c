@@ -228,8 +228,9 @@ const struct cli_command cli_export = {
     .name = "export",
     .summary = "Print the manifests of a service and its Model, for files and clusters.",
     .arguments = "NAME…",
-    .text = "  leeboard export tinyllama >tinyllama.yaml\n\n"
-            "What `leeboard run` or `apply` wrote is printed, without what was filled in.\n",
+    .text =
+        "  leeboard export tinyllama >tinyllama.yaml\n\n"
+        "Prints the fields that `leeboard run` or `apply` wrote, without defaults and status.\n",
     .flags = flags,
     .run = run_export,
 };

@@ -237,7 +237,8 @@ static int await(struct run *r, const char *kind)
         return CLI_OK;
     case AWAIT_INTERRUPTED:
         fprintf(stderr,
-            "It goes on in the background: `leeboard ps` shows it, `leeboard rm %s` ends it.\n",
+            "It continues in the background: `leeboard ps` shows it, `leeboard rm %s` deletes "
+            "it.\n",
             name);
         return INTERRUPTED;
     case AWAIT_ENDED:
@@ -402,12 +403,12 @@ static int run_chat(struct cli *cli)
 /* ---- the commands ---- */
 
 static const struct cli_flag name_flags[] = {
-    { "name", 0, "NAME", NULL, "What it is called from now on; else after its file." },
+    { "name", 0, "NAME", NULL, "Name of the Model and the service. Default: from the file name." },
     { 0 },
 };
 static const struct cli_flag run_flags[] = {
-    { "gpu", 0, "N", NULL, "GPUs for it; else one, if the machine has one that is free." },
-    { "context", 0, "TOKENS", NULL, "Size of the context window; else as the server has it." },
+    { "gpu", 0, "N", NULL, "Number of GPUs. Default: 1 if a GPU is free, else 0." },
+    { "context", 0, "TOKENS", NULL, "Size of the context window. Default: the server's own." },
     { "detach", 'd', NULL, "false", "Return when it is ready, without a chat." },
     { 0 },
 };
@@ -420,10 +421,10 @@ const struct cli_command cli_run = {
         "  leeboard run ./model.gguf\n"
         "  leeboard run hf://org/repo/model.gguf 'What is a leeboard?'\n"
         "  leeboard run tinyllama <question.txt >answer.txt\n\n"
-        "MODEL is a GGUF file, the https:// URL of one, hf://org/repo/FILE[@REVISION], or the\n"
-        "name of what is there. `leeboard up` is started in the background if none runs. A Model\n"
-        "and an InferenceService are made; `leeboard export` prints them. With a text, or where\n"
-        "standard input or output is no terminal, the answer is printed, and nothing else.\n",
+        "MODEL is a GGUF file, its https:// URL, hf://org/repo/FILE[@REVISION], or the name of an\n"
+        "existing service. The command starts `leeboard up` in the background if none runs, and\n"
+        "creates a Model and an InferenceService; `leeboard export` prints them. With a text, or\n"
+        "if standard input or output is not a terminal, it prints only the answer.\n",
     .flags =
         (const struct cli_flag *const[]){
             name_flags, run_flags, chat_flags, things_flags, up_folder_flags, start_flags, NULL },
@@ -435,8 +436,8 @@ const struct cli_command cli_pull = {
     .summary = "Fetch a model into the cache of this machine without serving it.",
     .arguments = "MODEL",
     .text = "  leeboard pull hf://org/repo/model.gguf\n\n"
-            "MODEL is the https:// URL of a GGUF file, or hf://org/repo/FILE[@REVISION]. It\n"
-            "becomes a Model that a Job fetches; a download that was cut goes on where it was.\n",
+            "MODEL is the https:// URL of a GGUF file, or hf://org/repo/FILE[@REVISION]. The\n"
+            "command creates a Model, and a Job fetches it. An interrupted download is resumed.\n",
     .flags =
         (const struct cli_flag *const[]){
             name_flags, things_flags, up_folder_flags, start_flags, NULL },
@@ -449,9 +450,9 @@ const struct cli_command cli_chat = {
     .arguments = "NAME [TEXT…]",
     .text = "  leeboard chat tinyllama\n"
             "  git diff | leeboard chat tinyllama --system 'Review this change.'\n\n"
-            "On a terminal: Ctrl-C ends an answer, Ctrl-D the chat, the arrow keys edit and bring\n"
-            "back what was asked before. With a text, or where standard input or output is no\n"
-            "terminal, the answer is printed, and nothing else.\n",
+            "On a terminal, Ctrl-C ends an answer and Ctrl-D ends the chat. The arrow keys edit\n"
+            "the line and show earlier questions. With a text, or if standard input or output is\n"
+            "not a terminal, the command prints only the answer.\n",
     .flags = (const struct cli_flag *const[]){ chat_flags, things_flags, up_folder_flags, NULL },
     .run = run_chat,
 };

@@ -19,9 +19,13 @@ const struct cli_flag start_flags[] = {
         0,
         "ADDRESS:PORT",
         NULL,
-        "Of the `leeboard up` that is started if none runs, as are the next two." },
-    { "endpoint", 0, "ADDRESS:PORT", NULL, "Where all models answer by name." },
-    { "images", 0, "FILE", NULL, "Further local programs for images." },
+        "For the `leeboard up` that is started if none runs: the address for kubectl." },
+    { "endpoint",
+        0,
+        "ADDRESS:PORT",
+        NULL,
+        "For the same: the address at which all models answer by name." },
+    { "images", 0, "FILE", NULL, "For the same: more local programs for images." },
     { 0 },
 };
 
