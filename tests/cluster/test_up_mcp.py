@@ -173,7 +173,7 @@ def test_mcp_lists_servers_and_tools_and_calls_them():
         assert up.endpoint("old").endswith("/sse#old")
         lines = up.run("mcp", "list").splitlines()
         assert [line.split()[:5] for line in lines[1:]] == [
-            [name, "default", "MCPServer", "stdio", "Ready"] for name in ("old", "std")], lines
+            [name, "default", "MCPServer", "stdio", "ready"] for name in ("old", "std")], lines
         for name in ("std", "old"):
             wait_for(lambda: "Connection refused" not in up.run("mcp", "tools", name, code=None), PATIENCE_S, name)
             assert "echo" in up.run("mcp", "tools", name)

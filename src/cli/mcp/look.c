@@ -7,6 +7,7 @@
 #include "cli/ask.h"
 #include "cli/columns.h"
 #include "cli/mcp/client.h"
+#include "cli/up/objects.h"
 #include "kinds/toolhive/toolhive.h"
 
 #define DESCRIPTION_WIDTH 72
@@ -59,7 +60,21 @@ static bool find_servers(struct ask *q, struct json *ret, struct error *err)
     return true;
 }
 
-static struct json summary(struct arena *a, struct json server)
+/* As `leeboard ps` has it, which looks at the pods, too; where that may not be looked at, the
+ * object's own word. */
+static const char *phase_of(const struct up_objects *all, struct json server)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const struct show_row *row = &all->rows[i];
+        if (text_eq(row->kind, json_get_text(server, "kind")) &&
+            text_eq(row->name, json_get_text(server, "metadata.name")) &&
+            text_eq(row->ns, json_get_text(server, "metadata.namespace")))
+            return row->phase;
+    }
+    return text_or(server, "status.phase", "Pending");
+}
+
+static struct json summary(struct arena *a, const struct up_objects *all, struct json server)
 {
     const char *url = json_get_text(server, "status.url");
     return json_map(a,
@@ -67,7 +82,7 @@ static struct json summary(struct arena *a, struct json server)
         { "namespace", json_get(server, "metadata.namespace") },
         { "kind", json_get(server, "kind") },
         { "transport", json_str(text_or(server, "spec.transport", "stdio")) },
-        { "phase", json_str(text_or(server, "status.phase", "Pending")) },
+        { "phase", json_str(phase_of(all, server)) },
         { "url", json_str(url ? url : "") });
 }
 
@@ -80,8 +95,12 @@ static bool run_list(struct ask *q, struct error *err)
     struct arena *a = &q->cli->arena;
     struct json servers;
     struct json_builder rows, objects, cells;
+    struct up_objects all;
     if (!find_servers(q, &servers, err))
         return false;
+    struct error ignored;
+    if (!up_objects_list(q, NULL, &all, &ignored))
+        all = (struct up_objects){ 0 };
     json_builder_init(&rows, a);
     json_builder_init(&objects, a);
     json_builder_init(&cells, a);
@@ -89,7 +108,7 @@ static bool run_list(struct ask *q, struct error *err)
         json_push(&cells, json_str(heads[i]));
     json_push(&rows, json_list_end(&cells));
     json_each (server, servers) {
-        struct json row = summary(a, *server);
+        struct json row = summary(a, &all, *server);
         json_push(&objects, row);
         json_builder_init(&cells, a);
         for (size_t i = 0; i < lengthof(columns); i++)
