@@ -254,6 +254,7 @@ static void plan_edits(struct dispatch *d)
         return;
     }
     const char *text = in_form ? model : json_to_text(&d->arena, json_str(model));
+    d->edit_count = d->place_count;
     if (!d->has_model) { /* the whole body is held */
         const char *open = memchr(d->hold.ptr, '{', d->hold.len);
         int64_t at = open - d->hold.ptr + 1;
@@ -316,8 +317,10 @@ static void attempt(struct dispatch *d)
             t->backend->name);
         return;
     }
-    if (router_signed_early(d))
+    if (router_signed_early(d)) {
+        set_paused(d); /* the rest of the body may be held back */
         return;
+    }
     if (!router_target_credentials(t, &d->arena, d->headers, credentials, &count)) {
         router_dispatch_attempt_failed(
             d, TARGET_FAILED, false, 502, "%s", router_target_without_key(t, &d->arena));
@@ -542,7 +545,7 @@ static bool found_model(struct dispatch *d, int64_t start, int64_t end)
             d, 400, "invalid_request", "request body: model is given twice", NULL);
         return false;
     }
-    if (s->text_cut || d->edit_count == DISPATCH_EDITS_MAX) {
+    if (s->text_cut || d->place_count == DISPATCH_EDITS_MAX) {
         router_dispatch_refuse(d, 400, "invalid_request", "request body: model is too long", NULL);
         return false;
     }
@@ -550,7 +553,7 @@ static bool found_model(struct dispatch *d, int64_t start, int64_t end)
         return true;
     d->has_model = true;
     d->features.model = arena_strdup(&d->arena, model);
-    d->edits[d->edit_count++] = (struct edit){ start, end, "" };
+    d->edits[d->place_count++] = (struct edit){ start, end, "" };
     return true;
 }
 
@@ -604,7 +607,7 @@ static bool scan_form(struct dispatch *d, struct str bytes)
         return true;
     d->has_model = true;
     d->features.model = arena_strdup(&d->arena, s->model);
-    d->edits[d->edit_count++] = (struct edit){ s->start, s->end, "" };
+    d->edits[d->place_count++] = (struct edit){ s->start, s->end, "" };
     return true;
 }
 

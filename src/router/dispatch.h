@@ -92,8 +92,9 @@ struct dispatch {
         int64_t start, end; /* of the body */
         const char *text;   /* instead */
     } edits[DISPATCH_EDITS_MAX];
-    size_t edit_count, edit_next;
-    bool awaits_body; /* it is to be signed */
+    size_t place_count;           /* of values of `model` in the body: the first edits */
+    size_t edit_count, edit_next; /* of the attempt */
+    bool awaits_body;             /* it is to be signed */
     bool body_ended, routed, paused, keeps_copy, copy_lost;
     const char *team;            /* of the token; "" without authentication */
     struct ledger_claim *claims; /* one for each budget; NULL: none was asked for */

@@ -45,7 +45,7 @@ static const struct http_call_handlers handlers = {
 /* The body with the back end's own name for the model. */
 static struct str body_for(struct dispatch *d, const struct router_backend *b)
 {
-    if (text_empty(b->model) || !d->has_model || d->edit_count != 1)
+    if (text_empty(b->model) || !d->has_model || d->place_count != 1)
         return buf_str(&d->hold);
     const struct edit *e = &d->edits[0];
     const char *model = d->form ? b->model : json_to_text(&d->arena, json_str(b->model));

@@ -7,6 +7,7 @@ import hmac
 import http.server
 import json
 import os
+import socket
 import subprocess
 import tempfile
 import threading
@@ -227,3 +228,26 @@ def test_a_key_in_a_mounted_file_is_read_again():
             assert "Bearer first-key" in sent(port)
             write("second-key")
             assert "Bearer second-key" in sent(port)
+
+
+def test_a_body_that_was_held_back_is_signed_for_the_next_back_end():
+    """The first back end takes nothing and says 503, while the client is in the middle of two megabytes."""
+    with provider() as fake, contextlib.closing(socket.create_server(("127.0.0.1", 0))) as busy:
+        busy.settimeout(90)
+        config = {"backends": [
+            {"name": "busy", "tier": "cloud", "address": f"http://127.0.0.1:{busy.getsockname()[1]}"},
+            {"name": "aws", "tier": "cloud", "provider": "bedrock", "credentialsEnv": "AWS_ACCESS_KEY_ID",
+             "address": f"http://127.0.0.1:{fake.server_address[1]}", "model": "inner"}],
+            "rules": [{"name": "r", "match": {}, "route": {"backends": ["busy", "aws"]}}]}
+        with routers.running(config, AWS_ACCESS_KEY_ID=KEY_ID, AWS_SECRET_ACCESS_KEY=SECRET, AWS_SESSION_TOKEN=SESSION,
+                             AWS_REGION="eu-west-1") as port:
+            said = []
+            asking = threading.Thread(target=lambda: said.append(ask(port, pad="x" * (2 << 20))))
+            asking.start()
+            connection, _ = busy.accept()
+            connection.recv(1)
+            connection.sendall(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            asking.join(90)
+            connection.close()
+            assert said and said[0][0] == 200, said
+            assert len(fake.bodies[0]["pad"]) == 2 << 20 and fake.bodies[0]["model"] == "inner"
