@@ -13,7 +13,10 @@
 #include "kinds/llmkube/admission.h"
 
 /* Two versions of an object, each of which the API server limits to 3 MiB. */
-#define REVIEW_BYTES_MAX ((size_t)16 << 20)
+#define REVIEW_BYTES_MAX ((size_t)8 << 20)
+/* Of all reviews that are coming in: who can reach the port need not be the API server. */
+#define REVIEWS_BYTES_MAX ((size_t)32 << 20)
+#define CONNECTIONS_MAX 64
 #define REVIEWERS_MAX 8
 
 enum answer { ALLOWED, DENIED, FAILED, ANSWERS };
@@ -21,6 +24,7 @@ enum answer { ALLOWED, DENIED, FAILED, ANSWERS };
 struct webhooks {
     struct webhooks_options o;
     struct http_server *server; /* NULL: no certificate yet */
+    size_t held; /* bytes of bodies */
     uint64_t counts[REVIEWERS_MAX][ANSWERS];
 };
 
@@ -29,6 +33,8 @@ struct review {
     struct http_exchange *exchange;
     size_t index; /* of llmkube_admissions */
     struct buf body;
+    size_t came;
+    bool answered;
 };
 
 /* ---- a verdict ---- */
@@ -84,9 +90,11 @@ static void on_end(void *ctx)
 {
     struct review *r = ctx;
     struct webhooks *w = r->webhooks;
+    if (r->answered)
+        return;
     const struct admission *admission = &llmkube_admissions[r->index];
     cleanup(arena_done) struct arena a;
-    arena_init(&a, REVIEW_BYTES_MAX * 16);
+    arena_init(&a, REVIEW_BYTES_MAX * 8);
     cleanup(buf_done) struct buf text = BUF_INIT(REVIEW_BYTES_MAX * 2);
     struct json answer;
     struct error err = { 0 };
@@ -109,6 +117,18 @@ static void on_end(void *ctx)
 static void on_data(void *ctx, struct str bytes)
 {
     struct review *r = ctx;
+    struct webhooks *w = r->webhooks;
+    if (r->answered)
+        return;
+    if (w->held + bytes.len > REVIEWS_BYTES_MAX) {
+        r->answered = true;
+        w->counts[r->index][FAILED]++;
+        http_exchange_close_after(r->exchange);
+        http_exchange_reply(r->exchange, 503, "text/plain", STR("too many reviews at once"));
+        return;
+    }
+    w->held += bytes.len;
+    r->came += bytes.len;
     buf_add(&r->body, bytes.ptr, bytes.len);
 }
 
@@ -116,6 +136,7 @@ static void on_closed(void *ctx, const struct error *err)
 {
     (void)err;
     struct review *r = ctx;
+    r->webhooks->held -= r->came;
     buf_done(&r->body);
     free(r);
 }
@@ -173,6 +194,7 @@ bool webhooks_set_certificate(
                 .request = on_request,
                 .ctx = w,
                 .body_bytes_max = REVIEW_BYTES_MAX,
+                .connections_max = CONNECTIONS_MAX,
             },
             err);
     tls_context_unref(tls);
