@@ -390,7 +390,9 @@ TEST(a_load_balancer_is_reached_from_outside_by_those_who_may)
         SERVICES "/web",
         "{'spec': {'loadBalancerSourceRanges': ['10.0.0.0/8', '192.0.2.0/24']}}");
     /* Whoever may not is told nothing; the change may take a moment to be seen. */
-    for (bool cut = false; !cut;) {
+    bool cut = false;
+    for (int tries = 0; !cut; tries++) {
+        check(tries < 1000);
         int client = connect_now(&p), came = -1;
         await(&p,
             (cut = recv(client, &(char){ 0 }, 1, MSG_DONTWAIT) == 0) ||
