@@ -4,8 +4,9 @@
  *   { changing: true }            it is not what was told last, and may still be written
  *   { problem: { code, message }} it is not there, or is no whole model
  *
- * A look costs one stat() while nothing changes. A new file is reported once two looks have found
- * the same, because a caller that writes one in place gives it its length before its bytes. */
+ * A look costs one stat() while nothing changes, of each part if the file is the first of several
+ * (NAME-00001-of-00003.gguf). A new file is reported once two looks have found the same, because a
+ * caller that writes one in place gives it its length before its bytes. */
 
 #include <errno.h>
 #include <stdlib.h>
@@ -148,8 +149,12 @@ static void look_work(void *ctx)
     if (l->same)
         return;
     cleanup(close_fd) int fd = source_file_open(&l->source, &l->error);
-    if (fd < 0 || fstat(fd, &st) != 0)
+    if (fd < 0)
         return;
+    if (fstat(fd, &st) != 0) {
+        fail_errno(&l->error, errno, "%s", l->source.path);
+        return;
+    }
     struct sign opened = sign_of(&st);
     opened.parts = l->now.parts;
     opened.parts_changed = l->now.parts_changed;
