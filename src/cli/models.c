@@ -223,11 +223,13 @@ static struct json row_in_place(const struct models *m, struct json model)
     const char *used = arena_strdup(a, users.len ? buf_text(&users) : "-");
     buf_done(&users);
     bool there = stat(source.path, &st) == 0;
+    const char *known = json_get_text(model, "status.size"); /* of all parts */
+    const char *size = !there ? "missing" : text_empty(known) ? size_text(a, st.st_size) : known;
     return json_list(a,
         json_str(ns ? ns : "-"),
         json_str(json_get_text(model, "metadata.name")),
         json_str(source.path),
-        json_str(there ? size_text(a, st.st_size) : "missing"),
+        json_str(size),
         json_str(used));
 }
 

@@ -5,9 +5,11 @@
  *   { problem: { code, message }} it is not there, or is no whole model
  *
  * A look costs one stat() while nothing changes, of each part if the file is the first of several
- * (NAME-00001-of-00003.gguf). A new file is reported once two looks have found the same, because a
- * caller that writes one in place gives it its length before its bytes. */
+ * (NAME-00001-of-00003.gguf), and of each file in it if it is a directory, which vLLM and others
+ * load. A new file is reported once two looks have found the same, because a caller that writes one
+ * in place gives it its length before its bytes. */
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -107,6 +109,38 @@ static bool add_parts(struct look *l, struct error *err)
     return true;
 }
 
+static void close_dir(DIR **dir)
+{
+    if (*dir)
+        closedir(*dir);
+}
+
+static int64_t number_of(struct arena *a, const char *text)
+{
+    return (int64_t)strtoull(arena_strndup(a, sha256_hex(a, str_of(text)), 16), NULL, 16);
+}
+
+/* The files of a directory. They come in any order, so what they are is added up. */
+static bool read_directory(struct look *l, struct error *err)
+{
+    const char *path = l->source.path;
+    cleanup(close_dir) DIR *dir = opendir(path);
+    if (!dir)
+        return fail_errno(err, errno, "%s", path);
+    for (struct dirent *e; (e = readdir(dir));) {
+        struct stat st;
+        if (e->d_name[0] == '.' || fstatat(dirfd(dir), e->d_name, &st, 0) != 0 ||
+            !S_ISREG(st.st_mode))
+            continue;
+        struct sign sign = sign_of(&st);
+        uint64_t name = mix(1, number_of(&l->arena, e->d_name));
+        l->parts_bytes += sign.size;
+        l->now.parts += mix(mix(name, sign.size), sign.modified_ns);
+        l->now.parts_changed += mix(name, sign.changed_ns);
+    }
+    return l->now.parts || fail(err, ERR_INVALID, "%s is a directory without files", path);
+}
+
 static bool equal(const struct sign *a, const struct sign *b)
 {
     return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
@@ -140,14 +174,19 @@ static void look_work(void *ctx)
 {
     struct look *l = ctx;
     struct stat st;
-    if (stat(l->source.path, &st) == 0) {
+    bool there = stat(l->source.path, &st) == 0, directory = there && S_ISDIR(st.st_mode);
+    if (there)
         l->now = sign_of(&st);
-        if (!add_parts(l, &l->error))
-            return;
-    }
+    if (there && !(directory ? read_directory(l, &l->error) : add_parts(l, &l->error)))
+        return;
     l->same = l->known && l->now.ino && equal(&l->now, &l->before);
     if (l->same)
         return;
+    if (directory) {
+        if (source_file_check_roots(&l->source, &l->error))
+            l->etag = arena_printf(&l->arena, "files-%llx", (unsigned long long)l->now.parts);
+        return;
+    }
     cleanup(close_fd) int fd = source_file_open(&l->source, &l->error);
     if (fd < 0)
         return;

@@ -18,8 +18,7 @@ struct source_file source_file_of(struct arena *a, const char *path, struct json
     return f;
 }
 
-/* What the path really is must be below an allowed directory: a link may not lead out of it. */
-static bool check_roots(const struct source_file *f, struct error *err)
+bool source_file_check_roots(const struct source_file *f, struct error *err)
 {
     char real[PATH_MAX], root[PATH_MAX];
     if (!realpath(f->path, real))
@@ -38,7 +37,7 @@ static bool check_roots(const struct source_file *f, struct error *err)
 int source_file_open(struct source_file *f, struct error *err)
 {
     struct stat st;
-    if (!check_roots(f, err))
+    if (!source_file_check_roots(f, err))
         return -1;
     int fd = open(f->path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {

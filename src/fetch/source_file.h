@@ -19,6 +19,8 @@ struct source_file {
 
 /* With copies of both in the arena. */
 struct source_file source_file_of(struct arena *a, const char *path, struct json roots);
+/* What the path really is must lie below one of the roots: a link may not lead out of them. */
+bool source_file_check_roots(const struct source_file *f, struct error *err) must_check;
 /* -1: it is not there, may not be read, is no file, or is outside the roots once its links are
  * followed. */
 int source_file_open(struct source_file *f, struct error *err);

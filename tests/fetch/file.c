@@ -162,6 +162,26 @@ TEST(all_parts_of_a_model_are_followed)
     close_rig(&f);
 }
 
+TEST(the_files_of_a_directory_are_followed)
+{
+    struct following f;
+    struct arena *a = test_arena();
+    open_rig(&f);
+    f.path = arena_printf(a, "%s/model", f.folder);
+    check(mkdir(f.path, 0755) == 0);
+    ask(&f, "model.file");
+    await(&f.rig, problem(&f));
+    check_text(problem(&f), arena_printf(a, "%s is a directory without files", f.path));
+    put(arena_printf(a, "%s/config.json", f.path), "{}");
+    const char *first = await_other(&f, NULL);
+    put(arena_printf(a, "%s/model.safetensors", f.path), "weights");
+    const char *second = await_other(&f, first);
+    check_int(json_get_int(f.told, "size", 0), 2 + 7);
+    put(arena_printf(a, "%s/config.json", f.path), "{ }");
+    await_other(&f, second);
+    close_rig(&f);
+}
+
 TEST(the_digest_of_a_local_file_is_that_of_all_of_it)
 {
     struct following f;

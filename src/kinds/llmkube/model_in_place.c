@@ -1,6 +1,6 @@
-/* A local source on one machine: pods use the file where it is, so nothing is copied, and what the
- * file is now is what they get. The effect model.file follows it. What it was is in the status
- * (sourceETag), and in the template of pods (deployment.c): another one rolls them. */
+/* A local source on one machine: pods use the file or directory where it is, so nothing is copied,
+ * and what it is now is what they get. The effect model.file follows it. What it was is in the
+ * status (sourceETag), and in the template of pods (deployment.c): another one rolls them. */
 
 #include "kinds/llmkube/model_pass.h"
 

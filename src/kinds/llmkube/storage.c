@@ -163,9 +163,9 @@ static struct storage mounted_claim(struct arena *a, const struct source *source
     };
 }
 
-/* A file of this machine, for the server at the path that it has anyway: parts of a model that lie
- * beside it are found, and it cannot be written to. The API server takes no mount path with a
- * colon. */
+/* A file or directory of this machine, for the server at the path that it has anyway: parts of a
+ * model that lie beside it are found, and it cannot be written to. The API server takes no mount
+ * path with a colon. */
 static struct storage file_in_place(struct arena *a, const struct model *m)
 {
     const char *path = m->source.path;
@@ -173,10 +173,8 @@ static struct storage file_in_place(struct arena *a, const struct model *m)
         path = arena_printf(a, "/models/%s", model_file_name(a, m));
     if (strchr(path, ':'))
         path = arena_printf(a, "/models/%s.gguf", m->key);
-    struct json volume = json_fields(a,
-        { "name", json_str("host-model") },
-        { "hostPath.path", json_str(m->source.path) },
-        { "hostPath.type", json_str("File") });
+    struct json volume = json_fields(
+        a, { "name", json_str("host-model") }, { "hostPath.path", json_str(m->source.path) });
     return (struct storage){
         .volumes = json_list(a, volume),
         .mounts = json_list(a, mount(a, "host-model", path, true)),
