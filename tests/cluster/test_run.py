@@ -118,6 +118,15 @@ def test_stop_run_and_rm_by_name():
         assert 'The model "keel" does not exist' in box.say("chat", "keel", "Ahoy?", code=1)[1]
 
 
+def test_run_says_what_is_missing_and_goes_on_when_it_is_there():
+    with Box(path=test_up.PLAIN) as box:
+        _, said = box.say("run", box.file, "Ahoy?", "--name", "sail", *LOOPBACK, code=1)
+        assert "InferenceService sail is not ready: no program" in said and "`leeboard rm sail` deletes it" in said, said
+        box.run("down")
+        box.env["PATH"] = f"{test_up.llama()}:{test_up.PLAIN}"
+        assert box.say("run", "sail", "Ahoy?", "--max-tokens", "2", *LOOPBACK)[0].strip()
+
+
 def test_chat_on_a_terminal():
     """From a file to an answer; lines that are longer than the window; what was asked before; Ctrl-D."""
     with Box() as box, Tmux(box.shell("run", box.file, "--name", "sail", "--max-tokens", "9", *LOOPBACK),

@@ -247,7 +247,12 @@ static int await(struct run *r, const char *kind)
     case AWAIT_UNREADY:
         break;
     }
-    fprintf(stderr, "%s", lines);
+    fprintf(stderr,
+        "%sIt stays there and is tried again: `leeboard why %s` says why, `leeboard rm %s` deletes "
+        "it.\n",
+        lines,
+        name,
+        name);
     return CLI_FAILED;
 }
 
