@@ -38,9 +38,9 @@ static const char *full_name(struct arena *a, const char *image, bool *ret_tagge
 
 static const char *without_tag(struct arena *a, const char *name)
 {
-    const char *slash = strrchr(name, '/');
-    size_t end = strcspn(name, "@");
-    const char *colon = memchr(slash, ':', (size_t)(name + end - slash));
+    size_t end = strcspn(name, "@"); /* people write anything behind it, slashes too */
+    const char *slash = memrchr(name, '/', end);
+    const char *colon = slash ? memchr(slash, ':', (size_t)(name + end - slash)) : NULL;
     return arena_strndup(a, name, colon ? (size_t)(colon - name) : end);
 }
 

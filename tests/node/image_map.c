@@ -54,6 +54,8 @@ TEST(image_map_knows_the_images_of_the_runtimes)
         check_text(json_text(row->program.items[0]), rows[i][1]);
     }
     check(!image_map_find(m, "ghcr.io/other/busybox"));
+    check(image_map_find(m, "curlimages/curl@sha256:a/b:c"));
+    check(!image_map_find(m, "@/"));
     image_map_free(m);
 }
 
