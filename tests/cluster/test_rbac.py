@@ -186,7 +186,7 @@ def test_crds_that_come_later_are_picked_up_without_a_restart():
         uid = lab.get("deployments", ns, "svc")["metadata"]["uid"]
         for crd in lab.list("customresourcedefinitions"):
             if crd["spec"]["group"] in (
-                    "inference.llmkube.dev", "model.otterscale.io", "toolhive.stacklok.dev"):
+                    "inference.llmkube.dev", "federation.llmkube.dev", "model.otterscale.io", "toolhive.stacklok.dev"):
                 lab.delete("customresourcedefinitions", None, crd["metadata"]["name"])
         wait_for(lambda: "is not installed" in readiness(op)[1], 60, "the end of the CRDs")
         lab.install_crds("api")
