@@ -165,7 +165,7 @@ for line in sys.stdin:
 
 
 def test_a_client_that_reads_nothing_costs_what_it_may_be_behind(program):
-    script = FLOOD % 1000  # 60 MB for each call
+    script = FLOOD % 300  # 18 MB for each call
     with kit.proxy(program, {"transport": "stdio"}, ["--local", sys.executable, "--", "-c", script]) as (port, process):
         c = Client(port)
         before = kit.resident(process)

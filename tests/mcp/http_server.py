@@ -14,6 +14,8 @@ if sys.argv[-1] == "fixture":
     import fixture  # noqa: E402,F401
 
 SESSIONS, HERE = {}, threading.local()
+MODERN_METHODS = {"server/discover", "tools/list", "tools/call", "resources/list", "resources/read", "resources/templates/list",
+                  "prompts/list", "prompts/get", "completion/complete", "subscriptions/listen"}
 
 
 def put(m):
@@ -71,7 +73,7 @@ class Handler(BaseHTTPRequestHandler):
         method, meta = m["method"], (m.get("params") or {}).get("_meta") or {}
         told = meta.get(server.META + "protocolVersion")
         name = (m.get("params") or {}).get("name")
-        if method in ("initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe") or "/" not in method:
+        if method not in MODERN_METHODS:
             self.refuse(404, -32601, "Method not found", m["id"])
         elif not told or server.META + "clientCapabilities" not in meta:
             self.refuse(400, -32602, "no _meta", m["id"])
