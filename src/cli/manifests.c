@@ -21,7 +21,7 @@ struct out {
     struct arena *a;
     struct buf text;
     const char *ns;      /* of the installation */
-    const char *watched; /* the only namespace that is worked in; NULL: all */
+    struct json watched; /* names of the namespaces that are worked in; absent: all */
     bool webhooks;
 };
 
@@ -47,6 +47,19 @@ static struct json head(
         { "metadata.name", json_str(name) },
         { "metadata.namespace", json_str(ns) },
         { "metadata.labels", labels(o->a) });
+}
+
+static struct json names_of(struct arena *a, const char *list)
+{
+    struct json_builder names;
+    json_builder_init(&names, a);
+    struct str rest = str_of(list);
+    while (list && rest.ptr) {
+        struct str name = str_trim(str_cut(&rest, ','));
+        if (name.len)
+            json_push(&names, json_str(str_dup(a, name)));
+    }
+    return json_or_absent(json_list_end(&names));
 }
 
 static void print_role(
@@ -77,8 +90,9 @@ static void print_role(
 static void print_roles(struct out *o, const struct families *f)
 {
     struct arena *a = o->a;
-    if (o->watched) {
-        print_role(o, "Role", NAME, o->watched, rights_rules(o->a, f, false));
+    if (json_present(o->watched)) {
+        json_each (ns, o->watched)
+            print_role(o, "Role", NAME, json_text(*ns), rights_rules(o->a, f, false));
     } else {
         struct json_builder all;
         json_builder_init(&all, a);
@@ -155,8 +169,8 @@ static struct json arguments(struct out *o)
     json_push(&list, json_str("--metrics-bind-address=:8443"));
     if (cli_given(o->cli, "families"))
         json_push(&list, json_strf(o->a, "--families=%s", cli_text(o->cli, "families")));
-    if (o->watched)
-        json_push(&list, json_strf(o->a, "--namespace=%s", o->watched));
+    if (json_present(o->watched))
+        json_push(&list, json_strf(o->a, "--namespace=%s", cli_text(o->cli, "namespace")));
     if (o->webhooks)
         json_push(&list, json_str("--enable-webhooks"));
     const struct setting *f;
@@ -314,7 +328,7 @@ static int run(struct cli *cli)
         .a = &cli->arena,
         .text = BUF_INIT((size_t)16 << 20),
         .ns = cli_text(cli, "install-namespace"),
-        .watched = cli_text(cli, "namespace"),
+        .watched = names_of(&cli->arena, cli_text(cli, "namespace")),
         .webhooks = cli_on(cli, "enable-webhooks") &&
                     families_have_group(&families, "inference.llmkube.dev"),
     };
@@ -331,9 +345,9 @@ static const struct cli_flag flags[] = {
     { "install-namespace", 0, "NAME", "leeboard-system", "Namespace of the operator itself." },
     { "namespace",
         'n',
-        "NAME",
+        "NAME,...",
         NULL,
-        "Work in this namespace only: a Role instead of a ClusterRole." },
+        "Work in these namespaces only: a Role in each instead of a ClusterRole." },
     { "families",
         0,
         "NAME,...",

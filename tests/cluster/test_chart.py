@@ -69,6 +69,14 @@ def test_each_choice_of_families_renders_the_same():
                         printed("--no-crds", f"--families={','.join(some)}"))
 
 
+def test_several_namespaces_render_the_same():
+    chart = rendered("--set", "operator.rbac.scope=namespace,operator.rbac.allowedNamespaces={shop,yard}",
+                     "--set", "crds.install=false,webhook.enabled=true")
+    check_equal(chart, printed("--no-crds", "--namespace=shop,yard", "--enable-webhooks"))
+    assert {("Role", ns, "leeboard") for ns in ("shop", "yard")} <= set(chart) and \
+        ("ClusterRole", None, "leeboard") not in chart, sorted(chart, key=str)
+
+
 def test_one_namespace_renders_the_same():
     check_equal(rendered("--set", "operator.rbac.scope=namespace,operator.rbac.allowedNamespaces={shop}",
                          "--set", "crds.install=false"), printed("--no-crds", "--namespace=shop"))

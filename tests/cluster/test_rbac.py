@@ -154,6 +154,32 @@ def test_kinds_that_nothing_serves_are_named_in_the_log_and_by_verbose_readiness
         assert f"the CRD {unserved} is installed, and nothing here serves its objects" in op.log(), op.log(20)
 
 
+def test_several_namespaces_are_all_that_is_read_and_written(lab):
+    inside, outside = [lab.namespace(f"berth-{n}") for n in range(6)], lab.namespace("berth-away")
+    names = ",".join(inside)
+    config, mark = install(lab, f"--namespace={names}"), lab.mark()
+    with Operator(lab, f"--namespace={names}", kubeconfig=config) as op:
+        for ns in (outside, *inside):
+            lab.apply(ns, [model(), service()])
+        for ns in inside:
+            wait_children(lab, ns, "svc")
+        op.settle()
+        assert not lab.get("deployments", outside, "svc"), "it works elsewhere"
+        requests = lab.requests(mark)
+        assert not [e["requestURI"] for e in requests if e["responseStatus"]["code"] == 403 and "leases" not in e["requestURI"]]
+        away = [e["requestURI"] for e in requests if f"/namespaces/{outside}/" in e["requestURI"]]
+        assert not away, away
+        metrics = op.metrics()
+        writes = sum(v for k, v in metrics.items() if k.startswith("controller_runtime_reconcile_total"))
+        assert writes >= 2 * len(inside), metrics
+        told = [k for k in metrics if k.startswith("controller_runtime_active_workers{")]
+        assert len(told) == len(set(told)), told
+        with urllib.request.urlopen(f"http://127.0.0.1:{op.health}/readyz?verbose", timeout=PATIENCE_S) as answer:
+            text = answer.read().decode()
+        assert all(f"namespace {ns}:" in text for ns in inside), text
+        print(f"     {len(inside)} namespaces: {op.rss_kib()} KiB")
+
+
 ROUTES = "/apis/aigateway.envoyproxy.io/v1beta1/namespaces/late/aigatewayroutes"
 
 

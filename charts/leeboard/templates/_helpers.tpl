@@ -22,13 +22,13 @@ app.kubernetes.io/name: {{ include "leeboard.name" . }}
 {{- default (include "leeboard.name" .) .Values.serviceAccount.name -}}
 {{- end -}}
 
-{{/* The one namespace that is worked in; empty: all. */}}
+{{/* The namespaces that are worked in, with commas between them; empty: all. */}}
 {{- define "leeboard.watched" -}}
 {{- if eq .Values.operator.rbac.scope "namespace" -}}
-{{- if ne (len .Values.operator.rbac.allowedNamespaces) 1 -}}
-{{- fail "operator.rbac.scope is namespace: operator.rbac.allowedNamespaces needs exactly one name" -}}
+{{- if not .Values.operator.rbac.allowedNamespaces -}}
+{{- fail "operator.rbac.scope is namespace: operator.rbac.allowedNamespaces needs names" -}}
 {{- end -}}
-{{- index .Values.operator.rbac.allowedNamespaces 0 -}}
+{{- join "," .Values.operator.rbac.allowedNamespaces -}}
 {{- end -}}
 {{- end -}}
 

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/families.h"
+#include "cli/engines.h"
 #include "cli/serve/engine_service.h"
 #include "cli/serve/federation.h"
 #include "cli/serve/serve.h"
@@ -46,10 +47,10 @@ struct app {
     struct kube_config config;
     struct loop *loop;
     struct http_transport *transport;
-    struct engine_service service;
-    struct engine *engine; /* the service's */
+    struct engines *engines;
     struct lease *lease;
-    struct rivals *rivals;
+    struct rivals *rivals[ENGINES_MAX]; /* one for each namespace, or one for all */
+    size_t clear_count;                 /* of those that have found none */
     struct storage_versions *storage_versions;
     const struct resource *stored[OPERATOR_STORED_MAX]; /* whose CRDs it looks after */
     struct serve *serve;
@@ -58,7 +59,7 @@ struct app {
     struct loop_signal *signals[2];
     struct timer deadline, trim, settle;
     bool ending;
-    const char *ns; /* only this one; NULL: all */
+    const char *ns; /* only these, with commas between them; NULL: all */
     bool clear;     /* no other operator works on our objects */
     int code;
 };
@@ -101,7 +102,7 @@ static void on_signal(void *ctx, int number)
     app->ending = true;
     log_info("got %s; finishing what is in flight", strsignal(number));
     timer_set(loop_env(app->loop), &app->deadline, OPERATOR_EXIT_MS);
-    engine_drain(app->engine, drained, app);
+    engines_drain(app->engines, drained, app);
 }
 
 /* ---- leadership ---- */
@@ -110,7 +111,7 @@ static void on_gained(void *ctx)
 {
     struct app *app = ctx;
     log_info("leading");
-    engine_lead(app->engine);
+    engines_lead(app->engines);
 }
 
 static void on_lost(void *ctx, const struct error *why)
@@ -127,14 +128,14 @@ static void on_holder(void *ctx, const char *holder)
     if (!*holder)
         return;
     log_info("standing by for %s", holder);
-    engine_start(app->engine);
+    engines_start(app->engines);
 }
 
 static void on_trouble(void *ctx, const struct error *err)
 {
     struct app *app = ctx;
     log_warn("lease: %s", err->text);
-    engine_start(app->engine);
+    engines_start(app->engines);
 }
 
 /* ---- upstream's operators ---- */
@@ -142,13 +143,13 @@ static void on_trouble(void *ctx, const struct error *err)
 static void on_no_rival(void *ctx)
 {
     struct app *app = ctx;
-    if (app->ending)
+    if (app->ending || ++app->clear_count < engines_count(app->engines))
         return;
     app->clear = true;
     if (app->lease)
         lease_start(app->lease);
     else
-        engine_lead(app->engine);
+        engines_lead(app->engines);
 }
 
 static void on_rival(void *ctx, const char *who)
@@ -157,7 +158,7 @@ static void on_rival(void *ctx, const char *who)
     log_warn("another operator works on these objects: Lease %s is being renewed. Standing by "
              "until it ends: scale that operator's Deployment to 0",
         who);
-    engine_start(app->engine);
+    engines_start(app->engines);
 }
 
 static void on_rival_appeared(void *ctx, const char *who)
@@ -174,7 +175,7 @@ static void on_rival_trouble(void *ctx, const struct error *err)
 {
     struct app *app = ctx;
     log_warn("cannot look for other operators' Leases: %s", err->text);
-    engine_start(app->engine);
+    engines_start(app->engines);
 }
 
 static bool may_write(void *ctx)
@@ -213,19 +214,18 @@ static bool has_family(const struct app *app, const char *name)
 }
 
 /* --namespace, --watch-namespace, or ToolHive's variable. */
-static bool find_namespace(struct app *app, struct error *err)
+static void find_namespaces(struct app *app)
 {
     const char *flag = cli_text(app->cli, "watch-namespace"), *variable = getenv("WATCH_NAMESPACE");
     app->ns = cli_text(app->cli, "namespace");
-    if (app->ns)
-        return true;
-    app->ns = !text_empty(flag) ? flag : !text_empty(variable) ? variable : NULL;
-    return !app->ns || !strchr(app->ns, ',') ||
-           fail(err,
-               ERR_INVALID,
-               "WATCH_NAMESPACE \"%s\": only one namespace, or all, can be watched. Run one "
-               "leeboard operator in each, with a Lease of its own (--leader-election-id)",
-               app->ns);
+    if (!app->ns)
+        app->ns = !text_empty(flag) ? flag : !text_empty(variable) ? variable : NULL;
+}
+
+static void start_rivals(struct app *app)
+{
+    for (size_t i = 0; i < engines_count(app->engines); i++)
+        rivals_start(app->rivals[i]);
 }
 
 static void on_platform(void *ctx, const struct kube_reply *reply)
@@ -237,7 +237,7 @@ static void on_platform(void *ctx, const struct kube_reply *reply)
     else if (reply->error.code != ERR_NOT_FOUND)
         log_warn("cannot see whether this is OpenShift: %s", reply->error.text);
     if (!app->ending)
-        rivals_start(app->rivals);
+        start_rivals(app);
 }
 
 /* OpenShift gives each namespace user ids of its own and refuses pods with others. Nothing starts
@@ -246,9 +246,9 @@ static void find_platform(struct app *app)
 {
     bool given = cli_given(app->cli, "operator-openshift") || getenv("OPERATOR_OPENSHIFT");
     if (given || !has_family(app, "toolhive"))
-        rivals_start(app->rivals);
+        start_rivals(app);
     else
-        kube_raw(app->service.client,
+        kube_raw(engines_client(app->engines),
             "/apis/route.openshift.io/v1",
             OPERATOR_DISCOVERY_BYTES_MAX,
             (struct kube_then){ on_platform, app });
@@ -265,7 +265,7 @@ static void look_after_storage_versions(struct app *app)
         app->stored[count++] = toolhive_kinds[i]->resource;
     }
     app->storage_versions = storage_versions_new(&(struct storage_versions_options){
-        .client = app->service.client,
+        .client = engines_client(app->engines),
         .env = loop_env(app->loop),
         .resources = app->stored,
         .label = TOOLHIVE_GROUP "/auto-migrate-storage-version",
@@ -314,20 +314,21 @@ static struct json self(struct app *app)
         { "metadata.namespace", json_str(text_empty(ns) ? app->config.ns : ns) });
 }
 
-static void make_engine(struct app *app)
+static bool make_engines(struct app *app, struct error *err)
 {
-    engine_service_init(&app->service,
+    app->engines = engines_new(
         &(struct engine_service_options){
             .loop = app->loop,
             .transport = http_transport_kube(app->transport),
             .families = &app->families,
             .instance = engine_service_instance(&app->cli->arena),
-            .ns = app->ns,
             .self = self(app),
             .may_write = may_write,
             .ctx = app,
-        });
-    app->engine = app->service.engine;
+        },
+        app->ns,
+        err);
+    return app->engines != NULL;
 }
 
 static const char *lease_namespace(struct app *app)
@@ -349,7 +350,7 @@ static void make_lease(struct app *app)
     };
     const struct env *env = loop_env(app->loop);
     struct arena *a = &app->cli->arena;
-    app->lease = lease_new(app->service.client,
+    app->lease = lease_new(engines_client(app->engines),
         env,
         &(struct lease_options){
             .ns = lease_namespace(app),
@@ -381,7 +382,6 @@ static void make_rivals(struct app *app)
         .trouble = on_rival_trouble,
     };
     struct rivals_options options = {
-        .ns = app->ns,
         .own_namespace = app->lease ? lease_namespace(app) : NULL,
         .own_name = cli_text(app->cli, "leader-election-id"),
     };
@@ -390,7 +390,11 @@ static void make_rivals(struct app *app)
         for (size_t k = 0; k < app->families.count; k++)
             if (text_eq(app->families.list[k].name, upstream_leases[i].family))
                 options.names[count++] = upstream_leases[i].lease;
-    app->rivals = rivals_new(app->service.client, loop_env(app->loop), &options, &handlers, app);
+    for (size_t i = 0; i < engines_count(app->engines); i++) {
+        options.ns = engines_namespace(app->engines, i);
+        app->rivals[i] =
+            rivals_new(engines_client(app->engines), loop_env(app->loop), &options, &handlers, app);
+    }
 }
 
 static void more_metrics(void *ctx, struct buf *to)
@@ -410,7 +414,7 @@ static void more_metrics(void *ctx, struct buf *to)
         cli_text(app->cli, "leader-election-id"),
         may_write(app),
         t.connections,
-        event_recorder_pending(app->service.events));
+        engines_events_pending(app->engines));
     webhook_service_metrics_print(app->webhooks, to);
     metric_process_print(to);
     buf_add_text(to,
@@ -448,7 +452,7 @@ static void settle(void *ctx)
 {
     struct app *app = ctx;
     struct error why;
-    if (engine_ready(app->engine, &why))
+    if (engines_ready(app->engines, &why))
         loop_gather(app->loop, OPERATOR_GATHER_MS);
     else
         timer_set(loop_env(app->loop), &app->settle, OPERATOR_SETTLE_MS);
@@ -460,8 +464,8 @@ static bool start_webhooks(struct app *app, struct error *err)
         &(struct webhook_service_options){
             .cli = app->cli,
             .loop = app->loop,
-            .engine = app->engine,
-            .client = app->service.client,
+            .engines = app->engines,
+            .client = engines_client(app->engines),
             .ns = lease_namespace(app),
             .may_write = may_write,
             .ctx = app,
@@ -472,11 +476,16 @@ static bool start_webhooks(struct app *app, struct error *err)
 
 static bool start_federation(struct app *app, struct error *err)
 {
+    if (app->families.llmkube.federation_is_edge && engines_count(app->engines) > 1)
+        return fail(err,
+            ERR_INVALID,
+            "--federation-role=edge reports one namespace, or all, not several: change "
+            "--namespace");
     return federation_new(
         &(struct federation_options){
             .arena = &app->cli->arena,
             .loop = app->loop,
-            .engine = app->engine,
+            .engine = engines_of(app->engines, NULL),
             .settings = &app->families.llmkube,
             .may_write = may_write,
             .ctx = app,
@@ -491,11 +500,11 @@ static bool start(struct app *app, struct error *err)
     app->serve = serve_new(
         &(struct serve_options){
             .loop = app->loop,
-            .engine = app->engine,
+            .engines = app->engines,
             .health_address = cli_text(app->cli, "health-probe-bind-address"),
             .metrics_address = cli_text(app->cli, "metrics-bind-address"),
             .secure = cli_on(app->cli, "metrics-secure"),
-            .client = app->service.client,
+            .client = engines_client(app->engines),
             .certificate_file = certificate_path(app, "metrics-cert-name"),
             .key_file = certificate_path(app, "metrics-cert-key"),
             .more_metrics = more_metrics,
@@ -528,9 +537,10 @@ static void free_all(struct app *app)
         if (app->signals[i])
             loop_signal_free(app->signals[i]);
     storage_versions_free(app->storage_versions);
-    rivals_free(app->rivals);
+    for (size_t i = 0; i < lengthof(app->rivals); i++)
+        rivals_free(app->rivals[i]);
     lease_free(app->lease);
-    engine_service_done(&app->service);
+    engines_free(app->engines);
     http_transport_free(app->transport);
     if (app->loop) {
         timer_stop(loop_env(app->loop), &app->deadline);
@@ -577,19 +587,16 @@ static int run(struct cli *cli)
     setenv("UV_THREADPOOL_SIZE", "2", 0);
     translate_log_flags(cli);
     if (!cli_setup_log(cli, &err) || !families_read(cli, &app.families, &err) ||
-        !families_select(&app.families, cli_text(cli, "families"), &err) ||
-        !find_namespace(&app, &err))
+        !families_select(&app.families, cli_text(cli, "families"), &err))
         return cli_usage(cli, "%s", err.text);
+    find_namespaces(&app);
     if (cli_on(cli, "workloads"))
         families_add_workloads(&app.families, "/var/lib/leeboard/volumes");
     for (size_t i = 0; not_yet[i]; i++)
         if (cli_given(cli, not_yet[i]) && !text_eq(cli_text(cli, not_yet[i]), "false"))
             log_warn("--%s has no effect in this version", not_yet[i]);
-    bool ok = load_config(&app, &err) && make_transport(&app, &err);
-    if (ok) {
-        make_engine(&app);
-        ok = start(&app, &err);
-    }
+    bool ok = load_config(&app, &err) && make_transport(&app, &err) && make_engines(&app, &err) &&
+              start(&app, &err);
     if (ok) {
         log_info("leeboard " LEEBOARD_VERSION " works on %s", app.config.server);
         loop_run(app.loop);
@@ -605,7 +612,7 @@ static const struct cli_flag flags[] = {
     { "families", 0, "NAME,...", FAMILIES_ALL, "Families of kinds to serve." },
     { "watch-namespace",
         0,
-        "NAME",
+        "NAME,...",
         NULL,
         "The same as --namespace (WATCH_NAMESPACE of ToolHive's operator)." },
     { "leader-elect",

@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "cli/engines.h"
 #include "cli/serve/access.h"
-#include "engine/engine.h"
 #include "http/loop.h"
 #include "http/server.h"
 #include "http/tls.h"
@@ -43,8 +43,8 @@ static void reply_each(struct serve *s, struct http_exchange *x)
 {
     cleanup(buf_done) struct buf text = BUF_INIT((size_t)64 << 10);
     struct error err = { 0 };
-    bool fine = engine_ready(s->options.engine, &err);
-    engine_ready_print(s->options.engine, &text);
+    bool fine = engines_ready(s->options.engines, &err);
+    engines_ready_print(s->options.engines, &text);
     buf_add_text(&text, fine ? "readyz check passed\n" : "readyz check failed\n");
     reply_text(x, fine ? 200 : 503, buf_text(&text));
 }
@@ -54,11 +54,11 @@ static void on_health(void *ctx, struct http_exchange *x, const struct http_requ
     struct serve *s = ctx;
     struct error err = { 0 };
     if (str_eq(head->path, STR("/healthz")) || str_eq(head->path, STR("/livez")))
-        reply_state(x, engine_healthy(s->options.engine, &err), &err);
+        reply_state(x, engines_healthy(s->options.engines, &err), &err);
     else if (str_eq(head->path, STR("/readyz")) && str_eq(head->query, STR("verbose")))
         reply_each(s, x);
     else if (str_eq(head->path, STR("/readyz")))
-        reply_state(x, engine_ready(s->options.engine, &err), &err);
+        reply_state(x, engines_ready(s->options.engines, &err), &err);
     else
         reply_text(x, 404, "there is /healthz and /readyz");
 }
@@ -66,7 +66,7 @@ static void on_health(void *ctx, struct http_exchange *x, const struct http_requ
 static void reply_metrics(struct serve *s, struct http_exchange *x)
 {
     cleanup(buf_done) struct buf text = BUF_INIT(SERVE_METRICS_BYTES_MAX);
-    engine_metrics_print(s->options.engine, &text);
+    engines_metrics_print(s->options.engines, &text);
     if (s->options.more_metrics)
         s->options.more_metrics(s->options.ctx, &text);
     if (buf_overflowed(&text))

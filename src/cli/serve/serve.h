@@ -5,14 +5,14 @@
 #include "base/error.h"
 
 struct buf;
-struct engine;
+struct engines;
 struct kube_client;
 struct loop;
 struct serve;
 
 struct serve_options {
     struct loop *loop;
-    struct engine *engine;
+    struct engines *engines;
     const char *health_address;  /* ":8081"; "0" or "": none */
     const char *metrics_address; /* likewise */
     /* Metrics by TLS, and only to those who may `get` /metrics; certificate_file NULL: one of our

@@ -4,12 +4,13 @@
 #include "kinds/llmkube/admission.h"
 
 static struct json webhook_of(struct arena *a, const struct admission *w, const char *ns,
-    const char *service, const char *watched)
+    const char *service, struct json watched)
 {
     const struct resource *r = w->kind->resource;
-    struct json scope = { 0 };
-    if (watched)
-        scope = json_map(a, { "kubernetes.io/metadata.name", json_str(watched) });
+    struct json scope = json_fields(a,
+        { "key", json_str("kubernetes.io/metadata.name") },
+        { "operator", json_str("In") },
+        { "values", watched });
     return json_fields(a,
         { "name", json_str(w->name) },
         { "admissionReviewVersions", json_list(a, json_str("v1")) },
@@ -18,7 +19,8 @@ static struct json webhook_of(struct arena *a, const struct admission *w, const 
         { "clientConfig.service.name", json_str(service) },
         { "clientConfig.service.namespace", json_str(ns) },
         { "clientConfig.service.path", json_str(w->path) },
-        { "namespaceSelector.matchLabels", scope },
+        { "namespaceSelector.matchExpressions",
+            json_if(json_present(watched), json_list(a, scope)) },
         { "rules",
             json_list(a,
                 json_fields(a,
@@ -30,7 +32,7 @@ static struct json webhook_of(struct arena *a, const struct admission *w, const 
 }
 
 struct json webhook_manifests_list(
-    struct arena *a, bool mutating, const char *ns, const char *service, const char *watched)
+    struct arena *a, bool mutating, const char *ns, const char *service, struct json watched)
 {
     struct json_builder list;
     json_builder_init(&list, a);

@@ -124,8 +124,8 @@ bool webhook_service_new(
     struct webhook_service *s = mem_new_of(struct webhook_service);
     *s = (struct webhook_service){ .o = *o };
     timer_init(&s->timer, look_at_files, s);
-    s->webhooks = webhooks_new(
-        &(struct webhooks_options){ .loop = o->loop, .engine = o->engine, .port = (uint16_t)port });
+    s->webhooks = webhooks_new(&(struct webhooks_options){
+        .loop = o->loop, .engines = o->engines, .port = (uint16_t)port });
     *ret = s;
     if (!text_empty(folder))
         return use_files(s, folder, err);

@@ -7,7 +7,7 @@
 #include "cli/cli.h"
 
 struct buf;
-struct engine;
+struct engines;
 struct kube_client;
 struct loop;
 struct webhook_service;
@@ -17,7 +17,7 @@ extern const struct cli_flag webhook_flags[];
 struct webhook_service_options {
     struct cli *cli;
     struct loop *loop;
-    struct engine *engine;
+    struct engines *engines;
     struct kube_client *client;
     const char *ns; /* of the operator */
     bool (*may_write)(void *ctx);

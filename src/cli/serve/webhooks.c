@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "cli/engines.h"
 #include "engine/engine.h"
 #include "engine/view.h"
 #include "http/server.h"
@@ -74,7 +75,8 @@ static bool judge(struct webhooks *w, const struct admission *admission, struct 
         return fail(err, ERR_INVALID, "request.uid: there is none");
     const char *operation = json_get_text(request, "operation");
     if (text_eq(operation, "CREATE") || text_eq(operation, "UPDATE")) {
-        if (!engine_look(w->o.engine, a, admission->kind, object, &view, err))
+        const char *ns = json_get_text(object, "metadata.namespace");
+        if (!engine_look(engines_of(w->o.engines, ns), a, admission->kind, object, &view, err))
             return false;
         struct json old = json_get(request, "oldObject");
         admission->review(&view, json_if(json_is(old, JSON_MAP), old), &verdict);

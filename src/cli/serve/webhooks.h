@@ -8,13 +8,13 @@
 #include "base/str.h"
 
 struct buf;
-struct engine;
+struct engines;
 struct loop;
 struct webhooks;
 
 struct webhooks_options {
     struct loop *loop;
-    struct engine *engine;
+    struct engines *engines;
     uint16_t port;
 };
 

@@ -1,0 +1,16 @@
+#pragma once
+
+/* The sum of several texts in Prometheus' format, as if one process had counted it all: samples
+ * with the same name and labels become one, families stay together. Of the versions that watches
+ * have reached the least counts. */
+
+#include "base/str.h"
+
+struct buf;
+
+struct metrics_sum;
+
+struct metrics_sum *metrics_sum_new(void);
+void metrics_sum_add(struct metrics_sum *s, struct str text);
+void metrics_sum_print(const struct metrics_sum *s, struct buf *to);
+void metrics_sum_free(struct metrics_sum *s);
