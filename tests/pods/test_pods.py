@@ -28,7 +28,7 @@ def prepare(lab):
         curl_image(): (["curl"], "100:101"),
         llama_image(): (["/app/llama-server"], ""),
         "mcp.test/stdio:1": (["python3", "/srv/stdio_server.py", "legacy"], nobody),
-        "mcp.test/http:1": (["python3", "/srv/http_server.py", "8080", "legacy", "/dev/null"], nobody),
+        "mcp.test/http:1": (["python3", "/srv/http_server.py", "0.0.0.0:8080", "legacy", "/dev/null"], nobody),
         "crash.test/boat:1": ([*shell, "echo 'error: there is no water' >&2; exit 3"], nobody),
     }
     lab.load(images.write(f"{lab.dir}/tools.tar", images.tools(), names))
@@ -120,6 +120,8 @@ def test_the_quickstart_answers(lab):
     for o in manifests:
         if o["kind"] == "Model":
             o["spec"]["source"] = lab.files + "/tiny.gguf"
+        else:
+            o["spec"]["resources"]["cpu"] = "250m"  # a small machine has room for two pods at a time
     lab.apply(CHAT, manifests)
     wait_phase(lab, "inferenceservices", CHAT, "tinyllama")
     assert ask(address(lab, CHAT, "tinyllama")), "the model said nothing"
@@ -268,7 +270,7 @@ def test_an_upgrade_of_the_chart_restarts_no_workload(lab):
     for name in ("leeboard", "leeboard-router", "leeboard-mcp"):
         run("ctr", "-n", "k8s.io", "images", "tag", f"docker.io/library/{name}:{VERSION}", f"docker.io/library/{name}:next")
     before, old = running(lab, CHAT), running(lab, HOME)
-    helm("upgrade", "leeboard", CHART, "--reuse-values", "--set", "controllerManager.image.tag=next", lab=lab)
+    helm("upgrade", "leeboard", CHART, "--reset-then-reuse-values", "--set", "controllerManager.image.tag=next", lab=lab)
     rolled_out(lab, HOME, "leeboard")
     wait_for(lambda: not old.items() & running(lab, HOME).items(), 60, "the old operator to go")
     lab.apply(CHAT, mcp_server("later", "mcp.test/stdio:1", "stdio"))  # shows that the new one leads
