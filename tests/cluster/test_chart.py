@@ -106,6 +106,18 @@ def test_values_become_the_flags_and_variables_that_the_program_knows():
     assert "runAsUser" not in pod["securityContext"], pod["securityContext"]
 
 
+def test_values_of_toolhives_chart_shape_the_pod():
+    flags = ["--set", "operator.env[0].name=A,operator.env[0].value=b,operator.imagePullSecrets[0].name=pull",
+             "--set", "operator.resources.limits.memory=64Mi,operator.podLabels.team=sea,operator.nodeSelector.disk=fast",
+             "--set", "operator.replicaCount=2,crds.install=false"]
+    deployment = rendered(*flags)["Deployment", HOME, "leeboard"]["spec"]
+    pod = deployment["template"]["spec"]
+    assert deployment["replicas"] == 2 and pod["imagePullSecrets"] == [{"name": "pull"}], deployment
+    assert {"name": "A", "value": "b"} in pod["containers"][0]["env"] and pod["nodeSelector"] == {"disk": "fast"}, pod
+    assert pod["containers"][0]["resources"]["limits"]["memory"] == "64Mi", pod
+    assert deployment["template"]["metadata"]["labels"]["team"] == "sea", deployment
+
+
 def test_monitoring_and_policies_are_complete_objects():
     extra = {k: o for k, o in rendered(*ALL, "--set", "crds.install=false").items()}
     kinds = [k[0] for k in extra]
@@ -120,7 +132,9 @@ def test_monitoring_and_policies_are_complete_objects():
 
 @own_lab(controllers=None, crds=False)
 def test_helm_installs_it_upgrades_it_and_removing_keeps_crds_and_objects(lab):
-    helm("install", "leeboard", CHART, "--create-namespace", lab=lab)
+    notes = helm("install", "leeboard", CHART, "--create-namespace",
+                 "--set", "operator.image=upstream.test/o:1,multitenancy.enabled=true", lab=lab)
+    assert "no effect here: operator.image, multitenancy." in notes, notes[-600:]
     token = lab.api("POST", lab.path("serviceaccounts", HOME, "leeboard/token"), {})
     config = lab.write_kubeconfig("chart.kubeconfig", token["status"]["token"])
     ns, mark = lab.namespace("chat"), lab.mark()

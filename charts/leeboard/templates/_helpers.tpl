@@ -2,6 +2,26 @@
 {{- default "leeboard" .Values.nameOverride | trunc 53 | trimSuffix "-" -}}
 {{- end -}}
 
+{{/* Settings of the operator's pod, under LLMKube's names. ToolHive's chart has the same below `operator`: those win. */}}
+{{- define "leeboard.pod" -}}
+{{- $names := list "env" "imagePullSecrets" "replicaCount" "resources" "podAnnotations" "podLabels" "podSecurityContext" "nodeSelector" "tolerations" "affinity" -}}
+{{- $own := dict -}}
+{{- range $names }}{{ if hasKey $.Values.operator . }}{{ $_ := set $own . (get $.Values.operator .) }}{{ end }}{{ end -}}
+{{- toYaml (merge $own .Values.controllerManager) -}}
+{{- end -}}
+
+{{/* Values of upstream's charts that nothing here reads, for NOTES.txt. */}}
+{{- define "leeboard.ignored" -}}
+{{- $ignored := list -}}
+{{- range $path := list "operator.image" "operator.autoscaling" "operator.gc" "operator.volumes" "operator.volumeMounts" "operator.imageDiscovery" "operator.containerSecurityContext" "global" "multitenancy" "gateway" "platformFloors" "modelCache.mountPath" -}}
+{{- $parts := splitList "." $path -}}
+{{- $in := $.Values -}}
+{{- if gt (len $parts) 1 }}{{ $in = get $.Values (first $parts) }}{{ end -}}
+{{- if get $in (last $parts) }}{{ $ignored = append $ignored $path }}{{ end -}}
+{{- end -}}
+{{- join ", " $ignored -}}
+{{- end -}}
+
 {{- define "leeboard.image" -}}
 {{- $i := .Values.controllerManager.image -}}
 {{- printf "%s:%s" $i.repository (default .Chart.AppVersion $i.tag) -}}
@@ -152,7 +172,7 @@ app.kubernetes.io/name: {{ include "leeboard.name" . }}
 {{/* What the ToolHive family reads from its environment, under ToolHive's names. */}}
 {{- define "leeboard.env" -}}
 {{- $o := .Values.operator }}
-{{- with .Values.controllerManager.env }}
+{{- with (include "leeboard.pod" . | fromYaml).env }}
 {{- toYaml . }}
 {{ end -}}
 - name: POD_NAME
