@@ -301,7 +301,7 @@ int main(int argc, char **argv)
     setvbuf(stdout, NULL, _IOLBF, 0);
     log_setup(LOG_FORMAT_TEXT, r.options.trace ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR);
     r.shrinks &= !r.options.trace;
-    r.options.coverage = sim_coverage_new(sim_crds(&a));
+    r.options.coverage = sim_coverage_new(sim_crds(&a, NULL));
     bool known = false;
     for (size_t i = 0; i < lengthof(scenarios); i++)
         if (text_eq(r.scenario, scenarios[i].name)) {

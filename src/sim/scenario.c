@@ -545,8 +545,8 @@ void sim_scenario_begin(struct sim_scenario *c)
         timer_set(&c->sim->env, &c->rival, 5000);
 }
 
-/* Kinds that need what is not played here: pods that answer, members with GPUs, rules that name
- * back ends. They must say how things are; a GPUQuota that counts nothing says nothing. */
+/* Kinds that need what is not played here: pods that run or answer, members with GPUs, rules that
+ * name back ends. They must say how things are; a GPUQuota that counts nothing says nothing. */
 static bool says_how_it_is(struct json object)
 {
     static const struct {
@@ -556,6 +556,10 @@ static bool says_how_it_is(struct json object)
         { "LoRAAdapter", "conditions" },
         { "ModelPool", "conditions" },
         { "ModelRouter", "conditions" },
+        { "MCPServer", "conditions" },
+        { "MCPRemoteProxy", "conditions" },
+        { "VirtualMCPServer", "conditions" },
+        { "EmbeddingServer", "conditions" },
     };
     for (size_t i = 0; i < lengthof(needs); i++)
         if (text_eq(json_get_text(object, "kind"), needs[i].kind))
@@ -588,16 +592,19 @@ void sim_scenario_end(struct sim_scenario *c)
         const struct wish *w = &c->wishes[i];
         cleanup(arena_done) struct arena a = ARENA_INIT;
         struct json object;
-        const char *path = path_of(&a, w, true), *why;
-        if (json_present(w->object) &&
-            sim_ask(c->sim, "person", "GET", path, NULL, json_none, &a, &object) == 200 &&
-            (why = why_not_served(&a, object)))
+        if (!json_present(w->object) ||
+            sim_ask(c->sim, "person", "GET", path_of(&a, w, true), NULL, json_none, &a, &object) !=
+                200)
+            continue;
+        const char *why = why_not_served(&a, object);
+        if (why)
             sim_fail(c->sim,
                 "promise 5, served: %s %s/%s can be served, and is not. %s",
                 json_get_text(object, "kind"),
                 w->ns,
                 w->name,
                 why);
+        sim_check_rolls(c->sim, object);
     }
 }
 

@@ -21,6 +21,7 @@
 #include "kube/transport.h"
 
 #define SIM_OPERATORS_MAX 2
+#define SIM_TOOLHIVE "toolhive.stacklok.dev"
 #define SIM_WISHES 32 /* numbers of wishes are below */
 #define SIM_WISHES_ALL (((uint64_t)1 << SIM_WISHES) - 1)
 /* Nobody asks for it while there are faults, and it is there. */
@@ -210,8 +211,9 @@ struct sim_options sim_shrink(const struct sim_options *from, const char *how, u
 
 /* ---- world.c: the clock, the server, asking it ---- */
 
-/* The CRDs that are installed: all but those of ToolHive, whose kinds no story plays yet. */
-struct json sim_crds(struct arena *a);
+/* The CRDs that are installed. ToolHive's are there in stories of its kinds alone: with them, no
+ * other kind would have its turn often enough. */
+struct json sim_crds(struct arena *a, const struct sim_story *story);
 struct sim *sim_new(const struct sim_options *options);
 void sim_free(struct sim *s);
 /* Lets everything happen until this time, or until a check fails. */
@@ -312,6 +314,11 @@ void sim_effects_free(struct sim_effects *e);
 struct sim_workloads *sim_workloads_new(struct sim *s);
 void sim_workloads_changed(struct sim_workloads *w, const struct store_event *event);
 void sim_workloads_free(struct sim_workloads *w);
+
+/* ---- check_rolls.c ---- */
+
+/* Whether the pods of this object of ToolHive are of its configuration. */
+void sim_check_rolls(struct sim *s, struct json object);
 
 /* ---- cluster.c: CRDs and namespaces, which come and go ---- */
 

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "cli/embedded.h"
+#include "sim/story.h"
 
 /* 2026-01-01: what time it is when a run begins. */
 #define SIM_EPOCH_MS 1767225600000
@@ -194,13 +195,38 @@ static void rival(void *ctx)
     sim_scenario_rival(s->scenario);
 }
 
-struct json sim_crds(struct arena *a)
+static bool is_of_toolhive(struct json crd)
+{
+    return text_eq(json_get_text(crd, "spec.group"), SIM_TOOLHIVE);
+}
+
+/* The version of storage comes first: everybody here asks for it. */
+static struct json newest_first(struct arena *a, struct json crd)
+{
+    struct json_builder versions;
+    json_builder_init(&versions, a);
+    json_each (version, json_get(crd, "spec.versions"))
+        if (json_get_bool(*version, "storage", false))
+            json_push(&versions, *version);
+    json_each (version, json_get(crd, "spec.versions"))
+        if (!json_get_bool(*version, "storage", false))
+            json_push(&versions, *version);
+    return json_with(a, crd, "spec.versions", json_list_end(&versions));
+}
+
+struct json sim_crds(struct arena *a, const struct sim_story *story)
 {
     struct json_builder list;
+    struct json all = embedded_crds(a);
+    bool toolhive = false;
+    for (const struct sim_step *step = story ? story->steps : NULL; step && step->kind; step++)
+        json_each (crd, all)
+            toolhive |=
+                is_of_toolhive(*crd) && text_eq(json_get_text(*crd, "spec.names.kind"), step->kind);
     json_builder_init(&list, a);
-    json_each (crd, embedded_crds(a))
-        if (!text_eq(json_get_text(*crd, "spec.group"), "toolhive.stacklok.dev"))
-            json_push(&list, *crd);
+    json_each (crd, all)
+        if (toolhive || !is_of_toolhive(*crd))
+            json_push(&list, newest_first(a, *crd));
     return json_list_end(&list);
 }
 
@@ -218,7 +244,7 @@ struct sim *sim_new(const struct sim_options *options)
     s->history = sim_history_new(s);
     s->disk = sim_disk_new(s);
     arena_init(&s->arena, ARENA_LIMIT_DEFAULT);
-    s->crds = sim_crds(&s->arena);
+    s->crds = sim_crds(&s->arena, s->options.story);
     timer_init(&s->rival, rival, s);
     timer_init(&s->server_crash, sim_server_crash, s);
     s->checks = sim_checks_new(s);
