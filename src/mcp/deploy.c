@@ -8,7 +8,9 @@
 #include "mcp/runconfig.h"
 #include "mcp/workload.h"
 
-#define LOOK_MS 5000
+/* Between two looks: seldom once all is well, because a cluster has hundreds of proxies. */
+#define LOOK_MIN_MS 5000
+#define LOOK_MAX_MS 60000
 #define RETRY_MIN_MS 500
 #define RETRY_MAX_MS 15000
 
@@ -20,7 +22,7 @@ struct deploy {
     void *ctx;
     struct kube_op *op; /* NULL: the timer runs */
     struct timer timer;
-    unsigned tries;
+    unsigned tries, calm; /* calm: looks in a row that found all in place */
     bool done;          /* applied once, or found newer */
     bool ready;         /* told */
     struct arena arena; /* of the StatefulSet below */
@@ -66,13 +68,15 @@ static void again(struct deploy *d, const struct kube_reply *reply, const char *
 
 static void settle(struct deploy *d)
 {
+    d->calm = d->done ? d->calm + 1 : 0;
     d->done = true;
     d->tries = 0;
     if (!d->ready) {
         d->ready = true;
         d->handlers->ready(d->ctx);
     }
-    timer_set(d->env, &d->timer, LOOK_MS);
+    int64_t wait_ms = (int64_t)LOOK_MIN_MS << (d->calm < 4 ? d->calm : 4);
+    timer_set(d->env, &d->timer, wait_ms < LOOK_MAX_MS ? wait_ms : LOOK_MAX_MS);
 }
 
 /* ---- whose fields ---- */
@@ -293,6 +297,7 @@ static void write_set(struct deploy *d, struct json live)
     struct json set = workload_stateful_set(&a, d->workload, live);
     struct kube_then then = { on_written, d };
     struct kube_write how = { .field_manager = WORKLOAD_MANAGER };
+    d->done = false; /* and so the next looks come soon */
     if (!json_present(live)) {
         struct kube_target all = target(d, &RESOURCE_STATEFUL_SET, NULL);
         d->op = kube_create(d->client, all, set, how, then);
