@@ -2,7 +2,7 @@
 edits that reach the workloads, drift of children, a deletion that leaves nothing."""
 from lab import wait_for
 from promises import Operator, condition
-from test_toolhive import FLAGS, server, thing
+from test_toolhive import FLAGS, gateway, server, thing
 
 LAB = {"controllers": "*"}
 REMOTE = "https://mcp.acme.test/mcp"
@@ -88,9 +88,17 @@ def test_children_that_drift_or_go_come_back(lab):
         ("deployments", "catalog-api", {"spec": {"template": {"spec": {
             "serviceAccountName": "x"}}}}),
         ("configmaps", "catalog-registry-server-config", {"data": {"config.yaml": ""}}),
+        ("deployments", "weather", {"spec": {"template": {"spec": {"serviceAccountName": "x"}}}}),
+        ("services", "mcp-weather-proxy", {"spec": {"sessionAffinity": "None"}}),
+        ("configmaps", "weather-runconfig", {"data": {"runconfig.json": "{}"}}),
+        ("roles", "weather-proxy-runner", {"rules": []}),
+        ("deployments", "hub", {"spec": {"template": {"spec": {"serviceAccountName": "x"}}}}),
+        ("services", "vmcp-hub", {"spec": {"sessionAffinity": "None"}}),
+        ("configmaps", "hub-vmcp-config", {"data": {"config.yaml": ""}}),
+        ("roles", "hub-vmcp", {"rules": []}),
     )
     with Operator(lab, *FLAGS) as op:
-        lab.apply(ns, remote())
+        lab.apply(ns, [thing("MCPGroup", "tools"), remote(), server(), gateway()])
         lab.apply(ns, thing("EmbeddingServer", "vectors", modelCache={"enabled": True}))
         lab.apply(ns, thing("MCPRegistry", "catalog", configYAML="sources: []"))
 
