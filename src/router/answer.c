@@ -113,9 +113,10 @@ static void map_bytes(struct dispatch *d, struct json_scan *s, struct str bytes,
         if (event == JSON_SCAN_VALUE) {
             note_tokens(d, s);
             if (d->in_model) {
-                bool text = s->type == JSON_SCAN_STRING;
-                buf_add_text(
-                    to, text ? json_to_text(&d->arena, json_str(d->features.model)) : s->text);
+                if (s->type == JSON_SCAN_STRING)
+                    json_print(to, json_str(d->features.model));
+                else
+                    buf_add_text(to, s->text);
             }
             d->in_model = false;
         }
@@ -194,9 +195,9 @@ static enum answer_mode mode_of(const struct dispatch *d, const struct http_resp
 
 /* What passes to the client. Where a back end sends its callers to is not for the client. */
 static struct http_headers answer_headers(
-    struct dispatch *d, const struct http_response *r, bool packed, bool streams)
+    struct arena *a, const struct http_response *r, bool packed, bool streams)
 {
-    struct http_header *list = arena_array(&d->arena, r->headers.count + 1, sizeof(*list));
+    struct http_header *list = arena_array(a, r->headers.count + 1, sizeof(*list));
     size_t count = 0;
     for (size_t i = 0; i < r->headers.count; i++) {
         const struct http_header *h = &r->headers.list[i];
@@ -206,8 +207,8 @@ static struct http_headers answer_headers(
                     (packed && str_eq_nocase(h->name, STR("content-encoding")));
         if (ours)
             continue;
-        list[count].name = (struct str){ str_dup(&d->arena, h->name), h->name.len };
-        list[count++].value = (struct str){ str_dup(&d->arena, h->value), h->value.len };
+        list[count].name = (struct str){ str_dup(a, h->name), h->name.len };
+        list[count++].value = (struct str){ str_dup(a, h->value), h->value.len };
     }
     if (streams && !http_header_find(r->headers, "cache-control").ptr)
         list[count++] = (struct http_header){ STR("cache-control"), STR("no-cache") };
@@ -219,13 +220,14 @@ static void begin_answer(struct dispatch *d, const struct http_response *r)
     bool packed = http_header_has_token(r->headers, "content-encoding", "gzip");
     bool events = d->mode == ANSWER_EVENTS;
     bool streams = events || d->stream;
-    struct http_headers headers = answer_headers(d, r, packed, streams);
+    cleanup(arena_done) struct arena a = ARENA_INIT; /* a stream lives longer than its head */
     if (d->mode == ANSWER_WHOLE) { /* goes out with its length, when it is known */
-        d->headers = headers;
+        d->headers = answer_headers(&d->arena, r, packed, streams);
         return;
     }
     if (d->early)
         return;
+    struct http_headers headers = answer_headers(&a, r, packed, streams);
     bool changes = packed || (d->map_model && d->mode == ANSWER_JSON) || streams;
     d->responded = true;
     http_exchange_respond(d->x, r->status, headers, changes ? -1 : r->body_bytes);

@@ -2,7 +2,9 @@
 
 #include "router/router.h"
 
+#include <malloc.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
@@ -171,6 +173,42 @@ TEST(router_maps_the_model_both_ways)
     check_has(got, "data: [DONE]");
     await(&p, p.audits == 1);
     check_has(p.audit, "\"outcome\":\"ok_stream\"");
+    close(client);
+    close(server);
+    place_close(&p);
+}
+
+/* Reads what has come; how much it was in all. */
+static size_t drain(int fd, size_t *total)
+{
+    char bytes[16384];
+    ssize_t count;
+    while ((count = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT)) > 0)
+        *total += (size_t)count;
+    return *total;
+}
+
+TEST(router_keeps_nothing_of_events_that_went_by)
+{
+    enum { NAME = 500, ROUNDS = 40, EVENTS = 100 };
+    struct place p;
+    place_open(&p, "\"defaultRoute\":\"a\",\"x\":\"MAPPED\"");
+    char name[NAME + 1] = "";
+    memset(name, 'n', NAME);
+    int client =
+        ask(&p, arena_printf(test_arena(), "{\"model\":\"%s\",\"stream\":true}", name), "");
+    int server = raw_accept(p.loop, p.backends[0]);
+    raw_read_until(p.loop, server, "true}");
+    raw_send(server, STR(SSE_HEAD));
+    size_t total = 0, early = 0;
+    for (size_t round = 1; round <= ROUNDS; round++) {
+        for (size_t i = 0; i < EVENTS; i++)
+            raw_send(server, STR("19\r\ndata: {\"model\":\"inner\"}\n\n\r\n"));
+        await(&p, drain(client, &total) >= round * EVENTS * NAME);
+        if (round == 5)
+            early = mallinfo2().uordblks;
+    }
+    check(mallinfo2().uordblks < early + ((size_t)256 << 10));
     close(client);
     close(server);
     place_close(&p);
