@@ -1,14 +1,15 @@
 #pragma once
 
-/* The Cedar policy language: policies in, a decision for a request out.
+/* The Cedar policy language. Input: policies and a request. Output: a decision.
  *
  *   text ── cedar_parse() ──> policies ── cedar_authorize(request, entities) ──> allow or deny
  *
- * Default deny; a forbid that holds wins over every permit. A policy whose condition fails (a
- * missing attribute, a wrong type, an overflow) does not count, and the answer has its error. Not
- * there: templates, schemas, datetime and duration; a text that uses them is refused.
+ * The default is deny, and a forbid that holds wins over every permit. A policy whose condition
+ * fails (a missing attribute, a wrong type, an overflow) does not count, and the answer contains
+ * its error. Not supported: templates, schemas, datetime and duration; a text that uses them is
+ * refused.
  *
- * Every evaluation has a budget of steps, so that no policy and no request holds up the process. */
+ * Every evaluation has a budget of steps, so no policy and no request can block the process. */
 
 #include "base/error.h"
 #include "base/json.h"
@@ -25,8 +26,8 @@ struct cedar_uid {
 };
 
 /* Attributes and parents. JSON becomes Cedar: whole numbers are longs, lists are sets, maps are
- * records; {"__entity": {"type": …, "id": …}} and {"__extn": {"fn": …, "arg": …}} are what they
- * say. A fraction or null is an error where it is used. */
+ * records; {"__entity": {"type": …, "id": …}} is an entity and {"__extn": {"fn": …, "arg": …}} a
+ * function call. A fraction or null is an error where it is used. */
 struct cedar_entity {
     struct cedar_uid uid;
     struct json attributes; /* a map, or absent */
@@ -43,10 +44,10 @@ struct cedar_request {
 
 struct cedar_answer {
     bool allowed;
-    /* The policies that decided: their @id, else policy0, policy1, … by place. */
+    /* The policies that decided: their @id, or policy0, policy1, … by position. */
     const char *const *reasons;
     size_t reason_count;
-    /* "policy2: attribute `x` is missing"; the first few. */
+    /* "policy2: attribute `x` is missing"; only the first few. */
     const char *const *errors;
     size_t error_count;
 };
@@ -60,6 +61,6 @@ size_t cedar_policy_count(const struct cedar_policies *p);
 /* The answer lives in the arena. */
 struct cedar_answer cedar_authorize(
     struct arena *a, const struct cedar_policies *p, const struct cedar_request *r);
-/* `Type::"id"`, with names as `A::B`; for policies' literals and configuration. */
+/* `Type::"id"`, with names as `A::B`. For literals in policies and for configuration. */
 bool cedar_uid_parse(
     struct arena *a, struct str text, struct cedar_uid *ret, struct error *err) must_check;

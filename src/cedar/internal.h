@@ -1,6 +1,6 @@
 #pragma once
 
-/* What the parts of src/cedar share: tokens, the tree, values. */
+/* Shared by the files of src/cedar: tokens, the tree, values. */
 
 #include "cedar/cedar.h"
 
@@ -25,11 +25,11 @@ struct lexer {
     struct token now;
 };
 
-/* Reads the next token into now; false: a character that no token has. */
+/* Reads the next token into now. False: no token contains this character. */
 bool lexer_next(struct lexer *l, struct error *err) must_check;
 bool lexer_fail(const struct lexer *l, struct error *err, const char *what);
-/* Resolves escapes. In a pattern `\*` is a star of the text and `*` matches anything, which becomes
- * the byte CEDAR_ANY, as UTF-8 has no such byte. */
+/* Resolves escapes. In a pattern `\*` is a literal star and `*` matches anything; the latter
+ * becomes the byte CEDAR_ANY, which never occurs in UTF-8. */
 #define CEDAR_ANY '\xff'
 bool lexer_unescape(struct arena *a, struct str quoted, bool pattern, struct str *ret);
 
@@ -44,7 +44,7 @@ enum value_type {
     VALUE_RECORD,
     VALUE_DECIMAL, /* in ten-thousandths */
     VALUE_IP,
-    VALUE_BAD, /* of JSON that Cedar has no value for; an error where it is used */
+    VALUE_BAD, /* from JSON that Cedar has no value for; an error where it is used */
 };
 
 struct ip {
@@ -112,7 +112,7 @@ enum node_type {
     NODE_IS,        /* name: the type; with a second argument also `in` it */
     NODE_SET,
     NODE_RECORD, /* keys */
-    NODE_METHOD, /* name; the first argument is what it is called on */
+    NODE_METHOD, /* name; the first argument is the receiver */
 };
 
 struct node {
@@ -150,14 +150,14 @@ struct cedar_policies {
     size_t count, size;
 };
 
-/* Parses an expression at the lexer's place. */
+/* Parses an expression at the lexer's position. */
 const struct node *parse_expression(struct arena *a, struct lexer *l, struct error *err);
-/* A::B::"id" at the lexer's place, which is a name. */
+/* A::B::"id" at the lexer's position, which must be at a name. */
 bool parse_uid(struct arena *a, struct lexer *l, struct cedar_uid *ret, struct error *err);
 /* A::B */
 bool parse_path(struct arena *a, struct lexer *l, struct str *ret, struct error *err);
 bool lexer_at(const struct lexer *l, const char *text);
-/* Goes on if this is there. */
+/* Consumes the token if it is this one. */
 bool lexer_take(struct lexer *l, const char *text, bool *ret_taken, struct error *err) must_check;
 bool lexer_expect(struct lexer *l, const char *text, struct error *err) must_check;
 
@@ -173,7 +173,7 @@ struct evaluation {
 };
 
 bool evaluate(struct evaluation *e, const struct node *n, struct value *ret) must_check;
-/* x in y by the hierarchy. */
+/* Whether x is in y by the hierarchy. */
 bool evaluate_in(struct evaluation *e, struct cedar_uid x, struct cedar_uid y);
 const struct cedar_entity *evaluate_entity(struct evaluation *e, struct cedar_uid uid);
 bool evaluate_method(struct evaluation *e, const struct node *n, const struct value *arguments,
