@@ -1,6 +1,6 @@
 #pragma once
 
-/* The Common Expression Language, as Kubernetes 1.36 has it in x-kubernetes-validations.
+/* The Common Expression Language, as Kubernetes 1.36 uses it in x-kubernetes-validations.
  *
  *   const struct cel_decl *self = cel_decl_new(a, schema, true);
  *   const struct cel_program *p;
@@ -11,32 +11,32 @@
  *   text → lex → parse (macro) → check (type, literals) → estimate → program
  *   program + JSON → eval (collection, lib_*, format, regex, cost) → value
  *
- * There are self and, where there was one, oldSelf. The language is complete but for messages,
- * which have no use here; the libraries are those of Kubernetes 1.36 for new rules: strings, lists,
- * sets, regular expressions, URLs, IPs and CIDRs, quantities, formats, semantic versions, optional
- * values and comprehensions of two variables.
+ * The variables are self and, if there is an old value, oldSelf. The language is complete except
+ * for messages, which have no use here. The libraries are those that Kubernetes 1.36 offers to new
+ * rules: strings, lists, sets, regular expressions, URLs, IPs and CIDRs, quantities, formats,
+ * semantic versions, optional values and comprehensions of two variables.
  *
- * Nothing here waits, allocates outside of the arena or keeps state. Time and memory are bounded by
- * the budget of a run. rules.h is what an API server needs.
+ * Nothing here blocks, allocates outside of the arena or keeps state. Time and memory are bounded
+ * by the budget of a run. An API server uses rules.h.
  *
  * Differences from the real server: parsing stops at the first syntax error; time zones are UTC and
- * offsets; \p{…} in regular expressions knows general categories and no scripts; (?i) folds
- * ASCII. */
+ * offsets; \p{…} in regular expressions supports general categories but no scripts; (?i) folds
+ * ASCII only. */
 
 #include "cel/decl.h"
 #include "cel/value.h"
 
-/* What one run may cost, and all runs of one object's rules together. */
+/* Cost limit of one run, and of all runs of one object's rules together. */
 #define CEL_BUDGET_CALL ((uint64_t)1000000)
 #define CEL_BUDGET_OBJECT ((int64_t)10000000)
-/* What one rule may cost by its estimate, and all rules of one schema together. */
+/* Limit of the estimated cost of one rule, and of all rules of one schema together. */
 #define CEL_ESTIMATE_RULE ((uint64_t)10000000)
 #define CEL_ESTIMATE_SCHEMA ((uint64_t)100000000)
 
 struct cel_options {
-    bool optional_old_self; /* oldSelf is an optional, and always there */
-    enum cel_kind wanted;   /* CEL_BOOL of a rule, CEL_STRING of a message; CEL_DYN: anything */
-    const char *variable;   /* the only one there is; NULL: self, and oldSelf */
+    bool optional_old_self; /* oldSelf is an optional and always defined */
+    enum cel_kind wanted;   /* CEL_BOOL for a rule, CEL_STRING for a message; CEL_DYN: any type */
+    const char *variable;   /* the only variable; NULL: self, and oldSelf */
 };
 
 struct cel_program {
@@ -48,7 +48,7 @@ struct cel_program {
     bool uses_old_self, optional_old_self;
 };
 
-/* NULL, or why it cannot be compiled, in the API server's words and as long as they are. The
+/* Returns NULL, or why the expression cannot be compiled, in the API server's full wording. The
  * program lives as long as the arena, the schema and the text. */
 const char *cel_compile(struct arena *a, const struct cel_decl *self, const char *text,
     const struct cel_options *options, const struct cel_program **ret);

@@ -1,14 +1,14 @@
 #pragma once
 
-/* What a structural schema means to an expression: its type, the names of its fields, how large its
- * values may become; and the values that JSON under it has.
+/* How expressions see a structural schema: its type, the names of its fields and the maximum size
+ * of its values. Also converts JSON under a schema to values.
  *
  *   x-kubernetes-int-or-string → dyn          type: object with properties → an object type
  *   format: byte → bytes                      … with additionalProperties → map(string, …)
  *   format: date, date-time → timestamp       type: array → list
  *   format: duration → duration
  *
- * What has no type is not visible: fields without a schema, lists of such. */
+ * Anything without a type is not visible: fields without a schema, and lists of these. */
 
 #include "cel/value.h"
 
@@ -38,7 +38,7 @@ enum cel_schema_format {
 
 struct cel_field {
     const char *key;  /* in JSON */
-    const char *name; /* in expressions; NULL: it has none */
+    const char *name; /* in expressions; NULL: the field is not accessible */
     const struct cel_decl *decl;
 };
 
@@ -53,29 +53,29 @@ struct cel_decl {
     const struct cel_field *fields;                             /* by key */
     size_t field_count;
     const struct cel_decl *items; /* of a list, or the values of a map */
-    int64_t elements_max;         /* bytes of a string, items, entries; 0 of what has none */
+    int64_t elements_max;         /* bytes of a string, items, entries; 0 for other types */
     int64_t bytes_min;            /* of its JSON */
     const struct cel_decl *parent;
     const char *step; /* from the parent: a name, "@idx", "@elem" */
 };
 
-/* Deeper schemas are cut: what is below is not visible. */
+/* Deeper schemas are cut off: fields below this depth are not visible. */
 #define CEL_SCHEMA_DEPTH_MAX 100
-/* The largest request, which bounds what has no bounds of its own. */
+/* The largest request. It bounds values that have no bounds of their own. */
 #define CEL_REQUEST_BYTES_MAX ((int64_t)3 * 1024 * 1024)
 
-/* root: of a resource, where apiVersion, kind and metadata are always visible. */
+/* root: the schema of a resource, where apiVersion, kind and metadata are always visible. */
 const struct cel_decl *cel_decl_new(struct arena *a, struct json schema, bool root);
 const struct cel_field *cel_decl_field(const struct cel_decl *d, const char *key);
 const struct cel_field *cel_decl_field_named(const struct cel_decl *d, struct str name);
 
-/* The value of JSON under a schema; an error value if it does not fit. */
+/* The value of JSON under a schema, or an error value if it does not fit. */
 struct cel_value cel_value_of_json(struct arena *a, struct json v, const struct cel_decl *d);
 
 /* The name of a property in expressions: `a-b` is `a__dash__b`, `namespace` is `__namespace__`.
  * NULL if it cannot have one. */
 const char *cel_name_escape(struct arena *a, const char *key);
-/* And back. NULL if the name is no escaped one. */
+/* The reverse. NULL if the name is not an escaped one. */
 const char *cel_name_unescape(struct arena *a, struct str name);
-/* Whether it is a word that no variable can have. */
+/* Whether it is a reserved word, which no variable can have as its name. */
 bool cel_name_is_reserved(struct str name);

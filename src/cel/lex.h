@@ -1,7 +1,7 @@
 #pragma once
 
 /* Tokens of an expression. The lexer never fails: a character that begins no token becomes an issue
- * and is passed over, as cel-go does it. */
+ * and is skipped, as in cel-go. */
 
 #include "cel/ast.h"
 
@@ -31,5 +31,5 @@ struct cel_lexer {
 
 struct cel_token cel_lex(struct cel_lexer *l);
 
-/* What stands between the quotes of a string or bytes token, without escapes. */
+/* The content of a string or bytes token, without its quotes and with escapes resolved. */
 bool cel_unquote(struct cel_source *s, const struct cel_token *t, struct str *ret);

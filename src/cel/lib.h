@@ -1,25 +1,26 @@
 #pragma once
 
-/* The functions of the language: tables of signatures, each beside what computes it.
+/* The functions of the language: tables of signatures, each with its implementation.
  *
  *   { "matches", "string.(string) bool", string_matches, CEL_COST_REGEX },
  *
- * A signature names the receiver before the dot, the arguments, the result. Types are bool, int, …,
- * list(int), map(string, A), optional(A); a single capital letter means any type, the same one
- * wherever it stands again. A new function is a row in a table; a new table is a line in lib.c. */
+ * A signature names the receiver before the dot, the arguments and the result. Types are bool, int,
+ * …, list(int), map(string, A), optional(A). A single capital letter means any type, and the same
+ * type wherever it occurs in the signature. A new function is a row in a table; a new table is a
+ * line in lib.c. */
 
 #include "cel/eval.h"
 #include "cel/value.h"
 
-/* What a call costs, at run time and as an estimate: cost.c knows both. */
+/* The cost of a call, both at run time and in the estimate (cost.c). */
 enum cel_cost {
     CEL_COST_ONE = 0,
-    CEL_COST_NONE,      /* has an evaluation of its own */
+    CEL_COST_NONE,      /* evaluated by code of its own */
     CEL_COST_TRAVERSAL, /* of the first argument */
     CEL_COST_TRAVERSAL_TWICE,
-    CEL_COST_TRANSFORM, /* a traversal that gives a text of the same size */
+    CEL_COST_TRANSFORM, /* a traversal that returns a text of the same size */
     CEL_COST_AFFIX,     /* startsWith, endsWith */
-    CEL_COST_EQUAL,     /* of the smaller one of two */
+    CEL_COST_EQUAL,     /* of the smaller of two values */
     CEL_COST_ORDER,     /* the same for texts */
     CEL_COST_ADD_TEXT,
     CEL_COST_ADD_LIST,
@@ -65,15 +66,15 @@ struct cel_function {
     enum cel_cost cost;
 };
 
-/* The head of an implementation: CEL_IMPLEMENT(string_trim) { … args[0] … }. What it is called with
- * fits its signature. */
+/* The head of an implementation: CEL_IMPLEMENT(string_trim) { … args[0] … }. The arguments are
+ * known to fit its signature. */
 #define CEL_IMPLEMENT(name)                                                                        \
     static struct cel_value name(struct cel_eval *e,                                               \
         __attribute__((unused)) const struct cel_function *f,                                      \
         const struct cel_value *args,                                                              \
         __attribute__((unused)) size_t n)
 
-/* Ends with an empty row. */
+/* The last row is empty. */
 extern const struct cel_function cel_lib_operators[];
 extern const struct cel_function cel_lib_core[];
 extern const struct cel_function cel_lib_strings[];
@@ -84,38 +85,38 @@ extern const struct cel_function cel_lib_net[];
 extern const struct cel_function cel_lib_url[];
 extern const struct cel_function cel_lib_kube[];
 
-/* The overloads of a name, one after the other: begin with NULL. */
+/* Iterates over the overloads of a name; pass NULL to get the first. */
 const struct cel_function *cel_function_next(struct str name, const struct cel_function *previous);
 
 #define CEL_ARGS_MAX 8
 
-/* A signature taken apart. Letters become parameters first_param, first_param + 1, …; how many in
- * ret_params. */
+/* A parsed signature. Its letters become the parameters first_param, first_param + 1, …; ret_params
+ * is their number. */
 struct cel_signature {
     bool is_member;
-    size_t count; /* with the receiver */
+    size_t count; /* including the receiver */
     const struct cel_type *args[CEL_ARGS_MAX];
     const struct cel_type *result;
 };
 void cel_signature_read(struct arena *a, const struct cel_function *f, unsigned first_param,
     struct cel_signature *ret, unsigned *ret_params);
-/* Whether values fit a signature, as far as kinds tell. */
+/* Whether values fit a signature, as far as their kinds show. */
 bool cel_signature_fits(
     const struct cel_function *f, const struct cel_value *args, size_t count, bool is_member);
 
-/* ---- what the files of the library share ---- */
+/* ---- shared by the files of the library ---- */
 
-/* The end of an implementation: what could not be done. */
+/* Returned by an implementation that cannot handle its arguments. */
 struct cel_value cel_no_overload(struct cel_eval *e);
 struct cel_value cel_string_of(struct cel_eval *e, const char *bytes, size_t count); /* copied */
-/* Of a buffer, which it frees. */
+/* The value of a buffer, which is freed. */
 struct buf;
 struct cel_value cel_string_of_buf(struct cel_eval *e, struct buf *b);
-/* Room for any text that an evaluation may build. */
+/* The largest text that an evaluation may build. */
 #define CEL_TEXT_BYTES_MAX ((size_t)32 << 20)
 
-/* Of a quantity: that it was computed, not read. To cel-go it is of another type then, where it is
- * compared with: nothing is equal to it. */
+/* Whether a quantity was computed and not parsed. cel-go gives it another type then, so in
+ * comparisons it is equal to nothing. */
 bool cel_quantity_is_sum(struct cel_value v);
 struct cel_value cel_list_contains(
     struct cel_eval *e, struct cel_value list, struct cel_value item);
@@ -124,16 +125,16 @@ bool cel_to_text(struct cel_eval *e, struct cel_value v, struct cel_value *ret);
 struct cel_value cel_format_string(
     struct cel_eval *e, struct cel_value format, struct cel_value args);
 
-/* Times: RFC 3339 with nanoseconds; a date; durations as Go writes them, and as OpenAPI's format
- * takes them too ("3 days"). */
+/* Times are RFC 3339 with nanoseconds, or a date. Durations are in Go's format, or also in that of
+ * OpenAPI ("3 days"). */
 bool cel_time_parse(struct str text, struct cel_instant *ret);
 bool cel_date_parse(struct str text, struct cel_instant *ret);
 bool cel_duration_parse_loose(struct str text, int64_t *ret_ns);
 const char *cel_time_text(struct arena *a, struct cel_instant t);
-/* Years 1 to 9999, which are all that a timestamp may have. */
+/* Years 1 to 9999, the range of a timestamp. */
 bool cel_time_in_range(struct cel_instant t);
 
-/* Whether two values of the same kind of Kubernetes' own (quantity, URL, …) are equal. */
+/* Whether two values of the same Kubernetes type (quantity, URL, …) are equal. */
 bool cel_opaque_equal(struct cel_value a, struct cel_value b);
 struct cel_ip {
     uint8_t bytes[16];
@@ -143,10 +144,10 @@ struct cel_ip {
 uint64_t cel_ip_size(const struct cel_ip *ip);
 const char *cel_ip_text(struct arena *a, const struct cel_ip *ip);
 struct cel_url {
-    const char *text; /* all of it, for comparing */
+    const char *text; /* the whole address, for comparison */
     const char *scheme, *host, *path, *query;
 };
-/* As url.ParseRequestURI of Go: NULL, or why it is none. */
+/* Like Go's url.ParseRequestURI. Returns NULL, or why it is not a URL. */
 const char *cel_url_parse(struct arena *a, struct str text, struct cel_url *ret);
 struct cel_semver {
     uint64_t number[3];

@@ -12,13 +12,14 @@
  *       &refused, &warned);
  *   … refused are causes of a 422, warned go into Warning headers …
  *
- * What the API server does, this does: rules that mention oldSelf run only where there is an old
- * value to compare with, found by key in maps and in lists of type map; a rule that fails on a part
- * that did not change is a warning instead; all rules of one object share one budget. Objects are
- * expected to be pruned, defaulted and valid against the rest of their schema: what is not, makes
- * rules fail with a message, never the process.
+ * Rules behave as in the API server. A rule that mentions oldSelf runs only if there is an old
+ * value to compare with, found by key in maps and in lists of type map. A rule that fails on an
+ * unchanged part gives a warning instead. All rules of one object share one budget. Objects must
+ * already be pruned, defaulted and validated against the rest of their schema; on other objects
+ * rules fail with a message, but the process never does.
  *
- * The order of problems is that of the schema's sorted properties; the API server's is random. */
+ * Problems are in the order of the schema's sorted properties; in the API server the order is
+ * random. */
 
 #include "base/json.h"
 
@@ -33,8 +34,8 @@ enum cel_problem_type {
     CEL_PROBLEM_INTERNAL,
 };
 
-/* A cause of a 422 Status: {"reason": reason, "message": message, "field": path}. All texts are
- * from the arena of the call. */
+/* A cause of a 422 Status: {"reason": reason, "message": message, "field": path}. All texts are in
+ * the arena of the call. */
 struct cel_problem {
     struct cel_problem *next;
     enum cel_problem_type type;
@@ -43,39 +44,39 @@ struct cel_problem {
     const char *message; /* `Invalid value: "object": no such key: x evaluating rule: …` */
 };
 
-/* A list in order; all zero is an empty one. */
+/* A list in order. All zero: empty. */
 struct cel_problems {
     struct cel_problem *first;
     struct cel_problem **end;
     size_t count;
 };
 
-/* "PATH: MESSAGE": how a problem is in the Status's own message and in a warning. */
+/* "PATH: MESSAGE", as in the Status's own message and in warnings. */
 const char *cel_problem_text(struct arena *a, const struct cel_problem *p);
 
 struct cel_rules_options {
     const char *at; /* the path of the schema in its CustomResourceDefinition, for problems */
-    /* Leave out the limits of estimated cost: for a CustomResourceDefinition that was stored
-     * already, whose rules must go on working. */
+    /* Disable the limits of estimated cost: for a stored CustomResourceDefinition, whose rules must
+     * continue to work. */
     bool no_cost_limits;
-    /* Paths of what is known to be wrong with the schema, fields of rules among them, sorted: rules
-     * there and above are left alone. NULL: the fields of rules are checked here. */
+    /* Sorted paths of known errors in the schema, including fields of rules. Rules at and above
+     * these paths are skipped. NULL: fields of rules are checked here. */
     const char *const *wrong;
     size_t wrong_count;
 };
 
-/* What is wrong with the rules of this one schema, apart from their expressions: texts, reasons,
- * paths to fields; how many problems there are. at is the schema's path. */
+/* Checks the rules of this one schema, except for their expressions: texts, reasons, paths to
+ * fields. Returns the number of problems. at is the schema's path. */
 size_t cel_rules_check_fields(
     struct arena *a, struct json schema, const char *at, struct cel_problems *ret_problems);
 
 /* Compiles every rule of an openAPIV3Schema (the root of a resource). Never NULL: rules that do not
- * compile are in ret_problems, and fail every object they would be checked against. The result
- * lives as long as the arena and the schema, whose parts it shares. */
+ * compile are reported in ret_problems and fail for every object. The result lives as long as the
+ * arena and the schema, whose parts it shares. */
 const struct cel_rules *cel_rules_compile(struct arena *a, struct json schema,
     const struct cel_rules_options *options, struct cel_problems *ret_problems);
 
-/* Whether there is any rule at all: without one, cel_rules_check() does nothing. */
+/* Whether there are any rules. Without rules, cel_rules_check() does nothing. */
 bool cel_rules_any(const struct cel_rules *rules);
 
 struct cel_rules_input {
@@ -83,9 +84,9 @@ struct cel_rules_input {
     struct json old; /* absent when the object is being created */
 };
 
-/* Adds what is wrong with the object; nothing added means that it is accepted. ret_warnings takes
- * failures of parts that were as wrong before, may be NULL. Bounded by the budget of
- * CEL_BUDGET_OBJECT (cel.h), whose end is a problem itself. */
+/* Adds the problems of the object; it is accepted if none were added. ret_warnings receives
+ * failures of parts that were already invalid before; it may be NULL. Bounded by the budget
+ * CEL_BUDGET_OBJECT (cel.h); exceeding it is itself a problem. */
 void cel_rules_check(const struct cel_rules *rules, struct arena *a,
     const struct cel_rules_input *input, struct cel_problems *ret_problems,
     struct cel_problems *ret_warnings);

@@ -1,18 +1,18 @@
 #pragma once
 
-/* The rules of a schema, compiled: for rules_compile.c, which makes the tree, and rules.c, which
- * walks it. */
+/* The compiled rules of a schema: rules_compile.c makes the tree and rules.c walks it. */
 
 #include "cel/cel.h"
 #include "cel/rules.h"
 
 struct cel_rule {
-    const struct cel_program *program, *message_program; /* NULL: none, or it does not compile */
+    const struct cel_program *program, *message_program; /* NULL: none, or it failed to compile */
     const char *trouble;                                 /* why the rule does not compile */
-    const char *label;                                   /* the message, or else the rule itself */
-    const char *message;                                 /* what is said when it fails */
+    const char *label;                                   /* the message, or the rule itself if it
+                                                          * has none */
+    const char *message;                                 /* the message of a failure */
     const char *message_expression;
-    const char *field_path; /* below the node, as paths are written; NULL: the node itself */
+    const char *field_path; /* relative to the node; NULL: the node itself */
     enum cel_problem_type type;
 };
 
@@ -21,7 +21,7 @@ struct cel_rules_property {
     const struct cel_rules *node;
 };
 
-/* A node of the schema below which there are rules. */
+/* A node of the schema that has rules, or has rules below it. */
 struct cel_rules {
     const struct cel_decl *decl;
     const struct cel_rule *rules;
@@ -34,6 +34,6 @@ struct cel_rules {
 
 #define CEL_MESSAGE_BYTES_MAX ((size_t)5 * 1024)
 
-/* value: as it is printed, NULL for none. to may be NULL. */
+/* value is the printed value, or NULL for none. to may be NULL. */
 void cel_problem_add(struct cel_problems *to, struct arena *a, enum cel_problem_type type,
     const char *path, const char *value, const char *detail);

@@ -1,7 +1,7 @@
 #pragma once
 
-/* Types that fit each other, with parameters that are bound on the way: how the checker finds out
- * what `[]` is a list of. The rules are cel-go's. */
+/* Unification of types with parameters, which are bound on the way: this is how the checker infers
+ * the element type of `[]`. The rules are cel-go's. */
 
 #include "cel/value.h"
 
@@ -11,10 +11,10 @@ struct cel_binding {
 
 struct cel_types {
     struct arena *arena;
-    const struct cel_decl *self; /* names of objects begin here */
+    const struct cel_decl *self; /* the root for names of object types */
     struct cel_binding *bindings;
     unsigned count, size;
-    /* What was bound when, to take it back. */
+    /* A log of bindings, to undo them. */
     struct cel_undo {
         unsigned param;
         const struct cel_type *was;
@@ -22,18 +22,18 @@ struct cel_types {
     unsigned undo_count, undo_size;
 };
 
-/* Makes parameters up to this number known, and returns the first of them. */
+/* Adds this many parameters, and returns the first of them. */
 unsigned cel_types_more(struct cel_types *ts, unsigned count);
 const struct cel_type *cel_types_new_param(struct cel_types *ts);
-/* Binds what has to be bound if they fit; changes nothing if not. */
+/* Binds parameters as needed if the types fit; otherwise changes nothing. */
 bool cel_type_fits(struct cel_types *ts, const struct cel_type *a, const struct cel_type *b);
 bool cel_type_fits_all(struct cel_types *ts, const struct cel_type *const *a,
     const struct cel_type *const *b, size_t count);
 bool cel_type_same(const struct cel_type *a, const struct cel_type *b);
-/* The more general one of two that fit. */
+/* The more general of two types that fit. */
 const struct cel_type *cel_type_join(const struct cel_type *a, const struct cel_type *b);
-/* With what parameters are bound to; free ones stay, or become dyn. */
+/* Replaces bound parameters by their types; free ones stay, or become dyn. */
 const struct cel_type *cel_type_resolve(
     struct cel_types *ts, const struct cel_type *t, bool free_to_dyn);
-/* "list(int)", as messages have it. */
+/* "list(int)", as in messages. */
 const char *cel_type_text(const struct cel_types *ts, const struct cel_type *t);

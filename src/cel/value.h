@@ -2,12 +2,12 @@
 
 /* Values and types of the Common Expression Language.
  *
- * A value is 24 bytes and immutable; what does not fit lives in the arena of the evaluation. Lists
- * and maps are either literal (items, entries) or views of JSON under a schema, whose parts become
- * values when they are asked for: a rule pays for what it looks at.
+ * A value is 24 bytes and immutable; larger data lives in the arena of the evaluation. Lists and
+ * maps are either literal (items, entries) or views of JSON under a schema, whose parts are
+ * converted when they are accessed: a rule pays only for what it reads.
  *
- * Appending to a list gives a new list that shares the old one's memory where there is room behind
- * it, so that building one of n items by n additions costs n, not n². */
+ * Appending to a list gives a new list that shares the memory of the old one if there is room after
+ * it, so building a list of n items by n additions costs n, not n². */
 
 #include "base/json.h"
 
@@ -38,7 +38,7 @@ enum cel_kind {
     CEL_CIDR,
     CEL_FORMAT,
     CEL_SEMVER,
-    CEL_UNKNOWN, /* a value only: JSON without a schema, which can be compared and nothing else */
+    CEL_UNKNOWN, /* a value only: JSON without a schema, which can only be compared */
     CEL_KINDS,
 };
 
@@ -47,10 +47,10 @@ struct cel_type {
     unsigned param;               /* CEL_PARAM: which */
     const struct cel_decl *decl;  /* CEL_OBJECT */
     const struct cel_type *of[2]; /* of list, optional, type: the first; map: key and value */
-    const char *name;             /* in messages; NULL: by kind and parts */
+    const char *name;             /* for messages; NULL: derived from kind and parts */
 };
 
-/* The type of a kind that needs no more to be said. */
+/* The type of a kind that has no parameters. */
 const struct cel_type *cel_type_of(enum cel_kind kind);
 const struct cel_type *cel_type_new(struct arena *a, enum cel_kind kind,
     const struct cel_type *first, const struct cel_type *second);
@@ -103,7 +103,7 @@ struct cel_entry {
 struct cel_entries {
     struct cel_entry *at;
     uint32_t used, size;
-    uint32_t *index; /* 2 × size places: number of an entry + 1, by the hash of its key */
+    uint32_t *index; /* 2 × size slots: number of an entry + 1, by the hash of its key */
 };
 
 struct cel_map {
@@ -113,7 +113,7 @@ struct cel_map {
     const struct cel_decl *decl;
 };
 
-/* ---- making ---- */
+/* ---- construction ---- */
 
 static inline struct cel_value cel_null(void)
 {
@@ -161,43 +161,43 @@ struct cel_value cel_optional(struct arena *a, const struct cel_value *value); /
 /* ---- lists and maps ---- */
 
 struct cel_value cel_list_new(struct arena *a, const struct cel_value *items, size_t count);
-/* Also keeps the meaning of a schema's list types: sets unite, maps replace by key. */
+/* Respects a schema's list types: sets are united, maps replace items by key. */
 struct cel_value cel_list_add(struct cel_eval *e, struct cel_value a, struct cel_value b);
 struct cel_value cel_list_append(struct arena *a, struct cel_value list, struct cel_value item);
 /* An error value if the JSON does not fit its schema. */
 struct cel_value cel_list_get(struct cel_eval *e, struct cel_value list, size_t index);
 
 struct cel_value cel_map_new(struct arena *a);
-/* The key must not be there yet. */
+/* The key must not be in the map yet. */
 struct cel_value cel_map_insert(
     struct arena *a, struct cel_value map, struct cel_value key, struct cel_value value);
-/* Where the value of a key is, in a literal map that nobody else has seen yet; NULL: nowhere. */
+/* The slot of a key's value in a literal map that is not shared yet; NULL if there is none. */
 struct cel_value *cel_map_slot(struct cel_eval *e, struct cel_value map, struct cel_value key);
-/* False if it is not there. *ret may be an error value: a key of the wrong type, JSON that does not
- * fit. */
+/* False if the key is missing. *ret may be an error value: a key of the wrong type, or JSON that
+ * does not fit. */
 bool cel_map_find(
     struct cel_eval *e, struct cel_value map, struct cel_value key, struct cel_value *ret);
-/* Walks the keys: *position begins with 0. Members that no schema knows are passed over. */
+/* Walks the keys: *position starts at 0. Skips members that the schema does not define. */
 bool cel_map_next(struct cel_eval *e, struct cel_value map, size_t *position,
     struct cel_value *ret_key, struct cel_value *ret_value);
 
-/* ---- looking ---- */
+/* ---- access ---- */
 
-/* As size() counts: characters, bytes, items, entries; 1 for everything else. */
+/* The same as size(): characters, bytes, items, entries; 1 for other types. */
 uint64_t cel_size(struct cel_value v);
-/* A bool, or an error where values refuse to be compared. */
+/* A bool, or an error if the values cannot be compared. */
 struct cel_value cel_equal(struct cel_eval *e, struct cel_value a, struct cel_value b);
 bool cel_is_true(struct cel_value v);
-/* -1, 0, 1 in *ret; false if these cannot be ordered. */
+/* Sets *ret to -1, 0 or 1. False if these cannot be ordered. */
 bool cel_order(struct cel_value a, struct cel_value b, int *ret);
-/* As Go prints it with %v: for messages. */
+/* Like Go's %v, for messages. */
 const char *cel_show(struct arena *a, struct cel_value v);
-/* As Go prints it with %q. */
+/* Like Go's %q. */
 const char *cel_show_quoted(struct arena *a, struct str text);
-/* A double as Go's strconv prints it: the shortest text that reads back the same. format: 'g'
- * or 'f', as its FormatFloat has them. */
+/* Like Go's strconv.FormatFloat: the shortest text that reads back the same. format is 'g' or
+ * 'f'. */
 const char *cel_show_double(struct arena *a, double d, char format);
-/* How a value is called in `no such overload: f(int, map)`. */
+/* The name of a value's type in `no such overload: f(int, map)`. */
 static inline const char *cel_value_type_name(struct cel_value v)
 {
     return cel_kind_name(v.kind);

@@ -1,7 +1,6 @@
 #pragma once
 
-/* What a compiled regular expression is: for regex.c, which makes it, and match.c, which runs
- * it. */
+/* A compiled regular expression, as regex.c makes it and match.c runs it. */
 
 #include "cel/regex/regex.h"
 
@@ -9,7 +8,7 @@ struct cel_range {
     uint32_t first, last;
 };
 
-/* Sorted ranges that do not touch. */
+/* Sorted ranges that do not touch each other. */
 struct cel_set {
     struct cel_range *ranges;
     size_t count, size;
@@ -50,11 +49,11 @@ void cel_set_add(struct arena *a, struct cel_set *s, uint32_t first, uint32_t la
 void cel_set_add_all(struct arena *a, struct cel_set *s, const struct cel_set *other);
 /* All other characters. */
 void cel_set_invert(struct arena *a, struct cel_set *s);
-/* Adds the other case of every letter. */
+/* Adds the other case of each letter. */
 void cel_set_fold(struct arena *a, struct cel_set *s);
 bool cel_set_has(const struct cel_set *s, uint32_t c);
 /* Adds a class: 'd', 'w', 's' of Perl; "alpha", … of POSIX; "L", "Nd", "Greek", … of Unicode. False
- * if there is none of this name. */
+ * if there is no class of this name. */
 bool cel_set_add_perl(struct arena *a, struct cel_set *s, char letter);
 bool cel_set_add_posix(struct arena *a, struct cel_set *s, struct str name);
 bool cel_set_add_unicode(struct arena *a, struct cel_set *s, struct str name);

@@ -1,10 +1,10 @@
 #pragma once
 
-/* Regular expressions in RE2's syntax, as Go's regexp package takes them: no backreferences, no
- * looking around, and time proportional to pattern × text whatever the two are.
+/* Regular expressions in RE2's syntax, as Go's regexp package accepts them: no backreferences, no
+ * lookaround, and time proportional to pattern × text for all inputs.
  *
  * A pattern becomes a program for a set of threads that walk the text together (Thompson's
- * simulation; leftmost match, earlier alternatives preferred). Characters are Unicode; bytes that
+ * simulation; leftmost match, earlier alternatives preferred). Characters are Unicode. Bytes that
  * are not UTF-8 count as U+FFFD, as in Go. */
 
 #include "base/arena.h"
@@ -16,24 +16,25 @@ struct cel_regex_match {
     size_t start, end; /* bytes */
 };
 
-/* What searches need while they run; all zero at first, and used for as many as you like. */
+/* State of running searches. Initialize to zero; may be reused for any number of searches. */
 struct cel_regex_scratch {
     struct cel_regex_threads *now, *next;
     uint32_t size;
     uint64_t steps;
-    bool exhausted; /* too many steps: what a search said does not count */
+    bool exhausted; /* too many steps: ignore the result of the search */
 };
 
-/* Go's limits: a repetition of more than 1000 is refused, so is a program that grows too large. */
+/* Go's limits: a repetition of more than 1000 is refused, and so is a program that grows too
+ * large. */
 #define CEL_REGEX_REPEAT_MAX 1000
 #define CEL_REGEX_PROGRAM_MAX 50000
 #define CEL_REGEX_DEPTH_MAX 250
-/* Of one scratch: some seconds. */
+/* Per scratch: some seconds. */
 #define CEL_REGEX_STEPS_MAX ((uint64_t)200000000)
 
-/* NULL, or what is wrong with the pattern, in Go's words: "error parsing regexp: missing closing ):
- * `(`". */
+/* Returns NULL, or what is wrong with the pattern, in Go's words: "error parsing regexp: missing
+ * closing ): `(`". */
 const char *cel_regex_compile(struct arena *a, struct str pattern, const struct cel_regex **ret);
-/* The leftmost match that begins at `from` or later. */
+/* Finds the leftmost match that begins at `from` or later. */
 bool cel_regex_search(const struct cel_regex *re, struct arena *a, struct cel_regex_scratch *s,
     struct str text, size_t from, struct cel_regex_match *ret);
