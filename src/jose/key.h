@@ -1,6 +1,6 @@
 #pragma once
 
-/* What jwk.c and jwt.c share. The only folder beside http and base/hash.c that knows OpenSSL. */
+/* Shared by jwk.c and jwt.c. Besides http and base/hash.c, only this folder uses OpenSSL. */
 
 #include "jose/jose.h"
 
@@ -13,10 +13,10 @@ struct jose_algorithm {
     enum jose_family family;
     const char *digest; /* NULL: the algorithm's own */
     const char *curve;  /* crv of the key */
-    size_t part_bytes;  /* of r and s */
+    size_t part_bytes;  /* length of r and of s */
 };
 
-/* NULL: not known. */
+/* NULL: not supported. */
 const struct jose_algorithm *jose_algorithm(const char *name);
 
 struct jwk {
