@@ -2,27 +2,27 @@
 
 /* What an API server does with managedFields on apply and on every other write.
  *
- *   apply:   merged = live with the configuration in it; what the manager applied before and does
- *            not now is removed, unless another client owns it; fields of others that change are
- *            conflicts, or taken from them by force; equal values are owned together.
- *   update:  fields that changed become the writer's, fields that went leave all owners.
+ *   apply:   merged = live plus the configuration; fields that the manager applied before but not
+ *            now are removed, unless another client owns them; changed fields of others are
+ *            conflicts, or taken over by force; equal values are owned together.
+ *   update:  changed fields become the writer's, removed fields leave all owners.
  *
- * Defaulting, conversion, admission and validation are the caller's, before and after; the last
- * step before storing is managers_keep_times(). */
+ * The caller does defaulting, conversion, admission and validation, before and after. The last step
+ * before storing is managers_keep_times(). */
 
 #include "merge/managers.h"
 
 struct apply_versions {
-    /* The schema of another apiVersion of the kind; NULL: that version is no more. */
+    /* The schema of another apiVersion of the kind; NULL: that version no longer exists. */
     const struct schema *(*schema_of)(void *ctx, const char *api_version);
-    /* An object in another version; NULL: nothing but apiVersion differs. */
+    /* Converts an object to another version; NULL: only apiVersion differs. */
     struct json (*convert)(void *ctx, struct arena *a, struct json object, const char *api_version);
     void *ctx;
-    /* NULL: whose version is no more owns nothing. Otherwise that fails, in these words and the
-     * version's. */
+    /* NULL: owners whose version no longer exists own nothing. Otherwise such an owner is an error,
+     * with this message followed by the version. */
     const char *missing;
-    /* What an endpoint ignores is kept from owners in its own version alone, as the server has it
-     * for custom kinds. */
+    /* Fields that an endpoint ignores are removed only from owners that use the same version, as
+     * the server does for custom kinds. */
     bool resets_own;
 };
 
@@ -50,7 +50,7 @@ struct apply_result {
     bool same; /* only owners changed */
 };
 
-/* The server's message about the conflicts, whole. */
+/* The server's full message about the conflicts. */
 const char *apply_conflict_message(struct arena *a, const struct apply_result *result);
 
 /* Applies a configuration. live is absent when the object does not exist. A conflict fails with
@@ -58,9 +58,9 @@ const char *apply_conflict_message(struct arena *a, const struct apply_result *r
 bool apply_config(struct arena *a, const struct apply_request *r, struct json live,
     struct json config, struct apply_result *ret, struct error *err) must_check;
 
-/* The owners after a create, update or patch that turned live (absent: a create) into object. The
- * server stores an object whose owners cannot be told without managedFields; so may the caller
- * when this fails. */
+/* The owners after a create, update or patch that turned live (absent: a create) into object. If
+ * the owners cannot be computed, this fails; the server then stores the object without
+ * managedFields, and so may the caller. */
 bool apply_update(struct arena *a, const struct apply_request *r, struct json live,
     struct json object, struct json *ret, struct error *err) must_check;
 

@@ -1,12 +1,11 @@
 #pragma once
 
-/* What the API server does with a value and its schema: check it, say which fields it has, merge
- * another into it, compare two, take items out. Absent means that there is no value at all; null is
- * a value.
+/* The API server's operations on a value and its schema: validate it, compute its fields, merge
+ * another into it, compare two, remove items. Absent means that there is no value at all; null is a
+ * value.
  *
- * Where the server has a habit that looks odd (what an emptied list turns into, how duplicates in
- * a stored list merge), that habit is kept: managedFields must come out the same.
- * Habits are marked as such in the code. */
+ * Quirks of the server (what an emptied list turns into, how duplicates in a stored list merge) are
+ * kept, because managedFields must come out the same. They are marked as such in the code. */
 
 #include "merge/fieldset.h"
 #include "merge/schema.h"
@@ -16,16 +15,16 @@ enum typed_shape {
     SHAPE_LIST,
     SHAPE_MAP,
 };
-/* Which of a type's shapes counts for this value. */
+/* Which of a type's shapes applies to this value. */
 enum typed_shape typed_shape(const struct schema_type *t, struct json v);
-/* One value, merged and owned as a whole. */
+/* Merged and owned as a whole. */
 static inline bool typed_is_atomic(const struct schema_type *t, enum typed_shape shape)
 {
     return shape == SHAPE_SCALAR || (shape == SHAPE_LIST && t->list == LIST_ATOMIC) ||
            (shape == SHAPE_MAP && t->map == MAP_ATOMIC);
 }
 
-/* ---- items of sets and of lists that are maps ---- */
+/* ---- items of sets and of keyed lists ---- */
 
 /* The items of a list with their path elements. */
 struct typed_items {
@@ -34,35 +33,36 @@ struct typed_items {
     const uint32_t *sorted;              /* indexes, by element and then by place */
     uint32_t count;
 };
-/* Fails on an item without keys, a set of maps, … ; the message has no path. */
+/* Fails on an item without keys, a set of maps, …; the message has no path. */
 bool typed_items(struct arena *a, const struct schema *s, const struct schema_type *t,
     struct json list, struct typed_items *ret, struct error *err) must_check;
-/* How many items have this element (0, 1, or more: duplicates); *ret_first is the first of them. */
+/* The number of items with this element (0, 1, or more if there are duplicates); *ret_first is the
+ * first of them. */
 uint32_t typed_items_find(
     const struct typed_items *items, const struct path_element *e, uint32_t *ret_first);
 /* The element of one item; defaults of absent keys are filled in. */
 bool typed_item_element(struct arena *a, const struct schema *s, const struct schema_type *t,
     struct json item, struct path_element *ret, struct error *err) must_check;
 
-/* What an absent key field means; absent if it has no default. */
+/* The default of an absent key field; absent if it has none. */
 struct json typed_key_default(const struct schema *s, const struct schema_key *key);
 
 /* ---- operations on whole objects ---- */
 
-/* Unknown fields, wrong types, items without keys; duplicate items unless they are allowed (they
- * are in stored objects, not in applied ones). The message has all of it, with paths. */
+/* Finds unknown fields, wrong types, items without keys, and duplicate items unless they are
+ * allowed (in stored objects, not in applied ones). The message lists all of them, with paths. */
 bool typed_validate(
     const struct schema *s, struct json v, bool allow_duplicates, struct error *err) must_check;
-/* Only wrong types, in words for people: for an object that was stored under another version of its
- * schema. Fields that are not known, and duplicates, pass. */
+/* Finds only wrong types, with readable messages: for an object that was stored under another
+ * version of its schema. Accepts unknown fields and duplicates. */
 bool typed_fits(const struct schema *s, struct json v, struct error *err) must_check;
-/* The fields of a value that was validated. */
+/* The fields of a validated value. */
 const struct fieldset *typed_set(struct arena *a, const struct schema *s, struct json v);
-/* Whether this is that set, of a value without duplicates; much cheaper than making it. */
+/* Whether typed_set() of a value without duplicates is this set; much cheaper than computing it. */
 bool typed_set_is_of(
     struct arena *a, const struct schema *s, struct json v, const struct fieldset *set);
-/* over wins; items of lists that both have follow over's order, others keep their place. Both were
- * validated; over without duplicates. */
+/* over wins. Items of lists that both have are in over's order, and others keep their position.
+ * Both must be validated, and over must have no duplicates. */
 struct json typed_merge(
     struct arena *a, const struct schema *s, struct json under, struct json over);
 
@@ -71,31 +71,32 @@ struct typed_comparison {
     const struct fieldset *modified;
     const struct fieldset *added;
 };
-/* Either may be absent, not both. */
+/* One of the two may be absent, not both. */
 struct typed_comparison typed_compare(
     struct arena *a, const struct schema *s, struct json before, struct json after);
 
-/* Without the members of the set. */
+/* The value without the members of the set. */
 struct json typed_remove(
     struct arena *a, const struct schema *s, struct json v, const struct fieldset *set);
 
 enum typed_extract {
-    /* Items of lists keep the key fields that tell them apart, even if those are no members. A key
-     * field that the schema would fill in again is not among them. */
+    /* List items keep the key fields that identify them, even if those are not members. A key field
+     * that the schema would default is left out. */
     EXTRACT_KEYS = 1,
-    /* A member that the value does not have is null in the result, instead of not there. */
+    /* A member that is missing in the value becomes null in the result. */
     EXTRACT_GONE = 2,
 };
 /* Only the members of the set, in the order of v; flags of enum typed_extract. A container that is
- * a member without members below it becomes an empty one. Never absent. */
+ * a member without members below it becomes empty. Never absent. */
 struct json typed_extract(struct arena *a, const struct schema *s, struct json v,
     const struct fieldset *set, unsigned flags);
 
 /* ---- sets and schemas ---- */
 
-/* The set with every declared field that has members below it as a member too. */
+/* The set plus every declared field that has members below it. */
 const struct fieldset *typed_set_with_fields(
     struct arena *a, const struct schema *s, const struct fieldset *set);
-/* A set that was stored before a type became atomic: what lay below it is now the field itself. */
+/* For a set that was stored before a type became atomic: members below it are replaced by the field
+ * itself. */
 const struct fieldset *typed_set_reconciled(
     struct arena *a, const struct schema *s, const struct fieldset *set);
