@@ -1,7 +1,8 @@
 #pragma once
 
-/* Stories: what a person does, written down step by step. Each is played as it is, with the faults
- * of some seeds, and without its history; the ends must be alike, and everything served. */
+/* Stories: what a person does, step by step. Each story is played without faults, with the faults
+ * of some seeds, and without its history; the end states must be alike, and everything must be
+ * served. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,17 +10,18 @@
 
 struct sim_step {
     int64_t at_s;
-    const char *kind, *name; /* NULL: the end of the steps; or what goes wrong, see mishap.c */
-    /* Members of the spec, as JSON, beside those that it must have; a key may be a path. NULL: the
-     * object is deleted. */
+    const char *kind, *name; /* NULL: the end of the steps; or a mishap, see mishap.c */
+    /* Members of the spec, as JSON, in addition to the required ones; a key may be a path. NULL:
+     * the object is deleted. */
     const char *spec;
-    const char *told; /* before that a condition of it says this, unless there are faults */
+    const char *told; /* before the step, one of its conditions must say this, unless there are
+                       * faults */
 };
 
 struct sim_story {
     const char *name;
     const char *what;
-    bool race; /* who came first has something for good: only whether all is served is checked */
+    bool race; /* the first to come gets something for good: only checks whether all is served */
     const struct sim_step *steps;
 };
 
