@@ -1,8 +1,8 @@
 #pragma once
 
-/* What the API server may ask before it stores an object: the three admission webhooks of LLMKube,
- * under its names and paths. They look at the same things as the kinds, whose conditions tell where
- * no webhook is asked. */
+/* The three admission webhooks of LLMKube, under its names and paths. The API server may call them
+ * before it stores an object. They check the same things as the kinds, which report problems in
+ * conditions where no webhook is installed. */
 
 #include "base/json.h"
 #include "engine/kind.h"
@@ -10,21 +10,21 @@
 struct view;
 
 struct admission_verdict {
-    int status;          /* 0: it may be stored; else the HTTP status of the refusal */
+    int status;          /* 0: admitted; otherwise the HTTP status of the refusal */
     const char *reason;  /* of a refusal: "Invalid", "Forbidden" */
     const char *message; /* likewise */
-    struct json patch;   /* JSON patch of what it may be stored as; absent: as it came */
+    struct json patch;   /* JSON patch to apply before storing; absent: no change */
 };
 
 struct admission {
     const char *name;        /* of the webhook */
     const char *path;        /* of the request */
-    const struct kind *kind; /* whose objects, and what the view can be asked for */
+    const struct kind *kind; /* of the objects; also defines what the view can be asked for */
     bool mutating;
-    bool ignorable; /* failurePolicy Ignore: nothing is lost without it */
-    /* in->object is what is to be stored; old: what is, absent for a new one. */
+    bool ignorable; /* failurePolicy Ignore: objects may be stored without it */
+    /* in->object is the new object; old is the stored one, absent on create. */
     void (*review)(const struct view *in, struct json old, struct admission_verdict *ret);
 };
 
-/* Ended by one without a name. */
+/* The last one has no name. */
 extern const struct admission llmkube_admissions[];

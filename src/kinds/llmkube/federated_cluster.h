@@ -1,7 +1,7 @@
 #pragma once
 
 /* FederatedCluster: a site that reports to this cluster. Its operator (--federation-role=edge)
- * writes what it has and when; the kind here says from that whether it is there. */
+ * writes its resources and a timestamp; from these the kind here decides whether the site is up. */
 
 #include "engine/kind.h"
 
@@ -11,6 +11,6 @@ extern const struct kind federation_cluster_kind;
 struct arena;
 struct json;
 
-/* What an edge reports of itself: { capacity, inference } of a status. */
+/* The report of an edge: { capacity, inference } of a status. */
 struct json federated_cluster_report(
     struct arena *a, struct json models, struct json services, struct json nodes);

@@ -1,6 +1,7 @@
 #pragma once
 
-/* GPUQuota: limits for the InferenceServices of some namespaces, and who fits into them. */
+/* GPUQuota: limits for the InferenceServices of some namespaces, and which services fit into
+ * them. */
 
 #include "base/json.h"
 #include "engine/kind.h"
@@ -11,10 +12,11 @@ extern const struct resource LLMKUBE_GPU_QUOTA;
 extern const struct resource LLMKUBE_NAMESPACE;
 extern const struct kind llmkube_gpu_quota_kind;
 
-/* Why a service may not have what it asks for, naming the quota and the numbers; NULL: it may. The
- * view is one of a kind that watches GPUQuotas, Namespaces, InferenceServices and Models. Services
- * that have their pods come first, then the older ones. */
+/* Why a service may not use what it requests, naming the quota and the numbers; NULL: it may. The
+ * view must be of a kind that watches GPUQuotas, Namespaces, InferenceServices and Models. Services
+ * that already have their pods come first, then older ones. */
 const char *gpu_quota_refusal(const struct view *in, struct json service);
-/* The same before it is stored: everybody else comes first. An edit (old: what is stored; absent: a
- * new service) that asks for no more than before is not denied, or nobody could make it smaller. */
+/* The same check before it is stored: all other services come first. An update (old: the stored
+ * object; absent: a create) that requests no more than before is never denied; otherwise it could
+ * not be made smaller. */
 const char *gpu_quota_denial(const struct view *in, struct json service, struct json old);

@@ -1,15 +1,15 @@
 #pragma once
 
-/* One pass over an InferenceService, shared by the files that make its parts. Public is only
- * inference_service.h.
+/* One pass over an InferenceService, shared by the files that make its parts. Only
+ * inference_service.h is public.
  *
  *   spec ─ read ─► models ─► cache claim ─► GPU ─► Deployment, Service, autoscaler
  *                    │            │          │            │
  *                    └────────────┴──────────┴─ failure ──┴─► phase ─► status, conditions
  *
- * Every step may end the walk with a phase (isvc_fail(), isvc_pend()); what is not planned by then
- * stays as it is. Exposure, objective and diagnosis never end it: they have conditions of their
- * own. */
+ * Every step may end the pass with a phase (isvc_fail(), isvc_pend()); children that are not
+ * planned by then stay unchanged. Exposure, objective and diagnosis never end it: they have their
+ * own conditions. */
 
 #include "base/atomic.h"
 #include "engine/plan.h"
@@ -20,7 +20,8 @@
 #include "kinds/llmkube/settings.h"
 #include "kinds/llmkube/storage.h"
 
-/* What the code decides on. The rest of the spec is read where it is copied (isvc.raw). */
+/* The fields that decisions depend on. The rest of the spec is read where it is copied
+ * (isvc.raw). */
 struct isvc_spec {
     const char *model_ref;
     const char *runtime;
@@ -67,7 +68,7 @@ enum isvc_phase {
     PHASE_FAILED,
 };
 
-/* Why nothing serves, where a pod or an agent says so; status NULL: nobody does. */
+/* Why nothing serves, as reported by a pod or an agent; status NULL: no report. */
 struct isvc_scheduling {
     const char *status;
     const char *message;
@@ -87,10 +88,10 @@ struct isvc {
     struct isvc_spec spec;
 
     struct model model;
-    bool model_ready; /* model, and draft if there is one, can be served */
+    bool model_ready; /* model, and draft if any, can be served */
     bool has_draft;
     struct model draft;
-    bool metal;  /* served by an agent outside the cluster */
+    bool metal;  /* served by an agent outside of the cluster */
     bool stages; /* weights come into the pod by init containers or volumes */
 
     const struct runtime *runtime;
@@ -98,16 +99,16 @@ struct isvc {
     struct gpu gpu;
     const char *claim; /* cache claim; NULL: none */
 
-    struct json live; /* our Deployment as it is; absent: none */
+    struct json live; /* our Deployment as stored; absent: none */
     struct json pods; /* list */
     int64_t desired;  /* replicas wanted: by the spec, or by the autoscaler */
     int64_t ready;
-    bool waits_for_slot; /* spec.replicas asks for pods; its pool has no place for them yet */
+    bool waits_for_slot; /* spec.replicas asks for pods, but its pool has no slot for them yet */
 
-    bool ended; /* a step ended the walk with this phase: */
+    bool ended; /* a step ended the pass with this phase: */
     enum isvc_phase end_phase;
     const char *end_message;
-    const char *detail;  /* the same at more length; NULL: nothing to add */
+    const char *detail;  /* a longer explanation; NULL: nothing to add */
     const char *trouble; /* the first child that could not be written */
 
     struct isvc_scheduling scheduling;
@@ -116,33 +117,33 @@ struct isvc {
     int64_t recheck_ms; /* 0: none */
 };
 
-/* ---- the walk ---- */
+/* ---- the pass ---- */
 
-/* Fills spec and the names. False: the spec does not fit, err names the path. */
+/* Fills spec and the names. False: the spec is invalid, err names the path. */
 bool isvc_read(
     struct isvc *svc, const struct view *in, struct plan *out, struct error *err) must_check;
-/* End the walk; both return false. Children that are there stay. */
+/* End the pass; both return false. Existing children stay. */
 bool isvc_fail(struct isvc *svc, const char *format, ...) printf_like(2, 3);
 bool isvc_pend(struct isvc *svc, const char *format, ...) printf_like(2, 3);
-/* Looks again after this time at the latest. */
+/* Runs the pass again after this time at the latest. */
 void isvc_recheck(struct isvc *svc, int64_t after_ms);
-/* Plans a child and takes note of what stood in its way the last time. */
+/* Plans a child, and notes why its last write failed, if it did. */
 void isvc_child(struct isvc *svc, const struct resource *r, struct json object);
 
-/* ---- what other parts ask ---- */
+/* ---- used by other parts ---- */
 
 static inline struct json isvc_status(const struct isvc *svc)
 {
     return json_get(svc->in->object, "status");
 }
-/* A condition as it stands; absent if there is none. */
+/* The present condition; absent if there is none. */
 struct json isvc_condition(const struct isvc *svc, const char *type);
-/* Plans a condition again as it stands, if it does. */
+/* Plans the present condition again, if there is one. */
 void isvc_condition_keep(struct isvc *svc, const char *type);
-/* { app, inference.llmkube.dev/service }: Service, autoscaler, and the selector, which never
- * changes. */
+/* { app, inference.llmkube.dev/service }: for the Service, the autoscaler, and the selector, which
+ * is immutable. */
 struct json isvc_selector(const struct isvc *svc);
-/* The same with model and runtime: Deployment and pods. */
+/* The same with model and runtime, for the Deployment and its pods. */
 struct json isvc_labels(const struct isvc *svc);
 const char *isvc_phase_name(enum isvc_phase phase);
 
@@ -151,10 +152,10 @@ const char *isvc_phase_name(enum isvc_phase phase);
 /* inference_service_status.c: phase, status, conditions and the outcome. */
 void isvc_plan_status(struct isvc *svc);
 
-/* deployment.c. False: the pod cannot be built, the walk has ended. */
+/* deployment.c. False: the pod cannot be built, and the pass has ended. */
 bool deployment_plan(struct isvc *svc);
-/* Where the walk has ended: the Deployment as it is, but without pods if the spec wants none. That
- * needs neither a Model nor a spec that makes sense otherwise. */
+/* After the pass has ended: keeps the Deployment, but scales it to zero if the spec wants no pods.
+ * Needs neither a Model nor an otherwise valid spec. */
 void deployment_stop(struct isvc *svc);
 
 /* service.c */
@@ -162,34 +163,34 @@ void service_plan(struct isvc *svc);
 const char *service_endpoint(const struct isvc *svc); /* URL, for status.endpoint */
 int64_t service_port(const struct isvc *svc);
 
-/* autoscaler.c: who decides how many replicas there are. */
+/* autoscaler.c: who sets the number of replicas. */
 void autoscaler_plan(struct isvc *svc);
-/* What the Deployment's spec.replicas is to be; absent: not ours to say. */
+/* The value for the Deployment's spec.replicas; absent: the autoscaler owns it. */
 struct json autoscaler_replicas(const struct isvc *svc);
-/* How many replicas are wanted now, by the autoscaler where there is one. */
+/* The desired number of replicas, from the autoscaler if there is one. */
 int64_t autoscaler_desired(const struct isvc *svc);
 
 /* rollout.c: when pods may be replaced. */
 /* The pod template to apply now: the planned one, or the present one while requests are served. */
 struct json rollout_template(struct isvc *svc, struct json planned);
-/* Whether the pods serve somebody just now. */
+/* Whether the pods are serving requests at the moment. */
 struct isvc_idle {
     bool known;
-    const char *reason; /* NULL: nothing is being served */
+    const char *reason; /* NULL: no requests are being served */
     const char *message;
 };
 struct isvc_idle rollout_idle(struct isvc *svc);
-/* Ends the oldest pod that outlived its time, one at a time. */
+/* Deletes the oldest pod that exceeded its lifetime, one at a time. */
 void rollout_recycle(struct isvc *svc);
 
-/* diagnosis.c: what the pods say. */
+/* diagnosis.c: what the pods report. */
 struct isvc_scheduling diagnosis_scheduling(const struct isvc *svc);
 void diagnosis_crashes(struct isvc *svc);
-/* What keeps pods from running, as the condition PodsHealthy and an event. */
+/* Reports what keeps pods from running, as the condition PodsHealthy and an event. */
 void diagnosis_pods(struct isvc *svc);
 struct json diagnosis_acceleration(struct isvc *svc);
 
-/* pool_member.c: how many replicas, where a ModelPool says so. */
+/* pool_member.c: the number of replicas, if a ModelPool decides it. */
 void pool_member_follow(struct isvc *svc);
 
 /* metal.c: services outside the cluster. */

@@ -1,6 +1,6 @@
 #pragma once
 
-/* LLMKube's metrics about Models and InferenceServices, under its names and with its labels. */
+/* LLMKube's metrics about Models and InferenceServices, with its names and labels. */
 
 struct scrape;
 struct view;

@@ -1,7 +1,7 @@
 #pragma once
 
-/* One look at one Model: what its parts (model.c, model_local.c, model_drift.c, prefetch.c) share.
- * Only they include this. */
+/* One pass over one Model: shared by its parts (model.c, model_local.c, model_drift.c, prefetch.c),
+ * and included by no other file. */
 
 #include "engine/plan.h"
 #include "engine/view.h"
@@ -14,24 +14,24 @@ struct model_pass {
     struct arena *arena;
     const struct llmkube_settings *settings;
     struct model m;
-    struct json status; /* as it is now */
+    struct json status; /* the present one */
     /* Collected on the way, decided at the end. */
     int64_t recheck_ms;      /* 0: not needed */
-    const char *retry_cause; /* NULL: nothing failed for now */
+    const char *retry_cause; /* NULL: no temporary failure */
     struct model_progress {
-        const char *reason; /* NULL: nothing to say */
+        const char *reason; /* NULL: nothing to report */
         const char *message;
         bool under_way;
     } progress;
 };
 
 #define MODEL_PREFETCHED "The weights lie in the shared cache"
-/* The reason of a file that lacks bytes, by its own header. */
+/* The reason for a file that is shorter than its header says. */
 #define MODEL_CUT "FileTruncated"
 
-/* ---- how a pass ends; each says status, conditions and outcome ---- */
+/* ---- how a pass ends; each sets status, conditions and outcome ---- */
 
-/* What a Ready Model's status holds beside phase and acceleratorReady. Empty values drop out. */
+/* The status of a Ready Model besides phase and acceleratorReady. Empty values are left out. */
 struct model_ready {
     const char *reason; /* of Available */
     const char *message;
@@ -47,18 +47,18 @@ struct model_ready {
     struct json drifted;     /* the SourceDrifted condition to keep, or absent */
 };
 void model_end_ready(struct model_pass *p, const struct model_ready *r);
-/* Degraded; waits for somebody to change something. cache_key may be NULL. */
+/* Degraded; waits until a user changes something. cache_key may be NULL. */
 void model_end_failed(
     struct model_pass *p, const char *reason, const char *cache_key, const char *message);
-/* Progressing: Pending waits for others; Copying and Downloading are work of ours. */
+/* Progressing. Pending waits for others; Copying and Downloading are done by us. */
 void model_end_progressing(struct model_pass *p, const char *phase, const char *reason,
     const char *cache_key, const char *message);
-/* Nothing is known yet that the status does not say: an effect is on its way. */
+/* Keeps the status: an effect has started and its result is not known yet. */
 void model_end_asking(struct model_pass *p);
 
 /* ---- conditions ---- */
 
-/* As the object has it now; absent if it has not. */
+/* The present condition; absent if there is none. */
 struct json model_condition(const struct model_pass *p, const char *type);
 bool model_condition_is(const struct model_pass *p, const char *type, const char *reason);
 void model_keep_condition(struct model_pass *p, struct json condition);
