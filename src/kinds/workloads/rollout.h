@@ -5,14 +5,14 @@
 #include "base/json.h"
 
 struct rollout_set {
-    struct json object; /* as it is there; absent: to be made */
+    struct json object; /* the stored object; absent: to be created */
     const char *name;
-    int64_t replicas; /* wanted; as it is there at first */
+    int64_t replicas; /* desired; initially that of the object */
     int64_t available, actual;
     int64_t created_ms;
     int64_t revision;
     int64_t most; /* annotation max-replicas; 0: none */
-    bool scaled;  /* its annotations of sizes are to be renewed */
+    bool scaled;  /* its size annotations need an update */
 };
 
 struct rollout {
@@ -21,14 +21,15 @@ struct rollout {
     int64_t told;             /* status.replicas of the Deployment */
     struct rollout_set *sets; /* oldest first */
     size_t count;
-    struct rollout_set *latest; /* of the template; NULL: not there, and not to be made now */
+    struct rollout_set *latest; /* of the template; NULL: does not exist, and must not be created
+                                 * now */
 };
 
-/* maxSurge and maxUnavailable as numbers: of both being 0 nothing could ever move. */
+/* maxSurge and maxUnavailable as numbers. They are never both 0, or nothing could progress. */
 void rollout_bounds(struct rollout *r, struct json strategy);
-/* The Deployment's size changed: spread over the sets by their sizes. */
+/* The Deployment's size changed: distributes it over the sets in proportion to their sizes. */
 void rollout_scale(struct rollout *r);
-/* As far as a rolling update may go with what is available now. */
+/* Moves a rolling update as far as the available pods allow. */
 void rollout_advance(struct rollout *r);
-/* The old ones go to 0. */
+/* Scales the old sets to 0. */
 void rollout_stop_old(struct rollout *r);
