@@ -8,13 +8,13 @@
 #include "base/time.h"
 
 #define LINE_BYTES_MAX 320 /* two digests and a sentence */
-/* A container that ends twice within this time ends again and again: the kubelet's own measure,
- * which forgets its back-off after as long. */
+/* A container that ends twice within this time is in a crash loop. The kubelet resets its back-off
+ * after the same time. */
 #define LOOP_MS ((int64_t)10 * 60 * 1000)
 
-/* ---- what a program said last ---- */
+/* ---- the last output of a program ---- */
 
-/* Where a line calls something an error, from that word on: "ValueError: no such file". */
+/* The part of a line that begins with an error's name: "ValueError: no such file". */
 static struct str error_in(struct str line)
 {
     static const char word[] = "error";
@@ -31,7 +31,7 @@ static struct str error_in(struct str line)
     return (struct str){ 0 };
 }
 
-/* No control characters, not too long, cut between characters. */
+/* Drops control characters and truncates between characters. */
 static const char *clean(struct arena *a, struct str line)
 {
     bool cut = line.len > LINE_BYTES_MAX;
@@ -131,8 +131,8 @@ static int64_t time_of(struct json v, const char *path)
     return text && time_parse(text, &ms) ? ms : 0;
 }
 
-/* Between two starts a container is "terminated" and not yet "waiting", for as long as the kubelet
- * likes. */
+/* Between two starts a container is "terminated" but not yet "waiting", for a time that the kubelet
+ * decides. */
 static bool ended_again(struct json status)
 {
     struct json now = json_get(status, "state.terminated");
@@ -141,7 +141,7 @@ static bool ended_again(struct json status)
            time_of(now, "finishedAt") - time_of(before, "finishedAt") < LOOP_MS;
 }
 
-/* A container that waits for something that time alone does not bring. */
+/* A container that waits for something that time alone does not fix. */
 static struct pod_trouble container_trouble(struct arena *a, struct json status)
 {
     static const char *const image_reasons[] = {

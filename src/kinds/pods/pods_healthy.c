@@ -4,8 +4,8 @@
 #include "engine/view.h"
 #include "kinds/pods/pod_trouble.h"
 
-/* A container that has crashed and runs again counts as healthy after this time: between two
- * crashes it runs too, and without a readiness probe it is even ready. */
+/* A container that has crashed and runs again counts as healthy after this time: it also runs
+ * between two crashes, and without a readiness probe it is even ready. */
 #define STEADY_MS 60000
 
 static bool of_a_crash(const char *reason)

@@ -1,14 +1,14 @@
 #pragma once
 
 /* The condition PodsHealthy, which all kinds with pods have, and one Warning event for each change:
- * what keeps the pods from running. It is there from the first trouble on. */
+ * why pods do not run. The condition is added with the first problem. */
 
 #include "base/json.h"
 
 struct plan;
 struct view;
 
-/* What a watch of pods keeps for it, if it needs nothing else. */
+/* The pod fields that a watch must keep for it. */
 #define PODS_HEALTHY_READS                                                                         \
     ((const char *const[]){ "metadata.labels",                                                     \
         "status.conditions",                                                                       \
@@ -16,5 +16,5 @@ struct view;
         "status.containerStatuses",                                                                \
         NULL })
 
-/* pods: see pod_trouble_of(). The message of the condition if it is false, or NULL. */
+/* For pods, see pod_trouble_of(). Returns the message of the condition if it is false, or NULL. */
 const char *pods_plan_healthy(const struct view *in, struct plan *out, struct json pods);
