@@ -1,24 +1,24 @@
 #pragma once
 
-/* Composite tools: workflows of a gateway. They come inline in a VirtualMCPServer, or as a
- * VirtualMCPCompositeToolDefinition. */
+/* Composite tools: workflows of a gateway. They are inline in a VirtualMCPServer, or objects of
+ * kind VirtualMCPCompositeToolDefinition. */
 
 #include "base/json.h"
 #include "engine/kind.h"
 
 extern const struct kind toolhive_composite_tool_kind;
 
-/* What a template reads of the output of steps: ".steps.STEP.output.FIELD". */
+/* The fields of step outputs that a template reads: ".steps.STEP.output.FIELD". */
 struct template_refs {
     struct json_builder *fields; /* texts: ".steps.STEP.output.FIELD…"; NULL: not wanted */
 };
 
 /* Whether a text is a template of Go's text/template with the functions json, quote and fromJson.
- * Errors are Go's. */
+ * Error messages are Go's. */
 bool composite_template_check(struct arena *a, const char *text, const struct template_refs *refs,
     struct error *err) must_check;
 
-/* Whether the gateway would take this tool, as document_read() made it. `path` is how errors name
- * it. Stops at the first error of each part; the errors stand in one text. */
+/* Whether the gateway would accept this tool, as returned by document_read(). `path` is the name of
+ * the tool in errors. Stops at the first error of each part; all errors are in one text. */
 bool composite_tool_check(
     struct arena *a, struct json tool, const char *path, struct error *err) must_check;

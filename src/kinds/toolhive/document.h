@@ -1,10 +1,10 @@
 #pragma once
 
-/* Documents that upstream's programs read: runconfig.json and config.yaml. Their bytes go into a
- * checksum that rolls pods, so they are written exactly as Go writes its structs.
+/* Documents that upstream's programs read: runconfig.json and config.yaml. A checksum of their
+ * bytes triggers rollouts, so they are written exactly as Go writes its structs.
  *
- * A table describes a Go struct: the fields in their order, what each holds, and omitempty. A value
- * is a plain JSON map; the table gives the order and the zero values.
+ * A table describes a Go struct: its fields in order, their types, and omitempty. A value is a
+ * plain JSON map; the table defines the order and the zero values.
  *
  *   static const struct document_field network[] = {
  *       { "outbound", DOCUMENT_STRUCT, .omitempty = true, .of = outbound },
@@ -13,8 +13,8 @@
  *   };
  *   document_json(a, network, value)
  *
- * A key of the value that the table does not have is an assertion failure: nothing is dropped in
- * silence. */
+ * A key that is in the value but not in the table is an assertion failure: nothing is dropped
+ * silently. */
 
 #include "base/json.h"
 
@@ -29,7 +29,7 @@ enum document_kind {
     DOCUMENT_BOOL,
     DOCUMENT_STRUCT,  /* by value: never empty for omitempty */
     DOCUMENT_POINTER, /* to a struct: absent is nil */
-    DOCUMENT_MARK,    /* never written: tells choose() something */
+    DOCUMENT_MARK,    /* never written: input of choose() */
 };
 
 enum document_shape {
@@ -44,26 +44,27 @@ struct document_field {
     enum document_shape shape;
     bool omitempty;
     const struct document_field *of; /* fields of a struct */
-    /* Which fields a struct has depends on its neighbours (the type of a middleware): instead of
-     * `of`; NULL means the value is raw. */
+    /* For structs whose fields depend on their neighbours (the type of a middleware): used instead
+     * of `of`; NULL means that the value is raw. */
     const struct document_field *(*choose)(struct json owner);
 };
 
-/* Two blanks a level, HTML escapes, no line end behind it: json.MarshalIndent(v, "", "  "). */
+/* Two spaces per level, HTML escapes, no newline at the end: json.MarshalIndent(v, "", "  "). */
 const char *document_json(struct arena *a, const struct document_field *fields, struct json value);
 /* On one line: json.Marshal. */
 const char *document_json_compact(
     struct arena *a, const struct document_field *fields, struct json value);
-/* Reads a map as Go reads it into the struct: checks types, prints durations in Go's way and leaves
- * out keys that the struct does not have. Errors start with the path, which starts with `path`. */
+/* Reads a map as Go reads it into the struct: checks types, prints durations in Go's format and
+ * drops keys that the struct does not have. Errors start with the path, which starts with
+ * `path`. */
 bool document_read(struct arena *a, const struct document_field *fields, struct json given,
     const char *path, struct json *ret, struct error *err) must_check;
-/* Four blanks a level: yaml.v3's Marshal. */
+/* Four spaces per level: yaml.v3's Marshal. */
 const char *document_yaml(struct arena *a, const struct document_field *fields, struct json value);
 
-/* A scalar as yaml.v3 writes it; `indent` is that of the line it stands in, for literal blocks. */
+/* A scalar as yaml.v3 writes it; `indent` is that of its line, for literal blocks. */
 void document_yaml_text(struct buf *b, const char *text, size_t length, int indent, bool key);
 
-/* What a field writes, for both formats: false leaves it out. A zero value takes the place of an
- * absent one where the field has no omitempty. */
+/* The value to write for a field, for both formats; false: the field is left out. A zero value
+ * replaces an absent one if the field has no omitempty. */
 bool document_field_value(const struct document_field *f, struct json owner, struct json *ret);

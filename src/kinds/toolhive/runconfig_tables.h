@@ -5,7 +5,7 @@
 #include "kinds/toolhive/document.h"
 
 extern const struct document_field run_config_fields[];
-/* Of embedded_auth_server_config; authserver-config.yaml of a VirtualMCPServer has it too. */
+/* For embedded_auth_server_config, and for authserver-config.yaml of a VirtualMCPServer. */
 extern const struct document_field auth_server_fields[];
-/* Of telemetry_config; config.yaml has it too. */
+/* For telemetry_config, and for config.yaml. */
 extern const struct document_field telemetry_fields[];

@@ -1,7 +1,7 @@
 #pragma once
 
-/* What the kinds of the ToolHive operator share: settings, resources, labels, the checksum that
- * rolls a workload, conditions and references. */
+/* Shared by the kinds of the ToolHive operator: settings, resources, labels, the checksum that
+ * triggers rollouts, conditions and references. */
 
 #include "base/json.h"
 #include "base/resource.h"
@@ -17,23 +17,23 @@ struct view;
  * --toolhive-runner-image. A flag wins over its variable. */
 struct toolhive_settings {
     const char *runner_image;       /* of MCPServer and MCPRemoteProxy pods; NULL: our own */
-    const char *own_runner_image;   /* of new ones; what runs is kept */
+    const char *own_runner_image;   /* for new ones; existing ones keep theirs */
     const char *vmcp_image;         /* of VirtualMCPServer pods */
     const char *registry_api_image; /* of MCPRegistry pods */
     const char *proxy_host;         /* address that proxies listen on */
-    const char *image_pull_secrets; /* names with commas between them; NULL: none */
-    const char *redis_addr;         /* of sessions where an object names no Redis; NULL: none */
+    const char *image_pull_secrets; /* names separated by commas; NULL: none */
+    const char *redis_addr;         /* for sessions of objects that name no Redis; NULL: none */
     const char *redis_secret_name;  /* NULL: no password */
     const char *redis_secret_key;
     bool openshift;         /* pods without numeric user and group ids */
     bool skip_update_check; /* RunConfigs get no usage metrics */
-    bool migrate;           /* objects in an old storage version are rewritten */
+    bool migrate;           /* rewrite objects that are in an old storage version */
     bool experimental;      /* upstream's variables that */
     bool use_config_map;    /* … have no effect in 0.44.0 either */
-    bool one_machine;       /* addresses in place of names that a cluster's DNS knows; no flag */
+    bool one_machine;       /* addresses instead of names that need a cluster's DNS; no flag */
 };
 extern const struct toolhive_settings toolhive_settings_default;
-extern const struct setting toolhive_flags[]; /* ended by one without a name */
+extern const struct setting toolhive_flags[]; /* the last one has no name */
 /* The variable of a flag: "vmcp-image" is VMCP_IMAGE. */
 const char *toolhive_variable(struct arena *a, const char *flag);
 
@@ -64,7 +64,7 @@ extern const struct resource TOOLHIVE_SERVER_ENTRY;         /* MCPServerEntry */
 extern const struct resource TOOLHIVE_EMBEDDING_SERVER;     /* EmbeddingServer */
 extern const struct resource TOOLHIVE_ROLE;
 extern const struct resource TOOLHIVE_ROLE_BINDING;
-/* Constants for watches of their own: other families watch only some of these objects. */
+/* Constants for separate watches: other families watch only some of these objects. */
 extern const struct resource TOOLHIVE_CONFIG_MAP;
 extern const struct resource TOOLHIVE_POD;
 extern const struct resource TOOLHIVE_STATEFUL_SET;
@@ -81,8 +81,8 @@ extern const struct resource TOOLHIVE_STATEFUL_SET;
 /* app, app.kubernetes.io/name, app.kubernetes.io/instance, toolhive, toolhive-name. app is
  * "mcpserver" or "mcpremoteproxy". */
 struct json toolhive_labels(struct arena *a, const char *app, const char *name);
-/* http://HOST:PORT of a Service that the object has: by the name that a cluster's DNS knows, or its
- * address. NULL: that is not known yet. */
+/* http://HOST:PORT of a Service of the object; HOST is its DNS name in a cluster, or its address.
+ * NULL: not known yet. */
 const char *toolhive_service_url(const struct view *in, const char *service, int64_t port);
 /* Labels of a generated ConfigMap: component ("run-config"), managed-by, and the owner under
  * toolhive.stacklok.io/OWNER_KEY. */
@@ -95,35 +95,38 @@ const char *toolhive_checksum(
 /* A ConfigMap with the checksum annotation. */
 struct json toolhive_document_map(
     struct arena *a, const char *name, struct json labels, struct json data);
-/* Users' keys with the operator's on top: the operator's win (seed 001). */
+/* Users' keys and the operator's keys; the operator's win (seed 001). */
 struct json toolhive_merge(struct arena *a, struct json users, struct json ours);
 /* { name, value } and { name, valueFrom.secretKeyRef { name, key } } of an env list. */
 struct json toolhive_env(struct arena *a, const char *name, const char *value);
 struct json toolhive_env_secret(struct arena *a, const char *name, struct json secret_key_ref);
-/* Upper case, everything that is neither letter nor digit becomes `_`: an env name's last part. */
+/* The last part of an env name: uppercase, with `_` for everything that is not a letter or
+ * digit. */
 const char *toolhive_env_word(struct arena *a, const char *text);
-/* The text at a path; `otherwise` where it is absent or empty. */
+/* The text at a path, or `otherwise` if it is absent or empty. */
 const char *toolhive_text(struct json v, const char *path, const char *otherwise);
-/* Pull secrets: those given, then the operator's defaults, each name once. Absent if none. */
+/* Pull secrets: the given ones, then the operator's defaults, without duplicates. Absent if
+ * none. */
 struct json toolhive_pull_secrets(
     struct arena *a, struct json given, const struct toolhive_settings *settings);
-/* Why a remote server's URL must not be used: not an http(s) URL, or a host that only this cluster
- * or machine has. Names are not resolved. NULL: it may be used. */
+/* Why a remote server's URL must not be used: it is not an http(s) URL, or its host exists only in
+ * this cluster or on this machine. Names are not resolved. NULL: it may be used. */
 const char *toolhive_remote_url_fault(struct arena *a, const char *url);
-/* What is wrong with the first Cedar policy that does not parse: path, cause. NULL: all do. */
+/* The path and error of the first Cedar policy that does not parse. NULL: all do. */
 const char *toolhive_policy_fault(struct arena *a, struct json policies, const char *path);
-/* Pods of a workload, by what their containers do. Those that end count for nothing but total. */
+/* Pods of a workload, by the state of their containers. Terminating pods count only in total. */
 struct toolhive_pods {
     int64_t total, running, failed, pending;
-    const char *reason;         /* of one that failed */
+    const char *reason;         /* of a failed pod */
     int servers, servers_ready; /* pods that the proxy started */
-    struct json list;           /* these and what the proxy started: for pods_plan_healthy() */
+    struct json list;           /* these and those that the proxy started: for
+                                 * pods_plan_healthy() */
 };
-/* Those of our object: toolhive-name is its name, app is given. */
+/* The pods of our object: toolhive-name is its name, and app is given. */
 struct toolhive_pods toolhive_pods(const struct view *in, const char *app);
-/* SHA-256 of a value as Go prints it, in hexadecimal digits. */
+/* SHA-256 of a value as Go prints it, in hexadecimal. */
 const char *toolhive_hash(struct arena *a, struct json v);
-/* The condition FieldsIgnored: what users wrote has no effect. */
+/* The condition FieldsIgnored: fields that users set but that have no effect. */
 void toolhive_tell_ignored(struct plan *out, const char *fields);
-/* A condition of an object that is there: its status, "" if it has none. */
+/* The status of a condition of a stored object; "" if it has no such condition. */
 const char *toolhive_condition(struct json object, const char *type);

@@ -1,12 +1,13 @@
 #pragma once
 
-/* A VirtualMCPServer: one gateway before all members of an MCPGroup.
+/* A VirtualMCPServer: one gateway in front of all members of an MCPGroup.
  *
- *   spec ──> checks ──> references ──> config.yaml (vmcp_config.c) ──> checksum ──> pod
- * (vmcp_pod.c) │  ▲ └──┘ how members are reached (vmcp_auth.c)
+ *   spec ──> checks ──> references ──> config.yaml ──> checksum ──> pod
+ *                           │               ▲       vmcp_config.c, vmcp_pod.c
+ *                           └───────────────┘ how members are reached (vmcp_auth.c)
  *
- * The gateway pod writes the same status: phase, message and Ready are its own as soon as it says
- * something else than we do (plan_yield()), and what it found of its back ends is never ours. */
+ * The gateway pod writes the same status: it owns phase, message and Ready as soon as its values
+ * differ from ours (plan_yield()), and we never own its results about back ends. */
 
 #include "kinds/toolhive/proxy.h"
 
@@ -23,11 +24,11 @@ struct member {
 };
 
 struct vmcp {
-    /* What gateways share with proxies. Its spec is spec.incomingAuth, which has the same
+    /* The part that gateways share with proxies. Its spec is spec.incomingAuth, which has the same
      * references as a proxy, and telemetryConfigRef. */
     struct proxy p;
     struct json spec;
-    struct json given;  /* spec.config as document_read() made it */
+    struct json given;  /* spec.config as returned by document_read() */
     struct json limits; /* its rateLimiting */
     const char *group;
     bool fixed; /* outgoingAuth.source is inline: back ends are in config.yaml */
@@ -36,19 +37,20 @@ struct vmcp {
     struct json tools;         /* composite tools by reference, in the order of their references */
     const char *embedding_url; /* NULL: none */
     size_t ready, pending, failed; /* pods */
-    bool waiting;                  /* p.broken is about something that is on its way */
+    bool waiting;                  /* p.broken is about something that will be ready soon */
 };
 
 /* ---- vmcp_checks.c ---- */
 
-/* False: p.broken says why. Fills `given`, `tools`, `embedding_url` and what p refers to. */
+/* False: p.broken is the reason. Fills `given`, `tools`, `embedding_url` and the objects that p
+ * refers to. */
 bool vmcp_check(struct vmcp *v);
 
 /* ---- vmcp_auth.c ---- */
 
-/* outgoingAuth of config.yaml, with conditions for each strategy. False: v->p.fault. */
+/* outgoingAuth of config.yaml, with conditions for each strategy. False: see v->p.fault. */
 bool vmcp_outgoing(struct vmcp *v, struct json *ret);
-/* Back ends of config.yaml where they are fixed. */
+/* Back ends of config.yaml if they are fixed. */
 struct json vmcp_backends(struct vmcp *v);
 /* Variables with secrets for the strategies, and headers for entries. */
 void vmcp_outgoing_env(struct vmcp *v, struct json_builder *env);
@@ -59,10 +61,10 @@ const char *vmcp_ca_path(
 
 /* ---- vmcp_config.c ---- */
 
-/* The data of the ConfigMap: config.yaml, and authserver-config.yaml if there is such a server.
- * False: v->p.fault; v->p.auth_fault says whose fault it is. */
+/* The data of the ConfigMap: config.yaml, and authserver-config.yaml if there is an auth server.
+ * False: see v->p.fault; v->p.auth_fault is set if the auth server caused it. */
 bool vmcp_documents(struct vmcp *v, struct json *ret);
-/* Checks spec.config and fills v->given; what it does not use is named in a condition. */
+/* Checks spec.config and fills v->given; unused fields are named in a condition. */
 bool vmcp_read_config(struct vmcp *v, struct error *err) must_check;
 
 /* ---- vmcp_pod.c ---- */

@@ -4,7 +4,7 @@
 
 /* ---- registry_hash.c ---- */
 
-/* Of a spec; changes with every field. */
+/* The hash of a spec; changes with every field. */
 const char *registry_spec_hash(struct arena *a, struct json spec);
-/* Of the configuration's text. */
+/* The hash of the configuration's text. */
 const char *registry_content_hash(struct arena *a, const char *text);

@@ -1,6 +1,6 @@
 #pragma once
 
-/* Servers of ToolHive that speak no MCP: models for embeddings, and the registry. */
+/* Servers of ToolHive that do not speak MCP: models for embeddings, and the registry. */
 
 #include "kinds/toolhive/toolhive.h"
 
