@@ -12,7 +12,7 @@ struct action {
     struct action_place place;
     void (*done)(void *ctx, bool ok, const char *message);
     void *ctx;
-    struct timer timer; /* its time is up; or, with a verdict, it tells it */
+    struct timer timer; /* the time limit; or, once there is a verdict, delivers it */
     bool decided, ok;
     const char *message;
     struct http_call *call;
@@ -54,7 +54,7 @@ void action_cancel(struct action *a)
         action_free(a);
 }
 
-/* Told from the loop: whoever decides may stand deep in somebody else's callback. */
+/* Reported from the loop: the caller may be deep inside another module's callback. */
 static void decide(struct action *a, bool ok, const char *message)
 {
     if (a->decided)
@@ -94,7 +94,7 @@ static void http_head(void *ctx, const struct http_response *response)
 
 static void http_data(void *ctx, struct str bytes)
 {
-    (void)ctx, (void)bytes; /* the head has said it all */
+    (void)ctx, (void)bytes; /* the status is enough */
 }
 
 static void http_end(void *ctx, const struct error *err, bool sent)
@@ -156,10 +156,11 @@ static void start_http(struct action *a, struct json handler, int64_t timeout_ms
 
 /* ---- grpc ---- */
 
-/* One message of grpc.health.v1: a byte and four of length before it. The request's only field is
- * the service, a text; the answer's is the status, a small number: both are field 1. */
+/* One message of grpc.health.v1, after one byte of flags and four bytes of length. The request's
+ * only field is the service, a string; the answer's is the status, a small number: both are field
+ * 1. */
 #define GRPC_HEAD 5
-#define GRPC_SERVICE_MAX 120 /* so that its length is one byte */
+#define GRPC_SERVICE_MAX 120 /* so that the length fits one byte */
 
 static void grpc_head(void *ctx, const struct http_response *response)
 {

@@ -111,7 +111,7 @@ struct capacity capacity_of_pod(struct json pod)
         if (sidecar)
             capacity_add(&sidecars, &one);
         else
-            capacity_add(&one, &sidecars); /* it runs beside those before it */
+            capacity_add(&one, &sidecars); /* it runs beside the earlier sidecars */
         keep_most(&most, sidecar ? &sidecars : &one);
     }
     json_each (c, json_get(pod, "spec.containers")) {
@@ -123,7 +123,7 @@ struct capacity capacity_of_pod(struct json pod)
     return most;
 }
 
-/* The scheduler's words for a pod that would not fit an empty machine either. */
+/* The scheduler's message for a pod that would not fit an empty machine either. */
 #define NEVER " preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 
 const char *capacity_lacks(struct arena *a, const struct capacity *all, const struct capacity *used,

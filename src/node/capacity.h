@@ -1,7 +1,6 @@
 #pragma once
 
-/* What the machine has, and what pods ask of it. Amounts are thousandths of a CPU, bytes, pieces.
- */
+/* What the machine has and what pods request. Units: thousandths of a CPU, bytes, pieces. */
 
 #include "base/json.h"
 #include "node/gpus.h"
@@ -18,22 +17,21 @@ struct capacity {
     int64_t amounts[CAPACITY_COUNT];
 };
 
-/* By the processors that are on, its memory and its GPUs. */
+/* Counts the online processors, the memory and the GPUs. */
 struct capacity capacity_of_machine(const struct gpus *gpus);
-/* The resource of a kind of GPU: "nvidia.com/gpu". */
+/* The resource name of a GPU kind: "nvidia.com/gpu". */
 const char *capacity_gpu_name(enum gpu_kind kind);
-/* Of which kind a pod wants GPUs; GPU_KINDS: it wants none. */
+/* The kind of GPU that a pod requests; GPU_KINDS if it requests none. */
 enum gpu_kind capacity_gpu_kind(const struct capacity *wanted);
-/* As status.capacity has it. A resource that there is none of is left out, but for the first two.
- */
+/* In the form of status.capacity. Zero amounts are omitted, except for CPU and memory. */
 struct json capacity_to_json(struct arena *a, const struct capacity *c);
-/* Of a whole pod: the most that its init containers or its containers need. */
+/* For a whole pod: the larger of what its init containers and its containers need. */
 struct capacity capacity_of_pod(struct json pod);
 void capacity_add(struct capacity *to, const struct capacity *more);
-/* The scheduler's words if it asks for a resource that no machine of ours has (hugepages-2Mi); or
- * NULL. */
+/* The scheduler's message if the pod requests a resource that this node never has (hugepages-2Mi);
+ * NULL otherwise. */
 const char *capacity_unknown(struct arena *a, struct json pod);
-/* The scheduler's words if it does not fit into what is left, with the numbers, and the GPUs that
- * were found if one is missing; NULL: it fits. */
+/* NULL if the pod fits into what is left. Otherwise the scheduler's message with the numbers, and
+ * with the GPUs that were found if one is missing. */
 const char *capacity_lacks(struct arena *a, const struct capacity *all, const struct capacity *used,
     const struct capacity *wanted, const char *gpus);

@@ -20,7 +20,7 @@ struct cgroups {
 
 static const char *const controllers[] = { "cpu", "memory" };
 
-/* The kernel takes each file in one write. */
+/* The kernel requires the whole value in one write. */
 static bool put(
     struct arena *a, const char *group, const char *file, const char *text, struct error *err)
 {
@@ -34,7 +34,7 @@ static bool put(
     return ok || fail_errno(err, number, "write %s to %s", text, path);
 }
 
-/* The kernel's files say that they are empty, so their size tells nothing. */
+/* These files report size 0, so the size cannot be used. */
 static bool get(struct arena *a, const char *path, struct str *ret)
 {
     char *text = arena_alloc(a, FILE_BYTES_MAX + 1);
@@ -105,7 +105,8 @@ static bool amount_of(struct json list, const char *name, struct quantity *ret)
     return text && quantity_parse(str_of(text), ret, NULL) && quantity_value(*ret) > 0;
 }
 
-/* As the kubelet turns requests into shares, and container runtimes shares into weights. */
+/* Converts requests to shares as the kubelet does, and shares to weights as container runtimes
+ * do. */
 static int64_t weight_of(struct json resources)
 {
     struct quantity q;
@@ -135,7 +136,7 @@ static bool set_limits(struct arena *a, const char *group, struct json resources
         memory = arena_printf(a, "%lld", (long long)quantity_value(q));
         if (!put(a, group, "memory.oom.group", "1", err))
             return false;
-        put(a, group, "memory.swap.max", "0", NULL); /* not there where there is no swap */
+        put(a, group, "memory.swap.max", "0", NULL); /* missing on a machine without swap */
     }
     return put(a, group, "cpu.max", cpu, err) && put(a, group, "memory.max", memory, err) &&
            put(a,
@@ -152,7 +153,7 @@ bool cgroups_make(struct cgroups *g, struct arena *a, const char *uid, const cha
     const char *group = arena_printf(a, "%s/%s", pod, container);
     if (!make_parent(a, g->path, err) || !make_parent(a, pod, err))
         return false;
-    rmdir(group); /* that of the run before, with its counters */
+    rmdir(group); /* removes the previous run's counters */
     if (mkdir(group, 0755) && errno != EEXIST)
         return fail_errno(err, errno, "make %s", group);
     *ret = arena_printf(a, "%s/cgroup.procs", group);

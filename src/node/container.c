@@ -1,4 +1,4 @@
-/* One container: its runs, their probes and hooks, how they end. */
+/* One container: its runs, their probes and hooks, and how they end. */
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,8 +17,8 @@
 
 #define BACK_OFF_DEFAULT_MS 10000
 #define BACK_OFF_TIMES_MAX 30     /* 5 minutes after 10 seconds */
-#define BACK_OFF_FORGET_MS 600000 /* who ran that long begins anew */
-#define PROGRAM_MISSING_MS 10000  /* somebody may install it */
+#define BACK_OFF_FORGET_MS 600000 /* a run this long resets the back-off */
+#define PROGRAM_MISSING_MS 10000  /* the program may be installed meanwhile */
 #define POST_START_MAX_MS 600000
 #define RUNS_KEPT 2
 
@@ -132,7 +132,7 @@ static void readiness_changed(void *ctx, bool ok)
     pod_wake(c->pod);
 }
 
-/* After the start, or after the startup probe has said yes. */
+/* Called after the start, or after the startup probe succeeded. */
 static void start_probes(struct container *c)
 {
     static const struct {
@@ -163,7 +163,7 @@ const char *container_message_file(struct arena *a, const struct container *c)
     return arena_printf(a, "%s/containers/%s/termination-log", c->pod->directory, c->name);
 }
 
-/* Empty, for anybody to write to. */
+/* Empty and writable for all users. */
 static bool make_message_file(const struct container *c, struct error *err)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -181,7 +181,7 @@ const char *container_home(struct arena *a, const struct container *c)
     return arena_printf(a, "%s/containers/%s/home", c->pod->directory, c->name);
 }
 
-/* Nobody but the container's user may put anything where its programs look first. */
+/* Only the container's user may write to directories where its programs look first. */
 static bool make_home(const struct container *c, struct error *err)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -200,7 +200,7 @@ static bool make_home(const struct container *c, struct error *err)
     return ok;
 }
 
-/* A path in a volume is the pod's: a link there must not make us read a file of the machine. */
+/* The pod controls a path in a volume: a link there must not make us read a file of the machine. */
 static int open_message(struct arena *a, const struct container *c)
 {
     if (!c->message_mount)
@@ -219,7 +219,7 @@ static int open_message(struct arena *a, const struct container *c)
     return fd;
 }
 
-/* The end of what the program left there; "" if nothing. */
+/* The end of the program's termination message; "" if there is none. */
 static const char *read_message(struct arena *a, const struct container *c)
 {
     char *text = arena_alloc(a, sizeof(c->message));
@@ -234,7 +234,7 @@ static const char *read_message(struct arena *a, const struct container *c)
     return text;
 }
 
-/* Programs write what they like; the API takes characters. */
+/* Programs write arbitrary bytes; the API requires valid text. */
 static void keep_message(struct container *c, const char *text)
 {
     size_t at = 0;
@@ -308,7 +308,7 @@ static void has_begun(struct container *c)
         start_probes(c);
 }
 
-/* Old logs go; the last one stays for `logs --previous`. */
+/* Removes old logs except the last one, which `logs --previous` shows. */
 static void forget_runs(struct container *c)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -336,7 +336,7 @@ static void move_to_last(struct container *c)
         c->back_off_ms = first * BACK_OFF_TIMES_MAX;
 }
 
-/* A run that could not even begin counts as one that ended. */
+/* A run that could not start counts as a run that ended. */
 static void note_start_error(struct container *c, const struct error *err)
 {
     int64_t now = env_wall_ms(env_of(c));
@@ -350,7 +350,7 @@ static void note_start_error(struct container *c, const struct error *err)
     pod_wake(c->pod);
 }
 
-/* How long until the next run may begin. */
+/* How long until the next run may start. */
 static int64_t back_off_left(struct container *c)
 {
     if (!c->ended || !c->back_off_ms)
@@ -462,7 +462,7 @@ bool container_start(struct container *c, int64_t *ret_after_ms)
 
 /* ---- input ---- */
 
-/* stdinOnce: the first who attaches is the only one. */
+/* With stdinOnce only the first client that attaches gets the input. */
 static const char *taken_file(struct arena *a, const struct container *c)
 {
     return arena_printf(a, "%s/stdin-taken", folder_of(a, c, c->run));
@@ -594,10 +594,10 @@ void container_adopt(struct container *c, struct json old)
     c->state = r->state(r->self, c->task);
     c->running = true;
     if (c->state.phase != RUNTIME_RUNNING) {
-        c->back_off_ms = 0; /* it ended while nobody looked, most likely with us */
-        return;             /* task_ended() comes */
+        c->back_off_ms = 0; /* it ended between two processes */
+        return;             /* task_ended() follows */
     }
-    if (container_input_is_taken(c)) /* whoever was attached left with the earlier process */
+    if (container_input_is_taken(c)) /* clients that were attached left with the earlier process */
         r->end_input(r->self, c->task);
     bool same = text_eq(json_get_text(old, "containerID"), container_id(&a, c));
     c->started = same && json_get_bool(old, "started", false);
@@ -614,7 +614,7 @@ void container_resume(struct container *c)
     if (!c->unresolved || !c->running || c->stopping || c->pod->blocked[0])
         return;
     c->unresolved = false;
-    if (!container_resolve(c, &argv)) /* what runs, runs */
+    if (!container_resolve(c, &argv)) /* a running program keeps running */
         c->envp = arena_array(&c->arena, 1, sizeof(*c->envp));
     bool ready = c->ready;
     start_probes(c);

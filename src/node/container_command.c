@@ -10,14 +10,14 @@
 #include "node/volumes.h"
 
 #define MESSAGE_PATH_DEFAULT "/dev/termination-log"
-#define LEEBOARD_INSIDE "/leeboard/bin/leeboard" /* ours may lie where only we can go */
+#define LEEBOARD_INSIDE "/leeboard/bin/leeboard" /* the file may be readable by us only */
 #define LIBRARY_INSIDE "/leeboard/lib/address.so"
-#define HOME_INSIDE "/leeboard/home" /* "/" is mirrored anyway, so this costs no more mounts */
+#define HOME_INSIDE "/leeboard/home" /* "/" is mirrored anyway, so this costs no extra mounts */
 
 static bool wait_because(struct container *c, const char *reason, const char *message)
 {
     if (c->running)
-        return false; /* it was taken over: nothing waits */
+        return false; /* it was adopted: nothing waits */
     bool known = text_eq(c->waiting, reason) && text_eq(c->waiting_message, message);
     c->waiting = reason;
     snprintf(c->waiting_message, sizeof(c->waiting_message), "%s", message);
@@ -54,7 +54,7 @@ static const char *devices_of(struct arena *a, const struct container *c, enum g
     return text;
 }
 
-/* What tells a vendor's libraries which devices are theirs. NVIDIA's can be told that none is. */
+/* Tells a vendor's libraries which devices to use. NVIDIA's can also be given none. */
 static void put_devices(struct json_builder *b, struct arena *a, const struct container *c)
 {
     static const char *const variables[GPU_KINDS] = {
@@ -78,7 +78,7 @@ const char *container_home_inside(struct arena *a, const struct container *c)
     return c->pod->host->runtime->mounts ? HOME_INSIDE : container_home(a, c);
 }
 
-/* What there is before the pod says anything. */
+/* The environment before the pod's own variables. */
 static struct json basic_env(struct arena *a, const struct container *c)
 {
     const struct pod_host *h = c->pod->host;
@@ -131,7 +131,7 @@ bool container_is_ours(const struct container *c)
     return image_row_is_ours(row_of(c));
 }
 
-/* Where our own program is for it; NULL: its image is another program's. */
+/* The path of our own program for it; NULL: its image runs another program. */
 static const char *leeboard_of(const struct container *c)
 {
     const struct pod_host *h = c->pod->host;
@@ -140,8 +140,7 @@ static const char *leeboard_of(const struct container *c)
     return h->runtime->mounts ? LEEBOARD_INSIDE : h->leeboard;
 }
 
-/* Without mounts our own programs are told where the files are that they look for at fixed places.
- */
+/* Without mounts, our own programs get the real paths of files that they expect at fixed paths. */
 static struct json with_places(struct arena *a, const struct container *c, struct json env)
 {
     if (!leeboard_of(c) || c->pod->host->runtime->mounts)
@@ -155,7 +154,7 @@ static struct json with_places(struct arena *a, const struct container *c, struc
                 json_str("/var/run/secrets/kubernetes.io/serviceaccount") }));
 }
 
-/* The library that keeps it on the pod's address; NULL: it needs none. */
+/* The library that binds it to the pod's address; NULL: it needs none. */
 static const char *library_of(const struct container *c)
 {
     const struct pod_host *h = c->pod->host;
@@ -166,7 +165,7 @@ static const char *library_of(const struct container *c)
     return h->runtime->mounts ? LIBRARY_INSIDE : h->own_address;
 }
 
-/* The variables that its image's program listens by have the pod's address. */
+/* Sets the image's listen address variables to the pod's address. */
 static struct json with_address(
     struct arena *a, const struct container *c, struct json env, const char *address)
 {
@@ -209,7 +208,7 @@ static bool resolve_mounts(struct container *c, struct json env, struct error *e
     return true;
 }
 
-/* The message with where the program is to be had. */
+/* The error message, with where to get the program. */
 static const char *without_program(struct arena *a, const struct container *c,
     const struct image_request *request, const char *message)
 {

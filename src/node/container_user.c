@@ -1,11 +1,11 @@
-/* Whose a container is. */
+/* The user that a container runs as. */
 
 #include <pwd.h>
 #include <unistd.h>
 
 #include "node/pod_internal.h"
 
-/* What its own securityContext says, else the pod's. */
+/* The field of its own securityContext, or else of the pod's. */
 static struct json of_context(const struct container *c, const char *field)
 {
     struct json own = json_member(json_get(c->spec, "securityContext"), field);
@@ -18,7 +18,7 @@ static bool is_id(struct json v)
     return json_is(v, JSON_INT) && v.integer >= 0 && v.integer <= INT32_MAX;
 }
 
-/* A user that this machine does not know is in the group that owns nothing. */
+/* Group of a user that this machine does not know. */
 #define GROUP_NOBODY 65534
 #define PASSWD_BYTES 16384
 

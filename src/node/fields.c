@@ -8,7 +8,7 @@
 
 /* ---- the downward API ---- */
 
-/* One of a map: metadata.labels['key']. NULL: path is not of that form. */
+/* One entry of a map: metadata.labels['key']. NULL: path has another form. */
 static const char *subscript(struct arena *a, const char *path, const char *prefix)
 {
     size_t start = strlen(prefix), length = strlen(path);
@@ -17,7 +17,7 @@ static const char *subscript(struct arena *a, const char *path, const char *pref
     return arena_strndup(a, path + start + 2, length - start - 4);
 }
 
-/* All of a map, a line each: key="value" with Go's quoting. */
+/* The whole map, one line per entry: key="value" with Go's quoting. */
 static const char *map_lines(struct arena *a, struct json map)
 {
     struct buf b = BUF_INIT(1 << 20);
@@ -95,7 +95,7 @@ bool fields_resource(struct arena *a, const struct pod_view *v, struct json ref,
     bool cpu = text_eq(name, "cpu");
     int64_t n = cpu ? quantity_milli_value(value) : quantity_value(value);
     int64_t d = cpu ? quantity_milli_value(by) : quantity_value(by);
-    d = d > 0 ? d : cpu ? 1000 : 1; /* divisor "0" is the API's way to say: one */
+    d = d > 0 ? d : cpu ? 1000 : 1; /* divisor "0" means 1 in the API */
     *ret = arena_printf(a, "%lld", (long long)(n / d + (n % d != 0)));
     return true;
 }
@@ -144,7 +144,7 @@ struct json fields_expand_list(struct arena *a, struct json texts, struct json v
     return json_list_end(&b);
 }
 
-/* One key of a ConfigMap or Secret; ret stays NULL where it is optional and not there. */
+/* One key of a ConfigMap or Secret; *ret stays NULL if it is optional and missing. */
 static bool key_value(struct arena *a, const struct pod_view *v, const struct resource *kind,
     struct json ref, const char **ret, struct error *err)
 {

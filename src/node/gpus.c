@@ -11,7 +11,7 @@
 
 /* ---- files of the kernel ---- */
 
-/* The first line, "" if it cannot be read. */
+/* The first line; "" if it cannot be read. */
 static const char *line_of(struct arena *a, const char *path)
 {
     char line[256] = "";
@@ -25,7 +25,7 @@ static const char *line_of(struct arena *a, const char *path)
     return arena_strdup(a, line);
 }
 
-/* What a link names last; "" if there is none. */
+/* The last name in a link's target; "" if there is none. */
 static const char *link_name(struct arena *a, const char *path)
 {
     char to[256];
@@ -42,7 +42,7 @@ static bool exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
-/* The name of the first of NVIDIA's GPUs; "" if the driver does not say. */
+/* The name of the first NVIDIA GPU; "" if the driver does not report it. */
 static const char *nvidia_name(struct arena *a, const char *root)
 {
     static const char key[] = "Model:";
@@ -77,7 +77,7 @@ static const struct vendor {
 enum { VENDOR_NVIDIA, VENDOR_AMD, VENDOR_INTEL, VENDORS };
 
 struct found {
-    int usable[VENDORS], barred[VENDORS]; /* barred: we may not open it */
+    int usable[VENDORS], barred[VENDORS]; /* barred: this process may not open it */
     int devices[VENDORS];                 /* on the bus, with a driver or not */
     const char *barred_node;
 };

@@ -6,13 +6,13 @@
 #include "http/listen.h"
 
 struct host_port {
-    const char *address; /* NULL: it does not say */
+    const char *address; /* NULL: unset */
     int64_t number;
     const char *protocol;
     const char *name; /* for people */
 };
 
-/* Calls visit() for each, until it gives a text: that. */
+/* Calls visit() for each port until it returns a text, and returns that. */
 static const char *each_port(struct arena *a, struct json pod,
     const char *(*visit)(void *ctx, struct arena *a, const struct host_port *port), void *ctx)
 {

@@ -1,15 +1,14 @@
 #pragma once
 
-/* Host ports of pods: whether they are free. Who connects to one is led to the pod by the proxy
- * (proxy/proxy.h); a pod in the host's network listens itself. */
+/* Host ports of pods and whether they are free. The proxy (proxy/proxy.h) forwards connections to
+ * the pod; a pod with hostNetwork listens on the port itself. */
 
 #include "base/json.h"
 
-/* Why a pod cannot have a host port because another one has it, in the scheduler's words; NULL: it
- * can. */
+/* The scheduler's message if another pod has one of the same host ports; NULL: no conflict. */
 const char *host_ports_clash(struct arena *a, struct json pod, struct json other);
-/* … because some program of this machine listens there, or we may not. */
+/* The same, if another program on this machine uses a port or this process may not open it. */
 const char *host_ports_taken(struct arena *a, struct json pod, const char *host_ip);
-/* Those that nobody forwards, "containers[x].ports[y].hostPort, …": `none`: of all protocols, else
- * of those that are not TCP. NULL: there are none. */
+/* The host ports that are not forwarded, "containers[x].ports[y].hostPort, …". `none`: no port is
+ * forwarded; otherwise all but TCP ports. NULL: the list is empty. */
 const char *host_ports_idle(struct arena *a, struct json pod, bool none);

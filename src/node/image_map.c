@@ -19,13 +19,13 @@ struct image_map {
     size_t count;
 };
 
-/* npx://PACKAGE and the like: no image of a registry. */
+/* npx://PACKAGE and the like: not an image of a registry. */
 static bool is_scheme(const char *image)
 {
     return strstr(image, "://");
 }
 
-/* With the registry that is meant when none is written, and whether there is a tag or digest. */
+/* Adds the default registry if none is written, and reports whether there is a tag or digest. */
 static const char *full_name(struct arena *a, const char *image, bool *ret_tagged)
 {
     const char *slash = strchr(image, '/'), *last = strrchr(image, '/');
@@ -38,7 +38,7 @@ static const char *full_name(struct arena *a, const char *image, bool *ret_tagge
 
 static const char *without_tag(struct arena *a, const char *name)
 {
-    size_t end = strcspn(name, "@"); /* people write anything behind it, slashes too */
+    size_t end = strcspn(name, "@"); /* a digest or tag may contain anything, even slashes */
     const char *slash = memrchr(name, '/', end);
     const char *colon = slash ? memchr(slash, ':', (size_t)(name + end - slash)) : NULL;
     return arena_strndup(a, name, colon ? (size_t)(colon - name) : end);
@@ -141,7 +141,7 @@ void image_map_free(struct image_map *m)
     free(m);
 }
 
-/* What follows a pattern that ends with a star; NULL: no match. */
+/* What a pattern's final star matches; NULL: no match. */
 static const char *after_scheme(const char *pattern, const char *image)
 {
     size_t length = strcspn(pattern, "*");
@@ -174,8 +174,8 @@ bool image_row_is_ours(const struct image_row *row)
     return row && text_eq(json_text(row->program.items[0]), OURS);
 }
 
-/* Whether the container's user can run it: what lies in somebody's home cannot be reached by
- * others. The ids of file access are this thread's alone. */
+/* Whether the container's user can run it: other users cannot reach files in a home directory. The
+ * ids for file access are per thread, so only this thread changes them. */
 static bool can_run(const struct image_request *request, const char *file)
 {
     const struct runtime_user *u = request->user;
@@ -188,7 +188,7 @@ static bool can_run(const struct image_request *request, const char *file)
     return ok;
 }
 
-/* NULL: it is not there. */
+/* NULL: not found. */
 static const char *find_program(
     struct arena *a, const char *name, const struct image_request *request)
 {
@@ -246,7 +246,7 @@ static const char *const *words_of(struct arena *a, struct json list)
     return words;
 }
 
-/* The one that we could run. */
+/* The program that this process's user could run. */
 static const char *without_user(
     struct arena *a, const char *name, const struct image_request *request)
 {
@@ -255,7 +255,7 @@ static const char *without_user(
     return find_program(a, name, &ours);
 }
 
-/* What is to run, before it is looked for. */
+/* The command, before the program is looked for. */
 static struct json command_of(
     struct arena *a, const struct image_row *row, const struct image_request *request)
 {

@@ -10,16 +10,16 @@
 #include "node/shim_log.h"
 
 #define FILES_MAX 100
-#define CHUNK_BYTES ((size_t)2 * SHIM_LINE_MAX) /* more than the longest line with its head */
+#define CHUNK_BYTES ((size_t)2 * SHIM_LINE_MAX) /* more than the longest line with its prefix */
 #define SINCE_LENGTH 23                         /* 2026-11-15T17:00:00.123 */
 
 struct log_reader {
     char *path;
     struct log_reader_options options;
     char since[SINCE_LENGTH + 1]; /* "": none */
-    int fd;                       /* of the file that is read; -1: none yet */
-    off_t at;                     /* in it, where the next line begins */
-    bool inside;                  /* a line whose beginning was handed out */
+    int fd;                       /* of the file being read; -1: none yet */
+    off_t at;                     /* offset in it of the next line */
+    bool inside;                  /* in a line whose beginning was already returned */
     struct buf out;
     size_t out_at;
 };
@@ -40,7 +40,7 @@ static bool same_file(int a, int b)
            of_a.st_ino == of_b.st_ino;
 }
 
-/* Which number our file has by now; FILES_MAX: it was rotated away. */
+/* The current number of our file; FILES_MAX: it was rotated away. */
 static unsigned number_of(const struct log_reader *r)
 {
     for (unsigned i = 0; i < FILES_MAX; i++) {
@@ -70,7 +70,7 @@ static int open_oldest(const struct log_reader *r)
     return oldest;
 }
 
-/* The file after ours, if ours is not the newest any more; else -1. */
+/* Opens the file after ours if ours is no longer the newest; else -1. */
 static int open_next(const struct log_reader *r)
 {
     for (int tries = 0; tries < 10; tries++) {
@@ -81,14 +81,14 @@ static int open_next(const struct log_reader *r)
         if (number_of(r) == number)
             return fd;
         if (fd >= 0)
-            close(fd); /* rotated meanwhile */
+            close(fd); /* rotated in the meantime */
     }
     return -1;
 }
 
 /* ---- where to begin ---- */
 
-/* Counts line ends backwards; the place behind the one that brings *left to 0, or -1. */
+/* Counts line ends backwards. Returns the offset after the one that brings *left to 0, or -1. */
 static off_t place_from_end(int fd, int64_t *left)
 {
     char bytes[8192];
@@ -136,7 +136,7 @@ static void take_line(struct log_reader *r, struct str line)
     struct str stream = str_cut(&rest, ' ');
     struct str tag = str_cut(&rest, ' ');
     if (!rest.ptr)
-        return; /* not a shim's: a disk that was full */
+        return; /* not a line of the shim: the disk was full */
     if (r->options.stream && !str_eq(stream, str_of(r->options.stream)))
         return;
     if (r->since[0] && time.len >= SINCE_LENGTH && memcmp(time.ptr, r->since, SINCE_LENGTH) < 0)
@@ -151,7 +151,7 @@ static void take_line(struct log_reader *r, struct str line)
         buf_add_char(&r->out, '\n');
 }
 
-/* Whole lines of the next chunk of our file. False: there is none. */
+/* Reads whole lines of the next chunk of our file. False: there is none. */
 static bool take_chunk(struct log_reader *r)
 {
     char bytes[CHUNK_BYTES];
@@ -183,7 +183,7 @@ static void fill(struct log_reader *r)
         int next = open_next(r);
         if (next < 0)
             return;
-        if (take_chunk(r)) { /* which came between our look and the rotation */
+        if (take_chunk(r)) { /* written between the check and the rotation */
             close(next);
             continue;
         }
@@ -218,7 +218,7 @@ struct log_reader *log_reader_new(const char *path, const struct log_reader_opti
     if (options->tail_lines == 0)
         begin(r);
     if (options->tail_lines == 0 && r->fd < 0)
-        r->options.tail_lines = -1; /* there is no log yet: all of it comes from now on */
+        r->options.tail_lines = -1; /* no log yet: return everything from now on */
     return r;
 }
 

@@ -13,7 +13,7 @@
 #define HOSTS_BYTES_MAX ((size_t)4 << 20)
 #define DOMAIN "svc.cluster.local"
 #define SERVICE_NAME "kubernetes.io/service-name"
-#define API_SERVER "kubernetes" /* its Service, and the slice of that */
+#define API_SERVER "kubernetes" /* name of its Service and of the EndpointSlice */
 
 /* ---- variables ---- */
 
@@ -24,7 +24,7 @@ struct variables {
     bool links;
 };
 
-/* "my-service" as MY_SERVICE. */
+/* Converts "my-service" to MY_SERVICE. */
 static const char *upper(struct arena *a, const char *name)
 {
     char *text = arena_strdup(a, name);
@@ -69,7 +69,7 @@ static bool has_address(struct json service)
            !text_eq(json_get_text(service, "spec.type"), "ExternalName");
 }
 
-/* The API server where it listens: port 443 of its Service needs root, and whoever is first. */
+/* The API server's real address: port 443 of its Service would need root, and may be in use. */
 static bool add_api_server(struct variables *v)
 {
     struct json slice = objects_get(v->objects, &RESOURCE_ENDPOINT_SLICE, "default", API_SERVER);
@@ -115,7 +115,7 @@ struct lines {
     const char *ns;
 };
 
-/* prefix: "HOSTNAME." of one endpoint, or "". */
+/* prefix: "HOSTNAME." of an endpoint, or "". */
 static void add_line(struct lines *l, const char *ip, const char *prefix, struct json service)
 {
     const char *name = json_get_text(service, "metadata.name");
@@ -204,7 +204,7 @@ bool names_hosts_write(const char *path, const char *text, struct error *err)
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
     if (fd < 0)
         return fail_errno(err, errno, "%s", path);
-    /* What is there stays readable: first all that is new, then away with what is left over. */
+    /* Keeps the file readable throughout: writes the new text first, then truncates the rest. */
     bool ok = write(fd, fresh.ptr, fresh.len) == (ssize_t)fresh.len &&
               ftruncate(fd, (off_t)fresh.len) == 0;
     int number = errno;

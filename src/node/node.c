@@ -21,8 +21,8 @@
 #include "node/runtime.h"
 #include "node/volumes.h"
 
-#define GONE_GRACE_MS 2000            /* of a pod whose object is gone: nobody waits for it */
-#define ADDRESSES ((uint32_t)1 << 21) /* up to 127.95: Services come behind */
+#define GONE_GRACE_MS 2000 /* of a pod whose object was deleted: no client waits for it */
+#define ADDRESSES ((uint32_t)1 << 21) /* up to 127.95; Services use the addresses after it */
 #define FIRST_ADDRESS ((uint32_t)127 << 24 | (uint32_t)64 << 16)
 
 /* ---- the table ---- */
@@ -150,7 +150,7 @@ static const char *devices_file(struct arena *a, const struct entry *e)
     return arena_printf(a, "%s/pods/%s/gpus", e->node->options.directory, e->uid);
 }
 
-/* Those it had, if another process of ours gave them to it. */
+/* The devices that it had, if another process assigned them. */
 static struct json devices_for(struct arena *a, struct entry *e)
 {
     struct str text;
@@ -186,7 +186,7 @@ static bool address_is_used(struct node *n, const char *address)
     return false;
 }
 
-/* The one it had, or one by its uid, so that it seldom changes hands. */
+/* The address that it had, or one derived from its uid, so that addresses are seldom reused. */
 static const char *address_for(struct arena *a, struct entry *e, struct json object)
 {
     if (json_get_bool(object, "spec.hostNetwork", false))
@@ -272,7 +272,7 @@ static void pod_wants_token(void *ctx, struct pod *p, const char *audience)
     struct entry *e = node_entry(n, json_get_text(pod_object(p), "metadata.uid"));
     size_t i = 0;
     if (!e || !e->pod)
-        return; /* it has just been made, and asks again */
+        return; /* it was just created, and asks again */
     while (i < e->audience_count && !text_eq(e->audiences[i], audience))
         i++;
     if (i == lengthof(e->audiences))
@@ -352,7 +352,7 @@ static void pod_gone(struct entry *e)
 
 /* ---- what the watches say ---- */
 
-/* Slices change all the time, names seldom. */
+/* Slices change often, names seldom. */
 static void look_at_names(void *ctx)
 {
     struct node *n = ctx;
@@ -382,7 +382,7 @@ static void object_changed(
     if (!n->loaded)
         return;
     if (kind == &RESOURCE_POD && json_present(object)) {
-        /* A pod of the same name that came after another one, whose end the watch did not show. */
+        /* A pod with the name of an earlier one whose deletion the watch did not show. */
         struct entry *e = node_entry(n, json_get_text(object, "metadata.uid"));
         if (!e)
             pods_gone(n, ns, name);
@@ -398,7 +398,7 @@ static void object_changed(
     }
 }
 
-/* ---- folders that an earlier process left, and whose pods are gone ---- */
+/* ---- folders of an earlier process whose pods were deleted ---- */
 
 static void ignore_end(void *ctx)
 {
@@ -537,7 +537,7 @@ struct node *node_new(const struct node_options *options, struct error *err)
         node_free(n);
         return NULL;
     }
-    /* A disk that is full is no reason to run nothing. */
+    /* A full disk must not keep pods from running. */
     n->host.own_address = own_address_install(&n->arena, n->options.directory, NULL);
     return n;
 }

@@ -130,7 +130,7 @@ static struct pod_log_stream *log_open(void *self, const struct pod_log_request 
 static size_t log_read(void *self, struct pod_log_stream *s, char *to, size_t max, bool *ended)
 {
     (void)self;
-    /* Asked first: what ends after this has written everything before it is seen to end. */
+    /* Check first: if the container has ended by now, its output is complete. */
     bool more = grows(s);
     if (s->bytes_left >= 0 && (uint64_t)s->bytes_left < max)
         max = (size_t)s->bytes_left;

@@ -1,7 +1,7 @@
 /* Commands in containers and their output, for the API's pods/exec and pods/attach.
  *
- * A command has pipes, or a terminal, and a supervisor as every program has; whoever attaches reads
- * what the container's program writes into its log from now on, and writes to its input. */
+ * A command has pipes, or a terminal, and a supervisor like every program. An attached client reads
+ * what the container's program writes to its log from now on, and writes to its input. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +16,12 @@
 #include "node/cgroup.h"
 #include "node/node_internal.h"
 
-#define INPUT_HIGH ((size_t)64 << 10)  /* that the command has not read: no more is taken */
-#define INPUT_LIMIT ((size_t)16 << 20) /* whoever writes stops at the former */
+#define INPUT_HIGH ((size_t)64 << 10)  /* unread by the command: no more is accepted */
+#define INPUT_LIMIT ((size_t)16 << 20) /* well-behaved clients stop at INPUT_HIGH */
 #define PIECE_BYTES ((size_t)16 << 10)
 #define OUTPUTS 2 /* POD_STDOUT and POD_STDERR */
 
-/* Our end of a pipe, or of a terminal. */
+/* Our end of a pipe or of a terminal. */
 struct end {
     struct pod_session *session;
     int fd; /* -1: closed */
@@ -45,7 +45,7 @@ struct pod_session {
     struct buf input;
     bool input_ends, input_full;
     bool mute;
-    bool feeds; /* attached with input, which has not ended */
+    bool feeds; /* attached with input that has not ended */
     /* attached: */
     struct pod_log_stream *logs[OUTPUTS];
     struct timer begin;
@@ -77,7 +77,7 @@ static void watch_outputs(struct pod_session *s)
 
 /* ---- output ---- */
 
-/* The session may be gone afterwards. */
+/* May free the session. */
 static void look_whether_over(struct pod_session *s)
 {
     const struct node_runtime *r = s->node->options.runtime;
@@ -97,7 +97,7 @@ static void output_ready(void *ctx, int events)
         s->paused = !s->on->output(s->ctx, stream, (struct str){ bytes, (size_t)count });
         watch_outputs(s);
     } else if (count == 0 || (errno != EAGAIN && errno != EINTR)) {
-        end_close(e); /* a terminal ends with an error */
+        end_close(e); /* end of file on a terminal is reported as an error */
         look_whether_over(s);
     }
 }
@@ -112,7 +112,7 @@ static void command_ended(void *ctx)
 
 /* ---- input ---- */
 
-/* What is attached to goes on; for others its input does, too, unless stdinOnce. */
+/* An attached container keeps running and keeps its input for other clients, unless stdinOnce. */
 static void input_over(struct pod_session *s)
 {
     struct entry *e = s->feeds ? node_entry(s->node, s->uid) : NULL;
@@ -122,7 +122,7 @@ static void input_over(struct pod_session *s)
     s->feeds = false;
 }
 
-/* Gives the command what it takes. */
+/* Writes as much as the command accepts. */
 static void push_input(struct pod_session *s)
 {
     while (s->in.fd >= 0 && s->input.len) {
@@ -132,7 +132,7 @@ static void push_input(struct pod_session *s)
         else if (errno == EAGAIN)
             break;
         else if (errno != EINTR)
-            end_close(&s->in); /* it reads no more */
+            end_close(&s->in); /* the command closed its input */
     }
     if (s->in.fd < 0 || !s->input.len)
         buf_done(&s->input);
@@ -198,7 +198,7 @@ static bool make_terminal(struct pod_session *s, int theirs[3], struct error *er
     return true;
 }
 
-/* What nobody wants to give or to have leads nowhere. */
+/* Streams that the client did not request are connected to nothing. */
 static bool make_pipes(struct pod_session *s, const struct pod_session_request *request,
     int theirs[3], struct error *err)
 {
@@ -217,7 +217,7 @@ static bool make_pipes(struct pod_session *s, const struct pod_session_request *
     return true;
 }
 
-/* A terminal without a type is of no use to most programs. */
+/* Most programs need TERM on a terminal. */
 static const char *const *with_term(struct arena *a, const char *const *envp)
 {
     size_t count = 0;
@@ -277,7 +277,7 @@ static bool start_command(struct pod_session *s, const struct pod *p,
 
 /* ---- attaching ---- */
 
-/* Hands out what is in the log; the session may be gone afterwards. */
+/* Delivers what is in the log; may free the session. */
 static void pump(void *ctx)
 {
     struct pod_session *s = ctx;
@@ -351,7 +351,7 @@ static void session_close(void *self, struct pod_session *s)
     if (s->directory)
         tree_remove(s->directory, NULL);
     if (n->host.cgroups && !node_entry(n, s->uid))
-        cgroups_remove(n->host.cgroups, s->uid); /* the pod could not, because of us */
+        cgroups_remove(n->host.cgroups, s->uid); /* the pod could not, because of this session */
     timer_stop(loop_env(n->options.loop), &s->begin);
     *s->link = s->next;
     if (s->next)

@@ -1,4 +1,4 @@
-/* What the node tells the API server. */
+/* The node's requests to the API server. */
 
 #include <sys/utsname.h>
 
@@ -8,7 +8,7 @@
 #include "kube/events.h"
 #include "node/node_internal.h"
 
-#define LOOK_AGAIN_MS 2000              /* whether a port of the machine is free */
+#define LOOK_AGAIN_MS 2000              /* to check whether a port of the machine is free */
 #define TOKEN_SECONDS 3607              /* what the API server takes as "an hour" for pods */
 #define TOKEN_AGAIN_MS (48 * 60 * 1000) /* at four fifths of its life */
 
@@ -22,7 +22,7 @@ static struct kube_target target_of(const struct entry *e, const char *subresour
     return (struct kube_target){ &RESOURCE_POD, e->ns, e->name, subresource };
 }
 
-/* Whether everything that we say is so already. */
+/* Whether `there` already contains everything in `ours`. */
 static bool covers(struct json there, struct json ours)
 {
     if (ours.type != there.type || ours.count > there.count)
@@ -87,13 +87,13 @@ static void written(void *ctx, const struct kube_reply *reply)
         e->failures = 0;
         if (code == ERR_NONE)
             entry_is_bound(e);
-        e->binding = false; /* the watch tells the rest */
+        e->binding = false; /* the watch reports the result */
         if (e->dirty)
             entry_write(e);
         node_look_whether_stopped(e->node);
         return;
     }
-    node_look_whether_stopped(e->node); /* who does not answer keeps nobody */
+    node_look_whether_stopped(e->node); /* a failed request must not block the stop */
     e->deleted = e->binding = false;
     int64_t wait_ms = reply->error.retry_after_ms;
     timer_set(env_of(e),
@@ -230,7 +230,7 @@ void entry_ask_token(struct entry *e)
 
 static void registered(void *ctx, const struct kube_reply *reply)
 {
-    (void)ctx, (void)reply; /* pods run without it, too */
+    (void)ctx, (void)reply; /* pods also run without it */
 }
 
 static struct json node_status(struct node *n, struct arena *a)

@@ -12,9 +12,9 @@
 
 #define BYTES_MAX ((size_t)1 << 20)
 
-EMBED_BYTES(own_address_library, ADDRESS_SO); /* which the Makefile names */
+EMBED_BYTES(own_address_library, ADDRESS_SO); /* named in the Makefile */
 
-/* Programs have it mapped: a new version is another file. */
+/* Running programs have the file mapped, so a new version gets another file name. */
 const char *own_address_install(struct arena *a, const char *folder, struct error *err)
 {
     struct str library = { own_address_library,

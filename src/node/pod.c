@@ -12,9 +12,9 @@
 #include "node/pod_internal.h"
 #include "node/volumes.h"
 
-#define HEARD_MS 100 /* until everybody has heard that it is no endpoint any more */
+#define HEARD_MS 100 /* time for all proxies to learn that it is no endpoint any more */
 #define BLOCKED_AGAIN_MS 2000
-#define RESERVE_MS 10000 /* of a long grace period, for the containers to end in */
+#define RESERVE_MS 10000 /* of a long grace period, reserved for the containers to end */
 
 static const struct env *env_of(const struct pod *p)
 {
@@ -77,7 +77,7 @@ static bool restarts(const struct container *c)
                                           : true;
 }
 
-/* Whether it needs nothing more: it ran, and will not again. */
+/* Whether it ran and will not run again. */
 static bool is_over(const struct container *c)
 {
     return c->ended && !c->running && !restarts(c);
@@ -89,7 +89,7 @@ static void keep_running(struct container *c)
         start(c);
 }
 
-/* Init containers, one after the other. False: not all are through. */
+/* Runs init containers in order. False: some have not completed. */
 static bool run_init(struct pod *p)
 {
     for (size_t i = 0; i < p->count && p->containers[i].kind != CONTAINER_MAIN; i++) {
@@ -105,7 +105,7 @@ static bool run_init(struct pod *p)
     return true;
 }
 
-/* An init container that failed for good, or all containers that are done: the pod is. */
+/* Whether the pod is finished: an init container failed for good, or all containers are done. */
 static bool has_finished(const struct pod *p)
 {
     bool mains_over = true;
@@ -126,7 +126,7 @@ static bool nothing_runs(const struct pod *p)
     return true;
 }
 
-/* Sidecars go after the others. */
+/* Stops sidecars after the other containers. */
 static void stop_all(struct pod *p, int64_t grace_ms)
 {
     bool others = false;
@@ -139,7 +139,7 @@ static void stop_all(struct pod *p, int64_t grace_ms)
         container_stop(&p->containers[i], grace_ms, NULL);
 }
 
-/* Where nothing can be mounted, only our own programs look at it. */
+/* Without mounts only our own programs read the hosts file. */
 static bool has_hosts(const struct pod *p)
 {
     bool ours = p->host->runtime->mounts;
@@ -159,7 +159,8 @@ static bool write_hosts(struct pod *p, struct error *err)
     return p->names_known;
 }
 
-/* An event is for what stays so: a claim is bound a moment after its pod has come. */
+/* Records an event only for a lasting problem: a claim is often bound a moment after its pod is
+ * created. */
 static void note_block(struct pod *p, const struct error *err)
 {
     int64_t now_ms = env_mono_ms(env_of(p));
@@ -186,7 +187,7 @@ static bool prepare_volumes(struct pod *p)
         if (audience)
             p->host->token(p->host->ctx, p, audience);
         try_again(
-            p, BLOCKED_AGAIN_MS); /* a directory of the machine may come without anybody telling */
+            p, BLOCKED_AGAIN_MS); /* a directory of the machine may be created without any event */
         return false;
     }
     arena_done(&p->places_arena);
@@ -200,10 +201,10 @@ static bool prepare_volumes(struct pod *p)
 
 /* ---- leaving the Services ---- */
 
-/* What a slice says of it. */
+/* What EndpointSlices say about it. */
 struct listing {
     const struct pod *pod;
-    bool listed, wanted; /* wanted: new connections may come to it */
+    bool listed, wanted; /* wanted: new connections may go to it */
 };
 
 static void look_at_slice(void *ctx, struct json slice)
@@ -218,7 +219,7 @@ static void look_at_slice(void *ctx, struct json slice)
     }
 }
 
-/* Whether it goes on for now, so that nobody who was led to it is turned away. */
+/* Whether it keeps running for now, so that no routed client is refused. */
 static bool is_leaving(struct pod *p)
 {
     struct listing l = { .pod = p };
@@ -264,7 +265,7 @@ static void advance(struct pod *p)
         return;
     }
     if (!prepare_volumes(p))
-        return; /* what runs goes on */
+        return; /* running containers keep running */
     if (!run_init(p))
         return;
     p->initialized = true;
@@ -314,7 +315,7 @@ bool pod_stopped(const struct pod *p)
 
 /* ---- life ---- */
 
-/* A pod that has ended stays ended, whoever looks at it next. */
+/* A pod that has ended stays ended, for this process and all later ones. */
 static bool last_word(const struct pod *p)
 {
     const char *phase = json_get_text(p->object, "status.phase");
@@ -340,7 +341,7 @@ static void take_object(struct pod *p, struct json object)
                     k         ? CONTAINER_MAIN
                     : sidecar ? CONTAINER_SIDECAR
                               : CONTAINER_INIT);
-            c->spec = *spec; /* the API lets nobody add or reorder containers */
+            c->spec = *spec; /* the API server forbids adding or reordering containers */
             c->name = json_get_text(*spec, "name");
         }
     assert(i == p->count);
@@ -355,7 +356,7 @@ static bool make_folders(struct pod *p)
         if (mkdir(path, 0700) && errno != EEXIST)
             return false;
     }
-    return chmod(p->directory, 0700) == 0; /* an earlier version made it wider */
+    return chmod(p->directory, 0700) == 0; /* an earlier version gave it more permissions */
 }
 
 static void adopt(struct pod *p)

@@ -1,6 +1,6 @@
 #pragma once
 
-/* A pod and its containers, for the files of pod.h. */
+/* A pod and its containers, shared by the files that implement pod.h. */
 
 #include "base/timer.h"
 #include "node/action.h"
@@ -18,24 +18,24 @@ struct container {
     struct json spec;
     enum container_kind kind;
 
-    /* The last run, or none. */
+    /* The current or last run, if any. */
     int run; /* its number; -1: none */
     struct runtime_task *task;
     struct runtime_state state;
     bool running, ended;
-    bool unresolved;         /* it was taken over, and what commands in it need is not known yet */
-    const char *reason;      /* of the end, where it was not the program's own */
+    bool unresolved;         /* adopted, and the environment of its commands is not known yet */
+    const char *reason;      /* of the end, unless the program ended by itself */
     char message[4096 + 1];  /* of the end */
-    struct arena arena;      /* of the run: */
-    const char *const *envp; /* … for commands in it */
+    struct arena arena;      /* for the run: */
+    const char *const *envp; /* … and for commands in it */
     const char *cwd;
     const struct root_mount *mounts;
     size_t mount_count;
-    const char *cgroup[2];           /* what it enters, ended by NULL */
-    const struct runtime_user *user; /* NULL: ours */
+    const char *cgroup[2];           /* groups to enter, ended by NULL */
+    const struct runtime_user *user; /* NULL: this process's user */
     bool no_new_privs;               /* allowPrivilegeEscalation: false */
-    /* Where the program may leave a last word: in this mount, at this path below it. NULL: in
-     * container_message_file(). */
+    /* Where the program may leave a termination message: in this mount, at this path below it.
+     * NULL: in container_message_file(). */
     const struct root_mount *message_mount;
     const char *message_below;
 
@@ -44,8 +44,8 @@ struct container {
     char waiting_message[1024];
 
     struct arena last_arena;
-    struct json last;    /* how the run before ended: a state */
-    int64_t back_off_ms; /* to keep after the next end */
+    struct json last;    /* how the previous run ended: a state */
+    int64_t back_off_ms; /* delay after the next end */
     struct probe *probes[PROBE_COUNT];
     bool started, ready;
     struct action *hook;
@@ -55,31 +55,31 @@ struct container {
 
 struct pod {
     const struct pod_host *host;
-    struct arena arena; /* of the object */
+    struct arena arena; /* for the object */
     struct json object;
     char *uid, *directory, *ip;
     struct arena gpu_arena;
     struct json gpus;
     struct container *containers; /* init containers first */
     size_t count;
-    struct json places; /* volume to place */
+    struct json places; /* map of volume to path */
     struct arena places_arena;
     struct arena token_arena;
     struct json tokens;
     bool names_known;   /* its hosts file is up to date */
-    char blocked[640];  /* why no container can be made; "": none */
-    int64_t blocked_ms; /* mono: since when; 0: there is an event of it already */
+    char blocked[640];  /* why containers cannot be created; "": they can */
+    int64_t blocked_ms; /* mono: since when; 0: an event was already recorded */
     bool initialized, stopping, stopped, finished;
-    bool expired;       /* it took longer than spec.activeDeadlineSeconds */
+    bool expired;       /* exceeded spec.activeDeadlineSeconds */
     int64_t start_ms;   /* wall */
-    int64_t stop_at_ms; /* mono: when what is left is killed */
-    int64_t leave_ms;   /* mono: until when it may go on because Services lead to it */
-    int64_t left_ms;    /* mono: when none did any more; 0: not yet */
+    int64_t stop_at_ms; /* mono: when remaining processes are killed */
+    int64_t leave_ms; /* mono: how long it may keep running because it is an endpoint of Services */
+    int64_t left_ms;  /* mono: when it stopped being one; 0: not yet */
     struct timer wake;
 };
 
 struct pod_view pod_view(const struct pod *p);
-/* An event in the kubelet's words; c: about a container, or NULL. */
+/* Records an event with the kubelet's message; c: the container that it is about, or NULL. */
 void pod_event(const struct pod *p, const struct container *c, bool warning, const char *reason,
     const char *format, ...) printf_like(5, 6);
 
@@ -87,53 +87,54 @@ void pod_event(const struct pod *p, const struct container *c, bool warning, con
 
 void container_init(struct container *c, struct pod *p, struct json spec, enum container_kind kind);
 void container_done(struct container *c);
-/* What an earlier process of ours left of it; old is its status in the API. */
+/* Adopts a run that an earlier process started; old is its status in the API. */
 void container_adopt(struct container *c, struct json old);
-/* Its volumes are known: what was taken over can have its probes and hooks again. */
+/* Its volumes are known, so an adopted run can have its probes and hooks again. */
 void container_resume(struct container *c);
-/* Starts it, or says in `waiting` why not; false asks to try again after *ret_after_ms. */
+/* Starts it, or sets `waiting` to the reason. False: try again after *ret_after_ms. */
 bool container_start(struct container *c, int64_t *ret_after_ms);
-/* why: for people, NULL: it is told to. */
+/* why: for people; NULL if the stop was requested. */
 void container_stop(struct container *c, int64_t grace_ms, const char *why);
-/* For what its program reads; with stdinOnce, for the first caller alone. -1: err. */
+/* A descriptor for its standard input; with stdinOnce only for the first caller. -1: err. */
 int container_input(struct container *c, struct error *err) must_check;
 bool container_input_is_taken(const struct container *c);
-/* Where its probes, hooks and commands act; a: of the place's own texts. */
+/* Where its probes, hooks and commands run; a: for the strings of the place. */
 struct action_place container_place(struct arena *a, struct container *c);
-/* Its state in the API: { running: … }, { waiting: … } or { terminated: … }. */
+/* Its state as in the API: { running: … }, { waiting: … } or { terminated: … }. */
 struct json container_terminated(struct arena *a, const struct container *c);
-/* Its log of that run. */
+/* The log of that run. */
 const char *container_log(struct arena *a, const struct container *c, int run);
-/* What a run is called in the API: process://UID/NAME/N. */
+/* The ID of a run in the API: process://UID/NAME/N. */
 const char *container_id(struct arena *a, const struct container *c);
 
-/* Where its last word is, unless the program's path for it lies in a volume. */
+/* The termination message's file, unless the program's path for it is in a volume. */
 const char *container_message_file(struct arena *a, const struct container *c);
-/* Its HOME, and where it starts unless it says otherwise: as the machine sees it, and as the
+/* Its HOME, which is also its default working directory: as the machine sees it, and as the
  * container does. */
 const char *container_home(struct arena *a, const struct container *c);
 const char *container_home_inside(struct arena *a, const struct container *c);
 
 /* ---- container_command.c ---- */
 
-/* Resolves what a run needs into c->arena. False: `waiting` says why not, unless it runs. */
+/* Resolves what a run needs into c->arena. False: `waiting` has the reason, unless it already
+ * runs. */
 bool container_resolve(struct container *c, const char *const **ret_argv);
-/* Whether it runs a program of Leeboard itself. */
+/* Whether it runs a program of Leeboard. */
 bool container_is_ours(const struct container *c);
 const char *container_translate(void *ctx, struct arena *a, const char *word);
 
 /* ---- container_user.c ---- */
 
-/* Whose rights it has by its securityContext and the pod's; NULL: it does not say. The group of a
- * user without runAsGroup is the user's own on this machine: there is no image that would say. */
+/* The user by its securityContext and the pod's; NULL: unset. Without runAsGroup the group is the
+ * user's own group on this machine, because there is no image that could set it. */
 const struct runtime_user *container_user(struct arena *a, const struct container *c);
-/* Whether its program may not gain rights, by set-user-ID files for example. */
+/* Whether allowPrivilegeEscalation is false, so set-user-ID files have no effect. */
 bool container_no_new_privs(const struct container *c);
-/* Why it may not run as whom it would: in the kubelet's words if it must not be root's; or because
- * another user cannot reach its files. NULL: it may. */
+/* Why it may not run as its user: the kubelet's message if it must not run as root, or that another
+ * user cannot reach its files. NULL: it may. */
 const char *container_user_refusal(struct arena *a, const struct container *c);
 
 /* ---- pod_limits.c ---- */
 
-/* What this node cannot do of what the pod asks for, in one sentence; NULL: nothing. */
+/* What the pod requests that this node does not support, as one sentence; NULL: nothing. */
 const char *pod_limits(struct arena *a, const struct pod *p);

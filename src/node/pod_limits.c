@@ -1,10 +1,10 @@
-/* What local processes cannot do. */
+/* What local processes do not support. */
 
 #include "node/host_ports.h"
 #include "node/pod_internal.h"
 
-/* path: "x[]" is each item of a list. fine: the value that asks for nothing, besides none at all,
- * false and what is empty. */
+/* path: "x[]" is each item of a list. fine: the value that requests nothing, as do a missing field,
+ * false and empty values. */
 struct limit {
     const char *path, *fine;
     enum { ALWAYS, WITHOUT_GROUPS, WITHOUT_MOUNTS, WITHOUT_USERS } when;
@@ -65,8 +65,8 @@ static const struct limit of_container[] = {
 struct looking {
     struct arena *arena;
     const struct pod *pod;
-    const char *all;     /* what was found so far */
-    bool mounts, groups; /* containers have mounts; limits that need control groups */
+    const char *all;     /* the findings so far */
+    bool mounts, groups; /* containers have mounts; limits that need cgroups */
 };
 
 static bool asks(struct json v, const char *fine)

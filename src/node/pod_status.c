@@ -1,4 +1,4 @@
-/* What the API is told about a pod: in the kubelet's shape and words. */
+/* The status of a pod in the API, in the kubelet's form and words. */
 
 #include "base/time.h"
 #include "http/loop.h"
@@ -23,7 +23,7 @@ static struct json state_of(struct arena *a, const struct container *c)
         { "waiting.message", json_str_or_absent(message) });
 }
 
-/* While it waits for the next run, the last one is the one that has just ended. */
+/* While it waits for the next run, lastState is the run that has just ended. */
 static struct json last_of(struct arena *a, const struct container *c)
 {
     if (c->ended && c->waiting)
@@ -75,7 +75,7 @@ static const char *phase_of(const struct pod *p)
     return any_run ? "Running" : "Pending";
 }
 
-/* Names of containers for which it holds: [a b]. NULL: none. */
+/* Names of the containers for which the condition holds: [a b]. NULL: none. */
 static const char *names_where(struct arena *a, const struct pod *p, bool main)
 {
     const char *names = NULL;
@@ -119,7 +119,7 @@ static const struct container *without_program(const struct pod *p)
     return NULL;
 }
 
-/* Of spec.readinessGates; NULL: all are open. */
+/* The gates of spec.readinessGates that are not open; NULL: all are open. */
 static const char *closed_gates(struct arena *a, const struct pod *p)
 {
     const char *text = NULL;
@@ -186,7 +186,7 @@ static struct json conditions_of(struct arena *a, const struct pod *p, const cha
         for (size_t i = 0; i < lengthof(all); i++)
             known = known || text_eq(json_get_text(*old, "type"), all[i].type);
         if (!known)
-            json_push(&b, *old); /* somebody else's */
+            json_push(&b, *old); /* another client's */
     }
     return json_list_end(&b);
 }

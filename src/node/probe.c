@@ -3,8 +3,8 @@
 #include "base/timer.h"
 #include "http/loop.h"
 
-/* Until the first success, looks between those that count, at ever longer distances: what answers
- * after a second is not to wait for the rest of its period. */
+/* Until the first success, try between the regular probes at growing intervals: a server that is
+ * ready after a second should not have to wait for the rest of its period. */
 #define EAGER_MS 200
 #define EAGER_SHARE 8
 

@@ -1,10 +1,11 @@
 #pragma once
 
-/* A probe of a container: an action (action.h) again and again, with delay, period and thresholds
- * as the kubelet counts them; until one over the network succeeds for the first time it is also
- * tried in between, which counts only if it succeeds. changed() comes when a threshold is reached:
- * ok after as many successes in a row, not ok after as many failures; again only after the other
- * verdict, or, for a probe that was not ok, never: whoever acts on it frees it. */
+/* A probe of a container: repeats an action (action.h) with the kubelet's delay, period and
+ * thresholds. Until a network probe succeeds for the first time there are extra attempts in
+ * between, which count only if they succeed. changed() is called when a threshold is reached: ok
+ * after enough consecutive successes, not ok after enough consecutive failures. It is called again
+ * only for the opposite verdict. A startup or liveness probe that is not ok never changes again:
+ * the caller frees it. */
 
 #include "node/action.h"
 
@@ -13,12 +14,12 @@ struct probe;
 struct probe_watch {
     const char *kind; /* "Readiness" */
     void (*changed)(void *ctx, bool ok);
-    /* Each failure that counts, with what was wrong; must not free it. */
+    /* Called for each failure that counts, with its message; must not free the probe. */
     void (*failed)(void *ctx, const char *kind, const char *message);
     void *ctx;
 };
 
 struct probe *probe_new(
     const struct action_place *place, struct json spec, const struct probe_watch *watch) must_check;
-/* NULL is fine. Also from changed(). */
+/* NULL is allowed. May be called from changed(). */
 void probe_free(struct probe *p);

@@ -16,18 +16,18 @@ struct process_runtime {
     struct process_runtime_options options;
     struct node_runtime node;
     size_t tasks;
-    struct runtime_task *left; /* released while they ran: still our children, to be waited for */
+    struct runtime_task *left; /* released while they ran, but still our children */
 };
 
 struct runtime_task {
     struct process_runtime *runtime;
-    struct runtime_task *next, **link; /* of those that were left; NULL: it was not */
+    struct runtime_task *next, **link; /* in the list of left ones; NULL: not in it */
     char *directory;
     struct shim_task shim;
     struct runtime_state state;
     int pidfd;
     struct loop_watch *exit_watch;
-    struct timer told; /* for one that had ended before we came */
+    struct timer told; /* to report a task that had ended before it was adopted */
     struct runtime_watch watch;
 };
 
@@ -36,7 +36,7 @@ static bool is_alive(int pid, uint64_t start)
     return start && shim_process_start(pid) == start;
 }
 
-/* How it ended: from its own hand, or, if its supervisor was killed, as a kill. */
+/* Its exit code, or SIGKILL if its supervisor was killed. */
 static void look_at_end(struct runtime_task *t)
 {
     struct shim_exit end;
@@ -83,7 +83,7 @@ static void pidfd_ready(void *ctx, int events)
     loop_watch_free(take(t->exit_watch));
     close(t->pidfd);
     t->pidfd = -1;
-    waitpid(t->shim.pid, NULL, WNOHANG); /* an adopted one is somebody else's child */
+    waitpid(t->shim.pid, NULL, WNOHANG); /* an adopted one has another parent */
     if (t->link) {
         task_free(t);
         return;
@@ -104,7 +104,7 @@ static struct runtime_task *task_new(struct process_runtime *r, const char *dire
     r->tasks++;
     timer_init(&t->told, has_ended, t);
     t->pidfd = (int)syscall(SYS_pidfd_open, shim->pid, 0);
-    /* The number may belong to somebody else by now: who began when ours did, is ours. */
+    /* The pid may have been reused: it is ours only if the start time matches. */
     if (t->pidfd >= 0 && is_alive(shim->pid, shim->start)) {
         t->exit_watch = loop_watch_new(r->loop, t->pidfd, pidfd_ready, t);
         loop_watch_set(t->exit_watch, LOOP_READ);

@@ -3,7 +3,7 @@
 static const struct known {
     const char *program;
     const char *where;
-    bool gpu, builds; /* it uses a GPU; it is built for one kind of them */
+    bool gpu, builds; /* uses a GPU; is built for one kind of GPU */
 } known[] = {
     { "llama-server",
         "https://github.com/ggml-org/llama.cpp/releases, Debian's package llama.cpp-tools, or "
@@ -32,7 +32,7 @@ static const struct known {
     { "curl", "Debian's package curl" },
 };
 
-/* `python3 -m MODULE` is known by the module. */
+/* `python3 -m MODULE` is looked up by the module. */
 static const char *name_of(struct json words)
 {
     const char *first = json_text(json_item(words, 0));

@@ -21,7 +21,7 @@ struct builder {
     size_t done; /* mounts that are in place */
 };
 
-/* For system calls that take a path where we have a descriptor. */
+/* For system calls that need a path where we have a descriptor. */
 #define FD_PATH_BYTES 32
 static const char *fd_path(int fd, char ret[static FD_PATH_BYTES])
 {
@@ -74,7 +74,7 @@ static bool mirror_entry(const char *from, const char *to, unsigned char type, s
     return bind_at(from, to, err);
 }
 
-/* One entry of the machine's directory `path`, into its mirror. */
+/* Mirrors one entry of the machine's directory `path`. */
 static bool mirror_name(
     const struct builder *b, const char *path, const char *name, struct error *err)
 {
@@ -87,13 +87,13 @@ static bool mirror_name(
         (size_t)snprintf(to, sizeof(to), "%s%s", b->root, from) >= sizeof(to))
         return fail(err, ERR_TOO_LARGE, "%.100s…/%s: too long a path", path, name);
     if (lstat(from, &st))
-        return true; /* gone meanwhile */
+        return true; /* removed in the meantime */
     unsigned char type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISLNK(st.st_mode) ? DT_LNK : DT_REG;
     return mirror_entry(from, to, type, err);
 }
 
-/* path is the machine's; its mirror comes to lie over the same path below the new root. readdir()
- * would allocate. */
+/* `path` is on the machine; its mirror is mounted at the same path below the new root. Does not use
+ * readdir(), which would allocate. */
 static bool mirror(struct builder *b, const char *path, struct error *err)
 {
     char to[PATH_MAX], entries[8192] __attribute__((aligned(8)));
@@ -119,7 +119,7 @@ static bool is_below(const char *path, const char *above)
     return strncmp(path, above, length) == 0 && (path[length] == '/' || !path[length]);
 }
 
-/* Whether path belongs to the pod already, so that making something in it harms nobody. */
+/* Whether path already belongs to the pod, so that we may create entries in it. */
 static bool is_ours(const struct builder *b, const char *path, const struct stat *ours)
 {
     struct stat theirs;
@@ -134,8 +134,8 @@ static int open_inside(const struct builder *b, const char *path, struct error *
     return tree_open_below(b->root_fd, path, false, err);
 }
 
-/* Makes one step of the way to a mount point, unless it is there. `at` is its length. A volume may
- * hold links that its pod made: none of them may lead us out of the new root. */
+/* Creates one directory of the path to a mount point, if missing. `at` is its length. A volume may
+ * contain links that its pod made: none of them may lead out of the new root. */
 static bool make_step(
     struct builder *b, const char *path, size_t at, bool is_file, struct error *err)
 {
@@ -166,7 +166,7 @@ static bool make_step(
            fail_errno(err, errno, "make the mount point %s", path);
 }
 
-/* Follows the machine's symbolic links, so that none of them leads out of the new root. */
+/* Resolves the machine's symbolic links, so that none of them leads out of the new root. */
 static bool real_path(const char *path, char ret[static PATH_MAX], struct error *err)
 {
     char prefix[PATH_MAX], real[PATH_MAX];
@@ -185,7 +185,7 @@ static bool real_path(const char *path, char ret[static PATH_MAX], struct error 
     return true;
 }
 
-/* What is mounted: opened in the new namespace, as a mount of another one cannot be bound. */
+/* Opens the source in the new namespace, because a mount of another namespace cannot be bound. */
 static int open_source(const struct root_mount *m, struct stat *ret, struct error *err)
 {
     int fd = open(m->from, O_PATH | O_CLOEXEC);
@@ -235,7 +235,7 @@ static bool mount_one(struct builder *b, const struct root_mount *m, struct erro
     return !m->read_only || make_read_only(b, path, err);
 }
 
-/* Where the first `depth` steps of a path end; 0: it has fewer. */
+/* Where the first `depth` components of a path end; 0: it has fewer. */
 static size_t step_end(const char *path, size_t depth)
 {
     size_t at = 0;
@@ -252,7 +252,7 @@ static bool is_nested(const struct root_mount *mounts, size_t count, size_t i)
     return false;
 }
 
-/* The steps of that depth; *ret_more: some paths go on. */
+/* Creates the components of that depth; *ret_more: some paths are longer. */
 static bool make_steps(
     struct builder *b, size_t count, size_t depth, bool *ret_more, struct error *err)
 {
@@ -276,8 +276,8 @@ static bool make_steps(
     return true;
 }
 
-/* Before anything is mounted, and the upper ones first: a directory that is mirrored hides what was
- * mounted or mirrored below it. Mount points within other mounts are made when those are there. */
+/* Before anything is mounted, and top down: mirroring a directory hides what was mounted or
+ * mirrored below it. Mount points inside other mounts are created once those are mounted. */
 static bool make_mount_points(struct builder *b, size_t count, struct error *err)
 {
     bool more = true;
@@ -307,7 +307,7 @@ bool root_enter(const char *root, const struct root_mount *mounts, size_t count,
     return true;
 }
 
-/* Its root is not the root of its name space if we ourselves live in a chroot. */
+/* The target's root differs from its namespace's root if we run in a chroot. */
 bool root_join(int pid, struct error *err)
 {
     char path[64];

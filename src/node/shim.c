@@ -18,13 +18,13 @@
 
 #define LOG_BYTES_DEFAULT ((int64_t)10 << 20)
 #define LOG_FILES_DEFAULT 5
-#define DYING_MS 1000 /* from SIGTERM to SIGKILL when our parent is gone */
+#define DYING_MS 1000 /* from SIGTERM to SIGKILL after our parent has died */
 
 struct shim {
     const struct shim_spec *spec;
     int program;
     int signals, outputs[2];
-    int input; /* keeps the program's input open; -1: it has none, or that has ended */
+    int input; /* keeps the program's input open; -1: it has none, or it has ended */
     bool killing;
     int status; /* of the program, from wait() */
     bool program_ended;
@@ -65,7 +65,7 @@ uint64_t shim_process_start(int pid)
     snprintf(directory, sizeof(directory), "/proc/%d", pid);
     if (pid <= 0 || !read_file(directory, "stat", text, sizeof(text)))
         return 0;
-    char *rest = strrchr(text, ')'); /* the name before it may hold anything */
+    char *rest = strrchr(text, ')'); /* the name before it may contain anything */
     char state = 'Z';
     if (!rest || sscanf(rest + 1,
                      " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d"
@@ -117,13 +117,14 @@ static bool enter_cgroups(const struct shim_spec *spec, struct error *err)
     return true;
 }
 
-/* The death signal goes with a change of user, and is set again. */
+/* A change of user clears the death signal, so it is set again. */
 static bool enter_user(const struct shim_spec *spec, struct error *err)
 {
     const struct runtime_user *u = spec->user;
     if (!u)
         return true;
-    /* So that it can open /dev/stdout and its like, which leads to these; /dev/null is not ours. */
+    /* So that it can open /dev/stdout and the like, which are links to these; but not for
+     * /dev/null. */
     struct stat st;
     for (int i = 0; i < 3; i++)
         if (fstat(i, &st) == 0 && (S_ISFIFO(st.st_mode) || spec->terminal) &&
@@ -153,7 +154,7 @@ static bool become(const struct shim_spec *spec, struct error *err)
     return fail_errno(err, errno, "%s", spec->argv[0]);
 }
 
-/* go: closed by the shim once it has written down who we are. stdio[0] -1: it has no input. */
+/* go: closed by the shim once it has written DIRECTORY/task. stdio[0] -1: it has no input. */
 static _Noreturn void program_main(
     const struct shim_spec *spec, int go, const int stdio[3], int report)
 {
@@ -185,7 +186,7 @@ static _Noreturn void program_main(
 
 /* ---- the shim's side ---- */
 
-/* Everything below us, also what has left its group or session: orphans become our children. */
+/* Kills all descendants, even those that left the group or session: orphans become our children. */
 static void kill_children(struct shim *s)
 {
     char path[64], list[4096];
@@ -197,12 +198,12 @@ static void kill_children(struct shim *s)
     int64_t pid;
     while (rest.ptr) {
         struct str word = str_cut(&rest, ' ');
-        if (rest.ptr && str_to_int(word, &pid)) /* the last word may be cut */
+        if (rest.ptr && str_to_int(word, &pid)) /* the last word may be truncated */
             kill((pid_t)pid, SIGKILL);
     }
 }
 
-/* Whether nobody is left. */
+/* Returns whether no descendant is left. */
 static bool reap(struct shim *s)
 {
     int status;
@@ -261,7 +262,7 @@ static void supervise(struct shim *s)
         struct pollfd fds[] = {
             { s->signals, POLLIN, 0 }, { s->outputs[0], POLLIN, 0 }, { s->outputs[1], POLLIN, 0 }
         };
-        /* A child that is born while we kill is met in the next round. */
+        /* A child that is forked during the kill is killed in the next round. */
         int wait_ms = ending ? 10 : kill_at_ms < INT64_MAX ? 100 : -1;
         poll(fds, lengthof(fds), wait_ms);
         take_signals(s, &kill_at_ms);
@@ -269,12 +270,12 @@ static void supervise(struct shim *s)
             if (fds[i + 1].revents)
                 take_output(s, i);
     }
-    for (int i = 0; i < 2; i++) /* nobody holds the other ends any more */
+    for (int i = 0; i < 2; i++) /* no process holds the other ends any more */
         while (s->outputs[i] >= 0)
             take_output(s, i);
 }
 
-/* From our signals, files and terminal to those of a shim. */
+/* Replaces this process's signals, files and terminal by those of a shim. */
 static int settle_down(const struct shim_spec *spec)
 {
     setsid();
@@ -294,8 +295,8 @@ static int settle_down(const struct shim_spec *spec)
     return signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Everything but these, which come out as 3, 4, …: what we had open is not the program's, and a
- * pipe that a stranger holds open never ends. */
+/* Closes all descriptors except these, which become 3, 4, …: the program must not inherit ours, and
+ * a pipe that another process holds open never ends. */
 static void keep_only(int *kept, int count)
 {
     for (int i = 0; i < count; i++)
@@ -316,7 +317,7 @@ static int input_path(const char *directory, char ret[static PATH_MAX])
     return snprintf(ret, PATH_MAX, "%s/stdin", directory);
 }
 
-/* The end that the program reads; -1: no input, or *ret_ok is false. */
+/* The end of the pipe that the program reads; -1: no input, or *ret_ok is false. */
 static int make_input(struct shim *s, bool *ret_ok)
 {
     char path[PATH_MAX];
@@ -325,7 +326,7 @@ static int make_input(struct shim *s, bool *ret_ok)
     if (!s->spec->input)
         return -1;
     input_path(s->spec->directory, path);
-    /* Without a reader there can be no writer, and neither is to wait for the other. */
+    /* open() for writing fails without a reader, and neither open may block. */
     int end = mkfifo(path, 0600) ? -1 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (end >= 0)
         s->input = open(path, O_WRONLY | O_CLOEXEC);
@@ -414,7 +415,7 @@ bool shim_start(const struct shim_spec *spec, struct shim_task *ret, struct erro
     int report[2];
     if (pipe2(report, O_CLOEXEC))
         return fail_errno(err, errno, "a pipe");
-    pid_t pid = _Fork(); /* without the handlers of libraries, which would touch our files */
+    pid_t pid = _Fork(); /* skips the handlers of libraries, which would touch our files */
     if (pid == 0)
         shim_main(spec, report[1]);
     int number = errno;

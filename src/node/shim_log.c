@@ -44,7 +44,7 @@ static void flush_line(struct shim_log *log, struct shim_stream *s, char tag)
     char head[64];
     struct timespec now;
     struct tm tm;
-    clock_gettime(CLOCK_REALTIME, &now); /* a process of its own has no struct env */
+    clock_gettime(CLOCK_REALTIME, &now); /* the shim process has no struct env */
     gmtime_r(&now.tv_sec, &tm);
     size_t head_len = strftime(head, sizeof(head), "%Y-%m-%dT%H:%M:%S", &tm);
     head_len += (size_t)snprintf(

@@ -1,7 +1,7 @@
 #pragma once
 
-/* Where a shim puts a program's output: lines of the container runtime interface, with rotation.
- * Allocates nothing; what cannot be written (a full disk) is lost, the program goes on. */
+/* Writes a program's output as lines of the container runtime interface, with rotation. Allocates
+ * nothing. Output that cannot be written (a full disk) is lost, and the program keeps running. */
 
 #include "base/base.h"
 
@@ -14,7 +14,7 @@ struct shim_stream {
 };
 
 struct shim_log {
-    const char *path; /* NULL: output goes nowhere */
+    const char *path; /* NULL: output is discarded */
     int64_t bytes_max, bytes;
     unsigned files;
     int fd;
@@ -23,5 +23,5 @@ struct shim_log {
 
 void shim_log_open(struct shim_log *log);
 void shim_log_add(struct shim_log *log, struct shim_stream *stream, const char *bytes, size_t len);
-/* Writes what is left of a last line without an end. */
+/* Writes an unfinished last line. */
 void shim_log_close(struct shim_log *log);

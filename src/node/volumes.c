@@ -23,8 +23,8 @@ const struct resource NODE_PERSISTENT_VOLUME = {
 struct volume {
     struct arena *arena;
     const struct pod_view *view;
-    const char *name, *directory; /* directory: its own below the pod's */
-    uint32_t mode;                /* of files without one */
+    const char *name, *directory; /* directory: its own directory below the pod's */
+    uint32_t mode;                /* of files without their own */
     struct volumes_owner owner;
     struct volume_file *files;
     size_t count;
@@ -38,8 +38,8 @@ static bool is_id(struct json v)
     return json_is(v, JSON_INT) && v.integer >= 0 && v.integer < UINT32_MAX;
 }
 
-/* The user that all containers have, as a kubelet decides it: none if one of them has another, or
- * does not say. */
+/* The user that all containers have, by the kubelet's rule: none if one of them has another or
+ * none. */
 static bool same_user(struct json pod, uint32_t *ret)
 {
     static const char *const lists[] = { "spec.initContainers", "spec.containers" };
@@ -62,7 +62,7 @@ struct volumes_owner volumes_owner(struct json pod)
     struct volumes_owner o = { 0 };
     struct json group = json_get(pod, "spec.securityContext.fsGroup");
     if (geteuid() != 0)
-        return o; /* everything is ours */
+        return o; /* this process owns everything */
     o.has_user = same_user(pod, &o.user);
     o.has_group = is_id(group);
     o.group = o.has_group ? (uint32_t)group.integer : 0;
@@ -194,7 +194,7 @@ static bool add_token(struct volume *v, struct json source, struct error *err)
         v->audience = audience ? audience : "";
         return fail(err, ERR_BUSY, "waiting for a token of the service account");
     }
-    /* A token is its user's alone where the pod says who that is, as a kubelet decides it. */
+    /* Only its user may read a token, if the pod sets one, as the kubelet does it. */
     bool own = v->owner.has_user || v->owner.has_group;
     if (!add_file(v, json_get_text(source, "path"), str_of(json_text(token)), own ? 0600 : 0, err))
         return false;
@@ -247,14 +247,14 @@ static bool make_directory(const char *path, uint32_t mode, struct error *err)
            fail_errno(err, errno, "make %s", path);
 }
 
-/* What the pod's fsGroup asks for. */
+/* Applies the pod's fsGroup. */
 static bool give_group(struct volume *v, const char *path, struct error *err)
 {
     return !v->owner.has_group || tree_give_group(path, v->owner.group, err);
 }
 
-/* A directory that we provide belongs to the user of the first pod that has it. Nobody else may
- * write to it unless fsGroup says so. */
+/* A directory that this node provisions belongs to the user of the first pod that mounts it. Other
+ * users may write to it only with fsGroup. */
 static bool give_claim(struct volume *v, const char *path, struct error *err)
 {
     bool ok = chmod(path, 0755) == 0 &&
@@ -410,7 +410,7 @@ static bool lies_in(const char *path, const struct root_mount *mounts, size_t co
     return false;
 }
 
-/* Directories that a subPath names are made. A link in the volume may not lead out of it. */
+/* Creates directories that a subPath names. A link in the volume may not lead out of it. */
 static bool check_sub_path(const char *from, const char *sub, struct error *err)
 {
     int root = open(from, O_PATH | O_CLOEXEC);

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/tree.h"
 
-/* What tells one state from another: names, modes, owners and bytes. */
+/* Identifies a state: a hash of names, modes, owners and bytes. */
 static const char *state_name(struct arena *a, const struct volume_file *files, size_t count)
 {
     struct sha256 h;
@@ -54,7 +54,7 @@ static bool write_one(
         ok = count > 0;
         done += ok ? (size_t)count : 0;
     }
-    /* In this order: a new owner clears bits. */
+    /* In this order, because a change of owner clears mode bits. */
     ok = ok && fchown(fd, file->user, file->group) == 0 && fchmod(fd, file->mode) == 0;
     int number = errno;
     if (fd >= 0)
@@ -80,7 +80,7 @@ static bool has_name(const struct volume_file *files, size_t count, const char *
     return false;
 }
 
-/* Names that are no longer there, and states that are no longer shown. */
+/* Removes names and states that are no longer used. */
 static void remove_old(struct arena *a, const char *directory, const char *state,
     const struct volume_file *files, size_t count)
 {
@@ -110,7 +110,7 @@ bool volumes_files_write(
     if (length > 0 && str_eq((struct str){ now, (size_t)length }, str_of(state)))
         return true;
     const char *place = arena_printf(&a, "%s/%s", directory, state);
-    tree_remove(place, NULL); /* half of it may be left from before */
+    tree_remove(place, NULL); /* an interrupted attempt may have left half of it */
     if (mkdir(place, 0755))
         return fail_errno(err, errno, "make %s", place);
     for (size_t i = 0; i < count; i++)

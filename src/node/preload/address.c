@@ -1,6 +1,6 @@
 /* Loaded into programs of pods by LD_PRELOAD: a server that would listen on all addresses of the
- * machine listens on its pod's alone, which is in LEEBOARD_POD_ADDRESS, as if it had a network of
- * its own. Needs nothing but three functions of the libc that the program has. */
+ * machine listens only on its pod's address, from LEEBOARD_POD_ADDRESS. Uses only three libc
+ * functions of the program. */
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -32,7 +32,7 @@ static int is_listener(int fd)
            type == SOCK_STREAM;
 }
 
-/* For both families: an IPv6 socket takes IPv4 addresses unless it was told not to. */
+/* For both families: an IPv6 socket also accepts IPv4 addresses unless IPV6_V6ONLY is set. */
 static int only_ipv6(int fd)
 {
     int only = 1;
