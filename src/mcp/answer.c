@@ -1,5 +1,5 @@
-/* The way back: see exchange.h. Bytes that no step wants to read stream through. Otherwise each
- * message passes answer() of the steps, innermost first, and is written anew. */
+/* The response path: see exchange.h. Bytes that no step wants to read are streamed. Otherwise each
+ * message passes answer() of the steps, innermost first, and is written again. */
 
 #include "mcp/exchange.h"
 
@@ -119,7 +119,7 @@ void answer_head(
 
 /* ---- messages ---- */
 
-/* Some clients want the type that readers assume anyway. */
+/* Some clients require the event type, even though "message" is the default. */
 static void write_event(struct buf *out, const struct sse_event *event)
 {
     if (!event->type.len || str_eq(event->type, STR("message")))
@@ -127,7 +127,7 @@ static void write_event(struct buf *out, const struct sse_event *event)
     sse_write(out, event);
 }
 
-/* The message that the steps have seen goes out. */
+/* Sends the message after all steps have seen it. */
 static void put_message(struct mcp_exchange *x)
 {
     struct str raw = x->answer_error.ptr ? x->answer_error : x->reply.raw;
@@ -168,7 +168,8 @@ static bool run_answers(struct mcp_exchange *x)
     return true;
 }
 
-/* A stream may last for days: what a message needed goes with it, also from the slots of steps. */
+/* A stream may last for days: the memory of a message is freed after it, including the slots of
+ * steps. */
 static void keep_slots(struct mcp_exchange *x)
 {
     size_t bytes = proxy_chain(x->proxy)->count * sizeof(*x->slots);
@@ -189,7 +190,7 @@ static void end_message(struct mcp_exchange *x)
     arena_done(&x->message);
 }
 
-/* Begins with a message; true if it is through already. */
+/* Starts with a message; true if it is already complete. */
 static bool take_message(struct mcp_exchange *x, struct str raw)
 {
     struct error err;
@@ -197,7 +198,7 @@ static bool take_message(struct mcp_exchange *x, struct str raw)
     if (x->is_stream)
         keep_slots(x);
     if (rpc_read(mcp_arena(x), raw, &x->reply, &err) != RPC_OK) {
-        /* Nobody can judge it, so nobody gets it. */
+        /* No step can check it, so no client gets it. */
         x->reply = (struct mcp_message){ 0 };
         x->answer_error = rpc_error(mcp_arena(x),
             x->request.id_raw,
@@ -214,7 +215,7 @@ static bool take_message(struct mcp_exchange *x, struct str raw)
     return true;
 }
 
-/* What clients do not take for a message: an HTTP+SSE server's address, a ping. */
+/* Events that are not messages: an HTTP+SSE server's address, a ping. */
 static bool is_no_message(const struct sse_event *event)
 {
     return !event->data.len || (event->type.len && !str_eq(event->type, STR("message")));
@@ -350,7 +351,7 @@ static void begin_messages(struct mcp_exchange *x, bool as_events)
         { STR("x-accel-buffering"), STR("no") },
     };
     static const struct http_header json[] = { { STR("content-type"), STR("application/json") } };
-    /* The modern era asks for the header that keeps nginx from buffering. */
+    /* The modern era requires the header that keeps nginx from buffering. */
     size_t count = !as_events ? 1 : x->request.modern ? 3 : 2;
     struct http_header *list =
         arena_array(&x->arena, count + x->answer_header_count, sizeof(*list));
@@ -375,7 +376,8 @@ void answer_message(struct mcp_exchange *x, struct str message, bool last)
 {
     if (x->finished)
         return;
-    /* Modern answers of one message need no stream. Older clients get what ToolHive sends. */
+    /* Modern answers with one message need no stream. Older clients get the same as from
+     * ToolHive. */
     if (!x->responded && !x->held_status)
         begin_messages(x, answer_takes_events(x) && !(last && x->request.modern));
     if (last)

@@ -12,7 +12,7 @@
 #include "mcp/session.h"
 #include "mcp/sse_relay.h"
 
-/* Requests whose client has left and that still run. */
+/* Limit of requests that continue after their client has left. */
 #define LEFT_MAX 1000
 #define ERA_BODY_BYTES_MAX 65536
 
@@ -28,7 +28,7 @@ struct backend_http {
     struct bridge *bridge;
     struct sse_relay *relay; /* NULL: streamable HTTP */
     enum { ERA_UNKNOWN, ERA_LEGACY_ONLY, ERA_MODERN_ONLY } era;
-    bool speaks_modern; /* it has said so: its refusals are what they say */
+    bool speaks_modern; /* the server is known to be modern: its refusals are final */
 };
 
 enum call_phase { CALL_SAYS, CALL_INITIALIZES, CALL_FINISHES };
@@ -39,8 +39,8 @@ struct call {
     struct http_call *http;
     enum call_phase phase;
     bool healed, headed;
-    struct error refused; /* of an initialize of ours */
-    /* An answer that may say that the server is of the other era; see judge_era(). */
+    struct error refused; /* from our own initialize */
+    /* The answer may show that the server is of the other era; see judge_era(). */
     bool judged;
     int status;
     struct http_headers headers;
@@ -77,7 +77,7 @@ static const char *target(const struct backend_http *b, struct mcp_exchange *x)
         &x->arena, "%s?%.*s", path, (int)x->query.len, x->query.ptr ? x->query.ptr : "");
 }
 
-/* The client's headers, with the session as the backend knows it. */
+/* The client's headers, with the backend's id of the session. */
 static struct http_headers headers_of(struct call *c, const char *session)
 {
     struct mcp_exchange *x = c->x;
@@ -138,7 +138,7 @@ static void note_session(struct call *c, const struct http_response *r)
 
 /* ---- the server's era ---- */
 
-/* What only a server of the other era would say, perhaps. Its body tells. */
+/* Whether the server may be of the other era. The body of its answer decides. */
 static bool may_be_other_era(const struct call *c, const struct http_response *r)
 {
     const struct mcp_exchange *x = c->x;
@@ -205,7 +205,7 @@ static bool judge_era(struct call *c)
     return c->backend->era != ERA_UNKNOWN;
 }
 
-/* The answer is there. True: the exchange goes another way. */
+/* The answer is complete. True: the exchange takes another path. */
 static bool cross_over(struct call *c)
 {
     struct mcp_exchange *x = c->x;

@@ -22,12 +22,13 @@ struct span {
 
 struct bridge {
     struct bridge_options o;
-    struct span *spans; /* the last used first */
+    struct span *spans; /* the last used one first */
     size_t count;
     struct timer sweep;
 };
 
-/* Whose session at the server: the user, the token that goes on, and what the client can do. */
+/* Identifies a session at the server: the user, the forwarded token, and the client's
+ * capabilities. */
 static void key_of(const struct mcp_exchange *x, const char *path, uint8_t ret[SHA256_BYTES])
 {
     struct sha256 h;

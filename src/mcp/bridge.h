@@ -1,8 +1,8 @@
 #pragma once
 
-/* Clients in front of an HTTP server of the other protocol era. For the modern clients of a legacy
- * server there is a hub for each identity, with a session of its own at the server; the legacy
- * clients of a modern server share one. A hub that was not used for a while goes. */
+/* Connects clients to an HTTP server of the other protocol era. For the modern clients of a legacy
+ * server there is one hub per identity, with its own session at the server. The legacy clients of a
+ * modern server share one hub. Unused hubs are freed after a while. */
 
 #include "http/message.h"
 
@@ -24,6 +24,6 @@ struct bridge_options {
 
 struct bridge *bridge_new(const struct bridge_options *options) must_check;
 void bridge_free(struct bridge *b);
-/* Takes the exchange as a backend does; path: where the server is. */
+/* Takes over the exchange as a backend does; path: the server's path. */
 void bridge_send(struct bridge *b, struct mcp_exchange *x, const char *path);
 void bridge_session_ended(struct bridge *b, struct mcp_session *s);

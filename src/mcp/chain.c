@@ -16,7 +16,7 @@ static const struct mcp_step *find_step(const char *type)
     return NULL;
 }
 
-/* Whether a path of the table covers this one (1), lies below it (-1), or neither (0). */
+/* Whether a path of the table covers this one (1), is below it (-1), or neither (0). */
 static int covers(struct str known, struct str path)
 {
     while (known.ptr && path.ptr) {
@@ -142,7 +142,7 @@ static void refuse_body(struct mcp_exchange *x, enum rpc_result why, const struc
     chain_send_answer(x);
 }
 
-/* False: the request is answered. */
+/* False: the request was answered. */
 static bool read_body(struct mcp_exchange *x)
 {
     struct error err;
@@ -168,7 +168,7 @@ static bool check_method(struct mcp_exchange *x)
     return false;
 }
 
-/* True: the hooks of this stage are through. */
+/* True: the hooks of this stage are complete. */
 static bool run_hooks(struct mcp_exchange *x, bool message)
 {
     const struct mcp_chain *c = proxy_chain(x->proxy);

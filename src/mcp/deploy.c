@@ -22,14 +22,14 @@ struct deploy {
     void *ctx;
     struct kube_op *op; /* NULL: the timer runs */
     struct timer timer;
-    unsigned tries, calm; /* calm: looks in a row that found all in place */
-    bool done;          /* applied once, or found newer */
-    bool ready;         /* told */
-    struct arena arena; /* of the StatefulSet below */
+    unsigned tries, calm; /* calm: looks in a row that found everything in place */
+    bool done;            /* applied once, or a newer one found */
+    bool ready;           /* ready() was called */
+    struct arena arena;   /* of the StatefulSet below */
     struct json owner;
-    bool headless;         /* which Service is looked at */
-    char *service_version; /* NULL: it is not there */
-    const char *said;      /* the last, so that it is not repeated */
+    bool headless;         /* which Service is being read */
+    char *service_version; /* NULL: it does not exist */
+    const char *said;      /* the last message, so that it is not repeated */
 };
 
 static void look(void *ctx);
@@ -79,9 +79,10 @@ static void settle(struct deploy *d)
     timer_set(d->env, &d->timer, wait_ms < LOOK_MAX_MS ? wait_ms : LOOK_MAX_MS);
 }
 
-/* ---- whose fields ---- */
+/* ---- field ownership ---- */
 
-/* After a create our fields are owned by an Update; those of an Apply can be taken back later. */
+/* After a create, our fields are owned by an Update. Only fields owned by an Apply can be removed
+ * by a later apply. */
 static struct json owned_by_apply(struct arena *a, struct json object, bool *ret_changed)
 {
     struct json_builder all;
@@ -97,7 +98,7 @@ static struct json owned_by_apply(struct arena *a, struct json object, bool *ret
     return json_list_end(&all);
 }
 
-/* True: under way. */
+/* True: in progress. */
 static bool own(
     struct deploy *d, struct kube_target what, struct json object, struct kube_then then)
 {
@@ -202,7 +203,7 @@ static void on_generation(void *ctx, const struct kube_reply *reply)
     d->op = kube_apply(d->client, service_target(d, &a), service, how, then);
 }
 
-/* Everything that is planned is there, whatever else is. */
+/* Whether `live` contains everything that is planned. */
 static bool covers(struct json live, struct json planned)
 {
     if (json_is(planned, JSON_MAP)) {
@@ -233,7 +234,8 @@ static void on_service(void *ctx, const struct kube_reply *reply)
         service_is_there(d);
         return;
     }
-    /* Another runner made it and has not come to this: what it had must go with the next apply. */
+    /* Another runner created it and did not get to this step: its fields must be removed by the
+     * next apply. */
     if (!is_absent &&
         own(d, service_target(d, &a), reply->body, (struct kube_then){ on_reowned, d }))
         return;

@@ -2,6 +2,6 @@
 
 #include "base/json.h"
 
-/* The middleware of a RunConfig that has no middleware_configs, from its other fields and in the
- * operator's order: who may do what must not depend on which half of the file was written. */
+/* Derives the middleware of a RunConfig without middleware_configs from its other fields, in the
+ * operator's order: access control must not depend on which form the file uses. */
 struct json derive_middleware(struct arena *a, struct json document);

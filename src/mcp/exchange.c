@@ -156,7 +156,7 @@ static bool is_changed(const struct header_change *c, struct str name)
     return false;
 }
 
-/* The proxy says itself for whom it asks, and which hop the request comes from. */
+/* The proxy itself sets these headers: the identity of the client, and the hops of the request. */
 static bool is_ours(struct str name)
 {
     static const char *const ours[] = { "x-forwarded-for",
@@ -201,7 +201,7 @@ struct http_headers mcp_backend_headers(struct mcp_exchange *x)
     return (struct http_headers){ list, count };
 }
 
-/* ---- answering in place of the backend ---- */
+/* ---- answering instead of the backend ---- */
 
 void mcp_answer(struct mcp_exchange *x, int status, const char *content_type, struct str body)
 {
@@ -272,7 +272,7 @@ void mcp_message_set_result(struct mcp_exchange *x, struct json result)
             &raw)) {
         x->reply.raw = raw;
         x->reply.result = result;
-        /* The id may have been a part of the old text. */
+        /* The id may point into the old text. */
         if (!rpc_span(raw, "id", &x->reply.id_raw))
             x->reply.id_raw = (struct str){ 0 };
     }

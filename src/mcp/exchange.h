@@ -1,14 +1,14 @@
 #pragma once
 
-/* One request of an MCP client while it passes the chain: what mcp/middleware.h hides. Only files
- * of this folder include it.
+/* One request of an MCP client on its way through the chain; the private part of mcp/middleware.h.
+ * Only files of this folder include it.
  *
  *   chain.c      runs the steps: head, body, message, backend
- *   exchange.c   what steps may ask and change
- *   answer.c     the way back: bytes or messages of the backend, through answer() of the steps
+ *   exchange.c   what steps may read and change
+ *   answer.c     the response: bytes or messages of the backend, through answer() of the steps
  *   proxy.c      the listener, /health, sessions, and which backend gets it
  *
- * It ends when the HTTP exchange closes: end() of every step, then the memory goes. */
+ * It ends when the HTTP exchange closes: end() of every step is called, then it is freed. */
 
 #include "base/buf.h"
 #include "http/sse.h"
@@ -24,7 +24,7 @@ struct outlet;
 
 enum mcp_stage { STAGE_HEAD, STAGE_BODY, STAGE_MESSAGE, STAGE_BACKEND, STAGE_DONE };
 
-/* What a step keeps for the process. */
+/* The process-wide state of a step. */
 struct mcp_link {
     const struct mcp_step *step;
     void *state;
@@ -53,7 +53,7 @@ struct mcp_exchange {
     uint16_t remote_port;
     int64_t started_ms, started_wall_ms;
     int64_t body_bytes, body_limit;
-    size_t body_counted; /* its part of the bodies that the proxy holds */
+    size_t body_counted; /* its share of the request bytes that the proxy holds */
     struct buf body;
     bool body_ended;
     struct mcp_message request;
@@ -64,62 +64,62 @@ struct mcp_exchange {
     /* the chain */
     enum mcp_stage stage;
     size_t step;   /* whose hook is next */
-    void **slots;  /* one for each step */
+    void **slots;  /* one per step */
     bool waiting;  /* for mcp_step_continue() */
-    bool deferred; /* the answer is set and waits for the end of the body */
+    bool deferred; /* the answer is set, but the end of the body is awaited */
     bool denied;
     bool is_signed;          /* mcp_set_signed() */
     int64_t request_capture; /* mcp_capture_request() */
     bool *wants;             /* per step: answer() */
     bool wants_any;
-    /* an answer in place of the backend's */
+    /* an answer instead of the backend's */
     bool answered;
     int answer_status;
     const char *answer_type;
     struct str answer_body;
     struct http_header answer_headers[16];
     size_t answer_header_count;
-    struct str answer_error; /* from answer(): what replaces the message */
+    struct str answer_error; /* from answer(): replaces the message */
     /* the backend's answer */
-    struct mcp_backend *backend; /* NULL: not sent, or over */
-    void *call;                  /* the backend's own */
+    struct mcp_backend *backend; /* NULL: not sent, or ended */
+    void *call;                  /* private to the backend */
     int status;
     int64_t answer_bytes;
     bool responded, finished, is_stream, reading, backend_ended, backend_failed;
-    bool in_messages; /* answer() runs, or waits */
-    struct buf held;  /* of the answer: a JSON body, or what waits behind a message */
+    bool in_messages; /* answer() runs, or is deferred */
+    struct buf held;  /* part of the answer: a JSON body, or what follows the current message */
     struct sse_reader sse;
-    struct sse_event event; /* the one whose message is under way */
-    int held_status;        /* of an answer that is read whole before it goes on */
+    struct sse_event event; /* the event of the current message */
+    int held_status;        /* status of an answer that is read completely before it is passed on */
     struct http_headers held_headers;
     struct mcp_message reply;
-    struct arena message; /* on a stream: what its present message needs */
-    void **kept_slots;    /* as they were before it */
+    struct arena message; /* on a stream: memory of the current message */
+    void **kept_slots;    /* the values of slots before the message */
     struct buf captured;
     size_t capture_max;
-    /* of the hub */
+    /* for the hub */
     struct outlet *stream; /* it carries notifications; see mcp/hub_internal.h */
     int message_status;    /* of an answer that is one message; 0: 200 */
     bool behind;           /* the client does not read */
-    size_t behind_bytes;   /* written since */
-    /* HTTP+SSE: the request has been answered with 202, and messages go out on this one. The
+    size_t behind_bytes;   /* bytes written since then */
+    /* HTTP+SSE: the request was answered with 202, and its messages are sent on `sink`. The
      * exchange lives until the last message, without a connection. */
     bool is_detached;
     struct mcp_exchange *sink; /* NULL: that stream has ended */
-    bool is_sink;              /* it was another's once */
+    bool is_sink;              /* it has been another exchange's sink */
 };
 
 /* ---- chain.c ---- */
 
-/* Opens the steps that the list names. */
+/* Opens the steps of the list. */
 bool chain_open(
     struct mcp_chain *c, const struct mcp_open *o, struct json list, struct error *err) must_check;
 void chain_close(struct mcp_chain *c);
 void chain_begin(struct mcp_exchange *x);
-/* The body is there, or the step has decided: goes on as far as possible. */
+/* The body is complete, or the step has decided: runs the chain as far as possible. */
 void chain_run(struct mcp_exchange *x);
 void chain_end(struct mcp_exchange *x);
-/* x->status is set and goes out now. */
+/* x->status is set and is sent now. */
 void chain_begun(struct mcp_exchange *x);
 /* Sends the answer that mcp_answer() set. */
 void chain_send_answer(struct mcp_exchange *x);
@@ -127,36 +127,37 @@ void chain_send_answer(struct mcp_exchange *x);
 /* ---- proxy.c ---- */
 
 const struct mcp_chain *proxy_chain(const struct mcp_proxy *p);
-/* All steps agreed: session, then backend. */
+/* All steps have passed it: session, then backend. */
 void proxy_dispatch(struct mcp_exchange *x);
-/* A plain answer of ours, "text\n", with nosniff. */
+/* Sends a plain answer of the proxy, "text\n", with nosniff. */
 void proxy_answer_text(struct mcp_exchange *x, int status, const char *text);
 const char *proxy_backend_url(const struct mcp_exchange *x);
-/* A detached exchange is over. */
+/* Frees a detached exchange. */
 void proxy_release(struct mcp_exchange *x);
-/* The answer to an initialize brought this session id. */
+/* The answer to an initialize assigned this session id. */
 void proxy_session_begun(struct mcp_exchange *x, struct str id);
 
 /* ---- answer.c: for backends ---- */
 
-/* The head of an answer that is passed on. */
+/* Starts an answer that is passed on. */
 void answer_head(
     struct mcp_exchange *x, int status, struct http_headers headers, int64_t body_bytes);
 void answer_data(struct mcp_exchange *x, struct str bytes);
-/* err: the backend broke; before the head that is a 502, after it the answer is cut. */
+/* err: the backend failed; before the answer's start that is a 502, after it the answer is cut
+ * off. */
 void answer_end(struct mcp_exchange *x, const struct error *err);
-/* The answer as messages: any number, then the last one. The client gets events or, where it takes
- * no events, the last message as JSON. answer_head() must not have been called. */
+/* The answer as messages: any number, then the last one. The client gets events, or the last
+ * message as JSON if it does not accept events. answer_head() must not have been called. */
 void answer_message(struct mcp_exchange *x, struct str message, bool last);
-/* Begins an answer of events before there is one. */
+/* Starts an event stream before the first message. */
 void answer_begin_events(struct mcp_exchange *x);
-/* Answers 202 now; the messages go out on another exchange. */
+/* Answers 202 now; the messages are sent on another exchange. */
 void answer_detach(struct mcp_exchange *x, struct mcp_exchange *sink);
-/* An event that is no message. */
+/* Sends an event that is not a message. */
 void answer_event(struct mcp_exchange *x, const char *type, const char *data);
-/* The client is cut off. */
+/* Closes the client's connection. */
 void answer_cut(struct mcp_exchange *x);
-/* The client takes bytes again. */
+/* The client reads again. */
 void answer_drained(struct mcp_exchange *x);
 void answer_continue(struct mcp_exchange *x, enum mcp_verdict verdict);
 bool answer_takes_events(const struct mcp_exchange *x);

@@ -54,7 +54,7 @@ void hub_notify(struct line *l, const char *method, struct json params)
     hub_send(l, str_of(json_to_text(&a, m)));
 }
 
-/* Messages travel as lines. JSON has line ends between its tokens only. */
+/* Messages are sent as lines. In JSON, line ends occur only between tokens. */
 static struct str one_line(struct arena *a, struct str raw)
 {
     if (!memchr(raw.ptr, '\n', raw.len) && !memchr(raw.ptr, '\r', raw.len))
@@ -84,7 +84,7 @@ static bool knows_id(const struct hub *hub, const char *id)
     return table_find(&hub->calls, table_hash(&hub->calls, id, strlen(id)), is_id, id);
 }
 
-/* Of the session and the client's id, so that a server's log can be read; unique in any case. */
+/* From the session and the client's id, to make a server's log readable; always unique. */
 static const char *server_id(struct hub *hub, struct hub_call *c, const struct mcp_exchange *x)
 {
     const char *session = x->session ? x->session->id : NULL;
@@ -195,7 +195,7 @@ void hub_call_fail(struct hub_call *c, int status, int64_t code, const char *tex
     answer_message(x, raw, true);
 }
 
-/* The server's own token: clients choose theirs without knowing of each other. */
+/* Replaces the progress token, because clients may choose equal ones. */
 static struct str give_token(struct hub_call *c, struct str raw, struct arena *a)
 {
     struct hub *hub = c->hub;
@@ -242,7 +242,8 @@ void hub_call_begin(struct hub_call *c, struct str raw)
         line_want(c->line, c->modern, c->id, json_none);
 }
 
-/* The handshake is made for everybody; a legacy client's own is answered from what it brought. */
+/* The hub makes one handshake for all clients; a legacy client's own is answered from its
+ * result. */
 static void answer_initialize(struct hub_call *c)
 {
     struct mcp_exchange *x = c->x;
@@ -343,7 +344,7 @@ static void take_initialize(struct hub *hub, struct mcp_exchange *x, struct peer
         line_want(&hub->line, false, c->id, params);
 }
 
-/* What a modern server does not know any more. True: answered. */
+/* Methods that a modern server does not know any more. True: answered. */
 static bool answer_here(struct hub *hub, struct mcp_exchange *x)
 {
     static const char *const gone[] = {
@@ -378,7 +379,7 @@ const char *hub_level_name(int level)
     return level < 0 || level >= (int)lengthof(level_names) ? NULL : level_names[level];
 }
 
-/* What the hub must remember of a request that goes on. */
+/* Records what the hub needs to know about a forwarded request. */
 static bool note_request(struct mcp_exchange *x, struct peer *peer)
 {
     const char *method = x->request.method, *uri = json_get_text(x->request.params, "uri");
@@ -418,7 +419,7 @@ static void take_request(struct hub *hub, struct mcp_exchange *x)
         return;
     struct hub_call *c = hub_call_new(hub, x, peer);
     c->can = peer ? peer->can : 0;
-    /* Another client still wants it: the server must not hear of this one's end. */
+    /* Another client still subscribes to it: the server must not get this one's unsubscribe. */
     const char *uri = json_get_text(x->request.params, "uri");
     if (text_eq(method, "resources/unsubscribe") && uri && hub_anyone_subscribed(hub, uri)) {
         hub_call_free(c);
@@ -502,7 +503,7 @@ static void take_post(struct hub *hub, struct mcp_exchange *x)
         answer_text(x, 400, "Bad Request");
 }
 
-/* GET and DELETE are about a session. NULL: answered. */
+/* The client of the session that a GET or DELETE is about. NULL: answered. */
 static struct peer *need_peer(struct hub *hub, struct mcp_exchange *x)
 {
     bool is_get = str_eq(x->method, STR("GET"));
@@ -565,7 +566,7 @@ static struct str session_of_query(const struct mcp_exchange *x)
     return (struct str){ 0 };
 }
 
-/* HTTP+SSE of 2024-11-05: what is posted gets a 202, its answer comes on the stream. */
+/* HTTP+SSE of 2024-11-05: a POST gets a 202, and its answer is sent on the stream. */
 static void take_sse(struct hub *hub, struct mcp_exchange *x)
 {
     bool is_post = str_eq(x->method, STR("POST"));
@@ -617,7 +618,8 @@ static void cancel_at_server(struct hub_call *c, const char *reason)
             json_map(&a, { "requestId", id }, { "reason", json_str(reason) }));
 }
 
-/* In the legacy era a lost connection is no cancellation: the call goes on without its client. */
+/* In the legacy era a lost connection does not cancel a request: the call continues without its
+ * client. */
 static void hub_cancel(struct mcp_backend *base, struct mcp_exchange *x)
 {
     (void)base;
@@ -650,8 +652,8 @@ static void hub_session_ended(struct mcp_backend *base, struct mcp_session *s)
     peer_free(p);
 }
 
-/* One client that does not read must not hold up the connection of all: it is cut instead when it
- * is too far behind; see outlet_write(). */
+/* A client that does not read must not block the shared connection. It is disconnected when it is
+ * too far behind; see outlet_write(). */
 static void hub_pause(struct mcp_backend *base, struct mcp_exchange *x)
 {
     (void)base;

@@ -144,7 +144,7 @@ static bool ask_client(struct hub_call *c, const struct json_member *m)
     return hub_tell(c, str_of(json_to_text(a, ask)));
 }
 
-/* The request again, under another id, with what the client said. */
+/* Sends the request again, under another id, with the client's answers. */
 static void say_again(struct hub_call *c)
 {
     struct arena *a = &c->arena;

@@ -30,7 +30,7 @@ static const char *fresh_id(struct line *l)
         &l->arena, "\"" CLIENT_NAME "|%llu\"", (unsigned long long)++l->hub->numbers);
 }
 
-/* The server learns what some client may be able to do; see owner_of() in hub_server.c. */
+/* Sends the capabilities that any client may have; see owner_of() in hub_server.c. */
 static struct json hello_params(struct line *l)
 {
     struct arena *a = &l->arena;
@@ -93,7 +93,7 @@ static void probe(struct line *l)
     say_hello(l, "server/discover", json_map(a, { "_meta", meta }), PROBE_MS);
 }
 
-/* The other era, or the end. */
+/* Tries the other era, or gives up. */
 static void try_other(struct line *l, const char *why)
 {
     l->handshake_id = NULL;
@@ -170,7 +170,7 @@ void line_want(struct line *l, bool modern, const char *id, struct json params)
 
 /* ---- the connection ---- */
 
-/* What the server that was there said is forgotten. */
+/* Forgets what the previous server process said. */
 static void begin_again(struct line *l)
 {
     char *hello = l->hello.ptr ? mem_strdup(l->hello.ptr) : NULL;
@@ -189,7 +189,7 @@ static void on_up(void *ctx, bool fresh)
     struct line *l = ctx;
     l->tried_modern = l->tried_legacy = false;
     if (!fresh && l->about.len) {
-        /* The same process: some servers do not survive a second handshake. */
+        /* The same process: some servers fail on a second handshake. */
         l->state = LINE_READY;
         timer_stop(l->hub->o.env, &l->patience);
         line_send_waiting(l);
@@ -199,7 +199,7 @@ static void on_up(void *ctx, bool fresh)
     if (!l->wanted)
         return;
     begin_again(l);
-    /* A server that came back is what it was. */
+    /* A server keeps its era after a restart. */
     if (l->modern)
         probe(l);
     else
@@ -233,7 +233,7 @@ static void on_down(void *ctx, const struct error *why)
         timer_set(l->hub->o.env, &l->patience, HANDSHAKE_MS);
 }
 
-/* Of a wire that tags: an answer has ended. A handshake that has not succeeded has failed. */
+/* On a wire with tags: an answer has ended. An incomplete handshake has failed. */
 static void on_ended(void *ctx, struct wire_tag *tag, const struct error *err)
 {
     struct line *l = ctx;

@@ -1,8 +1,8 @@
-/* Two eras in one hub. A modern client in front of a legacy server: the handshake has been made by
- * the hub, `_meta` is taken off, results get what modern ones have, and a question of the server
- * ends the client's request with `input_required` while the server's call waits, until the client
- * comes back with the answers. The other way round: requests get `_meta` from the client's
- * handshake, and `input_required` becomes requests to the client. */
+/* Two eras in one hub. A modern client in front of a legacy server: the hub makes the handshake,
+ * removes `_meta` from requests and adds the fields of modern results. A request from the server
+ * ends the client's request with `input_required`, while the server's call waits until the client
+ * returns with the answers. The other way round: requests get `_meta` from the client's handshake,
+ * and `input_required` becomes requests to the client. */
 
 #include <stdlib.h>
 
@@ -11,13 +11,13 @@
 
 #define PARKED_MS ((int64_t)10 * 60 * 1000)
 #define ROUNDS_MAX 32
-/* Questions that a server asks at the same time reach the client together. */
+/* Concurrent requests from a server are sent to the client together. */
 #define GATHER_MS 50
 #define STATE_BYTES_MAX 2048
 
 /* ---- headers of a modern request ---- */
 
-/* Header values that are not plain ASCII come as =?base64?…?=. */
+/* Header values that are not plain ASCII have the form =?base64?…?=. */
 static struct str decoded(struct arena *a, struct str value)
 {
     struct str bytes;
@@ -34,7 +34,7 @@ static bool has_name(const char *method)
            text_eq(method, "resources/read");
 }
 
-/* False: refused. The server cannot check them: it never sees headers. */
+/* False: refused. The server cannot check headers, because it never gets them. */
 static bool check_header(struct mcp_exchange *x, const char *name, const char *in_body)
 {
     struct arena *a = &x->arena;
@@ -102,7 +102,7 @@ bool modern_wants_log(const struct hub_call *c, const char *level)
     return c->log_level >= 0 && hub_level_of(level) >= c->log_level;
 }
 
-/* The server's log is switched on for the first client that wants it. */
+/* Enables the server's log for the first client that requests it. */
 void modern_set_level(struct hub_call *c)
 {
     struct line *l = c->line;
@@ -219,7 +219,7 @@ static struct str discovered(struct hub_call *c, struct arena *a)
     return rpc_response(a, c->client_id, result);
 }
 
-/* Adds a member to the result unless it is there. */
+/* Adds a member to the result unless it exists. */
 static struct str filled(
     struct arena *a, struct str raw, struct json result, const char *key, struct str value)
 {
@@ -273,7 +273,7 @@ static void on_forgotten(void *ctx)
     hub_call_free(c);
 }
 
-/* The client's request ends with all questions that are open; the server's call waits. */
+/* Ends the client's request with all open questions; the server's call waits. */
 static void park(void *ctx)
 {
     struct hub_call *c = ctx;
@@ -305,7 +305,7 @@ static void park(void *ctx)
 
 void modern_ask(struct hub_call *c)
 {
-    /* A parked client is asked when it comes back. */
+    /* A parked client gets the question when it returns. */
     if (!c->x || timer_is_set(&c->patience))
         return;
     timer_init(&c->patience, park, c);
@@ -317,7 +317,7 @@ static bool is_id(const struct table_node *n, const void *key)
     return text_eq(container_of(n, struct hub_call, by_id)->id, key);
 }
 
-/* The call that a requestState names, if it is this user's and asks for the same. */
+/* The call that a requestState identifies, if it is this user's and makes the same request. */
 static struct hub_call *parked_call(struct hub *hub, struct mcp_exchange *x, const char *state)
 {
     const char *dot = strchr(state, '.');

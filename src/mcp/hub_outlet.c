@@ -111,7 +111,7 @@ struct outlet *outlet_new(struct hub *hub, struct mcp_exchange *x, struct peer *
     return s;
 }
 
-/* A client has one: a second takes the place of the first. */
+/* A client has one stream: a second one replaces the first. */
 void outlet_open(struct hub *hub, struct mcp_exchange *x, struct peer *peer)
 {
     if (peer->stream)
@@ -197,7 +197,7 @@ static bool is_wanted(const struct outlet *s, const struct mcp_message *m)
     return s->peer ? true : filter && json_get_bool(s->filter, filter, false);
 }
 
-/* On a modern client's stream each notification says whose it is. */
+/* On a modern client's stream each notification has the subscription's id. */
 static struct str tagged(const struct outlet *s, const struct mcp_message *m, struct arena *a)
 {
     struct json id, meta = json_member(m->params, "_meta");

@@ -2,7 +2,7 @@
 
 #include "mcp/hub_internal.h"
 
-/* Of a client that does not read: beyond it the client is cut. */
+/* Limit for a client that does not read: beyond it the client is disconnected. */
 #define BEHIND_BYTES_MAX ((size_t)8 << 20)
 
 /* ---- lookups ---- */
@@ -91,7 +91,7 @@ void hub_deliver(struct hub_call *c, const struct mcp_message *m, struct arena *
     answer_message(x, raw, true);
 }
 
-/* ---- requests of the server ---- */
+/* ---- requests from the server ---- */
 
 static void refuse_server(
     struct line *l, const struct mcp_message *m, int64_t code, const char *text)
@@ -105,8 +105,8 @@ static bool same_user(const struct hub_call *a, const struct hub_call *b)
     return text_eq(a->subject, b->subject) && text_eq(a->issuer, b->issuer);
 }
 
-/* The newest call that is under way and whose client can do that. Standard streams do not say to
- * which call a message belongs. NULL: none, or it could be another user's. */
+/* The newest call in progress whose client supports the request. On standard streams a message does
+ * not say which call it belongs to. NULL: none, or it could be another user's. */
 static struct hub_call *owner_of(
     struct line *l, struct hub_call *about, unsigned can, const char **ret_why)
 {
@@ -127,7 +127,7 @@ static struct hub_call *owner_of(
     return found;
 }
 
-/* A modern client learns which capability it should have declared. */
+/* Reports to a modern client which capability it should have declared. */
 static bool fail_for_capability(struct line *l, struct hub_call *about, unsigned can)
 {
     struct hub_call *c = about ? about : l->newest;
@@ -153,7 +153,7 @@ static bool fail_for_capability(struct line *l, struct hub_call *about, unsigned
     return true;
 }
 
-/* A modern client is told the server's own id as the name of the question. */
+/* For a modern client, the name of the question is the server's own id. */
 static const char *key_of(struct hub_call *c, struct json id)
 {
     const char *key = json_text(id) ? json_text(id) : json_to_text(&c->arena, id);
@@ -170,7 +170,7 @@ static void ask_client(
     struct hub_call *c = owner_of(l, about, can, &why);
     if (!c) {
         refuse_server(l, m, RPC_METHOD_CODE, why);
-        /* Many servers ask for roots on their own, soon after the handshake. */
+        /* Many servers request roots on their own, soon after the handshake. */
         if (about || can != CAN_ROOTS)
             fail_for_capability(l, about, can);
         return;
@@ -218,7 +218,7 @@ static void take_request(struct line *l, struct hub_call *about, const struct mc
         refuse_server(l, m, RPC_METHOD_CODE, "Method not found");
 }
 
-/* ---- notifications of the server ---- */
+/* ---- notifications from the server ---- */
 
 static void take_progress(struct line *l, const struct mcp_message *m, struct arena *a)
 {
@@ -246,7 +246,7 @@ static void take_log(
         hub_tell(c, m->raw);
 }
 
-/* The server does not want an answer to its question any more. */
+/* The server has cancelled its request. */
 static void take_cancelled(struct line *l, const struct mcp_message *m, struct arena *a)
 {
     struct str id = str_of(json_to_text(a, json_member(m->params, "requestId")));
@@ -260,7 +260,7 @@ static void take_cancelled(struct line *l, const struct mcp_message *m, struct a
             }
 }
 
-/* A modern server says to which subscriptions/listen a notification belongs. */
+/* Notifications from a modern server contain the id of their subscriptions/listen. */
 static bool take_tagged(struct line *l, const struct mcp_message *m, struct arena *a)
 {
     struct json meta = json_member(m->params, "_meta");
@@ -311,7 +311,7 @@ void hub_take_line(struct line *l, struct hub_call *about, struct str text)
     cleanup(arena_done) struct arena a = HUB_ARENA;
     struct mcp_message m;
     struct error err;
-    /* Servers also print what is no message. */
+    /* Servers also print lines that are not messages. */
     if (str_trim(text).ptr[0] != '{' || rpc_read(&a, text, &m, &err) != RPC_OK)
         return;
     if (line_take_handshake(l, &m))

@@ -1,12 +1,12 @@
 #pragma once
 
-/* Cuts a stream of bytes into lines: the framing of MCP over standard streams, where each message
+/* Splits a stream of bytes into lines: the framing of MCP over standard streams, where each message
  * is one line of JSON. */
 
 #include "base/buf.h"
 
 struct lines {
-    struct buf rest; /* a line whose end has not come */
+    struct buf rest; /* an incomplete line */
 };
 
 static inline void lines_init(struct lines *l, size_t line_bytes_max)
@@ -17,7 +17,7 @@ static inline void lines_done(struct lines *l)
 {
     buf_done(&l->rest);
 }
-/* Calls line() for each one, without "\n" or "\r\n"; blank lines are left out. line() must not
- * end the reading. False: a line is longer than the limit. */
+/* Calls line() for each line, without "\n" or "\r\n"; blank lines are skipped. line() must not free
+ * the reader. False: a line exceeds the limit. */
 bool lines_feed(struct lines *l, struct str bytes, void (*line)(void *ctx, struct str line),
     void *ctx) must_check;

@@ -25,10 +25,10 @@ struct mcp_proxy {
     struct mcp_proxy_options o;
     struct mcp_chain chain;
     struct sessions *sessions;
-    struct mcp_backend *backend; /* NULL: not there yet */
+    struct mcp_backend *backend; /* NULL: not set yet */
     struct http_server *server;
     struct mcp_exchange *exchanges;
-    size_t bodies; /* bytes of all requests that are open */
+    size_t bodies; /* bytes of all open requests */
     bool freeing;
 };
 
@@ -59,7 +59,7 @@ void proxy_session_begun(struct mcp_exchange *x, struct str id)
     x->session->users++;
 }
 
-/* Exchanges hold a session only while it exists. */
+/* Exchanges refer to a session only while it exists. */
 static void on_session_ended(void *ctx, struct mcp_session *s)
 {
     struct mcp_proxy *p = ctx;
@@ -117,7 +117,8 @@ static bool check_well_known(struct mcp_exchange *x)
     return false;
 }
 
-/* Policies name paths: one that a server could read as another is sent back clean. */
+/* Policies refer to paths: a path that a server could read differently is redirected to its clean
+ * form. */
 static bool check_path(struct mcp_exchange *x)
 {
     char *clean = arena_alloc(&x->arena, x->path.len + 2);
@@ -164,7 +165,8 @@ void proxy_dispatch(struct mcp_exchange *x)
 
 /* ---- requests ---- */
 
-/* Many bodies at once must not take all memory: the largest that is still coming in is refused. */
+/* Many concurrent bodies must not use all memory: refuses the largest that is still being
+ * received. */
 static void refuse_largest(struct mcp_proxy *p)
 {
     struct mcp_exchange *largest = NULL;
@@ -220,7 +222,7 @@ void proxy_release(struct mcp_exchange *x)
 {
     x->finished = true;
     if (x->http)
-        return; /* its 202 is on the way still */
+        return; /* its 202 is still being sent */
     if (x->backend)
         x->backend->ops->cancel(x->backend, x);
     x->backend = NULL;
@@ -371,8 +373,8 @@ static bool has_step(struct json list, const char *type)
     return json_present(json_find(list, "type", type));
 }
 
-/* The list of the RunConfig, with what it says outside of that list: allowed origins, which a proxy
- * on loopback always has, and headers to forward. */
+/* The middleware list of the RunConfig, plus the steps from its other fields: allowed origins,
+ * which a proxy on loopback always has, and headers to forward. */
 static struct json full_list(struct arena *a, const struct runconfig *c)
 {
     struct json origins = c->allowed_origins;
@@ -474,7 +476,7 @@ void mcp_proxy_free(struct mcp_proxy *p)
         return;
     http_server_free(p->server);
     while (p->exchanges)
-        proxy_release(p->exchanges); /* detached ones */
+        proxy_release(p->exchanges); /* the detached ones */
     sessions_free(p->sessions);
     if (p->backend)
         p->backend->ops->free(p->backend);

@@ -5,7 +5,7 @@
 
 #define BOM "\xef\xbb\xbf"
 
-/* ---- spans: only for text that json_parse() has taken ---- */
+/* ---- spans: only for text that json_parse() has accepted ---- */
 
 static size_t skip_blanks(struct str s, size_t at)
 {
@@ -15,7 +15,7 @@ static size_t skip_blanks(struct str s, size_t at)
     return at;
 }
 
-/* The place behind the string that begins at `at`. */
+/* The position after the string that starts at `at`. */
 static size_t skip_string(struct str s, size_t at)
 {
     for (at++; at < s.len && s.ptr[at] != '"'; at++)
@@ -49,7 +49,7 @@ static size_t skip_value(struct str s, size_t at)
     return at;
 }
 
-/* The value of the last member of that key in the map at `at`. */
+/* Finds the value of the last member with that key in the map at `at`. */
 static bool find_member(struct str s, size_t at, struct str key, size_t *ret_from, size_t *ret_to)
 {
     bool found = false;

@@ -1,7 +1,7 @@
 #pragma once
 
-/* JSON-RPC 2.0 messages as MCP has them: one object, never a batch. The text of a message is kept
- * and changed by splicing, so that every byte nobody meant to change stays as it was. */
+/* JSON-RPC 2.0 messages as MCP uses them: one object, never a batch. The text of a message is kept
+ * and changed by splicing, so that all other bytes stay unchanged. */
 
 #include "mcp/middleware.h"
 
@@ -9,8 +9,8 @@ struct buf;
 
 enum rpc_result {
     RPC_OK,
-    RPC_PARSE_ERROR, /* -32700: no JSON */
-    RPC_INVALID,     /* -32600: JSON, but no single message */
+    RPC_PARSE_ERROR, /* -32700: not JSON */
+    RPC_INVALID,     /* -32600: JSON, but not a single message */
 };
 
 #define RPC_PARSE_ERROR_CODE (-32700)
@@ -33,22 +33,22 @@ enum rpc_result {
 #define RPC_META_LOG_LEVEL "io.modelcontextprotocol/logLevel"
 
 /* Everything in *ret points into raw or the arena. A byte order mark before the object is allowed.
- * Where a key occurs twice, the last value counts and raw becomes a text with that one only: the
- * server must not see another message than the one that was judged. */
+ * If a key occurs twice, the last value counts and raw becomes a text with only that one: the
+ * server must see the same message that was checked. */
 enum rpc_result rpc_read(
     struct arena *a, struct str raw, struct mcp_message *ret, struct error *err) must_check;
 
-/* The text of the value at a dotted path of keys, in JSON that is known to be valid. False: there
- * is none, or one of its keys is written with escapes. */
+/* Finds the text of the value at a dotted path of keys, in valid JSON. False: there is none, or one
+ * of its keys is written with escapes. */
 bool rpc_span(struct str raw, const char *path, struct str *ret) must_check;
-/* raw with the value at the path replaced by a text; one of the path's values must exist. */
+/* Replaces the value at the path in raw by a text; the value must exist. */
 bool rpc_splice(struct arena *a, struct str raw, const char *path, struct str value,
     struct str *ret) must_check;
-/* raw with a member added to the map at the path ("": the message itself). False: no such map. */
+/* Adds a member to the map at the path ("": the message itself). False: there is no such map. */
 bool rpc_insert(struct arena *a, struct str raw, const char *path, const char *key,
     struct str value, struct str *ret) must_check;
 
-/* A name as the header Mcp-Name has it: plain ASCII, or =?base64?…?=. */
+/* A name in the form of the header Mcp-Name: plain ASCII, or =?base64?…?=. */
 struct str rpc_header_value(struct arena *a, const char *name);
 
 /* {"jsonrpc":"2.0","id":ID,"error":{…}}; id.ptr NULL: without an id; data absent: without it. */

@@ -62,7 +62,7 @@ static bool read_transport(
         word);
 }
 
-/* stdio is served as proxy_mode says; the other transports serve what they are. */
+/* stdio is served as proxy_mode says; the other transports are served as themselves. */
 static bool read_mode(const struct fields *f, struct runconfig *c, struct error *err)
 {
     enum runconfig_transport mode = TRANSPORT_STREAMABLE_HTTP;

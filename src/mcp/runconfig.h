@@ -1,8 +1,8 @@
 #pragma once
 
-/* The RunConfig: what ToolHive's operator, and ours, writes for the process that runs one MCP
- * server, `runconfig.json` of schema v0.1.0. Only what the proxy decides on is read here; the steps
- * of the middleware read the rest from `document`. */
+/* The RunConfig: the file that ToolHive's operator, and ours, writes for the process that runs one
+ * MCP server, `runconfig.json` of schema v0.1.0. Only the fields that the proxy needs are read
+ * here; the middleware steps read the rest from `document`. */
 
 #include "base/json.h"
 
@@ -17,8 +17,8 @@ struct runconfig {
     bool serves_sse; /* proxy_mode: clients speak HTTP+SSE of 2024-11-05 */
     const char *host;
     int64_t port, target_port;
-    const char *remote_url; /* NULL: a workload of ours */
-    int64_t generation;     /* of the MCPServer; 0: not known */
+    const char *remote_url; /* NULL: one of our workloads */
+    int64_t generation;     /* of the MCPServer; 0: unknown */
     const int64_t *backend_replicas;
     struct json args, env_vars, labels;
     struct json middleware; /* list of { type, parameters } */
@@ -28,8 +28,8 @@ struct runconfig {
     bool trust_proxy_headers, stateless;
 };
 
-/* generation_text: the value of THV_MCPSERVER_GENERATION or NULL. A value that is no generation is
- * ignored, with a sentence in *ret_warning. Fails with the path of the field that is wrong. */
+/* generation_text: the value of THV_MCPSERVER_GENERATION or NULL. An invalid value is ignored, with
+ * a sentence in *ret_warning. Fails with the path of an invalid field. */
 bool runconfig_read(struct arena *a, struct str text, const char *generation_text,
     struct runconfig *ret, const char **ret_warning, struct error *err) must_check;
 

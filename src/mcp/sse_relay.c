@@ -11,11 +11,11 @@
 #define ENDPOINT_BYTES_MAX ((size_t)64 << 10)
 
 struct sse_stream {
-    struct table_node node; /* once there is an endpoint */
+    struct table_node node; /* once the endpoint is known */
     struct sse_relay *relay;
     struct mcp_exchange *x;
     struct sse_reader reader;
-    char *endpoint; /* path and query, decoded; NULL: not known yet */
+    char *endpoint; /* path and query, decoded; NULL: unknown */
 };
 
 struct sse_relay {
@@ -40,11 +40,11 @@ void sse_relay_free(struct sse_relay *r)
     free(r);
 }
 
-/* ---- whose an address is ---- */
+/* ---- owners of addresses ---- */
 
 struct who {
     const char *endpoint;
-    const struct mcp_identity *identity; /* NULL: anybody's */
+    const struct mcp_identity *identity; /* NULL: any client's */
 };
 
 static bool is_stream_of(const struct table_node *n, const void *key)
@@ -56,7 +56,7 @@ static bool is_stream_of(const struct table_node *n, const void *key)
            (!b || (text_eq(a->subject, b->subject) && text_eq(a->issuer, b->issuer)));
 }
 
-/* Decoded: clients may write the same address with other escapes. */
+/* Decoded, because clients may escape the same address differently. */
 static const char *address_of(struct arena *a, struct str path, struct str query)
 {
     const char *text = arena_printf(
@@ -75,7 +75,7 @@ bool sse_relay_is_strange(const struct sse_relay *r, struct mcp_exchange *x)
     return table_find(&r->streams, hash, is_stream_of, &who) != NULL;
 }
 
-/* ---- what comes on the stream ---- */
+/* ---- events of the stream ---- */
 
 static void write_event(struct sse_stream *s, const struct sse_event *event)
 {
@@ -93,7 +93,7 @@ static const char *forwarded(const struct sse_stream *s, const char *name)
     return value.len ? str_dup(&s->x->arena, value) : NULL;
 }
 
-/* Where the client sees the proxy: "https://host/prefix", or a part of that. */
+/* The proxy's address as the client sees it: "https://host/prefix", or a part of that. */
 static const char *front_of(const struct sse_stream *s)
 {
     struct arena *a = &s->x->arena;
@@ -112,7 +112,7 @@ static const char *front_of(const struct sse_stream *s)
     return arena_printf(a, "%s://%s%s", scheme ? scheme : s->x->tls ? "https" : "http", host, rest);
 }
 
-/* What a client posts goes through the proxy: a server's own host and port are left out. */
+/* A client's posts go through the proxy, so the server's own host and port are dropped. */
 static void take_endpoint(struct sse_stream *s, const struct sse_event *event)
 {
     struct arena *a = &s->x->arena;

@@ -24,8 +24,8 @@ struct wire_attach {
     void *ctx;
     struct kube_op *op;
     struct kube_attach *attach;
-    char *container_id; /* of the container that knows us; NULL: none yet */
-    char *next_id;      /* of the one that is being attached to */
+    char *container_id; /* of the container that completed the handshake; NULL: none yet */
+    char *next_id;      /* of the container being attached to */
     bool is_up;
     struct lines lines;
     struct timer timer;
@@ -43,7 +43,7 @@ static void again(struct wire_attach *w)
     timer_set(env, &w->timer, env_backoff_ms(env, PAUSE_MIN_MS, PAUSE_MAX_MS, w->tries++));
 }
 
-/* The connection is freed from the timer, not from its own callback. */
+/* The connection is freed from the timer, because this runs in its own callback. */
 static void lost(struct wire_attach *w, const struct error *err)
 {
     bool was_up = w->is_up;
@@ -78,7 +78,7 @@ static void take_line(void *ctx, struct str line)
     w->on->line(w->ctx, NULL, line);
 }
 
-/* What the server writes to its standard error is in the pod's log already. */
+/* The server's standard error is already in the pod's log. */
 static void on_output(void *ctx, enum kube_attach_stream stream, struct str bytes)
 {
     struct wire_attach *w = ctx;
@@ -155,7 +155,7 @@ static void look(void *ctx)
         (struct kube_then){ on_pods, w });
 }
 
-/* ---- the face ---- */
+/* ---- interface ---- */
 
 static void attach_start(struct mcp_wire *base, const struct wire_handlers *on, void *ctx)
 {

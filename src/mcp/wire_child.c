@@ -18,7 +18,7 @@
 #define READ_BYTES ((size_t)64 << 10)
 #define PAUSE_MIN_MS 200
 #define PAUSE_MAX_MS 15000
-/* A child that ran this long did not fail at its start. */
+/* A child that ran this long did not fail at startup. */
 #define STEADY_MS 30000
 #define UNSENT_BYTES_MAX ((size_t)128 << 20)
 
@@ -43,7 +43,7 @@ struct wire_child {
 
 /* ---- ends ---- */
 
-/* The group goes with it: what the server started must not outlive it. */
+/* Kills the whole process group: what the server started must not outlive it. */
 static void reap(struct wire_child *w)
 {
     if (w->pid <= 0)
@@ -85,7 +85,7 @@ static void write_out(struct wire_child *w)
     while (w->unsent.len) {
         ssize_t n = send(w->fd, w->unsent.ptr, w->unsent.len, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n <= 0)
-            break; /* an error is seen by the reader */
+            break; /* the reader will see the error */
         buf_eat(&w->unsent, (size_t)n);
     }
     loop_watch_set(w->watch, LOOP_READ | (w->unsent.len ? LOOP_WRITE : 0));
@@ -205,7 +205,7 @@ static void child_send(struct mcp_wire *base, struct str message, const struct w
     buf_add(&w->unsent, message.ptr, message.len);
     buf_add_char(&w->unsent, '\n');
     if (buf_overflowed(&w->unsent))
-        shutdown(w->fd, SHUT_RDWR); /* it does not read: the reader sees the end */
+        shutdown(w->fd, SHUT_RDWR); /* it does not read: the reader gets an end of file */
     else
         write_out(w);
 }

@@ -15,7 +15,7 @@ struct wire_http {
     struct mcp_wire base;
     struct wire_http_options o;
     struct arena arena;
-    struct http_headers headers; /* of the client that began it */
+    struct http_headers headers; /* of the client that started it */
     const struct wire_handlers *on;
     void *ctx;
     char *session; /* of a legacy server; NULL: none */
@@ -25,15 +25,15 @@ struct wire_http {
     struct timer timer;
 };
 
-/* One message, and what comes back for it. */
+/* One message and the response to it. */
 struct post {
     struct wire_http *wire;
     struct post *next, **link;
     struct http_call *http;
     struct wire_tag *tag; /* NULL: none, or not wanted any more */
-    uint64_t hello;       /* number of a handshake; 0: it is none */
+    uint64_t hello;       /* number of a handshake; 0: not a handshake */
     bool is_events, forgotten;
-    bool busy, gone; /* its message is handed out; it is to be freed then */
+    bool busy, gone; /* a message is being delivered; free this afterwards */
     int status;
     struct sse_reader sse;
     struct buf body;
@@ -58,7 +58,7 @@ static void post_free(struct post *p)
     free(p);
 }
 
-/* ---- what comes back ---- */
+/* ---- responses ---- */
 
 static bool type_is_events(struct http_headers headers)
 {
@@ -81,7 +81,7 @@ static void on_head(void *ctx, const struct http_response *r)
     memcpy(w->session, session.ptr, session.len);
 }
 
-/* False: it is gone, line() has made it so. */
+/* False: line() has freed it. */
 static bool hand_out(struct post *p, struct str text)
 {
     struct wire_http *w = p->wire;
@@ -137,7 +137,7 @@ static void on_end(void *ctx, const struct error *err, bool sent)
     }
 }
 
-/* ---- what goes out ---- */
+/* ---- requests ---- */
 
 static bool is_ours(struct str name)
 {

@@ -30,7 +30,7 @@ static struct json labels(struct arena *a, const struct workload *w)
         json_map(a, { "app", json_str(w->config->name) }, { "toolhive", json_str("true") }));
 }
 
-/* Fields that the patch left out. */
+/* Adds default fields that the patch omits. */
 static struct json filled(struct arena *a, struct json given, struct json defaults)
 {
     return json_overlay(a, defaults, json_is(given, JSON_MAP) ? given : json_empty_map());
@@ -61,7 +61,7 @@ static struct json container_security(struct arena *a, const struct workload *w)
         { "seccompProfile.type", json_str("RuntimeDefault") });
 }
 
-/* The patch's variables, then those of the RunConfig by name: maps are sorted. */
+/* The patch's variables, then those of the RunConfig, sorted by name as maps are. */
 static struct json env(struct arena *a, const struct workload *w, struct json given)
 {
     struct json vars = w->config->env_vars;
@@ -79,8 +79,8 @@ static struct json env(struct arena *a, const struct workload *w, struct json gi
     return json_or_absent(json_list_end(&all));
 }
 
-/* The end of its log becomes the message of a container that fails, and so a part of PodsHealthy.
- * Pods that run already are not made anew for it. */
+/* The end of the log becomes the message of a failed container, and so a part of PodsHealthy.
+ * Running pods are not replaced for it. */
 static struct json message_policy(struct json given, struct json live)
 {
     static const char field[] = "terminationMessagePolicy";

@@ -1,7 +1,7 @@
 #pragma once
 
-/* The objects of an MCP server's workload: a StatefulSet and, where it speaks HTTP, two Services.
- * They are those of ToolHive's proxyrunner, field for field. */
+/* The objects of an MCP server's workload: a StatefulSet and, if it speaks HTTP, two Services. They
+ * equal those of ToolHive's proxyrunner, field by field. */
 
 #include "base/json.h"
 
@@ -15,20 +15,20 @@ struct workload {
     const char *ns;
     struct json pod_patch; /* absent, or a PodTemplateSpec */
     struct json args;      /* of the container */
-    bool is_openshift;     /* it chooses user and group ids itself */
+    bool is_openshift;     /* OpenShift chooses user and group ids itself */
 };
 
 /* text: of --k8s-pod-patch; NULL or "": none. */
 bool workload_read_patch(
     struct arena *a, const char *text, struct json *ret, struct error *err) must_check;
 
-/* live: the StatefulSet that exists, or absent; what others put there and must stay comes from it,
- * and its resourceVersion. */
+/* live: the existing StatefulSet, or absent. Its resourceVersion is used, and the fields of other
+ * owners that must be kept. */
 struct json workload_stateful_set(struct arena *a, const struct workload *w, struct json live);
-/* owner: the StatefulSet as the server has it. Absent: the transport needs none. */
+/* owner: the StatefulSet as stored. Absent: the transport needs no Service. */
 struct json workload_service(
     struct arena *a, const struct workload *w, struct json owner, bool headless);
-/* A newer generation has been applied already: this one must not be. */
+/* A newer generation was already applied, so this one must not be. */
 bool workload_is_older(const struct workload *w, struct json live);
 /* "http://mcp-NAME:PORT" */
 const char *workload_url(struct arena *a, const struct runconfig *c);

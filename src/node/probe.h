@@ -4,8 +4,7 @@
  * thresholds. Until a network probe succeeds for the first time there are extra attempts in
  * between, which count only if they succeed. changed() is called when a threshold is reached: ok
  * after enough consecutive successes, not ok after enough consecutive failures. It is called again
- * only for the opposite verdict. A startup or liveness probe that is not ok never changes again:
- * the caller frees it. */
+ * only when the verdict changes. The caller frees a failed startup or liveness probe. */
 
 #include "node/action.h"
 

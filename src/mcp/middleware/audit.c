@@ -14,7 +14,7 @@
 
 #define CONFIG_BYTES_MAX ((size_t)1 << 20)
 #define DATA_BYTES_DEFAULT 1024
-#define ERROR_BYTES_MAX 4096 /* how much of an answer is searched for a JSON-RPC error */
+#define ERROR_BYTES_MAX 4096 /* how much of an answer to search for a JSON-RPC error */
 #define ERROR_TEXT_MAX 256
 #define HOPS_DEFAULT 16
 #define LINE_BYTES_MAX ((size_t)16 << 20)
@@ -193,7 +193,7 @@ static void put_source(const struct audit *s, struct buf *b, struct mcp_exchange
         put_text(b, "user_agent", agent);
     if (id.len)
         put_text(b, "request_id", id);
-    /* Anybody can write this header. */
+    /* Any client can send this header. */
     if (!s->trusts_proxy && forwarded.len)
         put_text(b, "forwarded_for", forwarded);
     buf_add_text(b, "}}");
@@ -214,7 +214,7 @@ static void put_subjects(struct buf *b, const struct mcp_identity *who)
     buf_add_char(b, '}');
 }
 
-/* Who acts for whom (RFC 8693, claim "act"), the current actor first. */
+/* The delegation chain (RFC 8693, claim "act"), with the current actor first. */
 static void put_delegation(const struct audit *s, struct buf *b, struct json act)
 {
     int64_t hops = 0, omitted = 0;
@@ -411,7 +411,7 @@ static void audit_begun(void *state, struct mcp_exchange *x, void **slot)
 {
     if (!opens_stream(x))
         return;
-    *slot = state; /* written down */
+    *slot = state; /* logged */
     write_event(state, x, true);
 }
 

@@ -9,7 +9,7 @@
 #include "mcp/middleware/token_cache.h"
 
 #define METADATA_PATH "/.well-known/oauth-protected-resource"
-#define SKEW_MS 30000 /* how far clocks may differ */
+#define SKEW_MS 30000 /* allowed clock difference */
 
 struct oidc_config {
     const char *issuer, *audience, *jwks_url, *client_id, *client_secret, *ca_file, *token_file;
@@ -35,23 +35,23 @@ static const struct json_bind oidc_bind[] = {
 };
 
 struct auth {
-    bool local; /* no issuer: everybody is this user */
+    bool local; /* no issuer: every client is this user */
     struct mcp_identity user;
     struct oidc_config c;
     const struct env *env;
     struct key_source *keys;
     struct introspection *introspection; /* NULL: none */
     struct token_cache cache;
-    uint64_t generation;   /* of the keys that proved what is in the cache */
+    uint64_t generation;   /* of the keys that verified the cached tokens */
     const char *challenge; /* of WWW-Authenticate, up to the error */
     struct str metadata;
 };
 
-/* One request under way. */
+/* One request in progress. */
 struct auth_check {
     struct auth *auth;
     struct mcp_exchange *x;
-    struct token_entry *entry; /* the request's identity lives in it */
+    struct token_entry *entry; /* owns the request's identity */
     const char *token;
     struct jwt jwt;
     struct key_wait wait;
@@ -237,7 +237,7 @@ static enum mcp_verdict refuse(const struct auth *s, struct mcp_exchange *x, con
         s, x, "invalid_token", why, arena_printf(mcp_arena(x), "Invalid token: %s", why));
 }
 
-/* The client's token may be fine: it must not throw it away. */
+/* The client's token may be valid: the client must not discard it. */
 static enum mcp_verdict cannot_tell(struct mcp_exchange *x, const struct error *err)
 {
     struct arena *a = mcp_arena(x);
@@ -252,7 +252,7 @@ static enum mcp_verdict cannot_tell(struct mcp_exchange *x, const struct error *
 
 /* ---- claims ---- */
 
-/* NULL: they are fine. */
+/* NULL: they are valid. */
 static const char *wrong_claim(const struct auth *s, struct json claims, bool is_jwt)
 {
     int64_t now_ms = env_wall_ms(s->env), at_s;
@@ -270,7 +270,7 @@ static const char *wrong_claim(const struct auth *s, struct json claims, bool is
     return has_end ? NULL : "token expired";
 }
 
-/* The claims are proved: the request is somebody's. */
+/* The claims are verified: sets the identity of the request. */
 static enum mcp_verdict accept(struct auth_check *c, struct json claims, bool is_jwt)
 {
     struct auth *s = c->auth;
@@ -361,7 +361,7 @@ static void on_keys(void *ctx, const struct jwk_set *keys, const struct error *e
 static enum mcp_verdict check_jwt(struct auth_check *c)
 {
     const struct jwk_set *keys;
-    /* No key will help these; and no fetch is worth them. */
+    /* No key can make these valid, so do not fetch keys. */
     if (!jwt_knows(&c->jwt) || text_empty(c->jwt.kid)) {
         const char *what =
             jwt_knows(&c->jwt)
@@ -383,7 +383,7 @@ static enum mcp_verdict check_jwt(struct auth_check *c)
     return cannot_tell(c->x, &err);
 }
 
-/* NULL: there is none, and *ret_why says what is there. */
+/* NULL: there is none, and *ret_why says what was found. */
 static const char *bearer(struct mcp_exchange *x, const char **ret_why)
 {
     struct http_headers headers = mcp_headers(x);

@@ -10,12 +10,12 @@ static const struct authorizer *const authorizers[] = { &authorizer_cedar, &auth
 struct authz {
     const struct authorizer *authorizer;
     void *state;
-    /* Annotations of tools, as the last lists had them: name → hints. */
+    /* Annotations of tools, from the latest lists: name → hints. */
     struct arena hints_arena;
     struct json hints;
 };
 
-/* One message under way: a question, or one for each item of a list. */
+/* One message in progress: one question, or one per item of a list. */
 struct authz_check {
     struct authz *authz;
     struct mcp_exchange *x;
@@ -24,7 +24,7 @@ struct authz_check {
     size_t next;
     struct json_builder kept;
     void *call;
-    bool asking; /* of an authorizer that answers later */
+    bool asking; /* waiting for an asynchronous authorizer */
 };
 
 /* ---- opening ---- */
@@ -77,7 +77,7 @@ static void authz_close(void *state)
 
 enum treatment { DENY, ALLOW, ASK, FILTER };
 
-/* Methods that are not here are refused. */
+/* Methods that are not listed are refused. */
 static const struct treated {
     const char *method;
     enum treatment treatment;
@@ -127,7 +127,7 @@ static enum mcp_verdict deny(struct mcp_exchange *x)
     return MCP_ANSWER;
 }
 
-/* Servers that read JSON-RPC without looking at Content-Type would take what we had not judged. */
+/* Servers that parse JSON-RPC with any Content-Type would accept a message that was not checked. */
 static enum mcp_verdict authz_head(void *state, struct mcp_exchange *x, void **slot)
 {
     struct str type = http_header_find(mcp_headers(x), "content-type");
@@ -142,7 +142,8 @@ static enum mcp_verdict authz_head(void *state, struct mcp_exchange *x, void **s
     return MCP_ANSWER;
 }
 
-/* A server that reads keys without regard to case would see another request than the judged one. */
+/* A server that ignores the case of keys would see another request than the one that was
+ * checked. */
 static bool is_ambiguous(struct json map)
 {
     static const char *const keys[] = { "method", "params", "id", "name", "uri", "arguments" };
@@ -181,7 +182,7 @@ static enum mcp_verdict ask_request(
 static enum mcp_verdict authz_message(void *state, struct mcp_exchange *x, void **slot)
 {
     const struct mcp_message *m = mcp_request(x);
-    if (m->kind == MCP_RESPONSE) /* to a question of the server */
+    if (m->kind == MCP_RESPONSE) /* to a request from the server */
         return MCP_NEXT;
     const struct treated *t = treatment_of(m->method);
     if (!t || is_ambiguous(m->document) || is_ambiguous(m->params))
@@ -252,7 +253,7 @@ static void remember_hints(struct authz *z, struct mcp_exchange *x, struct json 
     z->hints = merged;
 }
 
-/* MCP_LATER: an answer is awaited. */
+/* MCP_LATER: an answer is pending. */
 static enum mcp_verdict filter(struct authz_check *c)
 {
     struct authz *z = c->authz;

@@ -1,10 +1,10 @@
 #pragma once
 
-/* The step `authorization`: whether an identity may do what a message asks for.
+/* The step `authorization`: whether an identity may do what a message requests.
  *
- * What is asked, authorization.c decides from the message; who decides is an authorizer: Cedar
+ * authorization.c derives questions from the message, and an authorizer answers them: Cedar
  * policies (authorize_cedar.c) or an HTTP policy decision point (authorize_pdp.c). Lists of tools,
- * prompts and resources are filtered by one question for each item. */
+ * prompts and resources are filtered by one question per item. */
 
 #include "mcp/middleware.h"
 
@@ -24,11 +24,11 @@ struct authorizer {
     const char *type; /* as in config_data.type */
     void *(*open)(const struct mcp_open *o, struct json config, struct error *err);
     void (*close)(void *state); /* NULL: nothing to free */
-    /* AUTHZ_LATER: authz_answered() follows once, unless cancel() comes first. *call is the
-     * authorizer's own, for that. */
+    /* AUTHZ_LATER: authz_answered() follows once, unless cancel() is called first. *call is for the
+     * authorizer's own state. */
     enum authz_answer (*ask)(void *state, struct mcp_exchange *x, const struct authz_question *q,
         struct authz_check *check, void **call);
-    void (*cancel)(void *state, void *call); /* NULL: it never says AUTHZ_LATER */
+    void (*cancel)(void *state, void *call); /* NULL: it never returns AUTHZ_LATER */
 };
 
 void authz_answered(struct authz_check *check, bool allowed);

@@ -5,9 +5,9 @@
  *   resource   Tool::"NAME", Prompt::"NAME" or Resource::"URI"; in MCP::"SERVER"
  *   context    claim_NAME and arg_NAME; arg_NAME_present for a list, an object or null
  *
- * Whole numbers are longs. ToolHive makes every number a decimal; policies that were written for
- * that fail with a type error here, and are then evaluated once more with decimals. A policy that
- * fails denies, as with ToolHive. */
+ * Integers are longs. ToolHive makes every number a decimal; policies written for that fail with a
+ * type error here, and are then evaluated again with decimals. A policy that fails denies, as in
+ * ToolHive. */
 
 #include "mcp/middleware/authorization.h"
 
@@ -152,7 +152,7 @@ static struct json decimal(struct arena *a, double number)
             json_map(a, { "fn", json_str("decimal") }, { "arg", json_strf(a, "%.4f", number) }) });
 }
 
-/* Absent for what Cedar has no value for: it is as if it were not there. */
+/* Absent for values that Cedar does not have: the attribute is omitted. */
 static struct json cedar_value(struct arena *a, struct json v, bool decimals, size_t depth)
 {
     struct json_builder b;
@@ -172,7 +172,7 @@ static struct json cedar_value(struct arena *a, struct json v, bool decimals, si
             json_push(&b, cedar_value(a, *item, decimals, depth + 1));
         return json_list_end(&b);
     case JSON_MAP:
-        /* These would be read as an entity or a value of an extension. */
+        /* Cedar would read these as an entity or an extension value. */
         if (json_present(json_member(v, "__entity")) || json_present(json_member(v, "__extn")))
             return json_none;
         json_builder_init(&b, a);
@@ -184,7 +184,7 @@ static struct json cedar_value(struct arena *a, struct json v, bool decimals, si
     }
 }
 
-/* A claim that some issuers write as a list and others as one text with blanks: both forms. */
+/* Some issuers write this claim as a list, others as one string with spaces: accept both. */
 static void add_multi_valued(
     struct arena *a, const char *name, struct json v, struct json_builder *to)
 {

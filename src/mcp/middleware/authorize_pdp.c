@@ -1,5 +1,5 @@
 /* An HTTP policy decision point (httpv1): POST { principal, operation, resource, context } to
- * URL/decision, answered { "allow": true }. Whatever else comes back denies. */
+ * URL/decision, answered by { "allow": true }. Any other answer denies. */
 
 #include "mcp/middleware/authorization.h"
 
@@ -73,7 +73,7 @@ static void pdp_close(void *state)
 
 /* ---- questions ---- */
 
-/* The first claim of a list of names that is there goes in under the first name. */
+/* Adds the first claim that exists from a list of names, under the first name. */
 static void take_claim(struct json_builder *to, struct json claims, const char *as,
     const char *const *names, size_t count)
 {

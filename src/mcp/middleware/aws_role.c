@@ -16,7 +16,7 @@ struct role {
 
 struct aws_roles {
     const char *fallback; /* NULL: none */
-    const char *claim;    /* the one that rules with a value look at */
+    const char *claim;    /* the claim that rules with a value match */
     struct role *list;
     size_t count;
 };
@@ -36,7 +36,7 @@ static bool check_arn(const char *text, struct error *err)
     return fine || fail(err, ERR_INVALID, "\"%s\" is not the ARN of an IAM role", text);
 }
 
-/* Claims are a map of anything. */
+/* Claims are a map with values of any type. */
 static const struct cel_decl *claims_decl(struct arena *a)
 {
     return cel_decl_new(a,

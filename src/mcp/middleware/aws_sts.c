@@ -10,7 +10,7 @@
 #include "mcp/middleware/fetch.h"
 #include "mcp/middleware/token_cache.h"
 
-#define MARGIN_MS 60000 /* before their end keys are not used any more */
+#define MARGIN_MS 60000 /* keys are not used for this long before they expire */
 #define DURATION_MIN 900
 #define DURATION_MAX 43200
 #define DURATION_DEFAULT 3600
@@ -57,7 +57,8 @@ static bool check_fields(struct fields *f, struct error *err)
            fail(err, ERR_INVALID, "session_duration: %d s at least", DURATION_MIN);
 }
 
-/* AWS_ENDPOINT_URL_STS is AWS's own variable for another endpoint, as of a private network. */
+/* AWS_ENDPOINT_URL_STS is AWS's own variable for another endpoint, such as one in a private
+ * network. */
 static const char *endpoint_of(const struct mcp_open *o, const struct fields *f)
 {
     const char *given = o->variable(o->ctx, "AWS_ENDPOINT_URL_STS");
@@ -100,9 +101,9 @@ static void aws_close(void *state)
     token_cache_done(&s->cache);
 }
 
-/* ---- the answer of STS ---- */
+/* ---- the response of STS ---- */
 
-/* The text of the first such element; keys have no characters that XML would escape. */
+/* The text of the first such element; keys contain no characters that XML would escape. */
 static const char *element(struct arena *a, struct str xml, const char *name)
 {
     const char *open = arena_printf(a, "<%s>", name);
@@ -140,7 +141,7 @@ static enum mcp_verdict refuse(struct mcp_exchange *x, int status, const char *t
     return MCP_ANSWER;
 }
 
-/* Such fields of the client's would have to be signed. */
+/* Such headers from the client would have to be signed. */
 static void drop_amazon_headers(struct mcp_exchange *x)
 {
     struct http_headers all = mcp_headers(x);
@@ -182,7 +183,7 @@ static enum mcp_verdict sign(struct check *c, struct str body)
     return MCP_NEXT;
 }
 
-/* What has no body is signed now, the rest when its message is there as it will go out. */
+/* A request without a body is signed now, any other when its final message is known. */
 static enum mcp_verdict have_keys(struct check *c)
 {
     return str_eq(mcp_method(c->x), STR("POST")) ? MCP_NEXT : sign(c, STR(""));

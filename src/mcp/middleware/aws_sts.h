@@ -6,7 +6,7 @@
  * (AssumeRoleWithWebIdentity), and every request is signed with them (Signature Version 4). */
 extern const struct mcp_step mcp_step_aws_sts;
 
-/* Reads the keys in an answer of STS. False: it has none. */
+/* Reads the keys from a response of STS. False: it has none. */
 struct aws_keys {
     const char *id, *secret, *token;
     int64_t expires_ms; /* on the wall clock */

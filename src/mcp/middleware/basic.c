@@ -1,6 +1,6 @@
-/* Steps without the world: the limit of bodies, allowed origins, headers toward the backend, and
- * those whose work the core does for every request (mcp-parser, recovery) or nobody does
- * (usagemetrics: nothing is reported to anybody). */
+/* Steps without I/O: the body limit, allowed origins, headers for the backend, and steps with
+ * nothing to do, because the core does their work for every request (mcp-parser, recovery) or
+ * because there is none (usagemetrics: no usage is reported). */
 
 #include "mcp/middleware/basic.h"
 
@@ -107,7 +107,7 @@ struct forward {
     struct json headers; /* name → value */
 };
 
-/* The secret NAME comes as the variable TOOLHIVE_SECRET_NAME. */
+/* The secret NAME is in the variable TOOLHIVE_SECRET_NAME. */
 static bool add_secrets(
     const struct mcp_open *o, struct json params, struct json_builder *all, struct error *err)
 {
@@ -182,7 +182,7 @@ const struct mcp_step mcp_step_parser = {
 const struct mcp_step mcp_step_recovery = { .type = "recovery", .open = nothing_open };
 const struct mcp_step mcp_step_usage = { .type = "usagemetrics", .open = nothing_open };
 
-/* ---- strip-auth: the client's token is for us alone ---- */
+/* ---- strip-auth: the client's token is only for the proxy ---- */
 
 static enum mcp_verdict strip_head(void *state, struct mcp_exchange *x, void **slot)
 {
@@ -201,7 +201,7 @@ const struct mcp_step mcp_step_strip_auth = {
     .head = strip_head,
 };
 
-/* ---- what needs an authorization server of our own ---- */
+/* ---- steps that need a built-in authorization server ---- */
 
 static void *refuse_open(const struct mcp_open *o, struct json params, struct error *err)
 {

@@ -1,5 +1,5 @@
-/* RFC 7662: what an authorization server says of a token that only it can read. Google and GitHub
- * have checks of their own, whose answers become the same claims. */
+/* RFC 7662: asks the authorization server about a token that only it can read. Google and GitHub
+ * have their own protocols, whose responses are converted to the same claims. */
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 #include "mcp/middleware/key_source.h"
 
 #define ANSWER_BYTES_MAX ((size_t)64 << 10)
-/* They count requests: an answer of theirs is used again for so long. GitHub's have no end. */
+/* They limit requests, so their results are cached for this long. GitHub's have no expiry. */
 #define KEEP_MS ((int64_t)60 * 1000)
 
 enum dialect { RFC_7662, GOOGLE, GITHUB };
@@ -86,9 +86,9 @@ int64_t introspection_keep_ms(const struct introspection *i)
     return i->dialect == RFC_7662 ? 0 : KEEP_MS;
 }
 
-/* ---- what they say, as claims ---- */
+/* ---- responses as claims ---- */
 
-/* Numbers and truth are texts there. Without an end it is not active. */
+/* Numbers and booleans are strings there. A token without an expiry is not active. */
 static struct json google_claims(struct arena *a, struct json v, int64_t now_ms)
 {
     int64_t end_s;
@@ -128,7 +128,7 @@ static struct json github_claims(struct arena *a, struct json v, int64_t now_ms)
         { "scope", json_str_or_absent(scope.len ? arena_strdup(a, buf_text(&scope)) : NULL) });
 }
 
-/* The statuses that say that there is no such token. */
+/* The statuses that mean that there is no such token. */
 static bool is_refusal(enum dialect d, int status)
 {
     return (d == GOOGLE && status == 400) || (d == GITHUB && (status == 404 || status == 422));

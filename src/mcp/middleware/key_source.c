@@ -17,13 +17,13 @@ struct key_source {
     struct mcp_open o;
     struct key_source_options options;
     struct fetch_target *discovery, *jwks;
-    struct arena arena; /* of what discovery found */
+    struct arena arena; /* for the results of discovery */
     struct fetch *fetch;
     struct jwk_set *keys;
-    uint8_t digest[SHA256_BYTES]; /* of the text of keys */
+    uint8_t digest[SHA256_BYTES]; /* of the text of the keys */
     uint64_t generation;
-    int64_t asked_ms, got_ms; /* of the last fetch, of the last that succeeded */
-    int64_t missed_ms;        /* of the last because of a key that was not there */
+    int64_t asked_ms, got_ms; /* time of the last fetch, and of the last successful one */
+    int64_t missed_ms;        /* time of the last fetch for an unknown key */
     bool missed;
     bool asked, failed;
     struct key_wait *waiting;
@@ -123,7 +123,7 @@ static void finish(struct key_source *s, const struct error *err)
     s->failed = err != NULL;
     s->waiting = NULL;
     if (w)
-        w->link = &w; /* taken off the list: cancel works on what is left of it */
+        w->link = &w; /* remove it from the list: cancel works on the rest of the list */
     while (w) {
         struct key_wait *now = w;
         key_wait_cancel(now);
@@ -138,7 +138,7 @@ static void start(struct key_source *s, struct fetch_target *t, fetch_done *done
     struct error err;
     size_t count = 1;
     if (!text_empty(s->options.token_file)) {
-        /* Without it the server says no, and that is what is reported. */
+        /* Without a token the server refuses the request, and that error is reported. */
         if (read_bearer(&a, s->options.token_file, &headers[1], &err))
             count++;
     }
@@ -157,7 +157,7 @@ static void on_keys(void *ctx, int status, struct str body, const struct error *
         err = &failed;
     }
     if (err) {
-        /* The address may have moved. */
+        /* The address may have changed. */
         if (s->discovery) {
             fetch_target_free(s->jwks);
             s->jwks = NULL;
@@ -227,7 +227,7 @@ static bool may_fetch(const struct key_source *s, int64_t now_ms)
     return !s->asked || now_ms - s->asked_ms >= pause;
 }
 
-/* Keys may have been replaced right after they were fetched. */
+/* Keys may have been replaced right after the last fetch. */
 static bool may_look_for_key(struct key_source *s, int64_t now_ms)
 {
     if (!s->keys || s->failed)

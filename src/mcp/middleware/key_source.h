@@ -1,8 +1,8 @@
 #pragma once
 
-/* The keys of an issuer: found by OIDC discovery or at a given URL, fetched when first asked for,
- * and again when they are old or when a token names a key that is not there. Fetches are bounded:
- * tokens with invented key names cause at most one every KEYS_REFETCH_MS. */
+/* The keys of an issuer, found by OIDC discovery or at a given URL. They are fetched on first use,
+ * and again when they are old or a token names an unknown key. Fetches are limited: tokens with
+ * invented key names cause at most one every KEYS_REFETCH_MS. */
 
 #include "mcp/middleware.h"
 
@@ -22,24 +22,25 @@ struct key_source_options {
 
 struct key_source *key_source_new(const struct mcp_open *o,
     const struct key_source_options *options, struct error *err) must_check;
-void key_source_free(struct key_source *s); /* takes NULL; nobody waits any more */
-/* True: *ret are the keys as they are now, with this kid if the issuer has it; NULL: they cannot be
- * fetched. False: done() comes later, with keys, or with NULL and err. */
+void key_source_free(struct key_source *s); /* NULL is allowed; no caller may be waiting */
+/* True: *ret are the current keys, including this kid if the issuer has it; NULL: they cannot be
+ * fetched. False: done() follows, with keys, or with NULL and err. */
 bool key_source_get(struct key_source *s, const char *kid, struct key_wait *w,
     const struct jwk_set **ret) must_check;
-/* Grows when keys were replaced: what was proved by older ones is to be proved again. */
+/* Incremented when keys are replaced: tokens verified with older keys must be verified again. */
 uint64_t key_source_generation(const struct key_source *s);
 
 struct key_wait {
     void (*done)(void *ctx, const struct jwk_set *keys, const struct error *err);
     void *ctx;
-    struct key_wait *next, **link; /* link NULL: does not wait */
+    struct key_wait *next, **link; /* link NULL: not waiting */
 };
 void key_wait_cancel(struct key_wait *w);
 
-/* A header "authorization: Bearer …" with what the file has now; false: the file cannot be read. */
+/* A header "authorization: Bearer …" with the file's current content; false: the file cannot be
+ * read. */
 bool read_bearer(
     struct arena *a, const char *path, struct http_header *ret, struct error *err) must_check;
-/* Whether a URL may be used: https, or http to this machine, or allowed. */
+/* Whether a URL may be used: https, or http to this machine, or explicitly allowed. */
 bool check_url_scheme(
     struct arena *a, const char *url, bool allow_http, struct error *err) must_check;

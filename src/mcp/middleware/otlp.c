@@ -12,7 +12,7 @@
 struct otlp {
     const struct env *env;
     struct fetch_target *target;
-    const char *base; /* path of the endpoint, without a slash at its end */
+    const char *base; /* path of the endpoint, without a trailing slash */
     struct http_headers headers;
     const char *resource;
     const struct metrics *metrics;

@@ -9,9 +9,9 @@
 
 #define CHECKS_MAX 4
 
-/* KEYS: buckets. ARGV: for each bucket its size, tokens per second, seconds to keep it. The answer
- * is 0, or which bucket is empty. A token is taken from all buckets or from none. The clock is
- * Redis's own, for all replicas. */
+/* KEYS: buckets. ARGV: for each bucket its size, tokens per second, and expiry in seconds. The
+ * result is 0, or the number of the empty bucket. A token is taken from all buckets or from none.
+ * The clock is Redis's own, the same for all replicas. */
 static const char script[] =
     "local t = redis.call('TIME')\n"
     "local now = t[1] * 1000000 + t[2]\n"
@@ -34,7 +34,7 @@ static const char script[] =
     "return empty\n";
 
 struct bucket {
-    const char *size, *rate, *keep_s; /* as the script takes them */
+    const char *size, *rate, *keep_s; /* in the form that the script expects */
     int64_t retry_s;
 };
 
@@ -45,7 +45,7 @@ struct limit {
 struct rate_limit {
     const char *prefix; /* of keys */
     struct limit all;
-    struct json tools; /* name → its place in of_tools */
+    struct json tools; /* name → index in of_tools */
     struct limit *of_tools;
     struct redis *redis;
 };
@@ -137,7 +137,7 @@ static const struct json_bind rate_bind[] = {
     { 0 },
 };
 
-/* As ToolHive has it: an empty object asks for TLS with the system's roots. False: err. */
+/* As in ToolHive, an empty object means TLS with the system's roots. False: err. */
 static bool read_tls(struct json v, struct tls_context **ret, struct error *err)
 {
     const char *file = json_get_text(v, "caCertFile");

@@ -16,12 +16,12 @@
 
 struct redis_call {
     struct redis_call *next;
-    void (*done)(void *ctx, int64_t value, const struct error *err); /* NULL: nobody waits */
+    void (*done)(void *ctx, int64_t value, const struct error *err); /* NULL: cancelled */
     void *ctx;
-    struct buf body; /* what follows the script in the command */
+    struct buf body; /* the rest of the command after the script */
     size_t items;    /* of body */
     bool is_setup;   /* AUTH or SELECT */
-    bool is_whole;   /* sent with the script's text */
+    bool is_whole;   /* sent with the text of the script */
 };
 
 struct redis {
@@ -34,7 +34,7 @@ struct redis {
     struct dial *dial;
     struct conn *conn;
     struct buf in;
-    struct redis_call *first, **last; /* in the order of their commands */
+    struct redis_call *first, **last; /* in command order */
     size_t count;
     struct timer watch, failing;
     struct error broken;
@@ -132,7 +132,7 @@ static void disconnect(struct redis *r)
     timer_stop(r->env, &r->watch);
 }
 
-/* All that wait get the error. New calls may come meanwhile: they begin a new connection. */
+/* All waiting calls get the error. New calls may be made meanwhile: they open a new connection. */
 static void break_all(struct redis *r, const struct error *err)
 {
     struct error copy = *err;
@@ -165,7 +165,7 @@ static void on_failing(void *ctx)
     break_all(r, &err);
 }
 
-/* From inside redis_run(): done() must come later. */
+/* Called inside redis_run(): done() must be called later. */
 static void fail_soon(struct redis *r, const struct error *err)
 {
     r->broken = *err;

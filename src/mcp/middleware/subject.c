@@ -2,7 +2,7 @@
 
 static const struct {
     const char *method;
-    const char *paths[3]; /* the first that is there counts */
+    const char *paths[3]; /* the first one that exists counts */
     const char *fixed;
 } table[] = {
     { "initialize", { "clientInfo.name" }, NULL },

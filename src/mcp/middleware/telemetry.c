@@ -11,7 +11,7 @@
 #define SPAN_BYTES_MAX ((size_t)64 << 10)
 #define METRICS_BYTES_MAX ((size_t)64 << 20)
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
-#define METRICS_PORT 9464 /* ToolHive's */
+#define METRICS_PORT 9464 /* the same as ToolHive's */
 
 static const double bounds[] = {
     0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 0
@@ -80,12 +80,12 @@ static const struct json_bind telemetry_bind[] = {
 struct telemetry {
     struct telemetry_config c;
     struct mcp_open o;
-    double rate; /* of traces that are kept */
+    double rate; /* share of traces that are kept */
     const char *server, *transport, *active_labels;
     struct metric list[FAMILIES];
     struct metrics metrics;
     struct otlp *otlp;                     /* NULL: no collector */
-    struct http_server *server_of_metrics; /* NULL: on the proxy's port alone */
+    struct http_server *server_of_metrics; /* NULL: only on the proxy's port */
 };
 
 /* One request. */
@@ -136,7 +136,7 @@ static const char *labels_of(struct arena *a, const char *const (*pairs)[2])
     return arena_strdup(a, buf_text(&b));
 }
 
-/* TOOLHIVE_OTEL_HEADER_X_API_KEY is the header x-api-key: the operator sets it from a secret. */
+/* TOOLHIVE_OTEL_HEADER_X_API_KEY sets the header x-api-key: the operator sets it from a secret. */
 static struct json secret_headers(const struct mcp_open *o, struct json headers)
 {
     static const char prefix[] = "TOOLHIVE_OTEL_HEADER_";
@@ -192,7 +192,7 @@ static void on_scrape(void *ctx, struct http_exchange *http, const struct http_r
     http_exchange_reply(http, 200, METRICS_TYPE, buf_str(&text));
 }
 
-/* A port that nobody chose may be another proxy's: then there is the transport's alone. */
+/* The default port may be used by another proxy: then only the transport's port serves metrics. */
 static bool open_port(struct telemetry *s, const struct mcp_open *o, struct error *err)
 {
     const char *host = json_get_text(o->config, "host");
@@ -306,7 +306,7 @@ static bool is_hex(struct str s)
     return true;
 }
 
-/* W3C trace context: 00-TRACE-SPAN-FLAGS. What is no such header begins a trace of its own. */
+/* W3C trace context: 00-TRACE-SPAN-FLAGS. Without a valid header a new trace is started. */
 static bool read_parent(struct str text, struct measured *m, bool *ret_sampled)
 {
     struct str version = str_cut(&text, '-'), trace = str_cut(&text, '-');

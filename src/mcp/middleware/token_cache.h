@@ -1,8 +1,8 @@
 #pragma once
 
-/* Tokens that were proved a short while ago, so that a signature is not checked for every call. An
- * entry ends with its token, after TOKEN_CACHE_MS, and when there are too many. It is counted: an
- * exchange that uses its identity holds a reference. */
+/* Recently verified tokens, so that not every call verifies a signature. An entry is removed when
+ * its token expires, after TOKEN_CACHE_MS, and when there are too many. Entries are
+ * reference-counted: an exchange that uses the identity holds a reference. */
 
 #include "base/table.h"
 #include "mcp/middleware.h"
@@ -29,12 +29,11 @@ struct token_cache {
 
 void token_cache_init(struct token_cache *c, const struct env *env);
 void token_cache_done(struct token_cache *c);
-/* Forgets all; what is referred to stays until it is not. */
+/* Removes all entries; those with references are freed with the last one. */
 void token_cache_clear(struct token_cache *c);
-/* NULL: it is not there, or over. Otherwise with a reference. */
+/* NULL: unknown or expired. Otherwise with a reference. */
 struct token_entry *token_cache_find(struct token_cache *c, struct str token);
-/* A new entry, with a reference, for the caller to fill; identity and expires_ms are the caller's.
- */
+/* A new entry with a reference. The caller sets identity and expires_ms. */
 struct token_entry *token_entry_new(struct str token);
 void token_cache_add(struct token_cache *c, struct token_entry *e);
-void token_entry_unref(struct token_entry *e); /* takes NULL */
+void token_entry_unref(struct token_entry *e); /* NULL is allowed */

@@ -10,7 +10,7 @@
 
 #define TYPE_PREFIX "urn:ietf:params:oauth:token-type:"
 #define BODY_BYTES_MAX ((size_t)256 << 10)
-#define MARGIN_MS 30000 /* before its end a token is not used any more */
+#define MARGIN_MS 30000 /* a token is not used for this long before it expires */
 
 struct exchange_fields {
     const char *url, *client_id, *client_secret, *audience, *type, *strategy, *header;
@@ -32,8 +32,8 @@ static const struct json_bind exchange_bind[] = {
 struct exchange {
     struct fetch_target *target;
     const char *basic;  /* NULL: no client credentials */
-    const char *form;   /* all but the subject's token */
-    const char *header; /* where the new token goes */
+    const char *form;   /* everything except the subject's token */
+    const char *header; /* header for the new token */
     struct token_cache cache;
     const struct env *env;
 };

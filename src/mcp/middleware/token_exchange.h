@@ -2,6 +2,6 @@
 
 #include "mcp/middleware.h"
 
-/* RFC 8693: the client's token is exchanged for one that the server behind takes. What came back
- * is used again until shortly before it ends. */
+/* RFC 8693: exchanges the client's token for one that the backend accepts. The result is cached
+ * until shortly before it expires. */
 extern const struct mcp_step mcp_step_token_exchange;

@@ -2,8 +2,8 @@
 
 struct tools {
     struct json names;  /* map of allowed names; absent: all */
-    struct json given;  /* name of the server → { name, description } */
-    struct json actual; /* new name → name of the server */
+    struct json given;  /* the server's name → { name, description } */
+    struct json actual; /* new name → the server's name */
 };
 
 static bool read_filter(struct arena *a, struct json list, struct tools *t, struct error *err)
@@ -64,7 +64,7 @@ static bool is_allowed(const struct tools *t, const char *name)
 
 /* ---- tools/list ---- */
 
-/* On a stream of its own an answer may belong to any request: its shape decides. */
+/* On a separate stream, an answer may belong to any request: its form decides. */
 static bool list_wants(void *state, struct mcp_exchange *x, void **slot)
 {
     const struct mcp_message *m = mcp_request(x);
@@ -73,7 +73,7 @@ static bool list_wants(void *state, struct mcp_exchange *x, void **slot)
     return m->kind == MCP_NONE || text_eq(m->method, "tools/list");
 }
 
-/* Absent: it is not in the list. */
+/* Absent: the tool is not in the list. */
 static struct json shown(const struct tools *t, struct arena *a, struct json tool)
 {
     const char *name = json_text(json_member(tool, "name"));
@@ -157,8 +157,7 @@ static enum mcp_verdict call_message(void *state, struct mcp_exchange *x, void *
         return refuse(x, takes_json(mcp_headers(x)) ? 200 : 400);
     struct json actual = json_member(t->actual, m->resource);
     if (!json_present(actual)) {
-        /* Without a list of names, a tool that has a new name must not be reached by the old one.
-         */
+        /* Without a list of names, a renamed tool must not be reachable by its old name. */
         const char *moved = json_get_text(json_member(t->given, m->resource), "name");
         return text_empty(moved) ? MCP_NEXT : refuse(x, takes_json(mcp_headers(x)) ? 200 : 400);
     }

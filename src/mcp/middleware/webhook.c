@@ -11,7 +11,7 @@
 #include "mcp/session.h"
 
 #define API_VERSION "v0.1.0"
-#define BYTES_MAX ((size_t)1 << 20) /* of a message, and of an answer */
+#define BYTES_MAX ((size_t)1 << 20) /* limit of a message, and of a response */
 #define SECRET_BYTES_MAX ((size_t)64 << 10)
 #define PATCH_ROOT "/mcp_request/"
 
@@ -20,7 +20,7 @@ struct webhook {
     struct fetch_target *target;
     int64_t timeout_ms;
     bool ignores_failure;
-    const char *secret_file; /* read for each call: it is rotated; NULL: none, or secret */
+    const char *secret_file; /* read for each call, because it is rotated; NULL: none, or secret */
     const char *secret;
 };
 
@@ -32,7 +32,7 @@ struct webhooks {
     const char *server, *transport;
 };
 
-/* One message on its way through them. */
+/* One message on its way through the webhooks. */
 struct webhook_check {
     const struct webhooks *s;
     struct mcp_exchange *x;
@@ -72,7 +72,7 @@ static bool read_timeout(struct json v, int64_t *ret_ms, struct error *err)
     return true;
 }
 
-/* An absolute path is a file; NAME or NAME,target=… the variable TOOLHIVE_SECRET_NAME. */
+/* An absolute path is a file; NAME or NAME,target=… is the variable TOOLHIVE_SECRET_NAME. */
 static bool read_secret(
     const struct mcp_open *o, const char *ref, struct webhook *w, struct error *err)
 {
@@ -188,7 +188,7 @@ static enum mcp_verdict denied(struct webhook_check *c, int mutating_status)
                          : refuse(c, 403, "Request denied by policy");
 }
 
-/* MCP_NEXT: the failure does not count. */
+/* MCP_NEXT: the failure is ignored. */
 static enum mcp_verdict failed(struct webhook_check *c, const struct webhook *w)
 {
     if (w->ignores_failure)
@@ -255,7 +255,7 @@ static struct json principal(struct arena *a, const struct mcp_identity *who)
         { "claims", json_or_absent(who->claims) });
 }
 
-/* The message goes in as the text it is: what is judged is what the server gets. */
+/* Sends the original text of the message: the webhook checks exactly what the server gets. */
 static void write_question(struct webhook_check *c, struct buf *b)
 {
     struct arena *a = mcp_arena(c->x);
