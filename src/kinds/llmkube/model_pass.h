@@ -74,20 +74,20 @@ void model_reconcile_local(struct model_pass *p);
 void model_reconcile_in_place(struct model_pass *p);
 /* The baseline of drift that the status has. */
 void model_baseline_before(const struct model_pass *p, struct model_ready *r);
-/* Asks the source, when it is time, whether it still is what the baseline in r says, and changes r
- * where the answer is new. Returns the new length of a source that has changed, else -1. */
+/* Checks at intervals whether the source still matches the baseline in r, and updates r with a new
+ * answer. Returns the new length of a source that has changed, else -1. */
 int64_t model_revalidate(struct model_pass *p, const char *source, struct model_ready *r);
-/* The baseline and its condition, as just seen at a wall time; looks again in an interval. */
+/* Sets the baseline and its condition, as seen at this wall time; schedules the next check. */
 void model_baseline(struct model_pass *p, struct model_ready *r, const char *etag,
     int64_t content_length, int64_t at_ms);
-/* True if the pass has ended: the cache is being filled, or could not be. */
+/* True if the pass has ended: the cache is being filled, or filling it failed. */
 bool model_prefetch(struct model_pass *p);
-/* Whether the weights lie in the shared cache by a prefetch. */
+/* Whether a prefetch has put the weights into the shared cache. */
 bool model_prefetched(const struct model_pass *p);
 
 /* ---- facts ---- */
 
-/* Whether an effect's error may go away by itself: a timeout, a server's failure. */
+/* Whether an effect's error is temporary: a timeout, a failure of a server. */
 bool model_error_is_transient(struct json error);
 static inline bool model_fact_ended(struct json fact)
 {

@@ -1,13 +1,13 @@
 #pragma once
 
-/* One pass over a ModelRouter, shared by the files that make its parts. Public is only
- * model_router.h.
+/* One pass over a ModelRouter, shared by the files that make its parts. Only model_router.h is
+ * public.
  *
  *   spec ─ read ─► check ─► resolve back ends ─► config.json ─► ConfigMap, Deployment, Service
  *                    │                               │                        │
  *                    └── SpecInvalid                 └── CompileFailed        └─► status
  *
- * With dataPlane Gateway the last three steps are router_gateway.c instead. */
+ * With dataPlane Gateway, router_gateway.c replaces the last three steps. */
 
 #include "base/base.h"
 #include "base/json.h"
@@ -81,11 +81,11 @@ struct router {
     struct router_spec spec;
     struct router_backend *backends;
     size_t backend_count;
-    struct json backend_index; /* { name: place in backends }, of equal names the first */
+    struct json backend_index; /* { name: index in backends }; the first of equal names */
     struct router_rule *rules;
     size_t rule_count;
     struct json live;    /* our Deployment as it is */
-    bool pooled;         /* some back end takes turns in a ModelPool */
+    bool pooled;         /* some back end is a member of a ModelPool */
     const char *awaited; /* a back end whose address is not known yet; NULL: none */
     const char *config, *config_hash;
     const char *trouble; /* the first child that could not be written */
@@ -97,32 +97,32 @@ bool router_read(
 /* router_check.c: see model_router_check(). */
 struct json router_check(struct arena *a, const struct router *r);
 const struct router_backend *router_backend(const struct router *r, const char *name);
-/* Of a rule's data classes those that must not leave the cluster; an empty list: none. */
+/* The data classes of a rule that must not leave the cluster; an empty list: none. */
 struct json router_sensitive(
     struct arena *a, const struct router *r, const struct router_rule *rule);
 
-/* router_backend.c: where the back ends are, and whether they can be used. */
+/* router_backend.c: addresses of the back ends, and whether they can be used. */
 void router_resolve(struct router *r);
-/* What the provider's key is called, in its Secret and in the environment. */
+/* The name of the provider's key, in its Secret and in the environment. */
 const char *router_credential(const char *provider);
 
-/* router_config.c: config.json and its hash. False: it would not be one that the router takes. */
+/* router_config.c: config.json and its hash. False: the router would refuse it. */
 bool router_compile(struct router *r, struct error *err) must_check;
 
-/* router_extras.c: policy.json; absent if there is nothing to say. */
+/* router_extras.c: policy.json; absent if it would be empty. */
 struct json router_extras(const struct router *r, int64_t replicas);
 #define ROUTER_BUDGETS_MAX 64
-/* What our router would refuse in it; NULL: nothing. */
+/* Why our router would refuse policy.json; NULL: it accepts it. */
 const char *router_check_extras(const struct router *r);
-/* Whether an image, by its name, has Leeboard's router in it, which acts on policy.json. */
+/* Whether an image, judged by its name, contains Leeboard's router, which reads policy.json. */
 bool router_image_is_ours(const struct router *r);
-/* Paths of the spec without effect, "a, b"; NULL: none. */
+/* Paths of spec fields without effect, "a, b"; NULL: none. */
 const char *router_inert(const struct router *r, bool ours);
 
 /* router_proxy.c: the children of the proxy data plane. */
 void router_proxy_plan(struct router *r);
 const char *router_image(const struct router *r);
-/* router_account.c: who the router is when it asks for a member of a ModelPool. */
+/* router_account.c: the identity with which the router requests a member of a ModelPool. */
 void router_account_plan(struct router *r, struct json labels);
 bool router_proxy_ready(const struct router *r);
 const char *router_endpoint(const struct router *r);
@@ -131,7 +131,7 @@ void router_child(struct router *r, const struct resource *resource, struct json
 /* router_gateway.c: the whole pass of the gateway data plane. */
 void router_gateway_plan(struct router *r);
 
-/* ConfigMaps of routers only: nobody wants all of a cluster in memory. */
+/* ConfigMaps of routers only: the operator must not keep all ConfigMaps of a cluster in memory. */
 extern const struct resource ROUTER_CONFIG_MAP;
 extern const struct resource ROUTER_ROLE;
 extern const struct resource ROUTER_ROLE_BINDING;

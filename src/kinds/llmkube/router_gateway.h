@@ -4,12 +4,12 @@
 
 #include "kinds/llmkube/router.h"
 
-/* Under which key the gateway counts the tokens of a request. */
+/* The key under which the gateway counts the tokens of a request. */
 #define GATEWAY_TOKENS "llm_total_token"
 
 struct gateway_route {
     struct router *router;
-    struct json_builder ejected; /* names of back ends that were left out of some rule */
+    struct json_builder ejected; /* names of back ends that some rule leaves out */
 };
 
 /* Why nothing is exposed. */

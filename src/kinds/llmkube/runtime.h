@@ -1,8 +1,8 @@
 #pragma once
 
-/* The serving runtimes: which image, port, command, arguments, environment and probes a server
- * container gets, and which GPU. Pure tables and builders over the two specs; one file a runtime
- * (llamacpp.c, vllm.c, …), each with its arguments in the order in which the server gets them. */
+/* The serving runtimes: the image, port, command, arguments, environment, probes and GPU of a
+ * server container. Pure tables and builders over the two specs; one file per runtime (llamacpp.c,
+ * vllm.c, …), each with its arguments in command-line order. */
 
 #include "base/json.h"
 
@@ -10,9 +10,9 @@ struct args_rule;
 struct llmkube_settings;
 struct model;
 
-/* What GPU a service gets. */
+/* The GPUs of a service. */
 struct gpu {
-    int64_t count;             /* devices asked for by number, which the server spreads over */
+    int64_t count;             /* devices requested by number; the server spreads over them */
     bool present;              /* count > 0, or claims */
     struct json claims;        /* Model's resourceClaims (DRA), or absent */
     const char *resource_name; /* "nvidia.com/gpu" */
@@ -22,9 +22,9 @@ struct gpu {
     struct json node_selector; /* of the sharing pool, or absent */
 };
 
-/* False if the service cannot run as it is specified; err is then the message for its status: a
- * value of the wrong type with its path, "Invalid gpuSharing: …", "Invalid parallelism: …". The
- * arguments that the service's runtime takes from its spec are checked for their types as well. */
+/* False if the service cannot run as specified. err is then the message for its status: a value of
+ * the wrong type with its path, "Invalid gpuSharing: …", "Invalid parallelism: …". Also checks the
+ * types of the arguments that the service's runtime takes from its spec. */
 bool gpu_read(struct arena *a, const struct llmkube_settings *s, const struct model *m,
     struct json service_spec, struct gpu *ret, struct error *err) must_check;
 
@@ -39,8 +39,8 @@ struct runtime_input {
     const char *draft_path;  /* NULL: none */
 };
 
-/* Something that does not keep a service from being deployed, but from doing what it is meant to:
- * reason NULL if there is nothing. */
+/* A problem that does not prevent the deployment of a service, but its intended function. reason
+ * NULL: none. */
 struct runtime_finding {
     const char *condition; /* "VLLMSpecValid", "SGLangSpecValid", "TGISpecValid" */
     const char *reason;
@@ -51,16 +51,16 @@ struct runtime {
     const char *name;           /* "llamacpp" */
     const char *container_name; /* "llama-server" */
     const char *image;          /* NULL: the service must name one */
-    bool image_settable;        /* --runtime-images may name another default */
-    bool image_needs_nvidia;    /* what `image` runs on; another vendor's GPU is a finding */
+    bool image_settable;        /* --runtime-images may set another default */
+    bool image_needs_nvidia;    /* `image` needs NVIDIA; a GPU of another vendor is a finding */
     int64_t port;
     const char *health_path; /* of startup and readiness probe; NULL: probed by TCP */
     const char *live_path;   /* of the liveness probe */
-    bool stages_model;       /* wants init containers and a model volume */
+    bool stages_model;       /* needs init containers and a model volume */
     const char *hpa_metric;  /* default Pods metric */
     const char *condition;   /* type of its findings; NULL: it has none */
-    /* How to see that nothing is being served; NULL: cannot tell. For "endpoint" the target is in
-     * the service's annotation RUNTIME_IDLE_ANNOTATION; without that it cannot be told either. */
+    /* How to see that no request is being served; NULL: unknown. For "endpoint" the target is in
+     * the service's annotation RUNTIME_IDLE_ANNOTATION; without it the state is unknown, too. */
     const char *idle_kind;         /* "slots", "gauge", "endpoint" */
     const char *idle_target;       /* path, or gauge name */
     const struct args_rule *rules; /* the arguments, see args_build() */
@@ -68,7 +68,7 @@ struct runtime {
     const char *token_env;         /* a variable … */
     const char *token_path;        /* … from the secret key that spec names here; NULL: none */
     const char *switch_env;        /* a variable that is always 1; NULL: none */
-    /* Whether the GPUs suffice for what the spec asks of them; NULL: always. */
+    /* Whether there are enough GPUs for the spec; NULL: always. */
     bool (*fits)(struct json spec, const struct gpu *gpu, struct error *err);
     struct runtime_finding (*check)(const struct runtime *r, const struct runtime_input *in);
 };
@@ -84,10 +84,10 @@ const char *runtime_image(struct arena *a, const struct runtime *r, const struct
 struct json runtime_command(struct arena *a, const struct runtime *r); /* absent: the image's own */
 struct json runtime_env(struct arena *a, const struct runtime *r, struct json spec);
 int64_t runtime_container_port(const struct runtime *r, struct json spec);
-/* { "startupProbe": …, "livenessProbe": …, "readinessProbe": … } after overrides. Only what we
- * decide: scheme, successThreshold and the like are the API server's. */
+/* { "startupProbe": …, "livenessProbe": …, "readinessProbe": … } after overrides. Only fields that
+ * we own: scheme, successThreshold and the like are left to the API server. */
 struct json runtime_probes(struct arena *a, const struct runtime *r, struct json spec);
-/* What status.mode says: explicit, else inferred. */
+/* The value of status.mode: the explicit one, or else inferred. */
 const char *runtime_mode(struct json spec);
 /* Reads settings, model, spec and gpu of the input; model may be all zero. */
 struct runtime_finding runtime_check(

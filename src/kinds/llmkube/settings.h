@@ -1,7 +1,7 @@
 #pragma once
 
-/* The operator's settings that shape what LLMKube kinds make: the flags of LLMKube's manager, under
- * the same names. */
+/* Settings that affect what LLMKube kinds create: the flags of LLMKube's manager, under the same
+ * names. */
 
 #include "base/base.h"
 #include "base/json.h"
@@ -29,19 +29,19 @@ struct llmkube_settings {
     bool enable_pyrra_slo;
     const char *grafana_dashboard_source;         /* "namespace/name" or NULL */
     const char *router_proxy_image;               /* for ModelRouter; NULL: our own */
-    const char *own_router_image;                 /* of new routers; what runs is kept */
+    const char *own_router_image;                 /* for new routers; existing ones keep theirs */
     const char *default_litellm_url;              /* for ModelRouter; NULL: none */
     bool federation_is_edge;                      /* this cluster reports to another one */
-    const char *federation_datacenter_kubeconfig; /* of that; NULL: none */
+    const char *federation_datacenter_kubeconfig; /* of the other cluster; NULL: none */
     const char *federation_cluster_name;          /* of our object there; NULL: none */
     const char *intel_gpu_resource;               /* from the environment, or NULL */
     const char *claims; /* directory of all claims, on one machine; or NULL */
-    /* No cluster: status.endpoint has the Service's address, as no DNS knows its name, and the
-     * cache needs no preparing, as all containers run as one user. */
+    /* No cluster: status.endpoint has the Service's address because no DNS knows its name, and the
+     * cache needs no preparation because all containers run as one user. */
     bool one_machine;
 };
 
 /* Upstream's defaults. */
 extern const struct llmkube_settings llmkube_settings_default;
 
-extern const struct setting llmkube_flags[]; /* ended by one without a name */
+extern const struct setting llmkube_flags[]; /* the last one has no name */
