@@ -1,5 +1,5 @@
-/* HorizontalPodAutoscaler: nothing measures pods on one machine, so it scales nothing, and says so.
- */
+/* HorizontalPodAutoscaler: a single machine has no pod metrics, so it scales nothing, and reports
+ * that. */
 
 #include "engine/plan.h"
 #include "engine/view.h"

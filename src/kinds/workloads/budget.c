@@ -6,8 +6,8 @@
 #include "engine/view.h"
 #include "kinds/workloads/workloads.h"
 
-/* The object that says how many such pods there should be: a ReplicaSet's Deployment, a ReplicaSet
- * or a StatefulSet; absent: nobody. */
+/* The object that sets the number of such pods: a ReplicaSet's Deployment, a ReplicaSet or a
+ * StatefulSet; absent: none. */
 static struct json scale_of(const struct view *in, struct json pod)
 {
     static const struct {
@@ -33,7 +33,7 @@ static struct json scale_of(const struct view *in, struct json pod)
     return found;
 }
 
-/* Of all that own one of these pods, each once. */
+/* The sum over all owners of these pods, each counted once. */
 static int64_t expected_of(const struct view *in, struct json pods)
 {
     struct json_builder seen;
@@ -53,7 +53,7 @@ static int64_t expected_of(const struct view *in, struct json pods)
     return sum;
 }
 
-/* How many there should be, and how many of them must serve. */
+/* How many pods there should be, and how many of them must be healthy. */
 static bool wanted(
     const struct view *in, struct json pods, int64_t *ret_expected, int64_t *ret_healthy)
 {

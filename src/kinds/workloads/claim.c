@@ -1,6 +1,6 @@
-/* PersistentVolumeClaim: each gets a directory of this machine as a volume of its own, which goes
- * with it. A claim that names a volume, or the class "", wants one that somebody else made: it is
- * bound once that volume names the claim. */
+/* PersistentVolumeClaim: each gets a volume of its own, a directory of this machine, which is
+ * deleted with it. A claim that names a volume, or has the class "", needs a volume made by another
+ * client: it is bound once that volume names the claim. */
 
 #include "kinds/workloads/workloads.h"
 
@@ -31,8 +31,8 @@ static const char *directory(const struct view *in)
 #define NOT_REMOVED "leeboard.dev/NotRemoved"
 #define REMOVE_AGAIN_MS ((int64_t)60 * 1000)
 
-/* One that goes stays while a pod uses it, and then until its directory is removed. Why that cannot
- * be done; NULL: it can, or nobody knows yet. */
+/* A terminating claim stays while a pod uses it, and then until its directory is removed. Returns
+ * why that fails; NULL: it does not, or the result is not known yet. */
 static const char *leave(const struct view *in, struct plan *out, bool provided)
 {
     const struct workloads_settings *settings = in->settings;
@@ -42,7 +42,7 @@ static const char *leave(const struct view *in, struct plan *out, bool provided)
     }
     if (provided)
         return NULL;
-    /* Not by its name alone: a later claim of that name has files of its own. */
+    /* The name is not enough: a later claim of that name has other files. */
     struct json what = json_map(in->arena,
         { "claim", json_str(json_get_text(in->object, "metadata.uid")) },
         { "path", json_str(directory(in)) },
@@ -74,7 +74,7 @@ static struct json make_volume(const struct view *in, const char *name)
         { "spec.claimRef.uid", json_get(in->object, "metadata.uid") });
 }
 
-/* The volume is there and is for this claim. */
+/* Whether the volume exists and is for this claim. */
 static bool is_ours(const struct view *in, struct json volume)
 {
     const char *uid = json_get_text(volume, "spec.claimRef.uid");
@@ -83,8 +83,8 @@ static bool is_ours(const struct view *in, struct json volume)
            (!uid || text_eq(uid, json_get_text(in->object, "metadata.uid")));
 }
 
-/* A claim of a StatefulSet's pod, NAME-SET-NUMBER, may have to go with the set or the pod. Dashes
- * may be anywhere in these names. Absent: no set has a say. */
+/* A claim of a StatefulSet's pod, NAME-SET-NUMBER, may have to be deleted with the set or the pod.
+ * Dashes may be anywhere in these names. Absent: no set decides about it. */
 static struct json owners(const struct view *in)
 {
     struct arena *a = in->arena;
@@ -114,7 +114,7 @@ static void amend(const struct view *in, struct plan *out, struct json patch)
         plan_amend(out, patch);
 }
 
-/* What a directory cannot do; a volume of somebody else is theirs to tell about. */
+/* Features that a directory does not have; those of another client's volume are not our concern. */
 static struct json limits(
     const struct view *in, struct plan *out, bool provided, const char *not_removed)
 {
@@ -139,7 +139,7 @@ static struct json limits(
 struct binding {
     const char *name;
     struct json volume;
-    bool provided;           /* by somebody else */
+    bool provided;           /* by another client */
     const char *not_removed; /* leave() */
 };
 
@@ -235,7 +235,7 @@ const struct kind workloads_claim_kind = {
 
 /* ---- volumes ---- */
 
-/* One of nobody is for the oldest claim that names it. */
+/* An unclaimed volume is for the oldest claim that names it. */
 static void reserve(const struct view *in, struct plan *out)
 {
     struct json first = { 0 };

@@ -1,5 +1,5 @@
-/* Deployment: a ReplicaSet for each template that it had, the latest with all pods once the update
- * is through. */
+/* Deployment: a ReplicaSet for each template that it had; the latest has all pods once the update
+ * is complete. */
 
 #include "kinds/workloads/deployment.h"
 
@@ -16,11 +16,11 @@
 #define MOST "deployment.kubernetes.io/max-replicas"
 
 #define COLLISIONS_MAX 100
-/* Sets that one pass changes, and as many old ones that it deletes. */
+/* The most sets that one pass changes, and the most old ones that it deletes. */
 #define STEP_MAX 24
 #define STEP_AGAIN_MS 10
 
-/* ---- what is there ---- */
+/* ---- present state ---- */
 
 static int64_t number_of(struct json object, const char *annotation)
 {
@@ -69,7 +69,7 @@ static void find_sets(struct deployment *d, const struct selector *selector)
         qsort(d->r.sets, d->r.count, sizeof(*d->r.sets), by_age);
 }
 
-/* A template as it is compared: without what tells it from others. */
+/* A template for comparison: without the label that tells templates apart. */
 static struct json bare(struct arena *a, struct json tmpl)
 {
     struct json labels = json_get(tmpl, "metadata.labels");
@@ -94,7 +94,7 @@ static void find_latest(struct deployment *d)
             d->r.latest = &d->r.sets[i];
 }
 
-/* The set of the template, which is not there: a name that nobody has. */
+/* Adds the missing set of the template, under an unused name. */
 static void add_latest(struct deployment *d)
 {
     struct arena *a = d->in->arena;
@@ -113,14 +113,15 @@ static void add_latest(struct deployment *d)
     *d->r.latest = (struct rollout_set){ .name = name, .created_ms = INT64_MAX, .scaled = true };
 }
 
-/* ---- what is planned ---- */
+/* ---- plan ---- */
 
 static const char *text_of(struct deployment *d, int64_t number)
 {
     return arena_printf(d->in->arena, "%lld", (long long)number);
 }
 
-/* The annotations of the Deployment go to its latest set, but for those about itself. */
+/* Annotations of the Deployment are copied to its latest set, except for those about the
+ * Deployment. */
 static struct json inherited(const struct deployment *d)
 {
     static const char *const own[] = {
@@ -142,7 +143,8 @@ static struct json inherited(const struct deployment *d)
     return json_map_end(&map);
 }
 
-/* The latest set has the highest revision; one that comes back remembers which it was. */
+/* The latest set has the highest revision; one that is reused also records its earlier
+ * revisions. */
 static struct json numbered(struct deployment *d, struct json annotations)
 {
     struct arena *a = d->in->arena;
@@ -223,7 +225,7 @@ static void plan_set(struct deployment *d, struct rollout_set *s)
             (long long)s->replicas);
 }
 
-/* Those that are to change; true: there are more than one pass changes. */
+/* Plans the changed sets; true: there are more than one pass changes. */
 static bool plan_sets(struct deployment *d)
 {
     for (size_t i = 0; i < d->r.count; i++) {
@@ -245,7 +247,7 @@ static int by_revision(const void *left, const void *right)
     return a->revision < b->revision ? -1 : a->revision > b->revision;
 }
 
-/* Old ones without pods beyond the history that is to be kept. */
+/* Deletes old sets without pods beyond the history limit. */
 static void forget_old(struct deployment *d)
 {
     int64_t limit = json_get_int(d->in->object, "spec.revisionHistoryLimit", 10);
@@ -282,7 +284,7 @@ static bool was_resized(const struct deployment *d)
     return false;
 }
 
-/* Pods of old templates that still run, or end: a strategy of Recreate waits for them. */
+/* Whether pods of old templates still run or terminate: the strategy Recreate waits for them. */
 static bool old_pods_run(const struct deployment *d, const struct selector *selector)
 {
     json_each (pod, workloads_pods(d->in, selector)) {

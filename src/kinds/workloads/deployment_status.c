@@ -1,5 +1,5 @@
-/* What a Deployment says about itself: numbers, and the conditions that `kubectl rollout status`
- * and `kubectl wait` look at. */
+/* A Deployment's status: numbers, and the conditions that `kubectl rollout status` and `kubectl
+ * wait` read. */
 
 #include "kinds/workloads/deployment.h"
 
@@ -42,7 +42,7 @@ bool deployment_is_complete(const struct deployment *d, struct json status)
            json_get_int(status, "availableReplicas", 0) == d->r.replicas;
 }
 
-/* More of the new pods, less of the old ones than it last told. */
+/* More new pods or fewer old ones than it last reported. */
 static bool has_progressed(const struct deployment *d, struct json status)
 {
     struct json before = json_get(d->in->object, "status");
@@ -93,7 +93,7 @@ static struct json progress_of(
         return progressing(
             d, list, "True", "NewReplicaSetAvailable", "has successfully progressed");
     if (has_progressed(d, status)) {
-        /* Another reason, so that it is written with the time from which the deadline counts. */
+        /* A different reason, so that it is written with the time at which the deadline starts. */
         struct arena *a = d->in->arena;
         struct json_builder all;
         json_builder_init(&all, a);

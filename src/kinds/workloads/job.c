@@ -1,8 +1,8 @@
 /* Job: pods until enough of them have succeeded, or too many have failed.
  *
- * A pod that ended is counted once: it gets a mark with the count, and numbers only grow, so one
- * that somebody deletes stays counted. Kubernetes holds such pods by a finalizer until then; here a
- * pod that ends and vanishes between two looks is made again instead. */
+ * A finished pod is counted once: it gets a mark together with the count, and numbers only grow, so
+ * a pod that is deleted later stays counted. Kubernetes keeps such pods with a finalizer until
+ * then; here a pod that finishes and disappears between two passes is created again instead. */
 
 #include "kinds/workloads/job.h"
 
@@ -17,12 +17,12 @@
 #define STEP_MAX PLAN_MAX_EVENTS
 #define STEP_AGAIN_MS 10
 #define NAMES_SPARE 1000
-/* After a failed pod the next one waits, twice as long each time. */
+/* After a failed pod the next one is delayed, twice as long each time. */
 #define BACKOFF_MS ((int64_t)10 * 1000)
 #define BACKOFF_MAX_MS ((int64_t)10 * 60 * 1000)
 
 #define CONTROLLER "kubernetes.io/job-controller"
-/* On a pod: counted as "succeeded" or "failed", or let go without being either. */
+/* On a pod: counted as "succeeded" or "failed", or released without being counted. */
 #define COUNTED "leeboard.dev/counted"
 #define LET_GO "released"
 
@@ -34,15 +34,15 @@ struct job {
     struct json conditions;
     const char *started; /* status.startTime */
     bool indexed, per_index;
-    bool only_failed;    /* a pod is replaced once it has ended, not when it is told to */
-    int64_t completions; /* -1: as many as there are */
+    bool only_failed;    /* a pod is replaced once it has finished, not when it is terminating */
+    int64_t completions; /* -1: as many as exist */
     struct job_indexes done, lost, busy;
     const char *verdict; /* why the policy ends the Job; NULL: it does not */
-    const char *refusal; /* why a pod cannot be made; NULL: it can */
+    const char *refusal; /* why a pod cannot be created; NULL: it can */
     int64_t active, ready, terminating, succeeded, failed, restarts;
     int64_t failures, failed_at_ms; /* since the last success, and the last of them */
     int64_t names;                  /* tried for pods so far */
-    int64_t next_ms;                /* look again after this; 0: no need */
+    int64_t next_ms;                /* run again after this; 0: not needed */
 };
 
 static int64_t most(int64_t a, int64_t b)
@@ -134,7 +134,7 @@ static void mark(struct job *j, struct json pod, const char *as)
     plan_child(j->out, &WORKLOADS_POD, json_with(a, ours, "metadata.annotations", notes));
 }
 
-/* Marks one that runs, and deletes it once it is marked; true: it is told to go. */
+/* Marks a running pod, and deletes it once it is marked; true: it is terminating. */
 static bool retire(struct job *j, struct json pod, const char *as)
 {
     const char *name = json_get_text(pod, "metadata.name");
@@ -153,9 +153,9 @@ static bool retire(struct job *j, struct json pod, const char *as)
     return true;
 }
 
-/* ---- what is there ---- */
+/* ---- present state ---- */
 
-/* The failure that counts for an index: that of the pod with the most before it. */
+/* The failure that counts for an index: that of the pod with the most failures before it. */
 static struct json last_failed(const struct job *j, int64_t index)
 {
     struct json last = { 0 };
@@ -233,7 +233,7 @@ static void find_pods(struct job *j, const struct selector *selector)
     }
 }
 
-/* The last failure of an index that gets another try is counted when that try begins. */
+/* The last failure of an index that is retried is counted when the retry begins. */
 static bool is_held(const struct job *j, struct json pod)
 {
     int64_t index = number(pod, JOB_INDEX, -1);
@@ -243,7 +243,7 @@ static bool is_held(const struct job *j, struct json pod)
                json_get(last_failed(j, index), "metadata.name"), json_get(pod, "metadata.name"));
 }
 
-/* What a pod counts as; NULL: as nothing. */
+/* What a pod counts as; NULL: not counted. */
 static const char *counts_as(const struct job *j, struct json pod)
 {
     const char *message;
@@ -254,8 +254,8 @@ static const char *counts_as(const struct job *j, struct json pod)
                : NULL;
 }
 
-/* Those that are new are added and marked; a mark without its number, after a crash, shows in what
- * is there, and so does a pod that goes, which takes no mark. */
+/* Adds and marks newly finished pods. After a crash, a mark without its count is found in the
+ * present state, and so is a terminating pod, which takes no mark. */
 static void count(struct job *j)
 {
     int64_t there[2] = { 0 }, sum[2] = { json_get_int(j->in->object, "status.succeeded", 0),
@@ -274,7 +274,7 @@ static void count(struct job *j)
     j->failed = most(sum[1], there[1]);
 }
 
-/* ---- making and stopping pods ---- */
+/* ---- creating and stopping pods ---- */
 
 static void stop_pods(struct job *j, const char *as)
 {
@@ -283,7 +283,7 @@ static void stop_pods(struct job *j, const char *as)
             retire(j, j->pods[i], as);
 }
 
-/* Those with an index that another has, or that there is no more, and those that are too many. */
+/* Stops pods with a duplicate index or one that no longer exists, and excess pods. */
 static void stop_some(struct job *j, int64_t wanted)
 {
     struct json *active = arena_array(j->in->arena, j->pod_count + 1, sizeof(*active));
@@ -311,7 +311,7 @@ static void stop_some(struct job *j, int64_t wanted)
         retire(j, active[i], LET_GO);
 }
 
-/* What an index adds to a pod. */
+/* Adds the fields of an index to a pod. */
 static struct json with_index(const struct job *j, struct json pod, int64_t index)
 {
     static const char *const lists[] = { "spec.containers", "spec.initContainers" };
@@ -357,7 +357,7 @@ static struct json with_index(const struct job *j, struct json pod, int64_t inde
     return pod;
 }
 
-/* A pod more, for an index or (-1) none; false: no other is to be tried now. */
+/* Creates one more pod, for an index or (-1) none; false: create no other for now. */
 static bool make_pod(struct job *j, int64_t index)
 {
     struct arena *a = j->in->arena;
@@ -390,7 +390,7 @@ static bool make_pod(struct job *j, int64_t index)
     return true;
 }
 
-/* How long no pod may follow a failure; 0: it may. */
+/* How long no pod may be created after a failure; 0: it may be created now. */
 static int64_t backoff_ms(const struct job *j, int64_t failures, int64_t failed_at_ms)
 {
     if (!failures || !failed_at_ms)
@@ -480,7 +480,7 @@ static bool has_succeeded(const struct job *j)
                                : j->succeeded > 0 && j->active == 0;
 }
 
-/* Of what was told before, and else of what is there; false: it goes on. */
+/* From what was reported before, or else from the present state; false: the Job continues. */
 static bool ending_of(struct job *j, struct ending *ret)
 {
     static const char *const told[] = { "SuccessCriteriaMet", "FailureTarget" };
@@ -519,7 +519,7 @@ static bool ending_of(struct job *j, struct ending *ret)
     return ret->reason != NULL;
 }
 
-/* What is to come is told first; the end itself once no pod is left. */
+/* Reports what will happen first, and the end itself once no pod is left. */
 static bool end(struct job *j)
 {
     struct ending e = { 0 };
@@ -529,7 +529,7 @@ static bool end(struct job *j)
     if (j->active + j->terminating > 0) {
         for (size_t i = 0; !e.succeeded && i < j->pod_count; i++)
             if (workloads_pod_is_active(j->pods[i]) && !note(j->pods[i], COUNTED) && has_room(j)) {
-                mark(j, j->pods[i], "failed"); /* as it has to stop for it */
+                mark(j, j->pods[i], "failed"); /* because it has to stop for this */
                 look_again(j, STEP_AGAIN_MS);
                 j->failed++;
             } else if (workloads_pod_is_active(j->pods[i]))
@@ -599,7 +599,7 @@ static void tell(const struct job *j)
         NULL);
 }
 
-/* A Job that has ended goes after the time that it names. */
+/* Deletes a finished Job after the time that it sets. */
 static void expire(struct job *j)
 {
     struct json ttl = json_get(j->in->object, "spec.ttlSecondsAfterFinished");

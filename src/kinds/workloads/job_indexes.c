@@ -1,6 +1,6 @@
 #include "kinds/workloads/job.h"
 
-/* Room for another range at a place. */
+/* Makes room for another range at an index. */
 static struct job_range *insert(struct job_indexes *set, size_t at)
 {
     arena_room(set->arena, set->items, set->count, set->size);

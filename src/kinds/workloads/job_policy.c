@@ -1,4 +1,4 @@
-/* Rules of a Job about pods that fail, and about when it has succeeded well enough. */
+/* A Job's rules for failed pods, and for when it has succeeded. */
 
 #include "kinds/workloads/job.h"
 
@@ -12,7 +12,7 @@ static bool holds_code(struct json codes, int64_t code)
     return in == text_eq(json_get_text(codes, "operator"), "In");
 }
 
-/* The first container that ended with an error of which the rule speaks. */
+/* The first container that ended with an exit code that the rule names. */
 static struct json failed_container(struct json pod, struct json codes)
 {
     static const char *const lists[] = {

@@ -1,5 +1,5 @@
-/* ReplicaSet: as many pods as it says. Pods that are too many go in the order of Kubernetes: those
- * that serve least, then those that are youngest. */
+/* ReplicaSet: keeps the specified number of pods. Excess pods are deleted in the order of
+ * Kubernetes: the least ready ones first, then the youngest. */
 
 #include "kinds/workloads/workloads.h"
 
@@ -7,10 +7,10 @@
 #include "engine/plan.h"
 #include "engine/view.h"
 
-/* Pods that one pass makes or deletes; the rest follows in the next. */
+/* The most pods that one pass creates or deletes; the rest follows in the next pass. */
 #define STEP_MAX PLAN_MAX_EVENTS
 #define STEP_AGAIN_MS 10
-/* Names that are looked at for a free one, besides one a pod. */
+/* How many names are tried for an unused one, in addition to one per pod. */
 #define NAMES_SPARE 1000
 
 /* ---- one pass ---- */
@@ -18,11 +18,11 @@
 struct set {
     const struct view *in;
     struct plan *out;
-    struct json *active; /* pods of ours, those that go first in front */
+    struct json *active; /* our pods, in the order of deletion */
     size_t count;
     int64_t terminating;
-    const char *failure; /* why a pod cannot be made; NULL: it can */
-    bool more;           /* than one pass does */
+    const char *failure; /* why a pod cannot be created; NULL: it can */
+    bool more;           /* there is more to do than one pass does */
 };
 
 static bool is_going(struct json pod)
@@ -32,7 +32,7 @@ static bool is_going(struct json pod)
            !text_eq(phase, "Succeeded") && !text_eq(phase, "Failed");
 }
 
-/* A pod of nobody that we select becomes ours. */
+/* Adopts a pod without a controller that our selector matches. */
 static void adopt(struct set *s, struct json pod)
 {
     const char *name = json_get_text(pod, "metadata.name");
@@ -109,7 +109,7 @@ static void delete_pods(struct set *s, int64_t wanted)
     }
 }
 
-/* As it is once this plan is done. */
+/* The status once this plan is done. */
 static int64_t tell(const struct set *s)
 {
     const struct view *in = s->in;

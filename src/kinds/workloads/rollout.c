@@ -4,8 +4,7 @@
 
 #include "base/intorstr.h"
 
-/* An update goes up and down by turns; with what is available staying the same it comes to rest
- * soon. */
+/* An update alternates between scaling up and down; with constant availability it settles soon. */
 #define TURNS_MAX 16
 
 static int64_t least(int64_t a, int64_t b)
@@ -46,9 +45,9 @@ void rollout_bounds(struct rollout *r, struct json strategy)
     r->unavailable = least(r->unavailable, r->replicas);
 }
 
-/* ---- another size ---- */
+/* ---- scaling ---- */
 
-/* The only one with pods, or that which would have them; NULL: there are several. */
+/* The only set with pods, or the latest if none has any; NULL: there are several. */
 static struct rollout_set *active_or_latest(struct rollout *r)
 {
     struct rollout_set *active = NULL;
@@ -152,7 +151,7 @@ static void scale_latest(struct rollout *r)
         resize(s, s->replicas + least(room, r->replicas - s->replicas));
 }
 
-/* Pods that do not serve go first: nobody misses them. */
+/* Pods that are not ready are removed first: they serve no requests. */
 static int64_t clean_unhealthy(struct rollout *r, int64_t most)
 {
     int64_t down = 0;

@@ -1,5 +1,5 @@
-/* Service: its EndpointSlices say which pods answer for it, at which addresses and ports. One of
- * type LoadBalancer is told where it is reached from outside. */
+/* Service: its EndpointSlices list the pods behind it, with their addresses and ports. One of type
+ * LoadBalancer also gets the address at which it is reached from outside. */
 
 #include "kinds/workloads/workloads.h"
 
@@ -9,7 +9,7 @@
 #include "engine/plan.h"
 #include "engine/view.h"
 
-/* Endpoints of one slice, and slices of one Service: more pods than that are not named. */
+/* Endpoints per slice, and slices per Service: further pods are not listed. */
 #define SLICE_ENDPOINTS_MAX 100
 #define SLICES_MAX 32
 
@@ -19,7 +19,7 @@
 
 struct slice {
     struct json ports;
-    const char *key; /* the ports as text: pods that differ in them are in slices of their own */
+    const char *key; /* the ports as text: pods with different ports are in different slices */
     struct json_builder endpoints;
 };
 
@@ -46,7 +46,7 @@ static struct json port_of_containers(
     return json_none;
 }
 
-/* The number behind a target port of this pod; absent: it has no port of that name. */
+/* The number of a target port of this pod; absent: it has no port of that name. */
 static struct json target_of(struct json pod, struct json port)
 {
     struct json target = json_get(port, "targetPort");
@@ -125,7 +125,7 @@ static struct json endpoint_of(const struct slices *s, struct json pod, struct j
         { "targetRef.uid", json_get(pod, "metadata.uid") });
 }
 
-/* One of these ports that has room; NULL: there are too many. */
+/* A slice with these ports and free space; NULL: there are too many. */
 static struct slice *slice_for(struct slices *s, struct json ports)
 {
     struct arena *a = s->in->arena;
@@ -193,14 +193,14 @@ static void plan_family(const struct view *in, struct plan *out, const char *fam
     struct slices s = { .in = in, .family = family };
     json_each (pod, workloads_pods(in, selector))
         add_pod(&s, *pod);
-    /* One that is empty tells from a Service that nobody has looked at. */
+    /* An empty slice distinguishes it from a Service that was never reconciled. */
     if (s.count == 0)
         plan_slice(&s, out, NULL, first);
     for (size_t i = 0; i < s.count && out->child_count < PLAN_MAX_CHILDREN; i++)
         plan_slice(&s, out, s.items[i], first + (int64_t)i);
 }
 
-/* One with a class is another program's. */
+/* A Service with a class belongs to another program. */
 static void plan_balancer(const struct view *in, struct plan *out)
 {
     const struct workloads_settings *settings = in->settings;

@@ -1,4 +1,4 @@
-/* The claims of a StatefulSet's pods, and who takes them along when it goes. */
+/* The claims of a StatefulSet's pods, and which owner deletes them when it is deleted. */
 
 #include "kinds/workloads/stateful_set.h"
 

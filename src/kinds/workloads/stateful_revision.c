@@ -1,5 +1,5 @@
-/* The history of a StatefulSet: `kubectl rollout undo` patches the set with what is in a revision.
- */
+/* The history of a StatefulSet: `kubectl rollout undo` patches the set with the content of a
+ * revision. */
 
 #include "kinds/workloads/stateful_set.h"
 
@@ -12,7 +12,7 @@
 
 #define HASH "controller.kubernetes.io/hash"
 #define COLLISIONS_MAX 100
-/* Old ones that one pass deletes or takes in. */
+/* How many old ones one pass deletes or adopts. */
 #define STEP_MAX 8
 
 static int64_t number(struct json revision)
@@ -32,7 +32,7 @@ static int by_number(const void *left, const void *right)
     return json_compare(json_get(a, "metadata.name"), json_get(b, "metadata.name"));
 }
 
-/* A strategic merge patch that brings the template back. */
+/* A strategic merge patch that restores the template. */
 static struct json data_of(struct arena *a, struct json tmpl)
 {
     return json_fields(
@@ -44,7 +44,8 @@ static struct json template_of(struct arena *a, struct json revision)
     return json_with_member(a, json_get(revision, "data.spec.template"), "$patch", json_none);
 }
 
-/* With what we own of it: an object that was applied before stays as it is but for the change. */
+/* Includes all fields that we own: an object that was applied before keeps everything but the
+ * change. */
 static void plan_revision(
     const struct view *in, struct plan *out, struct json revision, int64_t new_number)
 {
@@ -76,7 +77,7 @@ static void find(
         qsort(r->items, r->count, sizeof(*r->items), by_number);
 }
 
-/* A name that nobody has. */
+/* Under an unused name. */
 static void add(
     const struct view *in, struct plan *out, struct stateful_revisions *r, int64_t new_number)
 {

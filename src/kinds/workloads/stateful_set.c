@@ -1,5 +1,5 @@
-/* StatefulSet: pods with numbers, names and claims that stay. Ordered, each waits for those before
- * it, and the highest goes first; or all at once. */
+/* StatefulSet: pods with stable numbers, names and claims. In order, each pod waits for those
+ * before it and the highest is deleted first; or all at once. */
 
 #include "kinds/workloads/stateful_set.h"
 
@@ -11,7 +11,7 @@
 #include "engine/view.h"
 #include "kinds/workloads/workloads.h"
 
-/* Pods that one pass makes or deletes, and what all children of it may be; the rest follows. */
+/* The most pods that one pass creates or deletes, including their children; the rest follows. */
 #define STEP_MAX 8
 #define CHILDREN_MAX (PLAN_MAX_CHILDREN - 16)
 #define STEP_AGAIN_MS 10
@@ -20,7 +20,7 @@ struct member {
     struct json pod;
     const char *name, *revision;
     int64_t ordinal;
-    bool wanted; /* its ordinal is one of the set's; else it is condemned */
+    bool wanted; /* its ordinal is in the set's range; otherwise it is condemned */
     bool made;   /* by this plan */
     bool ended;  /* by this plan, or before */
 };
@@ -33,13 +33,13 @@ struct set {
     struct member *members; /* by ordinal */
     size_t count, made;
     bool ordered;
-    bool more;           /* than one pass does */
-    int64_t min_ready_s; /* a pod is available once it is ready for so long */
-    int64_t next_ms;     /* look again after this; 0: no need */
-    const char *failure; /* why a pod or its claim cannot be made; NULL: it can */
+    bool more;           /* there is more to do than one pass does */
+    int64_t min_ready_s; /* a pod is available once it has been ready for this long */
+    int64_t next_ms;     /* run again after this; 0: not needed */
+    const char *failure; /* why a pod or its claim cannot be created; NULL: it can */
 };
 
-/* ---- what is there ---- */
+/* ---- present state ---- */
 
 static int by_ordinal(const void *left, const void *right)
 {
@@ -70,7 +70,7 @@ static bool has_finished(struct json pod)
     return text_eq(phase, "Succeeded") || text_eq(phase, "Failed");
 }
 
-/* Labels that say which pod of the set it is. */
+/* Labels that identify the pod within the set. */
 static struct json identity(struct arena *a, const struct member *m)
 {
     return json_map(a,
@@ -78,7 +78,7 @@ static struct json identity(struct arena *a, const struct member *m)
         { STATEFUL_POD_INDEX, json_strf(a, "%lld", (long long)m->ordinal) });
 }
 
-/* One of nobody becomes ours, and one that lost what it is known by gets it back. */
+/* Adopts a pod without a controller, and restores identity labels that a pod has lost. */
 static void mend(struct set *s, struct member *m, bool ours)
 {
     struct arena *a = s->in->arena;
@@ -145,7 +145,7 @@ static void end_pod(struct set *s, struct member *m)
         view_name(s->in));
 }
 
-/* A claim of a pod before it that is about to go with that pod. */
+/* A claim of an earlier pod that is about to be deleted with that pod. */
 static bool is_stale(const struct member *m, struct json claim)
 {
     const char *uid = json_get_text(m->pod, "metadata.uid");
@@ -159,7 +159,7 @@ static bool is_stale(const struct member *m, struct json claim)
     return false;
 }
 
-/* Plans those that are missing; false: the pod has to wait. */
+/* Plans the missing claims; false: the pod has to wait. */
 static bool plan_claims(struct set *s, const struct member *m)
 {
     json_each (tmpl, s->claims) {
@@ -219,7 +219,7 @@ static struct json pod_of(const struct set *s, const struct member *m, struct js
     return json_with(a, pod, "spec.volumes", volumes(s, tmpl, m->ordinal));
 }
 
-/* Below the partition pods stay with the template before. */
+/* Below the partition pods keep the previous template. */
 static bool is_of_current(const struct set *s, int64_t ordinal)
 {
     struct json spec = json_get(s->in->object, "spec");
@@ -228,7 +228,7 @@ static bool is_of_current(const struct set *s, int64_t ordinal)
                          json_get_int(spec, "updateStrategy.rollingUpdate.partition", 0);
 }
 
-/* The pod of an ordinal that has none; false: nothing after it is to be made now. */
+/* Creates the pod of an ordinal that has none; false: create no pods after it for now. */
 static bool make_pod(struct set *s, int64_t ordinal)
 {
     struct arena *a = s->in->arena;
@@ -271,7 +271,7 @@ static bool make_pod(struct set *s, int64_t ordinal)
 
 /* ---- the pass ---- */
 
-/* One of the pods that are there; false: it holds up those behind it. */
+/* Handles an existing pod; false: the pods after it must wait. */
 static bool tend(struct set *s, struct member *m)
 {
     if (has_finished(m->pod)) {
@@ -284,7 +284,7 @@ static bool tend(struct set *s, struct member *m)
     return !is_unavailable(s, m);
 }
 
-/* The pods that it should have, from the lowest; false: nothing else is to be done now. */
+/* Handles the pods that it should have, from the lowest; false: do nothing else for now. */
 static bool keep_wanted(struct set *s)
 {
     int64_t start = json_get_int(s->in->object, "spec.ordinals.start", 0);
@@ -301,8 +301,8 @@ static bool keep_wanted(struct set *s)
     return true;
 }
 
-/* By the retention policy a claim may be about to get its pod as an owner, and has to go with it.
- */
+/* By the retention policy a claim may be about to get its pod as an owner, so that it is deleted
+ * with it. */
 static bool claims_are_settled(const struct set *s, const struct member *m)
 {
     struct arena *a = s->in->arena;
@@ -318,10 +318,10 @@ static bool claims_are_settled(const struct set *s, const struct member *m)
     return true;
 }
 
-/* Those that are too many, from the highest; false: nothing else is to be done now. */
+/* Deletes excess pods, from the highest; false: do nothing else for now. */
 static bool end_condemned(struct set *s)
 {
-    size_t first = 0; /* the lowest that does not serve */
+    size_t first = 0; /* the lowest that is not ready */
     while (first < s->count && (s->members[first].wanted || !is_unavailable(s, &s->members[first])))
         first++;
     for (size_t i = s->count; i-- > 0;) {
@@ -339,7 +339,8 @@ static bool end_condemned(struct set *s)
     return true;
 }
 
-/* Pods of other templates make room for new ones, from the highest, down to the partition. */
+/* Deletes pods of other templates to make room for new ones, from the highest down to the
+ * partition. */
 static void update(struct set *s)
 {
     struct error err;
@@ -380,7 +381,7 @@ static void set_sync(struct set *s)
 
 /* ---- the status ---- */
 
-/* As it is once this plan is done. */
+/* The status once this plan is done. */
 static void tell(struct set *s)
 {
     int64_t ready = 0, available = 0, current = 0, updated = 0, all = (int64_t)s->count;

@@ -68,7 +68,7 @@ const struct kind *const workloads_kinds[] = {
 
 /* ---- names ---- */
 
-/* What the API server keeps of a name that it completes: with the rest a label may hold it. */
+/* How much of a generateName prefix the API server keeps: with its suffix it fits into a label. */
 #define BASE_MAX 58
 
 static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
@@ -184,7 +184,7 @@ struct json workloads_pod_of(struct arena *a, struct json tmpl, const char *name
         { "spec", json_get(tmpl, "spec") });
 }
 
-/* ---- which pod goes first ---- */
+/* ---- order of deletion ---- */
 
 static int64_t cost(struct json pod)
 {
@@ -285,7 +285,7 @@ struct json workloads_refusal(
     if (!why)
         return workloads_condition_drop(in->arena, list, c.type);
     const char *behind = text_starts(why, "apply ") ? strstr(why, ": ") : NULL;
-    c.message = behind ? behind + 2 : why; /* the server's words alone, as Kubernetes has them */
+    c.message = behind ? behind + 2 : why; /* only the server's own message, as in Kubernetes */
     if (!json_present(json_find(list, "type", c.type)) && out->event_count < PLAN_MAX_EVENTS)
         plan_event(out, true, c.reason, "Error creating: %s", c.message);
     return workloads_condition_set(in, list, &c, NULL);
