@@ -10,19 +10,19 @@
 #include "merge/managers.h"
 #include "merge/typed.h"
 
-/* The promises, looked at from outside: at what reaches the store and what leaves an operator. */
+/* The promises, checked from outside: by what reaches the store and what an operator sends. */
 
 #define MANAGER "leeboard"
 #define LEASES "coordination.k8s.io/leases"
-#define LEASE_MS 15000     /* after that another may take it */
-#define UPSTREAM "manager" /* whose fields become ours */
-/* Writes of one object by operators within WINDOW_MS: more than that is a fight or a spin. */
+#define LEASE_MS 15000     /* another operator may take it after this time */
+#define UPSTREAM "manager" /* we take over its fields */
+/* Writes of one object by operators within WINDOW_MS; more than that is a fight or a busy loop. */
 #define WINDOW_MS 60000
 #define WINDOW_WRITES_MAX 60
 #define WRITTEN "%s %s/%s is written"
 #define SENT "%s sends %s %s"
 
-struct written { /* an object, and how often operators wrote it lately */
+struct written { /* an object, and how often operators wrote it recently */
     struct table_node node;
     int64_t since_ms;
     unsigned count, reasons;
@@ -61,10 +61,9 @@ void sim_checks_free(struct sim_checks *c)
     free(c);
 }
 
-/* ---- what is ours ---- */
+/* ---- our fields ---- */
 
-/* All fields of this object that our manager has, by whatever way it came to them; or those that
- * others have. */
+/* All fields of this object that our manager owns, by any operation; or those of other managers. */
 static const struct fieldset *fields_of(struct arena *a, struct json object, bool ours)
 {
     struct managers m;
@@ -84,8 +83,8 @@ static const struct fieldset *owned(struct arena *a, struct json object)
     return fields_of(a, object, true);
 }
 
-/* 1: every leaf that a write of ours changed was ours before or is ours now. What nobody had is the
- * server's: it fills in and takes out as other fields ask for it. */
+/* 1: every leaf that a write of ours changed was ours before or is ours now. Fields without an
+ * owner are the server's: it adds and removes them depending on other fields. */
 static void check_foreign(struct sim_checks *c, const char *who, const struct store_object *o,
     struct json before, struct json after)
 {
@@ -109,7 +108,7 @@ static void check_foreign(struct sim_checks *c, const char *who, const struct st
             o->name);
 }
 
-/* 6: that somebody was faster is nothing that people could fix. */
+/* 6: a lost race is not reported, because no user can fix it. */
 static void check_conflict(
     struct sim_checks *c, const char *who, const struct store_object *o, struct json after)
 {
@@ -126,7 +125,7 @@ static void check_conflict(
     }
 }
 
-/* Kinds that operators serve; their objects are the person's. */
+/* Kinds that operators handle; their objects belong to the person. */
 static bool is_served(const struct sim_checks *c, struct json object)
 {
     json_each (crd, c->sim->crds)
@@ -135,7 +134,7 @@ static bool is_served(const struct sim_checks *c, struct json object)
     return false;
 }
 
-/* 1: who made an object that has nothing of ours keeps it. */
+/* 1: an object without any fields of ours stays with the client that created it. */
 static void check_stranger(struct sim_checks *c, const char *who, const struct store_object *o,
     struct json before, bool gone)
 {
@@ -157,13 +156,13 @@ static void check_stranger(struct sim_checks *c, const char *who, const struct s
         o->name);
 }
 
-/* 1: what the person asks for is the person's. */
+/* 1: the spec belongs to the person. */
 static void check_spec(struct sim_checks *c, const char *who, const struct store_object *o,
     struct json before, struct json after)
 {
     struct str body = c->sim->request.body;
     bool named = memmem(body.ptr, body.len, "\"spec\"", strlen("\"spec\"")) != NULL;
-    /* What was stored past every check the server puts right when anything is written. */
+    /* Poisoned objects were stored without checks; the server corrects them at any write. */
     if (sim_is_poison(o->name) && !named)
         return;
     if (is_served(c, after) && !json_equal(json_get(before, "spec"), json_get(after, "spec")))
@@ -175,7 +174,7 @@ static void check_spec(struct sim_checks *c, const char *who, const struct store
             o->name);
 }
 
-/* 4: a status never speaks of an older generation than before, nor of one that never was. */
+/* 4: a status never reports an older generation than before, nor one that did not exist yet. */
 static void check_generation(
     struct sim_checks *c, const struct store_object *o, struct json before, struct json after)
 {
@@ -236,11 +235,12 @@ void sim_check_reason(struct sim_checks *c, const char *table, struct json owner
         get_pace(c, arena_printf(&a, SENT, c->sim->operators[i]->name, "PATCH", status))->reasons++;
 }
 
-/* 3: nobody is written again and again. Whose child is deleted, and made again, tells both. */
+/* 3: no object is written again and again. Deleting and recreating a child is counted in both
+ * places. */
 static void check_pace(struct sim_checks *c, const char *name)
 {
     struct written *w = get_pace(c, name);
-    /* A person in a hurry asks for something else every other second. */
+    /* A person in a hurry changes the object every other second. */
     unsigned most = c->sim->options.hurry ? 3 * WINDOW_WRITES_MAX : WINDOW_WRITES_MAX;
     if (++w->count > most + 2 * w->reasons)
         sim_fail(c->sim, "promise 3, pace: %s %u times in a minute", name, w->count);
@@ -251,8 +251,8 @@ static bool is_housekeeping(const char *table)
     return text_eq(table, LEASES) || text_eq(table, "/events");
 }
 
-/* The garbage collector takes what belongs to nobody any more: a caller that has not heard yet that
- * the owner is gone has reason to look. */
+/* The garbage collector deletes orphans: an operator that has not yet learned that the owner is
+ * gone has reason to look. */
 static void note_collected(struct sim_checks *c, const struct store_event *e)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -307,8 +307,8 @@ void sim_check_change(struct sim_checks *c, const struct sim_change *change)
     check_generation(c, e->object, before, after);
 }
 
-/* Something that was sent is not stored at all: the server has that feature switched off, and
- * a caller that starts again cannot know it. */
+/* A field that was sent is not stored: its feature is disabled in the server, and an operator that
+ * restarts cannot know that. */
 static bool is_dropped(struct json sent, struct json stored)
 {
     if (!json_present(stored))
@@ -323,19 +323,19 @@ static bool is_dropped(struct json sent, struct json stored)
     return false;
 }
 
-/* What the request was about, as it is now; absent: it is not there. */
+/* The present object of the request; absent: it does not exist. */
 static struct json read_stored(
     struct sim_checks *c, struct arena *a, const struct sim_request *request)
 {
     struct json stored;
     const char *path = arena_strndup(a, request->path, strcspn(request->path, "?"));
-    struct sim_request served = c->sim->request; /* still being served */
+    struct sim_request served = c->sim->request; /* still in progress */
     int status = sim_ask(c->sim, "check", "GET", path, NULL, json_none, a, &stored);
     c->sim->request = served;
     return json_if(status == 200, stored);
 }
 
-/* Nobody can know that before the first time; the second is too much. */
+/* No client can know that before the first time; the second time is too much. */
 static bool is_unkept(struct sim_checks *c, const struct sim_request *request)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -356,9 +356,10 @@ static bool is_unkept(struct sim_checks *c, const struct sim_request *request)
                    ->count++ == 0;
 }
 
-/* 5: what was there before an operator began to lead is in the lists that it then asks for, and may
- * have; what came later and was not told to it (sim_wakes_creates()) is the late write of somebody
- * who led before, or its own that it had given up. */
+/* 5: no object is created twice. One that existed before an operator became the leader is in the
+ * lists that it then requests and is allowed to read. A later one that it has not seen
+ * (sim_wakes_creates()) is from a late write of a previous leader, or from its own write that it
+ * had given up. */
 static void check_twice(struct sim_checks *c, const struct sim_request *request)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -375,8 +376,8 @@ static void check_twice(struct sim_checks *c, const struct sim_request *request)
             request->path);
 }
 
-/* 2: a write that is accepted does something. An event is told again when its answer was lost: to
- * look first would cost as much. */
+/* 2: an accepted write has an effect. An event whose answer was lost is sent again: checking first
+ * would cost as much. */
 bool sim_check_request(
     struct sim_checks *c, const struct sim_request *request, int status, size_t changes)
 {
@@ -402,7 +403,7 @@ bool sim_check_request(
     return false;
 }
 
-/* 4: only who leads writes, judged by the lease as the server has it. */
+/* 4: only the leader writes, judged by the lease in the server. */
 void sim_check_sent(
     struct sim_checks *c, struct sim_operator *o, const char *method, const char *path)
 {
@@ -460,7 +461,7 @@ static bool has_uid(const struct store_object *o, const char *uid)
                text_eq(json_get_text(object, "metadata.uid"), uid));
 }
 
-/* The same of a child in the cluster's scope, which names its owner by an annotation. */
+/* The same for a cluster-scoped child, which names its owner in an annotation. */
 static void check_owner_named(struct sim *s, const struct store_object *o, const char *owner)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -482,7 +483,7 @@ static void check_owner_named(struct sim *s, const struct store_object *o, const
     }
 }
 
-/* Who was made for somebody goes with him. */
+/* A child is deleted with its owner. */
 static void check_owner(struct sim_checks *c, const struct store_object *o, struct json object)
 {
     struct sim *s = c->sim;
@@ -509,7 +510,7 @@ static void check_owner(struct sim_checks *c, const struct store_object *o, stru
     }
 }
 
-/* 6: whatever became of it, the status tells of what is asked for now, all of it, with a reason. */
+/* 6: in every case the whole status is about the present generation, and gives a reason. */
 static void check_told(struct sim_checks *c, const struct store_object *o, struct json object)
 {
     if (text_eq(json_get_text(object, "kind"), "GPUQuota"))
@@ -546,7 +547,7 @@ void sim_check_end(struct sim_checks *c)
             if (!json_parse(&a, o->text, &object, &err))
                 continue;
             check_owner(c, o, object);
-            /* The server itself cannot hold what is poisoned, so nobody can write into it. */
+            /* The server cannot store poisoned objects, so their status cannot be written. */
             if (!is_served(c, object) || sim_is_poison(o->name) ||
                 json_present(json_get(object, "metadata.deletionTimestamp")))
                 continue;
@@ -556,7 +557,8 @@ void sim_check_end(struct sim_checks *c)
     }
 }
 
-/* Names that the server makes up end in these five; what is before them it cuts to fit a label. */
+/* Generated names end in these five characters; the server truncates the prefix so that the name
+ * fits into a label. */
 static bool is_generated(const char *name)
 {
     size_t length = strlen(name);
@@ -564,8 +566,8 @@ static bool is_generated(const char *name)
            strspn(name + length - 5, "bcdfghjklmnpqrstvwxz2456789") == 5;
 }
 
-/* That something was wrong once and is no more is reported only to those who were told that it is:
- * these conditions are absent for everybody else. */
+/* The end of a problem is reported only if the problem was: otherwise these conditions are
+ * absent. */
 static bool is_closed(struct json condition)
 {
     static const struct {
@@ -585,7 +587,7 @@ static bool is_closed(struct json condition)
     return false;
 }
 
-/* Whether pods have it depends on what was wished for when they started: it stays with them. */
+/* Whether pods have it depends on the spec when they started, and it does not change later. */
 #define GIVEN_AT_START "karpenter.sh/do-not-disrupt"
 
 /* ToolHive's RunConfigs hold the generation, and annotations their checksum. */
@@ -604,8 +606,8 @@ static bool is_counted(const char *key)
     return false;
 }
 
-/* Times, uids and generated names differ between runs; so do generations, by which a rival's edits
- * are counted, and random keys. */
+/* Times, uids and generated names differ between runs; so do random keys, and generations, which
+ * count a rival's edits. */
 static struct json normal(struct arena *a, struct json v, const char *key)
 {
     if (is_counted(key))
@@ -651,7 +653,8 @@ const char *sim_end_state(struct sim *s, struct arena *a, bool same_world)
             if (!json_parse(&one, o->text, &object, &err))
                 continue;
             const struct fieldset *ours = owned(&one, object);
-            /* The claim that all Models of a namespace share stays for good once one asked. */
+            /* The claim that all Models of a namespace share is kept for good after its first
+             * use. */
             if (fieldset_is_empty(ours) || text_eq(o->name, "llmkube-model-cache") ||
                 sim_is_poison(o->name))
                 continue;

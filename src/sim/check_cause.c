@@ -4,17 +4,17 @@
 
 #include "base/table.h"
 
-/* 6: what the server refuses for good is tried again every few minutes, and as long as that goes
- * on, a condition of the owner tells people why. */
+/* 6: a write that the server refuses for good is retried every few minutes, and as long as that
+ * happens, a condition of the owner explains why. */
 
-/* By then it was tried again, or is not wanted any more. */
+/* Within this time it was retried, or is no longer wanted. */
 #define TRIED_MS (7 * 60 * 1000)
-#define CAUSE_BYTES 60 /* of the server's message, whose end may be cut off */
+#define CAUSE_BYTES 60 /* of the server's message, which may be truncated */
 
 struct refusal {
     struct table_node node;
     int64_t at_ms;
-    char *owner, *cause; /* a uid; what the server said */
+    char *owner, *cause; /* a uid; the server's message */
     char path[];
 };
 
@@ -52,13 +52,13 @@ static bool is_path(const struct table_node *n, const void *key)
     return text_eq(container_of(n, struct refusal, node)->path, key);
 }
 
-/* Nothing that passes, and no conflict. */
+/* Neither a temporary failure nor a conflict. */
 static bool is_final(int status)
 {
     return status == 400 || status == 403 || status == 405 || status == 413 || status == 422;
 }
 
-/* The first owner of what a request writes or deletes, by uid; NULL: nobody. */
+/* The uid of the first owner of the object that a request writes or deletes; NULL: none. */
 static const char *owner_in(
     struct sim_causes *c, struct arena *a, const char *path, struct json body)
 {
@@ -106,7 +106,8 @@ static bool is_recent(const struct sim_causes *c, const struct refusal *r)
     return r->at_ms + TRIED_MS >= c->sim->now_ms;
 }
 
-/* It is not Ready, or Complete, because of a value in the spec: "spec.engine.port: …". */
+/* A condition says that it is not Ready, or Complete, because of a value in the spec:
+ * "spec.engine.port: …". */
 static bool is_told_of_value(struct arena *a, struct json object, struct json condition)
 {
     const char *message = json_get_text(condition, "message");
@@ -117,8 +118,8 @@ static bool is_told_of_value(struct arena *a, struct json object, struct json co
            message[strlen(path)] == ':' && json_present(json_get(object, path));
 }
 
-/* Some refusal of this owner's children is named, or a stranger in the place of one, or what the
- * spec says that cannot be: who fixes it will be told of the next. */
+/* Its conditions name a refused child, or another client's object with a child's name, or an
+ * invalid value in the spec. One is enough: the next is reported when this one is fixed. */
 static bool is_told(struct sim_causes *c, struct json object, const char **ret_path)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;

@@ -7,12 +7,13 @@
 #include "base/table.h"
 #include "engine/plan.h"
 
-/* 5: nothing is deleted that was wanted. Operators delete what the run without faults deletes, and
- * that no more often: whoever took a wanted child away would have to make it again, and the end
- * would be the same.
+/* 5: operators delete only what they should. With faults they delete the same objects as
+ * without, and no more often: a wanted child that is deleted would be created again, and the end
+ * state would not show it.
  *
- * What an object has in the cluster's scope is deleted before the object is let go: no garbage
- * collector comes for it. With faults it may go later, which the end shows. */
+ * Cluster-scoped children of an object are deleted before its finalizer is removed, because no
+ * garbage collector deletes them. With faults they may be deleted later, which the end state
+ * shows. */
 
 struct deleted {
     struct table_node node;
@@ -47,8 +48,8 @@ static bool is_path(const struct table_node *n, const void *key)
     return text_eq(container_of(n, struct deleted, node)->path, key);
 }
 
-/* A ModelArtifact's Job and claim are replaced with every change of what it packs, and how many
- * changes one pass sees depends on when it comes. */
+/* A ModelArtifact's Job and claim are replaced whenever the packed content changes, and the number
+ * of changes that one pass sees depends on its timing. */
 static bool is_replaced_on_purpose(const char *path)
 {
     return strstr(path, "/jobs/") || str_ends(str_of(path), STR("-workspace"));
@@ -84,7 +85,7 @@ char *sim_deletions_text(const struct sim_deletions *d)
     return text;
 }
 
-/* How often a text tells of this line's path. */
+/* How often this line's path occurs in a text. */
 static long count_in(const char *text, const char *line, size_t path)
 {
     for (; *text; text += strcspn(text, "\n") + 1)

@@ -1,16 +1,16 @@
 #include "sim/sim.h"
 
-/* 6: what an object asks for and the cluster does not have is named by one of its conditions: a
- * Secret, or the definition of another client's kind. */
+/* 6: if an object needs something that the cluster lacks, one of its conditions names it: a Secret,
+ * or the definition of another project's kind. */
 
 #define CRDS "apiextensions.k8s.io/customresourcedefinitions"
 
-/* A path of the spec: what names Secrets; or a switch that needs a definition, "" if it is always
- * needed. */
+/* A path of the spec: it names Secrets, or is a switch that needs a definition; "" if the
+ * definition is always needed. */
 static const struct need {
     const char *kind, *path;
     const char *crd;  /* NULL: Secrets */
-    const char *told; /* in these words; NULL: by its name */
+    const char *told; /* the expected text; NULL: its name */
 } needs[] = {
     { "ModelArtifact", "spec.source.huggingFace.tokenSecretRef", NULL, NULL },
     { "ModelArtifact", "spec.target.credentialsSecretRef", NULL, NULL },
@@ -41,7 +41,7 @@ static bool tells(struct json object, const char *what)
     return false;
 }
 
-/* Of the Secrets that are missing the first is told, or all are. True: one is missing. */
+/* Of several missing Secrets, the first or all are named. True: one is missing. */
 static bool check_secrets(struct sim *s, struct json object, struct json named)
 {
     const char *ns = json_get_text(object, "metadata.namespace"), *first = NULL;
@@ -69,7 +69,7 @@ void sim_check_missing(struct sim *s, struct json object)
     for (const struct need *n = needs; n < needs + lengthof(needs); n++) {
         if (!text_eq(json_get_text(object, "kind"), n->kind))
             continue;
-        /* Before there is a Job, what keeps it from being made is told. */
+        /* Before there is a Job, the condition reports what prevents its creation. */
         if (!n->crd && text_eq(n->kind, "ModelArtifact") &&
             !json_present(json_get(object, "status.jobRef")))
             continue;

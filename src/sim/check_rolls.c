@@ -1,12 +1,11 @@
-/* ToolHive's proxies and gateways read their configuration when they start: their pods must be of
- * the one that is there, whatever users wrote beside its checksum (ToolHive's issues 5148, 5360).
- */
+/* ToolHive's proxies and gateways read their configuration at startup: their pods must have the
+ * present one, even if users overwrote its checksum (ToolHive's issues 5148, 5360). */
 
 #include "sim/sim.h"
 
 static const struct {
     const char *kind, *config;
-    bool counted; /* the template names the generation, too */
+    bool counted; /* the template includes the generation, too */
 } rows[] = {
     { "MCPServer", "runconfig", true },
     { "MCPRemoteProxy", "runconfig", false },

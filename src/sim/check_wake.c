@@ -7,32 +7,33 @@
 #include "engine/kind.h"
 #include "kube/stream.h"
 
-/* What an operator knows, by the answers and watches that reached it in this life.
+/* What an operator knows, from the answers and watches that it received in this life.
  *
- * 3: an event that says nothing new wakes nobody: the echo of an operator's own write, an event
- * that came before, a list of what is known, a change of what no kind reads. So none of them can
- * cut a back-off short. What kinds read is what their watch lists say. And no object is passed over
- * again and again, whether or not anything is written.
+ * 3: an event without news wakes no operator: the echo of its own write, an earlier event, a list
+ * of known objects, a change of a field that no kind reads. So none of them can shorten a back-off.
+ * The watch lists define which fields kinds read. Also, no object is reconciled again and again,
+ * whether or not anything is written.
  *
- * 5: who creates an object has not been told of it, and has looked what became of its last try. */
+ * 5: an operator that creates an object has not been notified of it, and has checked the result of
+ * its last attempt. */
 
-/* A key that spins is held to 80 passes in its first minute by the queue; a busy one has 30. Each
- * time that somebody, the garbage collector too, deletes its child gives reason for one more. A
- * person in a hurry gives reason for all that the queue permits. */
+/* The queue limits a key in a busy loop to 80 passes in its first minute; a busy key has 30. Each
+ * deletion of its child by another client, or by the garbage collector, justifies one more. A
+ * person in a hurry justifies all that the queue permits. */
 #define WINDOW_MS 60000
 #define WINDOW_PASSES_MAX 60
 
-struct told { /* an object, as an operator knows it; one that it passes over; or what it watches */
+struct told { /* an object that an operator knows, or reconciles; or a collection that it watches */
     struct table_node node;
-    uint64_t version, digest; /* of what is watched: where the watch is */
-    uint64_t uid;             /* a hash; 0: to its knowledge it is not there */
-    uint64_t buried;          /* what an answer told to be gone: its watch may be behind */
-    uint64_t asked;   /* for whom it was to be created, and nothing was heard since; a hash */
-    uint64_t watched; /* the last version that a watch said */
-    unsigned list;    /* the last that named it; of what is watched: that there was */
-    bool listing;     /* of what is watched: the list has not ended */
-    bool forbidden;   /* of what is watched: the last list was */
-    int64_t since_ms; /* of a window with `passes` passes, and reasons for more */
+    uint64_t version, digest; /* of a collection: the position of the watch */
+    uint64_t uid;             /* a hash; 0: the operator knows of no such object */
+    uint64_t buried;          /* deleted according to an answer; its watch may be behind */
+    uint64_t asked;   /* a hash of the owner for which it was to be created, with no answer yet */
+    uint64_t watched; /* the last version from a watch */
+    unsigned list;    /* the last list that contained it; of a collection: whether there was one */
+    bool listing;     /* of a collection: the list is not complete yet */
+    bool forbidden;   /* of a collection: the last list was refused */
+    int64_t since_ms; /* start of a window with `passes` passes, and reasons for more */
     unsigned passes, reasons;
     char name[];
 };
@@ -100,7 +101,7 @@ static struct told *get(struct sim_wakes *w, const char *name)
     return t;
 }
 
-/* ---- whose, and what of it counts ---- */
+/* ---- owners, and the fields that count ---- */
 
 /* "/api/v1/namespaces/sim-a/services/x?…" is one of "/api/v1/services". */
 static const char *collection_of(struct arena *a, const char *path)
@@ -133,7 +134,7 @@ static const char *name_of(
         json_get_text(object, "metadata.name"));
 }
 
-/* What it knows of a collection as a whole. */
+/* What the operator knows about a collection as a whole. */
 static struct told *get_watched(
     struct sim_wakes *w, const struct sim_operator *o, const char *collection)
 {
@@ -141,7 +142,7 @@ static struct told *get_watched(
     return get(w, prefix_of(&a, o, collection));
 }
 
-/* The object that a request is about. */
+/* The name of a request's object. */
 static const char *name_in(struct arena *a, const struct sim_operator *o, const char *path)
 {
     static const char in[] = "/namespaces/";
@@ -179,7 +180,7 @@ static void keep(struct arena *a, struct json_builder *b, struct json object, co
     json_put(b, arena_strdup(a, path), json_get(object, path));
 }
 
-/* What of an object may matter to some kind; more than that counts, never less. */
+/* A hash of all fields that may matter to a kind; may include more fields, never fewer. */
 static uint64_t digest_of(struct sim_wakes *w, const char *collection, struct json object)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -218,9 +219,9 @@ static uint64_t digest_of(struct sim_wakes *w, const char *collection, struct js
     return table_hash(&w->told, text, strlen(text));
 }
 
-/* ---- what an operator is told ---- */
+/* ---- what an operator receives ---- */
 
-/* The watch is past it, and told of no such object: it was deleted, or the watch lost it. */
+/* The watch is past this version without such an object: it was deleted, or the watch lost it. */
 static bool is_past(struct sim_wakes *w, const struct sim_operator *o, const char *collection,
     const struct told *t, struct json object)
 {
@@ -235,7 +236,7 @@ void sim_wakes_told(
     struct json object;
     struct error err;
     uint64_t version = json_parse(&a, answer, &object, &err) ? sim_version_of(object) : 0;
-    /* What is going is taken note of when the watch tells it. */
+    /* A terminating object is recorded when the watch sends it. */
     if (!version || json_present(json_get(object, "metadata.deletionTimestamp")))
         return;
     const char *collection = collection_of(&a, path);
@@ -258,7 +259,7 @@ void sim_wakes_list(struct sim_wakes *w, const struct sim_operator *o, const cha
     watched->listing = true;
 }
 
-/* What the list did not name is not there, unless it is newer. */
+/* An object that the list did not contain does not exist, unless it is newer. */
 static void end_list(struct sim_wakes *w, struct told *watched, uint64_t version)
 {
     for (struct table_cursor at = table_first(&w->told); at.node; table_next(&at)) {
@@ -274,8 +275,8 @@ static void end_list(struct sim_wakes *w, struct told *watched, uint64_t version
         watched->version = version;
 }
 
-/* Families watch some collections apart, with selectors of their own: what one watch said is still
- * new to the other. */
+/* Families watch some collections separately, with selectors of their own: an event of one watch is
+ * still new to the other. */
 static bool is_watched_apart(struct sim_wakes *w, struct arena *a, const char *collection)
 {
     const struct resource *first = NULL;
@@ -293,7 +294,7 @@ static bool is_watched_apart(struct sim_wakes *w, struct arena *a, const char *c
     return false;
 }
 
-/* A watch or a list names it. True: that is new. */
+/* A watch or a list contains the object. True: that is new. */
 static bool see(
     struct sim_wakes *w, const struct sim_operator *o, const char *collection, struct json object)
 {
@@ -343,7 +344,7 @@ static bool is_news(
     return see(w, o, collection, object) || sim_is_poison(name);
 }
 
-/* A list that is no watch, page by page. */
+/* A list without a watch, page by page. */
 static void see_page(
     struct sim_wakes *w, const struct sim_operator *o, const char *path, struct json page)
 {
@@ -383,8 +384,7 @@ void sim_wakes_forget(struct sim_wakes *w, const struct sim_operator *o, const c
     const char *collection = collection_of(&a, path);
     uint64_t version = get_watched(w, o, collection)->version;
     forget(w, prefix_of(&a, o, collection));
-    get_watched(w, o, collection)->version =
-        version; /* an answer from before is as old as it was */
+    get_watched(w, o, collection)->version = version; /* an earlier answer is as old as it was */
 }
 
 void sim_wakes_answered(struct sim_wakes *w, const struct sim_operator *o, const char *path,
@@ -393,7 +393,7 @@ void sim_wakes_answered(struct sim_wakes *w, const struct sim_operator *o, const
     cleanup(arena_done) struct arena a = ARENA_INIT;
     struct json said;
     struct error err;
-    /* Poison in a list may have more levels than can be read. */
+    /* A poisoned object in a list may be nested too deeply to be parsed. */
     if (!json_parse(&a, answer, &said, &err) &&
         !json_parse(&a, stream_flatten(&a, answer, JSON_DEPTH_MAX / 2), &said, &err))
         said = json_none;
@@ -426,7 +426,7 @@ bool sim_wakes_news(
     return news;
 }
 
-/* What was to be made for an owner that is gone since then is another object. */
+/* A child that was to be created for an owner that no longer exists is another object. */
 void sim_wakes_creates(
     struct sim_wakes *w, const struct sim_operator *o, const char *path, struct json object)
 {

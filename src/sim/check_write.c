@@ -5,12 +5,11 @@
 
 #include "base/table.h"
 
-/* 4: what a write is based on. An operator that was told the outcome of its last write to an
- * object, or that asked for the object, must not build on an older state of it, and whatever
- * changes an object by force or deletes it names the uid that was seen: a successor of the same
- * name is another client. */
+/* 4: what a write is based on. An operator that received the result of its last write to an object,
+ * or that read the object, must not use an older state of it. A forced write or a deletion names
+ * the uid that was seen: a later object of the same name belongs to another client. */
 
-struct heard { /* the last version that an operator was told of by an answer */
+struct heard { /* the last version that an operator received in an answer */
     struct table_node node;
     uint64_t version;
     char path[];
@@ -43,7 +42,7 @@ static bool is_path(const struct table_node *n, const void *key)
     return text_eq(container_of(n, struct heard, node)->path, key);
 }
 
-/* Of the object, for this life of the operator. */
+/* The object's path, for this life of the operator. */
 static const char *path_of(struct arena *a, const struct sim_operator *o, const char *path)
 {
     size_t length = strcspn(path, "?");

@@ -4,14 +4,14 @@
 
 #include "cli/families.h"
 
-/* Who runs the cluster: installs CRDs, ours and those of others that a kind can use, and makes
- * namespaces; and, when the seed says so, takes them away and brings them back. At the end of the
- * faults there is what the seed has drawn for the end, in every run of that seed. */
+/* The cluster's administrator: installs CRDs, ours and those of other projects that a kind can use,
+ * and creates namespaces. If the seed says so, removes and restores them. When the faults end, the
+ * cluster has the set that the seed drew for the end, in every run of that seed. */
 
 #define THINGS_MAX 40
 #define CRDS "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 #define TEND_MS 3000
-/* Without a CRD of ours or a namespace nothing goes on: they come back soon. */
+/* Nothing works without our CRDs or a namespace, so they are restored soon. */
 #define GONE_MS_MAX 30000
 
 struct thing { /* a CRD or a namespace */
@@ -20,8 +20,8 @@ struct thing { /* a CRD or a namespace */
     struct json object;
     bool optional; /* may be missing for good */
     bool wanted;
-    bool wanted_last; /* when the faults have ended */
-    int64_t back_ms;  /* if it is not wanted now but will be */
+    bool wanted_last; /* when the faults end */
+    int64_t back_ms;  /* if it is not wanted now but will be later */
 };
 
 struct sim_cluster {
@@ -56,7 +56,7 @@ static bool is_known(const struct sim_cluster *c, const char *name)
     return false;
 }
 
-/* Without a schema of its own: what of it the kinds use is theirs to know. */
+/* Without its own schema: only the kinds define which fields they use. */
 static struct json crd_of(struct arena *a, const struct resource *r)
 {
     struct json schema = json_fields(a,
@@ -109,7 +109,7 @@ static void add_optional(struct sim_cluster *c)
         }
 }
 
-/* ---- bringing it about ---- */
+/* ---- applying changes ---- */
 
 static const struct store_object *find(const struct sim_cluster *c, const struct thing *t)
 {

@@ -112,7 +112,7 @@ const char *sim_coverage_missing(struct sim_coverage *c, const char *kind, uint3
     return found;
 }
 
-/* Fields that no accepted object can have set, and why. */
+/* Fields that no accepted object can set, and why. */
 static const struct {
     const char *path, *why;
 } unreachable[] = {

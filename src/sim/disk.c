@@ -4,9 +4,9 @@
 
 #include "base/table.h"
 
-/* The disk below the API server's store: the last state of every object that was committed. It is
- * full or slow when the seed says so, for what operators and the server itself write; people, who
- * would only try again, are spared. */
+/* The disk of the API server's store: the last committed state of every object. If the seed says
+ * so, it is full or slow for writes by operators and by the server itself. Writes by people are
+ * exempt, because they would only retry. */
 
 struct row {
     struct table_node node;
@@ -14,7 +14,7 @@ struct row {
     bool gone;
     uint64_t version;
     size_t length;
-    const char *table, *ns, *name; /* behind the text */
+    const char *table, *ns, *name; /* memory after the text */
     char text[];
 };
 
@@ -22,7 +22,7 @@ struct sim_disk {
     struct sim *sim;
     struct store_disk disk;
     struct table rows;
-    struct row *open, **last; /* the transaction */
+    struct row *open, **last; /* of the transaction */
     uint64_t version;         /* last committed */
     int64_t full_until_ms;
 };
@@ -92,7 +92,7 @@ static void disk_rollback(void *self)
     d->last = &d->open;
 }
 
-/* Fails in the middle of it: what was written before the last row is of no use either. */
+/* Fails in the middle of a transaction: the rows written before are lost, too. */
 static bool is_refused(struct sim_disk *d, struct error *err)
 {
     struct sim *s = d->sim;
@@ -142,7 +142,7 @@ static int by_version(const void *a, const void *b)
     return (*x)->version < (*y)->version ? -1 : (*x)->version > (*y)->version;
 }
 
-/* No history is kept: a caller that watches begins again. */
+/* Keeps no history: a client that watches must start again. */
 static bool disk_load(void *self, void (*row)(void *ctx, const struct store_row *row), void *ctx,
     uint64_t *since, uint64_t *last, struct error *err)
 {

@@ -5,8 +5,8 @@
 #include "base/hash.h"
 #include "engine/facts.h"
 
-/* What an effect finds depends on its arguments alone, so that runs with and without faults see the
- * same world; whether and when it finds it, the seed decides. */
+/* The result of an effect depends only on its arguments, so that runs with and without faults see
+ * the same world; the seed decides whether and when it succeeds. */
 
 struct effect_run {
     struct sim_effects *effects;
@@ -35,7 +35,7 @@ static void run_free(struct effect_run *run)
     free(run);
 }
 
-/* Some sources are not there, and stay so. */
+/* Some sources do not exist, in the whole run. */
 static bool find(struct effect_run *run, struct json *ret, struct error *err)
 {
     struct arena *a = &run->arena;
@@ -62,7 +62,7 @@ static bool find(struct effect_run *run, struct json *ret, struct error *err)
     return true;
 }
 
-/* The ways in which an effect may fail; those that pass come first. */
+/* The ways in which an effect may fail; temporary failures come first. */
 static const struct {
     enum error_code code;
     const char *text;
@@ -81,9 +81,9 @@ static const struct {
     { ERR_TOO_LARGE, "the source answered 413" },
 };
 
-/* At this try, for good or for now; half of the source's bytes may have come. What is there in the
- * end is not denied for good, and its header is read once only, before a Model is first Ready: what
- * was missed then would stay missed. */
+/* Whether this attempt fails, for good or temporarily; half of the source's bytes may have been
+ * transferred. A source that exists at the end never fails for good. Its header is read only once,
+ * before a Model is first Ready: a failure then would last. */
 static bool fails(struct effect_run *run, struct error *err)
 {
     struct sim *s = run->effects->op->sim;
@@ -109,7 +109,7 @@ static void finish(void *ctx)
     run_free(run);
 }
 
-/* Some take minutes, and say so meanwhile. */
+/* Some take minutes, and report progress. */
 static void half(void *ctx)
 {
     struct effect_run *run = ctx;

@@ -2,7 +2,7 @@
 
 #include "sim/coverage.h"
 
-/* What people write into fields of these names: without it, hardly anything would ever work. */
+/* Realistic values for fields of these names: without them, hardly any object would work. */
 static const struct hint {
     const char *field;
     const char *const *values; /* NULL-terminated */
@@ -84,9 +84,9 @@ static struct json any_number(struct sim *s, struct json schema)
 static struct json any_value(
     struct sim *s, struct arena *a, struct json schema, const char *field, unsigned depth);
 
-/* ---- one field of them all ---- */
+/* ---- one of all fields ---- */
 
-/* How many fields there are in it, itself included. */
+/* The number of fields in a schema, including itself. */
 static uint32_t weigh(struct json schema, unsigned depth)
 {
     uint32_t weight = 1;
@@ -98,7 +98,7 @@ static uint32_t weigh(struct json schema, unsigned depth)
            weigh(json_member(schema, "additionalProperties"), depth + 1);
 }
 
-/* Each field of a whole schema is as likely as any other, however deep it is. */
+/* Each field of a whole schema has the same probability, however deep it is. */
 static const struct json_member *pick_member(struct sim *s, struct json properties)
 {
     uint32_t total = 0;
@@ -114,7 +114,7 @@ static const struct json_member *pick_member(struct sim *s, struct json properti
     return &properties.members[0];
 }
 
-/* The first name in ".a.b[].c", or by chance if there is no such path; path goes on behind it. */
+/* The first name in ".a.b[].c", or a random one if there is no such path; advances path. */
 static const struct json_member *aim_at(struct sim *s, struct json properties, const char **path)
 {
     size_t length = **path == '.' ? strcspn(*path + 1, ".[{") : 0;
@@ -127,7 +127,7 @@ static const struct json_member *aim_at(struct sim *s, struct json properties, c
     return pick_member(s, properties);
 }
 
-/* What leads to one field somewhere below, and beside it what must be there. path: "", or which. */
+/* Values that lead to one field somewhere below, plus required ones. path: "", or which field. */
 static struct json aimed_value(struct sim *s, struct arena *a, struct json schema,
     const char *field, const char *path, unsigned depth)
 {
@@ -148,7 +148,7 @@ static struct json aimed_value(struct sim *s, struct arena *a, struct json schem
         return any_value(s, a, schema, field, 0);
     const struct json_member *aim = properties.count ? aim_at(s, properties, &path) : NULL;
     struct json required = json_member(schema, "required");
-    uint32_t beside = properties.count < 8 ? 150 : 0; /* some are allowed together only */
+    uint32_t beside = properties.count < 8 ? 150 : 0; /* some are only allowed together */
     json_each_member (m, properties)
         if (m == aim)
             json_put(&b, m->key, aimed_value(s, a, m->value, m->key, path, depth + 1));
@@ -159,14 +159,14 @@ static struct json aimed_value(struct sim *s, struct arena *a, struct json schem
     return json_map_end(&b);
 }
 
-/* ---- any of them ---- */
+/* ---- any of the fields ---- */
 
 static struct json any_map(struct sim *s, struct arena *a, struct json schema, unsigned depth)
 {
     struct json_builder map;
     json_builder_init(&map, a);
     struct json required = json_member(schema, "required");
-    /* A few of many: a handful of fields at a time reaches every one of them over the runs. */
+    /* A few of many: over many runs, a handful of fields at a time covers all of them. */
     struct json properties = json_member(schema, "properties");
     uint32_t chance = properties.count > 4 ? 2000 / properties.count : 500;
     json_each_member (m, properties)
@@ -202,7 +202,7 @@ static struct json any_value(
     return any_map(s, a, schema, depth);
 }
 
-/* What everybody would write: the first hint, the first choice, the least number. */
+/* A common value: the first hint, the first choice, the smallest number. */
 static struct json plain_value(
     struct sim *s, struct arena *a, struct json schema, const char *field)
 {
@@ -246,7 +246,7 @@ static struct json spec_schema(struct json crd)
     return json_get(crd, "spec.versions.0.schema.openAPIV3Schema.properties.spec");
 }
 
-/* Kinds whose rules a schema does not tell. */
+/* Kinds with rules that are not in their schema. */
 static const struct {
     const char *kind, *spec;
 } plain_specs[] = {
@@ -270,7 +270,7 @@ static const struct {
         "{\"name\":\"flow\",\"description\":\"d\",\"steps\":[{\"id\":\"a\",\"tool\":\"x.y\"}]}" },
 };
 
-/* false: what the schema requires is enough. */
+/* false: the schema's required fields are enough. */
 static bool plain_spec(struct arena *a, const char *kind, struct json *ret)
 {
     for (size_t i = 0; i < lengthof(plain_specs); i++)
@@ -328,7 +328,7 @@ struct json sim_mutate(struct sim *s, struct arena *a, struct json crd, struct j
     if (!properties.count)
         return object;
     bool aimed = sim_chance(s, SIM_INPUTS, 600);
-    /* A person in a hurry looks for what nothing has asked for yet. */
+    /* A person in a hurry chooses fields that were not used yet. */
     const char *path = s->reached && aimed ? sim_coverage_missing(s->reached,
                                                  json_get_text(object, "kind"),
                                                  (uint32_t)sim_random(s, SIM_INPUTS))

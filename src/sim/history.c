@@ -53,7 +53,7 @@ void sim_history_add(struct sim_history *h, const char *actor, const char *forma
 
 #define FIELDS_MAX 4
 
-/* One level down where both are maps; a list counts as one field. */
+/* Compares one level deeper where both are maps; a list counts as one field. */
 static void add_fields(
     struct buf *b, size_t *count, const char *path, struct json before, struct json after)
 {
@@ -106,7 +106,7 @@ bool sim_history_skips(const char *path)
     return path && strstr(path, "/leases");
 }
 
-/* Of the object, of what was made for it, and what went wrong around it. */
+/* About the object, its children, and faults that affected it. */
 static bool is_about(const struct line *l, const char *name)
 {
     return !*name || strstr(l->text, name) || (l->text[0] == '~');

@@ -12,18 +12,18 @@
 #include "sim/story.h"
 
 #define FAILURES_MAX 10
-/* More requests than that in a tour of a minute are no calm run. */
+/* More requests than that in a tour of a minute mean that the run is not calm. */
 #define POINTS_MAX 1000
 #define TOUR_MS (60 * 1000)
 
-/* The person's turns of so many worlds reach every field, most often fewer do. */
+/* The person's actions in this many worlds cover every field; usually fewer worlds do. */
 #define INPUT_SEEDS 16
-/* Each story is played with the faults of so many seeds. */
+/* Each story is played with the faults of this many seeds. */
 #define STORY_SEEDS 3
 #define INPUT_MS ((int64_t)15 * 60 * 1000)
 
 struct run {
-    struct sim_options options; /* of the first seed; what follows differs in the seed only */
+    struct sim_options options; /* of the first seed; later ones differ only in the seed */
     int64_t steps, seconds;
     const char *scenario;
     const char *dropped[SIM_WISHES];
@@ -40,7 +40,7 @@ static bool take_number(const char *flag, const char *name, int64_t *ret)
            str_to_int(str_of(flag + length + 1), ret);
 }
 
-/* A set of bits, all 64 of them. */
+/* A 64-bit mask. */
 static bool take_mask(const char *flag, const char *name, uint64_t *ret)
 {
     size_t length = strlen(name);
@@ -82,7 +82,7 @@ static bool take_flag(struct run *r, const char *flag)
         return (r->options.story = sim_story_find(strchr(flag, '=') + 1)) != NULL;
     else if (text_eq(flag, "--no-shrink"))
         r->shrinks = false;
-    else if (text_eq(flag, "--first")) /* failure ends it */
+    else if (text_eq(flag, "--first")) /* stop at the first failure */
         r->failures_max = 1, r->shrinks = false;
     else if (text_starts(flag, "--without=") && r->dropped_count < lengthof(r->dropped))
         r->dropped[r->dropped_count++] = strchr(flag, '=') + 1;
@@ -103,7 +103,7 @@ static bool take_flag(struct run *r, const char *flag)
     return true;
 }
 
-/* What the seed draws, with what the command line says of it. */
+/* The options that the seed draws, with those of the command line applied. */
 static struct sim_options options_of(const struct run *r, uint64_t seed)
 {
     struct sim_options o = sim_options_of(seed);
@@ -124,7 +124,7 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
     if (o.story) {
         o.heals = o.rivals = false;
         o.mishaps = true;
-        /* Nobody would make all of it again, or try again. */
+        /* These changes would not be repaired or retried in this run. */
         o.rates.crd_gone = o.rates.namespace_gone = o.rates.pods_fail = o.rates.withheld = 0;
         o.faults_ms = r->options.faults_ms ? r->options.faults_ms : sim_story_ms(o.story);
     }
@@ -133,7 +133,7 @@ static struct sim_options options_of(const struct run *r, uint64_t seed)
     return o;
 }
 
-/* true: it passed. */
+/* True: it passed. */
 static bool attempt(struct run *r, const struct sim_options *o, const struct sim_end *plain)
 {
     struct sim_trial t = sim_try(o, plain, false);
@@ -165,8 +165,8 @@ static void random_seeds(struct run *r)
     } while ((r->done < (uint64_t)r->steps || time(NULL) < until) && r->failed < r->failures_max);
 }
 
-/* One fault at every single request of a world that is calm otherwise, in which somebody has a wish
- * of every kind, or a story is told. */
+/* One fault at each request of a calm world, in which the person creates an object of every kind,
+ * or a story is played. */
 static void campaign(struct run *r, enum sim_point point)
 {
     r->options.tour = !r->options.story;
@@ -176,7 +176,7 @@ static void campaign(struct run *r, enum sim_point point)
     struct sim_trial calm = sim_try(&o, NULL, false);
     r->done += calm.steps;
     if (calm.failure) {
-        attempt(r, &o, NULL); /* tells of it */
+        attempt(r, &o, NULL); /* prints it */
     } else {
         uint64_t *at = &o.at[point];
         printf("%s: %llu points\n", sim_point_campaign(point), (unsigned long long)calm.sent);
@@ -187,7 +187,7 @@ static void campaign(struct run *r, enum sim_point point)
     sim_trial_done(&calm);
 }
 
-/* Every field of every kind, with operators that follow. */
+/* Sets every field of every kind, while operators follow. */
 static void inputs(struct run *r)
 {
     size_t left = 1;
@@ -196,7 +196,7 @@ static void inputs(struct run *r)
         sim_options_calm(&o);
         o.hurry = true;
         o.faults_ms = r->options.faults_ms ? r->options.faults_ms : INPUT_MS;
-        o.heals = false; /* steps are checked, ends are not compared */
+        o.heals = false; /* checks each step, does not compare end states */
         attempt(r, &o, &(struct sim_end){ 0 });
         left = sim_coverage_left(r->options.coverage);
     }
@@ -204,7 +204,7 @@ static void inputs(struct run *r)
     *(left ? &r->failed : &r->passed) += 1;
 }
 
-/* All as they are written, then with faults. */
+/* All stories as written, then with faults. */
 static void stories(struct run *r)
 {
     for (uint64_t n = 0; n <= STORY_SEEDS; n++)

@@ -3,11 +3,11 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-/* 8: one world in which people come and go again and again. When all of their things are gone, the
- * same is left each time, and so must be the memory of server, operators and everything else. */
+/* 8: one world with many rounds of objects being created and deleted. After each round the same
+ * state is left, so the memory of server, operators and everything else must be the same. */
 
 #define ROUNDS 10
-#define WARM_ROUNDS 4 /* pools and tables have grown to their sizes by then */
+#define WARM_ROUNDS 4 /* pools and tables have reached their sizes by then */
 #define ROUND_MS (2 * 60 * 1000)
 #define SETTLE_MS (40 * 60 * 1000)
 #define SLACK_BYTES ((size_t)256 << 10)
@@ -26,7 +26,7 @@ struct sim_trial sim_try_memory(const struct sim_options *from)
     struct sim_options o = *from;
     o.poisoned = o.heals = false;
     o.faults_ms = ROUND_MS;
-    o.rates.stream_skip = 0; /* what was lost would be missing for good */
+    o.rates.stream_skip = 0; /* lost events would be missing for good */
     struct sim *s = sim_new(&o);
     size_t warm = 0, used = 0;
     for (int round = 0; round < ROUNDS; round++) {
@@ -37,7 +37,7 @@ struct sim_trial sim_try_memory(const struct sim_options *from)
         s->quiet = true;
         sim_scenario_clear(s->scenario);
         sim_run_until(s, s->now_ms + SETTLE_MS);
-        sim_scenario_clear(s->scenario); /* what came back with its namespace */
+        sim_scenario_clear(s->scenario); /* objects restored with their namespace */
         delete_events(s);
         sim_run_until(s, s->now_ms + SETTLE_MS);
         used = mallinfo2().uordblks;

@@ -3,8 +3,8 @@
 #include "sim/story.h"
 
 /* What goes wrong in a story: a step whose kind is one of these, and whose name is a part of a
- * path, or what is taken again and again. All but LAG_NAME and TAKEN_NAME wait for the next such
- * write of an operator. */
+ * path, or the field to take again and again. All but LAG_NAME and TAKEN_NAME wait for the next
+ * such write of an operator. */
 
 #define LAG_NAME "~watch lags"
 #define LAG_MS 10000
@@ -13,7 +13,7 @@
 static const struct mishap {
     const char *name;
     enum sim_mishap what;
-    const char *method, *body; /* what somebody does just before it arrives; NULL: nothing */
+    const char *method, *body; /* another client's request just before it arrives; NULL: none */
 } mishaps[] = {
     { "~answer lost", SIM_MISHAP_LOST, NULL, NULL },
     { "~arrives late", SIM_MISHAP_LATE, NULL, NULL },

@@ -9,14 +9,14 @@
  *
  *   opened ──delay──> arrives ──> served ──> pieces of the answer, each after a delay ──> ended
  *
- * What happens on the way is drawn when it arrives. The operator's end may go away earlier (it
- * cancels, or dies): the call lives on until the server's end is through. */
+ * Its faults are drawn when it arrives. The operator's end may close earlier (it cancels, or
+ * crashes): the call continues until the server's end has finished. */
 
 #define PIECE_BYTES_MAX ((size_t)64 << 20)
-/* An old list is of so many requests before the crash, and is believed for so long. */
+/* How many requests before the crash an old list is from, and how long it is believed. */
 #define STALE_REQUESTS 12
 #define LATE_MS 2000
-/* Longer than a request is waited for: it may arrive when its sender thinks of other things. */
+/* Longer than a request's timeout: it may arrive when its sender has moved on. */
 #define LATE_REQUEST_MS_MAX 40000
 #define STALE_MS 20000
 #define EVENT_SHOWN 400
@@ -37,8 +37,9 @@ struct piece {
 
 struct call {
     struct sim *sim;
-    struct sim_network *network; /* NULL: nobody listens any more */
-    struct call *next, **link;   /* of the network, or of those adrift; link NULL: neither */
+    struct sim_network *network; /* NULL: no receiver any more */
+    struct call *next, **link;   /* of the network, or of calls without a sender; link NULL:
+                                  * neither */
     struct arena arena;
     struct kube_request request;
     const struct kube_handlers *handlers;
@@ -47,28 +48,28 @@ struct call {
     struct sim_actor actor;
     struct timer arrive;         /* on the world's clock */
     struct timer deliver, limit; /* on the operator's */
-    struct piece *first, **last; /* of the answer, on their way */
+    struct piece *first, **last; /* of the answer, in transit */
     int64_t last_at_ms;          /* when the last piece arrives */
     int64_t deadline_ms;         /* of the whole call */
-    int64_t lag_ms;              /* the cache that serves it is so old */
+    int64_t lag_ms;              /* the age of the cache that serves it */
     int status;                  /* that arrived */
     const char *answer;          /* that arrived; NULL: none, or a watch's lines */
     bool watch, lost, stalled;
-    bool late;      /* its answer is; events about what it did are not */
-    bool overtaken; /* what it writes is deleted before its answer comes */
+    bool late;      /* its answer is late; events about its change are not */
+    bool overtaken; /* the written object is deleted before its answer arrives */
     bool listed;    /* a watch is past its list */
-    unsigned skips; /* so many events more */
-    bool headless;  /* its head and what came first were told from an old list */
-    int64_t led_ms; /* since when its sender led */
-    bool misled;    /* it did nothing, and its sender could not know that */
+    unsigned skips; /* number of events still to be skipped */
+    bool headless;  /* its head and first events came from an old list */
+    int64_t led_ms; /* when its sender became the leader */
+    bool misled;    /* it had no effect, and its sender could not know that */
 };
 
 struct sim_network {
     struct sim_operator *op;
     struct kube_transport transport;
     struct call *calls;
-    struct timer snapshot; /* of all that it watches, on the world's clock */
-    int64_t expired_ms;    /* until then no watch goes on from where it was */
+    struct timer snapshot; /* of all its watches, on the world's clock */
+    int64_t expired_ms;    /* until then no watch continues from its position */
 };
 
 /* ---- ending ---- */
@@ -117,7 +118,7 @@ static void detach(struct call *c)
         link_call(c, &c->sim->adrift);
 }
 
-/* The operator's end is gone; a stream at the server goes with it. */
+/* Closes the operator's end; a stream at the server ends with it. */
 static void hang_up(struct call *c)
 {
     detach(c);
@@ -138,7 +139,7 @@ static void break_off(struct call *c, enum error_code code, const char *what)
     handlers->end(ctx, &err, true);
 }
 
-/* ---- the answer on its way ---- */
+/* ---- the answer in transit ---- */
 
 static void deliver_next(struct call *c)
 {
@@ -170,7 +171,7 @@ static struct piece *piece_add(struct call *c, enum piece_kind kind, struct str 
     return p;
 }
 
-/* The call may last this long, and be silent for so long. */
+/* The call may take this long, and be silent for this long. */
 static void set_limit(struct call *c)
 {
     int64_t left = c->deadline_ms - c->sim->now_ms;
@@ -185,7 +186,7 @@ static void limit(void *ctx)
     break_off(ctx, ERR_TIMEOUT, "no answer in time");
 }
 
-/* What an answer tells its receiver. */
+/* Records what the receiver learns from an answer. */
 static void hear(const struct call *c)
 {
     struct sim *s = c->sim;
@@ -287,7 +288,7 @@ static void api_head(void *ctx, const struct api_head *head)
     c->sim->request_status = head->status;
     if (c->headless) {
         if (head->status != 200)
-            c->stalled = true; /* too old to go on from: it hears nothing more */
+            c->stalled = true; /* too old to continue: it receives nothing more */
     } else if (c->network && !c->lost) {
         struct piece *p = piece_add(c, PIECE_HEAD, (struct str){ 0 });
         p->status = head->status;
@@ -295,7 +296,7 @@ static void api_head(void *ctx, const struct api_head *head)
     }
 }
 
-/* Events that the server loses; what it says next is newer. */
+/* Events that the server loses; its next event is newer. */
 static bool is_skipped(struct call *c, struct str bytes)
 {
     if (!c->watch || memmem(bytes.ptr, bytes.len, "\"BOOKMARK\"", 10)) {
@@ -352,7 +353,7 @@ static const struct api_user user = {
     .groups = (const char *const[]){ "system:serviceaccounts", "system:authenticated", NULL },
 };
 
-/* What the server did is looked at before anybody else acts. */
+/* The server's changes are checked before another client acts. */
 static void serve(struct call *c, const struct api_handlers *handlers, bool again)
 {
     struct sim *s = c->sim;
@@ -429,7 +430,7 @@ static void unheard_end(void *ctx)
 
 static const struct api_handlers unheard_handlers = { unheard_head, unheard_data, unheard_end };
 
-/* An answer that somebody in front of the server gives. */
+/* An answer from a proxy in front of the server. */
 static void answer(
     struct call *c, int status, const char *reason, const char *message, int64_t retry_after_ms)
 {
@@ -451,7 +452,7 @@ static void answer(
     piece_add(c, PIECE_END, (struct str){ 0 });
 }
 
-/* Some right is never given back, in worlds whose end need not be that of a calm one. */
+/* A permission that is withdrawn for good, in worlds whose end state need not match a calm one. */
 static bool is_withheld(const struct call *c)
 {
     static const char *const plurals[] = { "/deployments/",
@@ -467,7 +468,8 @@ static bool is_withheld(const struct call *c)
            strstr(c->request.path, plurals[o->rates.withheld % lengthof(plurals)]);
 }
 
-/* Rights on one resource at a time are withdrawn, for up to a minute, in one namespace or all. */
+/* Permissions for one resource at a time are withdrawn, for up to a minute, in one namespace or
+ * all. */
 static bool is_forbidden(struct call *c)
 {
     static const char *const plurals[] = { "/deployments",
@@ -496,14 +498,14 @@ static bool is_forbidden(struct call *c)
                strstr(c->request.path, s->forbidden) && strstr(c->request.path, s->forbidden_in));
 }
 
-/* A watch that would go on after what was lost. */
+/* A watch that would continue after lost events. */
 static bool is_expired(const struct call *c)
 {
     return c->network && c->sim->now_ms < c->network->expired_ms &&
            !strstr(c->request.path, "sendInitialEvents=true");
 }
 
-/* An old list now, and what became of it some seconds later. */
+/* An old list now, and the events since then some seconds later. */
 static void answer_stale(struct call *c)
 {
     struct sim *s = c->sim;
@@ -645,7 +647,7 @@ static struct kube_call *network_open(
     const struct sim_rates *r = &s->options.rates;
     if (faulty(c, r->clock_jump))
         o->skew_ms = sim_operator_skew(s);
-    /* Of a child, by name; what becomes of the person's own objects is the person's business. */
+    /* Children only, by name; deletions of the person's own objects are up to the person. */
     c->overtaken = o->sent == s->options.at[SIM_DELETE_AT] && text_eq(c->request.method, "PATCH") &&
                    !strstr(c->request.path, "/status") && !strstr(c->request.path, "/events/");
     c->late = c->overtaken || o->sent == s->options.at[SIM_END_AT];
@@ -670,7 +672,7 @@ static void network_cancel(void *self, struct kube_call *call)
 {
     struct sim_network *n = self;
     struct call *c = (struct call *)call;
-    if (c->watch) /* a reload: what it has of it is not needed any more */
+    if (c->watch) /* a reload: it does not need its old data any more */
         sim_wakes_forget(n->op->sim->wakes, n->op, c->request.path);
     hang_up(c);
 }
@@ -731,7 +733,7 @@ void sim_network_end(struct sim *s)
     while (s->adrift) {
         struct call *c = s->adrift;
         timer_stop(&s->env, &c->arrive);
-        c->api = NULL; /* the server is gone */
+        c->api = NULL; /* the server is down */
         maybe_free(c);
     }
 }

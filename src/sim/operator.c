@@ -12,7 +12,7 @@
 #include "kube/lease.h"
 #include "merge/schema.h"
 
-/* What lives from a start to a crash: as src/cli/serve/operator.c puts it together. */
+/* Everything from a start to a crash, assembled as in src/cli/serve/operator.c. */
 struct sim_life {
     struct sim_operator *op;
     struct sim_network *network;
@@ -68,12 +68,12 @@ static void gained(void *ctx)
     engine_lead(life->engine);
 }
 
-/* The process ends and is started again, as in a cluster. */
+/* The process ends and is restarted, as in a cluster. */
 static void lost(void *ctx, const struct error *why)
 {
     struct sim_life *life = ctx;
     sim_history_add(life->op->sim->history, life->op->name, "leads no more: %s", why->text);
-    /* Not from inside the lease: at the next turn. */
+    /* Not from inside the lease, but at the next turn. */
     timer_set(&life->op->env, &life->op->restart, 0);
 }
 
@@ -145,7 +145,7 @@ static void life_start(struct sim_operator *o)
     sim_history_add(o->sim->history, o->name, "starts");
 }
 
-/* The engine's own counters. A proxy that sends a request twice brings back the second answer. */
+/* The engine's own counters. A proxy that sends a request twice returns the second answer. */
 void sim_operator_check(const struct sim_operator *o)
 {
     if (!o->life)
@@ -222,7 +222,7 @@ void sim_operator_crash(struct sim_operator *o, int64_t restart_ms)
 {
     sim_history_add(
         o->sim->history, o->name, "~ crashes; starts again in %lld ms", (long long)restart_ms);
-    /* It may be running right now: what it still sends in this turn goes nowhere. */
+    /* It may be running right now: anything else that it sends in this turn is dropped. */
     o->dying = true;
     timer_set(&o->env, &o->death, 0);
     timer_set(&o->env, &o->restart, restart_ms + 1);

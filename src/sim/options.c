@@ -8,7 +8,7 @@
 
 #define FAULTS_MS (3 * 60 * 1000)
 
-/* The faults by name, and the highest rate that a seed may draw for each, of 1000. */
+/* The faults by name, and the highest rate in 1/1000 that a seed may draw for each. */
 static const struct fault {
     const char *name;
     size_t offset;
@@ -76,7 +76,7 @@ static uint16_t *rate_of(struct sim_options *o, const struct fault *f)
 static uint16_t draw(uint64_t *random, unsigned most)
 {
     *random = *random * 6364136223846793005 + 1442695040888963407;
-    /* Most faults are off in most runs: each is then seen by itself too. */
+    /* Most faults are off in most runs, so that each one is also tested alone. */
     return (*random >> 33) % 3 ? 0 : (uint16_t)((*random >> 40) % (most + 1));
 }
 

@@ -5,15 +5,15 @@
 
 #include "base/buf.h"
 
-/* Objects that cannot be served, among all the others: they were stored before a CRD said what it
- * says now, or by a server that knew more. So they go straight into the store, past every check. */
+/* Objects that cannot be served, among all the others: they were stored under an earlier CRD, or by
+ * a newer server. So they are written directly into the store, without any check. */
 
 #define EVERY_MS 15000
 #define NESTED 2000
 
 static const struct poison {
     const char *what;
-    const char *text; /* members beside metadata; NULL: too deep to be read */
+    const char *text; /* members besides metadata; NULL: nested too deeply to be parsed */
     const char *metadata;
 } poisons[] = {
     { "a spec that is a text", "\"spec\":\"poison\"", "" },
@@ -34,7 +34,7 @@ static const struct poison {
     { "too many levels", NULL, "" },
 };
 
-/* Beside the kinds that operators serve: what they make and read. */
+/* In addition to the kinds that operators handle: their children and inputs. */
 static const struct {
     const char *table, *version, *kind;
 } others[] = {
@@ -81,7 +81,7 @@ static void put(struct sim *s, const char *table, const char *version, const cha
     if (store_get(t, ns, name))
         return;
     struct buf text = BUF_INIT((size_t)1 << 20);
-    unsigned long long now = store_next_version(s->store); /* makes the uid another each time */
+    unsigned long long now = store_next_version(s->store); /* makes each uid different */
     buf_printf(&text,
         "{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\","
         "\"uid\":\"00000000-0000-4000-8000-%012llu\",\"resourceVersion\":\"%llu\",\"generation\":1,"
@@ -106,7 +106,7 @@ static void put(struct sim *s, const char *table, const char *version, const cha
     buf_done(&text);
 }
 
-/* A kind or namespace that is not there takes no poison with it when it ends. */
+/* A missing kind or namespace would not delete its poison when it ends. */
 static bool is_there(struct sim *s, const char *table, const char *name)
 {
     const struct store_object *o = store_get(store_table(s->store, table), "", name);

@@ -8,19 +8,19 @@
 #include "engine/plan.h"
 #include "engine/view.h"
 
-/* Rivals with a plan of their own, beside those of scenario.c who only meddle:
+/* Rivals with a plan, in addition to those of scenario.c that only interfere:
  *
  *   gitops    applies its manifest again and again under its own manager
  *   manager   an upstream operator that still runs: plain updates of whole objects
  *   taker     a controller that takes one of our fields back after each of our writes, or deletes
- *             what we make each time
+ *             our child each time
  *
- * 3: a fight with the taker ends after a few rounds, and the owner's status tells of it. */
+ * 3: a fight with the taker ends after a few rounds, and the owner's status reports it. */
 
 #define ROUND_MS 20000
 #define TAKES_MS_MAX 3000
-/* The engine writes five times, and makes a child again twenty times; in a world with faults some
- * of its answers get lost. */
+/* The engine writes five times, and recreates a child twenty times; in a world with faults some of
+ * its answers get lost. */
 #define FIGHT_TOLD(r) ((r)->deletes ? 21U : 6U)
 #define FIGHT_MAX(r) (2 * FIGHT_TOLD(r))
 #define TOLD_MS 60000
@@ -29,15 +29,15 @@ struct sim_rivals {
     struct sim *sim;
     struct timer round, takes, told;
     bool takes_one; /* in this run */
-    bool deletes;   /* … and all of it */
-    uint64_t spec;  /* of what it deleted last, as a hash */
+    bool deletes;   /* … and deletes it completely */
+    uint64_t spec;  /* hash of the spec that it deleted last */
     char owner[40], owner_name[260];
-    char ns[64], name[260];  /* what the taker has chosen */
+    char ns[64], name[260];  /* the object that the taker has chosen */
     unsigned strikes;        /* in this fight */
     int64_t wish;            /* the owner's generation at the last one */
-    int64_t lives, since_ms; /* what makes it another fight, */
-    bool planned;            /* … and an operator that wants something else */
-    bool wanted;             /* by the last plan of the owner */
+    int64_t lives, since_ms; /* a change of these starts another fight, */
+    bool planned;            /* … and so does an operator that plans something else */
+    bool wanted;             /* according to the owner's last plan */
 };
 
 static const char *path_of(struct arena *a, const char *ns, const char *name)
@@ -92,7 +92,7 @@ static void upstream(struct sim *s, struct arena *a, const struct store_object *
     sim_ask(s, "manager", "PUT", path, "application/json", object, NULL, NULL);
 }
 
-/* Each Deployment gets its turn; the next one is chosen by what was reached. */
+/* In each round, every Deployment may be written by one of the two. */
 static void round_of_all(void *ctx)
 {
     struct sim_rivals *r = ctx;
@@ -120,7 +120,7 @@ static void round_of_all(void *ctx)
 
 /* ---- the taker ---- */
 
-/* The object for which the child is; absent if it is gone. ret_table may be NULL. */
+/* The owner of the child; absent if it is gone. ret_table may be NULL. */
 static struct json find_owner(const struct sim_rivals *r, struct arena *a, const char **ret_table)
 {
     struct sim *s = r->sim;
@@ -160,7 +160,8 @@ static void told(void *ctx)
             json_get_text(object, "kind"));
 }
 
-/* What an operator does not want for now, say because a Model is gone, is not fought over. */
+/* A child that an operator does not want for now, for example because a Model is gone, is not
+ * fought over. */
 void sim_rivals_planned(struct sim_rivals *r, const struct view *in, const struct plan *p)
 {
     if (!text_eq(json_get_text(in->object, "metadata.uid"), r->owner))
@@ -191,7 +192,7 @@ static void take_one(void *ctx)
     const char *table;
     struct json of = find_owner(r, &a, &table);
     int64_t wish = json_get_int(of, "metadata.generation", 0);
-    r->planned |= wish != r->wish; /* or it tries to, and is refused */
+    r->planned |= wish != r->wish; /* or it tries to write, and is refused */
     r->wish = wish;
     if (r->planned || lives(s) != r->lives || s->now_ms - r->since_ms > 10 * 60 * 1000) {
         r->strikes = 0;
@@ -219,7 +220,7 @@ static void take_one(void *ctx)
     sim_ask(s, "taker", "PATCH", path, "application/merge-patch+json", body, NULL, NULL);
 }
 
-/* Of what an operator wants there; what is planned again is another fight. */
+/* A hash of the object that an operator wants; planning it again starts another fight. */
 static uint64_t hash_of(struct arena *a, const struct store_object *o)
 {
     struct json object = { 0 };

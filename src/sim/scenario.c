@@ -7,27 +7,28 @@
 #include "sim/generate.h"
 #include "sim/story.h"
 
-/* A person who creates, edits, takes back and deletes objects of every kind that operators serve;
- * rivals who have their own business with what operators make of them. */
+/* A person who creates, edits, reverts and deletes objects of every kind that operators handle, and
+ * rivals that interfere with the operators' children. */
 
-/* After the last fault: a watch that fell silent is given up after ten minutes, a back-off takes
+/* After the last fault: a silent watch is given up after ten minutes, and a back-off takes up to
  * five. */
 #define PATIENCE_MS (15 * 60 * 1000)
 #define OBJECTS_PER_KIND 3
-/* After the kind's letter; two of them are the same once they are made names of Services. */
+/* Follows the kind's letter; two of them are the same once they are converted to names of
+ * Services. */
 static const char *const names[OBJECTS_PER_KIND] = { "0", "-1", ".1" };
 #define HEALS_AGAIN_MS (12 * 60 * 1000)
-/* How often a rival answers to a write of an operator, and how soon. */
+/* How often a rival reacts to a write of an operator, and how soon. */
 #define STRANGERS_MAX 8
 #define STRANGERS_OF_1000 60
 #define REACTS_OF_1000 100
 #define REACTS_MS_MAX 1000
 
-struct wish { /* one object of the person's */
+struct wish { /* one of the person's objects */
     struct json crd;
     const char *ns;
     char name[64];
-    struct arena arenas[2]; /* of what is wished now, and of what was before */
+    struct arena arenas[2]; /* for the present wish, and for the previous one */
     struct json object, before;
     unsigned which;
 };
@@ -36,11 +37,11 @@ struct sim_scenario {
     struct sim *sim;
     struct wish *wishes;
     size_t wish_count;
-    uint64_t kept; /* in the end, by the wish's number */
+    uint64_t kept; /* at the end, by the wish's number */
     uint64_t turn; /* of the person */
     unsigned healed;
     struct timer person, rival, again;
-    struct timer reaction; /* of a rival to what an operator wrote: */
+    struct timer reaction; /* of a rival, to a write of an operator: */
     size_t reacts_to;      /* of children */
     char reacts_in[64], reacts_at[260];
     struct stranger {
@@ -137,7 +138,7 @@ static const char *child_path(struct arena *a, size_t which, const char *ns, con
         name);
 }
 
-/* Takes the place of a child: an object of the same name that is nobody's. */
+/* Takes the name of a child: an object of the same name that has no owner. */
 static void intrude(struct sim_scenario *c, size_t which, const struct store_object *o)
 {
     struct sim *s = c->sim;
@@ -168,7 +169,7 @@ static void intrude(struct sim_scenario *c, size_t which, const struct store_obj
         c->stranger_count++;
 }
 
-/* The strangers go, and leave the names to whom they belong. */
+/* Deletes the strangers, so that the owners get the names. */
 static void withdraw(struct sim_scenario *c)
 {
     while (c->stranger_count) {
@@ -216,8 +217,8 @@ static void react(void *ctx)
     meddle(c, c->reacts_to, store_get(t, c->reacts_in, c->reacts_at));
 }
 
-/* Injectors and people who watch act on what is new, often before the operator has heard of its own
- * write. */
+/* Injectors and people act on new objects, often before the operator has received the result of its
+ * own write. */
 void sim_scenario_changed(struct sim_scenario *c, const struct store_event *event)
 {
     struct sim *s = c->sim;
@@ -271,7 +272,7 @@ static bool apply(struct sim_scenario *c, struct wish *w, struct json object)
         sim_coverage_add(c->sim->reached, object);
     }
     if (status < 300)
-        wish_set(w, object); /* else it was refused, and the person lets it be */
+        wish_set(w, object); /* otherwise it was refused, and the person gives up */
     else if (status >= 500 && !strstr(json_to_text(&a, answer), "typed patch object"))
         sim_fail(c->sim, "PATCH %s is answered %d: %s", path, status, json_to_text(&a, answer));
     return status < 300;
@@ -286,7 +287,7 @@ static bool remove_object(struct sim_scenario *c, struct wish *w)
     return status < 300 || status == 404;
 }
 
-/* An object that can be served, of which there was no talk before. */
+/* An object that can be served and that was not used before. */
 static struct json healthy(struct sim_scenario *c, struct arena *a, const struct wish *w)
 {
     struct json plain = sim_plainest(c->sim, a, w->crd, w->ns, w->name);
@@ -304,14 +305,14 @@ static struct json healthy(struct sim_scenario *c, struct arena *a, const struct
                     { "external.provider", json_str("anthropic") },
                     { "external.model", json_str("m") })));
     if (json_present(json_get(plain, "spec.target")))
-        /* A Job may have failed between the first time and the last fault: that is for good. */
+        /* A Job may have failed between the first time and the last fault, which is final. */
         plain = json_with(
             a, plain, "spec.target.tag", json_str(c->healed > 1 ? "healthier" : "healthy"));
     return plain;
 }
 
-/* An apply leaves what nothing owns: an empty list of named items, and what the server filled in
- * beside it. This takes it out. */
+/* An apply keeps fields without an owner: an empty list of named items, and the server's defaults
+ * in it. This removes them. */
 static bool replace(struct sim_scenario *c, struct wish *w, struct json object)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -324,10 +325,10 @@ static bool replace(struct sim_scenario *c, struct wish *w, struct json object)
     return sim_ask(c->sim, "person", "PUT", path, "application/json", whole, NULL, NULL) < 300;
 }
 
-/* What cannot be served keeps what was served before it, and that depends on who was quick. So at
- * the end everybody asks for plain things, of which there was no talk before: a source that no
- * Model had, a Model that is there. Of objects whose names clash, the first one has
- * the name for good: both go, and one comes back when that is over. */
+/* An object that cannot be served keeps its earlier children, and these depend on timing. So at the
+ * end the person asks only for simple things that were not used before: a new source, an existing
+ * Model. Of two objects whose names clash, the first one keeps the name for good: both are deleted,
+ * and one is created again afterwards. */
 static void heal(void *ctx)
 {
     struct sim_scenario *c = ctx;
@@ -340,14 +341,15 @@ static void heal(void *ctx)
         bool is_model = text_eq(json_get_text(plain, "kind"), "Model");
         bool clashes =
             !is_model && w->name[1] != names[0][0] && !(w->name[1] == '-' && c->healed > 1);
-        /* What may not be changed back goes. */
+        /* An object with immutable fields is deleted. */
         bool wanted = (is_model || c->kept >> i & 1) && has_wish(c, i) && !clashes;
         if (wanted ? !apply(c, w, plain) || !replace(c, w, plain) : json_present(w->object))
             remove_object(c, w);
     }
 }
 
-/* Two of each kind at a time: made, edited, and at last taken back, or deleted and made again. */
+/* Two of each kind at a time: created, edited, and finally reverted, or deleted and created
+ * again. */
 static void tour(void *ctx)
 {
     struct sim_scenario *c = ctx;
@@ -376,7 +378,7 @@ static void tour(void *ctx)
 
 /* ---- stories ---- */
 
-/* What is about to go takes no new wish. */
+/* A terminating object takes no new wish. */
 static bool is_going(struct sim_scenario *c, const struct wish *w)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -386,7 +388,7 @@ static bool is_going(struct sim_scenario *c, const struct wish *w)
     return status == 200 && json_present(json_get(object, "metadata.deletionTimestamp"));
 }
 
-/* A step's wish: what everybody would write, with the members that the step names. */
+/* A step's wish: common values, plus the members that the step names. */
 static bool take_step(struct sim_scenario *c, const struct sim_step *step)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -414,7 +416,7 @@ static bool take_step(struct sim_scenario *c, const struct sim_step *step)
     return apply(c, w, object);
 }
 
-/* Without its history: of each object only what is wished for in the end. */
+/* Without its history: only the last wish for each object. */
 static bool is_last(const struct sim_step *step)
 {
     for (const struct sim_step *later = step + 1; later->kind; later++)
@@ -423,8 +425,8 @@ static bool is_last(const struct sim_step *step)
     return true;
 }
 
-/* What is refused while the server has its troubles is asked for again; so is what waits for a
- * predecessor to go, which takes a leader. */
+/* A request that is refused because of a fault is retried; so is one that waits for a predecessor
+ * to be deleted, which takes a leader. */
 static void tell(void *ctx)
 {
     struct sim_scenario *c = ctx;
@@ -453,8 +455,8 @@ static void person(void *ctx)
         heal(c);
         return;
     }
-    /* Chosen again at each turn: what is refused in one world and not in the other changes nothing
-     * for the next. */
+    /* Drawn again at each turn: an object that is refused in only one of the worlds does not affect
+     * the next one. */
     s->random[SIM_INPUTS] = s->options.seed * 1000003 + ++c->turn;
     struct wish *w = &c->wishes[sim_below(s, SIM_INPUTS, (uint32_t)c->wish_count)];
     uint32_t action = sim_below(s, SIM_INPUTS, 10);
@@ -489,11 +491,13 @@ static void add_wish(struct sim_scenario *c, struct json crd, const char *ns, co
     snprintf(w->name, sizeof(w->name), "%s", name);
 }
 
-/* Three of each kind; two of their names are the same once they are made names of Services. */
+/* Three of each kind; two of their names are the same once they are converted to names of
+ * Services. */
 static void add_wishes(struct sim_scenario *c)
 {
     struct sim *s = c->sim;
-    uint64_t sides = sim_random(s, SIM_INPUTS); /* a Model is where its service is */
+    uint64_t sides = sim_random(s, SIM_INPUTS); /* a Model is in the same namespace as its
+                                                 * service */
     for (size_t i = 0; i < s->crds.count * OBJECTS_PER_KIND; i++) {
         cleanup(arena_done) struct arena a = ARENA_INIT;
         struct json crd = json_item(s->crds, i / OBJECTS_PER_KIND);
@@ -531,7 +535,7 @@ struct sim_scenario *sim_scenario_new(struct sim *s)
     timer_init(&c->rival, rival, c);
     timer_init(&c->again, heal, c);
     timer_init(&c->reaction, react, c);
-    /* What was about to go took no new wish. */
+    /* A terminating object took no new wish. */
     if (s->options.heals)
         timer_set(&s->env, &c->again, s->options.faults_ms + HEALS_AGAIN_MS);
     sim_scenario_begin(c);
@@ -545,8 +549,8 @@ void sim_scenario_begin(struct sim_scenario *c)
         timer_set(&c->sim->env, &c->rival, 5000);
 }
 
-/* Kinds that need what is not played here: pods that run or answer, members with GPUs, rules that
- * name back ends. They must say how things are; a GPUQuota that counts nothing says nothing. */
+/* Kinds that need something that is not simulated: pods that run or answer, members with GPUs,
+ * rules that name back ends. They must report a status; a GPUQuota without any usage has none. */
 static bool says_how_it_is(struct json object)
 {
     static const struct {
@@ -568,7 +572,7 @@ static bool says_how_it_is(struct json object)
     return false;
 }
 
-/* NULL: it is Ready, Available or whatever its kind calls it; else what it says of that. */
+/* NULL: it is Ready, Available or the like; otherwise its explanation. */
 static const char *why_not_served(struct arena *a, struct json object)
 {
     const char *why = "nothing is said about it";

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The API server's process: it starts from its disk, dies and starts again. */
+/* The API server's process: it starts from its disk, crashes and restarts. */
 
 #define DOWN_MS_MAX 20000
 
@@ -37,7 +37,7 @@ static void changed(void *ctx, const struct store_event *event)
         sim_rivals_changed(s->rivals, event);
 }
 
-/* 5: what was acknowledged is there, as it was. */
+/* 5: acknowledged writes are still stored, unchanged. */
 static void check_kept(struct sim *s, struct store *before)
 {
     size_t count = 0, kept = 0;
@@ -60,7 +60,7 @@ static void check_kept(struct sim *s, struct store *before)
         sim_fail(s, "promise 5, kept: the API server had %zu objects and has %zu", count, kept);
 }
 
-/* before: what the process that died had; NULL: there was none. */
+/* before: the state of the crashed process; NULL: there was none. */
 static void start(struct sim *s, struct store *before)
 {
     struct error err;
@@ -69,7 +69,7 @@ static void start(struct sim *s, struct store *before)
     if (s->store && before)
         check_kept(s, before);
     s->watch = (struct store_watch){ .event = changed, .ctx = s };
-    if (s->store && before) { /* what is overdue is done at the start, and others see it */
+    if (s->store && before) { /* overdue work is done at startup, and other clients see it */
         s->request.actor = (struct sim_actor){ .name = "server" };
         store_watch_start_all(s->store, &s->watch);
     }

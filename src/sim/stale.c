@@ -4,9 +4,9 @@
 
 #include "base/buf.h"
 
-/* Time travel: an operator that starts again lists the world as it was before its last writes, and
- * hears only later what became of it. Our client asks for lists that are up to date, so this plays
- * a server that does not keep its word. */
+/* Time travel: an operator that restarts gets lists from before its last writes, and learns their
+ * results only later. Our client requests up-to-date lists, so this simulates a server that does
+ * not comply. */
 
 #define LIST_BYTES_MAX ((size_t)64 << 20)
 
@@ -14,7 +14,7 @@ struct list {
     struct list *next;
     char *path;
     char *version;
-    struct buf bytes; /* of the stream, up to the end of its initial events */
+    struct buf bytes; /* of the stream, including its initial events */
     bool ended;
 };
 
@@ -47,7 +47,7 @@ void sim_stale_free(struct sim_stale *t)
     free(t);
 }
 
-/* A watch asks for a time-out of its own each time. */
+/* Each watch request has a different timeout. */
 static bool same_watch(const char *a, const char *b)
 {
     static const char timeout[] = "timeoutSeconds=";
@@ -90,7 +90,7 @@ static const struct api_user user = {
     .groups = (const char *const[]){ "system:masters", "system:authenticated", NULL },
 };
 
-/* The version that the list is of: its last line is a bookmark. */
+/* The version of the list: its last line is a bookmark. */
 static char *version_of(const struct buf *bytes)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -151,7 +151,7 @@ bool sim_stale_use(struct sim_stale *t, const char *path, struct arena *a, struc
     *at = l->next;
     struct str bytes = buf_str(&l->bytes);
     *ret_list = (struct str){ arena_strndup(a, bytes.ptr, bytes.len), bytes.len };
-    /* Asked for at the end of the path; a watch from a version has neither. */
+    /* At the end of the path; a watch from a version has neither. */
     const char *initial = strstr(path, "&sendInitialEvents=");
     const char *kept = arena_strndup(a, path, initial ? (size_t)(initial - path) : strlen(path));
     const char *more = initial ? strchr(initial + 1, '&') : NULL;

@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 
-/* After the last step, for what is under way then. */
+/* Time after the last step, for work in progress. */
 #define AFTER_S 15
 
 #define STEPS(...) ((const struct sim_step[]){ __VA_ARGS__, { 0 } })

@@ -21,7 +21,7 @@ struct sim_step {
 struct sim_story {
     const char *name;
     const char *what;
-    bool race; /* the first to come gets something for good: only checks whether all is served */
+    bool race; /* the first object keeps something that others want: end states are not compared */
     const struct sim_step *steps;
 };
 

@@ -6,12 +6,11 @@
 #include "base/buf.h"
 #include "sim/story.h"
 
-/* After the last fault everything must be settled by then: the longest back-off is five minutes,
- * and a watch that fell silent is given up after ten. Models are looked at once an hour: that is
- * not part of it. */
+/* After the last fault everything must settle within this time: the longest back-off is five
+ * minutes, and a silent watch is given up after ten. The hourly check of Models is not included. */
 #define SETTLE_MS (35 * 60 * 1000)
 #define REST_MS (10 * 60 * 1000)
-/* An operator that starts again has looked at everything by then. */
+/* An operator that restarts has reconciled everything by then. */
 #define FRESH_MS (6 * 60 * 1000)
 #define DIFFERENCES_MAX 4
 #define CONTEXT_BYTES 60
@@ -21,8 +20,9 @@ struct outcome {
     uint64_t steps, sent;
     struct error failure;
     struct sim_end end;
-    char *differences;           /* to what a fresh operator makes of it, as text; to be freed */
-    struct sim_history *history; /* to be freed */
+    char *differences;           /* from the result of a fresh operator, as text; the caller frees
+                                  * it */
+    struct sim_history *history; /* the caller frees it */
 };
 
 static void end_free(struct sim_end *end)
@@ -39,7 +39,7 @@ static void outcome_done(struct outcome *o)
         sim_history_free(o->history);
 }
 
-/* The history of the object that a failure tells of first. */
+/* The history of the first object that a failure names. */
 static void print_history(const struct outcome *o, const char *failure)
 {
     char name[256] = "";
@@ -89,8 +89,8 @@ static void print_differences(struct buf *b, const char *name_with, const char *
     }
 }
 
-/* Operators that know nothing of what was must come to the same: else the old ones missed
- * something, or waited for what has already happened. */
+/* Operators without any knowledge of the past must reach the same state: otherwise the old ones
+ * missed something, or waited for something that has already happened. */
 static void start_fresh(struct sim *s, struct buf *differences)
 {
     cleanup(arena_done) struct arena a = ARENA_INIT;
@@ -106,7 +106,7 @@ static void start_fresh(struct sim *s, struct buf *differences)
     sim_fail(s, "promise 6, fresh: a fresh operator comes to another end");
 }
 
-/* The end follows from what is asked for in the end. */
+/* Whether the end state depends only on the final wishes. */
 static bool compares(const struct sim_options *o)
 {
     return o->heals || (o->story && !o->story->race);
@@ -118,7 +118,7 @@ static struct outcome play(const struct sim_options *options, bool tell)
     s->options.tell = tell || options->trace;
     sim_run_until(s, options->faults_ms);
     s->quiet = true;
-    /* Nobody can notice that events were lost before the next list. */
+    /* Lost events cannot be noticed before the next list. */
     for (size_t i = 0; options->rates.stream_skip && i < s->options.operators; i++)
         sim_operator_expire(s->operators[i]);
     uint64_t sent = s->operators[0]->sent;
@@ -157,12 +157,13 @@ static struct sim_options without_faults(const struct sim_options *options)
     struct sim_options plain = *options;
     plain.rates = (struct sim_rates){ 0 };
     plain.mishaps = false;
-    plain.poisoned = false; /* 7: the others' end is as if they had never been */
+    plain.poisoned = false; /* 7: the end state of other objects is as if these had never existed */
     memset(plain.at, 0, sizeof(plain.at));
     return plain;
 }
 
-/* What is wanted changes with these, and so does who of two has a name that both want. */
+/* Whether both runs want the same objects: rivals and random faults change that, and which of two
+ * objects gets a name that both want. */
 static bool wants_alike(const struct sim_options *o)
 {
     return (o->tour && !o->at[SIM_RIVAL_AT] && !o->rivals) || (o->story && sim_is_faultless(o));
@@ -184,7 +185,7 @@ static bool is_alike(struct buf *text, const struct sim_options *options,
     return text->len == 0;
 }
 
-/* 5: what there is follows from what is wished for, not from what was wished for before. */
+/* 5: the end state follows from the present wishes, not from earlier ones. */
 static struct outcome play_direct(const struct sim_options *options, bool tell)
 {
     struct sim_options o = without_faults(options);
@@ -202,7 +203,7 @@ static bool failed(const struct outcome *o, struct buf *text)
     return true;
 }
 
-/* plain NULL: as below. Whose history tells of the failure that text then has. */
+/* plain NULL: as below. Returns the outcome whose history explains the failure in the text. */
 static const struct outcome *judge(const struct sim_options *options, const struct sim_end *plain,
     bool tell, struct outcome all[3], struct buf *text)
 {

@@ -5,8 +5,8 @@
 #include "base/hash.h"
 #include "base/time.h"
 
-/* The cluster's own controllers, as far as operators see them: some time after a Deployment changed
- * its pods are ready, a claim is bound, a Job is through. */
+/* The cluster's own controllers, as seen by operators: some time after a change, a Deployment's
+ * pods are ready, a claim is bound, a Job is complete. */
 
 struct job {
     struct job *next, **link;
@@ -21,7 +21,7 @@ struct sim_workloads {
     struct job *jobs;
 };
 
-/* Its pods are all ready, or they crash and none is. */
+/* Either all its pods are ready, or they crash and none is. */
 static struct json status_of_deployment(
     struct arena *a, struct json object, const char *now, bool ready)
 {
@@ -103,7 +103,7 @@ static struct json failed_status(struct arena *a, struct json object, const char
         { "conditions", job_end(a, types, now) });
 }
 
-/* done: a path that is there, with this meaning, once the status says so for this generation. */
+/* done: a path that exists, with this meaning, once the status is about this generation. */
 static const struct rule {
     const char *table, *path;
     struct json (*status)(struct arena *a, struct json object, const char *now);
@@ -146,7 +146,7 @@ static bool lacks_secret(struct sim *s, const char *ns, struct json v, const cha
     return false;
 }
 
-/* Nobody uses the claim any more: what protects it is taken off. */
+/* The claim is no longer used: removes the protecting finalizer. */
 static void let_go(struct sim *s, struct arena *a, const char *path, struct json object)
 {
     if (!json_list_has(json_get(object, "metadata.finalizers"), "kubernetes.io/pvc-protection"))
@@ -158,7 +158,7 @@ static void let_go(struct sim *s, struct arena *a, const char *path, struct json
     sim_ask(s, "workloads", "PATCH", path, "application/merge-patch+json", body, NULL, NULL);
 }
 
-/* The Job's pod, at its end: what it says is a digest of what it was told to do. */
+/* Ends the Job's pod: its output is a digest of its arguments. */
 static void end_pod(struct sim *s, struct arena *a, struct json job, bool fails, const char *now)
 {
     struct json tmpl = json_get(job, "spec.template");

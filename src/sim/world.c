@@ -8,13 +8,13 @@
 #include "cli/embedded.h"
 #include "sim/story.h"
 
-/* 2026-01-01: what time it is when a run begins. */
+/* 2026-01-01: the time at the start of a run. */
 #define SIM_EPOCH_MS 1767225600000
 #define ANSWER_BYTES_MAX ((size_t)64 << 20)
 
-/* ---- chance ---- */
+/* ---- random numbers ---- */
 
-/* SplitMix64: one addition and some mixing; any seed is as good as any other. */
+/* SplitMix64: one addition and some mixing; all seeds are equally good. */
 static uint64_t next_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15;
@@ -55,7 +55,7 @@ static uint64_t env_random(void *ctx)
     return sim_random(ctx, SIM_SERVER);
 }
 
-/* Whose timer is next: the world's, or that of an operator that does not stand still. */
+/* The owner of the next timer: the world, or an operator that is not paused. */
 static struct timers *next_timers(struct sim *s, int64_t *at)
 {
     struct timers *next = &s->timers;
@@ -103,7 +103,7 @@ void sim_fail(struct sim *s, const char *format, ...)
     fail(&s->failure, ERR_INTERNAL, "%s", text);
 }
 
-/* ---- asking the server at once ---- */
+/* ---- immediate requests ---- */
 
 struct answer {
     int status;
@@ -179,7 +179,7 @@ int sim_ask(struct sim *s, const char *who, const char *method, const char *path
         why ? " " : "",
         why ? why : "");
     s->request = (struct sim_request){ .actor.name = "server" };
-    if (answer.status == 405 || answer.status == 415) /* then it is not played at all */
+    if (answer.status == 405 || answer.status == 415) /* then it is not simulated at all */
         sim_fail(s, "%s asks wrongly: %s %s -> %d", who, method, path, answer.status);
     if (ret && !json_parse(a, buf_str(&answer.body), ret, &err))
         *ret = json_none;
@@ -200,7 +200,7 @@ static bool is_of_toolhive(struct json crd)
     return text_eq(json_get_text(crd, "spec.group"), SIM_TOOLHIVE);
 }
 
-/* The version of storage comes first: everybody here asks for it. */
+/* The storage version comes first, because all clients here use it. */
 static struct json newest_first(struct arena *a, struct json crd)
 {
     struct json_builder versions;
